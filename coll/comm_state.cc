@@ -7,7 +7,7 @@
 #include "coll/flat/flights.hpp"
 #include "coll/flat/queue.hpp"
 #include "coll/gpu/device_calls.hpp"
-#include "coll/gpu/team.hpp"
+#include "coll/gpu/teams.hpp"
 #include "core/info.hpp"
 #include "core/process.hpp"
 

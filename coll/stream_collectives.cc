@@ -58,7 +58,7 @@ int StreamCollectives::prepare(core::Communicator& communicator, cuda::Device* d
       std::vector<int> names;
       for (int rank = 0; rank < communicator.size(); ++rank)
         names.push_back(communicator.named(rank));
-      state.team->name_ranks(std::move(names));
+      state.team->waits.name_ranks(std::move(names));
     }
     return MPI_SUCCESS;
   } catch (const std::bad_alloc&) {
@@ -80,7 +80,8 @@ int StreamCollectives::prepare_duplicate(const core::Communicator& communicator,
   const auto* const state = static_cast<const CommState*>(communicator.coll.get());
   if (state == nullptr || state->team == nullptr) return MPI_SUCCESS;
   const std::shared_ptr<GpuTeam>& twin = state->team->twin();
-  if (twin == nullptr || (twin->parts() == 0 && twin->shares())) return MPI_SUCCESS;
+  if (twin == nullptr || (twin->kernels.parts() == 0 && twin->kernels.share_gpu()))
+    return MPI_SUCCESS;
   try {
     context_.state_of(made).team = twin;
     twin->lease(true);
@@ -116,12 +117,12 @@ const Placed* StreamCollectives::placed_for(CommState& state, GpuTeam& team,
     *why_not = why;
     return nullptr;
   }
-  if (reduces(operation.collective) && !team.reduces()) {
+  if (reduces(operation.collective) && !team.kernels.on_all_ranks()) {
     *why_not = "a rank has no kernels";
     return nullptr;
   }
   const int root = rooted(operation.collective) ? operation.root : 0;
-  const Placed* const placed = team.placed(*choice.algorithm, root, why_not);
+  const Placed* const placed = team.schedules.placed(*choice.algorithm, root, why_not);
   if (placed == nullptr) return nullptr;
   if (!placed->single_blocks) {
     *why_not = strf("a step of %s takes several blocks at once", choice.algorithm->name);
@@ -161,11 +162,11 @@ void StreamCollectives::explain_way(CommState& state, GpuTeam& team, const Place
   const Schedule& schedule = placed.schedule;
   const auto chunk = static_cast<unsigned long long>(run.chunk());
   const auto passes = static_cast<unsigned long long>(run.passes());
-  if (!team.is_news({&placed, kind_of(way), std::bit_width(chunk * passes)})) return;
+  if (!team.schedules.is_news({&placed, kind_of(way), std::bit_width(chunk * passes)})) return;
   std::string words = in_words(way);
   if (push_index(way.taken()) >= 0 && facts_of(way.taken()).lines && !team.nvlink_source().empty())
     words += "; source of the links: " + team.nvlink_source();
-  if (const cuda::Kernels* kernels = team.device().kernels();
+  if (const cuda::Kernels* kernels = team.memory.device().kernels();
       kernels != nullptr && !kernels->image_in_words().empty())
     words += "; " + kernels->image_in_words();
   const std::string mark = mark_of(name_of(way.engine), wire_of(way));
@@ -213,7 +214,7 @@ int StreamCollectives::fail_if_useless(GpuTeam& team) {
                 "MPIX_Stream_comm_create makes one that takes them",
                 team.why_forsaken().c_str());
   if (team.broken()) return fail(MPI_ERR_OTHER, "%s", team.why_broken().c_str());
-  if (std::string why = team.why_given_up(); !why.empty()) {
+  if (std::string why = team.waits.why_given_up(); !why.empty()) {
     team.break_off(why);
     return fail(MPI_ERR_OTHER, "%s", why.c_str());
   }
@@ -297,12 +298,13 @@ int StreamCollectives::exchange_in_stream(CommState& state, GpuTeam& team,
   }
   *taken = true;
   ExchangeRun run(team, operation, job, context_.process.params.gpu_patience * 1000,
-                  team.next_exchange());
+                  team.calls.next_exchange());
   Way way;
   way.engine = Way::kExchange;
   way.why = "the two ranks of a pair know the sizes of its blocks";
   state.wire_taken.store(wire_of(way), std::memory_order_relaxed);
-  if (run.passes() > 0) explain_way(state, team, team.exchange(operation.collective), way, run);
+  if (run.passes() > 0)
+    explain_way(state, team, team.schedules.exchange(operation.collective), way, run);
   return unless_failed(team, run.run());
 }
 
@@ -364,7 +366,7 @@ int StreamCollectives::enqueue(const Operation& operation, cuda::Stream& stream,
       *why_not = state.no_team;
       return MPI_SUCCESS;
     }
-    cuda::Job job(state.team->device(), stream);
+    cuda::Job job(state.team->memory.device(), stream);
     return put_into(state, *state.team, operation, job, taken, why_not);
   } catch (const std::bad_alloc&) {
     return fail(MPI_ERR_NO_MEM, "no memory to put %s into a stream", name_of(operation.collective));

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "coll/context.hpp"
-#include "coll/gpu/team.hpp"
+#include "coll/gpu/teams.hpp"
 #include "coll/gpu/way.hpp"
 
 namespace tern::coll {

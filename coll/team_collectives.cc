@@ -55,7 +55,7 @@ bool is_cut(const CommState& state) noexcept {
 }
 
 bool has_come(const GpuTeam& team, uint32_t call) noexcept {
-  return static_cast<int32_t>(team.passed() - call) >= 0;
+  return static_cast<int32_t>(team.calls.passed() - call) >= 0;
 }
 
 }  // namespace
@@ -66,7 +66,7 @@ const char* TeamCollectives::why_not(const BlockingCall& call) const noexcept {
   if (!state.devices) return "no rank has a driver of devices";
   if (state.no_own_team) return "the devices are no team";
   if (state.team_rests > 0) return "data of earlier calls lay elsewhere";
-  if (call.question.ranks > GpuTeam::kMostRanks) return "the ranks are too many";
+  if (call.question.ranks > cuda::kMostRanks) return "the ranks are too many";
   if (!OnDevice::takes(call.operation.collective)) return "the collective has no such form";
   if (!all_read_all(call.operation.collective) && flat_bytes(call.question) < kLeastOnDevice)
     return "asking all ranks costs more than small data";
@@ -126,7 +126,8 @@ cuda::Job TeamCollectives::job_for(CommState& state, const Operation& operation)
     if (code != MPI_SUCCESS) return gives_up();
     // Making a team waits for what is on the device, which may wait for another rank.
     if (state.own_team == nullptr && !becomes_quiet(state, job.device())) return gives_up();
-    if (state.own_team != nullptr && &state.own_team->device() != &job.device()) return gives_up();
+    if (state.own_team != nullptr && &state.own_team->memory.device() != &job.device())
+      return gives_up();
   }
   if (job.failed()) return gives_up();
   return job;
@@ -199,7 +200,7 @@ bool TeamCollectives::run_together(BlockingCall& call, cuda::Job job) {
     return false;
   }
   state.last_rest = 0;
-  await_team(state, call.operation, job, team.calls());
+  await_team(state, call.operation, job, team.calls.count());
   return true;
 }
 
@@ -215,7 +216,7 @@ void TeamCollectives::await_team(CommState& state, const Operation& operation, c
         state.own_calls->watch();
         if (TERN_UNLIKELY(is_cut(state)) && now_ns() - let_go > kMomentNs) {
           if (let_go == 0)
-            team.end_kernels();
+            team.reports.end_kernels();
           else
             team.let_go();
           let_go = now_ns();

@@ -29,17 +29,17 @@ DeviceCalls::DeviceCalls(const core::Communicator& communicator, std::shared_ptr
       peers_(peers_of(communicator)),
       names_(names_of(communicator)),
       team_(std::move(team)),
-      seen_(team_ == nullptr ? 0 : team_->calls()) {}
+      seen_(team_ == nullptr ? 0 : team_->calls.count()) {}
 
 uint32_t DeviceCalls::passed() const noexcept {
-  const uint32_t now = team_->passed();
+  const uint32_t now = team_->calls.passed();
   return closed_.load(std::memory_order_acquire) && static_cast<int32_t>(now - last_) > 0 ? last_
                                                                                           : now;
 }
 
 void DeviceCalls::watch() noexcept {
   if (team_ == nullptr) return;
-  const uint32_t wait = team_->waiting();
+  const uint32_t wait = team_->waits.current();
   if (wait != wait_) {
     wait_ = wait;
     since_ = now_ns();
@@ -73,7 +73,7 @@ int DeviceCalls::look() noexcept {
 bool DeviceCalls::has_given_up() noexcept {
   if (given_up_ || team_ == nullptr) return given_up_;
   try {
-    const std::string why = team_->why_given_up();
+    const std::string why = team_->waits.why_given_up();
     if (why.empty()) return false;
     given_up_ = true;
     if (!team_->forsaken())
@@ -85,10 +85,10 @@ bool DeviceCalls::has_given_up() noexcept {
 }
 
 bool DeviceCalls::describe(WaitReport* report) const {
-  const uint32_t wait = team_ == nullptr ? 0 : team_->waiting();
+  const uint32_t wait = team_ == nullptr ? 0 : team_->waits.current();
   if (wait == 0) return false;
   std::vector<int> ranks;
-  const std::string what = team_->describe(wait, &ranks);
+  const std::string what = team_->waits.describe(wait, &ranks);
   report->words += strf("%s%s to pass %s", ordinary_ ? "the device's work for " : "the stream of ",
                         name_.c_str(), what.c_str());
   for (const int rank : ranks) report->wait_for(peers_[static_cast<size_t>(rank)]);
@@ -98,7 +98,7 @@ bool DeviceCalls::describe(WaitReport* report) const {
 void DeviceCalls::complain(uint32_t wait) const {
   try {
     std::vector<int> ranks;
-    const std::string what = team_->describe(wait, &ranks);
+    const std::string what = team_->waits.describe(wait, &ranks);
     std::string whom;
     for (const int rank : ranks)
       whom += strf("%s%d", whom.empty() ? "" : ", ", names_[static_cast<size_t>(rank)]);

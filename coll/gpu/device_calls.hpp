@@ -4,7 +4,7 @@
 // MPI_Finalize must know that the stream has passed them.
 // Lifetime: of a CommStream, or, of ordinary calls, of a CommState. Threads: close() by who
 // enqueues, the rest by the proxy, or by the caller who waits; what the stream tells lies in pinned
-// memory (coll/gpu/team.hpp), and no driver is asked.
+// memory (device_reports.hpp), and no driver is asked.
 #pragma once
 
 #include <atomic>
@@ -36,7 +36,7 @@ class DeviceCalls {
   void be_ordinary() noexcept { ordinary_ = true; }
   /// No more will begin; another communicator may have the team next.
   void close() noexcept {
-    if (team_ != nullptr) last_ = team_->calls();
+    if (team_ != nullptr) last_ = team_->calls.count();
     closed_ = true;
   }
   /// The stream has passed all of them. After close().

@@ -22,7 +22,7 @@ const char* ExchangeRun::why_not(const GpuTeam& team, const Params& params,
   if (params.gpu_engine == GpuEngine::kHost) return "TERN_GPU_ENGINE is host";
   if (params.gpu_engine == GpuEngine::kStream)
     return "TERN_GPU_ENGINE is stream, and only kernels move blocks whose sizes two ranks know";
-  if (team.parts() == 0) return team.no_parts();
+  if (team.kernels.parts() == 0) return team.kernels.why_none();
   return nullptr;
 }
 
@@ -53,14 +53,14 @@ int ExchangeRun::run() {
 ExchangeRun::Blocks ExchangeRun::cut(const std::vector<PairBlock>& all) {
   Blocks blocks;
   blocks.reserve(all.size());
-  MPI_Count next[GpuTeam::kMostRanks] = {};  // step of a peer
-  const ScratchLayout& layout = team_.layout();
-  const MPI_Count parts = team_.parts();
+  MPI_Count next[cuda::kMostRanks] = {};  // step of a peer
+  const ScratchLayout& layout = team_.memory.layout();
+  const MPI_Count parts = team_.kernels.parts();
   const auto most = static_cast<MPI_Count>(layout.kernel_part(layout.kernel_region()));
   cuda::Memory known;
   for (const PairBlock& block : all) {
     Block& one = blocks.emplace_back(block);
-    one.packed = !KernelRun::is_plain(one.data, team_.device(), &known);
+    one.packed = !KernelRun::is_plain(one.data, team_.memory.device(), &known);
     packs_ |= one.packed;
     const MPI_Count part = cuda::exchange_part(one.bytes(), parts, kLeastPart, most);
     one.each = part * parts;
@@ -73,18 +73,17 @@ ExchangeRun::Blocks ExchangeRun::cut(const std::vector<PairBlock>& all) {
 }
 
 void ExchangeRun::describe() noexcept {
-  const ScratchLayout& layout = team_.layout();
+  const ScratchLayout& layout = team_.memory.layout();
   const auto at = [](size_t offset) { return static_cast<int64_t>(offset); };
   cuda::ExchangeArguments& a = arguments_;
-  for (int rank = 0; rank < team_.ranks(); ++rank)
-    a.bases[rank] = reinterpret_cast<const char*>(team_.at(rank, 0));
-  a.reports = team_.reports();
+  team_.memory.write_bases(a.bases);
+  a.reports = team_.reports.kernels();
   a.pairs = layout.pair_regions();
   a.abort_word = at(ScratchLayout::abort());
   a.least = kLeastPart;
-  a.ranks = team_.ranks();
-  a.rank = team_.rank();
-  a.parts = team_.parts();
+  a.ranks = team_.memory.ranks();
+  a.rank = team_.memory.rank();
+  a.parts = team_.kernels.parts();
   a.set = static_cast<int32_t>(a.number & 1);
 }
 
@@ -115,10 +114,11 @@ MPI_Count ExchangeRun::choose(MPI_Count begin) noexcept {
 void ExchangeRun::launch(MPI_Count begin, MPI_Count end) {
   arguments_.begin = begin;
   arguments_.end = end;
-  arguments_.call = team_.note({&team_.exchange(operation_.collective), 0, begin}, captured_);
+  arguments_.call =
+      team_.waits.note({&team_.schedules.exchange(operation_.collective), 0, begin}, captured_);
   job_.mark();
   job_.note("cuLaunchKernel",
-            team_.device().kernels()->exchange(job_.stream(), arguments_, blocks_));
+            team_.memory.device().kernels()->exchange(job_.stream(), arguments_, blocks_));
 }
 
 // Between the caller's memory and the local one.
@@ -134,9 +134,9 @@ void ExchangeRun::move(const Block& block, bool in, MPI_Count step) {
 
 /// In a step a peer has one block in each direction.
 std::byte* ExchangeRun::local(const Block& block, bool in) const noexcept {
-  const ScratchLayout& layout = team_.layout();
-  const auto place = static_cast<size_t>(in ? block.peer : team_.ranks() + block.peer);
-  return team_.at(team_.rank(), layout.local() + place * layout.kernel_region());
+  const ScratchLayout& layout = team_.memory.layout();
+  const auto place = static_cast<size_t>(in ? block.peer : team_.memory.ranks() + block.peer);
+  return team_.memory.at(team_.memory.rank(), layout.local() + place * layout.kernel_region());
 }
 
 }  // namespace tern::coll

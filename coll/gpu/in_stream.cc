@@ -7,8 +7,8 @@
 namespace tern::coll {
 
 int InStream::end(Collective what) {
-  if (!captured_ && !job_.failed()) job_.note("cuEventRecord", team_.end_call(job_.stream()));
-  team_.keep(job_.take_kept(), captured_);
+  if (!captured_ && !job_.failed()) job_.note("cuEventRecord", team_.calls.end(job_.stream()));
+  team_.calls.keep(job_.take_kept(), captured_);
   if (!job_.failed()) return MPI_SUCCESS;
   return fail(MPI_ERR_OTHER, "%s: putting it into the stream failed: %s", name_of(what),
               job_.failure().c_str());

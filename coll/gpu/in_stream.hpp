@@ -13,13 +13,13 @@ namespace tern::coll {
 class InStream {
  public:
   InStream(GpuTeam& team, cuda::Job& job) noexcept
-      : team_(team), job_(job), current_(team.device()) {
+      : team_(team), job_(job), current_(team.memory.device()) {
     job.note("cuCtxPushCurrent", current_.result());
-    captured_ = job.borrowed() && team.is_captured(job.stream());
+    captured_ = job.borrowed() && team.calls.is_captured(job.stream());
     if (captured_)
       team.pin();
     else
-      job.note("cuStreamWaitEvent", team.order(job.stream()));
+      job.note("cuStreamWaitEvent", team.calls.begin(job.stream()));
   }
   InStream(const InStream&) = delete;
   InStream& operator=(const InStream&) = delete;

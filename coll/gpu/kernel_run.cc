@@ -18,11 +18,11 @@ constexpr MPI_Count kLeastPass = 2048;  // bytes; with less, fewer parts work
 char* chars(std::byte* address) noexcept { return reinterpret_cast<char*>(address); }
 
 Pieces::Room room_of(const GpuTeam& team) noexcept {
-  const ScratchLayout& layout = team.layout();
+  const ScratchLayout& layout = team.memory.layout();
   return {layout.kernel_part(layout.kernel_region()),
           layout.kernel_part(layout.local_bytes()),
           ScratchLayout::kKernelGrain,
-          team.parts(),
+          team.kernels.parts(),
           kLeastPass,
           true};
 }
@@ -41,7 +41,7 @@ bool KernelRun::is_plain(const core::Data& data, const cuda::Device& device,
 
 const char* KernelRun::why_not(const GpuTeam& team, const Placed& placed,
                                const Operation& operation) noexcept {
-  if (team.parts() == 0) return team.no_parts();
+  if (team.kernels.parts() == 0) return team.kernels.why_none();
   if (placed.most_messages > ScratchLayout::kKernelMessages)
     return "ranks send each other more messages than kernels have words for";
   const Pieces pieces(operation, placed, room_of(team));
@@ -76,7 +76,7 @@ int KernelRun::run() {
 
 // Where data is packed, each launch takes one pass of each part.
 void KernelRun::put() {
-  const MPI_Count parts = team_.parts();
+  const MPI_Count parts = team_.kernels.parts();
   const MPI_Count step = packed_[0] || packed_[1] ? parts : (passes() + parts - 1) / parts * parts;
   for (MPI_Count first = 0; first < passes() && !job_.failed(); first += step) {
     const MPI_Count end = std::min(first + step, passes());
@@ -91,27 +91,27 @@ void KernelRun::put() {
 }
 
 void KernelRun::launch(MPI_Count first, MPI_Count end) {
-  const MPI_Count parts = team_.parts();
-  arguments_.set = team_.programs().next_set((end - first + parts - 1) / parts);
-  arguments_.call = team_.note({&placed_, 0, first}, captured_);
+  const MPI_Count parts = team_.kernels.parts();
+  arguments_.set = team_.programs.next_set((end - first + parts - 1) / parts);
+  arguments_.call = team_.waits.note({&placed_, 0, first}, captured_);
   arguments_.first_pass = first;
   arguments_.end_pass = end;
   job_.mark();
   job_.note("cuLaunchKernel",
-            team_.device().kernels()->interpret(job_.stream(), arguments_,
-                                                static_cast<int>(std::min(parts, end - first))));
+            team_.memory.device().kernels()->interpret(
+                job_.stream(), arguments_, static_cast<int>(std::min(parts, end - first))));
 }
 
 void KernelRun::describe_layout() noexcept {
-  const ScratchLayout& layout = team_.layout();
+  const ScratchLayout& layout = team_.memory.layout();
   const auto at = [](size_t offset) { return static_cast<int64_t>(offset); };
   cuda::InterpretArguments& a = arguments_;
   a.program = reinterpret_cast<const char*>(program_.at);
   a.instructions = program_.instructions;
   a.operands_at = program_.operands_at;
-  a.reports = team_.reports();
-  a.ranks = team_.ranks();
-  a.rank = team_.rank();
+  a.reports = team_.reports.kernels();
+  a.ranks = team_.memory.ranks();
+  a.rank = team_.memory.rank();
   a.local = at(layout.local());
   a.local_each = at(layout.kernel_part(layout.local_bytes()));
   a.pairs = layout.pair_regions();
@@ -144,7 +144,7 @@ void KernelRun::describe_side(Space space) noexcept {
   if (!program_.uses[index]) return;
   Side& side = arguments_.sides[index];
   const Pieces::Piece first = pieces_.users(space, 0, 0);
-  packed_[index] = !is_plain(first.data, team_.device());
+  packed_[index] = !is_plain(first.data, team_.memory.device());
   const bool overwritten = space == Space::kInput && pieces_.puts_aside() > 0;
   if (packed_[index] || overwritten) {
     side.local = 1;
@@ -195,14 +195,14 @@ void KernelRun::describe_reduction() noexcept {
 void KernelRun::pack_side(Space space, MPI_Count pass, bool in) {
   const auto index = static_cast<size_t>(space == Space::kInput ? 0 : 1);
   if (!packed_[index] || (space == Space::kInput && !in)) return;
-  const ScratchLayout& layout = team_.layout();
-  const auto part = static_cast<size_t>(pass % team_.parts());
+  const ScratchLayout& layout = team_.memory.layout();
+  const auto part = static_cast<size_t>(pass % team_.kernels.parts());
   const size_t area = layout.local() + part * layout.kernel_part(layout.local_bytes()) +
                       static_cast<size_t>(in_local(space));
   for (int32_t block = 0; block < pieces_.blocks_of(space); ++block) {
     const Pieces::Piece users = pieces_.users(space, block, pass);
     std::byte* const local =
-        team_.at(team_.rank(), area + static_cast<size_t>(block) * pieces_.unit());
+        team_.memory.at(team_.memory.rank(), area + static_cast<size_t>(block) * pieces_.unit());
     if (users.bytes == 0) continue;
     if (in)
       core::pack(job_, users.data, users.offset, local, users.bytes);

@@ -37,7 +37,7 @@ class KernelRun {
   /// Bytes of a vector or block in a pass; of threads.
   [[nodiscard]] MPI_Count chunk() const noexcept { return pieces_.length() * pieces_.element(); }
   [[nodiscard]] int blocks() const noexcept {
-    return static_cast<int>(std::min<MPI_Count>(team_.parts(), passes()));
+    return static_cast<int>(std::min<MPI_Count>(team_.kernels.parts(), passes()));
   }
   /// Kernels read and write it as it is.
   [[nodiscard]] static bool is_plain(const core::Data& data, const cuda::Device& device) noexcept {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "coll/gpu/team.hpp"
+#include "coll/gpu/team_memory.hpp"
 #include "cuda/kernels.hpp"
 #include "cuda/mapping.hpp"
 
@@ -114,32 +114,32 @@ std::string Multicast::map() {
   return failed(function, result);
 }
 
-cuda::MulticastArguments Multicast::arguments(const GpuTeam& team) const noexcept {
+cuda::MulticastArguments Multicast::arguments(const TeamMemory& memory,
+                                              cuda::KernelReport* reports) const noexcept {
   cuda::MulticastArguments a{};
-  for (int rank = 0; rank < team.ranks(); ++rank)
-    a.bases[rank] = reinterpret_cast<const char*>(team.at(rank, 0));
-  a.reports = team.reports();
+  memory.write_bases(a.bases);
+  a.reports = reports;
   a.own = reinterpret_cast<char*>(own_);
   a.all = reinterpret_cast<char*>(all_);
   a.words = kWords;
   a.numbers = kNumbers;
   a.stage = kStage;
   a.abort_word = static_cast<int64_t>(ScratchLayout::abort());
-  a.ranks = team.ranks();
-  a.rank = team.rank();
+  a.ranks = memory.ranks();
+  a.rank = memory.rank();
   return a;
 }
 
-std::string Multicast::try_out(const GpuTeam& team) {
+std::string Multicast::try_out(const TeamMemory& memory, cuda::KernelReport* reports) {
   constexpr uint64_t kPatience = 10'000'000'000;
   constexpr size_t kBytes = 4096;
   const auto word = [](int rank, size_t i) {
     return (static_cast<uint32_t>(rank) + 1) * 2654435761U + static_cast<uint32_t>(i) * 40503U;
   };
   std::vector<uint32_t> mine(kBytes / sizeof(uint32_t)), found(mine.size());
-  for (size_t i = 0; i < mine.size(); ++i) mine[i] = word(team.rank(), i);
-  std::byte* const local = team.at(team.rank(), team.layout().local());
-  cuda::MulticastArguments a = arguments(team);
+  for (size_t i = 0; i < mine.size(); ++i) mine[i] = word(memory.rank(), i);
+  std::byte* const local = memory.at(memory.rank(), memory.layout().local());
+  cuda::MulticastArguments a = arguments(memory, reports);
   a.what = cuda::MulticastArguments::kAllreduce;
   a.reduction = static_cast<int32_t>(cuda::MultimemReduction::u32_Sum);
   a.input = reinterpret_cast<const char*>(local);
@@ -156,7 +156,7 @@ std::string Multicast::try_out(const GpuTeam& team) {
   if (!job.finish()) return "its trial failed: " + job.failure();
   for (size_t i = 0; i < found.size(); ++i) {
     uint32_t sum = 0;
-    for (int rank = 0; rank < team.ranks(); ++rank) sum += word(rank, i);
+    for (int rank = 0; rank < memory.ranks(); ++rank) sum += word(rank, i);
     if (found[i] != sum) return "what the switch reduces is wrong";
   }
   return {};

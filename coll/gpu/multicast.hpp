@@ -24,7 +24,7 @@
 
 namespace tern::coll {
 
-class GpuTeam;
+class TeamMemory;
 
 class Multicast {
  public:
@@ -46,9 +46,9 @@ class Multicast {
   [[nodiscard]] std::string allocate();
   [[nodiscard]] std::string bind();
   [[nodiscard]] std::string map();
-  /// An allreduce of some words by all blocks of threads: whether it comes out right, on a rank
-  /// whose team has scratch.
-  [[nodiscard]] std::string try_out(const GpuTeam& team);
+  /// An allreduce of some words in the team's memory, by all blocks of threads: whether the sum is
+  /// right.
+  [[nodiscard]] std::string try_out(const TeamMemory& memory, cuda::KernelReport* reports);
 
   /// Gives back what it has, when no work of the device uses it. The driver may wait for all work
   /// of the device: no lock may be held.
@@ -71,7 +71,8 @@ class Multicast {
            static_cast<size_t>(vector) * sizeof(Vector);
   }
   /// What does not depend on the call; room for one pass of nothing.
-  [[nodiscard]] cuda::MulticastArguments arguments(const GpuTeam& team) const noexcept;
+  [[nodiscard]] cuda::MulticastArguments arguments(const TeamMemory& memory,
+                                                   cuda::KernelReport* reports) const noexcept;
 
  private:
   struct Vector {

@@ -63,14 +63,15 @@ MulticastRun::MulticastRun(GpuTeam& team, const Placed& placed, const Operation&
       operation_(operation),
       pieces_(operation, placed, Pieces::in_one_pass()),
       job_(job),
-      arguments_(multicast_.arguments(team)) {
+      arguments_(multicast_.arguments(team.memory, team.reports.kernels())) {
   arguments_.patience = patience * KernelRun::kGivesUpAfter;
   describe();
 }
 
 /// Vectors of a block that the stage holds.
 int64_t MulticastRun::most_room() const noexcept {
-  return has_blocks(operation_.collective) ? multicast_.room() / team_.ranks() : multicast_.room();
+  return has_blocks(operation_.collective) ? multicast_.room() / team_.memory.ranks()
+                                           : multicast_.room();
 }
 
 MPI_Count MulticastRun::passes() const noexcept {
@@ -90,7 +91,7 @@ int MulticastRun::blocks() const noexcept {
 int MulticastRun::run() {
   if (bytes() == 0) return MPI_SUCCESS;
   InStream call(team_, job_);
-  arguments_.call = team_.note({placed_, 0, 0}, call.captured());
+  arguments_.call = team_.waits.note({placed_, 0, 0}, call.captured());
   const int64_t step = in_.packed || out_.packed ? arguments_.room : vectors();
   for (int64_t begin = 0; begin < vectors() && !job_.failed(); begin += step)
     launch(begin, std::min(begin + step, vectors()));
@@ -104,7 +105,7 @@ void MulticastRun::launch(int64_t begin, int64_t end) {
   arguments_.end = end;
   job_.mark();
   job_.note("cuLaunchKernel",
-            team_.device().kernels()->multicast(job_.stream(), arguments_, blocks()));
+            team_.memory.device().kernels()->multicast(job_.stream(), arguments_, blocks()));
   if (out_.packed && !job_.failed()) move(out_, false, begin, end);
 }
 
@@ -124,7 +125,7 @@ void MulticastRun::move(const Side& side, bool in, int64_t begin, int64_t end) {
 
 /// Which block of the stage it is.
 int32_t MulticastRun::staged(const Side& side, int32_t block) const noexcept {
-  return has_blocks(operation_.collective) && side.blocks == 1 ? team_.rank() : block;
+  return has_blocks(operation_.collective) && side.blocks == 1 ? team_.memory.rank() : block;
 }
 
 void MulticastRun::describe() noexcept {
@@ -150,7 +151,7 @@ char* MulticastRun::describe_side(Side* side, Space space, int64_t* stride) noex
   const Pieces::Piece first = pieces_.users(space, 0, 0);
   side->space = space;
   side->blocks = pieces_.blocks_of(space);
-  side->packed = !KernelRun::is_plain(first.data, team_.device());
+  side->packed = !KernelRun::is_plain(first.data, team_.memory.device());
   if (side->packed) return nullptr;
   if (side->blocks > 1) *stride = pieces_.users(space, 1, 0).first() - first.first();
   return reinterpret_cast<char*>(first.first());

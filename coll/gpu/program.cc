@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
-#include "coll/gpu/team.hpp"
+#include "coll/gpu/team_memory.hpp"
 
 namespace tern::coll {
 namespace {
@@ -81,7 +81,7 @@ Instruction instruction_of(const Placed& placed, size_t index) noexcept {
 
 }  // namespace
 
-static_assert(Placed::kCredit == Instruction::kCredit && GpuTeam::kMostRanks == cuda::kMostRanks);
+static_assert(Placed::kCredit == Instruction::kCredit);
 
 Program compile(const Placed& placed) {
   Program made;
@@ -106,7 +106,7 @@ std::string Programs::prepare() { return add_room(kRoom); }
 
 // Only the last room has space.
 std::string Programs::add_room(size_t bytes) {
-  cuda::Device& device = team_.device();
+  cuda::Device& device = memory_.device();
   const cuda::Current current(device);
   Room& room = rooms_.emplace_back();
   const char* function = "cuCtxPushCurrent";
@@ -130,7 +130,7 @@ std::string Programs::add_room(size_t bytes) {
 Programs::Stored* Programs::store(const Placed& placed, std::string* why) {
   if (const auto found = stored_.find(&placed); found != stored_.end()) return &found->second;
   const Program program = compile(placed);
-  const size_t bases = static_cast<size_t>(team_.ranks()) * sizeof(std::byte*);
+  const size_t bases = static_cast<size_t>(memory_.ranks()) * sizeof(std::byte*);
   const size_t instructions = program.instructions.size() * sizeof(Instruction);
   const size_t operands = program.operands.size() * sizeof(Operand);
   // Bases are 8 bytes each; instructions and operands want no more.
@@ -145,8 +145,8 @@ Programs::Stored* Programs::store(const Placed& placed, std::string* why) {
   made.pinned = room.pinned + room.used;
   made.bytes = bytes;
   room.used += (bytes + kGrain - 1) / kGrain * kGrain;
-  for (int rank = 0; rank < team_.ranks(); ++rank) {
-    std::byte* const base = team_.at(rank, 0);
+  for (int rank = 0; rank < memory_.ranks(); ++rank) {
+    std::byte* const base = memory_.at(rank, 0);
     std::memcpy(made.pinned + static_cast<size_t>(rank) * sizeof base, &base, sizeof base);
   }
   if (instructions > 0) std::memcpy(made.pinned + bases, program.instructions.data(), instructions);
@@ -165,7 +165,7 @@ void Programs::bring(Stored& program, cuda::Job& job, bool captured) noexcept {
 }
 
 void Programs::give_back() noexcept {
-  cuda::Device& device = team_.device();
+  cuda::Device& device = memory_.device();
   if (device.gone()) return;
   for (const Room& room : rooms_) {
     device.release(cuda::Device::Store::kDevice, room.device, room.device_bytes);

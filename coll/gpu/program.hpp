@@ -24,7 +24,7 @@ class Job;
 
 namespace tern::coll {
 
-class GpuTeam;
+class TeamMemory;
 
 struct Program {
   std::vector<cuda::Instruction> instructions;
@@ -35,7 +35,7 @@ struct Program {
 
 class Programs {
  public:
-  explicit Programs(GpuTeam& team) noexcept : team_(team) {}
+  explicit Programs(const TeamMemory& memory) noexcept : memory_(memory) {}
   Programs(const Programs&) = delete;
   Programs& operator=(const Programs&) = delete;
 
@@ -75,7 +75,7 @@ class Programs {
   };
   [[nodiscard]] std::string add_room(size_t bytes);
 
-  GpuTeam& team_;
+  const TeamMemory& memory_;
   std::map<const Placed*, Stored> stored_;
   std::vector<Room> rooms_;
   int set_ = 0;

@@ -104,12 +104,13 @@ size_t PushRun::largest(const Placed& placed, const Operation& operation) noexce
 
 const char* PushRun::why_not(const GpuTeam& team, const Placed& placed,
                              const Operation& operation) noexcept {
-  if (team.parts() == 0) return team.no_parts();
+  if (team.kernels.parts() == 0) return team.kernels.why_none();
   if (!serves(placed, operation.collective)) return "its algorithm takes several hops";
   if (operation.collective == kBarrier) return nullptr;
   if (operation.irregular && !has_all_blocks(operation)) return "blocks differ";
   const size_t block = room_of(largest(placed, operation));
-  if (block * most_blocks(placed.schedule, operation.collective) > team.layout().local_bytes())
+  if (block * most_blocks(placed.schedule, operation.collective) >
+      team.memory.layout().local_bytes())
     return "the scratch does not hold its data; a larger TERN_GPU_SCRATCH helps";
   return nullptr;
 }
@@ -128,22 +129,22 @@ PushRun::PushRun(GpuTeam& team, const Placed& placed, const Operation& operation
 // Of a vector in two hops: its part that one rank reduces, in whole words.
 size_t PushRun::block_bytes() const noexcept {
   if (!is_two_hops(placed_)) return bytes();
-  const auto ranks = static_cast<size_t>(team_.ranks());
+  const auto ranks = static_cast<size_t>(team_.memory.ranks());
   return (room_of(bytes()) / kVector + ranks - 1) / ranks * kVector;
 }
 
 int PushRun::blocks() const noexcept {
   const MPI_Count wanted = (vectors_of(block_bytes()) + static_cast<MPI_Count>(kThreads) - 1) /
                            static_cast<MPI_Count>(kThreads);
-  return static_cast<int>(std::min<MPI_Count>(wanted, team_.parts()));
+  return static_cast<int>(std::min<MPI_Count>(wanted, team_.kernels.parts()));
 }
 
 /// Vectors in a slot.
-size_t PushRun::room() const noexcept { return team_.layout().push_room(wire_); }
+size_t PushRun::room() const noexcept { return team_.memory.layout().push_room(wire_); }
 
 MPI_Count PushRun::chunk() const noexcept {
   auto most = static_cast<MPI_Count>(room() * kVector) * blocks();
-  if (is_two_hops(placed_)) most *= team_.ranks();
+  if (is_two_hops(placed_)) most *= team_.memory.ranks();
   return std::min(most, static_cast<MPI_Count>(bytes()));
 }
 
@@ -158,9 +159,9 @@ int PushRun::run() {
   if (operation_.collective != kBarrier) describe_data();
   for (int32_t block = 0; in_.packed && block < in_.blocks; ++block) move(in_, block, true);
   if (!job_.failed()) {
-    arguments_.call = team_.note({&placed_, 0, 0}, call.captured());
+    arguments_.call = team_.waits.note({&placed_, 0, 0}, call.captured());
     job_.mark();
-    cuda::Kernels& kernels = *team_.device().kernels();
+    cuda::Kernels& kernels = *team_.memory.device().kernels();
     job_.note("cuLaunchKernel", kernels.push(job_.stream(), wire_, arguments_, blocks()));
   }
   for (int32_t block = 0; out_.packed && block < out_.blocks && !job_.failed(); ++block)
@@ -170,7 +171,7 @@ int PushRun::run() {
 
 void PushRun::move(const Side& side, int32_t block, bool in) {
   const core::Data data = pieces_.users(side.space, block, 0).data;
-  const int32_t which = side.blocks == 1 ? team_.rank() : block;
+  const int32_t which = side.blocks == 1 ? team_.memory.rank() : block;
   const size_t length =
       arguments_.tabled == 0 ? bytes() : static_cast<size_t>(arguments_.table[which].length);
   if (length == 0) return;
@@ -183,25 +184,24 @@ void PushRun::move(const Side& side, int32_t block, bool in) {
 
 /// The input's blocks, then the output's.
 std::byte* PushRun::local(int32_t block) const noexcept {
-  return team_.at(team_.rank(),
-                  team_.layout().local() + static_cast<size_t>(block) * room_of(bytes()));
+  return team_.memory.at(team_.memory.rank(), team_.memory.layout().local() +
+                                                  static_cast<size_t>(block) * room_of(bytes()));
 }
 
 void PushRun::describe() noexcept {
-  const ScratchLayout& layout = team_.layout();
+  const ScratchLayout& layout = team_.memory.layout();
   const auto at = [](size_t offset) { return static_cast<int64_t>(offset); };
   const Hop hop = hop_of(placed_, operation_);
   cuda::PushArguments& a = arguments_;
-  for (int rank = 0; rank < team_.ranks(); ++rank)
-    a.bases[rank] = reinterpret_cast<const char*>(team_.at(rank, 0));
-  a.reports = team_.reports();
+  team_.memory.write_bases(a.bases);
+  a.reports = team_.reports.kernels();
   a.words = at(layout.push_words(wire_));
   a.counters = at(layout.push_counters(wire_));
   a.abort_word = at(ScratchLayout::abort());
   a.room = at(room());
   a.refresh = kRefresh;
-  a.ranks = team_.ranks();
-  a.rank = team_.rank();
+  a.ranks = team_.memory.ranks();
+  a.rank = team_.memory.rank();
   a.parts = ScratchLayout::kParts;
   a.to = hop.to;
   a.from = hop.from;
@@ -233,7 +233,7 @@ void PushRun::describe_data() noexcept {
 void PushRun::describe_lengths() noexcept {
   const bool gathers = operation_.collective == kAllgather;
   arguments_.tabled = gathers ? cuda::PushArguments::kOutput : cuda::PushArguments::kInput;
-  for (int32_t block = 0; block < team_.ranks(); ++block)
+  for (int32_t block = 0; block < team_.memory.ranks(); ++block)
     arguments_.table[block].length =
         static_cast<int64_t>(pieces_.block_units(block) * pieces_.element());
 }
@@ -248,7 +248,7 @@ char* PushRun::describe_side(Side* side, Space space, int64_t* stride) noexcept 
   const Pieces::Piece first = pieces_.users(space, 0, 0);
   side->space = space;
   side->blocks = pieces_.blocks_of(space);
-  side->packed = !KernelRun::is_plain(first.data, team_.device());
+  side->packed = !KernelRun::is_plain(first.data, team_.memory.device());
   const bool many = side->blocks > 1;
   for (int32_t block = 0; arguments_.tabled != 0 && many && block < side->blocks; ++block)
     arguments_.table[block].offset = side->packed

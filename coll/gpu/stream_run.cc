@@ -36,7 +36,7 @@ StreamRun::StreamRun(GpuTeam& team, const Placed& placed, const Operation& opera
       placed_(placed),
       schedule_(placed.schedule),
       operation_(operation),
-      pieces_(operation, placed, team.layout(), least_passes(placed)),
+      pieces_(operation, placed, team.memory.layout(), least_passes(placed)),
       callers_(job),
       job_(&job) {}
 
@@ -64,11 +64,11 @@ int StreamRun::run() {
 void StreamRun::run_passes() {
   CUstream fork = nullptr;
   if (pieces_.passes() > 1 && !captured_ && !pieces_.in_order())
-    fork = team_.lanes().fork(callers_.stream());
+    fork = team_.calls.lanes.fork(callers_.stream());
   cuda::Stream second;
   second.handle = fork;
   if (fork != nullptr) second.stage = callers_.share_stage();
-  cuda::Job other(team_.device(), second);
+  cuda::Job other(team_.memory.device(), second);
   try {
     for (MPI_Count pass = 0; pass < pieces_.passes() && !callers_.failed() && !other.failed();
          ++pass) {
@@ -81,11 +81,11 @@ void StreamRun::run_passes() {
   }
   job_ = &callers_;
   if (fork == nullptr) return;
-  callers_.note("cuStreamWaitEvent", team_.lanes().join(callers_.stream()));
+  callers_.note("cuStreamWaitEvent", team_.calls.lanes.join(callers_.stream()));
 }
 
 void StreamRun::run_pass(MPI_Count pass) {
-  set_ = team_.next_set();
+  set_ = team_.calls.next_set();
   pass_ = pass;
   put_aside(pass);
   for (size_t i = 0; i < schedule_.steps.size(); ++i) issue(schedule_.steps[i], i, pass);
@@ -132,18 +132,19 @@ bool StreamRun::is_users(const Slice& slice) const noexcept {
 }
 
 std::byte* StreamRun::local(size_t offset) const noexcept {
-  const ScratchLayout& layout = team_.layout();
+  const ScratchLayout& layout = team_.memory.layout();
   const size_t lane = static_cast<size_t>(set_) * layout.lane_local_bytes();
-  return team_.at(team_.rank(), layout.local() + lane + offset);
+  return team_.memory.at(team_.memory.rank(), layout.local() + lane + offset);
 }
 
 std::byte* StreamRun::address(const Slice& slice, MPI_Count pass) const noexcept {
   if (is_users(slice)) return pieces_.piece(slice, pass).first();
-  const ScratchLayout& layout = team_.layout();
+  const ScratchLayout& layout = team_.memory.layout();
   if (slice.space != Space::kInbox) return local(pieces_.in_local(slice, pass));
   const auto index = static_cast<size_t>(&slice - schedule_.slices.data());
   const Placed::Place& place = placed_.places[index];
-  return team_.at(place.owner, layout.inbox(place.from, set_) + pieces_.in_region(place.before));
+  return team_.memory.at(place.owner,
+                         layout.inbox(place.from, set_) + pieces_.in_region(place.before));
 }
 
 // The side of the caller's may have holes; scratch has none.
@@ -189,7 +190,7 @@ void StreamRun::reduce(const Step& step, MPI_Count pass) {
       sources[static_cast<size_t>(i)] = address(schedule_.source(step, left - some + i), pass);
     if (begun) sources[static_cast<size_t>(some)] = target;
     job_->mark();
-    job_->note("cuLaunchKernel", team_.device().kernels()->reduce(
+    job_->note("cuLaunchKernel", team_.memory.device().kernels()->reduce(
                                      job_->stream(), plan->operation, plan->plan, sources.data(),
                                      some + (begun ? 1 : 0), target, elements));
     begun = true;
@@ -198,33 +199,35 @@ void StreamRun::reduce(const Step& step, MPI_Count pass) {
 }
 
 size_t StreamRun::offset_of(const Placed::Word& word) const noexcept {
-  const ScratchLayout& layout = team_.layout();
+  const ScratchLayout& layout = team_.memory.layout();
   return word.message == Placed::kCredit ? layout.credit(word.other, set_)
                                          : layout.data(word.other, set_, word.message);
 }
 
 void StreamRun::signal(const Placed::Word& word) {
-  job_->copy_mapped(team_.at(word.owner, offset_of(word)),
-                    team_.at(team_.rank(), ScratchLayout::one()), ScratchLayout::kWord);
+  job_->copy_mapped(team_.memory.at(word.owner, offset_of(word)),
+                    team_.memory.at(team_.memory.rank(), ScratchLayout::one()),
+                    ScratchLayout::kWord);
 }
 
 // Around the waits of a batch the stream tells the host at which it is.
 void StreamRun::wait(const Placed::Word& word, size_t step) {
   if (batch_.size() >= kMostInBatch) flush_waits();
   if (batch_.empty())
-    batch_.push_back(operation_on(team_.wait_word(set_), CU_STREAM_MEM_OP_WRITE_VALUE_32,
-                                  team_.note({&placed_, step, pass_}, captured_), 0));
-  const CUdeviceptr at = device_pointer(team_.at(word.owner, offset_of(word)));
+    batch_.push_back(operation_on(team_.reports.wait_word(set_), CU_STREAM_MEM_OP_WRITE_VALUE_32,
+                                  team_.waits.note({&placed_, step, pass_}, captured_), 0));
+  const CUdeviceptr at = device_pointer(team_.memory.at(word.owner, offset_of(word)));
   batch_.push_back(operation_on(at, CU_STREAM_MEM_OP_WAIT_VALUE_32, 1, CU_STREAM_WAIT_VALUE_EQ));
   batch_.push_back(operation_on(at, CU_STREAM_MEM_OP_WRITE_VALUE_32, 0, 0));
 }
 
 void StreamRun::flush_waits() {
   if (batch_.empty() || job_->failed()) return;
-  batch_.push_back(operation_on(team_.wait_word(set_), CU_STREAM_MEM_OP_WRITE_VALUE_32, 0, 0));
+  batch_.push_back(
+      operation_on(team_.reports.wait_word(set_), CU_STREAM_MEM_OP_WRITE_VALUE_32, 0, 0));
   job_->mark();
   job_->note("cuStreamBatchMemOp",
-             team_.device().driver.cuStreamBatchMemOp_v2(
+             team_.memory.device().driver.cuStreamBatchMemOp_v2(
                  job_->stream(), static_cast<unsigned>(batch_.size()), batch_.data(), 0));
   batch_.clear();
 }

@@ -5,7 +5,7 @@
 
 #include "base/error.hpp"
 #include "coll/gpu/lines.hpp"
-#include "coll/gpu/team.hpp"
+#include "coll/gpu/teams.hpp"
 #include "cuda/kernels.hpp"
 #include "topo/islands.hpp"
 
@@ -36,8 +36,8 @@ uint64_t number_of(const core::ContextId& id, GpuTeams::Use use) noexcept {
 /// What the device lacks; empty: nothing.
 std::string what_lacks(const core::Communicator& communicator, const cuda::Device* device) {
   if (communicator.inter()) return "the communicator has two groups";
-  if (communicator.size() > GpuTeam::kMostRanks)
-    return strf("a team has at most %d ranks", GpuTeam::kMostRanks);
+  if (communicator.size() > cuda::kMostRanks)
+    return strf("a team has at most %d ranks", cuda::kMostRanks);
   if (device == nullptr) return "it has no stream of a GPU";
   const cuda::Driver& driver = device->driver;
   if (driver.cuStreamBatchMemOp_v2 == nullptr || driver.cuStreamWriteValue32_v2 == nullptr)
@@ -68,7 +68,7 @@ struct GpuTeams::Plan {
 std::shared_ptr<GpuTeam> GpuTeams::idle(const std::vector<int>& members,
                                         const cuda::Device& device) const {
   for (const auto& team : all_)
-    if (&team->device() == &device && team->members() == members && !team->leased() &&
+    if (&team->memory.device() == &device && team->members() == members && !team->leased() &&
         team->at_rest() && team->fit())
       return team;
   return nullptr;
@@ -121,7 +121,7 @@ int GpuTeams::sharers(const cuda::Device& device, const std::vector<Facts>& all)
 int GpuTeams::agree_on_places(core::Communicator& communicator, GpuTeam& team, Use use,
                               const std::vector<Facts>& all, int wanted, std::string* why_not) {
   core::Process& process = executions_.process();
-  cuda::Device& device = team.device();
+  cuda::Device& device = team.memory.device();
   const int all_places = static_cast<int>(all[static_cast<size_t>(communicator.rank())].kernels);
   const int most = cuda::Residency::for_waiting(all_places) / sharers(device, all);
   cuda::Residency& residency = process.gpus.residency(device.uuid);
@@ -133,23 +133,23 @@ int GpuTeams::agree_on_places(core::Communicator& communicator, GpuTeam& team, U
   if (ordinary)
     mine.team = std::min(wanted, residency.ordinary(most_wanted(device), most));
   else
-    mine.team = team.places(residency).take(wanted, most);
-  if (twin != nullptr) mine.twin = twin->places(residency).take_spare(kPlacesOfTwin, most);
+    mine.team = team.kernels.places(residency).take(wanted, most);
+  if (twin != nullptr) mine.twin = twin->kernels.places(residency).take_spare(kPlacesOfTwin, most);
   std::vector<Places> of_all(all.size());
   executions_.gather(communicator, &mine, of_all.data(), sizeof mine, kMakingTeam);
   for (const Places& one : of_all)
     mine = {std::min(mine.team, one.team), std::min(mine.twin, one.twin)};
   const int fewest = mine.team;
-  team.places(residency).keep(ordinary ? 0 : fewest);
-  team.set_parts(std::min(fewest, static_cast<int>(ScratchLayout::kParts)));
+  team.kernels.places(residency).keep(ordinary ? 0 : fewest);
+  team.kernels.set_parts(std::min(fewest, static_cast<int>(ScratchLayout::kParts)));
   if (twin != nullptr) {
-    twin->places(residency).keep(mine.twin);
-    twin->set_parts(mine.twin);
+    twin->kernels.places(residency).keep(mine.twin);
+    twin->kernels.set_parts(mine.twin);
   }
   if (team.multicast() != nullptr) team.multicast()->limit_blocks(fewest);
-  if (fewest == 0 && team.shares())
-    *why_not = std::string("ranks share a GPU, and ") + team.no_parts();
-  if (fewest < ScratchLayout::kParts && team.reduces())
+  if (fewest == 0 && team.kernels.share_gpu())
+    *why_not = std::string("ranks share a GPU, and ") + team.kernels.why_none();
+  if (fewest < ScratchLayout::kParts && team.kernels.on_all_ranks())
     process.gpus.tell_choice(
         process.explain,
         strf("kernels of %s that wait have %d blocks of threads, not %d: they must fit the GPU of "
@@ -160,12 +160,13 @@ int GpuTeams::agree_on_places(core::Communicator& communicator, GpuTeam& team, U
 
 // All unmap before any frees.
 void GpuTeams::dissolve(core::Communicator& communicator, const std::shared_ptr<GpuTeam>& team) {
-  team->unmap();
+  team->memory.unmap();
   std::string none;
   agree(communicator, {}, &none);
   team->end();
-  team->drop_places();
-  if (team->ended()) return;
+  for (GpuTeam* one = team.get(); one != nullptr; one = one->twin().get())
+    one->kernels.drop_places();
+  if (!team->memory.taken()) return;
   team->break_off("it was not made");  // it ends another time
   all_.push_back(team);
 }
@@ -174,8 +175,8 @@ std::vector<int> GpuTeams::find_islands(core::Communicator& communicator, const 
   struct Seen {
     uint64_t ranks;  // a bit for each
   };
-  static_assert(GpuTeam::kMostRanks <= 64);
-  const Seen mine{team.mapped()};
+  static_assert(cuda::kMostRanks <= 64);
+  const Seen mine{team.memory.mapped()};
   std::vector<Seen> all(static_cast<size_t>(communicator.size()));
   executions_.gather(communicator, &mine, all.data(), sizeof mine, kMakingTeam);
   topo::Reach reach(communicator.size());
@@ -195,8 +196,8 @@ void GpuTeams::agree_on_lines(core::Communicator& communicator, const std::vecto
                               const topo::NvLinks& links, uint64_t parts, GpuTeam& team) {
   std::vector<LineFacts> lines;
   for (const Facts& one : all) lines.push_back(one.lines);
-  LinesVerdict mine =
-      judge_lines(team.device(), links, lines, static_cast<size_t>(communicator.rank()), parts);
+  LinesVerdict mine = judge_lines(team.memory.device(), links, lines,
+                                  static_cast<size_t>(communicator.rank()), parts);
   LinesVerdict of_all{{}, std::move(mine.source)};
   agree(communicator, mine.why_not, &of_all.why_not);
   team.set_lines(std::move(of_all));
@@ -260,8 +261,10 @@ std::shared_ptr<GpuTeam> GpuTeams::make(core::Communicator& communicator, const 
     if (why_not->empty() || plain || !plan.shares) break;
     dissolve(communicator, team);
   }
-  team->set_shares(plan.shares);
-  team->set_reduces(plan.parts > 0);
+  for (GpuTeam* one = team.get(); one != nullptr; one = one->twin().get()) {
+    one->kernels.set_share_gpu(plan.shares);
+    one->kernels.set_on_all_ranks(plan.parts > 0);
+  }
   if (why_not->empty()) {
     const bool switches = why_no_multicast(*team, process.params).empty();
     const int wanted = switches ? Multicast::kParts : ScratchLayout::kParts;
@@ -269,7 +272,7 @@ std::shared_ptr<GpuTeam> GpuTeams::make(core::Communicator& communicator, const 
     if (why_not->empty() && !add_multicast(communicator, *team, places))
       *why_not = "a trial of the switch went wrong: " + team->no_multicast();
     if (team->multicast() == nullptr && plan.use == Use::kEnqueued)
-      team->places(process.gpus.residency(plan.device->uuid)).keep(team->parts());
+      team->kernels.places(process.gpus.residency(plan.device->uuid)).keep(team->kernels.parts());
   }
   if (!why_not->empty()) {
     dissolve(communicator, team);
@@ -292,18 +295,18 @@ void GpuTeams::prepare(core::Communicator& communicator, GpuTeam& team, GpuTeam:
     const core::ChannelUnlock meanwhile(communicator.channel().progress);
     lacks = team.take_scratch(wanted);
   }
-  if (lacks.empty()) lacks = team.offer(pml, &handle);
+  if (lacks.empty()) lacks = team.memory.offer(pml, &handle);
   executions_.gather(communicator, &handle, handles.data(), sizeof handle, kMakingTeam);
   agree(communicator, lacks, why_not);
   if (why_not->empty()) {
     const auto map_of = [&](int rank) {
-      return pml.map(handles[static_cast<size_t>(rank)], team.device());
+      return pml.map(handles[static_cast<size_t>(rank)], team.memory.device());
     };
     agree(communicator, team.map(map_of), why_not);
     if (!why_not->empty() && islands != nullptr) *islands = find_islands(communicator, team);
   }
-  if (why_not->empty()) agree(communicator, team.write_trial(), why_not);
-  if (why_not->empty()) agree(communicator, team.read_trial(), why_not);
+  if (why_not->empty()) agree(communicator, team.memory.write_trial(), why_not);
+  if (why_not->empty()) agree(communicator, team.memory.read_trial(), why_not);
 }
 
 }  // namespace tern::coll

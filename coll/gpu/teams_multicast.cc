@@ -14,7 +14,7 @@
 #include "base/error.hpp"
 #include "base/mail.hpp"
 #include "coll/gpu/multicast.hpp"
-#include "coll/gpu/team.hpp"
+#include "coll/gpu/teams.hpp"
 #include "cuda/kernels.hpp"
 
 namespace tern::coll {
@@ -41,8 +41,8 @@ class MulticastMaking {
       : team_(team),
         wanted_(params.gpu_scratch / kShare),
         lacks_(std::move(lacks)),
-        made_(std::make_unique<Multicast>(team.device())),
-        all_(static_cast<size_t>(team.ranks())) {
+        made_(std::make_unique<Multicast>(team.memory.device())),
+        all_(static_cast<size_t>(team.memory.ranks())) {
     made_->set_blocks(places);
   }
 
@@ -51,7 +51,7 @@ class MulticastMaking {
     return lacks_;
   }
   [[nodiscard]] std::string create() {
-    return is_root() ? made_->create(team_.ranks(), wanted_, &descriptor_) : std::string();
+    return is_root() ? made_->create(team_.memory.ranks(), wanted_, &descriptor_) : std::string();
   }
   // Then members meet.
   [[nodiscard]] Member member() const { return {socket_.address(), made_->bytes()}; }
@@ -77,18 +77,21 @@ class MulticastMaking {
   [[nodiscard]] std::string map() { return made_->map(); }
   [[nodiscard]] std::string try_out() {
     tried_ = true;
-    return made_->try_out(team_);
+    return made_->try_out(team_.memory, team_.reports.kernels());
   }
   /// After steps that all have taken, or one in vain. No lock may be held.
   [[nodiscard]] std::unique_ptr<Multicast> take() noexcept { return std::move(made_); }
   void give_up() noexcept { made_.reset(); }
   [[nodiscard]] bool tried() const noexcept { return tried_; }
-  [[nodiscard]] std::string clear() { return team_.clear_reports(); }
+  [[nodiscard]] std::string clear() {
+    team_.reports.clear();
+    return team_.memory.clear_abort();
+  }
 
  private:
   /// What a quarter of the scratch would hold is bound to the switch besides.
   static constexpr size_t kShare = 4;
-  [[nodiscard]] bool is_root() const noexcept { return team_.rank() == 0; }
+  [[nodiscard]] bool is_root() const noexcept { return team_.memory.rank() == 0; }
 
   /// It was sent before this is called.
   [[nodiscard]] Fd receive() const {
@@ -125,7 +128,7 @@ bool GpuTeams::add_multicast(core::Communicator& communicator, GpuTeam& team, in
   using Making = MulticastMaking;
   const Params& params = executions_.process().params;
   Making making(team, params, places,
-                places == 0 ? team.no_parts() : why_no_multicast(team, params));
+                places == 0 ? team.kernels.why_none() : why_no_multicast(team, params));
   std::string why;
   const auto step = [&](std::string (Making::*action)()) {
     std::string mine;
@@ -166,9 +169,9 @@ std::string GpuTeams::why_no_multicast(const GpuTeam& team, const Params& params
     return std::string("TERN_GPU_WIRE asks for ") + name_of(params.gpu_wire);
   if (params.gpu_engine == GpuEngine::kHost || params.gpu_engine == GpuEngine::kStream)
     return "TERN_GPU_ENGINE is " + params.get("TERN_GPU_ENGINE");
-  if (team.ranks() < 2) return "it has one rank";
-  if (team.shares()) return "ranks share a GPU";
-  return Multicast::why_not(team.device());
+  if (team.memory.ranks() < 2) return "it has one rank";
+  if (team.kernels.share_gpu()) return "ranks share a GPU";
+  return Multicast::why_not(team.memory.device());
 }
 
 }  // namespace tern::coll

@@ -70,7 +70,7 @@ Way by_push(const GpuTeam& team, const AskedWire& asked, const Placed& placed,
 Programs::Stored* program_for(GpuTeam& team, const Placed& placed, const Operation& operation,
                               Way* way) {
   way->why = KernelRun::why_not(team, placed, operation);
-  return way->why != nullptr ? nullptr : team.programs().store(placed, &way->failure);
+  return way->why != nullptr ? nullptr : team.programs.store(placed, &way->failure);
 }
 
 /// Why switches are not taken where nothing asks for them; null: they are.
@@ -78,11 +78,12 @@ const char* why_no_gain(const GpuTeam& team, const Operation& operation, size_t 
   const size_t small = limit_of(kPushFacts.back(), splits(operation.collective)).bytes;
   if (!reduces(operation.collective)) return "what is only moved engines that copy do as fast";
   if (bytes <= small) return "it is small";
-  return team.ranks() < kLeastToMulticast ? "two ranks send each other what they have" : nullptr;
+  return team.memory.ranks() < kLeastToMulticast ? "two ranks send each other what they have"
+                                                 : nullptr;
 }
 
 Way by_stream(const GpuTeam& team, Way way) noexcept {
-  way.shares = team.shares();
+  way.shares = team.kernels.share_gpu();
   way.engine = way.shares ? Way::kNone : Way::kStream;
   return way;
 }
@@ -118,7 +119,7 @@ std::string Way::in_words(const std::string& asker) const {
 
 bool prefers_kernels(const GpuTeam& team, const Params& params, size_t bytes) noexcept {
   if (params.gpu_engine != GpuEngine::kAuto) return params.gpu_engine == GpuEngine::kKernel;
-  return team.shares() || bytes <= kMostByKernel;
+  return team.kernels.share_gpu() || bytes <= kMostByKernel;
 }
 
 // What is large kernels read from where it is (coll/flat/on_device.hpp).
@@ -138,7 +139,7 @@ const char* why_not_multicast(const GpuTeam& team, const AskedWire& asked,
                               bool any_size) noexcept {
   // What costs least is asked first: this stands before each call.
   if (team.multicast() == nullptr) return team.no_multicast().c_str();
-  if (team.parts() == 0) return team.no_parts();
+  if (team.kernels.parts() == 0) return team.kernels.why_none();
   if (asked.wire != Wire::kAuto && asked.wire != Wire::kMultimem) return kAsked;
   if (asked.wire == Wire::kAuto && !any_size)
     if (const char* why = why_no_gain(team, operation, bytes); why != nullptr) return why;
@@ -154,7 +155,7 @@ const char* why_no_wire(const GpuTeam& team, const Params& params, const AskedWi
   if (wire == Wire::kMultimem) return no_multimem;
   if (params.gpu_engine == GpuEngine::kHost) return "TERN_GPU_ENGINE is host";
   if (params.gpu_engine == GpuEngine::kStream) return "TERN_GPU_ENGINE is stream";
-  if (team.parts() == 0) return team.no_parts();
+  if (team.kernels.parts() == 0) return team.kernels.why_none();
   return push_index(wire) < 0 ? nullptr : why_not_of(team, facts_of(wire));
 }
 

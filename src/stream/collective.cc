@@ -77,17 +77,17 @@ int enqueue_on_devices(CommStream& on, const coll::Operation& operation, bool* t
   on_shadow.communicator = &shadow;
   const auto lock = calls->stop_calls();
   std::string why_not;
-  const uint32_t before = team == nullptr ? 0 : team->calls();
+  const uint32_t before = team == nullptr ? 0 : team->calls.count();
   cuda::Stream stream;
   stream.handle = on.stream()->queue();
   stream.stage = {calls->board().halves[0], calls->board().bytes[0]};
   const int code = shadow.channel().coll->streams().enqueue(on_shadow, stream, taken, &why_not);
-  if (TERN_UNLIKELY(stream.staged) && team->is_captured(stream.handle))
+  if (TERN_UNLIKELY(stream.staged) && team->calls.is_captured(stream.handle))
     calls->keep_board();  // the graph may outlive the communicator
   // The stream may pass a call although a later part of the call failed.
-  if (team != nullptr && team->calls() != before)
+  if (team != nullptr && team->calls.count() != before)
     calls->backlog().count_outstanding(on.stream()->device(), 1);
-  else if (*taken && code == MPI_SUCCESS && team->is_captured(stream.handle))
+  else if (*taken && code == MPI_SUCCESS && team->calls.is_captured(stream.handle))
     calls->backlog().count_captured(1);
   core::Process& process = shadow.process();
   if (TERN_UNLIKELY(process.explain.on()) && code == MPI_SUCCESS && !*taken && shadow.rank() == 0)

@@ -70,7 +70,7 @@ bool IslandWatch::is_due() noexcept {
 void IslandWatch::tell_ranks() noexcept {
   std::string why;
   try {
-    why = team_.why_given_up();
+    why = team_.waits.why_given_up();
   } catch (const std::bad_alloc&) {  // told without a reason
   }
   team_.forsake(why);

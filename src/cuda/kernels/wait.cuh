@@ -5,7 +5,7 @@
 // after the patience it says for whom it waited in vain, tells all others in their abort words, and
 // its block leaves, as it does when another has told it so, or the host (kLetGo).
 // Threads: any number of a block; the first that finds something says it.
-// See: coll/gpu/kernel_reports.hpp (reads it).
+// See: coll/gpu/device_reports.hpp (reads it).
 #pragma once
 
 #include "cuda/kernels/arguments.hpp"

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "coll/algorithms/algorithms.hpp"
 #include "mpix.h"
 #include "tests/gpu/kernels/random.hpp"
 

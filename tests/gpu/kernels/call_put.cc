@@ -11,7 +11,7 @@
 namespace tern::kernels_test {
 
 const coll::Placed* Call::placed(int rank, std::string* why) {
-  return team_.at(rank).team->placed(*shape_.row, shape_.root, why);
+  return team_.at(rank).team->schedules.placed(*shape_.row, shape_.root, why);
 }
 
 std::string Call::why_not() {
@@ -49,7 +49,7 @@ void Call::prepare() {
   for (int rank = 0; rank < ranks(); ++rank) {
     std::string why;
     const coll::Placed* const mine = placed(rank, &why);
-    if (team_.at(rank).team->programs().store(*mine, &why) == nullptr) must(why);
+    if (team_.at(rank).team->programs.store(*mine, &why) == nullptr) must(why);
   }
 }
 
@@ -96,13 +96,12 @@ void Call::put_operation(Rank& rank) {
       break;
     case Column::kSimple: {
       const coll::Placed& mine = *placed(number, &why);
-      code =
-          coll::KernelRun(team, mine, *team.programs().store(mine, &why), operation, job, patience)
-              .run();
+      code = coll::KernelRun(team, mine, *team.programs.store(mine, &why), operation, job, patience)
+                 .run();
       break;
     }
     case Column::kExchange:
-      code = coll::ExchangeRun(team, operation, job, patience, team.next_exchange()).run();
+      code = coll::ExchangeRun(team, operation, job, patience, team.calls.next_exchange()).run();
       break;
     case Column::kMultimem:
       code = coll::MulticastRun(team, *placed(number, &why), operation, job, patience).run();

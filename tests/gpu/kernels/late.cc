@@ -20,7 +20,7 @@ std::string outcome(Machine& machine, const Options& options, const Shape& shape
   batch.bring(1);
   batch.put(0);
   const int64_t end = now_ns() + static_cast<int64_t>(options.patience * 1e9);
-  while (patience == 0 && ranks.at(0).team->waiting() == 0 && now_ns() < end) ::usleep(1000);
+  while (patience == 0 && ranks.at(0).team->waits.current() == 0 && now_ns() < end) ::usleep(1000);
   return ranks.wait(patience == 0 ? 0 : options.patience);
 }
 

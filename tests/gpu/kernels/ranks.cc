@@ -102,16 +102,16 @@ Ranks::Ranks(Machine& machine, int ranks, size_t scratch)
   open_scratch_to_all_devices();
   for (Rank& rank : all_)
     must(rank.team->map(
-        [&](int other) { return std::make_unique<Here>(at(other).team->at(other, 0)); }));
-  for (Rank& rank : all_) must(rank.team->write_trial());
-  for (Rank& rank : all_) must(rank.team->read_trial());
+        [&](int other) { return std::make_unique<Here>(at(other).team->memory.at(other, 0)); }));
+  for (Rank& rank : all_) must(rank.team->memory.write_trial());
+  for (Rank& rank : all_) must(rank.team->memory.read_trial());
   share_blocks();
   no_multicast_ = add_multicast();
   for (Rank& rank : all_) rank.team->set_no_multicast(no_multicast_);
 }
 
 Ranks::~Ranks() {
-  for (Rank& rank : all_) rank.team->unmap();
+  for (Rank& rank : all_) rank.team->memory.unmap();
 }
 
 void Ranks::make_team(int number, size_t scratch) {
@@ -142,7 +142,7 @@ void Ranks::open_scratch_to_all_devices() {
   }
   for (Rank& rank : all_) {
     const cuda::Current current(*rank.device);
-    const cuda::Memory memory = cuda::look_up(rank.team->at(rank.number, 0));
+    const cuda::Memory memory = cuda::look_up(rank.team->memory.at(rank.number, 0));
     must("cuMemSetAccess",
          machine_.driver().cuMemSetAccess(memory.base, memory.bytes, access.data(), access.size()));
   }
@@ -161,11 +161,11 @@ void Ranks::share_blocks() {
                 strf("%d ranks do not fit on %d devices together", count(), machine_.devices()));
   parts_ = parts;
   use_blocks(parts);
-  for (Rank& rank : all_) rank.team->set_reduces(true);
+  for (Rank& rank : all_) rank.team->kernels.set_on_all_ranks(true);
 }
 
 void Ranks::use_blocks(int most) {
-  for (Rank& rank : all_) rank.team->set_parts(std::min(most, parts_));
+  for (Rank& rank : all_) rank.team->kernels.set_parts(std::min(most, parts_));
 }
 
 std::string Ranks::add_multicast() {
@@ -178,7 +178,7 @@ std::string Ranks::add_multicast() {
     made.push_back(std::make_unique<coll::Multicast>(*rank.device));
   }
   Fd descriptor;
-  if (std::string why = made[0]->create(ranks, at(0).team->layout().bytes / 4, &descriptor);
+  if (std::string why = made[0]->create(ranks, at(0).team->memory.layout().bytes / 4, &descriptor);
       !why.empty())
     return why;
   for (size_t i = 1; i < made.size(); ++i) must(made[i]->join(descriptor, made[0]->bytes()));
@@ -231,8 +231,8 @@ std::string Ranks::describe_waits() {
   std::string all;
   for (Rank& rank : all_) {
     std::vector<int> others;
-    const uint32_t wait = rank.team->waiting();
-    const std::string what = wait == 0 ? "" : rank.team->describe(wait, &others);
+    const uint32_t wait = rank.team->waits.current();
+    const std::string what = wait == 0 ? "" : rank.team->waits.describe(wait, &others);
     if (what.empty()) continue;
     all += strf("; rank %d waits for", rank.number);
     for (const int other : others) all += strf(" rank %d", other);
@@ -245,7 +245,7 @@ std::string Ranks::wait(double seconds) {
   const bool ended = wait_until(seconds);
   const std::string waits = ended ? "" : describe_waits();
   if (!ended) {
-    for (Rank& rank : all_) rank.team->end_kernels();
+    for (Rank& rank : all_) rank.team->reports.end_kernels();
     constexpr double kToLeave = 10;  // seconds
     if (!wait_until(kToLeave)) {
       std::printf("FAIL: kernels do not end, although they were told to%s\n", waits.c_str());
@@ -255,7 +255,7 @@ std::string Ranks::wait(double seconds) {
     return strf("TIME OUT: kernels waited for more than %g s%s", seconds, waits.c_str());
   }
   for (Rank& rank : all_)
-    if (std::string why = rank.team->why_given_up(); !why.empty()) return "GIVEN UP: " + why;
+    if (std::string why = rank.team->waits.why_given_up(); !why.empty()) return "GIVEN UP: " + why;
   return {};
 }
 

@@ -139,7 +139,7 @@ int Rounds::draw_ranks(Random* random) const {
 }
 
 int64_t Rounds::draw_count(Random* random, const Shape& shape, Ranks& ranks) const {
-  const coll::ScratchLayout& layout = ranks.at(0).team->layout();
+  const coll::ScratchLayout& layout = ranks.at(0).team->memory.layout();
   const coll::GpuTeam& team = *ranks.at(0).team;
   const int blocks = blocks_of(shape.of().what, ranks.count());
   const auto element = static_cast<size_t>(
@@ -150,7 +150,7 @@ int64_t Rounds::draw_count(Random* random, const Shape& shape, Ranks& ranks) con
   size_t room = layout.kernel_part(layout.kernel_region());
   if (shape.column == Column::kLl) room = layout.push_room(Wire::kLl) * 16;
   if (shape.column == Column::kLl128) room = layout.push_room(Wire::kLl128) * 16;
-  const size_t parts = random->once_in(2) ? 1 : static_cast<size_t>(team.parts());
+  const size_t parts = random->once_in(2) ? 1 : static_cast<size_t>(team.kernels.parts());
   const size_t times = random->once_in(2) ? 1 : static_cast<size_t>(ranks.count());
   const auto border = static_cast<int64_t>(room * parts * times / element);
   int64_t count = 0;
@@ -314,7 +314,7 @@ std::string Rounds::run(int64_t round) {
   add_calls(&random, 1 + random.below(kMostCalls), ranks, &batch);
   Batch other(ranks, arena_, batch.end());
   if (records) add_calls(&random, random.below(3), ranks, &other);
-  words_ = strf("%d ranks of %d blocks of threads%s:", count, ranks.at(0).team->parts(),
+  words_ = strf("%d ranks of %d blocks of threads%s:", count, ranks.at(0).team->kernels.parts(),
                 records ? ", in a graph" : "") +
            batch.in_words();
   if (!other.empty()) words_ += "\n between replays:" + other.in_words();

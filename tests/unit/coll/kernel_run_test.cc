@@ -207,7 +207,7 @@ class Ways {
       made.input = made.output = {nullptr, static_cast<MPI_Count>(bytes / sizeof(int)),
                                   &core::predefined_type(process_, MPI_INT)};
     std::string why;
-    const Placed* const placed = team_->placed(*find_algorithm(what, row), 0, &why);
+    const Placed* const placed = team_->schedules.placed(*find_algorithm(what, row), 0, &why);
     EXPECT_NE(placed, nullptr) << why;
     const Question question{what, process_.world->size(), bytes};
     const Way way = way_of(*team_, process_.params, *placed, made, question, asked, "not asked");

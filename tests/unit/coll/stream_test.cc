@@ -72,7 +72,8 @@ TEST(StreamCalls, AStepIsACall) {
     const Algorithm& ring = *find_algorithm(kAllreduce, "ring");
     process.channel(0).coll->force(ring);
     std::string why;
-    const Placed& placed = *StreamCollectives::team_of(*process.world)->placed(ring, 0, &why);
+    const Placed& placed =
+        *StreamCollectives::team_of(*process.world)->schedules.placed(ring, 0, &why);
     steps += placed.schedule.steps.size() * kPasses;
     StreamCall call(process, gpu, ring, 1 << 20, 0, false);
     for (int round = 0; round < 2; ++round) {  // the first makes an event

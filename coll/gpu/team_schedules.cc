@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coll/gpu/team_schedules.hpp"
+
+#include <cstdint>
+#include <vector>
+
+#include "coll/algorithms/algorithms.hpp"
+#include "coll/lower/lower.hpp"
+
+namespace tern::coll {
+
+const Placed& TeamSchedules::exchange(Collective what) {
+  const auto [found, made] = exchange_.try_emplace(what);
+  if (made) {  // for words on a wait
+    found->second.schedule.collective = what;
+    found->second.schedule.algorithm = "pairwise";
+  }
+  return found->second;
+}
+
+const Placed* TeamSchedules::placed(const Algorithm& algorithm, int root, std::string* why) {
+  auto& kept = placed_[{&algorithm, root}];
+  if (kept != nullptr) return kept.get();
+  std::vector<Schedule> all;
+  for (int32_t rank = 0; rank < ranks_; ++rank)
+    all.push_back(build(algorithm, ranks_, rank, root, nullptr));
+  auto made = std::make_unique<Placed>();
+  if (!place(lower(all, [](int32_t, int32_t) { return true; }), rank_, made.get(), why))
+    return nullptr;
+  kept = std::move(made);
+  return kept.get();
+}
+
+}  // namespace tern::coll
