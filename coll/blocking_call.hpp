@@ -20,7 +20,8 @@ struct BlockingCall {
   Slots* slots = nullptr;  // once an executor needs them
   /// The memory of all ranks' data, once the ranks have told each other.
   Where where = Where::kUnknown;
-  int code = 0;  // the result of the executor that has done the call
+  int code = 0;              // the result of the executor that has done the call
+  bool by_schedule = false;  // it was this executor
 
   [[nodiscard]] FlatMethod method() const noexcept {
     return shared == nullptr ? FlatMethod::kNone : shared->flat;

@@ -167,27 +167,29 @@ int Coll::run(const Operation& operation) noexcept {
 
 void Coll::go_through(BlockingCall& call) {
   // Small data on ranks without devices meets the only executor that can serve it at once.
-  if (TERN_LIKELY(call.method() != FlatMethod::kNone && !call.state.devices &&
+  if (TERN_LIKELY(call.method() != FlatMethod::kNone &&
                   flat_bytes(call.question) < kLeastOnDevice) &&
-      shared_.run_in_slots(call))
+      TERN_LIKELY(shared_.take_slots(call) && !call.state.devices) && shared_.run_in_slots(call))
     return;
   if (call.shared == nullptr) {  // all other executors need shared memory
     call.code = run_schedule(call);
     return;
   }
   for (const Executor& one : Executors::kAll)
-    if (one.why_not(*this, call) == nullptr && one.run(*this, call)) return;
+    if (one.why_not(*this, call) == nullptr && one.run(*this, call))
+      return SharedCollectives::note_devices(call);
 }
 
 // A schedule measures itself, from its start to its end.
 void Coll::go_through_explained(BlockingCall& call) {
+  if (call.method() == FlatMethod::kDirect) (void)shared_.take_slots(call);  // may change the row
   if (call.method() == FlatMethod::kNone) return go_through(call);
   const Choice choice = call.state.answer;
   const Question asked = call.state.question;  // the run may ask others
   Measured* const sum = context_.explain(call.state, asked, choice, explained(call));
   const int64_t began = now_ns();
   go_through(call);
-  sum->nanoseconds += now_ns() - began;
+  if (!call.by_schedule) sum->nanoseconds += now_ns() - began;
 }
 
 /// "; executors: slots, schedule; refused: flight (...), ..."
@@ -205,6 +207,7 @@ std::string Coll::explained(const BlockingCall& call) const {
 
 int Coll::run_schedule(BlockingCall& call) noexcept {
   Execution* execution = nullptr;
+  call.by_schedule = true;
   const bool on_devices = call.where == Where::kSome;
   const int code = prepare(call.operation, call.question, !on_devices, on_devices, &execution);
   if (TERN_UNLIKELY(code != MPI_SUCCESS)) {

@@ -193,9 +193,13 @@ const char* SharedCollectives::why_not_in_slots(const BlockingCall& call) noexce
 bool SharedCollectives::run_in_slots(BlockingCall& call) {
   if (!take_slots(call) || call.method() == FlatMethod::kNone) return false;
   call.code = run_plain(call);
-  if (TERN_UNLIKELY(call.slots->found_device()) && all_read_all(call.operation.collective))
-    call.state.devices = true;  // a driver that came after the communicator
+  note_devices(call);
   return true;
+}
+
+void SharedCollectives::note_devices(const BlockingCall& call) noexcept {
+  if (call.slots == nullptr || TERN_LIKELY(!call.slots->found_device())) return;
+  if (all_read_all(call.operation.collective)) call.state.devices = true;
 }
 
 }  // namespace tern::coll

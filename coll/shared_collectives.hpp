@@ -42,6 +42,10 @@ class SharedCollectives {
   [[nodiscard]] static const char* why_not_in_slots(const BlockingCall& call) noexcept;
   [[nodiscard]] bool run_in_slots(BlockingCall& call);
 
+  /// Behind a call: its slots may have shown that a rank has a driver, which came after the
+  /// communicator.
+  static void note_devices(const BlockingCall& call) noexcept;
+
   /// As run_in_slots(), with the call's slots. `where`: ranks tell first where their data lies, and
   /// nothing is done unless all data lies on the host; null: they do not.
   [[nodiscard]] static int run_plain(const BlockingCall& call, Where* where = nullptr);
@@ -57,8 +61,10 @@ class SharedCollectives {
   enum class Flight : uint8_t { kSmall, kMedium, kLarge, kNone };
   [[nodiscard]] static Flight flight_of(const CommState& state, const Operation& operation,
                                         const Question& question, bool persistent) noexcept;
+  /// *row: the row that it follows.
   [[nodiscard]] FlatCall* bound_flight(CommState& state, const Operation& operation,
-                                       const Question& question, bool persistent);
+                                       const Question& question, bool persistent,
+                                       const Algorithm** row);
 
   Context& context_;
   DeviceLinks device_links_;

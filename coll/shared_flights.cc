@@ -81,17 +81,17 @@ SharedCollectives::Flight SharedCollectives::flight_of(const CommState& state,
 }
 
 FlatCall* SharedCollectives::bound_flight(CommState& state, const Operation& operation,
-                                          const Question& question, bool persistent) {
+                                          const Question& question, bool persistent,
+                                          const Algorithm** row) {
   core::Communicator& communicator = *operation.communicator;
   const Flight flight = flight_of(state, operation, question, persistent);
   if (flight == Flight::kNone) return nullptr;
-  Choice choice = context_.choose(state, operation, question, true);
-  FlatMethod method = choice.algorithm->flat;
+  FlatMethod method = context_.choose(state, operation, question, true).algorithm->flat;
   if (method == FlatMethod::kNone) return nullptr;
   const bool large = flight == Flight::kLarge;
   method = large ? large_method(operation.collective, method) : small_method(question, method);
   if (method == FlatMethod::kNone) return nullptr;
-  choice.algorithm = find_algorithm(operation.collective, row_of(method));
+  *row = find_algorithm(operation.collective, row_of(method));
   std::unique_ptr<FlatQueue> own;
   std::unique_ptr<FlatQueue>& queue = persistent ? own : state.flights[static_cast<size_t>(flight)];
   if (queue == nullptr)
@@ -120,7 +120,8 @@ const char* SharedCollectives::why_not_in_flight(const BlockingCall& call) noexc
 }
 
 bool SharedCollectives::run_in_flight(BlockingCall& call) {
-  FlatCall* const flight = bound_flight(call.state, call.operation, call.question, false);
+  const Algorithm* row = nullptr;
+  FlatCall* const flight = bound_flight(call.state, call.operation, call.question, false, &row);
   if (flight == nullptr) return false;
   flight->launch_blocking(call.number);
   context_.channel.progress.wait([flight] { return flight->done(); },
@@ -140,9 +141,13 @@ int SharedCollectives::prepare_flight(const Operation& operation, const Question
                                       bool persistent, FlatCall** made) noexcept {
   try {
     CommState& state = context_.state_of(*operation.communicator);
-    *made = bound_flight(state, operation, question, persistent);
-    if (*made != nullptr && TERN_UNLIKELY(context_.explains(*operation.communicator)))
-      (*made)->measure(context_.explain(state, state.question, state.answer));
+    const Algorithm* row = nullptr;
+    *made = bound_flight(state, operation, question, persistent, &row);
+    if (*made == nullptr || TERN_LIKELY(!context_.explains(*operation.communicator)))
+      return MPI_SUCCESS;
+    Choice choice = state.answer;
+    choice.algorithm = row;
+    (*made)->measure(context_.explain(state, state.question, choice));
     return MPI_SUCCESS;
   } catch (const std::bad_alloc&) {
     return fail(MPI_ERR_NO_MEM, "no memory for %s on %d ranks", name_of(operation.collective),

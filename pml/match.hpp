@@ -102,8 +102,14 @@ class KeyedQueues {
   }
   // Frees the empty queues; doubles the buckets where that was not enough.
   void rebuild() {
-    recent_ = nullptr;
+    size_t used = 0;
+    for (const Queue<T>* queue : buckets_)
+      for (; queue != nullptr; queue = queue->next) used += queue->first != nullptr;
     std::vector<Queue<T>*> kept;
+    kept.reserve(used);
+    std::vector<Queue<T>*> buckets(buckets_.size() * (used * 2 > buckets_.size() ? 2 : 1));
+    // From here on nothing fails.
+    recent_ = nullptr;
     for (Queue<T>* queue : buckets_)
       while (queue != nullptr) {
         Queue<T>* next = queue->next;
@@ -115,8 +121,7 @@ class KeyedQueues {
         }
         queue = next;
       }
-    const size_t buckets = buckets_.size() * (kept.size() * 2 > buckets_.size() ? 2 : 1);
-    buckets_.assign(buckets, nullptr);
+    buckets_.swap(buckets);
     for (Queue<T>* queue : kept) {
       queue->next = buckets_[slot(queue->key)];
       buckets_[slot(queue->key)] = queue;

@@ -106,9 +106,19 @@ class Unexpected {
     by_tag_.append({key.context, kAnySource, key.tag}, message);
     all_.append({key.context, kAnySource, MPI_ANY_TAG}, message);
   }
+  /// Throws std::bad_alloc, without indices then.
   void build_indices() {
+    try {
+      for (T* message = first_; message != nullptr; message = message->later) index(*message);
+    } catch (...) {
+      for (T* message = first_; message != nullptr; message = message->later) {
+        if (KeyedQueues<T, 1>::holds(*message)) by_source_.remove(*message);
+        if (KeyedQueues<T, 2>::holds(*message)) by_tag_.remove(*message);
+        if (KeyedQueues<T, 3>::holds(*message)) all_.remove(*message);
+      }
+      throw;
+    }
     indexed_ = true;
-    for (T* message = first_; message != nullptr; message = message->later) index(*message);
   }
 
   KeyedQueues<T, 0> exact_;

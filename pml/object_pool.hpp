@@ -27,12 +27,22 @@ class ObjectPool {
     return object;
   }
   T* add(std::unique_ptr<T> object) {
-    lock();
+    return add(std::move(object), [](T&) {});
+  }
+  /// `prepare` is called with the object. Where it throws, or std::bad_alloc comes, the pool is as
+  /// before.
+  template <class Prepare>
+  T* add(std::unique_ptr<T> object, const Prepare& prepare) {
+    const Held held(*this);
     all_.push_back(std::move(object));
-    free_.reserve(all_.capacity());
-    T* added = all_.back().get();
-    unlock();
-    return added;
+    try {
+      free_.reserve(all_.capacity());
+      prepare(*all_.back());
+    } catch (...) {
+      all_.pop_back();
+      throw;
+    }
+    return all_.back().get();
   }
   void release(T& object) noexcept {
     lock();
@@ -43,6 +53,16 @@ class ObjectPool {
   [[nodiscard]] const std::vector<std::unique_ptr<T>>& all() const noexcept { return all_; }
 
  private:
+  class Held {
+   public:
+    explicit Held(ObjectPool& pool) noexcept : pool_(pool) { pool_.lock(); }
+    Held(const Held&) = delete;
+    Held& operator=(const Held&) = delete;
+    ~Held() { pool_.unlock(); }
+
+   private:
+    ObjectPool& pool_;
+  };
   void lock() noexcept {
     if (threaded_)
       while (busy_.test_and_set(std::memory_order_acquire)) {

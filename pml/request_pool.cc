@@ -91,9 +91,8 @@ inline Request* RequestPool::acquire(ObjectPool<Request>& pool) noexcept {
 template <class Request>
 Request* RequestPool::add(ObjectPool<Request>& pool) noexcept {
   try {
-    Request* const made = pool.add(std::make_unique<Request>(owner_));
-    process_.handles.insert(*made);
-    return made;
+    return pool.add(std::make_unique<Request>(owner_),
+                    [this](Request& made) { process_.handles.insert(made); });
   } catch (const std::bad_alloc&) {
     (void)tern::fail(MPI_ERR_NO_MEM, "no memory for a request");
   } catch (const Error& error) {

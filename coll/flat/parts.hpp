@@ -162,6 +162,7 @@ class Parts {
   int code_ = 0;
 
   void apply(const std::byte* in, std::byte* inout, MPI_Count count) noexcept {
+    if (TERN_UNLIKELY(code_ != 0)) return;
     const int code = operation_.op->apply(in, inout, count, *operation_.input.type);
     if (TERN_UNLIKELY(code != MPI_SUCCESS)) code_ = code;
   }

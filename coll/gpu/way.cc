@@ -75,7 +75,9 @@ Programs::Stored* program_for(GpuTeam& team, const Placed& placed, const Operati
 
 /// Why switches are not taken where nothing asks for them; null: they are.
 const char* why_no_gain(const GpuTeam& team, const Operation& operation, size_t bytes) noexcept {
-  const size_t small = limit_of(kPushFacts.back(), splits(operation.collective)).bytes;
+  size_t small = 0;  // the most that a wire pushes
+  for (const auto& facts : kPushFacts)
+    small = std::max(small, limit_of(facts, splits(operation.collective)).bytes);
   if (!reduces(operation.collective)) return "what is only moved engines that copy do as fast";
   if (bytes <= small) return "it is small";
   return team.memory.ranks() < kLeastToMulticast ? "two ranks send each other what they have"

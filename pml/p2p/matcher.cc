@@ -43,19 +43,17 @@ int Matcher::cannot_post(RecvRequest& request) noexcept {
 }
 
 int Matcher::start(RecvRequest& request) noexcept {
-  Message* message = unexpected_.find(request.key);
-  if (message != nullptr) {
-    requests_.begin(request);
-    unexpected_.remove(*message);
-    receive(request, *message);
-    return MPI_SUCCESS;
-  }
+  Message* message = nullptr;
   try {
-    posted_.post(request);
+    message = unexpected_.find(request.key);
+    if (message == nullptr) posted_.post(request);
   } catch (const std::bad_alloc&) {
     return cannot_post(request);
   }
   requests_.begin(request);
+  if (message == nullptr) return MPI_SUCCESS;
+  unexpected_.remove(*message);
+  receive(request, *message);
   return MPI_SUCCESS;
 }
 

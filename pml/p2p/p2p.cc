@@ -164,8 +164,9 @@ int P2p::irecv_locked(const Buffer& buffer, const Envelope& from,
   if (const int code = require_source(from); TERN_UNLIKELY(code != MPI_SUCCESS)) return code;
   RecvRequest* const made = requests_.make_recv(buffer, from);
   if (TERN_UNLIKELY(made == nullptr)) return MPI_ERR_NO_MEM;
-  *request = made;
-  return matcher_.start(*made);
+  const int code = matcher_.start(*made);
+  if (TERN_LIKELY(code == MPI_SUCCESS)) *request = made;
+  return code;
 }
 
 int P2p::irecv(const Buffer& buffer, const Envelope& from, core::Request** request) noexcept {

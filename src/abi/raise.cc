@@ -74,11 +74,13 @@ KindNames names_of(Kind kind) noexcept {
   return {"handle", "null", MPI_ERR_ARG, 0};
 }
 
-/// The error with its whole text, told to the object that hears of it.
-core::ErrorHandler::UserCall delivered(const Call& call, int code) noexcept {
+/// Tells the object that hears of the error. *throws: a kept exception is the error, instead.
+core::ErrorHandler::UserCall delivered(const Call& call, int code, bool* throws) noexcept {
   if (call.part != api::Part::kNone && call.at != nullptr)
     api::excuse(static_cast<core::Communicator&>(*call.at), call.part, code);
   const LastError last = take_last_error();
+  *throws = core::keeps_exception_of(last.text);
+  if (*throws) return {};
   std::string text;
   try {
     const std::string reason =
@@ -95,12 +97,15 @@ core::ErrorHandler::UserCall delivered(const Call& call, int code) noexcept {
 // No destructor, no lock and no noexcept function stands between the entry point and a user's
 // handler: the handler may throw or jump.
 int raise(Call call, int code) {
-  if (code == api::kDelivered) {
-    api::delivered_later().run();
+  core::ErrorHandler::UserCall handler;
+  if (api::take_later(&handler)) {
+    handler.run();
     return MPI_SUCCESS;
   }
-  if (core::exception_kept()) core::throw_kept_exception();
-  delivered(call, code).run();
+  bool throws = false;
+  handler = delivered(call, code, &throws);
+  if (throws) core::throw_kept_exception();
+  handler.run();
   return code;
 }
 

@@ -114,12 +114,14 @@ void ContinuationRequest::run(Continuation& one) noexcept {
   }
   if (code != MPI_SUCCESS) remember_error(code, text);  // it may ask MPI_Error_string
   const bool before = std::exchange(in_function, true);
-  const int returned = core::user_call("the function of a continuation", [&] {
+  bool threw = false;
+  const int returned = core::user_call("the function of a continuation", &threw, [&] {
     return one.callback.function(code, one.callback.data);
   });
   in_function = before;
   if (returned != MPI_SUCCESS)
-    note(one.callback, returned, "the function of a continuation returned an error", true);
+    note(one.callback, returned,
+         threw ? take_last_error().text : "the function of a continuation returned an error", true);
   ended();
 }
 

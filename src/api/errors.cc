@@ -27,6 +27,7 @@ struct Remembered {
 thread_local Remembered last_raised;
 thread_local core::Ref<core::Object> kept_object;
 constinit thread_local core::ErrorHandler::UserCall later;
+constinit thread_local bool has_later = false;
 // As of base/error.cc.
 [[gnu::constructor]] void note_these_early() noexcept {
   asm volatile("" : : "r"(&last_raised), "r"(&kept_object));
@@ -214,10 +215,14 @@ void raise_if_fatal(core::Communicator& communicator, int code, const std::strin
 
 int deliver_later(const core::ErrorHandler::UserCall& call) noexcept {
   later = call;
-  return kDelivered;
+  has_later = true;
+  return MPI_ERR_OTHER;
 }
 
-core::ErrorHandler::UserCall delivered_later() noexcept { return later; }
+bool take_later(core::ErrorHandler::UserCall* call) noexcept {
+  *call = later;
+  return std::exchange(has_later, false);
+}
 
 int fail_no_memory() noexcept { return fail(MPI_ERR_NO_MEM, "out of memory"); }
 

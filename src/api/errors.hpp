@@ -32,11 +32,11 @@ void remember_error(int code, const std::string& text) noexcept;
 /// Of an enqueued operation: ends the job if the communicator's handler does, else returns. The
 /// proxy's thread.
 void raise_if_fatal(core::Communicator& communicator, int code, const std::string& text);
-/// MPI_X_call_errhandler: the body returns kDelivered, the entry point calls the user's function
-/// and returns MPI_SUCCESS.
-constexpr int kDelivered = -1;
+/// MPI_X_call_errhandler: the entry point calls the user's function and returns MPI_SUCCESS.
+/// Returns a code for the body; the thread's next raise() takes the call.
 [[nodiscard]] int deliver_later(const core::ErrorHandler::UserCall& call) noexcept;
-[[nodiscard]] core::ErrorHandler::UserCall delivered_later() noexcept;
+/// False where the body has asked for no call.
+[[nodiscard]] bool take_later(core::ErrorHandler::UserCall* call) noexcept;
 
 /// Keeps the object of this thread's last error, of which another thread may drop the last
 /// reference, until the error is delivered. Null: nothing.

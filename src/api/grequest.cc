@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of generalised requests: the program's own operations behind MPI's requests.
 // See: MPI-5.0 section 13.2.
+#include <string>
 #include <utility>
 
 #include "api/attempt.hpp"
@@ -29,42 +30,49 @@ class GeneralRequest final : public core::Request {
   int deliver(bool last) noexcept override {
     MPI_Status status;
     core::fill_empty_status(&status);
-    const int asked = core::user_call("the query function of a generalised request",
+    bool threw = false;
+    const int asked = core::user_call("the query function of a generalised request", &threw,
                                       [&] { return callbacks_.query(callbacks_.state, &status); });
     outcome = {status.MPI_SOURCE, status.MPI_TAG, MPI_SUCCESS, core::status_cancelled(status),
                core::status_bytes(status)};
-    if (const int freed = last ? free() : MPI_SUCCESS; freed != MPI_SUCCESS)
-      return failed(freed, "the free function of the generalised request failed");
-    if (asked != MPI_SUCCESS)
-      return failed(asked, "the query function of the generalised request failed");
-    return MPI_SUCCESS;
+    std::string why = asked == MPI_SUCCESS ? std::string() : sentence(threw, "query");
+    if (const int freed = last ? free(&why) : MPI_SUCCESS; freed != MPI_SUCCESS)
+      return fail(freed, "%s", why.c_str());
+    return asked == MPI_SUCCESS ? asked : fail(asked, "%s", why.c_str());
   }
   int cancel_it() noexcept {
-    const int code = core::user_call("the cancel function of a generalised request", [&] {
+    bool threw = false;
+    const int code = core::user_call("the cancel function of a generalised request", &threw, [&] {
       return callbacks_.cancel(callbacks_.state, done() ? 1 : 0);
     });
-    if (code == MPI_SUCCESS) return code;
-    return failed(code, "the cancel function of the generalised request failed");
+    return code == MPI_SUCCESS ? code : fail(code, "%s", sentence(threw, "cancel").c_str());
   }
   void describe(WaitReport* report) const override {
     report->words += "a generalised request of the program's own";
   }
   void destroy() noexcept override {
     the_process->handles.erase(*this);
-    (void)free();
+    std::string unheard;
+    (void)free(&unheard);
     delete this;
   }
-  int free() noexcept {
+  /// *why: of a failure.
+  int free(std::string* why) noexcept {
     if (std::exchange(freed_, true)) return MPI_SUCCESS;
-    return core::user_call("the free function of a generalised request",
-                           [&] { return callbacks_.free(callbacks_.state); });
+    bool threw = false;
+    const int code = core::user_call("the free function of a generalised request", &threw,
+                                     [&] { return callbacks_.free(callbacks_.state); });
+    if (code != MPI_SUCCESS) *why = sentence(threw, "free");
+    return code;
   }
 
  private:
-  /// An exception has its sentence already.
-  static int failed(int code, const char* sentence) noexcept {
-    return core::exception_kept() ? code : fail(code, "%s", sentence);
+  /// Of the last failure of a function.
+  static std::string sentence(bool threw, const char* function) {
+    return threw ? take_last_error().text
+                 : strf("the %s function of the generalised request failed", function);
   }
+
   bool freed_ = false;
   Callbacks callbacks_;
 };
@@ -82,9 +90,10 @@ int cancel_request(core::Request& request) noexcept {
 
 int free_request(core::Request& request) noexcept {
   auto* general = dynamic_cast<GeneralRequest*>(&request);
-  const int code = general != nullptr && general->done() ? general->free() : MPI_SUCCESS;
+  std::string why;
+  const int code = general != nullptr && general->done() ? general->free(&why) : MPI_SUCCESS;
   request.release();
-  return code == MPI_SUCCESS ? code : fail(code, "the free function of the request failed");
+  return code == MPI_SUCCESS ? code : fail(code, "%s", why.c_str());
 }
 
 int grequest_start(MPI_Grequest_query_function* query_fn, MPI_Grequest_free_function* free_fn,

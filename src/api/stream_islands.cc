@@ -66,7 +66,8 @@ bool make_islands(Communicator& comm, const std::shared_ptr<CommStream>& whole,
   } catch (const std::bad_alloc&) {  // the others learn it below
   }
   size_t all_have = 0;
-  const bool serves = across != nullptr && here->team() != nullptr && here->team()->kernels.on_all_ranks();
+  const bool serves =
+      across != nullptr && here->team() != nullptr && here->team()->kernels.on_all_ranks();
   const int code = agree_on_least(shadow, serves ? 1 : 0, &all_have);
   if (code != MPI_SUCCESS) (void)take_last_error();
   if (code != MPI_SUCCESS || all_have == 0) {

@@ -24,10 +24,11 @@ int run_copy(const Keyval& key, int keyval, uintptr_t owner, void* in, void** ou
     return MPI_SUCCESS;
   }
   int flag = 0;
-  const int rc = user_call("the copy callback of an attribute key", [&] {
+  bool threw = false;
+  const int rc = user_call("the copy callback of an attribute key", &threw, [&] {
     return key.copy(as_handle(owner), keyval, key.extra, in, out, &flag);
   });
-  if (rc != MPI_SUCCESS && exception_kept()) return rc;
+  if (threw) return rc;
   if (rc != MPI_SUCCESS)
     return fail(rc, "the copy callback of attribute key %d returned %d", keyval, rc);
   *copied = flag != 0;
@@ -36,9 +37,10 @@ int run_copy(const Keyval& key, int keyval, uintptr_t owner, void* in, void** ou
 
 int run_delete(const Keyval& key, int keyval, uintptr_t owner, void* value) {
   if (key.erase == nullptr) return MPI_SUCCESS;
-  const int rc = user_call("the delete callback of an attribute key",
+  bool threw = false;
+  const int rc = user_call("the delete callback of an attribute key", &threw,
                            [&] { return key.erase(as_handle(owner), keyval, value, key.extra); });
-  if (rc == MPI_SUCCESS || exception_kept()) return rc;
+  if (rc == MPI_SUCCESS || threw) return rc;
   return fail(rc, "the delete callback of attribute key %d returned %d", keyval, rc);
 }
 

@@ -138,7 +138,8 @@ int Op::call_user(const void* in, void* inout, MPI_Count count,
                   const Datatype& type) const noexcept {
   auto handle = reinterpret_cast<MPI_Datatype>(type.handle());
   uintptr_t from = reinterpret_cast<uintptr_t>(in), to = reinterpret_cast<uintptr_t>(inout);
-  return user_call("the function of a user-defined operation", [&] {
+  bool threw = false;
+  return user_call("the function of a user-defined operation", &threw, [&] {
     if (user_large_ != nullptr) {
       user_large_(reinterpret_cast<void*>(from), inout, &count, &handle);
       return MPI_SUCCESS;

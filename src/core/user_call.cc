@@ -2,9 +2,12 @@
 // Exceptions of the program's functions, kept until the MPI call has left the library.
 #include "core/user_call.hpp"
 
+#include <cxxabi.h>
+#include <dlfcn.h>
 #include <unwind.h>
 
 #include <cstddef>
+#include <cstdio>
 #include <exception>
 #include <new>
 #include <utility>
@@ -19,9 +22,38 @@ namespace {
 
 // No object with a destructor: the C library needs memory to note that of a thread.
 constinit thread_local struct {
-  bool is_there = false;
+  const char* function = nullptr;  // null: no exception is there
   alignas(std::exception_ptr) std::byte place[sizeof(std::exception_ptr)] = {};
 } kept;
+
+constexpr char kSentence[] = "%s threw a C++ exception";
+
+// Of a thread, by the Itanium C++ ABI, section 2.2.2.
+struct Globals {
+  void* caught;
+  unsigned int uncaught;
+};
+
+/// The program's own runtime has counted the throw, and the library's the catch: std::
+/// uncaught_exceptions() of both is right while the library keeps an exception (`by` -1), and once
+/// it has thrown it on (1).
+void count_uncaught(int by) noexcept {
+  void* const found = ::dlsym(RTLD_DEFAULT, "__cxa_get_globals");
+  auto* const ours = reinterpret_cast<Globals*>(abi::__cxa_get_globals());
+  if (found == nullptr) return;
+  auto* const theirs = reinterpret_cast<Globals* (*)()>(found)();
+  if (theirs == ours) return;
+  theirs->uncaught += static_cast<unsigned int>(by);
+  ours->uncaught -= static_cast<unsigned int>(by);
+}
+
+std::exception_ptr taken() noexcept {
+  auto* const place = std::launder(reinterpret_cast<std::exception_ptr*>(kept.place));
+  std::exception_ptr exception = std::move(*place);
+  place->~exception_ptr();
+  kept.function = nullptr;
+  return exception;
+}
 
 }  // namespace
 
@@ -39,19 +71,24 @@ int keep_exception(const char* function) noexcept {
              function);
     std::terminate();
   }
-  if (!kept.is_there) new (kept.place) std::exception_ptr(std::current_exception());
-  kept.is_there = true;
-  return fail(MPI_ERR_OTHER, "%s threw a C++ exception", function);
+  if (kept.function != nullptr) (void)taken();
+  new (kept.place) std::exception_ptr(std::current_exception());
+  kept.function = function;
+  count_uncaught(-1);
+  return fail(MPI_ERR_OTHER, kSentence, function);
 }
 
-bool exception_kept() noexcept { return kept.is_there; }
+bool keeps_exception_of(const std::string& text) noexcept {
+  if (kept.function == nullptr) return false;
+  char sentence[256];
+  std::snprintf(sentence, sizeof sentence, kSentence, kept.function);
+  return text.find(sentence) != std::string::npos;
+}
 
 void throw_kept_exception() {
-  auto* const place = std::launder(reinterpret_cast<std::exception_ptr*>(kept.place));
-  const std::exception_ptr thrown = std::move(*place);
-  place->~exception_ptr();
-  kept.is_there = false;
-  std::rethrow_exception(thrown);
+  const std::exception_ptr exception = taken();
+  count_uncaught(1);
+  std::rethrow_exception(exception);
 }
 
 }  // namespace tern::core

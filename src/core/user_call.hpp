@@ -10,8 +10,7 @@
 #pragma once
 
 #include <atomic>
-
-#include "mpi.h"
+#include <string>
 
 namespace tern::core {
 
@@ -20,22 +19,24 @@ namespace tern::core {
 extern constinit std::atomic<bool> unwinder_ready;
 void prepare_unwinder() noexcept;
 
-/// Keeps the current exception, unless this thread keeps an earlier exception; returns
-/// MPI_ERR_OTHER with a sentence about `function`.
+/// Keeps the current exception for this thread, in place of an earlier one; returns MPI_ERR_OTHER
+/// with a sentence about `function`, a literal.
 [[nodiscard]] int keep_exception(const char* function) noexcept;
-/// Whether this thread keeps an exception.
-[[nodiscard]] bool exception_kept() noexcept;
+/// Whether this thread keeps the exception of which an error's text tells. A request fails in the
+/// MPI call that completes it, later than its operation threw.
+[[nodiscard]] bool keeps_exception_of(const std::string& text) noexcept;
 [[noreturn]] void throw_kept_exception();
 
-/// Calls `function`, named `name` in errors; returns its error code. A thread with a kept exception
-/// calls no function until the MPI call has thrown the exception.
+/// Calls `function`, named `name` in errors; returns its error code. *threw: the call has failed by
+/// an exception, and has its sentence.
 template <class Function>
-[[nodiscard]] int user_call(const char* name, Function&& function) noexcept {
+[[nodiscard]] int user_call(const char* name, bool* threw, Function&& function) noexcept {
   if (!unwinder_ready.load(std::memory_order_acquire)) prepare_unwinder();
-  if (exception_kept()) return MPI_ERR_OTHER;
+  *threw = false;
   try {
     return function();
   } catch (...) {
+    *threw = true;
     return keep_exception(name);
   }
 }

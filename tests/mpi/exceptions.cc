@@ -208,7 +208,43 @@ int release(void*) {
   return MPI_SUCCESS;
 }
 int cancel(void*, int) { throw std::runtime_error("cancel"); }
+int minus_one(MPI_Comm, int, void*, void*) { return keeps ? -1 : MPI_SUCCESS; }
+
+// A code of the program's own, after a call of a handler: it is an error, and no handler runs
+// twice.
+void codes_of_callbacks() {
+  MPI_Comm comm = duplicate(comm_handler), own;
+  int key;
+  OK(MPI_Comm_dup(MPI_COMM_SELF, &own));
+  OK(MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN));
+  OK(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, minus_one, &key, nullptr));
+  OK(MPI_Comm_set_attr(own, key, &key));
+  expect("comm", [&] { MPI_Comm_call_errhandler(comm, MPI_ERR_OTHER); });
+  keeps = true;
+  CHECK_EQ(MPI_Comm_delete_attr(own, key), -1);
+  keeps = false;
+  OK(MPI_Comm_free(&own));
+  OK(MPI_Comm_free_keyval(&key));
+  OK(MPI_Comm_free(&comm));
+}
+
 int resume(int, void*) { throw std::runtime_error("continuation"); }
+
+// An exception in a call that succeeds belongs to no error of a later call.
+void unheard() {
+  MPI_Comm comm = duplicate(comm_handler), copy;
+  MPI_Request request;
+  throws_in = "free";
+  OK(MPI_Grequest_start(query, release, cancel, nullptr, &request));
+  MPI_Request handle = request;
+  OK(MPI_Request_free(&request));
+  OK(MPI_Grequest_complete(handle));
+  throws_in = "none";
+  expect("comm", [&] { MPI_Send(&ranks, 1, MPI_INT, ranks, 0, comm); });
+  OK(MPI_Comm_dup(MPI_COMM_SELF, &copy));
+  OK(MPI_Comm_free(&copy));
+  OK(MPI_Comm_free(&comm));
+}
 
 void requests() {
   MPI_Request request, continuations;
@@ -243,6 +279,8 @@ int main(int argc, char** argv) {
   attributes();
   operations();
   requests();
+  codes_of_callbacks();
+  unheard();
   still_works(MPI_COMM_WORLD);
   OK(MPI_Finalize());
   return 0;
