@@ -15,13 +15,13 @@ struct BlockingCall {
   const Question question;
   const CallNumber number;
   CommState& state;
-  /// Among the rows of ranks with shared memory; null: these ranks share none.
+  /// The row of ranks with shared memory; null: no shared memory.
   const Algorithm* shared = nullptr;
   Slots* slots = nullptr;  // once an executor needs them
-  /// The memory of all ranks' data, once the ranks have told each other.
+  /// The memory of all ranks' data, once told.
   Where where = Where::kUnknown;
-  int code = 0;              // the result of the executor that has done the call
-  bool by_schedule = false;  // it was this executor
+  int code = 0;              // the executor's result
+  bool by_schedule = false;  // a schedule was the executor
 
   [[nodiscard]] FlatMethod method() const noexcept {
     return shared == nullptr ? FlatMethod::kNone : shared->flat;

@@ -42,12 +42,12 @@ class SharedCollectives {
   [[nodiscard]] static const char* why_not_in_slots(const BlockingCall& call) noexcept;
   [[nodiscard]] bool run_in_slots(BlockingCall& call);
 
-  /// Behind a call: its slots may have shown that a rank has a driver, which came after the
-  /// communicator.
+  /// Behind a call: the slots may have shown a driver of devices, loaded after the communicator was
+  /// made.
   static void note_devices(const BlockingCall& call) noexcept;
 
-  /// As run_in_slots(), with the call's slots. `where`: ranks tell first where their data lies, and
-  /// nothing is done unless all data lies on the host; null: they do not.
+  /// As run_in_slots(), with the call's slots. `where`: ranks first tell where their data lies, and
+  /// nothing is done unless all data lies on the host; null: no question.
   [[nodiscard]] static int run_plain(const BlockingCall& call, Where* where = nullptr);
 
   /// Nonblocking and persistent. *made: bound, without a handle; null: a schedule must serve.

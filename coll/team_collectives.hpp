@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // TeamCollectives: the executor of blocking collectives of memory on devices whose ranks are a
 // team. Why: small data takes one kernel on each device, instead of two copies through the host.
-// Order: only a rank itself knows where its data lies, and all ranks must use the same executor:
-// they tell each other in the first epoch of the slots. So all are in the call, and no kernel waits
-// for a program.
+// Order: only a rank itself knows where its data lies, and all ranks must use the same executor.
+// The first epoch of the slots tells. All ranks are in the call then, and no kernel waits for a
+// program.
 // Lifetime: Coll. Threads: under the channel's lock.
 // See: coll/gpu/README.md.
 #pragma once

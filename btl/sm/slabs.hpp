@@ -12,7 +12,7 @@
 
 namespace tern::btl::sm {
 
-/// The segments of the host's ranks. Sm implements it.
+/// The segments of the host's ranks. Sm implements this interface.
 class HostSegments {
  public:
   [[nodiscard]] virtual bool reaches_segment(const core::Peer& peer) const noexcept = 0;

@@ -28,7 +28,7 @@ namespace tern::coll {
 
 class Execution;
 
-/// What an execution needs of its channel. Executions implements it.
+/// The channel of an execution. Executions implements this interface.
 class ExecutionOwner {
  public:
   [[nodiscard]] core::Channel& channel() const noexcept { return channel_; }

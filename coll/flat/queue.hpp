@@ -117,7 +117,7 @@ class FlatCall final : public core::Request {
   std::string text_;
 };
 
-/// What a queue needs of its channel. Flights implements it.
+/// The channel of a queue. Flights implements this interface.
 class QueueOwner {
  public:
   [[nodiscard]] virtual Executions& executions() const noexcept = 0;
@@ -126,7 +126,7 @@ class QueueOwner {
                                                         Slab::Size size, const Lane* flight) = 0;
   /// The slab of a communicator that is gone.
   virtual void retire(std::unique_ptr<Slab> slab) noexcept = 0;
-  /// A slab that was made serves nothing, since a rank has none.
+  /// A rank has no slab: the others' slabs serve nothing.
   TERN_COLD virtual void lacks_slabs(const core::Communicator& communicator) = 0;
   virtual void unlist(const FlatQueue& queue) noexcept = 0;
 

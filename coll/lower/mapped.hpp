@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mapped: the edges between ranks over which a rank writes into the other's memory.
+// Mapped: edges between ranks with mapped memory.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace tern::coll {
 
-/// Which messages become puts. Alike on all ranks.
+/// True: messages of this edge become puts. Alike on all ranks.
 using Mapped = std::function<bool(int32_t from, int32_t to)>;
 
 }  // namespace tern::coll

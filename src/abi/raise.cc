@@ -74,7 +74,7 @@ KindNames names_of(Kind kind) noexcept {
   return {"handle", "null", MPI_ERR_ARG, 0};
 }
 
-/// Tells the object that hears of the error. *throws: a kept exception is the error, instead.
+/// Tells the error's object. *throws: the error is a kept exception instead.
 core::ErrorHandler::UserCall delivered(const Call& call, int code, bool* throws) noexcept {
   if (call.part != api::Part::kNone && call.at != nullptr)
     api::excuse(static_cast<core::Communicator&>(*call.at), call.part, code);

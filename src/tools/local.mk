@@ -49,7 +49,8 @@ bin_PROGRAMS += mpirun
 mpirun_SOURCES = src/tools/mpirun/main.cc
 mpirun_LDADD = libmpirun.la
 # libstdc++ inside: loading it would take longer than starting a rank.
-mpirun_LDFLAGS = $(AM_LDFLAGS) -Wc,-static-libstdc++ -Wc,-static-libgcc -Wl,--export-dynamic-symbol=MPIR_*
+mpirun_LDFLAGS = $(AM_LDFLAGS) -Wc,-static-libstdc++ -Wc,-static-libgcc -Wl,--export-dynamic-symbol=MPIR_* \
+  -Wl,--export-dynamic-symbol=accept
 
 dist_man_MANS += man/man1/mpirun.1
 

@@ -44,6 +44,7 @@ std::mutex the_upcalls_mutex;
 
 // Clients that libpmix has not accepted yet.
 std::vector<Fd> the_clients;
+std::uint64_t the_handed_over = 0, the_taken = 0;
 std::mutex the_clients_mutex;
 
 void check(pmix_status_t status, const char* what) {
@@ -294,6 +295,7 @@ int accept_client(int fd, sockaddr* address, socklen_t* bytes) {
   }
   const int client = the_clients.front().release();
   the_clients.erase(the_clients.begin());
+  ++the_taken;
   return client;
 }
 
@@ -358,6 +360,13 @@ void PmixServer::hand_over(Fd client) {
     throw Error(MPI_ERR_OTHER,
                 strf("mpirun cannot reach its own PMIx server: %s", std::strerror(errno)));
   the_clients.push_back(std::move(client));
+  constexpr double kPatienceSeconds = 5;
+  loop_.after(kPatienceSeconds, [this, number = the_handed_over++] {
+    const std::lock_guard guard(the_clients_mutex);
+    if (number < the_taken) return;
+    the_clients.clear();  // their connections end
+    if (on_trouble) on_trouble("this version of libpmix takes no connections from mpirun");
+  });
 }
 
 void PmixServer::start() {
