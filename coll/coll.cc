@@ -175,6 +175,7 @@ void Coll::go_through(BlockingCall& call) {
     call.code = run_schedule(call);
     return;
   }
+  shared_.ask_for_drivers(call);
   for (const Executor& one : Executors::kAll)
     if (one.why_not(*this, call) == nullptr && one.run(*this, call))
       return SharedCollectives::note_devices(call);

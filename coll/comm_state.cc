@@ -19,7 +19,7 @@ CommState::CommState(core::Communicator& owner, Flights& of_channel) noexcept
 }
 
 CommState::~CommState() {
-  for (const auto& one : {team, own_team})
+  for (const auto& one : {team, own.team})
     if (one != nullptr) GpuTeams::give_back(*one);
   const bool ended = communicator.channel().coll == nullptr;  // before this communicator
   if (!ended) flights_of_channel_.refusals().leave(*this);

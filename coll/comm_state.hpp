@@ -34,6 +34,7 @@ struct CommState final : CommRefusals {
   bool shares_large = true;                             // large ones, too
   bool single_copy = true;                              // and buffers, likewise
   bool devices = false;                                 // a rank has a driver of devices
+  bool asked_for_drivers = false;                       // for that alone, without slots
   std::unique_ptr<Slab> slabs[2];                       // by size; null until they are used
   std::unique_ptr<FlatQueue> flights[3];                // of nonblocking calls, likewise
   std::unique_ptr<Forced> hints;                        // null: none
@@ -42,12 +43,15 @@ struct CommState final : CommRefusals {
   bool has_duplicate = false;                           // which has the team's twin, if any
   std::atomic<const char*> wire_taken{nullptr};         // by the last call of its streams
   std::vector<std::shared_ptr<GpuTeam>> related_teams;  // of parts of its ranks, whose streams wait
-  std::shared_ptr<GpuTeam> own_team;                    // of ordinary calls; null: not yet, or none
-  std::unique_ptr<DeviceCalls> own_calls;               // in its streams
-  uint32_t team_rests = 0, last_rest = 0;               // calls before ranks ask for it again
-  uint32_t calls_without_team = 0;                      // of device memory
-  bool no_own_team = false;                             // ranks came to that together
-  std::shared_ptr<CachedSchedule> neighborhoods[2];     // of its topology: allgather, alltoall
+  /// Of ordinary calls on devices.
+  struct OwnTeam {
+    std::shared_ptr<GpuTeam> team;       // null: not yet, or none
+    std::unique_ptr<DeviceCalls> calls;  // in its streams
+    uint32_t rests = 0, last_rest = 0;   // calls before ranks ask for it again
+    uint32_t calls_without = 0;          // of device memory
+    bool none = false;                   // ranks came to that together
+  } own;
+  std::shared_ptr<CachedSchedule> neighborhoods[2];  // of its topology: allgather, alltoall
   // The last answer: programs ask the same again and again.
   Question question{Collective::kBarrier, 0, 0};
   Choice answer{nullptr, Choice::Why::kModel};

@@ -100,7 +100,7 @@ bool SharedCollectives::may_serve(const CommState& state, const Operation& opera
 
 void SharedCollectives::choose(BlockingCall& call) const noexcept {
   if (!may_serve(call.state, call.operation, call.question)) return;
-  if (TERN_UNLIKELY(call.state.team_rests > 0)) --call.state.team_rests;
+  if (TERN_UNLIKELY(call.state.own.rests > 0)) --call.state.own.rests;
   call.shared = context_.choose(call.state, call.operation, call.question, true).algorithm;
 }
 
@@ -125,6 +125,18 @@ bool SharedCollectives::take_slots(BlockingCall& call) {
   if (method == FlatMethod::kDirect && !state.single_copy)  // the slab has told
     call.shared = context_.choose(state, call.operation, call.question, true).algorithm;
   return true;
+}
+
+void SharedCollectives::ask_for_drivers(const BlockingCall& call) {
+  CommState& state = call.state;
+  if (TERN_LIKELY(state.devices || state.asked_for_drivers)) return;
+  if (call.method() != FlatMethod::kNone || flat_bytes(call.question) < kLeastOnDevice ||
+      !OnDevice::takes(call.operation.collective))
+    return;
+  const std::vector<uint32_t> all = context_.executions.exchange(
+      state.communicator, cuda::driver() == nullptr ? 0 : 1, name_of(call.question.collective));
+  state.devices = std::find(all.begin(), all.end(), 1U) != all.end();
+  state.asked_for_drivers = true;
 }
 
 const char* SharedCollectives::why_not_on_devices(const BlockingCall& call) noexcept {

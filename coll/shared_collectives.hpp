@@ -22,6 +22,9 @@ class SharedCollectives {
                                       const Question& question) noexcept;
   /// Chooses the call's row, for all executors of shared memory.
   void choose(BlockingCall& call) const noexcept;
+  /// Once for a communicator whose first large call takes a row without slots: whether any rank has
+  /// a driver of devices. Throws Error.
+  void ask_for_drivers(const BlockingCall& call);
   /// The slab that the call needs, made by all ranks together at the first use; false: some rank
   /// has no room for a slab. Throws Error, std::bad_alloc.
   [[nodiscard]] bool take_slots(BlockingCall& call);

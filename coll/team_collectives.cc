@@ -46,7 +46,7 @@ class Turn {
 /// Calls in which ranks do not ask, after one in which they asked in vain: that cost them an epoch.
 void rest(CommState& state) noexcept {
   constexpr uint32_t kMost = 255;
-  state.team_rests = state.last_rest = std::min(kMost, 2 * state.last_rest + 1);
+  state.own.rests = state.own.last_rest = std::min(kMost, 2 * state.own.last_rest + 1);
 }
 
 /// A rank takes no part in what is under way. One that takes no part in the next call does in this.
@@ -64,8 +64,8 @@ const char* TeamCollectives::why_not(const BlockingCall& call) const noexcept {
   const CommState& state = call.state;
   if (call.shared == nullptr) return "the ranks share no memory";
   if (!state.devices) return "no rank has a driver of devices";
-  if (state.no_own_team) return "the devices are no team";
-  if (state.team_rests > 0) return "data of earlier calls lay elsewhere";
+  if (state.own.none) return "the devices are no team";
+  if (state.own.rests > 0) return "data of earlier calls lay elsewhere";
   if (call.question.ranks > cuda::kMostRanks) return "the ranks are too many";
   if (!OnDevice::takes(call.operation.collective)) return "the collective has no such form";
   if (!all_read_all(call.operation.collective) && flat_bytes(call.question) < kLeastOnDevice)
@@ -78,7 +78,7 @@ const char* TeamCollectives::why_not(const BlockingCall& call) const noexcept {
 bool TeamCollectives::run(BlockingCall& call) {
   if (!shared_.take_slots(call)) return false;
   CommState& state = call.state;
-  if (state.own_team == nullptr) ++state.calls_without_team;
+  if (state.own.team == nullptr) ++state.own.calls_without;
   cuda::Job job;
   const bool on_device = uses_device(call.operation);
   if (TERN_UNLIKELY(on_device)) job = job_for(state, call.operation);
@@ -125,8 +125,8 @@ cuda::Job TeamCollectives::job_for(CommState& state, const Operation& operation)
     if (code != MPI_SUCCESS) (void)take_last_error();
     if (code != MPI_SUCCESS) return gives_up();
     // Making a team waits for what is on the device, which may wait for another rank.
-    if (state.own_team == nullptr && !becomes_quiet(state, job.device())) return gives_up();
-    if (state.own_team != nullptr && &state.own_team->memory.device() != &job.device())
+    if (state.own.team == nullptr && !becomes_quiet(state, job.device())) return gives_up();
+    if (state.own.team != nullptr && &state.own.team->memory.device() != &job.device())
       return gives_up();
   }
   if (job.failed()) return gives_up();
@@ -140,7 +140,7 @@ bool TeamCollectives::becomes_quiet(CommState& state, cuda::Device& device) noex
   constexpr uint32_t kFirst = 4, kToTell = 256;
   constexpr int64_t kLongest = 100'000'000;  // ns
   constexpr int64_t kBetweenLooks = 200;     // us
-  const uint32_t call = state.calls_without_team;
+  const uint32_t call = state.own.calls_without;
   if (device.is_quiet()) return true;
   if (call < kFirst || !std::has_single_bit(call)) return false;
   if (!device.has_waiting()) {
@@ -163,20 +163,20 @@ bool TeamCollectives::becomes_quiet(CommState& state, cuda::Device& device) noex
 
 // Some messages at the first use, and memory of the device.
 bool TeamCollectives::has_own_team(CommState& state, cuda::Device& device) {
-  if (TERN_LIKELY(state.own_team != nullptr)) return true;
+  if (TERN_LIKELY(state.own.team != nullptr)) return true;
   std::string why_not;
-  state.own_team =
+  state.own.team =
       streams_.teams().lease(state.communicator, GpuTeams::Use::kOrdinary, &device, &why_not);
-  state.no_own_team = state.own_team == nullptr;
-  if (state.no_own_team) {
+  state.own.none = state.own.team == nullptr;
+  if (state.own.none) {
     context_.process.gpus.tell_choice(
         context_.process.explain,
         strf("collectives of device memory on %s do not go from device to device alone: %s",
              state.communicator.name.or_words("a communicator").c_str(), why_not.c_str()));
     return false;
   }
-  state.own_calls = std::make_unique<DeviceCalls>(state.communicator, state.own_team);
-  state.own_calls->be_ordinary();
+  state.own.calls = std::make_unique<DeviceCalls>(state.communicator, state.own.team);
+  state.own.calls->be_ordinary();
   return true;
 }
 
@@ -186,7 +186,7 @@ bool TeamCollectives::run_together(BlockingCall& call, cuda::Job job) {
     job.abandon();
     return false;
   }
-  GpuTeam& team = *state.own_team;
+  GpuTeam& team = *state.own.team;
   bool taken = false;
   std::string why_not;
   {
@@ -199,21 +199,21 @@ bool TeamCollectives::run_together(BlockingCall& call, cuda::Job job) {
     job.abandon();
     return false;
   }
-  state.last_rest = 0;
+  state.own.last_rest = 0;
   await_team(state, call.operation, job, team.calls.count());
   return true;
 }
 
 void TeamCollectives::await_team(CommState& state, const Operation& operation, cuda::Job& job,
                                  uint32_t call) {
-  GpuTeam& team = *state.own_team;
+  GpuTeam& team = *state.own.team;
   constexpr int64_t kMomentNs = 100'000'000;
   int64_t let_go = 0;  // when
   context_.channel.progress.stay_awake(1);
   context_.channel.progress.wait(
       [&] {
         if (has_come(team, call)) return true;
-        state.own_calls->watch();
+        state.own.calls->watch();
         if (TERN_UNLIKELY(is_cut(state)) && now_ns() - let_go > kMomentNs) {
           if (let_go == 0)
             team.reports.end_kernels();
@@ -223,7 +223,7 @@ void TeamCollectives::await_team(CommState& state, const Operation& operation, c
         }
         return job.has_failed_meanwhile();
       },
-      [&](WaitReport* report) { (void)state.own_calls->describe(report); });
+      [&](WaitReport* report) { (void)state.own.calls->describe(report); });
   context_.channel.progress.stay_awake(-1);
   if (TERN_UNLIKELY(!has_come(team, call)))
     leave_team(state, job, MPI_ERR_OTHER,
@@ -242,8 +242,8 @@ void TeamCollectives::await_team(CommState& state, const Operation& operation, c
 void TeamCollectives::leave_team(CommState& state, cuda::Job& job, int code,
                                  const std::string& why) {
   constexpr int64_t kMostNs = 10'000'000'000;
-  state.own_team->break_off(why);
-  state.own_team->let_go();
+  state.own.team->break_off(why);
+  state.own.team->let_go();
   const int64_t began = now_ns();
   while (!job.done() && now_ns() - began < kMostNs) ::sched_yield();
   if (!job.done()) job.abandon();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pml: point-to-point messages: matching, protocols, requests.
 // Why: api and coll speak of buffers and ranks; transports of frames. This room is between them.
-// Life cycle: made by api::Instance after boot and transports; ended after the last request.
+// Life cycle: made by api::Runtime after boot and transports; ended after the last request.
 // Threads: one Pml for each channel; every call takes the channel's lock itself where threads may
 // be many (calls named *_locked expect it held: coll's engine runs inside progress). Ordering:
 // messages of one (communicator, plane, source, destination) match in the order they were sent.

@@ -16,7 +16,7 @@ class Process;
 
 /// True where threads may use one object at once (MPI_THREAD_MULTIPLE, and before the level is
 /// known): only then a count costs an atomic operation, which is a third of a small message's time.
-/// Set while no other thread calls MPI (api::Instance).
+/// Set while no other thread calls MPI (api::Membership).
 inline bool threads_share_objects = true;
 
 /// What a handle word names. The values are part of a handle's bits (4 bits).

@@ -129,7 +129,7 @@ struct MailArguments {
   uint32_t value;
 };
 
-inline constexpr int kMostRanks = 64;  // of a team (coll/gpu/team.hpp)
+inline constexpr int kMostRanks = 64;  // of a team (coll/gpu/team_memory.hpp)
 
 /// A step of a program that tern_interpret runs: no address, no size, so that one program serves
 /// all calls of a schedule.
