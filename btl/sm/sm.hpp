@@ -35,11 +35,12 @@ class Sm final : public Btl, HostSegments {
     segment_->head().gone = gone ? SegmentHead::kLeft : 0;
   }
 
+  [[nodiscard]] const Segment& segment() const noexcept override { return *segment_; }
+
  private:
   [[nodiscard]] bool reaches_segment(const core::Peer& peer) const noexcept override {
     return reaches(peer);
   }
-  [[nodiscard]] const Segment& segment() const noexcept override { return *segment_; }
   Attached& attached(const core::Peer& peer) override;
   Sm(core::Process& process, Sink& sink, AddressBook& book, uint32_t channel,
      std::shared_ptr<Segment> segment);

@@ -2,7 +2,8 @@
 // Device memory that other processes can map, from the start.
 // Why: memory from cuMemCreate is shared by descriptors, which work where the driver's older
 // handles do not; MPI_Alloc_mem and the scratch of a team of GPUs take it alike. Lifetime: until
-// free_exportable(). Threads: any. See: src/api/device_memory.cc, coll/gpu/team_memory.hpp, btl/cuda_ipc/.
+// free_exportable(). Threads: any. See: src/api/device_memory.cc, coll/gpu/team_memory.hpp,
+// btl/cuda_ipc/.
 #pragma once
 
 #include <cstddef>
