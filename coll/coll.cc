@@ -170,7 +170,7 @@ void Coll::go_through(BlockingCall& call) {
   if (TERN_LIKELY(call.method() != FlatMethod::kNone &&
                   flat_bytes(call.question) < kLeastOnDevice) &&
       TERN_LIKELY(shared_.take_slots(call) && !call.state.devices) && shared_.run_in_slots(call))
-    return;
+    return SharedCollectives::note_devices(call);
   if (call.shared == nullptr) {  // all other executors need shared memory
     call.code = run_schedule(call);
     return;

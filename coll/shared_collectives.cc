@@ -205,7 +205,6 @@ const char* SharedCollectives::why_not_in_slots(const BlockingCall& call) noexce
 bool SharedCollectives::run_in_slots(BlockingCall& call) {
   if (!take_slots(call) || call.method() == FlatMethod::kNone) return false;
   call.code = run_plain(call);
-  note_devices(call);
   return true;
 }
 

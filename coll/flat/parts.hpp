@@ -150,6 +150,13 @@ class Parts {
   }
   void copy_own(int input_block, int output_block) noexcept;
 
+  // Not after a failure.
+  void apply(const std::byte* in, std::byte* inout, MPI_Count count) noexcept {
+    if (TERN_UNLIKELY(code_ != 0)) return;
+    const int code = operation_.op->apply(in, inout, count, *operation_.input.type);
+    if (TERN_UNLIKELY(code != MPI_SUCCESS)) code_ = code;
+  }
+
   const Operation& operation_;
   Slots& slots_;
   const char* const name_;
@@ -160,12 +167,6 @@ class Parts {
   MPI_Count most_ = 1;   // in an epoch
   int64_t epochs_ = 1;
   int code_ = 0;
-
-  void apply(const std::byte* in, std::byte* inout, MPI_Count count) noexcept {
-    if (TERN_UNLIKELY(code_ != 0)) return;
-    const int code = operation_.op->apply(in, inout, count, *operation_.input.type);
-    if (TERN_UNLIKELY(code != MPI_SUCCESS)) code_ = code;
-  }
 };
 
 }  // namespace tern::coll

@@ -23,7 +23,7 @@ int fail_with(const core::Request& request, int code, const char* text) noexcept
 int collect(core::Request& request, MPI_Request* handle, MPI_Status* status,
             bool with_error) noexcept {
   int code = request.deliver(!request.persistent());
-  const std::string own = TERN_LIKELY(code == MPI_SUCCESS) ? std::string() : take_last_error().text;
+  const bool has_text = code != MPI_SUCCESS;  // of deliver()
   if (code == MPI_SUCCESS) code = request.outcome.error;
   if (status != MPI_STATUS_IGNORE) {
     core::fill_status(status, request.outcome, with_error);
@@ -31,7 +31,7 @@ int collect(core::Request& request, MPI_Request* handle, MPI_Status* status,
   }
   if (TERN_UNLIKELY(code != MPI_SUCCESS))
     code = fail_with(request, code,
-                     !own.empty()                    ? own.c_str()
+                     has_text                        ? take_last_error().text.c_str()
                      : request.error_text == nullptr ? "the operation failed"
                                                      : request.error_text->c_str());
   if (request.persistent()) {

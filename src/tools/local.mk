@@ -30,6 +30,7 @@ mpirun_sources += \
   src/tools/mpirun/outputs.cc src/tools/mpirun/outputs.hpp \
   src/tools/mpirun/parameters.cc src/tools/mpirun/parameters.hpp \
   src/tools/mpirun/placement.cc src/tools/mpirun/placement.hpp \
+  src/tools/mpirun/pmix_clients.cc src/tools/mpirun/pmix_clients.hpp \
   src/tools/mpirun/pmix_server.cc src/tools/mpirun/pmix_server.hpp \
   src/tools/mpirun/room.cc src/tools/mpirun/room.hpp \
   src/tools/mpirun/sink.cc src/tools/mpirun/sink.hpp \

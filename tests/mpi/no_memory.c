@@ -48,6 +48,36 @@ static void drain(int large_comes) {
   for (int i = 0; i < kLarge; ++i) CHECK(from[i] == (char)(i * 7 + rank));
 }
 
+static void post_without_memory(void) {
+  enum { kTags = 200 };
+  MPI_Request posted[kTags], refused = MPI_REQUEST_NULL;
+  MPI_Status status;
+  int n = 0;
+  OK(MPI_Probe(0, 8, MPI_COMM_WORLD, &status));
+  starving = 1;
+  // A first receive of its tag, a first wildcard beside a message that waits, more keys than
+  // buckets.
+  FAILS(MPI_Recv(from, 8, MPI_BYTE, 0, 9, MPI_COMM_WORLD, &status), MPI_ERR_NO_MEM);
+  FAILS(MPI_Recv(from, 8, MPI_BYTE, MPI_ANY_SOURCE, 8, MPI_COMM_WORLD, &status), MPI_ERR_NO_MEM);
+  starving = 0;
+  OK(MPI_Recv(from, 8, MPI_BYTE, MPI_ANY_SOURCE, 8, MPI_COMM_WORLD, &status));
+  for (; n < kTags; ++n) {
+    starving = n % 3 == 2;
+    if (!starving)
+      OK(MPI_Irecv(from + 8 * n, 8, MPI_BYTE, 3, 100 + n, MPI_COMM_WORLD, &posted[n]));
+    else if (MPI_Irecv(from, 8, MPI_BYTE, 3, 500 + n, MPI_COMM_WORLD, &refused) != MPI_SUCCESS)
+      posted[n] = MPI_REQUEST_NULL;
+    else
+      posted[n] = refused;
+    starving = 0;
+  }
+  for (int i = 0; i < kTags; ++i) {
+    if (posted[i] == MPI_REQUEST_NULL) continue;
+    OK(MPI_Send(small, 8, MPI_BYTE, 3, i % 3 == 2 ? 500 + i : 100 + i, MPI_COMM_WORLD));
+    OK(MPI_Wait(&posted[i], MPI_STATUS_IGNORE));
+  }
+}
+
 int main(int argc, char** argv) {
   begin(&argc, &argv);
   for (int to = 1; to < 4; ++to)
@@ -69,35 +99,7 @@ int main(int argc, char** argv) {
   else if (rank == 1)
     drain(1);
   if (rank == 0) OK(MPI_Send(small, 8, MPI_BYTE, 3, 8, MPI_COMM_WORLD));
-  if (rank == 3) {
-    enum { kTags = 200 };
-    MPI_Request posted[kTags], refused = MPI_REQUEST_NULL;
-    MPI_Status status;
-    int n = 0;
-    OK(MPI_Probe(0, 8, MPI_COMM_WORLD, &status));
-    starving = 1;
-    // A first receive of its tag, a first wildcard beside a message that waits, more keys than
-    // buckets.
-    FAILS(MPI_Recv(from, 8, MPI_BYTE, 0, 9, MPI_COMM_WORLD, &status), MPI_ERR_NO_MEM);
-    FAILS(MPI_Recv(from, 8, MPI_BYTE, MPI_ANY_SOURCE, 8, MPI_COMM_WORLD, &status), MPI_ERR_NO_MEM);
-    starving = 0;
-    OK(MPI_Recv(from, 8, MPI_BYTE, MPI_ANY_SOURCE, 8, MPI_COMM_WORLD, &status));
-    for (; n < kTags; ++n) {
-      starving = n % 3 == 2;
-      if (!starving)
-        OK(MPI_Irecv(from + 8 * n, 8, MPI_BYTE, 3, 100 + n, MPI_COMM_WORLD, &posted[n]));
-      else if (MPI_Irecv(from, 8, MPI_BYTE, 3, 500 + n, MPI_COMM_WORLD, &refused) != MPI_SUCCESS)
-        posted[n] = MPI_REQUEST_NULL;
-      else
-        posted[n] = refused;
-      starving = 0;
-    }
-    for (int i = 0; i < kTags; ++i) {
-      if (posted[i] == MPI_REQUEST_NULL) continue;
-      OK(MPI_Send(small, 8, MPI_BYTE, 3, i % 3 == 2 ? 500 + i : 100 + i, MPI_COMM_WORLD));
-      OK(MPI_Wait(&posted[i], MPI_STATUS_IGNORE));
-    }
-  }
+  if (rank == 3) post_without_memory();
   OK(MPI_Barrier(MPI_COMM_WORLD));
   starving = rank == 0;
   if (rank == 0) {

@@ -2,12 +2,6 @@
 // libpmix as a server for one host.
 #include "tools/mpirun/pmix_server.hpp"
 
-#include <arpa/inet.h>
-#include <linux/inet_diag.h>
-#include <linux/netlink.h>
-#include <linux/sock_diag.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <pmix_version.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
@@ -26,6 +20,7 @@
 #include "base/error.hpp"
 #include "boot/pmix_library.hpp"
 #include "mpi.h"
+#include "tools/mpirun/pmix_clients.hpp"
 
 namespace tern::mpirun {
 namespace {
@@ -41,11 +36,6 @@ struct Upcalls {
 };
 Upcalls the_upcalls;
 std::mutex the_upcalls_mutex;
-
-// Clients that libpmix has not accepted yet.
-std::vector<Fd> the_clients;
-std::uint64_t the_handed_over = 0, the_taken = 0;
-std::mutex the_clients_mutex;
 
 void check(pmix_status_t status, const char* what) {
   if (status == PMIX_SUCCESS || status == PMIX_OPERATION_SUCCEEDED) return;
@@ -220,83 +210,11 @@ int port_from(char** environment) {
   return port;
 }
 
-sockaddr_in loopback(int port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return address;
-}
-
-const sockaddr* generic(const sockaddr_in& address) {
-  return reinterpret_cast<const sockaddr*>(&address);
-}
-
-sockaddr_in name_of(int fd, int (*function)(int, sockaddr*, socklen_t*)) {
-  sockaddr_in address{};
-  socklen_t bytes = sizeof address;
-  function(fd, reinterpret_cast<sockaddr*>(&address), &bytes);
-  return address;
-}
-
-// The user who owns the socket at `from` that is connected to `to`; -1: unknown, or in another
-// state.
-long owner_of(const sockaddr_in& from, const sockaddr_in& to, int state) {
-  struct {
-    nlmsghdr head{};
-    inet_diag_req_v2 body{};
-  } question;
-  question.head.nlmsg_len = sizeof question;
-  question.head.nlmsg_type = SOCK_DIAG_BY_FAMILY;
-  question.head.nlmsg_flags = NLM_F_REQUEST;
-  question.body.sdiag_family = AF_INET;
-  question.body.sdiag_protocol = IPPROTO_TCP;
-  question.body.id = {from.sin_port,        to.sin_port, {from.sin_addr.s_addr},
-                      {to.sin_addr.s_addr}, 0,           {INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE}};
-  struct {
-    nlmsghdr head{};
-    inet_diag_msg body{};
-    char attributes[1024];
-  } answer;
-  const Fd kernel(::socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
-  if (!kernel.valid() || ::send(kernel.get(), &question, sizeof question, 0) < 0 ||
-      ::recv(kernel.get(), &answer, sizeof answer, 0) < 0 ||
-      answer.head.nlmsg_type != SOCK_DIAG_BY_FAMILY || answer.body.idiag_state != state)
-    return -1;
-  return answer.body.idiag_uid;
-}
-
-// libpmix believes the user that a client names, and waits for ever for a client that says nothing.
-// Where the kernel tells no owner even of mpirun's own listener, the secret name of the job must
-// do.
-bool is_from_other_user(int client, int listener) {
-  const sockaddr_in own = name_of(client, ::getsockname), peer = name_of(client, ::getpeername);
-  const long user = ::getuid();
-  return owner_of(peer, own, TCP_ESTABLISHED) != user &&
-         owner_of(name_of(listener, ::getsockname), {}, TCP_LISTEN) == user;
-}
-
 // A name that cannot be guessed, for a directory of this user alone.
 std::string directory_name() {
   const char* base = std::getenv("TMPDIR");
   if (base == nullptr || *base != '/' || std::strlen(base) > 160) base = "/tmp";
   return strf("%s/tern-mpirun.%s", base, random_name().c_str());
-}
-
-// For libpmix, which takes this function instead of libc's. Connections to libpmix's own port serve
-// as a signal only: they are replaced by clients, or closed where no client waits.
-int accept_client(int fd, sockaddr* address, socklen_t* bytes) {
-  const Fd woken(::accept4(fd, address, bytes, SOCK_CLOEXEC));
-  if (!woken.valid()) return -1;
-  const std::lock_guard lock(the_clients_mutex);
-  if (the_clients.empty()) {
-    errno = EAGAIN;
-    return -1;
-  }
-  const int client = the_clients.front().release();
-  the_clients.erase(the_clients.begin());
-  ++the_taken;
-  return client;
 }
 
 }  // namespace
@@ -315,14 +233,9 @@ PmixServer::PmixServer(Loop& loop, const JobFacts& facts, Meeting& meeting, Guar
       facts_(facts),
       meeting_(meeting),
       guard_(guard),
-      listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
-  const sockaddr_in address = loopback(0);
+      listener_(listen_on_loopback(&port_)) {
   // Without a port only foreign MPI libraries fail to start, with a message of their own.
-  if (!listener_.valid() || ::bind(listener_.get(), generic(address), sizeof address) != 0 ||
-      ::listen(listener_.get(), SOMAXCONN) != 0)
-    return;
-  port_ = ntohs(name_of(listener_.get(), ::getsockname).sin_port);
-  loop_.watch(listener_.get(), EPOLLIN, [this] { on_client(); });
+  if (port_ != 0) loop_.watch(listener_.get(), EPOLLIN, [this] { on_client(); });
 }
 
 void PmixServer::tell(Environment& environment) const {
@@ -344,29 +257,15 @@ void PmixServer::on_client() {
   if (!client.valid() || is_from_other_user(client.get(), listener_.get())) return;
   try {
     if (libpmix_port_ == 0) start();
-    hand_over(std::move(client));
+    constexpr double kPatienceSeconds = 60;
+    const std::uint64_t number = hand_to_libpmix(std::move(client), libpmix_port_);
+    loop_.after(kPatienceSeconds, [this, number] {
+      if (!is_taken(number) && on_trouble)
+        on_trouble("libpmix has not accepted a client of mpirun's PMIx server for a minute");
+    });
   } catch (const Error& error) {
     if (on_trouble) on_trouble(error.what());
   }
-}
-
-// libpmix offers no way to be given a connection. So an empty one wakes its listening thread, and
-// accept_client() puts the client in its place.
-void PmixServer::hand_over(Fd client) {
-  const sockaddr_in address = loopback(libpmix_port_);
-  const Fd empty(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  const std::lock_guard lock(the_clients_mutex);
-  if (!empty.valid() || ::connect(empty.get(), generic(address), sizeof address) != 0)
-    throw Error(MPI_ERR_OTHER,
-                strf("mpirun cannot reach its own PMIx server: %s", std::strerror(errno)));
-  the_clients.push_back(std::move(client));
-  constexpr double kPatienceSeconds = 5;
-  loop_.after(kPatienceSeconds, [this, number = the_handed_over++] {
-    const std::lock_guard guard(the_clients_mutex);
-    if (number < the_taken) return;
-    the_clients.clear();  // their connections end
-    if (on_trouble) on_trouble("this version of libpmix takes no connections from mpirun");
-  });
 }
 
 void PmixServer::start() {
@@ -407,8 +306,3 @@ PmixServer::~PmixServer() {
 }
 
 }  // namespace tern::mpirun
-
-extern "C" __attribute__((visibility("default"))) int accept(int fd, sockaddr* address,
-                                                             socklen_t* bytes) {
-  return tern::mpirun::accept_client(fd, address, bytes);
-}

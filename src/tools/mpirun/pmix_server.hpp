@@ -39,14 +39,13 @@ class PmixServer {
  private:
   void on_client();
   void start();
-  void hand_over(Fd client);
 
   Loop& loop_;
   const JobFacts& facts_;
   Meeting& meeting_;
   Guard& guard_;
+  int port_ = 0;  // of listener_; 0: no client can connect
   Fd listener_;
-  int port_ = 0;          // of listener_, on 127.0.0.1; 0: no client can connect
   int libpmix_port_ = 0;  // 0: libpmix has not started
 };
 

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Clients of mpirun's PMIx server: their owner, and their way to libpmix.
+#include "tools/mpirun/pmix_clients.hpp"
+
+#include <arpa/inet.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <deque>
+#include <mutex>
+#include <utility>
+
+#include "base/error.hpp"
+#include "mpi.h"
+
+namespace tern::mpirun {
+namespace {
+
+// Clients that libpmix has not accepted yet.
+std::deque<Fd> the_clients;
+std::uint64_t the_handed_over = 0, the_taken = 0;
+std::mutex the_clients_mutex;
+
+sockaddr_in loopback(int port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return address;
+}
+
+const sockaddr* generic(const sockaddr_in& address) {
+  return reinterpret_cast<const sockaddr*>(&address);
+}
+
+sockaddr_in name_of(int fd, int (*function)(int, sockaddr*, socklen_t*)) {
+  sockaddr_in address{};
+  socklen_t bytes = sizeof address;
+  function(fd, reinterpret_cast<sockaddr*>(&address), &bytes);
+  return address;
+}
+
+// The owner of the socket from `from` to `to`; -1: unknown, or in another state.
+long owner_of(const sockaddr_in& from, const sockaddr_in& to, int state) {
+  struct {
+    nlmsghdr head{};
+    inet_diag_req_v2 body{};
+  } question;
+  question.head.nlmsg_len = sizeof question;
+  question.head.nlmsg_type = SOCK_DIAG_BY_FAMILY;
+  question.head.nlmsg_flags = NLM_F_REQUEST;
+  question.body.sdiag_family = AF_INET;
+  question.body.sdiag_protocol = IPPROTO_TCP;
+  question.body.id = {from.sin_port,        to.sin_port, {from.sin_addr.s_addr},
+                      {to.sin_addr.s_addr}, 0,           {INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE}};
+  struct {
+    nlmsghdr head{};
+    inet_diag_msg body{};
+    char attributes[1024];
+  } answer;
+  const Fd kernel(::socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
+  if (!kernel.valid() || ::send(kernel.get(), &question, sizeof question, 0) < 0 ||
+      ::recv(kernel.get(), &answer, sizeof answer, 0) < 0 ||
+      answer.head.nlmsg_type != SOCK_DIAG_BY_FAMILY || answer.body.idiag_state != state)
+    return -1;
+  return answer.body.idiag_uid;
+}
+
+// libpmix calls this function instead of libc's. A connection to libpmix's own port is a signal
+// only: a waiting client replaces it; without a waiting client it is closed.
+int accept_client(int fd, sockaddr* address, socklen_t* bytes) {
+  const Fd woken(::accept4(fd, address, bytes, SOCK_CLOEXEC));
+  if (!woken.valid()) return -1;
+  const std::lock_guard lock(the_clients_mutex);
+  if (the_clients.empty()) {
+    errno = EAGAIN;
+    return -1;
+  }
+  const int client = the_clients.front().release();
+  the_clients.pop_front();
+  ++the_taken;
+  return client;
+}
+
+}  // namespace
+
+Fd listen_on_loopback(int* port) {
+  Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const sockaddr_in address = loopback(0);
+  if (listener.valid() && ::bind(listener.get(), generic(address), sizeof address) == 0 &&
+      ::listen(listener.get(), SOMAXCONN) == 0)
+    *port = ntohs(name_of(listener.get(), ::getsockname).sin_port);
+  return listener;
+}
+
+// libpmix believes the user name in a client's message, and waits for ever for a silent client.
+// Where the kernel tells no owner even of mpirun's own listener, the secret name of the job is the
+// only guard.
+bool is_from_other_user(int client, int listener) {
+  const sockaddr_in own = name_of(client, ::getsockname), peer = name_of(client, ::getpeername);
+  const long user = ::getuid();
+  return owner_of(peer, own, TCP_ESTABLISHED) != user &&
+         owner_of(name_of(listener, ::getsockname), {}, TCP_LISTEN) == user;
+}
+
+// libpmix has no function for a connection made elsewhere. So an empty connection wakes its
+// listening thread, and accept_client() returns the client instead.
+std::uint64_t hand_to_libpmix(Fd client, int port) {
+  const sockaddr_in address = loopback(port);
+  const Fd empty(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const std::lock_guard lock(the_clients_mutex);
+  if (!empty.valid() || ::connect(empty.get(), generic(address), sizeof address) != 0)
+    throw Error(MPI_ERR_OTHER,
+                strf("mpirun cannot reach its own PMIx server: %s", std::strerror(errno)));
+  the_clients.push_back(std::move(client));
+  return the_handed_over++;
+}
+
+bool is_taken(std::uint64_t number) {
+  const std::lock_guard lock(the_clients_mutex);
+  return number < the_taken;
+}
+
+}  // namespace tern::mpirun
+
+extern "C" __attribute__((visibility("default"))) int accept(int fd, sockaddr* address,
+                                                             socklen_t* bytes) {
+  return tern::mpirun::accept_client(fd, address, bytes);
+}
