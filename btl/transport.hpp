@@ -32,7 +32,9 @@ void put_before_others(const Transport& transport) noexcept;
 /// Those of this build, in the order in which they are asked for a peer.
 [[nodiscard]] std::span<const Transport* const> transports() noexcept;
 
-/// Tries all transports of this build, in this order.
+/// Tries all transports of this build, in this order, by carrying bytes. Costs milliseconds and two
+/// short-lived processes; one caller, before other threads start. See:
+/// tests/unit/btl/trial_test.cc.
 [[nodiscard]] std::vector<Trial> try_transports();
 
 }  // namespace tern::btl

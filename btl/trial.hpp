@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether each transport works on this machine, found by carrying bytes with it.
-// Why: containers, kernels and limits differ between machines.
-// Cost: milliseconds; two short-lived processes. Threads: one caller, before others are started.
-// See: tern_info(1), tests/unit/btl/trial_test.cc.
+// Trial: whether a transport works on this machine, and the cure.
+// See: try_transports() (btl/transport.hpp), tern_info(1).
 #pragma once
 
 #include <string>

@@ -134,12 +134,13 @@ bool CudaIpc::gives_right_data(const MemoryHandle& handle, cuda::Device& device)
 // Only with a listed block of the owner's, and only on a quiet device.
 void CudaIpc::begin_trial(const MemoryHandle& handle, cuda::Device& device, Link* link) {
   constexpr int kMostTries = 256;
-  if (link->tries++ >= kMostTries || !device.is_quiet()) return;
+  if (link->tries >= kMostTries) return;
+  ++link->tries;
   (void)stamp_of_legacy(handle);  // brings the ledger
   const auto peer = peers_.find(handle.process);
   if (peer == peers_.end() || peer->second.ledger == nullptr) return;
   const Row row = peer->second.ledger->trial_of(handle.device);
-  if (row.stamp == 0 || row.bytes < kTrialBytes) return;
+  if (row.stamp == 0 || row.bytes < kTrialBytes || !device.is_quiet()) return;
   MemoryHandle block = handle;
   block.form = MemoryHandle::Form::kLegacy;
   block.buffer_id = row.buffer_id;

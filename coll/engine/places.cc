@@ -13,7 +13,7 @@ namespace {
 void warn(core::Process& process, topo::Part::Kind kind, size_t rank) {
   if (process.world_rank != 0) return;
   process.explain.warn(
-      "collective_levels", {{"part", topo::name_of(kind)}, {"rank", rank}},
+      "collective_levels", {{"part", topo::name_of(kind)}, {"unbound_rank", rank}},
       strf("TERN_COLL_LEVELS asks for levels by %s, but rank %zu is not bound to one %s (or its "
            "machine has none); this level is left out. mpirun --bind-to core binds ranks",
            topo::name_of(kind), rank, topo::name_of(kind)));

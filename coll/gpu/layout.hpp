@@ -52,7 +52,7 @@ struct ScratchLayout {
 
   int ranks = 0;
   size_t bytes = 0;
-  bool lines = false;  // wires of PushWire::lines have slots
+  bool lines = false;  // wires of PushFacts::lines have slots
 
   static constexpr size_t up(size_t bytes) noexcept {
     return (bytes + kGrain - 1) / kGrain * kGrain;
@@ -117,7 +117,7 @@ struct ScratchLayout {
   }
   /// Whether anything useful fits.
   [[nodiscard]] bool serves() const noexcept {
-    for (const PushWire& one : kPushFacts)
+    for (const PushFacts& one : kPushFacts)
       if (has(one) && push_room(one.wire) == 0) return false;
     return bytes > local() && region() >= kLeastRegion && lane_local_bytes() >= kLeastRegion;
   }
@@ -125,22 +125,22 @@ struct ScratchLayout {
  private:
   static constexpr size_t kPushShare = 8;  // of the scratch, a wire's slots are at most one part in
   static constexpr size_t kKernelShare = 4;  // of the inboxes, theirs is one part in
-  [[nodiscard]] bool has(const PushWire& wire) const noexcept { return !wire.lines || lines; }
-  [[nodiscard]] size_t words_behind(size_t counters, const PushWire& wire) const noexcept {
+  [[nodiscard]] bool has(const PushFacts& wire) const noexcept { return !wire.lines || lines; }
+  [[nodiscard]] size_t words_behind(size_t counters, const PushFacts& wire) const noexcept {
     return counters + (has(wire) ? kGrain : 0);
   }
   /// After the slots of earlier wires.
   [[nodiscard]] size_t begin_of_push(int index) const noexcept {
     size_t begin = up(words_end());
     for (int i = 0; i < index; ++i) {
-      const PushWire& wire = kPushFacts[static_cast<size_t>(i)];
+      const PushFacts& wire = kPushFacts[static_cast<size_t>(i)];
       const size_t words = words_behind(begin, wire);
       begin = up(words + pairs() * kParts * units_of(wire, words) * wire.bytes);
     }
     return begin;
   }
   /// `words`: push_words().
-  [[nodiscard]] size_t units_of(const PushWire& wire, size_t words) const noexcept {
+  [[nodiscard]] size_t units_of(const PushFacts& wire, size_t words) const noexcept {
     if (!has(wire) || bytes < words) return 0;
     return std::min((bytes - words) / kPushShare / (pairs() * kParts * wire.bytes), wire.most);
   }

@@ -105,10 +105,8 @@ topo::PciAddress address_of(const cuda::Device& device) {
 LineFacts line_facts(cuda::Device& device, topo::NvLinks* links) {
   LineFacts facts;
   facts.capability = static_cast<uint64_t>(device.capability());
-  if (const cuda::Kernels* const kernels = device.kernels(); kernels != nullptr)
-    facts.blocks = static_cast<uint64_t>(kernels->most_waiting());
   facts.device = device.uuid;
-  if (links == nullptr || facts.blocks == 0) return facts;
+  if (links == nullptr || device.kernels() == nullptr) return facts;
   facts.address = address_of(device);
   *links = topo::nvml().links_of(facts.address);
   if (links->known()) facts.to_switches = links->to_switches;
@@ -118,7 +116,7 @@ LineFacts line_facts(cuda::Device& device, topo::NvLinks* links) {
 LinesVerdict judge_lines(const cuda::Device& device, const topo::NvLinks& links,
                          const std::vector<LineFacts>& all, size_t rank, uint64_t blocks) {
   const LineFacts& mine = all[rank];
-  if (blocks == 0 || mine.blocks < blocks) return {"its GPU does not hold their kernel", {}};
+  if (blocks == 0) return {"its GPU does not hold their kernel", {}};
   if (mine.capability < kLeastCapability)
     return {strf("its GPU is of sm_%llu, and lines arrive whole from sm_70 on",
                  static_cast<unsigned long long>(mine.capability)),

@@ -17,7 +17,6 @@ namespace tern::coll {
 
 /// What a rank's device tells the others.
 struct LineFacts {
-  uint64_t blocks = 0;      // of threads that move lines, resident together; 0: it has no kernels
   uint64_t capability = 0;  // 90 for sm_90
   cuda::Uuid device;
   topo::PciAddress address;  // by this NVML knows GPUs that another rank does not see

@@ -145,10 +145,7 @@ Programs::Stored* Programs::store(const Placed& placed, std::string* why) {
   made.pinned = room.pinned + room.used;
   made.bytes = bytes;
   room.used += (bytes + kGrain - 1) / kGrain * kGrain;
-  for (int rank = 0; rank < memory_.ranks(); ++rank) {
-    std::byte* const base = memory_.at(rank, 0);
-    std::memcpy(made.pinned + static_cast<size_t>(rank) * sizeof base, &base, sizeof base);
-  }
+  memory_.write_bases(reinterpret_cast<const char**>(made.pinned));
   if (instructions > 0) std::memcpy(made.pinned + bases, program.instructions.data(), instructions);
   if (operands > 0)
     std::memcpy(made.pinned + bases + instructions, program.operands.data(), operands);

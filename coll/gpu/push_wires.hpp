@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// PushWire: the facts of each wire of PushRun: sizes, slots in the scratch, requirements.
+// PushFacts: the facts of each wire of PushRun: sizes, slots in the scratch, requirements.
 // Why: the choice (way.cc), the scratch (layout.hpp) and the sentences of TERN_EXPLAIN read a
-// single table. A new wire is a row here. See: base/wire.hpp, cuda/kernels/push.cu.
+// single table. A new wire is a row here and in base/wire.hpp. See: base/wire.hpp,
+// cuda/kernels/push.cu.
 #pragma once
 
 #include <array>
@@ -20,10 +21,10 @@ struct PushLimit {
   const char* within;
 };
 
-struct PushWire {
+struct PushFacts {
   Wire wire;
-  const char* name;        // in sentences
-  PushLimit one, two;      // hops
+  const char* name;  // in sentences
+  PushLimit one_hop, two_hops;
   size_t vectors, bytes;   // of a unit: 16-byte vectors of data, and bytes in a slot
   size_t most;             // units in a slot; all slots of a wire take at most 1/8 of the scratch
   bool lines;              // requires untorn lines of 128 bytes (lines.hpp)
@@ -31,25 +32,25 @@ struct PushWire {
 };
 
 inline constexpr std::array kPushFacts = {
-    PushWire{Wire::kLl,
-             "words of LL",
-             {32 << 10, "more than 32 KiB", "one hop of at most 32 KiB"},
-             {256 << 10, "more than 256 KiB", "two hops of at most 256 KiB"},
-             1,
-             32,
-             512,
-             false,
-             nullptr},
+    PushFacts{Wire::kLl,
+              "words of LL",
+              {32 << 10, "more than 32 KiB", "one hop of at most 32 KiB"},
+              {256 << 10, "more than 256 KiB", "two hops of at most 256 KiB"},
+              1,
+              32,
+              512,
+              false,
+              nullptr},
     // 36 units: 1 MiB of 8 ranks in two hops.
-    PushWire{Wire::kLl128,
-             "lines of LL128",
-             {256 << 10, "more than 256 KiB", "one hop of at most 256 KiB over NVLink"},
-             {1 << 20, "more than 1 MiB", "two hops of at most 1 MiB over NVLink"},
-             30,
-             512,
-             36,
-             true,
-             "a barrier has no data"},
+    PushFacts{Wire::kLl128,
+              "lines of LL128",
+              {256 << 10, "more than 256 KiB", "one hop of at most 256 KiB over NVLink"},
+              {1 << 20, "more than 1 MiB", "two hops of at most 1 MiB over NVLink"},
+              30,
+              512,
+              36,
+              true,
+              "a barrier has no data"},
 };
 inline constexpr int kPushes = static_cast<int>(kPushFacts.size());
 
@@ -63,7 +64,7 @@ static_assert(
     "the rows are those of TERN_PUSH_WIRES, in its order");
 
 /// `wire`: in kPushWires.
-[[nodiscard]] constexpr const PushWire& facts_of(Wire wire) noexcept {
+[[nodiscard]] constexpr const PushFacts& facts_of(Wire wire) noexcept {
   return kPushFacts[static_cast<size_t>(push_index(wire))];
 }
 

@@ -19,16 +19,18 @@ const Placed& TeamSchedules::exchange(Collective what) {
 }
 
 const Placed* TeamSchedules::placed(const Algorithm& algorithm, int root, std::string* why) {
-  auto& kept = placed_[{&algorithm, root}];
-  if (kept != nullptr) return kept.get();
-  std::vector<Schedule> all;
-  for (int32_t rank = 0; rank < ranks_; ++rank)
-    all.push_back(build(algorithm, ranks_, rank, root, nullptr));
-  auto made = std::make_unique<Placed>();
-  if (!place(lower(all, [](int32_t, int32_t) { return true; }), rank_, made.get(), why))
-    return nullptr;
-  kept = std::move(made);
-  return kept.get();
+  const auto [found, fresh] = placed_.try_emplace({&algorithm, root});
+  Kept& kept = found->second;
+  if (fresh) {
+    std::vector<Schedule> all;
+    for (int32_t rank = 0; rank < ranks_; ++rank)
+      all.push_back(build(algorithm, ranks_, rank, root, nullptr));
+    auto made = std::make_unique<Placed>();
+    if (place(lower(all, [](int32_t, int32_t) { return true; }), rank_, made.get(), &kept.why_not))
+      kept.placed = std::move(made);
+  }
+  if (kept.placed == nullptr) *why = kept.why_not;
+  return kept.placed.get();
 }
 
 }  // namespace tern::coll

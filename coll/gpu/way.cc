@@ -20,21 +20,21 @@ constexpr int kLeastToMulticast = 3;
 constexpr char kAsked[] = "a wire is asked for";
 
 /// A wire before the requested wire in the table may replace it.
-bool excludes(const AskedWire& asked, const PushWire& wire) noexcept {
+bool excludes(const AskedWire& asked, const PushFacts& wire) noexcept {
   return asked.wire == Wire::kSimple ||
          (push_index(asked.wire) >= 0 && push_index(asked.wire) < push_index(wire.wire));
 }
 
-const PushLimit& limit_of(const PushWire& wire, bool two_hops) noexcept {
-  return two_hops ? wire.two : wire.one;
+const PushLimit& limit_of(const PushFacts& wire, bool two_hops) noexcept {
+  return two_hops ? wire.two_hops : wire.one_hop;
 }
 
 /// The team's reason against the wire, or null.
-const char* why_not_of(const GpuTeam& team, const PushWire& wire) noexcept {
+const char* why_not_of(const GpuTeam& team, const PushFacts& wire) noexcept {
   return wire.lines && !team.no_lines().empty() ? team.no_lines().c_str() : nullptr;
 }
 
-const char* why_no_push(const GpuTeam& team, const AskedWire& asked, const PushWire& wire,
+const char* why_no_push(const GpuTeam& team, const AskedWire& asked, const PushFacts& wire,
                         const Placed& placed, const Operation& operation, size_t bytes) noexcept {
   if (excludes(asked, wire)) return kAsked;
   if (operation.collective == Collective::kBarrier && wire.no_barrier != nullptr)
@@ -49,9 +49,9 @@ const char* why_no_push(const GpuTeam& team, const AskedWire& asked, const PushW
 Way by_push(const GpuTeam& team, const AskedWire& asked, const Placed& placed,
             const Operation& operation, size_t bytes) {
   Way way;
-  const PushWire* taken = nullptr;
+  const PushFacts* taken = nullptr;
   for (size_t i = 0; i < kPushFacts.size(); ++i) {
-    const PushWire& wire = kPushFacts[i];
+    const PushFacts& wire = kPushFacts[i];
     const char* const why = why_no_push(team, asked, wire, placed, operation, bytes);
     way.no_push[i] = why;
     if (why == nullptr && (taken == nullptr || wire.wire == asked.wire)) taken = &wire;
@@ -164,7 +164,7 @@ const char* why_no_wire(const GpuTeam& team, const Params& params, const AskedWi
 Wires model_wires(const GpuTeam& team, const AskedWire& asked, const Operation& operation,
                   const Question& question, const char* no_multimem) noexcept {
   Wires wires;
-  for (const PushWire& wire : kPushFacts)
+  for (const PushFacts& wire : kPushFacts)
     if (question.kernels && why_not_of(team, wire) == nullptr && !excludes(asked, wire))
       wires.add(wire.wire);
   if (no_multimem == nullptr &&

@@ -40,7 +40,7 @@ void P2p::failed(btl::Endpoint& to, const std::string& why) noexcept {
   peer.lost = std::make_unique<const Failure>(Failure{MPI_ERR_PROC_ABORTED, text});
   peer.pace(false);
   ++lost_;
-  process_.explain.warn("lost", {{"rank", uint64_t{peer.peer->rank}}, {"why", why}},
+  process_.explain.warn("lost", {{"lost_rank", uint64_t{peer.peer->rank}}, {"why", why}},
                         text + ". Messages to and from it fail (MPI_ERR_PROC_ABORTED)");
   outbox_.drop(peer);
   for (SendRequest* send :

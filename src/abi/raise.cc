@@ -97,13 +97,12 @@ core::ErrorHandler::UserCall delivered(const Call& call, int code, bool* throws)
 // No destructor, no lock and no noexcept function stands between the entry point and a user's
 // handler: the handler may throw or jump.
 int raise(Call call, int code) {
-  core::ErrorHandler::UserCall handler;
-  if (api::take_later(&handler)) {
-    handler.run();
+  if (const auto requested = api::take_requested_call()) {
+    requested->run();
     return MPI_SUCCESS;
   }
   bool throws = false;
-  handler = delivered(call, code, &throws);
+  const core::ErrorHandler::UserCall handler = delivered(call, code, &throws);
   if (throws) core::throw_kept_exception();
   handler.run();
   return code;

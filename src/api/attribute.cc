@@ -3,8 +3,8 @@
 // windows.
 // See: MPI-5.0 section 7.7 and, for the deprecated names, chapter 16.
 #include "core/attribute.hpp"
-#include "api/attempt.hpp"
 
+#include "api/attempt.hpp"
 #include "api/bodies.hpp"
 #include "api/process.hpp"
 #include "core/communicator.hpp"

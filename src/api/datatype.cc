@@ -2,12 +2,12 @@
 // MPI-5.0 chapter 5, datatypes: commit, free, sizes and bounds, names, counts of a status,
 // addresses.
 #include "core/datatype.hpp"
-#include "api/attempt.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <string_view>
 
+#include "api/attempt.hpp"
 #include "api/bodies.hpp"
 #include "api/datatype.hpp"
 #include "core/attribute.hpp"

@@ -67,7 +67,7 @@ int call(core::Object& object, const char* name, int code) noexcept {
   if (!known(code)) return unknown_code(code);
   const std::string own = instance().error_codes.text(code);
   const std::string text = own.empty() ? class_sentence(class_of(code)) : own;
-  return deliver_later(deliver(&any_process(), &object, code, strf("%s: %s", name, text.c_str())));
+  return request_call(deliver(&any_process(), &object, code, strf("%s: %s", name, text.c_str())));
 }
 
 }  // namespace

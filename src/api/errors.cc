@@ -26,8 +26,7 @@ struct Remembered {
 };
 thread_local Remembered last_raised;
 thread_local core::Ref<core::Object> kept_object;
-constinit thread_local core::ErrorHandler::UserCall later;
-constinit thread_local bool has_later = false;
+constinit thread_local std::optional<core::ErrorHandler::UserCall> requested_call;
 // As of base/error.cc.
 [[gnu::constructor]] void note_these_early() noexcept {
   asm volatile("" : : "r"(&last_raised), "r"(&kept_object));
@@ -213,15 +212,13 @@ void raise_if_fatal(core::Communicator& communicator, int code, const std::strin
                 text + " (" + (name != nullptr ? name : "error") + ")");
 }
 
-int deliver_later(const core::ErrorHandler::UserCall& call) noexcept {
-  later = call;
-  has_later = true;
+int request_call(const core::ErrorHandler::UserCall& call) noexcept {
+  requested_call = call;
   return MPI_ERR_OTHER;
 }
 
-bool take_later(core::ErrorHandler::UserCall* call) noexcept {
-  *call = later;
-  return std::exchange(has_later, false);
+std::optional<core::ErrorHandler::UserCall> take_requested_call() noexcept {
+  return std::exchange(requested_call, std::nullopt);
 }
 
 int fail_no_memory() noexcept { return fail(MPI_ERR_NO_MEM, "out of memory"); }

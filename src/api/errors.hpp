@@ -4,6 +4,7 @@
 // See: MPI-5.0 section 9.4 and 9.5; src/abi/raise.cc (uses it).
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "core/error_handler.hpp"
@@ -34,9 +35,9 @@ void remember_error(int code, const std::string& text) noexcept;
 void raise_if_fatal(core::Communicator& communicator, int code, const std::string& text);
 /// MPI_X_call_errhandler: the entry point calls the user's function and returns MPI_SUCCESS.
 /// Returns a code for the body; the thread's next raise() takes the call.
-[[nodiscard]] int deliver_later(const core::ErrorHandler::UserCall& call) noexcept;
-/// False where the body has asked for no call.
-[[nodiscard]] bool take_later(core::ErrorHandler::UserCall* call) noexcept;
+[[nodiscard]] int request_call(const core::ErrorHandler::UserCall& call) noexcept;
+/// Empty: the body has requested no call.
+[[nodiscard]] std::optional<core::ErrorHandler::UserCall> take_requested_call() noexcept;
 
 /// Keeps the object of this thread's last error, of which another thread may drop the last
 /// reference, until the error is delivered. Null: nothing.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of generalised requests: the program's own operations behind MPI's requests.
 // See: MPI-5.0 section 13.2.
-#include <string>
 #include <utility>
 
 #include "api/attempt.hpp"
@@ -26,51 +25,48 @@ class GeneralRequest final : public core::Request {
     the_process->handles.insert(*this);
   }
 
-  /// The code of the free function is the one that counts: it is called last.
+  /// Returns the code of the free function, the last call. An exception of the
+  /// query function has priority.
   int deliver(bool last) noexcept override {
     MPI_Status status;
     core::fill_empty_status(&status);
     bool threw = false;
-    const int asked = core::user_call("the query function of a generalised request", &threw,
-                                      [&] { return callbacks_.query(callbacks_.state, &status); });
+    const int asked =
+        call(kQuery, &threw, [&] { return callbacks_.query(callbacks_.state, &status); });
+    LastError why = take_last_error();
     outcome = {status.MPI_SOURCE, status.MPI_TAG, MPI_SUCCESS, core::status_cancelled(status),
                core::status_bytes(status)};
-    std::string why = asked == MPI_SUCCESS ? std::string() : sentence(threw, "query");
-    if (const int freed = last ? free(&why) : MPI_SUCCESS; freed != MPI_SUCCESS)
-      return fail(freed, "%s", why.c_str());
-    return asked == MPI_SUCCESS ? asked : fail(asked, "%s", why.c_str());
+    if (const int freed = last ? free() : MPI_SUCCESS; freed != MPI_SUCCESS && !threw) return freed;
+    return asked == MPI_SUCCESS ? asked : fail(asked, "%s", why.text.c_str());
   }
   int cancel_it() noexcept {
     bool threw = false;
-    const int code = core::user_call("the cancel function of a generalised request", &threw, [&] {
-      return callbacks_.cancel(callbacks_.state, done() ? 1 : 0);
-    });
-    return code == MPI_SUCCESS ? code : fail(code, "%s", sentence(threw, "cancel").c_str());
+    return call(kCancel, &threw,
+                [&] { return callbacks_.cancel(callbacks_.state, done() ? 1 : 0); });
   }
   void describe(WaitReport* report) const override {
     report->words += "a generalised request of the program's own";
   }
   void destroy() noexcept override {
     the_process->handles.erase(*this);
-    std::string unheard;
-    (void)free(&unheard);
+    (void)free();
     delete this;
   }
-  /// *why: of a failure.
-  int free(std::string* why) noexcept {
+  int free() noexcept {
     if (std::exchange(freed_, true)) return MPI_SUCCESS;
     bool threw = false;
-    const int code = core::user_call("the free function of a generalised request", &threw,
-                                     [&] { return callbacks_.free(callbacks_.state); });
-    if (code != MPI_SUCCESS) *why = sentence(threw, "free");
-    return code;
+    return call(kFree, &threw, [&] { return callbacks_.free(callbacks_.state); });
   }
 
  private:
-  /// Of the last failure of a function.
-  static std::string sentence(bool threw, const char* function) {
-    return threw ? take_last_error().text
-                 : strf("the %s function of the generalised request failed", function);
+  static constexpr const char* kQuery = "the query function of a generalised request";
+  static constexpr const char* kCancel = "the cancel function of a generalised request";
+  static constexpr const char* kFree = "the free function of a generalised request";
+  /// An error code, with fail() text.
+  template <class Function>
+  static int call(const char* name, bool* threw, const Function& function) noexcept {
+    const int code = core::user_call(name, threw, function);
+    return code == MPI_SUCCESS || *threw ? code : fail(code, "%s failed", name);
   }
 
   bool freed_ = false;
@@ -90,10 +86,9 @@ int cancel_request(core::Request& request) noexcept {
 
 int free_request(core::Request& request) noexcept {
   auto* general = dynamic_cast<GeneralRequest*>(&request);
-  std::string why;
-  const int code = general != nullptr && general->done() ? general->free(&why) : MPI_SUCCESS;
+  const int code = general != nullptr && general->done() ? general->free() : MPI_SUCCESS;
   request.release();
-  return code == MPI_SUCCESS ? code : fail(code, "%s", why.c_str());
+  return code;
 }
 
 int grequest_start(MPI_Grequest_query_function* query_fn, MPI_Grequest_free_function* free_fn,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The group functions of MPI-5.0 section 7.3.
 #include "core/group.hpp"
-#include "api/process.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -9,6 +8,7 @@
 #include "api/attempt.hpp"
 #include "api/bodies.hpp"
 #include "api/group.hpp"
+#include "api/process.hpp"
 
 namespace tern::api {
 

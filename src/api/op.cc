@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // MPI-5.0 section 6.9: operations of the user, and the local reduction.
 #include "core/op.hpp"
-#include "api/attempt.hpp"
 
+#include "api/attempt.hpp"
 #include "api/bodies.hpp"
 #include "api/process.hpp"
 #include "core/datatype.hpp"

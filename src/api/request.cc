@@ -2,13 +2,13 @@
 // Bodies of the chapter "requests": waiting for, testing, starting and freeing operations.
 // See: MPI-5.0 sections 3.7 and 3.9.
 #include "core/request.hpp"
-#include "api/errors.hpp"
 
 #include <memory>
 #include <new>
 #include <utility>
 
 #include "api/bodies.hpp"
+#include "api/errors.hpp"
 #include "api/process.hpp"
 #include "api/requests.hpp"
 #include "core/communicator.hpp"

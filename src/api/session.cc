@@ -5,8 +5,6 @@
 // the world inside, so that its members agree on its id without a message. See: MPI-5.0
 // section 11.3.
 #include "core/session.hpp"
-#include "api/membership.hpp"
-#include "api/process.hpp"
 
 #include <strings.h>
 
@@ -20,7 +18,9 @@
 #include "api/attempt.hpp"
 #include "api/bodies.hpp"
 #include "api/comm.hpp"
+#include "api/membership.hpp"
 #include "api/memory_kinds.hpp"
+#include "api/process.hpp"
 #include "api/send_buffer.hpp"
 #include "base/digest.hpp"
 #include "boot/boot.hpp"

@@ -16,10 +16,10 @@ namespace {
 using core::Communicator;
 using stream::CommStream;
 
-using Boards = std::array<stream::Board, 2>;
+using TwoBoards = std::array<stream::Board, 2>;
 
 /// False on all ranks where one lacks memory.
-bool make_boards(Communicator& comm, cuda::Device& device, size_t chunk, Boards* boards) {
+bool make_boards(Communicator& comm, cuda::Device& device, size_t chunk, TwoBoards* boards) {
   stream::Proxy& proxy = *comm.process().proxy;
   int64_t made = 0;
   for (stream::Board& board : *boards) {
@@ -56,7 +56,7 @@ bool make_islands(Communicator& comm, const std::shared_ptr<CommStream>& whole,
   const stream::IslandMap map(islands, shadow.rank());
   if (!map.serves() || comm.process().params.gpu_engine == GpuEngine::kHost) return false;
   cuda::Device& device = whole->gpu()->device();
-  Boards boards;
+  TwoBoards boards;
   if (!make_boards(shadow, device, whole->chunk(), &boards)) return false;
   const auto own = static_cast<size_t>(map.rank);
   std::shared_ptr<CommStream> here, across;

@@ -29,6 +29,9 @@ inline constexpr const char* kWireNames[] = {"auto", "simple",
                                              TERN_PUSH_WIRES(TERN_WIRE_NAME) "multimem"};
 inline constexpr int kWires = static_cast<int>(std::size(kWireNames));
 inline constexpr char kWireWords[] = "auto|simple" TERN_PUSH_WIRES(TERN_WIRE_WORD) "|multimem";
+#undef TERN_WIRE_VALUE
+#undef TERN_WIRE_NAME
+#undef TERN_WIRE_WORD
 
 inline constexpr Wire kPushWires[] = {
 #define TERN_WIRE(value, word, kernel, meaning) Wire::value,

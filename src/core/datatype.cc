@@ -69,15 +69,10 @@ class PieceList {
   bool full_ = false;
 };
 
-struct PairSizes {
-  MPI_Count value, index;
-};
-
-/// The two halves of a pair type; {0, 0} for any other.
-PairSizes pair_sizes(const Datatype& type) noexcept {
-  if (type.number() < Number::kFloatInt || type.number() > Number::kDoubleDouble) return {0, 0};
-  if (type.number() >= Number::kFloatFloat) return {type.size() / 2, type.size() / 2};
-  return {type.size() - 4, 4};
+/// Bytes of the value in a pair type; 0 for any other type.
+MPI_Count value_bytes(const Datatype& type) noexcept {
+  if (type.number() < Number::kFloatInt || type.number() > Number::kDoubleDouble) return 0;
+  return type.number() >= Number::kFloatFloat ? type.size() / 2 : type.size() - 4;
 }
 
 /// Basic elements in the first `bytes` of an element of `type`; -1: the bytes end inside a basic
@@ -85,7 +80,7 @@ PairSizes pair_sizes(const Datatype& type) noexcept {
 MPI_Count elements_in_one(const Datatype& type, MPI_Count bytes) noexcept {
   const std::vector<Ref<Datatype>>& types = type.recipe().types;
   const std::vector<MPI_Count>& repeats = type.recipe().repeats;
-  if (types.empty()) return pair_sizes(type).value == bytes ? 1 : -1;
+  if (types.empty()) return value_bytes(type) == bytes ? 1 : -1;
   if (repeats.empty()) return types[0]->elements_in(bytes);
   MPI_Count elements = 0;
   for (size_t i = 0; i < types.size() && bytes > 0; ++i) {
@@ -104,7 +99,7 @@ MPI_Count elements_in_one(const Datatype& type, MPI_Count bytes) noexcept {
 MPI_Count bytes_of_one(const Datatype& type, MPI_Count elements) noexcept {
   const std::vector<Ref<Datatype>>& types = type.recipe().types;
   const std::vector<MPI_Count>& repeats = type.recipe().repeats;
-  if (types.empty()) return elements == 1 ? pair_sizes(type).value : 0;
+  if (types.empty()) return elements == 1 ? value_bytes(type) : 0;
   if (repeats.empty()) return types[0]->bytes_of(elements);
   MPI_Count bytes = 0;
   for (size_t i = 0; i < types.size() && elements > 0; ++i) {

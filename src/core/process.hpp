@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Process: all state of one rank.
 // Why: N ranks can be N threads of one unit test; nothing else is mutable and global.
-// Lifetime: made and ended by api::Runtime, which also owns the rooms above that hang from it
-// (boot, pml, coll); they are named here by forward declaration only. Threads: as each member says.
+// Lifetime: api::Instance's. api::Runtime makes and ends the rooms above (boot, pml, coll), which
+// are named here by forward declaration only. Threads: as each member says.
 #pragma once
 
 #include <array>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages, the origin's side: what has ended, flushes, locks of ranks of other hosts.
+// Messages, the side of the origin: ended flights, flushes, locks of ranks of other hosts.
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "base/error.hpp"
@@ -124,7 +125,7 @@ int Messages::finish(int target, bool local) noexcept {
   return finish_locked(target, local);
 }
 
-int Messages::ask_lock(int target, bool exclusive) {
+int Messages::ask_lock(int target, bool exclusive) noexcept try {
   Record record{};
   record.verb = Verb::kLock;
   record.flags = exclusive ? Record::kExclusive : uint8_t{0};
@@ -136,6 +137,8 @@ int Messages::ask_lock(int target, bool exclusive) {
   const core::Data into{flight.memory.data(), 0, &byte_, cuda::MemoryKind::kHost};
   const int code = expect(target, into, record.tag, std::move(flight), nullptr);
   return code != MPI_SUCCESS ? code : send_record(target, record, nullptr, nullptr, nullptr);
+} catch (const std::bad_alloc&) {
+  return fail(MPI_ERR_NO_MEM, "no memory to ask rank %d for its lock", target);
 }
 
 int Messages::await_lock(int target) noexcept {
@@ -150,11 +153,13 @@ int Messages::await_lock(int target) noexcept {
              : fail(MPI_ERR_OTHER, "rank %d could not be asked for its lock", target);
 }
 
-int Messages::tell(Verb verb, int target, uint8_t flags) {
+int Messages::tell(Verb verb, int target, uint8_t flags) noexcept try {
   Record record{};
   record.verb = verb;
   record.flags = flags;
   return send_record(target, record, nullptr, nullptr, nullptr);
+} catch (const std::bad_alloc&) {
+  return fail(MPI_ERR_NO_MEM, "no memory for a message to rank %d", target);
 }
 
 void Messages::drain() noexcept {

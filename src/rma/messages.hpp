@@ -79,13 +79,13 @@ class Messages final : public Path {
   /// Locks the channel. All to this target (-1: to all) is done there, or here only (`local`).
   [[nodiscard]] int finish(int target, bool local) noexcept;
 
-  [[nodiscard]] int ask_lock(int target, bool exclusive);
+  [[nodiscard]] int ask_lock(int target, bool exclusive) noexcept;
   [[nodiscard]] int await_lock(int target) noexcept;
   /// The own part's lock is free, perhaps: others may have asked for it.
   void grant_locks() noexcept { target_side_.grant_locks(); }
   [[nodiscard]] TargetSide& target_side() noexcept { return target_side_; }
   /// kUnlock, kPost, kComplete: in order with all before.
-  [[nodiscard]] int tell(Verb verb, int target, uint8_t flags = 0);
+  [[nodiscard]] int tell(Verb verb, int target, uint8_t flags = 0) noexcept;
   /// Waits until nothing is under way any more. All ranks have finished.
   void drain() noexcept;
 

@@ -74,6 +74,7 @@ struct Elements {
   const Target* part = nullptr;
 };
 
+/// Targets::elements_of() of a mapped part, without look-ups.
 inline Shared shared_with(const Window& window, const Target& part) noexcept {
   return {part.control, part.memory, window.targets.pid};
 }

@@ -27,7 +27,7 @@ struct Place {
   core::Datatype* type;
 };
 
-/// Where an operation goes, which is legal there.
+/// Where a checked operation goes.
 struct Reached {
   Path* path = nullptr;          // null: no element, or MPI_PROC_NULL
   int64_t at = 0;                // of the first element's origin: bytes from the part's first

@@ -134,7 +134,7 @@ int CopiedPath::accumulate(const core::Data* origin, const core::Data* result, c
   const bool arrays = are_arrays(origin, result, at, element);
   const Operands operands = operands_of(origin, result);
   if (arrays && boxes_.accumulate(at.target, reached.address, count, element, operands, &code))
-    return judge(at.target, code);
+    return code;
   const Shared shared = targets_.elements_of(at.target);
   if (arrays) return judge(at.target, apply(shared, reached.address, count, element, operands));
   return judge(at.target, apply_laid_out(targets_.process(), shared, origin, result, at,

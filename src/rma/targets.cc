@@ -2,6 +2,8 @@
 // Targets: ranks in words, ranks that have ended, bells.
 #include "rma/targets.hpp"
 
+#include <new>
+
 #include <unistd.h>
 
 #include <utility>
@@ -54,7 +56,12 @@ void Targets::wake(int rank) noexcept {
     progress().wake();
 }
 
-int Targets::find_ranks(const core::Group& group, std::vector<int>* ranks) const {
+int Targets::find_ranks(const core::Group& group, std::vector<int>* ranks) const noexcept {
+  try {
+    ranks->reserve(static_cast<size_t>(group.size()));
+  } catch (const std::bad_alloc&) {
+    return fail(MPI_ERR_NO_MEM, "no memory for %d ranks", group.size());
+  }
   for (int i = 0; i < group.size(); ++i) {
     const int found = communicator_.group().rank_of(group.peer_index(i));
     if (found == MPI_UNDEFINED)

@@ -59,10 +59,10 @@ class Targets {
 
   /// 0, or MPI_ERR_RANK.
   [[nodiscard]] int check(int rank) const noexcept;
-  /// The window's ranks of a group; MPI_ERR_GROUP where a rank is no member.
-  [[nodiscard]] int find_ranks(const core::Group& group, std::vector<int>* ranks) const;
+  /// The window's ranks of a group; MPI_ERR_GROUP where a rank is no member, MPI_ERR_NO_MEM.
+  [[nodiscard]] int find_ranks(const core::Group& group, std::vector<int>* ranks) const noexcept;
   [[nodiscard]] bool is_local(int rank) noexcept { return (*this)[rank].control.valid(); }
-  /// For accumulates without messages.
+  /// The elements of the part of a rank, for accumulates by this process.
   [[nodiscard]] Shared elements_of(int rank) noexcept;
 
   /// Waits until `done`; an error if `dead` returns the rank of an ended process of this host.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Window: memory that the ranks of a communicator show each other.
-// Life cycle: made by create() on all ranks together, used, freed by free() on all together.
+// Life cycle: made by create() on all ranks together, used, ended by leave() on all together.
 // Parts: `targets` know where memory is, each with its path; `epoch` says which call may come;
 // `locks` and `posts` begin and end epochs; `accesses` are those that are not done.
 // Paths: an operation on mapped memory is a copy or a loop here; `copied` memory the kernel reads
@@ -46,7 +46,7 @@ class Window final : public core::Object {
   [[nodiscard]] int compare_and_swap(const void* origin, const void* compare, void* result,
                                      const Place& at) noexcept;
 
-  // Synchronisation with all ranks, and of what is under way; likewise.
+  // Fences, flushes and the end; errors as above.
   [[nodiscard]] int fence(int assertion) noexcept;
   [[nodiscard]] int flush(int target, bool local) noexcept;
   [[nodiscard]] int flush_all(bool local) noexcept;

@@ -35,8 +35,8 @@ class Calls {
   Calls& operator=(const Calls&) = delete;
   ~Calls();
 
-  /// Puts a call into the stream. *admitted: the failure came after admit(), on this rank alone.
-  /// An error class with fail() text.
+  /// Puts a call into the stream. An error class with fail() text; *admitted: other ranks may take
+  /// part in the call already, and must be told of the failure; false: all ranks refuse the call.
   [[nodiscard]] int put(std::shared_ptr<Call> call, bool* admitted) noexcept;
   /// Puts the last call: once the stream has passed it, the board is free.
   void put_end() noexcept;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Islands: groups of ranks, of one size, with mapped peer memory within each group. The map of
-// ranks, and the watch over the calls between islands.
+// IslandMap, IslandWatch: the ranks of each island (a group of ranks with mapped peer memory; all
+// groups have one size), and the watch over the calls between islands.
 // Why: the devices of an island do large collectives alone, and the proxy moves the share of each
 // rank between islands (island_calls.cc), so less data goes through pinned memory. After a
 // kernel of an island has given up, other islands wait in vain.

@@ -135,7 +135,7 @@ is_there() { # is_there PATTERN: within 10 seconds
   for ((i = 0; i < 200; i++)); do compgen -G "$1" >/dev/null && return; sleep 0.05; done
   false
 }
-silence_keeps_nobody_out() {
+silence_keeps_no_rank_out() {
   local ports stranger answer=0
   rm -f ready
   TERN_BOOT=pmix "$MPIRUN" -n 2 sh -c '[ $PMIX_RANK = 0 ] || while [ ! -e go ]; do sleep 0.05; done; exec ./wait' &
@@ -166,6 +166,6 @@ check "the server's folder is closed and cannot be guessed" folders_are_closed
 check "its PMIx door looks at addresses, too" cannot_borrow_a_port
 check "no secret in its command lines" no_secret_in_command_lines
 stop
-check "another user's silent connections keep no rank out" silence_keeps_nobody_out
+check "another user's silent connections keep no rank out" silence_keeps_no_rank_out
 stop
 totals

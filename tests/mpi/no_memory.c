@@ -52,7 +52,7 @@ static void post_without_memory(void) {
   enum { kTags = 200 };
   MPI_Request posted[kTags], refused = MPI_REQUEST_NULL;
   MPI_Status status;
-  int n = 0;
+  int n = 0, refusals = 0;
   OK(MPI_Probe(0, 8, MPI_COMM_WORLD, &status));
   starving = 1;
   // A first receive of its tag, a first wildcard beside a message that waits, more keys than
@@ -65,12 +65,15 @@ static void post_without_memory(void) {
     starving = n % 3 == 2;
     if (!starving)
       OK(MPI_Irecv(from + 8 * n, 8, MPI_BYTE, 3, 100 + n, MPI_COMM_WORLD, &posted[n]));
-    else if (MPI_Irecv(from, 8, MPI_BYTE, 3, 500 + n, MPI_COMM_WORLD, &refused) != MPI_SUCCESS)
-      posted[n] = MPI_REQUEST_NULL;
-    else
-      posted[n] = refused;
+    else {
+      const int code = MPI_Irecv(from, 8, MPI_BYTE, 3, 500 + n, MPI_COMM_WORLD, &refused);
+      CHECK(code == MPI_SUCCESS || class_of(code) == MPI_ERR_NO_MEM);
+      posted[n] = code == MPI_SUCCESS ? refused : MPI_REQUEST_NULL;
+      refusals += code != MPI_SUCCESS;
+    }
     starving = 0;
   }
+  CHECK(refusals > 0);
   for (int i = 0; i < kTags; ++i) {
     if (posted[i] == MPI_REQUEST_NULL) continue;
     OK(MPI_Send(small, 8, MPI_BYTE, 3, i % 3 == 2 ? 500 + i : 100 + i, MPI_COMM_WORLD));

@@ -13,6 +13,7 @@
 
 #include <csignal>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,7 +40,7 @@ class Job {
   ~Job();
 
   void start();
-  [[nodiscard]] int exit_code() const noexcept { return verdict_.exit_code(); }
+  [[nodiscard]] int exit_code() const noexcept { return exit_code_.value_or(0); }
 
   // The user's question: who waits for whom?
   void tell_waiting(const std::string& reason) { hang_.report(reason, {}); }
@@ -66,21 +67,6 @@ class Job {
   struct Original {
     sigset_t signal_mask;
     rlimit open_files;
-  };
-
-  // The first failure decides.
-  class Verdict {
-   public:
-    void decide(int exit_code) noexcept {
-      if (!decided_) exit_code_ = exit_code;
-      decided_ = true;
-    }
-    [[nodiscard]] bool decided() const noexcept { return decided_; }
-    [[nodiscard]] int exit_code() const noexcept { return exit_code_; }
-
-   private:
-    int exit_code_ = 0;
-    bool decided_ = false;
   };
 
   [[nodiscard]] bool wants_placement() const;
@@ -121,9 +107,9 @@ class Job {
   Places places_;
   std::vector<std::unique_ptr<Rank>> ranks_;
   int running_ = 0;
-  int silent_ends_ = 0;  // ranks that ended with 0 after MPI_Init and before MPI_Finalize
-  Verdict verdict_;
-  bool ending_ = false;  // ranks end because we told them to
+  int silent_ends_ = 0;           // ranks that ended with 0 after MPI_Init and before MPI_Finalize
+  std::optional<int> exit_code_;  // the first failure decides
+  bool ending_ = false;           // ranks end because we told them to
   bool interrupted_ = false;
   bool looks_for_awaited_ = false;
   bool left_behind_ = false;  // ranks that SIGKILL does not end

@@ -70,7 +70,7 @@ void Job::judge(const Rank& rank, const siginfo_t& how) {
               how.si_code == CLD_DUMPED ? ", core dumped" : "", fate_of(running_).c_str()));
   } else if (how.si_status != 0 && state == boot::RankState::kFinalised) {
     // It has done its part in MPI: the others may end in peace.
-    verdict_.decide(how.si_status);
+    if (!exit_code_) exit_code_ = how.si_status;
     outputs.say(strf("%s ended with exit code %d after MPI_Finalize.", name_of(rank).c_str(),
                      how.si_status));
   } else if (how.si_status != 0) {
@@ -134,7 +134,7 @@ void Job::judge_silent_end(const Rank& rank) {
 
 // Every rank has ended by itself, and some of them in the middle of MPI.
 void Job::judge_silent_ends() {
-  if (silent_ends_ == 0 || verdict_.decided()) return;
+  if (silent_ends_ == 0 || exit_code_.has_value()) return;
   const std::string who =
       facts_.size == 1 ? "the rank" : strf("%d of %d ranks", silent_ends_, facts_.size);
   fail(1,
@@ -159,7 +159,7 @@ void Job::on_event() {
 void Job::fail(int exit_code, const std::string& text) {
   outputs.say(text);
   if (being_debugged()) tell_debugger_aborting(text);
-  verdict_.decide(exit_code);
+  if (!exit_code_) exit_code_ = exit_code;
   end_ranks(SIGTERM, kPatience);
 }
 
@@ -202,7 +202,7 @@ void Job::leave_behind() {
 }
 
 void Job::interrupt(int signal) {
-  verdict_.decide(128 + signal);
+  if (!exit_code_) exit_code_ = 128 + signal;
   if (interrupted_) return send_all(SIGKILL);
   interrupted_ = true;
   const bool own = signal == SIGPIPE || signal == SIGXCPU;  // means nothing to ranks

@@ -14,7 +14,8 @@ namespace tern::mpirun {
 // A listening socket on 127.0.0.1; *port stays as it is on failure.
 Fd listen_on_loopback(int* port);
 
-// True: the kernel names another user as the owner of the client's end, or no owner.
+// True: the kernel names another user as the owner of the client's end, or names only the owner
+// of the listener.
 bool is_from_other_user(int client, int listener);
 
 // `port`: libpmix's own. Returns the number of the client for is_taken(). Throws Error.

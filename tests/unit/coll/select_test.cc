@@ -8,7 +8,6 @@
 
 #include <cstdio>
 #include <fstream>
-#include <map>
 #include <set>
 
 #include "base/error.hpp"
