@@ -18,7 +18,7 @@
 // message is one event at both ends. Ranks that follow such an order step by step cannot wait for
 // each other in a cycle, even where every send that is left waits for its receive. Cost: of the
 // order of the steps. Threads: none shared. See: tests/unit/coll/lower_test.cc,
-// coll/verify/verify_lowered.cc (the proof).
+// coll/laboratory/verify/verify_lowered.cc (the proof).
 #pragma once
 
 #include <vector>

@@ -24,7 +24,7 @@
 // lowered schedule has one lane; each of its steps starts when the one before is complete.
 //
 // Lifetime: immutable, shared by every execution. See: coll/schedule/builder.hpp (makes them),
-// coll/verify/verify.hpp (proves them).
+// coll/laboratory/verify/verify.hpp (proves them).
 #pragma once
 
 #include <cstdint>

@@ -3,9 +3,9 @@
 #include "mpix.h"
 
 #include "abi/checks.hpp"
-#include "api/boot_provide.hpp"
-#include "api/comm_interrupt.hpp"
-#include "api/continuation.hpp"
+#include "api/comm/comm_interrupt.hpp"
+#include "api/job/boot_provide.hpp"
+#include "api/pt2pt/continuation.hpp"
 
 using namespace tern;
 

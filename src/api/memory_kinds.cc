@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists of kinds are compared and served here; src/api/device_memory.cc has the driver's part.
+// Lists of kinds are compared and served here; src/api/device_memory.cc has the driver's
+// part.
 #include "api/memory_kinds.hpp"
 
 #include <algorithm>

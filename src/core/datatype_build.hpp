@@ -4,7 +4,7 @@
 // `count` entries.
 // Errors: Error(MPI_ERR_COUNT) where sizes exceed 64 bits, MPI_ERR_ARG for a wrong argument. The
 // result has one reference, no handle, and is not committed.
-// See: MPI-5.0 section 5.1.2; src/api/datatype_create.cc.
+// See: MPI-5.0 section 5.1.2; src/api/datatype/datatype_create.cc.
 #pragma once
 
 #include "core/datatype.hpp"

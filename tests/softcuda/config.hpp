@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "coll/simulate/driver_costs.hpp"
+#include "coll/laboratory/simulate/driver_costs.hpp"
 
 namespace softcuda {
 

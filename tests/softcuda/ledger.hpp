@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ledger: driver calls by kind, and sums of modelled time (coll/simulate/driver_costs.hpp). The
-// driver spends no modelled time.
+// The ledger: driver calls by kind, and sums of modelled time
+// (coll/laboratory/simulate/driver_costs.hpp). The driver spends no modelled time.
 #pragma once
 
 namespace softcuda {

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "api/runtime.hpp"
+#include "api/job/runtime.hpp"
 #include "boot/fake.hpp"
 #include "core/communicator.hpp"
 #include "core/datatype.hpp"

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "base/error.hpp"
+#include "coll/laboratory/timeline.hpp"
 #include "coll/lower/lower.hpp"
-#include "coll/schedule/timeline.hpp"
 #include "mpi.h"
 #include "tools/tern_coll/commands.hpp"
 

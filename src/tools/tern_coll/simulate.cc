@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tern_coll simulate: how long a schedule takes on a model of a machine, and what is busiest there.
-#include "coll/simulate/simulate.hpp"
+#include "coll/laboratory/simulate/simulate.hpp"
 
 #include <unistd.h>
 
@@ -8,8 +8,8 @@
 #include "base/explain.hpp"
 #include "base/params.hpp"
 #include "coll/gpu/stream_calls.hpp"
+#include "coll/laboratory/simulate/driver_costs.hpp"
 #include "coll/lower/lower.hpp"
-#include "coll/simulate/driver_costs.hpp"
 #include "mpi.h"
 #include "tools/tern_coll/commands.hpp"
 

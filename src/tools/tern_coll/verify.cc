@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tern_coll verify: proves schedules at ranges of ranks, roots and machines.
-#include "coll/verify/verify.hpp"
+#include "coll/laboratory/verify/verify.hpp"
 
 #include "base/error.hpp"
 #include "tools/tern_coll/commands.hpp"

@@ -4,7 +4,7 @@
 
 #include "base/params.hpp"
 #include "coll/algorithms/algorithms.hpp"
-#include "coll/verify/verify.hpp"
+#include "coll/laboratory/verify/verify.hpp"
 
 int main() {
   using namespace tern::coll;

@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "api/runtime.hpp"
+#include "api/job/runtime.hpp"
 #include "boot/fake.hpp"
 #include "btl/address_book.hpp"
 #include "core/communicator.hpp"

@@ -7,7 +7,7 @@
 #include <random>
 
 #include "coll/algorithms/algorithms.hpp"
-#include "coll/verify/verify.hpp"
+#include "coll/laboratory/verify/verify.hpp"
 #include "tests/unit/coll/mutations.hpp"
 
 namespace tern::coll {

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "coll/algorithms/algorithms.hpp"
-#include "coll/verify/verify.hpp"
+#include "coll/laboratory/verify/verify.hpp"
 
 namespace tern::coll {
 namespace {

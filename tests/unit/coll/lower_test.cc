@@ -14,7 +14,7 @@
 #include "base/error.hpp"
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/emitters.hpp"
-#include "coll/verify/verify.hpp"
+#include "coll/laboratory/verify/verify.hpp"
 #include "tests/unit/coll/mutations.hpp"
 #include "tests/unit/coll/rows.hpp"
 

@@ -5,8 +5,8 @@
 
 #include <functional>
 
+#include "coll/laboratory/verify/verify.hpp"
 #include "coll/schedule/builder.hpp"
-#include "coll/verify/verify.hpp"
 #include "tests/unit/coll/mutations.hpp"
 
 namespace tern::coll {

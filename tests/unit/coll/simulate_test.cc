@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The simulator: cases that can be computed by hand, every row on every known machine, and what is
 // said of files that are wrong.
-#include "coll/simulate/simulate.hpp"
+#include "coll/laboratory/simulate/simulate.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 
 #include "base/error.hpp"
 #include "coll/algorithms/algorithms.hpp"
-#include "coll/simulate/network.hpp"
+#include "coll/laboratory/simulate/network.hpp"
 #include "tests/unit/coll/rows.hpp"
 
 namespace tern::coll {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The timeline: every step has its time, in an order that dependencies allow, and known algorithms
 // take the rounds that they are known to take.
-#include "coll/schedule/timeline.hpp"
+#include "coll/laboratory/timeline.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every algorithm is proved at every rank count to 64 and every root up to 9 ranks, and at samples
 // beyond; and the verifier catches what mutations break.
-#include "coll/verify/verify.hpp"
+#include "coll/laboratory/verify/verify.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The verifier's questions.
+#include "coll/laboratory/verify/verify.hpp"
+
+#include "base/error.hpp"
+#include "coll/algorithms/algorithms.hpp"
+#include "coll/laboratory/verify/verify_run.hpp"
+
+namespace tern::coll {
+
+Proof verify(const std::vector<Schedule>& schedules, bool in_place, bool commutative) {
+  return SymbolicRun(schedules, in_place, commutative).run();
+}
+
+Proof verify(const Algorithm& algorithm, int32_t ranks, int32_t root, const Levels* levels) {
+  std::vector<Schedule> schedules;
+  for (int32_t rank = 0; rank < ranks; ++rank)
+    schedules.push_back(build(algorithm, ranks, rank, root, levels));
+  const bool commutative = (algorithm.limits & kCommutative) != 0;
+  for (const Schedule& schedule : schedules)
+    if (schedule.uniform && (algorithm.limits & kEqualBlocks) == 0)
+      return {strf("%s %s needs equal blocks, but its row does not say so",
+                   name_of(algorithm.collective), algorithm.name),
+              0, 0};
+  Proof proof = verify(schedules, false, commutative);
+  return proof.holds() ? verify(schedules, true, commutative) : proof;
+}
+
+std::vector<Schedule> schedules_between(const Algorithm& algorithm, int32_t ranks, int32_t others,
+                                        int32_t root) {
+  std::vector<Schedule> schedules;
+  const bool has_root = rooted(algorithm.collective);
+  for (int32_t rank = 0; rank < ranks; ++rank)
+    schedules.push_back(build_between(algorithm, ranks, others, rank,
+                                      !has_root      ? 0
+                                      : rank == root ? rank
+                                                     : -1));
+  for (int32_t rank = 0; rank < others; ++rank)
+    schedules.push_back(
+        build_between(algorithm, others, ranks, rank, has_root ? others + root : 0));
+  return schedules;
+}
+
+Proof verify_between(const Algorithm& algorithm, int32_t ranks, int32_t others, int32_t root) {
+  return verify(schedules_between(algorithm, ranks, others, root), false, false);
+}
+
+Proof verify(const Algorithm& algorithm, const std::vector<Neighbors>& all) {
+  std::vector<Schedule> schedules;
+  const auto ranks = static_cast<int32_t>(all.size());
+  for (int32_t rank = 0; rank < ranks; ++rank)
+    schedules.push_back(
+        build(algorithm, ranks, rank, std::make_shared<Neighbors>(all[static_cast<size_t>(rank)])));
+  return verify(schedules, false, false);
+}
+
+}  // namespace tern::coll

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Order across ranks, where schedules put into and get from each other's memory. Each step has a
+// clock: how many steps of each lane of each rank are surely complete when it starts, and which
+// ranks have surely entered the collective. It grows along lanes, and with messages and signals: a
+// signal is as late as everything before it in its lane, a message as its send. An access that the
+// clock of a later one does not have may happen at any time, also after it.
+#include "coll/laboratory/verify/verify_run.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+
+namespace tern::coll {
+namespace {
+
+void join(Clock& into, const Clock& more) {
+  if (into.size() < more.size()) into.resize(more.size(), 0);
+  for (size_t i = 0; i < more.size(); ++i) into[i] = std::max(into[i], more[i]);
+}
+
+int32_t at_place(const Clock& clock, size_t place) {
+  return place < clock.size() ? clock[place] : 0;
+}
+
+}  // namespace
+
+// A place for the rank itself, and one for each of its lanes.
+void SymbolicRun::number_lanes() {
+  size_t next = 0;
+  for (RankState& state : ranks_) {
+    remote_ |= state.schedule->remote;
+    state.first_place = next;
+    next += 1 + state.lanes.size();
+  }
+  for (RankState& state : ranks_)
+    for (LaneState& lane : state.lanes) {
+      Clock start(remote_ ? next : 0, 0);
+      if (remote_) start[state.first_place] = 1;
+      lane.after.push_back(std::move(start));
+    }
+}
+
+// The clock at the start of a step. What it waits for is complete.
+void SymbolicRun::tell_time(RankState& state, int l, int32_t index, const Step& step) {
+  if (!remote_) return;
+  LaneState& lane = state.lanes[static_cast<size_t>(l)];
+  Clock now = lane.after[static_cast<size_t>(step.after)];
+  if (index > 0) join(now, lane.starts.back());
+  if (step.wait_steps > 0)
+    join(now, state.lanes[step.wait_lane].after[static_cast<size_t>(step.wait_steps)]);
+  lane.starts.push_back(std::move(now));
+  lane.heard_time.resize(static_cast<size_t>(index) + 1);
+}
+
+void SymbolicRun::hear_time(const Posted& send, const Posted& recv) {
+  if (!remote_) return;
+  const LaneState& from = at(send.rank).lanes[static_cast<size_t>(send.lane)];
+  at(recv.rank).lanes[static_cast<size_t>(recv.lane)].heard_time[static_cast<size_t>(recv.step)] =
+      from.starts[static_cast<size_t>(send.step)];
+}
+
+// One more of the lane's first steps is complete.
+void SymbolicRun::pass_time(RankState& state, int l) {
+  if (!remote_) return;
+  LaneState& lane = state.lanes[static_cast<size_t>(l)];
+  const auto done = static_cast<size_t>(lane.complete) - 1;
+  Clock now = lane.after[done];
+  join(now, lane.starts[done]);
+  join(now, lane.heard_time[done]);
+  now[state.first_place + 1 + static_cast<size_t>(l)] = lane.complete;
+  lane.after.push_back(std::move(now));
+}
+
+bool SymbolicRun::surely_before(const Access& one, const Clock& time) {
+  const size_t place = at(one.rank).first_place + 1 + static_cast<size_t>(one.lane);
+  return at_place(time, place) > one.step;
+}
+
+RankState& SymbolicRun::owner_of(RankState& state, const Slice& slice) {
+  return slice.owner == kSelf ? state : at(slice.owner);
+}
+
+// A far slice: its owner is there, is the step's peer, and has surely begun.
+bool SymbolicRun::reachable(RankState& state, int l, int32_t index, const Slice& slice) {
+  if (slice.owner == kSelf) return true;
+  const Step& step = state.schedule->step(l, index);
+  if (slice.owner < 0 || slice.owner >= size() || slice.owner != step.peer) {
+    blame(state, l, index, strf("a slice of rank %d, which is not its peer", slice.owner));
+    return false;
+  }
+  const Clock& now = state.lanes[static_cast<size_t>(l)].starts[static_cast<size_t>(index)];
+  if (at_place(now, at(slice.owner).first_place) == 0)
+    blame(state, l, index,
+          strf("touches memory of rank %d, which may not have entered yet", slice.owner));
+  return proof_.holds();
+}
+
+void SymbolicRun::carry(RankState& state, int l, int32_t index, const Step& step) {
+  RankState& from = owner_of(state, state.schedule->source(step));
+  RankState& to = owner_of(state, state.schedule->destination(step));
+  const Slice& source = state.schedule->source(step);
+  const Slice& target = state.schedule->destination(step);
+  if (!same_sizes(from, source, to, target))
+    return blame(state, l, index, "the slices at its ends differ in size");
+  const std::vector<Symbol> values = read(from, source);
+  for (const Symbol& value : values)
+    if (!value.written()) blame(state, l, index, "carries what was not written");
+  if (proof_.holds()) write(to, target, values);
+}
+
+// No peer touches a rank's memory once it has left: it knows of all accesses before it does.
+void SymbolicRun::check_left(RankState& state) {
+  if (!remote_) return;
+  Clock end;
+  for (const LaneState& lane : state.lanes) join(end, lane.after.back());
+  for (int space = 0; space < kSpaces; ++space)
+    for (const auto& accesses : state.accesses[space])
+      for (const Access& one : accesses)
+        if (one.rank != state.index && !surely_before(one, end))
+          return blame(
+              at(one.rank), one.lane, one.step,
+              strf("touches memory of rank %d, which may have left", state.schedule->rank));
+}
+
+}  // namespace tern::coll

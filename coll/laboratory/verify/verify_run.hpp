@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// SymbolicRun: the verifier's execution of all ranks' schedules.
+// Why: its three parts (running, order within a rank, results) are read one at a time.
+// Lifetime: one proof. Threads: one. See: coll/laboratory/verify/verify.hpp (what is proved).
+#pragma once
+
+#include <deque>
+#include <map>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "coll/laboratory/verify/proof.hpp"
+#include "coll/laboratory/verify/symbol.hpp"
+#include "coll/schedule/schedule.hpp"
+
+namespace tern::coll {
+
+/// What an output block is in the end; nothing where it is not defined. Not of neighbourhoods.
+[[nodiscard]] Symbol promised(const Schedule& schedule, int32_t block);
+/// Of block `i` of a slice, in numbers that tell different sizes apart. Not of neighbourhoods.
+[[nodiscard]] int64_t block_size(const Schedule& schedule, const Slice& slice, int32_t i);
+
+/// How far each lane of each rank surely is (verify_remote.cc).
+using Clock = std::vector<int32_t>;
+
+struct Access {
+  int32_t rank;
+  int lane;
+  int32_t step;
+  bool writes;
+};
+
+struct LaneState {
+  int32_t issued = 0, complete = 0;  // `complete`: all steps before it are
+  std::vector<char> done;
+  std::vector<std::vector<int32_t>>
+      known;  // per step: steps of each lane that are complete at its start
+  std::vector<std::pair<int32_t, Symbol>>
+      heard;  // barrier: (wait step, who is known to have entered)
+  // Where memory is shared: when each step starts, what its message told, and when the first steps
+  // are complete.
+  std::vector<Clock> starts, heard_time, after;
+};
+
+struct RankState {
+  const Schedule* schedule;
+  int32_t index;         // among all: rank, but in the second of two groups
+  int32_t group, there;  // index of rank 0 of the own group, and of the other one
+  std::vector<Symbol> memory[kSpaces];
+  std::vector<std::vector<Access>> accesses[kSpaces];
+  std::vector<LaneState> lanes;
+  size_t first_place = 0;  // in clocks
+};
+
+struct Posted {
+  int32_t rank;
+  int lane;
+  int32_t step;
+  std::vector<Symbol> values;  // of a send or a signal
+};
+struct Edge {
+  std::deque<Posted> sends, recvs;
+};
+using EdgeKey = std::tuple<int32_t, int32_t, int, int32_t>;  // from, to, lane (-1: signals), slot
+
+class SymbolicRun {
+ public:
+  SymbolicRun(const std::vector<Schedule>& schedules, bool in_place, bool commutative);
+  [[nodiscard]] Proof run();
+
+ private:
+  // Running (verify_run.cc).
+  void add(const Schedule& schedule);
+  void check_shape(const Schedule& s);
+  void advance(int32_t rank);
+  bool try_issue(int32_t rank, int l);
+  void execute(int32_t rank, int l, int32_t index, const Step& step);
+  void copy(RankState& state, int l, int32_t index, const Slice& from, const Slice& to);
+  void reduce(RankState& state, int l, int32_t index, const Step& step);
+  void post(const EdgeKey& key, bool send, Posted posted);
+  void match(const Posted& send, const Posted& recv);
+  Symbol heard(const RankState& state, int l, int32_t steps);
+  void finish(int32_t rank, int l, int32_t index);
+  [[nodiscard]] std::pair<int, size_t> where(const Schedule& s, const Slice& slice,
+                                             int32_t i) const noexcept;
+  std::vector<Symbol> read(const RankState& state, const Slice& slice);
+  void write(RankState& state, const Slice& slice, const std::vector<Symbol>& values);
+  std::vector<Symbol> read_written(const RankState& state, int l, int32_t index,
+                                   const Slice& slice);
+
+  // Order within a rank (verify_order.cc).
+  void learn(RankState& state, int l, int32_t index, const Step& step);
+  void touch(RankState& state, int l, int32_t index, const Step& step);
+  void touch_slice(RankState& state, int l, int32_t index, const Slice& slice, bool writes);
+  bool usable(RankState& state, const RankState& owner, int l, int32_t index, const Slice& slice,
+              bool writes);
+
+  [[nodiscard]] bool is_over(RankState& state, int l, int32_t index, const Access& before);
+
+  // Order across ranks (verify_remote.cc).
+  void number_lanes();
+  void tell_time(RankState& state, int l, int32_t index, const Step& step);
+  void hear_time(const Posted& send, const Posted& recv);
+  void pass_time(RankState& state, int l);
+  [[nodiscard]] bool surely_before(const Access& one, const Clock& time);
+  [[nodiscard]] RankState& owner_of(RankState& state, const Slice& slice);
+  bool reachable(RankState& state, int l, int32_t index, const Slice& slice);
+  void carry(RankState& state, int l, int32_t index, const Step& step);
+  void check_left(RankState& state);
+
+  // Blocks (verify_result.cc).
+  void fill_start(RankState& state);
+  [[nodiscard]] int64_t size_of(const Schedule& s, const Slice& slice, int32_t i) const;
+  [[nodiscard]] int64_t size_at_edge(const Schedule& s, bool input, int32_t block) const;
+  /// What output block `block` of a neighbourhood is in the end.
+  [[nodiscard]] Symbol from_neighbor(const Schedule& s, int32_t block) const;
+  [[nodiscard]] bool same_sizes(const RankState& from, const Slice& source, const RankState& to,
+                                const Slice& target) const;
+  void check_sizes(const RankState& from, const Slice& source, const RankState& to,
+                   const Slice& target, int l, int32_t index);
+  void check_end(int32_t rank);
+  void check_barrier(const RankState& state);
+  void check_block(const RankState& state, int32_t block, const Symbol& found);
+  [[nodiscard]] Symbol wanted(const Schedule& s, int32_t block) const;
+  void take_vector(const Posted& send, RankState& to, const Slice& target, const Posted& recv);
+
+  // All of them.
+  [[nodiscard]] int32_t size() const noexcept { return static_cast<int32_t>(ranks_.size()); }
+  [[nodiscard]] RankState& at(int32_t rank) { return ranks_[static_cast<size_t>(rank)]; }
+  void blame(const RankState& state, int lane, int32_t step, const std::string& what) {
+    if (proof_.holds()) proof_.fault = state.schedule->describe(lane, step) + ": " + what;
+  }
+
+  const bool in_place_, commutative_;
+  bool remote_ = false;  // some schedule puts or gets
+  std::vector<RankState> ranks_;
+  std::map<EdgeKey, Edge> edges_;
+  std::deque<int32_t> ready_;
+  Proof proof_;
+};
+
+}  // namespace tern::coll

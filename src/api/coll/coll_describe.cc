@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// Descriptions of collectives: what can be wrong with them, and the three ways to start one.
+// See: MPI-5.0 chapter 6.
+#include "api/attempt.hpp"
+#include "api/coll/coll.hpp"
+#include "api/comm/intercomm.hpp"
+#include "api/errors.hpp"
+#include "api/excuse.hpp"
+#include "api/process.hpp"
+#include "coll/algorithms/algorithms.hpp"
+
+namespace tern::api {
+namespace {
+
+using coll::Collective;
+using coll::Operation;
+using coll::Side;
+using core::Datatype;
+
+const Datatype& type_of(const Side& side, int block) noexcept {
+  return side.types != nullptr ? *side.types[block] : *side.type;
+}
+
+long long bytes_of(const Side& side, int block) noexcept {
+  const MPI_Count count = side.counts != nullptr ? side.counts[block] : side.count;
+  return static_cast<long long>(count) * type_of(side, block).size();
+}
+
+/// Where the data of a block begins.
+uintptr_t start_of(const Side& side, int block) noexcept {
+  const Datatype& type = type_of(side, block);
+  const MPI_Aint steps = side.displs != nullptr ? side.displs[block] : block * side.count;
+  const MPI_Aint bytes = side.types != nullptr ? steps : steps * type.extent();
+  return reinterpret_cast<uintptr_t>(side.address) + static_cast<uintptr_t>(bytes + type.true_lb());
+}
+
+bool same_place(const Operation& operation, int input_block, int output_block) noexcept {
+  return bytes_of(operation.input, input_block) > 0 &&
+         bytes_of(operation.output, output_block) > 0 &&
+         start_of(operation.input, input_block) == start_of(operation.output, output_block);
+}
+
+int check_between(const Operation& operation) noexcept {
+  if (coll::between_groups(operation.collective) == nullptr)
+    return fail(MPI_ERR_COMM, "%s is not defined on an inter-communicator",
+                coll::name_of(operation.collective));
+  if (!operation.in_place) return MPI_SUCCESS;
+  return fail(MPI_ERR_BUFFER, "MPI_IN_PLACE is not there for inter-communicators");
+}
+
+/// Between two groups roots have numbers of their own, and who has no part has no buffers.
+Operation between(Operation operation) {
+  core::Communicator& comm = *operation.communicator;
+  (void)own_side(comm);
+  if (!coll::rooted(operation.collective)) return operation;
+  if (operation.root == MPI_PROC_NULL) {
+    operation.root = -1;
+    operation.input =
+        operation.output = {nullptr, 0, &core::predefined_type(comm.process(), MPI_BYTE)};
+    return operation;
+  }
+  operation.root = operation.root == MPI_ROOT ? comm.rank() : comm.size() + operation.root;
+  return operation;
+}
+
+/// What is to be started, by `start`; or the error, which the others hear.
+template <class Start>
+int started(const Described& what, Part part, bool blocking, Start&& start) noexcept {
+  core::Communicator& comm = *what.operation.communicator;
+  if (TERN_UNLIKELY(what.code != MPI_SUCCESS)) {
+    excuse(comm, part, what.code, what.aliased_call(blocking));
+    return what.code;
+  }
+  if (!comm.inter()) return start(*comm.channel().coll, what.operation);
+  Operation operation;
+  const int code = attempt([&] {
+    const int wrong = check_between(what.operation);
+    if (wrong == MPI_SUCCESS) operation = between(what.operation);
+    return wrong;
+  });
+  if (code == MPI_SUCCESS) return start(*comm.channel().coll, operation);
+  excuse(comm, part, code);
+  return code;
+}
+
+int handed_out(int code, const core::Request* made, MPI_Request* request) noexcept {
+  if (code == MPI_SUCCESS) *request = reinterpret_cast<MPI_Request>(made->handle());
+  return code;
+}
+
+}  // namespace
+
+namespace {
+
+void excuse_here(core::Communicator& comm, Part part, int code,
+                 std::optional<coll::CallKind> aliased) {
+  switch (part) {
+    case Part::kCollective:
+    case Part::kPersistent:
+      if (comm.inter()) (void)own_side(comm);
+      return comm.channel().coll->refusals().refuse(comm, part == Part::kPersistent, code, aliased);
+    case Part::kSplit:
+    case Part::kSplitType:
+      return refuse_split(comm, part == Part::kSplitType, code);
+    case Part::kCreate:
+      return refuse_create(comm, code);
+    case Part::kDerivation:
+      (void)comm.next_derivation();
+      return;
+    case Part::kEnqueued:
+      return refuse_enqueued(comm, code, aliased);
+    case Part::kNone:
+      return;
+  }
+}
+
+}  // namespace
+
+void excuse(core::Communicator& comm, Part part, int code,
+            std::optional<coll::CallKind> aliased) noexcept {
+  if (ends_the_job(&comm)) return;
+  const LastError last = take_last_error();
+  (void)guarded([&] {
+    (void)fail_on(last.object, code, "%s", last.text.c_str());
+    excuse_here(comm, part, code, aliased);
+  });
+  (void)fail_on(last.object, code, "%s", last.text.c_str());
+}
+
+Described describe(Collective collective, core::Communicator& comm) noexcept {
+  Described what;
+  what.operation.collective = collective;
+  what.operation.communicator = &comm;
+  return what;
+}
+
+void check_blocks(Described* what, const Side& side, const char* counts,
+                  const char* displs) noexcept {
+  if (!what->operation.irregular || !the_process->checks || what->code != MPI_SUCCESS) return;
+  what->code = check_counts(side, what->operation.communicator->peer_count(), counts, displs);
+}
+
+int check_counts(const Side& side, int blocks, const char* counts, const char* displs) noexcept {
+  if (side.counts == nullptr || side.displs == nullptr)
+    return fail(MPI_ERR_ARG, "%s is a null pointer", side.counts == nullptr ? counts : displs);
+  for (int i = 0; i < blocks; ++i)
+    if (side.counts[i] < 0)
+      return fail(MPI_ERR_COUNT, "%s[%d] is %lld; a count must not be negative", counts, i,
+                  static_cast<long long>(side.counts[i]));
+  return MPI_SUCCESS;
+}
+
+int find_types(const MPI_Datatype* handles, const MPI_Count* counts, int blocks, const char* name,
+               std::vector<Datatype*>* found) {
+  if (handles == nullptr) return fail(MPI_ERR_ARG, "%s is a null pointer", name);
+  for (int i = 0; i < blocks; ++i) {
+    MPI_Datatype handle = handles[i];
+    if (handle == MPI_DATATYPE_NULL && counts[i] == 0) handle = MPI_BYTE;
+    auto* type = the_process->handles.find<Datatype>(handle);
+    if (type == nullptr) return fail(MPI_ERR_TYPE, "%s[%d] is no datatype", name, i);
+    if (!type->committed())
+      return fail(MPI_ERR_TYPE, "%s[%d] is not committed; MPI_Type_commit does that", name, i);
+    found->push_back(type);
+  }
+  return MPI_SUCCESS;
+}
+
+Described agreed(Described what, int input_block, int output_block) noexcept {
+  const Operation& operation = what.operation;
+  if (what.code != MPI_SUCCESS || operation.in_place) return what;
+  if (operation.communicator->inter()) return what;
+  if (same_place(operation, input_block, output_block) || same_place(operation, 0, 0)) {
+    what.aliased = true;
+    what.code =
+        fail(MPI_ERR_BUFFER,
+             "sendbuf (%p) and recvbuf (%p) share memory on rank %d; pass MPI_IN_PLACE as "
+             "%s to leave its data where it is",
+             operation.input.address, operation.output.address, operation.communicator->rank(),
+             operation.collective == Collective::kScatter ? "recvbuf" : "sendbuf");
+    return what;
+  }
+  const long long sent = bytes_of(operation.input, input_block);
+  const long long received = bytes_of(operation.output, output_block);
+  if (sent != received)
+    what.code =
+        fail(sent > received ? MPI_ERR_TRUNCATE : MPI_ERR_COUNT,
+             "rank %d sends itself %lld bytes (send count and type) but receives %lld from itself "
+             "(receive count and type); they must be the same",
+             operation.communicator->rank(), sent, received);
+  return what;
+}
+
+int run(const Described& what) noexcept {
+  return started(what, Part::kCollective, true,
+                 [](coll::Coll& coll, const Operation& operation) { return coll.run(operation); });
+}
+
+int begin(const Described& what, MPI_Request* request) noexcept {
+  return started(what, Part::kCollective, false,
+                 [request](coll::Coll& coll, const Operation& operation) {
+                   core::Request* made = nullptr;
+                   const int code = coll.start(operation, &made);
+                   return handed_out(code, made, request);
+                 });
+}
+
+int plan(const Described& what, MPI_Request* request) noexcept {
+  return started(what, Part::kPersistent, false,
+                 [request](coll::Coll& coll, const Operation& operation) {
+                   core::Request* made = nullptr;
+                   const int code = coll.init(operation, &made);
+                   return handed_out(code, made, request);
+                 });
+}
+
+}  // namespace tern::api

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// How communicators are made: MPI-5.0 section 7.4.2.
+// Only split needs to hear from the others; the ids of the rest follow from the parent
+// (core/communicator.hpp), so dup, idup, create and create_group send no message and never wait.
+#include <string>
+#include <utility>
+
+#include "api/attempt.hpp"
+#include "api/bodies.hpp"
+#include "api/comm/comm.hpp"
+#include "api/comm/comm_exchange.hpp"
+#include "api/comm/intercomm.hpp"
+#include "api/comm/streams.hpp"
+#include "api/excuse.hpp"
+#include "api/process.hpp"
+#include "core/attribute.hpp"
+#include "core/request.hpp"
+
+namespace tern::api {
+
+namespace {
+
+using core::Communicator;
+using core::Derivation;
+using core::Group;
+using core::Ref;
+
+int duplicate(Communicator& parent, const core::Info* info, MPI_Comm* out) {
+  const auto id =
+      core::derive_context(parent.id(), Derivation::kDuplicate, parent.next_derivation(), 0);
+  const bool with_twin = takes_twin(parent);  // before what may fail on one rank alone
+  Ref<Communicator> made = core::derive_communicator(parent, Ref<Group>(&parent.group()), id,
+                                                     Ref<Group>(parent.remote_group()));
+  made->topology = parent.topology;
+  int code = set_hints(*made, info);
+  if (code != MPI_SUCCESS) return code;
+  code = parent.attributes.copy_all(parent.handle(), made->attributes);
+  if (code == MPI_SUCCESS) code = copy_stream(parent, *made, with_twin);
+  if (code == MPI_SUCCESS) {
+    publish(std::move(made), out);
+    return code;
+  }
+  // What was copied is deleted again; the copy callback's error is the one that the user hears of.
+  (void)made->attributes.delete_all(parent.handle());
+  return code;
+}
+
+/// A request that is complete from birth: a duplicate needs no answer of other ranks.
+class DoneRequest final : public core::Request {
+ public:
+  DoneRequest() {
+    complete();
+    the_process->handles.insert(*this);
+  }
+  void destroy() noexcept override {
+    the_process->handles.erase(*this);
+    delete this;
+  }
+};
+
+/// MPI_ERR_GROUP where a member of `group` is not one of `parent`.
+int check_subset(const Communicator& parent, const Group& group) {
+  for (int rank = 0; rank < group.size(); ++rank)
+    if (parent.group().rank_of(group.peer_index(rank)) == MPI_UNDEFINED)
+      return fail(MPI_ERR_GROUP, "rank %d of the group (of %d) is no member of comm (of %d)", rank,
+                  group.size(), parent.size());
+  return MPI_SUCCESS;
+}
+
+bool has_caller(const Communicator& parent, const Group& group) {
+  return group.rank_of(parent.group().peer_index(parent.rank())) != MPI_UNDEFINED;
+}
+
+constexpr uint64_t kNoMembers = UINT64_MAX;  // instead of a group's members
+
+Ref<Group> copy_of(const Group& group) { return Ref<Group>::adopt(new Group(group)); }
+
+/// MPI_Comm_create on an inter-communicator: each side's rank 0 tells the other side its group.
+/// One that refuses its group takes part, too; of rank 0 the other side hears it.
+int create_sides(Communicator& parent, const Group& group, int refused, MPI_Comm* out) {
+  const std::string why = refused == MPI_SUCCESS ? std::string() : take_last_error().text;
+  const uint64_t number = parent.next_derivation();
+  Words theirs;
+  const int code = trade(parent, refused == MPI_SUCCESS ? members_of(group) : Words{kNoMembers},
+                         &theirs, number);
+  if (refused != MPI_SUCCESS) return fail(refused, "%s", why.c_str());
+  if (code != MPI_SUCCESS) return code;
+  if (theirs == Words{kNoMembers})
+    return fail(MPI_ERR_OTHER, "rank 0 of the other group takes no part; its own error says why");
+  const auto id = core::derive_context(parent.id(), Derivation::kCreate, number, 0);
+  return publish_sides(parent, copy_of(group), group_of(theirs.data(), theirs.size()), id, nullptr,
+                       out);
+}
+
+}  // namespace
+
+void refuse_create(Communicator& comm, int code) {
+  if (!comm.inter()) {
+    (void)comm.next_derivation();
+    return;
+  }
+  MPI_Comm none = MPI_COMM_NULL;
+  const Group empty(0, 1, 0);
+  (void)create_sides(comm, empty, code, &none);
+}
+
+int comm_dup(Communicator& comm, MPI_Comm* newcomm) noexcept {
+  return attempt([&] { return duplicate(comm, nullptr, newcomm); });
+}
+
+int comm_dup_with_info(Communicator& comm, core::Info* info, MPI_Comm* newcomm) noexcept {
+  return attempt([&] { return duplicate(comm, info, newcomm); });
+}
+
+int comm_idup_with_info(Communicator& comm, core::Info* info, MPI_Comm* newcomm,
+                        MPI_Request* request) noexcept {
+  return attempt([&] {
+    const int code = duplicate(comm, info, newcomm);
+    if (code == MPI_SUCCESS) *request = reinterpret_cast<MPI_Request>((new DoneRequest)->handle());
+    return code;
+  });
+}
+
+int comm_idup(Communicator& comm, MPI_Comm* newcomm, MPI_Request* request) noexcept {
+  return comm_idup_with_info(comm, nullptr, newcomm, request);
+}
+
+int comm_create(Communicator& comm, Group& group, MPI_Comm* newcomm) noexcept {
+  return attempt([&] {
+    const int code = check_subset(comm, group);
+    if (comm.inter()) return create_sides(comm, group, code, newcomm);
+    const uint64_t number = comm.next_derivation();  // with an error, too: the others count it
+    if (code != MPI_SUCCESS) return code;
+    *newcomm = MPI_COMM_NULL;
+    if (!has_caller(comm, group)) return code;
+    const int leader = comm.group().rank_of(group.peer_index(0));
+    const auto id =
+        core::derive_context(comm.id(), Derivation::kCreate, number, static_cast<uint64_t>(leader));
+    publish(core::derive_communicator(comm, copy_of(group), id), newcomm);
+    return code;
+  });
+}
+
+int comm_create_group(Communicator& comm, Group& group, int tag, MPI_Comm* newcomm) noexcept {
+  return attempt([&] {
+    int code = require_intra(comm, "comm");
+    if (code == MPI_SUCCESS) code = check_subset(comm, group);
+    if (code != MPI_SUCCESS) return code;
+    *newcomm = MPI_COMM_NULL;
+    if (!has_caller(comm, group)) return code;
+    const uint64_t digest = core::digest_members(comm, group, tag);
+    const auto id = core::derive_context(comm.id(), Derivation::kCreateGroup,
+                                         comm.next_creation(digest), digest);
+    publish(core::derive_communicator(comm, copy_of(group), id), newcomm);
+    return code;
+  });
+}
+
+}  // namespace tern::api

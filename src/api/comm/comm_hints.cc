@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// The hints of communicators: MPI-5.0 section 7.4.4.
+#include <string_view>
+
+#include "api/attempt.hpp"
+#include "api/bodies.hpp"
+#include "api/comm/comm.hpp"
+#include "api/memory_kinds.hpp"
+#include "api/process.hpp"
+#include "base/wire.hpp"
+#include "coll/algorithms/algorithms.hpp"
+#include "coll/coll.hpp"
+#include "core/session.hpp"
+#include "stream/comm_stream.hpp"
+
+namespace tern::api {
+
+namespace {
+
+/// The hints that this library knows, with the value that holds where none was set.
+struct Hint {
+  const char* key;
+  const char* standard;
+  bool settable;  // to true or false
+};
+constexpr Hint kHints[] = {
+    {"mpi_assert_allow_overtaking", "false", true},
+    {"mpi_assert_exact_length", "false", true},
+    {"mpi_assert_no_any_source", "false", true},
+    {"mpi_assert_no_any_tag", "false", true},
+    {"mpi_assert_strict_persistent_collective_ordering", "false", true},
+};
+
+/// tern_allreduce and its like name an algorithm.
+void take_algorithms(const core::Info& info, core::Info* wanted, int* code) {
+  for (int i = 0; i < coll::kCollectives; ++i) {
+    const auto collective = static_cast<coll::Collective>(i);
+    const std::string key = std::string("tern_") + coll::name_of(collective);
+    const auto value = info.get(key);
+    if (!value) continue;
+    if (coll::find_algorithm(collective, value->c_str()) != nullptr) {
+      wanted->set(key, *value);
+      continue;
+    }
+    std::string names;
+    for (const coll::Algorithm& row : coll::algorithms(collective))
+      names += (names.empty() ? "" : ", ") + std::string(row.name);
+    *code = fail(MPI_ERR_INFO_VALUE, "the hint %s is \"%s\"; it can be %s", key.c_str(),
+                 value->c_str(), names.c_str());
+  }
+}
+
+/// tern_gpu_wire names a wire, as TERN_GPU_WIRE does.
+void take_wire(const core::Info& info, core::Info* wanted, int* code) {
+  constexpr const char* kKey = "tern_gpu_wire";
+  const auto value = info.get(kKey);
+  if (!value) return;
+  if (find_wire(*value)) return wanted->set(kKey, *value);
+  std::string names;
+  for (const char* name : kWireNames) names += (names.empty() ? "" : ", ") + std::string(name);
+  *code = fail(MPI_ERR_INFO_VALUE, "the hint %s is \"%s\"; it can be %s", kKey, value->c_str(),
+               names.c_str());
+}
+
+/// The hints of `info` that are known.
+int read_hints(const core::Info& info, core::Info* wanted) {
+  for (const Hint& hint : kHints) {
+    const auto value = hint.settable ? info.get(hint.key) : std::nullopt;
+    if (!value) continue;
+    if (*value != "true" && *value != "false")
+      return fail(MPI_ERR_INFO_VALUE, "the hint %s is \"%s\"; it can be \"true\" or \"false\"",
+                  hint.key, value->c_str());
+    wanted->set(hint.key, *value);
+  }
+  int code = MPI_SUCCESS;
+  take_algorithms(info, wanted, &code);
+  take_wire(info, wanted, &code);
+  return code;
+}
+
+}  // namespace
+
+int check_hints(const core::Info* info) {
+  core::Info wanted;
+  return info == nullptr ? MPI_SUCCESS : read_hints(*info, &wanted);
+}
+
+int set_hints(core::Communicator& communicator, const core::Info* info) {
+  if (info == nullptr) return MPI_SUCCESS;
+  core::Info wanted;
+  const int code = read_hints(*info, &wanted);
+  if (code != MPI_SUCCESS) return code;
+  if (!communicator.info) communicator.info = core::Ref<core::Info>::adopt(new core::Info);
+  communicator.info->merge(wanted);
+  return MPI_SUCCESS;
+}
+
+int comm_set_info(core::Communicator& comm, core::Info* info) noexcept {
+  return attempt([&] { return set_hints(comm, info); });
+}
+
+int comm_get_info(core::Communicator& comm, MPI_Info* info_used) noexcept {
+  return attempt([&] {
+    auto used = core::Ref<core::Info>::adopt(new core::Info);
+    for (const Hint& hint : kHints)
+      if (*hint.standard != '\0') used->set(hint.key, hint.standard);
+    const auto* session = static_cast<const core::Session*>(comm.session.get());
+    const std::string& asked = any_process().params.memory_alloc_kinds;
+    used->set("mpi_memory_alloc_kinds",
+              session != nullptr ? session->memory_kinds : supported_kinds(asked));
+    if (comm.info) used->merge(*comm.info);
+    const stream::CommStream* const on = stream::of(comm);
+    const char* const taken =
+        on == nullptr ? nullptr : coll::StreamCollectives::wire_taken(on->shadow());
+    if (taken != nullptr) used->set("tern_gpu_wire_taken", taken);
+    *info_used = reinterpret_cast<MPI_Info>(any_process().handles.insert(*used));
+    (void)used.leak();  // the handle's reference
+    return MPI_SUCCESS;
+  });
+}
+
+}  // namespace tern::api

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// A communicator's calls and requests ended by another thread.
+#include "api/comm/comm_interrupt.hpp"
+
+#include "api/process.hpp"
+#include "coll/coll.hpp"
+#include "core/communicator.hpp"
+#include "pml/pml.hpp"
+#include "stream/comm_stream.hpp"
+
+namespace tern::api {
+
+// Collectives end in a round of progress, once their messages have.
+int comm_interrupt(core::Communicator& comm) noexcept {
+  core::Channel& channel = comm.channel();
+  const core::ChannelLock lock(channel.progress);
+  if (comm.interrupted()) return MPI_SUCCESS;
+  ++comm.pending;  // what ends here may be what kept it
+  channel.pml->interrupt(comm);
+  if (comm.side) channel.pml->interrupt(*comm.side);
+  channel.coll->interrupt(comm);
+  if (const stream::CommStream* const state = stream::of(comm)) {  // in the same channel
+    const auto interrupt = [&](const stream::CommStream& one) {
+      channel.pml->interrupt(one.shadow());
+      channel.coll->interrupt(one.shadow());
+    };
+    interrupt(*state);
+    if (state->islands() != nullptr) {
+      interrupt(*state->islands()->here);
+      interrupt(*state->islands()->across);
+    }
+  }
+  channel.progress.poll();
+  channel.progress.wake();
+  comm.operation_ended();
+  return MPI_SUCCESS;
+}
+
+}  // namespace tern::api

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runtime: brought up in the order of the stairs, left in reverse.
+#include "api/job/runtime.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <thread>
+
+#include "api/errors.hpp"
+#include "api/job/hardware.hpp"
+#include "api/job/progress_thread.hpp"
+#include "api/job/watch.hpp"
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "boot/boot.hpp"
+#include "coll/coll.hpp"
+#include "core/communicator.hpp"
+#include "core/group.hpp"
+#include "pml/p2p/p2p.hpp"
+#include "stream/proxy.hpp"
+#include "topo/cpus.hpp"
+#include "topo/machine.hpp"
+
+namespace tern::api {
+namespace {
+
+// Polls of a waiting rank before it yields: a core of its own may spin about a millisecond.
+constexpr uint32_t kSpinsAlone = 20000;
+constexpr int64_t kYieldsAloneUs = 50;
+// More ranks than cores: a waiting thread yields the core at once, and sleeps soon.
+constexpr uint32_t kSpinsCrowded = 0;
+constexpr int64_t kYieldsCrowdedUs = 100;
+
+/// TERN_CHANNELS, or as many as threads can use.
+uint32_t channels_for(const core::Process& process) noexcept {
+  if (process.threads.level != core::ThreadLevel::kMultiple) return 1;
+  constexpr uint32_t kLeast = 4, kMost = 8;
+  const auto wanted = static_cast<uint32_t>(process.params.channels);
+  if (wanted != 0) return std::bit_floor(wanted);
+  return std::clamp(std::bit_ceil(std::thread::hardware_concurrency()), kLeast, kMost);
+}
+
+/// Where each rank stands, for levels by parts of the machine: hwloc is asked only where they are
+/// wanted.
+constexpr const char* kPlaceKey = "place";
+
+void publish_place(const core::Process& process) {
+  if (coll::level_words(process.params.coll_levels, "TERN_COLL_LEVELS").parts.empty()) return;
+  const Place place = place_here(process.boot->job().local_index);
+  process.boot->put(kPlaceKey, {reinterpret_cast<const char*>(place.data()), sizeof place});
+}
+
+size_t resource_of(topo::Part::Kind kind) noexcept {
+  return static_cast<size_t>(std::find(kResources.begin(), kResources.end(), kind) -
+                             kResources.begin());
+}
+
+/// Few ranks on a host need no domains.
+int numa_here(const core::Process& process) {
+  constexpr int kMany = 64;
+  if (process.node.ranks <= kMany) return kNowhere;
+  if (!topo::machine_is_made_up()) return topo::allowed_numa();
+  const Place place = place_here(process.boot->job().local_index);
+  return place[resource_of(topo::Part::Kind::kNuma)];
+}
+
+int part_of(core::Process& process, int rank, topo::Part::Kind kind) {
+  const std::string text = process.boot->get(rank, kPlaceKey);
+  Place place;
+  if (text.size() != sizeof place) return kNowhere;
+  std::memcpy(place.data(), text.data(), sizeof place);
+  return place[resource_of(kind)];
+}
+
+}  // namespace
+
+Runtime::Runtime(core::Process& process) : process_(process) {
+  process.set_channels(channels_for(process));
+  process.gpus.set_kernels_file(process.params.cuda_kernels);
+  process.gpus.set_mails(process.params.cuda_mail != 0);
+  process.gpus.set_chunks(static_cast<size_t>(process.params.cuda_chunk),
+                          static_cast<int>(process.params.cuda_chunks));
+  for (auto& channel : process.channels()) {
+    pmls_.push_back(
+        std::make_unique<pml::P2p>(*channel, pmls_.empty() ? nullptr : pmls_.front().get()));
+    channel->pml = pmls_.back().get();
+    channel->slabs = pmls_.back()->transports().slabs();
+  }
+  process.node.numa = numa_here(process);
+  publish_place(process);  // before the connection info, which says that all is there
+  btl::ConnectionInfo info = pmls_.front()->transports().own_info();
+  for (auto& pml : pmls_) pml->transports().list_addresses(info);
+  process.boot->put_connection_info_as(info);
+  process.boot->publish();
+  open_bell_pipe();
+  configure_waiting();
+  core::make_predefined_communicators(process);
+  for (core::Communicator* one : {process.world, process.self})
+    one->channel().pml->add_context(*one);
+  for (auto& channel : process.channels()) {
+    colls_.push_back(coll::make(*channel));
+    colls_.back()->set_hosts([](core::Process& of, int rank) { return of.boot->node(rank); });
+    colls_.back()->set_parts(part_of);
+    channel->coll = colls_.back().get();
+  }
+  watch_ = std::make_unique<HangWatch>(process);
+  start_thread();
+}
+
+// Where peers of other hosts cannot ring.
+void Runtime::open_bell_pipe() {
+  Doorbell* const doorbell = pmls_.front()->transports().doorbell();
+  if (doorbell != nullptr && !pmls_.front()->transports().alarms().empty())
+    bell_pipe_ = std::make_unique<BellPipe>(*doorbell);
+}
+
+void Runtime::start_thread() {
+  Doorbell* doorbell = pmls_.front()->transports().doorbell();  // null: no peer can ring
+  if (!process_.threads.wants_progress || doorbell == nullptr) return;
+  thread_ = std::make_unique<ProgressThread>(process_, *doorbell);
+  process_.threads.has_progress = true;
+}
+
+void Runtime::start_proxy() {
+  if (proxy_ != nullptr) return;
+  proxy_ = std::make_unique<stream::Proxy>(process_, raise_if_fatal);
+  process_.proxy = proxy_.get();
+}
+
+void Runtime::end_threads() noexcept {
+  thread_.reset();
+  process_.threads.has_progress = false;
+  if (proxy_ != nullptr) proxy_->end_thread();
+}
+
+Runtime::~Runtime() {
+  end_threads();
+  proxy_.reset();
+  process_.proxy = nullptr;
+  watch_.reset();
+  bell_pipe_.reset();
+  colls_.clear();
+  while (!pmls_.empty()) pmls_.pop_back();  // the first has what all share
+  process_.set_channels(1);
+}
+
+// Without mpirun the rank itself finds hangs, by a look at the clock between sleeps.
+int64_t Runtime::longest_sleep() const noexcept {
+  constexpr int64_t kParts = 4;
+  const int64_t most = process_.params.longest_sleep;
+  const int64_t part = process_.params.hang / kParts;
+  const bool looks = part != 0 && !process_.boot->is_watched();
+  return looks && (most == Doorbell::kUntilRung || part < most) ? part : most;
+}
+
+void Runtime::configure_waiting() {
+  const bool crowded = process_.node.oversubscribed;
+  uint32_t spins = crowded ? kSpinsCrowded : kSpinsAlone;
+  if (process_.params.spin != 0) {
+    constexpr uint32_t kPollsPerMicrosecond = 20;
+    spins = static_cast<uint32_t>(process_.params.spin) * kPollsPerMicrosecond;
+  }
+  const int cores = static_cast<int>(std::thread::hardware_concurrency());
+  process_.waits.most = std::max(1, cores / process_.node.ranks);
+  for (auto& channel : process_.channels()) {
+    channel->progress.configure(pmls_.front()->transports().doorbell(), spins,
+                                crowded ? kYieldsCrowdedUs : kYieldsAloneUs, process_.threaded());
+    channel->progress.set_longest_sleep(longest_sleep());
+    channel->progress.set_alarms(pmls_[channel->number]->transports().alarms());
+  }
+}
+
+void Runtime::admit_threads() noexcept {
+  for (auto& pml : pmls_) pml->admit_threads();
+  for (auto& coll : colls_) coll->admit_threads();
+  configure_waiting();
+}
+
+void Runtime::send_all_waiting() noexcept {
+  for (auto& pml : pmls_) {
+    pml->send_all_waiting();
+    pml->explain_traffic();
+  }
+}
+
+void Runtime::finish_streams() noexcept {
+  if (proxy_ != nullptr) proxy_->finish();
+}
+
+void Runtime::leave() {
+  finish_streams();
+  send_all_waiting();
+  wait_until_quiet();
+  for (auto& pml : pmls_) pml->transports().set_leaving();
+  meet_all();
+}
+
+// What is on its way must not depend on a process that is about to end.
+void Runtime::wait_until_quiet() noexcept {
+  for (auto& pml : pmls_) {
+    core::Progress& progress = pml->channel().progress;
+    const core::ChannelLock lock(progress);
+    progress.wait([&] { return pml->transports().is_quiet(); },
+                  [](WaitReport* report) { report->words += "the network to take what was sent"; });
+  }
+}
+
+// A peer attaches this process's memory when it first hears from it, and reads what collectives
+// left there: both need a process that is still alive.
+void Runtime::see_off() noexcept {
+  finish_streams();
+  send_all_waiting();
+  wait_until_quiet();
+  for (size_t i = 0; i < pmls_.size(); ++i) {
+    core::Progress& progress = pmls_[i]->channel().progress;
+    const core::ChannelLock lock(progress);
+    progress.wait([&] { return pmls_[i]->transports().is_met() && colls_[i]->all_read(); },
+                  [](WaitReport* report) {
+                    report->words += "peers that have not heard what this rank told them last";
+                  });
+  }
+}
+
+void Runtime::rest() noexcept {
+  thread_.reset();
+  process_.threads.has_progress = false;
+  pmls_.front()->transports().set_gone(true);
+}
+
+void Runtime::come_back() {
+  pmls_.front()->transports().set_gone(false);
+  start_thread();
+}
+
+void Runtime::await(const core::Group& group) {
+  boot::Boot& boot = *process_.boot;
+  core::Progress& progress = process_.channel(0).progress;
+  int met = 0, awaited = -1;
+  const auto all_here = [&] {
+    process_.waits.awaited.set(
+        boot.connection_info_word());  // before the look: what comes after it wakes
+    for (; met < group.size(); ++met) {
+      const auto rank = static_cast<int>(group.peer_index(met));
+      if (boot.has_connection_info(rank)) continue;
+      if (awaited != rank) boot.tell_awaited(awaited = rank);
+      return false;
+    }
+    return true;
+  };
+  {
+    const core::ChannelLock lock(progress);
+    progress.wait(all_here, [&](WaitReport* report) {
+      report->words += strf("rank %d, which has not begun with MPI", awaited);
+      report->wait_for(awaited);
+    });
+  }
+  process_.waits.awaited.set({});
+  if (awaited >= 0) boot.tell_awaited(-1);
+  for (int i = 0; i < group.size(); ++i) boot.expect(static_cast<int>(group.peer_index(i)));
+}
+
+// A rank that is still at work may need an answer of this one: messages get on in the fence.
+void Runtime::meet_all() {
+  boot::Boot& boot = *process_.boot;
+  boot.start_fence();
+  process_.waits.awaited.set(boot.fence_word());
+  core::Progress& progress = process_.channel(0).progress;
+  // A rank that is lost may never come.
+  constexpr int64_t kPatienceNs = 10'000'000'000;
+  const int64_t since = now_ns();
+  const auto over = [&] {
+    return boot.fence_over() || (TERN_UNLIKELY(has_lost_peers()) && now_ns() - since > kPatienceNs);
+  };
+  {
+    const core::ChannelLock lock(progress);
+    progress.wait(over, [](WaitReport* report) { report->words += "all ranks"; });
+  }
+  process_.waits.awaited.set({});
+  if (boot.fence_over()) return boot.end_fence();
+  log_line("not all ranks have come to leave MPI within 10 s; this one goes on without them");
+}
+
+bool Runtime::has_lost_peers() const noexcept {
+  return std::any_of(pmls_.begin(), pmls_.end(), [](const auto& pml) { return pml->has_lost(); });
+}
+
+}  // namespace tern::api

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bodies of the chapter "point-to-point communication": sends, receives, probes.
+// See: MPI-5.0 chapter 3.
+#include <vector>
+
+#include "api/attempt.hpp"
+#include "api/bodies.hpp"
+#include "api/process.hpp"
+#include "api/pt2pt/requests.hpp"
+#include "core/request.hpp"
+#include "pml/pml.hpp"
+
+namespace tern::api {
+namespace {
+
+using pml::Buffer;
+using pml::Envelope;
+using pml::Mode;
+
+/// What a receive from, or a probe of, MPI_PROC_NULL brings.
+
+Buffer buffer_of(const void* address, MPI_Count count, core::Datatype& type) noexcept {
+  return {const_cast<void*>(address), count, &type};
+}
+
+/// An operation with MPI_PROC_NULL: done before it began.
+class NullRequest final : public core::Request {
+ public:
+  explicit NullRequest(core::HandleTable& table, bool persistent) : table_(table) {
+    outcome = kFromNobody;
+    persistent_ = persistent;
+    set_active(!persistent);
+    complete();
+    table_.insert(*this);
+  }
+  int start() noexcept override {
+    set_active(true);
+    return MPI_SUCCESS;
+  }
+  bool cancel() noexcept override { return true; }  // too late
+  void destroy() noexcept override {
+    table_.erase(*this);
+    delete this;
+  }
+
+ private:
+  core::HandleTable& table_;
+};
+
+int give_null_request(MPI_Request* request, bool persistent) noexcept {
+  return guarded([&] {
+    auto* made = new NullRequest(the_process->handles, persistent);
+    *request = reinterpret_cast<MPI_Request>(made->handle());
+  });
+}
+
+int give(core::Request* made, int code, MPI_Request* request) noexcept {
+  if (code == MPI_SUCCESS) *request = reinterpret_cast<MPI_Request>(made->handle());
+  return code;
+}
+
+int send_as(Mode mode, const void* buf, MPI_Count count, core::Datatype& type, int dest, int tag,
+            core::Communicator& comm) noexcept {
+  if (TERN_UNLIKELY(dest == MPI_PROC_NULL)) return MPI_SUCCESS;
+  return comm.channel().pml->send(buffer_of(buf, count, type), {&comm, dest, tag}, mode);
+}
+
+int isend_as(Mode mode, const void* buf, MPI_Count count, core::Datatype& type, int dest, int tag,
+             core::Communicator& comm, MPI_Request* request) noexcept {
+  if (TERN_UNLIKELY(dest == MPI_PROC_NULL)) return give_null_request(request, false);
+  core::Request* made = nullptr;
+  const int code =
+      comm.channel().pml->isend(buffer_of(buf, count, type), {&comm, dest, tag}, mode, &made);
+  return give(made, code, request);
+}
+
+int send_init_as(Mode mode, const void* buf, MPI_Count count, core::Datatype& type, int dest,
+                 int tag, core::Communicator& comm, MPI_Request* request) noexcept {
+  if (dest == MPI_PROC_NULL) return give_null_request(request, true);
+  core::Request* made = nullptr;
+  const int code =
+      comm.channel().pml->send_init(buffer_of(buf, count, type), {&comm, dest, tag}, mode, &made);
+  return give(made, code, request);
+}
+
+/// Waits for a request that no user holds.
+int finish(core::Request& request, core::Outcome* outcome) noexcept {
+  core::Progress& progress = request.communicator->channel().progress;
+  {
+    const core::ChannelLock lock(progress);
+    progress.wait([&request] { return request.done(); },
+                  [&request](WaitReport* report) { request.describe(report); });
+  }
+  if (outcome != nullptr) *outcome = request.outcome;
+  int code = request.outcome.error;
+  if (code != MPI_SUCCESS)
+    code =
+        fail(code, "%s",
+             request.error_text == nullptr ? "the operation failed" : request.error_text->c_str());
+  request.release();
+  return code;
+}
+
+}  // namespace
+
+int send(const void* buf, MPI_Count count, core::Datatype& datatype, int dest, int tag,
+         core::Communicator& comm) noexcept {
+  return send_as(Mode::kStandard, buf, count, datatype, dest, tag, comm);
+}
+
+int ssend(const void* buf, MPI_Count count, core::Datatype& datatype, int dest, int tag,
+          core::Communicator& comm) noexcept {
+  return send_as(Mode::kSynchronous, buf, count, datatype, dest, tag, comm);
+}
+
+int rsend(const void* buf, MPI_Count count, core::Datatype& datatype, int dest, int tag,
+          core::Communicator& comm) noexcept {
+  return send_as(Mode::kReady, buf, count, datatype, dest, tag, comm);
+}
+
+int isend(const void* buf, MPI_Count count, core::Datatype& datatype, int dest, int tag,
+          core::Communicator& comm, MPI_Request* request) noexcept {
+  return isend_as(Mode::kStandard, buf, count, datatype, dest, tag, comm, request);
+}
+
+int issend(const void* buf, MPI_Count count, core::Datatype& datatype, int dest, int tag,
+           core::Communicator& comm, MPI_Request* request) noexcept {
+  return isend_as(Mode::kSynchronous, buf, count, datatype, dest, tag, comm, request);
+}
+
+int irsend(const void* buf, MPI_Count count, core::Datatype& datatype, int dest, int tag,
+           core::Communicator& comm, MPI_Request* request) noexcept {
+  return isend_as(Mode::kReady, buf, count, datatype, dest, tag, comm, request);
+}
+
+int send_init(const void* buf, MPI_Count count, core::Datatype& datatype, int dest, int tag,
+              core::Communicator& comm, MPI_Request* request) noexcept {
+  return send_init_as(Mode::kStandard, buf, count, datatype, dest, tag, comm, request);
+}
+
+int ssend_init(const void* buf, MPI_Count count, core::Datatype& datatype, int dest, int tag,
+               core::Communicator& comm, MPI_Request* request) noexcept {
+  return send_init_as(Mode::kSynchronous, buf, count, datatype, dest, tag, comm, request);
+}
+
+int rsend_init(const void* buf, MPI_Count count, core::Datatype& datatype, int dest, int tag,
+               core::Communicator& comm, MPI_Request* request) noexcept {
+  return send_init_as(Mode::kReady, buf, count, datatype, dest, tag, comm, request);
+}
+
+int recv(void* buf, MPI_Count count, core::Datatype& datatype, int source, int tag,
+         core::Communicator& comm, MPI_Status* status) noexcept {
+  core::Outcome outcome = kFromNobody;
+  int code = MPI_SUCCESS;
+  if (TERN_LIKELY(source != MPI_PROC_NULL))
+    code =
+        comm.channel().pml->recv(buffer_of(buf, count, datatype), {&comm, source, tag}, &outcome);
+  core::fill_status(status, outcome, false);
+  return code;
+}
+
+int irecv(void* buf, MPI_Count count, core::Datatype& datatype, int source, int tag,
+          core::Communicator& comm, MPI_Request* request) noexcept {
+  if (TERN_UNLIKELY(source == MPI_PROC_NULL)) return give_null_request(request, false);
+  core::Request* made = nullptr;
+  const int code =
+      comm.channel().pml->irecv(buffer_of(buf, count, datatype), {&comm, source, tag}, &made);
+  return give(made, code, request);
+}
+
+int recv_init(void* buf, MPI_Count count, core::Datatype& datatype, int source, int tag,
+              core::Communicator& comm, MPI_Request* request) noexcept {
+  if (source == MPI_PROC_NULL) return give_null_request(request, true);
+  core::Request* made = nullptr;
+  const int code =
+      comm.channel().pml->recv_init(buffer_of(buf, count, datatype), {&comm, source, tag}, &made);
+  return give(made, code, request);
+}
+
+int sendrecv(const void* sendbuf, MPI_Count sendcount, core::Datatype& sendtype, int dest,
+             int sendtag, void* recvbuf, MPI_Count recvcount, core::Datatype& recvtype, int source,
+             int recvtag, core::Communicator& comm, MPI_Status* status) noexcept {
+  core::Request* receive = nullptr;
+  core::Outcome outcome = kFromNobody;
+  if (source != MPI_PROC_NULL) {
+    const int code = comm.channel().pml->irecv(buffer_of(recvbuf, recvcount, recvtype),
+                                               {&comm, source, recvtag}, &receive);
+    if (code != MPI_SUCCESS) return code;
+  }
+  const int sent = send_as(Mode::kStandard, sendbuf, sendcount, sendtype, dest, sendtag, comm);
+  if (sent != MPI_SUCCESS) {
+    if (receive != nullptr) {
+      (void)receive->cancel();
+      receive->release();
+    }
+    return sent;
+  }
+  const int code = receive == nullptr ? MPI_SUCCESS : finish(*receive, &outcome);
+  core::fill_status(status, outcome, false);
+  return code;
+}
+
+int sendrecv_replace(void* buf, MPI_Count count, core::Datatype& datatype, int dest, int sendtag,
+                     int source, int recvtag, core::Communicator& comm,
+                     MPI_Status* status) noexcept {
+  std::vector<std::byte> copy;
+  int code = MPI_SUCCESS;
+  const int packed = guarded([&] {
+    copy.resize(buffer_of(buf, count, datatype).bytes());
+    code = core::pack(*the_process, buffer_of(buf, count, datatype), 0, copy.data(), copy.size());
+  });
+  if (packed != MPI_SUCCESS || code != MPI_SUCCESS) return packed != MPI_SUCCESS ? packed : code;
+  core::Datatype& bytes = core::predefined_type(*the_process, MPI_PACKED);
+  return sendrecv(copy.data(), static_cast<MPI_Count>(copy.size()), bytes, dest, sendtag, buf,
+                  count, datatype, source, recvtag, comm, status);
+}
+
+int probe(int source, int tag, core::Communicator& comm, MPI_Status* status) noexcept {
+  core::Outcome outcome = kFromNobody;
+  int code = MPI_SUCCESS;
+  if (source != MPI_PROC_NULL) code = comm.channel().pml->probe({&comm, source, tag}, &outcome);
+  core::fill_status(status, outcome, false);
+  return code;
+}
+
+int iprobe(int source, int tag, core::Communicator& comm, int* flag, MPI_Status* status) noexcept {
+  core::Outcome outcome = kFromNobody;
+  bool found = true;
+  int code = MPI_SUCCESS;
+  if (source != MPI_PROC_NULL)
+    code = comm.channel().pml->iprobe({&comm, source, tag}, &found, &outcome);
+  *flag = found ? 1 : 0;
+  if (found) core::fill_status(status, outcome, false);
+  return code;
+}
+
+}  // namespace tern::api

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arrays of requests, looked up once: what the wait, test and get_status functions have in common.
+// Lifetime: one call's. Threads: the caller's.
+#pragma once
+
+#include <memory>
+#include <new>
+
+#include "api/process.hpp"
+#include "core/request.hpp"
+
+namespace tern::api {
+
+/// The outcome of a receive from MPI_PROC_NULL.
+inline constexpr core::Outcome kFromNobody{MPI_PROC_NULL, MPI_ANY_TAG, MPI_SUCCESS, false, 0};
+
+inline core::Request* find_request(MPI_Request handle) noexcept {
+  return the_process->handles.find<core::Request>(handle);
+}
+
+/// fail_on() a request's communicator, which is kept until the error was delivered: the request,
+/// and the communicator with it, may end before.
+[[nodiscard]] TERN_COLD int fail_with(const core::Request& request, int code,
+                                      const char* text) noexcept;
+
+/// Hands a completed request to the user: status, error code, and the end of the handle (or of the
+/// activity).
+int collect(core::Request& request, MPI_Request* handle, MPI_Status* status,
+            bool with_error) noexcept;
+
+/// Cancels; MPI_ERR_REQUEST where that is not possible, or the code of a generalised request's
+/// function.
+[[nodiscard]] int cancel_request(core::Request& request) noexcept;
+/// Ends the user's reference; the code of a generalised request's function where it is complete.
+[[nodiscard]] int free_request(core::Request& request) noexcept;
+
+/// MPI_REQUEST_NULL, or a persistent request that was not started: complete, with an empty status.
+inline bool idle(MPI_Request handle) noexcept {
+  if (handle == MPI_REQUEST_NULL) return true;
+  const core::Request* request = find_request(handle);
+  return request != nullptr && !request->active();
+}
+
+inline int bad_request(MPI_Request handle, int position) noexcept {
+  return fail(MPI_ERR_REQUEST,
+              "array_of_requests[%d] is %p, which is no request (already completed or freed, or "
+              "never made)",
+              position, static_cast<void*>(handle));
+}
+
+/// The requests that an array of handles names, looked up once; null where an entry is idle.
+class Requests {
+ public:
+  Requests(int count, const MPI_Request* handles) noexcept : count_(count) {
+    if (count > kFew) {
+      many_.reset(new (std::nothrow) core::Request*[static_cast<size_t>(count)]);
+      if (many_ == nullptr) {
+        code_ = fail(MPI_ERR_NO_MEM, "no memory to look at %d requests", count);
+        return;
+      }
+      all_ = many_.get();
+    }
+    for (int i = 0; i < count && code_ == MPI_SUCCESS; ++i) look_up(handles[i], i);
+  }
+  /// MPI_ERR_REQUEST where an entry is no request at all, MPI_ERR_NO_MEM.
+  [[nodiscard]] int code() const noexcept { return code_; }
+  [[nodiscard]] int count() const noexcept { return count_; }
+  [[nodiscard]] bool all_idle() const noexcept { return active_ == 0; }
+  [[nodiscard]] core::Request* operator[](int i) const noexcept { return all_[i]; }
+  /// Of the first that is active and runs in a channel.
+  [[nodiscard]] core::Progress& progress() const noexcept {
+    return channel_ == nullptr ? the_process->channel(0).progress : channel_->progress;
+  }
+  [[nodiscard]] bool in_several_channels() const noexcept { return several_; }
+  /// Some run functions of the user; these are to be run. No lock is held.
+  void run_ready() const noexcept {
+    if (TERN_LIKELY(!run_functions_)) return;
+    for (int i = 0; i < count_; ++i)
+      if (all_[i] != nullptr && all_[i]->runs_functions()) all_[i]->run_ready();
+  }
+  [[nodiscard]] bool has_ready() const noexcept {
+    if (TERN_LIKELY(!run_functions_)) return false;
+    for (int i = 0; i < count_; ++i)
+      if (all_[i] != nullptr && all_[i]->runs_functions() && all_[i]->has_ready()) return true;
+    return false;
+  }
+  [[nodiscard]] bool complete(int i) const noexcept {
+    return all_[i] == nullptr || all_[i]->done();
+  }
+
+ private:
+  static constexpr int kFew = 128;
+  void look_up(MPI_Request handle, int i) noexcept {
+    all_[i] = nullptr;
+    if (handle == MPI_REQUEST_NULL) return;
+    core::Request* found = find_request(handle);
+    if (TERN_UNLIKELY(found == nullptr)) {
+      code_ = bad_request(handle, i);
+    } else if (found->active()) {
+      all_[i] = found;
+      run_functions_ |= found->runs_functions();
+      ++active_;
+      if (channel_ == nullptr) channel_ = found->channel;
+      several_ |= (found->channel != nullptr && found->channel != channel_) || run_functions_;
+    }
+  }
+
+  int count_, active_ = 0, code_ = MPI_SUCCESS;
+  core::Channel* channel_ = nullptr;
+  bool several_ = false, run_functions_ = false;
+  core::Request* few_[kFew];
+  core::Request** all_ = few_;
+  std::unique_ptr<core::Request*[]> many_;
+};
+
+inline MPI_Status* at(MPI_Status* statuses, int i) noexcept {
+  return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : statuses + i;
+}
+
+inline bool all_complete(const Requests& requests) noexcept {
+  for (int i = 0; i < requests.count(); ++i)
+    if (!requests.complete(i)) return false;
+  return true;
+}
+
+/// The first active and completed entry; -1 if no entry is.
+inline int first_complete(const Requests& requests) noexcept {
+  for (int i = 0; i < requests.count(); ++i)
+    if (requests[i] != nullptr && requests[i]->done()) return i;
+  return -1;
+}
+
+/// Where a request runs.
+inline core::Progress& progress_of(const core::Request& request) noexcept {
+  return request.channel == nullptr ? the_process->channel(0).progress : request.channel->progress;
+}
+
+/// One round of progress, so that a program that only tests gets on.
+inline void poll_once(core::Request& request) noexcept {
+  {
+    core::Progress& progress = progress_of(request);
+    const core::ChannelLock lock(progress);
+    if (TERN_UNLIKELY(request.runs_functions())) progress.poll_others();
+    progress.poll_for_caller();
+  }
+  if (TERN_UNLIKELY(request.runs_functions())) request.run_ready();
+}
+inline void poll_once(const Requests& requests) noexcept {
+  {
+    core::Progress& progress = requests.progress();
+    const core::ChannelLock lock(progress);
+    if (requests.in_several_channels()) progress.poll_others();
+    progress.poll_for_caller();
+  }
+  requests.run_ready();
+}
+
+/// The same for a call that takes all that are complete by now: with one, it is not in vain.
+inline void poll_for_some(const Requests& requests) noexcept {
+  requests.run_ready();
+  if (first_complete(requests) < 0) return poll_once(requests);
+  core::Progress& progress = requests.progress();
+  const core::ChannelLock lock(progress);
+  progress.poll();
+  if (requests.in_several_channels()) progress.poll_others();
+}
+
+}  // namespace tern::api

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bodies of the chapter "tool" (MPI_T): performance variables, their sessions and handles.
+// How: the library counts always (one increment an event); a handle remembers what was counted
+// when it was started.
+// See: MPI-5.0 section 15.3.7; tests/mpi/tool_variables.c.
+#include <algorithm>
+#include <cstring>
+
+#include "api/attempt.hpp"
+#include "api/bodies.hpp"
+#include "api/tool/tool.hpp"
+
+namespace tern::api {
+
+class ToolHandle {
+ public:
+  ToolHandle(const PerformanceVariable& row, MPI_Comm of) noexcept : row_(row), of_(of) {
+    running_ = row.continuous();
+    base_ = running_ ? 0 : now();
+  }
+  [[nodiscard]] const PerformanceVariable& row() const noexcept { return row_; }
+  /// Whether what it is bound to still exists.
+  [[nodiscard]] bool bound() const noexcept {
+    return row_.bind == MPI_T_BIND_NO_OBJECT || communicator() != nullptr;
+  }
+  [[nodiscard]] uint64_t value() const noexcept { return sum_ + (running_ ? now() - base_ : 0); }
+  void set(uint64_t value) noexcept {
+    sum_ = value;
+    base_ = now();
+  }
+  void start() noexcept {
+    if (running_) return;
+    running_ = true;
+    base_ = now();
+  }
+  void stop() noexcept {
+    sum_ = value();
+    running_ = false;
+  }
+
+ private:
+  [[nodiscard]] core::Communicator* communicator() const noexcept {
+    return any_process().handles.find<core::Communicator>(of_);
+  }
+  [[nodiscard]] uint64_t now() const noexcept {
+    Figures figures{};
+    core::Process* process = the_process;
+    if (process == nullptr) return 0;
+    const auto* of = row_.bind == MPI_T_BIND_NO_OBJECT ? nullptr : communicator();
+    for (const auto& channel : process->channels()) {
+      const core::ChannelLock lock(channel->progress);
+      channel->pml->add_up(of, &figures.messages);
+      figures.poll_rounds += channel->progress.rounds();
+      figures.idle_ns += static_cast<uint64_t>(channel->progress.idle_ns());
+    }
+    const auto& windows = process->window_operations;
+    figures.windows = {windows.mapped, windows.copied, windows.by_target, windows.by_messages};
+    return row_.read(figures);
+  }
+
+  const PerformanceVariable& row_;
+  const MPI_Comm of_;
+  bool running_ = false;
+  uint64_t base_ = 0, sum_ = 0;
+};
+
+class ToolSession {
+ public:
+  std::vector<std::unique_ptr<ToolHandle>> handles;
+};
+
+namespace {
+
+/// Sessions and handles are looked up before they are used: garbage is recognised.
+struct Access {
+  Access(MPI_T_pvar_session session_word, MPI_T_pvar_handle handle_word) noexcept
+      : lock(instance().tool.mutex) {
+    if (!tool_ready()) {
+      code = MPI_T_ERR_NOT_INITIALIZED;
+      return;
+    }
+    for (const auto& one : instance().tool.sessions)
+      if (reinterpret_cast<const void*>(session_word) == one.get()) session = one.get();
+    code = session == nullptr ? MPI_T_ERR_INVALID_SESSION : MPI_T_ERR_INVALID_HANDLE;
+    if (session == nullptr) return;
+    for (const auto& one : session->handles)
+      if (reinterpret_cast<const void*>(handle_word) == one.get()) handle = one.get();
+    if (handle != nullptr && handle->bound()) code = MPI_SUCCESS;
+  }
+  std::lock_guard<std::mutex> lock;
+  ToolSession* session = nullptr;
+  ToolHandle* handle = nullptr;
+  int code;
+};
+
+/// On one handle, or on all of a session; those that run always or cannot be set are left out of
+/// all.
+template <class Act>
+int on_handles(MPI_T_pvar_session session, MPI_T_pvar_handle handle, int refusal,
+               Act&& act) noexcept {
+  const Access access(session, handle);
+  if (access.session == nullptr) return access.code;
+  if (handle == MPI_T_PVAR_ALL_HANDLES) {
+    for (const auto& one : access.session->handles)
+      if (!one->row().continuous()) act(*one);
+    return MPI_SUCCESS;
+  }
+  if (access.code != MPI_SUCCESS) return access.code;
+  if (access.handle->row().continuous()) return refusal;
+  act(*access.handle);
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+const std::vector<PerformanceVariable>& performance_variables() {
+#define TERN_FIGURE(field) [](const Figures& figures) { return figures.field; }
+  constexpr int kCounter = MPI_T_PVAR_CLASS_COUNTER, kSum = MPI_T_PVAR_CLASS_AGGREGATE,
+                kLevel = MPI_T_PVAR_CLASS_LEVEL, kMost = MPI_T_PVAR_CLASS_HIGHWATERMARK,
+                kTimer = MPI_T_PVAR_CLASS_TIMER;
+  constexpr int kAll = MPI_T_BIND_NO_OBJECT, kComm = MPI_T_BIND_MPI_COMM;
+  static const std::vector<PerformanceVariable> table = {
+      {"sent_eager", "protocol", kCounter, kAll,
+       "messages sent before the receive was known, those of collectives included",
+       TERN_FIGURE(messages.eager)},
+      {"sent_eager_bytes", "protocol", kSum, kAll, "their bytes",
+       TERN_FIGURE(messages.eager_bytes)},
+      {"sent_announced", "protocol", kCounter, kAll,
+       "larger messages, which were announced and then moved as the receiver chose",
+       TERN_FIGURE(messages.announced)},
+      {"sent_announced_bytes", "protocol", kSum, kAll, "their bytes",
+       TERN_FIGURE(messages.announced_bytes)},
+      {"sent_in_fragments", "protocol", kCounter, kAll,
+       "announced messages that went through the transport's memory, copied twice",
+       TERN_FIGURE(messages.in_fragments)},
+      {"sent_by_both_ends", "protocol", kCounter, kAll,
+       "announced messages of which sender and receiver each copied a part",
+       TERN_FIGURE(messages.by_both_ends)},
+      {"received", "protocol", kCounter, kAll, "receives that have ended",
+       TERN_FIGURE(messages.received)},
+      {"unexpected", "protocol", kCounter, kAll, "messages that came before their receive",
+       TERN_FIGURE(messages.unexpected)},
+      {"unexpected_queue", "protocol", kLevel, kAll, "messages that wait for a receive",
+       TERN_FIGURE(messages.kept)},
+      {"unexpected_queue_bytes", "protocol", kLevel, kAll,
+       "payload of these that is kept here; that of announced ones waits at the sender",
+       TERN_FIGURE(messages.kept_bytes)},
+      {"unexpected_queue_most", "protocol", kMost, kAll,
+       "the most messages that ever waited for a receive at once", TERN_FIGURE(messages.most_kept)},
+      {"posted_receives", "protocol", kLevel, kAll, "receives that wait for a message",
+       TERN_FIGURE(messages.posted)},
+      {"comm_unexpected_queue", "protocol", kLevel, kComm,
+       "point-to-point messages of the communicator that wait for a receive",
+       TERN_FIGURE(messages.kept)},
+      {"comm_posted_receives", "protocol", kLevel, kComm,
+       "receives of the communicator that wait for a message", TERN_FIGURE(messages.posted)},
+      {"rma_mapped", "rma", kCounter, kAll,
+       "operations on windows in memory that this rank maps, its own part included",
+       TERN_FIGURE(windows.mapped)},
+      {"rma_copied", "rma", kCounter, kAll,
+       "operations on memory of other processes of the host, for which the kernel copies",
+       TERN_FIGURE(windows.copied)},
+      {"rma_by_target", "rma", kCounter, kAll,
+       "those of them that the target did instead, because it polled",
+       TERN_FIGURE(windows.by_target)},
+      {"rma_by_messages", "rma", kCounter, kAll, "operations that went to their target as messages",
+       TERN_FIGURE(windows.by_messages)},
+      {"poll_rounds", "progress", kCounter, kAll, "rounds over all that progress polls",
+       TERN_FIGURE(poll_rounds)},
+      {"idle_time", "progress", kTimer, kAll,
+       "nanoseconds that waits spent off the core, yielding or asleep", TERN_FIGURE(idle_ns)},
+  };
+#undef TERN_FIGURE
+  return table;
+}
+
+int t_pvar_get_num(int* num_pvar) noexcept {
+  const int code = check_out(num_pvar);
+  if (code == MPI_SUCCESS) *num_pvar = static_cast<int>(performance_variables().size());
+  return code;
+}
+
+int t_pvar_get_index(const char* name, int var_class, int* pvar_index) noexcept {
+  if (!tool_ready()) return MPI_T_ERR_NOT_INITIALIZED;
+  if (name == nullptr || pvar_index == nullptr) return MPI_T_ERR_INVALID;
+  for (const PerformanceVariable& row : performance_variables()) {
+    if (std::strcmp(row.name, name) != 0 || row.var_class != var_class) continue;
+    *pvar_index = static_cast<int>(&row - performance_variables().data());
+    return MPI_SUCCESS;
+  }
+  return MPI_T_ERR_INVALID_NAME;
+}
+
+int t_pvar_get_info(int pvar_index, char* name, int* name_len, int* verbosity, int* var_class,
+                    MPI_Datatype* datatype, MPI_T_enum* enumtype, char* desc, int* desc_len,
+                    int* bind, int* readonly, int* continuous, int* atomic) noexcept {
+  const int code = check_index(pvar_index, performance_variables().size());
+  if (code != MPI_SUCCESS) return code;
+  const PerformanceVariable& row = performance_variables()[static_cast<size_t>(pvar_index)];
+  give(row.name, name, name_len);
+  give(row.meaning, desc, desc_len);
+  give_value(verbosity, MPI_T_VERBOSITY_USER_BASIC);
+  give_value(var_class, row.var_class);
+  if (datatype != nullptr) *datatype = MPI_UNSIGNED_LONG;
+  if (enumtype != nullptr) *enumtype = MPI_T_ENUM_NULL;
+  give_value(bind, row.bind);
+  give_value(readonly, row.continuous());
+  give_value(continuous, row.continuous());
+  give_value(atomic, !row.continuous());
+  return MPI_SUCCESS;
+}
+
+int t_pvar_session_create(MPI_T_pvar_session* pe_session) noexcept {
+  const int code = check_out(pe_session);
+  if (code != MPI_SUCCESS) return code;
+  const std::lock_guard<std::mutex> lock(instance().tool.mutex);
+  auto& all = instance().tool.sessions;
+  if (guarded([&] { all.push_back(std::make_shared<ToolSession>()); }) != MPI_SUCCESS)
+    return MPI_T_ERR_OUT_OF_SESSIONS;
+  *pe_session = reinterpret_cast<MPI_T_pvar_session>(all.back().get());
+  return MPI_SUCCESS;
+}
+
+int t_pvar_session_free(MPI_T_pvar_session* pe_session) noexcept {
+  const int code = check_out(pe_session);
+  if (code != MPI_SUCCESS) return code;
+  const Access access(*pe_session, MPI_T_PVAR_HANDLE_NULL);
+  if (access.session == nullptr) return access.code;
+  std::erase_if(instance().tool.sessions,
+                [&](const auto& one) { return one.get() == access.session; });
+  *pe_session = MPI_T_PVAR_SESSION_NULL;
+  return MPI_SUCCESS;
+}
+
+int t_pvar_handle_alloc(MPI_T_pvar_session pe_session, int pvar_index, void* obj_handle,
+                        MPI_T_pvar_handle* handle, int* count) noexcept {
+  const int code = check_index(pvar_index, performance_variables().size());
+  if (code != MPI_SUCCESS) return code;
+  if (handle == nullptr) return MPI_T_ERR_INVALID;
+  const PerformanceVariable& row = performance_variables()[static_cast<size_t>(pvar_index)];
+  const bool bound = row.bind == MPI_T_BIND_MPI_COMM;
+  if (bound && obj_handle == nullptr) return MPI_T_ERR_INVALID;
+  const Access access(pe_session, MPI_T_PVAR_HANDLE_NULL);
+  if (access.session == nullptr) return access.code;
+  auto& handles = access.session->handles;
+  const int made = guarded([&] {
+    handles.push_back(std::make_unique<ToolHandle>(
+        row, bound ? *static_cast<const MPI_Comm*>(obj_handle) : MPI_COMM_NULL));
+  });
+  if (made != MPI_SUCCESS) return MPI_T_ERR_OUT_OF_HANDLES;
+  if (!handles.back()->bound()) {
+    handles.pop_back();
+    return MPI_T_ERR_INVALID;
+  }
+  *handle = reinterpret_cast<MPI_T_pvar_handle>(handles.back().get());
+  give_value(count, 1);
+  return MPI_SUCCESS;
+}
+
+int t_pvar_handle_free(MPI_T_pvar_session pe_session, MPI_T_pvar_handle* handle) noexcept {
+  const int code = check_out(handle);
+  if (code != MPI_SUCCESS) return code;
+  const Access access(pe_session, *handle);
+  if (access.handle == nullptr) return access.code;
+  std::erase_if(access.session->handles,
+                [&](const auto& one) { return one.get() == access.handle; });
+  *handle = MPI_T_PVAR_HANDLE_NULL;
+  return MPI_SUCCESS;
+}
+
+int t_pvar_start(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle) noexcept {
+  return on_handles(pe_session, handle, MPI_T_ERR_PVAR_NO_STARTSTOP,
+                    [](ToolHandle& one) { one.start(); });
+}
+
+int t_pvar_stop(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle) noexcept {
+  return on_handles(pe_session, handle, MPI_T_ERR_PVAR_NO_STARTSTOP,
+                    [](ToolHandle& one) { one.stop(); });
+}
+
+int t_pvar_reset(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle) noexcept {
+  return on_handles(pe_session, handle, MPI_T_ERR_PVAR_NO_WRITE,
+                    [](ToolHandle& one) { one.set(0); });
+}
+
+int t_pvar_read(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle, void* buf) noexcept {
+  const Access access(pe_session, handle);
+  if (access.code != MPI_SUCCESS) return access.code;
+  if (buf == nullptr) return MPI_T_ERR_INVALID;
+  *static_cast<unsigned long*>(buf) = access.handle->value();
+  return MPI_SUCCESS;
+}
+
+int t_pvar_write(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle,
+                 const void* buf) noexcept {
+  const Access access(pe_session, handle);
+  if (access.code != MPI_SUCCESS) return access.code;
+  if (buf == nullptr) return MPI_T_ERR_INVALID;
+  if (access.handle->row().continuous()) return MPI_T_ERR_PVAR_NO_WRITE;
+  access.handle->set(*static_cast<const unsigned long*>(buf));
+  return MPI_SUCCESS;
+}
+
+int t_pvar_readreset(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle, void* buf) noexcept {
+  const Access access(pe_session, handle);
+  if (access.code != MPI_SUCCESS) return access.code;
+  if (buf == nullptr) return MPI_T_ERR_INVALID;
+  if (access.handle->row().continuous()) return MPI_T_ERR_PVAR_NO_ATOMIC;
+  *static_cast<unsigned long*>(buf) = access.handle->value();
+  access.handle->set(0);
+  return MPI_SUCCESS;
+}
+
+}  // namespace tern::api
