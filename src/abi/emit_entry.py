@@ -11,7 +11,7 @@ HEAD = '''// SPDX-License-Identifier: Apache-2.0
 #include "abi/checks.hpp"
 #include "abi/entry.hpp"
 #include "api/bodies.hpp"
-
+{more}
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 using namespace tern;
@@ -20,15 +20,10 @@ using namespace tern::abi;
 extern "C" {{
 '''
 TAIL = '}  // extern "C"\n'
-# What of the calls that make communicators must stay in step (api/excuse.hpp).
-PARTS = {'Comm_split': 'kSplit', 'Comm_split_type': 'kSplitType', 'Dist_graph_create': 'kCollective',
-         'Comm_create': 'kCreate',
-         **dict.fromkeys(('Comm_dup', 'Comm_dup_with_info', 'Comm_idup', 'Comm_idup_with_info',
-                          'Cart_create', 'Cart_sub', 'Graph_create', 'Dist_graph_create_adjacent'),
-                         'kDerivation'),
-         **dict.fromkeys(('Win_create', 'Win_allocate', 'Win_allocate_shared',
-                          'Win_create_dynamic', 'Stream_comm_create'), 'kCollective')}
-MESSAGES = ('Send_', 'Recv_', 'Isend_', 'Irecv_', 'Comm_')  # enqueued, and no collectives
+FORMS = {  # form of a collective -> enumerator of api::Form::Kind, its further member, and the part (api/excuse.hpp)
+    'blocking': ('kBlocking', '', 'kCollective'), 'nonblocking': ('kNonblocking', ', request', 'kCollective'),
+    'persistent': ('kPersistent', ', request', 'kPersistent'), 'enqueue': ('kEnqueued', '', 'kEnqueued')}
+SENDS = {'blocking': 'send_as', 'nonblocking': 'isend_as', 'persistent': 'send_init_as'}
 HEARS = ('comm', 'win', 'file', 'session')  # kinds of objects with an error handler
 
 
@@ -57,7 +52,15 @@ def pointer(declaration):
     return f'{kind}* {name[:-2]}' if name.endswith('[]') else declaration
 
 
+def shared_params(function):
+    """Those of the row, without the ones that a form adds."""
+    return [p for p in function.params if p.kind not in ('request', 'hints')]
+
+
 def prototype_of_body(function, large):
+    if function.form:
+        shown = ', '.join(body_param(function, p) for p in shared_params(function))
+        return f'int {function.base.lower()}({shown}, Form form) noexcept;'
     shown = ', '.join(filter(None, (body_param(function, p) for p in function.params)))
     if function.own_c and not large:
         shown = shown.replace('_function_c*', '_function*')
@@ -279,7 +282,7 @@ class Entry:
             must += f'counts_after_first(*{self.object.name}_, {self.f.params[0].name}) && '
         arguments = f'{p.name}, {self.resolved(count)}, *{kind.name}_'
         counts = ''
-        if 'eighbor_' in self.f.name:
+        if self.f.home == 'neighbor':
             degree = 'outdegree' if p.direction == 'in' else 'indegree'
             counts = f' && may_have_neighbors(*{self.object.name}_, {degree})'
         return [(f'{must}{may}bad_buffer({arguments}){counts}',
@@ -303,20 +306,25 @@ class Entry:
 
     def part(self):
         """What the others wait for where this rank's arguments are refused."""
-        name = self.f.name
-        if self.object.kind != 'comm':
+        if self.object.kind != 'comm' or self.f.mode:
             return None
-        if self.f.chapter in ('coll', 'neighbor'):
-            return 'kPersistent' if name.endswith('_init') else 'kCollective'
-        if self.f.chapter == 'stream' and name not in PARTS:
-            return None if name.startswith(MESSAGES) else 'kEnqueued'
-        return PARTS.get(name)
+        return FORMS[self.f.form][2] if self.f.form else self.f.part and f'k{self.f.part}'
+
+    def arguments(self, params):
+        return ', '.join(self.argument(p) for p in params if p.raw != '...')
+
+    def form(self):
+        """The call of the one body that all forms of a row have."""
+        if self.f.mode:
+            return f'api::{SENDS[self.f.form]}<pml::Mode::{self.f.mode}>({self.arguments(self.f.params)})'
+        kind, more, _ = FORMS[self.f.form]
+        form = f'api::Form{{api::Form::Kind::{kind}{more}}}'
+        return f'api::{self.f.base.lower()}({self.arguments(shared_params(self.f))}, {form})'
 
     def call_body(self):
         if self.object and self.part():
             self.line('call.part = api::Part::kNone;')
-        arguments = ', '.join(self.argument(p) for p in self.f.params if p.raw != '...')
-        call = f'api::{body_name(self.f, self.large)}({arguments})'
+        call = self.form() if self.f.form else f'api::{body_name(self.f, self.large)}({self.arguments(self.f.params)})'
         narrows = not self.large and any(
             p.wide and not p.array and p.direction != 'in' for p in self.f.params)
         if narrows:
@@ -389,7 +397,10 @@ def entry_points(function):
 
 def chapter_file(chapter, rows):
     functions = '\n'.join(entry_points(f) for f in rows)
-    return f'{HEAD.format(chapter=chapter)}\n{functions}\n{TAIL}'
+    more = ''.join(f'#include "{header}"\n' for header, wanted in (
+        ('api/form.hpp', any(f.form and not f.mode for f in rows)),
+        ('api/pt2pt/send_modes.hpp', any(f.mode for f in rows))) if wanted)
+    return f'{HEAD.format(chapter=chapter, more=more)}\n{functions}\n{TAIL}'
 
 
 BODIES_HEAD = '''// SPDX-License-Identifier: Apache-2.0
@@ -420,6 +431,7 @@ class Stream;
 }
 
 namespace tern::api {
+struct Form;
 '''
 
 
@@ -428,6 +440,8 @@ def bodies_file(chapters):
     for chapter, rows in chapters.items():
         parts.append(f'\n// {chapter}\n')
         for f in rows:
+            if f.mode or f.form not in ('', 'blocking'):
+                continue
             parts.append(prototype_of_body(f, False) + '\n')
             if f.own_c:
                 parts.append(prototype_of_body(f, True) + '\n')

@@ -98,6 +98,8 @@ def summary(name, words):
         return words[name[:-5]] + ', persistent'
     if name[0] == 'I' and name[1:].capitalize() in words:
         return words[name[1:].capitalize()] + ', nonblocking'
+    if name.endswith('_enqueue') and name[:-8] in words:
+        return words[name[:-8]] + ', in the order of a stream'
     family = next((text for end, text in FAMILIES if name.endswith(end)), None)
     spelt = name.lower().replace('_', ' ')
     return family or (f'tool interface: {spelt[2:]}' if name.startswith('T_') else spelt)

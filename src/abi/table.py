@@ -4,7 +4,7 @@
 functions.txt explains its own syntax; KINDS below is the vocabulary of its parameter kinds.
 """
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 HANDLES = {  # kind -> (C type, class of the object behind it, error class of a bad handle)
     'comm': ('MPI_Comm', 'core::Communicator', 'MPI_ERR_COMM'),
@@ -61,6 +61,8 @@ MEANING = {  # kind -> what man pages say of it
 }
 
 EXTENSIONS = ('stream',)  # chapters whose functions are MPIX_
+
+MODES = {'': 'kStandard', 'S': 'kSynchronous', 'R': 'kReady'}  # of @modes: prefix of the name -> pml::Mode
 
 
 @dataclass
@@ -136,6 +138,11 @@ class Function:
     own_c: bool = False   # the _c function has a body of its own
     same_c: bool = False  # the _c function is the same function
     line: int = 0
+    home: str = ''        # chapter of the row
+    base: str = ''        # of @forms and @modes: the name in the row
+    form: str = ''        # of them: blocking, nonblocking, persistent, enqueue
+    mode: str = ''        # of @modes: an enumerator of pml::Mode
+    part: str = ''        # @part=
 
     @property
     def extends(self):
@@ -178,10 +185,11 @@ class TableError(Exception):
     pass
 
 
-ROW = re.compile(r'^(?P<mark>[+-]) (?P<name>\w+)(?P<tags>( @\w+)*)( -> (?P<returns>\w+))?:'
+ROW = re.compile(r'^(?P<mark>[+-]) (?P<name>\w+)(?P<tags>( @\w+(=\w+)?)*)( -> (?P<returns>\w+))?:'
                  r'(?P<params>.*)$')
 PARAM = re.compile(r'^(?P<root>root:)?(?P<dir><>|>)?(?P<null>\?)?(?P<kind>\w+(?:\*~|\*)?)'
                    r'(?: (?P<name>\w+))?(?:\[(?P<length>\w*)\])?$')
+TAGS = ('@anytime', '@own_c', '@same_c', '@forms', '@modes', '@part')
 KNOWN = {*HANDLES, *WIDE, *PLAIN, 'buffer', 'inplace', 'pointer', 'address', 'string'}
 
 
@@ -203,16 +211,35 @@ def parse_param(text, line):
 
 
 def parse_row(text, chapter, line):
+    """The functions of a row: one, or its forms and modes."""
     found = ROW.match(text)
     if not found:
         raise TableError(f'line {line}: cannot read the row "{text[:60]}"')
-    tags = found['tags'].split()
-    function = Function(found['name'], chapter, found['mark'] == '+', line=line,
-                        anytime='@anytime' in tags, own_c='@own_c' in tags,
+    tags = dict(tag.partition('=')[::2] for tag in found['tags'].split())
+    for tag in tags:
+        if tag not in TAGS:
+            raise TableError(f'line {line}: there is no tag "{tag}"; the list is at the top')
+    function = Function(found['name'], chapter, found['mark'] == '+', line=line, home=chapter,
+                        anytime='@anytime' in tags, own_c='@own_c' in tags, part=tags.get('@part', ''),
                         same_c='@same_c' in tags, returns=found['returns'] or 'int')
     listed = [t.strip() for t in found['params'].split(',') if t.strip()]
     function.params = [parse_param(t, line) for t in listed]
-    return function
+    if '@modes' in tags:
+        return [form for prefix, mode in MODES.items() for form in forms_of(function, prefix, mode)]
+    return [*forms_of(function), enqueued(function)] if '@forms' in tags else [function]
+
+
+def forms_of(function, prefix='', mode=''):
+    """Name, Iname and Name_init of a row."""
+    base, request = function.name, Param('request', 'request', 'out')
+    name = (prefix + base).capitalize()
+    for form, called, more in (('blocking', name, []), ('nonblocking', f'I{name.lower()}', [request]),
+                               ('persistent', f'{name}_init', ([] if mode else [Param('hints', 'info')]) + [request])):
+        yield replace(function, name=called, base=base, form=form, mode=mode, params=[*function.params, *more])
+
+
+def enqueued(function):
+    return replace(function, name=f'{function.name}_enqueue', chapter='stream', base=function.name, form='enqueue')
 
 
 def read(path):
@@ -225,7 +252,7 @@ def read(path):
                 pending += ' ' + line.strip()
                 continue
             if pending:
-                rows.append(parse_row(pending, chapter, start))
+                rows += parse_row(pending, chapter, start)
                 pending = ''
             if line.startswith('[') and line.endswith(']'):
                 chapter = line[1:-1]

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The three ways to drive a collective, for the bodies of the chapter.
-// Why: every form of an operation differs only in how its one description is started.
+// Descriptions of collectives, for the bodies of the chapter: a body describes its operation, and
+// start() runs the form that the program called.
 #pragma once
 
 #include <optional>
 #include <vector>
 
+#include "api/form.hpp"
 #include "coll/coll.hpp"
 #include "coll/engine/operation.hpp"
 
@@ -15,28 +16,31 @@ namespace tern::api {
 struct Described {
   coll::Operation operation{};
   int code = MPI_SUCCESS;
-  bool aliased = false;  // which is what is wrong
+  bool aliased = false;  // the error: equal buffers
   [[nodiscard]] std::optional<coll::CallKind> aliased_call(bool blocking) const noexcept {
     return aliased ? std::optional(operation.kind(blocking)) : std::nullopt;
   }
 };
 
+// Other ranks hear of a refusal. These return an error class with fail() text.
+
 /// Starts and waits.
 [[nodiscard]] int run(const Described& what) noexcept;
-/// MPI_I...
-[[nodiscard]] int begin(const Described& what, MPI_Request* request) noexcept;
-/// MPI_..._init
-[[nodiscard]] int plan(const Described& what, MPI_Request* request) noexcept;
-
-/// MPIX_..._enqueue, of this name.
-[[nodiscard]] int enqueue(const Described& what, const char* name) noexcept;
+/// Into the stream of the communicator.
+[[nodiscard]] int enqueue(const Described& what) noexcept;
+/// All forms but the blocking one.
+[[nodiscard]] int start_unblocked(const Described& what, Form form) noexcept;
+/// In its form.
+[[nodiscard]] inline int start(const Described& what, Form form) noexcept {
+  return form.kind == Form::Kind::kBlocking ? run(what) : start_unblocked(what, form);
+}
 
 /// Whether the caller is the root: on an inter-communicator MPI_ROOT says so.
 [[nodiscard]] inline bool is_root(const core::Communicator& comm, int root) noexcept {
   return comm.inter() ? root == MPI_ROOT : comm.rank() == root;
 }
 
-/// Whether what leaves hand in, or get, counts: on an inter-communicator in the other group alone.
+/// Whether data of leaves counts: on an inter-communicator in the other group alone.
 [[nodiscard]] inline bool is_leaf(const core::Communicator& comm, int root) noexcept {
   return !comm.inter() || root >= 0;
 }
@@ -54,8 +58,8 @@ struct Described {
 /// The beginning of every description.
 [[nodiscard]] Described describe(coll::Collective collective, core::Communicator& comm) noexcept;
 
-/// Arrays of counts and displacements must be there, and no count of `blocks` negative. These
-/// return an error class with fail() text.
+/// Refuses missing arrays of counts and displacements, and negative counts among `blocks`. An
+/// error class with fail() text, as find_types().
 [[nodiscard]] int check_counts(const coll::Side& side, int blocks, const char* counts,
                                const char* displs) noexcept;
 /// The objects behind the types' handles; a type of no elements may be MPI_DATATYPE_NULL.
@@ -66,7 +70,7 @@ struct Described {
 void check_blocks(Described* what, const coll::Side& side, const char* counts,
                   const char* displs) noexcept;
 
-/// What a rank sends itself must be what it receives from itself, and in another place.
+/// Refuses a rank's message to itself whose two ends differ in bytes or share memory.
 [[nodiscard]] Described agreed(Described what, int input_block, int output_block) noexcept;
 
 }  // namespace tern::api

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Descriptions of collectives: what can be wrong with them, and the three ways to start one.
+// Descriptions of collectives: their errors, and the start of each form.
 // See: MPI-5.0 chapter 6.
 #include "api/attempt.hpp"
 #include "api/coll/coll.hpp"
@@ -65,10 +65,10 @@ Operation between(Operation operation) {
 
 /// What is to be started, by `start`; or the error, which the others hear.
 template <class Start>
-int started(const Described& what, Part part, bool blocking, Start&& start) noexcept {
+int started(const Described& what, Form form, Start&& start) noexcept {
   core::Communicator& comm = *what.operation.communicator;
   if (TERN_UNLIKELY(what.code != MPI_SUCCESS)) {
-    excuse(comm, part, what.code, what.aliased_call(blocking));
+    excuse(comm, form.part(), what.code, what.aliased_call(form.kind == Form::Kind::kBlocking));
     return what.code;
   }
   if (!comm.inter()) return start(*comm.channel().coll, what.operation);
@@ -79,12 +79,7 @@ int started(const Described& what, Part part, bool blocking, Start&& start) noex
     return wrong;
   });
   if (code == MPI_SUCCESS) return start(*comm.channel().coll, operation);
-  excuse(comm, part, code);
-  return code;
-}
-
-int handed_out(int code, const core::Request* made, MPI_Request* request) noexcept {
-  if (code == MPI_SUCCESS) *request = reinterpret_cast<MPI_Request>(made->handle());
+  excuse(comm, form.part(), code);
   return code;
 }
 
@@ -191,26 +186,19 @@ Described agreed(Described what, int input_block, int output_block) noexcept {
 }
 
 int run(const Described& what) noexcept {
-  return started(what, Part::kCollective, true,
+  return started(what, Form{},
                  [](coll::Coll& coll, const Operation& operation) { return coll.run(operation); });
 }
 
-int begin(const Described& what, MPI_Request* request) noexcept {
-  return started(what, Part::kCollective, false,
-                 [request](coll::Coll& coll, const Operation& operation) {
-                   core::Request* made = nullptr;
-                   const int code = coll.start(operation, &made);
-                   return handed_out(code, made, request);
-                 });
-}
-
-int plan(const Described& what, MPI_Request* request) noexcept {
-  return started(what, Part::kPersistent, false,
-                 [request](coll::Coll& coll, const Operation& operation) {
-                   core::Request* made = nullptr;
-                   const int code = coll.init(operation, &made);
-                   return handed_out(code, made, request);
-                 });
+int start_unblocked(const Described& what, Form form) noexcept {
+  if (form.kind == Form::Kind::kEnqueued) return enqueue(what);
+  return started(what, form, [form](coll::Coll& coll, const Operation& operation) {
+    core::Request* made = nullptr;
+    const int code = form.kind == Form::Kind::kPersistent ? coll.init(operation, &made)
+                                                          : coll.start(operation, &made);
+    if (code == MPI_SUCCESS) *form.request = reinterpret_cast<MPI_Request>(made->handle());
+    return code;
+  });
 }
 
 }  // namespace tern::api

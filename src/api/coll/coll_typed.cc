@@ -59,47 +59,12 @@ struct TypedExchange {
 
 int alltoallw(const void* sendbuf, const MPI_Count* sendcounts, const MPI_Aint* sdispls,
               const MPI_Datatype* sendtypes, void* recvbuf, const MPI_Count* recvcounts,
-              const MPI_Aint* rdispls, const MPI_Datatype* recvtypes, Communicator& comm) noexcept {
-  return attempt(comm, Part::kCollective, [&] {
-    return run(TypedExchange({sendbuf, sendcounts, sdispls, sendtypes},
-                             {recvbuf, recvcounts, rdispls, recvtypes}, comm)
-                   .what);
-  });
-}
-
-int alltoallw_enqueue(const void* sendbuf, const MPI_Count* sendcounts, const MPI_Aint* sdispls,
-                      const MPI_Datatype* sendtypes, void* recvbuf, const MPI_Count* recvcounts,
-                      const MPI_Aint* rdispls, const MPI_Datatype* recvtypes,
-                      Communicator& comm) noexcept {
-  return attempt(comm, Part::kEnqueued, [&] {
-    return enqueue(TypedExchange({sendbuf, sendcounts, sdispls, sendtypes},
-                                 {recvbuf, recvcounts, rdispls, recvtypes}, comm)
-                       .what,
-                   "MPIX_Alltoallw_enqueue");
-  });
-}
-
-int ialltoallw(const void* sendbuf, const MPI_Count* sendcounts, const MPI_Aint* sdispls,
-               const MPI_Datatype* sendtypes, void* recvbuf, const MPI_Count* recvcounts,
-               const MPI_Aint* rdispls, const MPI_Datatype* recvtypes, Communicator& comm,
-               MPI_Request* request) noexcept {
-  return attempt(comm, Part::kCollective, [&] {
-    return begin(TypedExchange({sendbuf, sendcounts, sdispls, sendtypes},
-                               {recvbuf, recvcounts, rdispls, recvtypes}, comm)
-                     .what,
-                 request);
-  });
-}
-
-int alltoallw_init(const void* sendbuf, const MPI_Count* sendcounts, const MPI_Aint* sdispls,
-                   const MPI_Datatype* sendtypes, void* recvbuf, const MPI_Count* recvcounts,
-                   const MPI_Aint* rdispls, const MPI_Datatype* recvtypes, Communicator& comm,
-                   core::Info*, MPI_Request* request) noexcept {
-  return attempt(comm, Part::kPersistent, [&] {
-    return plan(TypedExchange({sendbuf, sendcounts, sdispls, sendtypes},
-                              {recvbuf, recvcounts, rdispls, recvtypes}, comm)
-                    .what,
-                request);
+              const MPI_Aint* rdispls, const MPI_Datatype* recvtypes, Communicator& comm,
+              Form form) noexcept {
+  return attempt(comm, form.part(), [&] {
+    const TypedExchange exchange({sendbuf, sendcounts, sdispls, sendtypes},
+                                 {recvbuf, recvcounts, rdispls, recvtypes}, comm);
+    return start(exchange.what, form);
   });
 }
 

@@ -7,6 +7,7 @@
 #include "api/coll/coll.hpp"
 #include "api/comm/streams.hpp"
 #include "api/excuse.hpp"
+#include "core/current_call.hpp"
 #include "stream/collective.hpp"
 #include "stream/message.hpp"
 
@@ -34,7 +35,7 @@ void refuse_enqueued(Communicator& comm, int code, std::optional<coll::CallKind>
   if (CommStream* const state = stream::of(comm)) stream::refuse(*state, code, aliased);
 }
 
-int enqueue(const Described& what, const char* name) noexcept {
+int enqueue(const Described& what) noexcept {
   CommStream* state = nullptr;
   if (const int code = find_stream(*what.operation.communicator, &state); code != MPI_SUCCESS)
     return code;
@@ -42,7 +43,7 @@ int enqueue(const Described& what, const char* name) noexcept {
     excuse(*what.operation.communicator, Part::kEnqueued, what.code, what.aliased_call(false));
     return what.code;
   }
-  return stream::enqueue(*state, what.operation, name);
+  return stream::enqueue(*state, what.operation, core::current_call.call);
 }
 
 // -- messages

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "neighbor": MPI-5.0 section 8.6 to 8.8. Each operation is described once;
-// its three forms start the description.
+// Bodies of the chapter "neighbor": MPI-5.0 section 8.6 to 8.8. One body for all forms.
 #include <vector>
 
 #include "api/bodies.hpp"
@@ -17,14 +16,14 @@ using coll::Side;
 using core::Communicator;
 using core::Datatype;
 
-/// One side of a call: with `varies` each neighbour has its part; with `types` its type, too.
+/// One side of a call. `varies`: a part for each neighbour; `types`: a type for each, too.
 struct Blocks {
   Side side;
   bool varies = false;
   const MPI_Datatype* types = nullptr;
 };
 
-/// What stands in a call for one side, so that an error names it.
+/// Names of the parameters of one side, for errors.
 struct BlockNames {
   const char *buffer, *counts, *displs, *types;
 };
@@ -78,233 +77,51 @@ Blocks typed(const void* buffer, const MPI_Count* counts, const MPI_Aint* displs
   return {{const_cast<void*>(buffer), 0, nullptr, counts, displs}, true, types};
 }
 
-Neighborhood gathered(Communicator& comm, const Blocks& out, const Blocks& in) {
-  return {Collective::kNeighborAllgather, comm, out, in};
-}
-Neighborhood exchanged(Communicator& comm, const Blocks& out, const Blocks& in) {
-  return {Collective::kNeighborAlltoall, comm, out, in};
+int begin(Collective collective, Communicator& comm, Form form, const Blocks& out,
+          const Blocks& in) noexcept {
+  return attempt(comm, form.part(),
+                 [&] { return start(Neighborhood(collective, comm, out, in).what, form); });
 }
 
 }  // namespace
 
 int neighbor_allgather(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
-                       MPI_Count recvcount, Datatype& recvtype, Communicator& comm) noexcept {
-  return attempt(comm, Part::kCollective, [&] {
-    return run(
-        gathered(comm, same(sendbuf, sendcount, sendtype), same(recvbuf, recvcount, recvtype))
-            .what);
-  });
-}
-
-int neighbor_allgather_enqueue(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype,
-                               void* recvbuf, MPI_Count recvcount, Datatype& recvtype,
-                               Communicator& comm) noexcept {
-  return attempt(comm, Part::kEnqueued, [&] {
-    return enqueue(
-        gathered(comm, same(sendbuf, sendcount, sendtype), same(recvbuf, recvcount, recvtype)).what,
-        "MPIX_Neighbor_allgather_enqueue");
-  });
-}
-
-int ineighbor_allgather(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
-                        MPI_Count recvcount, Datatype& recvtype, Communicator& comm,
-                        MPI_Request* request) noexcept {
-  return attempt(comm, Part::kCollective, [&] {
-    return begin(
-        gathered(comm, same(sendbuf, sendcount, sendtype), same(recvbuf, recvcount, recvtype)).what,
-        request);
-  });
-}
-
-int neighbor_allgather_init(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype,
-                            void* recvbuf, MPI_Count recvcount, Datatype& recvtype,
-                            Communicator& comm, core::Info*, MPI_Request* request) noexcept {
-  return attempt(comm, Part::kPersistent, [&] {
-    return plan(
-        gathered(comm, same(sendbuf, sendcount, sendtype), same(recvbuf, recvcount, recvtype)).what,
-        request);
-  });
+                       MPI_Count recvcount, Datatype& recvtype, Communicator& comm,
+                       Form form) noexcept {
+  return begin(Collective::kNeighborAllgather, comm, form, same(sendbuf, sendcount, sendtype),
+               same(recvbuf, recvcount, recvtype));
 }
 
 int neighbor_allgatherv(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
                         const MPI_Count* recvcounts, const MPI_Aint* displs, Datatype& recvtype,
-                        Communicator& comm) noexcept {
-  return attempt(comm, Part::kCollective, [&] {
-    return run(gathered(comm, same(sendbuf, sendcount, sendtype),
-                        varying(recvbuf, recvcounts, displs, recvtype))
-                   .what);
-  });
-}
-
-int neighbor_allgatherv_enqueue(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype,
-                                void* recvbuf, const MPI_Count* recvcounts, const MPI_Aint* displs,
-                                Datatype& recvtype, Communicator& comm) noexcept {
-  return attempt(comm, Part::kEnqueued, [&] {
-    return enqueue(gathered(comm, same(sendbuf, sendcount, sendtype),
-                            varying(recvbuf, recvcounts, displs, recvtype))
-                       .what,
-                   "MPIX_Neighbor_allgatherv_enqueue");
-  });
-}
-
-int ineighbor_allgatherv(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype,
-                         void* recvbuf, const MPI_Count* recvcounts, const MPI_Aint* displs,
-                         Datatype& recvtype, Communicator& comm, MPI_Request* request) noexcept {
-  return attempt(comm, Part::kCollective, [&] {
-    return begin(gathered(comm, same(sendbuf, sendcount, sendtype),
-                          varying(recvbuf, recvcounts, displs, recvtype))
-                     .what,
-                 request);
-  });
-}
-
-int neighbor_allgatherv_init(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype,
-                             void* recvbuf, const MPI_Count* recvcounts, const MPI_Aint* displs,
-                             Datatype& recvtype, Communicator& comm, core::Info*,
-                             MPI_Request* request) noexcept {
-  return attempt(comm, Part::kPersistent, [&] {
-    return plan(gathered(comm, same(sendbuf, sendcount, sendtype),
-                         varying(recvbuf, recvcounts, displs, recvtype))
-                    .what,
-                request);
-  });
+                        Communicator& comm, Form form) noexcept {
+  return begin(Collective::kNeighborAllgather, comm, form, same(sendbuf, sendcount, sendtype),
+               varying(recvbuf, recvcounts, displs, recvtype));
 }
 
 int neighbor_alltoall(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
-                      MPI_Count recvcount, Datatype& recvtype, Communicator& comm) noexcept {
-  return attempt(comm, Part::kCollective, [&] {
-    return run(
-        exchanged(comm, same(sendbuf, sendcount, sendtype), same(recvbuf, recvcount, recvtype))
-            .what);
-  });
-}
-
-int neighbor_alltoall_enqueue(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype,
-                              void* recvbuf, MPI_Count recvcount, Datatype& recvtype,
-                              Communicator& comm) noexcept {
-  return attempt(comm, Part::kEnqueued, [&] {
-    return enqueue(
-        exchanged(comm, same(sendbuf, sendcount, sendtype), same(recvbuf, recvcount, recvtype))
-            .what,
-        "MPIX_Neighbor_alltoall_enqueue");
-  });
-}
-
-int ineighbor_alltoall(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype, void* recvbuf,
-                       MPI_Count recvcount, Datatype& recvtype, Communicator& comm,
-                       MPI_Request* request) noexcept {
-  return attempt(comm, Part::kCollective, [&] {
-    return begin(
-        exchanged(comm, same(sendbuf, sendcount, sendtype), same(recvbuf, recvcount, recvtype))
-            .what,
-        request);
-  });
-}
-
-int neighbor_alltoall_init(const void* sendbuf, MPI_Count sendcount, Datatype& sendtype,
-                           void* recvbuf, MPI_Count recvcount, Datatype& recvtype,
-                           Communicator& comm, core::Info*, MPI_Request* request) noexcept {
-  return attempt(comm, Part::kPersistent, [&] {
-    return plan(
-        exchanged(comm, same(sendbuf, sendcount, sendtype), same(recvbuf, recvcount, recvtype))
-            .what,
-        request);
-  });
+                      MPI_Count recvcount, Datatype& recvtype, Communicator& comm,
+                      Form form) noexcept {
+  return begin(Collective::kNeighborAlltoall, comm, form, same(sendbuf, sendcount, sendtype),
+               same(recvbuf, recvcount, recvtype));
 }
 
 int neighbor_alltoallv(const void* sendbuf, const MPI_Count* sendcounts, const MPI_Aint* sdispls,
                        Datatype& sendtype, void* recvbuf, const MPI_Count* recvcounts,
-                       const MPI_Aint* rdispls, Datatype& recvtype, Communicator& comm) noexcept {
-  return attempt(comm, Part::kCollective, [&] {
-    return run(exchanged(comm, varying(sendbuf, sendcounts, sdispls, sendtype),
-                         varying(recvbuf, recvcounts, rdispls, recvtype))
-                   .what);
-  });
-}
-
-int neighbor_alltoallv_enqueue(const void* sendbuf, const MPI_Count* sendcounts,
-                               const MPI_Aint* sdispls, Datatype& sendtype, void* recvbuf,
-                               const MPI_Count* recvcounts, const MPI_Aint* rdispls,
-                               Datatype& recvtype, Communicator& comm) noexcept {
-  return attempt(comm, Part::kEnqueued, [&] {
-    return enqueue(exchanged(comm, varying(sendbuf, sendcounts, sdispls, sendtype),
-                             varying(recvbuf, recvcounts, rdispls, recvtype))
-                       .what,
-                   "MPIX_Neighbor_alltoallv_enqueue");
-  });
-}
-
-int ineighbor_alltoallv(const void* sendbuf, const MPI_Count* sendcounts, const MPI_Aint* sdispls,
-                        Datatype& sendtype, void* recvbuf, const MPI_Count* recvcounts,
-                        const MPI_Aint* rdispls, Datatype& recvtype, Communicator& comm,
-                        MPI_Request* request) noexcept {
-  return attempt(comm, Part::kCollective, [&] {
-    return begin(exchanged(comm, varying(sendbuf, sendcounts, sdispls, sendtype),
-                           varying(recvbuf, recvcounts, rdispls, recvtype))
-                     .what,
-                 request);
-  });
-}
-
-int neighbor_alltoallv_init(const void* sendbuf, const MPI_Count* sendcounts,
-                            const MPI_Aint* sdispls, Datatype& sendtype, void* recvbuf,
-                            const MPI_Count* recvcounts, const MPI_Aint* rdispls,
-                            Datatype& recvtype, Communicator& comm, core::Info*,
-                            MPI_Request* request) noexcept {
-  return attempt(comm, Part::kPersistent, [&] {
-    return plan(exchanged(comm, varying(sendbuf, sendcounts, sdispls, sendtype),
-                          varying(recvbuf, recvcounts, rdispls, recvtype))
-                    .what,
-                request);
-  });
+                       const MPI_Aint* rdispls, Datatype& recvtype, Communicator& comm,
+                       Form form) noexcept {
+  return begin(Collective::kNeighborAlltoall, comm, form,
+               varying(sendbuf, sendcounts, sdispls, sendtype),
+               varying(recvbuf, recvcounts, rdispls, recvtype));
 }
 
 int neighbor_alltoallw(const void* sendbuf, const MPI_Count* sendcounts, const MPI_Aint* sdispls,
                        const MPI_Datatype* sendtypes, void* recvbuf, const MPI_Count* recvcounts,
-                       const MPI_Aint* rdispls, const MPI_Datatype* recvtypes,
-                       Communicator& comm) noexcept {
-  return attempt(comm, Part::kCollective, [&] {
-    return run(exchanged(comm, typed(sendbuf, sendcounts, sdispls, sendtypes),
-                         typed(recvbuf, recvcounts, rdispls, recvtypes))
-                   .what);
-  });
-}
-
-int neighbor_alltoallw_enqueue(const void* sendbuf, const MPI_Count* sendcounts,
-                               const MPI_Aint* sdispls, const MPI_Datatype* sendtypes,
-                               void* recvbuf, const MPI_Count* recvcounts, const MPI_Aint* rdispls,
-                               const MPI_Datatype* recvtypes, Communicator& comm) noexcept {
-  return attempt(comm, Part::kEnqueued, [&] {
-    return enqueue(exchanged(comm, typed(sendbuf, sendcounts, sdispls, sendtypes),
-                             typed(recvbuf, recvcounts, rdispls, recvtypes))
-                       .what,
-                   "MPIX_Neighbor_alltoallw_enqueue");
-  });
-}
-
-int ineighbor_alltoallw(const void* sendbuf, const MPI_Count* sendcounts, const MPI_Aint* sdispls,
-                        const MPI_Datatype* sendtypes, void* recvbuf, const MPI_Count* recvcounts,
-                        const MPI_Aint* rdispls, const MPI_Datatype* recvtypes, Communicator& comm,
-                        MPI_Request* request) noexcept {
-  return attempt(comm, Part::kCollective, [&] {
-    return begin(exchanged(comm, typed(sendbuf, sendcounts, sdispls, sendtypes),
-                           typed(recvbuf, recvcounts, rdispls, recvtypes))
-                     .what,
-                 request);
-  });
-}
-
-int neighbor_alltoallw_init(const void* sendbuf, const MPI_Count* sendcounts,
-                            const MPI_Aint* sdispls, const MPI_Datatype* sendtypes, void* recvbuf,
-                            const MPI_Count* recvcounts, const MPI_Aint* rdispls,
-                            const MPI_Datatype* recvtypes, Communicator& comm, core::Info*,
-                            MPI_Request* request) noexcept {
-  return attempt(comm, Part::kPersistent, [&] {
-    return plan(exchanged(comm, typed(sendbuf, sendcounts, sdispls, sendtypes),
-                          typed(recvbuf, recvcounts, rdispls, recvtypes))
-                    .what,
-                request);
-  });
+                       const MPI_Aint* rdispls, const MPI_Datatype* recvtypes, Communicator& comm,
+                       Form form) noexcept {
+  return begin(Collective::kNeighborAlltoall, comm, form,
+               typed(sendbuf, sendcounts, sdispls, sendtypes),
+               typed(recvbuf, recvcounts, rdispls, recvtypes));
 }
 
 }  // namespace tern::api

@@ -11,6 +11,7 @@
 #include "api/comm/comm.hpp"
 #include "api/comm/topology.hpp"
 #include "api/excuse.hpp"
+#include "api/form.hpp"
 #include "core/datatype.hpp"
 
 namespace tern::api {
@@ -80,13 +81,13 @@ int gather_edges(Communicator& comm, const Edges& mine, std::vector<Edges>* all)
   MPI_Count length = static_cast<MPI_Count>(own.size());
   std::vector<MPI_Count> lengths(ranks);
   core::Datatype& count = core::predefined_type(comm.process(), MPI_COUNT);
-  int code = allgather(&length, 1, count, lengths.data(), 1, count, comm);
+  int code = allgather(&length, 1, count, lengths.data(), 1, count, comm, Form{});
   if (code != MPI_SUCCESS) return code;
   std::vector<MPI_Aint> starts{0};
   for (const MPI_Count one : lengths) starts.push_back(starts.back() + one);
   std::vector<int> numbers(static_cast<size_t>(starts.back()));
   code = allgatherv(own.data(), length, integer, numbers.data(), lengths.data(), starts.data(),
-                    integer, comm);
+                    integer, comm, Form{});
   for (size_t rank = 0; rank < ranks && code == MPI_SUCCESS; ++rank)
     all->push_back(from_numbers(numbers.data() + starts[rank]));
   return code;
@@ -135,7 +136,7 @@ class Post {
       send_counts.push_back(lengths.back());
       out.insert(out.end(), box.begin(), box.end());
     }
-    int code = alltoall(lengths.data(), 1, integer, incoming.data(), 1, integer, comm_);
+    int code = alltoall(lengths.data(), 1, integer, incoming.data(), 1, integer, comm_, Form{});
     if (code != MPI_SUCCESS) return code;
     receive_counts.assign(incoming.begin(), incoming.end());
     const std::vector<MPI_Aint> from = starts(send_counts), to = starts(receive_counts);
@@ -143,7 +144,7 @@ class Post {
     in.reserve(1);  // an address even where nothing comes
     out.reserve(1);
     code = alltoallv(out.data(), send_counts.data(), from.data(), integer, in.data(),
-                     receive_counts.data(), to.data(), integer, comm_);
+                     receive_counts.data(), to.data(), integer, comm_, Form{});
     for (size_t i = 0; i < in.size() && code == MPI_SUCCESS; i += 2) {
       ranks->push_back(in[i]);
       weights->push_back(in[i + 1]);

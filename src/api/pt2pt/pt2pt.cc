@@ -7,6 +7,7 @@
 #include "api/bodies.hpp"
 #include "api/process.hpp"
 #include "api/pt2pt/requests.hpp"
+#include "api/pt2pt/send_modes.hpp"
 #include "core/request.hpp"
 #include "pml/pml.hpp"
 
@@ -16,12 +17,6 @@ namespace {
 using pml::Buffer;
 using pml::Envelope;
 using pml::Mode;
-
-/// What a receive from, or a probe of, MPI_PROC_NULL brings.
-
-Buffer buffer_of(const void* address, MPI_Count count, core::Datatype& type) noexcept {
-  return {const_cast<void*>(address), count, &type};
-}
 
 /// An operation with MPI_PROC_NULL: done before it began.
 class NullRequest final : public core::Request {
@@ -47,42 +42,6 @@ class NullRequest final : public core::Request {
   core::HandleTable& table_;
 };
 
-int give_null_request(MPI_Request* request, bool persistent) noexcept {
-  return guarded([&] {
-    auto* made = new NullRequest(the_process->handles, persistent);
-    *request = reinterpret_cast<MPI_Request>(made->handle());
-  });
-}
-
-int give(core::Request* made, int code, MPI_Request* request) noexcept {
-  if (code == MPI_SUCCESS) *request = reinterpret_cast<MPI_Request>(made->handle());
-  return code;
-}
-
-int send_as(Mode mode, const void* buf, MPI_Count count, core::Datatype& type, int dest, int tag,
-            core::Communicator& comm) noexcept {
-  if (TERN_UNLIKELY(dest == MPI_PROC_NULL)) return MPI_SUCCESS;
-  return comm.channel().pml->send(buffer_of(buf, count, type), {&comm, dest, tag}, mode);
-}
-
-int isend_as(Mode mode, const void* buf, MPI_Count count, core::Datatype& type, int dest, int tag,
-             core::Communicator& comm, MPI_Request* request) noexcept {
-  if (TERN_UNLIKELY(dest == MPI_PROC_NULL)) return give_null_request(request, false);
-  core::Request* made = nullptr;
-  const int code =
-      comm.channel().pml->isend(buffer_of(buf, count, type), {&comm, dest, tag}, mode, &made);
-  return give(made, code, request);
-}
-
-int send_init_as(Mode mode, const void* buf, MPI_Count count, core::Datatype& type, int dest,
-                 int tag, core::Communicator& comm, MPI_Request* request) noexcept {
-  if (dest == MPI_PROC_NULL) return give_null_request(request, true);
-  core::Request* made = nullptr;
-  const int code =
-      comm.channel().pml->send_init(buffer_of(buf, count, type), {&comm, dest, tag}, mode, &made);
-  return give(made, code, request);
-}
-
 /// Waits for a request that no user holds.
 int finish(core::Request& request, core::Outcome* outcome) noexcept {
   core::Progress& progress = request.communicator->channel().progress;
@@ -103,49 +62,11 @@ int finish(core::Request& request, core::Outcome* outcome) noexcept {
 
 }  // namespace
 
-int send(const void* buf, MPI_Count count, core::Datatype& datatype, int dest, int tag,
-         core::Communicator& comm) noexcept {
-  return send_as(Mode::kStandard, buf, count, datatype, dest, tag, comm);
-}
-
-int ssend(const void* buf, MPI_Count count, core::Datatype& datatype, int dest, int tag,
-          core::Communicator& comm) noexcept {
-  return send_as(Mode::kSynchronous, buf, count, datatype, dest, tag, comm);
-}
-
-int rsend(const void* buf, MPI_Count count, core::Datatype& datatype, int dest, int tag,
-          core::Communicator& comm) noexcept {
-  return send_as(Mode::kReady, buf, count, datatype, dest, tag, comm);
-}
-
-int isend(const void* buf, MPI_Count count, core::Datatype& datatype, int dest, int tag,
-          core::Communicator& comm, MPI_Request* request) noexcept {
-  return isend_as(Mode::kStandard, buf, count, datatype, dest, tag, comm, request);
-}
-
-int issend(const void* buf, MPI_Count count, core::Datatype& datatype, int dest, int tag,
-           core::Communicator& comm, MPI_Request* request) noexcept {
-  return isend_as(Mode::kSynchronous, buf, count, datatype, dest, tag, comm, request);
-}
-
-int irsend(const void* buf, MPI_Count count, core::Datatype& datatype, int dest, int tag,
-           core::Communicator& comm, MPI_Request* request) noexcept {
-  return isend_as(Mode::kReady, buf, count, datatype, dest, tag, comm, request);
-}
-
-int send_init(const void* buf, MPI_Count count, core::Datatype& datatype, int dest, int tag,
-              core::Communicator& comm, MPI_Request* request) noexcept {
-  return send_init_as(Mode::kStandard, buf, count, datatype, dest, tag, comm, request);
-}
-
-int ssend_init(const void* buf, MPI_Count count, core::Datatype& datatype, int dest, int tag,
-               core::Communicator& comm, MPI_Request* request) noexcept {
-  return send_init_as(Mode::kSynchronous, buf, count, datatype, dest, tag, comm, request);
-}
-
-int rsend_init(const void* buf, MPI_Count count, core::Datatype& datatype, int dest, int tag,
-               core::Communicator& comm, MPI_Request* request) noexcept {
-  return send_init_as(Mode::kReady, buf, count, datatype, dest, tag, comm, request);
+int give_null_request(MPI_Request* request, bool persistent) noexcept {
+  return guarded([&] {
+    auto* made = new NullRequest(the_process->handles, persistent);
+    *request = reinterpret_cast<MPI_Request>(made->handle());
+  });
 }
 
 int recv(void* buf, MPI_Count count, core::Datatype& datatype, int source, int tag,
@@ -187,7 +108,10 @@ int sendrecv(const void* sendbuf, MPI_Count sendcount, core::Datatype& sendtype,
                                                {&comm, source, recvtag}, &receive);
     if (code != MPI_SUCCESS) return code;
   }
-  const int sent = send_as(Mode::kStandard, sendbuf, sendcount, sendtype, dest, sendtag, comm);
+  int sent = MPI_SUCCESS;
+  if (TERN_LIKELY(dest != MPI_PROC_NULL))
+    sent = comm.channel().pml->send(buffer_of(sendbuf, sendcount, sendtype), {&comm, dest, sendtag},
+                                    Mode::kStandard);
   if (sent != MPI_SUCCESS) {
     if (receive != nullptr) {
       (void)receive->cancel();

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Form: how a program calls a collective. One body serves all forms of a collective.
+// See: src/abi/functions.txt, tag @forms.
+#pragma once
+
+#include <cstdint>
+
+#include "api/excuse.hpp"
+#include "mpi.h"
+
+namespace tern::api {
+
+struct Form {
+  enum class Kind : uint8_t { kBlocking, kNonblocking, kPersistent, kEnqueued };
+  Kind kind = Kind::kBlocking;
+  MPI_Request* request = nullptr;  // of kNonblocking and kPersistent: the call writes the handle
+
+  /// By which other ranks hear of refused arguments.
+  [[nodiscard]] Part part() const noexcept {
+    return kind == Kind::kEnqueued     ? Part::kEnqueued
+           : kind == Kind::kPersistent ? Part::kPersistent
+                                       : Part::kCollective;
+  }
+};
+
+}  // namespace tern::api

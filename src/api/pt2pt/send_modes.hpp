@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bodies of MPI_Send, MPI_Ssend, MPI_Rsend and their forms: one of each form, for all modes.
+// Errors: an error class with fail() text. See: src/abi/functions.txt, tag @modes.
+#pragma once
+
+#include "base/compiler.hpp"
+#include "core/channel.hpp"
+#include "core/communicator.hpp"
+#include "pml/pml.hpp"
+
+namespace tern::api {
+
+/// The request of an operation with MPI_PROC_NULL, which is done before it begins.
+[[nodiscard]] int give_null_request(MPI_Request* request, bool persistent) noexcept;
+
+inline pml::Buffer buffer_of(const void* address, MPI_Count count, core::Datatype& type) noexcept {
+  return {const_cast<void*>(address), count, &type};
+}
+
+inline int give(core::Request* made, int code, MPI_Request* request) noexcept {
+  if (code == MPI_SUCCESS) *request = reinterpret_cast<MPI_Request>(made->handle());
+  return code;
+}
+
+template <pml::Mode kMode>
+[[nodiscard, gnu::noinline]] int send_as(const void* buf, MPI_Count count, core::Datatype& type,
+                                         int dest, int tag, core::Communicator& comm) noexcept {
+  if (TERN_UNLIKELY(dest == MPI_PROC_NULL)) return MPI_SUCCESS;
+  return comm.channel().pml->send(buffer_of(buf, count, type), {&comm, dest, tag}, kMode);
+}
+
+template <pml::Mode kMode>
+[[nodiscard]] int isend_as(const void* buf, MPI_Count count, core::Datatype& type, int dest,
+                           int tag, core::Communicator& comm, MPI_Request* request) noexcept {
+  if (TERN_UNLIKELY(dest == MPI_PROC_NULL)) return give_null_request(request, false);
+  core::Request* made = nullptr;
+  const int code =
+      comm.channel().pml->isend(buffer_of(buf, count, type), {&comm, dest, tag}, kMode, &made);
+  return give(made, code, request);
+}
+
+template <pml::Mode kMode>
+[[nodiscard]] int send_init_as(const void* buf, MPI_Count count, core::Datatype& type, int dest,
+                               int tag, core::Communicator& comm, MPI_Request* request) noexcept {
+  if (dest == MPI_PROC_NULL) return give_null_request(request, true);
+  core::Request* made = nullptr;
+  const int code =
+      comm.channel().pml->send_init(buffer_of(buf, count, type), {&comm, dest, tag}, kMode, &made);
+  return give(made, code, request);
+}
+
+}  // namespace tern::api
