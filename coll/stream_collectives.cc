@@ -23,13 +23,9 @@
 namespace tern::coll {
 namespace {
 
-/// Each element is reduced by one rank, from the last rank's operand to the first's; or there are
-/// two, in any order.
-bool in_rank_order(const Placed& placed, const Operation& operation) noexcept {
-  if (placed.schedule.ranks == 2 && operation.op->changes_places()) return true;
-  constexpr std::string_view kRows[] = {"one_shot", "two_shot", "ordered", "linear"};
-  return std::find(std::begin(kRows), std::end(kRows), placed.schedule.algorithm) !=
-         std::end(kRows);
+/// The bits of the host's slots; two operands may come in any order.
+bool has_bits_of_slots(const Placed& placed, const Operation& operation) noexcept {
+  return placed.has(kRankOrder) || (placed.schedule.ranks == 2 && operation.op->changes_places());
 }
 const char* wire_of(const Way& way) noexcept {
   return way.taken() == Wire::kAuto ? "copies" : name_of(way.taken());
@@ -234,7 +230,8 @@ StreamCollectives::Chosen StreamCollectives::choose_way(CommState& state, GpuTea
     Choice choice = context_.selector.choose(question, state.hints.get());
     placed = placed_for(state, team, operation, question, choice, why_not);
     if (placed == nullptr) return {};
-    if (!job.borrowed() && reduces(operation.collective) && !in_rank_order(*placed, operation)) {
+    if (!job.borrowed() && reduces(operation.collective) &&
+        !has_bits_of_slots(*placed, operation)) {
       *why_not = "its operands would be taken in another order than on the host";
       return {};
     }

@@ -28,6 +28,16 @@ enum Limit : unsigned {
   kShared = 128,       // memory that all ranks see; it has no schedule (coll/flat)
 };
 
+/// Properties on which engines rely; bits. Proof: tests/unit/coll/verify_test.cc.
+enum Trait : unsigned {
+  kNoTrait = 0,
+  kOneHop = 1,     // no rank sends data that it has received or reduced
+  kTwoHops = 2,    // ranks reduce their parts, and send the results
+  kRankOrder = 4,  // each element is reduced by one rank from the last operand to the first: the
+                   // bits of slots
+  kBySwitch = 8,   // NVLink switches can do the same
+};
+
 inline constexpr int32_t kRadix = 4;    // of k-nomial trees
 inline constexpr int32_t kWindow = 32;  // steps under way at once where all messages go directly
 inline constexpr int32_t kSlots = 4;    // partial results that a rank receives at once
@@ -64,6 +74,7 @@ struct Algorithm {
   Cost (*cost)(Shape);  // the same for numbers
   const char* see;      // where it is described
   FlatMethod flat = FlatMethod::kNone;
+  unsigned traits = kNoTrait;
 };
 
 [[nodiscard]] std::span<const Algorithm> algorithms() noexcept;

@@ -27,18 +27,10 @@ bool has_blocks(Collective what) noexcept { return what == kReduceScatter || wha
 
 }  // namespace
 
-const char* MulticastRun::row_of(Collective collective) noexcept {
-  switch (collective) {
-    case kAllreduce:
-      return "two_shot";
-    case kReduceScatter:
-      return "ordered";
-    case kAllgather:
-    case kBcast:
-      return "linear";
-    default:
-      return nullptr;
-  }
+const Algorithm* MulticastRun::row_of(Collective collective) noexcept {
+  for (const Algorithm& row : algorithms(collective))
+    if ((row.traits & kBySwitch) != 0) return &row;
+  return nullptr;
 }
 
 const char* MulticastRun::why_not(const Operation& operation) noexcept {

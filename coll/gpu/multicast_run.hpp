@@ -23,8 +23,8 @@ class MulticastRun {
   /// Why an operation does not go so, whatever the row, where the team has such memory; alike on
   /// all ranks; null: it does.
   [[nodiscard]] static const char* why_not(const Operation& operation) noexcept;
-  /// The row that it stands for.
-  [[nodiscard]] static const char* row_of(Collective collective) noexcept;
+  /// The row that switches can do; null: none.
+  [[nodiscard]] static const Algorithm* row_of(Collective collective) noexcept;
   /// Whether the bits are the host's, whatever the order of operands.
   [[nodiscard]] static bool is_exact(const Operation& operation) noexcept;
   /// As of StreamRun.

@@ -7,10 +7,10 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <vector>
 
+#include "coll/algorithms/algorithms.hpp"
 #include "coll/gpu/layout.hpp"
 #include "coll/schedule/schedule.hpp"
 
@@ -38,9 +38,9 @@ struct Placed {
   int32_t local_blocks = 0;   // of stages and mirrors
   bool single_blocks = true;  // no slice has several, but for those of vectors
 
-  /// Whether the algorithm has this name.
-  [[nodiscard]] bool is_row(const char* name) const noexcept {
-    return name != nullptr && std::strcmp(schedule.algorithm, name) == 0;
+  const Algorithm* row = nullptr;  // null: no row (TeamSchedules::exchange())
+  [[nodiscard]] bool has(Trait trait) const noexcept {
+    return row != nullptr && (row->traits & trait) != 0;
   }
 };
 

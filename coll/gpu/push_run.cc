@@ -30,25 +30,11 @@ struct Hop {
   bool spreads = false;  // and what has been reduced goes to all
 };
 
-/// The row that is one hop.
-const char* one_hop_of(Collective what) noexcept {
-  switch (what) {
-    case kAllreduce:
-    case kScan:
-    case kExscan:
-      return "one_shot";
-    case kReduceScatter:
-      return "ordered";  // a row whose bits are those of rank order
-    default:
-      return "linear";
-  }
-}
-
 /// A barrier has no data by which one row could be told from another.
 bool serves(const Placed& placed, Collective what) noexcept {
   constexpr int kMostOfBarrier = 16;  // ranks; a model's number: above, rounds are fewer
   if (what == kBarrier) return placed.schedule.ranks <= kMostOfBarrier;
-  return placed.is_row(one_hop_of(what)) || PushRun::is_two_hops(placed);
+  return placed.has(kOneHop) || placed.has(kTwoHops);
 }
 
 bool scans(Collective what) noexcept { return what == kScan || what == kExscan; }
@@ -56,7 +42,7 @@ bool scans(Collective what) noexcept { return what == kScan || what == kExscan; 
 Hop hop_of(const Placed& placed, const Operation& operation) noexcept {
   using cuda::PushArguments;
   Hop hop;
-  hop.spreads = PushRun::is_two_hops(placed);
+  hop.spreads = placed.has(kTwoHops);
   hop.last = operation.communicator->size() - 1;
   if (scans(operation.collective)) {
     const int32_t rank = operation.communicator->rank();
@@ -93,10 +79,6 @@ size_t most_blocks(const Schedule& schedule, Collective what) noexcept {
 
 }  // namespace
 
-bool PushRun::is_two_hops(const Placed& placed) noexcept {
-  return placed.schedule.collective == kAllreduce && placed.is_row("two_shot");
-}
-
 size_t PushRun::largest(const Placed& placed, const Operation& operation) noexcept {
   const Pieces pieces(operation, placed, Pieces::in_one_pass());
   return static_cast<size_t>(pieces.total() * pieces.element());
@@ -128,7 +110,7 @@ PushRun::PushRun(GpuTeam& team, const Placed& placed, const Operation& operation
 
 // Of a vector in two hops: its part that one rank reduces, in whole words.
 size_t PushRun::block_bytes() const noexcept {
-  if (!is_two_hops(placed_)) return bytes();
+  if (!placed_.has(kTwoHops)) return bytes();
   const auto ranks = static_cast<size_t>(team_.memory.ranks());
   return (room_of(bytes()) / kVector + ranks - 1) / ranks * kVector;
 }
@@ -144,7 +126,7 @@ size_t PushRun::room() const noexcept { return team_.memory.layout().push_room(w
 
 MPI_Count PushRun::chunk() const noexcept {
   auto most = static_cast<MPI_Count>(room() * kVector) * blocks();
-  if (is_two_hops(placed_)) most *= team_.memory.ranks();
+  if (placed_.has(kTwoHops)) most *= team_.memory.ranks();
   return std::min(most, static_cast<MPI_Count>(bytes()));
 }
 

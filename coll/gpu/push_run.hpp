@@ -27,8 +27,6 @@ class PushRun {
                                            const Operation& operation) noexcept;
   /// Bytes of the largest block.
   [[nodiscard]] static size_t largest(const Placed& placed, const Operation& operation) noexcept;
-  /// Its row reduces parts of the vector, and sends each to all.
-  [[nodiscard]] static bool is_two_hops(const Placed& placed) noexcept;
   /// As of StreamRun.
   [[nodiscard]] int run();
   /// Of threads, alike on all ranks.

@@ -28,6 +28,7 @@ const Placed* TeamSchedules::placed(const Algorithm& algorithm, int root, std::s
     auto made = std::make_unique<Placed>();
     if (place(lower(all, [](int32_t, int32_t) { return true; }), rank_, made.get(), &kept.why_not))
       kept.placed = std::move(made);
+    if (kept.placed != nullptr) kept.placed->row = &algorithm;
   }
   if (kept.placed == nullptr) *why = kept.why_not;
   return kept.placed.get();

@@ -39,7 +39,7 @@ const char* why_no_push(const GpuTeam& team, const AskedWire& asked, const PushF
   if (excludes(asked, wire)) return kAsked;
   if (operation.collective == Collective::kBarrier && wire.no_barrier != nullptr)
     return wire.no_barrier;
-  const PushLimit& limit = limit_of(wire, PushRun::is_two_hops(placed));
+  const PushLimit& limit = limit_of(wire, placed.has(kTwoHops));
   if (asked.wire != wire.wire && bytes > limit.bytes) return limit.beyond;
   const char* const why = PushRun::why_not(team, placed, operation);
   return why != nullptr ? why : why_not_of(team, wire);
@@ -61,8 +61,7 @@ Way by_push(const GpuTeam& team, const AskedWire& asked, const Placed& placed,
   if (taken == nullptr) return way;
   way.engine = Way::kPush;
   way.wire = taken->wire;
-  way.why =
-      taken->wire == asked.wire ? kAsked : limit_of(*taken, PushRun::is_two_hops(placed)).within;
+  way.why = taken->wire == asked.wire ? kAsked : limit_of(*taken, placed.has(kTwoHops)).within;
   return way;
 }
 
@@ -222,7 +221,7 @@ Way way_of_others(GpuTeam& team, const Params& params, const Placed& placed,
 Way way_of(GpuTeam& team, const Params& params, const Placed& placed, const Operation& operation,
            const Question& question, const AskedWire& asked, const char* no_multimem) {
   const bool asks = asked.wire == Wire::kMultimem;
-  const bool is_its_row = placed.is_row(MulticastRun::row_of(operation.collective));
+  const bool is_its_row = placed.has(kBySwitch);
   Way way;
   if (no_multimem == nullptr && is_its_row &&
       (asks || (asked.wire == Wire::kAuto && question.model_wires.has(Wire::kMultimem)))) {

@@ -69,8 +69,8 @@ const coll::Algorithm* row_for(const Shape& shape, int ranks, Random* random) {
     case Column::kExchange:
       return nullptr;
     case Column::kMultimem: {
-      const char* const name = coll::MulticastRun::row_of(line.what);
-      if (name != nullptr) return coll::find_algorithm(line.what, name);
+      const coll::Algorithm* const row = coll::MulticastRun::row_of(line.what);
+      if (row != nullptr) return row;
       [[fallthrough]];
     }
     case Column::kSimple: {

@@ -103,6 +103,41 @@ class Mutations : public testing::Test {
   }
 };
 
+// Sends data that it has received or reduced.
+bool forwards(const Schedule& schedule) {
+  std::vector<Slice> changed;
+  for (const Step& step : schedule.steps) {
+    const auto* const slices = &schedule.slices[step.operand];
+    if (step.verb == Verb::kSend)
+      for (const Slice& one : changed)
+        if (one == *slices) return true;
+    if (step.verb == Verb::kRecv || step.verb == Verb::kReduce)
+      changed.insert(changed.end(), slices + step.sources,
+                     slices + step.sources + step.destinations);
+  }
+  return false;
+}
+
+TEST(Traits, RowsOfOneHopForwardNoData) {
+  int with = 0, without = 0;
+  for (const Algorithm& row : rows(true)) {
+    bool forwarded = false;
+    for (const int32_t ranks : {2, 5, 8}) {
+      if (!serves(row, ranks, nullptr)) continue;
+      for (int32_t rank = 0; rank < ranks; ++rank)
+        forwarded |= forwards(build(row, ranks, rank, 1, nullptr));
+    }
+    if ((row.traits & kOneHop) != 0) {
+      EXPECT_FALSE(forwarded) << name_of(row.collective) << " " << row.name;
+      ++with;
+    } else {
+      without += forwarded ? 1 : 0;
+    }
+  }
+  EXPECT_EQ(with, 10);
+  EXPECT_GT(without, 10);  // forwards() sees data of chains, rings and trees
+}
+
 TEST_F(Mutations, ADroppedStepIsCaught) {
   for (const Algorithm& row : rows(true)) {
     const std::vector<Schedule> whole = all(row, 5);
