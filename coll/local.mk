@@ -44,6 +44,7 @@ coll_sources += coll/flat/sliced.cc
 coll_sources += coll/flat/slots.cc
 coll_sources += coll/flat/domains.cc
 coll_sources += coll/flat/two_level.cc
+coll_sources += coll/flat/parts.cc
 coll_sources += coll/flat/move.cc
 coll_sources += coll/flat/reduce.cc
 coll_sources += coll/flat/direct.cc
