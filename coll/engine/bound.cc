@@ -13,16 +13,6 @@ namespace {
 
 constexpr size_t kKeptMemory = size_t{1} << 20;
 
-/// Counts and displacements of blocks one after the other.
-void adjacent(const std::vector<MPI_Count>& counts, std::vector<MPI_Aint>& displs) {
-  displs.resize(counts.size());
-  MPI_Aint next = 0;
-  for (size_t i = 0; i < counts.size(); ++i) {
-    displs[i] = next;
-    next += static_cast<MPI_Aint>(counts[i]);
-  }
-}
-
 MPI_Count total(const Area& area, int32_t blocks) noexcept {
   if (area.counts == nullptr) return area.block * blocks;
   MPI_Count sum = 0;
@@ -69,20 +59,11 @@ pml::Buffer buffer_of(const Area& area) noexcept {
 
 }  // namespace
 
-void Bound::keep(const Operation& operation, const Schedule& schedule) {
-  operation_ = operation;
-  schedule_ = &schedule;
-  input_type_ = core::Ref<core::Datatype>(operation.input.type);
-  output_type_ = core::Ref<core::Datatype>(operation.output.type);
-  op_ = core::Ref<core::Op>(operation.op);
-  input_arrays_.take(operation_.input, schedule.blocks_of(Space::kInput));
-  output_arrays_.take(operation_.output, schedule.blocks_of(Space::kOutput));
-}
-
 void Bound::bind(const Operation& operation, const Passes& passes, CachedSchedule& cached,
                  std::shared_ptr<CachedSchedule> own) {
   own_ = std::move(own);
-  keep(operation, cached.schedule);
+  schedule_ = &cached.schedule;
+  kept_.keep(operation, schedule_->blocks_of(Space::kInput), schedule_->blocks_of(Space::kOutput));
   Areas areas = find_areas();
   geometry_.bind(*schedule_, areas.input, areas.output, areas.like, passes.chunk);
   at_once_ = static_cast<size_t>(std::min(geometry_.passes(), static_cast<MPI_Count>(passes.most)));
@@ -97,27 +78,7 @@ void Bound::release() noexcept {
   cached_ = nullptr;
   own_.reset();
   device_memory_ = {};
-  input_type_ = {};
-  output_type_ = {};
-  input_arrays_.held.clear();
-  output_arrays_.held.clear();
-  op_ = {};
-}
-
-void Bound::Arrays::take(Side& side, int32_t blocks) {
-  held.clear();
-  if (side.counts == nullptr) return;
-  counts.assign(side.counts, side.counts + blocks);
-  if (side.displs != nullptr)
-    displs.assign(side.displs, side.displs + blocks);
-  else
-    adjacent(counts, displs);
-  side.counts = counts.data();
-  side.displs = displs.data();
-  if (side.types == nullptr) return;
-  types.assign(side.types, side.types + blocks);
-  for (core::Datatype* type : types) held.emplace_back(type);
-  side.types = types.data();
+  kept_.release();
 }
 
 Area Bound::area_of(const Side& side) const noexcept {
@@ -147,11 +108,11 @@ Area Bound::area_of(const Side& side) const noexcept {
 // The unit of scratch, and the blocks that it holds.
 Area Bound::area_like() const noexcept {
   const Collective what = schedule_->collective;
-  if (reduces(what)) return area_of(operation_.input);
+  if (reduces(what)) return area_of(operation().input);
   const bool root = schedule_->rank == schedule_->root;
   const bool input =
       (what == Collective::kGather && !root) || (what == Collective::kScatter && root);
-  const Side& side = input ? operation_.input : operation_.output;
+  const Side& side = input ? operation().input : operation().output;
   Area like;
   like.type = byte_;
   if (side.type != nullptr) like.block = side.count * side.type->size();
@@ -159,11 +120,11 @@ Area Bound::area_like() const noexcept {
 }
 
 Bound::Areas Bound::find_areas() {
-  Areas areas{area_of(operation_.input), area_of(operation_.output), {}};
+  Areas areas{area_of(operation().input), area_of(operation().output), {}};
   aside_ = Kept::kNothing;
   aside_bytes_ = 0;
   aside_origin_ = 0;
-  if (operation_.in_place) bind_in_place(areas.input, areas.output);
+  if (operation().in_place) bind_in_place(areas.input, areas.output);
   if (schedule_->collective == Collective::kBcast) pack_bcast(areas.output);
   areas.like = area_like();
   return areas;
@@ -188,7 +149,7 @@ std::byte* Bound::find_memory(size_t bytes) {
   for (const Space space : {Space::kOutput, Space::kInput}) {
     const bool in = space == Space::kInput;
     const void* const address =
-        first_data(in ? operation_.input : operation_.output, schedule_->blocks_of(space));
+        first_data(in ? operation().input : operation().output, schedule_->blocks_of(space));
     if (TERN_LIKELY(!cuda::on_device(cuda::kind_of(address)))) continue;
     int code = MPI_SUCCESS;
     cuda::Job job = core::begin_job(process_, address, &code);
@@ -233,15 +194,15 @@ void Bound::put_blocks_aside(Area& input, const Area& output) {
   input = Area{};
   input.type = byte_;
   if (output.counts == nullptr) {
-    input.block = operation_.output.count * operation_.output.type->size();
+    input.block = operation().output.count * operation().output.type->size();
   } else {
-    aside_arrays_.counts = output_arrays_.counts;
-    for (size_t i = 0; i < aside_arrays_.counts.size(); ++i)
-      aside_arrays_.counts[i] *=
-          (output.types == nullptr ? operation_.output.type : output.types[i])->size();
-    adjacent(aside_arrays_.counts, aside_arrays_.displs);
-    input.counts = aside_arrays_.counts.data();
-    input.displs = aside_arrays_.displs.data();
+    const Side& side = operation().output;
+    aside_counts_.assign(side.counts, side.counts + schedule_->ranks);
+    for (size_t i = 0; i < aside_counts_.size(); ++i)
+      aside_counts_[i] *= (output.types == nullptr ? side.type : output.types[i])->size();
+    make_adjacent(aside_counts_, aside_displs_);
+    input.counts = aside_counts_.data();
+    input.displs = aside_displs_.data();
   }
   aside_bytes_ = round_up(static_cast<size_t>(total(input, schedule_->ranks)));
   put_aside_ = input;
@@ -265,14 +226,14 @@ void Bound::put_vector_aside(Area& input) {
 // A vector with holes is cut at bytes like everybody else's: it is packed first (root) or unpacked
 // at the end.
 void Bound::pack_bcast(Area& output) {
-  core::Datatype& type = *operation_.output.type;
+  core::Datatype& type = *operation().output.type;
   if (type.contiguous()) return;
   aside_ = Kept::kBcast;
   aside_blocks_ = 1;
   of_user_ = output;
   output = Area{};
   output.type = byte_;
-  output.block = operation_.output.count * type.size();
+  output.block = operation().output.count * type.size();
   aside_bytes_ = round_up(static_cast<size_t>(output.block));
   put_aside_ = output;
 }

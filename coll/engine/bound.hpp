@@ -15,6 +15,7 @@
 
 #include "coll/engine/cache.hpp"
 #include "coll/engine/geometry.hpp"
+#include "coll/engine/kept_operation.hpp"
 #include "coll/engine/operation.hpp"
 #include "core/process.hpp"
 
@@ -36,7 +37,7 @@ class Bound {
             std::shared_ptr<CachedSchedule> own = {});
   void release() noexcept;
 
-  [[nodiscard]] const Operation& operation() const noexcept { return operation_; }
+  [[nodiscard]] const Operation& operation() const noexcept { return kept_.operation(); }
   [[nodiscard]] const Schedule& schedule() const noexcept { return *schedule_; }
   [[nodiscard]] MPI_Count passes() const noexcept { return geometry_.passes(); }
   /// Passes that have scratch of their own.
@@ -64,16 +65,7 @@ class Bound {
  private:
   enum class Kept : uint8_t { kNothing, kInput, kBcast };
 
-  struct Arrays {  // the caller's, kept
-    std::vector<MPI_Count> counts;
-    std::vector<MPI_Aint> displs;
-    std::vector<core::Datatype*> types;
-    std::vector<core::Ref<core::Datatype>> held;
-    /// From now on the side's arrays are these.
-    void take(Side& side, int32_t blocks);
-  };
   [[nodiscard]] bool is_root() const noexcept { return schedule_->rank == schedule_->root; }
-  void keep(const Operation& operation, const Schedule& schedule);
   struct Areas {
     Area input, output, like;
   };
@@ -89,14 +81,11 @@ class Bound {
 
   core::Process& process_;
   core::Datatype* const byte_;
-  Operation operation_{};
+  KeptOperation kept_;
   CachedSchedule* cached_ = nullptr;
   std::shared_ptr<CachedSchedule> own_;
   const Schedule* schedule_ = nullptr;
   Geometry geometry_;
-  core::Ref<core::Datatype> input_type_, output_type_;
-  core::Ref<core::Op> op_;
-  Arrays input_arrays_, output_arrays_, aside_arrays_;
   // What is put aside, then each pass's scratch: on the device where the buffers are.
   std::vector<std::byte> memory_;
   cuda::Block device_memory_;
@@ -109,6 +98,8 @@ class Bound {
   ptrdiff_t aside_origin_ = 0;  // from the memory's start to element 0 of what was put aside
   int32_t aside_blocks_ = 0;
   Area of_user_, put_aside_;
+  std::vector<MPI_Count> aside_counts_;
+  std::vector<MPI_Aint> aside_displs_;
 };
 
 }  // namespace tern::coll

@@ -14,24 +14,18 @@ FlatCall::FlatCall(Flights& owner) noexcept : flights_(owner) {
 FlatCall::~FlatCall() = default;
 
 void FlatCall::bind(const Operation& operation, FlatQueue& queue, FlatMethod method, bool large) {
-  operation_ = operation;
+  const int ranks = operation.communicator->size();
+  kept_.keep(operation, ranks, ranks);
   queue_ = &queue;
   method_ = method;
   large_ = large;
   communicator = operation.communicator;
-  input_type_ = core::Ref<core::Datatype>(operation.input.type);
-  output_type_ = core::Ref<core::Datatype>(operation.output.type);
-  op_ = core::Ref<core::Op>(operation.op);
-  const MPI_Count* const counts = operation.input.counts;
-  if (counts == nullptr) return;
-  counts_.assign(counts, counts + operation.communicator->size());
-  operation_.input.counts = counts_.data();
 }
 
 void FlatCall::set_persistent(std::unique_ptr<FlatQueue> queue, CallNumber number) noexcept {
   persistent_ = true;
   set_active(false);
-  operation_.communicator->keep_for_request();
+  operation().communicator->keep_for_request();
   own_ = std::move(queue);
   queue_ = own_.get();
   number_ = number;
@@ -40,8 +34,8 @@ void FlatCall::set_persistent(std::unique_ptr<FlatQueue> queue, CallNumber numbe
 
 void FlatCall::launch() noexcept {
   if (!persistent_) {
-    number_ = Refusals::next_number(*operation_.communicator, false, operation_.kind(false));
-    sequence_ = next_sequence(*operation_.communicator);
+    number_ = Refusals::next_number(*operation().communicator, false, operation().kind(false));
+    sequence_ = next_sequence(*operation().communicator);
   }
   blocking_ = false;
   enqueue();
@@ -49,13 +43,13 @@ void FlatCall::launch() noexcept {
 
 void FlatCall::launch_blocking(CallNumber number) noexcept {
   number_ = number;
-  sequence_ = next_sequence(*operation_.communicator);
+  sequence_ = next_sequence(*operation().communicator);
   blocking_ = true;
   enqueue();
 }
 
 void FlatCall::enqueue() noexcept {
-  ++operation_.communicator->pending;
+  ++operation().communicator->pending;
   retain();
   outcome = {};
   outcome.source = MPI_UNDEFINED;
@@ -68,101 +62,28 @@ void FlatCall::enqueue() noexcept {
 
 int FlatCall::start() noexcept {
   const core::ChannelLock lock(flights_.executions().channel().progress);
-  const int code = flights_.refusals().over(*operation_.communicator, number_);
+  const int code = flights_.refusals().over(*operation().communicator, number_);
   if (TERN_UNLIKELY(code != MPI_SUCCESS)) return code;
   set_active(true);
   launch();
   return MPI_SUCCESS;
 }
 
-// Small data of a device goes through host memory. A rank that cannot read it says so in its
-// epochs.
 void FlatCall::begin(Slots& slots) noexcept {
-  written_ = read_ = 0;
-  unreadable_ = false;
-  elsewhere_ = becomes_schedule_ = false;
-  parts_ = &plan(slots);
-  first_epoch_ = queue_->epochs_ + 1;
-  queue_->epochs_ += static_cast<uint64_t>(parts_->epochs());
+  const int code = epochs_.begin(operation(), method_, large_, queue_->epochs_, slots);
+  queue_->epochs_ += epochs_.count();
+  if (TERN_UNLIKELY(code != MPI_SUCCESS)) take_error(code, take_last_error().text);
 }
 
-Parts& FlatCall::plan(Slots& slots) noexcept {
-  if (!large_) return plan_staged(slots);
-  elsewhere_ = uses_device(operation_);
-  switch (method_) {
-    case FlatMethod::kSliced:
-      return plan_.emplace<Sliced>(operation_, slots);
-    case FlatMethod::kDirect:
-      return plan_direct(slots);
-    default:
-      return plan_.emplace<Parts>(operation_, slots);
-  }
-}
-
-Parts& FlatCall::plan_staged(Slots& slots) noexcept {
-  staged_.reset();
-  if (TERN_UNLIKELY(uses_device(operation_))) {
-    int code = MPI_SUCCESS;
-    try {
-      staged_.emplace(operation_);
-      code = staged_->download();
-    } catch (const std::bad_alloc&) {
-      code = fail(MPI_ERR_NO_MEM, "no memory for a copy of the data");
-    }
-    unreadable_ = code != MPI_SUCCESS;
-    if (unreadable_) take_error(code, take_last_error().text);
-  }
-  const Operation& operation = staged_ ? staged_->operation() : operation_;
-  if (method_ == FlatMethod::kTwoLevel) return plan_.emplace<TwoLevel>(operation, slots);
-  return plan_.emplace<Parts>(operation, slots);
-}
-
-Parts& FlatCall::plan_direct(Slots& slots) noexcept {
-  Direct& direct = plan_.emplace<Direct>(operation_, slots);
-  if (TERN_UNLIKELY(elsewhere_)) return direct;
-  try {
-    direct.prepare();
-  } catch (const std::bad_alloc&) {
-    direct.give_up(fail(MPI_ERR_NO_MEM, "no memory for a copy of the data"));
-    take_error(direct.code(), take_last_error().text);
-  }
-  return direct;
-}
-
-void FlatCall::write(Slots& slots) noexcept {
-  slots.go_to(first_epoch_ + static_cast<uint64_t>(written_));
-  const Slots::Poisoned poisoned(slots, unreadable_);
-  if (TERN_UNLIKELY(elsewhere_)) {
-    ++written_;
-    return parts_->write_elsewhere();
-  }
-  parts_->write(written_++);
-}
-
-void FlatCall::read(Slots& slots) noexcept {
-  slots.go_to(first_epoch_ + static_cast<uint64_t>(read_));
-  if (large_ && read_ == 0 && Parts::where(slots) != Where::kHost) return become_schedule(slots);
-  const bool right = parts_->code() == MPI_SUCCESS;
-  parts_->read(read_++);
-  slots.end();
-  if (TERN_UNLIKELY(right && parts_->code() != MPI_SUCCESS))
-    take_error(parts_->code(), take_last_error().text);
-}
-
-void FlatCall::become_schedule(Slots& slots) noexcept {
-  read_ = written_ = parts_->epochs();
-  slots.go_to(first_epoch_ + static_cast<uint64_t>(read_) - 1);
-  slots.end();
-  becomes_schedule_ = true;
-  if (blocking_) return;
+void FlatCall::become_schedule() noexcept {
   if (outcome.error != MPI_SUCCESS)
-    flights_.refusals().refuse_call(*operation_.communicator, number_, outcome.error);
+    flights_.refusals().refuse_call(*operation().communicator, number_, outcome.error);
 }
 
 bool FlatCall::advance_schedule() noexcept {
   if (schedule_ == nullptr) {
     if (TERN_UNLIKELY(outcome.error != MPI_SUCCESS)) return true;  // it was refused
-    const int code = flights_.schedules().run_instead(operation_, number_, sequence_, &schedule_);
+    const int code = flights_.schedules().run_instead(operation(), number_, sequence_, &schedule_);
     if (code == MPI_SUCCESS) return false;
     take_error(code, take_last_error().text);
     return true;
@@ -183,15 +104,13 @@ void FlatCall::take_error(int code, const std::string& text) noexcept {
 }
 
 void FlatCall::end() noexcept {
-  if (TERN_UNLIKELY(staged_ && outcome.error == MPI_SUCCESS)) {
-    const int code = staged_->upload();
-    if (code != MPI_SUCCESS) take_error(code, take_last_error().text);
-  }
+  const int code = outcome.error == MPI_SUCCESS ? epochs_.end() : MPI_SUCCESS;
+  if (TERN_UNLIKELY(code != MPI_SUCCESS)) take_error(code, take_last_error().text);
   if (TERN_UNLIKELY(measured_ != nullptr)) measured_->nanoseconds += now_ns() - began_;
 }
 
 void FlatCall::finish() noexcept {
-  core::Communicator* const comm = operation_.communicator;
+  core::Communicator* const comm = operation().communicator;
   if (TERN_UNLIKELY(outcome.error != MPI_SUCCESS)) keep_communicator();
   complete();
   release();
@@ -199,16 +118,12 @@ void FlatCall::finish() noexcept {
 }
 
 void FlatCall::destroy() noexcept {
-  input_type_ = {};
-  output_type_ = {};
-  op_ = {};
-  staged_.reset();
-  plan_.emplace<std::monostate>();
-  parts_ = nullptr;
+  kept_.release();
+  epochs_.clear();
   own_.reset();
   measured_ = nullptr;
   let_communicator_go();
-  core::Communicator* const kept = persistent_ ? operation_.communicator : nullptr;
+  core::Communicator* const kept = persistent_ ? operation().communicator : nullptr;
   persistent_ = false;
   set_active(true);
   revive();
@@ -219,8 +134,8 @@ void FlatCall::destroy() noexcept {
 void FlatCall::describe(WaitReport* report) const {
   if (schedule_ != nullptr) return schedule_->describe(report);
   const char* const name =
-      operation_.serves == nullptr ? name_of(operation_.collective) : operation_.serves;
-  report->words += part_in(name, *operation_.communicator);
+      operation().serves == nullptr ? name_of(operation().collective) : operation().serves;
+  report->words += part_in(name, *operation().communicator);
   queue_->describe(*this, report);
 }
 

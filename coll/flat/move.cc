@@ -9,54 +9,6 @@ namespace tern::coll {
 
 using enum Collective;
 
-Parts::Parts(const Operation& operation, Slots& slots) noexcept
-    : operation_(operation),
-      slots_(slots),
-      name_(name_of(operation.collective)),
-      rank_(slots.rank()),
-      ranks_(slots.ranks()),
-      root_(operation.root),
-      in_(operation.input),
-      out_(operation.output) {
-  if (operation.op != nullptr) size_ = operation.input.type->size();
-  plan_epochs();
-}
-
-// What fits into one epoch is the rule, and pays for no division.
-void Parts::plan_epochs() noexcept {
-  const bool root = rank_ == root_;
-  MPI_Count blocks = 1;  // that share a slot
-  switch (operation_.collective) {
-    case kBarrier:
-      break;
-    case kGather:
-      total_ = static_cast<MPI_Count>((root ? out_ : in_).bytes());
-      break;
-    case kScatter:
-      total_ = static_cast<MPI_Count>((root ? in_ : out_).bytes());
-      blocks = ranks_;
-      break;
-    case kAlltoall:
-      blocks = ranks_;
-      [[fallthrough]];
-    case kBcast:
-    case kAllgather:
-      total_ = static_cast<MPI_Count>(out_.bytes());
-      break;
-    case kReduceScatter:
-      for (int i = 0; i < ranks_; ++i) total_ = std::max(total_, length_of(i));
-      blocks = ranks_;
-      break;
-    default:
-      total_ = operation_.input.count;
-  }
-  const auto room = static_cast<MPI_Count>(slots_.room());
-  most_ = total_;
-  if (TERN_LIKELY(total_ <= room && total_ * size_ * blocks <= room)) return;
-  most_ = std::max<MPI_Count>(room / (size_ * blocks), 1);
-  epochs_ = (total_ + most_ - 1) / most_;
-}
-
 const std::byte* Parts::await(int rank, size_t bytes) {
   Slot& slot = slots_.await(rank);
   if (TERN_LIKELY(slot.bytes == bytes)) return slot.data();

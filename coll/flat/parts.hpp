@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts: what one rank does in a flat collective, as epochs: in each it writes its part into its
-// slot, then reads the others'. Longer data go in pieces that a slot holds, an epoch each. Why: a
-// blocking call waits between the two, one in flight (queue.hpp) writes ahead and reads what has
-// come. What waits throws Error where a rank takes no part (coll/engine/refusal.hpp). Lifetime: of
-// one call.
+// Parts: one rank's part of a flat collective, as epochs: in each the rank writes its own slot,
+// then reads the others' slots. Longer data go in pieces of a slot's size, an epoch each. Why: a
+// blocking call waits between write and read, a call in flight (queue.hpp) writes ahead. Errors: a
+// wait throws Error after a rank's refusal (coll/engine/refusal.hpp). Lifetime: of one call.
 #pragma once
 
 #include <vector>
 
-#include "coll/engine/operation.hpp"
+#include "coll/flat/shape.hpp"
 #include "coll/flat/slots.hpp"
-#include "coll/flat/view.hpp"
 #include "coll/flat/where.hpp"
 
 namespace tern::coll {
 
-class Parts {
+class Parts : protected FlatShape {
  public:
   Parts(const Operation& operation, Slots& slots) noexcept;
   Parts(const Parts&) = delete;
@@ -72,39 +70,6 @@ class Parts {
   [[nodiscard]] int code() const noexcept { return code_; }
 
  protected:
-  struct Range {
-    MPI_Count first, count;  // elements
-    [[nodiscard]] MPI_Count end() const noexcept { return first + count; }
-  };
-
-  /// The units (bytes, or elements where they are reduced) that an epoch takes of each block.
-  [[nodiscard]] Range piece(int64_t epoch) const noexcept {
-    const MPI_Count first = epoch * most_;
-    return {first, std::min(most_, total_ - first)};
-  }
-  void plan_epochs() noexcept;
-
-  /// Pieces of a vector, in elements.
-  template <class Epoch>
-  void in_ranges(MPI_Count total, MPI_Count most, const Epoch& epoch) {
-    MPI_Count at = 0;
-    do {
-      const MPI_Count count = std::min(most, total - at);
-      epoch(Range{at, count});
-      at += count;
-    } while (at < total);
-  }
-  [[nodiscard]] MPI_Count elements_of_slot() const noexcept {
-    return static_cast<MPI_Count>(slots_.room()) / size_;
-  }
-  [[nodiscard]] size_t bytes_of(MPI_Count elements) const noexcept {
-    return static_cast<size_t>(elements * size_);
-  }
-  [[nodiscard]] Range slice(MPI_Count total, int of) const noexcept {
-    const MPI_Count first = total * of / ranks_, end = total * (of + 1) / ranks_;
-    return {first, end - first};
-  }
-
   // move.cc
   /// Posts a piece of a block.
   void post_block(const View& view, int block, const Range& range);
@@ -124,15 +89,6 @@ class Parts {
   void reduce_scattered(const Range& range);
   /// The output's piece = the inputs of ranks [0, end), reduced in the order of ranks.
   void reduce_read(int end, const Range& range);
-  /// A piece of a reduce-scatter: some elements of every block, one block after the other.
-  struct Scattered {
-    MPI_Count all;  // elements of all blocks
-    Range own;      // of this rank's block, among these
-  };
-  [[nodiscard]] MPI_Count length_in(int block, const Range& range) const noexcept {
-    return std::clamp<MPI_Count>(length_of(block) - range.first, 0, range.count);
-  }
-  [[nodiscard]] Scattered scattered(const Range& range) const noexcept;
   /// to = what ranks `first` to `last` have posted, reduced in the order of ranks: `range` of their
   /// elements; all have been awaited. The own operand lies at `mine` where that is not null.
   void reduce_posted(int first, int last, const Range& range, std::byte* to,
@@ -143,11 +99,6 @@ class Parts {
   /// own = the others' posted elements reduced onto it.
   void reduce_onto_own(const Range& posted, std::byte* own);
   void reduce_own_slice(const Range& range, const Range& own, bool onto_own, std::byte* result);
-  /// Elements of a block of a reduce-scatter: all ranks know all of them.
-  [[nodiscard]] MPI_Count length_of(int block) const noexcept {
-    const Side& input = operation_.input;
-    return input.counts == nullptr ? input.count : input.counts[block];
-  }
   void copy_own(int input_block, int output_block) noexcept;
 
   // Not after a failure.
@@ -157,15 +108,8 @@ class Parts {
     if (TERN_UNLIKELY(code != MPI_SUCCESS)) code_ = code;
   }
 
-  const Operation& operation_;
   Slots& slots_;
   const char* const name_;
-  const int rank_, ranks_, root_;
-  View in_, out_;
-  MPI_Count size_ = 1;   // of a unit: a byte, or an element
-  MPI_Count total_ = 0;  // units of each block
-  MPI_Count most_ = 1;   // in an epoch
-  int64_t epochs_ = 1;
   int code_ = 0;
 };
 

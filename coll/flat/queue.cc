@@ -84,7 +84,7 @@ void FlatQueue::meet() noexcept {
     if (mine_ != core::Slabs::kNone) mine_ |= size_of(lane_);
     const FlatCall& first = *calls_.first;
     meeting_ = owner_.executions().begin_exchange(communicator_, &mine_, all_.data(),
-                                                  name_of(first.operation_.collective),
+                                                  name_of(first.operation().collective),
                                                   first.number_, first.sequence_);
   } catch (const std::exception&) {
     refuse_first(MPI_ERR_NO_MEM, "no memory for what the ranks share");
@@ -181,15 +181,14 @@ void FlatQueue::write_ahead(int* events) noexcept {
   Slots& slots = slab_->lane();
   no_room_ = Slots::kNoRank;
   for (FlatCall* call = writing_; call != nullptr; call = call->next_) {
-    const Parts& parts = *call->parts_;
-    while (call->written_ < parts.epochs() && parts.can_write(call->written_, call->read_)) {
-      const uint64_t epoch = call->first_epoch_ + static_cast<uint64_t>(call->written_);
-      no_room_ = parts.writes(call->written_) ? slots.late_for_room(epoch) : Slots::kNoRank;
+    FlatEpochs& epochs = call->epochs_;
+    while (epochs.can_write()) {
+      no_room_ = epochs.writes() ? slots.late_for_room(epochs.to_write()) : Slots::kNoRank;
       if (no_room_ != Slots::kNoRank) return;
-      call->write(slots);
+      epochs.write(slots);
       ++*events;
     }
-    if (writing_ == call && call->written_ == parts.epochs()) writing_ = call->next_;
+    if (writing_ == call && epochs.all_written()) writing_ = call->next_;
   }
 }
 
@@ -197,31 +196,34 @@ void FlatQueue::read_in_order(FlatCall** ended, int* events) noexcept {
   Slots& slots = slab_->lane();
   while (calls_.first != nullptr) {
     FlatCall& call = *calls_.first;
-    while (call.read_ < call.written_) {
-      const Parts::Sources sources = call.parts_->sources(call.read_);
-      const uint64_t epoch = call.first_epoch_ + static_cast<uint64_t>(call.read_);
+    FlatEpochs& epochs = call.epochs_;
+    while (epochs.can_read()) {
+      const Parts::Sources sources = epochs.sources();
+      const uint64_t epoch = epochs.to_read();
       awaited_ = std::max(awaited_, sources.first);
       while (awaited_ < sources.end) {
-        const int rank = sources.named ? call.parts_->source(awaited_) : awaited_;
+        const int rank = epochs.source(sources, awaited_);
         if (rank != slots.rank() && !slots.posted(rank, epoch)) break;
         ++awaited_;  // the own part is written, or there is no part
       }
       if (awaited_ < sources.end) return;
-      const int64_t fills = call.parts_->fills(call.read_);
-      if (fills != Parts::kNoEpoch) {
-        no_room_ = slots.late_for_room(call.first_epoch_ + static_cast<uint64_t>(fills));
+      const uint64_t fills = epochs.fills();
+      if (fills != FlatEpochs::kNoEpoch) {
+        no_room_ = slots.late_for_room(fills);
         if (no_room_ != Slots::kNoRank) return;
       }
       if (epoch + kAhead <= epochs_ && !sources.named)
         slots.prefetch(sources.first, sources.end, epoch + kAhead);
-      call.read(slots);
+      const int code = epochs.read(slots);
+      if (TERN_UNLIKELY(code != MPI_SUCCESS)) call.take_error(code, take_last_error().text);
       awaited_ = 0;
       ++*events;
     }
-    if (!call.all_read()) return;
+    if (!epochs.all_read()) return;
     calls_.first = call.next_;
     if (TERN_UNLIKELY(writing_ == &call)) writing_ = call.next_;
-    if (TERN_UNLIKELY(call.becomes_schedule_ && !call.blocking_)) {
+    if (TERN_UNLIKELY(epochs.found_device() && !call.blocking_)) {
+      call.become_schedule();
       schedules_.add(call);
       continue;
     }
@@ -232,11 +234,10 @@ void FlatQueue::read_in_order(FlatCall** ended, int* events) noexcept {
 }
 
 int FlatQueue::late_source() const noexcept {
-  const FlatCall* const first = calls_.first;
-  if (first == nullptr || first->read_ == first->written_) return Slots::kNoRank;
-  const Parts::Sources sources = first->parts_->sources(first->read_);
-  if (awaited_ >= sources.end) return Slots::kNoRank;
-  return sources.named ? first->parts_->source(awaited_) : awaited_;
+  if (calls_.first == nullptr || !calls_.first->epochs_.can_read()) return Slots::kNoRank;
+  const FlatEpochs& epochs = calls_.first->epochs_;
+  const Parts::Sources sources = epochs.sources();
+  return awaited_ >= sources.end ? Slots::kNoRank : epochs.source(sources, awaited_);
 }
 
 // Once it sleeps it must hear of what it waits for: each of these ranks rings when it has done

@@ -15,20 +15,14 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
+#include "coll/engine/kept_operation.hpp"
 #include "coll/engine/measured.hpp"
-#include "coll/engine/operation.hpp"
 #include "coll/engine/refusal.hpp"
-#include "coll/flat/direct.hpp"
-#include "coll/flat/parts.hpp"
-#include "coll/flat/sliced.hpp"
+#include "coll/flat/epochs.hpp"
 #include "coll/flat/slots.hpp"
-#include "coll/flat/staged.hpp"
-#include "coll/flat/two_level.hpp"
 #include "coll/flat/where.hpp"
 #include "coll/schedule/flat_method.hpp"
 #include "core/request.hpp"
@@ -61,7 +55,7 @@ class FlatCall final : public core::Request {
   void launch_blocking(CallNumber number) noexcept;
   /// kSome: it ended with nothing done, since a rank's data lies on a device.
   [[nodiscard]] Where where() const noexcept {
-    return becomes_schedule_ ? Where::kSome : Where::kHost;
+    return epochs_.found_device() ? Where::kSome : Where::kHost;
   }
   int start() noexcept override;
   void describe(WaitReport* report) const override;
@@ -71,20 +65,14 @@ class FlatCall final : public core::Request {
   /// In the queue, or in a list of those that ended.
   [[nodiscard]] FlatCall* next() const noexcept { return next_; }
   [[nodiscard]] CallNumber number() const noexcept { return number_; }
-  [[nodiscard]] const Operation& operation() const noexcept { return operation_; }
+  [[nodiscard]] const Operation& operation() const noexcept { return kept_.operation(); }
 
  private:
   friend class FlatQueue;
   void enqueue() noexcept;
   void begin(Slots& slots) noexcept;
-  [[nodiscard]] Parts& plan(Slots& slots) noexcept;
-  [[nodiscard]] Parts& plan_staged(Slots& slots) noexcept;
-  [[nodiscard]] Parts& plan_direct(Slots& slots) noexcept;
-  void write(Slots& slots) noexcept;
-  void read(Slots& slots) noexcept;
-  [[nodiscard]] bool all_read() const noexcept { return read_ == parts_->epochs(); }
-  /// Its epochs are over, on all ranks, with nothing done.
-  void become_schedule(Slots& slots) noexcept;
+  /// Its epochs found that a rank's data lies on a device.
+  void become_schedule() noexcept;
   /// By messages; true once that is over.
   bool advance_schedule() noexcept;
   void take_error(int code, const std::string& text) noexcept;
@@ -95,19 +83,9 @@ class FlatCall final : public core::Request {
   FlatMethod method_ = FlatMethod::kWhole;
   bool large_ = false;
   FlatCall* next_ = nullptr;  // in the queue
-  Operation operation_{};
-  core::Ref<core::Datatype> input_type_, output_type_;
-  core::Ref<core::Op> op_;
-  std::vector<MPI_Count> counts_;
-  std::optional<Staged> staged_;  // where a buffer is a device's
-  std::variant<std::monostate, Parts, Direct, Sliced, TwoLevel> plan_;
-  Parts* parts_ = nullptr;          // in it
-  int64_t written_ = 0, read_ = 0;  // epochs
-  uint64_t first_epoch_ = 0;        // of the lane
-  bool unreadable_ = false;         // what it posts is poisoned
+  KeptOperation kept_;
+  FlatEpochs epochs_;
   bool blocking_ = false;
-  bool elsewhere_ = false;  // a large call's data lies on a device
-  bool becomes_schedule_ = false;
   CallNumber number_;
   uint32_t sequence_ = 0;  // should it become a schedule
   Execution* schedule_ = nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flat reductions. Operands are taken from the last rank to the first, as `op` wants them: every
-// rank that computes an element does so alike.
+// Flat reductions. Operands are taken from the last rank to the first, as `op` wants them, by every
+// rank alike.
 #include "coll/flat/parts.hpp"
 
 namespace tern::coll {
@@ -61,7 +61,11 @@ void Parts::reduce_own_slice(const Range& range, const Range& own, bool onto_own
 void Parts::reduce_sliced(bool all) {
   const bool onto_own = all && reduces_onto_own();
   slots_.reach(0, ranks_);
-  in_ranges(operation_.input.count, elements_of_slot(), [&](const Range& range) {
+  const MPI_Count total = operation_.input.count;
+  const MPI_Count most = static_cast<MPI_Count>(slots_.room()) / size_;
+  MPI_Count at = 0;
+  do {
+    const Range range{at, std::min(most, total - at)};
     const Range own = slice(range.count, rank_);
     slots_.begin(name_);
     post_others_slices(range, own);
@@ -82,18 +86,8 @@ void Parts::reduce_sliced(bool all) {
       slots_.awaited_all();
     }
     slots_.end();
-  });
-}
-
-// Counts may differ by block.
-Parts::Scattered Parts::scattered(const Range& range) const noexcept {
-  Scattered piece{0, {0, 0}};
-  for (int i = 0; i < ranks_; ++i) {
-    const MPI_Count count = length_in(i, range);
-    if (i == rank_) piece.own = {piece.all, count};
-    piece.all += count;
-  }
-  return piece;
+    at += range.count;
+  } while (at < total);
 }
 
 void Parts::post_scattered(const Range& range) {

@@ -33,7 +33,7 @@ void SymbolicRun::learn(RankState& state, int l, int32_t index, const Step& step
   }
   known[static_cast<size_t>(l)] = std::max(known[static_cast<size_t>(l)], step.after);
   lane.known.push_back(std::move(known));
-  tell_time(state, l, index, step);
+  clocks_.begin(state, l, index, step);
 }
 
 void SymbolicRun::touch(RankState& state, int l, int32_t index, const Step& step) {
@@ -70,7 +70,7 @@ void SymbolicRun::touch_slice(RankState& state, int l, int32_t index, const Slic
 bool SymbolicRun::is_over(RankState& state, int l, int32_t index, const Access& before) {
   const LaneState& lane = state.lanes[static_cast<size_t>(l)];
   const auto i = static_cast<size_t>(index);
-  if (remote_) return surely_before(before, lane.starts[i]);
+  if (clocks_.used()) return clocks_.surely_before(before, lane.starts[i]);
   return lane.known[i][static_cast<size_t>(before.lane)] > before.step;
 }
 

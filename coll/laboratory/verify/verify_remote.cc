@@ -24,25 +24,23 @@ int32_t at_place(const Clock& clock, size_t place) {
 
 }  // namespace
 
-// A place for the rank itself, and one for each of its lanes.
-void SymbolicRun::number_lanes() {
+void Clocks::number_lanes() {
   size_t next = 0;
   for (RankState& state : ranks_) {
-    remote_ |= state.schedule->remote;
+    used_ |= state.schedule->remote;
     state.first_place = next;
     next += 1 + state.lanes.size();
   }
   for (RankState& state : ranks_)
     for (LaneState& lane : state.lanes) {
-      Clock start(remote_ ? next : 0, 0);
-      if (remote_) start[state.first_place] = 1;
+      Clock start(used_ ? next : 0, 0);
+      if (used_) start[state.first_place] = 1;
       lane.after.push_back(std::move(start));
     }
 }
 
-// The clock at the start of a step. What it waits for is complete.
-void SymbolicRun::tell_time(RankState& state, int l, int32_t index, const Step& step) {
-  if (!remote_) return;
+void Clocks::begin(RankState& state, int l, int32_t index, const Step& step) {
+  if (!used_) return;
   LaneState& lane = state.lanes[static_cast<size_t>(l)];
   Clock now = lane.after[static_cast<size_t>(step.after)];
   if (index > 0) join(now, lane.starts.back());
@@ -52,16 +50,14 @@ void SymbolicRun::tell_time(RankState& state, int l, int32_t index, const Step& 
   lane.heard_time.resize(static_cast<size_t>(index) + 1);
 }
 
-void SymbolicRun::hear_time(const Posted& send, const Posted& recv) {
-  if (!remote_) return;
-  const LaneState& from = at(send.rank).lanes[static_cast<size_t>(send.lane)];
-  at(recv.rank).lanes[static_cast<size_t>(recv.lane)].heard_time[static_cast<size_t>(recv.step)] =
-      from.starts[static_cast<size_t>(send.step)];
+void Clocks::hear(const Posted& send, const Posted& recv) {
+  if (!used_) return;
+  lane_of(recv).heard_time[static_cast<size_t>(recv.step)] =
+      lane_of(send).starts[static_cast<size_t>(send.step)];
 }
 
-// One more of the lane's first steps is complete.
-void SymbolicRun::pass_time(RankState& state, int l) {
-  if (!remote_) return;
+void Clocks::pass(RankState& state, int l) {
+  if (!used_) return;
   LaneState& lane = state.lanes[static_cast<size_t>(l)];
   const auto done = static_cast<size_t>(lane.complete) - 1;
   Clock now = lane.after[done];
@@ -71,9 +67,20 @@ void SymbolicRun::pass_time(RankState& state, int l) {
   lane.after.push_back(std::move(now));
 }
 
-bool SymbolicRun::surely_before(const Access& one, const Clock& time) {
-  const size_t place = at(one.rank).first_place + 1 + static_cast<size_t>(one.lane);
-  return at_place(time, place) > one.step;
+bool Clocks::surely_before(const Access& one, const Clock& time) const {
+  const size_t first = ranks_[static_cast<size_t>(one.rank)].first_place;
+  return at_place(time, first + 1 + static_cast<size_t>(one.lane)) > one.step;
+}
+
+bool Clocks::entered(const RankState& of, const RankState& state, int l, int32_t index) const {
+  const Clock& now = state.lanes[static_cast<size_t>(l)].starts[static_cast<size_t>(index)];
+  return at_place(now, of.first_place) != 0;
+}
+
+Clock Clocks::end(const RankState& state) {
+  Clock end;
+  for (const LaneState& lane : state.lanes) join(end, lane.after.back());
+  return end;
 }
 
 RankState& SymbolicRun::owner_of(RankState& state, const Slice& slice) {
@@ -88,8 +95,7 @@ bool SymbolicRun::reachable(RankState& state, int l, int32_t index, const Slice&
     blame(state, l, index, strf("a slice of rank %d, which is not its peer", slice.owner));
     return false;
   }
-  const Clock& now = state.lanes[static_cast<size_t>(l)].starts[static_cast<size_t>(index)];
-  if (at_place(now, at(slice.owner).first_place) == 0)
+  if (!clocks_.entered(at(slice.owner), state, l, index))
     blame(state, l, index,
           strf("touches memory of rank %d, which may not have entered yet", slice.owner));
   return proof_.holds();
@@ -100,7 +106,7 @@ void SymbolicRun::carry(RankState& state, int l, int32_t index, const Step& step
   RankState& to = owner_of(state, state.schedule->destination(step));
   const Slice& source = state.schedule->source(step);
   const Slice& target = state.schedule->destination(step);
-  if (!same_sizes(from, source, to, target))
+  if (!promises_.same_sizes(*from.schedule, source, *to.schedule, target))
     return blame(state, l, index, "the slices at its ends differ in size");
   const std::vector<Symbol> values = read(from, source);
   for (const Symbol& value : values)
@@ -110,13 +116,12 @@ void SymbolicRun::carry(RankState& state, int l, int32_t index, const Step& step
 
 // No peer touches a rank's memory once it has left: it knows of all accesses before it does.
 void SymbolicRun::check_left(RankState& state) {
-  if (!remote_) return;
-  Clock end;
-  for (const LaneState& lane : state.lanes) join(end, lane.after.back());
+  if (!clocks_.used()) return;
+  const Clock end = Clocks::end(state);
   for (int space = 0; space < kSpaces; ++space)
     for (const auto& accesses : state.accesses[space])
       for (const Access& one : accesses)
-        if (one.rank != state.index && !surely_before(one, end))
+        if (one.rank != state.index && !clocks_.surely_before(one, end))
           return blame(
               at(one.rank), one.lane, one.step,
               strf("touches memory of rank %d, which may have left", state.schedule->rank));

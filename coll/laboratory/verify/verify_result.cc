@@ -98,38 +98,42 @@ void SymbolicRun::fill_start(RankState& state) {
   }
 }
 
-Symbol SymbolicRun::from_neighbor(const Schedule& s, int32_t block) const {
+Symbol Promises::from_neighbor(const Schedule& s, int32_t block) const {
   const int32_t sender = s.neighbors->sources[static_cast<size_t>(block)];
   if (sender == kNoRank) return {};
-  const Neighbors& theirs = *ranks_[static_cast<size_t>(sender)].schedule->neighbors;
+  const Neighbors& theirs = *schedules_[static_cast<size_t>(sender)].neighbors;
   const int32_t place = place_there(*s.neighbors, s.rank, block, theirs);
   if (place < 0) return {-1, sender, sender + 1};  // nothing is that
   return {s.collective == Collective::kNeighborAllgather ? 0 : place, sender, sender + 1};
 }
 
 // Of what a sender has for all its neighbours, or for the one at a place.
-int64_t SymbolicRun::size_at_edge(const Schedule& s, bool input, int32_t block) const {
+int64_t Promises::size_at_edge(const Schedule& s, bool input, int32_t block) const {
   if (input) return s.rank * kRank + block;
   const Symbol sent = from_neighbor(s, block);
   return sent.written() ? sent.first().low * kRank + sent.first().block : -1;
 }
 
-int64_t SymbolicRun::size_of(const Schedule& s, const Slice& slice, int32_t i) const {
+int64_t Promises::size_of(const Schedule& s, const Slice& slice, int32_t i) const {
   if (!neighborly(s.collective)) return block_size(s, slice, i);
   return size_at_edge(s, slice.space == Space::kInput, slice.first + i);
 }
 
-bool SymbolicRun::same_sizes(const RankState& from, const Slice& source, const RankState& to,
-                             const Slice& target) const {
+Symbol Promises::wanted(const Schedule& s, int32_t block) const {
+  return neighborly(s.collective) ? from_neighbor(s, block) : promised(s, block);
+}
+
+bool Promises::same_sizes(const Schedule& from, const Slice& source, const Schedule& to,
+                          const Slice& target) const {
   bool same = source.blocks == target.blocks;
   for (int32_t i = 0; same && i < source.blocks; ++i)
-    same = size_of(*from.schedule, source, i) == size_of(*to.schedule, target, i);
+    same = size_of(from, source, i) == size_of(to, target, i);
   return same;
 }
 
 void SymbolicRun::check_sizes(const RankState& from, const Slice& source, const RankState& to,
                               const Slice& target, int l, int32_t index) {
-  if (!same_sizes(from, source, to, target))
+  if (!promises_.same_sizes(*from.schedule, source, *to.schedule, target))
     blame(to, l, index,
           strf("blocks %d..%d arrive from blocks %d..%d of rank %d: sizes differ", target.first,
                target.first + target.blocks - 1, source.first, source.first + source.blocks - 1,
@@ -161,13 +165,9 @@ void SymbolicRun::check_barrier(const RankState& state) {
                           state.schedule->rank, static_cast<int>(r));
 }
 
-Symbol SymbolicRun::wanted(const Schedule& s, int32_t block) const {
-  return neighborly(s.collective) ? from_neighbor(s, block) : promised(s, block);
-}
-
 void SymbolicRun::check_block(const RankState& state, int32_t block, const Symbol& found) {
   const Schedule& s = *state.schedule;
-  const Symbol right = s.others == 0 ? wanted(s, block) : wanted_between(state, block);
+  const Symbol right = s.others == 0 ? promises_.wanted(s, block) : wanted_between(state, block);
   // A neighbourhood leaves blocks alone that are not sent.
   if (!right.written() && !neighborly(s.collective)) return;
   if (found != right)

@@ -17,9 +17,9 @@ int32_t peer_of(const RankState& state, const Step& step) noexcept {
 }  // namespace
 
 SymbolicRun::SymbolicRun(const std::vector<Schedule>& schedules, bool in_place, bool commutative)
-    : in_place_(in_place), commutative_(commutative) {
+    : in_place_(in_place), commutative_(commutative), promises_(schedules) {
   for (const Schedule& schedule : schedules) add(schedule);
-  number_lanes();
+  clocks_.number_lanes();
 }
 
 Proof SymbolicRun::run() {
@@ -163,7 +163,7 @@ void SymbolicRun::match(const Posted& send, const Posted& recv) {
   RankState& to = at(recv.rank);
   const Step& send_step = from.schedule->step(send.lane, send.step);
   const Step& recv_step = to.schedule->step(recv.lane, recv.step);
-  hear_time(send, recv);
+  clocks_.hear(send, recv);
   if (recv_step.verb == Verb::kWait) {
     to.lanes[static_cast<size_t>(recv.lane)].heard.emplace_back(recv.step, send.values[0]);
     finish(recv.rank, recv.lane, recv.step);
@@ -197,7 +197,7 @@ void SymbolicRun::finish(int32_t rank, int l, int32_t index) {
   while (static_cast<size_t>(lane.complete) < lane.done.size() &&
          lane.done[static_cast<size_t>(lane.complete)] != 0) {
     ++lane.complete;
-    pass_time(at(rank), l);
+    clocks_.pass(at(rank), l);
   }
   ready_.push_back(rank);
 }

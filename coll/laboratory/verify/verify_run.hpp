@@ -64,6 +64,54 @@ struct Edge {
 };
 using EdgeKey = std::tuple<int32_t, int32_t, int, int32_t>;  // from, to, lane (-1: signals), slot
 
+/// Order across ranks, for schedules with puts or gets only (verify_remote.cc). Places of a rank in
+/// a clock: 1 after its entry, then the complete steps of each lane.
+class Clocks {
+ public:
+  explicit Clocks(std::vector<RankState>& ranks) noexcept : ranks_(ranks) {}
+  /// After the last rank is added.
+  void number_lanes();
+  [[nodiscard]] bool used() const noexcept { return used_; }
+  /// A step begins: its dependencies are complete.
+  void begin(RankState& state, int l, int32_t index, const Step& step);
+  /// A message or a signal arrives.
+  void hear(const Posted& send, const Posted& recv);
+  /// One more of the lane's first steps is complete.
+  void pass(RankState& state, int l);
+  [[nodiscard]] bool surely_before(const Access& one, const Clock& time) const;
+  /// Whether rank `of` has surely entered when a step begins.
+  [[nodiscard]] bool entered(const RankState& of, const RankState& state, int l,
+                             int32_t index) const;
+  /// The rank leaves.
+  [[nodiscard]] static Clock end(const RankState& state);
+
+ private:
+  [[nodiscard]] LaneState& lane_of(const Posted& one) const {
+    return ranks_[static_cast<size_t>(one.rank)].lanes[static_cast<size_t>(one.lane)];
+  }
+
+  std::vector<RankState>& ranks_;
+  bool used_ = false;
+};
+
+/// Results and sizes promised by the collective (verify_result.cc).
+class Promises {
+ public:
+  explicit Promises(const std::vector<Schedule>& schedules) noexcept : schedules_(schedules) {}
+  /// The final content of an output block, within one group.
+  [[nodiscard]] Symbol wanted(const Schedule& s, int32_t block) const;
+  [[nodiscard]] bool same_sizes(const Schedule& from, const Slice& source, const Schedule& to,
+                                const Slice& target) const;
+
+ private:
+  /// The same of a neighbourhood.
+  [[nodiscard]] Symbol from_neighbor(const Schedule& s, int32_t block) const;
+  [[nodiscard]] int64_t size_at_edge(const Schedule& s, bool input, int32_t block) const;
+  [[nodiscard]] int64_t size_of(const Schedule& s, const Slice& slice, int32_t i) const;
+
+  const std::vector<Schedule>& schedules_;
+};
+
 class SymbolicRun {
  public:
   SymbolicRun(const std::vector<Schedule>& schedules, bool in_place, bool commutative);
@@ -98,12 +146,7 @@ class SymbolicRun {
 
   [[nodiscard]] bool is_over(RankState& state, int l, int32_t index, const Access& before);
 
-  // Order across ranks (verify_remote.cc).
-  void number_lanes();
-  void tell_time(RankState& state, int l, int32_t index, const Step& step);
-  void hear_time(const Posted& send, const Posted& recv);
-  void pass_time(RankState& state, int l);
-  [[nodiscard]] bool surely_before(const Access& one, const Clock& time);
+  // Puts and gets (verify_remote.cc).
   [[nodiscard]] RankState& owner_of(RankState& state, const Slice& slice);
   bool reachable(RankState& state, int l, int32_t index, const Slice& slice);
   void carry(RankState& state, int l, int32_t index, const Step& step);
@@ -111,18 +154,11 @@ class SymbolicRun {
 
   // Blocks (verify_result.cc).
   void fill_start(RankState& state);
-  [[nodiscard]] int64_t size_of(const Schedule& s, const Slice& slice, int32_t i) const;
-  [[nodiscard]] int64_t size_at_edge(const Schedule& s, bool input, int32_t block) const;
-  /// What output block `block` of a neighbourhood is in the end.
-  [[nodiscard]] Symbol from_neighbor(const Schedule& s, int32_t block) const;
-  [[nodiscard]] bool same_sizes(const RankState& from, const Slice& source, const RankState& to,
-                                const Slice& target) const;
   void check_sizes(const RankState& from, const Slice& source, const RankState& to,
                    const Slice& target, int l, int32_t index);
   void check_end(int32_t rank);
   void check_barrier(const RankState& state);
   void check_block(const RankState& state, int32_t block, const Symbol& found);
-  [[nodiscard]] Symbol wanted(const Schedule& s, int32_t block) const;
   void take_vector(const Posted& send, RankState& to, const Slice& target, const Posted& recv);
 
   // All of them.
@@ -133,8 +169,9 @@ class SymbolicRun {
   }
 
   const bool in_place_, commutative_;
-  bool remote_ = false;  // some schedule puts or gets
   std::vector<RankState> ranks_;
+  Clocks clocks_{ranks_};
+  const Promises promises_;
   std::map<EdgeKey, Edge> edges_;
   std::deque<int32_t> ready_;
   Proof proof_;

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// KeptOperation: an operation with references to types and copies of arrays.
+// Why: callers may free types and arrays before a nonblocking call ends.
+// Lifetime: of a pooled request, for one call after another. Threads: one at a time.
+// See: coll/engine/bound.hpp, coll/flat/queue.hpp.
+#pragma once
+
+#include <vector>
+
+#include "coll/engine/operation.hpp"
+
+namespace tern::coll {
+
+/// Counts and displacements of blocks one after the other.
+void make_adjacent(const std::vector<MPI_Count>& counts, std::vector<MPI_Aint>& displs);
+
+class KeptOperation {
+ public:
+  /// Block counts are for sides with arrays. Throws std::bad_alloc.
+  void keep(const Operation& operation, int32_t input_blocks, int32_t output_blocks) {
+    operation_ = operation;
+    input_type_ = core::Ref<core::Datatype>(operation.input.type);
+    output_type_ = core::Ref<core::Datatype>(operation.output.type);
+    op_ = core::Ref<core::Op>(operation.op);
+    input_.take(operation_.input, input_blocks);
+    output_.take(operation_.output, output_blocks);
+  }
+  /// Drops the references. The communicator stays valid.
+  void release() noexcept {
+    input_type_ = {};
+    output_type_ = {};
+    input_.held.clear();
+    output_.held.clear();
+    op_ = {};
+  }
+  [[nodiscard]] const Operation& operation() const noexcept { return operation_; }
+
+ private:
+  struct Arrays {
+    std::vector<MPI_Count> counts;
+    std::vector<MPI_Aint> displs;
+    std::vector<core::Datatype*> types;
+    std::vector<core::Ref<core::Datatype>> held;
+    /// Copies the side's arrays, and points the side to the copies.
+    void take(Side& side, int32_t blocks) {
+      held.clear();
+      if (TERN_UNLIKELY(side.counts != nullptr)) copy(side, blocks);
+    }
+    void copy(Side& side, int32_t blocks);
+  };
+
+  Operation operation_{};
+  core::Ref<core::Datatype> input_type_, output_type_;
+  core::Ref<core::Op> op_;
+  Arrays input_, output_;
+};
+
+}  // namespace tern::coll

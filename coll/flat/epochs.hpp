@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// FlatEpochs: the epochs of one flat collective in flight: planned at the call's turn, written
+// ahead, read in order.
+// Why: the user's request (queue.hpp) knows nothing of slots.
+// Errors: an error class with fail() text. A rank with unreadable data posts poisoned slots.
+// Lifetime: of a pooled request, for one call after another. Threads: under the channel's lock.
+// See: coll/flat/slots.hpp, coll/flat/parts.hpp.
+#pragma once
+
+#include <optional>
+#include <variant>
+
+#include "coll/flat/direct.hpp"
+#include "coll/flat/parts.hpp"
+#include "coll/flat/sliced.hpp"
+#include "coll/flat/slots.hpp"
+#include "coll/flat/staged.hpp"
+#include "coll/flat/two_level.hpp"
+#include "coll/schedule/flat_method.hpp"
+
+namespace tern::coll {
+
+class FlatEpochs {
+ public:
+  /// `before`: the last epoch taken by an earlier call of the lane. `large`: in the first epoch all
+  /// ranks post whether their data lies on a device.
+  [[nodiscard]] int begin(const Operation& operation, FlatMethod method, bool large,
+                          uint64_t before, Slots& slots) noexcept;
+  [[nodiscard]] uint64_t count() const noexcept { return static_cast<uint64_t>(parts_->epochs()); }
+
+  [[nodiscard]] bool all_written() const noexcept { return written_ == parts_->epochs(); }
+  [[nodiscard]] bool can_write() const noexcept {
+    return written_ < parts_->epochs() && parts_->can_write(written_, read_);
+  }
+  /// Whether the next write uses the own slot.
+  [[nodiscard]] bool writes() const noexcept { return parts_->writes(written_); }
+  /// Epochs of the lane: of the next write, and of the next read.
+  [[nodiscard]] uint64_t to_write() const noexcept { return in_lane(written_); }
+  [[nodiscard]] uint64_t to_read() const noexcept { return in_lane(read_); }
+  void write(Slots& slots) noexcept;
+
+  [[nodiscard]] bool all_read() const noexcept { return read_ == parts_->epochs(); }
+  [[nodiscard]] bool can_read() const noexcept { return read_ < written_; }
+  /// Of the next read.
+  [[nodiscard]] Parts::Sources sources() const noexcept { return parts_->sources(read_); }
+  [[nodiscard]] int source(const Parts::Sources& of, int place) const noexcept {
+    return of.named ? parts_->source(place) : place;
+  }
+  static constexpr uint64_t kNoEpoch = 0;
+  /// The next read fills the own slot of this epoch of the lane, or kNoEpoch.
+  [[nodiscard]] uint64_t fills() const noexcept {
+    const int64_t epoch = parts_->fills(read_);
+    return epoch == Parts::kNoEpoch ? kNoEpoch : in_lane(epoch);
+  }
+  [[nodiscard]] int read(Slots& slots) noexcept;
+  /// A rank's data lies on a device: the epochs are over on all ranks, and no data was moved.
+  [[nodiscard]] bool found_device() const noexcept { return found_device_; }
+
+  /// A result in host memory moves to the caller's buffer on a device.
+  [[nodiscard]] int end() noexcept { return staged_ ? staged_->upload() : MPI_SUCCESS; }
+  void clear() noexcept;
+
+ private:
+  [[nodiscard]] uint64_t in_lane(int64_t epoch) const noexcept {
+    return first_ + static_cast<uint64_t>(epoch);
+  }
+  [[nodiscard]] int plan_staged(const Operation& operation, FlatMethod method,
+                                Slots& slots) noexcept;
+  [[nodiscard]] int plan_large(const Operation& operation, FlatMethod method,
+                               Slots& slots) noexcept;
+  [[nodiscard]] int plan_direct(const Operation& operation, Slots& slots) noexcept;
+
+  std::optional<Staged> staged_;  // for buffers on a device
+  std::variant<std::monostate, Parts, Direct, Sliced, TwoLevel> plan_;
+  Parts* parts_ = nullptr;          // in plan_
+  int64_t written_ = 0, read_ = 0;  // epochs
+  uint64_t first_ = 0;              // of the lane
+  bool unreadable_ = false;         // this rank's data
+  bool asks_ = false;               // `large` of begin()
+  bool on_device_ = false;          // this rank's data, in a large call
+  bool found_device_ = false;
+};
+
+}  // namespace tern::coll
