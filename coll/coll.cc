@@ -114,7 +114,7 @@ int Coll::prepare(const Operation& operation, const Question& question, bool sha
   core::Communicator& comm = *operation.communicator;
   try {
     CommState& state = context_.state_of(comm);
-    if (TERN_UNLIKELY(state.over())) return fail(MPI_ERR_OTHER, "%s", state.trouble->why.c_str());
+    if (TERN_UNLIKELY(state.fate.dead())) return state.fate.fail();
     const bool of_shared = shared && SharedCollectives::may_serve(state, operation, question);
     const Choice& choice = context_.choose(state, operation, question, of_shared, islands);
     *made =

@@ -137,8 +137,7 @@ const Placed* StreamCollectives::placed_for(CommState& state, GpuTeam& team,
 
 int StreamCollectives::fail_over(CommState& state) const noexcept {
   const core::ChannelLock lock(context_.channel.progress);
-  if (state.communicator.interrupted()) return state.communicator.fail_interrupted();
-  return fail(MPI_ERR_OTHER, "%s", state.trouble->why.c_str());
+  return state.communicator.fate.dead() ? state.communicator.fate.fail() : state.fate.fail();
 }
 
 std::string StreamCollectives::in_words(const Way& way) const {
@@ -208,17 +207,14 @@ int StreamCollectives::run_in_stream(CommState& state, GpuTeam& team, const Plac
 }
 
 int StreamCollectives::fail_if_useless(GpuTeam& team) {
-  if (team.forsaken())
+  if (team.forsaken.dead())
     return fail(MPI_ERR_OTHER,
                 "%s. No collective can be enqueued on this communicator any more; "
                 "MPIX_Stream_comm_create makes one that takes them",
-                team.why_forsaken().c_str());
-  if (team.broken()) return fail(MPI_ERR_OTHER, "%s", team.why_broken().c_str());
-  if (std::string why = team.waits.why_given_up(); !why.empty()) {
-    team.break_off(why);
-    return fail(MPI_ERR_OTHER, "%s", why.c_str());
-  }
-  return MPI_SUCCESS;
+                team.forsaken.why());
+  if (std::string why = team.waits.why_given_up(); !why.empty())
+    team.broken.end({MPI_ERR_OTHER, std::move(why)});
+  return team.broken.fail();
 }
 
 // Where the row of a line, or the scratch, forbids its wire, other lines may fit.
@@ -273,8 +269,9 @@ int StreamCollectives::put_into(CommState& state, GpuTeam& team, const Operation
   *taken = true;
   state.wire_taken.store(wire_of(way), std::memory_order_relaxed);
   if (!way.failure.empty()) {  // of this rank alone: the others' kernels wait for its
-    team.break_off("a program has no place on the device: " + way.failure);
-    return fail(MPI_ERR_OTHER, "%s", team.why_broken().c_str());
+    team.broken.end(
+        failure(MPI_ERR_OTHER, "a program has no place on the device: %s", way.failure.c_str()));
+    return team.broken.fail();
   }
   return unless_failed(team, run_in_stream(state, team, *placed, operation, way, job));
 }
@@ -283,7 +280,8 @@ int StreamCollectives::put_into(CommState& state, GpuTeam& team, const Operation
 int StreamCollectives::unless_failed(GpuTeam& team, int code) {
   if (TERN_LIKELY(code == MPI_SUCCESS)) return code;
   const std::string why = take_last_error().text;
-  team.break_off("an earlier call that was put into a stream failed: " + why);
+  team.broken.end(
+      failure(MPI_ERR_OTHER, "an earlier call that was put into a stream failed: %s", why.c_str()));
   return fail(code, "%s", why.c_str());
 }
 
@@ -318,8 +316,11 @@ void StreamCollectives::forsake_teams(const core::Communicator& communicator,
                                       const std::string& why) noexcept {
   const auto* const state = static_cast<const CommState*>(communicator.coll.get());
   if (state == nullptr) return;
-  if (state->team != nullptr) state->team->forsake(why);
-  for (const auto& one : state->related_teams) one->forsake(why);
+  const auto forsake = [&](GpuTeam& team) {
+    team.forsaken.end(failure(MPI_ERR_OTHER, "%s", why.c_str()));
+  };
+  if (state->team != nullptr) forsake(*state->team);
+  for (const auto& one : state->related_teams) forsake(*one);
 }
 
 const char* StreamCollectives::wire_taken(const core::Communicator& communicator) noexcept {
@@ -338,7 +339,7 @@ std::string StreamCollectives::why_no_team(const core::Communicator& communicato
 bool StreamCollectives::is_over(const core::Communicator& communicator) noexcept {
   const core::ChannelLock lock(communicator.channel().progress);
   const auto* const state = static_cast<const CommState*>(communicator.coll.get());
-  return communicator.interrupted() || (state != nullptr && state->over());
+  return communicator.fate.dead() || (state != nullptr && state->fate.dead());
 }
 
 int StreamCollectives::fail_if_over(const core::Communicator& communicator) const noexcept {

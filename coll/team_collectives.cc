@@ -51,7 +51,7 @@ void rest(CommState& state) noexcept {
 
 /// A rank takes no part in what is under way. One that takes no part in the next call does in this.
 bool is_cut(const CommState& state) noexcept {
-  return state.over() || state.communicator.interrupted();
+  return state.fate.dead() || state.communicator.fate.dead();
 }
 
 bool has_come(const GpuTeam& team, uint32_t call) noexcept {
@@ -231,10 +231,9 @@ void TeamCollectives::await_team(CommState& state, const Operation& operation, c
                     job.failure().c_str()));
   job.has_ended();
   if (TERN_LIKELY(let_go == 0)) return;
-  team.break_off("a collective was ended");
-  if (!state.communicator.interrupted()) throw Error(MPI_ERR_OTHER, state.trouble->why);
-  const int code = state.communicator.fail_interrupted();
-  throw Error(code, take_last_error().text);
+  team.broken.end(failure(MPI_ERR_OTHER, "a collective was ended"));
+  const Fate& fate = state.communicator.fate.dead() ? state.communicator.fate : state.fate;
+  throw Error(fate.reason());
 }
 
 // What is in the stream waits for ranks that will not come: it is let go, as it uses the caller's
@@ -242,7 +241,7 @@ void TeamCollectives::await_team(CommState& state, const Operation& operation, c
 void TeamCollectives::leave_team(CommState& state, cuda::Job& job, int code,
                                  const std::string& why) {
   constexpr int64_t kMostNs = 10'000'000'000;
-  state.own.team->break_off(why);
+  state.own.team->broken.end({code, why});
   state.own.team->let_go();
   const int64_t began = now_ns();
   while (!job.done() && now_ns() - began < kMostNs) ::sched_yield();

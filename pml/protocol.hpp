@@ -26,6 +26,7 @@
 #include <string>
 #include <utility>
 
+#include "base/error.hpp"
 #include "btl/device.hpp"
 #include "pml/wire.hpp"
 
@@ -51,11 +52,6 @@ enum class Step : uint8_t {
   kDone,    // this end of the message is done
   kFailed,  // this end cannot go on: Half::failure
   kOther,   // receivers: the data must come by another protocol, from the start
-};
-
-struct Failure {
-  int error = MPI_SUCCESS;  // class
-  std::string text;         // for the user
 };
 
 /// What the protocols of one channel share.

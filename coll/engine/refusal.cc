@@ -224,12 +224,12 @@ void Refusals::freeing(const core::Communicator& comm) noexcept {
 }
 
 void Refusals::refuse_call(core::Communicator& comm, CallNumber number, int code) noexcept {
-  if (others(comm) == 0 || comm.interrupted()) return;
+  if (others(comm) == 0 || comm.fate.dead()) return;
   comm.coll_tags += kTagsApart;
   const LastError last = take_last_error();
   try {
     CommRefusals& state = under_way_.state_of(comm);
-    if (!state.over()) {
+    if (!state.fate.dead()) {
       state.shares_memory = false;
       troubled_ = true;
       trouble_of(state).refused.push_back({number, 0});
@@ -264,7 +264,7 @@ void Refusals::look() noexcept {
 
 void Refusals::hear(CommRefusals& state, bool fresh) {
   core::Communicator& comm = state.communicator;
-  if (comm.interrupted()) return;
+  if (comm.fate.dead()) return;
   struct Kept {  // what ends here may be what kept it
     explicit Kept(core::Communicator& one) noexcept : communicator(one) { ++one.pending; }
     Kept(const Kept&) = delete;
@@ -323,7 +323,7 @@ void Refusals::take(CommRefusals& state, const Trouble::Heard& heard, bool come)
   const char* const where = heard.across ? " of the other group" : "";
   if (notice.says == Notice::Says::kInstead) {
     if (come) return compare(state, heard);
-    if (trouble.over) return;
+    if (state.fate.dead()) return;
     trouble.heard.push_back(heard);
     ++waiting_;
     return;
@@ -342,7 +342,7 @@ void Refusals::take(CommRefusals& state, const Trouble::Heard& heard, bool come)
     if (++same->others == others(comm)) trouble.refused.erase(same);
     return;
   }
-  if (!trouble.over && !come) {
+  if (!state.fate.dead() && !come) {
     trouble.heard.push_back(heard);
     ++waiting_;
     under_way_.hear(
@@ -364,7 +364,7 @@ void Refusals::reconsider(CommRefusals& state, uint32_t next, uint32_t next_pers
         one.notice.says == Notice::Says::kInstead  // compared when the call has its number
             ? has_come(state.communicator, one.notice)
             : behind(one.notice.number, one.notice.persistent != 0 ? next_persistent : next);
-    if (!state.over() && !come) {
+    if (!state.fate.dead() && !come) {
       ++i;
       continue;
     }
@@ -386,22 +386,21 @@ void Refusals::end(core::Communicator& comm, const std::string& why) noexcept {
 
 // Others may wait for what this rank had in flight.
 void Refusals::end_collectives(CommRefusals& state, const std::string& why) {
-  if (state.over()) return;
+  if (state.fate.dead()) return;
   core::Communicator& comm = state.communicator;
-  Trouble& trouble = trouble_of(state);
-  if (trouble.deferred) {  // no more is to be told
-    trouble.deferred.reset();
+  if (state.trouble != nullptr && state.trouble->deferred) {  // no more is to be told
+    state.trouble->deferred.reset();
     --deferred_;
     channel_.progress.stay_awake(-1);
   }
-  trouble.why = why;
-  if (!comm.interrupted())
-    trouble.why +=
+  Failure error{MPI_ERR_OTHER, why};
+  if (!comm.fate.dead())
+    error.text +=
         strf(". No collective of %s works any more; MPI_Comm_dup makes a communicator that does",
              comm.name.or_words("this communicator").c_str());
-  trouble.over = true;
+  state.fate.end(error);
   state.shares_memory = false;
-  under_way_.refuse(comm, why, trouble.why);
+  under_way_.refuse(comm, why, error.text);
   if (process_.threaded()) channel_.progress.wake();  // others may wait for them
 }
 
@@ -411,15 +410,14 @@ void Refusals::interrupt(core::Communicator& comm) noexcept {
   if (comm.coll == nullptr) return;
   try {
     auto& state = static_cast<CommRefusals&>(*comm.coll);
-    (void)comm.fail_interrupted();
-    end_collectives(state, take_last_error().text);
+    end_collectives(state, comm.fate.why());
   } catch (const std::bad_alloc&) {
     log_line("no memory to end the collectives of a communicator that is interrupted");
   }
 }
 
 int Refusals::settle(core::Communicator& comm, bool persistent, CallKind kind) noexcept {
-  if (comm.interrupted()) return comm.fail_interrupted();
+  if (comm.fate.dead()) return comm.fate.fail();
   if (comm.coll == nullptr) return MPI_SUCCESS;
   auto& state = static_cast<CommRefusals&>(*comm.coll);
   try {
@@ -429,24 +427,24 @@ int Refusals::settle(core::Communicator& comm, bool persistent, CallKind kind) n
   } catch (const std::bad_alloc&) {
     return fail(MPI_ERR_NO_MEM, "no memory to hear what another rank refuses");
   }
-  return state.over() ? fail(MPI_ERR_OTHER, "%s", state.trouble->why.c_str()) : MPI_SUCCESS;
+  return state.fate.fail();
 }
 
 int Refusals::over(core::Communicator& comm, CallNumber number) noexcept {
-  if (TERN_UNLIKELY(comm.interrupted())) return comm.fail_interrupted();
+  if (TERN_UNLIKELY(comm.fate.dead())) return comm.fate.fail();
   const auto* const state = static_cast<const CommRefusals*>(comm.coll.get());
-  if (TERN_LIKELY(state == nullptr || !state->over())) return MPI_SUCCESS;
+  if (TERN_LIKELY(state == nullptr || !state->fate.dead())) return MPI_SUCCESS;
   try {
-    tell_all(comm, make_notice(Notice::Says::kRefuses, number, comm.rank(), state->trouble->why));
+    tell_all(comm, make_notice(Notice::Says::kRefuses, number, comm.rank(), state->fate.why()));
   } catch (const std::bad_alloc&) {
     log_line("no memory to tell the other ranks that a persistent collective is not started");
   }
-  return fail(MPI_ERR_OTHER, "%s", state->trouble->why.c_str());
+  return state->fate.fail();
 }
 
 void Refusals::broken_off(core::Communicator& comm, CallNumber number,
                           const std::string& why) noexcept {
-  if (comm.interrupted()) return;
+  if (comm.fate.dead()) return;
   try {
     tell_all(comm, make_notice(Notice::Says::kRefuses, number, comm.rank(), why));
   } catch (const std::bad_alloc&) {

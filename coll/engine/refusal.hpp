@@ -28,6 +28,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fate.hpp"
 #include "coll/schedule/collective.hpp"
 #include "core/communicator.hpp"
 #include "core/process.hpp"
@@ -99,17 +100,14 @@ struct Trouble {
   std::optional<Deferred> deferred;
   std::vector<Refused> refused;  // by this rank, and not by all others as far as is known
   std::vector<Heard> heard;      // of calls to which this rank has not come
-  bool over = false;             // no collective works any more,
-  std::string why;               // for this reason
 };
 
-/// What refusals keep per communicator that has had a collective.
+/// The refusals of a communicator, from the first collective on.
 struct CommRefusals : core::CollState {
   explicit CommRefusals(core::Communicator& owner) noexcept : communicator(owner) {}
-  /// No collective works any more.
-  [[nodiscard]] bool over() const noexcept { return trouble != nullptr && trouble->over; }
 
   core::Communicator& communicator;
+  Fate fate;                         // dead: no collective works any more
   bool shares_memory = false;        // all ranks see each other's slabs, as far as is known
   std::unique_ptr<Trouble> trouble;  // null: none
   CommRefusals *previous = nullptr, *following = nullptr;  // of the channel

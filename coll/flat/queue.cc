@@ -138,7 +138,7 @@ void FlatQueue::meet_slabs() noexcept {
 
 void FlatQueue::end_meeting() noexcept {
   const bool over = meeting_->outcome.error != MPI_SUCCESS ||
-                    static_cast<const CommRefusals&>(*communicator_.coll).over();
+                    static_cast<const CommRefusals&>(*communicator_.coll).fate.dead();
   meeting_->release();
   meeting_ = nullptr;
   state_ = State::kSchedules;

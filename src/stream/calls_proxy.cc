@@ -60,15 +60,16 @@ void Calls::take(uint32_t number) noexcept {
   if (pass == 0) entry->code = MPI_SUCCESS;
   Flight flight{number, {&call, pass, {}}};
   if (entry->code == MPI_SUCCESS) entry->code = poison;  // the call has returned the text
-  if (TERN_UNLIKELY(broken() && entry->captured && entry->code == MPI_SUCCESS)) {
+  if (TERN_UNLIKELY(fate.dead() && entry->captured && entry->code == MPI_SUCCESS)) {
     entry->code = MPIX_ERR_STREAM;  // a word of the cut call may be left
-    error_.keep(call, entry->code, "its graph came after an operation that was put there in part");
+    error_.keep(
+        call, failure(entry->code, "its graph came after an operation that was put there in part"));
   }
   int code = entry->code;  // of an earlier pass, with its text kept
   if (code == MPI_SUCCESS) {
     code = flight.pass.begin(board_.half(pass));
     if (code != MPI_SUCCESS) {
-      error_.keep(call, code, take_last_error().text);
+      error_.keep(call, {code, take_last_error().text});
       entry->code = code;
     }
   }
@@ -95,7 +96,7 @@ bool Calls::end(Flight& flight) noexcept {
   if (code == MPI_SUCCESS && !failed_before)
     code = pass.call->end(pass.number, board_.half(pass.number), first);
   if (code != MPI_SUCCESS && !failed_before) {
-    error_.keep(*pass.call, code, take_last_error().text);
+    error_.keep(*pass.call, {code, take_last_error().text});
     entry->code = code;
   }
   finish(flight, failed_before ? entry->code : code);

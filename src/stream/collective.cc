@@ -68,9 +68,9 @@ int enqueue_on_devices(CommStream& on, const coll::Operation& operation, bool* t
   if (calls == nullptr) return MPI_SUCCESS;
   coll::GpuTeam* const team = on.team();
   if (team == nullptr && on.is_part()) return MPI_SUCCESS;  // it is between islands
-  if (calls->broken()) {
+  if (calls->fate.dead()) {
     *taken = true;  // the others are told
-    return Calls::fail_broken();
+    return calls->fate.fail();
   }
   core::Communicator& shadow = on.shadow();
   coll::Operation on_shadow = operation;
@@ -104,8 +104,7 @@ int fail_if_forsaken(const Islands& islands) noexcept {
     const core::ChannelLock lock(progress);
     progress.poll();  // the messages come before the wrong data
   }
-  const coll::GpuTeam& team = *islands.here->team();
-  return team.forsaken() ? fail(MPI_ERR_OTHER, "%s", team.why_forsaken().c_str()) : MPI_SUCCESS;
+  return islands.here->team()->forsaken.fail();
 }
 
 }  // namespace
