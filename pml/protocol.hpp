@@ -65,7 +65,7 @@ struct Context {
   bool told_copy_failed = false;
 };
 
-/// What an announcement says beside the message's size.
+/// The contents of an announcement beside the message's size.
 struct Announcement {
   uint64_t address = 0;  // as in wire::Rts, these three
   uint32_t claims = 0;

@@ -201,6 +201,10 @@ void RequestPool::fail(RecvRequest& request, const Failure& failure) noexcept {
   finish(request, failure.code);
 }
 
+void RequestPool::fail(SendRequest& request, const Fate& fate) noexcept {
+  fail(request, fate.reason());
+}
+
 template <class Request>
 void RequestPool::recycle(Request& request, ObjectPool<Request>& pool) noexcept {
   process_.handles.renew(request);

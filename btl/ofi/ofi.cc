@@ -152,7 +152,7 @@ void Ofi::give_up_failed() noexcept {
   port_.has_failures = false;
   for (auto& [key, made] : endpoints_) {
     auto& endpoint = static_cast<OfiEndpoint&>(*made);
-    if (!endpoint.fate.dead() || endpoint.told) continue;
+    if (!endpoint.fate.dead_locked() || endpoint.told) continue;
     endpoint.told = true;
     if (!leaving_) sink_.failed(endpoint, endpoint.fate.why());
   }

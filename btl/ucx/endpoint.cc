@@ -34,7 +34,7 @@ UcxEndpoint::~UcxEndpoint() = default;
 
 // Small frames go out at once where UCX has room: nothing is kept then.
 bool UcxEndpoint::send(const Header& header, const void* payload) noexcept {
-  if (TERN_UNLIKELY(fate.dead())) return true;  // its operations fail elsewhere
+  if (TERN_UNLIKELY(fate.dead_locked())) return true;  // its operations fail elsewhere
   if (TERN_LIKELY(header.bytes <= kSmall) && send_small(header, payload)) return true;
   std::byte* const room = begin(header.bytes);
   if (room == nullptr) return false;
@@ -69,7 +69,7 @@ std::byte* UcxEndpoint::begin(size_t /*bytes*/) noexcept {
 void UcxEndpoint::commit(const Header& header) noexcept {
   Block& block = *filling_;
   filling_ = nullptr;
-  if (TERN_UNLIKELY(fate.dead())) return worker_.blocks.give_back(block);
+  if (TERN_UNLIKELY(fate.dead_locked())) return worker_.blocks.give_back(block);
   *block.head = head_for(header);
   block.endpoint = this;
   ucp_request_param_t params{};
@@ -95,7 +95,7 @@ void* UcxEndpoint::post(const void* what, size_t count, ucp_request_param_t* par
 
 Start UcxEndpoint::send_direct(const Header& header, const iovec& prefix, const iovec& data,
                                Operation& operation) noexcept {
-  if (TERN_UNLIKELY(fate.dead())) return Start::kDone;  // as in send
+  if (TERN_UNLIKELY(fate.dead_locked())) return Start::kDone;  // as in send
   Direct* const direct = direct_for(operation);
   if (direct == nullptr) return Start::kNoRoom;
   const WireHead head = head_for(header);

@@ -85,8 +85,7 @@ struct Trouble {
   struct Deferred {
     bool persistent;
     CallKind kind;
-    int code;
-    std::string text;
+    Failure why;
     int64_t seen, waited;  // ns: at the last poll, and in polls that followed each other
     int followed = 0;
   };
@@ -142,8 +141,11 @@ class Refusals {
   /// Takes the number of the next collective.
   [[nodiscard]] static CallNumber next_number(core::Communicator& communicator, bool persistent,
                                               CallKind kind) noexcept;
-  /// This rank takes no part in the communicator's next collective, for the reason of the last
-  /// fail(), which stays. `deferred`: this collective, unless the next one makes up for it.
+  /// This rank takes no part in the communicator's next collective. `deferred`: this collective,
+  /// unless the next one makes up for it.
+  TERN_COLD void refuse(core::Communicator& communicator, bool persistent, const Failure& why,
+                        std::optional<CallKind> deferred) noexcept;
+  /// The same for the reason of the last fail(), which stays.
   TERN_COLD void refuse(core::Communicator& communicator, bool persistent, int code,
                         std::optional<CallKind> deferred) noexcept;
   /// No collective of the communicator works any more on this rank. Others hear of those under way
@@ -155,12 +157,12 @@ class Refusals {
   // With the channel's lock held.
   /// The same as refuse(), of a call that has its number.
   TERN_COLD void refuse_call(core::Communicator& communicator, CallNumber number,
-                             int code) noexcept;
+                             const Failure& why) noexcept;
   /// Whether a communicator has heard of a refusal; then settle() goes before each call.
   [[nodiscard]] bool troubled() const noexcept { return troubled_; }
   /// Before a call takes its number: an error where another rank refuses it.
-  [[nodiscard]] TERN_COLD int settle(core::Communicator& communicator, bool persistent,
-                                     CallKind kind) noexcept;
+  [[nodiscard]] TERN_COLD Failure settle(core::Communicator& communicator, bool persistent,
+                                         CallKind kind) noexcept;
   /// Before a persistent call is started: an error, here and for all who start it, where the
   /// communicator's collectives are over.
   [[nodiscard]] int over(core::Communicator& communicator, CallNumber number) noexcept;

@@ -102,15 +102,15 @@ Parts& FlatCall::plan(Slots& slots) noexcept {
 Parts& FlatCall::plan_staged(Slots& slots) noexcept {
   staged_.reset();
   if (TERN_UNLIKELY(uses_device(operation_))) {
-    int code = MPI_SUCCESS;
+    Failure why;
     try {
       staged_.emplace(operation_);
-      code = staged_->download();
+      why = staged_->download();
     } catch (const std::bad_alloc&) {
-      code = fail(MPI_ERR_NO_MEM, "no memory for a copy of the data");
+      why = failure(MPI_ERR_NO_MEM, "no memory for a copy of the data");
     }
-    unreadable_ = code != MPI_SUCCESS;
-    if (unreadable_) take_error(code, take_last_error().text);
+    unreadable_ = static_cast<bool>(why);
+    if (why) take_error(why.code, why.text);
   }
   const Operation& operation = staged_ ? staged_->operation() : operation_;
   if (method_ == FlatMethod::kTwoLevel) return plan_.emplace<TwoLevel>(operation, slots);
@@ -123,8 +123,8 @@ Parts& FlatCall::plan_direct(Slots& slots) noexcept {
   try {
     direct.prepare();
   } catch (const std::bad_alloc&) {
-    direct.give_up(fail(MPI_ERR_NO_MEM, "no memory for a copy of the data"));
-    take_error(direct.code(), take_last_error().text);
+    direct.give_up(MPI_ERR_NO_MEM);
+    take_error(MPI_ERR_NO_MEM, "no memory for a copy of the data");
   }
   return direct;
 }
@@ -156,15 +156,17 @@ void FlatCall::become_schedule(Slots& slots) noexcept {
   becomes_schedule_ = true;
   if (blocking_) return;
   if (outcome.error != MPI_SUCCESS)
-    flights_.refusals().refuse_call(*operation_.communicator, number_, outcome.error);
+    flights_.refusals().refuse_call(*operation_.communicator, number_,
+                                    failure(outcome.error, "%s", text_.c_str()));
 }
 
 bool FlatCall::advance_schedule() noexcept {
   if (schedule_ == nullptr) {
     if (TERN_UNLIKELY(outcome.error != MPI_SUCCESS)) return true;  // it was refused
-    const int code = flights_.schedules().run_instead(operation_, number_, sequence_, &schedule_);
-    if (code == MPI_SUCCESS) return false;
-    take_error(code, take_last_error().text);
+    const Failure why =
+        flights_.schedules().run_instead(operation_, number_, sequence_, &schedule_);
+    if (!why) return false;
+    take_error(why.code, why.text);
     return true;
   }
   if (!schedule_->done()) return false;
@@ -184,8 +186,7 @@ void FlatCall::take_error(int code, const std::string& text) noexcept {
 
 void FlatCall::end() noexcept {
   if (TERN_UNLIKELY(staged_ && outcome.error == MPI_SUCCESS)) {
-    const int code = staged_->upload();
-    if (code != MPI_SUCCESS) take_error(code, take_last_error().text);
+    if (const Failure why = staged_->upload()) take_error(why.code, why.text);
   }
   if (TERN_UNLIKELY(measured_ != nullptr)) measured_->nanoseconds += now_ns() - began_;
 }

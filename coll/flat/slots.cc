@@ -218,7 +218,7 @@ void Slab::wait(int rank, const char* what, const Ready& ready) {
         if (ready()) return true;
         (void)ask(rank);
         std::atomic_thread_fence(std::memory_order_seq_cst);
-        return ready() || state.fate.dead();
+        return ready() || state.fate.dead_locked();
       },
       [&](WaitReport* report) {
         report->words +=

@@ -30,7 +30,7 @@ class PushRun {
   /// Its row reduces parts of the vector, and sends each to all.
   [[nodiscard]] static bool is_two_hops(const Placed& placed) noexcept;
   /// As of StreamRun.
-  [[nodiscard]] int run();
+  [[nodiscard]] Failure run();
   /// Of threads, alike on all ranks.
   [[nodiscard]] int blocks() const noexcept;
   /// Bytes of a vector or block that one pass moves.

@@ -8,7 +8,7 @@
 namespace tern::coll {
 namespace {
 
-/// The scratch of a team is so many times as large as the scratch of a twin.
+/// Size of a team's scratch / size of a twin's.
 constexpr size_t kShareOfTwin = 4;
 
 }  // namespace

@@ -33,7 +33,7 @@ std::vector<Request*> select(const std::vector<std::unique_ptr<Request>>& all, a
 
 void P2p::failed(btl::Endpoint& to, const std::string& why) noexcept {
   PeerState& peer = to.state != nullptr ? *to.state : peers_.contact(to);
-  if (peer.fate.dead()) return;
+  if (peer.fate.dead_locked()) return;
   const std::string text =
       strf("rank %u on %s is lost: %s: %s", peer.peer->rank,
            host_of(process_, peer.peer->rank).c_str(), to.transport(), why.c_str());

@@ -108,7 +108,7 @@ void Transfers::receive(RecvRequest& request, const btl::Header& header,
   core::Outcome& outcome = request.outcome;
   outcome.source = source_of(request.from, *request.peer, header);
   outcome.tag = header.tag;
-  if (TERN_UNLIKELY(request.peer->fate.dead()))
+  if (TERN_UNLIKELY(request.peer->fate.dead_locked()))
     return context_.requests.fail(request, request.peer->fate.reason());
   if (TERN_UNLIKELY(rts.sender == 0)) {
     const auto bytes = static_cast<unsigned long long>(rts.bytes);

@@ -137,7 +137,7 @@ int fail(int mpi_class, const char* format, ...) noexcept {
   return mpi_class;
 }
 
-int fail(const Error& error) noexcept { return fail(error.mpi_class(), "%s", error.what()); }
+int fail(const Error& error) noexcept { return fail(error.failure()); }
 
 int fail_on(void* object, int mpi_class, const char* format, ...) noexcept {
   va_list arguments;
@@ -153,10 +153,6 @@ Failure failure(int mpi_class, const char* format, ...) noexcept {
   Failure made{mpi_class, text_of(format, arguments)};
   va_end(arguments);
   return made;
-}
-
-int fail(const Failure& failure) noexcept {
-  return failure ? fail(failure.code, "%s", failure.text.c_str()) : failure.code;
 }
 
 LastError take_last_error() noexcept {

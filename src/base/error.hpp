@@ -29,25 +29,26 @@ struct [[nodiscard]] Failure {
 /// boundary.
 class Error : public std::exception {
  public:
-  Error(int mpi_class, std::string text) : class_(mpi_class), text_(std::move(text)) {}
-  explicit Error(Failure why) : Error(why.code, std::move(why.text)) {}
-  [[nodiscard]] int mpi_class() const noexcept { return class_; }
-  [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }
+  Error(int mpi_class, std::string text) : failure_{mpi_class, std::move(text)} {}
+  explicit Error(Failure why) : failure_(std::move(why)) {}
+  [[nodiscard]] int mpi_class() const noexcept { return failure_.code; }
+  [[nodiscard]] const char* what() const noexcept override { return failure_.text.c_str(); }
+  [[nodiscard]] const Failure& failure() const noexcept { return failure_; }
 
  private:
-  int class_;
-  std::string text_;
+  Failure failure_;
 };
 
 /// Data path: remembers the sentence for the calling thread and returns `mpi_class`.
 /// Usage: `return fail(MPI_ERR_RANK, "dest is %d, but %s has ranks 0..%d", ...)`.
 [[nodiscard]] TERN_COLD int fail(int mpi_class, const char* format, ...) noexcept TERN_PRINTF(2, 3);
 
+/// fail() for the failure of an inner function; a success leaves the thread's text as it is.
+[[nodiscard]] inline int fail(const Failure& failure) noexcept {
+  return TERN_LIKELY(!failure) ? 0 : fail(failure.code, "%s", failure.text.c_str());
+}
 /// The same from a caught exception.
 [[nodiscard]] TERN_COLD int fail(const Error& error) noexcept;
-
-/// fail() for the failure of an inner function; a success leaves the thread's text as it is.
-[[nodiscard]] int fail(const Failure& failure) noexcept;
 
 /// fail() for an error that belongs to another object than the call's own (a request's
 /// communicator). `object` is a core::Object*; base does not look at it.

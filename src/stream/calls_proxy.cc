@@ -67,17 +67,14 @@ void Calls::take(uint32_t number) noexcept {
   }
   int code = entry->code;  // of an earlier pass, with its text kept
   if (code == MPI_SUCCESS) {
-    code = flight.pass.begin(board_.half(pass));
-    if (code != MPI_SUCCESS) {
-      error_.keep(call, {code, take_last_error().text});
-      entry->code = code;
-    }
+    const Failure why = flight.pass.begin(board_.half(pass));
+    if (why) error_.keep(call, why);
+    code = entry->code = why.code;
   }
   if (code != MPI_SUCCESS && flight.pass.requests.empty()) return finish(flight, code);
   if (flight.pass.requests.empty()) {
     core::Outcome none;
-    code = call.end(pass, board_.half(pass), none);
-    return finish(flight, code);
+    return finish(flight, flight.pass.end(board_.half(pass), none).code);
   }
   flights_.push_back(std::move(flight));
 }
@@ -86,20 +83,19 @@ bool Calls::end(Flight& flight) noexcept {
   Pass& pass = flight.pass;
   if (!pass.done()) return false;
   core::Outcome first;
-  int code = pass.collect(&first);
+  Failure why = pass.collect(&first);
   Entry* entry = nullptr;
   {
     const std::lock_guard<std::mutex> guard(mutex_);
     entry = &entries_[flight.number - 1];
   }
   const bool failed_before = entry->code != MPI_SUCCESS;
-  if (code == MPI_SUCCESS && !failed_before)
-    code = pass.call->end(pass.number, board_.half(pass.number), first);
-  if (code != MPI_SUCCESS && !failed_before) {
-    error_.keep(*pass.call, {code, take_last_error().text});
-    entry->code = code;
+  if (!why && !failed_before) why = pass.end(board_.half(pass.number), first);
+  if (why && !failed_before) {
+    error_.keep(*pass.call, why);
+    entry->code = why.code;
   }
-  finish(flight, failed_before ? entry->code : code);
+  finish(flight, failed_before ? entry->code : why.code);
   return true;
 }
 

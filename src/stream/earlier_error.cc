@@ -24,8 +24,7 @@ void EarlierError::keep(const Failure& failure) noexcept {
 
 void EarlierError::tell_ranks(const Failure& failure) noexcept {
   if (std::exchange(told_ranks_, true)) return;
-  (void)fail(failure);
-  shadow_.channel().coll->refusals().refuse(shadow_, false, failure.code, std::nullopt);
+  shadow_.channel().coll->refusals().refuse(shadow_, false, failure, std::nullopt);
 }
 
 }  // namespace tern::stream

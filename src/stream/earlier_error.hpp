@@ -31,8 +31,10 @@ class EarlierError {
 
   /// Returns the error once, with fail() text; MPI_SUCCESS without an error.
   [[nodiscard]] int take() noexcept {
-    return TERN_LIKELY(!fate_.dead()) ? MPI_SUCCESS : fail(fate_.take());
+    return TERN_LIKELY(!fate_.dead()) ? MPI_SUCCESS : fail(taken());
   }
+  /// The same as a value.
+  [[nodiscard]] Failure taken() noexcept { return fate_.take(); }
 
   void keep(const Call& call, const Failure& failure) noexcept;
   void keep(const Failure& failure) noexcept;
