@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/error.hpp"
+#include "base/attempt.hpp"
 #include "coll/gpu/exchange_run.hpp"
 #include "coll/gpu/kernel_run.hpp"
 #include "coll/gpu/multicast_run.hpp"
@@ -48,24 +48,25 @@ int kind_of(const Way& way) noexcept {
 Failure StreamCollectives::prepare(core::Communicator& communicator, cuda::Device* device,
                                    std::vector<int>* islands) noexcept {
   const core::ChannelLock lock(context_.channel.progress);
-  try {
-    CommState& state = context_.state_of(communicator);
-    if (state.team != nullptr) return {};
-    state.no_team.clear();
-    state.team =
-        teams_.lease(communicator, GpuTeams::Use::kEnqueued, device, &state.no_team, islands);
-    if (state.team != nullptr && communicator.named_by) {
-      std::vector<int> names;
-      for (int rank = 0; rank < communicator.size(); ++rank)
-        names.push_back(communicator.named(rank));
-      state.team->waits.name_ranks(std::move(names));
-    }
-    return {};
-  } catch (const std::bad_alloc&) {
-    return failure(MPI_ERR_NO_MEM, "no memory for a team of GPUs of %d ranks", communicator.size());
-  } catch (const Error& error) {
-    return error.failure();
-  }
+  return attempt(
+      [&] {
+        CommState& state = context_.state_of(communicator);
+        if (state.team != nullptr) return Failure{};
+        state.no_team.clear();
+        state.team =
+            teams_.lease(communicator, GpuTeams::Use::kEnqueued, device, &state.no_team, islands);
+        if (state.team != nullptr && communicator.named_by) {
+          std::vector<int> names;
+          for (int rank = 0; rank < communicator.size(); ++rank)
+            names.push_back(communicator.named(rank));
+          state.team->waits.name_ranks(std::move(names));
+        }
+        return Failure{};
+      },
+      [&] {
+        return failure(MPI_ERR_NO_MEM, "no memory for a team of GPUs of %d ranks",
+                       communicator.size());
+      });
 }
 
 bool StreamCollectives::first_duplicate(const core::Communicator& communicator) noexcept {
@@ -355,24 +356,25 @@ void StreamCollectives::relate(core::Communicator& communicator, const core::Com
 int StreamCollectives::enqueue(const Operation& operation, cuda::Stream& stream, bool* taken,
                                std::string* why_not) noexcept {
   *taken = false;
-  try {
-    if (operation.communicator->coll == nullptr) {
-      *why_not = why_no_team(*operation.communicator);
-      return MPI_SUCCESS;
-    }
-    CommState& state = static_cast<CommState&>(*operation.communicator->coll);
-    if (state.team != nullptr && is_over(*operation.communicator)) return fail_over(state);
-    if (state.team == nullptr) {
-      *why_not = state.no_team;
-      return MPI_SUCCESS;
-    }
-    cuda::Job job(state.team->memory.device(), stream);
-    return fail(put_into(state, *state.team, operation, job, taken, why_not));
-  } catch (const std::bad_alloc&) {
-    return fail(MPI_ERR_NO_MEM, "no memory to put %s into a stream", name_of(operation.collective));
-  } catch (const Error& error) {
-    return fail(error);
-  }
+  return attempt(
+      [&] {
+        if (operation.communicator->coll == nullptr) {
+          *why_not = why_no_team(*operation.communicator);
+          return MPI_SUCCESS;
+        }
+        CommState& state = static_cast<CommState&>(*operation.communicator->coll);
+        if (state.team != nullptr && is_over(*operation.communicator)) return fail_over(state);
+        if (state.team == nullptr) {
+          *why_not = state.no_team;
+          return MPI_SUCCESS;
+        }
+        cuda::Job job(state.team->memory.device(), stream);
+        return fail(put_into(state, *state.team, operation, job, taken, why_not));
+      },
+      [&] {
+        return fail(MPI_ERR_NO_MEM, "no memory to put %s into a stream",
+                    name_of(operation.collective));
+      });
 }
 
 }  // namespace tern::coll

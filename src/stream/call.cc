@@ -6,7 +6,7 @@
 #include <new>
 #include <utility>
 
-#include "base/error.hpp"
+#include "base/attempt.hpp"
 #include "core/progress.hpp"
 
 namespace tern::stream {
@@ -16,14 +16,12 @@ namespace {
 /// A call's own code, with fail() text.
 template <class Work>
 Failure result_of(const char* name, Work&& work) noexcept {
-  try {
-    const int code = work();
-    return code == MPI_SUCCESS ? Failure{} : Failure{code, take_last_error().text};
-  } catch (const std::bad_alloc&) {
-    return failure(MPI_ERR_NO_MEM, "no memory for what %s needs of the host", name);
-  } catch (const Error& error) {
-    return failure(error.mpi_class(), "%s", error.what());
-  }
+  return attempt(
+      [&] {
+        const int code = work();
+        return code == MPI_SUCCESS ? Failure{} : Failure{code, take_last_error().text};
+      },
+      [&] { return failure(MPI_ERR_NO_MEM, "no memory for what %s needs of the host", name); });
 }
 
 }  // namespace
