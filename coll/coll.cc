@@ -114,7 +114,7 @@ int Coll::prepare(const Operation& operation, const Question& question, bool sha
   core::Communicator& comm = *operation.communicator;
   try {
     CommState& state = context_.state_of(comm);
-    if (TERN_UNLIKELY(state.over())) return fail(MPI_ERR_OTHER, "%s", state.trouble->why.c_str());
+    if (TERN_UNLIKELY(state.fate.dead_locked())) return state.fate.fail();
     const bool of_shared = shared && SharedCollectives::may_serve(state, operation, question);
     const Choice& choice = context_.choose(state, operation, question, of_shared, islands);
     *made =
@@ -133,6 +133,16 @@ int Coll::prepare(const Operation& operation, const Question& question, bool sha
   }
 }
 
+int Coll::refuse_call(core::Communicator& communicator, CallNumber number,
+                      const Failure& why) noexcept {
+  context_.refusals.refuse_call(communicator, number, why);
+  return fail(why);
+}
+
+int Coll::refuse_call(core::Communicator& communicator, CallNumber number, int code) noexcept {
+  return refuse_call(communicator, number, Failure{code, take_last_error().text});
+}
+
 int Coll::run(const Operation& operation) noexcept {
   Refusals& refusals = context_.refusals;
   core::Communicator& comm = *operation.communicator;
@@ -140,13 +150,10 @@ int Coll::run(const Operation& operation) noexcept {
   std::optional<cuda::CallBuffers> buffers;
   if (TERN_UNLIKELY(cuda::driver() != nullptr))
     buffers.emplace(kept_by(operation.input), kept_by(operation.output));
-  int code = TERN_UNLIKELY(refusals.troubled()) ? refusals.settle(comm, false, operation.kind(true))
-                                                : MPI_SUCCESS;
+  if (TERN_UNLIKELY(refusals.troubled()))
+    if (const Failure why = refusals.settle(comm, false, operation.kind(true)))
+      return refuse_call(comm, Refusals::next_number(comm, false, operation.kind(true)), why);
   const CallNumber number = Refusals::next_number(comm, false, operation.kind(true));
-  if (TERN_UNLIKELY(code != MPI_SUCCESS)) {
-    refusals.refuse_call(comm, number, code);
-    return code;
-  }
   try {
     BlockingCall call{operation, question_of(operation), number, context_.state_of(comm)};
     shared_.choose(call);
@@ -156,13 +163,12 @@ int Coll::run(const Operation& operation) noexcept {
       go_through(call);
     return call.code;
   } catch (const std::bad_alloc&) {
-    code = fail(MPI_ERR_NO_MEM, "no memory for %s on %d ranks", name_of(operation.collective),
-                comm.size());
+    return refuse_call(comm, number,
+                       failure(MPI_ERR_NO_MEM, "no memory for %s on %d ranks",
+                               name_of(operation.collective), comm.size()));
   } catch (const Error& error) {
-    code = fail(error);
+    return refuse_call(comm, number, error.failure());
   }
-  refusals.refuse_call(comm, number, code);
-  return code;
 }
 
 void Coll::go_through(BlockingCall& call) {
@@ -211,25 +217,24 @@ int Coll::run_schedule(BlockingCall& call) noexcept {
   call.by_schedule = true;
   const bool on_devices = call.where == Where::kSome;
   const int code = prepare(call.operation, call.question, !on_devices, on_devices, &execution);
-  if (TERN_UNLIKELY(code != MPI_SUCCESS)) {
-    context_.refusals.refuse_call(*call.operation.communicator, call.number, code);
-    return code;
-  }
+  if (TERN_UNLIKELY(code != MPI_SUCCESS))
+    return refuse_call(*call.operation.communicator, call.number, code);
   execution->number(call.number);
   return context_.executions.complete(execution);
 }
 
-int Coll::run_instead(const Operation& operation, CallNumber number, uint32_t sequence,
-                      Execution** made) noexcept {
-  const int code = prepare(operation, question_of(operation), false, false, made);
-  if (code != MPI_SUCCESS) {
-    context_.refusals.refuse_call(*operation.communicator, number, code);
-    return code;
+Failure Coll::run_instead(const Operation& operation, CallNumber number, uint32_t sequence,
+                          Execution** made) noexcept {
+  if (const int code = prepare(operation, question_of(operation), false, false, made);
+      code != MPI_SUCCESS) {
+    Failure why{code, take_last_error().text};
+    context_.refusals.refuse_call(*operation.communicator, number, why);
+    return why;
   }
   (*made)->number(number);
   (*made)->tag_by(sequence);
   context_.executions.go(**made);
-  return MPI_SUCCESS;
+  return {};
 }
 
 int Coll::start(const Operation& operation, core::Request** request) noexcept {
@@ -271,25 +276,19 @@ int Coll::make(const Operation& operation, bool persistent, FlatCall** call,
   core::Communicator& comm = *operation.communicator;
   const Question question = question_of(operation);
   int code = TERN_UNLIKELY(context_.refusals.troubled())
-                 ? context_.refusals.settle(comm, persistent, operation.kind(false))
+                 ? fail(context_.refusals.settle(comm, persistent, operation.kind(false)))
                  : MPI_SUCCESS;
   if (TERN_LIKELY(code == MPI_SUCCESS))
     code = shared_.prepare_flight(operation, question, persistent, call);
   if (TERN_LIKELY(code == MPI_SUCCESS) && *call == nullptr)
     code = prepare(operation, question, false, false, execution);
-  if (TERN_UNLIKELY(code != MPI_SUCCESS)) {
-    context_.refusals.refuse_call(
-        comm, Refusals::next_number(comm, persistent, operation.kind(false)), code);
-    return code;
-  }
-  const bool numbered = persistent && *call != nullptr;
+  const bool numbered = code == MPI_SUCCESS && persistent && *call != nullptr;
   const CallNumber own = numbered ? (*call)->number() : CallNumber{};
-  code = *call != nullptr ? hand_out(*call) : hand_out(*execution);
-  if (TERN_UNLIKELY(code != MPI_SUCCESS))
-    context_.refusals.refuse_call(
-        comm, numbered ? own : Refusals::next_number(comm, persistent, operation.kind(false)),
-        code);
-  return code;
+  if (TERN_LIKELY(code == MPI_SUCCESS))
+    code = *call != nullptr ? hand_out(*call) : hand_out(*execution);
+  if (TERN_LIKELY(code == MPI_SUCCESS)) return code;
+  return refuse_call(
+      comm, numbered ? own : Refusals::next_number(comm, persistent, operation.kind(false)), code);
 }
 
 template <class Made>

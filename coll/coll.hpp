@@ -75,8 +75,13 @@ class Coll final : UnderWay, ScheduleMaker {
   TERN_COLD void refuse(core::Communicator& communicator, const std::string& why,
                         const std::string& error) noexcept override;
   TERN_COLD void hear(core::Communicator& communicator, const std::string& why) noexcept override;
-  [[nodiscard]] int run_instead(const Operation& operation, CallNumber number, uint32_t sequence,
-                                Execution** made) noexcept override;
+  [[nodiscard]] Failure run_instead(const Operation& operation, CallNumber number,
+                                    uint32_t sequence, Execution** made) noexcept override;
+  /// The other ranks hear the failure, or the last fail(). Returns the class with fail() text.
+  [[nodiscard]] TERN_COLD int refuse_call(core::Communicator& communicator, CallNumber number,
+                                          const Failure& why) noexcept;
+  [[nodiscard]] TERN_COLD int refuse_call(core::Communicator& communicator, CallNumber number,
+                                          int code) noexcept;
   [[nodiscard]] static std::shared_ptr<CachedSchedule> neighborhood_of(CommState& state,
                                                                        const Algorithm& algorithm,
                                                                        const Operation& operation);

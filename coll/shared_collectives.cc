@@ -185,15 +185,13 @@ int SharedCollectives::run_plain(const BlockingCall& call, Where* where) {
   };
   if (TERN_LIKELY(!uses_device(call.operation))) return run(call.operation);
   Staged staged(call.operation);
-  const int downloaded = staged.download();
-  const std::string why = downloaded == MPI_SUCCESS ? std::string() : take_last_error().text;
+  const Failure why = staged.download();
   if (call.method() == FlatMethod::kWhole) slots.mark_device();
-  const Slots::Poisoned poisoned(slots,
-                                 downloaded != MPI_SUCCESS);  // the others wait for this rank
+  const Slots::Poisoned poisoned(slots, static_cast<bool>(why));  // the others wait for this rank
   const int code = run(staged.operation());
   if (where != nullptr && *where != Where::kHost) return code;
-  if (downloaded != MPI_SUCCESS) return fail(downloaded, "%s", why.c_str());
-  return code == MPI_SUCCESS ? staged.upload() : code;
+  if (why) return fail(why);
+  return code == MPI_SUCCESS ? fail(staged.upload()) : code;
 }
 
 const char* SharedCollectives::why_not_in_slots(const BlockingCall& call) noexcept {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/error.hpp"
+#include "base/attempt.hpp"
 #include "coll/gpu/exchange_run.hpp"
 #include "coll/gpu/kernel_run.hpp"
 #include "coll/gpu/multicast_run.hpp"
@@ -41,27 +41,28 @@ int kind_of(const Way& way) noexcept {
 
 }  // namespace
 
-int StreamCollectives::prepare(core::Communicator& communicator, cuda::Device* device,
-                               std::vector<int>* islands) noexcept {
+Failure StreamCollectives::prepare(core::Communicator& communicator, cuda::Device* device,
+                                   std::vector<int>* islands) noexcept {
   const core::ChannelLock lock(context_.channel.progress);
-  try {
-    CommState& state = context_.state_of(communicator);
-    if (state.team != nullptr) return MPI_SUCCESS;
-    state.no_team.clear();
-    state.team =
-        teams_.lease(communicator, GpuTeams::Use::kEnqueued, device, &state.no_team, islands);
-    if (state.team != nullptr && communicator.named_by) {
-      std::vector<int> names;
-      for (int rank = 0; rank < communicator.size(); ++rank)
-        names.push_back(communicator.named(rank));
-      state.team->waits.name_ranks(std::move(names));
-    }
-    return MPI_SUCCESS;
-  } catch (const std::bad_alloc&) {
-    return fail(MPI_ERR_NO_MEM, "no memory for a team of GPUs of %d ranks", communicator.size());
-  } catch (const Error& error) {
-    return fail(error);
-  }
+  return attempt(
+      [&] {
+        CommState& state = context_.state_of(communicator);
+        if (state.team != nullptr) return Failure{};
+        state.no_team.clear();
+        state.team =
+            teams_.lease(communicator, GpuTeams::Use::kEnqueued, device, &state.no_team, islands);
+        if (state.team != nullptr && communicator.named_by) {
+          std::vector<int> names;
+          for (int rank = 0; rank < communicator.size(); ++rank)
+            names.push_back(communicator.named(rank));
+          state.team->waits.name_ranks(std::move(names));
+        }
+        return Failure{};
+      },
+      [&] {
+        return failure(MPI_ERR_NO_MEM, "no memory for a team of GPUs of %d ranks",
+                       communicator.size());
+      });
 }
 
 bool StreamCollectives::first_duplicate(const core::Communicator& communicator) noexcept {
@@ -70,20 +71,19 @@ bool StreamCollectives::first_duplicate(const core::Communicator& communicator) 
   return state != nullptr && !std::exchange(state->has_duplicate, true);
 }
 
-int StreamCollectives::prepare_duplicate(const core::Communicator& communicator,
-                                         core::Communicator& made) noexcept {
+Failure StreamCollectives::prepare_duplicate(const core::Communicator& communicator,
+                                             core::Communicator& made) noexcept {
   const core::ChannelLock lock(context_.channel.progress);
   const auto* const state = static_cast<const CommState*>(communicator.coll.get());
-  if (state == nullptr || state->team == nullptr) return MPI_SUCCESS;
+  if (state == nullptr || state->team == nullptr) return {};
   const std::shared_ptr<GpuTeam>& twin = state->team->twin();
-  if (twin == nullptr || (twin->kernels.parts() == 0 && twin->kernels.share_gpu()))
-    return MPI_SUCCESS;
+  if (twin == nullptr || (twin->kernels.parts() == 0 && twin->kernels.share_gpu())) return {};
   try {
     context_.state_of(made).team = twin;
     twin->lease(true);
-    return MPI_SUCCESS;
+    return {};
   } catch (const std::bad_alloc&) {
-    return fail(MPI_ERR_NO_MEM, "no memory for a duplicate of a communicator with a stream");
+    return failure(MPI_ERR_NO_MEM, "no memory for a duplicate of a communicator with a stream");
   }
 }
 
@@ -133,8 +133,7 @@ const Placed* StreamCollectives::placed_for(CommState& state, GpuTeam& team,
 
 int StreamCollectives::fail_over(CommState& state) const noexcept {
   const core::ChannelLock lock(context_.channel.progress);
-  if (state.communicator.interrupted()) return state.communicator.fail_interrupted();
-  return fail(MPI_ERR_OTHER, "%s", state.trouble->why.c_str());
+  return state.communicator.fate.dead() ? state.communicator.fate.fail() : state.fate.fail();
 }
 
 std::string StreamCollectives::in_words(const Way& way) const {
@@ -186,8 +185,9 @@ void StreamCollectives::explain_way(CommState& state, GpuTeam& team, const Place
           passes, chunk, words.c_str(), mark.empty() ? "" : "; ", mark.c_str()));
 }
 
-int StreamCollectives::run_in_stream(CommState& state, GpuTeam& team, const Placed& placed,
-                                     const Operation& operation, const Way& way, cuda::Job& job) {
+Failure StreamCollectives::run_in_stream(CommState& state, GpuTeam& team, const Placed& placed,
+                                         const Operation& operation, const Way& way,
+                                         cuda::Job& job) {
   // Of ordinary calls the host waits for the end: it can end them.
   const uint64_t patience = job.borrowed() ? context_.process.params.gpu_patience * 1000 : 0;
   const auto go = [&](auto&& run) {
@@ -203,18 +203,15 @@ int StreamCollectives::run_in_stream(CommState& state, GpuTeam& team, const Plac
   return go(StreamRun(team, placed, operation, job));
 }
 
-int StreamCollectives::fail_if_useless(GpuTeam& team) {
-  if (team.forsaken())
-    return fail(MPI_ERR_OTHER,
-                "%s. No collective can be enqueued on this communicator any more; "
-                "MPIX_Stream_comm_create makes one that takes them",
-                team.why_forsaken().c_str());
-  if (team.broken()) return fail(MPI_ERR_OTHER, "%s", team.why_broken().c_str());
-  if (std::string why = team.waits.why_given_up(); !why.empty()) {
-    team.break_off(why);
-    return fail(MPI_ERR_OTHER, "%s", why.c_str());
-  }
-  return MPI_SUCCESS;
+Failure StreamCollectives::why_useless(GpuTeam& team) {
+  if (team.forsaken.dead())
+    return failure(MPI_ERR_OTHER,
+                   "%s. No collective can be enqueued on this communicator any more; "
+                   "MPIX_Stream_comm_create makes one that takes them",
+                   team.forsaken.why());
+  if (std::string why = team.waits.why_given_up(); !why.empty())
+    team.broken.end({MPI_ERR_OTHER, std::move(why)});
+  return team.broken.reason();
 }
 
 // Where the row of a line, or the scratch, forbids its wire, other lines may fit.
@@ -254,44 +251,45 @@ StreamCollectives::Chosen StreamCollectives::choose_way(CommState& state, GpuTea
   }
 }
 
-int StreamCollectives::put_into(CommState& state, GpuTeam& team, const Operation& operation,
-                                cuda::Job& job, bool* taken, std::string* why_not) {
+Failure StreamCollectives::put_into(CommState& state, GpuTeam& team, const Operation& operation,
+                                    cuda::Job& job, bool* taken, std::string* why_not) {
   const std::lock_guard<std::mutex> guard(team.mutex());
-  if (const int code = fail_if_useless(team); code != MPI_SUCCESS) return code;
+  if (Failure why = why_useless(team)) return why;
   if (goes_by_pairs(operation))
     return exchange_in_stream(state, team, operation, job, taken, why_not);
   const auto [placed, way] = choose_way(state, team, operation, job, why_not);
   state.wire_taken.store(nullptr, std::memory_order_relaxed);
-  if (placed == nullptr) return MPI_SUCCESS;
+  if (placed == nullptr) return {};
   if (way.engine == Way::kNone && way.failure.empty()) {
     *why_not = in_words(way);
-    return MPI_SUCCESS;
+    return {};
   }
   *taken = true;
   state.wire_taken.store(wire_of(way), std::memory_order_relaxed);
   if (!way.failure.empty()) {  // of this rank alone: the others' kernels wait for its
-    team.break_off("a program has no place on the device: " + way.failure);
-    return fail(MPI_ERR_OTHER, "%s", team.why_broken().c_str());
+    team.broken.end(
+        failure(MPI_ERR_OTHER, "a program has no place on the device: %s", way.failure.c_str()));
+    return team.broken.reason();
   }
   return unless_failed(team, run_in_stream(state, team, *placed, operation, way, job));
 }
 
 // What is put into streams counts on all of it.
-int StreamCollectives::unless_failed(GpuTeam& team, int code) {
-  if (TERN_LIKELY(code == MPI_SUCCESS)) return code;
-  const std::string why = take_last_error().text;
-  team.break_off("an earlier call that was put into a stream failed: " + why);
-  return fail(code, "%s", why.c_str());
+Failure StreamCollectives::unless_failed(GpuTeam& team, Failure why) {
+  if (TERN_UNLIKELY(why))
+    team.broken.end(failure(MPI_ERR_OTHER, "an earlier call that was put into a stream failed: %s",
+                            why.text.c_str()));
+  return why;
 }
 
-int StreamCollectives::exchange_in_stream(CommState& state, GpuTeam& team,
-                                          const Operation& operation, cuda::Job& job, bool* taken,
-                                          std::string* why_not) {
+Failure StreamCollectives::exchange_in_stream(CommState& state, GpuTeam& team,
+                                              const Operation& operation, cuda::Job& job,
+                                              bool* taken, std::string* why_not) {
   const char* why = job.borrowed() ? ExchangeRun::why_not(team, context_.process.params, operation)
                                    : Pieces::why_not(operation);
   if (why != nullptr) {
     *why_not = why;
-    return MPI_SUCCESS;
+    return {};
   }
   *taken = true;
   ExchangeRun run(team, operation, job, context_.process.params.gpu_patience * 1000,
@@ -315,8 +313,11 @@ void StreamCollectives::forsake_teams(const core::Communicator& communicator,
                                       const std::string& why) noexcept {
   const auto* const state = static_cast<const CommState*>(communicator.coll.get());
   if (state == nullptr) return;
-  if (state->team != nullptr) state->team->forsake(why);
-  for (const auto& one : state->related_teams) one->forsake(why);
+  const auto forsake = [&](GpuTeam& team) {
+    team.forsaken.end(failure(MPI_ERR_OTHER, "%s", why.c_str()));
+  };
+  if (state->team != nullptr) forsake(*state->team);
+  for (const auto& one : state->related_teams) forsake(*one);
 }
 
 const char* StreamCollectives::wire_taken(const core::Communicator& communicator) noexcept {
@@ -335,7 +336,7 @@ std::string StreamCollectives::why_no_team(const core::Communicator& communicato
 bool StreamCollectives::is_over(const core::Communicator& communicator) noexcept {
   const core::ChannelLock lock(communicator.channel().progress);
   const auto* const state = static_cast<const CommState*>(communicator.coll.get());
-  return communicator.interrupted() || (state != nullptr && state->over());
+  return communicator.fate.dead() || (state != nullptr && state->fate.dead());
 }
 
 int StreamCollectives::fail_if_over(const core::Communicator& communicator) const noexcept {
@@ -352,24 +353,25 @@ void StreamCollectives::relate(core::Communicator& communicator, const core::Com
 int StreamCollectives::enqueue(const Operation& operation, cuda::Stream& stream, bool* taken,
                                std::string* why_not) noexcept {
   *taken = false;
-  try {
-    if (operation.communicator->coll == nullptr) {
-      *why_not = why_no_team(*operation.communicator);
-      return MPI_SUCCESS;
-    }
-    CommState& state = static_cast<CommState&>(*operation.communicator->coll);
-    if (state.team != nullptr && is_over(*operation.communicator)) return fail_over(state);
-    if (state.team == nullptr) {
-      *why_not = state.no_team;
-      return MPI_SUCCESS;
-    }
-    cuda::Job job(state.team->memory.device(), stream);
-    return put_into(state, *state.team, operation, job, taken, why_not);
-  } catch (const std::bad_alloc&) {
-    return fail(MPI_ERR_NO_MEM, "no memory to put %s into a stream", name_of(operation.collective));
-  } catch (const Error& error) {
-    return fail(error);
-  }
+  return attempt(
+      [&] {
+        if (operation.communicator->coll == nullptr) {
+          *why_not = why_no_team(*operation.communicator);
+          return MPI_SUCCESS;
+        }
+        CommState& state = static_cast<CommState&>(*operation.communicator->coll);
+        if (state.team != nullptr && is_over(*operation.communicator)) return fail_over(state);
+        if (state.team == nullptr) {
+          *why_not = state.no_team;
+          return MPI_SUCCESS;
+        }
+        cuda::Job job(state.team->memory.device(), stream);
+        return fail(put_into(state, *state.team, operation, job, taken, why_not));
+      },
+      [&] {
+        return fail(MPI_ERR_NO_MEM, "no memory to put %s into a stream",
+                    name_of(operation.collective));
+      });
 }
 
 }  // namespace tern::coll

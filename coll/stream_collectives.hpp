@@ -21,13 +21,13 @@ class StreamCollectives {
 
   /// Together with all ranks: prepares the communicator. `device`: of this rank's stream; null: it
   /// has none. *islands: as of GpuTeams::lease.
-  [[nodiscard]] int prepare(core::Communicator& communicator, cuda::Device* device,
-                            std::vector<int>* islands = nullptr) noexcept;
+  [[nodiscard]] Failure prepare(core::Communicator& communicator, cuda::Device* device,
+                                std::vector<int>* islands = nullptr) noexcept;
   /// A duplicate is about to be made, on all ranks: whether it is the first. No message is sent.
   [[nodiscard]] static bool first_duplicate(const core::Communicator& communicator) noexcept;
   /// The first one gets the twin of the communicator's team, if there is one.
-  [[nodiscard]] int prepare_duplicate(const core::Communicator& communicator,
-                                      core::Communicator& made) noexcept;
+  [[nodiscard]] Failure prepare_duplicate(const core::Communicator& communicator,
+                                          core::Communicator& made) noexcept;
   /// Of a communicator so prepared; null where its ranks have none.
   [[nodiscard]] static std::shared_ptr<GpuTeam> team_of(
       const core::Communicator& communicator) noexcept;
@@ -47,8 +47,8 @@ class StreamCollectives {
   [[nodiscard]] int enqueue(const Operation& operation, cuda::Stream& stream, bool* taken,
                             std::string* why_not) noexcept;
   /// As enqueue(), with a team and a job of its device.
-  [[nodiscard]] int put_into(CommState& state, GpuTeam& team, const Operation& operation,
-                             cuda::Job& job, bool* taken, std::string* why_not);
+  [[nodiscard]] Failure put_into(CommState& state, GpuTeam& team, const Operation& operation,
+                                 cuda::Job& job, bool* taken, std::string* why_not);
   TERN_COLD static void forsake_teams(const core::Communicator& communicator,
                                       const std::string& why) noexcept;
   [[nodiscard]] GpuTeams& teams() noexcept { return teams_; }
@@ -66,17 +66,18 @@ class StreamCollectives {
   [[nodiscard]] const Placed* placed_for(CommState& state, GpuTeam& team,
                                          const Operation& operation, const Question& question,
                                          const Choice& choice, std::string* why_not);
-  [[nodiscard]] static int fail_if_useless(GpuTeam& team);
+  [[nodiscard]] static Failure why_useless(GpuTeam& team);
   /// *no_multimem: why_not_multicast().
   [[nodiscard]] Question question_in_stream(const GpuTeam& team, const AskedWire& asked,
                                             const Operation& operation, bool any_order,
                                             const char** no_multimem) const;
   [[nodiscard]] std::string in_words(const Way& way) const;
-  [[nodiscard]] int run_in_stream(CommState& state, GpuTeam& team, const Placed& placed,
-                                  const Operation& operation, const Way& way, cuda::Job& job);
-  [[nodiscard]] int exchange_in_stream(CommState& state, GpuTeam& team, const Operation& operation,
-                                       cuda::Job& job, bool* taken, std::string* why_not);
-  [[nodiscard]] static int unless_failed(GpuTeam& team, int code);
+  [[nodiscard]] Failure run_in_stream(CommState& state, GpuTeam& team, const Placed& placed,
+                                      const Operation& operation, const Way& way, cuda::Job& job);
+  [[nodiscard]] Failure exchange_in_stream(CommState& state, GpuTeam& team,
+                                           const Operation& operation, cuda::Job& job, bool* taken,
+                                           std::string* why_not);
+  [[nodiscard]] static Failure unless_failed(GpuTeam& team, Failure why);
   template <class Run>
   void explain_way(CommState& state, GpuTeam& team, const Placed& placed, const Way& way,
                    const Run& run);

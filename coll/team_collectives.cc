@@ -51,7 +51,7 @@ void rest(CommState& state) noexcept {
 
 /// A rank takes no part in what is under way. One that takes no part in the next call does in this.
 bool is_cut(const CommState& state) noexcept {
-  return state.over() || state.communicator.interrupted();
+  return state.fate.dead() || state.communicator.fate.dead();
 }
 
 bool has_come(const GpuTeam& team, uint32_t call) noexcept {
@@ -120,10 +120,9 @@ cuda::Job TeamCollectives::job_for(CommState& state, const Operation& operation)
       core::settle(job, data, memory);
       continue;
     }
-    int code = MPI_SUCCESS;
-    job = core::begin_job(context_.process, data, &code);
-    if (code != MPI_SUCCESS) (void)take_last_error();
-    if (code != MPI_SUCCESS) return gives_up();
+    Failure unusable;
+    job = core::begin_job(context_.process, data, &unusable);
+    if (unusable) return gives_up();
     // Making a team waits for what is on the device, which may wait for another rank.
     if (state.own.team == nullptr && !becomes_quiet(state, job.device())) return gives_up();
     if (state.own.team != nullptr && &state.own.team->memory.device() != &job.device())
@@ -189,12 +188,12 @@ bool TeamCollectives::run_together(BlockingCall& call, cuda::Job job) {
   GpuTeam& team = *state.own.team;
   bool taken = false;
   std::string why_not;
+  Failure why;
   {
     const core::ChannelUnlock meanwhile(context_.channel.progress);
-    call.code = streams_.put_into(state, team, call.operation, job, &taken, &why_not);
+    why = streams_.put_into(state, team, call.operation, job, &taken, &why_not);
   }
-  if (TERN_UNLIKELY(call.code != MPI_SUCCESS))
-    leave_team(state, job, call.code, take_last_error().text);
+  if (TERN_UNLIKELY(why)) leave_team(state, job, why);
   if (!taken) {
     job.abandon();
     return false;
@@ -226,28 +225,26 @@ void TeamCollectives::await_team(CommState& state, const Operation& operation, c
       [&](WaitReport* report) { (void)state.own.calls->describe(report); });
   context_.channel.progress.stay_awake(-1);
   if (TERN_UNLIKELY(!has_come(team, call)))
-    leave_team(state, job, MPI_ERR_OTHER,
-               strf("%s: the device has failed: %s", name_of(operation.collective),
-                    job.failure().c_str()));
+    leave_team(state, job,
+               failure(MPI_ERR_OTHER, "%s: the device has failed: %s",
+                       name_of(operation.collective), job.failure().c_str()));
   job.has_ended();
   if (TERN_LIKELY(let_go == 0)) return;
-  team.break_off("a collective was ended");
-  if (!state.communicator.interrupted()) throw Error(MPI_ERR_OTHER, state.trouble->why);
-  const int code = state.communicator.fail_interrupted();
-  throw Error(code, take_last_error().text);
+  team.broken.end(failure(MPI_ERR_OTHER, "a collective was ended"));
+  const Fate& fate = state.communicator.fate.dead() ? state.communicator.fate : state.fate;
+  throw Error(fate.reason());
 }
 
 // What is in the stream waits for ranks that will not come: it is let go, as it uses the caller's
 // buffers.
-void TeamCollectives::leave_team(CommState& state, cuda::Job& job, int code,
-                                 const std::string& why) {
+void TeamCollectives::leave_team(CommState& state, cuda::Job& job, const Failure& why) {
   constexpr int64_t kMostNs = 10'000'000'000;
-  state.own.team->break_off(why);
+  state.own.team->broken.end(why);
   state.own.team->let_go();
   const int64_t began = now_ns();
   while (!job.done() && now_ns() - began < kMostNs) ::sched_yield();
   if (!job.done()) job.abandon();
-  throw Error(code, why);
+  throw Error(why);
 }
 
 }  // namespace tern::coll

@@ -30,8 +30,7 @@ class TeamCollectives {
   [[nodiscard]] bool becomes_quiet(CommState& state, cuda::Device& device) noexcept;
   [[nodiscard]] bool has_own_team(CommState& state, cuda::Device& device);
   void await_team(CommState& state, const Operation& operation, cuda::Job& job, uint32_t call);
-  [[noreturn]] TERN_COLD void leave_team(CommState& state, cuda::Job& job, int code,
-                                         const std::string& why);
+  [[noreturn]] TERN_COLD void leave_team(CommState& state, cuda::Job& job, const Failure& why);
 
   Context& context_;
   SharedCollectives& shared_;

@@ -21,9 +21,9 @@ Bounce::Bounce(core::Process& process, const core::Data& buffer, size_t bytes, c
   using enum cuda::Device::Store;
   for (size_t i = 0; i < chunks_.size(); ++i) {
     Chunk& chunk = chunks_[i];
-    int code = 0;
-    chunk.job = by != nullptr ? cuda::Job(*by) : core::begin_job(process, buffer, &code);
-    if (code != 0) throw Error(code, take_last_error().text);
+    Failure why;
+    chunk.job = by != nullptr ? cuda::Job(*by) : core::begin_job(process, buffer, &why);
+    if (why) throw Error(std::move(why));
     cuda::Device& device = chunk.job.device();
     // Fewer or pageable chunks are better than an allocation, which waits for the program's work.
     const bool lends = device.lends(kPinned, chunk_bytes_);

@@ -26,6 +26,7 @@
 #include <string>
 #include <utility>
 
+#include "base/error.hpp"
 #include "btl/device.hpp"
 #include "pml/wire.hpp"
 
@@ -53,11 +54,6 @@ enum class Step : uint8_t {
   kOther,   // receivers: the data must come by another protocol, from the start
 };
 
-struct Failure {
-  int error = MPI_SUCCESS;  // class
-  std::string text;         // for the user
-};
-
 /// What the protocols of one channel share.
 struct Context {
   core::Channel& channel;
@@ -69,7 +65,7 @@ struct Context {
   bool told_copy_failed = false;
 };
 
-/// What an announcement says beside the message's size.
+/// The contents of an announcement beside the message's size.
 struct Announcement {
   uint64_t address = 0;  // as in wire::Rts, these three
   uint32_t claims = 0;

@@ -193,12 +193,16 @@ void RequestPool::finish(RecvRequest& request, int error) noexcept {
 
 void RequestPool::fail(SendRequest& request, const Failure& failure) noexcept {
   set_error_text(request, failure.text);
-  finish(request, failure.error);
+  finish(request, failure.code);
 }
 
 void RequestPool::fail(RecvRequest& request, const Failure& failure) noexcept {
   set_error_text(request, failure.text);
-  finish(request, failure.error);
+  finish(request, failure.code);
+}
+
+void RequestPool::fail(SendRequest& request, const Fate& fate) noexcept {
+  fail(request, fate.reason());
 }
 
 template <class Request>

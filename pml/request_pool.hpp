@@ -47,6 +47,7 @@ class RequestPool {
   /// The one way to fail a request that has begun. Who tells the other end: Transfers.
   TERN_COLD void fail(SendRequest& request, const Failure& failure) noexcept;
   TERN_COLD void fail(RecvRequest& request, const Failure& failure) noexcept;
+  TERN_COLD void fail(SendRequest& request, const Fate& fate) noexcept;
   /// The receive has matched a message whose data is to come.
   void mark_large(RecvRequest& request) noexcept {
     request.large = true;

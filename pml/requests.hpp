@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fate.hpp"
 #include "btl/btl.hpp"
 #include "btl/device.hpp"
 #include "pml/match.hpp"
@@ -79,7 +80,7 @@ struct alignas(64) PeerState {
   uint32_t stages_refused = 0;  // messages, one after the other, whose block it could not map
   void count_stage(bool refused) noexcept { stages_refused = refused ? stages_refused + 1 : 0; }
   Traffic sent;
-  std::unique_ptr<const Failure> lost;  // why nothing reaches it any more; null while it does
+  Fate fate;  // dead: nothing reaches it any more
 };
 
 /// What stands after an announcement where the data lies on a device. Frames do not align their

@@ -9,7 +9,7 @@
 namespace tern::btl::net {
 
 bool NetEndpoint::arrive(const WireHead& head, std::span<const std::byte> payload) {
-  if (TERN_UNLIKELY(has_failed())) return true;
+  if (TERN_UNLIKELY(fate.dead_locked())) return true;
   ++arrivals_;
   if (TERN_UNLIKELY(head.header.mark == kProbe)) {
     note_probe(head.origin.sequence);

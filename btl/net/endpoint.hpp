@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "base/fate.hpp"
 #include "btl/net/wire.hpp"
 
 namespace tern::btl::net {
@@ -20,13 +21,13 @@ class NetEndpoint : public Endpoint {
 
   bool peek(Frame*) noexcept override { return false; }
   void pop() noexcept override {}
+  Fate fate;  // dead: the peer is lost, and frames to and from it are dropped
   int get(const iovec*, size_t, const iovec*, size_t) noexcept override;
   int put(const iovec*, size_t, const iovec*, size_t) noexcept override;
 
   /// A frame that came: hands it on in its turn, with those that waited for it. False where it
   /// cannot be in its turn.
   [[nodiscard]] bool arrive(const WireHead& head, std::span<const std::byte> payload);
-  [[nodiscard]] virtual bool has_failed() const noexcept = 0;
   /// Whether the frame whose turn it is was sent, and has not come for `timeout_ns`: a library that
   /// connects again by itself loses what was under way. Asked several times in that.
   [[nodiscard]] bool has_lost_frame(int64_t now_ns, int64_t timeout_ns) noexcept;

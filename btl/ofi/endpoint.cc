@@ -27,7 +27,7 @@ bool OfiEndpoint::begun(ssize_t result) noexcept {
 }
 
 bool OfiEndpoint::send(const Header& header, const void* payload) noexcept {
-  if (TERN_UNLIKELY(has_failed())) return true;
+  if (TERN_UNLIKELY(fate.dead_locked())) return true;
   const size_t bytes = sizeof(WireHead) + header.bytes;
   constexpr size_t kMostInjected = 1024;
   if (waiting_ == nullptr && bytes <= std::min(port_.inject_bytes, kMostInjected)) {
@@ -65,7 +65,7 @@ std::byte* OfiEndpoint::begin(size_t /*bytes*/) noexcept {
 void OfiEndpoint::commit(const Header& header) noexcept {
   Sending& sending = *filling_;
   filling_ = nullptr;
-  if (TERN_UNLIKELY(has_failed())) return let_go(sending);
+  if (TERN_UNLIKELY(fate.dead_locked())) return let_go(sending);
   *sending.block->head = head_for(header);
   sending.bytes = header.bytes;
   count_sent();
@@ -90,7 +90,7 @@ bool OfiEndpoint::post(Sending& sending) noexcept {
 bool OfiEndpoint::send_waiting() noexcept {
   if (waiting_ == nullptr) return true;
   Sending& sending = *waiting_;
-  if (has_failed())
+  if (fate.dead_locked())
     let_go(sending);
   else if (!post(sending))
     return false;
@@ -100,7 +100,7 @@ bool OfiEndpoint::send_waiting() noexcept {
 
 Start OfiEndpoint::send_direct(const Header& header, const iovec& prefix, const iovec& data,
                                Operation& operation) noexcept {
-  if (TERN_UNLIKELY(has_failed())) return Start::kDone;
+  if (TERN_UNLIKELY(fate.dead_locked())) return Start::kDone;
   if (waiting_ != nullptr) return Start::kNoRoom;
   Sending* const sending = port_.sendings.take();
   if (sending == nullptr) return Start::kNoRoom;
@@ -139,17 +139,15 @@ void OfiEndpoint::ended(Sending& sending, int error) noexcept {
 }
 
 // libfabric may be calling: only marks.
-void OfiEndpoint::fail(std::string why) noexcept {
-  if (has_failed()) return;
-  why_ = std::move(why);
-  port_.has_failures = true;
+void OfiEndpoint::fail(const std::string& why) noexcept {
+  if (fate.end(failure(MPI_ERR_PROC_ABORTED, "%s", why.c_str()))) port_.has_failures = true;
 }
 
 // A peer that has gone may be told of by nothing but a message that finds no room for ever. Where
 // that was a probe, the connection has been given up already, and cannot be made again.
 void OfiEndpoint::look_after(int64_t now_ns, int64_t timeout_ns) noexcept {
   constexpr int64_t kProbes = 8, kAttempts = 4, kLost = 2;
-  if (has_failed()) return;
+  if (fate.dead_locked()) return;
   if (has_lost_frame(now_ns, timeout_ns / kLost))
     return fail("a frame was lost: libfabric has connected again, and does not send it once more");
   const bool moved = seen_moved_ != moved_ || seen_arrivals_ != arrivals();

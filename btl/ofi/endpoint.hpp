@@ -25,7 +25,6 @@ class OfiEndpoint final : public net::NetEndpoint {
   size_t max_payload() const noexcept override { return Port::kPayload; }
   const char* transport() const noexcept override { return "ofi"; }
   const char* reason() const noexcept override { return "libfabric: the network"; }
-  bool has_failed() const noexcept override { return !why_.empty(); }
 
   /// libfabric has let go of a frame; `error`: its number, or 0.
   void ended(Sending& sending, int error) noexcept;
@@ -34,8 +33,6 @@ class OfiEndpoint final : public net::NetEndpoint {
   /// For a peer of which nothing is heard: asks whether it is there, and fails where what is under
   /// way to it has not moved for `timeout_ns`. Called several times in that.
   void look_after(int64_t now_ns, int64_t timeout_ns) noexcept;
-  /// Why it failed; taken once.
-  [[nodiscard]] const std::string& why() const noexcept { return why_; }
   bool told = false;  // the sink, that it failed
 
  private:
@@ -43,7 +40,7 @@ class OfiEndpoint final : public net::NetEndpoint {
   bool post(Sending& sending) noexcept;
   bool begun(ssize_t result) noexcept;
   void let_go(Sending& sending) noexcept;
-  TERN_COLD void fail(std::string why) noexcept;
+  TERN_COLD void fail(const std::string& why) noexcept;
   TERN_COLD void probe() noexcept;
   [[nodiscard]] bool is_waiting() const noexcept {
     return refused_ || under_way_ != 0 || waiting_ != nullptr || lacks_frame();
@@ -61,7 +58,6 @@ class OfiEndpoint final : public net::NetEndpoint {
   int64_t since_ns_ = 0;  // nothing has moved
   bool probe_refused_ = false;
   bool waited_ = false;  // something, since then
-  std::string why_;
 };
 
 }  // namespace tern::btl::ofi

@@ -152,9 +152,9 @@ void Ofi::give_up_failed() noexcept {
   port_.has_failures = false;
   for (auto& [key, made] : endpoints_) {
     auto& endpoint = static_cast<OfiEndpoint&>(*made);
-    if (!endpoint.has_failed() || endpoint.told) continue;
+    if (!endpoint.fate.dead_locked() || endpoint.told) continue;
     endpoint.told = true;
-    if (!leaving_) sink_.failed(endpoint, endpoint.why());
+    if (!leaving_) sink_.failed(endpoint, endpoint.fate.why());
   }
 }
 

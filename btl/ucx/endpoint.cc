@@ -34,7 +34,7 @@ UcxEndpoint::~UcxEndpoint() = default;
 
 // Small frames go out at once where UCX has room: nothing is kept then.
 bool UcxEndpoint::send(const Header& header, const void* payload) noexcept {
-  if (TERN_UNLIKELY(status_ != UCS_OK)) return true;  // its operations fail elsewhere
+  if (TERN_UNLIKELY(fate.dead_locked())) return true;  // its operations fail elsewhere
   if (TERN_LIKELY(header.bytes <= kSmall) && send_small(header, payload)) return true;
   std::byte* const room = begin(header.bytes);
   if (room == nullptr) return false;
@@ -69,7 +69,7 @@ std::byte* UcxEndpoint::begin(size_t /*bytes*/) noexcept {
 void UcxEndpoint::commit(const Header& header) noexcept {
   Block& block = *filling_;
   filling_ = nullptr;
-  if (TERN_UNLIKELY(status_ != UCS_OK)) return worker_.blocks.give_back(block);
+  if (TERN_UNLIKELY(fate.dead_locked())) return worker_.blocks.give_back(block);
   *block.head = head_for(header);
   block.endpoint = this;
   ucp_request_param_t params{};
@@ -95,7 +95,7 @@ void* UcxEndpoint::post(const void* what, size_t count, ucp_request_param_t* par
 
 Start UcxEndpoint::send_direct(const Header& header, const iovec& prefix, const iovec& data,
                                Operation& operation) noexcept {
-  if (TERN_UNLIKELY(status_ != UCS_OK)) return Start::kDone;  // as in send
+  if (TERN_UNLIKELY(fate.dead_locked())) return Start::kDone;  // as in send
   Direct* const direct = direct_for(operation);
   if (direct == nullptr) return Start::kNoRoom;
   const WireHead head = head_for(header);
@@ -151,9 +151,8 @@ void UcxEndpoint::sent(void* request, ucs_status_t status, void* sent_block) noe
 // UCX calls this in its progress: only marks.
 void UcxEndpoint::failed(void* endpoint, ucp_ep_h, ucs_status_t status) noexcept {
   auto& self = *static_cast<UcxEndpoint*>(endpoint);
-  if (self.status_ != UCS_OK) return;
-  self.status_ = status;
-  self.worker_.has_failures = true;
+  const char* const why = self.worker_.ucp.ucs_status_string(status);
+  if (self.fate.end(failure(MPI_ERR_PROC_ABORTED, "%s", why))) self.worker_.has_failures = true;
 }
 
 void* UcxEndpoint::close() noexcept {

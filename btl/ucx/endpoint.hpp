@@ -34,9 +34,6 @@ class UcxEndpoint final : public net::NetEndpoint {
   const char* transport() const noexcept override { return "ucx"; }
   const char* reason() const noexcept override { return "UCX: the network"; }
 
-  bool has_failed() const noexcept override { return status_ != UCS_OK; }
-  /// UCS_OK while it works.
-  [[nodiscard]] ucs_status_t status() const noexcept { return status_; }
   [[nodiscard]] bool closed() const noexcept { return ep_ == nullptr; }
   /// Lets UCX's endpoint go, without asking the peer. The request that tells when that is done, or
   /// null.
@@ -55,7 +52,6 @@ class UcxEndpoint final : public net::NetEndpoint {
 
   Worker& worker_;
   ucp_ep_h ep_ = nullptr;
-  ucs_status_t status_ = UCS_OK;
   Block* filling_ = nullptr;  // between begin() and commit()
 };
 

@@ -80,7 +80,7 @@ std::unique_ptr<Region> UcxEndpoint::enlist(void* address, size_t bytes) noexcep
 
 // UCX reads a key as it comes: its length is what it says of itself, at most a region's.
 std::unique_ptr<RemoteRegion> UcxEndpoint::open(std::span<const std::byte> key) noexcept {
-  if (status_ != UCS_OK || key.empty() || key.size() > Region::kMostKey) return nullptr;
+  if (fate.dead_locked() || key.empty() || key.size() > Region::kMostKey) return nullptr;
   std::array<std::byte, Region::kMostKey> whole{};
   std::copy(key.begin(), key.end(), whole.begin());
   ucp_rkey_h handle = nullptr;
@@ -90,7 +90,7 @@ std::unique_ptr<RemoteRegion> UcxEndpoint::open(std::span<const std::byte> key) 
 
 Start UcxEndpoint::start_put(const RemoteRegion& region, uint64_t address, const iovec& from,
                              Operation& operation) noexcept {
-  if (status_ != UCS_OK) return Start::kDone;  // as in send
+  if (fate.dead_locked()) return Start::kDone;  // as in send
   Direct* const direct = direct_for(operation);
   if (direct == nullptr) return Start::kNoRoom;
   ucp_request_param_t params{};
@@ -106,7 +106,7 @@ Start UcxEndpoint::start_put(const RemoteRegion& region, uint64_t address, const
 }
 
 Start UcxEndpoint::start_flush(Operation& operation) noexcept {
-  if (status_ != UCS_OK) return Start::kDone;
+  if (fate.dead_locked()) return Start::kDone;
   Direct* const direct = direct_for(operation);
   if (direct == nullptr) return Start::kNoRoom;
   ucp_request_param_t params{};

@@ -74,10 +74,10 @@ void Ucx::give_up_failed() noexcept {
   worker_.has_failures = false;
   for (auto& [key, made] : endpoints_) {
     auto& endpoint = static_cast<UcxEndpoint&>(*made);
-    if (endpoint.status() == UCS_OK || endpoint.closed()) continue;
+    if (!endpoint.fate.dead_locked() || endpoint.closed()) continue;
     if (void* const request = endpoint.close(); request != nullptr)
       worker_.ucp.ucp_request_free(request);
-    if (!leaving_) sink_.failed(endpoint, worker_.ucp.ucs_status_string(endpoint.status()));
+    if (!leaving_) sink_.failed(endpoint, endpoint.fate.why());
   }
 }
 

@@ -151,13 +151,10 @@ std::byte* Bound::find_memory(size_t bytes) {
     const void* const address =
         first_data(in ? operation().input : operation().output, schedule_->blocks_of(space));
     if (TERN_LIKELY(!cuda::on_device(cuda::kind_of(address)))) continue;
-    int code = MPI_SUCCESS;
-    cuda::Job job = core::begin_job(process_, address, &code);
-    if (code == MPI_SUCCESS) device_memory_ = cuda::Block(job, bytes);
-    if (!device_memory_.valid()) {
-      (void)take_last_error();
-      break;  // the others count on this rank: host memory serves, too
-    }
+    Failure why;
+    cuda::Job job = core::begin_job(process_, address, &why);
+    if (!why) device_memory_ = cuda::Block(job, bytes);
+    if (!device_memory_.valid()) break;  // the others count on this rank: host memory serves, too
     scratch_kind_ = cuda::MemoryKind::kDevice;
     return device_memory_.data();
   }

@@ -107,11 +107,9 @@ void Execution::launch() noexcept {
 
 void Execution::refuse(int code) noexcept {
   broken_ = true;
-  const std::string text = take_last_error().text;
-  take_error(code, text.c_str());
-  (void)fail(code, "%s", text.c_str());
-  owner_.refusals().refuse_call(*operation_.communicator, number_, code);
-  (void)take_last_error();
+  const Failure why{code, take_last_error().text};
+  take_error(code, why.text.c_str());
+  owner_.refusals().refuse_call(*operation_.communicator, number_, why);
 }
 
 void Execution::begin_passes() noexcept {
@@ -324,7 +322,10 @@ void Execution::copy(PassRun& pass, int lane, int32_t index, const Step& step) n
       continue;
     }
     if (work == nullptr) work = new_work(from.on_device() || to.on_device());
-    if (work == nullptr || !work->copy(from, to)) note(core::copy(owner_.process(), from, to));
+    if (TERN_LIKELY(!from.on_device() && !to.on_device()))
+      core::copy_on_host(from, to);
+    else if (work == nullptr || !work->copy(from, to))
+      note(core::copy(owner_.process(), from, to));
   }
   if (TERN_UNLIKELY(work != nullptr))
     fly(pass.lanes[static_cast<size_t>(lane)], index, std::move(work));
@@ -355,8 +356,8 @@ void Execution::reduce(PassRun& pass, int lane, int32_t index, const Step& step)
     fly(pass.lanes[static_cast<size_t>(lane)], index, std::move(work));
 }
 
-void Execution::note(int code) noexcept {
-  if (TERN_UNLIKELY(code != MPI_SUCCESS)) take_error(code, take_last_error().text.c_str());
+void Execution::note(const Failure& why) noexcept {
+  if (TERN_UNLIKELY(why)) take_error(why.code, why.text.c_str());
 }
 
 void Execution::take_error(int code, const char* text) noexcept {

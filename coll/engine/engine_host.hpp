@@ -144,8 +144,8 @@ class Execution final : public core::Request {
   void take_error(int code, const char* text) noexcept;
   /// Tells the others not to wait for the rest of this rank's part.
   TERN_COLD void refuse(int code) noexcept;
-  /// The result of a copy, with fail() text.
-  void note(int code) noexcept;
+  /// The result of a copy.
+  void note(const Failure& why) noexcept;
   [[nodiscard]] int tag(const PassRun& pass, int low) const noexcept;
 
   ExecutionOwner& owner_;

@@ -105,23 +105,28 @@ CallNumber Refusals::next_number(core::Communicator& comm, bool persistent,
   return take_number(comm, persistent, bits_of(kind));
 }
 
-void Refusals::refuse(core::Communicator& comm, bool persistent, int code,
+void Refusals::refuse(core::Communicator& comm, bool persistent, const Failure& why,
                       std::optional<CallKind> deferred) noexcept {
   const core::ChannelLock lock(channel_.progress);
-  const LastError last = take_last_error();
   try {
     if (deferred && others(comm) != 0) {
-      defer(under_way_.state_of(comm), {persistent, *deferred, code, last.text, now_ns(), 0});
+      defer(under_way_.state_of(comm), {persistent, *deferred, why, now_ns(), 0});
     } else {
       drop_deferred(under_way_.state_of(comm), persistent);
-      (void)fail(code, "%s", last.text.c_str());
-      refuse_call(comm, take_number(comm, persistent, kNoCall), code);
+      refuse_call(comm, take_number(comm, persistent, kNoCall), why);
     }
   } catch (const std::exception&) {
     log_line("no memory to remember that this rank takes no part in a collective");
   }
-  (void)fail_on(last.object, code, "%s", last.text.c_str());
   channel_.progress.poll();  // a program that does nothing else must not gather such messages
+}
+
+void Refusals::refuse(core::Communicator& comm, bool persistent, int code,
+                      std::optional<CallKind> deferred) noexcept {
+  LastError last = take_last_error();
+  const Failure why{code, std::move(last.text)};
+  refuse(comm, persistent, why, deferred);
+  (void)fail_on(last.object, code, "%s", why.text.c_str());
 }
 
 void Refusals::defer(CommRefusals& state, Trouble::Deferred refusal) {
@@ -169,7 +174,7 @@ void Refusals::make_up(CommRefusals& state, bool persistent, CallKind kind) {
   core::Communicator& comm = state.communicator;
   const bool tells = refused.followed != 0 || !match(refused.kind, kind, comm);
   Notice notice = make_notice(Notice::Says::kInstead, {next(comm, persistent), persistent},
-                              comm.rank(), refused.text);
+                              comm.rank(), refused.why.text);
   notice.kind = kind;
   if (++refused.followed == kFollowed) drop_deferred(state, persistent);
   if (tells) tell_all(comm, notice);
@@ -198,12 +203,8 @@ void Refusals::tell_deferred(CommRefusals& state) noexcept {
   const Trouble::Deferred deferred = *std::exchange(state.trouble->deferred, std::nullopt);
   --deferred_;
   channel_.progress.stay_awake(-1);
-  const LastError last = take_last_error();
-  (void)fail(deferred.code, "%s", deferred.text.c_str());
   refuse_call(state.communicator, take_number(state.communicator, deferred.persistent, kNoCall),
-              deferred.code);
-  (void)take_last_error();
-  if (!last.text.empty()) (void)fail_on(last.object, MPI_ERR_OTHER, "%s", last.text.c_str());
+              deferred.why);
 }
 
 // Calls have followed: this rank may come to the next one, too, and others may not have begun it.
@@ -213,7 +214,7 @@ void Refusals::tell_waiting(CommRefusals& state) {
   refused.waited = 0;
   core::Communicator& comm = state.communicator;
   const CallNumber number{next(comm, refused.persistent), refused.persistent};
-  tell_all(comm, make_notice(Notice::Says::kAbsent, number, comm.rank(), refused.text));
+  tell_all(comm, make_notice(Notice::Says::kAbsent, number, comm.rank(), refused.why.text));
 }
 
 void Refusals::freeing(const core::Communicator& comm) noexcept {
@@ -223,24 +224,23 @@ void Refusals::freeing(const core::Communicator& comm) noexcept {
   tell_deferred(state);
 }
 
-void Refusals::refuse_call(core::Communicator& comm, CallNumber number, int code) noexcept {
-  if (others(comm) == 0 || comm.interrupted()) return;
+void Refusals::refuse_call(core::Communicator& comm, CallNumber number,
+                           const Failure& why) noexcept {
+  if (others(comm) == 0 || comm.fate.dead_locked()) return;
   comm.coll_tags += kTagsApart;
-  const LastError last = take_last_error();
   try {
     CommRefusals& state = under_way_.state_of(comm);
-    if (!state.over()) {
+    if (!state.fate.dead_locked()) {
       state.shares_memory = false;
       troubled_ = true;
       trouble_of(state).refused.push_back({number, 0});
-      const char* const name = error_class_name(code);
+      const char* const name = error_class_name(why.code);
       tell_all(comm, make_notice(Notice::Says::kRefuses, number, comm.rank(),
-                                 last.text.empty() && name != nullptr ? name : last.text));
+                                 why.text.empty() && name != nullptr ? name : why.text));
     }
   } catch (const std::exception&) {
     log_line("no memory to tell the other ranks that this one takes no part in a collective");
   }
-  (void)fail_on(last.object, code, "%s", last.text.c_str());
 }
 
 // Of every communicator that has had a collective; the others hear when they have their first.
@@ -264,7 +264,7 @@ void Refusals::look() noexcept {
 
 void Refusals::hear(CommRefusals& state, bool fresh) {
   core::Communicator& comm = state.communicator;
-  if (comm.interrupted()) return;
+  if (comm.fate.dead_locked()) return;
   struct Kept {  // what ends here may be what kept it
     explicit Kept(core::Communicator& one) noexcept : communicator(one) { ++one.pending; }
     Kept(const Kept&) = delete;
@@ -323,7 +323,7 @@ void Refusals::take(CommRefusals& state, const Trouble::Heard& heard, bool come)
   const char* const where = heard.across ? " of the other group" : "";
   if (notice.says == Notice::Says::kInstead) {
     if (come) return compare(state, heard);
-    if (trouble.over) return;
+    if (state.fate.dead_locked()) return;
     trouble.heard.push_back(heard);
     ++waiting_;
     return;
@@ -342,7 +342,7 @@ void Refusals::take(CommRefusals& state, const Trouble::Heard& heard, bool come)
     if (++same->others == others(comm)) trouble.refused.erase(same);
     return;
   }
-  if (!trouble.over && !come) {
+  if (!state.fate.dead_locked() && !come) {
     trouble.heard.push_back(heard);
     ++waiting_;
     under_way_.hear(
@@ -364,7 +364,7 @@ void Refusals::reconsider(CommRefusals& state, uint32_t next, uint32_t next_pers
         one.notice.says == Notice::Says::kInstead  // compared when the call has its number
             ? has_come(state.communicator, one.notice)
             : behind(one.notice.number, one.notice.persistent != 0 ? next_persistent : next);
-    if (!state.over() && !come) {
+    if (!state.fate.dead_locked() && !come) {
       ++i;
       continue;
     }
@@ -386,22 +386,21 @@ void Refusals::end(core::Communicator& comm, const std::string& why) noexcept {
 
 // Others may wait for what this rank had in flight.
 void Refusals::end_collectives(CommRefusals& state, const std::string& why) {
-  if (state.over()) return;
+  if (state.fate.dead_locked()) return;
   core::Communicator& comm = state.communicator;
-  Trouble& trouble = trouble_of(state);
-  if (trouble.deferred) {  // no more is to be told
-    trouble.deferred.reset();
+  if (state.trouble != nullptr && state.trouble->deferred) {  // no more is to be told
+    state.trouble->deferred.reset();
     --deferred_;
     channel_.progress.stay_awake(-1);
   }
-  trouble.why = why;
-  if (!comm.interrupted())
-    trouble.why +=
+  Failure error{MPI_ERR_OTHER, why};
+  if (!comm.fate.dead_locked())
+    error.text +=
         strf(". No collective of %s works any more; MPI_Comm_dup makes a communicator that does",
              comm.name.or_words("this communicator").c_str());
-  trouble.over = true;
+  state.fate.end(error);
   state.shares_memory = false;
-  under_way_.refuse(comm, why, trouble.why);
+  under_way_.refuse(comm, why, error.text);
   if (process_.threaded()) channel_.progress.wake();  // others may wait for them
 }
 
@@ -411,42 +410,41 @@ void Refusals::interrupt(core::Communicator& comm) noexcept {
   if (comm.coll == nullptr) return;
   try {
     auto& state = static_cast<CommRefusals&>(*comm.coll);
-    (void)comm.fail_interrupted();
-    end_collectives(state, take_last_error().text);
+    end_collectives(state, comm.fate.why());
   } catch (const std::bad_alloc&) {
     log_line("no memory to end the collectives of a communicator that is interrupted");
   }
 }
 
-int Refusals::settle(core::Communicator& comm, bool persistent, CallKind kind) noexcept {
-  if (comm.interrupted()) return comm.fail_interrupted();
-  if (comm.coll == nullptr) return MPI_SUCCESS;
+Failure Refusals::settle(core::Communicator& comm, bool persistent, CallKind kind) noexcept {
+  if (comm.fate.dead_locked()) return comm.fate.reason();
+  if (comm.coll == nullptr) return {};
   auto& state = static_cast<CommRefusals&>(*comm.coll);
   try {
     make_up(state, persistent, kind);
     reconsider(state, next(comm, false) + (persistent ? 0 : 1),
                next(comm, true) + (persistent ? 1 : 0));
   } catch (const std::bad_alloc&) {
-    return fail(MPI_ERR_NO_MEM, "no memory to hear what another rank refuses");
+    return failure(MPI_ERR_NO_MEM, "no memory to hear what another rank refuses");
   }
-  return state.over() ? fail(MPI_ERR_OTHER, "%s", state.trouble->why.c_str()) : MPI_SUCCESS;
+  return state.fate.reason();
 }
 
 int Refusals::over(core::Communicator& comm, CallNumber number) noexcept {
-  if (TERN_UNLIKELY(comm.interrupted())) return comm.fail_interrupted();
+  if (TERN_UNLIKELY(comm.fate.dead_locked())) return comm.fate.fail();
   const auto* const state = static_cast<const CommRefusals*>(comm.coll.get());
-  if (TERN_LIKELY(state == nullptr || !state->over())) return MPI_SUCCESS;
+  if (TERN_LIKELY(state == nullptr || !state->fate.dead_locked())) return MPI_SUCCESS;
   try {
-    tell_all(comm, make_notice(Notice::Says::kRefuses, number, comm.rank(), state->trouble->why));
+    tell_all(comm, make_notice(Notice::Says::kRefuses, number, comm.rank(), state->fate.why()));
   } catch (const std::bad_alloc&) {
     log_line("no memory to tell the other ranks that a persistent collective is not started");
   }
-  return fail(MPI_ERR_OTHER, "%s", state->trouble->why.c_str());
+  return state->fate.fail();
 }
 
 void Refusals::broken_off(core::Communicator& comm, CallNumber number,
                           const std::string& why) noexcept {
-  if (comm.interrupted()) return;
+  if (comm.fate.dead_locked()) return;
   try {
     tell_all(comm, make_notice(Notice::Says::kRefuses, number, comm.rank(), why));
   } catch (const std::bad_alloc&) {

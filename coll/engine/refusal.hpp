@@ -28,6 +28,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fate.hpp"
 #include "coll/schedule/collective.hpp"
 #include "core/communicator.hpp"
 #include "core/process.hpp"
@@ -84,8 +85,7 @@ struct Trouble {
   struct Deferred {
     bool persistent;
     CallKind kind;
-    int code;
-    std::string text;
+    Failure why;
     int64_t seen, waited;  // ns: at the last poll, and in polls that followed each other
     int followed = 0;
   };
@@ -99,17 +99,14 @@ struct Trouble {
   std::optional<Deferred> deferred;
   std::vector<Refused> refused;  // by this rank, and not by all others as far as is known
   std::vector<Heard> heard;      // of calls to which this rank has not come
-  bool over = false;             // no collective works any more,
-  std::string why;               // for this reason
 };
 
-/// What refusals keep per communicator that has had a collective.
+/// The refusals of a communicator, from the first collective on.
 struct CommRefusals : core::CollState {
   explicit CommRefusals(core::Communicator& owner) noexcept : communicator(owner) {}
-  /// No collective works any more.
-  [[nodiscard]] bool over() const noexcept { return trouble != nullptr && trouble->over; }
 
   core::Communicator& communicator;
+  Fate fate;                         // dead: no collective works any more
   bool shares_memory = false;        // all ranks see each other's slabs, as far as is known
   std::unique_ptr<Trouble> trouble;  // null: none
   CommRefusals *previous = nullptr, *following = nullptr;  // of the channel
@@ -144,8 +141,11 @@ class Refusals {
   /// Takes the number of the next collective.
   [[nodiscard]] static CallNumber next_number(core::Communicator& communicator, bool persistent,
                                               CallKind kind) noexcept;
-  /// This rank takes no part in the communicator's next collective, for the reason of the last
-  /// fail(), which stays. `deferred`: this collective, unless the next one makes up for it.
+  /// This rank takes no part in the communicator's next collective. `deferred`: this collective,
+  /// unless the next one makes up for it.
+  TERN_COLD void refuse(core::Communicator& communicator, bool persistent, const Failure& why,
+                        std::optional<CallKind> deferred) noexcept;
+  /// The same for the reason of the last fail(), which stays.
   TERN_COLD void refuse(core::Communicator& communicator, bool persistent, int code,
                         std::optional<CallKind> deferred) noexcept;
   /// No collective of the communicator works any more on this rank. Others hear of those under way
@@ -157,12 +157,12 @@ class Refusals {
   // With the channel's lock held.
   /// The same as refuse(), of a call that has its number.
   TERN_COLD void refuse_call(core::Communicator& communicator, CallNumber number,
-                             int code) noexcept;
+                             const Failure& why) noexcept;
   /// Whether a communicator has heard of a refusal; then settle() goes before each call.
   [[nodiscard]] bool troubled() const noexcept { return troubled_; }
   /// Before a call takes its number: an error where another rank refuses it.
-  [[nodiscard]] TERN_COLD int settle(core::Communicator& communicator, bool persistent,
-                                     CallKind kind) noexcept;
+  [[nodiscard]] TERN_COLD Failure settle(core::Communicator& communicator, bool persistent,
+                                         CallKind kind) noexcept;
   /// Before a persistent call is started: an error, here and for all who start it, where the
   /// communicator's collectives are over.
   [[nodiscard]] int over(core::Communicator& communicator, CallNumber number) noexcept;

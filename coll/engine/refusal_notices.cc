@@ -57,7 +57,7 @@ bool Refusals::try_to_send(Told& told, core::Communicator& on, int rank) {
 }
 
 void Refusals::send(Told& told, core::Communicator& on, int rank) {
-  if (on.interrupted() || try_to_send(told, on, rank)) return;
+  if (on.fate.dead_locked() || try_to_send(told, on, rank)) return;
   const int64_t now = now_ns();
   untold_.push_back({told.notice, &on, rank, now, now});
   ++on.pending;
@@ -68,7 +68,7 @@ void Refusals::send(Told& told, core::Communicator& on, int rank) {
 // What keeps it from them may pass: descriptors that another program holds.
 bool Refusals::try_again(Untold& one) noexcept {
   one.tried = now_ns();
-  if (one.on->interrupted()) return true;
+  if (one.on->fate.dead_locked()) return true;
   try {
     if (try_to_send(tell(one.notice), *one.on, one.rank)) return true;
   } catch (const std::bad_alloc&) {

@@ -70,22 +70,24 @@ int FlatCall::start() noexcept {
 }
 
 void FlatCall::begin(Slots& slots) noexcept {
-  const int code = epochs_.begin(operation(), method_, large_, queue_->epochs_, slots);
+  const Failure why = epochs_.begin(operation(), method_, large_, queue_->epochs_, slots);
   queue_->epochs_ += epochs_.count();
-  if (TERN_UNLIKELY(code != MPI_SUCCESS)) take_error(code, take_last_error().text);
+  if (TERN_UNLIKELY(why)) take_error(why.code, why.text);
 }
 
 void FlatCall::become_schedule() noexcept {
   if (outcome.error != MPI_SUCCESS)
-    flights_.refusals().refuse_call(*operation().communicator, number_, outcome.error);
+    flights_.refusals().refuse_call(*operation().communicator, number_,
+                                    failure(outcome.error, "%s", text_.c_str()));
 }
 
 bool FlatCall::advance_schedule() noexcept {
   if (schedule_ == nullptr) {
     if (TERN_UNLIKELY(outcome.error != MPI_SUCCESS)) return true;  // it was refused
-    const int code = flights_.schedules().run_instead(operation(), number_, sequence_, &schedule_);
-    if (code == MPI_SUCCESS) return false;
-    take_error(code, take_last_error().text);
+    const Failure why =
+        flights_.schedules().run_instead(operation(), number_, sequence_, &schedule_);
+    if (!why) return false;
+    take_error(why.code, why.text);
     return true;
   }
   if (!schedule_->done()) return false;
@@ -104,8 +106,8 @@ void FlatCall::take_error(int code, const std::string& text) noexcept {
 }
 
 void FlatCall::end() noexcept {
-  const int code = outcome.error == MPI_SUCCESS ? epochs_.end() : MPI_SUCCESS;
-  if (TERN_UNLIKELY(code != MPI_SUCCESS)) take_error(code, take_last_error().text);
+  if (outcome.error == MPI_SUCCESS)
+    if (const Failure why = epochs_.end()) take_error(why.code, why.text);
   if (TERN_UNLIKELY(measured_ != nullptr)) measured_->nanoseconds += now_ns() - began_;
 }
 

@@ -7,8 +7,8 @@
 
 namespace tern::coll {
 
-int FlatEpochs::begin(const Operation& operation, FlatMethod method, bool large, uint64_t before,
-                      Slots& slots) noexcept {
+Failure FlatEpochs::begin(const Operation& operation, FlatMethod method, bool large,
+                          uint64_t before, Slots& slots) noexcept {
   written_ = read_ = 0;
   first_ = before + 1;
   asks_ = large;
@@ -18,50 +18,53 @@ int FlatEpochs::begin(const Operation& operation, FlatMethod method, bool large,
 
 // Small data of a device goes through host memory. After a failed read the rank's epochs are
 // poisoned.
-int FlatEpochs::plan_staged(const Operation& operation, FlatMethod method, Slots& slots) noexcept {
+Failure FlatEpochs::plan_staged(const Operation& operation, FlatMethod method,
+                                Slots& slots) noexcept {
   staged_.reset();
-  int code = MPI_SUCCESS;
+  Failure why;
   if (TERN_UNLIKELY(uses_device(operation))) {
     try {
       staged_.emplace(operation);
-      code = staged_->download();
+      why = staged_->download();
     } catch (const std::bad_alloc&) {
-      code = fail(MPI_ERR_NO_MEM, "no memory for a copy of the data");
+      why = failure(MPI_ERR_NO_MEM, "no memory for a copy of the data");
     }
-    unreadable_ = code != MPI_SUCCESS;
+    unreadable_ = static_cast<bool>(why);
   }
   const Operation& planned = staged_ ? staged_->operation() : operation;
   if (method == FlatMethod::kTwoLevel)
     parts_ = &plan_.emplace<TwoLevel>(planned, slots);
   else
     parts_ = &plan_.emplace<Parts>(planned, slots);
-  return code;
+  return why;
 }
 
-int FlatEpochs::plan_large(const Operation& operation, FlatMethod method, Slots& slots) noexcept {
+Failure FlatEpochs::plan_large(const Operation& operation, FlatMethod method,
+                               Slots& slots) noexcept {
   on_device_ = uses_device(operation);
   switch (method) {
     case FlatMethod::kSliced:
       parts_ = &plan_.emplace<Sliced>(operation, slots);
-      return MPI_SUCCESS;
+      return {};
     case FlatMethod::kDirect:
       return plan_direct(operation, slots);
     default:
       parts_ = &plan_.emplace<Parts>(operation, slots);
-      return MPI_SUCCESS;
+      return {};
   }
 }
 
-int FlatEpochs::plan_direct(const Operation& operation, Slots& slots) noexcept {
+Failure FlatEpochs::plan_direct(const Operation& operation, Slots& slots) noexcept {
   Direct& direct = plan_.emplace<Direct>(operation, slots);
   parts_ = &direct;
-  if (TERN_UNLIKELY(on_device_)) return MPI_SUCCESS;
+  if (TERN_UNLIKELY(on_device_)) return {};
   try {
     direct.prepare();
   } catch (const std::bad_alloc&) {
-    direct.give_up(fail(MPI_ERR_NO_MEM, "no memory for a copy of the data"));
+    direct.give_up(MPI_ERR_NO_MEM);
+    return failure(MPI_ERR_NO_MEM, "no memory for a copy of the data");
   }
-  return direct.code();
+  return {};
 }
 
 void FlatEpochs::write(Slots& slots) noexcept {

@@ -2,14 +2,15 @@
 // FlatEpochs: the epochs of one flat collective in flight: planned at the call's turn, written
 // ahead, read in order.
 // Why: the user's request (queue.hpp) knows nothing of slots.
-// Errors: an error class with fail() text. A rank with unreadable data posts poisoned slots.
-// Lifetime: of a pooled request, for one call after another. Threads: under the channel's lock.
-// See: coll/flat/slots.hpp, coll/flat/parts.hpp.
+// Errors: begin() and end() return them; read() an error class with fail() text. A rank with
+// unreadable data posts poisoned slots. Lifetime: of a pooled request, for one call after another.
+// Threads: under the channel's lock. See: coll/flat/slots.hpp, coll/flat/parts.hpp.
 #pragma once
 
 #include <optional>
 #include <variant>
 
+#include "base/error.hpp"
 #include "coll/flat/direct.hpp"
 #include "coll/flat/parts.hpp"
 #include "coll/flat/sliced.hpp"
@@ -24,8 +25,8 @@ class FlatEpochs {
  public:
   /// `before`: the last epoch taken by an earlier call of the lane. `large`: in the first epoch all
   /// ranks post whether their data lies on a device.
-  [[nodiscard]] int begin(const Operation& operation, FlatMethod method, bool large,
-                          uint64_t before, Slots& slots) noexcept;
+  [[nodiscard]] Failure begin(const Operation& operation, FlatMethod method, bool large,
+                              uint64_t before, Slots& slots) noexcept;
   [[nodiscard]] uint64_t count() const noexcept { return static_cast<uint64_t>(parts_->epochs()); }
 
   [[nodiscard]] bool all_written() const noexcept { return written_ == parts_->epochs(); }
@@ -57,18 +58,18 @@ class FlatEpochs {
   [[nodiscard]] bool found_device() const noexcept { return found_device_; }
 
   /// A result in host memory moves to the caller's buffer on a device.
-  [[nodiscard]] int end() noexcept { return staged_ ? staged_->upload() : MPI_SUCCESS; }
+  [[nodiscard]] Failure end() noexcept { return staged_ ? staged_->upload() : Failure{}; }
   void clear() noexcept;
 
  private:
   [[nodiscard]] uint64_t in_lane(int64_t epoch) const noexcept {
     return first_ + static_cast<uint64_t>(epoch);
   }
-  [[nodiscard]] int plan_staged(const Operation& operation, FlatMethod method,
-                                Slots& slots) noexcept;
-  [[nodiscard]] int plan_large(const Operation& operation, FlatMethod method,
-                               Slots& slots) noexcept;
-  [[nodiscard]] int plan_direct(const Operation& operation, Slots& slots) noexcept;
+  [[nodiscard]] Failure plan_staged(const Operation& operation, FlatMethod method,
+                                    Slots& slots) noexcept;
+  [[nodiscard]] Failure plan_large(const Operation& operation, FlatMethod method,
+                                   Slots& slots) noexcept;
+  [[nodiscard]] Failure plan_direct(const Operation& operation, Slots& slots) noexcept;
 
   std::optional<Staged> staged_;  // for buffers on a device
   std::variant<std::monostate, Parts, Direct, Sliced, TwoLevel> plan_;

@@ -19,9 +19,9 @@ namespace tern::coll {
 /// Who can run an operation as a schedule. Coll implements it.
 class ScheduleMaker {
  public:
-  /// Launches it under a number that it has. An error class with fail() text.
-  [[nodiscard]] virtual int run_instead(const Operation& operation, CallNumber number,
-                                        uint32_t sequence, Execution** made) noexcept = 0;
+  /// Launches it under a number that it has. The other ranks know the failure.
+  [[nodiscard]] virtual Failure run_instead(const Operation& operation, CallNumber number,
+                                            uint32_t sequence, Execution** made) noexcept = 0;
 
  protected:
   ~ScheduleMaker() = default;

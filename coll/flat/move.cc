@@ -71,9 +71,9 @@ void Parts::copy_own(int input_block, int output_block) noexcept {
     auto* const address = static_cast<std::byte*>(side.address);
     return pml::Buffer{address + block * side.count * side.type->extent(), side.count, side.type};
   };
-  const int code =
-      core::copy(operation_.communicator->channel().process, buffer(operation_.input, input_block),
-                 buffer(operation_.output, output_block));
+  const int code = fail(core::copy(operation_.communicator->channel().process,
+                                   buffer(operation_.input, input_block),
+                                   buffer(operation_.output, output_block)));
   if (code_ == MPI_SUCCESS) code_ = code;
 }
 

@@ -62,10 +62,9 @@ bool OnDevice::take(const core::Data& data) {
     core::settle(job_, data);
     return true;
   }
-  int code = MPI_SUCCESS;
-  job_ = core::begin_job(process_, data, &code);
-  if (code != MPI_SUCCESS) (void)take_last_error();
-  return code == MPI_SUCCESS;
+  Failure why;
+  job_ = core::begin_job(process_, data, &why);
+  return !why;
 }
 
 bool OnDevice::name(const void* address, size_t bytes, pml::MemoryHandle* handle) {

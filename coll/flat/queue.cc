@@ -95,9 +95,8 @@ void FlatQueue::meet() noexcept {
 
 // All wait for this rank's slab.
 void FlatQueue::refuse_first(int code, const std::string& why) noexcept {
-  (void)fail(code, "%s", why.c_str());
-  owner_.executions().refusals().refuse_call(communicator_, calls_.first->number_, code);
-  (void)take_last_error();
+  owner_.executions().refusals().refuse_call(communicator_, calls_.first->number_,
+                                             failure(code, "%s", why.c_str()));
   calls_.first->take_error(code, why);
 }
 
@@ -138,7 +137,7 @@ void FlatQueue::meet_slabs() noexcept {
 
 void FlatQueue::end_meeting() noexcept {
   const bool over = meeting_->outcome.error != MPI_SUCCESS ||
-                    static_cast<const CommRefusals&>(*communicator_.coll).over();
+                    static_cast<const CommRefusals&>(*communicator_.coll).fate.dead_locked();
   meeting_->release();
   meeting_ = nullptr;
   state_ = State::kSchedules;

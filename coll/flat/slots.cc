@@ -218,14 +218,14 @@ void Slab::wait(int rank, const char* what, const Ready& ready) {
         if (ready()) return true;
         (void)ask(rank);
         std::atomic_thread_fence(std::memory_order_seq_cst);
-        return ready() || state.over();
+        return ready() || state.fate.dead_locked();
       },
       [&](WaitReport* report) {
         report->words +=
             strf("%s: rank %d has not come", part_in(what, *communicator_).c_str(), rank);
         report->wait_for(static_cast<int>(communicator_->peer(rank).rank));
       });
-  if (TERN_UNLIKELY(!ready())) throw Error(MPI_ERR_OTHER, state.trouble->why);
+  if (TERN_UNLIKELY(!ready())) throw Error(state.fate.reason());
 }
 
 void Slab::ring() noexcept {

@@ -57,21 +57,21 @@ void Staged::stage(Side& side, MPI_Count elements, Moved& moved) {
   side.type = byte_;
 }
 
-int Staged::download() noexcept {
+Failure Staged::download() noexcept {
   const auto one = [&](Moved& moved) {
     return core::pack(process_, moved.user, 0, moved.bytes.data(), moved.bytes.size());
   };
   if (!input_.bytes.empty())
-    if (const int code = one(input_); code != MPI_SUCCESS) return code;
+    if (Failure why = one(input_)) return why;
   // Of an exscan rank 0 leaves its output as it is.
   const bool has_input =
       staged_.in_place || staged_.collective == Collective::kExscan ||
       (staged_.collective == Collective::kBcast && staged_.communicator->rank() == staged_.root);
-  return has_input && !output_.bytes.empty() ? one(output_) : MPI_SUCCESS;
+  return has_input && !output_.bytes.empty() ? one(output_) : Failure{};
 }
 
-int Staged::upload() noexcept {
-  if (output_.bytes.empty()) return MPI_SUCCESS;
+Failure Staged::upload() noexcept {
+  if (output_.bytes.empty()) return {};
   return core::unpack(process_, output_.user, 0, output_.bytes.data(), output_.bytes.size());
 }
 

@@ -19,9 +19,9 @@ class Staged {
   /// Throws std::bad_alloc.
   explicit Staged(const Operation& operation);
   /// From the caller's buffers on a device to the host's. 0, or an error class with fail() text.
-  [[nodiscard]] int download() noexcept;
+  [[nodiscard]] Failure download() noexcept;
   /// The result from the host's buffers to the caller's on a device. Likewise.
-  [[nodiscard]] int upload() noexcept;
+  [[nodiscard]] Failure upload() noexcept;
   [[nodiscard]] const Operation& operation() const noexcept { return staged_; }
 
  private:

@@ -45,7 +45,7 @@ void DeviceCalls::watch() noexcept {
     since_ = now_ns();
     return;
   }
-  if (TERN_UNLIKELY(wait != 0 && !ordinary_ && team_->forsaken())) return let_go();
+  if (TERN_UNLIKELY(wait != 0 && !ordinary_ && team_->forsaken.dead())) return let_go();
   if (wait == 0 || patience_ == 0 || since_ == 0 || now_ns() - since_ < patience_) return;
   since_ = 0;
   complain(wait);
@@ -76,7 +76,7 @@ bool DeviceCalls::has_given_up() noexcept {
     const std::string why = team_->waits.why_given_up();
     if (why.empty()) return false;
     given_up_ = true;
-    if (!team_->forsaken())
+    if (!team_->forsaken.dead())
       log_line("%s: %s; what its collectives gave is undefined from there on", name_.c_str(),
                why.c_str());
   } catch (const std::bad_alloc&) {  // it is said another time, or not

@@ -36,8 +36,8 @@ ExchangeRun::ExchangeRun(GpuTeam& team, const Operation& operation, cuda::Job& j
   received_ = cut(pairs.received);
 }
 
-int ExchangeRun::run() {
-  if (steps_ == 0) return MPI_SUCCESS;
+Failure ExchangeRun::run() {
+  if (steps_ == 0) return {};
   InStream call(team_, job_);
   captured_ = call.captured();
   describe();

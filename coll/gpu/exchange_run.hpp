@@ -28,7 +28,7 @@ class ExchangeRun {
   ExchangeRun(GpuTeam& team, const Operation& operation, cuda::Job& job, uint64_t patience,
               uint32_t number);
   /// As of StreamRun.
-  [[nodiscard]] int run();
+  [[nodiscard]] Failure run();
   /// Of threads: as many as this rank's largest block wants.
   [[nodiscard]] int blocks() const noexcept { return blocks_; }
   /// Bytes of its largest block that a step moves; steps.

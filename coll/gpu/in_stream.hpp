@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // InStream: a call of a team while it is put into a stream: behind what was put into other streams
 // before, or as a part of a graph.
-// Why: engines differ in what they put there, not in what stands around it.
+// Why: engines put different work into a stream, between the same first and last steps.
 // Lifetime: of one call. Threads: the caller holds the team's mutex.
 #pragma once
 
+#include "base/error.hpp"
 #include "coll/gpu/team.hpp"
 #include "cuda/device.hpp"
 
@@ -25,8 +26,7 @@ class InStream {
   InStream& operator=(const InStream&) = delete;
 
   [[nodiscard]] bool captured() const noexcept { return captured_; }
-  /// An error class with fail() text where something failed.
-  [[nodiscard]] int end(Collective what);
+  [[nodiscard]] Failure end(Collective what);
 
  private:
   GpuTeam& team_;

@@ -63,8 +63,8 @@ KernelRun::KernelRun(GpuTeam& team, const Placed& placed, Programs::Stored& prog
   arguments_.patience = patience * kGivesUpAfter;
 }
 
-int KernelRun::run() {
-  if (passes() == 0) return MPI_SUCCESS;
+Failure KernelRun::run() {
+  if (passes() == 0) return {};
   InStream call(team_, job_);
   captured_ = call.captured();
   Programs::bring(program_, job_, captured_);

@@ -32,7 +32,7 @@ class KernelRun {
   [[nodiscard]] static const char* why_not(const GpuTeam& team, const Placed& placed,
                                            const Operation& operation) noexcept;
   /// As of StreamRun.
-  [[nodiscard]] int run();
+  [[nodiscard]] Failure run();
   [[nodiscard]] MPI_Count passes() const noexcept { return pieces_.passes(); }
   /// Bytes of a vector or block in a pass; of threads.
   [[nodiscard]] MPI_Count chunk() const noexcept { return pieces_.length() * pieces_.element(); }

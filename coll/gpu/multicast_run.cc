@@ -80,8 +80,8 @@ int MulticastRun::blocks() const noexcept {
   return static_cast<int>(std::clamp<int64_t>(wanted, 1, multicast_.blocks()));
 }
 
-int MulticastRun::run() {
-  if (bytes() == 0) return MPI_SUCCESS;
+Failure MulticastRun::run() {
+  if (bytes() == 0) return {};
   InStream call(team_, job_);
   arguments_.call = team_.waits.note({placed_, 0, 0}, call.captured());
   const int64_t step = in_.packed || out_.packed ? arguments_.room : vectors();

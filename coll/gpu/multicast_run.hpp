@@ -28,7 +28,7 @@ class MulticastRun {
   /// Whether the bits are the host's, whatever the order of operands.
   [[nodiscard]] static bool is_exact(const Operation& operation) noexcept;
   /// As of StreamRun.
-  [[nodiscard]] int run();
+  [[nodiscard]] Failure run();
   /// Of threads, alike on all ranks.
   [[nodiscard]] int blocks() const noexcept;
   /// Bytes of a vector or block that one pass moves.

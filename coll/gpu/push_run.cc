@@ -134,8 +134,8 @@ MPI_Count PushRun::passes() const noexcept {
   return chunk() == 0 ? 1 : (static_cast<MPI_Count>(bytes()) + chunk() - 1) / chunk();
 }
 
-int PushRun::run() {
-  if (bytes() == 0 && operation_.collective != kBarrier) return MPI_SUCCESS;
+Failure PushRun::run() {
+  if (bytes() == 0 && operation_.collective != kBarrier) return {};
   InStream call(team_, job_);
   describe();
   if (operation_.collective != kBarrier) describe_data();

@@ -28,7 +28,7 @@ class PushRun {
   /// Bytes of the largest block.
   [[nodiscard]] static size_t largest(const Placed& placed, const Operation& operation) noexcept;
   /// As of StreamRun.
-  [[nodiscard]] int run();
+  [[nodiscard]] Failure run();
   /// Of threads, alike on all ranks.
   [[nodiscard]] int blocks() const noexcept;
   /// Bytes of a vector or block that one pass moves.

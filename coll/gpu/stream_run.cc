@@ -51,7 +51,7 @@ int StreamRun::kernels_of(int sources) noexcept {
   return 1 + (behind + cuda::kMostSources - 2) / (cuda::kMostSources - 1);
 }
 
-int StreamRun::run() {
+Failure StreamRun::run() {
   InStream call(team_, callers_);
   captured_ = call.captured();
   if (!callers_.failed()) run_passes();

@@ -27,9 +27,9 @@ class StreamRun {
   /// `job` is of the stream.
   StreamRun(GpuTeam& team, const Placed& placed, const Operation& operation,
             cuda::Job& job) noexcept;
-  /// 0, or an error class with fail() text: then a part may be under way, and the team is of no
+  /// After a failure a part may be under way, and the team is of no
   /// use any more.
-  [[nodiscard]] int run();
+  [[nodiscard]] Failure run();
   /// Bytes of a vector or block in a pass.
   [[nodiscard]] MPI_Count chunk() const noexcept { return pieces_.length() * pieces_.element(); }
   [[nodiscard]] MPI_Count passes() const noexcept { return pieces_.passes(); }

@@ -8,7 +8,7 @@
 namespace tern::coll {
 namespace {
 
-/// The scratch of a twin is a part of so many of the other's.
+/// Size of a team's scratch / size of a twin's.
 constexpr size_t kShareOfTwin = 4;
 
 }  // namespace
@@ -106,16 +106,6 @@ std::string GpuTeam::map(const TeamMemory::Mapper& map_of) {
 void GpuTeam::set_multicast(std::unique_ptr<Multicast> made) noexcept {
   multicast_ = std::move(made);
   reports.watch_all();
-}
-
-void GpuTeam::forsake(const std::string& why) noexcept {
-  const std::lock_guard<std::mutex> guard(forsaking_);
-  if (forsaken()) return;
-  try {
-    why_forsaken_ = why;
-  } catch (const std::bad_alloc&) {  // said without a reason
-  }
-  forsaken_.store(true, std::memory_order_release);
 }
 
 void GpuTeam::let_go() noexcept {

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/fate.hpp"
 #include "coll/gpu/device_reports.hpp"
 #include "coll/gpu/lines.hpp"
 #include "coll/gpu/multicast.hpp"
@@ -46,6 +47,8 @@ class GpuTeam {
   TeamSchedules schedules;
   Programs programs;
   WaitingKernels kernels;
+  Fate forsaken;  // a rank takes no part any more: no wait for the rank ends by itself
+  Fate broken;    // a part of a call is missing: other ranks' waits for the part are in vain
 
   /// Gives back all memory. Where the device has work, freeing would wait for the work: then the
   /// memory stays, and memory.taken() is true. The object may be held longer.
@@ -67,7 +70,8 @@ class GpuTeam {
   }
   /// No call has failed.
   [[nodiscard]] bool fit() const {
-    return !broken() && !forsaken() && waits.why_given_up().empty() && (!twin_ || twin_->fit());
+    return !broken.dead() && !forsaken.dead() && waits.why_given_up().empty() &&
+           (!twin_ || twin_->fit());
   }
 
   /// Why kernels do not push lines of LL128, alike on all ranks; empty: they may.
@@ -82,18 +86,9 @@ class GpuTeam {
   void set_multicast(std::unique_ptr<Multicast> made) noexcept;
   void set_no_multicast(std::string why) noexcept { no_multicast_ = std::move(why); }
 
-  /// A rank takes no part any more: no wait for the rank ends by itself. Any thread.
-  void forsake(const std::string& why) noexcept;
-  [[nodiscard]] bool forsaken() const noexcept { return forsaken_.load(std::memory_order_acquire); }
-  /// Once forsaken().
-  [[nodiscard]] const std::string& why_forsaken() const noexcept { return why_forsaken_; }
   /// Lets every wait of this rank's streams end, signalled or not: data is undefined then, and the
   /// team invalid. Calls the driver, on a stream of the team's.
   void let_go() noexcept;
-  /// A part of a call is missing: other ranks' waits for the part are in vain.
-  void break_off(std::string why) noexcept { why_broken_ = std::move(why); }
-  [[nodiscard]] bool broken() const noexcept { return !why_broken_.empty(); }
-  [[nodiscard]] const std::string& why_broken() const noexcept { return why_broken_; }
 
   struct Scratch {
     size_t bytes;
@@ -115,10 +110,6 @@ class GpuTeam {
   std::shared_ptr<GpuTeam> twin_;
   std::atomic<bool> leased_{false};  // a duplicate has another channel
   bool pinned_ = false;
-  std::mutex forsaking_;
-  std::atomic<bool> forsaken_{false};
-  std::string why_forsaken_;  // written before that
-  std::string why_broken_;
   LinesVerdict lines_{"no rank was asked", {}};
   std::string no_multicast_ = lines_.why_not;
   std::unique_ptr<Multicast> multicast_;

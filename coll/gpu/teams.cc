@@ -167,7 +167,7 @@ void GpuTeams::dissolve(core::Communicator& communicator, const std::shared_ptr<
   for (GpuTeam* one = team.get(); one != nullptr; one = one->twin().get())
     one->kernels.drop_places();
   if (!team->memory.taken()) return;
-  team->break_off("it was not made");  // it ends another time
+  team->broken.end(failure(MPI_ERR_OTHER, "it was not made"));  // it ends another time
   all_.push_back(team);
 }
 

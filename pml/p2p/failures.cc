@@ -33,11 +33,12 @@ std::vector<Request*> select(const std::vector<std::unique_ptr<Request>>& all, a
 
 void P2p::failed(btl::Endpoint& to, const std::string& why) noexcept {
   PeerState& peer = to.state != nullptr ? *to.state : peers_.contact(to);
-  if (peer.lost != nullptr) return;
+  if (peer.fate.dead_locked()) return;
   const std::string text =
       strf("rank %u on %s is lost: %s: %s", peer.peer->rank,
            host_of(process_, peer.peer->rank).c_str(), to.transport(), why.c_str());
-  peer.lost = std::make_unique<const Failure>(Failure{MPI_ERR_PROC_ABORTED, text});
+  const Failure failure{MPI_ERR_PROC_ABORTED, text};
+  peer.fate.end(failure);
   peer.pace(false);
   ++lost_;
   process_.explain.warn("lost", {{"lost_rank", uint64_t{peer.peer->rank}}, {"why", why}},
@@ -45,24 +46,26 @@ void P2p::failed(btl::Endpoint& to, const std::string& why) noexcept {
   outbox_.drop(peer);
   for (SendRequest* send :
        select(requests_.sends(), [&](const SendRequest& one) { return one.peer == &peer; }))
-    transfers_.abandon(*send, *peer.lost);
+    transfers_.abandon(*send, failure);
   for (RecvRequest* receive : select(requests_.receives(), [&](const RecvRequest& one) {
          return one.large ? one.peer == &peer
                           : one.from.rank != MPI_ANY_SOURCE && Posted<RecvRequest>::holds(one) &&
                                 peers_.known(*one.from.communicator, one.from.rank) == &peer;
        })) {
     matcher_.unpost(*receive);
-    transfers_.abandon(*receive, *peer.lost);
+    transfers_.abandon(*receive, failure);
   }
   if (process_.threaded()) channel_.progress.wake();
 }
 
 // What peers still say of it is ignored. What the transport still reads ends when it has.
 void P2p::interrupt(core::Communicator& communicator) noexcept {
-  communicator.set_interrupted();
+  communicator.fate.end(tern::failure(
+      MPI_ERR_OTHER,
+      "%s was interrupted on this rank by MPIX_Comm_interrupt; nothing on it works any more",
+      communicator.name.or_words("this communicator").c_str()));
   process_.has_interrupted.store(true, std::memory_order_relaxed);
-  (void)communicator.fail_interrupted();
-  const Failure failure{MPI_ERR_OTHER, take_last_error().text};
+  const Failure failure = communicator.fate.reason();
   for (SendRequest* send : select(requests_.sends(), [&](const SendRequest& one) {
          return one.communicator == &communicator && !one.ending;
        })) {

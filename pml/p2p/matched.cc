@@ -7,7 +7,7 @@
 namespace tern::pml {
 int P2p::iprobe(const Envelope& from, bool* found, core::Outcome* outcome) noexcept {
   const core::ChannelLock lock(channel_.progress);
-  if (from.communicator->interrupted()) return from.communicator->fail_interrupted();
+  if (from.communicator->fate.dead_locked()) return from.communicator->fate.fail();
   const Message* message = matcher_.look_for(from);
   *found = message != nullptr;
   if (message != nullptr) *outcome = outcome_of(*message, from);
@@ -27,7 +27,7 @@ int P2p::probe(const Envelope& from, core::Outcome* outcome) noexcept {
 int P2p::improbe(const Envelope& from, Matched** matched, core::Outcome* outcome) noexcept {
   const core::ChannelLock lock(channel_.progress);
   *matched = nullptr;
-  if (from.communicator->interrupted()) return from.communicator->fail_interrupted();
+  if (from.communicator->fate.dead_locked()) return from.communicator->fate.fail();
   Message* message = matcher_.look_for(from);
   if (message != nullptr) return matcher_.take_out(from, *message, matched, outcome);
   return TERN_UNLIKELY(peers_.is_lost(from)) ? peers_.require_reachable(from) : MPI_SUCCESS;
@@ -51,7 +51,7 @@ int P2p::imrecv(const Buffer& buffer, Matched& matched, core::Request** request)
   matcher_.receive(*made, matched.message);
   process_.handles.erase(matched);
   matched.release();
-  if (TERN_UNLIKELY(communicator.interrupted())) interrupt(communicator);
+  if (TERN_UNLIKELY(communicator.fate.dead_locked())) interrupt(communicator);
   *request = made;
   return MPI_SUCCESS;
 }

@@ -217,7 +217,7 @@ Message* Matcher::wait_for(const Envelope& from, const Peers& peers) noexcept {
   const Key key = key_of(from);
   Message* message = nullptr;
   const auto here = [&] {
-    if (TERN_UNLIKELY(from.communicator->interrupted())) return true;
+    if (TERN_UNLIKELY(from.communicator->fate.dead_locked())) return true;
     message = unexpected_.find(key);
     return message != nullptr || TERN_UNLIKELY(peers.is_lost(from));
   };

@@ -66,7 +66,7 @@ int P2p::progress() noexcept {
 
 int P2p::send(const Buffer& given, const Envelope& to, Mode mode) noexcept {
   const core::ChannelLock lock(channel_.progress);
-  if (TERN_UNLIKELY(to.communicator->interrupted())) return to.communicator->fail_interrupted();
+  if (TERN_UNLIKELY(to.communicator->fate.dead_locked())) return to.communicator->fate.fail();
   const Buffer buffer = core::with_kind(given);
   look_now_and_then(&sends_since_look_, channel_.progress);
   int error = MPI_SUCCESS;
@@ -84,7 +84,7 @@ int P2p::send(const Buffer& given, const Envelope& to, Mode mode) noexcept {
 
 int P2p::recv(const Buffer& given, const Envelope& from, core::Outcome* outcome) noexcept {
   const core::ChannelLock lock(channel_.progress);
-  if (TERN_UNLIKELY(from.communicator->interrupted())) return from.communicator->fail_interrupted();
+  if (TERN_UNLIKELY(from.communicator->fate.dead_locked())) return from.communicator->fate.fail();
   const Buffer buffer = core::with_kind(given);
   if (from.rank != MPI_ANY_SOURCE && !matcher_.has_posted() && !outbox_.is_signing() &&
       !buffer.on_device()) {
@@ -104,11 +104,12 @@ int P2p::recv(const Buffer& given, const Envelope& from, core::Outcome* outcome)
 }
 
 int P2p::require_source(const Envelope& from) noexcept {
-  if (TERN_UNLIKELY(from.communicator->interrupted())) return from.communicator->fail_interrupted();
-  const int code = peers_.require_reachable(from);
-  if (TERN_LIKELY(code == MPI_SUCCESS) || !matcher_.has(from)) return code;
-  (void)take_last_error();
-  return MPI_SUCCESS;
+  if (TERN_UNLIKELY(from.communicator->fate.dead_locked())) return from.communicator->fate.fail();
+  if (from.rank == MPI_ANY_SOURCE) return MPI_SUCCESS;
+  const PeerState* const state = peers_.known(*from.communicator, from.rank);
+  if (TERN_UNLIKELY(state == nullptr)) return peers_.require_reachable(from);
+  return TERN_LIKELY(!state->fate.dead_locked()) || matcher_.has(from) ? MPI_SUCCESS
+                                                                       : state->fate.fail();
 }
 
 // Nothing is posted: looks at the source's own ring and copies from there, without a request.
@@ -148,7 +149,7 @@ int P2p::isend_locked(const Buffer& buffer, const Envelope& to, core::Request** 
 int P2p::isend_lost_locked(const Buffer& buffer, const Envelope& to, int error,
                            core::Request** request) noexcept {
   int code = MPI_SUCCESS;
-  if (TERN_UNLIKELY(to.communicator->interrupted())) return to.communicator->fail_interrupted();
+  if (TERN_UNLIKELY(to.communicator->fate.dead_locked())) return to.communicator->fate.fail();
   PeerState* peer = peers_.connected(*to.communicator, to.rank, &code);
   if (peer == nullptr) return code;
   SendRequest* const made = requests_.make_send(buffer, to, Mode::kStandard);
@@ -183,7 +184,7 @@ int P2p::isend(const Buffer& buffer, const Envelope& to, Mode mode,
 
 int P2p::isend_held(const Buffer& given, const Envelope& to, Mode mode,
                     core::Request** request) noexcept {
-  if (TERN_UNLIKELY(to.communicator->interrupted())) return to.communicator->fail_interrupted();
+  if (TERN_UNLIKELY(to.communicator->fate.dead_locked())) return to.communicator->fate.fail();
   const Buffer buffer = core::with_kind(given);
   int error = MPI_SUCCESS;
   PeerState* peer = peers_.connected(*to.communicator, to.rank, &error);

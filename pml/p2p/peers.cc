@@ -44,9 +44,7 @@ PeerState* Peers::connect(core::Communicator& communicator, int rank, int* error
 int Peers::require_reachable(const Envelope& from) noexcept {
   if (from.rank == MPI_ANY_SOURCE) return MPI_SUCCESS;
   if (const PeerState* state = known(*from.communicator, from.rank); TERN_LIKELY(state != nullptr))
-    return TERN_LIKELY(state->lost == nullptr)
-               ? MPI_SUCCESS
-               : fail(state->lost->error, "%s", state->lost->text.c_str());
+    return TERN_UNLIKELY(state->fate.dead_locked()) ? state->fate.fail() : MPI_SUCCESS;
   try {
     core::Peer& peer = from.communicator->peer(from.rank);
     if (transports_.require(peer).may_lose_peers())

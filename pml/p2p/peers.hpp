@@ -42,7 +42,7 @@ class Peers {
   [[nodiscard]] bool is_lost(const Envelope& from) const noexcept {
     if (from.rank == MPI_ANY_SOURCE) return false;
     const PeerState* const state = known(*from.communicator, from.rank);
-    return state != nullptr && state->lost != nullptr;
+    return state != nullptr && state->fate.dead_locked();
   }
 
   /// Adds what was sent to them.

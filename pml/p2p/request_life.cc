@@ -8,7 +8,7 @@ namespace tern::pml {
 int P2p::send_init(const Buffer& buffer, const Envelope& to, Mode mode,
                    core::Request** request) noexcept {
   const core::ChannelLock lock(channel_.progress);
-  if (to.communicator->interrupted()) return to.communicator->fail_interrupted();
+  if (to.communicator->fate.dead_locked()) return to.communicator->fate.fail();
   SendRequest* const made = requests_.make_send(buffer, to, mode);
   if (TERN_UNLIKELY(made == nullptr)) return MPI_ERR_NO_MEM;
   made->set_persistent(true);
@@ -20,7 +20,7 @@ int P2p::send_init(const Buffer& buffer, const Envelope& to, Mode mode,
 
 int P2p::recv_init(const Buffer& buffer, const Envelope& from, core::Request** request) noexcept {
   const core::ChannelLock lock(channel_.progress);
-  if (from.communicator->interrupted()) return from.communicator->fail_interrupted();
+  if (from.communicator->fate.dead_locked()) return from.communicator->fate.fail();
   RecvRequest* const made = requests_.make_recv(buffer, from);
   if (TERN_UNLIKELY(made == nullptr)) return MPI_ERR_NO_MEM;
   made->set_persistent(true);
@@ -52,7 +52,7 @@ RecvRequest::RecvRequest(P2p& owner) noexcept : pml(owner) { channel = &owner.ch
 int SendRequest::start() noexcept {
   const core::ChannelLock lock(channel->progress);
   int error = MPI_SUCCESS;
-  if (TERN_UNLIKELY(to.communicator->interrupted())) return to.communicator->fail_interrupted();
+  if (TERN_UNLIKELY(to.communicator->fate.dead_locked())) return to.communicator->fate.fail();
   peer = pml.peers().connected(*to.communicator, to.rank, &error);
   if (peer == nullptr) return error;
   forget_failure(*this);

@@ -11,8 +11,8 @@ namespace tern::pml {
 
 void Sending::start(SendRequest& request, int lost) noexcept {
   requests_.begin(request, lost);
-  if (TERN_UNLIKELY(request.peer->lost != nullptr))
-    return requests_.fail(request, *request.peer->lost);
+  if (TERN_UNLIKELY(request.peer->fate.dead_locked()))
+    return requests_.fail(request, request.peer->fate);
   if (request.peer->first_waiting == nullptr && emit(request)) return;
   outbox_.enqueue(request);
 }

@@ -63,8 +63,8 @@ int Transfers::prepare(SendRequest& request) noexcept {
   }
   if (transfer.half == nullptr) return MPI_SUCCESS;
   const Failure& failure = transfer.half->failure;
-  if (TERN_UNLIKELY(failure.error != MPI_SUCCESS)) set_error_text(request, failure.text);
-  return failure.error;
+  if (TERN_UNLIKELY(failure.code != MPI_SUCCESS)) set_error_text(request, failure.text);
+  return failure.code;
 }
 
 bool Transfers::announce(SendRequest& request) noexcept {
@@ -108,8 +108,8 @@ void Transfers::receive(RecvRequest& request, const btl::Header& header,
   core::Outcome& outcome = request.outcome;
   outcome.source = source_of(request.from, *request.peer, header);
   outcome.tag = header.tag;
-  if (TERN_UNLIKELY(request.peer->lost != nullptr))
-    return context_.requests.fail(request, *request.peer->lost);
+  if (TERN_UNLIKELY(request.peer->fate.dead_locked()))
+    return context_.requests.fail(request, request.peer->fate.reason());
   if (TERN_UNLIKELY(rts.sender == 0)) {
     const auto bytes = static_cast<unsigned long long>(rts.bytes);
     return context_.requests.fail(
@@ -304,7 +304,7 @@ void Transfers::fail(SendRequest& request, const Failure& failure) noexcept {
   sending_.remove(request);
   context_.outbox.send_control(
       *request.peer, wire::kFailed,
-      wire::Failed{request.transfer.partner, static_cast<uint64_t>(failure.error)});
+      wire::Failed{request.transfer.partner, static_cast<uint64_t>(failure.code)});
   context_.requests.fail(request, failure);
 }
 
@@ -328,8 +328,8 @@ void Transfers::end(RecvRequest& request, const Failure& failure) noexcept {
   if (protocol == nullptr || protocol->acknowledged)
     context_.outbox.send_control(
         *request.peer, wire::kDone,
-        wire::Done{request.transfer.partner, static_cast<uint64_t>(failure.error)});
-  if (TERN_LIKELY(failure.error == MPI_SUCCESS))
+        wire::Done{request.transfer.partner, static_cast<uint64_t>(failure.code)});
+  if (TERN_LIKELY(failure.code == MPI_SUCCESS))
     context_.requests.finish(request, MPI_SUCCESS);
   else
     context_.requests.fail(request, failure);

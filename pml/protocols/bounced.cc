@@ -91,7 +91,7 @@ class BouncedReceiver final : public ReceiverHalf {
   bool takes_data() const noexcept override { return true; }
   // What cannot be put is dropped: the request fails when all has come.
   Step take(const std::byte* data, size_t bytes) noexcept override {
-    if (in_ == nullptr && failure.error == MPI_SUCCESS) open();
+    if (in_ == nullptr && failure.code == MPI_SUCCESS) open();
     if (in_ != nullptr) in_->put(data, bytes);
     auto& transfer = request_.transfer;
     transfer.moved += bytes;

@@ -28,13 +28,9 @@ class DeviceMappedSender final : public SenderHalf {
   /// False where the memory cannot be shared.
   [[nodiscard]] bool prepare(Context& context, SendRequest& request) noexcept {
     cuda::Memory memory;
-    int code = MPI_SUCCESS;
-    cuda::Job job = core::begin_job(context.process, request.buffer, &code, &memory);
+    cuda::Job job = core::begin_job(context.process, request.buffer, &failure, &memory);
     const size_t bytes = request.transfer.bytes;
-    if (code != MPI_SUCCESS) {
-      failure = {code, take_last_error().text};
-      return true;
-    }
+    if (failure) return true;
     // What the application has written must be there before the receiver may read. Where that is
     // not soon, the pieces are: they are packed behind it.
     if (!ends_soon(job)) {

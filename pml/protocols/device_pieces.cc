@@ -46,12 +46,8 @@ class DevicePiecesSender final : public SenderHalf {
 
   /// False if there is no block for it, or no peer could map it.
   [[nodiscard]] bool prepare(Context& context) {
-    int code = MPI_SUCCESS;
-    job_ = core::begin_job(context.process, request_.buffer, &code);
-    if (code != MPI_SUCCESS) {
-      failure = {code, take_last_error().text};
-      return true;
-    }
+    job_ = core::begin_job(context.process, request_.buffer, &failure);
+    if (failure) return true;
     if (!open_block(context)) {
       if (!job_.failed()) job_.abandon();  // it may be behind the program's work, and has none
       return false;

@@ -10,14 +10,14 @@
 namespace tern::pml {
 
 bool DeviceReceiver::map(const btl::MemoryHandle& handle) noexcept {
-  int code = MPI_SUCCESS;
+  Failure why;
   if (request_.buffer.on_device())
-    job_ = core::begin_job(context_.process, request_.buffer, &code);
+    job_ = core::begin_job(context_.process, request_.buffer, &why);
   else if (cuda::Device* any = context_.process.gpus.any(); any != nullptr)
     job_ = cuda::Job(*any);
   else
     return false;
-  if (code != MPI_SUCCESS || job_.failed()) return false;
+  if (why || job_.failed()) return false;
   is_afar_ = !(handle.device == job_.device().uuid);
   mapped_ = context_.devices.map(handle, job_.device());
   if (mapped_ == nullptr) job_.abandon();  // no copy begun, but perhaps behind the program's stream

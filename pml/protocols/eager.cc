@@ -49,11 +49,8 @@ bool Eager::send_now(PeerState& peer, const Buffer& buffer, const Envelope& to,
 bool Eager::send_device_now(PeerState& peer, const Buffer& buffer,
                             const btl::Header& header) noexcept {
   std::array<std::byte, kMostEagerOnDevice> packed;
-  if (core::pack(process_, buffer, 0, packed.data(), header.bytes, cuda::MemoryKind::kHost) !=
-      MPI_SUCCESS) {
-    (void)take_last_error();
+  if (core::pack(process_, buffer, 0, packed.data(), header.bytes, cuda::MemoryKind::kHost))
     return false;
-  }
   if (!peer.endpoint->send(header, packed.data())) return false;
   peer.sent.count(header.bytes);
   return true;
@@ -64,15 +61,15 @@ int Eager::prepare(SendRequest& request) noexcept {
   if (TERN_LIKELY(!request.buffer.on_device()) || bytes == 0 ||
       dynamic_cast<EagerSender*>(request.transfer.half.get()) != nullptr)
     return MPI_SUCCESS;
-  int code = MPI_ERR_NO_MEM;
+  Failure why = failure(MPI_ERR_NO_MEM, "no memory to send %zu bytes of device memory", bytes);
   std::unique_ptr<EagerSender> half(new (std::nothrow) EagerSender);
   if (half != nullptr) half->aside.reset(new (std::nothrow) std::byte[bytes]);
   if (half != nullptr && half->aside != nullptr)
-    code =
+    why =
         core::pack(process_, request.buffer, 0, half->aside.get(), bytes, cuda::MemoryKind::kHost);
   request.transfer.half = std::move(half);
-  if (code != MPI_SUCCESS) set_error_text(request, take_last_error().text);
-  return code;
+  if (why) set_error_text(request, why.text);
+  return why.code;
 }
 
 void Eager::write_prefix(SendRequest& request, PrefixWriter* writer, btl::Header* header) noexcept {
@@ -119,6 +116,13 @@ bool Eager::emit_direct(SendRequest& request) noexcept {
   return true;
 }
 
+int Eager::unpack_on_device(RecvRequest& request, const std::byte* data, size_t bytes) noexcept {
+  const Failure why =
+      core::unpack(process_, request.buffer, 0, data, bytes, cuda::MemoryKind::kHost);
+  if (why) set_error_text(request, why.text);
+  return why.code;
+}
+
 void Eager::receive(RecvRequest& request, const btl::Header& header, const std::byte* data,
                     size_t bytes) noexcept {
   const size_t room = request.buffer.bytes();
@@ -126,7 +130,7 @@ void Eager::receive(RecvRequest& request, const btl::Header& header, const std::
   const core::Datatype& type = *request.buffer.type;
   int code = MPI_SUCCESS;
   if (TERN_UNLIKELY(request.buffer.on_device()))
-    code = core::unpack(process_, request.buffer, 0, data, taken, cuda::MemoryKind::kHost);
+    code = unpack_on_device(request, data, taken);
   else if (TERN_LIKELY(type.contiguous()))
     copy_bytes(request.buffer.first(), data, taken);
   else
@@ -136,8 +140,7 @@ void Eager::receive(RecvRequest& request, const btl::Header& header, const std::
   request.outcome.bytes = static_cast<MPI_Count>(taken);
   if (TERN_UNLIKELY(bytes > room))
     return requests_.fail(request, {MPI_ERR_TRUNCATE, truncation_text(request, bytes, room)});
-  if (TERN_UNLIKELY(code != MPI_SUCCESS))
-    return requests_.fail(request, {code, take_last_error().text});
+  if (TERN_UNLIKELY(code != MPI_SUCCESS)) return requests_.finish(request, code);
   requests_.finish(request, MPI_SUCCESS);
 }
 

@@ -48,6 +48,9 @@ class Eager {
   /// What stands before the data; the header's kind.
   static void write_prefix(SendRequest& request, PrefixWriter* writer,
                            btl::Header* header) noexcept;
+  /// The error class; the request has the sentence.
+  TERN_COLD int unpack_on_device(RecvRequest& request, const std::byte* data,
+                                 size_t bytes) noexcept;
   TERN_COLD bool send_device_now(PeerState& peer, const Buffer& buffer,
                                  const btl::Header& header) noexcept;
 

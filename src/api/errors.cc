@@ -205,11 +205,12 @@ core::ErrorHandler::UserCall deliver(core::Process* process, core::Object* objec
   abort_job(process, code, text.c_str());
 }
 
-void raise_if_fatal(core::Communicator& communicator, int code, const std::string& text) {
+void raise_if_fatal(core::Communicator& communicator, const Failure& failure) noexcept {
   if (!ends_the_job(&communicator)) return;
-  const char* const name = error_class_name(code);
-  (void)deliver(&communicator.process(), &communicator, code,
-                text + " (" + (name != nullptr ? name : "error") + ")");
+  const char* const name = error_class_name(failure.code);
+  const Failure told = tern::failure(failure.code, "%s (%s)", failure.text.c_str(),
+                                     name != nullptr ? name : "error");
+  (void)deliver(&communicator.process(), &communicator, told.code, told.text);
 }
 
 int request_call(const core::ErrorHandler::UserCall& call) noexcept {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "base/error.hpp"
 #include "core/error_handler.hpp"
 #include "core/process.hpp"
 #include "mpi.h"
@@ -32,7 +33,7 @@ void remember_error(int code, const std::string& text) noexcept;
                                                    int code, const std::string& text) noexcept;
 /// Of an enqueued operation: ends the job if the communicator's handler does, else returns. The
 /// proxy's thread.
-void raise_if_fatal(core::Communicator& communicator, int code, const std::string& text);
+void raise_if_fatal(core::Communicator& communicator, const Failure& failure) noexcept;
 /// MPI_X_call_errhandler: the entry point calls the user's function and returns MPI_SUCCESS.
 /// Returns a code for the body; the thread's next raise() takes the call.
 [[nodiscard]] int request_call(const core::ErrorHandler::UserCall& call) noexcept;

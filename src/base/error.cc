@@ -32,13 +32,17 @@ std::string vstrf(const char* format, va_list arguments) {
 }
 
 // Without memory there is no text.
+std::string text_of(const char* format, va_list arguments) noexcept {
+  try {
+    return vstrf(format, arguments);
+  } catch (const std::bad_alloc&) {
+    return {};
+  }
+}
+
 void remember(const char* format, va_list arguments, void* object) noexcept {
   last_error.object = object;
-  try {
-    last_error.text = vstrf(format, arguments);
-  } catch (const std::bad_alloc&) {
-    last_error.text.clear();
-  }
+  last_error.text = text_of(format, arguments);
 }
 
 struct ClassName {
@@ -133,7 +137,7 @@ int fail(int mpi_class, const char* format, ...) noexcept {
   return mpi_class;
 }
 
-int fail(const Error& error) noexcept { return fail(error.mpi_class(), "%s", error.what()); }
+int fail(const Error& error) noexcept { return fail(error.failure()); }
 
 int fail_on(void* object, int mpi_class, const char* format, ...) noexcept {
   va_list arguments;
@@ -141,6 +145,14 @@ int fail_on(void* object, int mpi_class, const char* format, ...) noexcept {
   remember(format, arguments, object);
   va_end(arguments);
   return mpi_class;
+}
+
+Failure failure(int mpi_class, const char* format, ...) noexcept {
+  va_list arguments;
+  va_start(arguments, format);
+  Failure made{mpi_class, text_of(format, arguments)};
+  va_end(arguments);
+  return made;
 }
 
 LastError take_last_error() noexcept {

@@ -7,6 +7,7 @@
 
 #include <exception>
 #include <string>
+#include <utility>
 
 #include "base/compiler.hpp"
 
@@ -15,23 +16,37 @@ namespace tern {
 /// printf into a string.
 [[nodiscard]] std::string strf(const char* format, ...) TERN_PRINTF(1, 2);
 
-/// What set-up code throws: an MPI error class (MPI_ERR_*) and a sentence. Never crosses the C
+/// Class and sentence of a failure, for a caller with a request or a Fate to put both into.
+struct [[nodiscard]] Failure {
+  int code = 0;      // an error class; 0: success
+  std::string text;  // for the user; empty: no memory for the sentence
+  explicit operator bool() const noexcept { return code != 0; }
+};
+[[nodiscard]] TERN_COLD Failure failure(int mpi_class, const char* format, ...) noexcept
+    TERN_PRINTF(2, 3);
+
+/// Set-up code throws an Error: an MPI error class (MPI_ERR_*) and a sentence. Never crosses the C
 /// boundary.
 class Error : public std::exception {
  public:
-  Error(int mpi_class, std::string text) : class_(mpi_class), text_(std::move(text)) {}
-  [[nodiscard]] int mpi_class() const noexcept { return class_; }
-  [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }
+  Error(int mpi_class, std::string text) : failure_{mpi_class, std::move(text)} {}
+  explicit Error(Failure why) : failure_(std::move(why)) {}
+  [[nodiscard]] int mpi_class() const noexcept { return failure_.code; }
+  [[nodiscard]] const char* what() const noexcept override { return failure_.text.c_str(); }
+  [[nodiscard]] const Failure& failure() const noexcept { return failure_; }
 
  private:
-  int class_;
-  std::string text_;
+  Failure failure_;
 };
 
 /// Data path: remembers the sentence for the calling thread and returns `mpi_class`.
 /// Usage: `return fail(MPI_ERR_RANK, "dest is %d, but %s has ranks 0..%d", ...)`.
 [[nodiscard]] TERN_COLD int fail(int mpi_class, const char* format, ...) noexcept TERN_PRINTF(2, 3);
 
+/// fail() for the failure of an inner function; a success leaves the thread's text as it is.
+[[nodiscard]] inline int fail(const Failure& failure) noexcept {
+  return TERN_LIKELY(!failure) ? 0 : fail(failure.code, "%s", failure.text.c_str());
+}
 /// The same from a caught exception.
 [[nodiscard]] TERN_COLD int fail(const Error& error) noexcept;
 

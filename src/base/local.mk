@@ -6,6 +6,7 @@ base_sources += src/base/doorbell.cc
 base_sources += src/base/ended.cc
 base_sources += src/base/error.cc
 base_sources += src/base/explain.cc
+base_sources += src/base/fate.cc
 base_sources += src/base/fd.cc
 base_sources += src/base/futex.cc
 base_sources += src/base/keeper.cc

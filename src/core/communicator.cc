@@ -78,13 +78,6 @@ Communicator::Communicator(Process& process, Ref<Group> group, int rank, Context
 
 Communicator::~Communicator() = default;
 
-int Communicator::fail_interrupted() const noexcept {
-  return fail(
-      MPI_ERR_OTHER,
-      "%s was interrupted on this rank by MPIX_Comm_interrupt; nothing on it works any more",
-      name.or_words("this communicator").c_str());
-}
-
 void Communicator::end() noexcept {
   leave_rooms();
   release();

@@ -20,6 +20,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/fate.hpp"
 #include "core/attribute.hpp"
 #include "core/error_handler.hpp"
 #include "core/group.hpp"
@@ -127,13 +128,6 @@ class alignas(64) Communicator final : public Object {
   }
   void set_remote_index(int rank, uint32_t index);
 
-  /// MPIX_Comm_interrupt: no message goes out or comes in on it any more in this rank. Under the
-  /// channel's lock.
-  [[nodiscard]] bool interrupted() const noexcept { return interrupted_; }
-  void set_interrupted() noexcept { interrupted_ = true; }
-  /// The error of what is called then.
-  TERN_COLD int fail_interrupted() const noexcept;
-
   /// One operation less is pending: the last one ends what the user has freed. Under the channel's
   /// lock.
   void operation_ended() noexcept {
@@ -159,6 +153,8 @@ class alignas(64) Communicator final : public Object {
   /// How many create_groups had this digest (of tag and members) before: equal on those members.
   [[nodiscard]] uint64_t next_creation(uint64_t digest);
 
+  /// MPIX_Comm_interrupt ends it: no message goes out or comes in any more in this rank.
+  Fate fate;
   Name name;
   Ref<ErrorHandler> error_handler;
   Attributes attributes;
@@ -193,7 +189,6 @@ class alignas(64) Communicator final : public Object {
   uint32_t index_;
   bool uniform_ = false;   // every member has the same index (world, self)
   bool identity_ = false;  // rank r is peer r
-  bool interrupted_ = false;
   uint64_t derivations_ = 0;
   std::vector<uint32_t> remote_index_;
   std::unordered_map<uint64_t, uint64_t> creations_;

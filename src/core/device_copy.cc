@@ -115,10 +115,10 @@ void mail(cuda::Job& job, const Data& data, size_t offset, size_t bytes) noexcep
   job.tell_end();
 }
 
-[[nodiscard]] int result_of(cuda::Job& job, size_t bytes) noexcept {
-  if (job.finish()) return MPI_SUCCESS;
-  return fail(MPI_ERR_OTHER, "copying %zu bytes of device memory failed: %s", bytes,
-              job.failure().c_str());
+[[nodiscard]] Failure result_of(cuda::Job& job, size_t bytes) noexcept {
+  if (job.finish()) return {};
+  return failure(MPI_ERR_OTHER, "copying %zu bytes of device memory failed: %s", bytes,
+                 job.failure().c_str());
 }
 
 /// Room on the device for the packed form, where kernels make it of device memory for the host.
@@ -137,14 +137,14 @@ const void* device_side(const Data& data, const void* block, cuda::MemoryKind* k
 }
 
 cuda::Job open_job(Process& process, const void* address, cuda::Memory* memory,
-                   int* code) noexcept {
+                   Failure* failed) noexcept {
   *memory = cuda::look_up(address);
   std::string why = "it was device memory, and is no more";
   cuda::Device* const device =
       cuda::on_device(memory->kind) ? process.gpus.device_of(*memory, &why) : nullptr;
-  *code = MPI_SUCCESS;
+  *failed = {};
   if (device != nullptr) return cuda::Job(*device);
-  *code = fail(MPI_ERR_BUFFER, "the buffer at %p cannot be used: %s", address, why.c_str());
+  *failed = failure(MPI_ERR_BUFFER, "the buffer at %p cannot be used: %s", address, why.c_str());
   return {};
 }
 
@@ -156,35 +156,37 @@ void tell_of_flag(Process& process, cuda::Job& job) noexcept {
       "synchronous copies and memsets of the context wait for their data");
 }
 
-[[nodiscard]] int usable(const cuda::Job& job) noexcept {
-  if (!job.failed()) return MPI_SUCCESS;
-  return fail(MPI_ERR_OTHER, "device %d cannot be used: %s", job.device().ordinal,
-              job.failure().c_str());
+[[nodiscard]] Failure usable(const cuda::Job& job) noexcept {
+  if (!job.failed()) return {};
+  return failure(MPI_ERR_OTHER, "device %d cannot be used: %s", job.device().ordinal,
+                 job.failure().c_str());
 }
 
 /// Of the data, or of a block if that is what lies on a device.
-cuda::Job begin_job(Process& process, const Data& data, const void* block, int* code) noexcept {
-  return data.on_device() ? core::begin_job(process, data, code)
-                          : core::begin_job(process, block, code);
+cuda::Job begin_job(Process& process, const Data& data, const void* block,
+                    Failure* failed) noexcept {
+  return data.on_device() ? core::begin_job(process, data, failed)
+                          : core::begin_job(process, block, failed);
 }
 
 }  // namespace
 
-cuda::Job begin_job(Process& process, const void* address, int* code) noexcept {
+cuda::Job begin_job(Process& process, const void* address, Failure* failed) noexcept {
   cuda::Memory memory;
-  cuda::Job job = open_job(process, address, &memory, code);
-  if (*code == MPI_SUCCESS) job.settle(memory);
-  if (*code == MPI_SUCCESS) tell_of_flag(process, job);
-  if (*code == MPI_SUCCESS) *code = usable(job);
+  cuda::Job job = open_job(process, address, &memory, failed);
+  if (!*failed) job.settle(memory);
+  if (!*failed) tell_of_flag(process, job);
+  if (!*failed) *failed = usable(job);
   return job;
 }
 
-cuda::Job begin_job(Process& process, const Data& data, int* code, cuda::Memory* found) noexcept {
+cuda::Job begin_job(Process& process, const Data& data, Failure* failed,
+                    cuda::Memory* found) noexcept {
   cuda::Memory memory;
-  cuda::Job job = open_job(process, data.first(), &memory, code);
-  if (*code == MPI_SUCCESS) settle(job, data, memory);
-  if (*code == MPI_SUCCESS) tell_of_flag(process, job);
-  if (*code == MPI_SUCCESS) *code = usable(job);
+  cuda::Job job = open_job(process, data.first(), &memory, failed);
+  if (!*failed) settle(job, data, memory);
+  if (!*failed) tell_of_flag(process, job);
+  if (!*failed) *failed = usable(job);
   if (found != nullptr) *found = memory;
   return job;
 }
@@ -202,18 +204,18 @@ void unpack(cuda::Job& job, const Data& data, size_t offset, const void* in,
   move_pieces<false>(job, data, offset, static_cast<std::byte*>(const_cast<void*>(in)), bytes);
 }
 
-int pack(Process& process, const Data& of, size_t offset, void* out, size_t bytes,
-         cuda::MemoryKind block_kind) noexcept {
-  if (bytes == 0) return MPI_SUCCESS;
+Failure pack(Process& process, const Data& of, size_t offset, void* out, size_t bytes,
+             cuda::MemoryKind block_kind) noexcept {
+  if (bytes == 0) return {};
   const Data data = with_kind(of);
   const void* const on_device = device_side(data, out, &block_kind);
   if (TERN_LIKELY(on_device == nullptr)) {
     data.type->pack(data.address, data.count, offset, out, bytes);
-    return MPI_SUCCESS;
+    return {};
   }
-  int code = MPI_SUCCESS;
-  cuda::Job job = begin_job(process, data, out, &code);
-  if (code != MPI_SUCCESS) return code;
+  Failure failed;
+  cuda::Job job = begin_job(process, data, out, &failed);
+  if (failed) return failed;
   if (on_device != out && cuda::on_device(block_kind)) job.settle(cuda::look_up(out));
   if (serves_by_mail(job, data, block_kind, bytes)) {
     mail<true>(job, data, offset, bytes);
@@ -227,18 +229,18 @@ int pack(Process& process, const Data& of, size_t offset, void* out, size_t byte
   return result_of(job, bytes);
 }
 
-int unpack(Process& process, const Data& of, size_t offset, const void* in, size_t bytes,
-           cuda::MemoryKind block_kind) noexcept {
-  if (bytes == 0) return MPI_SUCCESS;
+Failure unpack(Process& process, const Data& of, size_t offset, const void* in, size_t bytes,
+               cuda::MemoryKind block_kind) noexcept {
+  if (bytes == 0) return {};
   const Data data = with_kind(of);
   const void* const on_device = device_side(data, in, &block_kind);
   if (TERN_LIKELY(on_device == nullptr)) {
     data.type->unpack(data.address, data.count, offset, in, bytes);
-    return MPI_SUCCESS;
+    return {};
   }
-  int code = MPI_SUCCESS;
-  cuda::Job job = begin_job(process, data, in, &code);
-  if (code != MPI_SUCCESS) return code;
+  Failure failed;
+  cuda::Job job = begin_job(process, data, in, &failed);
+  if (failed) return failed;
   if (on_device != in && cuda::on_device(block_kind)) job.settle(cuda::look_up(in));
   if (serves_by_mail(job, data, block_kind, bytes)) {
     std::memcpy(job.room(), in, bytes);
@@ -288,6 +290,7 @@ bool same_data(const Data& one, const Data& other) noexcept {
 
 void copy_on_host(const Data& from, const Data& to) noexcept {
   const size_t bytes = from.bytes();
+  if (bytes == 0 || same_data(from, to)) return;
   if (from.type->contiguous() && to.type->contiguous())
     std::memmove(to.first(), from.first(), bytes);
   else if (from.type->contiguous())
@@ -308,17 +311,17 @@ void copy(cuda::Job& job, const Data& from, const Data& to) noexcept {
     copy_by_blocks(job, from, to);
 }
 
-int copy(Process& process, const Data& source, const Data& destination) noexcept {
+Failure copy(Process& process, const Data& source, const Data& destination) noexcept {
   const size_t bytes = source.bytes();
-  if (bytes == 0 || same_data(source, destination)) return MPI_SUCCESS;
+  if (bytes == 0 || same_data(source, destination)) return {};
   const Data from = with_kind(source), to = with_kind(destination);
   if (TERN_LIKELY(!from.on_device() && !to.on_device())) {
     copy_on_host(from, to);
-    return MPI_SUCCESS;
+    return {};
   }
-  int code = MPI_SUCCESS;
-  cuda::Job job = begin_job(process, from.on_device() ? from : to, &code);
-  if (code != MPI_SUCCESS) return code;
+  Failure failed;
+  cuda::Job job = begin_job(process, from.on_device() ? from : to, &failed);
+  if (failed) return failed;
   if (from.on_device() && to.on_device()) settle(job, to);
   const cuda::Current current(job.device());
   copy(job, from, to);
@@ -335,10 +338,12 @@ OnHost::OnHost(Process& process, const Data& data)
   here_.kind = cuda::MemoryKind::kHost;
 }
 
-int OnHost::download() noexcept {
-  return memory_.empty() ? MPI_SUCCESS : copy(process_, of_, here_);
+Failure OnHost::download() noexcept {
+  return memory_.empty() ? Failure{} : copy(process_, of_, here_);
 }
 
-int OnHost::upload() noexcept { return memory_.empty() ? MPI_SUCCESS : copy(process_, here_, of_); }
+Failure OnHost::upload() noexcept {
+  return memory_.empty() ? Failure{} : copy(process_, here_, of_);
+}
 
 }  // namespace tern::core

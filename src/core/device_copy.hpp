@@ -7,9 +7,9 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
 #include <vector>
 
+#include "base/error.hpp"
 #include "core/data.hpp"
 #include "cuda/device.hpp"
 #include "mpi.h"
@@ -19,12 +19,12 @@ namespace tern::core {
 class Op;
 class Process;
 
-/// A job on the device whose memory `address` is, ordered behind what the application has written
-/// to that allocation; not valid, with *code and fail() text, where it cannot be used.
-[[nodiscard]] cuda::Job begin_job(Process& process, const void* address, int* code) noexcept;
+/// A job on the device with the memory at `address`, ordered behind the application's writes to the
+/// allocation; not valid, with *why, where the device or its memory cannot be used.
+[[nodiscard]] cuda::Job begin_job(Process& process, const void* address, Failure* why) noexcept;
 /// The same for all allocations of the data. *found: what is known of the first, where that is
 /// asked for.
-[[nodiscard]] cuda::Job begin_job(Process& process, const Data& data, int* code,
+[[nodiscard]] cuda::Job begin_job(Process& process, const Data& data, Failure* why,
                                   cuda::Memory* found = nullptr) noexcept;
 
 /// Begins to copy the bytes [offset, offset + bytes) of the packed form of data to or from a block,
@@ -36,14 +36,15 @@ void unpack(cuda::Job& job, const Data& data, size_t offset, const void* in, siz
 void copy(cuda::Job& job, const Data& from, const Data& to) noexcept;
 
 /// The same, done on return, of data and blocks in any memory; kinds need not be known, but asking
-/// costs. 0, or an error class with fail() text.
-[[nodiscard]] int pack(Process& process, const Data& data, size_t offset, void* out, size_t bytes,
-                       cuda::MemoryKind block_kind = cuda::MemoryKind::kUnknown) noexcept;
-[[nodiscard]] int unpack(Process& process, const Data& data, size_t offset, const void* in,
-                         size_t bytes,
-                         cuda::MemoryKind block_kind = cuda::MemoryKind::kUnknown) noexcept;
+/// costs.
+[[nodiscard]] Failure pack(Process& process, const Data& data, size_t offset, void* out,
+                           size_t bytes,
+                           cuda::MemoryKind block_kind = cuda::MemoryKind::kUnknown) noexcept;
+[[nodiscard]] Failure unpack(Process& process, const Data& data, size_t offset, const void* in,
+                             size_t bytes,
+                             cuda::MemoryKind block_kind = cuda::MemoryKind::kUnknown) noexcept;
 /// The bytes of `from` into the layout of `to`, which has room for them.
-[[nodiscard]] int copy(Process& process, const Data& from, const Data& to) noexcept;
+[[nodiscard]] Failure copy(Process& process, const Data& from, const Data& to) noexcept;
 /// The same of host memory.
 void copy_on_host(const Data& from, const Data& to) noexcept;
 
@@ -53,9 +54,8 @@ class OnHost {
  public:
   /// Throws std::bad_alloc. Nothing is copied yet.
   OnHost(Process& process, const Data& data);
-  /// 0, or an error class with fail() text.
-  [[nodiscard]] int download() noexcept;
-  [[nodiscard]] int upload() noexcept;
+  [[nodiscard]] Failure download() noexcept;
+  [[nodiscard]] Failure upload() noexcept;
   [[nodiscard]] const Data& here() const noexcept { return here_; }
 
  private:
@@ -82,8 +82,8 @@ class DeviceWork {
   [[nodiscard]] bool copy(const Data& from, const Data& to) noexcept;
   [[nodiscard]] bool reduce(const Op& op, const Data* sources, int n, const Data& to) noexcept;
   [[nodiscard]] bool done() noexcept { return job_.done(); }
-  /// Waits where it is not done. 0, or an error class with fail() text.
-  [[nodiscard]] int finish() noexcept;
+  /// Waits where it is not done.
+  [[nodiscard]] Failure finish() noexcept;
   /// "copying" or "reducing", and so many bytes.
   [[nodiscard]] const char* what() const noexcept { return what_; }
   [[nodiscard]] size_t bytes() const noexcept { return bytes_; }
@@ -95,9 +95,8 @@ class DeviceWork {
 
   Process& process_;
   std::vector<cuda::Block> blocks_;
-  cuda::Job job_;           // ends before its blocks are given back
-  int code_ = MPI_SUCCESS;  // where there is no job
-  std::string text_;
+  cuda::Job job_;  // ends before its blocks are given back
+  Failure no_job_;
   const char* what_ = "";
   size_t bytes_ = 0;
 };
@@ -105,7 +104,7 @@ class DeviceWork {
 /// to = sources[0] (op) (sources[1] (op) ...) element by element, of up to cuda::kMostSources, of
 /// which the last may be `to`; the types as in Op::apply. By a kernel where the result lies on a
 /// device and kernels know operation and type; else on the host, which is said once.
-[[nodiscard]] int reduce(Process& process, const Op& op, const Data* sources, int n,
-                         const Data& to) noexcept;
+[[nodiscard]] Failure reduce(Process& process, const Op& op, const Data* sources, int n,
+                             const Data& to) noexcept;
 
 }  // namespace tern::core

@@ -16,29 +16,29 @@ namespace tern::core {
 namespace {
 
 // to = sources[0] (op) (sources[1] (op) ...), all in host memory.
-int apply_all(const Op& op, const Data* sources, int n, const Data& to) noexcept {
+Failure apply_all(const Op& op, const Data* sources, int n, const Data& to) noexcept {
   const Data& last = sources[n - 1];
-  if (!same_data(last, to)) copy_on_host(last, to);
+  copy_on_host(last, to);
   for (int i = n - 2; i >= 0; --i) {
     const int code = op.apply(sources[i].address, to.address, to.count, *to.type);
-    if (TERN_UNLIKELY(code != MPI_SUCCESS)) return code;
+    if (TERN_UNLIKELY(code != MPI_SUCCESS)) return {code, take_last_error().text};
   }
-  return MPI_SUCCESS;
+  return {};
 }
 
-int reduce_on_host(Process& process, const Op& op, const Data* sources, int n, const Data& to) {
+Failure reduce_on_host(Process& process, const Op& op, const Data* sources, int n, const Data& to) {
   std::vector<OnHost> operands;
   std::vector<Data> here;
   operands.reserve(static_cast<size_t>(n));
   OnHost result(process, to);
-  if (const int code = result.download(); code != MPI_SUCCESS) return code;  // the holes
+  if (Failure why = result.download()) return why;  // the holes
   for (int i = 0; i < n; ++i) {
     OnHost& operand = operands.emplace_back(process, sources[i]);
-    if (const int code = operand.download(); code != MPI_SUCCESS) return code;
+    if (Failure why = operand.download()) return why;
     here.push_back(operand.here());
   }
-  const int code = apply_all(op, here.data(), n, result.here());
-  return code != MPI_SUCCESS ? code : result.upload();
+  if (Failure why = apply_all(op, here.data(), n, result.here())) return why;
+  return result.upload();
 }
 
 }  // namespace
@@ -48,9 +48,8 @@ bool DeviceWork::open(const Data& data) noexcept {
     settle(job_, data);
     return !job_.failed();
   }
-  job_ = begin_job(process_, data, &code_);
-  if (code_ != MPI_SUCCESS) text_ = take_last_error().text;
-  return code_ == MPI_SUCCESS;
+  job_ = begin_job(process_, data, &no_job_);
+  return !no_job_;
 }
 
 void DeviceWork::note(const char* what, size_t bytes) noexcept {
@@ -118,16 +117,16 @@ bool DeviceWork::reduce(const Op& op, const Data* sources, int n, const Data& to
   return true;
 }
 
-int DeviceWork::finish() noexcept {
-  if (code_ != MPI_SUCCESS) return fail(code_, "%s", text_.c_str());
-  if (job_.stream() == nullptr || job_.finish()) return MPI_SUCCESS;
-  return fail(MPI_ERR_OTHER, "%s %zu bytes of device memory failed: %s", what_, bytes_,
-              job_.failure().c_str());
+Failure DeviceWork::finish() noexcept {
+  if (no_job_) return no_job_;
+  if (job_.stream() == nullptr || job_.finish()) return {};
+  return failure(MPI_ERR_OTHER, "%s %zu bytes of device memory failed: %s", what_, bytes_,
+                 job_.failure().c_str());
 }
 
-int reduce(Process& process, const Op& op, const Data* given, int n,
-           const Data& destination) noexcept {
-  if (destination.count == 0) return MPI_SUCCESS;
+Failure reduce(Process& process, const Op& op, const Data* given, int n,
+               const Data& destination) noexcept {
+  if (destination.count == 0) return {};
   const Data to = with_kind(destination);
   std::array<Data, cuda::kMostSources> sources;
   bool devices = to.on_device();
@@ -142,8 +141,8 @@ int reduce(Process& process, const Op& op, const Data* given, int n,
     if (work.reduce(op, sources.data(), n, to)) return work.finish();
     return reduce_on_host(process, op, sources.data(), n, to);
   } catch (const std::bad_alloc&) {
-    return fail(MPI_ERR_NO_MEM, "no memory to reduce %zu bytes of device memory on the host",
-                to.bytes());
+    return failure(MPI_ERR_NO_MEM, "no memory to reduce %zu bytes of device memory on the host",
+                   to.bytes());
   }
 }
 

@@ -86,7 +86,7 @@ int copy_there(core::Process& process, const core::Data& from, const Place& to, 
   int code = MPI_SUCCESS;
   for (size_t done = 0, bytes = 0; done < total && code == MPI_SUCCESS; done += bytes) {
     bytes = std::min(room.size(), total - done);
-    code = core::pack(process, here, done, room.data(), bytes);
+    code = fail(core::pack(process, here, done, room.data(), bytes));
     if (code == MPI_SUCCESS)
       code = copy_staged(btl::sm::cma_put, room.data(), bytes, to, done, address, pid);
   }
@@ -103,7 +103,7 @@ int copy_from_there(core::Process& process, const Place& from, std::byte* addres
   for (size_t done = 0, bytes = 0; done < total && code == MPI_SUCCESS; done += bytes) {
     bytes = std::min(room.size(), total - done);
     code = copy_staged(btl::sm::cma_get, room.data(), bytes, from, done, address, pid);
-    if (code == MPI_SUCCESS) code = core::unpack(process, here, done, room.data(), bytes);
+    if (code == MPI_SUCCESS) code = fail(core::unpack(process, here, done, room.data(), bytes));
   }
   return code;
 }

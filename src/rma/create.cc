@@ -105,13 +105,12 @@ class Creation {
 
  private:
   int exchange() {
-    const std::string why = wanted_.code == MPI_SUCCESS ? std::string() : take_last_error().text;
     word_ = ~reinterpret_cast<uint64_t>(&word_);
     const Probe probe{::getpid(), reinterpret_cast<uint64_t>(&word_), word_};
     const Card mine{wanted_.bytes,
                     wanted_.unit,
                     wanted_.alignment,
-                    wanted_.code,
+                    wanted_.refused.code,
                     wanted_.flavor,
                     wanted_.contiguous ? 1 : 0,
                     tern::needs_keeper() ? 1 : 0,
@@ -119,7 +118,9 @@ class Creation {
                     proc_domain(),
                     probe};
     if (const int code = allgather(parent_, mine, &cards_); code != MPI_SUCCESS) return code;
-    if (const int code = first_error(cards_, parent_.rank(), why); code != MPI_SUCCESS) return code;
+    if (const int code = first_error(cards_, parent_.rank(), wanted_.refused.text);
+        code != MPI_SUCCESS)
+      return code;
     return agree();
   }
 

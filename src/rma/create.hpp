@@ -7,6 +7,7 @@
 // Cost: three small allgathers. See: tests/mpi/rma_create.c.
 #pragma once
 
+#include "base/error.hpp"
 #include "core/communicator.hpp"
 #include "rma/window.hpp"
 
@@ -20,7 +21,7 @@ struct Wanted {
   int64_t unit = 1;
   bool contiguous = false;  // the parts of a host lie behind each other
   size_t alignment = 0;
-  int code = MPI_SUCCESS;  // what is wrong with its arguments, with fail() text
+  Failure refused;  // for its arguments
 };
 
 /// The window, without a handle. Returns an error class with fail() text, or throws Error.

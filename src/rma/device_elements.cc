@@ -21,13 +21,13 @@ core::Data bytes_at(core::Process& process, void* at, size_t bytes,
 }
 
 int download(core::Process& process, void* from, void* to, size_t bytes) noexcept {
-  return core::copy(process, bytes_at(process, from, bytes, cuda::MemoryKind::kUnknown),
-                    bytes_at(process, to, bytes, cuda::MemoryKind::kHost));
+  return fail(core::copy(process, bytes_at(process, from, bytes, cuda::MemoryKind::kUnknown),
+                         bytes_at(process, to, bytes, cuda::MemoryKind::kHost)));
 }
 
 int upload(core::Process& process, void* from, void* to, size_t bytes) noexcept {
-  return core::copy(process, bytes_at(process, from, bytes, cuda::MemoryKind::kHost),
-                    bytes_at(process, to, bytes, cuda::MemoryKind::kUnknown));
+  return fail(core::copy(process, bytes_at(process, from, bytes, cuda::MemoryKind::kHost),
+                         bytes_at(process, to, bytes, cuda::MemoryKind::kUnknown)));
 }
 
 /// By a kernel, or as core::reduce() does what no kernel knows; a replacement is a copy.
@@ -42,9 +42,9 @@ int apply_there(const Shared& shared, std::byte* at, size_t count, const Element
   const core::Data in{const_cast<std::byte*>(operands.in), elements, element.basic,
                       cuda::MemoryKind::kHost};
   const core::Data there{at, elements, element.basic};
-  if (element.op->reduction() == Reduction::kReplace) return core::copy(process, in, there);
+  if (element.op->reduction() == Reduction::kReplace) return fail(core::copy(process, in, there));
   const core::Data sources[] = {in, there};
-  return core::reduce(process, *element.op, sources, 2, there);
+  return fail(core::reduce(process, *element.op, sources, 2, there));
 }
 
 /// Of elements under one stripe.

@@ -17,11 +17,11 @@ ElementArray::ElementArray(core::Process& process, const core::Data& data, core:
 }
 
 int ElementArray::load() noexcept {
-  return copy_.empty() ? MPI_SUCCESS : core::copy(process_, of_, array_);
+  return copy_.empty() ? MPI_SUCCESS : fail(core::copy(process_, of_, array_));
 }
 
 int ElementArray::store() noexcept {
-  return copy_.empty() ? MPI_SUCCESS : core::copy(process_, array_, of_);
+  return copy_.empty() ? MPI_SUCCESS : fail(core::copy(process_, array_, of_));
 }
 
 }  // namespace tern::rma

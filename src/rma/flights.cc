@@ -44,7 +44,8 @@ void Messages::end(Flight& flight) noexcept {
   if (flight.then == Then::kGranted) to.granted = true;
   if (flight.then == Then::kUnpack && error == MPI_SUCCESS)
     error = core::unpack(process_, flight.into, flight.offset, flight.memory.data(),
-                         flight.memory.size());
+                         flight.memory.size())
+                .code;
   if (flight.then == Then::kSpread && error == MPI_SUCCESS) spread(flight);
   if (flight.then == Then::kEnded && error == MPI_SUCCESS) {
     Ended told;

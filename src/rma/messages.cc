@@ -109,7 +109,7 @@ int Messages::put_batch(const core::Data& origin, int target, const Batch& batch
   record.bytes = batch.bytes;
   if (batch.bytes <= kMostInline) {
     std::byte data[kMostInline];
-    const int code = core::pack(process_, origin, done, data, batch.bytes);
+    const int code = fail(core::pack(process_, origin, done, data, batch.bytes));
     return code != MPI_SUCCESS ? code : send_record(target, record, &batch, data, request);
   }
   record.tag = next_tag();
@@ -118,7 +118,7 @@ int Messages::put_batch(const core::Data& origin, int target, const Batch& batch
   int code = MPI_SUCCESS;
   if (!whole) {
     memory.resize(batch.bytes);
-    code = core::pack(process_, origin, done, memory.data(), batch.bytes);
+    code = fail(core::pack(process_, origin, done, memory.data(), batch.bytes));
     sent = {memory.data(), static_cast<MPI_Count>(batch.bytes), &byte_, cuda::MemoryKind::kHost};
   }
   if (code == MPI_SUCCESS) code = send_record(target, record, &batch, nullptr, request);

@@ -14,7 +14,7 @@ namespace {
 int copy_between(core::Process& process, const core::Data& from, const core::Data& to) noexcept {
   if (TERN_UNLIKELY(from.on_device() || to.on_device()) || !from.type->contiguous() ||
       !to.type->contiguous())
-    return core::copy(process, from, to);
+    return fail(core::copy(process, from, to));
   copy_bytes(to.first(), from.first(), from.bytes());
   return MPI_SUCCESS;
 }

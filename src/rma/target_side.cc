@@ -242,8 +242,8 @@ void TargetSide::execute_put(int origin, Job& job) noexcept {
   }
   std::byte* from = job.data.data();
   for (const Piece& piece : job.pieces) {
-    const int code = core::copy(targets_.process(), here(from, piece), part(piece));
-    if (code != MPI_SUCCESS) return refuse(origin, job, code);
+    if (const Failure why = core::copy(targets_.process(), here(from, piece), part(piece)))
+      return refuse(origin, job, why.code);
     from += piece.bytes;
   }
 }
@@ -256,8 +256,8 @@ void TargetSide::execute_get(int origin, const Job& job) {
   std::vector<std::byte> data(bytes);
   std::byte* to = data.data();
   for (const Piece& piece : job.pieces) {
-    const int code = core::copy(targets_.process(), part(piece), here(to, piece));
-    if (code != MPI_SUCCESS) return refuse(origin, job, code);
+    if (const Failure why = core::copy(targets_.process(), part(piece), here(to, piece)))
+      return refuse(origin, job, why.code);
     to += piece.bytes;
   }
   answer(origin, job.record.tag, std::move(data));

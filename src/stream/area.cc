@@ -21,14 +21,14 @@ Area::Area(core::Process& process, const Stream* stream, void* address, MPI_Coun
 // Of the host's memory the kind is known: the proxy asks the driver nothing.
 int Area::take(size_t offset, std::byte* to, size_t bytes) const noexcept {
   if (by_stream_ || bytes == 0) return MPI_SUCCESS;
-  if (data_.on_device()) return core::pack(*process_, data_, offset, to, bytes);
+  if (data_.on_device()) return fail(core::pack(*process_, data_, offset, to, bytes));
   data_.type->pack(data_.address, data_.count, offset, to, bytes);
   return MPI_SUCCESS;
 }
 
 int Area::give(size_t offset, const std::byte* from, size_t bytes) const noexcept {
   if (by_stream_ || bytes == 0) return MPI_SUCCESS;
-  if (data_.on_device()) return core::unpack(*process_, data_, offset, from, bytes);
+  if (data_.on_device()) return fail(core::unpack(*process_, data_, offset, from, bytes));
   data_.type->unpack(data_.address, data_.count, offset, from, bytes);
   return MPI_SUCCESS;
 }

@@ -56,7 +56,7 @@ bool Boards::add_page(cuda::Device& device, std::string* why) {
   return true;
 }
 
-int Boards::make(cuda::Device& device, size_t chunk, Board* board) noexcept {
+Failure Boards::make(cuda::Device& device, size_t chunk, Board* board) noexcept {
   try {
     std::string why;
     const auto find = [&] {
@@ -69,7 +69,7 @@ int Boards::make(cuda::Device& device, size_t chunk, Board* board) noexcept {
       return true;
     };
     if (!find() && (!add_page(device, &why) || !find()))
-      return fail(MPI_ERR_NO_MEM, "no pinned memory for the words of a stream: %s", why.c_str());
+      return failure(MPI_ERR_NO_MEM, "no pinned memory for the words of a stream: %s", why.c_str());
     const cuda::Current current(device);
     for (size_t i = 0; i < board->halves.size(); ++i) {
       board->bytes[i] = chunk;
@@ -77,12 +77,12 @@ int Boards::make(cuda::Device& device, size_t chunk, Board* board) noexcept {
       board->halves[i] = device.acquire(cuda::Device::Store::kPinned, &board->bytes[i], &error);
       if (board->halves[i] != nullptr) continue;
       give_back(device, *board);
-      return fail(MPI_ERR_NO_MEM, "no pinned memory of %zu bytes for a stream: %s", chunk,
-                  cuda::words_of("cuMemHostAlloc", error).c_str());
+      return failure(MPI_ERR_NO_MEM, "no pinned memory of %zu bytes for a stream: %s", chunk,
+                     cuda::words_of("cuMemHostAlloc", error).c_str());
     }
-    return MPI_SUCCESS;
+    return {};
   } catch (const std::bad_alloc&) {
-    return fail(MPI_ERR_NO_MEM, "no memory for a stream");
+    return failure(MPI_ERR_NO_MEM, "no memory for a stream");
   }
 }
 

@@ -4,20 +4,34 @@
 #include <algorithm>
 #include <memory>
 #include <new>
+#include <utility>
 
-#include "base/error.hpp"
+#include "base/attempt.hpp"
 #include "core/progress.hpp"
 
 namespace tern::stream {
 
-int Pass::begin(std::byte* half) noexcept {
-  try {
-    return call->begin(number, half, &requests);
-  } catch (const std::bad_alloc&) {
-    return fail(MPI_ERR_NO_MEM, "no memory for what %s needs of the host", call->name);
-  } catch (const Error& error) {
-    return fail(error);
-  }
+namespace {
+
+/// A call's own code, with fail() text.
+template <class Work>
+Failure result_of(const char* name, Work&& work) noexcept {
+  return attempt(
+      [&] {
+        const int code = work();
+        return code == MPI_SUCCESS ? Failure{} : Failure{code, take_last_error().text};
+      },
+      [&] { return failure(MPI_ERR_NO_MEM, "no memory for what %s needs of the host", name); });
+}
+
+}  // namespace
+
+Failure Pass::begin(std::byte* half) noexcept {
+  return result_of(call->name, [&] { return call->begin(number, half, &requests); });
+}
+
+Failure Pass::end(std::byte* half, const core::Outcome& first) noexcept {
+  return result_of(call->name, [&] { return call->end(number, half, first); });
 }
 
 bool Pass::done() const noexcept {
@@ -25,20 +39,18 @@ bool Pass::done() const noexcept {
                      [](const core::Request* one) { return one->done(); });
 }
 
-int Pass::collect(core::Outcome* first) noexcept {
-  int code = MPI_SUCCESS;
-  std::string text;
+Failure Pass::collect(core::Outcome* first) noexcept {
+  Failure why;
   if (!requests.empty()) *first = requests.front()->outcome;
   for (core::Request* one : requests) {
-    if (code == MPI_SUCCESS && one->outcome.error != MPI_SUCCESS) {
-      code = one->outcome.error;
-      text = one->error_text != nullptr ? *one->error_text : "the operation failed";
-    }
+    if (!why && one->outcome.error != MPI_SUCCESS)
+      why = failure(one->outcome.error, "%s",
+                    one->error_text != nullptr ? one->error_text->c_str() : "the operation failed");
     one->let_communicator_go();
     one->release();
   }
   requests.clear();
-  return code == MPI_SUCCESS ? code : fail(code, "%s", text.c_str());
+  return why;
 }
 
 void Pass::describe(WaitReport* report) const {
@@ -50,21 +62,19 @@ int run_now(core::Progress& progress, Call& call, size_t chunk) noexcept {
   const std::unique_ptr<std::byte[]> half(new (std::nothrow) std::byte[chunk]);
   if (half == nullptr) return fail(MPI_ERR_NO_MEM, "no memory for %zu bytes", chunk);
   for (Pass pass{&call, 0, {}}; pass.number < call.passes; ++pass.number) {
-    int code = pass.begin(half.get());
+    Failure why = pass.begin(half.get());
     {
       const core::ChannelLock lock(progress);
       progress.wait([&] { return pass.done(); },
                     [&](WaitReport* report) { pass.describe(report); });
     }
     core::Outcome first;
-    const std::string why = code == MPI_SUCCESS ? std::string() : take_last_error().text;
-    const int ended = pass.collect(&first);
-    if (code != MPI_SUCCESS) code = fail(code, "%s", why.c_str());
-    if (code == MPI_SUCCESS) code = ended;
-    if (code == MPI_SUCCESS) code = call.end(pass.number, half.get(), first);
-    if (code == MPI_SUCCESS) continue;
-    call.failed(code);
-    return code;
+    Failure collected = pass.collect(&first);
+    if (!why) why = std::move(collected);
+    if (!why) why = pass.end(half.get(), first);
+    if (!why) continue;
+    call.failed(why.code);
+    return fail(why);
   }
   return MPI_SUCCESS;
 }

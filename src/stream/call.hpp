@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Call: one enqueued operation: what the stream does of it, and what the proxy does, pass by pass.
+// Call: one enqueued operation: the stream's part and the proxy's part, pass by pass.
 // Why: a graph replays the stream's part without the library being called; all that the proxy needs
 // for it, any number of times, is here.
 // How: in each pass the stream brings data into one of two halves of pinned memory (copy_in), tells
@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "base/error.hpp"
 #include "core/request.hpp"
 #include "mpi.h"
 #include "stream/track.hpp"
@@ -55,12 +56,13 @@ struct Pass {
   int number;
   std::vector<core::Request*> requests;
 
-  /// As Call::begin(), without exceptions.
-  [[nodiscard]] int begin(std::byte* half) noexcept;
+  /// As Call::begin() and Call::end(), without exceptions.
+  [[nodiscard]] Failure begin(std::byte* half) noexcept;
+  [[nodiscard]] Failure end(std::byte* half, const core::Outcome& first) noexcept;
   /// All requests are complete.
   [[nodiscard]] bool done() const noexcept;
-  /// Takes the outcomes of the complete requests. An error class with fail() text.
-  [[nodiscard]] int collect(core::Outcome* first) noexcept;
+  /// Takes the outcomes of the complete requests. The first failure of them.
+  [[nodiscard]] Failure collect(core::Outcome* first) noexcept;
   /// Names the first request that is not complete.
   void describe(WaitReport* report) const;
 };

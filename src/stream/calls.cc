@@ -29,8 +29,8 @@ void Calls::end_board() noexcept {
 
 int Calls::put(std::shared_ptr<Call> call, bool* admitted) noexcept {
   const std::lock_guard<std::mutex> guard(enqueuing_);
-  *admitted = broken();
-  if (broken()) return fail_broken();
+  *admitted = fate.dead();
+  if (fate.dead()) return fate.fail();
   const Capture capture = [&] {
     const cuda::Current current(stream_.device());
     return capture_of(stream_);
@@ -67,7 +67,7 @@ void Calls::put_end() noexcept {
   bool told = false;
   try {
     const cuda::Current current(stream_.device());
-    if (!broken() && !capture_of(stream_).active) {
+    if (!fate.dead() && !capture_of(stream_).active) {
       const auto end = std::make_shared<End>();
       const uint32_t number = enter(end, false);
       if (put_into_stream(*end, number, &told) != MPI_SUCCESS && !told) leave(number);
@@ -172,7 +172,9 @@ void Calls::poison(uint32_t number) noexcept {
 // graph ends with the graph.
 void Calls::lack_words(const Call& call, uint32_t number, int pairs, bool* told) noexcept {
   if (pairs == 0) return;
-  broken_.store(true, std::memory_order_release);
+  fate.end(failure(MPIX_ERR_STREAM,
+                   "an earlier operation was put into the stream in part only; "
+                   "MPIX_Stream_comm_create makes a communicator that takes others"));
   if (*told) return;
   *told = true;
   bool over = false;
@@ -184,12 +186,6 @@ void Calls::lack_words(const Call& call, uint32_t number, int pairs, bool* told)
     over = entry.ended == entry.cut;
   }
   if (over) leave(number);
-}
-
-int Calls::fail_broken() noexcept {
-  return fail(MPIX_ERR_STREAM,
-              "an earlier operation was put into the stream in part only; "
-              "MPIX_Stream_comm_create makes a communicator that takes others");
 }
 
 }  // namespace tern::stream

@@ -7,12 +7,12 @@
 // proxy's part by the proxy. See: src/stream/README.md.
 #pragma once
 
-#include <atomic>
 #include <deque>
 #include <memory>
 #include <mutex>
 #include <vector>
 
+#include "base/fate.hpp"
 #include "core/communicator.hpp"
 #include "stream/backlog.hpp"
 #include "stream/board.hpp"
@@ -40,9 +40,8 @@ class Calls {
   [[nodiscard]] int put(std::shared_ptr<Call> call, bool* admitted) noexcept;
   /// Puts the last call: once the stream has passed it, the board is free.
   void put_end() noexcept;
-  /// Words are missing in the stream, and no further call is put there.
-  [[nodiscard]] bool broken() const noexcept { return broken_.load(std::memory_order_acquire); }
-  [[nodiscard]] static int fail_broken() noexcept;
+  /// Dead: words are missing in the stream, and no further call is put there.
+  Fate fate;
 
   /// For work of the devices alone between two calls: the lock keeps other calls away, and the
   /// first half is free during the work.
@@ -104,7 +103,6 @@ class Calls {
   const Board board_;
   Backlog& backlog_;
   EarlierError& error_;
-  std::atomic<bool> broken_{false};
   bool keeps_board_ = false;   // the board stays until MPI ends
   std::mutex enqueuing_;       // the parts of one call stand together in the stream
   std::mutex mutex_;           // of the members below; never held in a call of the driver

@@ -60,23 +60,21 @@ void Calls::take(uint32_t number) noexcept {
   if (pass == 0) entry->code = MPI_SUCCESS;
   Flight flight{number, {&call, pass, {}}};
   if (entry->code == MPI_SUCCESS) entry->code = poison;  // the call has returned the text
-  if (TERN_UNLIKELY(broken() && entry->captured && entry->code == MPI_SUCCESS)) {
+  if (TERN_UNLIKELY(fate.dead() && entry->captured && entry->code == MPI_SUCCESS)) {
     entry->code = MPIX_ERR_STREAM;  // a word of the cut call may be left
-    error_.keep(call, entry->code, "its graph came after an operation that was put there in part");
+    error_.keep(
+        call, failure(entry->code, "its graph came after an operation that was put there in part"));
   }
   int code = entry->code;  // of an earlier pass, with its text kept
   if (code == MPI_SUCCESS) {
-    code = flight.pass.begin(board_.half(pass));
-    if (code != MPI_SUCCESS) {
-      error_.keep(call, code, take_last_error().text);
-      entry->code = code;
-    }
+    const Failure why = flight.pass.begin(board_.half(pass));
+    if (why) error_.keep(call, why);
+    code = entry->code = why.code;
   }
   if (code != MPI_SUCCESS && flight.pass.requests.empty()) return finish(flight, code);
   if (flight.pass.requests.empty()) {
     core::Outcome none;
-    code = call.end(pass, board_.half(pass), none);
-    return finish(flight, code);
+    return finish(flight, flight.pass.end(board_.half(pass), none).code);
   }
   flights_.push_back(std::move(flight));
 }
@@ -85,20 +83,19 @@ bool Calls::end(Flight& flight) noexcept {
   Pass& pass = flight.pass;
   if (!pass.done()) return false;
   core::Outcome first;
-  int code = pass.collect(&first);
+  Failure why = pass.collect(&first);
   Entry* entry = nullptr;
   {
     const std::lock_guard<std::mutex> guard(mutex_);
     entry = &entries_[flight.number - 1];
   }
   const bool failed_before = entry->code != MPI_SUCCESS;
-  if (code == MPI_SUCCESS && !failed_before)
-    code = pass.call->end(pass.number, board_.half(pass.number), first);
-  if (code != MPI_SUCCESS && !failed_before) {
-    error_.keep(*pass.call, code, take_last_error().text);
-    entry->code = code;
+  if (!why && !failed_before) why = pass.end(board_.half(pass.number), first);
+  if (why && !failed_before) {
+    error_.keep(*pass.call, why);
+    entry->code = why.code;
   }
-  finish(flight, failed_before ? entry->code : code);
+  finish(flight, failed_before ? entry->code : why.code);
   return true;
 }
 

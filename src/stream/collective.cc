@@ -22,42 +22,35 @@ std::unique_ptr<Call> make_call(CommStream& on, const coll::Operation& operation
 
 class Refusal final : public Call {
  public:
-  Refusal(CommStream& on, int code, std::optional<coll::CallKind> aliased)
+  Refusal(CommStream& on, const Failure& why, std::optional<coll::CallKind> aliased)
       : Call("a collective that was refused"),
         on_(on),
         shadow_(on.shadow()),
-        code_(code),
         aliased_(aliased),
-        text_(take_last_error().text) {
-    (void)fail(code, "%s", text_.c_str());
-  }
+        why_(why) {}
   int admit(const Capture& capture) noexcept override {
-    return capture.active ? code_ : MPI_SUCCESS;
+    return capture.active ? fail(why_) : MPI_SUCCESS;
   }
   int begin(int, std::byte*, std::vector<core::Request*>*) override {
-    // The next call may make up for it.
-    if (!aliased_) on_.forsake("this rank took no part in a collective: " + text_);
-    (void)fail(code_, "%s", text_.c_str());
-    shadow_.channel().coll->refusals().refuse(shadow_, false, code_, aliased_);
+    // The next call may replace the refused call.
+    if (!aliased_) on_.forsake("this rank took no part in a collective: " + why_.text);
+    shadow_.channel().coll->refusals().refuse(shadow_, false, why_, aliased_);
     return MPI_SUCCESS;
   }
 
  private:
   CommStream& on_;
   core::Communicator& shadow_;
-  const int code_;
   const std::optional<coll::CallKind> aliased_;
-  const std::string text_;
+  const Failure why_;
 };
 
-/// To all ranks of the shadow, when the stream comes there.
-void tell(CommStream& on, int code, std::optional<coll::CallKind> aliased) noexcept {
+/// Tells all ranks of the shadow, when the stream comes there.
+void tell(CommStream& on, const Failure& why, std::optional<coll::CallKind> aliased) noexcept {
   try {
-    const auto call = std::make_shared<Refusal>(on, code, aliased);
-    const LastError last = take_last_error();
+    const auto call = std::make_shared<Refusal>(on, why, aliased);
     bool admitted = false;
     if (on.put(call, &admitted) != MPI_SUCCESS && admitted) (void)call->begin(0, nullptr, nullptr);
-    (void)fail_on(last.object, code, "%s", last.text.c_str());
   } catch (const std::bad_alloc&) {  // the others wait, which a report tells
   }
 }
@@ -68,9 +61,9 @@ int enqueue_on_devices(CommStream& on, const coll::Operation& operation, bool* t
   if (calls == nullptr) return MPI_SUCCESS;
   coll::GpuTeam* const team = on.team();
   if (team == nullptr && on.is_part()) return MPI_SUCCESS;  // it is between islands
-  if (calls->broken()) {
+  if (calls->fate.dead()) {
     *taken = true;  // the others are told
-    return Calls::fail_broken();
+    return calls->fate.fail();
   }
   core::Communicator& shadow = on.shadow();
   coll::Operation on_shadow = operation;
@@ -104,17 +97,20 @@ int fail_if_forsaken(const Islands& islands) noexcept {
     const core::ChannelLock lock(progress);
     progress.poll();  // the messages come before the wrong data
   }
-  const coll::GpuTeam& team = *islands.here->team();
-  return team.forsaken() ? fail(MPI_ERR_OTHER, "%s", team.why_forsaken().c_str()) : MPI_SUCCESS;
+  return islands.here->team()->forsaken.fail();
 }
 
 }  // namespace
 
-void refuse(CommStream& on, int code, std::optional<coll::CallKind> aliased) noexcept {
-  tell(on, code, aliased);
-  if (on.islands() == nullptr || aliased) return;
-  tell(*on.islands()->here, code, std::nullopt);
-  tell(*on.islands()->across, code, std::nullopt);
+void refuse(CommStream& on, int code, std::optional<coll::CallKind> aliased, Tell whom) noexcept {
+  LastError last = take_last_error();
+  const Failure why{code, std::move(last.text)};
+  tell(on, why, aliased);
+  if (whom == Tell::kParts && on.islands() != nullptr && !aliased) {
+    tell(*on.islands()->here, why, std::nullopt);
+    tell(*on.islands()->across, why, std::nullopt);
+  }
+  (void)fail_on(last.object, code, "%s", why.text.c_str());
 }
 
 // The devices' team is asked first: its answer is alike on all ranks, and it takes a collective
@@ -135,7 +131,7 @@ int enqueue(CommStream& on, const coll::Operation& operation, const char* name) 
       code = on.shadow().channel().coll->streams().fail_if_over(on.shadow());
       if (code == MPI_SUCCESS) {
         code = enqueue_by_islands(*islands, operation, name);
-        if (code != MPI_SUCCESS) tell(on, code, std::nullopt);  // the parts have been told
+        if (code != MPI_SUCCESS) refuse(on, code, std::nullopt, Tell::kWhole);
         return code;
       }
       taken = true;

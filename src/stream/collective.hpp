@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Enqueued collectives: cut into passes whose data fits a half, alike on all ranks.
-// How: a vector (broadcast, reductions) goes in parts of it; blocks go in parts of each block. What
-// decides is known to all ranks: the collective, bytes, ranks, and the size of a half. Where a rank
+// How: a vector (broadcast, reductions) goes in parts of the vector, blocks in parts of each block,
+// by facts known to all ranks: the collective, bytes, ranks, and the size of a half. Where a rank
 // knows its own blocks alone (coll/engine/pairs.hpp), each pair of ranks exchanges messages.
 // Lifetime: Calls. See: coll/engine/operation.hpp; tests/gpu/mpi/stream_collectives.cc.
 #pragma once
@@ -21,7 +21,9 @@ namespace tern::stream {
 
 /// This rank takes no part in the next collective, for the reason of the last fail(), which has
 /// this class: the others hear of it when the stream comes there. Nothing in a capture.
-void refuse(CommStream& on, int code, std::optional<coll::CallKind> aliased) noexcept;
+enum class Tell : uint8_t { kWhole, kParts };  // kParts: the islands' communicators, too
+void refuse(CommStream& on, int code, std::optional<coll::CallKind> aliased,
+            Tell whom = Tell::kParts) noexcept;
 
 /// By the devices alone within islands, and by the host between islands. Alike on all ranks.
 [[nodiscard]] bool goes_by_islands(const coll::Operation& operation) noexcept;

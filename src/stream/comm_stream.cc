@@ -51,7 +51,7 @@ void CommStream::be_part_of(const std::shared_ptr<CommStream>& whole) noexcept {
 }
 
 void CommStream::forsake(const std::string& why) noexcept {
-  if (team_ != nullptr) team_->forsake(why);
+  if (team_ != nullptr) team_->forsaken.end(failure(MPI_ERR_OTHER, "%s", why.c_str()));
   if (islands_ != nullptr) islands_->here->forsake(why);
 }
 

@@ -1,48 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stream/earlier_error.hpp"
 
-#include <new>
 #include <optional>
+#include <utility>
 
-#include "base/error.hpp"
 #include "coll/coll.hpp"
 
 namespace tern::stream {
 
-int EarlierError::take_kept() noexcept {
-  const std::lock_guard<std::mutex> guard(mutex_);
-  const int code = code_.exchange(0);
-  return code == 0 ? MPI_SUCCESS : fail(code, "%s", text_.c_str());
-}
-
-void EarlierError::keep(const Call& call, int code, const std::string& text) noexcept {
+void EarlierError::keep(const Call& call, const Failure& failure) noexcept {
   if (const auto whole = whole_.lock()) {
-    whole->keep(call, code, text);
-    return whole->tell_ranks(code, text);
+    whole->keep(call, failure);
+    return whole->tell_ranks(failure);
   }
-  try {
-    keep(code, strf("%s, which was enqueued earlier, has failed: %s", call.name, text.c_str()));
-  } catch (const std::bad_alloc&) {
-    code_.store(code, std::memory_order_release);
-  }
+  keep(tern::failure(failure.code, "%s, which was enqueued earlier, has failed: %s", call.name,
+                     failure.text.c_str()));
 }
 
-void EarlierError::keep(int code, const std::string& words) noexcept {
-  try {
-    raise_(communicator_, code, words);
-    const std::lock_guard<std::mutex> guard(mutex_);
-    if (code_.load() != 0) return;
-    text_ = words;
-    code_.store(code, std::memory_order_release);
-  } catch (const std::bad_alloc&) {
-    code_.store(code, std::memory_order_release);
-  }
+void EarlierError::keep(const Failure& failure) noexcept {
+  raise_(communicator_, failure);
+  fate_.end(failure);
 }
 
-void EarlierError::tell_ranks(int code, const std::string& text) noexcept {
+void EarlierError::tell_ranks(const Failure& failure) noexcept {
   if (std::exchange(told_ranks_, true)) return;
-  (void)fail(code, "%s", text.c_str());
-  shadow_.channel().coll->refusals().refuse(shadow_, false, code, std::nullopt);
+  shadow_.channel().coll->refusals().refuse(shadow_, false, failure, std::nullopt);
 }
 
 }  // namespace tern::stream

@@ -4,12 +4,12 @@
 // Lifetime: of a CommStream. Threads: take() by any; all other functions by the proxy.
 #pragma once
 
-#include <atomic>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "base/compiler.hpp"
+#include "base/error.hpp"
+#include "base/fate.hpp"
 #include "core/communicator.hpp"
 #include "mpi.h"
 #include "stream/call.hpp"
@@ -19,7 +19,7 @@ namespace tern::stream {
 class EarlierError {
  public:
   /// Raises an error at once where the communicator's handler ends the program; else returns.
-  using Raise = void (*)(core::Communicator& communicator, int code, const std::string& text);
+  using Raise = void (*)(core::Communicator& communicator, const Failure& failure) noexcept;
 
   /// `shadow`: for the messages of tell_ranks().
   EarlierError(core::Communicator& communicator, core::Communicator& shadow, Raise raise) noexcept
@@ -31,26 +31,23 @@ class EarlierError {
 
   /// Returns the error once, with fail() text; MPI_SUCCESS without an error.
   [[nodiscard]] int take() noexcept {
-    if (TERN_LIKELY(code_.load(std::memory_order_acquire) == 0)) return MPI_SUCCESS;
-    return take_kept();
+    return TERN_LIKELY(!fate_.dead()) ? MPI_SUCCESS : fail(taken());
   }
+  /// The same as a value.
+  [[nodiscard]] Failure taken() noexcept { return fate_.take(); }
 
-  void keep(const Call& call, int code, const std::string& text) noexcept;
-  void keep(int code, const std::string& words) noexcept;
+  void keep(const Call& call, const Failure& failure) noexcept;
+  void keep(const Failure& failure) noexcept;
   /// Tells all ranks, once: the ranks of other parts have wrong data, too.
-  void tell_ranks(int code, const std::string& text) noexcept;
+  void tell_ranks(const Failure& failure) noexcept;
 
  private:
-  [[nodiscard]] int take_kept() noexcept;
-
   core::Communicator& communicator_;
   core::Communicator& shadow_;
   const Raise raise_;
   std::weak_ptr<EarlierError> whole_;  // empty: no part of another communicator
   bool told_ranks_ = false;            // the proxy's own
-  std::atomic<int> code_{0};
-  std::mutex mutex_;  // of text_
-  std::string text_;
+  Fate fate_;                          // until take()
 };
 
 }  // namespace tern::stream

@@ -54,8 +54,8 @@ void IslandWatch::watch() noexcept {
     if (closed_) return;
     ++whole_.pending;
   }
-  if (undefined && !team_.forsaken()) tell_ranks();
-  channel_.coll->refusals().end(across_, team_.why_forsaken());
+  if (undefined && !team_.forsaken.dead()) tell_ranks();
+  channel_.coll->refusals().end(across_, team_.forsaken.why());
   const core::ChannelLock lock(channel_.progress);
   whole_.operation_ended();
 }
@@ -63,7 +63,7 @@ void IslandWatch::watch() noexcept {
 bool IslandWatch::is_due() noexcept {
   if (ended_) return false;
   if (here_.has_given_up()) return true;
-  return team_.forsaken() && (still_since_ == 0 || now_ns() - still_since_ >= kMomentNs);
+  return team_.forsaken.dead() && (still_since_ == 0 || now_ns() - still_since_ >= kMomentNs);
 }
 
 // A kernel of the own island has given up: all ranks learn it.
@@ -73,9 +73,10 @@ void IslandWatch::tell_ranks() noexcept {
     why = team_.waits.why_given_up();
   } catch (const std::bad_alloc&) {  // told without a reason
   }
-  team_.forsake(why);
-  error_.tell_ranks(MPI_ERR_OTHER, why);
-  error_.keep(MPI_ERR_OTHER, why);
+  const Failure failure{MPI_ERR_OTHER, std::move(why)};
+  team_.forsaken.end(failure);
+  error_.tell_ranks(failure);
+  error_.keep(failure);
 }
 
 }  // namespace tern::stream

@@ -7,7 +7,7 @@
 #include <new>
 #include <utility>
 
-#include "base/error.hpp"
+#include "base/attempt.hpp"
 #include "mpi.h"
 #include "pml/pml.hpp"
 
@@ -263,13 +263,8 @@ class WaitCall final : public Call {
 /// Puts what `make` makes into the stream.
 template <class Make>
 int put(CommStream& on, const char* name, Make&& make) noexcept {
-  try {
-    return on.enqueue(make());
-  } catch (const std::bad_alloc&) {
-    return fail(MPI_ERR_NO_MEM, "no memory for %s", name);
-  } catch (const Error& error) {
-    return fail(error);
-  }
+  return attempt([&] { return on.enqueue(make()); },
+                 [&] { return fail(MPI_ERR_NO_MEM, "no memory for %s", name); });
 }
 
 }  // namespace
@@ -299,18 +294,16 @@ namespace {
 template <class Begin>
 int enqueue_nonblocking(CommStream& on, const Message& message, EnqueuedRequest** request,
                         const char* name) noexcept {
-  try {
-    auto pending = std::make_shared<Pending>();
-    auto made = core::Ref<EnqueuedRequest>::adopt(
-        new EnqueuedRequest(on.communicator().process().handles, pending, on));
-    const int code = on.enqueue(std::make_unique<Begin>(on, message, pending, name));
-    if (code == MPI_SUCCESS) *request = made.leak();
-    return code;
-  } catch (const std::bad_alloc&) {
-    return fail(MPI_ERR_NO_MEM, "no memory for %s", name);
-  } catch (const Error& error) {
-    return fail(error);
-  }
+  return attempt(
+      [&] {
+        auto pending = std::make_shared<Pending>();
+        auto made = core::Ref<EnqueuedRequest>::adopt(
+            new EnqueuedRequest(on.communicator().process().handles, pending, on));
+        const int code = on.enqueue(std::make_unique<Begin>(on, message, pending, name));
+        if (code == MPI_SUCCESS) *request = made.leak();
+        return code;
+      },
+      [&] { return fail(MPI_ERR_NO_MEM, "no memory for %s", name); });
 }
 
 }  // namespace
@@ -341,16 +334,14 @@ bool is_left_behind(const CommStream& on, const Pending& pending) noexcept {
 }
 
 int begin_with_null_rank(CommStream& on, EnqueuedRequest** request) noexcept {
-  try {
-    auto pending = std::make_shared<Pending>();
-    pending->with_null_rank = true;
-    *request = new EnqueuedRequest(on.communicator().process().handles, std::move(pending), on);
-    return MPI_SUCCESS;
-  } catch (const std::bad_alloc&) {
-    return fail(MPI_ERR_NO_MEM, "no memory for a request");
-  } catch (const Error& error) {
-    return fail(error);
-  }
+  return attempt(
+      [&] {
+        auto pending = std::make_shared<Pending>();
+        pending->with_null_rank = true;
+        *request = new EnqueuedRequest(on.communicator().process().handles, std::move(pending), on);
+        return MPI_SUCCESS;
+      },
+      [] { return fail(MPI_ERR_NO_MEM, "no memory for a request"); });
 }
 
 int enqueue_wait(CommStream& on, std::vector<Awaited> all, const char* name) noexcept {

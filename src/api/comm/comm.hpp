@@ -34,7 +34,7 @@ void join(core::Communicator& communicator);
 [[nodiscard]] int set_hints(core::Communicator& communicator, const core::Info* info);
 
 /// The same of the values alone.
-[[nodiscard]] int check_hints(const core::Info* info);
+[[nodiscard]] Failure check_hints(const core::Info* info);
 
 /// MPI_ERR_COMM for an inter-communicator, where `what` cannot be.
 [[nodiscard]] int require_intra(const core::Communicator& communicator, const char* what) noexcept;

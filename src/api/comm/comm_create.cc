@@ -59,12 +59,12 @@ class DoneRequest final : public core::Request {
 };
 
 /// MPI_ERR_GROUP where a member of `group` is not one of `parent`.
-int check_subset(const Communicator& parent, const Group& group) {
+Failure check_subset(const Communicator& parent, const Group& group) {
   for (int rank = 0; rank < group.size(); ++rank)
     if (parent.group().rank_of(group.peer_index(rank)) == MPI_UNDEFINED)
-      return fail(MPI_ERR_GROUP, "rank %d of the group (of %d) is no member of comm (of %d)", rank,
-                  group.size(), parent.size());
-  return MPI_SUCCESS;
+      return failure(MPI_ERR_GROUP, "rank %d of the group (of %d) is no member of comm (of %d)",
+                     rank, group.size(), parent.size());
+  return {};
 }
 
 bool has_caller(const Communicator& parent, const Group& group) {
@@ -77,13 +77,11 @@ Ref<Group> copy_of(const Group& group) { return Ref<Group>::adopt(new Group(grou
 
 /// MPI_Comm_create on an inter-communicator: each side's rank 0 tells the other side its group.
 /// One that refuses its group takes part, too; of rank 0 the other side hears it.
-int create_sides(Communicator& parent, const Group& group, int refused, MPI_Comm* out) {
-  const std::string why = refused == MPI_SUCCESS ? std::string() : take_last_error().text;
+int create_sides(Communicator& parent, const Group& group, const Failure& refused, MPI_Comm* out) {
   const uint64_t number = parent.next_derivation();
   Words theirs;
-  const int code = trade(parent, refused == MPI_SUCCESS ? members_of(group) : Words{kNoMembers},
-                         &theirs, number);
-  if (refused != MPI_SUCCESS) return fail(refused, "%s", why.c_str());
+  const int code = trade(parent, refused ? Words{kNoMembers} : members_of(group), &theirs, number);
+  if (refused) return fail(refused);
   if (code != MPI_SUCCESS) return code;
   if (theirs == Words{kNoMembers})
     return fail(MPI_ERR_OTHER, "rank 0 of the other group takes no part; its own error says why");
@@ -101,7 +99,7 @@ void refuse_create(Communicator& comm, int code) {
   }
   MPI_Comm none = MPI_COMM_NULL;
   const Group empty(0, 1, 0);
-  (void)create_sides(comm, empty, code, &none);
+  (void)create_sides(comm, empty, {code, {}}, &none);
 }
 
 int comm_dup(Communicator& comm, MPI_Comm* newcomm) noexcept {
@@ -127,32 +125,31 @@ int comm_idup(Communicator& comm, MPI_Comm* newcomm, MPI_Request* request) noexc
 
 int comm_create(Communicator& comm, Group& group, MPI_Comm* newcomm) noexcept {
   return attempt([&] {
-    const int code = check_subset(comm, group);
-    if (comm.inter()) return create_sides(comm, group, code, newcomm);
+    const Failure refused = check_subset(comm, group);
+    if (comm.inter()) return create_sides(comm, group, refused, newcomm);
     const uint64_t number = comm.next_derivation();  // with an error, too: the others count it
-    if (code != MPI_SUCCESS) return code;
+    if (refused) return fail(refused);
     *newcomm = MPI_COMM_NULL;
-    if (!has_caller(comm, group)) return code;
+    if (!has_caller(comm, group)) return MPI_SUCCESS;
     const int leader = comm.group().rank_of(group.peer_index(0));
     const auto id =
         core::derive_context(comm.id(), Derivation::kCreate, number, static_cast<uint64_t>(leader));
     publish(core::derive_communicator(comm, copy_of(group), id), newcomm);
-    return code;
+    return MPI_SUCCESS;
   });
 }
 
 int comm_create_group(Communicator& comm, Group& group, int tag, MPI_Comm* newcomm) noexcept {
   return attempt([&] {
-    int code = require_intra(comm, "comm");
-    if (code == MPI_SUCCESS) code = check_subset(comm, group);
-    if (code != MPI_SUCCESS) return code;
+    if (const int code = require_intra(comm, "comm"); code != MPI_SUCCESS) return code;
+    if (const Failure refused = check_subset(comm, group)) return fail(refused);
     *newcomm = MPI_COMM_NULL;
-    if (!has_caller(comm, group)) return code;
+    if (!has_caller(comm, group)) return MPI_SUCCESS;
     const uint64_t digest = core::digest_members(comm, group, tag);
     const auto id = core::derive_context(comm.id(), Derivation::kCreateGroup,
                                          comm.next_creation(digest), digest);
     publish(core::derive_communicator(comm, copy_of(group), id), newcomm);
-    return code;
+    return MPI_SUCCESS;
   });
 }
 

@@ -32,7 +32,7 @@ constexpr Hint kHints[] = {
 };
 
 /// tern_allreduce and its like name an algorithm.
-void take_algorithms(const core::Info& info, core::Info* wanted, int* code) {
+void take_algorithms(const core::Info& info, core::Info* wanted, Failure* wrong) {
   for (int i = 0; i < coll::kCollectives; ++i) {
     const auto collective = static_cast<coll::Collective>(i);
     const std::string key = std::string("tern_") + coll::name_of(collective);
@@ -45,51 +45,50 @@ void take_algorithms(const core::Info& info, core::Info* wanted, int* code) {
     std::string names;
     for (const coll::Algorithm& row : coll::algorithms(collective))
       names += (names.empty() ? "" : ", ") + std::string(row.name);
-    *code = fail(MPI_ERR_INFO_VALUE, "the hint %s is \"%s\"; it can be %s", key.c_str(),
-                 value->c_str(), names.c_str());
+    *wrong = failure(MPI_ERR_INFO_VALUE, "the hint %s is \"%s\"; it can be %s", key.c_str(),
+                     value->c_str(), names.c_str());
   }
 }
 
 /// tern_gpu_wire names a wire, as TERN_GPU_WIRE does.
-void take_wire(const core::Info& info, core::Info* wanted, int* code) {
+void take_wire(const core::Info& info, core::Info* wanted, Failure* wrong) {
   constexpr const char* kKey = "tern_gpu_wire";
   const auto value = info.get(kKey);
   if (!value) return;
   if (find_wire(*value)) return wanted->set(kKey, *value);
   std::string names;
   for (const char* name : kWireNames) names += (names.empty() ? "" : ", ") + std::string(name);
-  *code = fail(MPI_ERR_INFO_VALUE, "the hint %s is \"%s\"; it can be %s", kKey, value->c_str(),
-               names.c_str());
+  *wrong = failure(MPI_ERR_INFO_VALUE, "the hint %s is \"%s\"; it can be %s", kKey, value->c_str(),
+                   names.c_str());
 }
 
 /// The hints of `info` that are known.
-int read_hints(const core::Info& info, core::Info* wanted) {
+Failure read_hints(const core::Info& info, core::Info* wanted) {
   for (const Hint& hint : kHints) {
     const auto value = hint.settable ? info.get(hint.key) : std::nullopt;
     if (!value) continue;
     if (*value != "true" && *value != "false")
-      return fail(MPI_ERR_INFO_VALUE, "the hint %s is \"%s\"; it can be \"true\" or \"false\"",
-                  hint.key, value->c_str());
+      return failure(MPI_ERR_INFO_VALUE, "the hint %s is \"%s\"; it can be \"true\" or \"false\"",
+                     hint.key, value->c_str());
     wanted->set(hint.key, *value);
   }
-  int code = MPI_SUCCESS;
-  take_algorithms(info, wanted, &code);
-  take_wire(info, wanted, &code);
-  return code;
+  Failure wrong;
+  take_algorithms(info, wanted, &wrong);
+  take_wire(info, wanted, &wrong);
+  return wrong;
 }
 
 }  // namespace
 
-int check_hints(const core::Info* info) {
+Failure check_hints(const core::Info* info) {
   core::Info wanted;
-  return info == nullptr ? MPI_SUCCESS : read_hints(*info, &wanted);
+  return info == nullptr ? Failure{} : read_hints(*info, &wanted);
 }
 
 int set_hints(core::Communicator& communicator, const core::Info* info) {
   if (info == nullptr) return MPI_SUCCESS;
   core::Info wanted;
-  const int code = read_hints(*info, &wanted);
-  if (code != MPI_SUCCESS) return code;
+  if (const Failure wrong = read_hints(*info, &wanted)) return fail(wrong);
   if (!communicator.info) communicator.info = core::Ref<core::Info>::adopt(new core::Info);
   communicator.info->merge(wanted);
   return MPI_SUCCESS;

@@ -14,7 +14,7 @@ namespace tern::api {
 int comm_interrupt(core::Communicator& comm) noexcept {
   core::Channel& channel = comm.channel();
   const core::ChannelLock lock(channel.progress);
-  if (comm.interrupted()) return MPI_SUCCESS;
+  if (comm.fate.dead()) return MPI_SUCCESS;
   ++comm.pending;  // what ends here may be what kept it
   channel.pml->interrupt(comm);
   if (comm.side) channel.pml->interrupt(*comm.side);

@@ -96,27 +96,24 @@ int make_part(Communicator& parent, const std::vector<Ballot>& ballots, uint64_t
 }
 
 /// The caller's own error before those of others: only it has a sentence that names the argument.
-int own_first(int own, const std::string& why, int common) {
-  return own == MPI_SUCCESS ? common : fail(own, "%s", why.c_str());
-}
+int own_first(const Failure& own, int common) { return own ? fail(own) : common; }
 
 /// Every member takes part, one with an error, too; `color` may be MPI_UNDEFINED.
-int split(Communicator& parent, int color, int key, int refused, MPI_Comm* out) {
-  const std::string why = refused == MPI_SUCCESS ? std::string() : take_last_error().text;
+int split(Communicator& parent, int color, int key, const Failure& refused, MPI_Comm* out) {
   const uint64_t number = parent.next_derivation();
   std::vector<Ballot> ballots(static_cast<size_t>(parent.size()));
   ballots[static_cast<size_t>(parent.rank())] =
-      refused == MPI_SUCCESS ? Ballot{color, key} : Ballot{kRefused, refused};
+      refused ? Ballot{kRefused, refused.code} : Ballot{color, key};
   int code = allgather(asked_in(parent), ballots.data(), sizeof(Ballot), number);
   if (code == MPI_SUCCESS) code = make_part(parent, ballots, number, nullptr, out);
-  return own_first(refused, why, code);
+  return own_first(refused, code);
 }
 
 /// What a split by type has found for this process: its part, or why it has no part.
 struct Piece {
   int color = MPI_UNDEFINED;
   const char* resource = nullptr;  // its name, for the hints of the new communicator
-  int code = MPI_SUCCESS;
+  Failure refused;
 };
 
 /// Parts of different hosts differ.
@@ -132,8 +129,8 @@ Piece shared_memory(const Communicator& parent) {
   for (const int rank : the_process->boot->local_ranks())
     if (rank != the_process->world_rank && slabs != nullptr &&
         slabs->reaches(the_process->peer(static_cast<uint32_t>(rank))))
-      return {std::min(rank, the_process->world_rank), "mpi_shared_memory"};
-  return {the_process->world_rank, "mpi_shared_memory"};
+      return {std::min(rank, the_process->world_rank), "mpi_shared_memory", {}};
+  return {the_process->world_rank, "mpi_shared_memory", {}};
 }
 
 /// The resource that the hint names; no part where the hint or the resource is unknown.
@@ -147,7 +144,8 @@ Piece named_resource(const Communicator& parent, const core::Info* info) {
   const int number = place_here(the_process->boot->job().local_index)[at];
   if (number < 0) return {};
   return {color_on_host(the_process->boot->node(the_process->world_rank), number),
-          resource_name(at)};
+          resource_name(at),
+          {}};
 }
 
 /// Hardware, or the members of a process set.
@@ -155,13 +153,14 @@ Piece guided_by_resource(const Communicator& parent, const core::Info* info) {
   const auto set = info == nullptr ? std::nullopt : info->get("mpi_pset_name");
   if (!set) return named_resource(parent, info);
   if (info->get("mpi_hw_resource_type"))
-    return {MPI_UNDEFINED, nullptr,
-            fail(MPI_ERR_INFO,
-                 "the info object has mpi_hw_resource_type and mpi_pset_name; it must have one")};
+    return {
+        MPI_UNDEFINED, nullptr,
+        failure(MPI_ERR_INFO,
+                "the info object has mpi_hw_resource_type and mpi_pset_name; it must have one")};
   const Ref<Group> members = group_of_set(set->c_str());
   const auto self = static_cast<uint32_t>(the_process->world_rank);
   if (!members || members->rank_of(self) == MPI_UNDEFINED) return {};
-  return {number_of_set(set->c_str()), nullptr};
+  return {number_of_set(set->c_str()), nullptr, {}};
 }
 
 /// What a member says in a split by type. No rank knows the others' types before: one that says
@@ -198,18 +197,18 @@ int color_in(const Place& place, size_t resource) {
   return color_on_host(place[0], resource == 0 ? 0 : place[resource]);
 }
 
-int check_types(const std::vector<TypeBallot>& all) {
+Failure check_types(const std::vector<TypeBallot>& all) {
   const auto votes = [](const TypeBallot& one) { return one.type != MPI_UNDEFINED; };
   const auto first = std::find_if(all.begin(), all.end(), votes);
   for (auto at = first; at != all.end(); ++at)
     if (votes(*at) && at->type != first->type && at->ballot.color != kRefused &&
         first->ballot.color != kRefused)
-      return fail(MPI_ERR_ARG,
-                  "split_type is %d on rank %d, but %d on rank %d; it must be the same, or "
-                  "MPI_UNDEFINED",
-                  first->type, static_cast<int>(first - all.begin()), at->type,
-                  static_cast<int>(at - all.begin()));
-  return MPI_SUCCESS;
+      return failure(MPI_ERR_ARG,
+                     "split_type is %d on rank %d, but %d on rank %d; it must be the same, or "
+                     "MPI_UNDEFINED",
+                     first->type, static_cast<int>(first - all.begin()), at->type,
+                     static_cast<int>(at - all.begin()));
+  return {};
 }
 
 Piece part_of_type(const Communicator& parent, int split_type, const core::Info* info) {
@@ -224,15 +223,16 @@ Piece part_of_type(const Communicator& parent, int split_type, const core::Info*
     case MPI_UNDEFINED:
       return {};
     default:
-      return {MPI_UNDEFINED, nullptr,
-              fail(MPI_ERR_ARG, "split_type is %d; it must be one of the MPI_COMM_TYPE_ constants",
-                   split_type)};
+      return {
+          MPI_UNDEFINED, nullptr,
+          failure(MPI_ERR_ARG, "split_type is %d; it must be one of the MPI_COMM_TYPE_ constants",
+                  split_type)};
   }
 }
 
 TypeBallot ballot_of(int split_type, int key, const Piece& part) {
   TypeBallot mine{};
-  mine.ballot = part.code == MPI_SUCCESS ? Ballot{part.color, key} : Ballot{kRefused, part.code};
+  mine.ballot = part.refused ? Ballot{kRefused, part.refused.code} : Ballot{part.color, key};
   mine.type = split_type;
   if (!splits_unguided(mine)) return mine;
   mine.place = place_here(the_process->boot->job().local_index);
@@ -247,41 +247,40 @@ int split_by_type(Communicator& parent, int split_type, int key, const core::Inf
   const uint64_t number = parent.next_derivation();
   std::vector<TypeBallot> all(static_cast<size_t>(parent.size()));
   all[static_cast<size_t>(parent.rank())] = ballot_of(split_type, key, *part);
-  int code = allgather(asked_in(parent), all.data(), sizeof(TypeBallot), number);
-  if (code != MPI_SUCCESS) return code;
+  if (const int code = allgather(asked_in(parent), all.data(), sizeof(TypeBallot), number);
+      code != MPI_SUCCESS)
+    return code;
   const size_t resource = next_finer(all);
-  code = check_types(all);
+  const Failure wrong = check_types(all);
   std::vector<Ballot> ballots;
   for (const TypeBallot& one : all) {
     ballots.push_back(one.ballot);
     if (splits_unguided(one) && one.ballot.color != kRefused)
       ballots.back().color = color_in(one.place, resource);
-    if (code != MPI_SUCCESS) ballots.back() = {kRefused, code};  // the other group hears of it
+    if (wrong) ballots.back() = {kRefused, wrong.code};  // the other group hears of it
   }
   if (split_type == MPI_COMM_TYPE_HW_UNGUIDED && resource < kResources.size())
     part->resource = resource_name(resource);
-  if (code == MPI_SUCCESS) return make_part(parent, ballots, number, info, out);
-  const std::string why = take_last_error().text;
-  (void)make_part(parent, ballots, number, info, out);
-  return fail(code, "%s", why.c_str());
+  return own_first(wrong, make_part(parent, ballots, number, info, out));
 }
 
 }  // namespace
 
 void refuse_split(Communicator& comm, bool by_type, int code) {
   MPI_Comm none = MPI_COMM_NULL;
-  Piece part{MPI_UNDEFINED, nullptr, code};
+  Piece part{MPI_UNDEFINED, nullptr, {code, {}}};
   (void)(by_type ? split_by_type(comm, MPI_UNDEFINED, 0, nullptr, &part, &none)
-                 : split(comm, MPI_UNDEFINED, 0, code, &none));
+                 : split(comm, MPI_UNDEFINED, 0, {code, {}}, &none));
 }
 
 int comm_split(Communicator& comm, int color, int key, MPI_Comm* newcomm) noexcept {
   return attempt([&] {
     const bool good = color >= 0 || color == MPI_UNDEFINED;
-    const int code =
-        good ? MPI_SUCCESS
-             : fail(MPI_ERR_ARG, "color is %d; it must be MPI_UNDEFINED or not negative", color);
-    return split(comm, color, key, code, newcomm);
+    Failure refused;
+    if (!good)
+      refused =
+          failure(MPI_ERR_ARG, "color is %d; it must be MPI_UNDEFINED or not negative", color);
+    return split(comm, color, key, refused, newcomm);
   });
 }
 
@@ -289,11 +288,9 @@ int comm_split_type(Communicator& comm, int split_type, int key, core::Info* inf
                     MPI_Comm* newcomm) noexcept {
   return attempt([&] {
     Piece part = part_of_type(comm, split_type, info);
-    if (part.code == MPI_SUCCESS) part.code = check_hints(info);
-    const int refused = part.code;
-    const std::string why = refused == MPI_SUCCESS ? std::string() : take_last_error().text;
+    if (!part.refused) part.refused = check_hints(info);
     const int code =
-        own_first(refused, why, split_by_type(comm, split_type, key, info, &part, newcomm));
+        own_first(part.refused, split_by_type(comm, split_type, key, info, &part, newcomm));
     if (code != MPI_SUCCESS || *newcomm == MPI_COMM_NULL || part.resource == nullptr) return code;
     Communicator& made = *the_process->handles.find<Communicator>(*newcomm);
     if (!made.info) made.info = Ref<core::Info>::adopt(new core::Info);

@@ -23,7 +23,7 @@ bool make_boards(Communicator& comm, cuda::Device& device, size_t chunk, TwoBoar
   stream::Proxy& proxy = *comm.process().proxy;
   int64_t made = 0;
   for (stream::Board& board : *boards) {
-    if (proxy.boards.make(device, chunk, &board) != MPI_SUCCESS) break;
+    if (proxy.boards.make(device, chunk, &board)) break;
     ++made;
   }
   size_t least = 0;
@@ -42,8 +42,8 @@ std::shared_ptr<CommStream> make_part(Communicator& comm, const CommStream& whol
   Communicator& shadow = *derive_shadow(comm, group.finish(), static_cast<uint64_t>(sibling));
   shadow.info = whole.shadow().info;
   shadow.named_by = core::Ref<core::Group>(&comm.group());
-  if (device != nullptr && shadow.channel().coll->streams().prepare(shadow, device) != MPI_SUCCESS)
-    (void)take_last_error();  // without a team
+  if (device != nullptr)
+    (void)shadow.channel().coll->streams().prepare(shadow, device);  // a failure: without a team
   return std::make_shared<CommStream>(comm, shadow, core::Ref<stream::Stream>(whole.stream()),
                                       whole.chunk(), board, comm.process().proxy);
 }

@@ -132,28 +132,23 @@ int copy_stream(const Communicator& parent, Communicator& made, bool with_twin) 
   CommStream* const state = stream::of(parent);
   if (state == nullptr) return MPI_SUCCESS;
   stream::Board board;
-  if (state->gpu() != nullptr) {
-    const int code =
-        state->take_spare(&board)
-            ? MPI_SUCCESS
-            : parent.process().proxy->boards.make(state->gpu()->device(), state->chunk(), &board);
-    if (code != MPI_SUCCESS) return code;
-  }
+  Failure why;
+  if (state->gpu() != nullptr && !state->take_spare(&board))
+    why = parent.process().proxy->boards.make(state->gpu()->device(), state->chunk(), &board);
+  if (why) return fail(why);
   Communicator& shadow = *derive_shadow(made, core::Ref<core::Group>(&made.group()), 0);
   shadow.info = made.info;
   shadow.topology = made.topology;
-  const int code = with_twin
-                       ? shadow.channel().coll->streams().prepare_duplicate(state->shadow(), shadow)
-                       : MPI_SUCCESS;
+  if (with_twin) why = shadow.channel().coll->streams().prepare_duplicate(state->shadow(), shadow);
   explain(made, *attach(made, shadow, state->stream(), state->chunk(), board));
-  return code;
+  return fail(why);
 }
 
 void end_stream(Communicator& communicator) noexcept {
   CommStream* const state = stream::of(communicator);
   if (state == nullptr) return;
-  if (state->earlier_error().take() != MPI_SUCCESS)
-    log_line("freed with an error that no call has told: %s", take_last_error().text.c_str());
+  if (const Failure why = state->earlier_error().taken())
+    log_line("freed with an error that no call has told: %s", why.text.c_str());
   state->put_end();
 }
 
@@ -214,10 +209,9 @@ int stream_comm_create(Communicator& comm, Stream* with, MPI_Comm* newcomm) noex
       comm.process().gpus.expect_enqueues();
       membership().start_proxy();
       stream::prepare_types(comm.process(), with->device());
-      const int failed = comm.process().proxy->boards.make(with->device(), chunk, &board);
-      if (failed != MPI_SUCCESS) throw Error(failed, take_last_error().text);
-      if (comm.process().proxy->boards.make(with->device(), chunk, &spare) != MPI_SUCCESS)
-        (void)take_last_error();  // a duplicate makes its own
+      stream::Boards& boards = comm.process().proxy->boards;
+      if (Failure why = boards.make(with->device(), chunk, &board)) throw Error(std::move(why));
+      (void)boards.make(with->device(), chunk, &spare);  // a failure: a duplicate makes its own
     });
     if (code != MPI_SUCCESS) {
       excuse(comm, Part::kCollective, code);
@@ -239,10 +233,10 @@ int stream_comm_create(Communicator& comm, Stream* with, MPI_Comm* newcomm) noex
     shadow.topology = comm.topology;
     cuda::Device* const device = with != nullptr && with->on_gpu() ? &with->device() : nullptr;
     std::vector<int> islands;
-    code = shadow.channel().coll->streams().prepare(shadow, device, &islands);
+    const Failure why = shadow.channel().coll->streams().prepare(shadow, device, &islands);
     const auto state = attach(*made, shadow, with, chunk, board);
     state->keep_spare(spare);
-    if (code != MPI_SUCCESS) return code;
+    if (why) return fail(why);
     if (!islands.empty()) (void)make_islands(*made, state, islands);
     explain(comm, *state);
     publish(std::move(made), newcomm);

@@ -48,9 +48,10 @@ int pack(const void* inbuf, MPI_Count incount, Datatype& datatype, void* outbuf,
   const int code =
       check_packing(datatype, datatype.size(), incount, outsize, "outsize", *position, &bytes);
   if (code != MPI_SUCCESS) return code;
-  const int packed = core::pack(*the_process, {const_cast<void*>(inbuf), incount, &datatype}, 0,
-                                static_cast<char*>(outbuf) + *position, static_cast<size_t>(bytes));
-  if (packed != MPI_SUCCESS) return packed;
+  const Failure why =
+      core::pack(*the_process, {const_cast<void*>(inbuf), incount, &datatype}, 0,
+                 static_cast<char*>(outbuf) + *position, static_cast<size_t>(bytes));
+  if (why) return fail(why);
   *position += bytes;
   return MPI_SUCCESS;
 }
@@ -61,10 +62,10 @@ int unpack(const void* inbuf, MPI_Count insize, MPI_Count* position, void* outbu
   const int code =
       check_packing(datatype, datatype.size(), outcount, insize, "insize", *position, &bytes);
   if (code != MPI_SUCCESS) return code;
-  const int unpacked =
+  const Failure why =
       core::unpack(*the_process, {outbuf, outcount, &datatype}, 0,
                    static_cast<const char*>(inbuf) + *position, static_cast<size_t>(bytes));
-  if (unpacked != MPI_SUCCESS) return unpacked;
+  if (why) return fail(why);
   *position += bytes;
   return MPI_SUCCESS;
 }
@@ -86,9 +87,9 @@ int pack_external(const char* datarep, const void* inbuf, MPI_Count incount, Dat
   return attempt([&] {
     core::OnHost data(*the_process, {const_cast<void*>(inbuf), incount, &datatype});
     core::OnHost packed(*the_process, external_block(outbuf, *position, bytes));
-    if (const int downloaded = data.download(); downloaded != MPI_SUCCESS) return downloaded;
+    if (const Failure why = data.download()) return fail(why);
     core::pack_external32(datatype, data.here().address, incount, packed.here().address);
-    if (const int moved = packed.upload(); moved != MPI_SUCCESS) return moved;
+    if (const Failure why = packed.upload()) return fail(why);
     *position += bytes;
     return MPI_SUCCESS;
   });
@@ -105,11 +106,10 @@ int unpack_external(const char* datarep, const void* inbuf, MPI_Count insize, MP
   return attempt([&] {
     core::OnHost packed(*the_process, external_block(inbuf, *position, bytes));
     core::OnHost data(*the_process, {outbuf, outcount, &datatype});
-    if (const int downloaded = packed.download(); downloaded != MPI_SUCCESS) return downloaded;
-    if (const int downloaded = data.download(); downloaded != MPI_SUCCESS)
-      return downloaded;  // the holes
+    if (const Failure why = packed.download()) return fail(why);
+    if (const Failure why = data.download()) return fail(why);  // the holes
     core::unpack_external32(datatype, data.here().address, outcount, packed.here().address);
-    if (const int moved = data.upload(); moved != MPI_SUCCESS) return moved;
+    if (const Failure why = data.upload()) return fail(why);
     *position += bytes;
     return MPI_SUCCESS;
   });

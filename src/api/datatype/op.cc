@@ -58,7 +58,7 @@ int reduce_local(const void* inbuf, void* inoutbuf, MPI_Count count, core::Datat
   if (count == 0) return MPI_SUCCESS;
   const core::Data operands[] = {{const_cast<void*>(inbuf), count, &datatype},
                                  {inoutbuf, count, &datatype}};
-  return core::reduce(*the_process, op, operands, 2, operands[1]);
+  return fail(core::reduce(*the_process, op, operands, 2, operands[1]));
 }
 
 }  // namespace tern::api

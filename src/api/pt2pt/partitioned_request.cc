@@ -250,19 +250,17 @@ void PartitionedReceive::begin() {
 
 void PartitionedReceive::post() noexcept {
   posted_ = true;
-  const int failed = guarded([&] {
+  fail_with(attempt([&] {
     parts_.reserve(static_cast<size_t>(plan_.portions));
     staged_.resize(static_cast<size_t>(plan_.portions));
     for (int32_t i = 0; i < plan_.portions; ++i) {
       core::Request* part = nullptr;
       const int code = receive(i * plan_.portion_bytes, plan_.first_tag + i, &part);
-      if (code != MPI_SUCCESS) throw Error(code, take_last_error().text);
+      if (code != MPI_SUCCESS) return code;
       parts_.push_back(part);
     }
-  });
-  if (failed == MPI_SUCCESS) return;
-  outcome.error = failed;
-  error_text = new std::string(take_last_error().text);
+    return MPI_SUCCESS;
+  }));
 }
 
 // Straight to its place where it holds whole elements, else by way of a copy.
@@ -292,9 +290,9 @@ bool PartitionedReceive::here(size_t number) noexcept {
   collect(std::exchange(part, nullptr));
   auto& stage = staged_[number];
   if (!stage.empty())
-    fail_with(core::unpack(
+    fail_with(fail(core::unpack(
         *the_process, {partition_.address, partition_.count * partitions_, partition_.type},
-        number * static_cast<size_t>(plan_.portion_bytes), stage.data(), stage.size()));
+        number * static_cast<size_t>(plan_.portion_bytes), stage.data(), stage.size())));
   return true;
 }
 

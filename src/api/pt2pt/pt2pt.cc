@@ -131,7 +131,8 @@ int sendrecv_replace(void* buf, MPI_Count count, core::Datatype& datatype, int d
   int code = MPI_SUCCESS;
   const int packed = guarded([&] {
     copy.resize(buffer_of(buf, count, datatype).bytes());
-    code = core::pack(*the_process, buffer_of(buf, count, datatype), 0, copy.data(), copy.size());
+    code = fail(
+        core::pack(*the_process, buffer_of(buf, count, datatype), 0, copy.data(), copy.size()));
   });
   if (packed != MPI_SUCCESS || code != MPI_SUCCESS) return packed != MPI_SUCCESS ? packed : code;
   core::Datatype& bytes = core::predefined_type(*the_process, MPI_PACKED);

@@ -86,9 +86,9 @@ int isendrecv_replace(void* buf, MPI_Count count, core::Datatype& datatype, int 
     auto whole = make_whole(comm);
     const pml::Buffer data{buf, count, &datatype};
     whole->memory.resize(data.bytes());
-    if (core::pack(*the_process, data, 0, whole->memory.data(), whole->memory.size()) !=
-        MPI_SUCCESS)
-      throw Error(MPI_ERR_BUFFER, take_last_error().text);
+    if (const Failure why =
+            core::pack(*the_process, data, 0, whole->memory.data(), whole->memory.size()))
+      throw Error(MPI_ERR_BUFFER, why.text);
     const pml::Buffer copy{whole->memory.data(), static_cast<MPI_Count>(whole->memory.size()),
                            &core::predefined_type(*the_process, MPI_PACKED)};
     return start(std::move(whole), comm, {copy, dest, sendtag}, {data, source, recvtag}, request);

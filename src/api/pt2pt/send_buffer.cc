@@ -60,8 +60,7 @@ int SendBuffer::send(const pml::Buffer& data, const pml::Envelope& to) {
   slot.to = slot.from + needed;
   std::byte* room = slot.own ? slot.own.get() : static_cast<std::byte*>(address_) + slot.from;
   slots_.reserve(slots_.size() + 1);
-  if (const int packed = core::pack(*the_process, data, 0, room, bytes); packed != MPI_SUCCESS)
-    return packed;
+  if (const Failure why = core::pack(*the_process, data, 0, room, bytes)) return fail(why);
   const pml::Buffer packed{room, static_cast<MPI_Count>(bytes),
                            &core::predefined_type(*the_process, MPI_PACKED)};
   const int code = to.communicator->channel().pml->isend_locked(packed, to, &slot.request);

@@ -11,6 +11,6 @@ namespace tern::api {
 /// MPI_ERR_INFO_VALUE for a value that a known hint cannot have.
 [[nodiscard]] int set_hints(rma::Window& window, const core::Info* info);
 /// The same of the values alone; and what they mean for memory that is to be allocated.
-[[nodiscard]] int check_window_hints(const core::Info* info, rma::Wanted* wanted);
+[[nodiscard]] Failure check_window_hints(const core::Info* info, rma::Wanted* wanted);
 
 }  // namespace tern::api

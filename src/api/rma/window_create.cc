@@ -15,19 +15,19 @@ namespace {
 using rma::Wanted;
 using rma::Window;
 
-int check_shape(MPI_Aint size, MPI_Aint unit) noexcept {
+Failure check_shape(MPI_Aint size, MPI_Aint unit) noexcept {
   if (size < 0)
-    return fail(MPI_ERR_SIZE, "size is %lld bytes, but it must not be negative",
-                static_cast<long long>(size));
-  if (unit > 0 && unit <= INT_MAX) return MPI_SUCCESS;
-  return fail(MPI_ERR_DISP, "disp_unit is %lld; it must be positive, and fit an int",
-              static_cast<long long>(unit));
+    return failure(MPI_ERR_SIZE, "size is %lld bytes, but it must not be negative",
+                   static_cast<long long>(size));
+  if (unit > 0 && unit <= INT_MAX) return {};
+  return failure(MPI_ERR_DISP, "disp_unit is %lld; it must be positive, and fit an int",
+                 static_cast<long long>(unit));
 }
 
 /// Makes it with what is wrong with this rank's arguments, which the others hear.
 int make(core::Communicator& comm, Wanted wanted, const core::Info* info, core::Ref<Window>* made) {
   if (const int code = require_intra(comm, "comm"); code != MPI_SUCCESS) return code;
-  if (wanted.code == MPI_SUCCESS) wanted.code = check_window_hints(info, &wanted);
+  if (!wanted.refused) wanted.refused = check_window_hints(info, &wanted);
   int code = rma::create(comm, wanted, made);
   if (code != MPI_SUCCESS) return code;
   (*made)->error_handler = core::Ref<core::ErrorHandler>(
@@ -46,7 +46,7 @@ int allocate(MPI_Aint size, MPI_Aint unit, const core::Info* info, core::Communi
              void* baseptr, MPI_Win* win, Wanted wanted) noexcept {
   *win = MPI_WIN_NULL;
   return attempt([&] {
-    wanted.code = check_shape(size, unit);
+    wanted.refused = check_shape(size, unit);
     wanted.bytes = size;
     wanted.unit = unit;
     core::Ref<Window> made;
@@ -68,10 +68,10 @@ int win_create(void* base, MPI_Aint size, MPI_Aint disp_unit, core::Info* info,
     wanted.base = base;
     wanted.bytes = size;
     wanted.unit = disp_unit;
-    wanted.code = check_shape(size, disp_unit);
-    if (wanted.code == MPI_SUCCESS && base == nullptr && size > 0)
-      wanted.code = fail(MPI_ERR_BASE, "base is a null pointer, but size is %lld",
-                         static_cast<long long>(size));
+    wanted.refused = check_shape(size, disp_unit);
+    if (!wanted.refused && base == nullptr && size > 0)
+      wanted.refused = failure(MPI_ERR_BASE, "base is a null pointer, but size is %lld",
+                               static_cast<long long>(size));
     core::Ref<Window> made;
     const int code = make(comm, wanted, info, &made);
     if (code == MPI_SUCCESS) publish(std::move(made), win);

@@ -77,19 +77,19 @@ const char* legal_words(Values values) noexcept {
   return "";
 }
 
-int check(const Hint& hint, const std::string& value) {
-  if (fits(hint.values, value)) return MPI_SUCCESS;
-  return fail(MPI_ERR_INFO_VALUE, "the hint %s is \"%s\"; it can be %s", hint.key, value.c_str(),
-              legal_words(hint.values));
+Failure check(const Hint& hint, const std::string& value) {
+  if (fits(hint.values, value)) return {};
+  return failure(MPI_ERR_INFO_VALUE, "the hint %s is \"%s\"; it can be %s", hint.key, value.c_str(),
+                 legal_words(hint.values));
 }
 
 }  // namespace
 
-int check_window_hints(const core::Info* info, rma::Wanted* wanted) {
+Failure check_window_hints(const core::Info* info, rma::Wanted* wanted) {
   for (const Hint& hint : kHints) {
     const auto value = info == nullptr ? std::nullopt : info->get(hint.key);
     if (!value) continue;
-    if (const int code = check(hint, *value); code != MPI_SUCCESS) return code;
+    if (Failure wrong = check(hint, *value)) return wrong;
     const std::string key = hint.key;
     if (key == "alloc_shared_noncontig" && *value == "true") wanted->contiguous = false;
     if (key != "mpi_minimum_memory_alignment") continue;
@@ -98,7 +98,7 @@ int check_window_hints(const core::Info* info, rma::Wanted* wanted) {
     while (wanted->alignment < std::min(asked, kMost))
       wanted->alignment = std::max<size_t>(1, wanted->alignment * 2);
   }
-  return MPI_SUCCESS;
+  return {};
 }
 
 int set_hints(rma::Window& window, const core::Info* info) {
@@ -116,7 +116,7 @@ int set_hints(rma::Window& window, const core::Info* info) {
 int win_set_info(rma::Window&, core::Info* info) noexcept {
   return attempt([&] {
     rma::Wanted ignored;
-    return check_window_hints(info, &ignored);
+    return fail(check_window_hints(info, &ignored));
   });
 }
 

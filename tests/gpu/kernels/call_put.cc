@@ -86,27 +86,28 @@ void Call::put_operation(Rank& rank) {
   cuda::Job job(*rank.device, rank.stream);
   const uint64_t patience = team_.patience;
   std::string why;
-  int code = MPI_SUCCESS;
+  Failure failure;
   switch (shape_.column) {
     case Column::kLl:
     case Column::kLl128:
-      code = coll::PushRun(team, *placed(number, &why), operation, job, patience,
-                           shape_.column == Column::kLl ? Wire::kLl : Wire::kLl128)
-                 .run();
+      failure = coll::PushRun(team, *placed(number, &why), operation, job, patience,
+                              shape_.column == Column::kLl ? Wire::kLl : Wire::kLl128)
+                    .run();
       break;
     case Column::kSimple: {
       const coll::Placed& mine = *placed(number, &why);
-      code = coll::KernelRun(team, mine, *team.programs.store(mine, &why), operation, job, patience)
-                 .run();
+      failure =
+          coll::KernelRun(team, mine, *team.programs.store(mine, &why), operation, job, patience)
+              .run();
       break;
     }
     case Column::kExchange:
-      code = coll::ExchangeRun(team, operation, job, patience, team.calls.next_exchange()).run();
+      failure = coll::ExchangeRun(team, operation, job, patience, team.calls.next_exchange()).run();
       break;
     case Column::kMultimem:
-      code = coll::MulticastRun(team, *placed(number, &why), operation, job, patience).run();
+      failure = coll::MulticastRun(team, *placed(number, &why), operation, job, patience).run();
   }
-  if (code != MPI_SUCCESS) must(take_last_error().text);
+  if (failure) must(failure.text);
 }
 
 }  // namespace tern::kernels_test

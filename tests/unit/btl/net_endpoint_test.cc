@@ -26,7 +26,6 @@ struct Deaf final : NetEndpoint {
   size_t max_payload() const noexcept override { return 64; }
   const char* transport() const noexcept override { return "deaf"; }
   const char* reason() const noexcept override { return "a test"; }
-  bool has_failed() const noexcept override { return false; }
 };
 
 class NetEndpointTest : public testing::Test {

@@ -238,8 +238,8 @@ inline void prepare(Process& process, const Gpu& gpu) {
   std::string why;
   cuda::Device* const device = process.gpus.device_of(cuda::look_up(any.address()), &why);
   ASSERT_NE(device, nullptr) << why;
-  ASSERT_EQ(process.channel(0).coll->streams().prepare(*process.world, device), MPI_SUCCESS)
-      << take_last_error().text;
+  const Failure failure = process.channel(0).coll->streams().prepare(*process.world, device);
+  ASSERT_FALSE(failure) << failure.text;
   gpu.wait();
 }
 

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// attempt: runs set-up code for a function without exceptions.
+// Why: one place turns an Error, or a lack of memory, into an error class.
+#pragma once
+
+#include <new>
+#include <type_traits>
+
+#include "base/error.hpp"
+
+namespace tern {
+
+/// Returns the result of `work`: an error class with fail() text, or a Failure. `no_memory` returns
+/// the same for std::bad_alloc.
+template <class Work, class NoMemory>
+[[nodiscard]] auto attempt(Work&& work, NoMemory&& no_memory) noexcept -> decltype(work()) {
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    return no_memory();
+  } catch (const Error& error) {
+    if constexpr (std::is_same_v<decltype(work()), Failure>)
+      return failure(error.mpi_class(), "%s", error.what());
+    else
+      return fail(error);
+  }
+}
+
+}  // namespace tern

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/fate.hpp"
+
+#include <new>
+
+namespace tern {
+namespace {
+
+constexpr char kNoReason[] = "there was no memory to keep the reason";
+
+const Failure* kept_in(uintptr_t state) noexcept {
+  return (state & 1) != 0 ? nullptr : reinterpret_cast<const Failure*>(state);
+}
+
+int class_in(uintptr_t state) noexcept {
+  const Failure* const kept = kept_in(state);
+  return kept != nullptr ? kept->code : static_cast<int>(state >> 1);
+}
+
+const char* reason_in(uintptr_t state) noexcept {
+  if (class_in(state) == 0) return "";
+  const Failure* const kept = kept_in(state);
+  return kept != nullptr && !kept->text.empty() ? kept->text.c_str() : kNoReason;
+}
+
+/// Null: no memory.
+const Failure* copy_of(const Failure& why) noexcept {
+  auto* const made = new (std::nothrow) Failure{why.code, {}};
+  if (made == nullptr) return nullptr;
+  try {
+    made->text = why.text;
+  } catch (const std::bad_alloc&) {  // only the class
+  }
+  return made;
+}
+
+}  // namespace
+
+void Fate::forget(uintptr_t state) noexcept { delete kept_in(state); }
+
+bool Fate::end(const Failure& why) noexcept {
+  const Failure* const kept = copy_of(why);
+  const auto made = kept != nullptr ? reinterpret_cast<uintptr_t>(kept)
+                                    : static_cast<uintptr_t>(why.code) << 1 | 1;
+  uintptr_t before = kAlive;
+  if (std::atomic_ref<uintptr_t>(state_).compare_exchange_strong(before, made,
+                                                                 std::memory_order_acq_rel))
+    return true;
+  forget(made);
+  return false;
+}
+
+int Fate::code() const noexcept { return class_in(load()); }
+
+const char* Fate::why() const noexcept { return reason_in(load()); }
+
+Failure Fate::reason() const noexcept { return dead() ? failure(code(), "%s", why()) : Failure{}; }
+
+int Fate::fail() const noexcept { return dead() ? tern::fail(code(), "%s", why()) : 0; }
+
+Failure Fate::take() noexcept {
+  const uintptr_t state =
+      std::atomic_ref<uintptr_t>(state_).exchange(kAlive, std::memory_order_acq_rel);
+  if (state == kAlive) return {};
+  Failure taken = failure(class_in(state), "%s", reason_in(state));
+  forget(state);
+  return taken;
+}
+
+}  // namespace tern
