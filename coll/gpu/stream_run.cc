@@ -42,7 +42,8 @@ StreamRun::StreamRun(GpuTeam& team, const Placed& placed, const Operation& opera
 
 MPI_Count StreamRun::least_passes(const Placed& placed) noexcept {
   constexpr MPI_Count kPiped = 16;
-  return placed.row->chunk != 0 ? kPiped : 1;
+  const Schedule& schedule = placed.schedule;  // tern_coll places schedules without a row
+  return find_algorithm(schedule.collective, schedule.algorithm)->chunk != 0 ? kPiped : 1;
 }
 
 // All but the first take the result so far, too.
