@@ -135,7 +135,7 @@ class ReceiverHalf : public Half {
 /// A row of the table. The functions may throw std::bad_alloc: the next row is asked then.
 struct Protocol {
   const char* name;
-  wire::Way way;      // what a go-ahead calls it; kNone where the receiver asks for nothing
+  wire::Way way;      // in a CTS; kNone where the receiver asks for nothing
   bool always;        // needs no offer; its sender half is made with the go-ahead
   bool acknowledged;  // the receiver tells when it has everything, and the send ends with that
   bool (*viable_to_send)(const Context& context, const SendRequest& request);

@@ -65,7 +65,7 @@ void Refusals::send(Told& told, core::Communicator& on, int rank) {
   channel_.progress.stay_awake(1);
 }
 
-// What keeps it from them may pass: descriptors that another program holds.
+// A later attempt may succeed: another program may hold the descriptors for a while.
 bool Refusals::try_again(Untold& one) noexcept {
   one.tried = now_ns();
   if (one.on->fate.dead_locked()) return true;

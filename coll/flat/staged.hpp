@@ -18,9 +18,9 @@ class Staged {
  public:
   /// Throws std::bad_alloc.
   explicit Staged(const Operation& operation);
-  /// From the caller's buffers on a device to the host's. 0, or an error class with fail() text.
+  /// From the caller's buffers on a device to the host's.
   [[nodiscard]] Failure download() noexcept;
-  /// The result from the host's buffers to the caller's on a device. Likewise.
+  /// The result, from the host's buffers to the caller's on a device.
   [[nodiscard]] Failure upload() noexcept;
   [[nodiscard]] const Operation& operation() const noexcept { return staged_; }
 

@@ -2,6 +2,7 @@
 #include "coll/gpu/multicast_run.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "coll/gpu/in_stream.hpp"
@@ -28,9 +29,13 @@ bool has_blocks(Collective what) noexcept { return what == kReduceScatter || wha
 }  // namespace
 
 const Algorithm* MulticastRun::row_of(Collective collective) noexcept {
-  for (const Algorithm& row : algorithms(collective))
-    if ((row.traits & kBySwitch) != 0) return &row;
-  return nullptr;
+  static const auto kRows = [] {
+    std::array<const Algorithm*, kCollectives> rows{};
+    for (const Algorithm& row : algorithms())
+      if ((row.traits & kBySwitch) != 0) rows.at(static_cast<size_t>(row.collective)) = &row;
+    return rows;
+  }();
+  return kRows.at(static_cast<size_t>(collective));
 }
 
 const char* MulticastRun::why_not(const Operation& operation) noexcept {

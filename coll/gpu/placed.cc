@@ -92,6 +92,7 @@ int32_t blocks_of_mirror(const Schedule& schedule) noexcept {
 }
 
 bool place(const std::vector<Schedule>& lowered, int rank, Placed* placed, std::string* why) {
+  placed->row = find_algorithm(lowered[0].collective, lowered[0].algorithm);
   const Edges edges = edges_of(lowered);
   for (const auto& [ends, edge] : edges) {
     placed->most_blocks = std::max(placed->most_blocks, edge.blocks);

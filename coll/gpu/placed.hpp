@@ -38,7 +38,7 @@ struct Placed {
   int32_t local_blocks = 0;   // of stages and mirrors
   bool single_blocks = true;  // no slice has several, but for those of vectors
 
-  const Algorithm* row = nullptr;  // null: placed by no TeamSchedules::placed()
+  const Algorithm* row = nullptr;  // null: no row (TeamSchedules::exchange())
   [[nodiscard]] bool has(Trait trait) const noexcept {
     return row != nullptr && (row->traits & trait) != 0;
   }

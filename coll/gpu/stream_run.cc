@@ -42,8 +42,7 @@ StreamRun::StreamRun(GpuTeam& team, const Placed& placed, const Operation& opera
 
 MPI_Count StreamRun::least_passes(const Placed& placed) noexcept {
   constexpr MPI_Count kPiped = 16;
-  const Schedule& schedule = placed.schedule;  // tern_coll places schedules without a row
-  return find_algorithm(schedule.collective, schedule.algorithm)->chunk != 0 ? kPiped : 1;
+  return placed.row->chunk != 0 ? kPiped : 1;
 }
 
 // All but the first take the result so far, too.
@@ -59,8 +58,8 @@ Failure StreamRun::run() {
   return call.end(operation_.collective);
 }
 
-// What went into the other lane stands before what the caller's stream does next, also where
-// something failed, or memory was short.
+// The caller's stream goes on behind the work of the other lane, after a failure and without
+// memory, too.
 void StreamRun::run_passes() {
   CUstream fork = nullptr;
   if (pieces_.passes() > 1 && !captured_ && !pieces_.in_order())

@@ -2,8 +2,8 @@
 // StreamRun: an operation put into a stream: every step of its lowered schedule becomes a copy, a
 // kernel, or an operation on words.
 // Why: copy engines and the memory system do the work; no multiprocessor spins, and no host stands
-// between the steps. All of it can be captured into a graph and replayed: words are set back by who
-// waits for them, and nothing is allocated, loaded, exchanged or waited for.
+// between the steps. A graph can capture and replay the run: each wait resets its semaphore, and
+// nothing is allocated, loaded, exchanged or waited for.
 // Order: a pass goes into one queue, as it was proved; passes take turns in two (lanes.hpp).
 // Lifetime: of one call. Threads: the caller holds the team's mutex, and no channel's lock: a full
 // launch queue makes driver calls wait for the device, and that for other ranks.
@@ -27,8 +27,7 @@ class StreamRun {
   /// `job` is of the stream.
   StreamRun(GpuTeam& team, const Placed& placed, const Operation& operation,
             cuda::Job& job) noexcept;
-  /// After a failure a part may be under way, and the team is of no
-  /// use any more.
+  /// After a failure a part may be under way, and the team is invalid.
   [[nodiscard]] Failure run();
   /// Bytes of a vector or block in a pass.
   [[nodiscard]] MPI_Count chunk() const noexcept { return pieces_.length() * pieces_.element(); }

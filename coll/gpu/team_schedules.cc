@@ -19,19 +19,20 @@ const Placed& TeamSchedules::exchange(Collective what) {
 }
 
 const Placed* TeamSchedules::placed(const Algorithm& algorithm, int root, std::string* why) {
-  const auto [found, fresh] = placed_.try_emplace({&algorithm, root});
-  Kept& kept = found->second;
-  if (fresh) {
+  const std::pair key{&algorithm, root};
+  auto found = placed_.find(key);
+  if (found == placed_.end()) {
     std::vector<Schedule> all;
     for (int32_t rank = 0; rank < ranks_; ++rank)
       all.push_back(build(algorithm, ranks_, rank, root, nullptr));
-    auto made = std::make_unique<Placed>();
-    if (place(lower(all, [](int32_t, int32_t) { return true; }), rank_, made.get(), &kept.why_not))
-      kept.placed = std::move(made);
-    if (kept.placed != nullptr) kept.placed->row = &algorithm;
+    Kept made{std::make_unique<Placed>(), {}};
+    if (!place(lower(all, [](int32_t, int32_t) { return true; }), rank_, made.placed.get(),
+               &made.why_not))
+      made.placed = nullptr;
+    found = placed_.emplace(key, std::move(made)).first;
   }
-  if (kept.placed == nullptr) *why = kept.why_not;
-  return kept.placed.get();
+  if (found->second.placed == nullptr) *why = found->second.why_not;
+  return found->second.placed.get();
 }
 
 }  // namespace tern::coll

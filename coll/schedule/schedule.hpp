@@ -99,7 +99,7 @@ struct Schedule {
   std::vector<Step> steps;                       // lane by lane
   std::vector<Slice> slices;
 
-  /// Whether word `number` is 1 before the first execution: what its peer gives back.
+  /// Whether semaphore `number` is 1 before the first execution: a credit, which the peer returns.
   [[nodiscard]] bool is_credit(int32_t number) const noexcept { return number >= inbox_slots; }
   [[nodiscard]] int lanes() const noexcept { return static_cast<int>(lane_begin.size()) - 1; }
   [[nodiscard]] int32_t lane_size(int lane) const noexcept {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Peers: first contacts. What it says of them: explain.cc.
+// Peers: first contacts. Messages of TERN_EXPLAIN: explain.cc.
 #include "pml/p2p/peers.hpp"
 
 #include <algorithm>

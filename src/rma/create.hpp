@@ -13,7 +13,7 @@
 
 namespace tern::rma {
 
-/// What one rank asks for.
+/// The request of one rank.
 struct Wanted {
   int flavor = MPI_WIN_FLAVOR_CREATE;
   void* base = nullptr;  // of MPI_Win_create

@@ -38,7 +38,6 @@ class Boards {
   ~Boards();
 
   /// Allocates words and halves of `chunk` bytes. May call the driver: not while streams may wait.
-  /// An error class with fail() text.
   [[nodiscard]] Failure make(cuda::Device& device, size_t chunk, Board* board) noexcept;
   /// Makes the board free for the next communicator, without a call of the driver.
   void give_back(cuda::Device& device, const Board& board) noexcept;

@@ -19,9 +19,9 @@ namespace tern::stream {
 [[nodiscard]] int enqueue(CommStream& on, const coll::Operation& operation,
                           const char* name) noexcept;
 
-/// This rank takes no part in the next collective, for the reason of the last fail(), which has
-/// this class: the others hear of it when the stream comes there. Nothing in a capture.
 enum class Tell : uint8_t { kWhole, kParts };  // kParts: the islands' communicators, too
+/// This rank takes no part in the next collective, for the reason of the last fail(), which has
+/// this class: other ranks are told at this place in the stream. Nothing in a capture.
 void refuse(CommStream& on, int code, std::optional<coll::CallKind> aliased,
             Tell whom = Tell::kParts) noexcept;
 

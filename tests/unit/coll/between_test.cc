@@ -71,7 +71,7 @@ TEST(Between, SwappedSlicesAreCaught) {
   EXPECT_GT(tried, 100);
 }
 
-// The result is the other group's: what the own one reduced is not it.
+// The result is the reduction of the other group's data, not of the own group's.
 TEST(Between, AGroupThatKeepsItsOwnResultIsCaught) {
   const Algorithm& row = *between_groups(Collective::kAllreduce);
   std::vector<Schedule> schedules = schedules_between(row, 2, 2, -1);
