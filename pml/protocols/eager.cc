@@ -61,12 +61,13 @@ int Eager::prepare(SendRequest& request) noexcept {
   if (TERN_LIKELY(!request.buffer.on_device()) || bytes == 0 ||
       dynamic_cast<EagerSender*>(request.transfer.half.get()) != nullptr)
     return MPI_SUCCESS;
-  Failure why = failure(MPI_ERR_NO_MEM, "no memory to send %zu bytes of device memory", bytes);
   std::unique_ptr<EagerSender> half(new (std::nothrow) EagerSender);
   if (half != nullptr) half->aside.reset(new (std::nothrow) std::byte[bytes]);
-  if (half != nullptr && half->aside != nullptr)
-    why =
-        core::pack(process_, request.buffer, 0, half->aside.get(), bytes, cuda::MemoryKind::kHost);
+  const Failure why =
+      half != nullptr && half->aside != nullptr
+          ? core::pack(process_, request.buffer, 0, half->aside.get(), bytes,
+                       cuda::MemoryKind::kHost)
+          : failure(MPI_ERR_NO_MEM, "no memory to send %zu bytes of device memory", bytes);
   request.transfer.half = std::move(half);
   if (why) set_error_text(request, why.text);
   return why.code;

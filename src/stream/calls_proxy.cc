@@ -73,8 +73,11 @@ void Calls::take(uint32_t number) noexcept {
   }
   if (code != MPI_SUCCESS && flight.pass.requests.empty()) return finish(flight, code);
   if (flight.pass.requests.empty()) {
-    core::Outcome none;
-    return finish(flight, flight.pass.end(board_.half(pass), none).code);
+    const core::Outcome none;
+    const Failure why = flight.pass.end(board_.half(pass), none);
+    if (why) error_.keep(call, why);
+    entry->code = why.code;
+    return finish(flight, why.code);
   }
   flights_.push_back(std::move(flight));
 }
