@@ -2,6 +2,7 @@
 """C++ of the entry points: for each row its functions, checks, the body, the weak MPI_ names."""
 import itertools
 
+from emit_bodies import body_name, shared_params
 from table import HANDLES, WIDE
 
 HEAD = '''// SPDX-License-Identifier: Apache-2.0
@@ -25,46 +26,6 @@ FORMS = {  # form of a collective -> enumerator of api::Form::Kind, its further 
     'persistent': ('kPersistent', ', request', 'kPersistent'), 'enqueue': ('kEnqueued', '', 'kEnqueued')}
 SENDS = {'blocking': 'send_as', 'nonblocking': 'isend_as', 'persistent': 'send_init_as'}
 HEARS = ('comm', 'win', 'file', 'session')  # kinds of objects with an error handler
-
-
-def body_name(function, large):
-    return function.name.lower() + ('_c' if large and function.own_c else '')
-
-
-def body_param(function, p):
-    """The parameter as the body declares it; None where the body does not see it."""
-    if p.raw == '...':
-        return None
-    if function.raw or p.raw is not None:
-        return p.declare(large=True)
-    if p.handle and p.direction == 'in' and not p.array and HANDLES[p.kind][1]:
-        return f"{HANDLES[p.kind][1]}{'*' if p.null else '&'} {p.name}"
-    if p.wide:
-        const = 'const ' if p.direction == 'in' and p.array else ''
-        star = '*' if p.array or p.direction != 'in' else ''
-        return f'{const}{WIDE[p.kind][2]}{star} {p.name}'
-    return pointer(p.declare(large=True))
-
-
-def pointer(declaration):
-    """`const int ranks[]` -> `const int* ranks`."""
-    kind, name = declaration.rsplit(' ', 1)
-    return f'{kind}* {name[:-2]}' if name.endswith('[]') else declaration
-
-
-def shared_params(function):
-    """Those of the row, without the ones that a form adds."""
-    return [p for p in function.params if p.kind not in ('request', 'hints')]
-
-
-def prototype_of_body(function, large):
-    if function.form:
-        shown = ', '.join(body_param(function, p) for p in shared_params(function))
-        return f'int {function.base.lower()}({shown}, Form form) noexcept;'
-    shown = ', '.join(filter(None, (body_param(function, p) for p in function.params)))
-    if function.own_c and not large:
-        shown = shown.replace('_function_c*', '_function*')
-    return f'{function.returns} {body_name(function, large)}({shown}) noexcept;'
 
 
 class Entry:
@@ -401,49 +362,3 @@ def chapter_file(chapter, rows):
         ('api/form.hpp', any(f.form and not f.mode for f in rows)),
         ('api/pt2pt/send_modes.hpp', any(f.mode for f in rows))) if wanted)
     return f'{HEAD.format(chapter=chapter, more=more)}\n{functions}\n{TAIL}'
-
-
-BODIES_HEAD = '''// SPDX-License-Identifier: Apache-2.0
-// Generated from src/abi/functions.txt by src/abi/generate.py: the bodies of the MPI functions.
-// Arguments are resolved and checked: handles are objects, counts are wide. A body returns
-// MPI_SUCCESS or tern::fail(...). Results: handles and statuses as the user sees them.
-#pragma once
-
-#include "mpix.h"
-
-namespace tern::core {
-class Communicator;
-class Datatype;
-class ErrorHandler;
-class Group;
-class Info;
-class Op;
-class Session;
-}  // namespace tern::core
-namespace tern::rma {
-class Window;
-}
-namespace tern::io {
-class File;
-}
-namespace tern::stream {
-class Stream;
-}
-
-namespace tern::api {
-struct Form;
-'''
-
-
-def bodies_file(chapters):
-    parts = [BODIES_HEAD]
-    for chapter, rows in chapters.items():
-        parts.append(f'\n// {chapter}\n')
-        for f in rows:
-            if f.mode or f.form not in ('', 'blocking'):
-                continue
-            parts.append(prototype_of_body(f, False) + '\n')
-            if f.own_c:
-                parts.append(prototype_of_body(f, True) + '\n')
-    parts.append('\n}  // namespace tern::api\n')
-    return ''.join(parts)

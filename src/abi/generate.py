@@ -16,6 +16,7 @@ import sys
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, '../base')]
+import emit_bodies  # noqa: E402
 import emit_entry  # noqa: E402
 import emit_man  # noqa: E402
 import pages  # noqa: E402
@@ -27,7 +28,7 @@ def generate(rows, out):
     chapters = table.chapters(rows)
     for chapter, functions in chapters.items():
         write(f'{out}/abi/{chapter}.cc', emit_entry.chapter_file(chapter, functions))
-    write(f'{out}/api/bodies.hpp', emit_entry.bodies_file(chapters))
+    write(f'{out}/api/bodies.hpp', emit_bodies.bodies_file(chapters))
     missing = sorted(f.prefix + name for f in rows if not f.has_body for name, _ in f.forms())
     write(f'{out}/unsupported.inc', ''.join(f'"{name}",\n' for name in missing))
     words = emit_man.read_summaries(os.path.join(HERE, 'summaries.txt'))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The generated entry points and the rule that makes them: see Makefile.am for GEN.
-abi_generators = src/base/generated.py src/abi/generate.py src/abi/table.py src/abi/emit_entry.py src/abi/emit_man.py \
-  src/abi/pages.py src/abi/mdoc.py src/abi/summaries.txt
+abi_generators = src/base/generated.py src/abi/generate.py src/abi/table.py src/abi/emit_bodies.py \
+  src/abi/emit_entry.py src/abi/emit_man.py src/abi/pages.py src/abi/mdoc.py src/abi/summaries.txt
 EXTRA_DIST += src/abi/functions.txt src/abi/exports.map $(abi_generators)
 
 abi_sources += src/abi/checks.cc
