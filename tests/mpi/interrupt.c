@@ -7,6 +7,8 @@
 // timeout: 120
 #include <mpix.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <time.h>
 
 #include "check.h"
@@ -17,6 +19,8 @@ static MPI_Comm comm;  // that is interrupted
 static int other;      // a rank that does not take part
 static int in[kLarge], out[kLarge];
 
+// Set once the requests of a case are active: the interruption comes behind that.
+static atomic_int begun;
 static int do_recv(void) { return MPI_Recv(in, 1, MPI_INT, other, 1, comm, MPI_STATUS_IGNORE); }
 static int do_recv_any(void) {
   return MPI_Recv(in, kLarge, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, comm, MPI_STATUS_IGNORE);
@@ -51,7 +55,10 @@ static int do_split(void) {
 }
 
 // The class of one that is waited for; in waits for several, the first error that a status names.
-static int waited(MPI_Request request) { return MPI_Wait(&request, MPI_STATUS_IGNORE); }
+static int waited(MPI_Request request) {
+  atomic_store(&begun, 1);
+  return MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
 static int do_irecv(void) {
   MPI_Request request;
   OK(MPI_Irecv(in, kLarge, MPI_INT, other, 1, comm, &request));
@@ -63,6 +70,7 @@ static int do_waitall(void) {
   OK(MPI_Irecv(in, 1, MPI_INT, other, 1, comm, &requests[0]));
   OK(MPI_Issend(out, 1, MPI_INT, other, 1, comm, &requests[1]));
   OK(MPI_Iallreduce(out, in + 1, 1, MPI_INT, MPI_SUM, comm, &requests[2]));
+  atomic_store(&begun, 1);
   const int code = MPI_Waitall(3, requests, statuses);
   CHECK_EQ(class_of(code), MPI_ERR_IN_STATUS);
   for (int i = 0; i < 3; ++i) CHECK_EQ(class_of(statuses[i].MPI_ERROR), MPI_ERR_OTHER);
@@ -73,6 +81,7 @@ static int do_waitany(void) {
   int index;
   OK(MPI_Irecv(in, 1, MPI_INT, other, 1, comm, &requests[0]));
   OK(MPI_Irecv(in, 1, MPI_INT, other, 2, comm, &requests[1]));
+  atomic_store(&begun, 1);
   const int code = MPI_Waitany(2, requests, &index, MPI_STATUS_IGNORE);
   CHECK_EQ(waited(requests[1 - index]), code);
   return code;
@@ -81,6 +90,7 @@ static int do_test(void) {
   MPI_Request request;
   int flag = 0, code = MPI_SUCCESS;
   OK(MPI_Irecv(in, 1, MPI_INT, other, 1, comm, &request));
+  atomic_store(&begun, 1);
   while (!flag && code == MPI_SUCCESS) code = MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
   return code;
 }
@@ -98,7 +108,7 @@ static int do_persistent(void) {
   MPI_Request request;
   OK(MPI_Recv_init(in, 1, MPI_INT, other, 1, comm, &request));
   OK(MPI_Start(&request));
-  const int code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+  const int code = waited(request);
   CHECK_EQ(class_of(MPI_Start(&request)), MPI_ERR_OTHER);
   OK(MPI_Request_free(&request));
   return code;
@@ -107,7 +117,7 @@ static int do_persistent_collective(void) {
   MPI_Request request;
   OK(MPI_Allreduce_init(out, in, 1, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &request));
   OK(MPI_Start(&request));
-  const int code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+  const int code = waited(request);
   CHECK_EQ(class_of(MPI_Start(&request)), MPI_ERR_OTHER);
   OK(MPI_Request_free(&request));
   return code;
@@ -116,7 +126,7 @@ static int do_partitioned(void) {
   MPI_Request request;
   OK(MPI_Precv_init(in, 4, 10, MPI_INT, other, 1, comm, MPI_INFO_NULL, &request));
   OK(MPI_Start(&request));
-  const int code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+  const int code = waited(request);
   OK(MPI_Request_free(&request));
   return code;
 }
@@ -124,9 +134,12 @@ static int do_partitioned(void) {
 static const struct {
   const char* name;
   int (*call)(void);
+  int begins;  // requests, and then waits
 } cases[] = {
 #define CASE(name) \
-  { #name, do_##name }
+  { #name, do_##name, 0 }
+#define BEGUN(name) \
+  { #name, do_##name, 1 }
     CASE(recv),
     CASE(recv_any),
     CASE(ssend),
@@ -141,20 +154,21 @@ static const struct {
     CASE(alltoall_large),
     CASE(gatherv),
     CASE(split),
-    CASE(irecv),
-    CASE(waitall),
-    CASE(waitany),
-    CASE(test),
-    CASE(ibarrier),
-    CASE(iallreduce_large),
-    CASE(persistent),
-    CASE(persistent_collective),
-    CASE(partitioned),
+    BEGUN(irecv),
+    BEGUN(waitall),
+    BEGUN(waitany),
+    BEGUN(test),
+    BEGUN(ibarrier),
+    BEGUN(iallreduce_large),
+    BEGUN(persistent),
+    BEGUN(persistent_collective),
+    BEGUN(partitioned),
 };
 
 static void* interrupt_later(void* pause_ms) {
   const int ms = *(const int*)pause_ms;
   const struct timespec pause = {0, ms * 1000000L};
+  while (!atomic_load(&begun)) sched_yield();
   nanosleep(&pause, NULL);
   OK(MPIX_Comm_interrupt(comm));
   return NULL;
@@ -211,6 +225,7 @@ static void one_case(size_t number, int used) {
   if (rank == 0) {
     pthread_t thread;
     int pause_ms = 2 + 30 * (number % 2 == 0);
+    atomic_store(&begun, !cases[number].begins);
     CHECK(pthread_create(&thread, NULL, interrupt_later, &pause_ms) == 0);
     const int code = cases[number].call();
     if (class_of(code) != MPI_ERR_OTHER)
@@ -227,6 +242,7 @@ static void in_traffic(int seed) {
   pthread_t thread;
   int pause_ms = (seed * 7 + rank * 3) % 12, code = MPI_SUCCESS;
   OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+  atomic_store(&begun, 1);
   CHECK(pthread_create(&thread, NULL, interrupt_later, &pause_ms) == 0);
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   for (int round = 0; code == MPI_SUCCESS; ++round) {
