@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "base/clock.hpp"
+#include "base/attempt.hpp"
 #include "base/error.hpp"
 #include "coll/flat/queue.hpp"
 #include "cuda/driver.hpp"
@@ -20,14 +20,22 @@ const void* kept_by(const Side& side) noexcept {
   return side.count == 0 && side.counts == nullptr ? nullptr : first_byte_of(side);
 }
 
+Failure no_memory(const Operation& operation) noexcept {
+  return failure(MPI_ERR_NO_MEM, "no memory for %s on %d ranks; its scratch is a part of the data",
+                 name_of(operation.collective), operation.communicator->size());
+}
+
 }  // namespace
 
-/// A way to do a blocking call. `why_not`: null where it may serve the call, otherwise the reason;
+/// A way to do a call. `why_not`: null where it may serve a blocking call, otherwise the reason;
 /// alike on all ranks. `run`: false where all ranks have found alike that another must serve.
+/// `make`: for nonblocking and persistent calls; null, or its result is null, where another must
+/// serve.
 struct Coll::Executor {
   const char* name;
   const char* (*why_not)(const Coll& coll, const BlockingCall& call) noexcept;
   bool (*run)(Coll& coll, BlockingCall& call);
+  CollRequest* (*make)(Coll& coll, const Operation& operation, bool persistent);
 };
 
 /// In the order in which they are asked. A schedule serves every call.
@@ -37,25 +45,31 @@ struct Coll::Executors {
        [](const Coll&, const BlockingCall& call) noexcept {
          return SharedCollectives::why_not_in_flight(call);
        },
-       [](Coll& coll, BlockingCall& call) { return coll.shared_.run_in_flight(call); }},
+       [](Coll& coll, BlockingCall& call) { return coll.shared_.run_in_flight(call); },
+       [](Coll& coll, const Operation& operation, bool persistent) -> CollRequest* {
+         return coll.shared_.make_flight(operation, question_of(operation), persistent);
+       }},
       {"team",
        [](const Coll& coll, const BlockingCall& call) noexcept { return coll.team_.why_not(call); },
-       [](Coll& coll, BlockingCall& call) { return coll.team_.run(call); }},
+       [](Coll& coll, BlockingCall& call) { return coll.team_.run(call); }, nullptr},
       {"devices",
        [](const Coll&, const BlockingCall& call) noexcept {
          return SharedCollectives::why_not_on_devices(call);
        },
-       [](Coll& coll, BlockingCall& call) { return coll.shared_.run_on_devices(call); }},
+       [](Coll& coll, BlockingCall& call) { return coll.shared_.run_on_devices(call); }, nullptr},
       {"slots",
        [](const Coll&, const BlockingCall& call) noexcept {
          return SharedCollectives::why_not_in_slots(call);
        },
-       [](Coll& coll, BlockingCall& call) { return coll.shared_.run_in_slots(call); }},
+       [](Coll& coll, BlockingCall& call) { return coll.shared_.run_in_slots(call); }, nullptr},
       {"schedule",
        [](const Coll&, const BlockingCall&) noexcept { return static_cast<const char*>(nullptr); },
        [](Coll& coll, BlockingCall& call) {
-         call.code = coll.run_schedule(call);
+         coll.run_schedule(call);
          return true;
+       },
+       [](Coll& coll, const Operation& operation, bool) -> CollRequest* {
+         return coll.prepare(operation, question_of(operation), false, false);
        }},
   };
 };
@@ -109,38 +123,29 @@ std::shared_ptr<CachedSchedule> Coll::neighborhood_of(CommState& state, const Al
   return kept;
 }
 
-int Coll::prepare(const Operation& operation, const Question& question, bool shared, bool islands,
-                  Execution** made) noexcept {
+Execution* Coll::prepare(const Operation& operation, const Question& question, bool shared,
+                         bool islands) {
   core::Communicator& comm = *operation.communicator;
-  try {
-    CommState& state = context_.state_of(comm);
-    if (TERN_UNLIKELY(state.fate.dead_locked())) return state.fate.fail();
-    const bool of_shared = shared && SharedCollectives::may_serve(state, operation, question);
-    const Choice& choice = context_.choose(state, operation, question, of_shared, islands);
-    *made =
-        context_.executions.bound(operation, *choice.algorithm, Context::levels_of(state, islands),
-                                  neighborhood_of(state, *choice.algorithm, operation));
-    if (TERN_UNLIKELY(context_.checks)) (*made)->check();
-    if (TERN_UNLIKELY(context_.explains(comm)))
-      (*made)->measure(context_.explain(state, state.question, choice));
-    return MPI_SUCCESS;
-  } catch (const std::bad_alloc&) {
-    if (*made != nullptr) (*made)->release();
-    return fail(MPI_ERR_NO_MEM, "no memory for %s on %d ranks; its scratch is a part of the data",
-                name_of(operation.collective), comm.size());
-  } catch (const Error& error) {
-    return fail(error);
-  }
+  CommState& state = context_.state_of(comm);
+  if (TERN_UNLIKELY(state.fate.dead_locked())) throw Error(state.fate.reason());
+  const bool of_shared = shared && SharedCollectives::may_serve(state, operation, question);
+  const Choice& choice = context_.choose(state, operation, question, of_shared, islands);
+  Measured* const sum = TERN_UNLIKELY(context_.explains(comm))
+                            ? context_.explain(state, state.question, choice)
+                            : nullptr;
+  auto check = TERN_UNLIKELY(context_.checks) ? std::make_unique<CallCheck>() : nullptr;
+  Execution* const made =
+      context_.executions.bound(operation, *choice.algorithm, Context::levels_of(state, islands),
+                                neighborhood_of(state, *choice.algorithm, operation));
+  made->measure(sum);
+  made->check(std::move(check));
+  return made;
 }
 
 int Coll::refuse_call(core::Communicator& communicator, CallNumber number,
                       const Failure& why) noexcept {
   context_.refusals.refuse_call(communicator, number, why);
   return fail(why);
-}
-
-int Coll::refuse_call(core::Communicator& communicator, CallNumber number, int code) noexcept {
-  return refuse_call(communicator, number, Failure{code, take_last_error().text});
 }
 
 int Coll::run(const Operation& operation) noexcept {
@@ -163,9 +168,7 @@ int Coll::run(const Operation& operation) noexcept {
       go_through(call);
     return call.code;
   } catch (const std::bad_alloc&) {
-    return refuse_call(comm, number,
-                       failure(MPI_ERR_NO_MEM, "no memory for %s on %d ranks",
-                               name_of(operation.collective), comm.size()));
+    return refuse_call(comm, number, no_memory(operation));
   } catch (const Error& error) {
     return refuse_call(comm, number, error.failure());
   }
@@ -178,7 +181,7 @@ void Coll::go_through(BlockingCall& call) {
       TERN_LIKELY(shared_.take_slots(call) && !call.state.devices) && shared_.run_in_slots(call))
     return SharedCollectives::note_devices(call);
   if (call.shared == nullptr) {  // all other executors need shared memory
-    call.code = run_schedule(call);
+    run_schedule(call);
     return;
   }
   shared_.ask_for_drivers(call);
@@ -194,9 +197,10 @@ void Coll::go_through_explained(BlockingCall& call) {
   const Choice choice = call.state.answer;
   const Question asked = call.state.question;  // the run may ask others
   Measured* const sum = context_.explain(call.state, asked, choice, explained(call));
-  const int64_t began = now_ns();
+  Stopwatch watch(sum);
+  watch.begin();
   go_through(call);
-  if (!call.by_schedule) sum->nanoseconds += now_ns() - began;
+  if (!call.by_schedule) watch.end();
 }
 
 /// "; executors: slots, schedule; refused: flight (...), ..."
@@ -212,94 +216,71 @@ std::string Coll::explained(const BlockingCall& call) const {
   return serving + refused;
 }
 
-int Coll::run_schedule(BlockingCall& call) noexcept {
-  Execution* execution = nullptr;
+void Coll::run_schedule(BlockingCall& call) {
   call.by_schedule = true;
   const bool on_devices = call.where == Where::kSome;
-  const int code = prepare(call.operation, call.question, !on_devices, on_devices, &execution);
-  if (TERN_UNLIKELY(code != MPI_SUCCESS))
-    return refuse_call(*call.operation.communicator, call.number, code);
+  Execution* const execution = prepare(call.operation, call.question, !on_devices, on_devices);
   execution->number(call.number);
-  return context_.executions.complete(execution);
+  const Failure why = execution->run();
+  execution->release();
+  call.code = fail(why);
 }
 
 Failure Coll::run_instead(const Operation& operation, CallNumber number, uint32_t sequence,
                           Execution** made) noexcept {
-  if (const int code = prepare(operation, question_of(operation), false, false, made);
-      code != MPI_SUCCESS) {
-    Failure why{code, take_last_error().text};
+  Failure why = attempt(
+      [&] {
+        *made = prepare(operation, question_of(operation), false, false);
+        return Failure{};
+      },
+      [&] { return no_memory(operation); });
+  if (TERN_UNLIKELY(why)) {
     context_.refusals.refuse_call(*operation.communicator, number, why);
     return why;
   }
   (*made)->number(number);
   (*made)->tag_by(sequence);
-  context_.executions.go(**made);
+  (*made)->go();
   return {};
 }
 
-int Coll::start(const Operation& operation, core::Request** request) noexcept {
-  const core::ChannelLock lock(context_.channel.progress);
-  FlatCall* call = nullptr;
-  Execution* execution = nullptr;
-  const int code = make(operation, false, &call, &execution);
-  if (code != MPI_SUCCESS) return code;
-  if (call != nullptr) {
-    *request = call;
-    call->launch();
-  } else {
-    *request = execution;
-    context_.executions.go(*execution);
-  }
-  return MPI_SUCCESS;
-}
-
-int Coll::init(const Operation& operation, core::Request** request) noexcept {
-  const core::ChannelLock lock(context_.channel.progress);
-  FlatCall* call = nullptr;
-  Execution* execution = nullptr;
-  const int code = make(operation, true, &call, &execution);
-  if (code != MPI_SUCCESS) return code;
-  if (execution != nullptr) execution->set_persistent();
-  *request = call != nullptr ? static_cast<core::Request*>(call) : execution;
-  return MPI_SUCCESS;
-}
-
 const Operation* Coll::operation_of(const core::Request& request) noexcept {
-  if (!request.persistent()) return nullptr;
-  if (const auto* const call = dynamic_cast<const FlatCall*>(&request)) return &call->operation();
-  const auto* const execution = dynamic_cast<const Execution*>(&request);
-  return execution == nullptr ? nullptr : &execution->operation();
+  const auto* const made = dynamic_cast<const CollRequest*>(&request);
+  return made != nullptr && made->persistent() ? &made->operation() : nullptr;
 }
 
-int Coll::make(const Operation& operation, bool persistent, FlatCall** call,
-               Execution** execution) noexcept {
+CollRequest* Coll::make_by_executor(const Operation& operation, bool persistent) {
+  for (const Executor& one : Executors::kAll)
+    if (one.make != nullptr)
+      if (CollRequest* const made = one.make(*this, operation, persistent)) return made;
+  TERN_ASSERT(false && "a schedule serves every call");
+}
+
+int Coll::make(const Operation& operation, bool persistent, core::Request** request) noexcept {
+  const core::ChannelLock lock(context_.channel.progress);
   core::Communicator& comm = *operation.communicator;
-  const Question question = question_of(operation);
-  int code = TERN_UNLIKELY(context_.refusals.troubled())
-                 ? fail(context_.refusals.settle(comm, persistent, operation.kind(false)))
-                 : MPI_SUCCESS;
-  if (TERN_LIKELY(code == MPI_SUCCESS))
-    code = shared_.prepare_flight(operation, question, persistent, call);
-  if (TERN_LIKELY(code == MPI_SUCCESS) && *call == nullptr)
-    code = prepare(operation, question, false, false, execution);
-  const bool numbered = code == MPI_SUCCESS && persistent && *call != nullptr;
-  const CallNumber own = numbered ? (*call)->number() : CallNumber{};
-  if (TERN_LIKELY(code == MPI_SUCCESS))
-    code = *call != nullptr ? hand_out(*call) : hand_out(*execution);
-  if (TERN_LIKELY(code == MPI_SUCCESS)) return code;
-  return refuse_call(
-      comm, numbered ? own : Refusals::next_number(comm, persistent, operation.kind(false)), code);
-}
-
-template <class Made>
-int Coll::hand_out(Made* made) noexcept {
-  try {
-    if (made->handle() == 0) context_.process.handles.insert(*made);
-  } catch (const Error& error) {
-    made->release();
-    return fail(error);
+  const CallKind kind = operation.kind(false);
+  Refusals& refusals = context_.refusals;
+  CollRequest* made = nullptr;
+  const Failure why = attempt(
+      [&] {
+        if (TERN_UNLIKELY(refusals.troubled()))
+          if (Failure trouble = refusals.settle(comm, persistent, kind)) return trouble;
+        made = make_by_executor(operation, persistent);
+        if (made->handle() == 0) context_.process.handles.insert(*made);
+        return Failure{};
+      },
+      [&] { return no_memory(operation); });
+  if (TERN_UNLIKELY(why)) {
+    if (made != nullptr) made->release();
+    return refuse_call(comm, Refusals::next_number(comm, persistent, kind), why);
   }
   made->made_at = core::current_call;
+  *request = made;
+  if (persistent)
+    made->set_persistent();
+  else
+    made->go();
   return MPI_SUCCESS;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Coll: the collectives of one channel: one door through which each call goes to an executor.
-// How: a blocking call asks a table of executors in turn (coll.cc), nonblocking and persistent
-// calls become calls in flight or schedules, calls in streams go to streams(). Life cycle: made by
+// How: a call asks a table of executors in turn (coll.cc), those of nonblocking and persistent
+// calls make a request; calls in streams go to streams(). Life cycle: made by
 // api::Runtime after the pml; ended before it, after the last collective. Threads: run() and the
 // start functions from any thread; they take the channel's lock. Order: collectives of one
 // communicator are numbered as they start, persistent ones as they are made; the number is part of
@@ -30,9 +30,13 @@ class Coll final : UnderWay, ScheduleMaker {
   /// Blocking. Returns an error class with fail() text.
   [[nodiscard]] int run(const Operation& operation) noexcept;
   /// Nonblocking: *request has a handle and one reference for the caller.
-  [[nodiscard]] int start(const Operation& operation, core::Request** request) noexcept;
+  [[nodiscard]] int start(const Operation& operation, core::Request** request) noexcept {
+    return make(operation, false, request);
+  }
   /// Persistent: bound, to be started any number of times (MPI_Start).
-  [[nodiscard]] int init(const Operation& operation, core::Request** request) noexcept;
+  [[nodiscard]] int init(const Operation& operation, core::Request** request) noexcept {
+    return make(operation, true, request);
+  }
   /// Calls that are put into streams.
   [[nodiscard]] StreamCollectives& streams() noexcept { return streams_; }
 
@@ -77,26 +81,24 @@ class Coll final : UnderWay, ScheduleMaker {
   TERN_COLD void hear(core::Communicator& communicator, const std::string& why) noexcept override;
   [[nodiscard]] Failure run_instead(const Operation& operation, CallNumber number,
                                     uint32_t sequence, Execution** made) noexcept override;
-  /// The other ranks hear the failure, or the last fail(). Returns the class with fail() text.
+  /// The other ranks hear the failure. Returns the class with fail() text.
   [[nodiscard]] TERN_COLD int refuse_call(core::Communicator& communicator, CallNumber number,
                                           const Failure& why) noexcept;
-  [[nodiscard]] TERN_COLD int refuse_call(core::Communicator& communicator, CallNumber number,
-                                          int code) noexcept;
   [[nodiscard]] static std::shared_ptr<CachedSchedule> neighborhood_of(CommState& state,
                                                                        const Algorithm& algorithm,
                                                                        const Operation& operation);
   void go_through(BlockingCall& call);
   TERN_COLD void go_through_explained(BlockingCall& call);
   [[nodiscard]] std::string explained(const BlockingCall& call) const;
-  [[nodiscard]] int run_schedule(BlockingCall& call) noexcept;
-  /// `shared`: choose as for ranks that share memory. `islands`: as of Context::choose.
-  [[nodiscard]] int prepare(const Operation& operation, const Question& question, bool shared,
-                            bool islands, Execution** made) noexcept;
-  /// Either a call in flight or an execution, with a handle.
-  [[nodiscard]] int make(const Operation& operation, bool persistent, FlatCall** call,
-                         Execution** execution) noexcept;
-  template <class Made>
-  [[nodiscard]] int hand_out(Made* made) noexcept;
+  void run_schedule(BlockingCall& call);
+  /// `shared`: choose as for ranks that share memory. `islands`: as of Context::choose. Throws
+  /// Error, std::bad_alloc.
+  [[nodiscard]] Execution* prepare(const Operation& operation, const Question& question,
+                                   bool shared, bool islands);
+  /// As start() and init().
+  [[nodiscard]] int make(const Operation& operation, bool persistent,
+                         core::Request** request) noexcept;
+  [[nodiscard]] CollRequest* make_by_executor(const Operation& operation, bool persistent);
 
   Context context_;
   SharedCollectives shared_;

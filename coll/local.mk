@@ -35,6 +35,7 @@ coll_sources += coll/engine/check.cc
 coll_sources += coll/engine/refusal.cc
 coll_sources += coll/engine/refusal_notices.cc
 coll_sources += coll/comm_state.cc
+coll_sources += coll/engine/coll_request.cc
 coll_sources += coll/engine/engine_host.cc
 coll_sources += coll/engine/operation.cc
 coll_sources += coll/engine/kept_operation.cc

@@ -53,9 +53,10 @@ class SharedCollectives {
   /// nothing is done unless all data lies on the host; null: no question.
   [[nodiscard]] static int run_plain(const BlockingCall& call, Where* where = nullptr);
 
-  /// Nonblocking and persistent. *made: bound, without a handle; null: a schedule must serve.
-  [[nodiscard]] int prepare_flight(const Operation& operation, const Question& question,
-                                   bool persistent, FlatCall** made) noexcept;
+  /// Nonblocking and persistent. Bound, without a handle; null: a schedule must serve. Throws
+  /// Error, std::bad_alloc.
+  [[nodiscard]] FlatCall* make_flight(const Operation& operation, const Question& question,
+                                      bool persistent);
 
  private:
   [[nodiscard]] Slab* slab_for(CommState& state, Slab::Size size, const char* name);
@@ -64,10 +65,15 @@ class SharedCollectives {
   enum class Flight : uint8_t { kSmall, kMedium, kLarge, kNone };
   [[nodiscard]] static Flight flight_of(const CommState& state, const Operation& operation,
                                         const Question& question, bool persistent) noexcept;
-  /// *row: the row that it follows.
-  [[nodiscard]] FlatCall* bound_flight(CommState& state, const Operation& operation,
-                                       const Question& question, bool persistent,
-                                       const Algorithm** row);
+  struct FlightPlan {
+    Flight lanes = Flight::kNone;  // a schedule must serve
+    FlatMethod method = FlatMethod::kNone;
+  };
+  [[nodiscard]] FlightPlan plan_flight(CommState& state, const Operation& operation,
+                                       const Question& question, bool persistent) const noexcept;
+  [[nodiscard]] FlatCall* bind_flight(CommState& state, const Operation& operation,
+                                      const Question& question, bool persistent,
+                                      const FlightPlan& plan);
 
   Context& context_;
   DeviceLinks device_links_;

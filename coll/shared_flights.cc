@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SharedCollectives: calls in flight.
 #include <algorithm>
-#include <new>
+#include <utility>
 
 #include "base/error.hpp"
 #include "coll/flat/flat.hpp"
@@ -80,35 +80,40 @@ SharedCollectives::Flight SharedCollectives::flight_of(const CommState& state,
   return bytes <= kSmallFlightLane.room() ? Flight::kSmall : Flight::kMedium;
 }
 
-FlatCall* SharedCollectives::bound_flight(CommState& state, const Operation& operation,
-                                          const Question& question, bool persistent,
-                                          const Algorithm** row) {
-  core::Communicator& communicator = *operation.communicator;
+SharedCollectives::FlightPlan SharedCollectives::plan_flight(CommState& state,
+                                                             const Operation& operation,
+                                                             const Question& question,
+                                                             bool persistent) const noexcept {
   const Flight flight = flight_of(state, operation, question, persistent);
-  if (flight == Flight::kNone) return nullptr;
-  FlatMethod method = context_.choose(state, operation, question, true).algorithm->flat;
-  if (method == FlatMethod::kNone) return nullptr;
-  const bool large = flight == Flight::kLarge;
-  method = large ? large_method(operation.collective, method) : small_method(question, method);
-  if (method == FlatMethod::kNone) return nullptr;
-  *row = find_algorithm(operation.collective, row_of(method));
+  if (flight == Flight::kNone) return {};
+  const FlatMethod blocking = context_.choose(state, operation, question, true).algorithm->flat;
+  if (blocking == FlatMethod::kNone) return {};
+  const FlatMethod method = flight == Flight::kLarge ? large_method(operation.collective, blocking)
+                                                     : small_method(question, blocking);
+  if (method == FlatMethod::kNone) return {};
+  const FlatQueue* const queue =
+      persistent ? nullptr : state.flights[static_cast<size_t>(flight)].get();
+  if (queue != nullptr && queue->has_failed()) return {};
+  return {flight, method};
+}
+
+FlatCall* SharedCollectives::bind_flight(CommState& state, const Operation& operation,
+                                         const Question& question, bool persistent,
+                                         const FlightPlan& plan) {
   std::unique_ptr<FlatQueue> own;
-  std::unique_ptr<FlatQueue>& queue = persistent ? own : state.flights[static_cast<size_t>(flight)];
+  const auto lanes = static_cast<size_t>(plan.lanes);
+  std::unique_ptr<FlatQueue>& queue = persistent ? own : state.flights[lanes];
   if (queue == nullptr)
-    queue = context_.flights.make_queue(communicator, persistent
-                                                          ? lane_of_one(flat_bytes(question))
-                                                          : *kLanes[static_cast<size_t>(flight)]);
-  if (queue->has_failed()) return nullptr;
+    queue = context_.flights.make_queue(
+        *operation.communicator, persistent ? lane_of_one(flat_bytes(question)) : *kLanes[lanes]);
   FlatCall* const call = context_.flights.acquire();
   try {
-    call->bind(operation, *queue, method, large);
+    call->bind(operation, *queue, plan.method, plan.lanes == Flight::kLarge);
   } catch (...) {
     call->release();
     throw;
   }
-  if (persistent)
-    call->set_persistent(std::move(own),
-                         Refusals::next_number(communicator, true, operation.kind(false)));
+  call->own(std::move(own));
   return call;
 }
 
@@ -120,41 +125,34 @@ const char* SharedCollectives::why_not_in_flight(const BlockingCall& call) noexc
 }
 
 bool SharedCollectives::run_in_flight(BlockingCall& call) {
-  const Algorithm* row = nullptr;
-  FlatCall* const flight = bound_flight(call.state, call.operation, call.question, false, &row);
-  if (flight == nullptr) return false;
-  flight->launch_blocking(call.number);
-  context_.channel.progress.wait([flight] { return flight->done(); },
-                                 [flight](WaitReport* report) { flight->describe(report); });
+  const FlightPlan plan = plan_flight(call.state, call.operation, call.question, false);
+  if (plan.lanes == Flight::kNone) return false;
+  FlatCall* const flight = bind_flight(call.state, call.operation, call.question, false, plan);
+  flight->number(call.number);
+  flight->be_blocking();
+  Failure why = flight->run();
   call.where = flight->where();
-  call.code = flight->outcome.error;
-  const std::string why = call.code == MPI_SUCCESS ? std::string() : *flight->error_text;
   flight->release();
   const bool done = call.where == Where::kHost;
-  if (TERN_LIKELY(call.code == MPI_SUCCESS)) return done;
-  if (!done) throw Error(call.code, why);
-  call.code = fail(call.code, "%s", why.c_str());
-  return true;
+  if (TERN_UNLIKELY(why && !done)) throw Error(std::move(why));
+  call.code = fail(why);
+  return done;
 }
 
-int SharedCollectives::prepare_flight(const Operation& operation, const Question& question,
-                                      bool persistent, FlatCall** made) noexcept {
-  try {
-    CommState& state = context_.state_of(*operation.communicator);
-    const Algorithm* row = nullptr;
-    *made = bound_flight(state, operation, question, persistent, &row);
-    if (*made == nullptr || TERN_LIKELY(!context_.explains(*operation.communicator)))
-      return MPI_SUCCESS;
+FlatCall* SharedCollectives::make_flight(const Operation& operation, const Question& question,
+                                         bool persistent) {
+  CommState& state = context_.state_of(*operation.communicator);
+  const FlightPlan plan = plan_flight(state, operation, question, persistent);
+  if (plan.lanes == Flight::kNone) return nullptr;
+  Measured* sum = nullptr;
+  if (TERN_UNLIKELY(context_.explains(*operation.communicator))) {
     Choice choice = state.answer;
-    choice.algorithm = row;
-    (*made)->measure(context_.explain(state, state.question, choice));
-    return MPI_SUCCESS;
-  } catch (const std::bad_alloc&) {
-    return fail(MPI_ERR_NO_MEM, "no memory for %s on %d ranks", name_of(operation.collective),
-                operation.communicator->size());
-  } catch (const Error& error) {
-    return fail(error);
+    choice.algorithm = find_algorithm(operation.collective, row_of(plan.method));
+    sum = context_.explain(state, state.question, choice);
   }
+  FlatCall* const call = bind_flight(state, operation, question, persistent, plan);
+  call->measure(sum);
+  return call;
 }
 
 }  // namespace tern::coll

@@ -78,7 +78,6 @@ void Bound::release() noexcept {
   cached_ = nullptr;
   own_.reset();
   device_memory_ = {};
-  kept_.release();
 }
 
 Area Bound::area_of(const Side& side) const noexcept {

@@ -29,15 +29,17 @@ class Bound {
     size_t most;   // at once
   };
 
-  Bound(core::Process& process, core::Datatype* byte) noexcept : process_(process), byte_(byte) {}
+  /// `kept`: of the request; stays as long.
+  Bound(core::Process& process, core::Datatype* byte, KeptOperation& kept) noexcept
+      : process_(process), byte_(byte), kept_(kept) {}
 
-  /// Keeps what the operation names. `cached` stays in use until release(); `own` is it where no
-  /// cache has it. Memory that it needs lies where the rank's data lies. Throws std::bad_alloc.
+  /// Keeps what the operation names, until the request drops it. `cached` stays in use until
+  /// release(); `own` is it where no cache has it. Memory that it needs lies where the rank's data
+  /// lies. Throws std::bad_alloc.
   void bind(const Operation& operation, const Passes& passes, CachedSchedule& cached,
             std::shared_ptr<CachedSchedule> own = {});
   void release() noexcept;
 
-  [[nodiscard]] const Operation& operation() const noexcept { return kept_.operation(); }
   [[nodiscard]] const Schedule& schedule() const noexcept { return *schedule_; }
   [[nodiscard]] MPI_Count passes() const noexcept { return geometry_.passes(); }
   /// Passes that have scratch of their own.
@@ -65,6 +67,7 @@ class Bound {
  private:
   enum class Kept : uint8_t { kNothing, kInput, kBcast };
 
+  [[nodiscard]] const Operation& operation() const noexcept { return kept_.operation(); }
   [[nodiscard]] bool is_root() const noexcept { return schedule_->rank == schedule_->root; }
   struct Areas {
     Area input, output, like;
@@ -81,7 +84,7 @@ class Bound {
 
   core::Process& process_;
   core::Datatype* const byte_;
-  KeptOperation kept_;
+  KeptOperation& kept_;
   CachedSchedule* cached_ = nullptr;
   std::shared_ptr<CachedSchedule> own_;
   const Schedule* schedule_ = nullptr;

@@ -8,15 +8,12 @@
 #include <new>
 #include <utility>
 
-#include "base/clock.hpp"
 #include "base/error.hpp"
 
 namespace tern::coll {
 namespace {
 
 // The tag of a message: sequence of the collective, pass, lane (signals: kSignals + slot).
-// Persistent collectives have sequences of their own: from kSequences.
-constexpr uint32_t kSequences = 1U << 14;
 constexpr int kPassBits = 8, kLowBits = 8;
 constexpr int kSignals = 128;
 constexpr int kMostOperands = 16;  // reduced at once
@@ -26,23 +23,7 @@ constexpr int kCheck = 255;        // not a signal's: those have a slot for each
 
 int Execution::tag(const PassRun& pass, int low) const noexcept {
   const auto part = static_cast<int>(pass.number & ((1 << kPassBits) - 1));
-  return static_cast<int>(sequence_) << (kPassBits + kLowBits) | part << kLowBits | low;
-}
-
-void Execution::set_persistent() noexcept {
-  persistent_ = true;
-  set_active(false);
-  operation_.communicator->keep_for_request();
-  number(Refusals::next_number(*operation_.communicator, true, operation_.kind(false)));
-  tag_by(sequence_of(number_));
-}
-
-uint32_t next_sequence(core::Communicator& communicator) noexcept {
-  return communicator.coll_tags++ % kSequences;
-}
-
-uint32_t sequence_of(CallNumber persistent) noexcept {
-  return kSequences + persistent.value % kSequences;
+  return static_cast<int>(sequence()) << (kPassBits + kLowBits) | part << kLowBits | low;
 }
 
 ExecutionOwner::ExecutionOwner(core::Channel& channel, Refusals& refusals) noexcept
@@ -51,9 +32,9 @@ ExecutionOwner::ExecutionOwner(core::Channel& channel, Refusals& refusals) noexc
       byte_(&core::predefined_type(channel.process, MPI_BYTE)) {}
 
 Execution::Execution(ExecutionOwner& owner) noexcept
-    : owner_(owner), bound_(owner.process(), owner.byte_type()), operation_(bound_.operation()) {
-  channel = &owner.channel();
-}
+    : CollRequest(owner.channel(), owner.refusals()),
+      owner_(owner),
+      bound_(owner.process(), owner.byte_type(), kept_) {}
 
 void Execution::bind(const Operation& operation, const Algorithm& algorithm, CachedSchedule& cached,
                      std::shared_ptr<CachedSchedule> own) {
@@ -83,46 +64,27 @@ void Execution::copy_aside(int32_t blocks, bool back) noexcept {
 }
 
 void Execution::launch() noexcept {
-  if (!numbered_)
-    number_ = Refusals::next_number(*operation_.communicator, false, operation_.kind(false));
-  if (!tagged_) sequence_ = next_sequence(*operation_.communicator);
+  begin();
   broken_ = false;
-  ++operation_.communicator->pending;
-  retain();
-  outcome = {};
-  outcome.source = MPI_UNDEFINED;
-  error_text = nullptr;
-  broken_ = false;
-  restart();
   copy_aside(bound_.puts_aside(), false);
-  if (TERN_UNLIKELY(measured_ != nullptr)) began_ = now_ns();
   next_pass_ = 0;
   active_passes_ = 0;
   checking_ = check_ != nullptr && schedule_->ranks + schedule_->others > 1;
   if (TERN_LIKELY(!checking_)) return begin_passes();
   const int code =
-      check_->begin(owner_.pml(), owner_.byte_type(), operation_, tag(PassRun{}, kCheck));
+      check_->begin(owner_.pml(), owner_.byte_type(), operation(), tag(PassRun{}, kCheck));
   if (code != MPI_SUCCESS) refuse(code);
 }
 
 void Execution::refuse(int code) noexcept {
   broken_ = true;
   const Failure why{code, take_last_error().text};
-  take_error(code, why.text.c_str());
-  owner_.refusals().refuse_call(*operation_.communicator, number_, why);
+  note_error(code, why.text.c_str());
+  refusals().refuse_call(*operation().communicator, number(), why);
 }
 
 void Execution::begin_passes() noexcept {
   for (size_t i = 0; i < run_count_; ++i) next_pass(runs_[i]);
-}
-
-int Execution::start() noexcept {
-  const core::ChannelLock lock(operation_.communicator->channel().progress);
-  const int code = owner_.refusals().over(*operation_.communicator, number_);
-  if (TERN_UNLIKELY(code != MPI_SUCCESS)) return code;
-  set_active(true);
-  owner_.go(*this);
-  return MPI_SUCCESS;
 }
 
 void Execution::next_pass(PassRun& pass) noexcept {
@@ -138,7 +100,7 @@ bool Execution::advance(int& events) noexcept {
     if (!check_->done()) return false;
     ++events;
     checking_ = false;
-    if (const int code = check_->end(number_.value); code != MPI_SUCCESS)
+    if (const int code = check_->end(number().value); code != MPI_SUCCESS)
       refuse(code);
     else
       begin_passes();
@@ -176,12 +138,7 @@ bool Execution::abandon(int& events) noexcept {
 
 void Execution::finish() noexcept {
   copy_aside(bound_.brings_back(), true);
-  if (TERN_UNLIKELY(measured_ != nullptr)) measured_->nanoseconds += now_ns() - began_;
-  core::Communicator* comm = operation_.communicator;
-  if (TERN_UNLIKELY(outcome.error != MPI_SUCCESS)) keep_communicator();
-  complete();
-  release();
-  comm->operation_ended();
+  end();
 }
 
 // True when the pass is complete.
@@ -231,7 +188,7 @@ int Execution::retire(LaneRun& lane) noexcept {
     }
     const core::Request& request = *flight.request;
     if (TERN_UNLIKELY(request.outcome.error != MPI_SUCCESS))
-      take_error(request.outcome.error,
+      note_error(request.outcome.error,
                  request.error_text == nullptr ? "a message failed" : request.error_text->c_str());
     flight.request->release();
   }
@@ -268,7 +225,7 @@ void Execution::message(PassRun& pass, int lane, int32_t index, const Step& step
                        pass.scratch);
     if (buffer.bytes() == 0) return;  // both ends know
   }
-  core::Communicator* on = operation_.communicator;
+  core::Communicator* on = operation().communicator;
   const bool across = step.peer >= schedule_->ranks;
   if (TERN_UNLIKELY(schedule_->others != 0) && !across) on = on->side.get();
   const pml::Envelope envelope{on, across ? step.peer - schedule_->ranks : step.peer,
@@ -315,7 +272,7 @@ void Execution::copy(PassRun& pass, int lane, int32_t index, const Step& step) n
     const auto to =
         core::with_kind(bound_.at(schedule_->destination(step, i), pass.number, pass.scratch));
     if (TERN_UNLIKELY(from.bytes() > to.bytes())) {
-      take_error(MPI_ERR_TRUNCATE,
+      note_error(MPI_ERR_TRUNCATE,
                  strf("rank %d sends itself %zu bytes, but receives %zu from itself",
                       schedule_->rank, from.bytes(), to.bytes())
                      .c_str());
@@ -345,9 +302,9 @@ void Execution::reduce(PassRun& pass, int lane, int32_t index, const Step& step)
           bound_.at(schedule_->source(step, left - some + i), pass.number, pass.scratch));
     if (begun) sources[static_cast<size_t>(some)] = to;
     const int n = some + (begun ? 1 : 0);
-    if (work == nullptr || !work->reduce(*operation_.op, sources.data(), n, to)) {
+    if (work == nullptr || !work->reduce(*operation().op, sources.data(), n, to)) {
       if (work != nullptr) note(work->finish());
-      note(core::reduce(owner_.process(), *operation_.op, sources.data(), n, to));
+      note(core::reduce(owner_.process(), *operation().op, sources.data(), n, to));
     }
     begun = true;
     left -= some;
@@ -357,35 +314,20 @@ void Execution::reduce(PassRun& pass, int lane, int32_t index, const Step& step)
 }
 
 void Execution::note(const Failure& why) noexcept {
-  if (TERN_UNLIKELY(why)) take_error(why.code, why.text.c_str());
+  if (TERN_UNLIKELY(why)) note_error(why.code, why.text.c_str());
 }
 
-void Execution::take_error(int code, const char* text) noexcept {
-  if (outcome.error != MPI_SUCCESS) return;
-  outcome.error = code;
-  text_ = strf("%s: %s", name_of(schedule_->collective), text);
-  error_text = &text_;
+void Execution::note_error(int code, const char* text) noexcept {
+  take_error(failure(code, "%s: %s", name_of(schedule_->collective), text));
 }
 
-void Execution::destroy() noexcept {
+void Execution::unbind() noexcept {
   bound_.release();
-  measured_ = nullptr;
   check_.reset();
-  let_communicator_go();
-  core::Communicator* const kept = persistent_ ? operation_.communicator : nullptr;
-  persistent_ = false;
-  numbered_ = tagged_ = false;
-  set_active(true);
-  revive();
-  owner_.release(*this);
-  if (kept != nullptr) kept->request_ended();
 }
 
 void Execution::describe(WaitReport* report) const {
-  const core::Communicator& comm = *operation_.communicator;
-  const char* const name =
-      operation_.serves == nullptr ? name_of(operation_.collective) : operation_.serves;
-  report->words += part_in(name, comm);
+  CollRequest::describe(report);
   const char* separator = ": ";
   for (size_t run = 0; run < run_count_; ++run)
     for (const LaneRun& lane : runs_[run].lanes)
@@ -404,7 +346,7 @@ void Execution::describe(WaitReport* report) const {
 
 void Execution::refused(const std::string& why) noexcept {
   broken_ = true;
-  take_error(MPI_ERR_OTHER, why.c_str());
+  note_error(MPI_ERR_OTHER, why.c_str());
 }
 
 }  // namespace tern::coll

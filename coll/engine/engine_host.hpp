@@ -11,12 +11,13 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "coll/engine/bound.hpp"
 #include "coll/engine/cache.hpp"
 #include "coll/engine/check.hpp"
-#include "coll/engine/measured.hpp"
+#include "coll/engine/coll_request.hpp"
 #include "coll/engine/operation.hpp"
 #include "coll/engine/refusal.hpp"
 #include "core/device_copy.hpp"
@@ -49,12 +50,7 @@ class ExecutionOwner {
   core::Datatype* byte_;
 };
 
-/// For the tags of the next collective that may send, or of a persistent one. Few bits: what sends
-/// nothing takes none.
-[[nodiscard]] uint32_t next_sequence(core::Communicator& communicator) noexcept;
-[[nodiscard]] uint32_t sequence_of(CallNumber persistent) noexcept;
-
-class Execution final : public core::Request {
+class Execution final : public CollRequest {
  public:
   explicit Execution(ExecutionOwner& owner) noexcept;
 
@@ -62,22 +58,8 @@ class Execution final : public core::Request {
   /// ends; `own` is it where no cache has it.
   void bind(const Operation& operation, const Algorithm& algorithm, CachedSchedule& cached,
             std::shared_ptr<CachedSchedule> own = {});
-  /// Adds the time of every run to `sum` (null: none).
-  void measure(Measured* sum) noexcept { measured_ = sum; }
-  /// From now on ranks compare their calls first.
-  void check() { check_ = std::make_unique<CallCheck>(); }
-  /// Its number was taken before.
-  void number(CallNumber number) noexcept {
-    number_ = number;
-    numbered_ = true;
-  }
-  /// What its messages' tags begin with was taken before.
-  void tag_by(uint32_t sequence) noexcept {
-    sequence_ = sequence;
-    tagged_ = true;
-  }
-  [[nodiscard]] CallNumber number() const noexcept { return number_; }
-  [[nodiscard]] const Operation& operation() const noexcept { return operation_; }
+  /// Until it is in its pool again, ranks compare their calls first (null: they do not).
+  void check(std::unique_ptr<CallCheck> check) noexcept { check_ = std::move(check); }
   /// Another rank takes no part: it is abandoned when it advances.
   TERN_COLD void refused(const std::string& why) noexcept;
   /// Begins; advance() must follow.
@@ -85,12 +67,8 @@ class Execution final : public core::Request {
   /// Does what can be done now; adds the steps that began or ended to `events`. True when the
   /// operation is complete: then the execution may be gone.
   bool advance(int& events) noexcept;
-  /// Takes its number now: persistent collectives are made in the same order on all ranks, but may
-  /// be started in any.
-  void set_persistent() noexcept;
-  int start() noexcept override;
+  void go() noexcept override { owner_.go(*this); }
   void describe(WaitReport* report) const override;
-  void destroy() noexcept override;
 
  private:
   static constexpr size_t kMostPasses = 3;
@@ -141,7 +119,10 @@ class Execution final : public core::Request {
   void begin_passes() noexcept;
   void next_pass(PassRun& pass) noexcept;
   void finish() noexcept;
-  void take_error(int code, const char* text) noexcept;
+  void unbind() noexcept override;
+  void pool() noexcept override { owner_.release(*this); }
+  /// With the collective's name.
+  void note_error(int code, const char* text) noexcept;
   /// Tells the others not to wait for the rest of this rank's part.
   TERN_COLD void refuse(int code) noexcept;
   /// The result of a copy.
@@ -151,20 +132,13 @@ class Execution final : public core::Request {
   ExecutionOwner& owner_;
   Bound bound_;
   const Schedule* schedule_ = nullptr;  // of bound_, as the operation is
-  const Operation& operation_;
   std::vector<PassRun> runs_;
   size_t run_count_ = 0;
   MPI_Count next_pass_ = 0;
   size_t active_passes_ = 0;
-  CallNumber number_;
-  uint32_t sequence_ = 0;
-  bool numbered_ = false, tagged_ = false;
   std::unique_ptr<CallCheck> check_;  // null: none
   bool checking_ = false;
   bool broken_ = false;  // the rest will never happen
-  Measured* measured_ = nullptr;
-  int64_t began_ = 0;  // where measured
-  std::string text_;
 };
 
 }  // namespace tern::coll

@@ -2,6 +2,8 @@
 // Executions: the pool, and what is under way.
 #include "coll/engine/executions.hpp"
 
+#include <utility>
+
 #include "base/error.hpp"
 #include "coll/algorithms/algorithms.hpp"
 
@@ -23,11 +25,7 @@ Execution* Executions::acquire() {
   return execution;
 }
 
-void Executions::release(Execution& execution) noexcept {
-  if (execution.handle() != 0) process().handles.renew(execution);
-  execution.made_at = {};
-  pool_.release(execution);
-}
+void Executions::release(Execution& execution) noexcept { pool_.release(execution); }
 
 Execution* Executions::bound(const Operation& operation, const Algorithm& algorithm,
                              const Levels* levels, std::shared_ptr<CachedSchedule> own) {
@@ -74,16 +72,6 @@ void Executions::refuse(core::Communicator& communicator, const std::string& why
     }
 }
 
-int Executions::complete(Execution* execution) noexcept {
-  go(*execution);
-  channel_.progress.wait([execution] { return execution->done(); },
-                         [execution](WaitReport* report) { execution->describe(report); });
-  int code = execution->outcome.error;
-  if (TERN_UNLIKELY(code != MPI_SUCCESS)) code = fail(code, "%s", execution->error_text->c_str());
-  execution->release();
-  return code;
-}
-
 Execution* Executions::bound_exchange(core::Communicator& communicator, const void* mine, void* all,
                                       size_t bytes, const char* name) {
   Operation operation{};
@@ -99,8 +87,10 @@ Execution* Executions::bound_exchange(core::Communicator& communicator, const vo
 
 void Executions::gather(core::Communicator& communicator, const void* mine, void* all, size_t bytes,
                         const char* name) {
-  const int code = complete(bound_exchange(communicator, mine, all, bytes, name));
-  if (code != MPI_SUCCESS) throw Error(code, take_last_error().text);
+  Execution* const exchange = bound_exchange(communicator, mine, all, bytes, name);
+  Failure why = exchange->run();
+  exchange->release();
+  if (why) throw Error(std::move(why));
 }
 
 std::vector<uint32_t> Executions::exchange(core::Communicator& communicator, uint32_t mine,

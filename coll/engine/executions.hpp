@@ -32,8 +32,6 @@ class Executions final : public ExecutionOwner {
   [[nodiscard]] Execution* bound(const Operation& operation, const Algorithm& algorithm,
                                  const Levels* levels, std::shared_ptr<CachedSchedule> own);
   void go(Execution& execution) noexcept override;
-  /// Launches, waits, releases. An error class with fail() text.
-  [[nodiscard]] int complete(Execution* execution) noexcept;
   void release(Execution& execution) noexcept override;
   [[nodiscard]] bool idle() const noexcept { return running_.empty(); }
   /// Of all that are under way; adds the steps that began or ended.

@@ -4,12 +4,32 @@
 
 #include <cstdint>
 
+#include "base/clock.hpp"
+#include "base/compiler.hpp"
+
 namespace tern::coll {
 
 /// How often an algorithm served a size (a power of two), and how long it took.
 struct Measured {
   int64_t count = 0, nanoseconds = 0;
   double predicted = 0;  // microseconds, in sum
+};
+
+/// Adds the time from begin() to end() to a sum; without one it does not read the clock.
+class Stopwatch {
+ public:
+  explicit Stopwatch(Measured* sum = nullptr) noexcept : sum_(sum) {}
+  void measure(Measured* sum) noexcept { sum_ = sum; }
+  void begin() noexcept {
+    if (TERN_UNLIKELY(sum_ != nullptr)) began_ = now_ns();
+  }
+  void end() noexcept {
+    if (TERN_UNLIKELY(sum_ != nullptr)) sum_->nanoseconds += now_ns() - began_;
+  }
+
+ private:
+  Measured* sum_;
+  int64_t began_ = 0;
 };
 
 }  // namespace tern::coll

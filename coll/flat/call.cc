@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // FlatCall: one collective in flight.
-#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "coll/flat/flights.hpp"
 #include "coll/flat/queue.hpp"
 
 namespace tern::coll {
 
-FlatCall::FlatCall(Flights& owner) noexcept : flights_(owner) {
-  channel = &owner.executions().channel();
-}
+FlatCall::FlatCall(Flights& owner) noexcept
+    : CollRequest(owner.executions().channel(), owner.refusals()), flights_(owner) {}
 
 FlatCall::~FlatCall() = default;
 
@@ -22,122 +20,56 @@ void FlatCall::bind(const Operation& operation, FlatQueue& queue, FlatMethod met
   communicator = operation.communicator;
 }
 
-void FlatCall::set_persistent(std::unique_ptr<FlatQueue> queue, CallNumber number) noexcept {
-  persistent_ = true;
-  set_active(false);
-  operation().communicator->keep_for_request();
-  own_ = std::move(queue);
-  queue_ = own_.get();
-  number_ = number;
-  sequence_ = sequence_of(number);
-}
-
-void FlatCall::launch() noexcept {
-  if (!persistent_) {
-    number_ = Refusals::next_number(*operation().communicator, false, operation().kind(false));
-    sequence_ = next_sequence(*operation().communicator);
-  }
-  blocking_ = false;
-  enqueue();
-}
-
-void FlatCall::launch_blocking(CallNumber number) noexcept {
-  number_ = number;
-  sequence_ = next_sequence(*operation().communicator);
-  blocking_ = true;
-  enqueue();
-}
-
-void FlatCall::enqueue() noexcept {
-  ++operation().communicator->pending;
-  retain();
-  outcome = {};
-  outcome.source = MPI_UNDEFINED;
-  error_text = nullptr;
-  restart();
-  if (TERN_UNLIKELY(measured_ != nullptr)) began_ = now_ns();
+void FlatCall::go() noexcept {
+  CollRequest::begin();
   queue_->push(*this);
   flights_.list(*queue_);
-}
-
-int FlatCall::start() noexcept {
-  const core::ChannelLock lock(flights_.executions().channel().progress);
-  const int code = flights_.refusals().over(*operation().communicator, number_);
-  if (TERN_UNLIKELY(code != MPI_SUCCESS)) return code;
-  set_active(true);
-  launch();
-  return MPI_SUCCESS;
 }
 
 void FlatCall::begin(Slots& slots) noexcept {
   const Failure why = epochs_.begin(operation(), method_, large_, queue_->epochs_, slots);
   queue_->epochs_ += epochs_.count();
-  if (TERN_UNLIKELY(why)) take_error(why.code, why.text);
+  if (TERN_UNLIKELY(why)) take_error(why);
 }
 
 void FlatCall::become_schedule() noexcept {
   if (outcome.error != MPI_SUCCESS)
-    flights_.refusals().refuse_call(*operation().communicator, number_,
-                                    failure(outcome.error, "%s", text_.c_str()));
+    refusals().refuse_call(*operation().communicator, number(), {outcome.error, *error_text});
 }
 
 bool FlatCall::advance_schedule() noexcept {
   if (schedule_ == nullptr) {
     if (TERN_UNLIKELY(outcome.error != MPI_SUCCESS)) return true;  // it was refused
     const Failure why =
-        flights_.schedules().run_instead(operation(), number_, sequence_, &schedule_);
+        flights_.schedules().run_instead(operation(), number(), sequence(), &schedule_);
     if (!why) return false;
-    take_error(why.code, why.text);
+    take_error(why);
     return true;
   }
   if (!schedule_->done()) return false;
   if (schedule_->outcome.error != MPI_SUCCESS)
-    take_error(schedule_->outcome.error, *schedule_->error_text);
+    take_error({schedule_->outcome.error, *schedule_->error_text});
   schedule_->release();
   schedule_ = nullptr;
   return true;
 }
 
-void FlatCall::take_error(int code, const std::string& text) noexcept {
-  if (outcome.error != MPI_SUCCESS) return;
-  outcome.error = code;
-  text_ = text;
-  error_text = &text_;
-}
-
-void FlatCall::end() noexcept {
+void FlatCall::end_epochs() noexcept {
   if (outcome.error == MPI_SUCCESS)
-    if (const Failure why = epochs_.end()) take_error(why.code, why.text);
-  if (TERN_UNLIKELY(measured_ != nullptr)) measured_->nanoseconds += now_ns() - began_;
+    if (const Failure why = epochs_.end()) take_error(why);
 }
 
-void FlatCall::finish() noexcept {
-  core::Communicator* const comm = operation().communicator;
-  if (TERN_UNLIKELY(outcome.error != MPI_SUCCESS)) keep_communicator();
-  complete();
-  release();
-  comm->operation_ended();
-}
-
-void FlatCall::destroy() noexcept {
-  kept_.release();
+void FlatCall::unbind() noexcept {
   epochs_.clear();
   own_.reset();
-  measured_ = nullptr;
-  let_communicator_go();
-  core::Communicator* const kept = persistent_ ? operation().communicator : nullptr;
-  persistent_ = false;
-  set_active(true);
-  revive();
-  flights_.release(*this);
-  if (kept != nullptr) kept->request_ended();
+  blocking_ = false;
 }
+
+void FlatCall::pool() noexcept { flights_.release(*this); }
 
 void FlatCall::describe(WaitReport* report) const {
   if (schedule_ != nullptr) return schedule_->describe(report);
-  const char* const name =
-      operation().serves == nullptr ? name_of(operation().collective) : operation().serves;
-  report->words += part_in(name, *operation().communicator);
+  CollRequest::describe(report);
   queue_->describe(*this, report);
 }
 

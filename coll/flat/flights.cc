@@ -24,11 +24,7 @@ FlatCall* Flights::acquire() {
   return call != nullptr ? call : calls_.add(std::make_unique<FlatCall>(*this));
 }
 
-void Flights::release(FlatCall& call) noexcept {
-  if (call.handle() != 0) executions_.process().handles.renew(call);
-  call.made_at = {};
-  calls_.release(call);
-}
+void Flights::release(FlatCall& call) noexcept { calls_.release(call); }
 
 std::unique_ptr<FlatQueue> Flights::make_queue(core::Communicator& communicator, const Lane& lane) {
   auto made = std::make_unique<FlatQueue>(*this, communicator, lane);

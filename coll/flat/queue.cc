@@ -85,7 +85,7 @@ void FlatQueue::meet() noexcept {
     const FlatCall& first = *calls_.first;
     meeting_ = owner_.executions().begin_exchange(communicator_, &mine_, all_.data(),
                                                   name_of(first.operation().collective),
-                                                  first.number_, first.sequence_);
+                                                  first.number(), first.sequence());
   } catch (const std::exception&) {
     refuse_first(MPI_ERR_NO_MEM, "no memory for what the ranks share");
     state_ = State::kSchedules;
@@ -95,9 +95,9 @@ void FlatQueue::meet() noexcept {
 
 // All wait for this rank's slab.
 void FlatQueue::refuse_first(int code, const std::string& why) noexcept {
-  owner_.executions().refusals().refuse_call(communicator_, calls_.first->number_,
+  owner_.executions().refusals().refuse_call(communicator_, calls_.first->number(),
                                              failure(code, "%s", why.c_str()));
-  calls_.first->take_error(code, why);
+  calls_.first->take_error({code, why});
 }
 
 void FlatQueue::sort() noexcept {
@@ -214,7 +214,7 @@ void FlatQueue::read_in_order(FlatCall** ended, int* events) noexcept {
       if (epoch + kAhead <= epochs_ && !sources.named)
         slots.prefetch(sources.first, sources.end, epoch + kAhead);
       const int code = epochs.read(slots);
-      if (TERN_UNLIKELY(code != MPI_SUCCESS)) call.take_error(code, take_last_error().text);
+      if (TERN_UNLIKELY(code != MPI_SUCCESS)) call.take_error({code, take_last_error().text});
       awaited_ = 0;
       ++*events;
     }
@@ -226,7 +226,7 @@ void FlatQueue::read_in_order(FlatCall** ended, int* events) noexcept {
       schedules_.add(call);
       continue;
     }
-    call.end();
+    call.end_epochs();
     call.next_ = *ended;
     *ended = &call;
   }
@@ -259,7 +259,7 @@ void FlatQueue::advance_schedules(FlatCall** ended, int* events) noexcept {
       continue;
     }
     ++*events;
-    call->end();
+    call->end_epochs();
     call->next_ = *ended;
     *ended = call;
   }
@@ -287,8 +287,8 @@ void FlatQueue::refuse(const std::string& why, FlatCall** ended) noexcept {
   slab_->lane().go_to(epochs_);  // what was written ahead may still be read
   for (FlatCall* call = std::exchange(calls_.first, nullptr); call != nullptr;) {
     FlatCall* const following = call->next_;
-    call->take_error(MPI_ERR_OTHER, why);
-    call->end();
+    call->take_error({MPI_ERR_OTHER, why});
+    call->end_epochs();
     call->next_ = std::exchange(*ended, call);
     call = following;
   }

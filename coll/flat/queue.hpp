@@ -16,16 +16,14 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "coll/engine/kept_operation.hpp"
-#include "coll/engine/measured.hpp"
-#include "coll/engine/refusal.hpp"
+#include "coll/engine/coll_request.hpp"
 #include "coll/flat/epochs.hpp"
 #include "coll/flat/slots.hpp"
 #include "coll/flat/where.hpp"
 #include "coll/schedule/flat_method.hpp"
-#include "core/request.hpp"
 
 namespace tern::coll {
 
@@ -34,65 +32,50 @@ class Executions;
 class Flights;
 class FlatQueue;
 
-class FlatCall final : public core::Request {
+class FlatCall final : public CollRequest {
  public:
   explicit FlatCall(Flights& owner) noexcept;
-  FlatCall(const FlatCall&) = delete;
-  FlatCall& operator=(const FlatCall&) = delete;
   ~FlatCall() override;
 
   /// For the next start. `large`: the data may lie on a device, and is the ranks' only if none
   /// does. Throws std::bad_alloc.
   void bind(const Operation& operation, FlatQueue& queue, FlatMethod method, bool large);
-  /// Takes its number now, and has the queue to itself.
-  void set_persistent(std::unique_ptr<FlatQueue> queue, CallNumber number) noexcept;
-  /// Adds the time of every run to `sum` (null: none).
-  void measure(Measured* sum) noexcept { measured_ = sum; }
-  /// Into the queue. Lock held.
-  void launch() noexcept;
-  /// Likewise, under a number that the caller has, who waits for it, and does by itself what cannot
-  /// be done in slots.
-  void launch_blocking(CallNumber number) noexcept;
+  /// Has the queue of its binding to itself.
+  void own(std::unique_ptr<FlatQueue> queue) noexcept { own_ = std::move(queue); }
+  /// The caller waits for the end, and does by itself what cannot be done in slots.
+  void be_blocking() noexcept { blocking_ = true; }
+  /// Into the queue.
+  void go() noexcept override;
   /// kSome: it ended with nothing done, since a rank's data lies on a device.
   [[nodiscard]] Where where() const noexcept {
     return epochs_.found_device() ? Where::kSome : Where::kHost;
   }
-  int start() noexcept override;
   void describe(WaitReport* report) const override;
-  void destroy() noexcept override;
   /// The queue has let go of it: the request is complete, and may be gone afterwards.
-  void finish() noexcept;
+  void finish() noexcept { end(); }
   /// In the queue, or in a list of those that ended.
   [[nodiscard]] FlatCall* next() const noexcept { return next_; }
-  [[nodiscard]] CallNumber number() const noexcept { return number_; }
-  [[nodiscard]] const Operation& operation() const noexcept { return kept_.operation(); }
 
  private:
   friend class FlatQueue;
-  void enqueue() noexcept;
   void begin(Slots& slots) noexcept;
   /// Its epochs found that a rank's data lies on a device.
   void become_schedule() noexcept;
   /// By messages; true once that is over.
   bool advance_schedule() noexcept;
-  void take_error(int code, const std::string& text) noexcept;
-  void end() noexcept;
+  void end_epochs() noexcept;
+  void unbind() noexcept override;
+  void pool() noexcept override;
 
   Flights& flights_;
   FlatQueue* queue_ = nullptr;
   FlatMethod method_ = FlatMethod::kWhole;
   bool large_ = false;
   FlatCall* next_ = nullptr;  // in the queue
-  KeptOperation kept_;
   FlatEpochs epochs_;
   bool blocking_ = false;
-  CallNumber number_;
-  uint32_t sequence_ = 0;  // should it become a schedule
   Execution* schedule_ = nullptr;
   std::unique_ptr<FlatQueue> own_;
-  Measured* measured_ = nullptr;
-  int64_t began_ = 0;
-  std::string text_;
 };
 
 /// The channel of a queue. Flights implements this interface.
