@@ -4,9 +4,9 @@
 // memory works and reads give other data. coll/flat/device_links.hpp tests links with all ranks of
 // a communicator; a message has two ranks.
 // How: the owner fills a block of a quiet device and lists the block in its ledger. A peer maps the
-// block and compares the data before it maps other memory of the device. Both wait 20 ms at most
-// for their copy: a kernel of another library may head the hardware queue and wait for messages of
-// this rank.
+// block and compares the data before it maps other memory of the device. Both wait 20 ms for their
+// copy, or longer on busy cores: a kernel of another library may head the hardware queue and wait
+// for messages of this rank.
 // Lifetime: Trials, of Exports; a TrialCopy until its work has ended. Threads: under the lock of
 // Exports, or of the transport.
 // See: tests/gpu/mpi/links_that_lie.cc.
@@ -36,7 +36,7 @@ class TrialCopy {
   void write(void* block, const std::vector<uint64_t>& pattern) noexcept;
   /// Through the device's own memory, like a read by kernels.
   void read(const void* block) noexcept;
-  /// Whether the copy has ended; waits in the first 20 ms.
+  /// Whether the copy has ended; waits in the first 20 ms, longer where the cores are busy.
   [[nodiscard]] bool ends_soon() noexcept;
   [[nodiscard]] bool failed() const noexcept { return job_.failed(); }
   /// Whether the bytes read are the pattern.
@@ -45,6 +45,7 @@ class TrialCopy {
  private:
   cuda::Loan aside_, pinned_;
   int64_t patience_ = 0;  // ns
+  int turns_ = 64;        // at least: on busy cores 20 ms may pass in one
   cuda::Job job_;         // last: its destructor waits for the copies
 };
 
