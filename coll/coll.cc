@@ -15,7 +15,7 @@ namespace tern::coll {
 
 namespace {
 
-/// What is empty may be given back while the call lasts.
+/// Callers may free an empty buffer during the call.
 const void* kept_by(const Side& side) noexcept {
   return side.count == 0 && side.counts == nullptr ? nullptr : first_byte_of(side);
 }
@@ -27,10 +27,10 @@ Failure no_memory(const Operation& operation) noexcept {
 
 }  // namespace
 
-/// A way to do a call. `why_not`: null where it may serve a blocking call, otherwise the reason;
-/// alike on all ranks. `run`: false where all ranks have found alike that another must serve.
-/// `make`: for nonblocking and persistent calls; null, or its result is null, where another must
-/// serve.
+/// An implementation of calls. `why_not`: null where the executor may serve a blocking call,
+/// otherwise the reason; alike on all ranks. `run`: false where all ranks have found alike that the
+/// next executor must serve. `make`: for nonblocking and persistent calls; null, or with a null
+/// result, where the next executor must serve.
 struct Coll::Executor {
   const char* name;
   const char* (*why_not)(const Coll& coll, const BlockingCall& call) noexcept;

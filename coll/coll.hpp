@@ -46,7 +46,7 @@ class Coll final : UnderWay, ScheduleMaker {
     context_.refusals.interrupt(communicator);
   }
 
-  /// What a persistent request of init() does each time; null for others.
+  /// The operation of a persistent request of init(); null for other requests.
   [[nodiscard]] static const Operation* operation_of(const core::Request& request) noexcept;
 
   /// From now on several threads may call.

@@ -14,7 +14,7 @@ namespace {
 
 constexpr const Lane* kLanes[] = {&kSmallFlightLane, &kMediumFlightLane, &kLargeFlightLane};
 
-/// How a large call is done where a blocking one would be done so. In its first epoch each rank
+/// The method of a large call, from the method of a blocking call. In the first epoch each rank
 /// must hear of all others.
 FlatMethod large_method(Collective what, FlatMethod blocking) noexcept {
   if (blocking == FlatMethod::kSliced || blocking == FlatMethod::kDirect) return blocking;
@@ -53,8 +53,7 @@ FlatMethod small_method(const Question& question, FlatMethod blocking) noexcept 
   return through_domains ? FlatMethod::kTwoLevel : FlatMethod::kWhole;
 }
 
-/// Of a persistent request, which is at most once in flight: few pages, and, if they do, in a small
-/// slab.
+/// Of a persistent request, at most once in flight: few pages, in a small slab if they fit.
 Lane lane_of_one(size_t bytes) noexcept {
   constexpr size_t kLine = 64;
   const size_t most = kMediumFlightLane.room();
@@ -64,8 +63,8 @@ Lane lane_of_one(size_t bytes) noexcept {
 
 }  // namespace
 
-// Large data may lie on a device, which only its own rank knows: in its first epoch all learn it. A
-// persistent call is bound once, and a schedule that is bound is as fast.
+// Only its own rank knows whether large data lies on a device: the first epoch tells all. A bound
+// schedule is as fast as a call in flight, and a persistent call is bound once.
 SharedCollectives::Flight SharedCollectives::flight_of(const CommState& state,
                                                        const Operation& operation,
                                                        const Question& question,

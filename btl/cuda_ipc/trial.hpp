@@ -45,7 +45,7 @@ class TrialCopy {
  private:
   cuda::Loan aside_, pinned_;
   int64_t patience_ = 0;  // ns
-  int turns_ = 64;        // at least: on busy cores 20 ms may pass in one
+  int turns_ = 64;        // yields at least: a yield on busy cores may last 20 ms
   cuda::Job job_;         // last: its destructor waits for the copies
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// CollRequest: a collective under way, as a call in flight or as a schedule.
-// Why: both have a number, a measured time, an error and one way back to their pool.
-// Lifetime: pooled; the user's handle is one reference, the running operation another.
+// CollRequest: a collective under way: a call in flight or a schedule.
+// Why: both have a number, a measured time, an error and a pool.
+// Lifetime: pooled; the user's handle is a reference, the running operation is another.
 // Threads: under the channel's lock; start() takes it.
 // See: coll/flat/queue.hpp (FlatCall), coll/engine/engine_host.hpp (Execution).
 #pragma once
@@ -16,8 +16,8 @@
 
 namespace tern::coll {
 
-/// For the tags of the next collective that may send, or of a persistent one. Few bits: a
-/// collective without messages takes none.
+/// For the tags of the next collective with messages, or of a persistent collective. A collective
+/// without messages takes none, since tags have few bits.
 [[nodiscard]] uint32_t next_sequence(core::Communicator& communicator) noexcept;
 [[nodiscard]] uint32_t sequence_of(CallNumber persistent) noexcept;
 
@@ -38,15 +38,15 @@ class CollRequest : public core::Request {
     sequence_ = sequence;
     tagged_ = true;
   }
-  /// Takes its number now: ranks make persistent collectives in the same order, and start them in
-  /// any.
+  /// Takes its number now: ranks make persistent collectives in the same order, but start them in
+  /// different orders.
   void set_persistent() noexcept;
   /// Adds the time of every run to `sum` (null: none).
   void measure(Measured* sum) noexcept { watch_.measure(sum); }
 
   /// Begins; progress does the rest.
   virtual void go() noexcept = 0;
-  /// go(), and waits for the end. The caller releases the request.
+  /// Calls go() and waits for the end. The caller releases the request.
   [[nodiscard]] Failure run() noexcept;
   int start() noexcept final;
   void describe(WaitReport* report) const override;
@@ -56,7 +56,7 @@ class CollRequest : public core::Request {
   CollRequest(core::Channel& of, Refusals& refusals) noexcept;
 
   void begin() noexcept;
-  /// The request is complete, and may be gone.
+  /// Completes and releases the request.
   void end() noexcept;
   /// The first error counts.
   TERN_COLD void take_error(Failure why) noexcept;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measured: what TERN_EXPLAIN says of an algorithm at the end: predicted and measured time.
+// Measured: predicted and measured time of an algorithm, for TERN_EXPLAIN.
 #pragma once
 
 #include <cstdint>

@@ -27,6 +27,10 @@ EXTRA_DIST += \
 	tests/bench/overlap_collectives.c \
 	tests/bench/pack.c \
 	tests/bench/pairs.c \
+	tests/bench/paths/README.md \
+	tests/bench/paths/call.c \
+	tests/bench/paths/run \
+	tests/bench/paths/trace.c \
 	tests/bench/polling.c \
 	tests/bench/ring.c \
 	tests/bench/rma.c \
