@@ -54,6 +54,11 @@ static int do_split(void) {
   return MPI_Comm_split(comm, rank % 2, 0, &made);
 }
 
+static int fails_at_once(int code) {
+  return class_of(code) == MPI_ERR_OTHER &&
+         strstr(error_text(code), "was interrupted on this rank by MPIX_Comm_interrupt") != NULL;
+}
+
 // The class of one that is waited for; in waits for several, the first error that a status names.
 static int waited(MPI_Request request) {
   atomic_store(&begun, 1);
@@ -130,6 +135,18 @@ static int do_partitioned(void) {
   OK(MPI_Request_free(&request));
   return code;
 }
+// MPI_Pready fails after the interruption; the wait gives the same sentence.
+static int do_partitioned_send(void) {
+  MPI_Request request;
+  OK(MPI_Psend_init(out, 2, kLarge / 2, MPI_INT, other, 1, comm, MPI_INFO_NULL, &request));
+  OK(MPI_Start(&request));
+  OK(MPIX_Comm_interrupt(comm));
+  for (int i = 0; i < 2; ++i) CHECK(fails_at_once(MPI_Pready(i, request)));
+  const int code = waited(request);
+  CHECK(fails_at_once(code));
+  OK(MPI_Request_free(&request));
+  return code;
+}
 
 static const struct {
   const char* name;
@@ -163,6 +180,7 @@ static const struct {
     BEGUN(persistent),
     BEGUN(persistent_collective),
     BEGUN(partitioned),
+    BEGUN(partitioned_send),
 };
 
 static void* interrupt_later(void* pause_ms) {
@@ -172,11 +190,6 @@ static void* interrupt_later(void* pause_ms) {
   nanosleep(&pause, NULL);
   OK(MPIX_Comm_interrupt(comm));
   return NULL;
-}
-
-static int fails_at_once(int code) {
-  return class_of(code) == MPI_ERR_OTHER &&
-         strstr(error_text(code), "was interrupted on this rank by MPIX_Comm_interrupt") != NULL;
 }
 
 static void check_later_calls(void) {

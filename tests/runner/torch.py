@@ -74,6 +74,9 @@ class Torch(Verdicts):
         (self.build / "site").mkdir(parents=True, exist_ok=True)
         (self.build / "source").mkdir(exist_ok=True)
         subprocess.run(["cp", "-ru", f"{TOP}/bindings/torch/.", self.build / "source"], check=True)
+        for copy in (self.build / "source/src").iterdir():
+            if not (TOP / "bindings/torch/src" / copy.name).exists():
+                copy.unlink()
         pip = [self.python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-build-isolation",
                "--upgrade", "--target", self.build / "site", self.build / "source"]
         version = subprocess.run([self.python, "-c", "import torch; print(torch.__version__)"], stdout=subprocess.PIPE, text=True)

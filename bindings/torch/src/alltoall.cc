@@ -7,17 +7,6 @@ namespace torch_tern {
 
 namespace {
 
-// What goes to, or comes from, each rank: bytes, and where they begin.
-struct Parts {
-  std::vector<MPI_Count> counts;
-  std::vector<MPI_Aint> offsets;
-
-  void add(MPI_Count bytes) {
-    offsets.push_back(counts.empty() ? 0 : offsets.back() + static_cast<MPI_Aint>(counts.back()));
-    counts.push_back(bytes);
-  }
-};
-
 struct Exchange {
   Parts sent, received;
 };
@@ -45,14 +34,6 @@ Parts parts_of(const at::Tensor& tensor, const std::vector<int64_t>& splits, int
   }
   TORCH_CHECK_VALUE(sum == rows, "tern: the splits of alltoall's ", which, " sum up to ", sum,
                     " rows, but it has ", rows);
-  return parts;
-}
-
-Parts parts_of(const Tensors& tensors) {
-  Parts parts;
-  for (const at::Tensor& tensor : tensors) {
-    parts.add(bytes_of(tensor));
-  }
   return parts;
 }
 
@@ -108,7 +89,7 @@ WorkPointer Backend::alltoall(Tensors& outputs, Tensors& inputs,
   operation->describe(Description("alltoall of lists", inputs).of_any_size());
   const at::Tensor source = readable(*operation, inputs, "alltoall");
   const at::Tensor target = writable(*operation, outputs, "alltoall");
-  exchange(*operation, source, target, parts_of(inputs), parts_of(outputs), comm());
+  exchange(*operation, source, target, Parts(inputs), Parts(outputs), comm());
   return finish(operation, c10d::OpType::ALLTOALL, "tern:all_to_all", inputs, outputs);
 }
 

@@ -6,63 +6,19 @@
 #ifndef TORCH_TERN_BACKEND_HPP
 #define TORCH_TERN_BACKEND_HPP
 
-#include <memory>
-#include <torch/csrc/distributed/c10d/Backend.hpp>
-#include <vector>
-
-#include "group.hpp"
-#include "older.hpp"
-#include "operation.hpp"
-#include "work.hpp"
+#include "lifecycle.hpp"
 
 namespace torch_tern {
 
-using Tensors = std::vector<at::Tensor>;
-using WorkPointer = c10::intrusive_ptr<c10d::Work>;
-
-// Whether the caller goes on before the call is complete; older versions of PyTorch never say.
-template <class Options>
-bool is_async(const Options& options) {
-  if constexpr (requires { options.asyncOp; }) {
-    return options.asyncOp;
-  }
-  return true;
-}
-
-class Backend : public c10d::Backend {
+class Backend final : public Lifecycle {
  public:
-  using OptionsPointer = c10::intrusive_ptr<c10d::Backend::Options>;
+  using Lifecycle::Lifecycle;
 
-  Backend(std::shared_ptr<Group> group, int rank, OptionsPointer options);
-  ~Backend() override;
-
-  // What is not `override` is virtual in newer versions of PyTorch alone.
-  const std::shared_ptr<Group>& group() const { return group_; }
-  const std::string getBackendName() const override { return "tern"; }
-  OptionsPointer getBackendOptions() { return options_; }
+  // Methods without `override` are virtual in newer versions of PyTorch alone.
   bool supportsSplitting() const override { return true; }
-  bool supportsCoalescing() const { return true; }
-  void setTimeout(std::chrono::milliseconds timeout);
-  void addEphemeralTimeout(const std::chrono::milliseconds& more);
-  uint64_t getSequenceNumberForGroup() override { return group_->sequence; }
-  void setSequenceNumberForGroup() override {}
-  Error getError();
-  void eagerConnectSingleDevice(at::Device device) override;
-  void abort();
-  void shutdown();
   c10::intrusive_ptr<c10d::Backend> split(const c10::intrusive_ptr<c10d::Store>& store,
                                           const std::vector<int>& ranks,
                                           const OptionsPointer& options);
-#ifdef C10D_BACKEND_HAS_HOOKS
-  bool supportsAbortHooks() const override { return true; }
-  void registerAbortHook(int64_t id, c10d::AbortHook hook) override;
-  void unregisterAbortHook(int64_t id) override;
-  bool supportsCompletionHooks() const override { return true; }
-  void registerCompletionHook(int64_t id, c10d::CompletionHook hook) override;
-  void unregisterCompletionHook(int64_t id) override;
-#endif
-  void startCoalescing() override;
-  WorkPointer endCoalescing() override;
 
   WorkPointer broadcast(Tensors& tensors, const c10d::BroadcastOptions& options) override;
   WorkPointer allreduce(Tensors& tensors, const c10d::AllreduceOptions& options) override;
@@ -100,41 +56,6 @@ class Backend : public c10d::Backend {
   WorkPointer send(Tensors& tensors, int to, int tag) override;
   WorkPointer recv(Tensors& tensors, int from, int tag) override;
   WorkPointer recvAnysource(Tensors& tensors, int tag) override;
-
- private:
-  using OperationPointer = std::shared_ptr<Operation>;
-
-  MPI_Comm comm() const { return group_->comm(); }
-  // An operation that has the next sequence number.
-  template <class Options>
-  OperationPointer start(const char* words, const Options& options) {
-    return start(words, options.timeout, is_async(options));
-  }
-  OperationPointer start(const char* words, Milliseconds timeout, bool is_async);
-  // Its Work. `value` is what the future gives; `outputs` what result() does.
-  WorkPointer finish(const OperationPointer& operation, c10d::OpType type, const char* title,
-                     const Tensors& inputs, const Tensors& outputs);
-  void call_completion_hooks(std::uint64_t key);
-
-  void reduce_all(Operation& operation, const at::Tensor& tensor, const c10d::ReduceOp& op);
-  void reduce_packed(Operation& operation, const Tensors& tensors, const c10d::ReduceOp& op);
-  void gather_all(Operation& operation, const Tensors& outputs, const at::Tensor& input);
-  void gather_all_flat(Operation& operation, const at::Tensor& output, const at::Tensor& input);
-  void reduce_and_scatter(Operation& operation, const at::Tensor& output, const at::Tensor& input,
-                          const c10d::ReduceOp& op);
-  at::Tensor sum_sparse(Operation& operation, const at::Tensor& tensor);
-  WorkPointer receive(Tensors& tensors, int from, int tag, c10d::OpType type);
-  void await_others(Milliseconds timeout, bool waits_for_all);
-  void await_first(Milliseconds timeout);
-
-  std::shared_ptr<Group> group_;
-  OptionsPointer options_;
-  bool is_coalescing_ = false;
-  std::vector<WorkPointer> coalesced_;
-#ifdef C10D_BACKEND_HAS_HOOKS
-  std::mutex hooks_mutex_;
-  std::map<int64_t, c10d::CompletionHook> completion_hooks_;
-#endif
 };
 
 }  // namespace torch_tern

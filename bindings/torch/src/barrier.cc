@@ -93,31 +93,24 @@ void answer(const Group& group, const std::vector<int>& ranks, char word) {
   }
 }
 
-}  // namespace
-
-WorkPointer Backend::barrier(const c10d::BarrierOptions& options) {
-  auto operation = start("barrier", options);
-  operation->describe(Description("barrier"));
-  operation->issue(MPI_Barrier, MPI_Ibarrier, comm());
-  return finish(operation, c10d::OpType::BARRIER, "tern:barrier", {}, {});
-}
-
-void Backend::await_others(Milliseconds timeout, bool waits_for_all) {
+// Rank 0 of the monitored barrier.
+void await_others(const Group& group, Milliseconds timeout, bool waits_for_all) {
+  const int size = group.size();
   const auto deadline = Clock::now() + timeout;
   std::vector<int> here, missing;
   std::string why = "Rank 0 timed out in monitoredBarrier";
-  std::vector<char> words(size_);
-  Requests requests(size_);
-  for (int rank = 1; rank < size_; ++rank) {
-    check(MPI_Irecv(&words[rank], 1, MPI_CHAR, rank, kArrived, comm(), &requests.all[rank]));
+  std::vector<char> words(size);
+  Requests requests(size);
+  for (int rank = 1; rank < size; ++rank) {
+    check(MPI_Irecv(&words[rank], 1, MPI_CHAR, rank, kArrived, group.comm(), &requests.all[rank]));
   }
-  for (int rank = 1; rank < size_; ++rank) {
+  for (int rank = 1; rank < size; ++rank) {
     const bool is_late = !missing.empty() && !waits_for_all;
     const bool is_here =
-        await(*group_, rank, requests.all[rank], is_late ? Clock::now() : deadline, why);
+        await(group, rank, requests.all[rank], is_late ? Clock::now() : deadline, why);
     (is_here ? here : missing).push_back(rank);
   }
-  answer(*group_, here, missing.empty() ? 1 : 0);
+  answer(group, here, missing.empty() ? 1 : 0);
   if (missing.empty()) {
     return;
   }
@@ -131,21 +124,22 @@ void Backend::await_others(Milliseconds timeout, bool waits_for_all) {
   fail(sentence.str());
 }
 
-void Backend::await_first(Milliseconds timeout) {
+// The other ranks.
+void await_first(const Group& group, int own, Milliseconds timeout) {
   const auto deadline = Clock::now() + timeout;
   char word = 1, all_are_here = 0;
   Requests requests(1);
   MPI_Request& request = requests.all.front();
-  check(MPI_Isend(&word, 1, MPI_CHAR, 0, kArrived, comm(), &request));
+  check(MPI_Isend(&word, 1, MPI_CHAR, 0, kArrived, group.comm(), &request));
   std::string why = "it has not answered";
-  bool is_answered = await(*group_, 0, request, deadline, why);
+  bool is_answered = await(group, 0, request, deadline, why);
   if (is_answered) {
-    check(MPI_Irecv(&all_are_here, 1, MPI_CHAR, 0, kAnswer, comm(), &request));
-    is_answered = await(*group_, 0, request, deadline, why);
+    check(MPI_Irecv(&all_are_here, 1, MPI_CHAR, 0, kAnswer, group.comm(), &request));
+    is_answered = await(group, 0, request, deadline, why);
   }
   if (!is_answered || !all_are_here) {
     std::ostringstream sentence;
-    sentence << "[Rank " << rank_ << "]: Rank " << rank_
+    sentence << "[Rank " << own << "]: Rank " << own
              << " successfully reached monitoredBarrier, but received errors while waiting for "
                 "send/recv from rank 0: "
              << (is_answered ? "it misses others" : why) << " after " << timeout.count()
@@ -154,13 +148,22 @@ void Backend::await_first(Milliseconds timeout) {
   }
 }
 
+}  // namespace
+
+WorkPointer Backend::barrier(const c10d::BarrierOptions& options) {
+  auto operation = start("barrier", options);
+  operation->describe(Description("barrier"));
+  operation->issue(MPI_Barrier, MPI_Ibarrier, comm());
+  return finish(operation, c10d::OpType::BARRIER, "tern:barrier", {}, {});
+}
+
 void Backend::monitoredBarrier(const c10d::BarrierOptions& options, bool waits_for_all) {
   group_->refuse_dead();
   group_->sequence++;
   DeviceQueue::get().await_begun(*group_);
   const Milliseconds timeout =
       options.timeout < Milliseconds::zero() ? options_->timeout : options.timeout;
-  rank_ == 0 ? await_others(timeout, waits_for_all) : await_first(timeout);
+  rank_ == 0 ? await_others(*group_, timeout, waits_for_all) : await_first(*group_, rank_, timeout);
 }
 
 }  // namespace torch_tern

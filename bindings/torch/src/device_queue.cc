@@ -146,7 +146,7 @@ void DeviceQueue::drop_done(std::unique_lock<std::mutex>& lock) {
   std::list<Kept> done;
   for (auto next = kept_.begin(); next != kept_.end();) {
     const auto here = next++;
-    if (here->operation->are_ends_done()) {
+    if (here->operation->on_device().are_ends_done()) {
       done.splice(done.end(), kept_, here);
     }
   }

@@ -48,26 +48,22 @@ bool is_truncated(int code) {
          error_class == MPI_ERR_TRUNCATE;
 }
 
-void check(int code) {
-  if (code == MPI_SUCCESS) [[likely]] {
-    return;
+std::exception_ptr exception_of(int code) {
+  if (code == MPI_SUCCESS) {
+    return nullptr;
   }
   int error_class = MPI_ERR_OTHER;
   MPI_Error_class(code, &error_class);
   if (is_refusal(error_class)) {
-    C10_THROW_ERROR(ValueError, "tern: " + sentence(code));
+    return attempt([code] { C10_THROW_ERROR(ValueError, "tern: " + sentence(code)); });
   }
-  fail(sentence(code));
+  return failure(sentence(code));
 }
 
 void fail(const std::string& words) { C10_THROW_ERROR(DistBackendError, "tern: " + words); }
 
 std::exception_ptr failure(const std::string& words) {
-  try {
-    fail(words);
-  } catch (...) {
-    return std::current_exception();
-  }
+  return attempt([&words] { fail(words); });
 }
 
 }  // namespace torch_tern

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an MPI call returned, as the C++ exception that becomes Python's, with Tern's sentence.
+// Error codes of MPI as C++ exceptions, with Tern's sentence. PyTorch makes Python's from them.
 #ifndef TORCH_TERN_ERRORS_HPP
 #define TORCH_TERN_ERRORS_HPP
 
@@ -19,12 +19,29 @@ bool is_fatal(int code);
 // Whether sizes differ among ranks.
 bool is_truncated(int code);
 
-// Throws for anything but MPI_SUCCESS: ValueError for refused arguments, else DistBackendError.
-void check(int code);
+// ValueError for refused arguments, else DistBackendError; null for MPI_SUCCESS.
+std::exception_ptr exception_of(int code);
+// Throws the exception of an error code.
+inline void check(int code) {
+  if (code != MPI_SUCCESS) [[unlikely]] {
+    std::rethrow_exception(exception_of(code));
+  }
+}
 
 // DistBackendError with these words.
 [[noreturn]] void fail(const std::string& words);
 std::exception_ptr failure(const std::string& words);
+
+// The exception of `step`, or null.
+template <class Step>
+std::exception_ptr attempt(const Step& step) {
+  try {
+    step();
+  } catch (...) {
+    return std::current_exception();
+  }
+  return nullptr;
+}
 
 }  // namespace torch_tern
 

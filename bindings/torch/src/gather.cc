@@ -40,19 +40,45 @@ bool are_equal(const Tensors& tensors) {
   return true;
 }
 
-// Where each rank's bytes lie in a flat tensor that has them one after the other.
-struct Layout {
-  explicit Layout(const Tensors& tensors) {
-    MPI_Aint at = 0;
-    for (const at::Tensor& tensor : tensors) {
-      counts.push_back(bytes_of(tensor));
-      offsets.push_back(at);
-      at += static_cast<MPI_Aint>(tensor.nbytes());
-    }
+void gather_all_flat(Operation& operation, const at::Tensor& output, const at::Tensor& input) {
+  const Group& group = *operation.group();
+  const int size = group.size();
+  require_alike(output, input, "allgather");
+  TORCH_CHECK_VALUE(output.numel() == input.numel() * size, "tern: allgather of ", input.numel(),
+                    " elements from ", size, " ranks gives ", input.numel() * size,
+                    ", but the output has ", output.numel());
+  const at::Tensor target = writable(operation, output, "allgather");
+  at::Tensor source = readable(operation, input, "allgather");
+  if (overlap(source, target)) {
+    source = source.clone();
+    operation.hold(source);
   }
-  std::vector<MPI_Count> counts;
-  std::vector<MPI_Aint> offsets;
-};
+  operation.issue(MPI_Allgather_c, MPI_Iallgather_c, static_cast<const void*>(source.data_ptr()),
+                  bytes_of(source), MPI_BYTE, target.data_ptr(), bytes_of(source), MPI_BYTE,
+                  group.comm());
+}
+
+// `rank`: of this process. All ranks know all sizes, so all choose the same call.
+void gather_all(Operation& operation, const Tensors& outputs, const at::Tensor& input, int rank) {
+  const Group& group = *operation.group();
+  require_count(outputs, group.size(), "allgather");
+  require_alike(outputs.front(), input, "allgather");
+  TORCH_CHECK_VALUE(outputs[rank].numel() == input.numel(),
+                    "tern: allgather gives this rank's part ", outputs[rank].numel(),
+                    " elements, but the input has ", input.numel());
+  if (are_equal(outputs)) {
+    gather_all_flat(operation, writable(operation, outputs, "allgather"), input);
+    return;
+  }
+  const at::Tensor target = writable(operation, outputs, "allgather");
+  const at::Tensor source = readable(operation, input, "allgather");
+  auto parts = std::make_shared<Parts>(outputs);
+  operation.at_end([parts] {});
+  operation.issue(MPI_Allgatherv_c, MPI_Iallgatherv_c, static_cast<const void*>(source.data_ptr()),
+                  bytes_of(source), MPI_BYTE, target.data_ptr(),
+                  static_cast<const MPI_Count*>(parts->counts.data()),
+                  static_cast<const MPI_Aint*>(parts->offsets.data()), MPI_BYTE, group.comm());
+}
 
 }  // namespace
 
@@ -68,50 +94,12 @@ WorkPointer Backend::broadcast(Tensors& tensors, const c10d::BroadcastOptions& o
   return finish(operation, c10d::OpType::BROADCAST, "tern:broadcast", tensors, tensors);
 }
 
-void Backend::gather_all_flat(Operation& operation, const at::Tensor& output,
-                              const at::Tensor& input) {
-  require_alike(output, input, "allgather");
-  TORCH_CHECK_VALUE(output.numel() == input.numel() * size_, "tern: allgather of ", input.numel(),
-                    " elements from ", size_, " ranks gives ", input.numel() * size_,
-                    ", but the output has ", output.numel());
-  const at::Tensor target = writable(operation, output, "allgather");
-  at::Tensor source = readable(operation, input, "allgather");
-  if (overlap(source, target)) {
-    source = source.clone();
-    operation.hold(source);
-  }
-  operation.issue(MPI_Allgather_c, MPI_Iallgather_c, static_cast<const void*>(source.data_ptr()),
-                  bytes_of(source), MPI_BYTE, target.data_ptr(), bytes_of(source), MPI_BYTE,
-                  comm());
-}
-
-// All ranks know the sizes of all, so all choose the same call.
-void Backend::gather_all(Operation& operation, const Tensors& outputs, const at::Tensor& input) {
-  require_count(outputs, size_, "allgather");
-  require_alike(outputs.front(), input, "allgather");
-  TORCH_CHECK_VALUE(outputs[rank_].numel() == input.numel(),
-                    "tern: allgather gives this rank's part ", outputs[rank_].numel(),
-                    " elements, but the input has ", input.numel());
-  if (are_equal(outputs)) {
-    gather_all_flat(operation, writable(operation, outputs, "allgather"), input);
-    return;
-  }
-  const at::Tensor target = writable(operation, outputs, "allgather");
-  const at::Tensor source = readable(operation, input, "allgather");
-  auto layout = std::make_shared<Layout>(outputs);
-  operation.at_end([layout] {});
-  operation.issue(MPI_Allgatherv_c, MPI_Iallgatherv_c, static_cast<const void*>(source.data_ptr()),
-                  bytes_of(source), MPI_BYTE, target.data_ptr(),
-                  static_cast<const MPI_Count*>(layout->counts.data()),
-                  static_cast<const MPI_Aint*>(layout->offsets.data()), MPI_BYTE, comm());
-}
-
 WorkPointer Backend::allgather(std::vector<Tensors>& outputs, Tensors& inputs,
                                const c10d::AllgatherOptions& options) {
   const Tensors& parts = only(outputs, "allgather");
   auto operation = start("allgather", options);
   operation->describe(Description("allgather of a list", parts));
-  gather_all(*operation, parts, only(inputs, "allgather"));
+  gather_all(*operation, parts, only(inputs, "allgather"), rank_);
   return finish(operation, c10d::OpType::ALLGATHER, "tern:all_gather", inputs, parts);
 }
 
@@ -136,7 +124,7 @@ WorkPointer Backend::allgather_coalesced(std::vector<Tensors>& outputs, Tensors&
                         inputs.size(), " inputs, but ", of_rank.size(), " outputs of a rank");
       parts.push_back(of_rank[i]);
     }
-    gather_all(*operation, parts, inputs[i]);
+    gather_all(*operation, parts, inputs[i], rank_);
     all.insert(all.end(), parts.begin(), parts.end());
   }
   return finish(operation, c10d::OpType::ALLGATHER_COALESCED, "tern:all_gather", inputs, all);

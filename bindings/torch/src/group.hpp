@@ -9,31 +9,25 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "fate.hpp"
 #include "hang_report.hpp"
 #include "session.hpp"
 #include "stream_comm.hpp"
+#include "timeouts.hpp"
+#include "weak_list.hpp"
 
 namespace torch_tern {
 
+class Call;
 class Operation;
 
-using Milliseconds = std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
-
-// More time for the operations that begin until the first of them has ended.
-struct Extension {
-  Milliseconds more;
-  bool is_new = true;  // no operation has begun since
-  std::atomic<bool> is_over{false};
-};
 
 class Group {
  public:
@@ -51,25 +45,20 @@ class Group {
   const std::string& name() const { return name_; }
   // The ranks of the world that are its members, in order.
   const std::vector<int>& ranks() const { return ranks_; }
+  int size() const { return static_cast<int>(ranks_.size()); }
   const std::shared_ptr<Session>& session() const { return session_; }
-
-  Milliseconds timeout() const { return timeout_; }
-  void set_timeout(Milliseconds timeout) { timeout_ = timeout; }
-  void extend_timeout(Milliseconds more);
-  // For an operation that begins now: the time it has, and the extensions that end with it.
-  Milliseconds timeout_of(Milliseconds wanted, std::vector<std::shared_ptr<Extension>>& ending);
 
   // Throws where the group is dead, or the process is a fork.
   void refuse_dead() const;
-  bool is_dead() const { return is_dead_.load(std::memory_order_acquire); }
-  std::string why_dead() const;
-  bool timed_out() const { return timed_out_; }
+  // Dead or alive, the reason, and abort hooks.
+  Fate& fate() { return fate_; }
+  const Fate& fate() const { return fate_; }
 
   // Frees the communicator, unless operations are under way; says whether it is free.
   bool close();
 
   // Ends the group: hooks are called, calls and waits in all threads end with an error. Once only.
-  void end(const std::string& why, bool by_timeout);
+  void end(const std::string& why);
 
   // The same for a call that is overdue; says what the other members do.
   void end_overdue(const std::string& words);
@@ -103,27 +92,20 @@ class Group {
     --last_call.under_way;
   }
 
-  // Their Works may live when Python ends, and nothing has waited for them.
-  void remember(const std::shared_ptr<Operation>& operation);
-  std::vector<std::shared_ptr<Operation>> remembered() const;
-
-  // A thread waits for the operation: while `alarm` lives, the group's end calls this.
+  // A thread waits for the call: while `alarm` lives, the group's end calls this.
   class Alarm {
    public:
-    Alarm(Group& group, const Operation& operation, std::function<void()> ring);
+    Alarm(Group& group, const Call& call, std::function<void()> ring);
     ~Alarm();
     Alarm(const Alarm&) = delete;
     Alarm& operator=(const Alarm&) = delete;
 
    private:
     Group& group_;
-    const Operation& operation_;
+    const Call& call_;
     std::function<void()> ring_;
     friend class Group;
   };
-
-  void set_abort_hook(std::int64_t id, std::function<void()> hook);
-  void remove_abort_hook(std::int64_t id);
 
   // The call with this number was refused: the next one has it, as on ranks that did not try.
   void take_back(std::uint64_t number) {
@@ -131,42 +113,33 @@ class Group {
     sequence.compare_exchange_strong(next, number);
   }
 
+  Timeouts timeouts;
+  WeakList<Operation> remembered;  // their Works may live when Python ends, without a wait
   std::atomic<std::uint64_t> sequence{0};
   std::atomic<int> pipes{0};   // that were made of it
   std::atomic<int> queued{0};  // of those, not begun: they, or one before them, wait for a device
   std::atomic<int> under_way{0};  // operations that are not concluded
 
  private:
-  std::string with_report(const std::string& words) const;
-  void end_with(const std::function<std::string()>& why, bool by_timeout);
+  void end_with_report(const std::string& words, bool by_timeout);
+  // The calls and waits of all threads end.
+  void wake_waits();
 
   std::shared_ptr<Session> session_;
   std::vector<int> ranks_;
   std::string name_;
   MPI_Comm comm_ = MPI_COMM_NULL;
   std::unique_ptr<StreamComm> stream_comm_;
-  std::atomic<Milliseconds> timeout_;
   std::shared_ptr<HangReport> hang_report_;
   const char* const lasting_name_;
-  mutable std::mutex mutex_;
-  std::vector<std::shared_ptr<Extension>> extensions_;
-  std::vector<std::weak_ptr<Operation>> remembered_;
-  std::size_t many_remembered_ = 64;  // with so many, those that are gone are looked for
-  std::atomic<bool> has_extensions_{false};
-  std::atomic<bool> is_dead_{false};
-  std::recursive_mutex ending_;
-  bool is_ending_ = false;  // under ending_
-  bool timed_out_ = false;  // this and why_dead_ are written before is_dead_
-  std::string why_dead_;
+  Fate fate_;
+  mutable std::mutex mutex_;  // of what follows, and of stream_comm_ at a group's end
   std::set<Alarm*> alarms_;
   std::set<int> dead_;  // of its ranks
-  std::map<std::int64_t, std::function<void()>> abort_hooks_;
 };
 
 // All groups that live: what the end of Python must close.
 std::vector<std::shared_ptr<Group>> living_groups();
-// Until all abort hooks have returned; they may want Python.
-void await_hooks();
 std::shared_ptr<Group> make_group(std::shared_ptr<Session> session, const std::vector<int>& ranks,
                                   const std::string& name, Milliseconds timeout);
 

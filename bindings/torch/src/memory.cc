@@ -54,7 +54,7 @@ void admit(Operation& operation, const at::Tensor& tensor, const char* words) {
   const at::Device device = tensor.device();
   TORCH_CHECK_VALUE(device.is_cpu() || device.is_cuda(), "tern: ", words,
                     " takes tensors of the CPU and of CUDA devices, and got one on ", device);
-  operation.use(device);
+  operation.on_device().use(device);
 }
 
 void require_alike(const at::Tensor& one, const at::Tensor& other, const char* words) {
@@ -82,14 +82,6 @@ at::Tensor writable(Operation& operation, const at::Tensor& tensor, const char* 
   return scratch;
 }
 
-at::Tensor changeable(Operation& operation, const at::Tensor& tensor, const char* words) {
-  at::Tensor plain = writable(operation, tensor, words);
-  if (!plain.is_same(tensor)) {
-    plain.copy_(tensor.detach());
-  }
-  return plain;
-}
-
 at::Tensor readable(Operation& operation, const std::vector<at::Tensor>& tensors,
                     const char* words) {
   for (const at::Tensor& tensor : tensors) {
@@ -100,11 +92,7 @@ at::Tensor readable(Operation& operation, const std::vector<at::Tensor>& tensors
   if (are_adjacent(tensors)) {
     return span(tensors);
   }
-  std::vector<at::Tensor> flat;
-  for (const at::Tensor& tensor : tensors) {
-    flat.push_back(tensor.detach().resolve_conj().resolve_neg().reshape({-1}));
-  }
-  at::Tensor all = at::cat(flat);
+  at::Tensor all = joined(tensors);
   operation.hold(all);
   return all;
 }
@@ -123,6 +111,20 @@ at::Tensor writable(Operation& operation, const std::vector<at::Tensor>& tensors
   }
   at::Tensor all = at::empty({elements}, tensors.front().options().requires_grad(false));
   operation.hold(all);
+  part_at_end(operation, all, tensors);
+  return all;
+}
+
+at::Tensor joined(const std::vector<at::Tensor>& tensors) {
+  std::vector<at::Tensor> flat;
+  for (const at::Tensor& tensor : tensors) {
+    flat.push_back(tensor.detach().resolve_conj().resolve_neg().reshape({-1}));
+  }
+  return at::cat(flat);
+}
+
+void part_at_end(Operation& operation, const at::Tensor& all,
+                 const std::vector<at::Tensor>& tensors) {
   operation.at_end([tensors, all] {
     std::int64_t at = 0;
     for (const at::Tensor& tensor : tensors) {
@@ -130,7 +132,6 @@ at::Tensor writable(Operation& operation, const std::vector<at::Tensor>& tensors
       at += tensor.numel();
     }
   });
-  return all;
 }
 
 bool overlap(const at::Tensor& one, const at::Tensor& other) {

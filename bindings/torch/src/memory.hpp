@@ -29,7 +29,6 @@ void require_alike(const at::Tensor& one, const at::Tensor& other, const char* w
 // copies.
 at::Tensor readable(Operation& operation, const at::Tensor& tensor, const char* words);
 at::Tensor writable(Operation& operation, const at::Tensor& tensor, const char* words);
-at::Tensor changeable(Operation& operation, const at::Tensor& tensor, const char* words);
 
 // One flat tensor for a list: their own memory where they lie one after the other in it, else a
 // copy.
@@ -38,9 +37,31 @@ at::Tensor readable(Operation& operation, const std::vector<at::Tensor>& tensors
 at::Tensor writable(Operation& operation, const std::vector<at::Tensor>& tensors,
                     const char* words);
 
+// A flat copy of all elements; and at the end the elements of such a tensor go back to the list.
+at::Tensor joined(const std::vector<at::Tensor>& tensors);
+void part_at_end(Operation& operation, const at::Tensor& all,
+                 const std::vector<at::Tensor>& tensors);
+
 inline MPI_Count bytes_of(const at::Tensor& tensor) {
   return static_cast<MPI_Count>(tensor.nbytes());
 }
+
+// Bytes to or from each rank, one part after the other: sizes, and where parts begin.
+struct Parts {
+  Parts() = default;
+  explicit Parts(const std::vector<at::Tensor>& tensors) {
+    for (const at::Tensor& tensor : tensors) {
+      add(bytes_of(tensor));
+    }
+  }
+  void add(MPI_Count bytes) {
+    offsets.push_back(counts.empty() ? 0 : offsets.back() + static_cast<MPI_Aint>(counts.back()));
+    counts.push_back(bytes);
+  }
+  std::vector<MPI_Count> counts;
+  std::vector<MPI_Aint> offsets;
+};
+
 bool overlap(const at::Tensor& one, const at::Tensor& other);
 
 }  // namespace torch_tern

@@ -85,10 +85,10 @@ std::tuple<int, int, int, int, std::string> meet(const std::string& words) {
 // Calls without a wait may be complete, or are soon: peers have made the same calls.
 void complete_remembered() {
   for (const std::shared_ptr<Group>& group : living_groups()) {
-    if (group->is_dead()) {
+    if (group->fate().dead()) {
       continue;
     }
-    for (const std::shared_ptr<Operation>& one : group->remembered()) {
+    for (const std::shared_ptr<Operation>& one : group->remembered.living()) {
       one->release_at_end();
     }
   }

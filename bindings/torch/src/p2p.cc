@@ -17,6 +17,16 @@ const at::Tensor& message(Operation& operation, const Tensors& tensors, const ch
   return tensor;
 }
 
+std::shared_ptr<Operation> receive(const std::shared_ptr<Group>& group, const Tensors& tensors,
+                                   int from, int tag) {
+  auto operation = std::make_shared<Operation>(group, "recv", c10d::kUnsetTimeout, false);
+  operation->set_peer(from);
+  const at::Tensor& tensor = message(*operation, tensors, "recv");
+  operation->post(MPI_Irecv_c, tensor.data_ptr(), bytes_of(tensor), MPI_BYTE, from, tag,
+                  group->comm());
+  return operation;
+}
+
 }  // namespace
 
 WorkPointer Backend::send(Tensors& tensors, int to, int tag) {
@@ -28,21 +38,14 @@ WorkPointer Backend::send(Tensors& tensors, int to, int tag) {
   return finish(operation, c10d::OpType::SEND, "tern:send", tensors, tensors);
 }
 
-WorkPointer Backend::receive(Tensors& tensors, int from, int tag, c10d::OpType type) {
-  auto operation = std::make_shared<Operation>(group_, "recv", c10d::kUnsetTimeout, false);
-  operation->set_peer(from);
-  const at::Tensor& tensor = message(*operation, tensors, "recv");
-  operation->post(MPI_Irecv_c, tensor.data_ptr(), bytes_of(tensor), MPI_BYTE, from, tag, comm());
-  const bool is_any = type == c10d::OpType::RECVANYSOURCE;
-  return finish(operation, type, is_any ? "tern:recvAnySource" : "tern:recv", tensors, tensors);
-}
-
 WorkPointer Backend::recv(Tensors& tensors, int from, int tag) {
-  return receive(tensors, from, tag, c10d::OpType::RECV);
+  return finish(receive(group_, tensors, from, tag), c10d::OpType::RECV, "tern:recv", tensors,
+                tensors);
 }
 
 WorkPointer Backend::recvAnysource(Tensors& tensors, int tag) {
-  return receive(tensors, MPI_ANY_SOURCE, tag, c10d::OpType::RECVANYSOURCE);
+  return finish(receive(group_, tensors, MPI_ANY_SOURCE, tag), c10d::OpType::RECVANYSOURCE,
+                "tern:recvAnySource", tensors, tensors);
 }
 
 }  // namespace torch_tern

@@ -241,7 +241,7 @@ void PeerWatch::report() {
     return;
   }
   for (const std::shared_ptr<Group>& group : living_groups()) {
-    if (group->hang_report() != world || group->is_dead()) {
+    if (group->hang_report() != world || group->fate().dead()) {
       continue;
     }
     for (const Peer& peer : ended) {

@@ -57,7 +57,8 @@ std::string next_name(Group& group) {
 }  // namespace
 
 Pipe::Pipe(Group& group)
-    : group_(make_group(group.session(), group.ranks(), next_name(group), group.timeout())) {}
+    : group_(make_group(group.session(), group.ranks(), next_name(group), group.timeouts.usual())) {
+}
 
 // What is under way is kept: peers read and write it.
 Pipe::~Pipe() {
@@ -65,7 +66,7 @@ Pipe::~Pipe() {
     return;
   }
   try {
-    if (!calls_no_more() && !group_->is_dead()) {
+    if (!calls_no_more() && !group_->fate().dead()) {
       flush();
     }
   } catch (const std::exception& error) {
@@ -80,14 +81,14 @@ void Pipe::give_up(const char* words) {
   MPI_Comm_rank(group_->comm(), &rank);
   group_->end_overdue(std::string(words) + " of group \"" + group_->name() +
                       "\" has not ended on rank " + std::to_string(rank) + " of " +
-                      std::to_string(group_->ranks().size()) + " before the timeout of " +
-                      std::to_string(group_->timeout().count()) + " ms");
-  fail(group_->why_dead());
+                      std::to_string(group_->size()) + " before the timeout of " +
+                      std::to_string(group_->timeouts.usual().count()) + " ms");
+  fail(group_->fate().why());
 }
 
 // Its envelope is here, so its sender was there.
 void Pipe::refuse_late(const Arriving& one) {
-  if (Clock::now() > after(one.begun, group_->timeout())) {
+  if (Clock::now() > after(one.begun, group_->timeouts.usual())) {
     give_up("recv");
   }
 }
@@ -188,7 +189,7 @@ std::vector<Pipe::Message> Pipe::poll() {
 
 void Pipe::flush() {
   group_->refuse_dead();
-  const auto deadline = after(Clock::now(), group_->timeout());
+  const auto deadline = after(Clock::now(), group_->timeouts.usual());
   forget_sent();
   for (std::chrono::microseconds nap{10}; !sent_.empty(); nap = std::min(nap * 2, kLongestNap)) {
     if (Clock::now() > deadline) {

@@ -15,13 +15,6 @@ Progress& Progress::get() {
   return *one;
 }
 
-void Progress::keep_for_ever(std::shared_ptr<Operation> operation) {
-  static std::mutex mutex;
-  static auto* const kept = new std::vector<std::shared_ptr<Operation>>;
-  const std::lock_guard lock(mutex);
-  kept->push_back(std::move(operation));
-}
-
 bool Progress::is_idle() {
   const std::lock_guard lock(mutex_);
   return waiting_->is_empty() && ended_.empty() && !has_leader_;

@@ -28,9 +28,6 @@ class Progress {
   // Until nothing is pending, or so long.
   void await_idle(std::chrono::milliseconds time);
 
-  // Its requests will not complete, but peers may still write into its tensors.
-  static void keep_for_ever(std::shared_ptr<Operation> operation);
-
  private:
   void run();
   bool is_idle();

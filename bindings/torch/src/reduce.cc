@@ -54,43 +54,72 @@ bool are_packable(const Tensors& tensors) {
   return tensors.size() > 1 && bytes <= kLargestPacked;
 }
 
-}  // namespace
-
-void Backend::reduce_all(Operation& operation, const at::Tensor& tensor, const c10d::ReduceOp& op) {
-  admit(operation, tensor, "allreduce");
-  const Reduction how = reduction_of(tensor.scalar_type(), op);
-  // Steps at the end run in the order of these calls: the quotient is copied back, if it is a copy.
+// Multiplied, and held: the tensor itself, or a copy. Steps at the end run in the order of these
+// calls: the quotient is copied back.
+at::Tensor operand(Operation& operation, const at::Tensor& tensor, const c10d::ReduceOp& op,
+                   const Reduction& how) {
+  const int ranks = operation.group()->size();
   at::Tensor plain =
       is_plain(tensor) ? tensor : tensor.detach().resolve_conj().resolve_neg().contiguous().clone();
   operation.hold(plain);
-  multiply(plain, op, size_);
-  divide_at_end(operation, how, plain, size_);
+  multiply(plain, op, ranks);
+  divide_at_end(operation, how, plain, ranks);
   if (!plain.is_same(tensor)) {
     operation.at_end([tensor, plain] { tensor.copy_(plain); });
   }
-  operation.issue(MPI_Allreduce_c, MPI_Iallreduce_c, static_cast<const void*>(MPI_IN_PLACE),
-                  plain.data_ptr(), count_of(plain, how), how.type, how.op, comm());
+  return plain;
 }
 
-void Backend::reduce_packed(Operation& operation, const Tensors& tensors,
-                            const c10d::ReduceOp& op) {
+// Where the sum arrives: in the output, or in a tensor that is copied at the end.
+at::Tensor target_of(Operation& operation, const at::Tensor& output, const at::Tensor& source,
+                     const Reduction& how) {
+  const bool is_own = is_plain(output) && !overlap(output, source);
+  at::Tensor target =
+      is_own ? output : at::empty(output.sizes(), output.options().requires_grad(false));
+  operation.hold(target);
+  divide_at_end(operation, how, target, operation.group()->size());
+  if (!is_own) {
+    operation.at_end([output, target] { output.copy_(target); });
+  }
+  return target;
+}
+
+void reduce_all(Operation& operation, const at::Tensor& tensor, const c10d::ReduceOp& op) {
+  const Group& group = *operation.group();
+  admit(operation, tensor, "allreduce");
+  const Reduction how = reduction_of(tensor.scalar_type(), op);
+  const at::Tensor plain = operand(operation, tensor, op, how);
+  operation.issue(MPI_Allreduce_c, MPI_Iallreduce_c, static_cast<const void*>(MPI_IN_PLACE),
+                  plain.data_ptr(), count_of(plain, how), how.type, how.op, group.comm());
+}
+
+void reduce_packed(Operation& operation, const Tensors& tensors, const c10d::ReduceOp& op) {
   for (const at::Tensor& tensor : tensors) {
     admit(operation, tensor, "allreduce_coalesced");
   }
-  Tensors flat;
-  for (const at::Tensor& tensor : tensors) {
-    flat.push_back(tensor.detach().resolve_conj().resolve_neg().reshape({-1}));
-  }
-  const at::Tensor all = at::cat(flat);
+  const at::Tensor all = joined(tensors);
   reduce_all(operation, all, op);
-  operation.at_end([tensors, all] {
-    std::int64_t at = 0;
-    for (const at::Tensor& tensor : tensors) {
-      tensor.copy_(all.narrow(0, at, tensor.numel()).view(tensor.sizes()));
-      at += tensor.numel();
-    }
-  });
+  part_at_end(operation, all, tensors);
 }
+
+void reduce_and_scatter(Operation& operation, const at::Tensor& output, const at::Tensor& input,
+                        const c10d::ReduceOp& op) {
+  const Group& group = *operation.group();
+  const int size = group.size();
+  admit(operation, output, "reduce_scatter");
+  require_alike(output, input, "reduce_scatter");
+  TORCH_CHECK_VALUE(input.numel() == output.numel() * size, "tern: reduce_scatter of ",
+                    input.numel(), " elements over ", size, " ranks gives each ",
+                    input.numel() / size, ", but the output has ", output.numel());
+  const Reduction how = reduction_of(output.scalar_type(), op);
+  const at::Tensor source = readable(operation, premultiplied(input, op, size), "reduce_scatter");
+  const at::Tensor target = target_of(operation, output, source, how);
+  operation.issue(MPI_Reduce_scatter_block_c, MPI_Ireduce_scatter_block_c,
+                  static_cast<const void*>(source.data_ptr()), target.data_ptr(),
+                  count_of(target, how), how.type, how.op, group.comm());
+}
+
+}  // namespace
 
 WorkPointer Backend::allreduce(Tensors& tensors, const c10d::AllreduceOptions& options) {
   const at::Tensor& tensor = only(tensors, "allreduce");
@@ -125,15 +154,7 @@ WorkPointer Backend::reduce(Tensors& tensors, const c10d::ReduceOptions& options
   const Reduction how = reduction_of(tensor.scalar_type(), options.reduceOp);
   const int root = static_cast<int>(options.rootRank);
   if (rank_ == root) {
-    at::Tensor plain = is_plain(tensor)
-                           ? tensor
-                           : tensor.detach().resolve_conj().resolve_neg().contiguous().clone();
-    operation->hold(plain);
-    multiply(plain, options.reduceOp, size_);
-    divide_at_end(*operation, how, plain, size_);
-    if (!plain.is_same(tensor)) {
-      operation->at_end([tensor, plain] { tensor.copy_(plain); });
-    }
+    const at::Tensor plain = operand(*operation, tensor, options.reduceOp, how);
     operation->issue(MPI_Reduce_c, MPI_Ireduce_c, static_cast<const void*>(MPI_IN_PLACE),
                      plain.data_ptr(), count_of(plain, how), how.type, how.op, root, comm());
   } else {
@@ -144,28 +165,6 @@ WorkPointer Backend::reduce(Tensors& tensors, const c10d::ReduceOptions& options
                      comm());
   }
   return finish(operation, c10d::OpType::REDUCE, "tern:reduce", tensors, tensors);
-}
-
-void Backend::reduce_and_scatter(Operation& operation, const at::Tensor& output,
-                                 const at::Tensor& input, const c10d::ReduceOp& op) {
-  admit(operation, output, "reduce_scatter");
-  require_alike(output, input, "reduce_scatter");
-  TORCH_CHECK_VALUE(input.numel() == output.numel() * size_, "tern: reduce_scatter of ",
-                    input.numel(), " elements over ", size_, " ranks gives each ",
-                    input.numel() / size_, ", but the output has ", output.numel());
-  const Reduction how = reduction_of(output.scalar_type(), op);
-  const at::Tensor source = readable(operation, premultiplied(input, op, size_), "reduce_scatter");
-  const bool is_own = is_plain(output) && !overlap(output, source);
-  const at::Tensor target =
-      is_own ? output : at::empty(output.sizes(), output.options().requires_grad(false));
-  operation.hold(target);
-  divide_at_end(operation, how, target, size_);
-  if (!is_own) {
-    operation.at_end([output, target] { output.copy_(target); });
-  }
-  operation.issue(MPI_Reduce_scatter_block_c, MPI_Ireduce_scatter_block_c,
-                  static_cast<const void*>(source.data_ptr()), target.data_ptr(),
-                  count_of(target, how), how.type, how.op, comm());
 }
 
 WorkPointer Backend::_reduce_scatter_base(at::Tensor& output, at::Tensor& input,
@@ -211,15 +210,8 @@ WorkPointer Backend::reduce_scatter(Tensors& outputs, std::vector<Tensors>& inpu
       *operation,
       premultiplied(readable(*operation, parts, "reduce_scatter"), options.reduceOp, size_),
       "reduce_scatter");
-  const bool is_own = is_plain(output) && !overlap(output, source);
-  const at::Tensor target =
-      is_own ? output : at::empty(output.sizes(), output.options().requires_grad(false));
-  operation->hold(target);
+  const at::Tensor target = target_of(*operation, output, source, how);
   operation->at_end([counts] {});
-  divide_at_end(*operation, how, target, size_);
-  if (!is_own) {
-    operation->at_end([output, target] { output.copy_(target); });
-  }
   operation->issue(MPI_Reduce_scatter_c, MPI_Ireduce_scatter_c,
                    static_cast<const void*>(source.data_ptr()), target.data_ptr(),
                    static_cast<const MPI_Count*>(counts->data()), how.type, how.op, comm());

@@ -20,32 +20,31 @@ at::Tensor gather_rows(Operation& operation, const at::Tensor& own,
   for (std::size_t i = 1; i < shape.size(); ++i) {
     bytes *= shape[i];
   }
-  std::vector<MPI_Count> counts;
-  std::vector<MPI_Aint> offsets;
-  MPI_Aint at = 0;
+  Parts parts;
   for (const MPI_Count of_rank : rows) {
-    counts.push_back(of_rank * bytes);
-    offsets.push_back(at);
-    at += static_cast<MPI_Aint>(counts.back());
+    parts.add(of_rank * bytes);
   }
   operation.make(MPI_Iallgatherv_c, own.data_ptr(), bytes_of(own), MPI_BYTE, all.data_ptr(),
-                 counts.data(), offsets.data(), MPI_BYTE, comm);
+                 parts.counts.data(), parts.offsets.data(), MPI_BYTE, comm);
   return all;
 }
 
-}  // namespace
-
-at::Tensor Backend::sum_sparse(Operation& operation, const at::Tensor& tensor) {
+at::Tensor sum_sparse(Operation& operation, const at::Tensor& tensor) {
+  const Group& group = *operation.group();
   const at::Tensor own = tensor.detach().coalesce();
   MPI_Count entries = own._nnz();
-  std::vector<MPI_Count> of_rank(size_);
-  operation.make(MPI_Iallgather, &entries, 1, MPI_COUNT, of_rank.data(), 1, MPI_COUNT, comm());
+  std::vector<MPI_Count> of_rank(group.size());
+  operation.make(MPI_Iallgather, &entries, 1, MPI_COUNT, of_rank.data(), 1, MPI_COUNT,
+                 group.comm());
   const at::Tensor indices =
-      gather_rows(operation, own._indices().t().contiguous(), of_rank, comm());
-  const at::Tensor values = gather_rows(operation, own._values().contiguous(), of_rank, comm());
+      gather_rows(operation, own._indices().t().contiguous(), of_rank, group.comm());
+  const at::Tensor values =
+      gather_rows(operation, own._values().contiguous(), of_rank, group.comm());
   return at::sparse_coo_tensor(indices.t().contiguous(), values, tensor.sizes(), tensor.options())
       .coalesce();
 }
+
+}  // namespace
 
 // Several calls that need each other's results: they are made here, whether or not the caller would
 // go on.

@@ -7,7 +7,6 @@
 #include "alarm_request.hpp"
 #include "extensions.hpp"
 #include "operation.hpp"
-#include "progress.hpp"
 
 namespace torch_tern {
 
@@ -178,11 +177,10 @@ class Array final : public Waiting {
       }
     }
     std::erase_if(pending_, [&ended](const std::shared_ptr<Operation>& one) {
-      if (!one->group()->is_dead()) {
+      if (!one->group()->fate().dead()) {
         return false;
       }
-      Progress::keep_for_ever(one);
-      ended.push_back({one, failure(one->group()->why_dead())});
+      ended.push_back({one, failure(one->group()->fate().why())});
       return true;
     });
     return ended;

@@ -54,7 +54,7 @@ bool Work::wait(std::chrono::milliseconds timeout) {
   return true;
 }
 
-void Work::abort() { operation_->group()->end("its Work was aborted", false); }
+void Work::abort() { operation_->group()->end("its Work was aborted"); }
 
 c10::intrusive_ptr<c10::ivalue::Future> Work::getFuture() { return operation_->future(); }
 

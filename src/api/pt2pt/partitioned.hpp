@@ -48,8 +48,8 @@ class PartitionedRequest : public core::Request {
   void look_after();
   /// Notes how a part of the operation ended, and ends it.
   void collect(core::Request* part) noexcept;
-  /// The result of a copy, with fail() text.
-  void fail_with(int code) noexcept;
+  /// Keeps the first failure of a part of the operation.
+  void fail_with(const Failure& why) noexcept;
   void finish() noexcept;
   [[nodiscard]] pml::Envelope portion(int32_t tag) const noexcept;
   [[nodiscard]] int64_t total_bytes() const noexcept {

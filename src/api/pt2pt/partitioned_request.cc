@@ -9,6 +9,7 @@
 #include "api/process.hpp"
 #include "api/pt2pt/partitioned.hpp"
 #include "core/communicator.hpp"
+#include "pml/requests.hpp"
 
 namespace tern::api {
 namespace {
@@ -117,10 +118,10 @@ void PartitionedRequest::abandon_all() noexcept {
   }
 }
 
-void PartitionedRequest::fail_with(int code) noexcept {
-  if (code == MPI_SUCCESS || outcome.error != MPI_SUCCESS) return;
-  outcome.error = code;
-  error_text = new std::string(take_last_error().text);
+void PartitionedRequest::fail_with(const Failure& why) noexcept {
+  if (!why || outcome.error != MPI_SUCCESS) return;
+  outcome.error = why.code;
+  pml::set_error_text(*this, why.text);
 }
 
 void PartitionedRequest::collect(core::Request* part) noexcept {
@@ -198,8 +199,9 @@ int PartitionedSend::send(int number) noexcept {
   core::Request* part = nullptr;
   const int code = channel->pml->isend_locked(buffer, portion(plan_.first_tag + number), &part);
   if (code != MPI_SUCCESS) {
-    outcome.error = code;
-    return code;
+    const Failure why{code, take_last_error().text};
+    fail_with(why);
+    return fail(why);
   }
   if (part->done())
     collect(part);
@@ -209,7 +211,9 @@ int PartitionedSend::send(int number) noexcept {
 }
 
 bool PartitionedSend::step() noexcept {
-  for (; !told_.empty(); told_.pop_back()) fail_with(ready(told_.back()));
+  for (; !told_.empty(); told_.pop_back())
+    if (const int code = ready(told_.back()); code != MPI_SUCCESS)
+      fail_with({code, take_last_error().text});
   if (introduction_ != nullptr && introduction_->done()) {
     collect(std::exchange(introduction_, nullptr));
   }
@@ -250,7 +254,7 @@ void PartitionedReceive::begin() {
 
 void PartitionedReceive::post() noexcept {
   posted_ = true;
-  fail_with(attempt([&] {
+  const int failed = attempt([&] {
     parts_.reserve(static_cast<size_t>(plan_.portions));
     staged_.resize(static_cast<size_t>(plan_.portions));
     for (int32_t i = 0; i < plan_.portions; ++i) {
@@ -260,7 +264,8 @@ void PartitionedReceive::post() noexcept {
       parts_.push_back(part);
     }
     return MPI_SUCCESS;
-  }));
+  });
+  if (failed != MPI_SUCCESS) fail_with({failed, take_last_error().text});
 }
 
 // Straight to its place where it holds whole elements, else by way of a copy.
@@ -290,9 +295,9 @@ bool PartitionedReceive::here(size_t number) noexcept {
   collect(std::exchange(part, nullptr));
   auto& stage = staged_[number];
   if (!stage.empty())
-    fail_with(fail(core::unpack(
+    fail_with(core::unpack(
         *the_process, {partition_.address, partition_.count * partitions_, partition_.type},
-        number * static_cast<size_t>(plan_.portion_bytes), stage.data(), stage.size())));
+        number * static_cast<size_t>(plan_.portion_bytes), stage.data(), stage.size()));
   return true;
 }
 
