@@ -38,7 +38,7 @@ void Execution::set_persistent() noexcept {
 }
 
 uint32_t next_sequence(core::Communicator& communicator) noexcept {
-  return communicator.coll_tags++ % kSequences;
+  return communicator.numbers.tags++ % kSequences;
 }
 
 uint32_t sequence_of(CallNumber persistent) noexcept {
