@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Context ids, and ContextNames: how messages name the communicator to which they belong.
-// What is made on all members of a communicator, in the same order (as the standard
-// demands), gets the same id everywhere without a message: a hash of the parent's id, of how many
-// were derived before, and of what tells siblings apart. So dup, create and create_group send
-// nothing. An id is 96 bits; a process with a million communicators alive meets two equal ones with
-// a chance below 2^-48. On the wire travels the receiver's local index of it: the first message to
-// a peer carries the id, the peer answers with its index (pml). World and self have the fixed
-// indices 1 and 2.
+// Context ids; ContextNames: a communicator's names in messages.
+// Ids: all members of a communicator derive others in the same order, as the standard demands, and
+// each member computes the id of a derived one without a message: a hash of the parent's id, the
+// number of earlier derivations, and a number of the sibling. Hence dup, create and create_group
+// send nothing. An id has 96 bits; two of a million living communicators have equal ids with a
+// chance below 2^-48. Headers carry the receiver's local index instead: the first message to a peer
+// carries the id, the peer answers with its index (pml). World and self have the fixed indices 1
+// and 2.
 // Lifetime: ContextNames is a part of a Communicator. Threads: the channel's lock.
 // See: tests/unit/core/communicator_test.cc.
 #pragma once
@@ -18,20 +18,19 @@
 
 namespace tern::core {
 
-/// Unique among the communicators that a process is a member of. Compared, never taken apart but
-/// for the channel hint.
+/// Unique among the communicators of a process. Opaque, except for the channel hint.
 struct ContextId {
   uint64_t creator = 0;
   uint32_t counter = 0;
   bool operator==(const ContextId&) const = default;
 
-  /// Which channel serves it, on every member: what is derived from one communicator goes round, so
-  /// that a program with a communicator for each thread has a channel for each.
+  /// The channel's number, the same on every member: siblings get channels in turn, hence a program
+  /// with a communicator for each thread has a channel for each.
   [[nodiscard]] uint32_t channel_hint() const noexcept { return counter & kChannelHints; }
   static constexpr uint32_t kChannelHints = 255;
 };
 
-/// Why a communicator was derived; part of the hash, so that different calls never meet.
+/// The cause of a derivation; part of the hash, hence different calls get different ids.
 enum class Derivation : uint32_t {
   kDuplicate = 1,
   kSplit,
@@ -47,11 +46,11 @@ enum class Derivation : uint32_t {
   kStream,  // of enqueued collectives: serves the communicator of a stream
 };
 
-/// The id of what is derived from `parent`: `number` counts the derivations, `sibling` tells parts
-/// apart.
+/// The id of a communicator derived from `parent`: `number` counts the derivations, `sibling` the
+/// parts.
 [[nodiscard]] ContextId derive_context(ContextId parent, Derivation why, uint64_t number,
                                        uint64_t sibling) noexcept;
-/// The id of what two groups make that have nothing but these ids; the order does not count.
+/// The id of an inter-communicator of two groups with only these ids; the order does not count.
 [[nodiscard]] ContextId meet_contexts(ContextId one, ContextId other) noexcept;
 
 /// A hash of `tag` and of the members' ranks in `parent`, in order: equal on all members.
@@ -67,16 +66,16 @@ class ContextNames {
 
   [[nodiscard]] Channel& channel() const noexcept { return channel_; }
   [[nodiscard]] ContextId id() const noexcept { return {creator_, counter_}; }
-  /// This process's index of the context (arriving headers name it).
+  /// This process's index of the context, in arriving headers.
   [[nodiscard]] uint32_t index() const noexcept { return index_; }
-  /// pml: messages for this id that came before the communicator was made have chosen its index.
+  /// pml: messages may come, and get an index, before the communicator is made.
   void set_index(uint32_t index) noexcept { index_ = index; }
-  /// The index by which the peer of `rank` knows this context; 0 until it has told us.
+  /// The peer's index of this context; 0 until the peer has told its index.
   [[nodiscard]] uint32_t remote_index(int rank) const noexcept {
     if (index_ == kWorldIndex || index_ == kSelfIndex) return index_;
     return remote_.empty() ? 0 : remote_[static_cast<size_t>(rank)];
   }
-  /// Of one of so many `ranks`. Throws std::bad_alloc.
+  /// `ranks`: the number of peers. Throws std::bad_alloc.
   void set_remote_index(int rank, int ranks, uint32_t index) {
     remote_.resize(static_cast<size_t>(ranks));
     remote_[static_cast<size_t>(rank)] = index;

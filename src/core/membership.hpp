@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Membership: a rank's place in a group, and the other group of an inter-communicator.
-// Lifetime: a part of a Communicator, fixed from the start. Threads: any. Cost: with the first
-// members of ContextNames one cache line, all that a message needs to find its peer.
+// Lifetime: a constant part of a Communicator. Threads: any. Cost: one cache line, together with
+// the first members of ContextNames.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class alignas(64) Membership {
   [[nodiscard]] Process& process() const noexcept { return process_; }
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int size() const noexcept { return size_; }
-  /// Ranks that a destination or source may name: the remote group's for an inter-communicator.
+  /// Possible destination or source ranks: the remote group's for an inter-communicator.
   [[nodiscard]] int peer_count() const noexcept { return remote_ ? remote_->size() : size_; }
   [[nodiscard]] bool inter() const noexcept { return static_cast<bool>(remote_); }
   [[nodiscard]] Group& group() const noexcept { return *group_; }

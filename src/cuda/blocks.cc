@@ -15,14 +15,14 @@ namespace tern::cuda {
 
 namespace {
 
-// Powers of two, so that blocks serve again; what is large would waste too much.
+// Powers of two for reuse; multiples of 2 MiB for large blocks, against waste.
 size_t block_bytes(size_t least) noexcept {
   constexpr size_t kLeast = 65536, kLarge = 64 << 20, kGrain = 2 << 20;
   return least > kLarge ? (least + kGrain - 1) / kGrain * kGrain
                         : std::bit_ceil(std::max(least, kLeast));
 }
 
-/// The smallest that serves without wasting more than itself.
+/// The smallest block of `bytes`, unless it is more than twice as large.
 template <class Blocks>
 auto fitting(Blocks& idle, size_t bytes) noexcept {
   const auto found = idle.lower_bound(bytes);
@@ -50,7 +50,7 @@ bool BlockStore::lends(Store from, size_t bytes) noexcept {
   return false;
 }
 
-// Work that waits for what this thread does next outlasts the attempt.
+// Device work may wait for this thread's next step, and outlasts the attempt.
 bool BlockStore::becomes_quiet() noexcept {
   constexpr uint32_t kFirst = 8;
   constexpr int64_t kLongest = 100'000'000;  // ns
@@ -96,7 +96,7 @@ std::byte* BlockStore::take_idle(Store from, size_t* bytes) noexcept {
   return larger && !context_.is_quiet() ? take_idle(from, bytes, nullptr) : nullptr;
 }
 
-// *larger: there is only one that is far too large, which stays; null: that serves, too.
+// *larger: only a far too large block is idle, and stays; null: a far too large block serves, too.
 std::byte* BlockStore::take_idle(Store from, size_t* bytes, bool* larger) noexcept {
   const std::lock_guard<std::mutex> guard(mutex_);
   Blocks& idle = idle_[static_cast<size_t>(from)];
@@ -116,8 +116,8 @@ void BlockStore::release(Store to, std::byte* block, size_t bytes) noexcept {
   if (!context_.gone()) idle_[static_cast<size_t>(to)].emplace(bytes, block);
 }
 
-// The driver may wait for streams that wait for the proxy, which gives memory back: not under the
-// lock.
+// Without the lock: the driver may wait for streams, streams for the proxy, and the proxy returns
+// memory here.
 CUresult BlockStore::allocate(Store from, size_t bytes, std::byte** block) noexcept {
   void* host = nullptr;
   CUdeviceptr device = 0;
@@ -132,7 +132,7 @@ CUresult BlockStore::allocate(Store from, size_t bytes, std::byte** block) noexc
     try {
       known_.push_back(host);
       know_pinned(host, bytes);
-    } catch (const std::bad_alloc&) {  // the driver is asked
+    } catch (const std::bad_alloc&) {  // later look-ups ask the driver
     }
   }
   return result;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeviceContext: whether it is there, and quiet; the scopes in which it is current.
+// DeviceContext: its end, its work under way, and scopes.
 #include "cuda/context.hpp"
 
 #include "cuda/late_writes.hpp"

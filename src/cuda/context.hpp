@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeviceContext: a context of the application's, as long as it is there; Current and Entered make
-// it a thread's for a scope. Why: calls of the driver need a context, and many of them wait for all
-// work in it. Lifetime: of its Device. Threads: any. See: tests/gpu/mpi/context_after_init.cc,
-// context_reset.cc.
+// DeviceContext: a CUDA context of the application; Current and Entered make it current for a
+// scope. Why: driver calls need a context, and many wait for all its work. Lifetime: its Device.
+// Threads: any. See: tests/gpu/mpi/context_after_init.cc, context_reset.cc.
 #pragma once
 
 #include <atomic>
@@ -20,19 +19,19 @@ class DeviceContext {
   const Driver& driver;
   const CUcontext context;
 
-  /// Whether the application has no work under way that the legacy stream would wait for, and none
-  /// that waits for other ranks, so that calls which wait for all work on the device end soon. Any
+  /// Whether a call ends soon although the driver waits for all work on the device: the application
+  /// has no work under way in the legacy stream, and enqueued calls wait for no other rank. Any
   /// context may be current.
   [[nodiscard]] bool is_quiet() const noexcept;
   /// Whether enqueued calls may wait for other ranks.
   [[nodiscard]] bool has_waiting() const noexcept {
     return waiting_.load(std::memory_order_relaxed) > 0;
   }
-  /// So many more calls, or fewer, that were put into its streams and wait for other ranks.
+  /// `more` further enqueued calls wait for other ranks; below 0: fewer.
   void count_waiting(int more) noexcept { waiting_.fetch_add(more, std::memory_order_relaxed); }
-  /// It has ended, and perhaps come back since this was made.
+  /// The context has ended since this object was made, and may have come back.
   [[nodiscard]] bool stale() const noexcept;
-  /// Nothing in it may be touched any more.
+  /// leave() was called: handles in the context are invalid.
   [[nodiscard]] bool gone() const noexcept { return gone_.load(std::memory_order_relaxed); }
 
  protected:
@@ -45,8 +44,8 @@ class DeviceContext {
   std::atomic<int> waiting_{0};
 };
 
-/// Makes a context current for a scope, and driver calls harmless to a capture of this thread's.
-/// The application's context is current again afterwards. Within another of the same context it is
+/// Makes a context current for a scope, and driver calls harmless to a capture of this thread.
+/// The end of the scope restores the application's context. A nested scope of the same context is
 /// free.
 class Current {
  public:
@@ -56,20 +55,20 @@ class Current {
   Current(const Current&) = delete;
   Current& operator=(const Current&) = delete;
   ~Current();
-  /// Why the context could not be made current.
+  /// The driver's reason for a failed push.
   [[nodiscard]] CUresult result() const noexcept { return result_; }
 
  private:
   const Driver& driver_;
-  const CUcontext outer_;  // made current by the Current around this one
+  const CUcontext outer_;  // of the outer Current
   const bool nested_;
   bool pushed_ = false;
   CUresult result_ = CUDA_SUCCESS;
   CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
 };
 
-/// The same for a scope that only puts work into the library's own streams, which no capture
-/// forbids: captures are not asked about. Within one of these or of the above it is free.
+/// The same for a scope with launches into the library's own streams alone: no capture forbids
+/// them, and the capture mode stays. A nested scope is free.
 class Entered {
  public:
   explicit Entered(const DeviceContext& context) noexcept;
