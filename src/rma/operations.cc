@@ -239,8 +239,8 @@ int Window::compare_and_swap(const void* origin, const void* compare, void* resu
   std::byte* const there = find_plain(*this, at, length);
   if (TERN_UNLIKELY(there == nullptr)) return swap(*this, origin, compare, result, at);
   count_mapped(*this);
-  return rma::compare_and_swap(shared_with(*this, targets[at.target]), there, length, compare,
-                               origin, result);
+  return MappedElements(shared_with(*this, targets[at.target]))
+      .compare_and_swap(there, length, compare, origin, result);
 }
 
 }  // namespace tern::rma
