@@ -18,7 +18,7 @@ Bounce::Bounce(core::Process& process, const core::Data& buffer, size_t bytes, c
       chunk_bytes_(std::min(static_cast<size_t>(process.params.cuda_chunk), bytes)) {
   const size_t needed = (bytes + chunk_bytes_ - 1) / chunk_bytes_;
   chunks_.resize(std::min(static_cast<size_t>(process.params.cuda_chunks), needed));
-  using enum cuda::Device::Store;
+  using enum cuda::Store;
   for (size_t i = 0; i < chunks_.size(); ++i) {
     Chunk& chunk = chunks_[i];
     Failure why;
@@ -26,7 +26,7 @@ Bounce::Bounce(core::Process& process, const core::Data& buffer, size_t bytes, c
     if (why) throw Error(std::move(why));
     cuda::Device& device = chunk.job.device();
     // Fewer or pageable chunks are better than an allocation, which waits for the program's work.
-    const bool lends = device.lends(kPinned, chunk_bytes_);
+    const bool lends = device.blocks.lends(kPinned, chunk_bytes_);
     if (i > 0 && !lends) {
       chunk.job.abandon();  // no copy begun, but perhaps behind the program's stream
       chunks_.resize(i);
@@ -37,7 +37,7 @@ Bounce::Bounce(core::Process& process, const core::Data& buffer, size_t bytes, c
     else
       chunk.pageable.reset(new std::byte[chunk_bytes_]);
     if (lends && !buffer.type->contiguous() && device.kernels() != nullptr &&
-        device.lends(kDevice, chunk_bytes_))
+        device.blocks.lends(kDevice, chunk_bytes_))
       chunk.packed = cuda::Block(chunk.job, chunk_bytes_);
     if (chunk.job.failed()) throw Error(MPI_ERR_NO_MEM, chunk.job.failure());
   }

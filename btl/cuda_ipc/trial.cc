@@ -19,11 +19,10 @@ std::vector<uint64_t> trial_pattern(uint64_t ledger) {
 }
 
 TrialCopy::TrialCopy(cuda::Device& device, bool spare) : job_(device) {
-  using Store = cuda::Device::Store;
-  aside_ = spare ? cuda::Loan(device, Store::kDevice, kTrialBytes)
-                 : cuda::Loan(job_, Store::kDevice, kTrialBytes);
-  pinned_ = spare ? cuda::Loan(device, Store::kPinned, kTrialBytes)
-                  : cuda::Loan(job_, Store::kPinned, kTrialBytes);
+  aside_ = spare ? cuda::Loan(device, cuda::Store::kDevice, kTrialBytes)
+                 : cuda::Loan(job_, cuda::Store::kDevice, kTrialBytes);
+  pinned_ = spare ? cuda::Loan(device, cuda::Store::kPinned, kTrialBytes)
+                  : cuda::Loan(job_, cuda::Store::kPinned, kTrialBytes);
 }
 
 void TrialCopy::write(void* block, const std::vector<uint64_t>& pattern) noexcept {
@@ -81,7 +80,7 @@ void Trials::begin(cuda::Device& device, uint64_t ledger, Block* block) {
   if (!filling->ready()) return;
   size_t bytes = kAlone;
   CUresult error = current.result();
-  std::byte* const at = device.acquire(cuda::Device::Store::kDevice, &bytes, &error);
+  std::byte* const at = device.blocks.acquire(cuda::Store::kDevice, &bytes, &error);
   if (at == nullptr) return;
   filling->write(at, pattern);
   block->context = device.context;
@@ -98,7 +97,7 @@ void Trials::settle(Ledger& ledger, Block* block) noexcept {
   const bool filled = !gone && !block->filling->failed();
   block->filling = nullptr;
   if (gone || (filled && enter(ledger, block))) return;
-  block->fills->release(cuda::Device::Store::kDevice, block->filled, block->filled_bytes);
+  block->fills->blocks.release(cuda::Store::kDevice, block->filled, block->filled_bytes);
   block->tries = INT_MAX;
 }
 
@@ -132,7 +131,7 @@ void Trials::drop_unlisted() noexcept {
       continue;
     }
     one.filling = nullptr;
-    one.fills->release(cuda::Device::Store::kDevice, one.filled, one.filled_bytes);
+    one.fills->blocks.release(cuda::Store::kDevice, one.filled, one.filled_bytes);
   }
 }
 

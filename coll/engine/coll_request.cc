@@ -15,7 +15,7 @@ constexpr uint32_t kSequences = 1U << 14;
 }  // namespace
 
 uint32_t next_sequence(core::Communicator& communicator) noexcept {
-  return communicator.coll_tags++ % kSequences;
+  return communicator.numbers.tags++ % kSequences;
 }
 
 uint32_t sequence_of(CallNumber persistent) noexcept {

@@ -23,7 +23,7 @@ constexpr int kFollowed = 16;  // calls behind a refusal that is not told: the o
 // further apart it does something else.
 constexpr int64_t kLongest = 1'000'000'000, kLongestLater = 5 * kLongest, kWaits = 20'000'000;
 
-// Communicator::coll_recent has a byte per call, the newest in the lowest: four bits for the
+// CollectiveNumbers::Count::recent has a byte per call, the newest in the lowest: four bits for the
 // collective, one for blocking calls, the last three of the root.
 constexpr int kBitsOfOne = 8;
 constexpr uint64_t kBlockingBit = 1 << 4, kRootBits = 7 << 5, kNoCall = 15;  // a refused call
@@ -73,7 +73,7 @@ Trouble& trouble_of(CommRefusals& state) {
 
 /// The number that the communicator's next collective will have.
 uint32_t next(const core::Communicator& comm, bool persistent) noexcept {
-  return persistent ? comm.coll_persistent : comm.coll_sequence;
+  return comm.numbers.of(persistent).next;
 }
 
 bool has_come(const core::Communicator& comm, const Notice& notice) noexcept {
@@ -95,9 +95,11 @@ Refusals::~Refusals() {
 
 CallNumber Refusals::take_number(core::Communicator& comm, bool persistent,
                                  uint64_t bits) noexcept {
-  uint64_t& recent = persistent ? comm.coll_recent_persistent : comm.coll_recent;
-  recent = recent << kBitsOfOne | bits;
-  return {persistent ? comm.coll_persistent++ : comm.coll_sequence++, persistent};
+  const auto take = [&](core::CollectiveNumbers::Count& count) noexcept {
+    count.recent = count.recent << kBitsOfOne | bits;
+    return CallNumber{count.next++, persistent};
+  };
+  return persistent ? take(comm.numbers.persistent) : take(comm.numbers.started);
 }
 
 CallNumber Refusals::next_number(core::Communicator& comm, bool persistent,
@@ -186,8 +188,8 @@ void Refusals::compare(CommRefusals& state, const Trouble::Heard& heard) {
   const bool persistent = notice.persistent != 0;
   const uint32_t age = next(comm, persistent) - 1 - notice.number;
   if (age >= 64 / kBitsOfOne) return;  // too long ago
-  const uint64_t recent = persistent ? comm.coll_recent_persistent : comm.coll_recent;
-  const uint64_t own = recent >> age * kBitsOfOne & ((1 << kBitsOfOne) - 1);
+  const uint64_t own =
+      comm.numbers.of(persistent).recent >> age * kBitsOfOne & ((1 << kBitsOfOne) - 1);
   if (own == kNoCall || match(kind_of(own), notice.kind, comm)) return;
   end_collectives(
       state, strf("rank %d%s refused a call (%s) and went on with %s, where this rank called %s",
@@ -227,7 +229,7 @@ void Refusals::freeing(const core::Communicator& comm) noexcept {
 void Refusals::refuse_call(core::Communicator& comm, CallNumber number,
                            const Failure& why) noexcept {
   if (others(comm) == 0 || comm.fate.dead_locked()) return;
-  comm.coll_tags += kTagsApart;
+  comm.numbers.tags += kTagsApart;
   try {
     CommRefusals& state = under_way_.state_of(comm);
     if (!state.fate.dead_locked()) {

@@ -19,7 +19,7 @@ std::string DeviceReports::make() {
   const cuda::Current current(device_);
   CUresult result = CUDA_SUCCESS;
   bytes_ = sizeof(Pinned);
-  std::byte* const memory = device_.acquire(cuda::Device::Store::kPinned, &bytes_, &result);
+  std::byte* const memory = device_.blocks.acquire(cuda::Store::kPinned, &bytes_, &result);
   if (memory == nullptr) return "no pinned memory: " + cuda::words_of("cuMemHostAlloc", result);
   pinned_ = new (memory) Pinned;
   result = device_.driver.cuMemHostGetDevicePointer_v2(&at_, memory, 0);
@@ -29,7 +29,7 @@ std::string DeviceReports::make() {
 
 void DeviceReports::give_back() noexcept {
   if (pinned_ != nullptr)
-    device_.release(cuda::Device::Store::kPinned, reinterpret_cast<std::byte*>(pinned_), bytes_);
+    device_.blocks.release(cuda::Store::kPinned, reinterpret_cast<std::byte*>(pinned_), bytes_);
   pinned_ = nullptr;
 }
 

@@ -111,17 +111,17 @@ std::string Programs::add_room(size_t bytes) {
   Room& room = rooms_.emplace_back();
   const char* function = "cuCtxPushCurrent";
   CUresult error = current.result();
-  const auto take = [&](cuda::Device::Store store, const char* name, size_t* size) {
+  const auto take = [&](cuda::Store store, const char* name, size_t* size) {
     if (error != CUDA_SUCCESS) return static_cast<std::byte*>(nullptr);
     function = name;
     *size = bytes;
-    return device.acquire(store, size, &error);
+    return device.blocks.acquire(store, size, &error);
   };
-  room.device = take(cuda::Device::Store::kDevice, "cuMemAlloc", &room.device_bytes);
-  room.pinned = take(cuda::Device::Store::kPinned, "cuMemHostAlloc", &room.pinned_bytes);
+  room.device = take(cuda::Store::kDevice, "cuMemAlloc", &room.device_bytes);
+  room.pinned = take(cuda::Store::kPinned, "cuMemHostAlloc", &room.pinned_bytes);
   if (room.pinned != nullptr) return {};
   if (room.device != nullptr)
-    device.release(cuda::Device::Store::kDevice, room.device, room.device_bytes);
+    device.blocks.release(cuda::Store::kDevice, room.device, room.device_bytes);
   rooms_.pop_back();
   return strf("no memory for programs of %zu bytes: %s", bytes,
               cuda::words_of(function, error).c_str());
@@ -165,8 +165,8 @@ void Programs::give_back() noexcept {
   cuda::Device& device = memory_.device();
   if (device.gone()) return;
   for (const Room& room : rooms_) {
-    device.release(cuda::Device::Store::kDevice, room.device, room.device_bytes);
-    device.release(cuda::Device::Store::kPinned, room.pinned, room.pinned_bytes);
+    device.blocks.release(cuda::Store::kDevice, room.device, room.device_bytes);
+    device.blocks.release(cuda::Store::kPinned, room.pinned, room.pinned_bytes);
   }
   rooms_.clear();
   stored_.clear();

@@ -201,7 +201,8 @@ void Matcher::learn_context(PeerState& peer, const wire::ContextTold& told) noex
   contexts_.with(id, [&](core::Communicator& communicator) {
     const int rank = communicator.target().rank_of(peer.peer->index);
     if (rank != MPI_UNDEFINED)
-      communicator.set_remote_index(rank, static_cast<uint32_t>(told.index));
+      communicator.set_remote_index(rank, communicator.peer_count(),
+                                    static_cast<uint32_t>(told.index));
   });
 }
 

@@ -80,9 +80,9 @@ class DevicePiecesSender final : public SenderHalf {
   [[nodiscard]] bool open_block(Context& context) {
     const size_t bytes = request_.transfer.bytes + wire::Pieces::kBegin;
     if (job_.failed() || !worth_staging(*request_.peer) ||
-        !job_.device().affords(cuda::Device::Store::kDevice, bytes,
-                               static_cast<size_t>(context.process.params.cuda_stage)) ||
-        !job_.device().lends(cuda::Device::Store::kDevice, bytes))
+        !job_.device().blocks.affords(cuda::Store::kDevice, bytes,
+                                      static_cast<size_t>(context.process.params.cuda_stage)) ||
+        !job_.device().blocks.lends(cuda::Store::kDevice, bytes))
       return false;
     block_ = cuda::Block(job_, bytes);
     return block_.valid() && (context.devices.offer(job_.device(), cuda::look_up(block_.data()),

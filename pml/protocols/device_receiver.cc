@@ -30,7 +30,7 @@ void DeviceReceiver::take(size_t offset, const std::byte* from, size_t bytes) no
   const auto& buffer = request_.buffer;
   if (is_afar_ && buffer.on_device() && !buffer.type->contiguous() && !local_.valid() &&
       job_.device().kernels() != nullptr &&
-      job_.device().lends(cuda::Device::Store::kDevice, std::min(request_.transfer.bytes, kMost)))
+      job_.device().blocks.lends(cuda::Store::kDevice, std::min(request_.transfer.bytes, kMost)))
     local_ = cuda::Block(job_, std::min(request_.transfer.bytes, kMost));
   if (!local_.valid()) return core::unpack(job_, buffer, offset, from, bytes);
   for (size_t done = 0; done < bytes; done += local_.bytes()) {

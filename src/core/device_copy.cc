@@ -124,7 +124,7 @@ void mail(cuda::Job& job, const Data& data, size_t offset, size_t bytes) noexcep
 /// Room on the device for the packed form, where kernels make it of device memory for the host.
 cuda::Block aside(cuda::Job& job, const Data& data, cuda::MemoryKind block, size_t bytes) noexcept {
   if (data.type->contiguous() || !data.on_device() || cuda::on_device(block) ||
-      job.device().kernels() == nullptr || !job.device().lends(cuda::Device::Store::kDevice, bytes))
+      job.device().kernels() == nullptr || !job.device().blocks.lends(cuda::Store::kDevice, bytes))
     return {};
   return cuda::Block(job, bytes);
 }

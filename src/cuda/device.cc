@@ -1,37 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda/device.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
-#include <bit>
+#include <array>
 #include <cstring>
 
-#include "base/clock.hpp"
 #include "base/explain.hpp"
 #include "cuda/kernels.hpp"
 
 namespace tern::cuda {
 Device::Device(const Driver& with, CUcontext in, int number, const std::string& kernels_file)
-    : driver(with),
-      context(in),
+    : DeviceContext(with, in),
       ordinal(number),
       events(with),
       late_writes(with),
       streams(with),
+      blocks(*this),
       kernels_file_(kernels_file) {
   CUdevice device = 0;
   CUuuid id{};
   if (driver.cuDeviceGet(&device, ordinal) == CUDA_SUCCESS &&
       driver.cuDeviceGetUuid_v2(&id, device) == CUDA_SUCCESS)
     std::memcpy(uuid.bytes, id.bytes, sizeof uuid.bytes);
-  if (driver.cuCtxGetId != nullptr) (void)driver.cuCtxGetId(context, &context_id_);
 }
 
 Device::~Device() {
-  const auto empty = [](const Blocks& blocks) { return blocks.empty(); };
-  if (gone() || (streams.empty() && events.empty() && late_writes.empty() && kernels_ == nullptr &&
-                 std::all_of(stores_.begin(), stores_.end(), empty)))
+  if (gone() || (streams.empty() && events.empty() && late_writes.empty() && blocks.empty() &&
+                 kernels_ == nullptr))
     return;
   const Current current(*this);
   if (current.result() != CUDA_SUCCESS) {
@@ -42,16 +37,7 @@ Device::~Device() {
   streams.destroy();
   events.destroy();
   late_writes.destroy();
-  free_idle(Store::kPinned);
-  free_idle(Store::kDevice);
-}
-
-bool Device::stale() const noexcept {
-  if (driver.cuCtxGetId == nullptr) return false;
-  unsigned long long now = 0;
-  const CUresult result = driver.cuCtxGetId(context, &now);
-  if (result == CUDA_SUCCESS) return now != context_id_;
-  return result == CUDA_ERROR_INVALID_CONTEXT || result == CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  blocks.destroy();
 }
 
 namespace {
@@ -66,13 +52,6 @@ void make_some(int count, const Make& make, const GiveBack& give_back) noexcept 
 }
 
 }  // namespace
-
-bool Device::is_quiet() noexcept {
-  if (gone()) return true;
-  if (has_waiting()) return false;
-  const Current current(*this);
-  return !legacy_is_captured(driver) && driver.cuStreamQuery(CU_STREAM_LEGACY) == CUDA_SUCCESS;
-}
 
 void Device::prepare(size_t chunk, int chunks) noexcept {
   constexpr size_t kBlock = 2 << 20, kTrial = 65536;
@@ -96,174 +75,30 @@ void Device::prepare(size_t chunk, int chunks) noexcept {
   // For the trial of a link: at its owner, and at a peer.
   constexpr Store kStores[] = {Store::kDevice, Store::kDevice, Store::kPinned};
   size_t trial[] = {kBlock, kTrial, kTrial};
-  std::byte* blocks[3] = {};
-  for (size_t i = 0; i < 3; ++i) blocks[i] = acquire(kStores[i], &trial[i], &error);
+  std::byte* trials[3] = {};
+  for (size_t i = 0; i < 3; ++i) trials[i] = blocks.acquire(kStores[i], &trial[i], &error);
   for (const Store store : {Store::kPinned, Store::kDevice})
     make_some<std::pair<std::byte*, size_t>>(
         std::min(store == Store::kPinned ? 2 * chunks : chunks, kMostChunks) + 1,  // both ways
         [&](int i, auto* made) {
           made->second = i > 0 ? chunk : store == Store::kDevice ? kBlock : 0;
           if (made->second == 0) return true;
-          return (made->first = acquire(store, &made->second, &error)) != nullptr;
+          return (made->first = blocks.acquire(store, &made->second, &error)) != nullptr;
         },
         [&](const auto& made) {
-          if (made.first != nullptr) release(store, made.first, made.second);
+          if (made.first != nullptr) blocks.release(store, made.first, made.second);
         });
   for (size_t i = 0; i < 3; ++i)
-    if (blocks[i] != nullptr) release(kStores[i], blocks[i], trial[i]);
+    if (trials[i] != nullptr) blocks.release(kStores[i], trials[i], trial[i]);
 }
 
 void Device::forget() noexcept {
-  const std::lock_guard<std::mutex> guard(mutex_);
-  gone_.store(true, std::memory_order_relaxed);
+  leave();
   if (kernels_ != nullptr) kernels_->forget();
   streams.forget();
   events.forget();
   late_writes.forget();
-  stores_ = {};
-  for (const void* one : known_) forget_pinned(one);
-}
-
-namespace {
-
-// Powers of two, so that blocks serve again; what is large would waste too much.
-size_t block_bytes(size_t least) noexcept {
-  constexpr size_t kLeast = 65536, kLarge = 64 << 20, kGrain = 2 << 20;
-  return least > kLarge ? (least + kGrain - 1) / kGrain * kGrain
-                        : std::bit_ceil(std::max(least, kLeast));
-}
-
-/// The smallest that serves without wasting more than itself.
-template <class Blocks>
-auto fitting(Blocks& idle, size_t bytes) noexcept {
-  const auto found = idle.lower_bound(bytes);
-  return found != idle.end() && found->first / 2 <= bytes ? found : idle.end();
-}
-
-}  // namespace
-
-bool Device::affords(Store from, size_t bytes, size_t most) noexcept {
-  const std::lock_guard<std::mutex> guard(mutex_);
-  const auto store = static_cast<size_t>(from);
-  const size_t needed = block_bytes(bytes);
-  return held_[store] + needed <= most || fitting(stores_[store], needed) != stores_[store].end();
-}
-
-bool Device::lends(Store from, size_t bytes) noexcept {
-  const size_t needed = block_bytes(bytes);
-  {
-    const std::lock_guard<std::mutex> guard(mutex_);
-    const Blocks& idle = stores_[static_cast<size_t>(from)];
-    if (idle.lower_bound(needed) != idle.end()) return true;
-  }
-  if (is_quiet() || becomes_quiet()) return true;
-  wanted_[static_cast<size_t>(from)].store(needed, std::memory_order_relaxed);
-  return false;
-}
-
-// Work that waits for what this thread does next outlasts the attempt.
-bool Device::becomes_quiet() noexcept {
-  constexpr uint32_t kFirst = 8;
-  constexpr int64_t kLongest = 100'000'000;  // ns
-  const uint32_t refusals = refusals_.fetch_add(1, std::memory_order_relaxed) + 1;
-  if (refusals < kFirst || !std::has_single_bit(refusals) || has_waiting()) return false;
-  for (const int64_t end = now_ns() + kLongest; now_ns() < end && !has_waiting(); ::sched_yield())
-    if (is_quiet()) return true;
-  return false;
-}
-
-void Device::make_wanted() noexcept {
-  for (const Store store : {Store::kPinned, Store::kDevice}) {
-    std::atomic<size_t>& wanted = wanted_[static_cast<size_t>(store)];
-    size_t bytes = wanted.load(std::memory_order_relaxed);
-    if (TERN_LIKELY(bytes == 0) || !is_quiet()) continue;
-    wanted.store(0, std::memory_order_relaxed);
-    const Current current(*this);
-    CUresult error = current.result();
-    if (std::byte* const block = acquire(store, &bytes, &error); block != nullptr)
-      release(store, block, bytes);
-  }
-}
-
-std::byte* Device::acquire(Store from, size_t* bytes, CUresult* error) noexcept {
-  *bytes = block_bytes(*bytes);
-  if (std::byte* const block = take_idle(from, bytes)) return block;
-  std::byte* block = nullptr;
-  *error = allocate(from, *bytes, &block);
-  if (*error == CUDA_ERROR_OUT_OF_MEMORY && free_idle(from))
-    *error = allocate(from, *bytes, &block);
-  return *error == CUDA_SUCCESS ? block : nullptr;
-}
-
-std::byte* Device::spare(Store from, size_t* bytes) noexcept {
-  *bytes = block_bytes(*bytes);
-  return take_idle(from, bytes, nullptr);
-}
-
-std::byte* Device::take_idle(Store from, size_t* bytes) noexcept {
-  bool larger = false;
-  if (std::byte* const block = take_idle(from, bytes, &larger)) return block;
-  return larger && !is_quiet() ? take_idle(from, bytes, nullptr) : nullptr;
-}
-
-// *larger: there is only one that is far too large, which stays; null: that serves, too.
-std::byte* Device::take_idle(Store from, size_t* bytes, bool* larger) noexcept {
-  const std::lock_guard<std::mutex> guard(mutex_);
-  Blocks& idle = stores_[static_cast<size_t>(from)];
-  const auto found = larger == nullptr ? idle.lower_bound(*bytes) : fitting(idle, *bytes);
-  if (found == idle.end()) {
-    if (larger != nullptr) *larger = idle.lower_bound(*bytes) != idle.end();
-    return nullptr;
-  }
-  std::byte* const block = found->second;
-  *bytes = found->first;
-  idle.erase(found);
-  return block;
-}
-
-void Device::release(Store to, std::byte* block, size_t bytes) noexcept {
-  const std::lock_guard<std::mutex> guard(mutex_);
-  if (!gone()) stores_[static_cast<size_t>(to)].emplace(bytes, block);
-}
-
-// The driver may wait for streams that wait for the proxy, which gives memory back: not under the
-// lock.
-CUresult Device::allocate(Store from, size_t bytes, std::byte** block) noexcept {
-  void* host = nullptr;
-  CUdeviceptr device = 0;
-  const CUresult result = from == Store::kPinned
-                              ? driver.cuMemHostAlloc(&host, bytes, CU_MEMHOSTALLOC_PORTABLE)
-                              : driver.cuMemAlloc_v2(&device, bytes);
-  *block = static_cast<std::byte*>(from == Store::kPinned ? host : reinterpret_cast<void*>(device));
-  if (result != CUDA_SUCCESS) return result;
-  const std::lock_guard<std::mutex> guard(mutex_);
-  held_[static_cast<size_t>(from)] += bytes;
-  if (from == Store::kPinned) {
-    try {
-      known_.push_back(host);
-      know_pinned(host, bytes);
-    } catch (const std::bad_alloc&) {  // the driver is asked
-    }
-  }
-  return result;
-}
-
-bool Device::free_idle(Store of) noexcept {
-  Blocks going;
-  {
-    const std::lock_guard<std::mutex> guard(mutex_);
-    going.swap(stores_[static_cast<size_t>(of)]);
-    for (const auto& [bytes, block] : going) {
-      held_[static_cast<size_t>(of)] -= bytes;
-      if (of != Store::kPinned) continue;
-      forget_pinned(block);
-      known_.erase(std::remove(known_.begin(), known_.end(), block), known_.end());
-    }
-  }
-  for (const auto& [bytes, block] : going)
-    (void)(of == Store::kPinned ? driver.cuMemFreeHost(block)
-                                : driver.cuMemFree_v2(reinterpret_cast<CUdeviceptr>(block)));
-  return !going.empty();
+  blocks.forget();
 }
 
 int Device::attribute(CUdevice_attribute which) const noexcept {
@@ -291,42 +126,6 @@ Kernels* Device::kernels(std::string* why_not) noexcept {
   }
   if (why_not != nullptr) *why_not = no_kernels_;
   return kernels_ != nullptr && kernels_->available() ? kernels_.get() : nullptr;
-}
-
-namespace {
-constinit thread_local CUcontext entered __attribute__((tls_model("initial-exec"))) = nullptr;
-}
-
-Current::Current(const Driver& driver, CUcontext context) noexcept
-    : driver_(driver), outer_(entered), nested_(entered == context) {
-  if (nested_) return;
-  CUcontext now = nullptr;
-  if (driver_.cuCtxGetCurrent(&now) != CUDA_SUCCESS || now != context) {
-    result_ = driver_.cuCtxPushCurrent_v2(context);
-    pushed_ = result_ == CUDA_SUCCESS;
-  }
-  (void)driver_.cuThreadExchangeStreamCaptureMode(&mode_);
-  if (result_ == CUDA_SUCCESS) entered = context;
-}
-
-Current::~Current() {
-  if (nested_) return;
-  entered = outer_;
-  (void)driver_.cuThreadExchangeStreamCaptureMode(&mode_);
-  CUcontext popped = nullptr;
-  if (pushed_) (void)driver_.cuCtxPopCurrent_v2(&popped);
-}
-
-Entered::Entered(const Device& device) noexcept : driver_(device.driver) {
-  if (entered == device.context) return;
-  CUcontext now = nullptr;
-  if (driver_.cuCtxGetCurrent(&now) == CUDA_SUCCESS && now == device.context) return;
-  pushed_ = driver_.cuCtxPushCurrent_v2(device.context) == CUDA_SUCCESS;
-}
-
-Entered::~Entered() {
-  CUcontext popped = nullptr;
-  if (pushed_) (void)driver_.cuCtxPopCurrent_v2(&popped);
 }
 
 bool Gpus::is_new(const std::string& text) noexcept {
@@ -378,7 +177,7 @@ void Gpus::look_after() noexcept {
   for (auto& device : devices_)
     if (!device->gone()) {
       device->prepare(chunk_, chunks_);
-      device->make_wanted();
+      device->blocks.make_wanted();
     }
 }
 

@@ -8,9 +8,7 @@
 // See: src/cuda/README.md, tests/gpu/mpi/context_after_init.cc, context_reset.cc.
 #pragma once
 
-#include <array>
 #include <atomic>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -18,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "cuda/driver.hpp"
+#include "cuda/blocks.hpp"
 #include "cuda/event_pool.hpp"
 #include "cuda/late_writes.hpp"
 #include "cuda/memory.hpp"
@@ -40,21 +38,18 @@ struct Uuid {
   bool operator==(const Uuid&) const = default;
 };
 
-class Device {
+class Device final : public DeviceContext {
  public:
   /// `kernels_file`: as of Kernels.
   Device(const Driver& driver, CUcontext context, int ordinal, const std::string& kernels_file);
-  Device(const Device&) = delete;
-  Device& operator=(const Device&) = delete;
   ~Device();
 
-  const Driver& driver;
-  const CUcontext context;
   const int ordinal;
   Uuid uuid;
   Events events;
   LateWrites late_writes;
   Streams streams;
+  BlockStore blocks;
   /// Small data between it and the host goes by kernels (Job::mail), not by copies.
   bool mails = true;
 
@@ -68,42 +63,14 @@ class Device {
     return attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 +
            attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   }
-  enum class Store : uint8_t { kDevice, kPinned };  // device memory, pinned host memory
-  /// Whether acquire() can do without a call of the driver that waits for the application's work:
-  /// there is such a block, or the device is quiet. If not it is made once the device is, for
-  /// later, in a process that enqueues nothing. Some calls wait until the device is, up to 0.1 s:
-  /// a program may always have work there.
-  [[nodiscard]] bool lends(Store from, size_t bytes) noexcept;
-  /// At least so many bytes, from what was given back where there is some; null with *error. The
-  /// context is current. While the device is not quiet a block may be far too large.
-  std::byte* acquire(Store from, size_t* bytes, CUresult* error) noexcept;
-  /// As acquire(), of idle blocks only, without a driver call; null: no idle block is large enough.
-  std::byte* spare(Store from, size_t* bytes) noexcept;
-  /// Whether acquire() would do without holding more than `most` bytes in all.
-  [[nodiscard]] bool affords(Store from, size_t bytes, size_t most) noexcept;
-  /// Kept for the next: freeing waits for everything on the device, the application's work too.
-  void release(Store to, std::byte* block, size_t bytes) noexcept;
-  /// Whether the application has no work under way that the legacy stream would wait for, and none
-  /// that waits for other ranks, so that calls which wait for all work on the device end soon. Any
-  /// context may be current.
-  [[nodiscard]] bool is_quiet() noexcept;
-  /// Whether enqueued calls may wait for other ranks.
-  [[nodiscard]] bool has_waiting() const noexcept {
-    return waiting_.load(std::memory_order_relaxed) > 0;
-  }
-  /// So many more calls, or fewer, that were put into its streams and wait for other ranks.
-  void count_waiting(int more) noexcept { waiting_.fetch_add(more, std::memory_order_relaxed); }
   /// Makes what the first messages need, unless that was done, if the device is quiet: kernels,
   /// streams, events, memory. Each may wait for all work on the device, and peers for this rank.
   void prepare(size_t chunk, int chunks) noexcept;
-  /// Makes what lends() had to refuse, once the device is quiet.
-  void make_wanted() noexcept;
   /// The context has ended and come back since this was made: nothing in it is there any more.
   /// Memory that was met in it tells that it has not, without a call of the driver.
   [[nodiscard]] bool has_ended(const Memory& memory) const noexcept {
     return !late_writes.knows(memory) && stale();
   }
-  [[nodiscard]] bool stale() const noexcept;
   /// Nothing of it may be touched any more. It stays for those who still hold it.
   void forget() noexcept;
   /// For an ordinary call whose work waits for that of other ranks, one at a time: two at once,
@@ -112,66 +79,14 @@ class Device {
     return !taken_.exchange(true, std::memory_order_acquire);
   }
   void give() noexcept { taken_.store(false, std::memory_order_release); }
-  [[nodiscard]] bool gone() const noexcept { return gone_.load(std::memory_order_relaxed); }
 
  private:
-  std::mutex mutex_, kernels_mutex_;  // the first is never held while the driver may wait
-  using Blocks = std::multimap<size_t, std::byte*>;  // by bytes
-  CUresult allocate(Store from, size_t bytes, std::byte** block) noexcept;
-  [[nodiscard]] std::byte* take_idle(Store from, size_t* bytes) noexcept;
-  [[nodiscard]] std::byte* take_idle(Store from, size_t* bytes, bool* larger) noexcept;
-  /// False: there was nothing.
-  bool free_idle(Store of) noexcept;
-  [[nodiscard]] bool becomes_quiet() noexcept;
-  std::array<Blocks, 2> stores_;                    // what is idle, by Store
-  std::array<size_t, 2> held_ = {};                 // bytes, idle or not
-  std::array<std::atomic<size_t>, 2> wanted_ = {};  // bytes of a block that could not be made
-  std::vector<const void*> known_;                  // pinned: know_pinned()
+  std::mutex kernels_mutex_;
   std::string kernels_file_;
   std::unique_ptr<Kernels> kernels_;
   std::string no_kernels_;  // why a context could not get any
-  unsigned long long context_id_ = 0;
-  std::atomic<bool> gone_{false};
   std::atomic<bool> prepared_{false};
-  std::atomic<int> waiting_{0};
   std::atomic<bool> taken_{false};
-  std::atomic<uint32_t> refusals_{0};  // of lends()
-};
-
-/// Makes a context current for a scope, and driver calls harmless to a capture of this thread's.
-/// The application's context is current again afterwards. Within another of the same context it is
-/// free.
-class Current {
- public:
-  explicit Current(const Device& device) noexcept : Current(device.driver, device.context) {}
-  Current(const Driver& driver, CUcontext context) noexcept;
-  Current(const Current&) = delete;
-  Current& operator=(const Current&) = delete;
-  ~Current();
-  /// Why the context could not be made current.
-  [[nodiscard]] CUresult result() const noexcept { return result_; }
-
- private:
-  const Driver& driver_;
-  const CUcontext outer_;  // made current by the Current around this one
-  const bool nested_;
-  bool pushed_ = false;
-  CUresult result_ = CUDA_SUCCESS;
-  CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
-};
-
-/// The same for a scope that only puts work into the library's own streams, which no capture
-/// forbids: captures are not asked about. Within one of these or of the above it is free.
-class Entered {
- public:
-  explicit Entered(const Device& device) noexcept;
-  Entered(const Entered&) = delete;
-  Entered& operator=(const Entered&) = delete;
-  ~Entered();
-
- private:
-  const Driver& driver_;
-  bool pushed_ = false;
 };
 
 /// Work in one stream of a device: copies are begun, then asked whether they have ended. The first
@@ -283,10 +198,13 @@ class Job {
 class Loan {
  public:
   Loan() = default;
-  Loan(Job& job, Device::Store store, size_t bytes) noexcept;
-  /// By Device::spare(): perhaps not valid.
-  Loan(Device& device, Device::Store store, size_t bytes) noexcept
-      : device_(&device), address_(device.spare(store, &bytes)), bytes_(bytes), store_(store) {}
+  Loan(Job& job, Store store, size_t bytes) noexcept;
+  /// By BlockStore::spare(): perhaps not valid.
+  Loan(Device& device, Store store, size_t bytes) noexcept
+      : device_(&device),
+        address_(device.blocks.spare(store, &bytes)),
+        bytes_(bytes),
+        store_(store) {}
   Loan(Loan&& other) noexcept { *this = std::move(other); }
   Loan& operator=(Loan&& other) noexcept;
   ~Loan();
@@ -298,17 +216,17 @@ class Loan {
   Device* device_ = nullptr;
   std::byte* address_ = nullptr;
   size_t bytes_ = 0;
-  Device::Store store_ = Device::Store::kDevice;
+  Store store_ = Store::kDevice;
 };
 /// Device memory.
 struct Block : Loan {
   Block() = default;
-  Block(Job& job, size_t least) noexcept : Loan(job, Device::Store::kDevice, least) {}
+  Block(Job& job, size_t least) noexcept : Loan(job, Store::kDevice, least) {}
 };
 /// Pinned host memory: copies to and from it overlap with everything else.
 struct Pinned : Loan {
   Pinned() = default;
-  Pinned(Job& job, size_t least) noexcept : Loan(job, Device::Store::kPinned, least) {}
+  Pinned(Job& job, size_t least) noexcept : Loan(job, Store::kPinned, least) {}
 };
 
 class Gpus {

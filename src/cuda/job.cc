@@ -242,13 +242,13 @@ bool Job::finish() noexcept {
   return !failed();
 }
 
-Loan::Loan(Job& job, Device::Store store, size_t bytes) noexcept
+Loan::Loan(Job& job, Store store, size_t bytes) noexcept
     : device_(&job.device()), bytes_(bytes), store_(store) {
   if (job.failed()) return;
   const Current current(*device_);
   CUresult error = CUDA_SUCCESS;
-  address_ = device_->acquire(store, &bytes_, &error);
-  job.note(store == Device::Store::kDevice ? "cuMemAlloc" : "cuMemHostAlloc", error);
+  address_ = device_->blocks.acquire(store, &bytes_, &error);
+  job.note(store == Store::kDevice ? "cuMemAlloc" : "cuMemHostAlloc", error);
 }
 
 Loan& Loan::operator=(Loan&& other) noexcept {
@@ -260,7 +260,7 @@ Loan& Loan::operator=(Loan&& other) noexcept {
 }
 
 Loan::~Loan() {
-  if (address_ != nullptr) device_->release(store_, address_, bytes_);
+  if (address_ != nullptr) device_->blocks.release(store_, address_, bytes_);
 }
 
 }  // namespace tern::cuda

@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
+cuda_sources += src/cuda/blocks.cc
+cuda_sources += src/cuda/context.cc
 cuda_sources += src/cuda/copy.cc
 cuda_sources += src/cuda/device.cc
 cuda_sources += src/cuda/driver.cc

@@ -22,7 +22,7 @@ namespace {
 
 uint64_t number_of(const void* address) noexcept { return reinterpret_cast<uint64_t>(address); }
 
-int accumulate_here(const Shared& shared, Box& box, std::byte* at) noexcept {
+int accumulate_here(MappedElements& own, Box& box, std::byte* at) noexcept {
   const Errand& errand = box.errand;
   const auto row = core::loops::best_table().row(errand.reduction);
   Element element;
@@ -35,15 +35,15 @@ int accumulate_here(const Shared& shared, Box& box, std::byte* at) noexcept {
     return MPI_ERR_INTERN;
   alignas(16) std::byte in[Box::kRoom];
   std::memcpy(in, box.data, errand.bytes);
-  return apply(shared, at, errand.count, element,
-               {errand.reads ? nullptr : in, errand.fetches ? box.data : nullptr});
+  return own.apply(at, errand.count, element,
+                   {errand.reads ? nullptr : in, errand.fetches ? box.data : nullptr});
 }
 
-int swap_here(const Shared& shared, Box& box, std::byte* at) noexcept {
+int swap_here(MappedElements& own, Box& box, std::byte* at) noexcept {
   std::byte both[Box::kRoom];
   const size_t bytes = box.errand.size;
   std::memcpy(both, box.data, box.errand.bytes);
-  return compare_and_swap(shared, at, bytes, both, both + bytes, box.data);
+  return own.compare_and_swap(at, bytes, both, both + bytes, box.data);
 }
 
 }  // namespace
@@ -75,7 +75,7 @@ int Boxes::execute(Box& box) noexcept {
   const Errand& errand = box.errand;
   if (errand.bytes > Box::kRoom || 2 * size_t{errand.size} > Box::kRoom) return MPI_ERR_INTERN;
   auto* const at = reinterpret_cast<std::byte*>(errand.address);
-  const Shared shared = targets_.elements_of(targets_.rank());
+  MappedElements own(targets_.elements_of(targets_.rank()));
   switch (errand.kind) {
     case Errand::Kind::kPut:
       copy_bytes(at, box.data, errand.bytes);
@@ -84,9 +84,9 @@ int Boxes::execute(Box& box) noexcept {
       copy_bytes(box.data, at, errand.bytes);
       return MPI_SUCCESS;
     case Errand::Kind::kAccumulate:
-      return accumulate_here(shared, box, at);
+      return accumulate_here(own, box, at);
     case Errand::Kind::kSwap:
-      return swap_here(shared, box, at);
+      return swap_here(own, box, at);
   }
   return MPI_ERR_INTERN;
 }

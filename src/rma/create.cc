@@ -318,12 +318,15 @@ class Creation {
     Targets& targets = window_->targets;
     OpenAccesses& accesses = window_->accesses;
     if (checks()) accesses.log = std::make_unique<AccessLog>(targets);
+    if (targets.own().on_device) window_->device_ = std::make_unique<DevicePath>(targets);
     if (copies_) window_->copied_ = std::make_unique<CopiedPath>(targets);
     if (reached() < targets.size())
       accesses.messages = std::make_unique<Messages>(targets, window_->regions);
     for (int rank = 0; rank < targets.size(); ++rank) {
       Target& there = targets[rank];
-      if (rank == targets.rank() || there.memory != nullptr)
+      if (there.on_device)
+        there.path = window_->device_.get();
+      else if (rank == targets.rank() || there.memory != nullptr)
         there.path = &window_->mapped_;
       else if (there.process != 0)
         there.path = window_->copied_.get();

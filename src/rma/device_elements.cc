@@ -31,9 +31,8 @@ int upload(core::Process& process, void* from, void* to, size_t bytes) noexcept 
 }
 
 /// By a kernel, or as core::reduce() does what no kernel knows; a replacement is a copy.
-int apply_there(const Shared& shared, std::byte* at, size_t count, const Element& element,
+int apply_there(core::Process& process, std::byte* at, size_t count, const Element& element,
                 const Operands& operands, size_t bytes) noexcept {
-  core::Process& process = *shared.device;
   const auto elements = static_cast<MPI_Count>(count);
   if (operands.result != nullptr)
     if (const int code = download(process, at, operands.result, bytes); code != MPI_SUCCESS)
@@ -48,34 +47,35 @@ int apply_there(const Shared& shared, std::byte* at, size_t count, const Element
 }
 
 /// Of elements under one stripe.
-int apply_staged(const Shared& shared, std::byte* at, size_t count, const Element& element,
-                 const Operands& operands, std::vector<std::byte>* room) noexcept {
+int apply_staged(core::Process& process, const Shared& shared, std::byte* at, size_t count,
+                 const Element& element, const Operands& operands,
+                 std::vector<std::byte>* room) noexcept {
   const size_t bytes = (count - 1) * element.extent + element.span;
   const HeldStripe held(shared, at);
   if (held.code() != MPI_SUCCESS) return held.code();
-  if (element.is_aligned(at)) return apply_there(shared, at, count, element, operands, bytes);
-  int code = download(*shared.device, at, room->data(), bytes);
+  if (element.is_aligned(at)) return apply_there(process, at, count, element, operands, bytes);
+  int code = download(process, at, room->data(), bytes);
   if (code != MPI_SUCCESS) return code;
   apply_held(room->data(), count, element, operands);
-  return operands.in == nullptr ? MPI_SUCCESS : upload(*shared.device, room->data(), at, bytes);
+  return operands.in == nullptr ? MPI_SUCCESS : upload(process, room->data(), at, bytes);
 }
 
 }  // namespace
 
-int apply_on_device(const Shared& shared, std::byte* at, size_t count, const Element& element,
-                    const Operands& operands) noexcept {
+int DeviceElements::apply(std::byte* at, size_t count, const Element& element,
+                          const Operands& operands) noexcept {
   Operands rest = operands;
   std::vector<std::byte> room;
   while (count > 0) {
     const size_t few =
-        HeldStripe::count_under(HeldStripe::place_of(shared, at), count, element.extent);
+        HeldStripe::count_under(HeldStripe::place_of(shared_, at), count, element.extent);
     const size_t bytes = few * element.extent;
     try {
       if (room.size() < bytes) room.resize(bytes);
     } catch (const std::bad_alloc&) {
       return fail(MPI_ERR_NO_MEM, "no memory for %zu bytes of a window on a device", bytes);
     }
-    const int code = apply_staged(shared, at, few, element, rest, &room);
+    const int code = apply_staged(process_, shared_, at, few, element, rest, &room);
     if (code != MPI_SUCCESS) return code;
     at += bytes;
     rest = rest.behind(bytes);
@@ -84,13 +84,15 @@ int apply_on_device(const Shared& shared, std::byte* at, size_t count, const Ele
   return MPI_SUCCESS;
 }
 
-int swap_on_device(const Shared& shared, std::byte* at, size_t bytes, const void* compare,
-                   const void* value, void* result) noexcept {
+int DeviceElements::compare_and_swap(std::byte* at, size_t bytes, const void* compare,
+                                     const void* value, void* result) noexcept {
+  const HeldStripe held(shared_, at);
+  if (held.code() != MPI_SUCCESS) return held.code();
   std::byte old[Element::kMostExtent], next[Element::kMostExtent];
   std::memcpy(next, value, bytes);
-  int code = download(*shared.device, at, old, bytes);
+  int code = download(process_, at, old, bytes);
   if (code == MPI_SUCCESS && std::memcmp(old, compare, bytes) == 0)
-    code = upload(*shared.device, next, at, bytes);
+    code = upload(process_, next, at, bytes);
   std::memcpy(result, old, bytes);
   return code;
 }

@@ -10,11 +10,19 @@
 
 namespace tern::rma {
 
-/// As apply(), at an address of a device of `shared.device`. Also MPI_ERR_NO_MEM.
-[[nodiscard]] int apply_on_device(const Shared& shared, std::byte* at, size_t count,
-                                  const Element& element, const Operands& operands) noexcept;
-/// As compare_and_swap(), whose stripe is held.
-[[nodiscard]] int swap_on_device(const Shared& shared, std::byte* at, size_t bytes,
-                                 const void* compare, const void* value, void* result) noexcept;
+/// Also MPI_ERR_NO_MEM.
+class DeviceElements final : public ElementMemory {
+ public:
+  DeviceElements(const Shared& shared, core::Process& process) noexcept
+      : ElementMemory(shared), process_(process) {}
+  using ElementMemory::apply;
+  [[nodiscard]] int apply(std::byte* at, size_t count, const Element& element,
+                          const Operands& operands) noexcept override;
+  [[nodiscard]] int compare_and_swap(std::byte* at, size_t bytes, const void* compare,
+                                     const void* value, void* result) noexcept override;
+
+ private:
+  core::Process& process_;
+};
 
 }  // namespace tern::rma

@@ -70,6 +70,16 @@ void apply_held(std::byte* at, size_t count, const Element& element,
   if (in != nullptr) element.loop(in, at, count);
 }
 
+int ElementMemory::apply(const iovec* pieces, size_t count, size_t packed, const Element& element,
+                         const Operands& operands) noexcept {
+  Operands rest = operands;
+  return for_each_array(pieces, count, packed, element, [&](std::byte* at, size_t elements) {
+    const int code = apply(at, elements, element, rest);
+    rest = rest.behind(elements * element.extent);
+    return code;
+  });
+}
+
 int find_element(const core::Op& op, const core::Datatype& origin, const core::Datatype& target,
                  Element* found) noexcept {
   if (op.user_defined())

@@ -3,6 +3,8 @@
 // Threads: any. See: rma/stripes.hpp.
 #pragma once
 
+#include <sys/uio.h>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -36,9 +38,7 @@ struct Element {
 struct Shared {
   Control control;
   const std::byte* origin;
-  int32_t holder;       // the own pid
-  int32_t process = 0;  // not 0: addresses are of this process, and the kernel copies elements
-  core::Process* device = nullptr;  // not null: addresses are of a device of this process
+  int32_t holder;  // the own pid
 };
 
 /// Arrays with the extent of an element as stride.
@@ -49,6 +49,48 @@ struct Operands {
     return {in == nullptr ? nullptr : in + bytes, result == nullptr ? nullptr : result + bytes};
   }
 };
+
+/// Atomic changes of elements in a part of a window. A path has one kind: mapped (rma/stripes.hpp),
+/// copied by the kernel (rma/far_elements.hpp), or on a device (rma/device_elements.hpp).
+class ElementMemory {
+ public:
+  explicit ElementMemory(const Shared& shared) noexcept : shared_(shared) {}
+  ElementMemory(const ElementMemory&) = delete;
+  ElementMemory& operator=(const ElementMemory&) = delete;
+  virtual ~ElementMemory() = default;
+
+  /// at[i] = in[i] (op) at[i], each element atomically. Returns 0, or an error class with fail()
+  /// text: MPI_ERR_OTHER after the death of a stripe's holder.
+  [[nodiscard]] virtual int apply(std::byte* at, size_t count, const Element& element,
+                                  const Operands& operands) noexcept = 0;
+  /// The same for memory pieces. `packed`: the place of their first byte in the packed elements.
+  /// Operands begin with the first element to begin in the pieces.
+  [[nodiscard]] virtual int apply(const iovec* pieces, size_t count, size_t packed,
+                                  const Element& element, const Operands& operands) noexcept;
+  /// Writes `value` to an element equal to `compare`; `result` gets the old element.
+  [[nodiscard]] virtual int compare_and_swap(std::byte* at, size_t bytes, const void* compare,
+                                             const void* value, void* result) noexcept = 0;
+
+ protected:
+  const Shared shared_;
+};
+
+/// Calls `body(at, count)` for adjacent elements in pieces, up to the first failure.
+template <class Body>
+[[nodiscard]] int for_each_array(const iovec* pieces, size_t count, size_t packed,
+                                 const Element& element, Body&& body) noexcept {
+  for (size_t i = 0; i < count; packed += pieces[i].iov_len, ++i) {
+    auto* const piece = static_cast<std::byte*>(pieces[i].iov_base);
+    size_t skipped = (packed + element.size - 1) / element.size * element.size - packed;
+    while (skipped < pieces[i].iov_len) {
+      const size_t elements = element.padded() ? 1 : (pieces[i].iov_len - skipped) / element.size;
+      if (elements == 0) break;
+      if (const int code = body(piece + skipped, elements); code != 0) return code;
+      skipped += elements * element.size;
+    }
+  }
+  return 0;
+}
 
 /// `op` is predefined; `loop` is null where the type has no such operation.
 [[nodiscard]] Element element_of(const core::Op& op, const core::Datatype& basic) noexcept;

@@ -11,7 +11,32 @@
 
 namespace tern::rma {
 
-int FarElements::add(std::byte* at, size_t count) noexcept {
+class FarElements::Gathered {
+ public:
+  Gathered(const Shared& shared, int32_t process, const Element& element,
+           const Operands& operands) noexcept
+      : shared_(shared), process_(process), element_(element), rest_(operands) {}
+
+  /// Takes `count` elements at a remote address and the next operands. Changes elements in full
+  /// arrays, and before another stripe. 0, or MPI_ERR_OTHER with fail() text.
+  [[nodiscard]] int add(std::byte* at, size_t count) noexcept;
+  /// Changes the remaining elements.
+  [[nodiscard]] int end() noexcept;
+
+ private:
+  static constexpr size_t kMostPieces = 64, kRoom = 16384;
+
+  const Shared& shared_;
+  const int32_t process_;
+  const Element& element_;
+  Operands rest_;
+  iovec there_[kMostPieces], here_[kMostPieces];
+  size_t pieces_ = 0, count_ = 0;  // and elements
+  uint64_t stripe_ = 0;
+  alignas(64) std::byte room_[kRoom];
+};
+
+int FarElements::Gathered::add(std::byte* at, size_t count) noexcept {
   const size_t extent = element_.extent, most = kRoom / extent;
   // The gap behind an element, which may be outside the window, or another's, is left alone.
   const bool has_gaps = element_.span != extent;
@@ -32,28 +57,45 @@ int FarElements::add(std::byte* at, size_t count) noexcept {
   return MPI_SUCCESS;
 }
 
-int FarElements::end() noexcept {
+int FarElements::Gathered::end() noexcept {
   if (pieces_ == 0) return MPI_SUCCESS;
   const HeldStripe held(shared_, static_cast<std::byte*>(there_[0].iov_base));
   if (held.code() != MPI_SUCCESS) return held.code();
-  const pid_t process = shared_.process;
-  int error = btl::sm::cma_get(process, here_, pieces_, there_, pieces_);
+  int error = btl::sm::cma_get(process_, here_, pieces_, there_, pieces_);
   if (error == 0) {
     apply_held(room_, count_, element_, rest_);
-    if (rest_.in != nullptr) error = btl::sm::cma_put(process, here_, pieces_, there_, pieces_);
+    if (rest_.in != nullptr) error = btl::sm::cma_put(process_, here_, pieces_, there_, pieces_);
   }
   rest_ = rest_.behind(count_ * element_.extent);
   pieces_ = count_ = 0;
-  return error == 0 ? MPI_SUCCESS : fail_copy(process, error);
+  return error == 0 ? MPI_SUCCESS : fail_copy(process_, error);
 }
 
-int compare_and_swap_far(const Shared& shared, std::byte* at, size_t bytes, const void* compare,
-                         const void* value, void* result) noexcept {
+int FarElements::apply(std::byte* at, size_t count, const Element& element,
+                       const Operands& operands) noexcept {
+  Gathered all(shared_, process_, element, operands);
+  const int code = all.add(at, count);
+  return code == MPI_SUCCESS ? all.end() : code;
+}
+
+int FarElements::apply(const iovec* pieces, size_t count, size_t packed, const Element& element,
+                       const Operands& operands) noexcept {
+  Gathered all(shared_, process_, element, operands);
+  const int code =
+      for_each_array(pieces, count, packed, element,
+                     [&](std::byte* at, size_t elements) { return all.add(at, elements); });
+  return code == MPI_SUCCESS ? all.end() : code;
+}
+
+int FarElements::compare_and_swap(std::byte* at, size_t bytes, const void* compare,
+                                  const void* value, void* result) noexcept {
+  const HeldStripe held(shared_, at);
+  if (held.code() != MPI_SUCCESS) return held.code();
   const iovec there{at, bytes}, old{result, bytes}, next{const_cast<void*>(value), bytes};
-  int error = btl::sm::cma_get(shared.process, &old, 1, &there, 1);
+  int error = btl::sm::cma_get(process_, &old, 1, &there, 1);
   if (error == 0 && std::memcmp(result, compare, bytes) == 0)
-    error = btl::sm::cma_put(shared.process, &next, 1, &there, 1);
-  return error == 0 ? MPI_SUCCESS : fail_copy(shared.process, error);
+    error = btl::sm::cma_put(process_, &next, 1, &there, 1);
+  return error == 0 ? MPI_SUCCESS : fail_copy(process_, error);
 }
 
 }  // namespace tern::rma

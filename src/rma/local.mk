@@ -8,7 +8,6 @@ rma_sources += src/rma/locks.cc
 rma_sources += src/rma/posts.cc
 rma_sources += src/rma/stripes.cc
 rma_sources += src/rma/held_stripe.cc
-rma_sources += src/rma/access.cc
 rma_sources += src/rma/operations.cc
 rma_sources += src/rma/paths.cc
 rma_sources += src/rma/messages.cc

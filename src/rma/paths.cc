@@ -5,7 +5,9 @@
 #include "base/copy.hpp"
 #include "core/op.hpp"
 #include "rma/copied.hpp"
+#include "rma/device_elements.hpp"
 #include "rma/element_array.hpp"
+#include "rma/far_elements.hpp"
 #include "rma/stripes.hpp"
 
 namespace tern::rma {
@@ -41,7 +43,7 @@ Operands operands_of(const core::Data* origin, const core::Data* result) noexcep
 }
 
 /// Of any layout on both sides.
-int apply_laid_out(core::Process& process, const Shared& shared, const core::Data* origin,
+int apply_laid_out(core::Process& process, ElementMemory& there, const core::Data* origin,
                    const core::Data* result, const Place& at, std::byte* address,
                    const Element& element) {
   constexpr size_t kPieces = 64;
@@ -57,18 +59,26 @@ int apply_laid_out(core::Process& process, const Shared& shared, const core::Dat
   const size_t total = static_cast<size_t>(at.count * at.type->size());
   if (at.type == element.basic || (at.type->contiguous() && !element.padded())) {
     if (code == MPI_SUCCESS)
-      code =
-          apply(shared, address + at.type->true_lb(), total / element.size, element, operands(0));
+      code = there.apply(address + at.type->true_lb(), total / element.size, element, operands(0));
   } else {
     iovec pieces[kPieces];
     for (size_t done = 0, covered = 0; done < total && code == MPI_SUCCESS; done += covered) {
       const size_t count =
           at.type->pieces(address, at.count, done, total - done, pieces, kPieces, &covered);
       const size_t first = (done + element.size - 1) / element.size;
-      code = apply(shared, pieces, count, done, element, operands(first));
+      code = there.apply(pieces, count, done, element, operands(first));
     }
   }
   return code == MPI_SUCCESS && result != nullptr ? out.store() : code;
+}
+
+int apply_all(core::Process& process, ElementMemory& there, const core::Data* origin,
+              const core::Data* result, const Place& at, std::byte* address,
+              const Element& element) {
+  if (are_arrays(origin, result, at, element))
+    return there.apply(address, static_cast<size_t>(at.count), element,
+                       operands_of(origin, result));
+  return apply_laid_out(process, there, origin, result, at, address, element);
 }
 
 }  // namespace
@@ -86,17 +96,28 @@ int MappedPath::get(const core::Data& origin, const Place& from, const Reached& 
 
 int MappedPath::accumulate(const core::Data* origin, const core::Data* result, const Place& at,
                            const Reached& reached, const Element& element, OpRequest*) {
-  const Shared shared = targets_.elements_of(at.target);
-  if (are_arrays(origin, result, at, element))
-    return apply(shared, reached.address, static_cast<size_t>(at.count), element,
-                 operands_of(origin, result));
-  return apply_laid_out(targets_.process(), shared, origin, result, at, reached.address, element);
+  MappedElements there(targets_.elements_of(at.target));
+  return apply_all(targets_.process(), there, origin, result, at, reached.address, element);
 }
 
 int MappedPath::compare_and_swap(const void* origin, const void* compare, void* result,
                                  const Place& at, const Reached& reached) {
-  return rma::compare_and_swap(targets_.elements_of(at.target), reached.address,
-                               static_cast<size_t>(at.type->size()), compare, origin, result);
+  return MappedElements(targets_.elements_of(at.target))
+      .compare_and_swap(reached.address, static_cast<size_t>(at.type->size()), compare, origin,
+                        result);
+}
+
+int DevicePath::accumulate(const core::Data* origin, const core::Data* result, const Place& at,
+                           const Reached& reached, const Element& element, OpRequest*) {
+  DeviceElements there(targets_.elements_of(at.target), targets_.process());
+  return apply_all(targets_.process(), there, origin, result, at, reached.address, element);
+}
+
+int DevicePath::compare_and_swap(const void* origin, const void* compare, void* result,
+                                 const Place& at, const Reached& reached) {
+  return DeviceElements(targets_.elements_of(at.target), targets_.process())
+      .compare_and_swap(reached.address, static_cast<size_t>(at.type->size()), compare, origin,
+                        result);
 }
 
 /// Names a target with an ended process in the error.
@@ -130,15 +151,13 @@ int CopiedPath::get(const core::Data& origin, const Place& from, const Reached& 
 int CopiedPath::accumulate(const core::Data* origin, const core::Data* result, const Place& at,
                            const Reached& reached, const Element& element, OpRequest*) {
   int code = MPI_SUCCESS;
-  const auto count = static_cast<size_t>(at.count);
-  const bool arrays = are_arrays(origin, result, at, element);
-  const Operands operands = operands_of(origin, result);
-  if (arrays && boxes_.accumulate(at.target, reached.address, count, element, operands, &code))
+  if (are_arrays(origin, result, at, element) &&
+      boxes_.accumulate(at.target, reached.address, static_cast<size_t>(at.count), element,
+                        operands_of(origin, result), &code))
     return code;
-  const Shared shared = targets_.elements_of(at.target);
-  if (arrays) return judge(at.target, apply(shared, reached.address, count, element, operands));
-  return judge(at.target, apply_laid_out(targets_.process(), shared, origin, result, at,
-                                         reached.address, element));
+  FarElements there(targets_.elements_of(at.target), targets_[at.target].process);
+  return judge(at.target,
+               apply_all(targets_.process(), there, origin, result, at, reached.address, element));
 }
 
 int CopiedPath::compare_and_swap(const void* origin, const void* compare, void* result,
@@ -146,8 +165,8 @@ int CopiedPath::compare_and_swap(const void* origin, const void* compare, void* 
   int code = MPI_SUCCESS;
   const auto bytes = static_cast<size_t>(at.type->size());
   if (boxes_.swap(at.target, reached.address, bytes, compare, origin, result, &code)) return code;
-  return judge(at.target, rma::compare_and_swap(targets_.elements_of(at.target), reached.address,
-                                                bytes, compare, origin, result));
+  FarElements there(targets_.elements_of(at.target), targets_[at.target].process);
+  return judge(at.target, there.compare_and_swap(reached.address, bytes, compare, origin, result));
 }
 
 }  // namespace tern::rma

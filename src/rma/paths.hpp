@@ -9,8 +9,8 @@
 
 namespace tern::rma {
 
-/// To mapped memory, and to the own part, also on a device.
-class MappedPath final : public Path {
+/// To mapped memory, and to the own part.
+class MappedPath : public Path {
  public:
   explicit MappedPath(Targets& targets) noexcept
       : Path(targets.process().window_operations.mapped), targets_(targets) {}
@@ -23,8 +23,18 @@ class MappedPath final : public Path {
   int compare_and_swap(const void* origin, const void* compare, void* result, const Place& at,
                        const Reached& reached) override;
 
- private:
+ protected:
   Targets& targets_;
+};
+
+/// To the own part on a device.
+class DevicePath final : public MappedPath {
+ public:
+  using MappedPath::MappedPath;
+  int accumulate(const core::Data* origin, const core::Data* result, const Place& at,
+                 const Reached& reached, const Element& element, OpRequest* request) override;
+  int compare_and_swap(const void* origin, const void* compare, void* result, const Place& at,
+                       const Reached& reached) override;
 };
 
 /// To memory of another process of this host: by the box of a polling target, else by the kernel.

@@ -10,6 +10,7 @@
 #include "base/log.hpp"
 #include "core/op.hpp"
 #include "core/reduce/table.hpp"
+#include "rma/device_elements.hpp"
 #include "rma/lock_word.hpp"
 #include "rma/stripes.hpp"
 
@@ -27,6 +28,12 @@ size_t bytes_of(const std::vector<Piece>& pieces) noexcept {
   size_t sum = 0;
   for (const Piece& piece : pieces) sum += piece.bytes;
   return sum;
+}
+
+std::unique_ptr<ElementMemory> elements_of_own(Targets& targets) {
+  const Shared shared = targets.elements_of(targets.rank());
+  if (targets.own().on_device) return std::make_unique<DeviceElements>(shared, targets.process());
+  return std::make_unique<MappedElements>(shared);
 }
 
 }  // namespace
@@ -47,6 +54,7 @@ TargetSide::TargetSide(Targets& targets, Regions& regions)
       communicator_(targets.communicator()),
       pml_(*communicator_.channel().pml),
       byte_(core::predefined_type(targets.process(), MPI_BYTE)),
+      own_(elements_of_own(targets)),
       room_(kMostRecord),
       jobs_(static_cast<size_t>(targets.size())),
       errors_(jobs_.size()) {
@@ -285,9 +293,9 @@ void TargetSide::execute_accumulate(int origin, const Job& job) {
   std::vector<iovec> pieces;
   for (const Piece& piece : job.pieces) pieces.push_back({at(piece.at), piece.bytes});
   std::vector<std::byte> result(fetches ? array : 0);
-  const Shared shared = targets_.elements_of(targets_.rank());
-  const int code = apply(shared, pieces.data(), pieces.size(), record.packed, element,
-                         {reads ? nullptr : job.data.data(), fetches ? result.data() : nullptr});
+  const int code =
+      own_->apply(pieces.data(), pieces.size(), record.packed, element,
+                  {reads ? nullptr : job.data.data(), fetches ? result.data() : nullptr});
   if (code != MPI_SUCCESS) return refuse(origin, job, code);
   if (fetches) answer(origin, record.tag, std::move(result));
 }
@@ -298,9 +306,8 @@ void TargetSide::execute_swap(int origin, const Job& job) {
     return refuse(origin, job, MPI_ERR_INTERN);
   const Piece& piece = job.pieces.front();
   std::vector<std::byte> old(piece.bytes);
-  const Shared shared = targets_.elements_of(targets_.rank());
-  const int code = compare_and_swap(shared, at(piece.at), piece.bytes, job.data.data(),
-                                    job.data.data() + piece.bytes, old.data());
+  const int code = own_->compare_and_swap(at(piece.at), piece.bytes, job.data.data(),
+                                          job.data.data() + piece.bytes, old.data());
   if (code != MPI_SUCCESS) return refuse(origin, job, code);
   answer(origin, job.record.tag, std::move(old));
 }

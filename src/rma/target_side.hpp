@@ -9,6 +9,7 @@
 #pragma once
 
 #include <deque>
+#include <memory>
 #include <vector>
 
 #include "pml/pml.hpp"
@@ -90,6 +91,7 @@ class TargetSide {
   core::Communicator& communicator_;
   pml::Pml& pml_;
   core::Datatype& byte_;
+  const std::unique_ptr<ElementMemory> own_;  // the part's elements
   std::vector<std::byte> room_;
   core::Request* listening_ = nullptr;
   std::vector<std::deque<Job>> jobs_;  // by origin

@@ -80,8 +80,7 @@ int Targets::check(int rank) const noexcept {
 
 Shared Targets::elements_of(int rank) noexcept {
   const Target& part = (*this)[rank];
-  return {part.control, dynamic() ? nullptr : part.first(), pid, part.process,
-          part.on_device ? &process_ : nullptr};
+  return {part.control, dynamic() ? nullptr : part.first(), pid};
 }
 
 }  // namespace tern::rma

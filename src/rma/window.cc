@@ -29,8 +29,7 @@ Window::~Window() {
   }
   own.channel().coll->refusals().freeing(own);
   const core::ChannelLock lock(targets.progress());
-  own.freed = true;
-  if (own.pending == 0) own.end();
+  own.free();
 }
 
 int Window::barrier() noexcept {

@@ -83,6 +83,7 @@ class Window final : public core::Object {
   Mapping map_;              // what the ranks of this host share
   bool contiguous_ = false;  // parts of one host lie behind each other
   MappedPath mapped_;
+  std::unique_ptr<DevicePath> device_;  // null: the own part is not on a device
   std::unique_ptr<CopiedPath> copied_;  // null: it serves no target
 };
 

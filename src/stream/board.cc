@@ -74,7 +74,7 @@ Failure Boards::make(cuda::Device& device, size_t chunk, Board* board) noexcept 
     for (size_t i = 0; i < board->halves.size(); ++i) {
       board->bytes[i] = chunk;
       CUresult error = CUDA_SUCCESS;
-      board->halves[i] = device.acquire(cuda::Device::Store::kPinned, &board->bytes[i], &error);
+      board->halves[i] = device.blocks.acquire(cuda::Store::kPinned, &board->bytes[i], &error);
       if (board->halves[i] != nullptr) continue;
       give_back(device, *board);
       return failure(MPI_ERR_NO_MEM, "no pinned memory of %zu bytes for a stream: %s", chunk,
@@ -89,7 +89,7 @@ Failure Boards::make(cuda::Device& device, size_t chunk, Board* board) noexcept 
 void Boards::give_back(cuda::Device& device, const Board& board) noexcept {
   for (size_t i = 0; i < board.halves.size(); ++i)
     if (board.halves[i] != nullptr && !device.gone())
-      device.release(cuda::Device::Store::kPinned, board.halves[i], board.bytes[i]);
+      device.blocks.release(cuda::Store::kPinned, board.halves[i], board.bytes[i]);
   Words words{&device, board};
   words.board.halves = {};
   const std::lock_guard<std::mutex> guard(mutex_);

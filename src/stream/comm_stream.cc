@@ -102,8 +102,7 @@ bool CommStream::over() noexcept {
 void CommStream::close() noexcept {
   device_calls_.close();
   closed_.store(true, std::memory_order_release);
-  shadow_.freed = true;
-  if (shadow_.pending == 0) shadow_.end();  // else its last operation does
+  shadow_.free();
   if (islands_ == nullptr) return;
   islands_->watch.close();
   islands_->here->close();

@@ -24,8 +24,7 @@ int comm_free(MPI_Comm* comm) noexcept {
   *comm = MPI_COMM_NULL;
   process.handles.erase(*found);
   const core::ChannelLock lock(found->channel().progress);
-  found->freed = true;
-  if (found->pending == 0) found->end();  // else the last operation does
+  found->free();
   return MPI_SUCCESS;
 }
 

@@ -94,7 +94,7 @@ TEST(Communicator, DerivedOneLearnsIndicesAndEndsOnce) {
     EXPECT_EQ(made->peer(0).index, 3U);
     EXPECT_EQ(made->index(), 0U);  // the pml gives it one
     EXPECT_EQ(made->remote_index(0), 0U);
-    made->set_remote_index(0, 77);
+    made->set_remote_index(0, 2, 77);
     EXPECT_EQ(made->remote_index(0), 77U);
     EXPECT_EQ(made->remote_index(1), 0U);
     made->ending = [](Communicator&) noexcept { ++endings; };

@@ -8,12 +8,14 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <memory>
 #include <thread>
 #include <vector>
 
 #include "base/error.hpp"
 #include "core/reduce/table.hpp"
 #include "mpi.h"
+#include "rma/far_elements.hpp"
 
 namespace tern::rma {
 namespace {
@@ -42,8 +44,10 @@ class StripesFixture {
 /// The parameter: the kernel copies elements.
 class Stripes : public StripesFixture, public testing::TestWithParam<bool> {
  protected:
-  [[nodiscard]] Shared shared() const {
-    return {control_, memory_.data(), ::getpid(), GetParam() ? ::getpid() : 0};
+  [[nodiscard]] std::unique_ptr<ElementMemory> memory() const {
+    const Shared shared{control_, memory_.data(), ::getpid()};
+    if (GetParam()) return std::make_unique<FarElements>(shared, ::getpid());
+    return std::make_unique<MappedElements>(shared);
   }
 };
 class FarStripes : public StripesFixture, public testing::Test {};
@@ -61,9 +65,9 @@ TEST_P(Stripes, NoElementIsLost) {
       const int64_t one = 1;
       int64_t before = 0;
       for (int round = 0; round < kRounds; ++round)
-        ASSERT_EQ(apply(shared(), memory_.data() + 3, 1, sums,
-                        {reinterpret_cast<const std::byte*>(&one),
-                         reinterpret_cast<std::byte*>(&before)}),
+        ASSERT_EQ(memory()->apply(memory_.data() + 3, 1, sums,
+                                  {reinterpret_cast<const std::byte*>(&one),
+                                   reinterpret_cast<std::byte*>(&before)}),
                   MPI_SUCCESS);
     });
   for (std::thread& thread : threads) thread.join();
@@ -80,7 +84,7 @@ TEST_P(Stripes, LongVectorsCrossStripes) {
   const Operands operands{reinterpret_cast<const std::byte*>(in.data()),
                           reinterpret_cast<std::byte*>(before.data())};
   for (int round = 0; round < 2; ++round)
-    ASSERT_EQ(apply(shared(), memory_.data() + 8, count, sums, operands), MPI_SUCCESS);
+    ASSERT_EQ(memory()->apply(memory_.data() + 8, count, sums, operands), MPI_SUCCESS);
   for (size_t i = 0; i < count; ++i) {
     double value = 0;
     std::memcpy(&value, memory_.data() + 8 + i * 8, sizeof value);
@@ -101,7 +105,7 @@ TEST_P(Stripes, PaddedElementsBeginWhereTheirFirstByteIs) {
   // Elements 1 to 3, of which the pieces show the two parts; the first byte is the fourth of 1.
   const iovec pieces[] = {{&pairs[0].index, 4}, {&pairs[1].value, 2}, {&pairs[1].index, 4},
                           {&pairs[2].value, 2}, {&pairs[2].index, 4}, {&pairs[3].value, 2}};
-  ASSERT_EQ(apply(shared(), pieces, 6, 2, least, {reinterpret_cast<const std::byte*>(in), nullptr}),
+  ASSERT_EQ(memory()->apply(pieces, 6, 2, least, {reinterpret_cast<const std::byte*>(in), nullptr}),
             MPI_SUCCESS);
   EXPECT_EQ(pairs[0].index, 50);
   EXPECT_EQ(pairs[1].value, 5);
@@ -123,7 +127,7 @@ TEST_P(Stripes, TheGapBehindAnElementIsLeftAlone) {
   const Pair zero{0, 0}, in{3, 4};
   std::memcpy(memory_.data(), &zero, 12);
   ASSERT_EQ(
-      apply(shared(), memory_.data(), 1, most, {reinterpret_cast<const std::byte*>(&in), nullptr}),
+      memory()->apply(memory_.data(), 1, most, {reinterpret_cast<const std::byte*>(&in), nullptr}),
       MPI_SUCCESS);
   EXPECT_EQ(std::memcmp(memory_.data(), &in, 12), 0);
   for (size_t i = 12; i < 2 * sizeof(Pair); ++i) ASSERT_EQ(memory_[i], std::byte{0x55});
@@ -139,7 +143,7 @@ TEST_P(Stripes, ManyPiecesOfManyStripes) {
   const Operands operands{reinterpret_cast<const std::byte*>(in.data()),
                           reinterpret_cast<std::byte*>(before.data())};
   for (int round = 0; round < 2; ++round)
-    ASSERT_EQ(apply(shared(), pieces.data(), kPieces, 0, sums, operands), MPI_SUCCESS);
+    ASSERT_EQ(memory()->apply(pieces.data(), kPieces, 0, sums, operands), MPI_SUCCESS);
   for (size_t i = 0; i < in.size(); ++i) {
     int64_t value = 0;
     std::memcpy(&value, memory_.data() + i / 2 * kStride + i % 2 * 8, sizeof value);
@@ -154,18 +158,18 @@ TEST_F(FarStripes, MemoryThatIsNotThereIsAnError) {
   int64_t one = 1, old = 0;
   const Element sums = element_of(Reduction::kSum, Number::kInt64, 8, 8);
   const Operands operands{reinterpret_cast<const std::byte*>(&one), nullptr};
-  const Shared far{control_, nullptr, ::getpid(), ::getpid()};
-  EXPECT_EQ(apply(far, nowhere, 1, sums, operands), MPI_ERR_OTHER);
-  EXPECT_EQ(compare_and_swap(far, nowhere, 8, &one, &one, &old), MPI_ERR_OTHER);
+  FarElements far({control_, nullptr, ::getpid()}, ::getpid());
+  EXPECT_EQ(far.apply(nowhere, 1, sums, operands), MPI_ERR_OTHER);
+  EXPECT_EQ(far.compare_and_swap(nowhere, 8, &one, &one, &old), MPI_ERR_OTHER);
   for (const auto& stripe : control_.head().stripes) EXPECT_EQ(stripe.holder.load(), 0);
 }
 
 TEST_P(Stripes, SwapsOnlyWhatWasExpected) {
   int old = -1;
   const int none = 0, seven = 7, eight = 8;
-  ASSERT_EQ(compare_and_swap(shared(), memory_.data(), 4, &none, &seven, &old), MPI_SUCCESS);
+  ASSERT_EQ(memory()->compare_and_swap(memory_.data(), 4, &none, &seven, &old), MPI_SUCCESS);
   EXPECT_EQ(old, 0);
-  ASSERT_EQ(compare_and_swap(shared(), memory_.data(), 4, &none, &eight, &old), MPI_SUCCESS);
+  ASSERT_EQ(memory()->compare_and_swap(memory_.data(), 4, &none, &eight, &old), MPI_SUCCESS);
   EXPECT_EQ(old, 7);
 }
 
@@ -177,7 +181,7 @@ TEST_P(Stripes, AHolderThatHasDiedIsAnError) {
   int64_t one = 1;
   const Element sums = element_of(Reduction::kSum, Number::kInt64, 8, 8);
   EXPECT_EQ(
-      apply(shared(), memory_.data(), 1, sums, {reinterpret_cast<const std::byte*>(&one), nullptr}),
+      memory()->apply(memory_.data(), 1, sums, {reinterpret_cast<const std::byte*>(&one), nullptr}),
       MPI_ERR_OTHER);
   EXPECT_NE(take_last_error().text.find(strf("pid %d", child)), std::string::npos);
   ::waitpid(child, nullptr, 0);

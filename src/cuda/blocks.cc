@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// BlockStore: blocks lent, made and freed.
+#include "cuda/blocks.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <bit>
+#include <new>
+
+#include "base/clock.hpp"
+#include "cuda/memory.hpp"
+
+namespace tern::cuda {
+
+namespace {
+
+// Powers of two for reuse; multiples of 2 MiB for large blocks, against waste.
+size_t block_bytes(size_t least) noexcept {
+  constexpr size_t kLeast = 65536, kLarge = 64 << 20, kGrain = 2 << 20;
+  return least > kLarge ? (least + kGrain - 1) / kGrain * kGrain
+                        : std::bit_ceil(std::max(least, kLeast));
+}
+
+/// The smallest block of `bytes`, unless it is more than twice as large.
+template <class Blocks>
+auto fitting(Blocks& idle, size_t bytes) noexcept {
+  const auto found = idle.lower_bound(bytes);
+  return found != idle.end() && found->first / 2 <= bytes ? found : idle.end();
+}
+
+}  // namespace
+
+bool BlockStore::affords(Store from, size_t bytes, size_t most) noexcept {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  const auto store = static_cast<size_t>(from);
+  const size_t needed = block_bytes(bytes);
+  return held_[store] + needed <= most || fitting(idle_[store], needed) != idle_[store].end();
+}
+
+bool BlockStore::lends(Store from, size_t bytes) noexcept {
+  const size_t needed = block_bytes(bytes);
+  {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    const Blocks& idle = idle_[static_cast<size_t>(from)];
+    if (idle.lower_bound(needed) != idle.end()) return true;
+  }
+  if (context_.is_quiet() || becomes_quiet()) return true;
+  wanted_[static_cast<size_t>(from)].store(needed, std::memory_order_relaxed);
+  return false;
+}
+
+// Device work may wait for this thread's next step, and outlasts the attempt.
+bool BlockStore::becomes_quiet() noexcept {
+  constexpr uint32_t kFirst = 8;
+  constexpr int64_t kLongest = 100'000'000;  // ns
+  const uint32_t refusals = refusals_.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (refusals < kFirst || !std::has_single_bit(refusals) || context_.has_waiting()) return false;
+  for (const int64_t end = now_ns() + kLongest; now_ns() < end && !context_.has_waiting();
+       ::sched_yield())
+    if (context_.is_quiet()) return true;
+  return false;
+}
+
+void BlockStore::make_wanted() noexcept {
+  for (const Store store : {Store::kPinned, Store::kDevice}) {
+    std::atomic<size_t>& wanted = wanted_[static_cast<size_t>(store)];
+    size_t bytes = wanted.load(std::memory_order_relaxed);
+    if (TERN_LIKELY(bytes == 0) || !context_.is_quiet()) continue;
+    wanted.store(0, std::memory_order_relaxed);
+    const Current current(context_);
+    CUresult error = current.result();
+    if (std::byte* const block = acquire(store, &bytes, &error); block != nullptr)
+      release(store, block, bytes);
+  }
+}
+
+std::byte* BlockStore::acquire(Store from, size_t* bytes, CUresult* error) noexcept {
+  *bytes = block_bytes(*bytes);
+  if (std::byte* const block = take_idle(from, bytes)) return block;
+  std::byte* block = nullptr;
+  *error = allocate(from, *bytes, &block);
+  if (*error == CUDA_ERROR_OUT_OF_MEMORY && free_idle(from))
+    *error = allocate(from, *bytes, &block);
+  return *error == CUDA_SUCCESS ? block : nullptr;
+}
+
+std::byte* BlockStore::spare(Store from, size_t* bytes) noexcept {
+  *bytes = block_bytes(*bytes);
+  return take_idle(from, bytes, nullptr);
+}
+
+std::byte* BlockStore::take_idle(Store from, size_t* bytes) noexcept {
+  bool larger = false;
+  if (std::byte* const block = take_idle(from, bytes, &larger)) return block;
+  return larger && !context_.is_quiet() ? take_idle(from, bytes, nullptr) : nullptr;
+}
+
+// *larger: only a far too large block is idle, and stays; null: a far too large block serves, too.
+std::byte* BlockStore::take_idle(Store from, size_t* bytes, bool* larger) noexcept {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  Blocks& idle = idle_[static_cast<size_t>(from)];
+  const auto found = larger == nullptr ? idle.lower_bound(*bytes) : fitting(idle, *bytes);
+  if (found == idle.end()) {
+    if (larger != nullptr) *larger = idle.lower_bound(*bytes) != idle.end();
+    return nullptr;
+  }
+  std::byte* const block = found->second;
+  *bytes = found->first;
+  idle.erase(found);
+  return block;
+}
+
+void BlockStore::release(Store to, std::byte* block, size_t bytes) noexcept {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  if (!context_.gone()) idle_[static_cast<size_t>(to)].emplace(bytes, block);
+}
+
+// Without the lock: the driver may wait for streams, streams for the proxy, and the proxy returns
+// memory here.
+CUresult BlockStore::allocate(Store from, size_t bytes, std::byte** block) noexcept {
+  void* host = nullptr;
+  CUdeviceptr device = 0;
+  const CUresult result = from == Store::kPinned ? context_.driver.cuMemHostAlloc(
+                                                       &host, bytes, CU_MEMHOSTALLOC_PORTABLE)
+                                                 : context_.driver.cuMemAlloc_v2(&device, bytes);
+  *block = static_cast<std::byte*>(from == Store::kPinned ? host : reinterpret_cast<void*>(device));
+  if (result != CUDA_SUCCESS) return result;
+  const std::lock_guard<std::mutex> guard(mutex_);
+  held_[static_cast<size_t>(from)] += bytes;
+  if (from == Store::kPinned) {
+    try {
+      known_.push_back(host);
+      know_pinned(host, bytes);
+    } catch (const std::bad_alloc&) {  // later look-ups ask the driver
+    }
+  }
+  return result;
+}
+
+bool BlockStore::free_idle(Store of) noexcept {
+  Blocks going;
+  {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    going.swap(idle_[static_cast<size_t>(of)]);
+    for (const auto& [bytes, block] : going) {
+      held_[static_cast<size_t>(of)] -= bytes;
+      if (of != Store::kPinned) continue;
+      forget_pinned(block);
+      known_.erase(std::remove(known_.begin(), known_.end(), block), known_.end());
+    }
+  }
+  for (const auto& [bytes, block] : going)
+    (void)(of == Store::kPinned
+               ? context_.driver.cuMemFreeHost(block)
+               : context_.driver.cuMemFree_v2(reinterpret_cast<CUdeviceptr>(block)));
+  return !going.empty();
+}
+
+bool BlockStore::empty() const noexcept { return idle_[0].empty() && idle_[1].empty(); }
+
+void BlockStore::destroy() noexcept {
+  free_idle(Store::kPinned);
+  free_idle(Store::kDevice);
+}
+
+void BlockStore::forget() noexcept {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  idle_ = {};
+  for (const void* one : known_) forget_pinned(one);
+}
+
+}  // namespace tern::cuda
