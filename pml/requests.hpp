@@ -56,7 +56,7 @@ struct alignas(64) PeerState {
   struct Control {
     Control* next;
     btl::Header header;
-    std::byte payload[sizeof(wire::Go) + btl::Region::kMostKey];
+    std::byte payload[sizeof(wire::Go) + btl::MemoryRegion::kMostKey];
   };
   Control* first_control = nullptr;  // frames about transfers that found no room, in order
   Control* last_control = nullptr;

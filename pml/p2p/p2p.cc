@@ -91,8 +91,8 @@ int P2p::recv(const Buffer& given, const Envelope& from, core::Outcome* outcome)
     int error = MPI_SUCCESS;
     PeerState* peer = peers_.connected(*from.communicator, from.rank, &error);
     if (TERN_UNLIKELY(peer == nullptr)) return error;
-    if (TERN_LIKELY(peer->endpoint->caps.peeks)) {
-      error = recv_at_once(buffer, from, *peer, outcome);
+    if (btl::FrameQueue* const queue = peer->endpoint->caps.queue; TERN_LIKELY(queue != nullptr)) {
+      error = recv_at_once(buffer, from, *queue, outcome);
       if (TERN_LIKELY(error != MPI_ERR_PENDING)) return error;
     }
   }
@@ -115,15 +115,14 @@ int P2p::require_source(const Envelope& from) noexcept {
 // Nothing is posted: looks at the source's own ring and copies from there, without a request.
 // MPI_ERR_PENDING says that the general way must be taken (another message is first, or the wait is
 // long).
-int P2p::recv_at_once(const Buffer& buffer, const Envelope& from, PeerState& peer,
+int P2p::recv_at_once(const Buffer& buffer, const Envelope& from, btl::FrameQueue& queue,
                       core::Outcome* outcome) noexcept {
   const uint32_t context = context_of(from);
-  btl::Endpoint& endpoint = *peer.endpoint;
   btl::Frame frame;
   for (uint32_t rounds = 0;; ++rounds) {
     if (!matcher_.empty()) return MPI_ERR_PENDING;
     for (int polls = 0; polls < kPollsBetweenRounds; ++polls) {
-      if (!endpoint.peek(&frame)) continue;
+      if (!queue.peek(&frame)) continue;
       const btl::Header& header = frame.header;
       if (header.kind != wire::kEager || header.context != context ||
           (header.tag != from.tag && from.tag != MPI_ANY_TAG) || !buffer.type->contiguous() ||
@@ -133,7 +132,7 @@ int P2p::recv_at_once(const Buffer& buffer, const Envelope& from, PeerState& pee
                  header.bytes);
       if (outcome != nullptr) *outcome = {from.rank, header.tag, MPI_SUCCESS, false, header.bytes};
       requests_.count_received();
-      endpoint.pop();
+      queue.pop();
       return MPI_SUCCESS;
     }
     if (rounds * kPollsBetweenRounds >= channel_.progress.spins() || channel_.progress.wanted())

@@ -111,7 +111,7 @@ class alignas(64) P2p final : public Pml, public btl::Sink {
   void take_go(PeerState& peer, PrefixReader* reader) noexcept;
   int isend_held(const Buffer& buffer, const Envelope& to, Mode mode,
                  core::Request** request) noexcept;
-  int recv_at_once(const Buffer& buffer, const Envelope& from, PeerState& peer,
+  int recv_at_once(const Buffer& buffer, const Envelope& from, btl::FrameQueue& queue,
                    core::Outcome* outcome) noexcept;
 
   core::Channel& channel_;
