@@ -171,7 +171,7 @@ class Target {
   }
   /// The peers are known to the pml as if a transport had connected them.
   void connect(pml::P2p& pml) {
-    for (uint32_t rank = 1; rank < kRanks; ++rank) pml.peers().contact(endpoints[rank]);
+    for (uint32_t rank = 1; rank < kRanks; ++rank) pml.engine.peers.contact(endpoints[rank]);
   }
 
  private:
@@ -222,7 +222,7 @@ class FrameProgram {
         break;
       case 6:
         scribble();
-        target_.endpoints[2].end_one(*pml_);
+        target_.endpoints[2].end_one(pml_->engine);
         break;
       case 7:
         static_cast<void>(target_.process.channel(0).progress.poll());
@@ -322,7 +322,8 @@ class FrameProgram {
       const uint64_t name = requests_[(flags >> 5) % requests_.size()]->handle();
       std::memcpy(payload.data(), &name, sizeof name);
     }
-    pml_->arrived(target_.endpoints[1u + (flags >> 7)], {header, payload.data(), payload.size()});
+    pml_->engine.arrived(target_.endpoints[1u + (flags >> 7)],
+                         {header, payload.data(), payload.size()});
   }
 
   Target& target_;
