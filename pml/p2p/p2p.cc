@@ -100,7 +100,7 @@ int P2p::recv_at_once(const Buffer& buffer, const Envelope& from, btl::FrameQueu
       return MPI_SUCCESS;
     }
     if (rounds * kPollsBetweenRounds >= engine.channel.progress.spins() ||
-        engine.channel.progress.wanted())
+        engine.channel.progress.mutex.wanted())
       return MPI_ERR_PENDING;
     engine.channel.progress.poll();
   }

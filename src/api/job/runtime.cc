@@ -164,9 +164,11 @@ void Runtime::configure_waiting() {
   const int cores = static_cast<int>(std::thread::hardware_concurrency());
   process_.waits.most = std::max(1, cores / process_.node.ranks);
   for (auto& channel : process_.channels()) {
-    channel->progress.configure(pmls_.front()->engine.transports.doorbell(), spins,
-                                crowded ? kYieldsCrowdedUs : kYieldsAloneUs, process_.threaded());
-    channel->progress.set_longest_sleep(longest_sleep());
+    channel->progress.configure({.doorbell = pmls_.front()->engine.transports.doorbell(),
+                                 .spins = spins,
+                                 .yield_us = crowded ? kYieldsCrowdedUs : kYieldsAloneUs,
+                                 .threaded = process_.threaded(),
+                                 .longest_sleep_us = longest_sleep()});
     channel->progress.set_alarms(pmls_[channel->number]->engine.transports.alarms());
   }
 }
