@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Btl: a byte transfer layer carries frames to peers and, where it can, reads and writes their
-// memory.
+// Btl: a byte transfer layer carries frames to peers. capabilities.hpp has the interfaces to all
+// other capabilities of endpoints.
 //
 // Life cycle. A Btl is made with the process (transport.hpp), gives its address, which boot
 // publishes (connection_info.hpp), and connects to a peer at the first message, never before:
@@ -14,16 +14,14 @@
 // there), commit() sends it. send() does both for a plain block. nullptr or false say "no room
 // now": try again after progress; nothing was sent.
 //
-// Ordering. Frames of one endpoint arrive in the order of their commits. get and put are not
-// ordered with frames.
+// Ordering. Frames of one endpoint arrive in the order of their commits; copies and puts have no
+// order with frames.
 //
 // Arrival. progress() hands frames to the Sink; the payload is valid during that call only. A
-// caller that waits for one peer may look itself: peek() shows the next frame of that peer, pop()
-// consumes it. The Sink may send from inside arrived(), never call progress().
+// caller that waits for one peer may take its frames from a FrameQueue. The Sink may send from
+// inside arrived(), never call progress().
 //
-// Completion. send, begin/commit: the source may be reused on return. get and put: on return.
-// send_direct, start_put, start_flush: when the Operation is done, which the Sink is told of in
-// progress().
+// Completion. send, begin/commit: the source may be reused on return.
 //
 // Failure. A transport between hosts may lose a peer: its endpoint takes everything from then on
 // and sends nothing, and the Sink is told in the next progress(). After set_leaving() peers may go
@@ -40,15 +38,13 @@
 // the transport's descriptor as well (Btl::alarm), or not at all (core::Progress::stay_awake).
 #pragma once
 
-#include <sys/uio.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 
 #include "base/doorbell.hpp"
+#include "btl/capabilities.hpp"
 
 namespace tern::boot {
 class Boot;
@@ -67,7 +63,7 @@ namespace tern::btl {
 struct Header {
   uint8_t mark;
   uint8_t kind;
-  uint16_t bytes;    // of payload; 0 in what send_direct sends, which may be longer
+  uint16_t bytes;    // of payload; 0 in frames of ZeroCopy, which may be longer
   uint32_t context;  // receiver's index of the communicator, and the plane
   int32_t tag;
   uint32_t source;  // the sender's rank in the communicator
@@ -85,34 +81,6 @@ struct Frame {
   size_t bytes;  // of payload
 };
 
-/// Memory of a caller that transports still read, until it is done. Of its maker, who sets `owner`;
-/// it stays where it is while `left` is not 0.
-struct Operation {
-  uint32_t left = 0;  // parts that are under way; counted by the transport
-  void* owner = nullptr;
-};
-
-/// What has become of something that a transport was asked to begin.
-enum class Start : uint8_t {
-  kNoRoom,   // nothing: try again after progress
-  kStarted,  // it is a part of the Operation
-  kDone,     // all of it, already
-};
-
-/// Memory of this process that one peer may write, until this goes. `key`: what the peer needs for
-/// that, as bytes of the transport's.
-class Region {
- public:
-  virtual ~Region() = default;
-  static constexpr size_t kMostKey = 256;
-  [[nodiscard]] virtual std::span<const std::byte> key() const noexcept = 0;
-};
-/// The same at the peer. It outlives the operations that name it.
-class RemoteRegion {
- public:
-  virtual ~RemoteRegion() = default;
-};
-
 class Endpoint;
 
 /// Who takes arrivals (pml implements it).
@@ -128,10 +96,6 @@ class Sink {
   virtual void done(Operation& /*operation*/) noexcept {}
 };
 
-/// A counter pair in memory that both ends see: one claims chunks from the front, the other from
-/// the back.
-struct SharedClaims;
-
 /// Where an endpoint leads: one of so many channels (a power of two) of a peer.
 struct Destination {
   core::Peer& peer;
@@ -143,20 +107,21 @@ struct Destination {
   }
 };
 
-/// What an endpoint can do, beside sending frames.
+/// Facts about the peer of an endpoint, and the endpoint's capabilities: null: not there.
 struct Caps {
-  bool peeks = true;  // peek() and pop() show what has arrived; else frames come in progress() only
-  bool maps = true;   // the peer may map device memory of this process
-  size_t direct = 0;  // bytes of data that send_direct sends at most; 0: it is not there
-  bool puts = false;  // enlist, open, start_put and start_flush are there
-  bool puts_itself = false;  // the network does that, without the peer's processor
+  bool maps = true;           // the peer may map device memory of this process
+  bool same_process = false;  // the peer is this process: the own rank, a rank that is a thread
+  FrameQueue* queue = nullptr;
+  ZeroCopy* zero_copy = nullptr;
+  Rdma* rdma = nullptr;
+  PeerCopy* peer_copy = nullptr;
+  Claims* claims = nullptr;
 };
 
 /// The way to one peer.
 class Endpoint {
  public:
-  explicit Endpoint(const Destination& leads_to, const Caps& can = {}) noexcept
-      : to(leads_to), caps(can) {}
+  Endpoint(const Destination& leads_to, const Caps& can) noexcept : to(leads_to), caps(can) {}
   virtual ~Endpoint() = default;
 
   const Destination to;
@@ -173,68 +138,12 @@ class Endpoint {
   /// begin() for one of many fragments of a large message: also nullptr where more in flight would
   /// only leave the caches.
   [[nodiscard]] virtual std::byte* begin_fragment(size_t bytes) noexcept { return begin(bytes); }
-  /// Sends a frame without copying its data: the payload is `prefix` (at most kMostPrefix bytes,
-  /// which are copied) and behind it `data` (at most caps.direct), which stays as it is until the
-  /// operation is done where the answer is kStarted.
-  static constexpr size_t kMostPrefix = 96;
-  [[nodiscard]] virtual Start send_direct(const Header& /*header*/, const iovec& /*prefix*/,
-                                          const iovec& /*data*/,
-                                          Operation& /*operation*/) noexcept {
-    return Start::kNoRoom;
-  }
-  /// Lets the peer write this memory; null where that cannot be.
-  [[nodiscard]] virtual std::unique_ptr<Region> enlist(void* /*address*/,
-                                                       size_t /*bytes*/) noexcept {
-    return nullptr;
-  }
-  /// From the key of a region of the peer's; null where no region has it.
-  [[nodiscard]] virtual std::unique_ptr<RemoteRegion> open(
-      std::span<const std::byte> /*key*/) noexcept {
-    return nullptr;
-  }
-  /// Writes to the peer's memory. Done: the source may be reused; start_flush tells when all that
-  /// was put before is there. In no order with anything else.
-  [[nodiscard]] virtual Start start_put(const RemoteRegion& /*region*/, uint64_t /*address*/,
-                                        const iovec& /*from*/, Operation& /*operation*/) noexcept {
-    return Start::kNoRoom;
-  }
-  [[nodiscard]] virtual Start start_flush(Operation& /*operation*/) noexcept {
-    return Start::kNoRoom;
-  }
   /// Bytes of a fragment that suit this transport; at most max_payload().
   [[nodiscard]] virtual size_t fragment_bytes() const noexcept { return max_payload(); }
   [[nodiscard]] virtual size_t max_payload() const noexcept = 0;
 
-  /// The next frame from this peer, if there is one. The same until pop().
-  [[nodiscard]] virtual bool peek(Frame* frame) noexcept = 0;
-  virtual void pop() noexcept = 0;
-
-  /// Whether get and put work with this peer (found by trying once; the reason is explained).
-  [[nodiscard]] virtual bool one_sided() noexcept { return false; }
-  /// Copies between own memory and the peer's: 0 or an errno. At most 1,024 pieces and 0x7ffff000
-  /// bytes a call.
-  [[nodiscard]] virtual int get(const iovec* local, size_t locals, const iovec* remote,
-                                size_t remotes) noexcept = 0;
-  [[nodiscard]] virtual int put(const iovec* local, size_t locals, const iovec* remote,
-                                size_t remotes) noexcept = 0;
-
-  /// A claim pair that the peer can see too: own (named by *name, 0 if all are taken) and the
-  /// peer's.
-  virtual SharedClaims* open_claims(uint32_t* name) noexcept {
-    *name = 0;
-    return nullptr;
-  }
-  virtual void close_claims(uint32_t /*name*/) noexcept {}
-  [[nodiscard]] virtual SharedClaims* peer_claims(uint32_t /*name*/) noexcept { return nullptr; }
-
-  /// Whether the peer is this process (the own rank, a rank that is a thread).
-  [[nodiscard]] virtual bool same_process() const noexcept { return false; }
-
   /// Whether the peer has left MPI, perhaps for a while: it needs nothing any more.
   [[nodiscard]] virtual bool gone() const noexcept { return false; }
-
-  /// Wakes the peer where it sleeps: something has changed in memory that both see.
-  virtual void nudge() noexcept {}
 
   [[nodiscard]] virtual const char* transport() const noexcept = 0;
   /// Why this transport: "shared memory: the same host".

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-pml_sources += pml/p2p/arrivals.cc
 pml_sources += pml/bounce.cc
+pml_sources += pml/p2p/engine.cc
 pml_sources += pml/p2p/explain.cc
 pml_sources += pml/p2p/failures.cc
 pml_sources += pml/p2p/matched.cc

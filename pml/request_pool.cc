@@ -64,7 +64,7 @@ void forget_failure(core::Request& request) noexcept {
   if (TERN_UNLIKELY(request.outcome.error != MPI_SUCCESS)) drop_failure(request);
 }
 
-RequestPool::RequestPool(P2p& owner, core::Channel& channel)
+RequestPool::RequestPool(MessageEngine& owner, core::Channel& channel)
     : owner_(owner), process_(channel.process), tracks_(process_.params.checks("leaks")) {
   if (process_.threaded()) admit_threads();
   completed_ =

@@ -2,7 +2,8 @@
 // RequestPool: the requests of one channel: made, begun, finished, recycled.
 // Why: what a request keeps alive (its type, its communicator, itself) is taken and released here
 // and nowhere else, whichever protocol moves its data.
-// Lifetime: P2p. Threads: under the channel's lock, except make and recycle (see ObjectPool).
+// Lifetime: P2p. Threads: under the channel's lock, except make and recycle (see
+// ObjectPool).
 #pragma once
 
 #include "pml/matching.hpp"
@@ -13,7 +14,7 @@ namespace tern::pml {
 
 class RequestPool {
  public:
-  RequestPool(P2p& owner, core::Channel& channel);
+  RequestPool(MessageEngine& owner, core::Channel& channel);
   ~RequestPool();
   RequestPool(const RequestPool&) = delete;
   RequestPool& operator=(const RequestPool&) = delete;
@@ -82,7 +83,7 @@ class RequestPool {
   template <class Request>
   void recycle(Request& request, ObjectPool<Request>& pool) noexcept;
 
-  P2p& owner_;
+  MessageEngine& owner_;
   core::Process& process_;
   ObjectPool<SendRequest> sends_;
   ObjectPool<RecvRequest> recvs_;

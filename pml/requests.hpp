@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SendRequest, RecvRequest, Message: what the pml keeps of operations and messages under way.
-// Lifetime: pooled by P2p; a request returns to its pool with its last reference
+// Lifetime: pooled by a MessageEngine; a request returns to its pool with its last reference
 // (core/request.hpp). Threads: under the channel's lock; done() is read without it.
 #pragma once
 
@@ -20,7 +20,7 @@
 
 namespace tern::pml {
 
-class P2p;
+class MessageEngine;
 struct SendRequest;
 
 /// What a send says of its types (TERN_CHECK=types).
@@ -56,7 +56,7 @@ struct alignas(64) PeerState {
   struct Control {
     Control* next;
     btl::Header header;
-    std::byte payload[sizeof(wire::Go) + btl::Region::kMostKey];
+    std::byte payload[sizeof(wire::Go) + btl::MemoryRegion::kMostKey];
   };
   Control* first_control = nullptr;  // frames about transfers that found no room, in order
   Control* last_control = nullptr;
@@ -126,14 +126,14 @@ void set_error_text(core::Request& request, const std::string& text) noexcept;
 [[nodiscard]] std::string truncation_text(const RecvRequest& request, size_t bytes, size_t room);
 
 struct alignas(64) SendRequest final : core::Request {
-  explicit SendRequest(P2p& owner) noexcept;
+  explicit SendRequest(MessageEngine& owner) noexcept;
   int start() noexcept override;
   bool cancel() noexcept override;
   void cancel_locked() noexcept override;
   void describe(WaitReport* report) const override;
   void destroy() noexcept override;
 
-  P2p& pml;
+  MessageEngine& engine;
   Buffer buffer{};
   Envelope to{};
   Mode mode = Mode::kStandard;
@@ -153,14 +153,14 @@ struct alignas(64) SendRequest final : core::Request {
 };
 
 struct alignas(64) RecvRequest final : core::Request {
-  explicit RecvRequest(P2p& owner) noexcept;
+  explicit RecvRequest(MessageEngine& owner) noexcept;
   int start() noexcept override;
   bool cancel() noexcept override;
   void cancel_locked() noexcept override;
   void describe(WaitReport* report) const override;
   void destroy() noexcept override;
 
-  P2p& pml;
+  MessageEngine& engine;
   Buffer buffer{};
   Envelope from{};
   Key key{};

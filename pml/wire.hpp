@@ -17,13 +17,13 @@ enum Kind : uint8_t {
   kEager = 1,      // data
   kEagerSync = 2,  // SyncPrefix, data: answered by kDone when matched
   kRts = 3,        // Rts: a large message waits for its receive
-  kGo = 4,         // Go, and a Region's key with kPut: receiver to sender: how the data travels
-  kData = 5,       // DataPrefix, data
-  kDone = 6,       // Done: receiver to sender: it has everything (or failed)
-  kContext = 7,    // ContextTold: the index by which to name a communicator from now on
-  kPace = 8,       // Pace: receiver to sender: what may be sent before its receive is known
-  kLanded = 11,    // Landed: sender to receiver: all that it has put is there
-  kFailed = 10,    // Failed: sender to receiver: the data of an announced message cannot come
+  kGo = 4,       // Go, and a MemoryRegion's key with kPut: receiver to sender: how the data travels
+  kData = 5,     // DataPrefix, data
+  kDone = 6,     // Done: receiver to sender: it has everything (or failed)
+  kContext = 7,  // ContextTold: the index by which to name a communicator from now on
+  kPace = 8,     // Pace: receiver to sender: what may be sent before its receive is known
+  kLanded = 11,  // Landed: sender to receiver: all that it has put is there
+  kFailed = 10,  // Failed: sender to receiver: the data of an announced message cannot come
   kWithdraw = 9,  // Withdraw: sender to receiver: forget an announced message that was not received
 };
 /// Flag of a kind: the payload begins with a LongContext, and the header's context is the plane

@@ -2,8 +2,6 @@
 // NetEndpoint: the order of frames.
 #include "btl/net/endpoint.hpp"
 
-#include <cerrno>
-
 #include "base/error.hpp"
 
 namespace tern::btl::net {
@@ -46,8 +44,5 @@ bool NetEndpoint::has_lost_frame(int64_t now_ns, int64_t timeout_ns) noexcept {
   }
   return now_ns - lacked_since_ns_ >= timeout_ns;
 }
-
-int NetEndpoint::get(const iovec*, size_t, const iovec*, size_t) noexcept { return ENOSYS; }
-int NetEndpoint::put(const iovec*, size_t, const iovec*, size_t) noexcept { return ENOSYS; }
 
 }  // namespace tern::btl::net

@@ -19,11 +19,7 @@ class NetEndpoint : public Endpoint {
   NetEndpoint(Sink& sink, const Destination& leads_to, const Caps& can, const Origin& own)
       : Endpoint(leads_to, can), sink_(sink), own_(own) {}
 
-  bool peek(Frame*) noexcept override { return false; }
-  void pop() noexcept override {}
   Fate fate;  // dead: the peer is lost, and frames to and from it are dropped
-  int get(const iovec*, size_t, const iovec*, size_t) noexcept override;
-  int put(const iovec*, size_t, const iovec*, size_t) noexcept override;
 
   /// A frame that came: hands it on in its turn, with those that waited for it. False where it
   /// cannot be in its turn.

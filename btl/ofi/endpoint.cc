@@ -10,9 +10,13 @@
 
 namespace tern::btl::ofi {
 
-OfiEndpoint::OfiEndpoint(Port& port, Sink& sink, const Destination& leads_to, const Caps& can,
+OfiEndpoint::OfiEndpoint(Port& port, Sink& sink, const Destination& leads_to, bool maps,
                          const std::string& address, const Origin& own)
-    : NetEndpoint(sink, leads_to, can, own), port_(port), to_(port.insert(address)) {}
+    : NetEndpoint(sink, leads_to,
+                  {.maps = maps, .zero_copy = port.zero_copy_bytes == 0 ? nullptr : this}, own),
+      ZeroCopy(port.zero_copy_bytes),
+      port_(port),
+      to_(port.insert(address)) {}
 
 // What libfabric says to a frame that it was given: false is "no room", for now.
 bool OfiEndpoint::begun(ssize_t result) noexcept {
@@ -98,8 +102,8 @@ bool OfiEndpoint::send_waiting() noexcept {
   return true;
 }
 
-Start OfiEndpoint::send_direct(const Header& header, const iovec& prefix, const iovec& data,
-                               Operation& operation) noexcept {
+Start OfiEndpoint::start_send(const Header& header, const iovec& prefix, const iovec& data,
+                              Operation& operation) noexcept {
   if (TERN_UNLIKELY(fate.dead_locked())) return Start::kDone;
   if (waiting_ != nullptr) return Start::kNoRoom;
   Sending* const sending = port_.sendings.take();

@@ -11,17 +11,17 @@
 
 namespace tern::btl::ofi {
 
-class OfiEndpoint final : public net::NetEndpoint {
+class OfiEndpoint final : public net::NetEndpoint, ZeroCopy {
  public:
   /// `address`: the peer's port's. Throws Error.
-  OfiEndpoint(Port& port, Sink& sink, const Destination& leads_to, const Caps& can,
+  OfiEndpoint(Port& port, Sink& sink, const Destination& leads_to, bool maps,
               const std::string& address, const Origin& own);
 
   bool send(const Header& header, const void* payload) noexcept override;
   std::byte* begin(size_t bytes) noexcept override;
   void commit(const Header& header) noexcept override;
-  Start send_direct(const Header& header, const iovec& prefix, const iovec& data,
-                    Operation& operation) noexcept override;
+  Start start_send(const Header& header, const iovec& prefix, const iovec& data,
+                   Operation& operation) noexcept override;
   size_t max_payload() const noexcept override { return Port::kPayload; }
   const char* transport() const noexcept override { return "ofi"; }
   const char* reason() const noexcept override { return "libfabric: the network"; }

@@ -77,9 +77,8 @@ std::unique_ptr<net::NetEndpoint> Ofi::make_endpoint(const Destination& leads_to
     addresses_.push_back(theirs.port);
     limits_to_set_ = kLimitLooks;
   }
-  const Caps caps{
-      .peeks = false, .maps = shares_machine(leads_to.peer), .direct = port_.direct_bytes};
-  return std::make_unique<OfiEndpoint>(port_, sink_, leads_to, caps, theirs.port, own);
+  return std::make_unique<OfiEndpoint>(port_, sink_, leads_to, shares_machine(leads_to.peer),
+                                       theirs.port, own);
 }
 
 void Ofi::completed(const fi_cq_data_entry& entry) noexcept {

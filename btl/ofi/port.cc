@@ -30,7 +30,7 @@ Port::Port(std::shared_ptr<const Fabric> of, bool sleeps) : fabric(std::move(of)
                      "are needed",
                      fabric->provider().c_str(), info.ep_attr->max_msg_size, kMostFrame));
   inject_bytes = info.tx_attr->inject_size;
-  if (!fabric->wants_registration() && info.tx_attr->iov_limit >= 2) direct_bytes = kMostDirect;
+  if (!fabric->wants_registration() && info.tx_attr->iov_limit >= 2) zero_copy_bytes = kMaxZeroCopy;
 }
 
 // Memory that is bound to an endpoint goes before it, else behind it: it may still be read.

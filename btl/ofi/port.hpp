@@ -34,7 +34,7 @@ struct Sending : Context {
   Block* block;          // which it sends; null: `front`, and data of the caller
   size_t bytes;          // of the block, behind its head
   Operation* operation;  // the caller's
-  std::array<std::byte, sizeof(WireHead) + Endpoint::kMostPrefix> front;
+  std::array<std::byte, sizeof(WireHead) + ZeroCopy::kMostPrefix> front;
 };
 
 /// A buffer for many frames, or for one.
@@ -86,16 +86,16 @@ class Port {
   const Library& fi;
   static constexpr size_t kPayload = kMostPayload;
   static constexpr size_t kBlocks = 128;
-  static constexpr size_t kMostDirect = 64 << 10;
+  static constexpr size_t kMaxZeroCopy = 64 << 10;
   static constexpr size_t kSendings = kBlocks + 256;
-  static constexpr size_t kMostFrame = sizeof(WireHead) + Endpoint::kMostPrefix + kMostDirect;
+  static constexpr size_t kMostFrame = sizeof(WireHead) + ZeroCopy::kMostPrefix + kMaxZeroCopy;
   static constexpr size_t kReceivedBytes = 4 << 20, kBuffersForMany = 4;
   net::Blocks blocks{kBlocks, kPayload};
   net::Pool<Sending> sendings{kSendings};
   /// Bytes of a frame, with its head, that are sent at once, from anywhere.
   size_t inject_bytes = 0;
-  /// Of a caller's data that send_direct takes; 0: it would have to be registered.
-  size_t direct_bytes = 0;
+  /// See ZeroCopy::max_bytes; 0: the data would have to be registered.
+  size_t zero_copy_bytes = 0;
   /// An endpoint has failed, and nothing has been done about it yet.
   bool has_failures = false;
   /// What ends from now on is told to no sink.

@@ -15,7 +15,9 @@ namespace {
 class alignas(64) SelfEndpoint final : public Endpoint {
  public:
   SelfEndpoint(const Destination& leads_to, Sink& sink, core::Progress* threads)
-      : Endpoint(leads_to), sink_(sink), threads_(threads) {}
+      : Endpoint(leads_to, {.same_process = true, .peer_copy = &copy_}),
+        sink_(sink),
+        threads_(threads) {}
 
   bool send(const Header& header, const void* payload) noexcept override {
     sink_.arrived(*this, Frame{header, static_cast<const std::byte*>(payload), header.bytes});
@@ -33,20 +35,6 @@ class alignas(64) SelfEndpoint final : public Endpoint {
     wake_threads();
   }
   size_t max_payload() const noexcept override { return kMostPayload; }
-  bool peek(Frame*) noexcept override { return false; }
-  void pop() noexcept override {}
-  bool one_sided() noexcept override { return true; }
-  int get(const iovec* local, size_t locals, const iovec* remote,
-          size_t remotes) noexcept override {
-    copy_pieces(local, locals, remote, remotes);
-    return 0;
-  }
-  int put(const iovec* local, size_t locals, const iovec* remote,
-          size_t remotes) noexcept override {
-    copy_pieces(remote, remotes, local, locals);
-    return 0;
-  }
-  bool same_process() const noexcept override { return true; }
   const char* transport() const noexcept override { return "self"; }
   const char* reason() const noexcept override { return "copies: the same process"; }
 
@@ -60,6 +48,7 @@ class alignas(64) SelfEndpoint final : public Endpoint {
   core::Progress* const threads_;  // null: one thread alone
   std::vector<std::unique_ptr<std::byte[]>> buffers_;
   size_t depth_ = 0;
+  OwnProcessCopy copy_;
 };
 
 }  // namespace

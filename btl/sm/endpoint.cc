@@ -2,8 +2,6 @@
 // SmEndpoint: frames out and in, copies straight between processes.
 #include "btl/sm/endpoint.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 
@@ -12,7 +10,6 @@
 #include "base/ended.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
-#include "btl/copy.hpp"
 #include "btl/sm/cma.hpp"
 #include "core/peer.hpp"
 #include "mpi.h"
@@ -56,11 +53,18 @@ bool Attached::has_died(uint32_t rank) noexcept {
 }
 
 SmEndpoint::SmEndpoint(Shared& shared, const Destination& leads_to, Attached& peer)
-    : Endpoint(leads_to),
+    : Endpoint(leads_to, {.same_process = peer.address.is_own_process(),
+                          .queue = &queue,
+                          .peer_copy = peer.address.is_own_process()
+                                           ? static_cast<PeerCopy*>(&own_process_copy_)
+                                           : &copy_,
+                          .claims = &claims_}),
+      queue(shared, peer.segment),
       shared_(shared),
       peer_(peer),
-      address_(peer.address),
-      segment_(peer.segment) {
+      segment_(peer.segment),
+      copy_(shared, peer, leads_to.peer.rank),
+      claims_(shared, peer.segment) {
   const uint32_t ring =
       claim_ring(segment_, to.channel, RingControl::name(shared.own_rank, shared.own_channel));
   const uint32_t lines = segment_.shape().ring_lines;  // the peer may have set its own
@@ -69,10 +73,10 @@ SmEndpoint::SmEndpoint(Shared& shared, const Destination& leads_to, Attached& pe
   shared_.pool.add(in_flight_);
 }
 
-void SmEndpoint::bind_reader(uint32_t index) noexcept {
-  reader_ = RingReader(shared_.own.ring(index), shared_.own.shape().ring_lines,
-                       &shared_.own.control(index));
-  reader_bound_ = true;
+void SmQueue::bind(uint32_t index) noexcept {
+  ring_ = RingReader(shared_.own.ring(index), shared_.own.shape().ring_lines,
+                     &shared_.own.control(index));
+  bound_ = true;
 }
 
 bool SmEndpoint::send(const Header& header, const void* payload) noexcept {
@@ -81,7 +85,7 @@ bool SmEndpoint::send(const Header& header, const void* payload) noexcept {
     if (TERN_UNLIKELY(line == nullptr)) return false;
     copy_bytes(line->bytes + sizeof(Header), payload, header.bytes);
     writer_.publish(line, header, 1);
-    ring_doorbell();
+    shared_.ring_bell_of(segment_);
     return true;
   }
   std::byte* room = begin(header.bytes);
@@ -117,14 +121,14 @@ void SmEndpoint::commit(const Header& header) noexcept {
     shared_.pool.sent(open_block_, in_flight_);
   }
   writer_.publish(open_line_, sent, open_lines_);
-  ring_doorbell();
+  shared_.ring_bell_of(segment_);
 }
 
 // What the peer has written is checked before it is used: nothing outside the ring and the pool is
 // read, whatever stands there.
-bool SmEndpoint::peek(Frame* frame) noexcept {
-  if (TERN_UNLIKELY(!reader_bound_ || damaged_)) return false;
-  const Line* line = reader_.front(&frame->header);
+bool SmQueue::peek(Frame* frame) noexcept {
+  if (TERN_UNLIKELY(!bound_ || damaged_)) return false;
+  const Line* line = ring_.front(&frame->header);
   if (line == nullptr) return false;
   frame->bytes = frame->header.bytes;
   const std::byte* payload = line->bytes + sizeof(Header);
@@ -132,15 +136,15 @@ bool SmEndpoint::peek(Frame* frame) noexcept {
     frame->payload = payload;
     front_lines_ = lines_for(frame->header.bytes);
     front_block_ = Pool::kNone;
-    damaged_ = front_lines_ > reader_.lines_to_end();
+    damaged_ = front_lines_ > ring_.lines_to_end();
     return TERN_LIKELY(!damaged_);
   }
   PoolPayload where;
   std::memcpy(&where, payload, sizeof where);
-  damaged_ = where.block >= segment_.shape().all_blocks() || frame->header.bytes > kBlockBytes;
+  damaged_ = where.block >= peer_.shape().all_blocks() || frame->header.bytes > kBlockBytes;
   if (TERN_UNLIKELY(damaged_)) return false;
   frame->header.kind = static_cast<uint8_t>(frame->header.kind & ~kPooled);
-  frame->payload = segment_.block(where.block);
+  frame->payload = peer_.block(where.block);
   front_lines_ = 1;
   front_block_ = where.block;
   front_bytes_ = frame->header.bytes;
@@ -148,63 +152,55 @@ bool SmEndpoint::peek(Frame* frame) noexcept {
 }
 
 // A line that the reader has written goes back to the writer faster than one that both have read.
-void SmEndpoint::take_lines() noexcept {
-  std::byte* const block = segment_.block(front_block_);
+void SmQueue::take_lines() noexcept {
+  std::byte* const block = peer_.block(front_block_);
   for (size_t at = 0; at < front_bytes_; at += kLine)
     std::atomic_ref<uint64_t>(*reinterpret_cast<uint64_t*>(block + at))
         .store(0, std::memory_order_relaxed);
 }
 
-void SmEndpoint::pop() noexcept {
-  bool tell = reader_.consume(front_lines_);
+void SmQueue::pop() noexcept {
+  bool tell = ring_.consume(front_lines_);
   if (front_block_ != Pool::kNone) {
     take_lines();
-    segment_.flag(front_block_).busy.store(0, std::memory_order_release);
+    peer_.flag(front_block_).busy.store(0, std::memory_order_release);
     tell = true;
   }
-  if (TERN_UNLIKELY(tell)) ring_doorbell();
+  if (TERN_UNLIKELY(tell)) shared_.ring_bell_of(peer_);
 }
 
-bool SmEndpoint::same_process() const noexcept { return address_.is_own_process(); }
-
 // Once in a process: where one peer refuses, most do.
-void SmEndpoint::explain_refusal(int error) noexcept {
+void CmaCopy::explain_refusal(int error) noexcept {
   if (shared_.refusal_said) return;
   shared_.refusal_said = true;
   shared_.explain.warn(
-      "fallback", {{"peer", to.peer.rank}, {"what", "two copies"}, {"why", std::strerror(error)}},
+      "fallback", {{"peer", rank_}, {"what", "two copies"}, {"why", std::strerror(error)}},
       strf("large messages between ranks of this host take two copies instead of one: "
            "process_vm_readv of rank %u says %s. Cure: %s, or set TERN_SM_SINGLE_COPY=pipeline to "
            "say so on purpose",
-           to.peer.rank, std::strerror(error), cma_cure()));
+           rank_, std::strerror(error), cma_cure()));
 }
 
-bool SmEndpoint::one_sided() noexcept {
-  if (TERN_UNLIKELY(cma_ == Tried::kNot)) {
-    const auto* word = reinterpret_cast<const void*>(address_.base);
-    const int error =
-        same_process() ? 0 : cma_probe(address_.pid_here(), word, segment_.head().magic);
-    cma_ = error == 0 ? Tried::kWorks : Tried::kRefused;
+bool CmaCopy::works() noexcept {
+  if (TERN_UNLIKELY(!works_)) {
+    const SmAddress& address = peer_.address;
+    const int error = cma_probe(address.pid_here(), reinterpret_cast<const void*>(address.base),
+                                peer_.segment.head().magic);
+    works_ = error == 0;
     if (error != 0) explain_refusal(error);
   }
-  return cma_ == Tried::kWorks;
+  return *works_;
 }
 
-int SmEndpoint::get(const iovec* local, size_t locals, const iovec* remote,
-                    size_t remotes) noexcept {
-  if (!same_process()) return cma_get(address_.pid_here(), local, locals, remote, remotes);
-  copy_pieces(local, locals, remote, remotes);
-  return 0;
+int CmaCopy::get(const iovec* local, size_t locals, const iovec* remote, size_t remotes) noexcept {
+  return cma_get(peer_.address.pid_here(), local, locals, remote, remotes);
 }
 
-int SmEndpoint::put(const iovec* local, size_t locals, const iovec* remote,
-                    size_t remotes) noexcept {
-  if (!same_process()) return cma_put(address_.pid_here(), local, locals, remote, remotes);
-  copy_pieces(remote, remotes, local, locals);
-  return 0;
+int CmaCopy::put(const iovec* local, size_t locals, const iovec* remote, size_t remotes) noexcept {
+  return cma_put(peer_.address.pid_here(), local, locals, remote, remotes);
 }
 
-SharedClaims* SmEndpoint::open_claims(uint32_t* name) noexcept {
+SharedClaims* SmClaims::open(uint32_t* name) noexcept {
   *name = 0;
   if (shared_.free_claims.empty()) return nullptr;
   const uint32_t slot = shared_.free_claims.back();
@@ -218,10 +214,8 @@ SharedClaims* SmEndpoint::open_claims(uint32_t* name) noexcept {
   return &claims;
 }
 
-void SmEndpoint::close_claims(uint32_t name) noexcept { shared_.free_claims.push_back(name - 1); }
-
-SharedClaims* SmEndpoint::peer_claims(uint32_t name) noexcept {
-  return name == 0 || name > segment_.shape().all_claims() ? nullptr : &segment_.claims(name - 1);
+SharedClaims* SmClaims::find(uint32_t name) noexcept {
+  return name == 0 || name > peer_.shape().all_claims() ? nullptr : &peer_.claims(name - 1);
 }
 
 }  // namespace tern::btl::sm

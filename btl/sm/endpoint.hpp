@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// SmEndpoint: one peer on this host: the ring towards it, the ring from it, its segment.
+// SmEndpoint: one peer on this host: the ring towards it, the ring from it, copies by the kernel,
+// claims in both segments.
 // Lifetime: Sm. Threads: under the channel's lock.
 #pragma once
 
+#include <optional>
+#include <vector>
+
 #include "base/explain.hpp"
 #include "btl/btl.hpp"
+#include "btl/copy.hpp"
 #include "btl/sm/pool.hpp"
 #include "btl/sm/ring.hpp"
 #include "btl/sm/segment.hpp"
@@ -24,6 +29,8 @@ struct Shared {
   bool refusal_said = false;
   bool fenced;  // more ranks than cores, or threads of progress: waiters sleep at once, so senders
                 // fence before they look
+
+  void ring_bell_of(const Segment& peer) const noexcept { peer.head().doorbell.ring(fenced); }
 };
 
 /// A peer of this host.
@@ -39,6 +46,63 @@ struct Attached {
   [[nodiscard]] bool has_died(uint32_t rank) noexcept;
 };
 
+/// The ring of frames from the peer.
+class SmQueue final : public FrameQueue {
+ public:
+  SmQueue(const Shared& shared, const Segment& peer) noexcept : shared_(shared), peer_(peer) {}
+  bool peek(Frame* frame) noexcept override;
+  void pop() noexcept override;
+  /// Its ring is number `index` of the own segment.
+  void bind(uint32_t index) noexcept;
+  [[nodiscard]] bool bound() const noexcept { return bound_; }
+  /// A frame of the peer makes no sense: none is read any more.
+  [[nodiscard]] bool damaged() const noexcept { return damaged_; }
+
+ private:
+  void take_lines() noexcept;
+
+  const Shared& shared_;
+  const Segment& peer_;
+  RingReader ring_;
+  bool bound_ = false;
+  bool damaged_ = false;
+  // Between peek and pop.
+  uint64_t front_lines_ = 0;
+  uint32_t front_block_ = Pool::kNone;
+  size_t front_bytes_ = 0;  // in that block
+};
+
+/// Copies by the kernel (process_vm_readv), with its permission.
+class CmaCopy final : public PeerCopy {
+ public:
+  CmaCopy(Shared& shared, const Attached& peer, uint32_t rank) noexcept
+      : shared_(shared), peer_(peer), rank_(rank) {}
+  bool works() noexcept override;
+  int get(const iovec* local, size_t locals, const iovec* remote, size_t remotes) noexcept override;
+  int put(const iovec* local, size_t locals, const iovec* remote, size_t remotes) noexcept override;
+
+ private:
+  void explain_refusal(int error) noexcept;
+
+  Shared& shared_;
+  const Attached& peer_;
+  const uint32_t rank_;
+  std::optional<bool> works_;  // null: not tried
+};
+
+class SmClaims final : public Claims {
+ public:
+  SmClaims(Shared& shared, const Segment& peer) noexcept : shared_(shared), peer_(peer) {}
+  SharedClaims* open(uint32_t* name) noexcept override;
+  void close(uint32_t name) noexcept override { shared_.free_claims.push_back(name - 1); }
+  SharedClaims* find(uint32_t name) noexcept override;
+  void wake_peer() noexcept override { shared_.ring_bell_of(peer_); }
+
+ private:
+  Shared& shared_;
+  const Segment& peer_;
+};
+
 class SmEndpoint final : public Endpoint {
  public:
   /// Claims a ring in the peer's segment. Throws Error.
@@ -50,48 +114,25 @@ class SmEndpoint final : public Endpoint {
   std::byte* begin_fragment(size_t bytes) noexcept override;
   size_t fragment_bytes() const noexcept override { return shared_.fragment_bytes; }
   size_t max_payload() const noexcept override { return kBlockBytes; }
-  bool peek(Frame* frame) noexcept override;
-  void pop() noexcept override;
-  bool one_sided() noexcept override;
-  int get(const iovec* local, size_t locals, const iovec* remote, size_t remotes) noexcept override;
-  int put(const iovec* local, size_t locals, const iovec* remote, size_t remotes) noexcept override;
-  SharedClaims* open_claims(uint32_t* name) noexcept override;
-  void close_claims(uint32_t name) noexcept override;
-  SharedClaims* peer_claims(uint32_t name) noexcept override;
-  void nudge() noexcept override { ring_doorbell(); }
   bool gone() const noexcept override { return peer_.gone(to.peer.rank); }
-  bool same_process() const noexcept override;
   const char* transport() const noexcept override { return "sm"; }
   const char* reason() const noexcept override { return "shared memory: the same host"; }
 
-  /// The ring `index` of the own segment is written by this peer.
-  void bind_reader(uint32_t index) noexcept;
-  [[nodiscard]] bool bound() const noexcept { return reader_bound_; }
-  /// The peer's frames make no sense: they are not read any more.
-  [[nodiscard]] bool damaged() const noexcept { return damaged_; }
+  SmQueue queue;
 
  private:
-  void explain_refusal(int error) noexcept;
-  void take_lines() noexcept;
-  void ring_doorbell() noexcept { segment_.head().doorbell.ring(shared_.fenced); }
-
   Shared& shared_;
   Attached& peer_;
-  const SmAddress& address_;
   const Segment& segment_;
+  CmaCopy copy_;
+  OwnProcessCopy own_process_copy_;
+  SmClaims claims_;
   RingWriter writer_;
-  RingReader reader_;
-  bool reader_bound_ = false;
-  bool damaged_ = false;
   size_t inline_limit_ = 0;    // payload bytes that travel in this ring's lines
   Line* open_line_ = nullptr;  // between begin and commit
   uint64_t open_lines_ = 0;
   uint32_t open_block_ = Pool::kNone;
   Pool::InFlight in_flight_;  // blocks that the peer has not read yet
-  uint64_t front_lines_ = 0;  // between peek and pop
-  uint32_t front_block_ = Pool::kNone;
-  size_t front_bytes_ = 0;  // in that block
-  enum class Tried : uint8_t { kNot, kWorks, kRefused } cma_ = Tried::kNot;
 };
 
 }  // namespace tern::btl::sm

@@ -174,9 +174,9 @@ void Sm::meet(uint64_t writer, uint32_t ring) {
                      "which has %u",
                      channel, rank, channels));
   SmEndpoint& endpoint = endpoint_to({peer, channel, channels});
-  if (endpoint.bound())
+  if (endpoint.queue.bound())
     throw Error(MPI_ERR_INTERN, strf("the shared memory is damaged: two rings name rank %u", rank));
-  endpoint.bind_reader(ring);
+  endpoint.queue.bind(ring);
   senders_.push_back(&endpoint);
 }
 
@@ -191,12 +191,12 @@ void Sm::give_up(const std::string& why) noexcept {
 int Sm::drain(SmEndpoint& endpoint) noexcept {
   Frame frame;
   int frames = 0;
-  while (frames < kFramesPerRound && endpoint.peek(&frame)) {
+  while (frames < kFramesPerRound && endpoint.queue.peek(&frame)) {
     sink_.arrived(endpoint, frame);
-    endpoint.pop();
+    endpoint.queue.pop();
     ++frames;
   }
-  if (TERN_UNLIKELY(endpoint.damaged()))
+  if (TERN_UNLIKELY(endpoint.queue.damaged()))
     give_up(
         strf("the shared memory between rank %u and this one is damaged: a frame of kind %u "
              "says that it has %u bytes. Does a rank write outside its arrays?",
@@ -206,8 +206,9 @@ int Sm::drain(SmEndpoint& endpoint) noexcept {
 
 // A peer that has met this rank has attached its memory, and claimed a ring in it.
 bool Sm::is_met() const noexcept {
-  return std::all_of(endpoints_.begin(), endpoints_.end(),
-                     [](const auto& endpoint) { return endpoint->bound() || endpoint->gone(); });
+  return std::all_of(endpoints_.begin(), endpoints_.end(), [](const auto& endpoint) {
+    return endpoint->queue.bound() || endpoint->gone();
+  });
 }
 
 int Sm::progress() noexcept {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Directs: what UCX reads beside the caller's data while a frame of send_direct is under way.
+// Directs: the memory of UCX beside the caller's data while a frame of ZeroCopy is under way.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ using net::WireHead;
 class UcxEndpoint;
 
 struct Direct {
-  std::array<std::byte, sizeof(WireHead) + Endpoint::kMostPrefix> head;
+  std::array<std::byte, sizeof(WireHead) + ZeroCopy::kMostPrefix> head;
   std::array<ucp_dt_iov_t, 2> parts;
   UcxEndpoint* endpoint;
   Operation* operation;

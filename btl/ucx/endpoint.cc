@@ -16,9 +16,12 @@ constexpr size_t kSmall = 2048;
 
 }  // namespace
 
-UcxEndpoint::UcxEndpoint(Worker& worker, Sink& sink, const Destination& leads_to, const Caps& can,
+UcxEndpoint::UcxEndpoint(Worker& worker, Sink& sink, const Destination& leads_to, bool maps,
                          const std::string& address, const Origin& own)
-    : NetEndpoint(sink, leads_to, can, own), worker_(worker) {
+    : NetEndpoint(sink, leads_to, {.maps = maps, .zero_copy = this, .rdma = this}, own),
+      ZeroCopy(Worker::kMaxZeroCopy),
+      Rdma(worker.offloads_puts),
+      worker_(worker) {
   ucp_ep_params_t params{};
   params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
                       UCP_EP_PARAM_FIELD_ERR_HANDLER;
@@ -93,8 +96,8 @@ void* UcxEndpoint::post(const void* what, size_t count, ucp_request_param_t* par
   return nullptr;
 }
 
-Start UcxEndpoint::send_direct(const Header& header, const iovec& prefix, const iovec& data,
-                               Operation& operation) noexcept {
+Start UcxEndpoint::start_send(const Header& header, const iovec& prefix, const iovec& data,
+                              Operation& operation) noexcept {
   if (TERN_UNLIKELY(fate.dead_locked())) return Start::kDone;  // as in send
   Direct* const direct = direct_for(operation);
   if (direct == nullptr) return Start::kNoRoom;

@@ -10,24 +10,24 @@
 
 namespace tern::btl::ucx {
 
-/// Whether the network writes to peers' memory without their processors.
-[[nodiscard]] bool puts_itself(const std::shared_ptr<Context>& context) noexcept;
+/// See Rdma::offloaded.
+[[nodiscard]] bool offloads_puts(const std::shared_ptr<Context>& context) noexcept;
 
-class UcxEndpoint final : public net::NetEndpoint {
+class UcxEndpoint final : public net::NetEndpoint, ZeroCopy, Rdma {
  public:
   /// `address`: the peer's worker's. Throws Error.
-  UcxEndpoint(Worker& worker, Sink& sink, const Destination& leads_to, const Caps& can,
+  UcxEndpoint(Worker& worker, Sink& sink, const Destination& leads_to, bool maps,
               const std::string& address, const Origin& own);
   ~UcxEndpoint() override;
 
   bool send(const Header& header, const void* payload) noexcept override;
   std::byte* begin(size_t bytes) noexcept override;
   void commit(const Header& header) noexcept override;
-  Start send_direct(const Header& header, const iovec& prefix, const iovec& data,
-                    Operation& operation) noexcept override;
-  std::unique_ptr<Region> enlist(void* address, size_t bytes) noexcept override;
-  std::unique_ptr<RemoteRegion> open(std::span<const std::byte> key) noexcept override;
-  Start start_put(const RemoteRegion& region, uint64_t address, const iovec& from,
+  Start start_send(const Header& header, const iovec& prefix, const iovec& data,
+                   Operation& operation) noexcept override;
+  std::unique_ptr<MemoryRegion> register_memory(void* address, size_t bytes) noexcept override;
+  std::unique_ptr<RemoteKey> import_key(std::span<const std::byte> key) noexcept override;
+  Start start_put(const RemoteKey& key, uint64_t address, const iovec& from,
                   Operation& operation) noexcept override;
   Start start_flush(Operation& operation) noexcept override;
   size_t max_payload() const noexcept override { return Worker::kPayload; }

@@ -30,7 +30,7 @@ void set_environment() {
   ::setenv("UCX_ERROR_SIGNALS", "", 0);
   ::setenv("UCX_HANDLE_ERRORS", "none", 0);
   ::setenv("UCX_WARN_UNUSED_ENV_VARS", "n", 0);
-  // A frame with all its data (Worker::kMostDirect, and heads) is one message of UCX's TCP, which
+  // A frame with all its data (Worker::kMaxZeroCopy, and heads) is one message of UCX's TCP, which
   // is not put together from parts.
   ::setenv("UCX_TCP_RX_SEG_SIZE", "132k", 0);
 }

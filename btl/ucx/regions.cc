@@ -10,7 +10,7 @@
 namespace tern::btl::ucx {
 namespace {
 
-class UcxRegion final : public Region {
+class UcxRegion final : public MemoryRegion {
  public:
   UcxRegion(const std::shared_ptr<Context>& context, void* address, size_t bytes)
       : context_(context) {
@@ -40,14 +40,14 @@ class UcxRegion final : public Region {
   std::vector<std::byte> key_;
 };
 
-class UcxRemoteRegion final : public RemoteRegion {
+class UcxRemoteKey final : public RemoteKey {
  public:
-  UcxRemoteRegion(const std::shared_ptr<Context>& context, ucp_rkey_h key) noexcept
+  UcxRemoteKey(const std::shared_ptr<Context>& context, ucp_rkey_h key) noexcept
       : context_(context), key_(key) {}
-  UcxRemoteRegion(const UcxRemoteRegion&) = delete;
-  UcxRemoteRegion& operator=(const UcxRemoteRegion&) = delete;
-  ~UcxRemoteRegion() override { context_->ucp.ucp_rkey_destroy(key_); }
-  [[nodiscard]] ucp_rkey_h key() const noexcept { return key_; }
+  UcxRemoteKey(const UcxRemoteKey&) = delete;
+  UcxRemoteKey& operator=(const UcxRemoteKey&) = delete;
+  ~UcxRemoteKey() override { context_->ucp.ucp_rkey_destroy(key_); }
+  [[nodiscard]] ucp_rkey_h get() const noexcept { return key_; }
 
  private:
   const std::shared_ptr<Context> context_;
@@ -58,7 +58,7 @@ class UcxRemoteRegion final : public RemoteRegion {
 
 // A key without anything in it (a map of memory domains, a type) belongs to a network without
 // registration: its puts are copies.
-bool puts_itself(const std::shared_ptr<Context>& context) noexcept {
+bool offloads_puts(const std::shared_ptr<Context>& context) noexcept {
   constexpr size_t kEmptyKey = 16;
   std::byte memory[64];
   try {
@@ -68,7 +68,7 @@ bool puts_itself(const std::shared_ptr<Context>& context) noexcept {
   }
 }
 
-std::unique_ptr<Region> UcxEndpoint::enlist(void* address, size_t bytes) noexcept {
+std::unique_ptr<MemoryRegion> UcxEndpoint::register_memory(void* address, size_t bytes) noexcept {
   try {
     auto region = std::make_unique<UcxRegion>(worker_.context, address, bytes);
     if (region->key().empty()) return nullptr;
@@ -79,16 +79,16 @@ std::unique_ptr<Region> UcxEndpoint::enlist(void* address, size_t bytes) noexcep
 }
 
 // UCX reads a key as it comes: its length is what it says of itself, at most a region's.
-std::unique_ptr<RemoteRegion> UcxEndpoint::open(std::span<const std::byte> key) noexcept {
-  if (fate.dead_locked() || key.empty() || key.size() > Region::kMostKey) return nullptr;
-  std::array<std::byte, Region::kMostKey> whole{};
+std::unique_ptr<RemoteKey> UcxEndpoint::import_key(std::span<const std::byte> key) noexcept {
+  if (fate.dead_locked() || key.empty() || key.size() > MemoryRegion::kMostKey) return nullptr;
+  std::array<std::byte, MemoryRegion::kMostKey> whole{};
   std::copy(key.begin(), key.end(), whole.begin());
   ucp_rkey_h handle = nullptr;
   if (worker_.ucp.ucp_ep_rkey_unpack(ep_, whole.data(), &handle) != UCS_OK) return nullptr;
-  return std::make_unique<UcxRemoteRegion>(worker_.context, handle);
+  return std::make_unique<UcxRemoteKey>(worker_.context, handle);
 }
 
-Start UcxEndpoint::start_put(const RemoteRegion& region, uint64_t address, const iovec& from,
+Start UcxEndpoint::start_put(const RemoteKey& key, uint64_t address, const iovec& from,
                              Operation& operation) noexcept {
   if (fate.dead_locked()) return Start::kDone;  // as in send
   Direct* const direct = direct_for(operation);
@@ -101,7 +101,7 @@ Start UcxEndpoint::start_put(const RemoteRegion& region, uint64_t address, const
   params.user_data = direct;
   worker_.count_send();
   return begun(worker_.ucp.ucp_put_nbx(ep_, from.iov_base, from.iov_len, address,
-                                       static_cast<const UcxRemoteRegion&>(region).key(), &params),
+                                       static_cast<const UcxRemoteKey&>(key).get(), &params),
                *direct);
 }
 

@@ -21,7 +21,7 @@ constexpr int kLooks = 3;
 Ucx::Ucx(core::Process& process, Sink& sink, AddressBook& book, std::shared_ptr<Context> context,
          uint32_t channel)
     : Network(process, sink, book, channel, "UCX", "UCX_NET_DEVICES"), worker_(std::move(context)) {
-  worker_.puts_itself = puts_itself(worker_.context);
+  worker_.offloads_puts = offloads_puts(worker_.context);
   worker_.receive_frames(&Ucx::arrived, this);
   if (worker_.descriptor() < 0) process_.channel(channel_).progress.stay_awake(1);
 }
@@ -51,12 +51,8 @@ std::unique_ptr<net::NetEndpoint> Ucx::make_endpoint(const Destination& leads_to
                                                      const std::string& address,
                                                      const Origin& own) {
   looks_for_sockets_ = kLooks;
-  const Caps caps{.peeks = false,
-                  .maps = shares_machine(leads_to.peer),
-                  .direct = Worker::kMostDirect,
-                  .puts = true,
-                  .puts_itself = worker_.puts_itself};
-  return std::make_unique<UcxEndpoint>(worker_, sink_, leads_to, caps, address, own);
+  return std::make_unique<UcxEndpoint>(worker_, sink_, leads_to, shares_machine(leads_to.peer),
+                                       address, own);
 }
 
 ucs_status_t Ucx::arrived(void* self, const void*, size_t head_bytes, void* message, size_t length,

@@ -52,8 +52,8 @@ class Worker {
   /// after progress until it is.
   [[nodiscard]] bool is_quiet() noexcept;
 
-  /// See Caps.
-  bool puts_itself = false;
+  /// See Rdma::offloaded.
+  bool offloads_puts = false;
   /// An endpoint has failed, and nothing has been done about it yet.
   bool has_failures = false;
   /// What ends from now on is told to no sink.
@@ -63,7 +63,7 @@ class Worker {
   const Library& ucp;
   static constexpr size_t kPayload = kMostPayload;
   static constexpr size_t kBlocks = 128;
-  static constexpr size_t kMostDirect = 128 << 10;
+  static constexpr size_t kMaxZeroCopy = 128 << 10;
   static constexpr size_t kDirects = 256;
   Blocks blocks{kBlocks, kPayload};
   Directs directs{kDirects};

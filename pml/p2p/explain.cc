@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "core/peer.hpp"
 #include "pml/p2p/peers.hpp"
+#include "pml/protocols/copies.hpp"
 #include "pml/request_pool.hpp"
 
 namespace tern::pml {
@@ -82,7 +83,7 @@ void RequestPool::describe_open(WaitReport* report) const {
 void Peers::explain_contact(const PeerState& peer) const noexcept {
   btl::Endpoint& endpoint = *peer.endpoint;
   const uint32_t rank = peer.peer->rank;
-  const bool one_copy = limits_.pull != Limits::kNever && endpoint.one_sided();
+  const bool one_copy = limits_.pull != Limits::kNever && can_copy(endpoint);
   std::string large =
       strf("in fragments of %s (two copies)", bytes_in_words(endpoint.fragment_bytes()).c_str());
   if (one_copy && static_cast<int64_t>(limits_.pull) > peer.eager_limit &&
@@ -98,7 +99,7 @@ void Peers::explain_contact(const PeerState& peer) const noexcept {
   const bool direct = peer.direct_limit > 0;
   if (direct)
     large = strf("in fragments of up to %s (no copy here, one there)",
-                 bytes_in_words(endpoint.caps.direct).c_str());
+                 bytes_in_words(endpoint.caps.zero_copy->max_bytes).c_str());
   process_.explain.say(
       "peer",
       {{"peer", rank},

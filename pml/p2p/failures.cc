@@ -31,31 +31,31 @@ std::vector<Request*> select(const std::vector<std::unique_ptr<Request>>& all, a
 
 }  // namespace
 
-void P2p::failed(btl::Endpoint& to, const std::string& why) noexcept {
-  PeerState& peer = to.state != nullptr ? *to.state : peers_.contact(to);
+void MessageEngine::failed(btl::Endpoint& to, const std::string& why) noexcept {
+  PeerState& peer = to.state != nullptr ? *to.state : peers.contact(to);
   if (peer.fate.dead_locked()) return;
   const std::string text =
       strf("rank %u on %s is lost: %s: %s", peer.peer->rank,
-           host_of(process_, peer.peer->rank).c_str(), to.transport(), why.c_str());
+           host_of(process, peer.peer->rank).c_str(), to.transport(), why.c_str());
   const Failure failure{MPI_ERR_PROC_ABORTED, text};
   peer.fate.end(failure);
   peer.pace(false);
   ++lost_;
-  process_.explain.warn("lost", {{"lost_rank", uint64_t{peer.peer->rank}}, {"why", why}},
-                        text + ". Messages to and from it fail (MPI_ERR_PROC_ABORTED)");
-  outbox_.drop(peer);
+  process.explain.warn("lost", {{"lost_rank", uint64_t{peer.peer->rank}}, {"why", why}},
+                       text + ". Messages to and from it fail (MPI_ERR_PROC_ABORTED)");
+  outbox.drop(peer);
   for (SendRequest* send :
-       select(requests_.sends(), [&](const SendRequest& one) { return one.peer == &peer; }))
-    transfers_.abandon(*send, failure);
-  for (RecvRequest* receive : select(requests_.receives(), [&](const RecvRequest& one) {
+       select(requests.sends(), [&](const SendRequest& one) { return one.peer == &peer; }))
+    transfers.abandon(*send, failure);
+  for (RecvRequest* receive : select(requests.receives(), [&](const RecvRequest& one) {
          return one.large ? one.peer == &peer
                           : one.from.rank != MPI_ANY_SOURCE && Posted<RecvRequest>::holds(one) &&
-                                peers_.known(*one.from.communicator, one.from.rank) == &peer;
+                                peers.known(*one.from.communicator, one.from.rank) == &peer;
        })) {
-    matcher_.unpost(*receive);
-    transfers_.abandon(*receive, failure);
+    matcher.unpost(*receive);
+    transfers.abandon(*receive, failure);
   }
-  if (process_.threaded()) channel_.progress.wake();
+  if (process.threaded()) channel.progress.wake();
 }
 
 // What peers still say of it is ignored. What the transport still reads ends when it has.
@@ -64,19 +64,19 @@ void P2p::interrupt(core::Communicator& communicator) noexcept {
       MPI_ERR_OTHER,
       "%s was interrupted on this rank by MPIX_Comm_interrupt; nothing on it works any more",
       communicator.name.or_words("this communicator").c_str()));
-  process_.has_interrupted.store(true, std::memory_order_relaxed);
+  engine.process.has_interrupted.store(true, std::memory_order_relaxed);
   const Failure failure = communicator.fate.reason();
-  for (SendRequest* send : select(requests_.sends(), [&](const SendRequest& one) {
+  for (SendRequest* send : select(engine.requests.sends(), [&](const SendRequest& one) {
          return one.communicator == &communicator && !one.ending;
        })) {
-    outbox_.remove(*send);
-    transfers_.abandon(*send, failure);
+    engine.outbox.remove(*send);
+    engine.transfers.abandon(*send, failure);
   }
-  for (RecvRequest* receive : select(requests_.receives(), [&](const RecvRequest& one) {
+  for (RecvRequest* receive : select(engine.requests.receives(), [&](const RecvRequest& one) {
          return one.communicator == &communicator && (one.large || Posted<RecvRequest>::holds(one));
        })) {
-    if (Posted<RecvRequest>::holds(*receive)) matcher_.unpost(*receive);
-    transfers_.abandon(*receive, failure);
+    if (Posted<RecvRequest>::holds(*receive)) engine.matcher.unpost(*receive);
+    engine.transfers.abandon(*receive, failure);
   }
 }
 

@@ -12,7 +12,8 @@ void PeerState::set_limits(const Limits& limits) noexcept {
   const auto most = [](size_t bytes, size_t room) {
     return static_cast<int64_t>(std::min(bytes, room));
   };
-  const size_t direct = endpoint->caps.direct;
+  const size_t direct =
+      endpoint->caps.zero_copy == nullptr ? 0 : endpoint->caps.zero_copy->max_bytes;
   usual.eager = most(limits.eager, endpoint->max_payload() - kMostPrefix);
   usual.direct = direct == 0 ? -1 : most(limits.net_eager, direct);
   usual.now = direct == 0 ? usual.eager : most(limits.eager, kLeastDirect - 1);

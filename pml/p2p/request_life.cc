@@ -7,9 +7,9 @@ namespace tern::pml {
 
 int P2p::send_init(const Buffer& buffer, const Envelope& to, Mode mode,
                    core::Request** request) noexcept {
-  const core::ChannelLock lock(channel_.progress);
+  const core::ChannelLock lock(engine.channel.progress);
   if (to.communicator->fate.dead_locked()) return to.communicator->fate.fail();
-  SendRequest* const made = requests_.make_send(buffer, to, mode);
+  SendRequest* const made = engine.requests.make_send(buffer, to, mode);
   if (TERN_UNLIKELY(made == nullptr)) return MPI_ERR_NO_MEM;
   made->set_persistent(true);
   keep_for_restart(buffer, *to.communicator);
@@ -19,9 +19,9 @@ int P2p::send_init(const Buffer& buffer, const Envelope& to, Mode mode,
 }
 
 int P2p::recv_init(const Buffer& buffer, const Envelope& from, core::Request** request) noexcept {
-  const core::ChannelLock lock(channel_.progress);
+  const core::ChannelLock lock(engine.channel.progress);
   if (from.communicator->fate.dead_locked()) return from.communicator->fate.fail();
-  RecvRequest* const made = requests_.make_recv(buffer, from);
+  RecvRequest* const made = engine.requests.make_recv(buffer, from);
   if (TERN_UNLIKELY(made == nullptr)) return MPI_ERR_NO_MEM;
   made->set_persistent(true);
   keep_for_restart(buffer, *from.communicator);
@@ -43,35 +43,37 @@ bool P2p::repeats(const core::Request& request, Repeated* what) const noexcept {
   return false;
 }
 
-SendRequest::SendRequest(P2p& owner) noexcept : pml(owner) {
-  channel = &owner.channel();
+SendRequest::SendRequest(MessageEngine& owner) noexcept : engine(owner) {
+  channel = &owner.channel;
   operation.owner = this;
 }
-RecvRequest::RecvRequest(P2p& owner) noexcept : pml(owner) { channel = &owner.channel(); }
+RecvRequest::RecvRequest(MessageEngine& owner) noexcept : engine(owner) {
+  channel = &owner.channel;
+}
 
 int SendRequest::start() noexcept {
   const core::ChannelLock lock(channel->progress);
   int error = MPI_SUCCESS;
   if (TERN_UNLIKELY(to.communicator->fate.dead_locked())) return to.communicator->fate.fail();
-  peer = pml.peers().connected(*to.communicator, to.rank, &error);
+  peer = engine.peers.connected(*to.communicator, to.rank, &error);
   if (peer == nullptr) return error;
   forget_failure(*this);
   set_active(true);
-  pml.sending().start(*this);
+  engine.sending.start(*this);
   return MPI_SUCCESS;
 }
 int RecvRequest::start() noexcept {
   const core::ChannelLock lock(channel->progress);
-  if (const int code = pml.require_source(from); TERN_UNLIKELY(code != MPI_SUCCESS)) return code;
+  if (const int code = engine.require_source(from); TERN_UNLIKELY(code != MPI_SUCCESS)) return code;
   forget_failure(*this);
   set_active(true);
-  const int code = pml.matcher().start(*this);
+  const int code = engine.matcher.start(*this);
   if (TERN_UNLIKELY(code != MPI_SUCCESS)) set_active(false);
   return code;
 }
 
-void SendRequest::cancel_locked() noexcept { pml.sending().cancel(*this); }
-void RecvRequest::cancel_locked() noexcept { pml.matcher().cancel(*this); }
+void SendRequest::cancel_locked() noexcept { engine.sending.cancel(*this); }
+void RecvRequest::cancel_locked() noexcept { engine.matcher.cancel(*this); }
 bool SendRequest::cancel() noexcept {
   const core::ChannelLock lock(channel->progress);
   cancel_locked();
@@ -83,7 +85,7 @@ bool RecvRequest::cancel() noexcept {
   return true;
 }
 
-void SendRequest::destroy() noexcept { pml.requests().recycle(*this); }
-void RecvRequest::destroy() noexcept { pml.requests().recycle(*this); }
+void SendRequest::destroy() noexcept { engine.requests.recycle(*this); }
+void RecvRequest::destroy() noexcept { engine.requests.recycle(*this); }
 
 }  // namespace tern::pml

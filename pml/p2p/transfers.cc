@@ -40,7 +40,7 @@ void send_go(Context& context, RecvRequest& request, wire::Way way, uint64_t add
   const wire::Go go{
       request.transfer.partner, request.handle(), request.transfer.bytes, address, way, 0};
   if (key.empty()) return context.outbox.send_control(*request.peer, wire::kGo, go);
-  std::array<std::byte, sizeof go + btl::Region::kMostKey> frame;
+  std::array<std::byte, sizeof go + btl::MemoryRegion::kMostKey> frame;
   PrefixWriter(frame.data()).put(go);
   std::copy(key.begin(), key.end(), frame.begin() + sizeof go);
   context.outbox.send_control(*request.peer, wire::kGo, frame.data(), sizeof go + key.size());

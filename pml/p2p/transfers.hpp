@@ -3,8 +3,8 @@
 // the halves, and does what their steps ask for.
 // Why: announcing, the frames about transfers, progress, finishing and failing are the same for
 // every protocol, and are nowhere else. See: pml/protocol.hpp.
-// Lifetime: P2p. Threads: under the channel's lock. Reentrance: what is sent to the own rank
-// arrives within the call that sends it.
+// Lifetime: P2p. Threads: under the channel's lock. Reentrance: what is sent to the own
+// rank arrives within the call that sends it.
 #pragma once
 
 #include <utility>

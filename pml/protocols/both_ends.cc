@@ -15,7 +15,7 @@
 namespace tern::pml {
 namespace {
 
-/// One system call each; a message that is worth two has one for each end. The same at both ends.
+/// One system call each; a message worth two has one for each end. The same at both ends.
 size_t chunk_of(size_t bytes) noexcept {
   constexpr size_t kLeast = 16384, kMost = 131072;
   return std::clamp((bytes / 2 + kLeast - 1) / kLeast * kLeast, kLeast, kMost);
@@ -28,14 +28,14 @@ class BothEndsSender final : public SenderHalf {
         stage_(std::move(stage)),
         packing_(request.transfer.bytes, chunk_of(request.transfer.bytes)) {}
   ~BothEndsSender() override {
-    if (name_ != 0) request_.peer->endpoint->close_claims(name_);
+    if (name_ != 0) request_.peer->endpoint->caps.claims->close(name_);
   }
   BothEndsSender(const BothEndsSender&) = delete;
   BothEndsSender& operator=(const BothEndsSender&) = delete;
 
-  /// False where the transport has no claims, or none left.
+  /// False where all claim pairs of this end are taken.
   [[nodiscard]] bool open() noexcept {
-    claims_ = request_.peer->endpoint->open_claims(&name_);
+    claims_ = request_.peer->endpoint->caps.claims->open(&name_);
     if (claims_ == nullptr) return false;
     if (stage_.in_use()) claims_->ready.store(0, std::memory_order_relaxed);
     return true;
@@ -60,7 +60,7 @@ class BothEndsSender final : public SenderHalf {
   [[nodiscard]] bool is_packed() const noexcept { return !stage_.in_use() || packing_.all_moved(); }
   // Else the receiver copies everything.
   [[nodiscard]] bool has_work() const noexcept {
-    return !is_packed() || request_.peer->endpoint->one_sided();
+    return !is_packed() || can_copy(*request_.peer->endpoint);
   }
   // The receiver copies the first chunks while the next ones are packed.
   Step pack_chunk() noexcept {
@@ -70,16 +70,16 @@ class BothEndsSender final : public SenderHalf {
     packing_.moved(range.length, 0);
     request_.transfer.moved = packing_.at();
     claims_->ready.store(++packed_, std::memory_order_release);
-    request_.peer->endpoint->nudge();
+    request_.peer->endpoint->caps.claims->wake_peer();
     return has_work() ? Step::kMoved : Step::kWait;
   }
   Step put_chunk() noexcept {
     const size_t bytes = request_.transfer.bytes;
     Chunks chunks(bytes, chunk_of(bytes), *claims_, Chunks::From::kBack);
-    CopyMover mover(*request_.peer->endpoint, stage_.block(request_.buffer), there_,
+    CopyMover mover(*request_.peer->endpoint->caps.peer_copy, stage_.block(request_.buffer), there_,
                     CopyMover::Direction::kPut);
     if (move_next(chunks, mover) != Step::kMoved) return Step::kWait;
-    request_.peer->endpoint->nudge();
+    request_.peer->endpoint->caps.claims->wake_peer();
     return Step::kMoved;
   }
 
@@ -101,7 +101,7 @@ class BothEndsReceiver final : public ReceiverHalf {
         stage_(std::move(stage)),
         chunks_(request.transfer.bytes, chunk_of(request.transfer.bytes), claims,
                 Chunks::From::kFront),
-        mover_(*request.peer->endpoint, stage_.block(request.buffer),
+        mover_(*request.peer->endpoint->caps.peer_copy, stage_.block(request.buffer),
                request.transfer.remote_address, CopyMover::Direction::kGet) {}
   Step begin() noexcept override {
     send_go(context_, request_, wire::Way::kBothEnds,
@@ -140,7 +140,8 @@ extern const Protocol kBothEnds{
     .acknowledged = true,
     .viable_to_send =
         [](const Context& context, const SendRequest& request) {
-          return !request.buffer.on_device() && request.transfer.bytes >= context.limits.both_ends;
+          return request.peer->endpoint->caps.claims != nullptr && !request.buffer.on_device() &&
+                 request.transfer.bytes >= context.limits.both_ends;
         },
     .send = [](Context& context, SendRequest& request) -> std::unique_ptr<SenderHalf> {
       Stage stage;
@@ -150,13 +151,14 @@ extern const Protocol kBothEnds{
     },
     .viable_to_receive =
         [](const Context& context, const RecvRequest& request, const Announced& announced) {
-          return announced.rts.claims != 0 && announced.rts.bytes == request.transfer.bytes &&
+          return announced.rts.claims != 0 && request.peer->endpoint->caps.claims != nullptr &&
+                 announced.rts.bytes == request.transfer.bytes &&
                  may_copy(context, request, announced);
         },
     .receive = [](Context& context, RecvRequest& request,
                   const Announced& announced) -> std::unique_ptr<ReceiverHalf> {
       Stage stage;
-      btl::SharedClaims* claims = request.peer->endpoint->peer_claims(announced.rts.claims);
+      btl::SharedClaims* claims = request.peer->endpoint->caps.claims->find(announced.rts.claims);
       if (claims == nullptr || !stage.open(context, request.buffer, request.transfer.bytes))
         return nullptr;
       return std::make_unique<BothEndsReceiver>(context, request, std::move(stage), *claims);

@@ -140,19 +140,19 @@ class FrameMover {
 class CopyMover {
  public:
   enum class Direction : uint8_t { kGet, kPut };
-  CopyMover(btl::Endpoint& endpoint, std::byte* here, uint64_t there, Direction direction) noexcept
-      : endpoint_(endpoint), here_(here), there_(there), direction_(direction) {}
+  CopyMover(btl::PeerCopy& copy, std::byte* here, uint64_t there, Direction direction) noexcept
+      : copy_(copy), here_(here), there_(there), direction_(direction) {}
   [[nodiscard]] size_t move(const Range& range) noexcept {
     const iovec local{here_ + range.offset, range.length};
     const iovec remote{reinterpret_cast<void*>(there_ + range.offset), range.length};
-    error_ = direction_ == Direction::kGet ? endpoint_.get(&local, 1, &remote, 1)
-                                           : endpoint_.put(&local, 1, &remote, 1);
+    error_ = direction_ == Direction::kGet ? copy_.get(&local, 1, &remote, 1)
+                                           : copy_.put(&local, 1, &remote, 1);
     return range.length;
   }
   [[nodiscard]] int error() const noexcept { return error_; }
 
  private:
-  btl::Endpoint& endpoint_;
+  btl::PeerCopy& copy_;
   std::byte* here_;
   uint64_t there_;
   Direction direction_;

@@ -72,7 +72,7 @@ void Stage::unpack(const Buffer& buffer, size_t end) noexcept {
 bool may_copy(const Context& context, const RecvRequest& request,
               const Announced& announced) noexcept {
   return announced.rts.address != 0 && !request.buffer.on_device() &&
-         !prefers_pipeline(context, request.transfer.bytes) && request.peer->endpoint->one_sided();
+         !prefers_pipeline(context, request.transfer.bytes) && can_copy(*request.peer->endpoint);
 }
 
 // Of a peer that has died the launcher knows why, and says so first.

@@ -32,6 +32,11 @@ class Stage {
   size_t unpacked_ = 0;
 };
 
+/// Whether PeerCopy works with the peer.
+[[nodiscard]] inline bool can_copy(const btl::Endpoint& endpoint) noexcept {
+  return endpoint.caps.peer_copy != nullptr && endpoint.caps.peer_copy->works();
+}
+
 /// Whether the receiver copies from the sender's memory: it can, and that is not slower.
 [[nodiscard]] bool may_copy(const Context& context, const RecvRequest& request,
                             const Announced& announced) noexcept;

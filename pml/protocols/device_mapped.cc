@@ -39,7 +39,7 @@ class DeviceMappedSender final : public SenderHalf {
     }
     // Ranks of this process need no handle.
     if (!context.devices.offer(job.device(), memory, request.buffer.first(), bytes, &handle_) &&
-        !request.peer->endpoint->same_process())
+        !request.peer->endpoint->caps.same_process)
       return false;
     if (job.failed())
       failure = {MPI_ERR_OTHER, strf("%zu bytes of device memory cannot be read: %s", bytes,

@@ -87,7 +87,7 @@ class DevicePiecesSender final : public SenderHalf {
     block_ = cuda::Block(job_, bytes);
     return block_.valid() && (context.devices.offer(job_.device(), cuda::look_up(block_.data()),
                                                     block_.data(), bytes, &handle_) ||
-                              request_.peer->endpoint->same_process());
+                              request_.peer->endpoint->caps.same_process);
   }
   // Without all events the sender waits before it announces.
   void pack_pieces(const Context& context) {

@@ -103,13 +103,13 @@ bool Eager::emit(SendRequest& request) noexcept {
 }
 
 bool Eager::emit_direct(SendRequest& request) noexcept {
-  static_assert(Outbox::kMostNames + sizeof(wire::SyncPrefix) <= btl::Endpoint::kMostPrefix);
-  std::array<std::byte, btl::Endpoint::kMostPrefix> prefix;
+  static_assert(Outbox::kMostNames + sizeof(wire::SyncPrefix) <= btl::ZeroCopy::kMostPrefix);
+  std::array<std::byte, btl::ZeroCopy::kMostPrefix> prefix;
   btl::Header header;
   PrefixWriter writer(outbox_.write_names(request, prefix.data(), &header));
   write_prefix(request, &writer, &header);
   const auto length = static_cast<size_t>(writer.next() - prefix.data());
-  const auto begun = request.peer->endpoint->send_direct(
+  const auto begun = request.peer->endpoint->caps.zero_copy->start_send(
       header, {prefix.data(), length}, {request.buffer.first(), request.transfer.bytes},
       request.operation);
   if (begun == btl::Start::kNoRoom) return false;

@@ -64,7 +64,7 @@ class DirectMover {
   [[nodiscard]] size_t move(const Range& range) noexcept {
     if (request_.operation.left >= kParts) return 0;
     wire::DataPrefix prefix{request_.transfer.partner, range.offset};
-    const auto begun = request_.peer->endpoint->send_direct(
+    const auto begun = request_.peer->endpoint->caps.zero_copy->start_send(
         {0, wire::kData, 0, 0, 0, 0}, {&prefix, sizeof prefix},
         {request_.buffer.first() + range.offset, range.length}, request_.operation);
     return begun == btl::Start::kNoRoom ? 0 : range.length;
@@ -76,7 +76,7 @@ class DirectMover {
 };
 
 bool can_go_direct(const SendRequest& request) noexcept {
-  return request.peer->endpoint->caps.direct != 0 && request.buffer.type->contiguous();
+  return request.peer->endpoint->caps.zero_copy != nullptr && request.buffer.type->contiguous();
 }
 
 class PipelineSender final : public SenderHalf {
@@ -86,7 +86,7 @@ class PipelineSender final : public SenderHalf {
         source_{request.buffer},
         direct_(can_go_direct(request)),
         chunks_(request.transfer.bytes,
-                direct_ ? request.peer->endpoint->caps.direct
+                direct_ ? request.peer->endpoint->caps.zero_copy->max_bytes
                         : FrameMover<HostSource>::most(*request.peer->endpoint)) {}
   Step begin(const wire::Go&) noexcept override {
     ++request_.peer->sent.piped;

@@ -28,7 +28,7 @@ class PullReceiver final : public ReceiverHalf {
         request_(request),
         stage_(std::move(stage)),
         chunks_(request.transfer.bytes, kAtOnce),
-        mover_(*request.peer->endpoint, stage_.block(request.buffer),
+        mover_(*request.peer->endpoint->caps.peer_copy, stage_.block(request.buffer),
                request.transfer.remote_address, CopyMover::Direction::kGet) {}
   Step begin() noexcept override { return Step::kAgain; }
   Step advance() noexcept override {

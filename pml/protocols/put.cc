@@ -24,10 +24,10 @@ constexpr size_t kLeast = 256 << 10;
 
 /// Whether the receiver asks for it.
 bool pays(const Context& context, const RecvRequest& request) noexcept {
-  const btl::Caps& caps = request.peer->endpoint->caps;
+  const btl::Rdma* const rdma = request.peer->endpoint->caps.rdma;
   const size_t bytes = request.transfer.bytes;
-  return context.limits.put != 0 ? caps.puts && bytes >= context.limits.put
-                                 : caps.puts && caps.puts_itself && bytes >= kLeast;
+  if (rdma == nullptr) return false;
+  return context.limits.put != 0 ? bytes >= context.limits.put : rdma->offloaded && bytes >= kLeast;
 }
 
 bool is_one_block(const Buffer& buffer) noexcept {
@@ -37,11 +37,11 @@ bool is_one_block(const Buffer& buffer) noexcept {
 /// Moves pieces into the peer's memory.
 class PutMover {
  public:
-  PutMover(SendRequest& request, const btl::RemoteRegion& to, uint64_t address) noexcept
+  PutMover(SendRequest& request, const btl::RemoteKey& to, uint64_t address) noexcept
       : request_(request), to_(to), address_(address) {}
   [[nodiscard]] size_t move(const Range& range) noexcept {
     if (request_.operation.left >= kPieces) return 0;
-    const auto begun = request_.peer->endpoint->start_put(
+    const auto begun = request_.peer->endpoint->caps.rdma->start_put(
         to_, address_ + range.offset, {request_.buffer.first() + range.offset, range.length},
         request_.operation);
     return begun == btl::Start::kNoRoom ? 0 : range.length;
@@ -50,7 +50,7 @@ class PutMover {
 
  private:
   SendRequest& request_;
-  const btl::RemoteRegion& to_;
+  const btl::RemoteKey& to_;
   uint64_t address_;
 };
 
@@ -59,7 +59,7 @@ class PutSender final : public SenderHalf {
   PutSender(Context& context, SendRequest& request) noexcept
       : context_(context), request_(request), chunks_(request.transfer.bytes, kPiece) {}
   void learn_key(std::span<const std::byte> key) noexcept override {
-    to_ = request_.peer->endpoint->open(key);
+    to_ = request_.peer->endpoint->caps.rdma->import_key(key);
   }
   Step begin(const wire::Go& go) noexcept override {
     if (to_ == nullptr) {
@@ -78,7 +78,7 @@ class PutSender final : public SenderHalf {
     }
     if (request_.operation.left != 0) return Step::kAgain;
     if (!flushed_) {
-      const auto begun = request_.peer->endpoint->start_flush(request_.operation);
+      const auto begun = request_.peer->endpoint->caps.rdma->start_flush(request_.operation);
       flushed_ = begun != btl::Start::kNoRoom;
       if (begun != btl::Start::kDone) return Step::kAgain;
     }
@@ -91,14 +91,15 @@ class PutSender final : public SenderHalf {
   Context& context_;
   SendRequest& request_;
   Chunks chunks_;
-  std::unique_ptr<btl::RemoteRegion> to_;
+  std::unique_ptr<btl::RemoteKey> to_;
   uint64_t address_ = 0;
   bool flushed_ = false;  // or about to be
 };
 
 class PutReceiver final : public ReceiverHalf {
  public:
-  PutReceiver(Context& context, RecvRequest& request, std::unique_ptr<btl::Region> region) noexcept
+  PutReceiver(Context& context, RecvRequest& request,
+              std::unique_ptr<btl::MemoryRegion> region) noexcept
       : context_(context), request_(request), region_(std::move(region)) {}
   Step begin() noexcept override {
     send_go(context_, request_, wire::Way::kPut,
@@ -114,7 +115,7 @@ class PutReceiver final : public ReceiverHalf {
  private:
   Context& context_;
   RecvRequest& request_;
-  std::unique_ptr<btl::Region> region_;
+  std::unique_ptr<btl::MemoryRegion> region_;
 };
 
 }  // namespace
@@ -126,7 +127,7 @@ extern const Protocol kPut{
     .acknowledged = false,
     .viable_to_send =
         [](const Context&, const SendRequest& request) {
-          return request.peer->endpoint->caps.puts && is_one_block(request.buffer);
+          return request.peer->endpoint->caps.rdma != nullptr && is_one_block(request.buffer);
         },
     .send = [](Context& context, SendRequest& request) -> std::unique_ptr<SenderHalf> {
       return std::make_unique<PutSender>(context, request);
@@ -140,7 +141,8 @@ extern const Protocol kPut{
         },
     .receive = [](Context& context, RecvRequest& request,
                   const Announced&) -> std::unique_ptr<ReceiverHalf> {
-      auto region = request.peer->endpoint->enlist(request.buffer.first(), request.transfer.bytes);
+      auto region = request.peer->endpoint->caps.rdma->register_memory(request.buffer.first(),
+                                                                       request.transfer.bytes);
       if (region == nullptr) return nullptr;
       return std::make_unique<PutReceiver>(context, request, std::move(region));
     }};

@@ -61,26 +61,53 @@ int PollingThreads::count() const noexcept {
   return std::max(counts.before, counts.now);
 }
 
-void Progress::add(Poll poller, void* self) noexcept {
-  TERN_ASSERT(count_ < kMostPollers);
-  entries_[count_++] = {poller, self};
+void Sleepers::add(Idleness& idleness) noexcept {
+  idleness.listed = true;
+  idleness.call = current_call.call;
+  idleness.next = first_;
+  first_ = &idleness;
 }
+
+void Sleepers::remove(Idleness& idleness) noexcept {
+  Idleness** at = &first_;
+  while (*at != &idleness) at = &(*at)->next;
+  *at = idleness.next;
+  tell_awake();
+}
+
+void Sleepers::add_reports(std::vector<WaitReport>* all) const {
+  const int64_t now = now_ns();
+  for (const Idleness* one = first_; one != nullptr; one = one->next) {
+    WaitReport report;
+    report.call = one->call == nullptr ? "" : one->call;
+    report.seconds = static_cast<double>(now - one->since_ns) * 1e-9;
+    report.words = "waits for ";
+    one->describe(one->context, &report);
+    all->push_back(std::move(report));
+  }
+}
+
+int64_t Sleepers::idle_since_ns() const noexcept {
+  int64_t latest = 0;
+  for (const Idleness* one = first_; one != nullptr; one = one->next)
+    latest = std::max(latest, one->since_ns);
+  return latest;
+}
+
+void Progress::add(Poll poller, void* self) noexcept { pollers_.push_back({poller, self}); }
 
 void Progress::remove(void* self) noexcept {
-  int kept = 0;
-  for (int i = 0; i < count_; ++i)
-    if (entries_[i].self != self) entries_[kept++] = entries_[i];
-  count_ = kept;
+  std::erase_if(pollers_, [self](const Poller& one) { return one.self == self; });
 }
 
-void Progress::configure(Doorbell* doorbell, uint32_t spins, int64_t yield_us,
-                         bool threaded) noexcept {
-  doorbell_ = doorbell;
-  spins_ = spins;
-  first_spins_ = std::min(spins, kSpinsOfMany);
-  yield_ns_ = yield_us * 1000;
-  threaded_ = threaded;
-  shares_cores_ = threaded || spins <= kSpinsOfMany;
+void Progress::configure(const Waiting& waiting) noexcept {
+  doorbell_ = waiting.doorbell;
+  spins_ = waiting.spins;
+  first_spins_ = std::min(spins_, kSpinsOfMany);
+  yield_ns_ = waiting.yield_us * 1000;
+  longest_sleep_us_ = waiting.longest_sleep_us;
+  mutex.set_threaded(waiting.threaded);
+  shares_cores_ = waiting.threaded || spins_ <= kSpinsOfMany;
 }
 
 void Progress::set_alarms(std::vector<Alarm> alarms) noexcept {
@@ -94,26 +121,11 @@ void Progress::set_alarms(std::vector<Alarm> alarms) noexcept {
 int Progress::poll_others() noexcept {
   int events = 0;
   for (Progress* other : others_) {
-    if (!other->try_lock()) continue;
+    if (!other->mutex.try_lock()) continue;
     events += other->poll();
-    other->unlock();
+    other->mutex.unlock();
   }
   return events;
-}
-
-// Tries for a while before it sleeps: the lock is held for a fraction of the time that waking
-// takes.
-void Progress::lock_among_threads() noexcept {
-  if (mutex_.try_lock()) return;
-  wanted_.fetch_add(1, std::memory_order_relaxed);
-  constexpr int kTries = 400, kTriesOnCore = 300;
-  bool mine = false;
-  for (int i = 0; i < kTries && !mine; ++i) {
-    mine = mutex_.try_lock();
-    if (!mine && i >= kTriesOnCore) ::sched_yield();
-  }
-  if (!mine) mutex_.lock();
-  wanted_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 // Rounds that took as long as another thread's time on the core.
@@ -132,25 +144,14 @@ void Progress::offer_core(Idleness* idleness) noexcept {
   if (polling.offers_in_vain >= kInVain && ++polling.offers_skipped % kSeldom != 0) return;
   const int64_t now = now_ns();
   if (now >= polling.shares_until_ns) {
-    unlock();
+    mutex.unlock();
     ::sched_yield();
-    lock();
+    mutex.lock();
     note_yield(now);
     ++polling.offers_in_vain;
   }
   if (now < polling.shares_until_ns) polling.offers_in_vain = 0;
   idleness->lost_core = now < polling.shares_until_ns;
-}
-
-// A mutex alone would not do: a thread that unlocks it and locks it again is faster than one that
-// is woken for it.
-void Progress::give_way() noexcept {
-  const int before = wanted_.load(std::memory_order_relaxed);
-  unlock();
-  constexpr int kPatience = 400, kPatienceOnCore = 300;  // rounds; they may have left the core
-  for (int i = 0; i < kPatience && wanted_.load(std::memory_order_relaxed) >= before; ++i)
-    if (i >= kPatienceOnCore) ::sched_yield();
-  lock();
 }
 
 void Progress::stay_awake(int more) noexcept {
@@ -159,29 +160,15 @@ void Progress::stay_awake(int more) noexcept {
   if (shared_->awake.fetch_add(more, std::memory_order_relaxed) == 0) wake();
 }
 
-void Progress::list(Idleness& idleness) noexcept {
-  idleness.listed = true;
-  idleness.call = current_call.call;
-  idleness.next = sleepers_;
-  sleepers_ = &idleness;
-}
-
-void Progress::unlist(Idleness& idleness) noexcept {
-  Idleness** at = &sleepers_;
-  while (*at != &idleness) at = &(*at)->next;
-  *at = idleness.next;
-  if (watch_ != nullptr) watch_->awake();
-}
-
 void Progress::stop_polling() noexcept {
   empty_polls_ = 0;
-  if (watch_ != nullptr && sleepers_ == nullptr) watch_->awake();
+  if (sleepers.empty()) sleepers.tell_awake();
 }
 
 // How often a caller may find nothing before it leaves the core.
 uint32_t Progress::polls_on_core(int64_t now) noexcept {
   if (on_network()) return now < polling.shares_until_ns ? kPollsOnCore : kRoundsBetweenOffers;
-  if (!threaded_) return std::max(spins_, kPollsOnCore);
+  if (!mutex.threaded()) return std::max(spins_, kPollsOnCore);
   const auto period = static_cast<uint32_t>(now >> PollingThreads::kPeriodShift);
   if (polling.period != period) shared_->polling.add(polling.period = period);
   const int busy = shared_->polling.count() + shared_->spinning.load(std::memory_order_relaxed);
@@ -199,9 +186,9 @@ int Progress::poll_after_others() noexcept {
   const uint32_t most = polls_on_core(now);
   const bool long_on_core = most == kPollsOnCore && now - polling.left_core_ns > kLongOnCoreNs;
   if (polling.polls <= most && !long_on_core) return 0;
-  unlock();
+  mutex.unlock();
   ::sched_yield();
-  lock();
+  mutex.lock();
   note_yield(now);
   const int events = poll();
   polling.left_core_ns = polling.ended_ns = now_ns();
@@ -210,19 +197,7 @@ int Progress::poll_after_others() noexcept {
 
 void Progress::look_after_polling() noexcept {
   if (empty_polls_ == kPollsBetweenLooks + 1) polling_since_ns_ = now_ns();
-  if (watch_ != nullptr && sleepers_ == nullptr) watch_->asleep(*this);
-}
-
-void Progress::add_reports(std::vector<WaitReport>* all) const {
-  const int64_t now = now_ns();
-  for (const Idleness* one = sleepers_; one != nullptr; one = one->next) {
-    WaitReport report;
-    report.call = one->call == nullptr ? "" : one->call;
-    report.seconds = static_cast<double>(now - one->since_ns) * 1e-9;
-    report.words = "waits for ";
-    one->describe(one->context, &report);
-    all->push_back(std::move(report));
-  }
+  if (sleepers.empty()) sleepers.tell_asleep(*this);
 }
 
 WaitReport Progress::polling_report() const {
@@ -231,14 +206,6 @@ WaitReport Progress::polling_report() const {
           {},
           false,
           static_cast<double>(now_ns() - polling_since_ns_) * 1e-9};
-}
-
-int64_t Progress::idle_since_ns() const noexcept {
-  if (sleepers_ == nullptr) return polling_since_ns_;
-  int64_t latest = 0;
-  for (const Idleness* one = sleepers_; one != nullptr; one = one->next)
-    latest = std::max(latest, one->since_ns);
-  return latest;
 }
 
 void Progress::idle(Idleness* idleness) noexcept {
@@ -266,21 +233,19 @@ bool Progress::leave_core(int64_t now, Idleness* idleness) noexcept {
   if (awake) since = std::max(since, shared_->awake_since_ns.load(std::memory_order_relaxed));
   if (now - since <= yields) {
     idleness->first_sleep = idleness->steps;
-    unlock();
+    mutex.unlock();
     ::sched_yield();
-    lock();
+    mutex.lock();
     return true;
   }
-  if (watch_ != nullptr) {
-    if (!idleness->listed) list(*idleness);
-    watch_->asleep(*this);
-  }
-  unlock();
+  if (!idleness->listed) sleepers.add(*idleness);
+  sleepers.tell_asleep(*this);
+  mutex.unlock();
   if (doorbell_ == nullptr || awake)
     sleep_unrung(now - since);
   else
     sleep_on_doorbell(*idleness, next_sleep_us(*idleness));
-  lock();
+  mutex.lock();
   return false;
 }
 
@@ -300,7 +265,7 @@ void Progress::sleep_unrung(int64_t waited_ns) const noexcept {
 int64_t Progress::next_sleep_us(const Idleness& idleness) const noexcept {
   constexpr int64_t kGrowth = 8, kOfSeveralOnNetworkUs = 10'000, kOnNetworkUs = 500'000;
   int64_t most = longest_sleep_us_ == Doorbell::kUntilRung ? INT64_MAX : longest_sleep_us_;
-  if (on_network()) most = std::min(most, threaded_ ? kOfSeveralOnNetworkUs : kOnNetworkUs);
+  if (on_network()) most = std::min(most, mutex.threaded() ? kOfSeveralOnNetworkUs : kOnNetworkUs);
   most = std::min(
       {most, idleness.most_sleep_us, shared_->most_sleep_us.load(std::memory_order_relaxed)});
   int64_t us = Doorbell::kUnfencedUs;

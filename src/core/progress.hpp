@@ -8,13 +8,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <utility>
 #include <vector>
 
 #include "base/doorbell.hpp"
 #include "base/error.hpp"
 #include "base/wait_report.hpp"
+#include "core/channel_mutex.hpp"
 
 namespace tern::core {
 
@@ -45,16 +45,68 @@ class PollingThreads {
   std::atomic<Counts> counts_{Counts{}};
 };
 
+/// Of one thread's wait: since when it has found nothing to do, and what it waits for.
+struct Idleness {
+  template <class Done, class Describe>
+  Idleness(Done& waited_for, const Describe& how) noexcept
+      : done([](const void* waited) { return (*static_cast<Done*>(const_cast<void*>(waited)))(); }),
+        goal(&waited_for),
+        describe([](const void* described, WaitReport* report) {
+          (*static_cast<const Describe*>(described))(report);
+        }),
+        context(&how) {}
+  bool (*done)(const void* goal);
+  const void* goal;
+  void (*describe)(const void* context, WaitReport* report);
+  const void* context;
+  int64_t since_ns = 0;
+  uint32_t steps = 0;        // since then
+  uint32_t first_sleep = 0;  // the step
+  bool listed = false;
+  bool counted = false;  // among the spinners
+  bool lost_core = false;
+  int64_t looked_ns = 0;  // at the clock, while it spins
+  int64_t most_sleep_us = INT64_MAX;
+  const char* call = nullptr;
+  Idleness* next = nullptr;
+};
+
+/// The sleeping threads of a channel, until the end of their wait. Under the channel's lock.
+class Sleepers {
+ public:
+  /// Null takes it away. Must outlive all waits.
+  void set_watch(Watch* watch) noexcept { watch_ = watch; }
+  /// A thread polls without result, or is about to sleep.
+  void tell_asleep(Progress& progress) const noexcept {
+    if (watch_ != nullptr) watch_->asleep(progress);
+  }
+  void tell_awake() const noexcept {
+    if (watch_ != nullptr) watch_->awake();
+  }
+  /// None: waiting threads poll, if there are any.
+  [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
+  void add(Idleness& idleness) noexcept;
+  TERN_COLD void remove(Idleness& idleness) noexcept;
+  /// Adds a report for each.
+  void add_reports(std::vector<WaitReport>* all) const;
+  /// CLOCK_MONOTONIC (ns) of the latest event for one of them.
+  [[nodiscard]] int64_t idle_since_ns() const noexcept;
+
+ private:
+  Watch* watch_ = nullptr;
+  Idleness* first_ = nullptr;
+};
+
 class Progress {
  public:
   /// Returns how many events it handled; 0 says nothing happened.
   using Poll = int (*)(void* self) noexcept;
-  static constexpr int kMostPollers = 16;
+  Progress() { pollers_.reserve(kUsualPollers); }
 
   /// A sleep follows this round: a poller that finds nothing must be rung.
   [[nodiscard]] bool is_before_sleep() const noexcept { return before_sleep_; }
 
-  /// Registers a poller (transports first, schedules after). Never more than kMostPollers.
+  /// Registers a poller (transports first, schedules after).
   void add(Poll poller, void* self) noexcept;
   void remove(void* self) noexcept;
 
@@ -62,7 +114,7 @@ class Progress {
   int poll() noexcept {
     int events = 0;
     ++rounds_;
-    for (int i = 0; i < count_; ++i) events += entries_[i].poll(entries_[i].self);
+    for (size_t i = 0; i < pollers_.size(); ++i) events += pollers_[i].poll(pollers_[i].self);
     return events;
   }
 
@@ -82,7 +134,7 @@ class Progress {
         idleness.steps = 0;
         continue;
       }
-      if (TERN_UNLIKELY(wanted())) give_way();
+      if (TERN_UNLIKELY(mutex.wanted())) mutex.give_way();
       if (++idle_rounds <= first_spins_) continue;
       if (idle_rounds > spins_ || waiting() > 1 || crowded(&idleness) ||
           lost_core(idle_rounds, &idleness))
@@ -90,7 +142,7 @@ class Progress {
     }
     waiting_.store(waiting() - 1, std::memory_order_relaxed);
     if (TERN_UNLIKELY(idleness.counted)) shared_->spinning.fetch_sub(1, std::memory_order_relaxed);
-    if (TERN_UNLIKELY(idleness.listed)) unlist(idleness);
+    if (TERN_UNLIKELY(idleness.listed)) sleepers.remove(idleness);
   }
 
   /// A round for a caller that comes back (a test, a probe): like poll(), but a rank that only
@@ -150,8 +202,8 @@ class Progress {
     if (doorbell_ != nullptr) doorbell_->ring(true);
   }
 
-  /// A thread is inside wait(). Any thread may ask.
-  [[nodiscard]] bool waits() const noexcept { return waiting() != 0; }
+  /// Threads inside wait(). Any thread may ask.
+  [[nodiscard]] int waiting() const noexcept { return waiting_.load(std::memory_order_relaxed); }
 
   /// What else tells of events of this channel; where there are any, the doorbell has a pipe.
   void set_alarms(std::vector<Alarm> alarms) noexcept;
@@ -164,73 +216,29 @@ class Progress {
     return true;
   }
 
-  /// Null takes it away. Must outlive all waits.
-  void set_watch(Watch* watch) noexcept { watch_ = watch; }
-  /// Adds what the threads that sleep in wait() wait for. Caller holds the lock.
-  void add_reports(std::vector<WaitReport>* all) const;
   /// What the calling thread does, which polls and finds nothing.
   [[nodiscard]] WaitReport polling_report() const;
-  /// No thread sleeps in wait(): if any wait, they poll.
-  [[nodiscard]] bool only_polls() const noexcept { return sleepers_ == nullptr; }
-  /// CLOCK_MONOTONIC (ns) since when nothing has happened to the waiting threads.
-  [[nodiscard]] int64_t idle_since_ns() const noexcept;
+  /// CLOCK_MONOTONIC (ns) of its first poll without result.
+  [[nodiscard]] int64_t polling_since_ns() const noexcept { return polling_since_ns_; }
 
   /// Rounds of polls, and the time (ns) that waits spent yielding and sleeping; for tools.
   [[nodiscard]] uint64_t rounds() const noexcept { return rounds_; }
   [[nodiscard]] int64_t idle_ns() const noexcept { return idle_ns_; }
 
-  /// `spins`: polls before the first yield. `yield_us`: microseconds of yields before the first
-  /// sleep.
-  void configure(Doorbell* doorbell, uint32_t spins, int64_t yield_us, bool threaded) noexcept;
+  struct Waiting {
+    Doorbell* doorbell = nullptr;
+    uint32_t spins = 1000;   // polls before the first yield
+    int64_t yield_us = 100;  // of yields before the first sleep
+    bool threaded = false;
+    int64_t longest_sleep_us = 1'000'000;  // Doorbell::kUntilRung relies on the bell alone
+  };
+  void configure(const Waiting& waiting) noexcept;
   [[nodiscard]] uint32_t spins() const noexcept { return spins_; }
-  /// Microseconds; Doorbell::kUntilRung to rely on the bell alone.
-  void set_longest_sleep(int64_t us) noexcept { longest_sleep_us_ = us; }
 
-  /// The lock of the channel; a no-op below MPI_THREAD_MULTIPLE.
-  void lock() noexcept {
-    if (TERN_UNLIKELY(threaded_)) lock_among_threads();
-  }
-  void unlock() noexcept {
-    if (TERN_UNLIKELY(threaded_)) mutex_.unlock();
-  }
-  /// False where another thread holds it.
-  [[nodiscard]] bool try_lock() noexcept { return !threaded_ || mutex_.try_lock(); }
-  /// A thread waits for the lock.
-  [[nodiscard]] bool wanted() const noexcept {
-    return wanted_.load(std::memory_order_relaxed) != 0;
-  }
+  ChannelMutex mutex;
+  Sleepers sleepers;
 
  private:
-  [[nodiscard]] int waiting() const noexcept { return waiting_.load(std::memory_order_relaxed); }
-
-  /// Of one thread's wait: since when it has found nothing to do, and what it waits for.
-  struct Idleness {
-    template <class Done, class Describe>
-    Idleness(Done& waited_for, const Describe& how) noexcept
-        : done([](const void* waited) {
-            return (*static_cast<Done*>(const_cast<void*>(waited)))();
-          }),
-          goal(&waited_for),
-          describe([](const void* described, WaitReport* report) {
-            (*static_cast<const Describe*>(described))(report);
-          }),
-          context(&how) {}
-    bool (*done)(const void* goal);
-    const void* goal;
-    void (*describe)(const void* context, WaitReport* report);
-    const void* context;
-    int64_t since_ns = 0;
-    uint32_t steps = 0;        // since then
-    uint32_t first_sleep = 0;  // the step
-    bool listed = false;
-    bool counted = false;  // among the spinners
-    bool lost_core = false;
-    int64_t looked_ns = 0;  // at the clock, while it spins
-    int64_t most_sleep_us = INT64_MAX;
-    const char* call = nullptr;
-    Idleness* next = nullptr;
-  };
-
   /// One step of waiting after the polls that found nothing: yields, then sleeps on the doorbell.
   /// Must be followed by another poll.
   void idle(Idleness* idleness) noexcept;
@@ -241,8 +249,6 @@ class Progress {
   [[nodiscard]] bool finds_nothing(const Idleness& idleness, Descriptors* armed) noexcept;
   [[nodiscard]] int64_t next_sleep_us(const Idleness& idleness) const noexcept;
   void sleep_on_doorbell(const Idleness& idleness, int64_t most_us) noexcept;
-  void list(Idleness& idleness) noexcept;
-  TERN_COLD void unlist(Idleness& idleness) noexcept;
   int poll_after_others() noexcept;
   [[nodiscard]] uint32_t polls_on_core(int64_t now) noexcept;
   TERN_COLD void look_after_polling() noexcept;
@@ -274,17 +280,12 @@ class Progress {
   void offer_core(Idleness* idleness) noexcept;
   /// Peers are looked for by system calls.
   [[nodiscard]] bool on_network() const noexcept { return !alarms_.empty(); }
-  void lock_among_threads() noexcept;
-  /// Lets the threads have the lock that wait for it; the caller holds it before and after.
-  void give_way() noexcept;
-
-  struct Entry {
+  struct Poller {
     Poll poll;
     void* self;
   };
-  Entry entries_[kMostPollers] = {};
-  int count_ = 0;
-  bool threaded_ = false;
+  static constexpr size_t kUsualPollers = 8;  // more take memory
+  std::vector<Poller> pollers_;
   bool before_sleep_ = false;
   bool shares_cores_ = false;  // with other ranks, or maybe other threads
   uint32_t spins_ = 1000;
@@ -292,11 +293,7 @@ class Progress {
   int64_t yield_ns_ = 100000;
   int64_t longest_sleep_us_ = 1'000'000;
   Doorbell* doorbell_ = nullptr;
-  std::mutex mutex_;
-  std::atomic<int> wanted_{0};   // threads that wait for the lock
   std::atomic<int> waiting_{0};  // threads inside wait(); written under the lock
-  Watch* watch_ = nullptr;
-  Idleness* sleepers_ = nullptr;  // threads that have slept in their wait; under the lock
   uint64_t rounds_ = 0;
   int64_t idle_ns_ = 0;
   std::vector<Progress*> others_;
@@ -314,10 +311,12 @@ class Progress {
 /// Holds the channel's lock for a scope.
 class ChannelLock {
  public:
-  explicit ChannelLock(Progress& progress) noexcept : progress_(progress) { progress_.lock(); }
+  explicit ChannelLock(Progress& progress) noexcept : progress_(progress) {
+    progress_.mutex.lock();
+  }
   ChannelLock(const ChannelLock&) = delete;
   ChannelLock& operator=(const ChannelLock&) = delete;
-  ~ChannelLock() { progress_.unlock(); }
+  ~ChannelLock() { progress_.mutex.unlock(); }
 
  private:
   Progress& progress_;
@@ -326,10 +325,12 @@ class ChannelLock {
 /// Gives the channel's lock away for a scope, for what may wait long: others make progress.
 class ChannelUnlock {
  public:
-  explicit ChannelUnlock(Progress& progress) noexcept : progress_(progress) { progress_.unlock(); }
+  explicit ChannelUnlock(Progress& progress) noexcept : progress_(progress) {
+    progress_.mutex.unlock();
+  }
   ChannelUnlock(const ChannelUnlock&) = delete;
   ChannelUnlock& operator=(const ChannelUnlock&) = delete;
-  ~ChannelUnlock() { progress_.lock(); }
+  ~ChannelUnlock() { progress_.mutex.lock(); }
 
  private:
   Progress& progress_;

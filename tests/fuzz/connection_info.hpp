@@ -207,9 +207,9 @@ class InfoProgram {
   }
   void look() {
     btl::Frame frame;
-    if (endpoint_ == nullptr || !endpoint_->peek(&frame)) return;
+    if (endpoint_ == nullptr || !endpoint_->caps.queue->peek(&frame)) return;
     sink_.arrived(*endpoint_, frame);
-    endpoint_->pop();
+    endpoint_->caps.queue->pop();
   }
 
   InfoBoot& boot_;

@@ -28,14 +28,20 @@
 namespace tern::fuzz {
 
 /// A peer that swallows frames, offers one-sided copies, and is sometimes full.
-class HostileEndpoint final : public btl::Endpoint {
+class HostileEndpoint final : public btl::Endpoint,
+                              btl::ZeroCopy,
+                              btl::Rdma,
+                              btl::PeerCopy,
+                              btl::Claims {
  public:
   /// `late`: of a network that reads and writes memory later.
   HostileEndpoint(core::Peer& peer, bool late) noexcept
-      : Endpoint({peer}, {.peeks = !late,
-                          .direct = late ? size_t{1000} : 0,
-                          .puts = late,
-                          .puts_itself = late}) {}
+      : Endpoint({peer}, {.zero_copy = late ? this : nullptr,
+                          .rdma = late ? this : nullptr,
+                          .peer_copy = this,
+                          .claims = this}),
+        ZeroCopy(1000),
+        Rdma(true) {}
   bool full = false, copies = true;
   std::deque<std::pair<btl::Operation*, iovec>> under_way;
   int copy_error = 0;
@@ -54,9 +60,7 @@ class HostileEndpoint final : public btl::Endpoint {
   }
   void commit(const btl::Header&) noexcept override { room_.reset(); }
   size_t max_payload() const noexcept override { return 4096; }
-  bool peek(btl::Frame*) noexcept override { return false; }
-  void pop() noexcept override {}
-  bool one_sided() noexcept override { return copies; }
+  bool works() noexcept override { return copies; }
   int get(const iovec* local, size_t locals, const iovec*, size_t) noexcept override {
     for (size_t i = 0; i < locals; ++i) std::memset(local[i].iov_base, 7, local[i].iov_len);
     return copy_error;
@@ -65,31 +69,33 @@ class HostileEndpoint final : public btl::Endpoint {
     for (size_t i = 0; i < locals; ++i) read(local[i]);
     return copy_error;
   }
-  btl::SharedClaims* open_claims(uint32_t* name) noexcept override {
+  btl::SharedClaims* open(uint32_t* name) noexcept override {
     *name = open_ ? 0 : 1;
     if (open_) return nullptr;
     open_ = true;
     claims.taken = 0, claims.finished = 0, claims.failed = 0;
     return &claims;
   }
-  void close_claims(uint32_t) noexcept override { open_ = false; }
-  btl::SharedClaims* peer_claims(uint32_t name) noexcept override {
+  void close(uint32_t) noexcept override { open_ = false; }
+  btl::SharedClaims* find(uint32_t name) noexcept override {
     return name == 2 ? &theirs_ : nullptr;
   }
-  btl::Start send_direct(const btl::Header&, const iovec& prefix, const iovec& data,
-                         btl::Operation& operation) noexcept override {
-    TERN_ASSERT(prefix.iov_len <= kMostPrefix && data.iov_len <= caps.direct);
+  void wake_peer() noexcept override {}
+  btl::Start start_send(const btl::Header&, const iovec& prefix, const iovec& data,
+                        btl::Operation& operation) noexcept override {
+    TERN_ASSERT(prefix.iov_len <= kMostPrefix && data.iov_len <= max_bytes);
     if (!full) read(prefix);
     return start(data, operation);
   }
-  std::unique_ptr<btl::Region> enlist(void* address, size_t bytes) noexcept override {
+  std::unique_ptr<btl::MemoryRegion> register_memory(void* address,
+                                                     size_t bytes) noexcept override {
     std::memset(address, 7, bytes);
     return copies ? std::make_unique<KnownRegion>() : nullptr;
   }
-  std::unique_ptr<btl::RemoteRegion> open(std::span<const std::byte> key) noexcept override {
-    return key.empty() ? nullptr : std::make_unique<btl::RemoteRegion>();
+  std::unique_ptr<btl::RemoteKey> import_key(std::span<const std::byte> key) noexcept override {
+    return key.empty() ? nullptr : std::make_unique<btl::RemoteKey>();
   }
-  btl::Start start_put(const btl::RemoteRegion&, uint64_t, const iovec& from,
+  btl::Start start_put(const btl::RemoteKey&, uint64_t, const iovec& from,
                        btl::Operation& operation) noexcept override {
     return start(from, operation);
   }
@@ -108,7 +114,7 @@ class HostileEndpoint final : public btl::Endpoint {
   const char* reason() const noexcept override { return "a fuzz target"; }
 
  private:
-  struct KnownRegion final : btl::Region {
+  struct KnownRegion final : btl::MemoryRegion {
     std::span<const std::byte> key() const noexcept override { return key_; }
     std::array<std::byte, 4> key_{};
   };
@@ -165,7 +171,7 @@ class Target {
   }
   /// The peers are known to the pml as if a transport had connected them.
   void connect(pml::P2p& pml) {
-    for (uint32_t rank = 1; rank < kRanks; ++rank) pml.peers().contact(endpoints[rank]);
+    for (uint32_t rank = 1; rank < kRanks; ++rank) pml.engine.peers.contact(endpoints[rank]);
   }
 
  private:
@@ -216,7 +222,7 @@ class FrameProgram {
         break;
       case 6:
         scribble();
-        target_.endpoints[2].end_one(*pml_);
+        target_.endpoints[2].end_one(pml_->engine);
         break;
       case 7:
         static_cast<void>(target_.process.channel(0).progress.poll());
@@ -316,7 +322,8 @@ class FrameProgram {
       const uint64_t name = requests_[(flags >> 5) % requests_.size()]->handle();
       std::memcpy(payload.data(), &name, sizeof name);
     }
-    pml_->arrived(target_.endpoints[1u + (flags >> 7)], {header, payload.data(), payload.size()});
+    pml_->engine.arrived(target_.endpoints[1u + (flags >> 7)],
+                         {header, payload.data(), payload.size()});
   }
 
   Target& target_;

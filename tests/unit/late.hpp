@@ -8,7 +8,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -41,7 +40,7 @@ class Network {
     btl::Header header;
     std::vector<std::byte> payload;
     int rounds;                           // of the receiver, until it arrives
-    iovec data{};                         // of send_direct: read when it arrives
+    iovec data{};                         // of ZeroCopy: read when it arrives
     btl::Operation* operation = nullptr;  // done then
   };
 
@@ -161,7 +160,7 @@ class Network {
 inline thread_local Network* network = nullptr;
 
 /// Ranks are threads: an address is all that a put needs.
-class LateRegion final : public btl::Region {
+class LateRegion final : public btl::MemoryRegion {
  public:
   explicit LateRegion(void* address) : address_(reinterpret_cast<uint64_t>(address)) {}
   std::span<const std::byte> key() const noexcept override {
@@ -172,10 +171,12 @@ class LateRegion final : public btl::Region {
   const uint64_t address_;
 };
 
-class LateEndpoint final : public btl::Endpoint {
+class LateEndpoint final : public btl::Endpoint, btl::ZeroCopy, btl::Rdma {
  public:
   LateEndpoint(Network& between, Place here, const btl::Destination& leads_to)
-      : Endpoint(leads_to, {.peeks = false, .direct = 3000, .puts = true, .puts_itself = true}),
+      : Endpoint(leads_to, {.zero_copy = this, .rdma = this}),
+        ZeroCopy(3000),
+        Rdma(true),
         network_(between),
         here_(here) {}
   bool send(const btl::Header& header, const void* payload) noexcept override {
@@ -195,22 +196,22 @@ class LateEndpoint final : public btl::Endpoint {
     filling_.resize(header.bytes);
     network_.send(here_, there(), {header, std::move(filling_), 0});
   }
-  btl::Start send_direct(const btl::Header& header, const iovec& prefix, const iovec& data,
-                         btl::Operation& operation) noexcept override {
+  btl::Start start_send(const btl::Header& header, const iovec& prefix, const iovec& data,
+                        btl::Operation& operation) noexcept override {
     if (!is_cut() && !network_.has_room(here_, there())) return btl::Start::kNoRoom;
     const auto* words = static_cast<const std::byte*>(prefix.iov_base);
     ++operation.left;
     network_.send(here_, there(), {header, {words, words + prefix.iov_len}, 0, data, &operation});
     return btl::Start::kStarted;
   }
-  std::unique_ptr<btl::Region> enlist(void* address, size_t) noexcept override {
+  std::unique_ptr<btl::MemoryRegion> register_memory(void* address, size_t) noexcept override {
     return std::make_unique<LateRegion>(address);
   }
-  std::unique_ptr<btl::RemoteRegion> open(std::span<const std::byte> key) noexcept override {
+  std::unique_ptr<btl::RemoteKey> import_key(std::span<const std::byte> key) noexcept override {
     if (key.size() != sizeof(uint64_t)) return nullptr;
-    return std::make_unique<btl::RemoteRegion>();
+    return std::make_unique<btl::RemoteKey>();
   }
-  btl::Start start_put(const btl::RemoteRegion&, uint64_t address, const iovec& from,
+  btl::Start start_put(const btl::RemoteKey&, uint64_t address, const iovec& from,
                        btl::Operation& operation) noexcept override {
     return start({from, reinterpret_cast<std::byte*>(address), &operation});
   }
@@ -218,10 +219,6 @@ class LateEndpoint final : public btl::Endpoint {
     return start({{}, nullptr, &operation});
   }
   size_t max_payload() const noexcept override { return 8192; }
-  bool peek(btl::Frame*) noexcept override { return false; }
-  void pop() noexcept override {}
-  int get(const iovec*, size_t, const iovec*, size_t) noexcept override { return ENOSYS; }
-  int put(const iovec*, size_t, const iovec*, size_t) noexcept override { return ENOSYS; }
   const char* transport() const noexcept override { return "late"; }
   const char* reason() const noexcept override { return "a test's network"; }
 

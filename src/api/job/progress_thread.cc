@@ -32,7 +32,7 @@ ProgressThread::~ProgressThread() {
 
 bool ProgressThread::somebody_waits() const noexcept {
   return std::any_of(process_.channels().begin(), process_.channels().end(),
-                     [](const auto& channel) { return channel->progress.waits(); });
+                     [](const auto& channel) { return channel->progress.waiting() != 0; });
 }
 
 // A channel that another thread is busy with counts as an event: its turn comes again soon.
@@ -40,10 +40,10 @@ int ProgressThread::poll(Descriptors* armed) const noexcept {
   int events = 0;
   for (const auto& channel : process_.channels()) {
     core::Progress& progress = channel->progress;
-    if (progress.try_lock()) {
+    if (progress.mutex.try_lock()) {
       events += progress.poll();
       if (armed != nullptr && events == 0 && !progress.arm(armed)) ++events;
-      progress.unlock();
+      progress.mutex.unlock();
     } else {
       ++events;
       ::sched_yield();

@@ -85,12 +85,12 @@ Runtime::Runtime(core::Process& process) : process_(process) {
     pmls_.push_back(
         std::make_unique<pml::P2p>(*channel, pmls_.empty() ? nullptr : pmls_.front().get()));
     channel->pml = pmls_.back().get();
-    channel->slabs = pmls_.back()->transports().slabs();
+    channel->slabs = pmls_.back()->engine.transports.slabs();
   }
   process.node.numa = numa_here(process);
   publish_place(process);  // before the connection info, which says that all is there
-  btl::ConnectionInfo info = pmls_.front()->transports().own_info();
-  for (auto& pml : pmls_) pml->transports().list_addresses(info);
+  btl::ConnectionInfo info = pmls_.front()->engine.transports.own_info();
+  for (auto& pml : pmls_) pml->engine.transports.list_addresses(info);
   process.boot->put_connection_info_as(info);
   process.boot->publish();
   open_bell_pipe();
@@ -110,13 +110,13 @@ Runtime::Runtime(core::Process& process) : process_(process) {
 
 // Where peers of other hosts cannot ring.
 void Runtime::open_bell_pipe() {
-  Doorbell* const doorbell = pmls_.front()->transports().doorbell();
-  if (doorbell != nullptr && !pmls_.front()->transports().alarms().empty())
+  Doorbell* const doorbell = pmls_.front()->engine.transports.doorbell();
+  if (doorbell != nullptr && !pmls_.front()->engine.transports.alarms().empty())
     bell_pipe_ = std::make_unique<BellPipe>(*doorbell);
 }
 
 void Runtime::start_thread() {
-  Doorbell* doorbell = pmls_.front()->transports().doorbell();  // null: no peer can ring
+  Doorbell* doorbell = pmls_.front()->engine.transports.doorbell();  // null: no peer can ring
   if (!process_.threads.wants_progress || doorbell == nullptr) return;
   thread_ = std::make_unique<ProgressThread>(process_, *doorbell);
   process_.threads.has_progress = true;
@@ -164,23 +164,25 @@ void Runtime::configure_waiting() {
   const int cores = static_cast<int>(std::thread::hardware_concurrency());
   process_.waits.most = std::max(1, cores / process_.node.ranks);
   for (auto& channel : process_.channels()) {
-    channel->progress.configure(pmls_.front()->transports().doorbell(), spins,
-                                crowded ? kYieldsCrowdedUs : kYieldsAloneUs, process_.threaded());
-    channel->progress.set_longest_sleep(longest_sleep());
-    channel->progress.set_alarms(pmls_[channel->number]->transports().alarms());
+    channel->progress.configure({.doorbell = pmls_.front()->engine.transports.doorbell(),
+                                 .spins = spins,
+                                 .yield_us = crowded ? kYieldsCrowdedUs : kYieldsAloneUs,
+                                 .threaded = process_.threaded(),
+                                 .longest_sleep_us = longest_sleep()});
+    channel->progress.set_alarms(pmls_[channel->number]->engine.transports.alarms());
   }
 }
 
 void Runtime::admit_threads() noexcept {
-  for (auto& pml : pmls_) pml->admit_threads();
+  for (auto& pml : pmls_) pml->engine.requests.admit_threads();
   for (auto& coll : colls_) coll->admit_threads();
   configure_waiting();
 }
 
 void Runtime::send_all_waiting() noexcept {
   for (auto& pml : pmls_) {
-    pml->send_all_waiting();
-    pml->explain_traffic();
+    pml->engine.outbox.wait_until_empty();
+    pml->engine.peers.explain_traffic();
   }
 }
 
@@ -192,16 +194,16 @@ void Runtime::leave() {
   finish_streams();
   send_all_waiting();
   wait_until_quiet();
-  for (auto& pml : pmls_) pml->transports().set_leaving();
+  for (auto& pml : pmls_) pml->engine.transports.set_leaving();
   meet_all();
 }
 
 // What is on its way must not depend on a process that is about to end.
 void Runtime::wait_until_quiet() noexcept {
   for (auto& pml : pmls_) {
-    core::Progress& progress = pml->channel().progress;
+    core::Progress& progress = pml->engine.channel.progress;
     const core::ChannelLock lock(progress);
-    progress.wait([&] { return pml->transports().is_quiet(); },
+    progress.wait([&] { return pml->engine.transports.is_quiet(); },
                   [](WaitReport* report) { report->words += "the network to take what was sent"; });
   }
 }
@@ -213,9 +215,9 @@ void Runtime::see_off() noexcept {
   send_all_waiting();
   wait_until_quiet();
   for (size_t i = 0; i < pmls_.size(); ++i) {
-    core::Progress& progress = pmls_[i]->channel().progress;
+    core::Progress& progress = pmls_[i]->engine.channel.progress;
     const core::ChannelLock lock(progress);
-    progress.wait([&] { return pmls_[i]->transports().is_met() && colls_[i]->all_read(); },
+    progress.wait([&] { return pmls_[i]->engine.transports.is_met() && colls_[i]->all_read(); },
                   [](WaitReport* report) {
                     report->words += "peers that have not heard what this rank told them last";
                   });
@@ -225,11 +227,11 @@ void Runtime::see_off() noexcept {
 void Runtime::rest() noexcept {
   thread_.reset();
   process_.threads.has_progress = false;
-  pmls_.front()->transports().set_gone(true);
+  pmls_.front()->engine.transports.set_gone(true);
 }
 
 void Runtime::come_back() {
-  pmls_.front()->transports().set_gone(false);
+  pmls_.front()->engine.transports.set_gone(false);
   start_thread();
 }
 
@@ -282,7 +284,8 @@ void Runtime::meet_all() {
 }
 
 bool Runtime::has_lost_peers() const noexcept {
-  return std::any_of(pmls_.begin(), pmls_.end(), [](const auto& pml) { return pml->has_lost(); });
+  return std::any_of(pmls_.begin(), pmls_.end(),
+                     [](const auto& pml) { return pml->engine.has_lost(); });
 }
 
 }  // namespace tern::api

@@ -35,7 +35,7 @@ class OtherLocks {
   OtherLocks(const core::Process& process, const core::Progress& mine) noexcept {
     for (const auto& channel : process.channels()) {
       if (&channel->progress == &mine) continue;
-      if (!channel->progress.try_lock()) return;
+      if (!channel->progress.mutex.try_lock()) return;
       locked_.push_back(&channel->progress);
     }
     held_ = true;
@@ -43,7 +43,7 @@ class OtherLocks {
   OtherLocks(const OtherLocks&) = delete;
   OtherLocks& operator=(const OtherLocks&) = delete;
   ~OtherLocks() {
-    for (core::Progress* one : locked_) one->unlock();
+    for (core::Progress* one : locked_) one->mutex.unlock();
   }
   [[nodiscard]] bool held() const noexcept { return held_; }
 
@@ -60,11 +60,11 @@ HangWatch::HangWatch(core::Process& process) noexcept
       answered_(process.boot->question().value) {
   process.boot->tell_call_address(&core::current_call.call);
   if (!watched_ && process.params.hang == 0) return;
-  for (const auto& channel : process.channels()) channel->progress.set_watch(this);
+  for (const auto& channel : process.channels()) channel->progress.sleepers.set_watch(this);
 }
 
 HangWatch::~HangWatch() {
-  for (const auto& channel : process_.channels()) channel->progress.set_watch(nullptr);
+  for (const auto& channel : process_.channels()) channel->progress.sleepers.set_watch(nullptr);
   process_.waits.question.set({});
 }
 
@@ -79,11 +79,11 @@ void HangWatch::asleep(core::Progress& progress) noexcept {
   bool only_polls = true;
   int64_t since = 0;
   for (const auto& channel : process_.channels()) {
-    if (channel->progress.only_polls()) continue;
+    if (channel->progress.sleepers.empty()) continue;
     only_polls = false;
-    since = std::max(since, channel->progress.idle_since_ns());
+    since = std::max(since, channel->progress.sleepers.idle_since_ns());
   }
-  if (only_polls) since = progress.idle_since_ns();
+  if (only_polls) since = progress.polling_since_ns();
   if (!watched_) return speak_up(progress, since);
   process_.boot->tell_waiting(since, only_polls ? now_ns() + kPollsHold : INT64_MAX);
   if (TERN_UNLIKELY(question.value != answered_)) answer(progress, question.value);
@@ -93,7 +93,7 @@ void HangWatch::awake() noexcept { process_.boot->tell_waiting(0, 0); }
 
 std::vector<WaitReport> HangWatch::reports(const core::Progress& progress) const {
   std::vector<WaitReport> all;
-  for (const auto& channel : process_.channels()) channel->progress.add_reports(&all);
+  for (const auto& channel : process_.channels()) channel->progress.sleepers.add_reports(&all);
   if (all.empty() && core::current_call.call != nullptr) {
     all.push_back(progress.polling_report());
     for (const auto& channel : process_.channels()) channel->pml->describe_open(&all[0]);

@@ -78,8 +78,8 @@ End end;
 void note_end(core::Communicator& communicator) noexcept {
   core::Progress& progress = communicator.channel().progress;
   std::thread([&progress] {
-    end.locked = !progress.try_lock();
-    if (!end.locked) progress.unlock();
+    end.locked = !progress.mutex.try_lock();
+    if (!end.locked) progress.mutex.unlock();
   }).join();
   ++end.seen;
   end.real(communicator);

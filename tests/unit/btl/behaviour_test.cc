@@ -94,7 +94,7 @@ struct Rank {
     ++sent;
   }
   /// A window of frames from where their data lies, which is overwritten once that is allowed.
-  void send_directly(size_t prefix, const std::vector<size_t>& lengths) {
+  void send_uncopied(ZeroCopy& zero_copy, size_t prefix, const std::vector<size_t>& lengths) {
     struct Part {
       std::vector<std::byte> bytes;
       Operation operation;
@@ -107,9 +107,9 @@ struct Rank {
       part.bytes = pattern(sent, prefix + length);
       part.operation.owner = &part.told;
       auto head = part.bytes;  // copied within the call
-      while ((part.begun = right.send_direct(header(0), {head.data(), prefix},
-                                             {part.bytes.data() + prefix, length},
-                                             part.operation)) == Start::kNoRoom)
+      while ((part.begun = zero_copy.start_send(header(0), {head.data(), prefix},
+                                                {part.bytes.data() + prefix, length},
+                                                part.operation)) == Start::kNoRoom)
         idle();
       std::fill(head.begin(), head.end(), std::byte{});
       ++sent;
@@ -121,7 +121,8 @@ struct Rank {
     }
   }
   /// In pieces; until it is there.
-  void put(const RemoteRegion& region, std::byte* to, const std::vector<std::byte>& from) {
+  void put(const RemoteKey& key, std::byte* to, const std::vector<std::byte>& from) {
+    Rdma& rdma = *right.caps.rdma;
     bool told = false;
     Operation operation;
     operation.owner = &told;
@@ -132,10 +133,10 @@ struct Rank {
     };
     for (size_t at = 0; at < from.size(); at += piece) {
       const iovec part{const_cast<std::byte*>(from.data()) + at, std::min(piece, from.size() - at)};
-      while (!began(right.start_put(region, reinterpret_cast<uint64_t>(to + at), part, operation)))
+      while (!began(rdma.start_put(key, reinterpret_cast<uint64_t>(to + at), part, operation)))
         continue;
     }
-    while (!began(right.start_flush(operation))) continue;
+    while (!began(rdma.start_flush(operation))) continue;
     while (operation.left != 0) idle();
   }
   /// Until as many frames came from the left as went to the right.
@@ -201,16 +202,17 @@ TEST_P(Behaviour, FramesOfEveryLengthArriveInOrderAndWhole) {
 
 TEST_P(Behaviour, FramesSentFromWhereTheirDataLiesKeepTheirPlace) {
   run([](Rank& rank) {
-    const size_t most = rank.right.caps.direct;
-    if (most == 0) return;
-    for (const size_t prefix : {size_t{0}, size_t{16}, Endpoint::kMostPrefix})
+    if (rank.right.caps.zero_copy == nullptr) return;
+    ZeroCopy& zero_copy = *rank.right.caps.zero_copy;
+    const size_t most = zero_copy.max_bytes;
+    for (const size_t prefix : {size_t{0}, size_t{16}, ZeroCopy::kMostPrefix})
       for (const size_t length : {size_t{0}, size_t{1}, size_t{1000}, most / 2 + 1, most}) {
         rank.send(7);
-        rank.send_directly(prefix, {length});
+        rank.send_uncopied(zero_copy, prefix, {length});
         rank.send_in_place(300);
       }
-    rank.send_directly(16, std::vector<size_t>(100, most));
-    rank.send_directly(0, std::vector<size_t>(1000, 1025));
+    rank.send_uncopied(zero_copy, 16, std::vector<size_t>(100, most));
+    rank.send_uncopied(zero_copy, 0, std::vector<size_t>(1000, 1025));
   });
 }
 
@@ -245,46 +247,50 @@ TEST_P(Behaviour, ConnectingAgainGivesTheSameEndpoint) {
 
 TEST_P(Behaviour, OneSidedCopiesReachThePeersMemory) {
   run([](Rank& rank) {
-    if (!rank.right.one_sided()) GTEST_SKIP() << "no one-sided copies";
+    PeerCopy* const copy = rank.right.caps.peer_copy;
+    if (copy == nullptr || !copy->works()) GTEST_SKIP() << "no one-sided copies";
     std::vector<int> theirs(1000), mine(1000);
     std::iota(theirs.begin(), theirs.end(), 5);
     // Ranks are threads here: any memory of this process is the peer's, too.
     const iovec local[] = {{mine.data(), 400}, {mine.data() + 100, 3600}};
     const iovec remote[] = {{theirs.data(), 4000}};
-    EXPECT_EQ(rank.right.get(local, 2, remote, 1), 0);
+    EXPECT_EQ(copy->get(local, 2, remote, 1), 0);
     EXPECT_EQ(mine, theirs);
     std::fill(theirs.begin(), theirs.end(), 0);
-    EXPECT_EQ(rank.right.put(local, 2, remote, 1), 0);
+    EXPECT_EQ(copy->put(local, 2, remote, 1), 0);
     EXPECT_EQ(mine, theirs);
   });
 }
 
 TEST_P(Behaviour, WhatWasPutIsThereAfterAFlush) {
   run([](Rank& rank) {
-    if (!rank.right.caps.puts) return;
+    if (rank.right.caps.rdma == nullptr) return;
+    Rdma& rdma = *rank.right.caps.rdma;
     // Ranks are threads here: the peer's memory can be looked at. It may be written by whom its
     // owner has given the key: here by its right neighbour, to which the way from here is the same.
     for (const size_t bytes : {size_t{1}, size_t{4096}, size_t{3} << 20}) {
       std::vector<std::byte> theirs(bytes);
       const auto mine = pattern(77, bytes);
-      const auto region = rank.right.enlist(theirs.data(), bytes);
+      const auto region = rdma.register_memory(theirs.data(), bytes);
       ASSERT_NE(region, nullptr);
-      EXPECT_LE(region->key().size(), Region::kMostKey);
-      const auto opened = rank.right.open(region->key());
+      EXPECT_LE(region->key().size(), MemoryRegion::kMostKey);
+      const auto opened = rdma.import_key(region->key());
       ASSERT_NE(opened, nullptr);
       rank.put(*opened, theirs.data(), mine);
       EXPECT_EQ(theirs, mine);
     }
-    EXPECT_EQ(rank.right.open({}), nullptr);
+    EXPECT_EQ(rdma.import_key({}), nullptr);
   });
 }
 
 TEST_P(Behaviour, ClaimsAreGivenBackAndNeverShared) {
   run([](Rank& rank) {
+    if (rank.right.caps.claims == nullptr) return;
+    Claims& pairs = *rank.right.caps.claims;
     std::vector<uint32_t> names;
     for (int round = 0; round < 3; ++round) {
       uint32_t name = 0;
-      while (SharedClaims* claims = rank.right.open_claims(&name)) {
+      while (SharedClaims* claims = pairs.open(&name)) {
         EXPECT_NE(name, 0U);
         EXPECT_EQ(claims->claim_front(2), 0U);
         EXPECT_EQ(claims->claim_back(2), 1U);
@@ -292,11 +298,11 @@ TEST_P(Behaviour, ClaimsAreGivenBackAndNeverShared) {
         names.push_back(name);
       }
       EXPECT_EQ(name, 0U);
-      for (const uint32_t open : names) rank.right.close_claims(open);
+      for (const uint32_t open : names) pairs.close(open);
       names.clear();
     }
-    EXPECT_EQ(rank.right.peer_claims(0), nullptr);
-    EXPECT_EQ(rank.right.peer_claims(1U << 30), nullptr);
+    EXPECT_EQ(pairs.find(0), nullptr);
+    EXPECT_EQ(pairs.find(1U << 30), nullptr);
   });
 }
 

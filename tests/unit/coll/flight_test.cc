@@ -126,8 +126,8 @@ TEST(FlightSleep, ALateRankRingsAtOnce) {
     start_all(warm);
     finish_and_free(warm, false);
     constexpr uint32_t kSpins = 1;
-    channel.progress.configure(&channel.slabs->bell(process.world->peer(process.world_rank)),
-                               kSpins, 0, false);
+    channel.progress.configure(
+        {&channel.slabs->bell(process.world->peer(process.world_rank)), kSpins, 0, false});
     auto best = std::chrono::steady_clock::duration::max();
     for (int round = 0; round < 8; ++round) {
       all.arrive_and_wait();

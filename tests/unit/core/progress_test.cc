@@ -38,7 +38,7 @@ struct CountingWatch : Watch {
   void asleep(Progress& progress) noexcept override {
     ++asleeps;
     seen.clear();
-    progress.add_reports(&seen);
+    progress.sleepers.add_reports(&seen);
   }
   void awake() noexcept override { ++awakes; }
 };
@@ -58,11 +58,11 @@ class ProgressTest : public ::testing::Test {
  protected:
   ProgressTest() {
     progress_.set_others({}, shared_);
-    progress_.configure(&bell_, 20, 100, true);
+    progress_.configure({&bell_, 20, 100, true});
     progress_.add(Room::poll, &room_);
-    progress_.set_watch(&watch_);
+    progress_.sleepers.set_watch(&watch_);
   }
-  ~ProgressTest() override { progress_.set_watch(nullptr); }
+  ~ProgressTest() override { progress_.sleepers.set_watch(nullptr); }
   /// In this thread, until the flag is set.
   void wait_for(const std::atomic<bool>& flag) {
     const ChannelLock lock(progress_);
@@ -102,7 +102,7 @@ TEST_F(ProgressTest, ARoundPollsEachRoomOnceInTheirOrder) {
 TEST_F(ProgressTest, AWaitThatIsOverPollsNothing) {
   wait_for(true);
   EXPECT_EQ(room_.polls, 0);
-  EXPECT_FALSE(progress_.waits());
+  EXPECT_EQ(progress_.waiting(), 0);
   EXPECT_EQ(watch_.asleeps, 0);
 }
 
@@ -128,9 +128,9 @@ TEST_F(ProgressTest, ASleepIsWatchedAndSaysWhatItWaitsFor) {
   ASSERT_TRUE(comes([&] { return watch_.asleeps > 2; }));
   {
     const ChannelLock lock(progress_);
-    EXPECT_TRUE(progress_.waits());
-    EXPECT_FALSE(progress_.only_polls());
-    EXPECT_GT(progress_.idle_since_ns(), 0);
+    EXPECT_NE(progress_.waiting(), 0);
+    EXPECT_FALSE(progress_.sleepers.empty());
+    EXPECT_GT(progress_.sleepers.idle_since_ns(), 0);
     ASSERT_EQ(watch_.seen.size(), 1U);
     EXPECT_EQ(watch_.seen[0].words, "waits for a flag");
     EXPECT_EQ(watch_.awakes, 0);
@@ -139,8 +139,8 @@ TEST_F(ProgressTest, ASleepIsWatchedAndSaysWhatItWaitsFor) {
   progress_.wake();
   waiter.join();
   EXPECT_EQ(watch_.awakes, 1);
-  EXPECT_TRUE(progress_.only_polls());
-  EXPECT_FALSE(progress_.waits());
+  EXPECT_TRUE(progress_.sleepers.empty());
+  EXPECT_EQ(progress_.waiting(), 0);
   EXPECT_GT(progress_.idle_ns(), 0);
 }
 
@@ -190,7 +190,7 @@ TEST_F(ProgressTest, WhileADeviceWorksNobodySleeps) {
 TEST_F(ProgressTest, WhileADeviceWorksForAnotherChannelNobodySleeps) {
   Progress other;
   other.set_others({&progress_}, shared_);
-  other.configure(&bell_, 20, 100, true);
+  other.configure({&bell_, 20, 100, true});
   std::atomic<bool> done{false};
   std::thread waiter([&] { wait_for(done); });
   ASSERT_TRUE(comes([&] { return watch_.asleeps > 3; }));  // long sleeps by now
@@ -213,13 +213,13 @@ TEST_F(ProgressTest, WhileADeviceWorksForAnotherChannelNobodySleeps) {
 TEST_F(ProgressTest, AWaitLetsOthersHaveTheLock) {
   std::atomic<bool> done{false};
   std::thread waiter([&] { wait_for(done); });
-  ASSERT_TRUE(comes([&] { return progress_.waits(); }));
+  ASSERT_TRUE(comes([&] { return progress_.waiting() != 0; }));
   for (int i = 0; i < 100; ++i) {
     const ChannelLock lock(progress_);
     const int polls = room_.polls;
     std::this_thread::yield();
     EXPECT_EQ(room_.polls, polls) << "polled while another thread has the lock";
-    EXPECT_TRUE(progress_.waits());
+    EXPECT_NE(progress_.waiting(), 0);
   }
   {
     const ChannelLock lock(progress_);
@@ -227,26 +227,26 @@ TEST_F(ProgressTest, AWaitLetsOthersHaveTheLock) {
   }
   progress_.wake();
   waiter.join();
-  EXPECT_TRUE(progress_.try_lock());
+  EXPECT_TRUE(progress_.mutex.try_lock());
   bool taken = true;
-  std::thread([&] { taken = progress_.try_lock(); }).join();
+  std::thread([&] { taken = progress_.mutex.try_lock(); }).join();
   EXPECT_FALSE(taken);
-  progress_.unlock();
+  progress_.mutex.unlock();
 }
 
 TEST_F(ProgressTest, WhoWaitsLooksAfterTheOtherChannels) {
   Room elsewhere;
   Progress other;
   other.set_others({&progress_}, shared_);
-  other.configure(&bell_, 20, 100, true);
+  other.configure({&bell_, 20, 100, true});
   other.add(Room::poll, &elsewhere);
   progress_.set_others({&other}, shared_);
-  other.lock();  // busy: no thread waits for that lock
+  other.mutex.lock();  // busy: no thread waits for that lock
   std::atomic<bool> done{false};
   std::thread waiter([&] { wait_for(done); });
   ASSERT_TRUE(comes([&] { return watch_.asleeps > 0; }));
   EXPECT_EQ(elsewhere.polls, 0);
-  other.unlock();
+  other.mutex.unlock();
   EXPECT_TRUE(comes([&] { return elsewhere.polls > 0; }));
   done = true;
   progress_.wake();
@@ -287,14 +287,14 @@ class PollingCallerTest : public ProgressTest {
 };
 
 TEST_F(PollingCallerTest, WhereRanksFitTheCoresItKeepsItsCore) {
-  progress_.configure(&bell_, 20000, 100, false);
+  progress_.configure({&bell_, 20000, 100, false});
   EXPECT_EQ(rounds_after_others(3000), 0);
-  progress_.configure(&bell_, 20000, 100, true);
+  progress_.configure({&bell_, 20000, 100, true});
   EXPECT_EQ(rounds_after_others(3000), 0);
 }
 
 TEST_F(PollingCallerTest, BesideMoreRanksThanCoresItLeavesTheCore) {
-  progress_.configure(&bell_, 0, 100, false);
+  progress_.configure({&bell_, 0, 100, false});
 #if defined(__SANITIZE_THREAD__)  // so slow between two calls that it counts as the caller's work
   EXPECT_GT(rounds_after_others(3000), 0);
 #else
@@ -303,7 +303,7 @@ TEST_F(PollingCallerTest, BesideMoreRanksThanCoresItLeavesTheCore) {
 }
 
 TEST_F(PollingCallerTest, WhoComputesBetweenItsPollsLeavesTheCoreNowAndThen) {
-  progress_.configure(&bell_, 0, 100, false);
+  progress_.configure({&bell_, 0, 100, false});
   const auto begin = Clock::now();
   const int left = rounds_after_others(1000, microseconds(10));
   const auto took = std::chrono::duration_cast<microseconds>(Clock::now() - begin);
@@ -312,7 +312,7 @@ TEST_F(PollingCallerTest, WhoComputesBetweenItsPollsLeavesTheCoreNowAndThen) {
 }
 
 TEST_F(PollingCallerTest, OfMoreThreadsThanCoresEachLeavesTheCore) {
-  progress_.configure(&bell_, 20000, 100, true);
+  progress_.configure({&bell_, 20000, 100, true});
   std::atomic<bool> done{false};
   std::array<std::thread, 3> threads;
   for (std::thread& one : threads)
@@ -338,7 +338,7 @@ TEST_F(PollingCallerTest, HandsTheCoreToWhomItPollsFor) {
     bind_to_one_core();
     Progress progress;
     Room room;
-    progress.configure(nullptr, 0, 100, false);
+    progress.configure({nullptr, 0, 100, false});
     progress.add(Room::poll, &room);
     for (int i = mine; i < kHandOvers; i += 2) {
       while (turn != i) progress.poll_for_caller();
@@ -354,7 +354,7 @@ TEST_F(PollingCallerTest, HandsTheCoreToWhomItPollsFor) {
 // A yield to a thread that computes costs a time slice: who has met that sleeps at once for a
 // while.
 TEST_F(ProgressTest, BesideAThreadThatComputesItSleepsInsteadOfYielding) {
-  progress_.configure(&bell_, 0, 100, true);
+  progress_.configure({&bell_, 0, 100, true});
   std::atomic<bool> stop{false};
   std::thread computes([&] {
     bind_to_one_core();
@@ -382,10 +382,10 @@ TEST_F(ProgressTest, BesideAThreadThatComputesItSleepsInsteadOfYielding) {
 
 TEST_F(ProgressTest, BelowThreadsTheLockIsNone) {
   Progress single;
-  single.configure(nullptr, 20, 100, false);
-  single.lock();
-  EXPECT_TRUE(single.try_lock());
-  EXPECT_FALSE(single.wanted());
+  single.configure({nullptr, 20, 100, false});
+  single.mutex.lock();
+  EXPECT_TRUE(single.mutex.try_lock());
+  EXPECT_FALSE(single.mutex.wanted());
 }
 
 }  // namespace

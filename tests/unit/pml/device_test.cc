@@ -97,10 +97,10 @@ class Area {
 };
 
 int wait(Process& process, core::Request* request) {
-  process.channel(0).progress.lock();
+  process.channel(0).progress.mutex.lock();
   process.channel(0).progress.wait([request] { return request->done(); },
                                    [request](WaitReport* report) { request->describe(report); });
-  process.channel(0).progress.unlock();
+  process.channel(0).progress.mutex.unlock();
   const int error = request->outcome.error;
   request->release();
   return error;

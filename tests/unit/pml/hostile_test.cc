@@ -50,8 +50,8 @@ class Hostile : public testing::Test {
                              wire::context_word(target_.process.world->index(), 0),
                              tag,
                              source};
-    pml_->arrived(target_.endpoints[from],
-                  {header, static_cast<const std::byte*>(payload), header.bytes});
+    pml_->engine.arrived(target_.endpoints[from],
+                         {header, static_cast<const std::byte*>(payload), header.bytes});
   }
   template <class T>
   void arrive(uint32_t from, uint8_t kind, const T& payload) {

@@ -117,7 +117,7 @@ class Table {
     std::array<Result, 2> results;
     World(2).run([&](Process& process) {
       auto& pml = dynamic_cast<P2p&>(*process.channel(0).pml);
-      pml.transfers().use(rows_);
+      pml.engine.transfers.use(rows_);
       std::vector<uint8_t> data(bytes);
       for (size_t i = 0; process.world_rank == 0 && i < bytes; ++i)
         data[i] = static_cast<uint8_t>(i * 131);

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// MessageEngine: the state of the messages of one channel: transports and peers, requests, frames
+// in and out, protocols under way.
+// Why: requests, progress and transports use this state without the calls.
+// Lifetime: P2p. Threads: under the channel's lock.
+// Files: engine.cc (progress, frames in), failures.cc (lost peers).
+#pragma once
+
+#include "btl/table.hpp"
+#include "pml/limits.hpp"
+#include "pml/outbox.hpp"
+#include "pml/p2p/matcher.hpp"
+#include "pml/p2p/peers.hpp"
+#include "pml/p2p/sending.hpp"
+#include "pml/p2p/transfers.hpp"
+#include "pml/prefix.hpp"
+#include "pml/protocols/eager.hpp"
+#include "pml/request_pool.hpp"
+
+namespace tern::pml {
+
+class MessageEngine final : public btl::Sink {
+ public:
+  /// `first`: channel 0's, null for itself. Its transports own the memory shared by all channels.
+  MessageEngine(core::Channel& of, MessageEngine* first);
+  ~MessageEngine() override;
+
+  void arrived(btl::Endpoint& from, const btl::Frame& frame) noexcept override;
+  void failed(btl::Endpoint& to, const std::string& why) noexcept override;
+  void done(btl::Operation& operation) noexcept override {
+    requests.done(*static_cast<SendRequest*>(operation.owner));
+  }
+
+  [[nodiscard]] bool has_lost() const noexcept { return lost_ != 0; }
+
+  /// An error class with fail() text for a receive in vain: the source can never send, or is lost
+  /// and has no matching message here.
+  [[nodiscard]] int require_source(const Envelope& from) noexcept;
+
+  core::Channel& channel;
+  core::Process& process;
+  btl::Table transports;
+  btl::Devices devices;
+  const Limits limits;
+  Peers peers;
+  Outbox outbox;
+  RequestPool requests;
+  Eager eager;
+  Transfers transfers;
+  Sending sending;
+  Matcher matcher;
+
+ private:
+  int progress() noexcept;
+  void take_go(PeerState& peer, PrefixReader* reader) noexcept;
+
+  uint32_t lost_ = 0;  // peers
+};
+
+}  // namespace tern::pml

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// ChannelMutex: the lock of a channel; without effect below MPI_THREAD_MULTIPLE.
+// Why: a lock lasts less long than a wake-up. A waiting thread tries for a while before its sleep,
+// and a thread in MPI_Wait lets other threads pass.
+// Lifetime: Progress. Threads: any.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+
+#include "base/error.hpp"
+
+namespace tern::core {
+
+class ChannelMutex {
+ public:
+  void set_threaded(bool threaded) noexcept { threaded_ = threaded; }
+  [[nodiscard]] bool threaded() const noexcept { return threaded_; }
+  void lock() noexcept {
+    if (TERN_UNLIKELY(threaded_)) lock_among_threads();
+  }
+  void unlock() noexcept {
+    if (TERN_UNLIKELY(threaded_)) mutex_.unlock();
+  }
+  /// False while another thread holds the lock.
+  [[nodiscard]] bool try_lock() noexcept { return !threaded_ || mutex_.try_lock(); }
+  /// A thread waits for the lock.
+  [[nodiscard]] bool wanted() const noexcept {
+    return wanted_.load(std::memory_order_relaxed) != 0;
+  }
+  /// Lets a waiting thread have the lock; the caller holds it before and after.
+  void give_way() noexcept;
+
+ private:
+  void lock_among_threads() noexcept;
+
+  bool threaded_ = false;
+  std::atomic<int> wanted_{0};  // waiting threads
+  std::mutex mutex_;
+};
+
+}  // namespace tern::core
