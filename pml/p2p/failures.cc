@@ -2,9 +2,7 @@
 // A peer that is lost, a communicator that is interrupted: what is under way fails, and so does
 // what begins later.
 // What stays of a peer: messages that are here whole, receives from any source, all other peers.
-#include <algorithm>
-
-#include "base/error.hpp"
+#include "base/attempt.hpp"
 #include "boot/boot.hpp"
 #include "core/peer.hpp"
 #include "pml/p2p/p2p.hpp"
@@ -20,13 +18,14 @@ std::string host_of(core::Process& process, uint32_t rank) {
   }
 }
 
+/// By index: a request that ends may begin others.
 template <class Request>
-std::vector<Request*> select(const std::vector<std::unique_ptr<Request>>& all, auto&& condition) {
-  std::vector<Request*> chosen;
-  for (const auto& request : all)
-    if (!request->done() && request->active() && condition(*request))
-      chosen.push_back(request.get());
-  return chosen;
+void for_active(const std::vector<std::unique_ptr<Request>>& all, auto&& condition,
+                auto&& action) noexcept {
+  for (size_t i = 0; i < all.size(); ++i) {
+    Request& one = *all[i];
+    if (!one.done() && one.active() && condition(one)) action(one);
+  }
 }
 
 }  // namespace
@@ -34,27 +33,41 @@ std::vector<Request*> select(const std::vector<std::unique_ptr<Request>>& all, a
 void MessageEngine::failed(btl::Endpoint& to, const std::string& why) noexcept {
   PeerState& peer = to.state != nullptr ? *to.state : peers.contact(to);
   if (peer.fate.dead_locked()) return;
-  const std::string text =
-      strf("rank %u on %s is lost: %s: %s", peer.peer->rank,
-           host_of(process, peer.peer->rank).c_str(), to.transport(), why.c_str());
-  const Failure failure{MPI_ERR_PROC_ABORTED, text};
+  const uint32_t rank = peer.peer->rank;
+  const Failure failure = attempt(
+      [&] {
+        return tern::failure(MPI_ERR_PROC_ABORTED, "rank %u on %s is lost: %s: %s", rank,
+                             host_of(process, rank).c_str(), to.transport(), why.c_str());
+      },
+      [] {
+        return Failure{MPI_ERR_PROC_ABORTED, {}};
+      });
   peer.fate.end(failure);
   peer.pace(false);
   ++lost_;
-  process.explain.warn("lost", {{"lost_rank", uint64_t{peer.peer->rank}}, {"why", why}},
-                       text + ". Messages to and from it fail (MPI_ERR_PROC_ABORTED)");
+  (void)attempt(
+      [&] {
+        process.explain.warn(
+            "lost", {{"lost_rank", uint64_t{rank}}, {"why", why}},
+            failure.text + ". Messages to and from it fail (MPI_ERR_PROC_ABORTED)");
+        return Failure{};
+      },
+      [] { return Failure{}; });
   outbox.drop(peer);
-  for (SendRequest* send :
-       select(requests.sends(), [&](const SendRequest& one) { return one.peer == &peer; }))
-    transfers.abandon(*send, failure);
-  for (RecvRequest* receive : select(requests.receives(), [&](const RecvRequest& one) {
-         return one.large ? one.peer == &peer
-                          : one.from.rank != MPI_ANY_SOURCE && Posted<RecvRequest>::holds(one) &&
-                                peers.known(*one.from.communicator, one.from.rank) == &peer;
-       })) {
-    matcher.unpost(*receive);
-    transfers.abandon(*receive, failure);
-  }
+  for_active(
+      requests.sends(), [&](const SendRequest& one) { return one.peer == &peer; },
+      [&](SendRequest& send) { transfers.abandon(send, failure); });
+  for_active(
+      requests.receives(),
+      [&](const RecvRequest& one) {
+        return one.large ? one.peer == &peer
+                         : one.from.rank != MPI_ANY_SOURCE && Posted<RecvRequest>::holds(one) &&
+                               peers.known(*one.from.communicator, one.from.rank) == &peer;
+      },
+      [&](RecvRequest& receive) {
+        matcher.unpost(receive);
+        transfers.abandon(receive, failure);
+      });
   if (process.threaded()) channel.progress.wake();
 }
 
@@ -66,18 +79,22 @@ void P2p::interrupt(core::Communicator& communicator) noexcept {
       communicator.name.or_words("this communicator").c_str()));
   engine.process.has_interrupted.store(true, std::memory_order_relaxed);
   const Failure failure = communicator.fate.reason();
-  for (SendRequest* send : select(engine.requests.sends(), [&](const SendRequest& one) {
-         return one.communicator == &communicator && !one.ending;
-       })) {
-    engine.outbox.remove(*send);
-    engine.transfers.abandon(*send, failure);
-  }
-  for (RecvRequest* receive : select(engine.requests.receives(), [&](const RecvRequest& one) {
-         return one.communicator == &communicator && (one.large || Posted<RecvRequest>::holds(one));
-       })) {
-    if (Posted<RecvRequest>::holds(*receive)) engine.matcher.unpost(*receive);
-    engine.transfers.abandon(*receive, failure);
-  }
+  for_active(
+      engine.requests.sends(),
+      [&](const SendRequest& one) { return one.communicator == &communicator && !one.ending; },
+      [&](SendRequest& send) {
+        engine.outbox.remove(send);
+        engine.transfers.abandon(send, failure);
+      });
+  for_active(
+      engine.requests.receives(),
+      [&](const RecvRequest& one) {
+        return one.communicator == &communicator && (one.large || Posted<RecvRequest>::holds(one));
+      },
+      [&](RecvRequest& receive) {
+        if (Posted<RecvRequest>::holds(receive)) engine.matcher.unpost(receive);
+        engine.transfers.abandon(receive, failure);
+      });
 }
 
 }  // namespace tern::pml
