@@ -35,7 +35,8 @@ struct Coll::Executor {
   const char* name;
   const char* (*why_not)(const Coll& coll, const BlockingCall& call) noexcept;
   bool (*run)(Coll& coll, BlockingCall& call);
-  CollRequest* (*make)(Coll& coll, const Operation& operation, bool persistent);
+  CollRequest* (*make)(Coll& coll, const Operation& operation, const Question& question,
+                       bool persistent);
 };
 
 /// In the order in which they are asked. A schedule serves every call.
@@ -46,9 +47,8 @@ struct Coll::Executors {
          return SharedCollectives::why_not_in_flight(call);
        },
        [](Coll& coll, BlockingCall& call) { return coll.shared_.run_in_flight(call); },
-       [](Coll& coll, const Operation& operation, bool persistent) -> CollRequest* {
-         return coll.shared_.make_flight(operation, question_of(operation), persistent);
-       }},
+       [](Coll& coll, const Operation& operation, const Question& question, bool persistent)
+           -> CollRequest* { return coll.shared_.make_flight(operation, question, persistent); }},
       {"team",
        [](const Coll& coll, const BlockingCall& call) noexcept { return coll.team_.why_not(call); },
        [](Coll& coll, BlockingCall& call) { return coll.team_.run(call); }, nullptr},
@@ -68,8 +68,8 @@ struct Coll::Executors {
          coll.run_schedule(call);
          return true;
        },
-       [](Coll& coll, const Operation& operation, bool) -> CollRequest* {
-         return coll.prepare(operation, question_of(operation), false, false);
+       [](Coll& coll, const Operation& operation, const Question& question, bool) -> CollRequest* {
+         return coll.prepare(operation, question, false, false);
        }},
   };
 };
@@ -250,9 +250,10 @@ const Operation* Coll::operation_of(const core::Request& request) noexcept {
 }
 
 CollRequest* Coll::make_by_executor(const Operation& operation, bool persistent) {
+  const Question question = question_of(operation);
   for (const Executor& one : Executors::kAll)
     if (one.make != nullptr)
-      if (CollRequest* const made = one.make(*this, operation, persistent)) return made;
+      if (CollRequest* const made = one.make(*this, operation, question, persistent)) return made;
   TERN_ASSERT(false && "a schedule serves every call");
 }
 

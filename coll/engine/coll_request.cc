@@ -61,7 +61,7 @@ Failure CollRequest::run() noexcept {
   channel->progress.wait([this] { return done(); },
                          [this](WaitReport* report) { describe(report); });
   if (TERN_LIKELY(outcome.error == MPI_SUCCESS)) return {};
-  return {outcome.error, *error_text};
+  return failure(outcome.error, "%s", error_text->c_str());
 }
 
 int CollRequest::start() noexcept {

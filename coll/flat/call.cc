@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // FlatCall: one collective in flight.
+#include <utility>
+
 #include "base/error.hpp"
 #include "coll/flat/flights.hpp"
 #include "coll/flat/queue.hpp"
@@ -27,28 +29,28 @@ void FlatCall::go() noexcept {
 }
 
 void FlatCall::begin(Slots& slots) noexcept {
-  const Failure why = epochs_.begin(operation(), method_, large_, queue_->epochs_, slots);
+  Failure why = epochs_.begin(operation(), method_, large_, queue_->epochs_, slots);
   queue_->epochs_ += epochs_.count();
-  if (TERN_UNLIKELY(why)) take_error(why);
+  if (TERN_UNLIKELY(why)) take_error(std::move(why));
 }
 
 void FlatCall::become_schedule() noexcept {
   if (outcome.error != MPI_SUCCESS)
-    refusals().refuse_call(*operation().communicator, number(), {outcome.error, *error_text});
+    refusals().refuse_call(*operation().communicator, number(),
+                           failure(outcome.error, "%s", error_text->c_str()));
 }
 
 bool FlatCall::advance_schedule() noexcept {
   if (schedule_ == nullptr) {
     if (TERN_UNLIKELY(outcome.error != MPI_SUCCESS)) return true;  // it was refused
-    const Failure why =
-        flights_.schedules().run_instead(operation(), number(), sequence(), &schedule_);
+    Failure why = flights_.schedules().run_instead(operation(), number(), sequence(), &schedule_);
     if (!why) return false;
-    take_error(why);
+    take_error(std::move(why));
     return true;
   }
   if (!schedule_->done()) return false;
   if (schedule_->outcome.error != MPI_SUCCESS)
-    take_error({schedule_->outcome.error, *schedule_->error_text});
+    take_error(failure(schedule_->outcome.error, "%s", schedule_->error_text->c_str()));
   schedule_->release();
   schedule_ = nullptr;
   return true;
@@ -56,7 +58,7 @@ bool FlatCall::advance_schedule() noexcept {
 
 void FlatCall::end_epochs() noexcept {
   if (outcome.error == MPI_SUCCESS)
-    if (const Failure why = epochs_.end()) take_error(why);
+    if (Failure why = epochs_.end()) take_error(std::move(why));
 }
 
 void FlatCall::unbind() noexcept {

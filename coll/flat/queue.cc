@@ -97,7 +97,7 @@ void FlatQueue::meet() noexcept {
 void FlatQueue::refuse_first(int code, const std::string& why) noexcept {
   owner_.executions().refusals().refuse_call(communicator_, calls_.first->number(),
                                              failure(code, "%s", why.c_str()));
-  calls_.first->take_error({code, why});
+  calls_.first->take_error(failure(code, "%s", why.c_str()));
 }
 
 void FlatQueue::sort() noexcept {
@@ -287,7 +287,7 @@ void FlatQueue::refuse(const std::string& why, FlatCall** ended) noexcept {
   slab_->lane().go_to(epochs_);  // what was written ahead may still be read
   for (FlatCall* call = std::exchange(calls_.first, nullptr); call != nullptr;) {
     FlatCall* const following = call->next_;
-    call->take_error({MPI_ERR_OTHER, why});
+    call->take_error(failure(MPI_ERR_OTHER, "%s", why.c_str()));
     call->end_epochs();
     call->next_ = std::exchange(*ended, call);
     call = following;

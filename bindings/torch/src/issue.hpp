@@ -76,8 +76,8 @@ class Issue : public Call {
   void make_queued();
   // Returns the error code of a failed request.
   int test(bool& are_complete);
-  // Until all are complete. Returns the error of a request, or of the group's end. Throws only
-  // exceptions of a signal's handler.
+  // Until all are complete. Returns the error of a request, or of the group's end. Throws the
+  // exception of a signal's handler, or of the wait's alarm; the MPI calls go on.
   std::exception_ptr wait_for_requests(Milliseconds time);
   // Runs the steps at the end, unless an error is known. A failed step gives the error.
   void run_ends(std::exception_ptr& error);

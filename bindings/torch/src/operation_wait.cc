@@ -20,7 +20,7 @@ void Operation::wait_here(Milliseconds time) {
   std::exception_ptr error;
   try {
     error = wait_for_requests(time);
-  } catch (...) {  // of a signal's handler
+  } catch (...) {  // of a signal's handler, or of an alarm
     give_up_waiting();
     throw;
   }
