@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Coll: the collectives of one channel: one door through which each call goes to an executor.
-// How: a call asks a table of executors in turn (coll.cc), those of nonblocking and persistent
-// calls make a request; calls in streams go to streams(). Life cycle: made by
-// api::Runtime after the pml; ended before it, after the last collective. Threads: run() and the
+// How: a call asks the executors of a table in turn (coll.cc); for nonblocking and persistent calls
+// an executor makes a request; calls in streams go to streams(). Life cycle: api::Runtime makes it
+// after the pml, and ends it before the pml, after the last collective. Threads: run() and the
 // start functions from any thread; they take the channel's lock. Order: collectives of one
 // communicator are numbered as they start, persistent ones as they are made; the number is part of
 // their messages' tags. See: coll/README.md.
@@ -37,7 +37,7 @@ class Coll final : UnderWay, ScheduleMaker {
   [[nodiscard]] int init(const Operation& operation, core::Request** request) noexcept {
     return make(operation, true, request);
   }
-  /// Calls that are put into streams.
+  /// Calls in streams.
   [[nodiscard]] StreamCollectives& streams() noexcept { return streams_; }
 
   /// The communicator was interrupted: its collectives end with an error. Lock held.

@@ -46,8 +46,8 @@ class Executions final : public ExecutionOwner {
   /// One number of every rank, by messages. Throws Error.
   [[nodiscard]] std::vector<uint32_t> exchange(core::Communicator& communicator, uint32_t mine,
                                                const char* name);
-  /// Begins to gather one number of every rank: done when the execution is, which is to be
-  /// released. Throws.
+  /// Begins to gather one number of every rank. The caller waits for the execution and releases it.
+  /// Throws.
   [[nodiscard]] Execution* begin_exchange(core::Communicator& communicator, uint32_t* mine,
                                           uint32_t* all, const char* name, CallNumber number,
                                           uint32_t sequence);
@@ -59,7 +59,7 @@ class Executions final : public ExecutionOwner {
 
   ScheduleCache cache_;
   pml::ObjectPool<Execution> pool_;
-  std::vector<Execution*> running_;  // has room for all of the pool
+  std::vector<Execution*> running_;  // as large as the pool
 };
 
 }  // namespace tern::coll

@@ -9,13 +9,13 @@
 
 namespace tern::coll {
 
-/// How often an algorithm served a size (a power of two), and how long it took.
+/// Number and total time of an algorithm's calls of one size (a power of two).
 struct Measured {
   int64_t count = 0, nanoseconds = 0;
   double predicted = 0;  // microseconds, in sum
 };
 
-/// Adds the time from begin() to end() to a sum; without one it does not read the clock.
+/// Adds the time from begin() to end() to a sum. Without a sum the clock is not read.
 class Stopwatch {
  public:
   explicit Stopwatch(Measured* sum = nullptr) noexcept : sum_(sum) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MessageEngine: its parts, progress, and frames in, each checked for its length.
+// MessageEngine: construction, progress, and arriving frames, whose length is checked.
 #include "pml/p2p/engine.hpp"
 
 #include "base/error.hpp"

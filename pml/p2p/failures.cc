@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A peer that is lost, a communicator that is interrupted: what is under way fails, and so does
-// what begins later.
-// What stays of a peer: messages that are here whole, receives from any source, all other peers.
+// A lost peer, an interrupted communicator: messages under way fail, and later messages, too.
+// A lost peer leaves intact: complete messages here, receives from any source, all other peers.
 #include "base/attempt.hpp"
 #include "boot/boot.hpp"
 #include "core/peer.hpp"
@@ -18,7 +17,7 @@ std::string host_of(core::Process& process, uint32_t rank) {
   }
 }
 
-/// By index: a request that ends may begin others.
+/// By index, since the end of a request may begin further requests.
 template <class Request>
 void for_active(const std::vector<std::unique_ptr<Request>>& all, auto&& condition,
                 auto&& action) noexcept {

@@ -25,14 +25,13 @@ namespace tern::core {
 
 class Topology;
 
-/// What the collectives' room keeps per communicator (cached schedules, slots); owned by the
-/// communicator.
+/// The collectives' data of a communicator (cached schedules, slots); owned by the communicator.
 struct CollState {
   virtual ~CollState() = default;
 };
 
-/// What the streams' room keeps of a communicator with a stream (src/stream); owned by the
-/// communicator, and ended under the channel's lock.
+/// The streams' data of a communicator (src/stream); owned by the communicator, and ended under the
+/// channel's lock.
 struct StreamState {
   virtual ~StreamState() = default;
 };
@@ -72,8 +71,8 @@ class alignas(64) Communicator final : public Object, public Membership, public 
     return named_by ? named_by->rank_of(peer_index(rank)) : rank;
   }
 
-  /// One operation less is pending: the last one ends what the user has freed. Under the channel's
-  /// lock.
+  /// One operation less is pending: the last operation ends a freed communicator. Under the
+  /// channel's lock.
   void operation_ended() noexcept {
     if (--pending == 0 && freed) end();
   }
@@ -91,7 +90,7 @@ class alignas(64) Communicator final : public Object, public Membership, public 
   /// reference. Further references (of requests that have failed) are to memory alone, and are let
   /// go of under any lock or none. Under the channel's lock.
   void end() noexcept;
-  /// The last user of its handle lets go of it. Under the channel's lock.
+  /// The user frees the handle. Under the channel's lock.
   void free() noexcept {
     freed = true;
     if (pending == 0) end();  // else its last operation does

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeviceContext: its end, its work under way, and scopes.
+// DeviceContext: end of a context, work under way in a context, scopes.
 #include "cuda/context.hpp"
 
 #include "cuda/late_writes.hpp"

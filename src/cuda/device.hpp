@@ -32,7 +32,7 @@ namespace tern::cuda {
 class Kernels;
 struct Rows;
 
-/// The name of a GPU (or a part of one) that all processes of the machine agree on.
+/// The name of a GPU (or a part of a GPU), equal in all processes of the machine.
 struct Uuid {
   unsigned char bytes[16] = {};
   bool operator==(const Uuid&) const = default;
@@ -71,7 +71,7 @@ class Device final : public DeviceContext {
   [[nodiscard]] bool has_ended(const Memory& memory) const noexcept {
     return !late_writes.knows(memory) && stale();
   }
-  /// Nothing of it may be touched any more. It stays for those who still hold it.
+  /// Nothing of it may be touched any more; the object stays.
   void forget() noexcept;
   /// For an ordinary call whose work waits for that of other ranks, one at a time: two at once,
   /// begun in another order by other ranks, might stand in one queue of the hardware.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// call NAME FOLDER: warms a call, then records it nine times: FOLDER/0 ... FOLDER/8 (rank 0).
+// call NAME FOLDER: warms a call, then records nine calls: FOLDER/0 ... FOLDER/8 (rank 0).
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +49,7 @@ int main(int argc, char** argv) {
   MPI_Init(NULL, NULL);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   for (int i = 0; i < kWarm + kRecorded; ++i) {
-    // Rank 0 comes last, and so waits for no peer.
+    // Rank 0 comes last and waits for no peer.
     MPI_Barrier(MPI_COMM_WORLD);
     const struct timespec late = {0, 20000000};
     if (rank == 0) nanosleep(&late, NULL);
