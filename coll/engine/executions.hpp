@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executions: the schedules of one channel that are under way: bound, launched, advanced, pooled.
+// Executions: binds, launches, advances and pools the schedules of a channel.
 // Lifetime: Coll. Threads: under the channel's lock. See: coll/engine/engine_host.hpp.
 #pragma once
 
@@ -34,9 +34,9 @@ class Executions final : public ExecutionOwner {
   void go(Execution& execution) noexcept override;
   void release(Execution& execution) noexcept override;
   [[nodiscard]] bool idle() const noexcept { return running_.empty(); }
-  /// Of all that are under way; adds the steps that began or ended.
+  /// Advances all; adds the number of steps begun and ended.
   void advance(int* events) noexcept;
-  /// Those of a communicator end with this error; the others learn the reason.
+  /// Ends a communicator's executions with this error; the other ranks learn the reason.
   TERN_COLD void refuse(core::Communicator& communicator, const std::string& why,
                         const std::string& error) noexcept;
 
