@@ -160,7 +160,7 @@ class Btl {
   [[nodiscard]] virtual std::string address() { return {}; }
   /// Whether connect() would give an endpoint; sends nothing and makes nothing.
   [[nodiscard]] virtual bool reaches(const core::Peer& peer) const noexcept = 0;
-  /// Whether peers may be lost: who waits for one of them has to be in contact with it.
+  /// Whether peers may be lost: a rank keeps contact with a peer while it waits for the peer.
   [[nodiscard]] virtual bool may_lose_peers() const noexcept { return false; }
   /// Whether it is asked before others that may lose peers: its network is made for it.
   [[nodiscard]] virtual bool goes_first() const noexcept { return false; }

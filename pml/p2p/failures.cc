@@ -35,8 +35,11 @@ void MessageEngine::failed(btl::Endpoint& to, const std::string& why) noexcept {
   const uint32_t rank = peer.peer->rank;
   const Failure failure = attempt(
       [&] {
-        return tern::failure(MPI_ERR_PROC_ABORTED, "rank %u on %s is lost: %s: %s", rank,
-                             host_of(process, rank).c_str(), to.transport(), why.c_str());
+        Failure lost = tern::failure(MPI_ERR_PROC_ABORTED, "rank %u on %s is lost: %s: %s", rank,
+                                     host_of(process, rank).c_str(), to.transport(), why.c_str());
+        process.explain.warn("lost", {{"lost_rank", uint64_t{rank}}, {"why", why}},
+                             lost.text + ". Messages to and from it fail (MPI_ERR_PROC_ABORTED)");
+        return lost;
       },
       [] {
         return Failure{MPI_ERR_PROC_ABORTED, {}};
@@ -44,14 +47,6 @@ void MessageEngine::failed(btl::Endpoint& to, const std::string& why) noexcept {
   peer.fate.end(failure);
   peer.pace(false);
   ++lost_;
-  (void)attempt(
-      [&] {
-        process.explain.warn(
-            "lost", {{"lost_rank", uint64_t{rank}}, {"why", why}},
-            failure.text + ". Messages to and from it fail (MPI_ERR_PROC_ABORTED)");
-        return Failure{};
-      },
-      [] { return Failure{}; });
   outbox.drop(peer);
   for_active(
       requests.sends(), [&](const SendRequest& one) { return one.peer == &peer; },

@@ -101,7 +101,10 @@ class Progress {
  public:
   /// Returns how many events it handled; 0 says nothing happened.
   using Poll = int (*)(void* self) noexcept;
-  Progress() { pollers_.reserve(kUsualPollers); }
+  Progress() {
+    pollers_.reserve(kUsualPollers);
+    configure({});
+  }
 
   /// A sleep follows this round: a poller that finds nothing must be rung.
   [[nodiscard]] bool is_before_sleep() const noexcept { return before_sleep_; }
@@ -288,10 +291,10 @@ class Progress {
   std::vector<Poller> pollers_;
   bool before_sleep_ = false;
   bool shares_cores_ = false;  // with other ranks, or maybe other threads
-  uint32_t spins_ = 1000;
-  uint32_t first_spins_ = kSpinsOfMany;  // before it looks whether others want the core
-  int64_t yield_ns_ = 100000;
-  int64_t longest_sleep_us_ = 1'000'000;
+  uint32_t spins_ = 0;
+  uint32_t first_spins_ = 0;  // before it looks whether others want the core
+  int64_t yield_ns_ = 0;
+  int64_t longest_sleep_us_ = 0;
   Doorbell* doorbell_ = nullptr;
   std::atomic<int> waiting_{0};  // threads inside wait(); written under the lock
   uint64_t rounds_ = 0;

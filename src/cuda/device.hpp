@@ -139,8 +139,8 @@ class Job {
   [[nodiscard]] bool done() noexcept;
   /// Waits; false where something failed.
   bool finish() noexcept;
-  /// What commands of a borrowed stream read, which runs them when it comes there: the caller takes
-  /// it and holds it as long. Throws std::bad_alloc.
+  /// Keeps data that commands in a borrowed stream read later; the caller takes the data and holds
+  /// it until the stream has run them. Throws std::bad_alloc.
   void keep(std::shared_ptr<const void> what) {
     if (borrowed_) kept_.push_back(std::move(what));
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Late: a bad network between the rank-threads of one test: frames come rounds later, room is
-// refused at random, and links are cut on demand. What btl.hpp promises it keeps: the order of one
-// endpoint, nothing lost while the link holds.
+// refused at random, and links are cut on demand. It keeps the promises of btl.hpp: order within an
+// endpoint, no loss while the link holds.
 // Why: protocols and collectives must live with what real networks do, and find out in one process,
 // with a seed, under sanitizers.
 // Usage: a World with a Network (world.hpp). Threads: any; one mutex, for this is no benchmark.

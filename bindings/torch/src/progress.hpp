@@ -23,7 +23,7 @@ class Progress {
  public:
   static Progress& get();
   void submit(std::shared_ptr<Operation> operation);
-  // Joins the threads; what is pending stays so. A later submit starts them again.
+  // Joins the threads; pending operations stay pending. A later submit starts the threads again.
   void stop();
   // Until nothing is pending, or so long.
   void await_idle(std::chrono::milliseconds time);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A new protocol is its two halves and one row: this file adds one to the table of two ranks, and
-// nothing else knows of it. Large messages go its way; what it refuses goes as before; where one of
-// its ends fails late both requests end with an error.
+// nothing else knows of it. Large messages take it; refused messages take the other protocols;
+// where one of its ends fails late, both requests end with an error.
 #include <gtest/gtest.h>
 
 #include <array>
