@@ -131,7 +131,7 @@ Execution* Coll::prepare(const Operation& operation, const Question& question, b
   const bool of_shared = shared && SharedCollectives::may_serve(state, operation, question);
   const Choice& choice = context_.choose(state, operation, question, of_shared, islands);
   Measured* const sum = TERN_UNLIKELY(context_.explains(comm))
-                            ? context_.explain(state, state.question, choice)
+                            ? context_.explain(state, state.memo.question, choice)
                             : nullptr;
   auto check = TERN_UNLIKELY(context_.checks) ? std::make_unique<CallCheck>() : nullptr;
   Execution* const made =
@@ -162,7 +162,10 @@ int Coll::run(const Operation& operation) noexcept {
   try {
     BlockingCall call{operation, question_of(operation), number, context_.state_of(comm)};
     shared_.choose(call);
-    if (TERN_UNLIKELY(context_.explains(comm)))
+    Countdown* const countdown = call.state.memo.countdown;
+    if (TERN_UNLIKELY(countdown != nullptr) && TERN_UNLIKELY(--countdown->left == 0))
+      go_through_tried(call);
+    else if (TERN_UNLIKELY(context_.explains(comm)))
       go_through_explained(call);
     else
       go_through(call);
@@ -190,12 +193,22 @@ void Coll::go_through(BlockingCall& call) {
       return SharedCollectives::note_devices(call);
 }
 
+void Coll::go_through_tried(BlockingCall& call) {
+  Tuner::Trial trial(context_.tuner, call.state);
+  if (call.shared != nullptr) call.shared = call.state.memo.answer.algorithm;
+  if (TERN_UNLIKELY(context_.explains(*call.operation.communicator)))
+    go_through_explained(call);
+  else
+    go_through(call);
+  trial.end();
+}
+
 // A schedule measures itself, from its start to its end.
 void Coll::go_through_explained(BlockingCall& call) {
   if (call.method() == FlatMethod::kDirect) (void)shared_.take_slots(call);  // may change the row
   if (call.method() == FlatMethod::kNone) return go_through(call);
-  const Choice choice = call.state.answer;
-  const Question asked = call.state.question;  // the run may ask others
+  const Choice choice = call.state.memo.answer;
+  const Question asked = call.state.memo.question;  // the run may ask others
   Measured* const sum = context_.explain(call.state, asked, choice, explained(call));
   Stopwatch watch(sum);
   watch.begin();

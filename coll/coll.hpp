@@ -89,6 +89,8 @@ class Coll final : UnderWay, ScheduleMaker {
                                                                        const Operation& operation);
   void go_through(BlockingCall& call);
   TERN_COLD void go_through_explained(BlockingCall& call);
+  /// Whose row or time a contest wants.
+  TERN_COLD void go_through_tried(BlockingCall& call);
   [[nodiscard]] std::string explained(const BlockingCall& call) const;
   void run_schedule(BlockingCall& call);
   /// `shared`: choose as for ranks that share memory. `islands`: as of Context::choose. Throws

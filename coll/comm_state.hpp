@@ -15,7 +15,7 @@
 #include "coll/engine/measured.hpp"
 #include "coll/engine/refusal.hpp"
 #include "coll/flat/slots.hpp"
-#include "coll/select/select.hpp"
+#include "coll/select/memo.hpp"
 #include "core/communicator.hpp"
 
 namespace tern::coll {
@@ -52,9 +52,7 @@ struct CommState final : CommRefusals {
     bool none = false;                   // ranks came to that together
   } own;
   std::shared_ptr<CachedSchedule> neighborhoods[2];  // of its topology: allgather, alltoall
-  // The last answer: programs ask the same again and again.
-  Question question{Collective::kBarrier, 0, 0};
-  Choice answer{nullptr, Choice::Why::kModel};
+  Memo memo;
   using Size = std::pair<const Algorithm*, int>;
   std::map<Size, Measured> measured;
 

@@ -22,6 +22,16 @@ size_t mean_block(const Side& blocks, int32_t ranks, size_t unit) noexcept {
   return (units + static_cast<size_t>(ranks) - 1) / static_cast<size_t>(ranks) * unit;
 }
 
+/// Whether the order of the operands leaves the bits as they are. Types of the user: no, since
+/// another one may come to the same address.
+TERN_COLD bool any_order_of(const Operation& operation) noexcept {
+  const core::Op* const op = operation.op;
+  if (op == nullptr) return true;
+  const core::Datatype& type = *operation.input.type;
+  if (op->user_defined() || !type.permanent()) return false;
+  return is_whole(type.number()) || (operation.communicator->size() == 2 && op->changes_places());
+}
+
 }  // namespace
 
 Context::Context(core::Channel& of, UnderWay& under_way, ScheduleMaker& schedules)
@@ -29,7 +39,8 @@ Context::Context(core::Channel& of, UnderWay& under_way, ScheduleMaker& schedule
       process(of.process),
       refusals(of, under_way),
       executions(of, refusals),
-      flights(executions, schedules) {
+      flights(executions, schedules),
+      tuner(of.process, selector, executions) {
   selector.configure(process.params);
   checks = process.params.checks("collective");
   places.configure(process.params.coll_levels);
@@ -67,16 +78,25 @@ CommState& Context::state_of(core::Communicator& communicator) {
 
 const Choice& Context::choose(CommState& state, const Operation& operation, Question question,
                               bool shared, bool islands) const noexcept {
+  Memo& memo = state.memo;
   question.levels = levels_of(state, islands);
   question.shared = shared;
   question.single_copy = shared && state.single_copy && state.shares_large;
-  if (question != state.question) {
-    state.answer = operation.communicator->inter()
-                       ? Choice{between_groups(operation.collective), Choice::Why::kModel}
-                       : selector.choose(question, state.hints.get());
-    state.question = question;
+  if (operation.op == memo.op && operation.input.type == memo.type)
+    question.any_order = memo.question.any_order;
+  else
+    question.any_order = any_order_of(operation);
+  if (question != memo.question) {
+    memo.answer = operation.communicator->inter()
+                      ? Choice{between_groups(operation.collective), Choice::Why::kModel}
+                      : selector.choose(question, state.hints.get());
+    memo.untuned = memo.answer.algorithm->flat;
+    memo.question = question;
+    memo.op = operation.op;
+    memo.type = operation.input.type;
+    tuner.attend(state);
   }
-  return state.answer;
+  return memo.answer;
 }
 
 Measured* Context::explain(CommState& state, const Question& question, const Choice& choice,

@@ -14,6 +14,7 @@
 #include "coll/engine/refusal.hpp"
 #include "coll/flat/flights.hpp"
 #include "coll/select/select.hpp"
+#include "coll/tuner.hpp"
 #include "core/process.hpp"
 
 namespace tern::coll {
@@ -48,6 +49,7 @@ struct Context {
   Refusals refusals;
   Executions executions;
   Flights flights;
+  Tuner tuner;
 
  private:
   [[nodiscard]] bool shares_memory(const core::Communicator& communicator) const noexcept;

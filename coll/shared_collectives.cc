@@ -99,9 +99,10 @@ bool SharedCollectives::may_serve(const CommState& state, const Operation& opera
 }
 
 void SharedCollectives::choose(BlockingCall& call) const noexcept {
-  if (!may_serve(call.state, call.operation, call.question)) return;
-  if (TERN_UNLIKELY(call.state.own.rests > 0)) --call.state.own.rests;
-  call.shared = context_.choose(call.state, call.operation, call.question, true).algorithm;
+  const bool shared = may_serve(call.state, call.operation, call.question);
+  if (shared && TERN_UNLIKELY(call.state.own.rests > 0)) --call.state.own.rests;
+  const Choice& choice = context_.choose(call.state, call.operation, call.question, shared);
+  if (shared) call.shared = choice.algorithm;
 }
 
 bool SharedCollectives::take_slots(BlockingCall& call) {

@@ -85,7 +85,9 @@ SharedCollectives::FlightPlan SharedCollectives::plan_flight(CommState& state,
                                                              bool persistent) const noexcept {
   const Flight flight = flight_of(state, operation, question, persistent);
   if (flight == Flight::kNone) return {};
-  const FlatMethod blocking = context_.choose(state, operation, question, true).algorithm->flat;
+  const Choice& choice = context_.choose(state, operation, question, true);
+  const FlatMethod blocking =
+      flight == Flight::kLarge ? choice.algorithm->flat : state.memo.untuned;  // all in one epoch
   if (blocking == FlatMethod::kNone) return {};
   const FlatMethod method = flight == Flight::kLarge ? large_method(operation.collective, blocking)
                                                      : small_method(question, blocking);
@@ -145,9 +147,9 @@ FlatCall* SharedCollectives::make_flight(const Operation& operation, const Quest
   if (plan.lanes == Flight::kNone) return nullptr;
   Measured* sum = nullptr;
   if (TERN_UNLIKELY(context_.explains(*operation.communicator))) {
-    Choice choice = state.answer;
+    Choice choice = state.memo.answer;
     choice.algorithm = find_algorithm(operation.collective, row_of(plan.method));
-    sum = context_.explain(state, state.question, choice);
+    sum = context_.explain(state, state.memo.question, choice);
   }
   FlatCall* const call = bind_flight(state, operation, question, persistent, plan);
   call->measure(sum);

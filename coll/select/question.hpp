@@ -25,6 +25,7 @@ struct Question {
   bool kernels = false;            // and kernels come first
   Wires wires{};                   // those that the team can take, whatever the row
   Wires model_wires{};             // of these, those that are taken where no line names one
+  bool any_order = true;           // of the operands gives the same bits
   bool operator==(const Question&) const = default;
 };
 

@@ -164,6 +164,14 @@ bool can(const Algorithm& algorithm, const Question& question) noexcept {
   return (algorithm.limits & kEqualBlocks) == 0 || question.equal_blocks;
 }
 
+bool same_bits(const Algorithm& one, const Algorithm& other, const Question& question) noexcept {
+  const auto in_rank_order = [](const Algorithm& row) {
+    return (row.flat != FlatMethod::kNone && row.flat != FlatMethod::kTwoLevel) ||
+           (row.traits & kRankOrder) != 0;
+  };
+  return question.any_order || &one == &other || (in_rank_order(one) && in_rank_order(other));
+}
+
 const Rule* Rules::find(const Question& question, Wires wires, const Rule** passed) const noexcept {
   const auto bytes = static_cast<int64_t>(question.bytes);
   for (const Rule& rule : rules) {

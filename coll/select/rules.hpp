@@ -54,6 +54,9 @@ struct Rules {
             std::vector<std::string>* complaints);
 };
 
+/// Whether two rows reduce to the same bits.
+[[nodiscard]] bool same_bits(const Algorithm& one, const Algorithm& other,
+                             const Question& question) noexcept;
 /// True where the algorithm's limits allow the operation.
 [[nodiscard]] bool can(const Algorithm& algorithm, const Question& question) noexcept;
 

@@ -214,6 +214,31 @@ const Algorithm& Selector::by_model(const Question& question) const noexcept {
   return *best;
 }
 
+std::vector<const Algorithm*> Selector::candidates(const Question& question,
+                                                   const Algorithm& serving) const {
+  constexpr double kNear = 3;
+  const auto time = [&](const Algorithm* row) { return model_.predict(*row, question); };
+  std::vector<const Algorithm*> rows{&serving}, others;
+  const auto add = [&](const Algorithm* row) {
+    if (can(*row, question) && same_bits(*row, serving, question) &&
+        std::find(rows.begin(), rows.end(), row) == rows.end())
+      rows.push_back(row);
+  };
+  Rules rest = own_;
+  for (const Rule* rule = rest.find(question, {}); rule != nullptr && rule->algorithm != nullptr;
+       rule = rest.find(question, {})) {
+    add(rule->algorithm);
+    std::erase_if(rest.rules, [&](const Rule& one) { return one.line <= rule->line; });
+  }
+  for (const Algorithm& row : algorithms(question.collective))
+    if (can(row, question)) others.push_back(&row);
+  std::sort(others.begin(), others.end(), [&](auto* a, auto* b) { return time(a) < time(b); });
+  const double most = kNear * time(others.front());
+  for (const Algorithm* row : others) add(row);
+  std::erase_if(rows, [&](auto* row) { return row != &serving && time(row) > most; });
+  return rows;
+}
+
 std::string Selector::reason(const Choice& choice, Collective collective) const {
   switch (choice.why) {
     case Choice::Why::kHint:
@@ -222,6 +247,10 @@ std::string Selector::reason(const Choice& choice, Collective collective) const 
       return parameter_of(collective);
     case Choice::Why::kTable:
       return in_table(choice.line);
+    case Choice::Why::kTrial:
+      return "a trial (TERN_COLL_TUNE)";
+    case Choice::Why::kMeasured:
+      return "measurement (TERN_COLL_TUNE)";
     case Choice::Why::kOwnTable:
       return "Tern's own table";
     case Choice::Why::kModel:

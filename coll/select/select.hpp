@@ -24,7 +24,8 @@ struct Forced {
 
 struct Choice {
   const Algorithm* algorithm;
-  enum class Why { kHint, kParameter, kTable, kOwnTable, kModel } why;
+  /// From kMeasured on: of choices that a measurement may replace.
+  enum class Why { kHint, kParameter, kTable, kTrial, kMeasured, kOwnTable, kModel } why;
   int line = 0;             // of the table
   Wire wire = Wire::kAuto;  // that this line names
   int passed_line = 0;      // the first one passed over for its wire; 0: none
@@ -40,6 +41,11 @@ class Selector {
   [[nodiscard]] Choice choose(const Question& question, const Forced* hints) const noexcept;
   /// The quickest by the model of those that can. Never without an answer.
   [[nodiscard]] const Algorithm& by_model(const Question& question) const noexcept;
+  /// The rows that are worth a trial beside the one that serves: those of the next lines of Tern's
+  /// own table, then those that the model has within a factor of three of the best. All give the
+  /// bits of the serving one, which is the first. Throws std::bad_alloc.
+  [[nodiscard]] std::vector<const Algorithm*> candidates(const Question& question,
+                                                         const Algorithm& serving) const;
   [[nodiscard]] const Model& model() const noexcept { return model_; }
   /// Tern's own table.
   [[nodiscard]] const Rules& own() const noexcept { return own_; }

@@ -53,6 +53,12 @@ enum class Number : uint8_t {
   kCount,
 };
 
+/// Integers, truth values and bytes: their operations are associative.
+[[nodiscard]] constexpr bool is_whole(Number number) noexcept {
+  return (number >= Number::kInt8 && number <= Number::kInt128) ||
+         (number >= Number::kBool && number <= Number::kByte);
+}
+
 /// The predefined operations.
 enum class Reduction : uint8_t {
   kSum,

@@ -22,6 +22,7 @@ enum class DescriptorWay : uint8_t { kAuto, kPidfd, kSocket };
 enum class GpuEngine : uint8_t { kAuto, kStream, kKernel, kHost };
 enum class GpuMulticast : uint8_t { kAuto, kOff };
 enum class ProgressBy : uint8_t { kAuto, kCalls, kThread };
+enum class CollTune : uint8_t { kOff, kAuto, kLearn };
 enum class WindowAccess : uint8_t { kAuto, kCopied, kMessages };
 enum class InitialHandler : uint8_t { kFatal, kAbort, kReturn };
 
@@ -131,6 +132,9 @@ enum class InitialHandler : uint8_t { kFatal, kAbort, kReturn };
     "ranks counts, and each communicator with a stream pins two of them")                          \
   X(coll_table, "TERN_COLL_TABLE", Text, "", one_of(nullptr), shared(),                            \
     "a file of lines that say which algorithm serves which sizes; tern_coll tune writes one")      \
+  X(coll_tune, "TERN_COLL_TUNE", Word, CollTune::kAuto, one_of("off|auto|learn"), shared(),        \
+    "whether collectives measure their algorithms while the program runs, and take the quickest: " \
+    "off, auto (at a cost of 2 % of the calls at most), learn (at any cost, for a learning run)")  \
   X(coll_levels, "TERN_COLL_LEVELS", Text, "", one_of(nullptr), shared(),                          \
     "two-level collectives: how many consecutive ranks share a host, and its parts (8,2), or a "   \
     "machine that ranks fill in turn (pack:2 l3:2 core:4), instead of what the launcher says; or " \

@@ -86,7 +86,7 @@ TEST(ManyRanks, SharedMemoryIsChosen) {
     for (const Algorithm& one : rows(false)) {
       const core::Ref<core::Communicator> comm = derived(process, number++);
       Trial(process, one, 2, 0, *comm).run();
-      const Algorithm* chosen = state_of(*comm).answer.algorithm;
+      const Algorithm* chosen = state_of(*comm).memo.answer.algorithm;
       const bool by_domains = find_algorithm(one.collective, "flat_two_level") != nullptr;
       EXPECT_STREQ(chosen->name, by_domains ? "flat_two_level" : "flat") << name_of(one.collective);
     }

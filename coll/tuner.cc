@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "coll/tuner.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/explain.hpp"
+#include "coll/comm_state.hpp"
+#include "coll/engine/executions.hpp"
+#include "coll/flat/flat.hpp"
+#include "coll/select/select.hpp"
+
+namespace tern::coll {
+namespace {
+
+/// Sizes in (2^(n-1), 2^n] are alike: the bounds of lines are powers of two, and a bound belongs to
+/// the smaller sizes.
+uint32_t power_of(size_t bytes) noexcept {
+  return bytes == 0 ? 0 : 1 + static_cast<uint32_t>(std::bit_width(bytes - 1));
+}
+
+/// Whether the row's slab exists: a trial makes no slab. Alike on all ranks.
+bool has_slab(const CommState& state, const Question& question, const Algorithm& row) noexcept {
+  const auto has = [&](core::Slabs::Size size) {
+    return state.slabs[static_cast<size_t>(size)] != nullptr;
+  };
+  const size_t bytes = flat_bytes(question);
+  if (row.flat == FlatMethod::kNone) return true;
+  if (row.flat == FlatMethod::kSliced && bytes >= kLeastOnDevice)
+    return state.flights[2] != nullptr;
+  return row.flat == FlatMethod::kWhole && bytes <= kSmallLane.room()
+             ? has(core::Slabs::Size::kSmall)
+             : has(core::Slabs::Size::kLarge);
+}
+
+}  // namespace
+
+Tuner::Tuner(core::Process& process, const Selector& selector, Executions& executions) noexcept
+    : process_(process),
+      selector_(selector),
+      executions_(executions),
+      mode_(process.params.coll_tune) {}
+
+uint32_t Tuner::key_of(const Question& question) noexcept {
+  const auto bit = [](bool set, int at) { return (set ? 1U : 0U) << at; };
+  return static_cast<uint32_t>(question.collective) | power_of(question.bytes) << 8 |
+         bit(question.commutative, 16) | bit(question.any_order, 17) |
+         bit(question.equal_blocks, 18) | bit(question.shared, 19) | bit(question.single_copy, 20);
+}
+
+Tuning::Entry* Tuner::find(const CommState& state) const noexcept {
+  if (state.memo.tuning == nullptr) return nullptr;
+  const uint32_t key = key_of(state.memo.question);
+  for (const auto& entry : state.memo.tuning->entries)
+    if (entry->key == key) return entry.get();
+  return nullptr;
+}
+
+void Tuner::attend(CommState& state) const noexcept {
+  state.memo.countdown = nullptr;
+  if (mode_ == CollTune::kOff || state.devices || state.communicator.inter()) return;
+  const Question& question = state.memo.question;
+  const bool measurable = state.memo.answer.why >= Choice::Why::kMeasured &&
+                          !neighborly(question.collective) && question.ranks > 1 &&
+                          (question.bytes > 0 || question.collective == Collective::kBarrier);
+  if (!measurable) return;
+  Tuning::Entry* const entry = find(state);
+  if (entry == nullptr) {
+    if (state.memo.tuning == nullptr || state.memo.tuning->entries.size() < Tuning::kMostKeys)
+      state.memo.countdown = &state.memo.first_calls;
+    return;
+  }
+  state.memo.countdown = &entry->contest;
+  if (&entry->contest.serving() != state.memo.answer.algorithm && entry->contest.is_decided())
+    state.memo.answer = {&entry->contest.serving(), Choice::Why::kMeasured};
+}
+
+Tuning::Entry* Tuner::enter(CommState& state) const {
+  if (state.memo.tuning == nullptr) state.memo.tuning = std::make_unique<Tuning>();
+  state.memo.first_calls.left = 1;  // each new key comes here at once
+  const Question& question = state.memo.question;
+  std::vector<const Algorithm*> rows;
+  for (const Algorithm* row : selector_.candidates(question, *state.memo.answer.algorithm)) {
+    if (rows.size() == Contest::kMostRows) break;
+    if (!rows.empty() && mode_ != CollTune::kLearn && !has_slab(state, question, *row)) continue;
+    rows.push_back(row);
+  }
+  Question exchange{Collective::kAllgather, question.ranks, Contest::kMostBlocks * 4};
+  exchange.levels = question.levels;
+  static const Algorithm& bruck = *find_algorithm(Collective::kAllgather, "bruck");
+  const Model& model = selector_.model();
+  auto made = std::make_unique<Tuning::Entry>(
+      Tuning::Entry{key_of(question), question,
+                    Contest(rows, model.predict(*rows[0], question), model.predict(bruck, exchange),
+                            mode_ == CollTune::kLearn, false)});
+  state.memo.tuning->entries.push_back(std::move(made));
+  return state.memo.tuning->entries.back().get();
+}
+
+Tuner::Trial::Trial(const Tuner& tuner, CommState& state)
+    : tuner_(tuner), state_(state), entry_(tuner.find(state)), asked_(state.memo.question) {
+  answer_ = state.memo.answer;
+  if (entry_ == nullptr) {
+    state.memo.countdown = &tuner.enter(state)->contest;
+    return;
+  }
+  if (const Algorithm& row = entry_->contest.row(); &row != answer_.algorithm)
+    state.memo.answer = {&row, Choice::Why::kTrial};
+  began_ = now_ns();
+}
+
+Tuner::Trial::~Trial() {
+  if (state_.memo.question == asked_) state_.memo.answer = answer_;
+}
+
+void Tuner::Trial::end() {
+  if (entry_ == nullptr) return;
+  if (entry_->contest.take(now_ns() - began_)) tuner_.agree(state_, *entry_);
+}
+
+void Tuner::agree(CommState& state, Tuning::Entry& entry) const {
+  Contest& contest = entry.contest;
+  const auto ranks = static_cast<size_t>(state.communicator.size());
+  std::vector<uint32_t> mine(contest.times().begin(), contest.times().end());
+  mine.push_back(entry.agreement);
+  const size_t words = mine.size();
+  std::vector<uint32_t> all(ranks * words);
+  const int64_t began = now_ns();
+  executions_.gather(state.communicator, mine.data(), all.data(), words * sizeof(uint32_t),
+                     name_of(entry.question.collective));
+  constexpr int64_t kMost = UINT32_MAX;
+  entry.agreement = static_cast<uint32_t>(std::min(now_ns() - began, kMost));
+  // The longest time of a block counts. Of an agreement the shortest: other ranks wait in it, too.
+  for (size_t rank = 0; rank < ranks; ++rank)
+    for (size_t word = 0; word < words; ++word) {
+      const uint32_t one = all[rank * words + word];
+      mine[word] = word + 1 < words ? std::max(mine[word], one) : std::min(mine[word], one);
+    }
+  const Algorithm& before = contest.serving();
+  contest.agree({mine.data(), words - 1}, mine.back());
+  if (&contest.serving() == &before) return;
+  state.memo.forget();
+  if (TERN_UNLIKELY(process_.explain.on()) && state.communicator.rank() == 0)
+    tell(state, entry, before);
+}
+
+void Tuner::tell(const CommState& state, const Tuning::Entry& entry,
+                 const Algorithm& before) const {
+  const Question& question = entry.question;
+  const Algorithm& now = entry.contest.serving();
+  process_.explain.say(
+      "tuning",
+      {{"operation", name_of(question.collective)},
+       {"bytes", question.bytes},
+       {"ranks", static_cast<unsigned long long>(question.ranks)},
+       {"algorithm", now.name},
+       {"communicator", state.communicator.name.text()}},
+      strf("%s of about %s on %d ranks (%s): %s instead of %s from now on, %.1f us a call, by %u "
+           "rounds of measurement",
+           name_of(question.collective), bytes_in_words(question.bytes).c_str(), question.ranks,
+           state.communicator.name.text().c_str(), now.name, before.name,
+           entry.contest.nanoseconds() / 1000, entry.contest.rounds()));
+}
+
+}  // namespace tern::coll

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tuner: the contests of communicators, their clock and their agreements (TERN_COLL_TUNE).
+// The first blocking calls of a communicator (Memo::kFirst) cost a decrement each and no memory.
+// A contest's key is made of facts known to all ranks, so all ranks hold the same contests. Trials
+// take blocking calls alone; a large nonblocking call takes the serving row of the moment.
+// Lifetime: Context. Threads: under the channel's lock. See: coll/select/contest.hpp.
+#pragma once
+
+#include <cstdint>
+
+#include "base/compiler.hpp"
+#include "base/params.hpp"
+#include "coll/select/memo.hpp"
+
+namespace tern::core {
+class Process;
+}
+
+namespace tern::coll {
+
+class Executions;
+struct CommState;
+
+class Tuner {
+ public:
+  Tuner(core::Process& process, const Selector& selector, Executions& executions) noexcept;
+
+  /// Behind a new answer: finds the contest that counts the question's calls, and takes the row
+  /// that won.
+  void attend(CommState& state) const noexcept;
+
+  /// A blocking call between two looks at the clock. Meanwhile the memo's answer is the call's row.
+  class Trial {
+   public:
+    /// Throws std::bad_alloc.
+    Trial(const Tuner& tuner, CommState& state);
+    Trial(const Trial&) = delete;
+    Trial& operator=(const Trial&) = delete;
+    ~Trial();
+    /// The call has ended. May agree with the other ranks. Throws Error, std::bad_alloc.
+    void end();
+
+   private:
+    const Tuner& tuner_;
+    CommState& state_;
+    Tuning::Entry* entry_;  // null: an ordinary call
+    Question asked_;
+    Choice answer_;
+    int64_t began_ = 0;
+  };
+
+ private:
+  [[nodiscard]] static uint32_t key_of(const Question& question) noexcept;
+  [[nodiscard]] Tuning::Entry* find(const CommState& state) const noexcept;
+  [[nodiscard]] Tuning::Entry* enter(CommState& state) const;
+  void agree(CommState& state, Tuning::Entry& entry) const;
+  TERN_COLD void tell(const CommState& state, const Tuning::Entry& entry,
+                      const Algorithm& before) const;
+
+  core::Process& process_;
+  const Selector& selector_;
+  Executions& executions_;
+  const CollTune mode_;
+};
+
+}  // namespace tern::coll
