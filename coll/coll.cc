@@ -84,6 +84,7 @@ Coll::Coll(core::Channel& channel)
 }
 
 Coll::~Coll() {
+  context_.tuner.save();
   context_.channel.progress.remove(this);
   context_.channel.coll = nullptr;
 }

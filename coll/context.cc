@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/error.hpp"
+#include "base/learnt_file.hpp"
 
 namespace tern::coll {
 namespace {
@@ -27,9 +28,9 @@ size_t mean_block(const Side& blocks, int32_t ranks, size_t unit) noexcept {
 TERN_COLD bool any_order_of(const Operation& operation) noexcept {
   const core::Op* const op = operation.op;
   if (op == nullptr) return true;
-  const core::Datatype& type = *operation.input.type;
-  if (op->user_defined() || !type.permanent()) return false;
-  return is_whole(type.number()) || (operation.communicator->size() == 2 && op->changes_places());
+  const Number number = operation.input.type->number();
+  if (op->user_defined() || number == Number::kNone) return false;
+  return is_whole(number) || (operation.communicator->size() == 2 && op->changes_places());
 }
 
 }  // namespace
@@ -44,6 +45,13 @@ Context::Context(core::Channel& of, UnderWay& under_way, ScheduleMaker& schedule
   selector.configure(process.params);
   checks = process.params.checks("collective");
   places.configure(process.params.coll_levels);
+}
+
+void Context::learn(const std::string& text) {
+  if (text.empty() || process.params.coll_tune == CollTune::kOff) return;
+  LearntFile::Packed packed = LearntFile::unpack(text);
+  selector.learn(packed.lines, packed.file.path());
+  if (process.world_rank == 0) tuner.keep_in(std::move(packed.file));
 }
 
 Question question_of(const Operation& operation) noexcept {
@@ -90,7 +98,7 @@ const Choice& Context::choose(CommState& state, const Operation& operation, Ques
     memo.answer = operation.communicator->inter()
                       ? Choice{between_groups(operation.collective), Choice::Why::kModel}
                       : selector.choose(question, state.hints.get());
-    memo.untuned = memo.answer.algorithm->flat;
+    memo.untuned = selector.unmeasured(question, memo.answer).algorithm->flat;
     memo.question = question;
     memo.op = operation.op;
     memo.type = operation.input.type;

@@ -37,6 +37,8 @@ struct Context {
   /// with `more` behind the sentence.
   TERN_COLD Measured* explain(CommState& state, const Question& question, const Choice& choice,
                               const std::string& more = {});
+  /// Lines of earlier jobs, from Boot::learnt(). Throws std::bad_alloc.
+  void learn(const std::string& text);
   [[nodiscard]] bool explains(const core::Communicator& communicator) const noexcept {
     return TERN_UNLIKELY(process.explain.on()) && communicator.rank() == 0;
   }

@@ -69,7 +69,8 @@ void Tuner::attend(CommState& state) const noexcept {
   if (!measurable) return;
   Tuning::Entry* const entry = find(state);
   if (entry == nullptr) {
-    if (state.memo.tuning == nullptr || state.memo.tuning->entries.size() < Tuning::kMostKeys)
+    const size_t most = mode_ == CollTune::kLearn ? Tuning::kMostInLearning : Tuning::kMostKeys;
+    if (state.memo.tuning == nullptr || state.memo.tuning->entries.size() < most)
       state.memo.countdown = &state.memo.first_calls;
     return;
   }
@@ -92,15 +93,15 @@ Tuning::Entry* Tuner::enter(CommState& state) const {
   exchange.levels = question.levels;
   static const Algorithm& bruck = *find_algorithm(Collective::kAllgather, "bruck");
   const Model& model = selector_.model();
-  auto made = std::make_unique<Tuning::Entry>(
-      Tuning::Entry{key_of(question), question,
-                    Contest(rows, model.predict(*rows[0], question), model.predict(bruck, exchange),
-                            mode_ == CollTune::kLearn, false)});
+  auto made = std::make_unique<Tuning::Entry>(Tuning::Entry{
+      key_of(question), question,
+      Contest(rows, model.predict(*rows[0], question), model.predict(bruck, exchange),
+              mode_ == CollTune::kLearn, state.memo.answer.why == Choice::Why::kMeasured)});
   state.memo.tuning->entries.push_back(std::move(made));
   return state.memo.tuning->entries.back().get();
 }
 
-Tuner::Trial::Trial(const Tuner& tuner, CommState& state)
+Tuner::Trial::Trial(Tuner& tuner, CommState& state)
     : tuner_(tuner), state_(state), entry_(tuner.find(state)), asked_(state.memo.question) {
   answer_ = state.memo.answer;
   if (entry_ == nullptr) {
@@ -121,7 +122,7 @@ void Tuner::Trial::end() {
   if (entry_->contest.take(now_ns() - began_)) tuner_.agree(state_, *entry_);
 }
 
-void Tuner::agree(CommState& state, Tuning::Entry& entry) const {
+void Tuner::agree(CommState& state, Tuning::Entry& entry) {
   Contest& contest = entry.contest;
   const auto ranks = static_cast<size_t>(state.communicator.size());
   std::vector<uint32_t> mine(contest.times().begin(), contest.times().end());
@@ -141,10 +142,29 @@ void Tuner::agree(CommState& state, Tuning::Entry& entry) const {
     }
   const Algorithm& before = contest.serving();
   contest.agree({mine.data(), words - 1}, mine.back());
+  if (file_ && contest.is_decided()) note(entry);
   if (&contest.serving() == &before) return;
   state.memo.forget();
   if (TERN_UNLIKELY(process_.explain.on()) && state.communicator.rank() == 0)
     tell(state, entry, before);
+}
+
+void Tuner::note(const Tuning::Entry& entry) {
+  const Question& question = entry.question;
+  const uint32_t power = power_of(question.bytes);
+  const std::string bytes =
+      power == 0   ? "0"
+      : power == 1 ? "1"
+                   : strf("%llu..%llu", (1ULL << (power - 2)) + 1, 1ULL << (power - 1));
+  learnt_.push_back(strf("%s %d %s %s %s  # %.2f us, %u rounds%s", name_of(question.collective),
+                         question.ranks, bytes.c_str(), entry.contest.serving().name,
+                         question.levels == nullptr ? "one_host" : "many_hosts",
+                         entry.contest.nanoseconds() / 1000, entry.contest.rounds(),
+                         question.any_order ? ", any order" : ""));
+}
+
+void Tuner::save() noexcept {
+  if (file_) file_->merge(learnt_);
 }
 
 void Tuner::tell(const CommState& state, const Tuning::Entry& entry,

@@ -7,8 +7,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/compiler.hpp"
+#include "base/learnt_file.hpp"
 #include "base/params.hpp"
 #include "coll/select/memo.hpp"
 
@@ -25,6 +30,10 @@ class Tuner {
  public:
   Tuner(core::Process& process, const Selector& selector, Executions& executions) noexcept;
 
+  /// Results of this rank's contests go to this file.
+  void keep_in(LearntFile file) { file_ = std::move(file); }
+  void save() noexcept;
+
   /// Behind a new answer: finds the contest that counts the question's calls, and takes the row
   /// that won.
   void attend(CommState& state) const noexcept;
@@ -33,7 +42,7 @@ class Tuner {
   class Trial {
    public:
     /// Throws std::bad_alloc.
-    Trial(const Tuner& tuner, CommState& state);
+    Trial(Tuner& tuner, CommState& state);
     Trial(const Trial&) = delete;
     Trial& operator=(const Trial&) = delete;
     ~Trial();
@@ -41,7 +50,7 @@ class Tuner {
     void end();
 
    private:
-    const Tuner& tuner_;
+    Tuner& tuner_;
     CommState& state_;
     Tuning::Entry* entry_;  // null: an ordinary call
     Question asked_;
@@ -53,7 +62,8 @@ class Tuner {
   [[nodiscard]] static uint32_t key_of(const Question& question) noexcept;
   [[nodiscard]] Tuning::Entry* find(const CommState& state) const noexcept;
   [[nodiscard]] Tuning::Entry* enter(CommState& state) const;
-  void agree(CommState& state, Tuning::Entry& entry) const;
+  void agree(CommState& state, Tuning::Entry& entry);
+  void note(const Tuning::Entry& entry);
   TERN_COLD void tell(const CommState& state, const Tuning::Entry& entry,
                       const Algorithm& before) const;
 
@@ -61,6 +71,8 @@ class Tuner {
   const Selector& selector_;
   Executions& executions_;
   const CollTune mode_;
+  std::optional<LearntFile> file_;
+  std::vector<std::string> learnt_;  // lines, the latest last
 };
 
 }  // namespace tern::coll

@@ -74,7 +74,7 @@ struct Rank {
     btl = make(process, counter, book);
     ConnectionInfo info = book.own();
     book.list(info, btl->name(), 0, btl->address());
-    boot.put_connection_info_as(info);
+    boot.put_connection_info(boot::connection_info_of(info));
   }
   TrialBoot boot;
   core::Process process;

@@ -154,7 +154,7 @@ void be_rank(Meeting& meeting, int rank, pid_t launcher) {
   Sm sm(process, taker, book);
   ConnectionInfo info = book.own();
   book.list(info, sm.name(), 0, sm.address());
-  boot.put_connection_info_as(info);
+  boot.put_connection_info(boot::connection_info_of(info));
   boot.fence();
   Endpoint* peer = sm.connect(process.peer(static_cast<uint32_t>(1 - rank)), 0);
   if (peer == nullptr) throw Error(MPI_ERR_OTHER, "it does not reach the other process");

@@ -9,8 +9,8 @@ namespace tern::coll {
 namespace {
 
 constexpr double kBudget = 0.02;
-/// Slower rivals leave the contest, and have no match.
-constexpr float kHopeless = 2, kClose = 1.1F;
+/// Slower rivals leave the contest, and have no match. A learning run has time for more matches.
+constexpr float kHopeless = 2, kClose = 1.1F, kCloseInLearning = 1.5F;
 /// The cost of a row before its first block: the model, which ignores crowding, leaves out rows
 /// beyond this factor.
 constexpr double kUnknown = 3;
@@ -122,7 +122,7 @@ void Contest::judge_probe(std::span<const uint32_t> worst) noexcept {
     spent_ -= price(row);
     rows_[row].ratio = ratio_of(worst, row - 1);
     rows_[row].measured = true;
-    rows_[row].to_be_matched = rows_[row].ratio < kClose;
+    rows_[row].to_be_matched = rows_[row].ratio < (learns_ ? kCloseInLearning : kClose);
     spent_ += price(row);
   }
   std::erase_if(rows_, [](const Rival& one) { return one.measured && one.ratio > kHopeless; });

@@ -19,7 +19,7 @@ namespace tern::coll {
 
 /// The contests of a communicator.
 struct Tuning {
-  static constexpr size_t kMostKeys = 32;
+  static constexpr size_t kMostKeys = 32, kMostInLearning = 512;
   struct Entry {
     uint32_t key;
     Question question;  // the first of the key

@@ -172,7 +172,8 @@ bool same_bits(const Algorithm& one, const Algorithm& other, const Question& que
   return question.any_order || &one == &other || (in_rank_order(one) && in_rank_order(other));
 }
 
-const Rule* Rules::find(const Question& question, Wires wires, const Rule** passed) const noexcept {
+const Rule* Rules::find(const Question& question, Wires wires, const Rule** passed,
+                        const Algorithm* alike) const noexcept {
   const auto bytes = static_cast<int64_t>(question.bytes);
   for (const Rule& rule : rules) {
     if (rule.collective != question.collective) continue;
@@ -181,6 +182,7 @@ const Rule* Rules::find(const Question& question, Wires wires, const Rule** pass
     if (rule.streams != question.streams || (rule.kernels && !question.kernels)) continue;
     if (!(question.levels == nullptr ? rule.one_host : rule.many_hosts)) continue;
     if (rule.algorithm != nullptr && !can(*rule.algorithm, question)) continue;
+    if (alike != nullptr && !same_bits(*rule.algorithm, *alike, question)) continue;
     if (rule.wire == Wire::kAuto || wires.has(rule.wire)) return &rule;
     if (passed != nullptr && *passed == nullptr) *passed = &rule;
   }

@@ -47,8 +47,10 @@ struct Rules {
 
   /// The first line that fits, by its wire, too; null where none does. *passed: the first that
   /// would fit but names a wire that is not among `wires`; null: none.
+  /// `alike`: a row whose bits the line's row must give; null: any.
   [[nodiscard]] const Rule* find(const Question& question, Wires wires,
-                                 const Rule** passed = nullptr) const noexcept;
+                                 const Rule** passed = nullptr,
+                                 const Algorithm* alike = nullptr) const noexcept;
   /// Adds the lines of `text`; each bad one becomes a sentence, "FILE:LINE: ...".
   void read(const std::string& text, const std::string& file, Model* model,
             std::vector<std::string>* complaints);

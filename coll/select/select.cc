@@ -181,6 +181,23 @@ void Selector::force(const Algorithm& algorithm) noexcept {
   forced_.by[static_cast<int>(algorithm.collective)] = &algorithm;
 }
 
+void Selector::learn(const std::string& lines, const std::string& file) {
+  std::vector<std::string> complaints;
+  Model unused;
+  learnt_ = {};
+  learnt_.read(lines, file, &unused, &complaints);
+  const auto is_empty = [](const Rule& rule) { return rule.algorithm == nullptr || rule.streams; };
+  std::erase_if(learnt_.rules, is_empty);
+  if (!complaints.empty()) learnt_ = {};
+}
+
+Choice Selector::by_own(const Question& question) const noexcept {
+  const Rule* const own = own_.find(question, question.model_wires);
+  if (own == nullptr || own->algorithm == nullptr)
+    return {&by_model(question), Choice::Why::kModel};
+  return {own->algorithm, Choice::Why::kOwnTable, own->line};
+}
+
 Choice Selector::choose(const Question& question, const Forced* hints) const noexcept {
   const auto which = static_cast<int>(question.collective);
   const auto usable = [&](const Forced& forced) {
@@ -194,10 +211,14 @@ Choice Selector::choose(const Question& question, const Forced* hints) const noe
   const Wire wire = passed != nullptr ? passed->wire : Wire::kAuto;
   if (rule != nullptr && rule->algorithm != nullptr)
     return {rule->algorithm, Choice::Why::kTable, rule->line, rule->wire, of_passed, wire};
-  const Rule* const own = rule == nullptr ? own_.find(question, question.model_wires) : nullptr;
-  if (own != nullptr && own->algorithm != nullptr)
-    return {own->algorithm, Choice::Why::kOwnTable, own->line, Wire::kAuto, of_passed, wire};
-  return {&by_model(question), Choice::Why::kModel, 0, Wire::kAuto, of_passed, wire};
+  Choice own =
+      rule == nullptr ? by_own(question) : Choice{&by_model(question), Choice::Why::kModel};
+  if (rule == nullptr && !learnt_.rules.empty())
+    if (const Rule* const found = learnt_.find(question, {}, nullptr, own.algorithm))
+      own = {found->algorithm, Choice::Why::kMeasured, found->line};
+  own.passed_line = of_passed;
+  own.passed_wire = wire;
+  return own;
 }
 
 const Algorithm& Selector::by_model(const Question& question) const noexcept {

@@ -36,9 +36,15 @@ class Selector {
  public:
   /// Reads the parameters and the table. Throws Error with every bad line.
   void configure(const Params& params);
+  /// Lines that earlier jobs have measured; a bad line spoils all. Throws std::bad_alloc.
+  void learn(const std::string& lines, const std::string& file);
   void force(const Algorithm& algorithm) noexcept;
 
   [[nodiscard]] Choice choose(const Question& question, const Forced* hints) const noexcept;
+  /// The same without any measurement of this machine.
+  [[nodiscard]] Choice unmeasured(const Question& question, const Choice& choice) const noexcept {
+    return choice.why == Choice::Why::kMeasured ? by_own(question) : choice;
+  }
   /// The quickest by the model of those that can. Never without an answer.
   [[nodiscard]] const Algorithm& by_model(const Question& question) const noexcept;
   /// The rows that are worth a trial beside the one that serves: those of the next lines of Tern's
@@ -60,8 +66,11 @@ class Selector {
   [[nodiscard]] std::string sizes(Question question, const Forced* hints) const;
 
  private:
+  /// By Tern's own table, or else by the model.
+  [[nodiscard]] Choice by_own(const Question& question) const noexcept;
+
   Forced forced_;
-  Rules table_, own_;
+  Rules table_, learnt_, own_;
   Model model_;
   std::string file_;
   bool names_wires_ = false;

@@ -11,6 +11,7 @@ base_sources += src/base/fd.cc
 base_sources += src/base/futex.cc
 base_sources += src/base/keeper.cc
 base_sources += src/base/last_words.cc
+base_sources += src/base/learnt_file.cc
 base_sources += src/base/log.cc
 base_sources += src/base/mail.cc
 base_sources += src/base/params.cc

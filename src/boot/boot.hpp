@@ -35,6 +35,14 @@ namespace tern::boot {
 inline constexpr std::size_t kConnectionInfoSize = 128;
 using ConnectionInfo = std::array<std::byte, kConnectionInfoSize>;
 
+template <class T>
+[[nodiscard]] ConnectionInfo connection_info_of(const T& value) {
+  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= kConnectionInfoSize);
+  ConnectionInfo bytes{};
+  std::memcpy(bytes.data(), &value, sizeof value);
+  return bytes;
+}
+
 // What a rank knows of its job without asking another process.
 struct Job {
   int rank = 0;
@@ -73,6 +81,10 @@ class Boot {
   // The sets of processes that the launcher has named, in an order that is equal on all ranks. The
   // first call may ask the server.
   [[nodiscard]] virtual std::vector<ProcessSet> process_sets() { return {}; }
+
+  // What collectives have learnt in earlier jobs (LearntFile::pack()), equal on all ranks; empty
+  // where the launcher hands out none.
+  [[nodiscard]] virtual std::string learnt() { return {}; }
 
   virtual void put_connection_info(const ConnectionInfo& info) = 0;
   [[nodiscard]] virtual ConnectionInfo connection_info(int rank) = 0;
@@ -137,14 +149,7 @@ class Boot {
   // After finalize(): it goes on, with all that was put.
   virtual void resume() {}
 
-  // A connection info given and taken as the caller's own struct.
-  template <class T>
-  void put_connection_info_as(const T& value) {
-    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= kConnectionInfoSize);
-    ConnectionInfo bytes{};
-    std::memcpy(bytes.data(), &value, sizeof value);
-    put_connection_info(bytes);
-  }
+  // A connection info as the struct that connection_info_of() took.
   template <class T>
   [[nodiscard]] T connection_info_as(int rank) {
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= kConnectionInfoSize);

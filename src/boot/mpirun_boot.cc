@@ -66,6 +66,10 @@ class MpirunBoot final : public Boot {
     std::string text;
     return shared_.get(0, kSetsKey, &text) ? read_sets(text, size()) : std::vector<ProcessSet>();
   }
+  std::string learnt() override {
+    std::string text;
+    return shared_.get(0, kLearntKey, &text) ? text : std::string();
+  }
   void put_connection_info(const ConnectionInfo& info) override {
     shared_.put_connection_info(rank(), info, entry());
   }

@@ -29,6 +29,9 @@ inline constexpr const char* kBootVariable = "TERN_BOOT_FD";
 // closed it (sudo, Python's subprocess).
 inline constexpr const char* kBootPidVariable = "TERN_BOOT_PID";
 
+// Under this key mpirun puts what collectives have learnt, as rank 0's.
+inline constexpr std::string_view kLearntKey = "tern.learnt";
+
 class SharedJob {
  public:
   struct Facts {

@@ -125,6 +125,25 @@ Place current_place() noexcept {
   return {static_cast<int>(cpu), static_cast<int>(numa)};
 }
 
+std::string machine_words(const std::string& sysfs, const std::string& cpuinfo) {
+  std::string words = "unknown CPU";
+  const std::string info = read_small(cpuinfo);
+  for (const char* const key : {"model name", "Processor", "cpu"}) {
+    const size_t at = info.find(key), colon = info.find(": ", at);
+    if (at == std::string::npos || colon == std::string::npos) continue;
+    words = info.substr(colon + 2, info.find('\n', colon) - colon - 2);
+    break;
+  }
+  words += strf(", %d CPUs", allowed_cpu_count());
+  for (int cache = 0; cache < 8; ++cache) {
+    const std::string folder = sysfs + strf("/devices/system/cpu/cpu0/cache/index%d/", cache);
+    const std::string level = read_small(folder + "level"), size = read_small(folder + "size");
+    if (level[0] == '\0' || size[0] == '\0' || read_small(folder + "type")[0] == 'I') continue;
+    words += ", L" + level.substr(0, level.find('\n')) + " " + size.substr(0, size.find('\n'));
+  }
+  return words;
+}
+
 std::string host_name() {
   char name[HOST_NAME_MAX + 1] = {};
   return ::gethostname(name, sizeof name - 1) == 0 ? name : "localhost";

@@ -42,6 +42,10 @@ struct Place {
 
 [[nodiscard]] std::string host_name();
 
+// "AMD EPYC, 2 CPUs, L1 32K, L2 1024K, L3 32768K": what makes timings comparable.
+[[nodiscard]] std::string machine_words(const std::string& sysfs = "/sys",
+                                        const std::string& cpuinfo = "/proc/cpuinfo");
+
 // A kernel list such as "0-3,8" and back.
 [[nodiscard]] std::vector<int> parse_cpu_list(const std::string& text);
 [[nodiscard]] std::string format_cpu_list(std::vector<int> cpus);

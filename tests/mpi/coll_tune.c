@@ -108,7 +108,8 @@ static Shape shape_of(MPI_Comm comm, int keeps) {
   Shape s = {comm, 0, 0, {NULL}};
   MPI_Comm_rank(comm, &s.mine);
   MPI_Comm_size(comm, &s.ranks);
-  for (int i = 0; i < kSpans && keeps; ++i) s.first[i] = calloc((size_t)kLengths[i], sizeof(double));
+  for (int i = 0; i < kSpans && keeps; ++i)
+    s.first[i] = calloc((size_t)kLengths[i], sizeof(double));
   return s;
 }
 

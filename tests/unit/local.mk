@@ -94,6 +94,7 @@ unit_tests += tests/unit/coll/geometry_test
 unit_tests += tests/unit/base/doorbell_test
 unit_tests += tests/unit/base/fate_test
 unit_tests += tests/unit/base/config_test
+unit_tests += tests/unit/base/learnt_file_test
 unit_tests += tests/unit/base/params_test
 unit_tests += tests/unit/base/process_id_test
 unit_tests += tests/unit/base/shared_file_test

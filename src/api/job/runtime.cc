@@ -91,7 +91,7 @@ Runtime::Runtime(core::Process& process) : process_(process) {
   publish_place(process);  // before the connection info, which says that all is there
   btl::ConnectionInfo info = pmls_.front()->engine.transports.own_info();
   for (auto& pml : pmls_) pml->engine.transports.list_addresses(info);
-  process.boot->put_connection_info_as(info);
+  process.boot->put_connection_info(boot::connection_info_of(info));
   process.boot->publish();
   open_bell_pipe();
   configure_waiting();
@@ -102,6 +102,7 @@ Runtime::Runtime(core::Process& process) : process_(process) {
     colls_.push_back(coll::make(*channel));
     colls_.back()->set_hosts([](core::Process& of, int rank) { return of.boot->node(rank); });
     colls_.back()->set_parts(part_of);
+    colls_.back()->learn(process.boot->learnt());
     channel->coll = colls_.back().get();
   }
   watch_ = std::make_unique<HangWatch>(process);

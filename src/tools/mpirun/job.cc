@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "base/learnt_file.hpp"
 #include "mpi.h"
 #include "tools/mpirun/debugger.hpp"
 #include "tools/mpirun/not_started.hpp"
@@ -89,6 +90,7 @@ void Job::start() {
     hang_.watch(static_cast<double>(hang) * 1e-6);
   if (const auto sets = process_sets_of(options_); !sets.empty())
     meeting_.shared.put(0, boot::kSetsKey, boot::write_sets(sets));
+  hand_out_learnt();
   int number = 0;
   for (std::size_t app = 0; app < options_.apps.size(); ++app)
     for (int i = 0; i < options_.apps[app].ranks && !ending_; ++i, ++number) {
@@ -99,6 +101,19 @@ void Job::start() {
       meeting_.keeper.serve();  // the first ranks fill the short queue
     }
   ranks_started();
+}
+
+// Bound ranks and other ranks have a file each: the times differ.
+void Job::hand_out_learnt() {
+  const Params params = parameters_of(options_);
+  if (params.coll_tune == CollTune::kOff || facts_.size < 2) return;
+  const bool bound = !places_.cpus.empty() && !places_.cpus[0].empty();
+  const LearntFile file(params.coll_learnt,
+                        topo::machine_words() + (bound ? ", bound" : ", not bound"));
+  std::string remark;
+  const std::string lines = file.read(&remark);
+  if (!remark.empty()) outputs.remark(remark);
+  if (!file.path().empty()) meeting_.shared.put(0, boot::kLearntKey, file.pack(lines));
 }
 
 void Job::ranks_started() {

@@ -74,6 +74,7 @@ class Job {
   void start_rank(int number, int app_index, const std::string& path);
   [[nodiscard]] Fd connect_input(const Rank& rank);
   void set_environment();
+  void hand_out_learnt();
   void ranks_started();
   void on_exit(Rank& rank);
   void look_again(Rank& rank);

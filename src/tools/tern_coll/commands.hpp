@@ -13,4 +13,8 @@ namespace tern::coll_tool {
 /// Under mpirun.
 [[nodiscard]] int tune(const Options& options);
 
+/// What this machine's jobs have learnt.
+[[nodiscard]] int show(const Options& options);
+[[nodiscard]] int forget(const Options& options);
+
 }  // namespace tern::coll_tool

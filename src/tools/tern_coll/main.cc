@@ -26,6 +26,8 @@ constexpr Command kCommands[] = {
      "COLLECTIVE ALGORITHM --bytes=N --topology=NAME [--ranks=N]  time on a model of a machine"},
     {"tune", tune,
      "[COLLECTIVE [ALGORITHM]] [--device] [--output=FILE]  under mpirun: writes TERN_COLL_TABLE"},
+    {"show", show, "[COLLECTIVE]  what jobs have measured on this machine (TERN_COLL_TUNE)"},
+    {"forget", forget, "removes what jobs have measured on this machine"},
 };
 
 std::string help_text() {

@@ -121,7 +121,7 @@ TEST_P(BootTest, ConnectionInfosAreThereAfterTheFence) {
   run(8, [](Boot& boot) {
     Address mine{boot.rank(), {}};
     std::snprintf(mine.text, sizeof mine.text, "address of %d", boot.rank());
-    boot.put_connection_info_as(mine);
+    boot.put_connection_info(boot::connection_info_of(mine));
     boot.fence();
     for (int rank = 0; rank < boot.size(); ++rank) {
       const auto other = boot.connection_info_as<Address>(rank);
@@ -135,7 +135,7 @@ TEST_P(BootTest, ConnectionInfosAreThereAfterTheFence) {
 TEST_P(BootTest, AConnectionInfoCanBeAwaitedWithoutAFence) {
   run(3, [](Boot& boot) {
     if (boot.rank() == 2) std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    boot.put_connection_info_as(boot.rank());
+    boot.put_connection_info(boot::connection_info_of(boot.rank()));
     boot.publish();
     for (int rank = 0; rank < boot.size(); ++rank) {
       for (;;) {
@@ -246,7 +246,7 @@ TEST(ProvidedBoot, RanksAskTheStoreSeldom) {
   for (int rank = 0; rank < kRanks; ++rank)
     threads.emplace_back([boot = store.boot(rank)] {
       const auto made = make_provided_boot(boot);
-      made->put_connection_info_as(boot.rank);
+      made->put_connection_info(boot::connection_info_of(boot.rank));
       made->publish();
       for (int other = 0; other < kRanks; ++other)
         EXPECT_EQ(made->connection_info_as<int>(other), other);
@@ -289,7 +289,7 @@ TEST(MakeBoot, AloneIsAWorldOfOne) {
   const auto boot = make_boot("singleton");
   EXPECT_EQ(boot->size(), 1);
   boot->put("k", "v");
-  boot->put_connection_info_as(17);
+  boot->put_connection_info(boot::connection_info_of(17));
   boot->fence();
   EXPECT_EQ(boot->get(0, "k"), "v");
   EXPECT_EQ(boot->connection_info_as<int>(0), 17);

@@ -176,7 +176,7 @@ class Behaviour : public testing::TestWithParam<Row> {
     ConnectionInfo info = book.own();
     if (const std::string address = btl->address(); !address.empty())
       book.list(info, btl->name(), 0, address);
-    boot->put_connection_info_as(info);
+    boot->put_connection_info(boot::connection_info_of(info));
     boot->fence();
     const auto right = static_cast<uint32_t>((rank + 1) % GetParam().ranks);
     Endpoint* endpoint = btl->connect(process.peer(right), 0);

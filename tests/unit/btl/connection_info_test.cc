@@ -87,7 +87,7 @@ TEST(AddressBook, TheConnectionInfoHasRoomForEveryTransport) {
       ASSERT_NO_THROW(theirs.list(info, "ofi", channel, address('a', channel))) << bytes;
       ASSERT_NO_THROW(theirs.list(info, "ucx", channel, address('A', channel))) << bytes;
     }
-    there->put_connection_info_as(info);
+    there->put_connection_info(boot::connection_info_of(info));
     core::Process own;
     own.boot = here.get();
     AddressBook book(own);
@@ -113,7 +113,7 @@ TEST(AddressBook, LongAddressesHaveKeysOfTheirOwn) {
   theirs.list(info, "ucx", 0, address);
   theirs.list(info, "ucx", 1, std::string(90, 'b'));
   theirs.list(info, "sm", 0, "c");
-  there->put_connection_info_as(info);
+  there->put_connection_info(boot::connection_info_of(info));
   core::Process own;
   own.boot = here.get();
   AddressBook book(own);

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// show, forget: the lines that jobs have measured on this machine.
+#include <sstream>
+
+#include "base/config.hpp"
+#include "base/error.hpp"
+#include "base/learnt_file.hpp"
+#include "tools/tern_coll/commands.hpp"
+#include "topo/cpus.hpp"
+
+extern "C" char** environ;
+
+namespace tern::coll_tool {
+namespace {
+
+/// Of jobs with bound ranks, and of others; one file where TERN_COLL_LEARNT names it.
+template <class Work>
+void for_each_file(const Work& work) {
+  const std::string asked = load_params(environ, nullptr).coll_learnt,
+                    machine = topo::machine_words();
+  for (const char* const binding : {", bound", ", not bound"})
+    work(LearntFile(asked, machine + binding), binding + 2);
+}
+
+}  // namespace
+
+int show(const Options& options) {
+  std::string text;
+  for_each_file([&](const LearntFile& file, const std::string& binding) {
+    std::string remark;
+    std::istringstream lines(file.read(&remark));
+    if (!remark.empty()) text += "# " + remark + "\n";
+    bool first = true;
+    for (std::string line; std::getline(lines, line);) {
+      if (!options.collective.empty() && line.rfind(options.collective + " ", 0) != 0) continue;
+      if (first) text += strf("# %s, ranks %s\n", file.path().c_str(), binding.c_str());
+      first = false;
+      text += line + "\n";
+    }
+  });
+  write_output(options, text.empty() ? "# nothing was measured on this machine yet\n" : text);
+  return 0;
+}
+
+int forget(const Options& options) {
+  std::string text;
+  for_each_file([&](const LearntFile& file, const std::string& /*binding*/) {
+    if (file.forget()) text += "removed " + file.path() + "\n";
+  });
+  write_output(options, text.empty() ? "nothing was measured on this machine\n" : text);
+  return 0;
+}
+
+}  // namespace tern::coll_tool

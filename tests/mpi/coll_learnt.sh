@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+# Measurements of jobs (TERN_COLL_TUNE), kept for later jobs (TERN_COLL_LEARNT): a learning run writes
+# lines, a later job takes these from the first call on, tern_coll shows and forgets them; mpirun
+# ignores an untrusted file with a remark, and no line changes the bits of a sum.
+# timeout: 180
+. "$TOP/tests/verdicts.sh"
+work=$(mktemp -d)
+trap 'rm -rf "$work" "$log"' EXIT
+cd "$work" || exit 1
+PATH=$PREFIX/bin:$PATH
+export TERN_COLL_LEARNT=$work/cache/learnt TERN_COLL_TUNE=auto
+cat >calls.c <<'C'
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char** argv) {
+  static double in[1024], out[4096];
+  int rank;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  for (int i = 0; i < 1024; ++i) in[i] = 1.0 / (rank + 3) + i * 1e-7;
+  for (int i = 0; i < atoi(argv[1]); ++i) {
+    MPI_Allreduce(in, out, 1024, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allgather(in, 1024, MPI_DOUBLE, out, 1024, MPI_DOUBLE, MPI_COMM_WORLD);
+  }
+  MPI_Allreduce(in, out, 1024, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  unsigned long long hash = 0;
+  for (int i = 0; i < 8192; ++i) hash = hash * 31 + ((unsigned char*)out)[i];
+  if (rank == 0) printf("bits %llx\n", hash);
+  MPI_Finalize();
+  return 0;
+}
+C
+"$MPICC" -o calls calls.c || exit 1
+calls() { local ranks=$1 times=$2; shift 2; "$MPIRUN" --oversubscribe -n "$ranks" "$@" ./calls "$times" 2>&1; }
+explained() { calls "$1" "$2" -x TERN_EXPLAIN=1; }
+
+check "without measurement nothing is shown" says 'nothing was measured' tern_coll show
+check "a job that learns" calls 3 600 -x TERN_COLL_TUNE=learn
+check "writes lines with times" grep -Eq '^allgather 3 4097\.\.8192 [a-z_]+ one_host  # [0-9.]+ us, [0-9]+ rounds, any order$' cache/learnt
+check "and says when sums keep an order" grep -Eq '^allreduce 3 4097\.\.8192 flat[a-z_]* one_host  # [0-9.]+ us, [0-9]+ rounds$|^allreduce 3 4097\.\.8192 (one|two)_shot ' cache/learnt
+check "a head with version, machine and lines" grep -Eq '^# Tern [0-9.]+; .* CPUs.*bound; 2 lines$' cache/learnt
+check "only the owner reads and writes it" test "$(stat -c %a cache/learnt)" = 600
+check "tern_coll shows them" says '^allgather 3 4097' tern_coll show
+check "of one collective" eval '! tern_coll show allgather | grep -q ^allreduce'
+check "a later job takes them at once" says 'allgather of 8192 bytes on 3 ranks: .* by measurement' explained 3 1
+check "unless it is told not to" eval '! calls 3 1 -x TERN_COLL_TUNE=off -x TERN_EXPLAIN=1 | grep "by measurement"'
+check "or keeps no file" eval '! TERN_COLL_LEARNT=none calls 3 1 -x TERN_EXPLAIN=1 | grep "by measurement"'
+check "another number of ranks has no lines" eval '! explained 4 1 | grep "by measurement"'
+check "a parameter overrides them" says 'ranks: ring .* by TERN_ALLGATHER' env TERN_ALLGATHER=ring "$MPIRUN" -n 3 --oversubscribe -x TERN_EXPLAIN=1 ./calls 1
+
+# A file by hand: a right head, and a line with a row of other bits than Tern's own.
+head=$(head -1 cache/learnt)
+{ echo "${head/; 2 lines/; 2 lines}"; echo 'allgather 3 any ring one_host'; echo 'allreduce 3 any ring one_host'; } >cache/learnt
+check "a line for data that moves" says 'allgather of 8192 bytes on 3 ranks: ring .* by measurement' explained 3 1
+check "no line gives a sum other bits" says "allreduce of 8192 bytes on 3 ranks: flat .* by Tern's own table" explained 3 1
+check "the same bits with and without" test "$(calls 3 100 | grep bits)" = "$(calls 3 100 -x TERN_COLL_TUNE=off | grep bits)"
+echo 'one more' >>cache/learnt
+check "a wrong number of lines is a torn file" says 'learnt is ignored: .*torn' calls 3 1
+check "no rank takes the lines of a torn file" eval '! explained 3 1 2>&1 | grep "by measurement"'
+printf '%s\n' "${head/; 2 lines/; 1 lines}" 'allgather 3 any rign one_host' >cache/learnt
+check "a row that does not exist spoils the file" eval '! explained 3 1 | grep "by measurement"'
+printf '%s\n' "${head/CPUs/cores}" 'a' 'b' >cache/learnt
+check "another machine's file is ignored" says 'another machine' calls 3 1
+chmod 666 cache/learnt
+check "a file that others may write, too" says 'others may write the file' calls 3 1
+check "one remark for a job" test "$(calls 3 1 | grep -c ignored)" = 1
+check "tern_coll forgets" says "^removed $work/cache/learnt" tern_coll forget
+check "and has nothing to forget then" says 'nothing was measured' tern_coll forget
+chmod 555 cache
+check "a folder without a right to write is no error" eval '! calls 3 600 -x TERN_COLL_TUNE=learn | grep -v bits'
+chmod 755 cache
+check "a wrong word lists the right ones" eval 'calls 2 1 -x TERN_COLL_TUNE=lern | grep "off, auto, learn"'
