@@ -28,6 +28,9 @@ class DeviceCalls;
 struct CommState final : CommRefusals {
   CommState(core::Communicator& owner, Flights& of_channel) noexcept;
   ~CommState() override;
+  [[nodiscard]] core::Ref<core::Object> learnt() override {
+    return memo.learnt(communicator.inherited);
+  }
 
   const Levels* levels = nullptr;
   const Levels* islands = nullptr;                      // of ranks whose devices reach each other

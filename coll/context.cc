@@ -95,9 +95,10 @@ const Choice& Context::choose(CommState& state, const Operation& operation, Ques
   else
     question.any_order = any_order_of(operation);
   if (question != memo.question) {
-    memo.answer = operation.communicator->inter()
-                      ? Choice{between_groups(operation.collective), Choice::Why::kModel}
-                      : selector.choose(question, state.hints.get());
+    memo.answer =
+        operation.communicator->inter()
+            ? Choice{between_groups(operation.collective), Choice::Why::kModel}
+            : selector.choose(question, state.hints.get(), rules_of(state.communicator.inherited));
     memo.untuned = selector.unmeasured(question, memo.answer).algorithm->flat;
     memo.question = question;
     memo.op = operation.op;

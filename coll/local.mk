@@ -32,6 +32,7 @@ coll_sources += coll/select/model.cc
 coll_sources += coll/select/rules.cc
 coll_sources += coll/select/select.cc
 coll_sources += coll/select/contest.cc
+coll_sources += coll/select/memo.cc
 coll_sources += coll/tuner.cc
 coll_sources += coll/engine/check.cc
 coll_sources += coll/engine/refusal.cc

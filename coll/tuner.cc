@@ -2,7 +2,6 @@
 #include "coll/tuner.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -15,12 +14,6 @@
 
 namespace tern::coll {
 namespace {
-
-/// Sizes in (2^(n-1), 2^n] are alike: the bounds of lines are powers of two, and a bound belongs to
-/// the smaller sizes.
-uint32_t power_of(size_t bytes) noexcept {
-  return bytes == 0 ? 0 : 1 + static_cast<uint32_t>(std::bit_width(bytes - 1));
-}
 
 /// Whether the row's slab exists: a trial makes no slab. Alike on all ranks.
 bool has_slab(const CommState& state, const Question& question, const Algorithm& row) noexcept {
@@ -142,6 +135,7 @@ void Tuner::agree(CommState& state, Tuning::Entry& entry) {
     }
   const Algorithm& before = contest.serving();
   contest.agree({mine.data(), words - 1}, mine.back());
+  if (contest.is_decided()) state.memo.tuning->learnt = {};
   if (file_ && contest.is_decided()) note(entry);
   if (&contest.serving() == &before) return;
   state.memo.forget();
@@ -150,17 +144,15 @@ void Tuner::agree(CommState& state, Tuning::Entry& entry) {
 }
 
 void Tuner::note(const Tuning::Entry& entry) {
-  const Question& question = entry.question;
-  const uint32_t power = power_of(question.bytes);
-  const std::string bytes =
-      power == 0   ? "0"
-      : power == 1 ? "1"
-                   : strf("%llu..%llu", (1ULL << (power - 2)) + 1, 1ULL << (power - 1));
-  learnt_.push_back(strf("%s %d %s %s %s  # %.2f us, %u rounds%s", name_of(question.collective),
-                         question.ranks, bytes.c_str(), entry.contest.serving().name,
-                         question.levels == nullptr ? "one_host" : "many_hosts",
-                         entry.contest.nanoseconds() / 1000, entry.contest.rounds(),
-                         question.any_order ? ", any order" : ""));
+  const Rule rule = rule_of(entry);
+  const auto least = static_cast<long long>(rule.least_bytes);
+  const auto most = static_cast<long long>(rule.most_bytes);
+  learnt_.push_back(
+      strf("%s %d %s %s %s  # %.2f us, %u rounds%s", name_of(rule.collective), entry.question.ranks,
+           least == most ? strf("%lld", most).c_str() : strf("%lld..%lld", least, most).c_str(),
+           rule.algorithm->name, rule.one_host ? "one_host" : "many_hosts",
+           entry.contest.nanoseconds() / 1000, entry.contest.rounds(),
+           entry.question.any_order ? ", any order" : ""));
 }
 
 void Tuner::save() noexcept {

@@ -9,13 +9,20 @@
 
 #include "coll/select/contest.hpp"
 #include "coll/select/select.hpp"
-
-namespace tern::core {
-class Datatype;
-class Op;
-}  // namespace tern::core
+#include "core/communicator.hpp"
+#include "core/op.hpp"
 
 namespace tern::coll {
+
+/// Lines for communicators made later.
+struct Learnt final : core::Object {
+  Learnt() noexcept : Object(core::Kind::kNone) {}
+  Rules rules;
+};
+/// Null where nothing was inherited.
+[[nodiscard]] inline const Rules* rules_of(const core::Ref<core::Object>& inherited) noexcept {
+  return inherited ? &static_cast<const Learnt*>(inherited.get())->rules : nullptr;
+}
 
 /// The contests of a communicator.
 struct Tuning {
@@ -27,7 +34,14 @@ struct Tuning {
     uint32_t agreement = 0;  // nanoseconds of the last agreement
   };
   std::vector<std::unique_ptr<Entry>> entries;
+  core::Ref<core::Object> learnt;  // all decisions; null: made anew on demand
 };
+
+/// Sizes in (2^(n-1), 2^n] are alike: the bounds of lines are powers of two, and a bound belongs to
+/// the smaller sizes.
+[[nodiscard]] uint32_t power_of(size_t bytes) noexcept;
+/// The contest's result as a line.
+[[nodiscard]] Rule rule_of(const Tuning::Entry& entry) noexcept;
 
 struct Memo {
   /// Calls of a communicator before its first contest.
@@ -42,6 +56,8 @@ struct Memo {
   Countdown first_calls{kFirst};   // counts calls of keys without a contest
   std::unique_ptr<Tuning> tuning;
 
+  /// Decisions, then what the communicator has inherited. Throws std::bad_alloc.
+  [[nodiscard]] core::Ref<core::Object> learnt(const core::Ref<core::Object>& inherited);
   void forget() noexcept {
     question = {Collective::kBarrier, 0, 0};
     op = nullptr;

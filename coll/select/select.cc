@@ -198,7 +198,8 @@ Choice Selector::by_own(const Question& question) const noexcept {
   return {own->algorithm, Choice::Why::kOwnTable, own->line};
 }
 
-Choice Selector::choose(const Question& question, const Forced* hints) const noexcept {
+Choice Selector::choose(const Question& question, const Forced* hints,
+                        const Rules* inherited) const noexcept {
   const auto which = static_cast<int>(question.collective);
   const auto usable = [&](const Forced& forced) {
     return forced.by[which] != nullptr && can(*forced.by[which], question);
@@ -213,9 +214,10 @@ Choice Selector::choose(const Question& question, const Forced* hints) const noe
     return {rule->algorithm, Choice::Why::kTable, rule->line, rule->wire, of_passed, wire};
   Choice own =
       rule == nullptr ? by_own(question) : Choice{&by_model(question), Choice::Why::kModel};
-  if (rule == nullptr && !learnt_.rules.empty())
-    if (const Rule* const found = learnt_.find(question, {}, nullptr, own.algorithm))
-      own = {found->algorithm, Choice::Why::kMeasured, found->line};
+  for (const Rules* lines : {&learnt_, inherited})
+    if (rule == nullptr && lines != nullptr && !lines->rules.empty())
+      if (const Rule* const found = lines->find(question, {}, nullptr, by_own(question).algorithm))
+        own = {found->algorithm, Choice::Why::kMeasured, found->line};
   own.passed_line = of_passed;
   own.passed_wire = wire;
   return own;

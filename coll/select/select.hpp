@@ -40,7 +40,9 @@ class Selector {
   void learn(const std::string& lines, const std::string& file);
   void force(const Algorithm& algorithm) noexcept;
 
-  [[nodiscard]] Choice choose(const Question& question, const Forced* hints) const noexcept;
+  /// `inherited`: lines that come before those of earlier jobs; null: none.
+  [[nodiscard]] Choice choose(const Question& question, const Forced* hints,
+                              const Rules* inherited = nullptr) const noexcept;
   /// The same without any measurement of this machine.
   [[nodiscard]] Choice unmeasured(const Question& question, const Choice& choice) const noexcept {
     return choice.why == Choice::Why::kMeasured ? by_own(question) : choice;

@@ -76,6 +76,15 @@ Ref<Communicator> derive_communicator(Communicator& parent, Ref<Group> group, Co
   return made;
 }
 
+void pass_on_learnt(Communicator& parent, Communicator& made) {
+  if (parent.coll == nullptr) {
+    made.inherited = parent.inherited;
+    return;
+  }
+  const ChannelLock lock(parent.channel().progress);
+  made.inherited = parent.coll->learnt();
+}
+
 void make_predefined_communicators(Process& process) {
   make_predefined_groups(process);
   const auto rank = static_cast<uint32_t>(process.world_rank);

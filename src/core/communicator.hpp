@@ -28,6 +28,9 @@ class Topology;
 /// The collectives' data of a communicator (cached schedules, slots); owned by the communicator.
 struct CollState {
   virtual ~CollState() = default;
+  /// The measurements up to now, for communicators made later; immutable. Null: none. Under the
+  /// channel's lock. Throws std::bad_alloc.
+  [[nodiscard]] virtual Ref<Object> learnt() { return {}; }
 };
 
 /// The streams' data of a communicator (src/stream); owned by the communicator, and ended under the
@@ -121,6 +124,7 @@ class alignas(64) Communicator final : public Object, public Membership, public 
   Ref<Communicator> side;  // of an inter-communicator, once it is needed: the own group's, in the
                            // same channel
   Ending ending = nullptr;
+  Ref<Object> inherited;  // by pass_on_learnt(); null: none
 
  private:
   void leave_rooms() noexcept;
@@ -134,6 +138,10 @@ class alignas(64) Communicator final : public Object, public Membership, public 
 /// an index: Pml::add_context gives it one; with `remote` an inter-communicator.
 [[nodiscard]] Ref<Communicator> derive_communicator(Communicator& parent, Ref<Group> group,
                                                     ContextId id, Ref<Group> remote = {});
+
+/// `made` comes from a call of all ranks of `parent`: the measurements of collectives go along,
+/// alike on all ranks, without a message. Throws std::bad_alloc.
+void pass_on_learnt(Communicator& parent, Communicator& made);
 
 /// Makes MPI_COMM_WORLD, MPI_COMM_SELF and MPI_GROUP_EMPTY of the process and enters them in its
 /// handle table. Needs world_rank and world_size; the predefined error handlers are used where they

@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
 C
 "$MPICC" -o calls calls.c || exit 1
 calls() { local ranks=$1 times=$2; shift 2; "$MPIRUN" --oversubscribe -n "$ranks" "$@" ./calls "$times" 2>&1; }
-explained() { calls "$1" "$2" -x TERN_EXPLAIN=1; }
+explained() { calls "$@" -x TERN_EXPLAIN=1; }
 
 check "without measurement nothing is shown" says 'nothing was measured' tern_coll show
 check "a job that learns" calls 3 600 -x TERN_COLL_TUNE=learn
@@ -47,7 +47,7 @@ check "a later job takes them at once" says 'allgather of 8192 bytes on 3 ranks:
 check "unless it is told not to" eval '! calls 3 1 -x TERN_COLL_TUNE=off -x TERN_EXPLAIN=1 | grep "by measurement"'
 check "or keeps no file" eval '! TERN_COLL_LEARNT=none calls 3 1 -x TERN_EXPLAIN=1 | grep "by measurement"'
 check "another number of ranks has no lines" eval '! explained 4 1 | grep "by measurement"'
-check "a parameter overrides them" says 'ranks: ring .* by TERN_ALLGATHER' env TERN_ALLGATHER=ring "$MPIRUN" -n 3 --oversubscribe -x TERN_EXPLAIN=1 ./calls 1
+check "a parameter overrides them" says 'ranks: ring .* by TERN_ALLGATHER' explained 3 1 -x TERN_ALLGATHER=ring
 
 # A file by hand: a right head, and a line with a row of other bits than Tern's own.
 head=$(head -1 cache/learnt)
@@ -65,9 +65,41 @@ check "another machine's file is ignored" says 'another machine' calls 3 1
 chmod 666 cache/learnt
 check "a file that others may write, too" says 'others may write the file' calls 3 1
 check "one remark for a job" test "$(calls 3 1 | grep -c ignored)" = 1
+# Communicators made of one that has measured.
+cat >twins.c <<'C'
+#include <mpi.h>
+int main(int argc, char** argv) {
+  static double in[1024], out[4096];
+  MPI_Comm twin, part, later;
+  int rank;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  for (int i = 0; i < 600; ++i) MPI_Allgather(in, 1024, MPI_DOUBLE, out, 1024, MPI_DOUBLE, MPI_COMM_WORLD);
+  MPI_Comm_dup(MPI_COMM_WORLD, &twin);
+  MPI_Comm_set_name(twin, "twin");
+  MPI_Comm_split(twin, 0, -rank, &part);
+  MPI_Comm_set_name(part, "part");
+  MPI_Comm_free(&twin);
+  MPI_Comm_dup(part, &later);
+  MPI_Comm_set_name(later, "later");
+  MPI_Allgather(in, 1024, MPI_DOUBLE, out, 1024, MPI_DOUBLE, later);
+  MPI_Allgather(in, 1024, MPI_DOUBLE, out, 1024, MPI_DOUBLE, part);
+  MPI_Comm_free(&part);
+  MPI_Comm_free(&later);
+  MPI_Finalize();
+  return 0;
+}
+C
+"$MPICC" -o twins twins.c || exit 1
+twins() { "$MPIRUN" --oversubscribe -n 3 -x TERN_EXPLAIN=1 -x TERN_COLL_TUNE="$1" -x TERN_COLL_LEARNT=none ./twins 2>&1; }
+check "a part of a duplicate inherits measurements" says 'allgather of 8192 bytes on 3 ranks: .*(part), by measurement' twins learn
+check "and a duplicate of the part" says 'allgather of 8192 bytes on 3 ranks: .*(later), by measurement' twins learn
+check "but not without any" eval '! twins off | grep "by measurement"'
+
 check "tern_coll forgets" says "^removed $work/cache/learnt" tern_coll forget
 check "and has nothing to forget then" says 'nothing was measured' tern_coll forget
 chmod 555 cache
 check "a folder without a right to write is no error" eval '! calls 3 600 -x TERN_COLL_TUNE=learn | grep -v bits'
 chmod 755 cache
 check "a wrong word lists the right ones" eval 'calls 2 1 -x TERN_COLL_TUNE=lern | grep "off, auto, learn"'
+totals

@@ -32,6 +32,7 @@ int duplicate(Communicator& parent, const core::Info* info, MPI_Comm* out) {
   Ref<Communicator> made = core::derive_communicator(parent, Ref<Group>(&parent.group()), id,
                                                      Ref<Group>(parent.remote_group()));
   made->topology = parent.topology;
+  core::pass_on_learnt(parent, *made);
   int code = set_hints(*made, info);
   if (code != MPI_SUCCESS) return code;
   code = parent.attributes.copy_all(parent.handle(), made->attributes);
@@ -134,7 +135,9 @@ int comm_create(Communicator& comm, Group& group, MPI_Comm* newcomm) noexcept {
     const int leader = comm.group().rank_of(group.peer_index(0));
     const auto id =
         core::derive_context(comm.id(), Derivation::kCreate, number, static_cast<uint64_t>(leader));
-    publish(core::derive_communicator(comm, copy_of(group), id), newcomm);
+    Ref<Communicator> made = core::derive_communicator(comm, copy_of(group), id);
+    core::pass_on_learnt(comm, *made);
+    publish(std::move(made), newcomm);
     return MPI_SUCCESS;
   });
 }

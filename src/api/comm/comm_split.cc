@@ -90,6 +90,7 @@ int make_part(Communicator& parent, const std::vector<Ballot>& ballots, uint64_t
   if (parent.inter())
     return publish_sides(parent, std::move(own), std::move(remote), id, info, out);
   Ref<Communicator> made = core::derive_communicator(parent, std::move(own), id);
+  core::pass_on_learnt(parent, *made);
   code = set_hints(*made, info);
   if (code == MPI_SUCCESS) publish(std::move(made), out);
   return code;

@@ -210,6 +210,7 @@ TEST(Params, WhatIsSharedIsNamedWithWhatIsSetHere) {
   EXPECT_TRUE(has(params.shared_in_words(),
                   "TERN_CHECK, TERN_TRANSPORT, TERN_OFI_PROVIDER, TERN_GPU_SCRATCH, "
                   "TERN_GPU_ENGINE, TERN_GPU_WIRE, TERN_GPU_MULTICAST, TERN_COLL_TABLE, "
+                  "TERN_COLL_TUNE, "
                   "TERN_COLL_LEVELS"))
       << params.shared_in_words();
   EXPECT_TRUE(has(params.shared_in_words(), "; none is set on this rank"));
