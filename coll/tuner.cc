@@ -97,6 +97,11 @@ Tuning::Entry* Tuner::enter(CommState& state) const {
 Tuner::Trial::Trial(Tuner& tuner, CommState& state)
     : tuner_(tuner), state_(state), entry_(tuner.find(state)), asked_(state.memo.question) {
   answer_ = state.memo.answer;
+  if (state.devices) {  // found since: the contests are over
+    state.memo.countdown = nullptr;
+    entry_ = nullptr;
+    return;
+  }
   if (entry_ == nullptr) {
     state.memo.countdown = &tuner.enter(state)->contest;
     return;

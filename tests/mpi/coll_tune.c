@@ -2,7 +2,7 @@
 // Measurement of algorithms during the run (TERN_COLL_TUNE=learn): random programs of blocking and
 // nonblocking collectives on communicators of several shapes, with duplicates made and freed. Each
 // call has the right result, and a sum of doubles has the bits of the first call. A rank with
-// another row than the others would hang or fail.
+// another row than the others would hang or fail. SEED=number takes another program.
 // ranks: 2 3 4 6
 // env: TERN_COLL_TUNE=learn
 #include <mpi.h>
@@ -123,7 +123,7 @@ int main(int argc, char** argv) {
   to = malloc(kMost * sizeof *to);
   ints = malloc((kMost + 64) * sizeof *ints);
   sums = malloc((kMost + 64) * sizeof *sums);
-  state = 17;
+  state = getenv("SEED") ? (uint32_t)atoi(getenv("SEED")) : 17;
   for (int call = 0; call < kCalls; ++call) step(&shapes[draw(4) == 0]);
   for (int round = 0; round < 5; ++round) {
     MPI_Comm twin;
