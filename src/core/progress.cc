@@ -22,6 +22,8 @@ struct Polling {
   int64_t ended_ns = 0;         // the latest poll
   int64_t left_core_ns = 0;     // was back
   uint32_t polls = 0;           // one right after the other
+  int64_t skipped = 0;          // further polls without a look at the clock
+  int64_t unseen = 0;           // rest of these
   uint32_t period = 0;          // in which it was counted
   int64_t sleeps_until_ns = 0;  // does not yield: those who have the core then compute
   int64_t shares_until_ns = 0;  // does not spin: others want the core
@@ -175,21 +177,30 @@ uint32_t Progress::polls_on_core(int64_t now) noexcept {
   return busy > shared_->most ? kPollsOnCore : std::max(spins_, kPollsOnCore);
 }
 
-// A thread that polls in a loop leaves the core after a few rounds, since what it polls for comes
-// from others, and polls once more when it is back. A thread that computes between its polls is not
-// waiting: it leaves the core only at times, since its messages may need the others to get on.
+// A thread in a loop of polls waits for other threads: it leaves the core after a few rounds, and
+// polls once more afterwards. A thread with computation between its polls does not wait: it leaves
+// the core at times only, because its messages may need other threads. A pause of less than a
+// microsecond may mean either. The thread leaves the core soon at first, and less and less often
+// while it finds nothing; then some polls read no clock.
 int Progress::poll_after_others() noexcept {
-  constexpr int64_t kPauseNs = 1000, kLongOnCoreNs = 100000;
-  const int64_t now = now_ns();
-  polling.polls = now - polling.ended_ns < kPauseNs ? polling.polls + 1 : 1;
+  constexpr int64_t kLoopNs = 400, kPauseNs = 1000, kLongOnCoreNs = 100000, kPart = 8;
+  if (polling.unseen != 0) return --polling.unseen, 0;
+  const int64_t now = now_ns(), pause = (now - polling.ended_ns) / (polling.skipped + 1);
+  const int64_t part = empty_polls_ / kPart;
+  const bool loops = pause < kLoopNs;
+  polling.polls = loops ? polling.polls + 1 : 1;
   polling.ended_ns = now;
+  polling.skipped = polling.unseen =
+      loops ? 0 : std::min({part, kLongOnCoreNs / kPart / pause, kPart - 1});
   const uint32_t most = polls_on_core(now);
-  const bool long_on_core = most == kPollsOnCore && now - polling.left_core_ns > kLongOnCoreNs;
+  const int64_t longest =
+      loops || pause >= kPauseNs ? kLongOnCoreNs : std::min(part * pause, kLongOnCoreNs);
+  const bool long_on_core = most == kPollsOnCore && now - polling.left_core_ns > longest;
   if (polling.polls <= most && !long_on_core) return 0;
   mutex.unlock();
   ::sched_yield();
   mutex.lock();
-  note_yield(now);
+  if (on_network()) note_yield(now);
   const int events = poll();
   polling.left_core_ns = polling.ended_ns = now_ns();
   return events;

@@ -272,7 +272,7 @@ TEST_F(ProgressTest, ACallerThatOnlyPollsIsLookedAfter) {
 class PollingCallerTest : public ProgressTest {
  protected:
   /// How many rounds more than calls: one for each time that a call left the core.
-  int rounds_after_others(int calls, microseconds work = microseconds(0)) {
+  int rounds_after_others(int calls, std::chrono::nanoseconds work = microseconds(0)) {
     const int before = room_.polls;
     for (int i = 0; i < calls; ++i) {
       {
@@ -309,6 +309,16 @@ TEST_F(PollingCallerTest, WhoComputesBetweenItsPollsLeavesTheCoreNowAndThen) {
   const auto took = std::chrono::duration_cast<microseconds>(Clock::now() - begin);
   EXPECT_GT(left, 10);
   EXPECT_LE(left, took / microseconds(100) + 1);
+}
+
+TEST_F(PollingCallerTest, WhoComputesForAMomentBetweenItsPollsLeavesTheCoreLessAndLessOften) {
+  progress_.configure({&bell_, 0, 100, false});
+  constexpr int kCalls = 20000, kFirst = 200;
+  const auto begin = Clock::now();
+  const int left = rounds_after_others(kCalls, std::chrono::nanoseconds(600));
+  const auto took = std::chrono::duration_cast<microseconds>(Clock::now() - begin);
+  EXPECT_GT(left, 10);
+  EXPECT_LE(left, took / microseconds(100) + kFirst);
 }
 
 TEST_F(PollingCallerTest, OfMoreThreadsThanCoresEachLeavesTheCore) {
