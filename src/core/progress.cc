@@ -16,17 +16,22 @@ constinit thread_local CallPlace current_call;
 
 namespace {
 constexpr uint32_t kPollsOnCore = 2;  // without result, of a caller that comes back
+constexpr int64_t kSwitchNs = 1000;   // a yield of less is a system call alone
+constexpr int64_t kMomentNs = 10'000'000;
 
 /// What a thread has found out by polling without result, in whichever channel.
 struct Polling {
-  int64_t ended_ns = 0;         // the latest poll
-  int64_t left_core_ns = 0;     // was back
-  uint32_t polls = 0;           // one right after the other
-  uint32_t period = 0;          // in which it was counted
-  int64_t sleeps_until_ns = 0;  // does not yield: those who have the core then compute
-  int64_t shares_until_ns = 0;  // does not spin: others want the core
-  long switches = 0;            // to other threads, when a yield took long
-  uint32_t offers_in_vain = 0;  // of the core: no other wanted it
+  int64_t ended_ns = 0;             // the latest poll
+  int64_t left_core_ns = 0;         // was back
+  uint32_t polls = 0;               // one right after the other
+  int64_t skipped = 0;              // further polls without a look at the clock
+  int64_t unseen = 0;               // rest of these
+  uint32_t period = 0;              // in which it was counted
+  int64_t sleeps_until_ns = 0;      // does not yield: those who have the core then compute
+  int64_t shares_until_ns = 0;      // does not spin: others want the core
+  int64_t spins_less_until_ns = 0;  // its peer is on its core
+  long switches = 0;                // to other threads, when a yield took long
+  uint32_t offers_in_vain = 0;      // of the core: no other wanted it
   uint32_t offers_skipped = 0;
 };
 constinit thread_local Polling polling __attribute__((tls_model("initial-exec")));
@@ -34,7 +39,6 @@ constinit thread_local Polling polling __attribute__((tls_model("initial-exec"))
 // A yield that took longer than a system call was a switch to another thread that wanted the core,
 // or an interrupt: the kernel's count of this thread's switches tells.
 void note_yield(int64_t began_ns) noexcept {
-  constexpr int64_t kSwitchNs = 1500, kMomentNs = 10'000'000;
   const int64_t now = now_ns();
   if (now - began_ns <= kSwitchNs) return;
   rusage used{};
@@ -102,7 +106,7 @@ void Progress::remove(void* self) noexcept {
 
 void Progress::configure(const Waiting& waiting) noexcept {
   doorbell_ = waiting.doorbell;
-  spins_ = waiting.spins;
+  spins_ = most_spins_ = waiting.spins;
   first_spins_ = std::min(spins_, kSpinsOfMany);
   yield_ns_ = waiting.yield_us * 1000;
   longest_sleep_us_ = waiting.longest_sleep_us;
@@ -130,7 +134,7 @@ int Progress::poll_others() noexcept {
 
 // Rounds that took as long as another thread's time on the core.
 void Progress::look_at_clock(Idleness* idleness) noexcept {
-  constexpr int64_t kLostNs = 1'000'000, kMomentNs = 10'000'000;
+  constexpr int64_t kLostNs = 1'000'000;
   const int64_t now = now_ns();
   if (idleness->looked_ns != 0 && now - idleness->looked_ns > kLostNs)
     polling.shares_until_ns = now + kMomentNs;
@@ -175,21 +179,30 @@ uint32_t Progress::polls_on_core(int64_t now) noexcept {
   return busy > shared_->most ? kPollsOnCore : std::max(spins_, kPollsOnCore);
 }
 
-// A thread that polls in a loop leaves the core after a few rounds, since what it polls for comes
-// from others, and polls once more when it is back. A thread that computes between its polls is not
-// waiting: it leaves the core only at times, since its messages may need the others to get on.
+// A thread in a loop of polls waits for other threads: it leaves the core after a few rounds, and
+// polls once more afterwards. A thread with computation between its polls does not wait: it leaves
+// the core at times only, because its messages may need other threads. A pause of less than a
+// microsecond may mean either. The thread leaves the core soon at first, and less and less often
+// while it finds nothing; then some polls read no clock.
 int Progress::poll_after_others() noexcept {
-  constexpr int64_t kPauseNs = 1000, kLongOnCoreNs = 100000;
-  const int64_t now = now_ns();
-  polling.polls = now - polling.ended_ns < kPauseNs ? polling.polls + 1 : 1;
+  constexpr int64_t kLoopNs = 400, kPauseNs = 1000, kLongOnCoreNs = 100000, kPart = 8;
+  if (polling.unseen != 0) return --polling.unseen, 0;
+  const int64_t now = now_ns(), pause = (now - polling.ended_ns) / (polling.skipped + 1);
+  const int64_t part = empty_polls_ / kPart;
+  const bool loops = pause < (mutex.threaded() ? kPauseNs : kLoopNs);  // the lock takes time
+  polling.polls = loops ? polling.polls + 1 : 1;
   polling.ended_ns = now;
+  polling.skipped = polling.unseen =
+      loops ? 0 : std::min({part, kLongOnCoreNs / kPart / pause, kPart - 1});
   const uint32_t most = polls_on_core(now);
-  const bool long_on_core = most == kPollsOnCore && now - polling.left_core_ns > kLongOnCoreNs;
+  const int64_t longest =
+      loops || pause >= kPauseNs ? kLongOnCoreNs : std::min(part * pause, kLongOnCoreNs);
+  const bool long_on_core = most == kPollsOnCore && now - polling.left_core_ns > longest;
   if (polling.polls <= most && !long_on_core) return 0;
   mutex.unlock();
   ::sched_yield();
   mutex.lock();
-  note_yield(now);
+  if (on_network()) note_yield(now);
   const int events = poll();
   polling.left_core_ns = polling.ended_ns = now_ns();
   return events;
@@ -218,9 +231,25 @@ void Progress::idle(Idleness* idleness) noexcept {
   const int64_t took = now_ns() - now;
   idle_ns_ += took;
   constexpr int64_t kTimeSliceNs = 1'000'000, kOften = 4;
-  if (yielded && on_network()) note_yield(now);
+  if (on_network()) {
+    if (yielded) note_yield(now);
+  } else if (most_spins_ > kSpinsOfMany) {
+    fit_spins(now + took, yielded && took > kSwitchNs && took <= kTimeSliceNs, idleness);
+  }
   if (TERN_UNLIKELY(yielded && took > kTimeSliceNs))
     polling.sleeps_until_ns = now + took * (1 + kOften);
+}
+
+// The kernel may place a rank on the core of its peer, beside an idle core: each message then waits
+// for the end of all spins. A yield with a switch and a result is the sign.
+void Progress::fit_spins(int64_t now, bool switched, Idleness* idleness) noexcept {
+  if (switched && (poll() != 0 || idleness->done(idleness->goal))) {
+    idleness->steps = 0;
+    spins_ = kSpinsOfMany;
+    polling.spins_less_until_ns = now + kMomentNs;
+  } else if (now >= polling.spins_less_until_ns) {
+    spins_ = most_spins_;
+  }
 }
 
 // A thread that yields to threads that compute, or spin, is back after a time slice of each; one

@@ -246,6 +246,7 @@ class Progress {
   /// Must be followed by another poll.
   void idle(Idleness* idleness) noexcept;
   bool leave_core(int64_t now, Idleness* idleness) noexcept;
+  void fit_spins(int64_t now, bool switched, Idleness* idleness) noexcept;
   void sleep_unrung(int64_t waited_ns) const noexcept;
   int poll_before_sleep() noexcept;
   bool is_idle_before_sleep(Descriptors* armed) noexcept;
@@ -291,8 +292,9 @@ class Progress {
   std::vector<Poller> pollers_;
   bool before_sleep_ = false;
   bool shares_cores_ = false;  // with other ranks, or maybe other threads
-  uint32_t spins_ = 0;
-  uint32_t first_spins_ = 0;  // before it looks whether others want the core
+  uint32_t spins_ = 0;         // at present
+  uint32_t most_spins_ = 0;    // with a core for each thread
+  uint32_t first_spins_ = 0;   // before it looks whether others want the core
   int64_t yield_ns_ = 0;
   int64_t longest_sleep_us_ = 0;
   Doorbell* doorbell_ = nullptr;

@@ -78,27 +78,19 @@ int Epoch::may_fence() const noexcept {
   return exposure_ == Exposure::kPost ? refuse_exposed() : MPI_SUCCESS;
 }
 
-int Epoch::may_begin_access() const noexcept {
-  if (access_ == Access::kNone || (access_ == Access::kFence && !used())) return MPI_SUCCESS;
-  return refuse_open();
-}
-
 int Epoch::may_free() const noexcept {
   const int code = may_begin_access();
   if (code != MPI_SUCCESS) return code;
   return exposure_ == Exposure::kPost ? refuse_exposed() : MPI_SUCCESS;
 }
 
-int Epoch::may_lock(int target) const noexcept {
-  if (access_ != Access::kLock) return may_begin_access();
-  if (reach(target) == Reach::kNone) return MPI_SUCCESS;
+int Epoch::refuse_lock(int target) const noexcept {
   return fail(MPI_ERR_RMA_SYNC, "rank %d is locked already, by %s", target,
               opened_by_ != nullptr ? opened_by_ : "MPI_Win_lock");
 }
 
-int Epoch::may_unlock(int target) const noexcept {
+int Epoch::refuse_unlock(int target) const noexcept {
   if (access_ != Access::kLock) return refuse_end("MPI_Win_lock");
-  if (reach(target) != Reach::kNone) return MPI_SUCCESS;
   return fail(MPI_ERR_RMA_SYNC, "no lock of rank %d is held, though %s has locked another", target,
               opened_by_ != nullptr ? opened_by_ : "MPI_Win_lock");
 }

@@ -41,9 +41,16 @@ class Epoch {
 
   // Whether a call may come now: 0, or MPI_ERR_RMA_SYNC with fail() text.
   [[nodiscard]] int may_fence() const noexcept;
-  [[nodiscard]] int may_begin_access() const noexcept;  // start, lock_all, free
-  [[nodiscard]] int may_lock(int target) const noexcept;
-  [[nodiscard]] int may_unlock(int target) const noexcept;
+  [[nodiscard]] int may_begin_access() const noexcept {  // start, lock_all, free
+    return access_ == Access::kNone || (access_ == Access::kFence && !used()) ? 0 : refuse_open();
+  }
+  [[nodiscard]] int may_lock(int target) const noexcept {
+    if (access_ != Access::kLock) return may_begin_access();
+    return reach(target) == Reach::kNone ? 0 : refuse_lock(target);
+  }
+  [[nodiscard]] int may_unlock(int target) const noexcept {
+    return access_ == Access::kLock && reach(target) != Reach::kNone ? 0 : refuse_unlock(target);
+  }
   [[nodiscard]] int may_unlock_all() const noexcept;
   [[nodiscard]] int may_flush() const noexcept;
   [[nodiscard]] int may_flush(int target) const noexcept {
@@ -85,6 +92,8 @@ class Epoch {
   [[nodiscard]] bool used() const noexcept { return used_.load(std::memory_order_relaxed); }
   [[nodiscard]] int refuse_access(int target) const noexcept;
   [[nodiscard]] int refuse_flush(int target) const noexcept;
+  [[nodiscard]] int refuse_lock(int target) const noexcept;
+  [[nodiscard]] int refuse_unlock(int target) const noexcept;
   /// "the access epoch that MPI_Win_lock began is open; MPI_Win_unlock ends it"
   [[nodiscard]] int refuse_open() const noexcept;
   [[nodiscard]] int refuse_exposed() const noexcept;

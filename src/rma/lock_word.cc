@@ -4,18 +4,6 @@
 
 namespace tern::rma {
 
-bool try_lock(Control control, int holder, bool exclusive, bool barges) noexcept {
-  std::atomic<uint64_t>& word = control.head().lock;
-  uint64_t now = word.load();
-  if (exclusive)
-    return (now & ~Control::kWanted) == 0 &&
-           word.compare_exchange_strong(now, (static_cast<uint64_t>(holder) + 1)
-                                                 << Control::kWriterShift);
-  while (now < Control::kOneWriter && (barges || (now & Control::kWanted) == 0))
-    if (word.compare_exchange_weak(now, now + 1)) return true;
-  return false;
-}
-
 void want(Control control) noexcept {
   std::atomic<uint64_t>& word = control.head().lock;
   if ((word.load() & Control::kWanted) == 0) word.fetch_or(Control::kWanted);
@@ -52,13 +40,6 @@ bool wake_next(Targets& targets, int target) noexcept {
 
 void wake_all(Targets& targets, int target) noexcept {
   for (int i = 0; i < targets.size() && wake_next(targets, target); ++i) continue;
-}
-
-void release_lock(Targets& targets, int target, bool exclusive) noexcept {
-  std::atomic<uint64_t>& word = targets[target].control.head().lock;
-  const uint64_t before = exclusive ? word.exchange(0) : word.fetch_sub(1);
-  if ((before & Control::kWanted) != 0) return wake_all(targets, target);
-  if (exclusive || before == 1) (void)wake_next(targets, target);
 }
 
 }  // namespace tern::rma

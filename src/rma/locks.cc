@@ -75,30 +75,37 @@ int Locks::await_own(bool exclusive) noexcept {
   return code;
 }
 
-int Locks::take(int target, bool exclusive) noexcept {
+[[gnu::always_inline]] inline int Locks::take(int target, bool exclusive) noexcept {
+  const Control control = targets_[target].control;
+  const bool mine = control.valid() && try_lock(control, targets_.rank(), exclusive);
+  const int code = TERN_LIKELY(mine) ? MPI_SUCCESS : take_late(target, exclusive);
+  if (code == MPI_SUCCESS && control.valid())
+    targets_.own().control.holds(target).store(1, std::memory_order_relaxed);
+  return code;
+}
+
+/// Of another host, or held by another rank.
+int Locks::take_late(int target, bool exclusive) noexcept {
   const Control control = targets_[target].control;
   if (!control.valid()) {
     const int code = accesses_.messages->ask_lock(target, exclusive);
     return code == MPI_SUCCESS ? accesses_.messages->await_lock(target) : code;
   }
-  if (TERN_UNLIKELY(!try_lock(control, targets_.rank(), exclusive) &&
-                    !try_for_a_moment(control, exclusive))) {
-    const auto mine = static_cast<size_t>(targets_.rank());
-    const int code = target == targets_.rank() && accesses_.messages != nullptr
-                         ? await_own(exclusive)
-                         : await_word(target, exclusive);
-    control.waiters(mine / 64).fetch_and(~(uint64_t{1} << mine % 64));
-    if (code != MPI_SUCCESS) {
-      (void)wake_next(targets_, target);  // the others learn it, too
-      return code;
-    }
-    if (!exclusive) wake_all(targets_, target);  // other readers may come, too
+  if (try_for_a_moment(control, exclusive)) return MPI_SUCCESS;
+  const auto mine = static_cast<size_t>(targets_.rank());
+  const int code = target == targets_.rank() && accesses_.messages != nullptr
+                       ? await_own(exclusive)
+                       : await_word(target, exclusive);
+  control.waiters(mine / 64).fetch_and(~(uint64_t{1} << mine % 64));
+  if (code != MPI_SUCCESS) {
+    (void)wake_next(targets_, target);  // the others learn it, too
+    return code;
   }
-  targets_.own().control.holds(target).store(1, std::memory_order_relaxed);
+  if (!exclusive) wake_all(targets_, target);  // other readers may come, too
   return MPI_SUCCESS;
 }
 
-void Locks::drop(int target, bool exclusive) noexcept {
+[[gnu::always_inline]] inline void Locks::drop(int target, bool exclusive) noexcept {
   if (!targets_.is_local(target)) {
     (void)accesses_.messages->tell(Verb::kUnlock, target,
                                    exclusive ? Record::kExclusive : uint8_t{0});
@@ -150,10 +157,10 @@ int Locks::unlock(int target) noexcept {
   int code = targets_.check(target);
   if (code == MPI_SUCCESS) code = epoch_.may_unlock(target);
   if (code != MPI_SUCCESS) return code;
-  code = accesses_.finish(target, false);
+  const bool checked = unchecked_[static_cast<size_t>(target)] == 0;
+  code = checked ? accesses_.finish_before_fence(target, false) : accesses_.finish(target, false);
   const core::ChannelLock lock(targets_.progress());
-  if (unchecked_[static_cast<size_t>(target)] == 0)
-    drop(target, epoch_.reach(target) == Epoch::Reach::kExclusive);
+  if (checked) drop(target, epoch_.reach(target) == Epoch::Reach::kExclusive);
   epoch_.unlocked(target);
   return code;
 }

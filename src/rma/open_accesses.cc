@@ -4,10 +4,9 @@
 
 namespace tern::rma {
 
-int OpenAccesses::finish(int target, bool local) noexcept {
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+int OpenAccesses::finish_far(int target, bool local) noexcept {
   if (TERN_UNLIKELY(log != nullptr) && !local) return finish_logged(target);
-  if (TERN_UNLIKELY(messages != nullptr)) return messages->finish(target, local);
+  if (messages != nullptr) return messages->finish(target, local);
   look_around();
   return MPI_SUCCESS;
 }
@@ -20,6 +19,7 @@ int OpenAccesses::finish_logged(int target) noexcept {
 }
 
 void OpenAccesses::poll() noexcept {
+  calls_.store(0, std::memory_order_relaxed);
   const core::ChannelLock lock(targets_.progress());
   (void)targets_.progress().poll_for_caller();
 }

@@ -19,26 +19,44 @@ class OpenAccesses {
   OpenAccesses(const OpenAccesses&) = delete;
   OpenAccesses& operator=(const OpenAccesses&) = delete;
 
-  /// Accesses to the target, or to all (-1), are done there, or here only (`local`). 0, or an error
-  /// class with fail() text.
-  [[nodiscard]] int finish(int target, bool local) noexcept;
+  /// Ends accesses to the target, or to all (-1): at the target, or here only (`local`). 0, or an
+  /// error class with fail() text.
+  [[nodiscard]] int finish(int target, bool local) noexcept {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    return finish_before_fence(target, local);
+  }
+  /// For a caller whose next step is an atomic operation on shared memory.
+  [[nodiscard]] int finish_before_fence(int target, bool local) noexcept {
+    if (TERN_UNLIKELY(log != nullptr || messages != nullptr)) return finish_far(target, local);
+    look_around();
+    return MPI_SUCCESS;
+  }
+  /// True: a fence finishes all accesses. False: finish() does.
+  [[nodiscard]] bool end_with_a_fence() noexcept {
+    return messages == nullptr && log == nullptr && is_early();
+  }
   /// Moves messages now and then: a rank may loop over a call while others wait for an answer.
   void look_around() noexcept {
-    constexpr uint32_t kCallsBetween = 127;
-    const uint32_t calls = calls_.load(std::memory_order_relaxed) + 1;
-    calls_.store(calls, std::memory_order_relaxed);
-    if (TERN_UNLIKELY((calls & kCallsBetween) == 0 || messages != nullptr)) poll();
+    if (TERN_UNLIKELY(messages != nullptr || !is_early())) poll();
   }
 
   std::unique_ptr<AccessLog> log;      // TERN_CHECK=rma
   std::unique_ptr<Messages> messages;  // null: no target needs messages
 
  private:
+  [[nodiscard]] int finish_far(int target, bool local) noexcept;
   [[nodiscard]] TERN_COLD int finish_logged(int target) noexcept;
   TERN_COLD void poll() noexcept;
+  /// Counts a call. False: a poll is due.
+  [[nodiscard]] bool is_early() noexcept {
+    constexpr uint32_t kCallsBetween = 128;
+    const uint32_t calls = calls_.load(std::memory_order_relaxed) + 1;
+    calls_.store(calls, std::memory_order_relaxed);
+    return calls < kCallsBetween;
+  }
 
   Targets& targets_;
-  std::atomic<uint32_t> calls_{0};  // of look_around()
+  std::atomic<uint32_t> calls_{0};  // since the latest poll()
 };
 
 }  // namespace tern::rma

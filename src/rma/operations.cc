@@ -16,12 +16,15 @@ namespace {
 
 // The C library's way: no other rank waits for these bytes at this moment, as one does for a
 // message's.
-void copy_block(std::byte* to, const std::byte* from, size_t bytes) noexcept {
+inline void copy_block(std::byte* to, const std::byte* from, size_t bytes) noexcept {
+  if (bytes == sizeof(uint64_t)) return void(std::memcpy(to, from, sizeof(uint64_t)));
   if (bytes <= 64) return copy_few(to, from, bytes);
   std::memcpy(to, from, bytes);
 }
 
 bool is_on_host(const core::Data& data) noexcept { return !core::with_kind(data).on_device(); }
+
+bool is_on_host(const void* address) noexcept { return !cuda::on_device(cuda::kind_of(address)); }
 
 std::byte* array_of(const core::Data* data) noexcept {
   return data == nullptr ? nullptr : static_cast<std::byte*>(data->address);
@@ -303,6 +306,28 @@ int Window::get_accumulate(const core::Data& origin, const core::Data& result, c
   if (TERN_UNLIKELY(held.code() != MPI_SUCCESS)) return held.code();
   copy_block(array_of(&result), there.first, there.length);
   if (in != nullptr) there.loop(array_of(in), there.first, static_cast<size_t>(at.count));
+  return MPI_SUCCESS;
+}
+
+int Window::fetch_and_op(const void* origin, void* result, const Place& at,
+                         const core::Op& op) noexcept {
+  const core::Datatype& type = *at.type;
+  const auto length = static_cast<size_t>(type.size());
+  const core::Op::Loop loop = op.loop(type);
+  const bool reads = op.reduction() != Reduction::kNoOp;
+  const bool plain = loop != nullptr && type.predefined() && type.contiguous() &&
+                     is_on_host(result) &&
+                     (!reads || (is_on_host(origin) && is_aligned(type, origin)));
+  std::byte* const there = TERN_LIKELY(plain) ? find_plain(*this, at, length) : nullptr;
+  if (TERN_UNLIKELY(there == nullptr) || !is_aligned(type, there) ||
+      !is_under_one_stripe(targets[at.target], there, length))
+    return get_accumulate({const_cast<void*>(origin), 1, at.type}, {result, 1, at.type}, at, op,
+                          nullptr);
+  count_mapped(*this);
+  const HeldStripe held(shared_with(*this, targets[at.target]), there);
+  if (TERN_UNLIKELY(held.code() != MPI_SUCCESS)) return held.code();
+  copy_block(static_cast<std::byte*>(result), there, length);
+  if (reads) loop(origin, there, 1);
   return MPI_SUCCESS;
 }
 

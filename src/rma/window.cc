@@ -60,12 +60,14 @@ int Window::fence(int assertion) noexcept {
 
 int Window::flush(int target, bool local) noexcept {
   if (TERN_LIKELY(static_cast<unsigned>(target) < static_cast<unsigned>(targets.size()) &&
-                  epoch.passive(target) && accesses.messages == nullptr &&
-                  accesses.log == nullptr)) {
+                  epoch.passive(target) && accesses.end_with_a_fence())) {
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    accesses.look_around();
     return MPI_SUCCESS;
   }
+  return flush_late(target, local);
+}
+
+int Window::flush_late(int target, bool local) noexcept {
   if (target == MPI_PROC_NULL) return MPI_SUCCESS;
   int code = targets.check(target);
   if (code == MPI_SUCCESS) code = epoch.may_flush(target);

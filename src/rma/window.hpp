@@ -43,6 +43,8 @@ class Window final : public core::Object {
   [[nodiscard]] int get_accumulate(const core::Data& origin, const core::Data& result,
                                    const Place& at, const core::Op& op,
                                    OpRequest* request) noexcept;
+  [[nodiscard]] int fetch_and_op(const void* origin, void* result, const Place& at,
+                                 const core::Op& op) noexcept;
   [[nodiscard]] int compare_and_swap(const void* origin, const void* compare, void* result,
                                      const Place& at) noexcept;
 
@@ -79,6 +81,7 @@ class Window final : public core::Object {
  private:
   friend class Creation;
   [[nodiscard]] int barrier() noexcept;
+  [[nodiscard]] int flush_late(int target, bool local) noexcept;
 
   Mapping map_;              // what the ranks of this host share
   bool contiguous_ = false;  // parts of one host lie behind each other

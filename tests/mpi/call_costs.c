@@ -63,6 +63,15 @@ static void sendrecv_self(void) {
   MPI_Sendrecv(SMALL(small), 0, 0, SMALL(small + 1), 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
 }
 static void put(void) { MPI_Put(SMALL(small), 1, 0, 8, MPI_BYTE, window); }
+static void fetch_and_op(void) {
+  MPI_Fetch_and_op(out, in, MPI_DOUBLE, 1, 0, MPI_SUM, window);
+  MPI_Win_flush(1, window);
+}
+static void lock_put_unlock(void) {
+  MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, window);
+  put();
+  MPI_Win_unlock(1, window);
+}
 static void allreduce_self(void) { MPI_Allreduce(out, in, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_SELF); }
 static void allreduce_8(void) { MPI_Allreduce(out, in, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); }
 static void allreduce_64k(void) {
@@ -147,6 +156,7 @@ int main(int argc, char** argv) {
   MEASURE(irecv, kIsProbed);
   MEASURE(sendrecv_self, kNothing);
   MEASURE(put, kNothing);
+  MEASURE(fetch_and_op, kNothing);
   MEASURE(allreduce_self, kNothing);
   MEASURE(allreduce_8, kJoins);
   MEASURE(allreduce_64k, kJoins);
@@ -156,6 +166,7 @@ int main(int argc, char** argv) {
   free(some);
   if (allocations == before) ++failures, fprintf(stderr, "no allocation is counted\n");
   MPI_Win_unlock_all(window);
+  MEASURE(lock_put_unlock, kNothing);
   MPI_Win_free(&window);
   MPI_Win_free(&shared);
   MPI_Finalize();

@@ -19,7 +19,9 @@ isend 572
 receive 416
 irecv 858
 sendrecv_self 1049
-put 230
+put 217
+fetch_and_op 339
+lock_put_unlock 556
 allreduce_self 2744
 allreduce_8 1488
 allreduce_64k 36453

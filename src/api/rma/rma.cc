@@ -95,8 +95,7 @@ int fetch_and_op(const void* origin_addr, void* result_addr, Datatype& datatype,
                     (origin_addr == nullptr && op.reduction() != Reduction::kNoOp)) &&
       target_rank != MPI_PROC_NULL)
     return null_buffer(result_addr == nullptr ? "result_addr" : "origin_addr");
-  return win.get_accumulate(data_of(origin_addr, 1, datatype), data_of(result_addr, 1, datatype),
-                            {target_rank, target_disp, 1, &datatype}, op, nullptr);
+  return win.fetch_and_op(origin_addr, result_addr, {target_rank, target_disp, 1, &datatype}, op);
 }
 
 int compare_and_swap(const void* origin_addr, const void* compare_addr, void* result_addr,

@@ -11,7 +11,7 @@
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx2"))), apply_to = function)
 #else
-#pragma GCC optimize("O3")
+#pragma GCC optimize("O3", "align-loops=64")
 #pragma GCC target("avx2")
 #endif
 #define TERN_REDUCE_TABLE kAvx2

@@ -15,7 +15,7 @@
                              apply_to = function)
 #pragma clang attribute push(__attribute__((min_vector_width(512))), apply_to = function)
 #else
-#pragma GCC optimize("O3")
+#pragma GCC optimize("O3", "align-loops=64")
 #pragma GCC optimize("fp-contract=off")
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")
 #endif

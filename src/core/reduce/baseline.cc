@@ -2,7 +2,7 @@
 // Reduction loops for any processor of the architecture (on x86-64: SSE2), and the choice between
 // the tables.
 #if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("O3")
+#pragma GCC optimize("O3", "align-loops=64")
 #endif
 #define TERN_REDUCE_TABLE kBaseline
 #include "core/reduce/loops.inc"
