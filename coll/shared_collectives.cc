@@ -51,18 +51,16 @@ bool any_on_device(const Operation& operation, Slots& slots) {
 
 }  // namespace
 
-// Some messages at the first use; from then on none.
-Slab* SharedCollectives::slab_for(CommState& state, Slab::Size size, const char* name) {
-  std::unique_ptr<Slab>& slab = state.slabs[static_cast<size_t>(size)];
-  if (TERN_LIKELY(slab != nullptr)) return slab.get();
+bool SharedCollectives::make_slab(CommState& state, Slab::Size size, const char* name,
+                                  std::unique_ptr<Slab>& slab) {
   std::unique_ptr<Slab> made = context_.flights.make_slab(state.communicator, size, nullptr);
-  std::vector<uint32_t> all;
   try {
-    all = context_.executions.exchange(state.communicator, with_driver(made->introduction()), name);
+    std::vector<uint32_t> all =
+        context_.executions.exchange(state.communicator, with_driver(made->introduction()), name);
     state.devices |= take_drivers(&all);
     if (std::find(all.begin(), all.end(), core::Slabs::kNone) != all.end()) {
-      lack(state, size);
-      return nullptr;
+      context_.flights.drop_slab();
+      return false;
     }
     made->meet(all);
   } catch (...) {  // peers may read it, and do until the communicator ends
@@ -71,8 +69,20 @@ Slab* SharedCollectives::slab_for(CommState& state, Slab::Size size, const char*
     throw;
   }
   slab = std::move(made);
+  return true;
+}
+
+// Some messages at the first use; from then on none.
+Slab* SharedCollectives::slab_for(CommState& state, Slab::Size size, const char* name) {
+  std::unique_ptr<Slab>& slab = state.slabs[static_cast<size_t>(size)];
+  if (TERN_LIKELY(slab != nullptr)) return slab.get();
+  if (!make_slab(state, size, name, slab)) {
+    lack(state, size);
+    return nullptr;
+  }
   if (size == Slab::Size::kLarge) {
-    all = context_.executions.exchange(state.communicator, slab->can_get() ? 1 : 0, name);
+    const std::vector<uint32_t> all =
+        context_.executions.exchange(state.communicator, slab->can_get() ? 1 : 0, name);
     state.single_copy = std::find(all.begin(), all.end(), 0U) == all.end();
   }
   return slab.get();
@@ -80,7 +90,6 @@ Slab* SharedCollectives::slab_for(CommState& state, Slab::Size size, const char*
 
 // Once for a communicator.
 void SharedCollectives::lack(CommState& state, Slab::Size size) {
-  context_.flights.drop_slab();
   const bool large = size == Slab::Size::kLarge;
   (large ? state.shares_large : state.shares_memory) = false;
   context_.process.explain.say(
@@ -116,6 +125,8 @@ bool SharedCollectives::take_slots(BlockingCall& call) {
     bytes = kLargeLane.room();
   const Slab::Size size =
       !largest && bytes <= kSmallLane.room() ? Slab::Size::kSmall : Slab::Size::kLarge;
+  if (rooted(call.operation.collective) && bytes <= kDeepLane.room() && take_deep_slots(call))
+    return true;
   Slab* const slab = slab_for(state, size, name_of(call.question.collective));
   if (slab == nullptr) {
     call.shared = nullptr;
@@ -124,6 +135,21 @@ bool SharedCollectives::take_slots(BlockingCall& call) {
   call.slots = &slab->lane_for(bytes);
   if (method == FlatMethod::kDirect && !state.single_copy)  // the slab has told
     call.shared = context_.choose(state, call.operation, call.question, true).algorithm;
+  return true;
+}
+
+// The communicator's first slab keeps the deep slab.
+bool SharedCollectives::take_deep_slots(BlockingCall& call) {
+  constexpr uint32_t kWithoutDeep = 16;  // all ranks count alike
+  Slab* keeper = nullptr;
+  for (const auto& slab : call.state.slabs)
+    if (slab != nullptr && (keeper == nullptr || slab->deep != nullptr)) keeper = slab.get();
+  if (keeper == nullptr || call.question.ranks > Slab::kFewRanks) return false;
+  if (TERN_UNLIKELY(keeper->deep == nullptr) &&
+      (++keeper->rooted_calls != kWithoutDeep ||
+       !make_slab(call.state, Slab::Size::kDeep, name_of(call.question.collective), keeper->deep)))
+    return false;
+  call.slots = &keeper->deep->lane();
   return true;
 }
 
