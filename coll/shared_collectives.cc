@@ -14,21 +14,22 @@
 namespace tern::coll {
 namespace {
 
-// In an introduction: the rank has a driver of devices.
-constexpr uint32_t kDriver = 1U << 31;
+// In an introduction: the rank has a driver of devices, or shares its core.
+constexpr uint32_t kDriver = 1U << 31, kCrowded = 1U << 30;
 
-uint32_t with_driver(uint32_t introduction) noexcept {
-  return introduction == core::Slabs::kNone || cuda::driver() == nullptr ? introduction
-                                                                         : introduction | kDriver;
+uint32_t introduction_of(const Slab& slab) noexcept {
+  const uint32_t own = slab.introduction();
+  if (own == core::Slabs::kNone) return own;
+  return own | (cuda::driver() != nullptr ? kDriver : 0) | (slab.crowded() ? kCrowded : 0);
 }
 
-/// Takes the bits off; whether any rank has a driver.
-bool take_drivers(std::vector<uint32_t>* all) noexcept {
+/// Takes the bit off; whether any rank has it.
+bool take_bit(uint32_t bit, std::vector<uint32_t>* all) noexcept {
   bool any = false;
   for (uint32_t& one : *all) {
     if (one == core::Slabs::kNone) continue;
-    any |= (one & kDriver) != 0;
-    one &= ~kDriver;
+    any |= (one & bit) != 0;
+    one &= ~bit;
   }
   return any;
 }
@@ -56,8 +57,10 @@ bool SharedCollectives::make_slab(CommState& state, Slab::Size size, const char*
   std::unique_ptr<Slab> made = context_.flights.make_slab(state.communicator, size, nullptr);
   try {
     std::vector<uint32_t> all =
-        context_.executions.exchange(state.communicator, with_driver(made->introduction()), name);
-    state.devices |= take_drivers(&all);
+        context_.executions.exchange(state.communicator, introduction_of(*made), name);
+    state.devices |= take_bit(kDriver, &all);
+    made->rooted_room =
+        static_cast<uint32_t>((take_bit(kCrowded, &all) ? kDeepLane : kLineLane).room());
     if (std::find(all.begin(), all.end(), core::Slabs::kNone) != all.end()) {
       context_.flights.drop_slab();
       return false;
@@ -119,13 +122,14 @@ bool SharedCollectives::take_slots(BlockingCall& call) {
   const FlatMethod method = call.method();
   // Devices serve a call whose row is a schedule in the large slab, too.
   const bool largest = method == FlatMethod::kNone || method == FlatMethod::kDirect;
-  size_t bytes = largest ? kLargeLane.room() : flat_bytes(call.question);
+  size_t bytes = largest ? kLargeLane.room() : slot_bytes(call.question);
   // The small lane has too few slots: the second epoch of a call would wait for all ranks.
   if (method == FlatMethod::kTwoLevel && bytes > kLineLane.room() && state.shares_large)
     bytes = kLargeLane.room();
   const Slab::Size size =
       !largest && bytes <= kSmallLane.room() ? Slab::Size::kSmall : Slab::Size::kLarge;
-  if (rooted(call.operation.collective) && bytes <= kDeepLane.room() && take_deep_slots(call))
+  if (rooted(call.operation.collective) && bytes <= kDeepLane.room() &&
+      take_deep_slots(call, bytes))
     return true;
   Slab* const slab = slab_for(state, size, name_of(call.question.collective));
   if (slab == nullptr) {
@@ -139,7 +143,7 @@ bool SharedCollectives::take_slots(BlockingCall& call) {
 }
 
 // The communicator's first slab keeps the deep slab.
-bool SharedCollectives::take_deep_slots(BlockingCall& call) {
+bool SharedCollectives::take_deep_slots(BlockingCall& call, size_t bytes) {
   constexpr uint32_t kWithoutDeep = 16;  // all ranks count alike
   Slab* keeper = nullptr;
   for (const auto& slab : call.state.slabs)
@@ -149,6 +153,7 @@ bool SharedCollectives::take_deep_slots(BlockingCall& call) {
       (++keeper->rooted_calls != kWithoutDeep ||
        !make_slab(call.state, Slab::Size::kDeep, name_of(call.question.collective), keeper->deep)))
     return false;
+  if (bytes > keeper->deep->rooted_room) return false;
   call.slots = &keeper->deep->lane();
   return true;
 }

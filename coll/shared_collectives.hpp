@@ -67,7 +67,7 @@ class SharedCollectives {
   TERN_COLD void lack(CommState& state, Slab::Size size);
   /// Slots of the deep slab for a small rooted call. All ranks make the slab at the sixteenth call:
   /// communicators with few calls need no memory. Throws Error, std::bad_alloc.
-  [[nodiscard]] bool take_deep_slots(BlockingCall& call);
+  [[nodiscard]] bool take_deep_slots(BlockingCall& call, size_t bytes);
   /// The communicator's queues, by kinds of lanes.
   enum class Flight : uint8_t { kSmall, kMedium, kLarge, kNone };
   [[nodiscard]] static Flight flight_of(const CommState& state, const Operation& operation,

@@ -267,6 +267,9 @@ class Slab {
   /// For small rooted calls of the communicator; null: not yet, or none, or kept by another slab.
   std::unique_ptr<Slab> deep;
   uint32_t rooted_calls = 0;  // without it
+  /// Of a deep slab: the most bytes of a part. Where each rank has a core, a root need not wait for
+  /// a switch, and longer parts in few slots stay in the first cache.
+  uint32_t rooted_room = 0;
 
  private:
   friend class Slots;
