@@ -14,7 +14,7 @@
 namespace tern::coll {
 namespace {
 
-// In an introduction: the rank has a driver of devices, or shares its core.
+// Bits of an introduction: a driver of devices is loaded; ranks share cores.
 constexpr uint32_t kDriver = 1U << 31, kCrowded = 1U << 30;
 
 uint32_t introduction_of(const Slab& slab) noexcept {
@@ -23,7 +23,7 @@ uint32_t introduction_of(const Slab& slab) noexcept {
   return own | (cuda::driver() != nullptr ? kDriver : 0) | (slab.crowded() ? kCrowded : 0);
 }
 
-/// Takes the bit off; whether any rank has it.
+/// Clears the bit. True: a rank had the bit.
 bool take_bit(uint32_t bit, std::vector<uint32_t>* all) noexcept {
   bool any = false;
   for (uint32_t& one : *all) {
@@ -142,7 +142,7 @@ bool SharedCollectives::take_slots(BlockingCall& call) {
   return true;
 }
 
-// The communicator's first slab keeps the deep slab.
+// The first slab keeps the deep slab.
 bool SharedCollectives::take_deep_slots(BlockingCall& call, size_t bytes) {
   constexpr uint32_t kWithoutDeep = 16;  // all ranks count alike
   Slab* keeper = nullptr;

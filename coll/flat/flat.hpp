@@ -22,7 +22,7 @@ inline constexpr size_t kLeastOnDevice = 65536;
 [[nodiscard]] bool flat_takes(const Operation& operation) noexcept;
 /// Bytes that one rank writes for the others, were it all in one epoch: equal on all ranks.
 [[nodiscard]] size_t flat_bytes(const Question& question) noexcept;
-/// Of these, the bytes that lie in a slot: no rank writes its own block for itself.
+/// Bytes in a slot: scatter and alltoall leave out the own block.
 [[nodiscard]] inline size_t slot_bytes(const Question& question) noexcept {
   const size_t all = flat_bytes(question);
   const Collective what = question.collective;
