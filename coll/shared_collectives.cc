@@ -14,21 +14,22 @@
 namespace tern::coll {
 namespace {
 
-// In an introduction: the rank has a driver of devices.
-constexpr uint32_t kDriver = 1U << 31;
+// Bits of an introduction: a driver of devices is loaded; ranks share cores.
+constexpr uint32_t kDriver = 1U << 31, kCrowded = 1U << 30;
 
-uint32_t with_driver(uint32_t introduction) noexcept {
-  return introduction == core::Slabs::kNone || cuda::driver() == nullptr ? introduction
-                                                                         : introduction | kDriver;
+uint32_t introduction_of(const Slab& slab) noexcept {
+  const uint32_t own = slab.introduction();
+  if (own == core::Slabs::kNone) return own;
+  return own | (cuda::driver() != nullptr ? kDriver : 0) | (slab.crowded() ? kCrowded : 0);
 }
 
-/// Takes the bits off; whether any rank has a driver.
-bool take_drivers(std::vector<uint32_t>* all) noexcept {
+/// Clears the bit. True: a rank had the bit.
+bool take_bit(uint32_t bit, std::vector<uint32_t>* all) noexcept {
   bool any = false;
   for (uint32_t& one : *all) {
     if (one == core::Slabs::kNone) continue;
-    any |= (one & kDriver) != 0;
-    one &= ~kDriver;
+    any |= (one & bit) != 0;
+    one &= ~bit;
   }
   return any;
 }
@@ -51,18 +52,18 @@ bool any_on_device(const Operation& operation, Slots& slots) {
 
 }  // namespace
 
-// Some messages at the first use; from then on none.
-Slab* SharedCollectives::slab_for(CommState& state, Slab::Size size, const char* name) {
-  std::unique_ptr<Slab>& slab = state.slabs[static_cast<size_t>(size)];
-  if (TERN_LIKELY(slab != nullptr)) return slab.get();
+bool SharedCollectives::make_slab(CommState& state, Slab::Size size, const char* name,
+                                  std::unique_ptr<Slab>& slab) {
   std::unique_ptr<Slab> made = context_.flights.make_slab(state.communicator, size, nullptr);
-  std::vector<uint32_t> all;
   try {
-    all = context_.executions.exchange(state.communicator, with_driver(made->introduction()), name);
-    state.devices |= take_drivers(&all);
+    std::vector<uint32_t> all =
+        context_.executions.exchange(state.communicator, introduction_of(*made), name);
+    state.devices |= take_bit(kDriver, &all);
+    made->rooted_room =
+        static_cast<uint32_t>((take_bit(kCrowded, &all) ? kDeepLane : kLineLane).room());
     if (std::find(all.begin(), all.end(), core::Slabs::kNone) != all.end()) {
-      lack(state, size);
-      return nullptr;
+      context_.flights.drop_slab();
+      return false;
     }
     made->meet(all);
   } catch (...) {  // peers may read it, and do until the communicator ends
@@ -71,8 +72,20 @@ Slab* SharedCollectives::slab_for(CommState& state, Slab::Size size, const char*
     throw;
   }
   slab = std::move(made);
+  return true;
+}
+
+// Some messages at the first use; from then on none.
+Slab* SharedCollectives::slab_for(CommState& state, Slab::Size size, const char* name) {
+  std::unique_ptr<Slab>& slab = state.slabs[static_cast<size_t>(size)];
+  if (TERN_LIKELY(slab != nullptr)) return slab.get();
+  if (!make_slab(state, size, name, slab)) {
+    lack(state, size);
+    return nullptr;
+  }
   if (size == Slab::Size::kLarge) {
-    all = context_.executions.exchange(state.communicator, slab->can_get() ? 1 : 0, name);
+    const std::vector<uint32_t> all =
+        context_.executions.exchange(state.communicator, slab->can_get() ? 1 : 0, name);
     state.single_copy = std::find(all.begin(), all.end(), 0U) == all.end();
   }
   return slab.get();
@@ -80,7 +93,6 @@ Slab* SharedCollectives::slab_for(CommState& state, Slab::Size size, const char*
 
 // Once for a communicator.
 void SharedCollectives::lack(CommState& state, Slab::Size size) {
-  context_.flights.drop_slab();
   const bool large = size == Slab::Size::kLarge;
   (large ? state.shares_large : state.shares_memory) = false;
   context_.process.explain.say(
@@ -111,12 +123,15 @@ bool SharedCollectives::take_slots(BlockingCall& call) {
   const FlatMethod method = call.method();
   // Devices serve a call whose row is a schedule in the large slab, too.
   const bool largest = method == FlatMethod::kNone || method == FlatMethod::kDirect;
-  size_t bytes = largest ? kLargeLane.room() : flat_bytes(call.question);
+  size_t bytes = largest ? kLargeLane.room() : slot_bytes(call.question);
   // The small lane has too few slots: the second epoch of a call would wait for all ranks.
   if (method == FlatMethod::kTwoLevel && bytes > kLineLane.room() && state.shares_large)
     bytes = kLargeLane.room();
   const Slab::Size size =
       !largest && bytes <= kSmallLane.room() ? Slab::Size::kSmall : Slab::Size::kLarge;
+  if (rooted(call.operation.collective) && bytes <= kDeepLane.room() &&
+      take_deep_slots(call, bytes))
+    return true;
   Slab* const slab = slab_for(state, size, name_of(call.question.collective));
   if (slab == nullptr) {
     call.shared = nullptr;
@@ -125,6 +140,22 @@ bool SharedCollectives::take_slots(BlockingCall& call) {
   call.slots = &slab->lane_for(bytes);
   if (method == FlatMethod::kDirect && !state.single_copy)  // the slab has told
     call.shared = context_.choose(state, call.operation, call.question, true).algorithm;
+  return true;
+}
+
+// The first slab keeps the deep slab.
+bool SharedCollectives::take_deep_slots(BlockingCall& call, size_t bytes) {
+  constexpr uint32_t kWithoutDeep = 16;  // all ranks count alike
+  Slab* keeper = nullptr;
+  for (const auto& slab : call.state.slabs)
+    if (slab != nullptr && (keeper == nullptr || slab->deep != nullptr)) keeper = slab.get();
+  if (keeper == nullptr || call.question.ranks > Slab::kFewRanks) return false;
+  if (TERN_UNLIKELY(keeper->deep == nullptr) &&
+      (++keeper->rooted_calls != kWithoutDeep ||
+       !make_slab(call.state, Slab::Size::kDeep, name_of(call.question.collective), keeper->deep)))
+    return false;
+  if (bytes > keeper->deep->rooted_room) return false;
+  call.slots = &keeper->deep->lane();
   return true;
 }
 

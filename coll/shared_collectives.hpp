@@ -59,8 +59,15 @@ class SharedCollectives {
                                       bool persistent);
 
  private:
+  /// All ranks make it together. False: a rank lacks a slab of this size. Throws Error,
+  /// std::bad_alloc.
+  [[nodiscard]] bool make_slab(CommState& state, Slab::Size size, const char* name,
+                               std::unique_ptr<Slab>& slab);
   [[nodiscard]] Slab* slab_for(CommState& state, Slab::Size size, const char* name);
   TERN_COLD void lack(CommState& state, Slab::Size size);
+  /// Slots of the deep slab for a small rooted call. All ranks make the slab at the sixteenth call:
+  /// communicators with few calls need no memory. Throws Error, std::bad_alloc.
+  [[nodiscard]] bool take_deep_slots(BlockingCall& call, size_t bytes);
   /// The communicator's queues, by kinds of lanes.
   enum class Flight : uint8_t { kSmall, kMedium, kLarge, kNone };
   [[nodiscard]] static Flight flight_of(const CommState& state, const Operation& operation,

@@ -19,7 +19,7 @@
 namespace tern::btl::sm {
 namespace {
 
-constexpr uint64_t kMagic = 0x7465726e2d736d34;  // "tern-sm4"
+constexpr uint64_t kMagic = 0x7465726e2d736d35;  // "tern-sm5"
 constexpr size_t kPage = 4096;
 
 size_t page_up(size_t bytes) noexcept { return (bytes + kPage - 1) & ~(kPage - 1); }
@@ -29,16 +29,19 @@ size_t bytes_of(const Shape& shape, core::Slabs::Size size) noexcept {
 }
 
 struct Offsets {
-  size_t controls, claims, flags, rings, blocks, small_slabs, large_slabs, end;
+  size_t controls, claims, flags, rings, blocks, end;
+  std::array<size_t, core::Slabs::kSizes> slabs;
   explicit Offsets(const Shape& shape) noexcept {
     controls = page_up(sizeof(SegmentHead));
     claims = controls + shape.all_rings() * sizeof(RingControl);
     flags = claims + shape.all_claims() * sizeof(SharedClaims);
     rings = page_up(flags + shape.all_blocks() * sizeof(BlockFlag));
     blocks = page_up(rings + size_t{shape.all_rings()} * shape.ring_lines * sizeof(Line));
-    small_slabs = blocks + size_t{shape.all_blocks()} * kBlockBytes;
-    large_slabs = page_up(small_slabs + bytes_of(shape, core::Slabs::Size::kSmall));
-    end = page_up(large_slabs + bytes_of(shape, core::Slabs::Size::kLarge));
+    end = blocks + size_t{shape.all_blocks()} * kBlockBytes;
+    for (size_t size = 0; size < slabs.size(); ++size) {
+      slabs[size] = end;
+      end = page_up(end + bytes_of(shape, static_cast<core::Slabs::Size>(size)));
+    }
   }
 };
 
@@ -111,8 +114,7 @@ void Segment::lay_out(const Shape& shape) noexcept {
   flags_ = offsets.flags;
   rings_ = offsets.rings;
   blocks_ = offsets.blocks;
-  small_slabs_ = offsets.small_slabs;
-  large_slabs_ = offsets.large_slabs;
+  slabs_ = offsets.slabs;
 }
 
 Segment Segment::create(const Shape& shape, uint32_t rank) {

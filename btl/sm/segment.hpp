@@ -25,7 +25,7 @@ inline constexpr size_t kLine = 64;
 inline constexpr uint32_t kClaims = 64;  // of a channel
 inline constexpr uint32_t kMostChannels = core::Process::kMostChannels;
 inline constexpr size_t kBlockBytes = kMostPayload;
-inline constexpr uint32_t kSmallSlabs = 4096, kLargeSlabs = 32;  // of a channel
+inline constexpr uint32_t kSlabs[core::Slabs::kSizes] = {4096, 32, 32};  // of a channel, by size
 
 struct alignas(kLine) Line {
   std::byte bytes[kLine];
@@ -74,7 +74,7 @@ struct Shape {
   [[nodiscard]] uint32_t all_blocks() const noexcept { return channels * blocks; }
   [[nodiscard]] uint32_t all_claims() const noexcept { return channels * kClaims; }
   [[nodiscard]] uint32_t all_slabs(core::Slabs::Size size) const noexcept {
-    return channels * (size == core::Slabs::Size::kSmall ? kSmallSlabs : kLargeSlabs);
+    return channels * kSlabs[static_cast<size_t>(size)];
   }
 };
 
@@ -111,8 +111,7 @@ class Segment {
     return base_ + blocks_ + size_t{block} * kBlockBytes;
   }
   [[nodiscard]] std::byte* slab(core::Slabs::Size size, uint32_t slab) const noexcept {
-    const bool small = size == core::Slabs::Size::kSmall;
-    return base_ + (small ? small_slabs_ : large_slabs_) + slab * core::Slabs::bytes_of(size);
+    return base_ + slabs_[static_cast<size_t>(size)] + slab * core::Slabs::bytes_of(size);
   }
   [[nodiscard]] const Shape& shape() const noexcept { return shape_; }
   [[nodiscard]] const Fd& fd() const noexcept { return fd_; }
@@ -134,7 +133,7 @@ class Segment {
   std::byte* base_ = nullptr;
   Shape shape_{};
   size_t controls_ = 0, claims_ = 0, flags_ = 0, rings_ = 0, blocks_ = 0;
-  size_t small_slabs_ = 0, large_slabs_ = 0;
+  std::array<size_t, core::Slabs::kSizes> slabs_{};  // by size
 };
 
 }  // namespace tern::btl::sm

@@ -26,7 +26,7 @@ uint32_t SmSlabs::claim(Size size) {
     free.returned.pop_back();
     return slab;
   }
-  const uint32_t count = (size == Size::kSmall ? kSmallSlabs : kLargeSlabs);
+  const uint32_t count = kSlabs[static_cast<size_t>(size)];
   if (free.untouched == count) return kNone;
   free.returned.reserve(free.untouched + 1);
   return channel_ * count + free.untouched++;

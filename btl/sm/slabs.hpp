@@ -53,7 +53,7 @@ class SmSlabs final : public core::Slabs {
   HostSegments& segments_;
   const uint32_t channel_;
   const bool fenced_;
-  std::array<Free, 2> free_;
+  std::array<Free, kSizes> free_;
   bool refusal_said_ = false;
 };
 

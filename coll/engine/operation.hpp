@@ -37,8 +37,10 @@ struct Side {
 [[nodiscard]] core::Data block_of(const Side& side, int32_t block) noexcept;
 
 struct Operation {
-  Collective collective;
-  core::Communicator* communicator;
+  /// Plain stores to the members: a string instruction takes longer.
+  Operation() noexcept {}
+  Collective collective = Collective::kBarrier;
+  core::Communicator* communicator = nullptr;
   int root = 0;  // between groups as in Schedule
   core::Op* op = nullptr;
   /// A side that the rank lacks (output of a reduce away from the root, ...) is left as it is.

@@ -22,6 +22,12 @@ inline constexpr size_t kLeastOnDevice = 65536;
 [[nodiscard]] bool flat_takes(const Operation& operation) noexcept;
 /// Bytes that one rank writes for the others, were it all in one epoch: equal on all ranks.
 [[nodiscard]] size_t flat_bytes(const Question& question) noexcept;
+/// Bytes in a slot: scatter and alltoall leave out the own block.
+[[nodiscard]] inline size_t slot_bytes(const Question& question) noexcept {
+  const size_t all = flat_bytes(question);
+  const Collective what = question.collective;
+  return what == Collective::kScatter || what == Collective::kAlltoall ? all - question.bytes : all;
+}
 /// Whether a slot holds the least part: of a reduce-scatter an element of each block.
 [[nodiscard]] inline bool fits_in_slot(const Operation& operation, const Question& question,
                                        const Lane& lane) noexcept {

@@ -99,6 +99,7 @@ void Flights::lacks_slabs(const core::Communicator& communicator) {
 
 // Whether peers still read it is asked later: at the end of the job their memory may be gone.
 void Flights::retire(std::unique_ptr<Slab> slab) noexcept {
+  if (slab->deep != nullptr) retire(std::move(slab->deep));
   --slabs_in_use_;
   slab->leave();
   retired_.push_back(std::move(slab));

@@ -121,9 +121,9 @@ void Parts::post_block(const View& view, int block, const Range& range) {
 void Parts::post_blocks(const View& view, const Range& range) {
   std::byte* const slot = slots_.claim();
   const size_t bytes = bytes_of(range.count);
+  size_t filled = 0;
   for (int i = 0; i < ranks_; ++i)
-    if (i != rank_)
-      view.read(i, bytes_of(range.first), slot + static_cast<size_t>(i) * bytes, bytes);
+    if (i != rank_) view.read(i, bytes_of(range.first), slot + bytes * filled++, bytes);
   slots_.post(bytes);
 }
 
@@ -140,10 +140,10 @@ void Parts::take_blocks(const Range& range) {
 }
 
 void Parts::take_exchanged(const Range& range) {
-  const size_t bytes = bytes_of(range.count), offset = static_cast<size_t>(rank_) * bytes;
+  const size_t bytes = bytes_of(range.count);
   for (int i = 1; i < ranks_; ++i) {
     const int from = (rank_ + i) % ranks_;
-    take(from, from, range, bytes, offset);
+    take(from, from, range, bytes, bytes * place_with(from));
   }
   slots_.awaited_all();
 }
@@ -186,7 +186,7 @@ void Parts::read(int64_t epoch) {
       if (root && first) copy_own(root_, 0);
       return root ? void()
                   : take(root_, 0, range, bytes_of(range.count),
-                         static_cast<size_t>(rank_) * bytes_of(range.count));
+                         bytes_of(range.count) * place_with(root_));
     case kAllgather:
       if (first) copy_own(0, rank_);
       return take_blocks(range);

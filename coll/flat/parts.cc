@@ -32,10 +32,10 @@ void FlatShape::plan_epochs(MPI_Count room) noexcept {
       break;
     case kScatter:
       total_ = static_cast<MPI_Count>((root ? in_ : out_).bytes());
-      blocks = ranks_;
+      blocks = std::max(ranks_ - 1, 1);
       break;
     case kAlltoall:
-      blocks = ranks_;
+      blocks = std::max(ranks_ - 1, 1);
       [[fallthrough]];
     case kBcast:
     case kAllgather:

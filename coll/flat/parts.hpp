@@ -73,8 +73,12 @@ class Parts : protected FlatShape {
   // move.cc
   /// Posts a piece of a block.
   void post_block(const View& view, int block, const Range& range);
-  /// Posts a piece of every other rank's block.
+  /// Posts a piece of every other rank's block, in the order of ranks.
   void post_blocks(const View& view, const Range& range);
+  /// The place of this rank's block among those of a rank's slot.
+  [[nodiscard]] size_t place_with(int rank) const noexcept {
+    return static_cast<size_t>(rank_ > rank ? rank_ - 1 : rank_);
+  }
   /// A piece of block `to` is what the rank has posted, from an offset on.
   void take(int rank, int to, const Range& range, size_t posted, size_t offset);
   void take_blocks(const Range& range);

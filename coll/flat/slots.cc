@@ -129,7 +129,7 @@ Slab::Slab(core::Communicator& communicator, Size size, const Lane* flight)
     lanes_.emplace_back(*this, kLineLane, 0, true);
     lanes_.emplace_back(*this, kSmallLane, 1, true);
   } else {
-    lanes_.emplace_back(*this, kLargeLane, 0, true);
+    lanes_.emplace_back(*this, size == Size::kLarge ? kLargeLane : kDeepLane, 0, true);
   }
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Slab: what the ranks of a communicator on one host write for each other, a slab each. Slots: one
 // lane of it. Blocking calls have a small slab with two lanes (lines, eight slots deep, and small,
-// two deep) and a large slab with one (four deep). Calls in flight have slabs of their own, with
-// a lane each: small and medium, sixteen deep, and large.
+// two deep), a large slab with one (four deep) and, after some small rooted calls, a deep slab with
+// one for those. Calls in flight have slabs of their own, with a lane each: small and medium,
+// sixteen deep, and large.
 // Protocol. Collectives on a lane are numbered alike on all ranks. In epoch k a rank writes its
 // part into slot k mod depth, then the number; who needs the part waits for the number. A slot is
 // written again when all ranks have ended the epoch that it was for: a rank that has posted an
@@ -19,6 +20,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "coll/flat/domains.hpp"
@@ -72,7 +74,9 @@ struct Lane {
 inline constexpr Lane kLineLane{sizeof(SlabHead), 128, 8};
 inline constexpr Lane kSmallLane{kLineLane.end(), 448, 2};
 inline constexpr Lane kLargeLane{sizeof(SlabHead), 32768 + 64, 4};
+inline constexpr Lane kDeepLane{sizeof(SlabHead), 960, 64};
 static_assert(kSmallLane.end() == core::Slabs::kSmallBytes);
+static_assert(kDeepLane.end() == core::Slabs::kDeepBytes);
 static_assert(kLargeLane.end() == core::Slabs::kLargeBytes);
 
 // Of calls in flight: ranks write ahead of what they have read.
@@ -253,9 +257,19 @@ class Slab {
   /// This rank reads nothing of the peers' any more, not even where an epoch was broken off.
   void leave() noexcept;
   /// The memory of the slabs is about to go.
-  void forget() noexcept { slab_ = core::Slabs::kNone; }
+  void forget() noexcept {
+    slab_ = core::Slabs::kNone;
+    if (deep != nullptr) deep->forget();
+  }
   /// The communicator is gone: true where no peer reads any more.
   [[nodiscard]] bool over() const noexcept;
+
+  /// For small rooted calls of the communicator; null: not yet, or none, or kept by another slab.
+  std::unique_ptr<Slab> deep;
+  uint32_t rooted_calls = 0;  // without it
+  /// Of a deep slab: the most bytes of a part. Where each rank has a core, a root need not wait for
+  /// a switch, and longer parts in few slots stay in the first cache.
+  uint32_t rooted_room = 0;
 
  private:
   friend class Slots;

@@ -44,8 +44,9 @@ MPI_Count passes_of(const Placed& placed, MPI_Count bytes, size_t scratch) {
   const auto elements = bytes / type.size();
   const Side side{nullptr, elements, &type};
   const Schedule& schedule = placed.schedule;
-  const Operation operation{
-      .collective = schedule.collective, .communicator = nullptr, .input = side, .output = side};
+  Operation operation;
+  operation.collective = schedule.collective;
+  operation.input = operation.output = side;
   const ScratchLayout layout{schedule.ranks, scratch, true};
   const MPI_Count passes =
       Pieces(operation, placed, layout, StreamRun::least_passes(placed)).passes();

@@ -19,10 +19,14 @@ struct Peer;
 
 class Slabs {
  public:
-  enum class Size : uint8_t { kSmall, kLarge };
-  static constexpr size_t kSmallBytes = 1984, kLargeBytes = 64 + 4 * (32768 + 64);
+  /// Deep: for many short parts.
+  enum class Size : uint8_t { kSmall, kLarge, kDeep };
+  static constexpr size_t kSizes = 3;
+  static constexpr size_t kSmallBytes = 1984, kLargeBytes = 64 + 4 * (32768 + 64),
+                          kDeepBytes = 64 + 64 * 960;
   static constexpr size_t bytes_of(Size size) noexcept {
-    return size == Size::kSmall ? kSmallBytes : kLargeBytes;
+    constexpr size_t kBytes[kSizes] = {kSmallBytes, kLargeBytes, kDeepBytes};
+    return kBytes[static_cast<size_t>(size)];
   }
   static constexpr uint32_t kNone = UINT32_MAX;
 

@@ -31,6 +31,7 @@ typedef struct {
   int multiple;            // MPI_THREAD_MULTIPLE
   int heap;                // buffers are the heap's, else mapped
   int unexpected;          // receives are posted after the messages were sent
+  int fixed_root;          // rank 0 is the root of every call, else the root moves on
   const char* operations;  // comma-separated filter; NULL: all
 } Bench;
 
@@ -43,11 +44,13 @@ _Noreturn static void bench_usage(const char* program, const char* wrong) {
   fprintf(
       wrong ? stderr : stdout,
       "usage: %s [--seconds S] [--min BYTES] [--max BYTES] [--step N] [--rotate MIB] [--window N]\n"
-      "          [--tags N] [--unexpected] [--multiple] [--heap] [--operations A,B,...]\n"
+      "          [--tags N] [--unexpected] [--multiple] [--heap] [--fixed-root]\n"
+      "          [--operations A,B,...]\n"
       "  --seconds     budget of one measurement (each size is one), default 0.1\n"
       "  --step        the factor from size to size, where the program takes it\n"
       "  --rotate      move over buffers of this many MiB, beyond the last cache\n"
       "  --heap        take buffers from the heap, not by mmap\n"
+      "  --fixed-root  rank 0 is the root of every collective, and may run ahead\n"
       "  --multiple    ask for MPI_THREAD_MULTIPLE\n"
       "  BENCH_BIND=1  in the environment binds each rank to one of the allowed cores\n"
       "  BENCH_BUSY=1  results are means, and their 99th percentiles follow as NAME_p99\n",
@@ -100,6 +103,7 @@ static int bench_option(Bench* bench, const char* name, const char* value) {
   if (strcmp(name, "--unexpected") == 0) return bench->unexpected = 1, 1;
   if (strcmp(name, "--multiple") == 0) return bench->multiple = 1, 1;
   if (strcmp(name, "--heap") == 0) return bench->heap = 1, 1;
+  if (strcmp(name, "--fixed-root") == 0) return bench->fixed_root = 1, 1;
   if (!value) return 0;
   if (strcmp(name, "--seconds") == 0) return bench->seconds = atof(value), 2;
   if (strcmp(name, "--min") == 0) return bench->min = strtoull(value, NULL, 10), 2;

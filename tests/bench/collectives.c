@@ -2,8 +2,9 @@
 // Collectives by size, blocking, nonblocking (i...) and persistent (..._init: made once, started
 // many times): time of one call, back to back, slowest rank. Size is what one rank contributes to
 // one other: the whole vector of allreduce, reduce and bcast, one block of the others. The root
-// moves on with each call, so that it cannot run ahead of the rest. NAME_first: the first call on a
-// duplicate of MPI_COMM_WORLD (persistent: making the request, too).
+// moves on with each call, so that it cannot run ahead of the rest, unless it is to stay
+// (--fixed-root). NAME_first: the first call on a duplicate of MPI_COMM_WORLD (persistent: making
+// the request, too).
 #include "bench.h"
 
 enum { kMostRanks = 1024 };
@@ -17,7 +18,7 @@ typedef struct {
   int* counts;  // the same for each rank
   void (*call)(void* state, int root, MPI_Request* request);
   Form form;
-  int roots;                         // that take turns; 1 where there is no root
+  int roots;                         // that take turns, from rank 0 on; 1: no turns
   MPI_Request requests[kMostRanks];  // persistent: by root; else the first is used
 } Collective;
 
@@ -238,7 +239,7 @@ static void measure_first(Collective* c, const Operation* op, size_t size) {
 static void measure(Collective* c, const Operation* op, size_t size) {
   c->call = op->call;
   c->form = op->form;
-  c->roots = op->rooted ? c->bench->ranks : 1;
+  c->roots = op->rooted && !c->bench->fixed_root ? c->bench->ranks : 1;
   c->count = (int)(op->reduces ? size / sizeof(double) : size);
   for (int r = 0; r < c->bench->ranks; ++r) c->counts[r] = c->count;
   fill(c, op, size);

@@ -21,6 +21,7 @@ BLOCKING = ("allreduce", "bcast", "reduce", "allgather", "alltoall", "gather", "
 NONBLOCKING = ("iallreduce", "ialltoall", "ibcast")
 IN_PLACE = ("allreduce_in_place", "iallreduce_in_place")
 BUCKETS = ("buckets", "buckets_in_place", "buckets_init")
+ROOTED = ("bcast", "reduce", "gather", "scatter")
 PERSISTENT = ("allreduce_init", "alltoall_init", "bcast_init")
 SIZES = tuple(8 ** power for power in range(1, 8))  # 8 B to 2 MiB, of the bars of collectives
 
@@ -60,6 +61,8 @@ BENCHES = (
     collectives("collectives_nonblocking", NONBLOCKING + ("ibarrier",), "nonblocking"),
     collectives("collectives_persistent", PERSISTENT, "persistent"),
     collectives("collectives_in_place", IN_PLACE, "in-place"),
+    Bench("collectives_fixed_root", "collectives", (2, 4, 8), "rooted collectives back to back, of one root that may run ahead",
+          ("--fixed-root", "--operations", ",".join(ROOTED)), 0.1, tuple(f"fixed_root_{name}" for name in ROOTED), "fixed_root_"),
     Bench("buckets", "buckets", (2, 4, 8), "16 allreduces in flight, then a wait for all", (), 0.1, BUCKETS),
     Bench("overlap_collectives", "overlap_collectives", (2,), "how much of nonblocking collectives hides behind computation",
           (), 0.2, tuple(f"overlap_{name}" for name in NONBLOCKING)),

@@ -94,6 +94,61 @@ TEST(Flat, SlabsComeBack) {
   });
 }
 
+const Slab* deep_slab_of(const core::Communicator& comm) {
+  const Slab* found = nullptr;
+  for (const auto& slab : static_cast<CommState&>(*comm.coll).slabs) {
+    if (slab == nullptr || slab->deep == nullptr) continue;
+    EXPECT_EQ(found, nullptr);
+    found = slab->deep.get();
+  }
+  return found;
+}
+
+void expect_bcasts(Process& process, core::Communicator& comm, size_t count, int calls) {
+  for (int i = 0; i < calls; ++i) {
+    std::vector<int> data(count, process.world_rank == 0 ? i : -1);
+    ASSERT_EQ(run(bcast(comm, data, 0)), MPI_SUCCESS) << take_last_error().text;
+    for (const int one : data) ASSERT_EQ(one, i);
+  }
+}
+
+// Few rooted calls need none; the many of a communicator share one, whatever slab came first.
+TEST(Flat, ManyRootedCallsShareADeepSlab) {
+  test::World(3).run([](Process& process) {
+    std::set<uint32_t> seen;
+    for (int round = 0; round < 200; ++round) {
+      const core::Ref<core::Communicator> comm = derived(process, round);
+      const size_t first = round % 2 == 0 ? 4 : 200, second = 204 - first;
+      expect_bcasts(process, *comm, first, 8);
+      ASSERT_EQ(deep_slab_of(*comm), nullptr);
+      expect_bcasts(process, *comm, first, 10);
+      const Slab* const deep = deep_slab_of(*comm);
+      ASSERT_NE(deep, nullptr);
+      seen.insert(deep->number());
+      expect_sum(process, *comm, static_cast<int>(second));
+      expect_bcasts(process, *comm, second, 80);
+      ASSERT_EQ(deep_slab_of(*comm), deep);
+    }
+    EXPECT_LT(seen.size(), 33U);
+  });
+}
+
+TEST(Flat, WithoutADeepSlabTheOthersServe) {
+  test::World(3).run([](Process& process) {
+    Slabs& slabs = *process.channel(0).slabs;
+    std::vector<uint32_t> taken;
+    for (uint32_t one = 0; process.world_rank == 1 && one != Slabs::kNone;) {
+      one = slabs.claim(Slabs::Size::kDeep);
+      if (one != Slabs::kNone) taken.push_back(one);
+    }
+    expect_bcasts(process, *process.world, 4, 50);
+    expect_bcasts(process, *process.world, 200, 50);
+    EXPECT_EQ(deep_slab_of(*process.world), nullptr);
+    EXPECT_TRUE(static_cast<CommState&>(*process.world->coll).shares_large);
+    for (const uint32_t one : taken) slabs.release(Slabs::Size::kDeep, one);
+  });
+}
+
 TEST(Flat, ALengthThatNobodyExpectsIsAnError) {
   test::World(2).run([](Process& process) {
     expect_sum(process, *process.world, 1);
@@ -135,7 +190,7 @@ TEST(Flat, SlabsOfCopiesBetweenBuffersComeBackLate) {
 TEST(Flat, ARootRunsAheadOfSlowReaders) {
   test::World(3).run([](Process& process) {
     for (const size_t count : {size_t{4}, size_t{100}, size_t{5000}})
-      for (int round = 0; round < 40; ++round) {
+      for (int round = 0; round < 200; ++round) {  // more than any lane is deep
         std::vector<int> data(count, process.world_rank == 0 ? round : -1);
         if (process.world_rank == 2 && round % 8 == 0)
           std::this_thread::sleep_for(std::chrono::milliseconds(1));
