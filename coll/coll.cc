@@ -131,14 +131,18 @@ Execution* Coll::prepare(const Operation& operation, const Question& question, b
   if (TERN_UNLIKELY(state.fate.dead_locked())) throw Error(state.fate.reason());
   const bool of_shared = shared && SharedCollectives::may_serve(state, operation, question);
   const Choice& choice = context_.choose(state, operation, question, of_shared, islands);
-  Measured* const sum = TERN_UNLIKELY(context_.explains(comm))
-                            ? context_.explain(state, state.memo.question, choice)
-                            : nullptr;
+  Execution* const made = bind(operation, state, choice, islands);
+  if (TERN_UNLIKELY(context_.explains(comm)))
+    made->measure(context_.explain(state, state.memo.question, choice));
+  return made;
+}
+
+Execution* Coll::bind(const Operation& operation, CommState& state, const Choice& choice,
+                      bool islands) {
   auto check = TERN_UNLIKELY(context_.checks) ? std::make_unique<CallCheck>() : nullptr;
   Execution* const made =
       context_.executions.bound(operation, *choice.algorithm, Context::levels_of(state, islands),
                                 neighborhood_of(state, *choice.algorithm, operation));
-  made->measure(sum);
   made->check(std::move(check));
   return made;
 }
@@ -197,7 +201,8 @@ void Coll::go_through(BlockingCall& call) {
 void Coll::go_through_tried(BlockingCall& call) {
   Tuner::Trial trial(context_.tuner, call.state);
   if (call.shared != nullptr) call.shared = call.state.memo.answer.algorithm;
-  if (TERN_UNLIKELY(context_.explains(*call.operation.communicator)))
+  // An explanation takes time, which would count against the row.
+  if (!trial.counts() && TERN_UNLIKELY(context_.explains(*call.operation.communicator)))
     go_through_explained(call);
   else
     go_through(call);
@@ -244,7 +249,9 @@ Failure Coll::run_instead(const Operation& operation, CallNumber number, uint32_
                           Execution** made) noexcept {
   Failure why = attempt(
       [&] {
-        *made = prepare(operation, question_of(operation), false, false);
+        CommState& state = context_.state_of(*operation.communicator);
+        if (TERN_UNLIKELY(state.fate.dead_locked())) throw Error(state.fate.reason());
+        *made = bind(operation, state, context_.choose_apart(state, operation), false);
         return Failure{};
       },
       [&] { return no_memory(operation); });

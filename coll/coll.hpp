@@ -100,6 +100,8 @@ class Coll final : UnderWay, ScheduleMaker {
   /// Error, std::bad_alloc.
   [[nodiscard]] Execution* prepare(const Operation& operation, const Question& question,
                                    bool shared, bool islands);
+  [[nodiscard]] Execution* bind(const Operation& operation, CommState& state, const Choice& choice,
+                                bool islands);
   /// As start() and init().
   [[nodiscard]] int make(const Operation& operation, bool persistent,
                          core::Request** request) noexcept;

@@ -28,6 +28,11 @@ class DeviceCalls;
 struct CommState final : CommRefusals {
   CommState(core::Communicator& owner, Flights& of_channel) noexcept;
   ~CommState() override;
+  /// Ends measurement: rows serve by what they do with devices.
+  void find_devices() noexcept {
+    if (!devices) memo.forget();
+    devices = true;
+  }
   [[nodiscard]] core::Ref<core::Object> learnt() override {
     return memo.learnt(communicator.inherited);
   }

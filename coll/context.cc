@@ -98,7 +98,7 @@ const Choice& Context::choose(CommState& state, const Operation& operation, Ques
     memo.answer =
         operation.communicator->inter()
             ? Choice{between_groups(operation.collective), Choice::Why::kModel}
-            : selector.choose(question, state.hints.get(), rules_of(state.communicator.inherited));
+            : selector.choose(question, state.hints.get(), lines_of(state.communicator.inherited));
     memo.untuned = selector.unmeasured(question, memo.answer).algorithm->flat;
     memo.question = question;
     memo.op = operation.op;
@@ -106,6 +106,15 @@ const Choice& Context::choose(CommState& state, const Operation& operation, Ques
     tuner.attend(state);
   }
   return memo.answer;
+}
+
+Choice Context::choose_apart(const CommState& state, const Operation& operation) const noexcept {
+  if (operation.communicator->inter())
+    return {between_groups(operation.collective), Choice::Why::kModel};
+  Question question = question_of(operation);
+  question.levels = state.levels;
+  question.any_order = any_order_of(operation);
+  return selector.choose(question, state.hints.get(), lines_of(state.communicator.inherited));
 }
 
 Measured* Context::explain(CommState& state, const Question& question, const Choice& choice,

@@ -24,12 +24,17 @@ struct Context {
 
   /// Made at the communicator's first collective. Throws std::bad_alloc.
   [[nodiscard]] CommState& state_of(core::Communicator& communicator);
-  /// `question`: of question_of(); the communicator's facts are added here. `shared`: choose among
+  /// For a call in the program's order. `question`: of question_of(); the communicator's facts are
+  /// added here. `shared`: choose among
   /// the rows of ranks with shared memory, too. `islands`: use the levels of the communicator's
   /// devices where they are known.
   [[nodiscard]] const Choice& choose(CommState& state, const Operation& operation,
                                      Question question, bool shared,
                                      bool islands = false) const noexcept;
+  /// The same for a call out of the program's order: by facts that no later call changes, and
+  /// without the memo, since the ranks' memos differ at such a moment.
+  [[nodiscard]] Choice choose_apart(const CommState& state,
+                                    const Operation& operation) const noexcept;
   [[nodiscard]] static const Levels* levels_of(const CommState& state, bool islands) noexcept {
     return islands && state.islands != nullptr ? state.islands : state.levels;
   }

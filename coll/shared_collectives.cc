@@ -58,7 +58,7 @@ bool SharedCollectives::make_slab(CommState& state, Slab::Size size, const char*
   try {
     std::vector<uint32_t> all =
         context_.executions.exchange(state.communicator, introduction_of(*made), name);
-    state.devices |= take_bit(kDriver, &all);
+    if (take_bit(kDriver, &all)) state.find_devices();
     made->rooted_room =
         static_cast<uint32_t>((take_bit(kCrowded, &all) ? kDeepLane : kLineLane).room());
     if (std::find(all.begin(), all.end(), core::Slabs::kNone) != all.end()) {
@@ -167,7 +167,7 @@ void SharedCollectives::ask_for_drivers(const BlockingCall& call) {
     return;
   const std::vector<uint32_t> all = context_.executions.exchange(
       state.communicator, cuda::driver() == nullptr ? 0 : 1, name_of(call.question.collective));
-  state.devices = std::find(all.begin(), all.end(), 1U) != all.end();
+  if (std::find(all.begin(), all.end(), 1U) != all.end()) state.find_devices();
   state.asked_for_drivers = true;
 }
 
@@ -240,7 +240,7 @@ bool SharedCollectives::run_in_slots(BlockingCall& call) {
 
 void SharedCollectives::note_devices(const BlockingCall& call) noexcept {
   if (call.slots == nullptr || TERN_LIKELY(!call.slots->found_device())) return;
-  if (all_read_all(call.operation.collective)) call.state.devices = true;
+  if (all_read_all(call.operation.collective)) call.state.find_devices();
 }
 
 }  // namespace tern::coll

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
+#include "base/attempt.hpp"
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/explain.hpp"
@@ -15,18 +17,36 @@
 namespace tern::coll {
 namespace {
 
-/// Whether the row's slab exists: a trial makes no slab. Alike on all ranks.
+enum class Needs : uint8_t { kNothing, kSmallSlab, kLargeSlab, kFlight };
+
+/// As SharedCollectives::take_slots() and run_in_flight() do.
+Needs needs_of(FlatMethod method, const Question& question) noexcept {
+  const size_t bytes = slot_bytes(question);
+  const Needs small = Needs::kSmallSlab, large = Needs::kLargeSlab;
+  switch (method) {
+    case FlatMethod::kNone:
+      return Needs::kNothing;
+    case FlatMethod::kDirect:
+      return large;
+    case FlatMethod::kTwoLevel:
+      return bytes <= kLineLane.room() ? small : large;
+    case FlatMethod::kSliced:
+      if (flat_bytes(question) >= kLeastOnDevice) return Needs::kFlight;
+      break;
+    case FlatMethod::kWhole:
+      break;
+  }
+  return bytes <= kSmallLane.room() ? small : large;
+}
+
+/// A trial makes no slab, unless the unmeasured row would have made the same. Alike on all ranks.
 bool has_slab(const CommState& state, const Question& question, const Algorithm& row) noexcept {
-  const auto has = [&](core::Slabs::Size size) {
-    return state.slabs[static_cast<size_t>(size)] != nullptr;
-  };
-  const size_t bytes = flat_bytes(question);
-  if (row.flat == FlatMethod::kNone) return true;
-  if (row.flat == FlatMethod::kSliced && bytes >= kLeastOnDevice)
-    return state.flights[2] != nullptr;
-  return row.flat == FlatMethod::kWhole && bytes <= kSmallLane.room()
-             ? has(core::Slabs::Size::kSmall)
-             : has(core::Slabs::Size::kLarge);
+  const Needs needs = needs_of(row.flat, question);
+  if (needs == Needs::kNothing || needs == needs_of(state.memo.untuned, question)) return true;
+  if (needs == Needs::kFlight) return state.flights[2] != nullptr;
+  const auto size =
+      needs == Needs::kSmallSlab ? core::Slabs::Size::kSmall : core::Slabs::Size::kLarge;
+  return state.slabs[static_cast<size_t>(size)] != nullptr;
 }
 
 }  // namespace
@@ -67,6 +87,7 @@ void Tuner::attend(CommState& state) const noexcept {
       state.memo.countdown = &state.memo.first_calls;
     return;
   }
+  if (!same_bits(entry->contest.serving(), *state.memo.answer.algorithm, question)) return;
   state.memo.countdown = &entry->contest;
   if (&entry->contest.serving() != state.memo.answer.algorithm && entry->contest.is_decided())
     state.memo.answer = {&entry->contest.serving(), Choice::Why::kMeasured};
@@ -141,7 +162,7 @@ void Tuner::agree(CommState& state, Tuning::Entry& entry) {
   const Algorithm& before = contest.serving();
   contest.agree({mine.data(), words - 1}, mine.back());
   if (contest.is_decided()) state.memo.tuning->learnt = {};
-  if (file_ && contest.is_decided()) note(entry);
+  if (file_ && has_line(entry)) note(entry);
   if (&contest.serving() == &before) return;
   state.memo.forget();
   if (TERN_UNLIKELY(process_.explain.on()) && state.communicator.rank() == 0)
@@ -152,16 +173,25 @@ void Tuner::note(const Tuning::Entry& entry) {
   const Rule rule = rule_of(entry);
   const auto least = static_cast<long long>(rule.least_bytes);
   const auto most = static_cast<long long>(rule.most_bytes);
-  learnt_.push_back(
-      strf("%s %d %s %s %s  # %.2f us, %u rounds%s", name_of(rule.collective), entry.question.ranks,
-           least == most ? strf("%lld", most).c_str() : strf("%lld..%lld", least, most).c_str(),
-           rule.algorithm->name, rule.one_host ? "one_host" : "many_hosts",
-           entry.contest.nanoseconds() / 1000, entry.contest.rounds(),
-           entry.question.any_order ? ", any order" : ""));
+  const char* const order = entry.question.any_order ? ", any order" : "";
+  const std::string calls =
+      strf("%s %d %s", name_of(rule.collective), entry.question.ranks,
+           least == most ? strf("%lld", most).c_str() : strf("%lld..%lld", least, most).c_str());
+  learnt_[calls + order] = strf("%s %s %s  # %.2f us, %u rounds%s", calls.c_str(),
+                                rule.algorithm->name, rule.one_host ? "one_host" : "many_hosts",
+                                entry.contest.nanoseconds() / 1000, entry.contest.rounds(), order);
 }
 
 void Tuner::save() noexcept {
-  if (file_) file_->merge(learnt_);
+  if (!file_ || learnt_.empty()) return;
+  (void)attempt(
+      [&] {
+        std::vector<std::string> lines;
+        for (const auto& [calls, line] : learnt_) lines.push_back(line);
+        file_->merge(lines);
+        return Failure{};
+      },
+      [] { return Failure{}; });
 }
 
 void Tuner::tell(const CommState& state, const Tuning::Entry& entry,

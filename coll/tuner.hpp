@@ -7,10 +7,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "base/compiler.hpp"
 #include "base/learnt_file.hpp"
@@ -34,8 +34,7 @@ class Tuner {
   void keep_in(LearntFile file) { file_ = std::move(file); }
   void save() noexcept;
 
-  /// Behind a new answer: finds the contest that counts the question's calls, and takes the row
-  /// that won.
+  /// Behind a new answer: finds the contest of the question's calls, and takes the winner's row.
   void attend(CommState& state) const noexcept;
 
   /// A blocking call between two looks at the clock. Meanwhile the memo's answer is the call's row.
@@ -46,6 +45,8 @@ class Tuner {
     Trial(const Trial&) = delete;
     Trial& operator=(const Trial&) = delete;
     ~Trial();
+    /// Whether the clock runs.
+    [[nodiscard]] bool counts() const noexcept { return entry_ != nullptr; }
     /// The call has ended. May agree with the other ranks. Throws Error, std::bad_alloc.
     void end();
 
@@ -72,7 +73,7 @@ class Tuner {
   Executions& executions_;
   const CollTune mode_;
   std::optional<LearntFile> file_;
-  std::vector<std::string> learnt_;  // lines, the latest last
+  std::map<std::string, std::string> learnt_;  // lines by their calls
 };
 
 }  // namespace tern::coll

@@ -9,9 +9,11 @@ namespace tern::coll {
 namespace {
 
 constexpr double kBudget = 0.02;
-/// Slower rivals leave the contest, and have no match. A learning run has time for more matches.
-constexpr float kHopeless = 2, kClose = 1.1F, kCloseInLearning = 1.5F;
-/// The cost of a row before its first block: the model, which ignores crowding, leaves out rows
+/// Slower rivals have no match. A learning run has time for more matches.
+constexpr float kClose = 1.1F, kCloseInLearning = 1.5F;
+/// Without a close rival: a disturbed pair decides nothing.
+constexpr int kProbes = 2;
+/// The cost of a row before the first block: the model ignores crowding, and leaves out rows
 /// beyond this factor.
 constexpr double kUnknown = 3;
 /// Nanoseconds of a call's way past the clock.
@@ -26,7 +28,7 @@ constexpr double kDrift = 1.5;
 constexpr int kWatchPairs = 4, kWatchVotes = 3;
 
 float ratio_of(std::span<const uint32_t> worst, size_t pair) noexcept {
-  return static_cast<float>(worst[2 * pair + 1]) /
+  return static_cast<float>(std::max(worst[2 * pair + 1], 1U)) /
          static_cast<float>(std::max(worst[2 * pair], 1U));
 }
 
@@ -78,8 +80,11 @@ void Contest::await_pair() noexcept {
   double needed = spent_ + price(round_ == Round::kProbe ? 1 + block_ / 2U : rival_);
   if (block_ + 2 == blocks_) needed += agreement_;
   const double at = learns_ ? 0 : needed / kBudget;
+  // Else a loop of the program could give the same calls of the loop to the same row.
+  const uint32_t shift = (block_ / 2U * 3 + rounds_) % kBlock;
   const double wait = std::max(at - static_cast<double>(calls_),
-                               round_ == Round::kWatch ? static_cast<double>(distance_) : 1.0);
+                               round_ == Round::kWatch ? static_cast<double>(distance_) : 1.0) +
+                      shift;
   constexpr double kMost = 1 << 30;
   left = waited_ = static_cast<uint32_t>(std::min(std::ceil(wait), kMost));
 }
@@ -119,16 +124,24 @@ void Contest::agree(std::span<const uint32_t> worst, uint32_t agreement) noexcep
 void Contest::judge_probe(std::span<const uint32_t> worst) noexcept {
   nanoseconds_ = time_of_call(worst);
   for (size_t row = 1; row < rows_.size(); ++row) {
-    spent_ -= price(row);
-    rows_[row].ratio = ratio_of(worst, row - 1);
-    rows_[row].measured = true;
+    const float ratio = ratio_of(worst, row - 1), before = rows_[row].ratio;
+    measure(row, probes_ == 0 ? ratio : std::min(ratio, before), 1);
     rows_[row].to_be_matched = rows_[row].ratio < (learns_ ? kCloseInLearning : kClose);
-    spent_ += price(row);
   }
-  std::erase_if(rows_, [](const Rival& one) { return one.measured && one.ratio > kHopeless; });
   std::sort(rows_.begin() + 1, rows_.end(),
             [](const Rival& a, const Rival& b) { return a.ratio < b.ratio; });
+  ++probes_;
+  const bool close = rows_[1].to_be_matched;  // else a disturbed pair may have decided
+  if (!close && probes_ < kProbes) return begin(Round::kProbe);
   go_on();
+}
+
+/// Charges what `pairs` pairs have cost beyond the price that was taken for them.
+void Contest::measure(size_t row, float ratio, int pairs) noexcept {
+  const double taken = price(row);
+  rows_[row].ratio = ratio;
+  rows_[row].measured = true;
+  spent_ += pairs * (price(row) - taken);
 }
 
 void Contest::go_on() noexcept {
@@ -136,6 +149,7 @@ void Contest::go_on() noexcept {
     if (rows_[rival_].to_be_matched) return begin(Round::kMatch);
   decided_ = true;
   rival_ = 1;
+  probes_ = 0;
   has_rivals() ? begin(Round::kWatch) : rest();
 }
 
@@ -151,8 +165,7 @@ void Contest::judge_match(std::span<const uint32_t> worst) noexcept {
   std::sort(ratios.begin(), ratios.end());
   rows_[rival_].to_be_matched = false;
   const float middle = (ratios[kPairs / 2 - 1] + ratios[kPairs / 2]) / 2;
-  rows_[rival_].ratio = middle;
-  rows_[rival_].measured = true;
+  measure(rival_, middle, kPairs);
   nanoseconds_ = time_of_call(worst);
   if (ratios[kWins - 1] < 1 && middle < kBy) replace(middle);
   go_on();
@@ -182,8 +195,10 @@ void Contest::judge_watch(std::span<const uint32_t> worst) noexcept {
     lost += ratio_of(worst, pair) < kBy ? 1 : 0;
   }
   if (nanoseconds_ == 0) nanoseconds_ = time_of_call(worst);
-  rows_[rival_].ratio = ratio_of(worst, kWatchPairs / 2);
-  rows_[rival_].measured = true;
+  std::array<float, kWatchPairs> ratios{};
+  for (size_t pair = 0; pair < kWatchPairs; ++pair) ratios[pair] = ratio_of(worst, pair);
+  std::sort(ratios.begin(), ratios.end());
+  measure(rival_, (ratios[kWatchPairs / 2 - 1] + ratios[kWatchPairs / 2]) / 2, kWatchPairs);
   const bool drifted = slower >= kWatchVotes;
   if (lost < kWatchVotes && !drifted) return begin(Round::kWatch);
   distance_ = std::min(distance_ * 2, 1U << 20);

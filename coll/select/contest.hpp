@@ -41,7 +41,7 @@ class Contest : public Countdown {
 
   /// The row of calls outside the blocks.
   [[nodiscard]] const Algorithm& serving() const noexcept { return *rows_[0].algorithm; }
-  /// Whether the serving row was measured to be the best, here or in an earlier run.
+  /// Whether a trial has ended, here or in an earlier run, with the serving row as the best.
   [[nodiscard]] bool is_decided() const noexcept { return decided_; }
   /// Of the serving row, agreed; 0: never measured.
   [[nodiscard]] double nanoseconds() const noexcept { return nanoseconds_; }
@@ -80,6 +80,7 @@ class Contest : public Countdown {
   void go_on() noexcept;
   void rest() noexcept;
   [[nodiscard]] double price(size_t row) const noexcept;
+  void measure(size_t row, float ratio, int pairs) noexcept;
   void judge_probe(std::span<const uint32_t> worst) noexcept;
   void judge_match(std::span<const uint32_t> worst) noexcept;
   void judge_watch(std::span<const uint32_t> worst) noexcept;
@@ -95,7 +96,7 @@ class Contest : public Countdown {
   uint32_t waited_ = 0;  // the first value of `left`
   uint32_t rounds_ = 0, distance_ = kWatchDistance;
   uint8_t blocks_ = 0, block_ = 0, call_ = 0;
-  uint8_t rival_ = 1;
+  uint8_t rival_ = 1, probes_ = 0;
   Round round_ = Round::kProbe;
   bool learns_, decided_;
 };

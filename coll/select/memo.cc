@@ -31,17 +31,23 @@ Rule rule_of(const Tuning::Entry& entry) noexcept {
   return rule;
 }
 
+bool has_line(const Tuning::Entry& entry) noexcept {
+  const Question& question = entry.question;
+  return entry.contest.is_decided() && question.commutative && question.equal_blocks &&
+         (question.levels != nullptr || question.shared);
+}
+
 core::Ref<core::Object> Memo::learnt(const core::Ref<core::Object>& inherited) {
   if (tuning == nullptr) return inherited;
   if (tuning->learnt) return tuning->learnt;
   auto made = core::Ref<Learnt>::adopt(new Learnt);
-  std::vector<Rule>& rules = made->rules.rules;
   for (const bool any_order : {true, false})
     for (const auto& entry : tuning->entries)
-      if (entry->contest.is_decided() && entry->question.any_order == any_order)
-        rules.push_back(rule_of(*entry));
-  if (const Rules* const older = rules_of(inherited))
-    rules.insert(rules.end(), older->rules.begin(), older->rules.end());
+      if (has_line(*entry) && entry->question.any_order == any_order)
+        made->lines.add(rule_of(*entry));
+  if (const MeasuredLines* const older = lines_of(inherited))
+    for (const Rules& rules : older->by)
+      for (const Rule& rule : rules.rules) made->lines.add(rule);
   tuning->learnt = core::Ref<core::Object>(made.get());
   return tuning->learnt;
 }

@@ -17,11 +17,12 @@ namespace tern::coll {
 /// Lines for communicators made later.
 struct Learnt final : core::Object {
   Learnt() noexcept : Object(core::Kind::kNone) {}
-  Rules rules;
+  MeasuredLines lines;
 };
 /// Null where nothing was inherited.
-[[nodiscard]] inline const Rules* rules_of(const core::Ref<core::Object>& inherited) noexcept {
-  return inherited ? &static_cast<const Learnt*>(inherited.get())->rules : nullptr;
+[[nodiscard]] inline const MeasuredLines* lines_of(
+    const core::Ref<core::Object>& inherited) noexcept {
+  return inherited ? &static_cast<const Learnt*>(inherited.get())->lines : nullptr;
 }
 
 /// The contests of a communicator.
@@ -40,6 +41,9 @@ struct Tuning {
 /// Sizes in (2^(n-1), 2^n] are alike: the bounds of lines are powers of two, and a bound belongs to
 /// the smaller sizes.
 [[nodiscard]] uint32_t power_of(size_t bytes) noexcept;
+/// Whether a line can tell all of the contest's facts: lines know no communicator without shared
+/// memory on one host, no irregular blocks and no operation that keeps operands in place.
+[[nodiscard]] bool has_line(const Tuning::Entry& entry) noexcept;
 /// The contest's result as a line.
 [[nodiscard]] Rule rule_of(const Tuning::Entry& entry) noexcept;
 

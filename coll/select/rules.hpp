@@ -23,6 +23,7 @@
 // tests/unit/coll/select_test.cc.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -54,6 +55,17 @@ struct Rules {
   /// Adds the lines of `text`; each bad one becomes a sentence, "FILE:LINE: ...".
   void read(const std::string& text, const std::string& file, Model* model,
             std::vector<std::string>* complaints);
+};
+
+/// Lines that jobs have measured, by collective: there are many.
+struct MeasuredLines {
+  std::array<Rules, kCollectives> by;
+
+  void add(const Rule& rule) { by[static_cast<size_t>(rule.collective)].rules.push_back(rule); }
+  /// The first line that fits and gives the bits of `alike`; null where none does.
+  [[nodiscard]] const Rule* find(const Question& question, const Algorithm& alike) const noexcept {
+    return by[static_cast<size_t>(question.collective)].find(question, {}, nullptr, &alike);
+  }
 };
 
 /// Whether two rows reduce to the same bits.

@@ -184,11 +184,12 @@ void Selector::force(const Algorithm& algorithm) noexcept {
 void Selector::learn(const std::string& lines, const std::string& file) {
   std::vector<std::string> complaints;
   Model unused;
+  Rules all;
+  all.read(lines, file, &unused, &complaints);
   learnt_ = {};
-  learnt_.read(lines, file, &unused, &complaints);
-  const auto is_empty = [](const Rule& rule) { return rule.algorithm == nullptr || rule.streams; };
-  std::erase_if(learnt_.rules, is_empty);
-  if (!complaints.empty()) learnt_ = {};
+  if (!complaints.empty()) return;
+  for (const Rule& rule : all.rules)
+    if (rule.algorithm != nullptr && !rule.streams) learnt_.add(rule);
 }
 
 Choice Selector::by_own(const Question& question) const noexcept {
@@ -199,7 +200,7 @@ Choice Selector::by_own(const Question& question) const noexcept {
 }
 
 Choice Selector::choose(const Question& question, const Forced* hints,
-                        const Rules* inherited) const noexcept {
+                        const MeasuredLines* inherited) const noexcept {
   const auto which = static_cast<int>(question.collective);
   const auto usable = [&](const Forced& forced) {
     return forced.by[which] != nullptr && can(*forced.by[which], question);
@@ -213,10 +214,11 @@ Choice Selector::choose(const Question& question, const Forced* hints,
   if (rule != nullptr && rule->algorithm != nullptr)
     return {rule->algorithm, Choice::Why::kTable, rule->line, rule->wire, of_passed, wire};
   Choice own =
-      rule == nullptr ? by_own(question) : Choice{&by_model(question), Choice::Why::kModel};
-  for (const Rules* lines : {&learnt_, inherited})
-    if (rule == nullptr && lines != nullptr && !lines->rules.empty())
-      if (const Rule* const found = lines->find(question, {}, nullptr, by_own(question).algorithm))
+      rule == nullptr ? by_own(question) : Choice{&by_model(question), Choice::Why::kTableModel};
+  const Algorithm& unmeasured = *own.algorithm;
+  for (const MeasuredLines* lines : {&learnt_, inherited})
+    if (rule == nullptr && lines != nullptr)
+      if (const Rule* const found = lines->find(question, unmeasured))
         own = {found->algorithm, Choice::Why::kMeasured, found->line};
   own.passed_line = of_passed;
   own.passed_wire = wire;
@@ -276,6 +278,7 @@ std::string Selector::reason(const Choice& choice, Collective collective) const 
       return "measurement (TERN_COLL_TUNE)";
     case Choice::Why::kOwnTable:
       return "Tern's own table";
+    case Choice::Why::kTableModel:
     case Choice::Why::kModel:
       break;
   }

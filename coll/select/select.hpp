@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Selection: which algorithm runs, and why.
 // Order: a hint of the communicator (tern_allreduce, ...); TERN_ALLREDUCE, ...; the lines of
-// TERN_COLL_TABLE; Tern's own lines (measured on one machine); the cost model. What cannot do the
-// operation is passed over. Threads: set up by one, then any.
-// See: coll/select/rules.hpp (the lines), coll/select/model.hpp, tests/unit/coll/select_test.cc.
+// TERN_COLL_TABLE; measured lines; Tern's own lines (measured on one machine); the cost model. What
+// cannot do the operation is passed over. Threads: set up by one, then any. See:
+// coll/select/rules.hpp (the lines), coll/select/model.hpp, tests/unit/coll/select_test.cc.
 #pragma once
 
 #include <string>
@@ -25,7 +25,16 @@ struct Forced {
 struct Choice {
   const Algorithm* algorithm;
   /// From kMeasured on: of choices that a measurement may replace.
-  enum class Why { kHint, kParameter, kTable, kTrial, kMeasured, kOwnTable, kModel } why;
+  enum class Why {
+    kHint,
+    kParameter,
+    kTable,
+    kTableModel,
+    kTrial,
+    kMeasured,
+    kOwnTable,
+    kModel
+  } why;
   int line = 0;             // of the table
   Wire wire = Wire::kAuto;  // that this line names
   int passed_line = 0;      // the first one passed over for its wire; 0: none
@@ -42,7 +51,7 @@ class Selector {
 
   /// `inherited`: lines that come before those of earlier jobs; null: none.
   [[nodiscard]] Choice choose(const Question& question, const Forced* hints,
-                              const Rules* inherited = nullptr) const noexcept;
+                              const MeasuredLines* inherited = nullptr) const noexcept;
   /// The same without any measurement of this machine.
   [[nodiscard]] Choice unmeasured(const Question& question, const Choice& choice) const noexcept {
     return choice.why == Choice::Why::kMeasured ? by_own(question) : choice;
@@ -72,7 +81,8 @@ class Selector {
   [[nodiscard]] Choice by_own(const Question& question) const noexcept;
 
   Forced forced_;
-  Rules table_, learnt_, own_;
+  Rules table_, own_;
+  MeasuredLines learnt_;
   Model model_;
   std::string file_;
   bool names_wires_ = false;

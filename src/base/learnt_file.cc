@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <sstream>
 #include <utility>
@@ -24,6 +25,7 @@
 namespace tern {
 namespace {
 
+constexpr size_t kHead = 512;
 constexpr const char* kAnyOrder = "any order";
 
 /// Equal on all builds, unlike std::hash.
@@ -80,9 +82,11 @@ void make_folders(const std::string& path) {
 
 LearntFile::LearntFile(const std::string& asked, std::string machine)
     : machine_(std::move(machine)) {
-  if (asked == "none") return;
-  path_ = asked;
-  if (asked != "auto") return;
+  if (asked == "none" || asked == "off" || asked.find('\n') != std::string::npos) return;
+  if (asked != "auto") {  // a rank may go to another folder
+    path_ = std::filesystem::absolute(asked).string();
+    return;
+  }
   const std::string folder = cache_folder();
   path_ = folder.empty() ? ""
                          : strf("%s/tern/collectives-%016llx", folder.c_str(),
@@ -94,7 +98,7 @@ std::string LearntFile::read(std::string* remark) const {
   const Fd file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file.valid()) return {};
   const auto ignored = [&](const char* why) {
-    *remark = strf("%s is ignored: %s. tern_coll forget removes the file", path_.c_str(), why);
+    *remark = strf("%s is ignored: %s. It stays as it is", path_.c_str(), why);
     return std::string();
   };
   struct stat facts {};
@@ -110,6 +114,30 @@ std::string LearntFile::read(std::string* remark) const {
   return text.substr(lines[0].size() + 1);
 }
 
+// A stopped process, or a network file system, may keep the lock.
+bool LearntFile::take(const Fd& lock) {
+  constexpr int kTries = 50;
+  constexpr useconds_t kPause = 4000;
+  for (int i = 0; i < kTries; ++i) {
+    if (::flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return true;
+    ::usleep(kPause);
+  }
+  return false;
+}
+
+// A file of another program, or of another machine, stays.
+bool LearntFile::is_own() const {
+  struct stat facts {};
+  if (::lstat(path_.c_str(), &facts) != 0) return errno == ENOENT;
+  if (!S_ISREG(facts.st_mode) || facts.st_uid != ::geteuid()) return false;
+  const Fd file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
+  std::string head(kHead, '\0');
+  const ssize_t got = file.valid() ? ::read(file.get(), head.data(), head.size()) : -1;
+  head.resize(got > 0 ? static_cast<size_t>(got) : 0);
+  head.resize(std::min(head.find('\n'), head.size()));
+  return head.rfind("# Tern ", 0) == 0 && head.find("; " + machine_ + "; ") != std::string::npos;
+}
+
 void LearntFile::merge(const std::vector<std::string>& lines) const noexcept {
   if (path_.empty() || lines.empty()) return;
   (void)attempt(
@@ -117,7 +145,7 @@ void LearntFile::merge(const std::vector<std::string>& lines) const noexcept {
         make_folders(path_);
         const Fd lock(::open((path_ + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
                              S_IRUSR | S_IWUSR));
-        if (!lock.valid() || ::flock(lock.get(), LOCK_EX) != 0) return Failure{};
+        if (!lock.valid() || !take(lock) || !is_own()) return Failure{};
         std::map<std::string, std::string> all;
         std::string remark;
         for (const std::string& line : lines_of(read(&remark))) all[calls_of(line)] = line;
@@ -125,7 +153,6 @@ void LearntFile::merge(const std::vector<std::string>& lines) const noexcept {
         std::string text;
         size_t count = 0;
         for (const auto& [calls, line] : all) {
-          constexpr size_t kHead = 512;
           if (text.size() + line.size() + kHead > kMostBytes) break;
           text += line + "\n";
           ++count;
@@ -139,7 +166,8 @@ void LearntFile::merge(const std::vector<std::string>& lines) const noexcept {
 // A reader sees the old file or the new one.
 void LearntFile::replace(const std::string& text) const {
   const std::string fresh = path_ + strf(".%d", static_cast<int>(::getpid()));
-  Fd file(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
+  (void)::unlink(fresh.c_str());
+  Fd file(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
                  S_IRUSR | S_IWUSR));
   if (!file.valid()) return;
   const bool whole =
@@ -148,12 +176,12 @@ void LearntFile::replace(const std::string& text) const {
 }
 
 bool LearntFile::forget() const {
-  if (path_.empty() || ::unlink(path_.c_str()) == 0) {
-    (void)::unlink((path_ + ".lock").c_str());
-    return !path_.empty();
-  }
-  if (errno == ENOENT) return false;
-  throw Error(MPI_ERR_FILE, strf("%s cannot be removed: %s", path_.c_str(), std::strerror(errno)));
+  if (path_.empty() || ::access(path_.c_str(), F_OK) != 0 || !is_own()) return false;
+  if (::unlink(path_.c_str()) != 0)
+    throw Error(MPI_ERR_FILE,
+                strf("%s cannot be removed: %s", path_.c_str(), std::strerror(errno)));
+  (void)::unlink((path_ + ".lock").c_str());
+  return true;
 }
 
 std::string LearntFile::pack(const std::string& lines) const {

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fd.hpp"
+
 namespace tern {
 
 class LearntFile {
@@ -26,9 +28,10 @@ class LearntFile {
   /// The lines. None where the file is missing, or not to be trusted: then *remark says why.
   [[nodiscard]] std::string read(std::string* remark) const;
   /// Puts lines in the place of those about the same calls. A line is "allreduce 2 4097..8192 ring
-  /// one_host  # 6.6 us, any order". Without a right to write the file stays as it is.
+  /// one_host  # 6.6 us, any order". A file of
+  /// another program or machine stays, and so does a file without a right to write.
   void merge(const std::vector<std::string>& lines) const noexcept;
-  /// Removes the file; false: there was none. Throws Error.
+  /// Removes the file; false: there was none of this machine's jobs. Throws Error.
   bool forget() const;
 
   /// For the ranks of a job, as text: the file, and its lines.
@@ -39,6 +42,9 @@ class LearntFile {
 
  private:
   LearntFile() = default;
+  [[nodiscard]] static bool take(const Fd& lock);
+  /// Whether the path is free, or the file is this user's, and of this machine's jobs.
+  [[nodiscard]] bool is_own() const;
   void replace(const std::string& text) const;
   std::string path_, machine_;
 };

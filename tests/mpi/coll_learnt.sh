@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Measurements of jobs (TERN_COLL_TUNE), kept for later jobs (TERN_COLL_LEARNT): a learning run writes
-# lines, a later job takes these from the first call on, tern_coll shows and forgets them; mpirun
+# lines, a later job begins with these lines, tern_coll shows and forgets the lines; mpirun
 # ignores an untrusted file with a remark, and no line changes the bits of a sum.
 # timeout: 180
 . "$TOP/tests/verdicts.sh"
@@ -64,8 +64,12 @@ printf '%s\n' "${head/CPUs/cores}" 'a' 'b' >cache/learnt
 check "another machine's file is ignored" says 'another machine' calls 3 1
 chmod 666 cache/learnt
 check "a file that others may write, too" says 'others may write the file' calls 3 1
+before=$(cat cache/learnt)
+calls 3 600 -x TERN_COLL_TUNE=learn >/dev/null
+check "and stays as it is" test "$(cat cache/learnt)" = "$before"
+check "for tern_coll, too" says 'nothing was measured' tern_coll forget
 check "one remark for a job" test "$(calls 3 1 | grep -c ignored)" = 1
-# Communicators made of one that has measured.
+# Communicators made of MPI_COMM_WORLD after a measurement.
 cat >twins.c <<'C'
 #include <mpi.h>
 int main(int argc, char** argv) {
@@ -96,9 +100,24 @@ check "a part of a duplicate inherits measurements" says 'allgather of 8192 byte
 check "and a duplicate of the part" says 'allgather of 8192 bytes on 3 ranks: .*(later), by measurement' twins learn
 check "but not without any" eval '! twins off | grep "by measurement"'
 
+rm -f cache/learnt
+echo 'a text of the user' >cache/learnt
+calls 3 600 -x TERN_COLL_TUNE=learn >/dev/null
+check "a file of another kind stays" test "$(cat cache/learnt)" = 'a text of the user'
+rm -f cache/learnt
+mkfifo cache/learnt
+calls 3 600 -x TERN_COLL_TUNE=learn >/dev/null
+check "so does a pipe" test -p cache/learnt
+rm -f cache/learnt
+flock cache/learnt.lock sleep 5 &
+sleep 0.2
+check "a lock that another process keeps holds no job up" timeout 4 "$MPIRUN" --oversubscribe -n 3 -x TERN_COLL_TUNE=learn ./calls 600
+wait
+calls 3 600 -x TERN_COLL_TUNE=learn >/dev/null
 check "tern_coll forgets" says "^removed $work/cache/learnt" tern_coll forget
 check "and has nothing to forget then" says 'nothing was measured' tern_coll forget
 chmod 555 cache
+check "a path is mpirun's, wherever a rank goes" eval 'TERN_COLL_LEARNT=./here calls 3 600 -x TERN_COLL_TUNE=learn && test -s here'
 check "a folder without a right to write is no error" eval '! calls 3 600 -x TERN_COLL_TUNE=learn | grep -v bits'
 chmod 755 cache
 check "a wrong word lists the right ones" eval 'calls 2 1 -x TERN_COLL_TUNE=lern | grep "off, auto, learn"'

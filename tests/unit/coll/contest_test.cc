@@ -151,11 +151,38 @@ TEST(Contest, BelievesALineUntilItIsWrong) {
   EXPECT_EQ(&run.serving(), &row(1));
 }
 
-TEST(Contest, HasNothingToDoWithoutRivals) {
-  Ranks run(rows_of(2), true, false);
-  for (int i = 0; i < 500; ++i) run.call(steady({1, 9}), quiet);
-  EXPECT_FALSE(run.contests.front().has_rivals());
-  EXPECT_GT(run.contests.front().left, 1U << 20);
+TEST(Contest, ADisturbedPairDecidesNothing) {
+  Ranks run(rows_of(2), false, false);
+  // The first block of the better row meets another process.
+  const Cost disturbed = [](const Algorithm& taken, uint64_t call) {
+    return steady({1, call < 700 ? 9.0 : 0.5})(taken, call);
+  };
+  for (int i = 0; i < 4000; ++i) run.call(disturbed, quiet);
+  EXPECT_EQ(&run.serving(), &row(1));
+}
+
+TEST(Contest, ARowThatWasHopelessIsTriedAgainOnAnotherMachine) {
+  Ranks run(rows_of(2), false, false);
+  const Cost changing = [](const Algorithm& taken, uint64_t call) {
+    return steady(call < 20000 ? std::vector<double>{1, 9} : std::vector<double>{9, 1})(taken,
+                                                                                        call);
+  };
+  for (int i = 0; i < 20000; ++i) run.call(changing, quiet);
+  EXPECT_EQ(&run.serving(), &row(0));
+  for (int i = 0; i < 10000; ++i) run.call(changing, quiet);
+  EXPECT_EQ(&run.serving(), &row(1));
+}
+
+TEST(Contest, TheProgramsLoopDoesNotDecide) {
+  // Every eighth call is slow, whatever the row.
+  for (uint64_t phase = 0; phase < 8; ++phase) {
+    Ranks run(rows_of(3), true, false);
+    const Cost looped = [phase](const Algorithm& taken, uint64_t call) {
+      return steady({1, 1.02, 1.05})(taken, call) + ((call + phase) % 8 < 4 ? 1 : 0);
+    };
+    for (int i = 0; i < 3000; ++i) run.call(looped, quiet);
+    EXPECT_EQ(&run.serving(), &row(0)) << phase;
+  }
 }
 
 TEST(Contest, HasNothingToDoAlone) {
