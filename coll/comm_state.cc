@@ -62,6 +62,10 @@ std::unique_ptr<Forced> hints_of(const core::Communicator& communicator) {
     if (hints == nullptr) hints = std::make_unique<Forced>();
     hints->wire = find_wire(*wire).value_or(Wire::kAuto);
   }
+  if (communicator.info->get("tern_any_order").value_or("false") == "true") {
+    if (hints == nullptr) hints = std::make_unique<Forced>();
+    hints->any_order = true;
+  }
   return hints;
 }
 

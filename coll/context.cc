@@ -25,9 +25,9 @@ size_t mean_block(const Side& blocks, int32_t ranks, size_t unit) noexcept {
 
 /// Whether the order of the operands leaves the bits as they are. Types of the user: no, since
 /// another one may come to the same address.
-TERN_COLD bool any_order_of(const Operation& operation) noexcept {
+TERN_COLD bool any_order_of(const CommState& state, const Operation& operation) noexcept {
   const core::Op* const op = operation.op;
-  if (op == nullptr) return true;
+  if (op == nullptr || (state.hints != nullptr && state.hints->any_order)) return true;
   const Number number = operation.input.type->number();
   if (op->user_defined() || number == Number::kNone) return false;
   return is_whole(number) || (operation.communicator->size() == 2 && op->changes_places());
@@ -93,7 +93,7 @@ const Choice& Context::choose(CommState& state, const Operation& operation, Ques
   if (operation.op == memo.op && operation.input.type == memo.type)
     question.any_order = memo.question.any_order;
   else
-    question.any_order = any_order_of(operation);
+    question.any_order = any_order_of(state, operation);
   if (question != memo.question) {
     memo.answer =
         operation.communicator->inter()
@@ -113,7 +113,7 @@ Choice Context::choose_apart(const CommState& state, const Operation& operation)
     return {between_groups(operation.collective), Choice::Why::kModel};
   Question question = question_of(operation);
   question.levels = state.levels;
-  question.any_order = any_order_of(operation);
+  question.any_order = any_order_of(state, operation);
   return selector.choose(question, state.hints.get(), lines_of(state.communicator.inherited));
 }
 

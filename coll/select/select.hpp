@@ -20,6 +20,7 @@ namespace tern::coll {
 struct Forced {
   const Algorithm* by[kCollectives] = {};
   Wire wire = Wire::kAuto;  // of what is put into streams; selection does not ask for it
+  bool any_order = false;   // the bits of a result may change with a measurement
 };
 
 struct Choice {

@@ -98,6 +98,27 @@ C
 twins() { "$MPIRUN" --oversubscribe -n 3 -x TERN_EXPLAIN=1 -x TERN_COLL_TUNE="$1" -x TERN_COLL_LEARNT=none ./twins 2>&1; }
 check "a part of a duplicate inherits measurements" says 'allgather of 8192 bytes on 3 ranks: .*(part), by measurement' twins learn
 check "and a duplicate of the part" says 'allgather of 8192 bytes on 3 ranks: .*(later), by measurement' twins learn
+cat >hint.c <<'C'
+#include <mpi.h>
+int main(int argc, char** argv) {
+  static double in[1024], out[1024];
+  MPI_Comm comm;
+  MPI_Info info;
+  MPI_Init(&argc, &argv);
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "tern_any_order", argv[1]);
+  MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &comm);
+  for (int i = 0; i < 600; ++i) MPI_Allreduce(in, out, 1024, MPI_DOUBLE, MPI_SUM, comm);
+  MPI_Info_free(&info);
+  MPI_Comm_free(&comm);
+  MPI_Finalize();
+  return 0;
+}
+C
+"$MPICC" -o hint hint.c || exit 1
+hint() { "$MPIRUN" --oversubscribe -n 3 -x TERN_EXPLAIN=1 -x TERN_COLL_TUNE=learn -x TERN_COLL_LEARNT=none ./hint "$1" 2>&1; }
+check "the hint tern_any_order permits other orders" says 'allreduce from 8 KiB on, recursive_doubling' hint true
+check "without the hint the order stays" eval '! hint false | grep "from 8 KiB on, re"'
 check "but not without any" eval '! twins off | grep "by measurement"'
 
 rm -f cache/learnt

@@ -29,6 +29,7 @@ constexpr Hint kHints[] = {
     {"mpi_assert_no_any_source", "false", true},
     {"mpi_assert_no_any_tag", "false", true},
     {"mpi_assert_strict_persistent_collective_ordering", "false", true},
+    {"tern_any_order", "false", true},
 };
 
 /// tern_allreduce and its like name an algorithm.
