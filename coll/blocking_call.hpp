@@ -22,6 +22,7 @@ struct BlockingCall {
   Where where = Where::kUnknown;
   int code = 0;              // the executor's result
   bool by_schedule = false;  // a schedule was the executor
+  bool timed = false;        // by a contest: the time of an explanation would count
 
   [[nodiscard]] FlatMethod method() const noexcept {
     return shared == nullptr ? FlatMethod::kNone : shared->flat;

@@ -69,7 +69,10 @@ struct Coll::Executors {
          return true;
        },
        [](Coll& coll, const Operation& operation, const Question& question, bool) -> CollRequest* {
-         return coll.prepare(operation, question, false, false);
+         Execution* const made = coll.prepare(operation, question, false, false);
+         if (coll.context_.explains(*operation.communicator))
+           coll.explain(*made, *operation.communicator);
+         return made;
        }},
   };
 };
@@ -131,10 +134,12 @@ Execution* Coll::prepare(const Operation& operation, const Question& question, b
   if (TERN_UNLIKELY(state.fate.dead_locked())) throw Error(state.fate.reason());
   const bool of_shared = shared && SharedCollectives::may_serve(state, operation, question);
   const Choice& choice = context_.choose(state, operation, question, of_shared, islands);
-  Execution* const made = bind(operation, state, choice, islands);
-  if (TERN_UNLIKELY(context_.explains(comm)))
-    made->measure(context_.explain(state, state.memo.question, choice));
-  return made;
+  return bind(operation, state, choice, islands);
+}
+
+void Coll::explain(Execution& execution, core::Communicator& communicator) {
+  CommState& state = context_.state_of(communicator);
+  execution.measure(context_.explain(state, state.memo.question, state.memo.answer));
 }
 
 Execution* Coll::bind(const Operation& operation, CommState& state, const Choice& choice,
@@ -201,8 +206,8 @@ void Coll::go_through(BlockingCall& call) {
 void Coll::go_through_tried(BlockingCall& call) {
   Tuner::Trial trial(context_.tuner, call.state);
   if (call.shared != nullptr) call.shared = call.state.memo.answer.algorithm;
-  // An explanation takes time, which would count against the row.
-  if (!trial.counts() && TERN_UNLIKELY(context_.explains(*call.operation.communicator)))
+  call.timed = trial.counts();
+  if (!call.timed && TERN_UNLIKELY(context_.explains(*call.operation.communicator)))
     go_through_explained(call);
   else
     go_through(call);
@@ -239,6 +244,8 @@ void Coll::run_schedule(BlockingCall& call) {
   call.by_schedule = true;
   const bool on_devices = call.where == Where::kSome;
   Execution* const execution = prepare(call.operation, call.question, !on_devices, on_devices);
+  if (context_.explains(*call.operation.communicator) && !call.timed)
+    explain(*execution, *call.operation.communicator);
   execution->number(call.number);
   const Failure why = execution->run();
   execution->release();

@@ -100,6 +100,8 @@ class Coll final : UnderWay, ScheduleMaker {
   /// Error, std::bad_alloc.
   [[nodiscard]] Execution* prepare(const Operation& operation, const Question& question,
                                    bool shared, bool islands);
+  /// TERN_EXPLAIN, behind prepare().
+  TERN_COLD void explain(Execution& execution, core::Communicator& communicator);
   [[nodiscard]] Execution* bind(const Operation& operation, CommState& state, const Choice& choice,
                                 bool islands);
   /// As start() and init().

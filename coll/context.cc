@@ -140,7 +140,9 @@ Measured* Context::explain(CommState& state, const Question& question, const Cho
            coll::explain(question, *choice.algorithm).c_str(), comm.name.text().c_str(),
            selector.reason(choice, question.collective).c_str(), predicted,
            several ? "; all sizes: " : "",
-           several ? selector.sizes(question, state.hints.get()).c_str() : "", more.c_str()));
+           several ? selector.sizes(question, state.hints.get(), lines_of(comm.inherited)).c_str()
+                   : "",
+           more.c_str()));
   return &sum;
 }
 

@@ -121,18 +121,11 @@ bool SharedCollectives::take_slots(BlockingCall& call) {
   if (call.slots != nullptr) return true;
   CommState& state = call.state;
   const FlatMethod method = call.method();
-  // Devices serve a call whose row is a schedule in the large slab, too.
-  const bool largest = method == FlatMethod::kNone || method == FlatMethod::kDirect;
-  size_t bytes = largest ? kLargeLane.room() : slot_bytes(call.question);
-  // The small lane has too few slots: the second epoch of a call would wait for all ranks.
-  if (method == FlatMethod::kTwoLevel && bytes > kLineLane.room() && state.shares_large)
-    bytes = kLargeLane.room();
-  const Slab::Size size =
-      !largest && bytes <= kSmallLane.room() ? Slab::Size::kSmall : Slab::Size::kLarge;
+  const size_t bytes = room_for(method, call.question, state.shares_large);
   if (rooted(call.operation.collective) && bytes <= kDeepLane.room() &&
       take_deep_slots(call, bytes))
     return true;
-  Slab* const slab = slab_for(state, size, name_of(call.question.collective));
+  Slab* const slab = slab_for(state, slab_size_of(bytes), name_of(call.question.collective));
   if (slab == nullptr) {
     call.shared = nullptr;
     return false;

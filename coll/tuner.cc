@@ -17,36 +17,20 @@
 namespace tern::coll {
 namespace {
 
-enum class Needs : uint8_t { kNothing, kSmallSlab, kLargeSlab, kFlight };
-
-/// As SharedCollectives::take_slots() and run_in_flight() do.
-Needs needs_of(FlatMethod method, const Question& question) noexcept {
-  const size_t bytes = slot_bytes(question);
-  const Needs small = Needs::kSmallSlab, large = Needs::kLargeSlab;
-  switch (method) {
-    case FlatMethod::kNone:
-      return Needs::kNothing;
-    case FlatMethod::kDirect:
-      return large;
-    case FlatMethod::kTwoLevel:
-      return bytes <= kLineLane.room() ? small : large;
-    case FlatMethod::kSliced:
-      if (flat_bytes(question) >= kLeastOnDevice) return Needs::kFlight;
-      break;
-    case FlatMethod::kWhole:
-      break;
-  }
-  return bytes <= kSmallLane.room() ? small : large;
-}
-
 /// A trial makes no slab, unless the unmeasured row would have made the same. Alike on all ranks.
 bool has_slab(const CommState& state, const Question& question, const Algorithm& row) noexcept {
-  const Needs needs = needs_of(row.flat, question);
-  if (needs == Needs::kNothing || needs == needs_of(state.memo.untuned, question)) return true;
-  if (needs == Needs::kFlight) return state.flights[2] != nullptr;
-  const auto size =
-      needs == Needs::kSmallSlab ? core::Slabs::Size::kSmall : core::Slabs::Size::kLarge;
-  return state.slabs[static_cast<size_t>(size)] != nullptr;
+  const auto in_flight = [&](FlatMethod method) {
+    return method == FlatMethod::kSliced && flat_bytes(question) >= kLeastOnDevice;
+  };
+  const FlatMethod own = state.memo.untuned;
+  if (row.flat == FlatMethod::kNone) return true;
+  if (in_flight(row.flat)) return in_flight(own) || state.flights[2] != nullptr;
+  const auto size_of = [&](FlatMethod method) {
+    return slab_size_of(room_for(method, question, state.shares_large));
+  };
+  const Slab::Size size = size_of(row.flat);
+  const bool by_own = own != FlatMethod::kNone && !in_flight(own) && size_of(own) == size;
+  return by_own || state.slabs[static_cast<size_t>(size)] != nullptr;
 }
 
 }  // namespace
@@ -112,6 +96,9 @@ Tuning::Entry* Tuner::enter(CommState& state) const {
       Contest(rows, model.predict(*rows[0], question), model.predict(bruck, exchange),
               mode_ == CollTune::kLearn, state.memo.answer.why == Choice::Why::kMeasured)});
   state.memo.tuning->entries.push_back(std::move(made));
+  std::string names;
+  for (const Algorithm* row : rows) names += std::string(names.empty() ? "" : ", ") + row->name;
+  tell(state, *state.memo.tuning->entries.back(), names + " compete (TERN_COLL_TUNE)");
   return state.memo.tuning->entries.back().get();
 }
 
@@ -165,8 +152,9 @@ void Tuner::agree(CommState& state, Tuning::Entry& entry) {
   if (file_ && has_line(entry)) note(entry);
   if (&contest.serving() == &before) return;
   state.memo.forget();
-  if (TERN_UNLIKELY(process_.explain.on()) && state.communicator.rank() == 0)
-    tell(state, entry, before);
+  tell(state, entry,
+       strf("%s instead of %s from now on, %.1f us a call, by %u rounds of measurement",
+            contest.serving().name, before.name, contest.nanoseconds() / 1000, contest.rounds()));
 }
 
 void Tuner::note(const Tuning::Entry& entry) {
@@ -195,21 +183,18 @@ void Tuner::save() noexcept {
 }
 
 void Tuner::tell(const CommState& state, const Tuning::Entry& entry,
-                 const Algorithm& before) const {
+                 const std::string& news) const {
+  if (!process_.explain.on() || state.communicator.rank() != 0) return;
   const Question& question = entry.question;
-  const Algorithm& now = entry.contest.serving();
-  process_.explain.say(
-      "tuning",
-      {{"operation", name_of(question.collective)},
-       {"bytes", question.bytes},
-       {"ranks", static_cast<unsigned long long>(question.ranks)},
-       {"algorithm", now.name},
-       {"communicator", state.communicator.name.text()}},
-      strf("%s of about %s on %d ranks (%s): %s instead of %s from now on, %.1f us a call, by %u "
-           "rounds of measurement",
-           name_of(question.collective), bytes_in_words(question.bytes).c_str(), question.ranks,
-           state.communicator.name.text().c_str(), now.name, before.name,
-           entry.contest.nanoseconds() / 1000, entry.contest.rounds()));
+  process_.explain.say("tuning",
+                       {{"operation", name_of(question.collective)},
+                        {"bytes", question.bytes},
+                        {"ranks", static_cast<unsigned long long>(question.ranks)},
+                        {"algorithm", entry.contest.serving().name},
+                        {"communicator", state.communicator.name.text()}},
+                       strf("%s of about %s on %d ranks (%s): %s", name_of(question.collective),
+                            bytes_in_words(question.bytes).c_str(), question.ranks,
+                            state.communicator.name.text().c_str(), news.c_str()));
 }
 
 }  // namespace tern::coll

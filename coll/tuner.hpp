@@ -65,8 +65,9 @@ class Tuner {
   [[nodiscard]] Tuning::Entry* enter(CommState& state) const;
   void agree(CommState& state, Tuning::Entry& entry);
   void note(const Tuning::Entry& entry);
+  /// TERN_EXPLAIN.
   TERN_COLD void tell(const CommState& state, const Tuning::Entry& entry,
-                      const Algorithm& before) const;
+                      const std::string& news) const;
 
   core::Process& process_;
   const Selector& selector_;

@@ -28,6 +28,18 @@ inline constexpr size_t kLeastOnDevice = 65536;
   const Collective what = question.collective;
   return what == Collective::kScatter || what == Collective::kAlltoall ? all - question.bytes : all;
 }
+/// Bytes for which a blocking call takes its slab and lane. Devices serve a call whose row is a
+/// schedule in the large slab, too; the small lane has too few slots for two levels.
+[[nodiscard]] inline size_t room_for(FlatMethod method, const Question& question,
+                                     bool has_large) noexcept {
+  const size_t bytes = slot_bytes(question);
+  const bool largest = method == FlatMethod::kNone || method == FlatMethod::kDirect ||
+                       (method == FlatMethod::kTwoLevel && bytes > kLineLane.room() && has_large);
+  return largest ? kLargeLane.room() : bytes;
+}
+[[nodiscard]] inline Slab::Size slab_size_of(size_t room) noexcept {
+  return room <= kSmallLane.room() ? Slab::Size::kSmall : Slab::Size::kLarge;
+}
 /// Whether a slot holds the least part: of a reduce-scatter an element of each block.
 [[nodiscard]] inline bool fits_in_slot(const Operation& operation, const Question& question,
                                        const Lane& lane) noexcept {

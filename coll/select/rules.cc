@@ -172,16 +172,19 @@ bool same_bits(const Algorithm& one, const Algorithm& other, const Question& que
   return question.any_order || &one == &other || (in_rank_order(one) && in_rank_order(other));
 }
 
+bool Rule::fits(const Question& question) const noexcept {
+  const auto size = static_cast<int64_t>(question.bytes);
+  return collective == question.collective && question.ranks >= least_ranks &&
+         question.ranks <= most_ranks && size >= least_bytes && size <= most_bytes &&
+         streams == question.streams && (!kernels || question.kernels) &&
+         (question.levels == nullptr ? one_host : many_hosts) &&
+         (algorithm == nullptr || can(*algorithm, question));
+}
+
 const Rule* Rules::find(const Question& question, Wires wires, const Rule** passed,
                         const Algorithm* alike) const noexcept {
-  const auto bytes = static_cast<int64_t>(question.bytes);
   for (const Rule& rule : rules) {
-    if (rule.collective != question.collective) continue;
-    if (question.ranks < rule.least_ranks || question.ranks > rule.most_ranks) continue;
-    if (bytes < rule.least_bytes || bytes > rule.most_bytes) continue;
-    if (rule.streams != question.streams || (rule.kernels && !question.kernels)) continue;
-    if (!(question.levels == nullptr ? rule.one_host : rule.many_hosts)) continue;
-    if (rule.algorithm != nullptr && !can(*rule.algorithm, question)) continue;
+    if (!rule.fits(question)) continue;
     if (alike != nullptr && !same_bits(*rule.algorithm, *alike, question)) continue;
     if (rule.wire == Wire::kAuto || wires.has(rule.wire)) return &rule;
     if (passed != nullptr && *passed == nullptr) *passed = &rule;

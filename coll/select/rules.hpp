@@ -41,6 +41,9 @@ struct Rule {
   Wire wire;                   // of these, where it can be taken; kAuto: not named
   const Algorithm* algorithm;  // null: the model chooses
   int line;
+
+  /// All but the wire.
+  [[nodiscard]] bool fits(const Question& question) const noexcept;
 };
 
 struct Rules {

@@ -249,12 +249,9 @@ std::vector<const Algorithm*> Selector::candidates(const Question& question,
         std::find(rows.begin(), rows.end(), row) == rows.end())
       rows.push_back(row);
   };
-  Rules rest = own_;
-  for (const Rule* rule = rest.find(question, {}); rule != nullptr && rule->algorithm != nullptr;
-       rule = rest.find(question, {})) {
-    add(rule->algorithm);
-    std::erase_if(rest.rules, [&](const Rule& one) { return one.line <= rule->line; });
-  }
+  for (const Rule& rule : own_.rules)
+    if (rule.algorithm != nullptr && rule.wire == Wire::kAuto && rule.fits(question))
+      add(rule.algorithm);
   for (const Algorithm& row : algorithms(question.collective))
     if (can(row, question)) others.push_back(&row);
   std::sort(others.begin(), others.end(), [&](auto* a, auto* b) { return time(a) < time(b); });
@@ -287,13 +284,14 @@ std::string Selector::reason(const Choice& choice, Collective collective) const 
 
 std::string Selector::in_table(int line) const { return strf("%s, line %d", file_.c_str(), line); }
 
-std::string Selector::sizes(Question question, const Forced* hints) const {
+std::string Selector::sizes(Question question, const Forced* hints,
+                            const MeasuredLines* inherited) const {
   constexpr size_t kMost = size_t{1} << 30;
   std::string text;
   const Algorithm* before = nullptr;
   size_t last = 0;
   for (question.bytes = 1; question.bytes <= kMost; question.bytes *= 2) {
-    const Algorithm* now = choose(question, hints).algorithm;
+    const Algorithm* now = choose(question, hints, inherited).algorithm;
     if (before != nullptr && now != before)
       text += strf("to %s %s, then ", bytes_in_words(last).c_str(), before->name);
     before = now;

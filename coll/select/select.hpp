@@ -75,7 +75,8 @@ class Selector {
   /// "FILE, line 3"
   [[nodiscard]] std::string in_table(int line) const;
   /// "to 16 KiB recursive_doubling, then rabenseifner": the choices for all sizes.
-  [[nodiscard]] std::string sizes(Question question, const Forced* hints) const;
+  [[nodiscard]] std::string sizes(Question question, const Forced* hints,
+                                  const MeasuredLines* inherited = nullptr) const;
 
  private:
   /// By Tern's own table, or else by the model.

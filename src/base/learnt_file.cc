@@ -98,7 +98,7 @@ std::string LearntFile::read(std::string* remark) const {
   const Fd file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file.valid()) return {};
   const auto ignored = [&](const char* why) {
-    *remark = strf("%s is ignored: %s. It stays as it is", path_.c_str(), why);
+    *remark = strf("%s is ignored: %s", path_.c_str(), why);
     return std::string();
   };
   struct stat facts {};

@@ -25,11 +25,9 @@ void for_each_file(const Work& work) {
 }  // namespace
 
 int show(const Options& options) {
-  std::string text;
+  std::string text, remark;  // one path for both kinds of jobs: one of them wrote the file
   for_each_file([&](const LearntFile& file, const std::string& binding) {
-    std::string remark;
     std::istringstream lines(file.read(&remark));
-    if (!remark.empty()) text += "# " + remark + "\n";
     bool first = true;
     for (std::string line; std::getline(lines, line);) {
       if (!options.collective.empty() && line.rfind(options.collective + " ", 0) != 0) continue;
@@ -38,6 +36,7 @@ int show(const Options& options) {
       text += line + "\n";
     }
   });
+  if (text.empty() && !remark.empty()) text = "# " + remark + "\n";
   write_output(options, text.empty() ? "# nothing was measured on this machine yet\n" : text);
   return 0;
 }
