@@ -51,11 +51,12 @@ void note_yield(int64_t began_ns) noexcept {
 }  // namespace
 
 void PollingThreads::add(uint32_t period) noexcept {
+  constexpr uint32_t kMostBetween = 8;  // periods in which other programs had all the cores
   Counts old = counts_.load(std::memory_order_relaxed), counts;
   do {
     counts = old;
     if (counts.period != period)
-      counts = {period, counts.period + 1 == period ? counts.now : uint16_t{0}, 0};
+      counts = {period, period - counts.period <= kMostBetween ? counts.now : uint16_t{0}, 0};
     ++counts.now;
   } while (!counts_.compare_exchange_weak(old, counts, std::memory_order_relaxed));
 }

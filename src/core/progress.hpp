@@ -34,7 +34,7 @@ class PollingThreads {
   static constexpr int kPeriodShift = 24;  // nanoseconds: longer than the kernel lets a thread run
   /// Once by each thread in each period.
   void add(uint32_t period) noexcept;
-  /// In this period or the last one, whichever were more.
+  /// In the latest period with polls or the one before, whichever were more.
   [[nodiscard]] int count() const noexcept;
 
  private:
