@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <array>
@@ -20,6 +21,12 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr bool kSlow = true;  // a poll takes ten times as long
+#else
+constexpr bool kSlow = false;
+#endif
 
 /// A room that is polled: each round brings what `events` says, and is counted.
 struct Room {
@@ -44,6 +51,34 @@ struct CountingWatch : Watch {
   void awake() noexcept override { ++awakes; }
 };
 
+/// Notes, from the moment that it begins, how many sleeps there were before its first poll and
+/// before a later one: a thread that does not stay awake sleeps often by then, and one that does
+/// still yields, beside busy cores, too.
+struct NotesSleeps {
+  const CountingWatch* watch;
+  std::atomic<bool> begins{false}, ended{false};
+  int polls = 0, asleeps_before = -1, asleeps_after = -1;
+  Clock::time_point first = {};
+  static int poll(void* self) noexcept {
+    NotesSleeps& room = *static_cast<NotesSleeps*>(self);
+    if (!room.begins || room.ended) return 0;
+    if (room.polls++ == 0) {
+      room.asleeps_before = room.watch->asleeps;
+      room.first = Clock::now();
+    }
+    room.asleeps_after = room.watch->asleeps;
+    room.ended = room.polls > 30 && Clock::now() - room.first > milliseconds(5);
+    return 0;
+  }
+};
+
+/// From the calling thread to others.
+long switches() {
+  rusage used{};
+  EXPECT_EQ(::getrusage(RUSAGE_THREAD, &used), 0);
+  return used.ru_nvcsw + used.ru_nivcsw;
+}
+
 /// The calling thread: all that call this share a core.
 void bind_to_one_core() {
   cpu_set_t allowed, one;
@@ -58,6 +93,7 @@ void bind_to_one_core() {
 class ProgressTest : public ::testing::Test {
  protected:
   ProgressTest() {
+    shared_.most = 2;
     progress_.set_others({}, shared_);
     progress_.configure({&bell_, 20, 100, true});
     progress_.add(Room::poll, &room_);
@@ -77,7 +113,7 @@ class ProgressTest : public ::testing::Test {
   }
   Doorbell bell_;
   CountingWatch watch_;
-  Progress::Shared shared_{0, 2};
+  Progress::Shared shared_;
   Room room_;
   Progress progress_;
 };
@@ -171,13 +207,15 @@ TEST_F(ProgressTest, AnotherThreadWakesIt) {
 }
 
 TEST_F(ProgressTest, WhileADeviceWorksNobodySleeps) {
+  NotesSleeps noting{&watch_};
+  progress_.add(NotesSleeps::poll, &noting);
   progress_.stay_awake(2);
   progress_.stay_awake(-1);
+  noting.begins = true;
   std::atomic<bool> done{false};
   std::thread waiter([&] { wait_for(done); });
-  ASSERT_TRUE(comes([&] { return room_.polls > 0; }));
-  std::this_thread::sleep_for(milliseconds(50));
-  EXPECT_EQ(watch_.asleeps, 0);
+  EXPECT_TRUE(comes([&] { return noting.ended.load(); }));
+  EXPECT_EQ(noting.asleeps_after, 0);
   {
     const ChannelLock lock(progress_);
     progress_.stay_awake(-1);
@@ -189,6 +227,8 @@ TEST_F(ProgressTest, WhileADeviceWorksNobodySleeps) {
 }
 
 TEST_F(ProgressTest, WhileADeviceWorksForAnotherChannelNobodySleeps) {
+  NotesSleeps noting{&watch_};
+  progress_.add(NotesSleeps::poll, &noting);
   Progress other;
   other.set_others({&progress_}, shared_);
   other.configure({&bell_, 20, 100, true});
@@ -199,9 +239,9 @@ TEST_F(ProgressTest, WhileADeviceWorksForAnotherChannelNobodySleeps) {
     const ChannelLock lock(other);
     other.stay_awake(1);
   }
-  const int asleeps = watch_.asleeps, polls = room_.polls;
-  EXPECT_TRUE(comes([&] { return room_.polls > polls + 300; }));
-  EXPECT_LE(watch_.asleeps, asleeps + 1);  // asleep it would be once for each poll
+  noting.begins = true;
+  EXPECT_TRUE(comes([&] { return noting.ended.load(); }));
+  EXPECT_EQ(noting.asleeps_after, noting.asleeps_before);
   {
     const ChannelLock lock(other);
     other.stay_awake(-1);
@@ -275,14 +315,17 @@ class PollingCallerTest : public ProgressTest {
   /// How many rounds more than calls: one for each time that a call left the core.
   int rounds_after_others(int calls, std::chrono::nanoseconds work = microseconds(0)) {
     const int before = room_.polls;
+    int events = 0;
     for (int i = 0; i < calls; ++i) {
       {
         const ChannelLock lock(progress_);
-        EXPECT_EQ(progress_.poll_for_caller(), 0);
+        events += progress_.poll_for_caller();
       }
+      if (work.count() == 0) continue;
       const auto end = Clock::now() + work;
-      while (work.count() != 0 && Clock::now() < end) continue;
+      while (Clock::now() < end) continue;
     }
+    EXPECT_EQ(events, 0);
     return room_.polls - before - calls;
   }
 };
@@ -296,11 +339,17 @@ TEST_F(PollingCallerTest, WhereRanksFitTheCoresItKeepsItsCore) {
 
 TEST_F(PollingCallerTest, BesideMoreRanksThanCoresItLeavesTheCore) {
   progress_.configure({&bell_, 0, 100, false});
-#if defined(__SANITIZE_THREAD__)  // so slow between two calls that it counts as the caller's work
-  EXPECT_GT(rounds_after_others(3000), 0);
-#else
-  EXPECT_GT(rounds_after_others(3000), 2000);
-#endif
+  // Where a poll is slow, the time between two counts as the caller's work at times. Beside a busy
+  // thread one is, after each time that the caller left: its caches are cold.
+  constexpr int kTries = 20, kEnough = kSlow ? 0 : 2000, kEnoughBesideOthers = kSlow ? 0 : 600;
+  int most = 0;
+  bool alone = true;
+  for (int i = 0; i < kTries && most <= kEnough; ++i) {
+    const long before = switches();
+    most = std::max(most, rounds_after_others(3000));
+    alone = switches() - before < 100;
+  }
+  EXPECT_GT(most, alone ? kEnough : kEnoughBesideOthers);
 }
 
 TEST_F(PollingCallerTest, WhoComputesBetweenItsPollsLeavesTheCoreNowAndThen) {
@@ -363,31 +412,38 @@ TEST_F(PollingCallerTest, HandsTheCoreToWhomItPollsFor) {
 }
 
 // The same of threads in wait(), which are configured for a core each. A further thread on that
-// core hides the hand-overs: one try without it is enough.
+// core hides many hand-overs: one try in which it does not hide most of them is enough.
 TEST_F(ProgressTest, HandsTheCoreToAThreadThatItWaitsFor) {
-  constexpr int kHandOvers = 200, kTries = 10, kEnough = 2000 * kHandOvers;
+  constexpr int kHandOvers = 200, kTries = 20, kSpins = kSlow ? 4000 : 20000;
+  constexpr int kEnough = kSpins / 10;
   std::atomic<int> turn{0};
-  const auto take_turns = [&turn](int mine) {
+  const auto polls_of_turns = [&turn](int mine) {
     bind_to_one_core();
     Progress progress;
     Room room;
-    progress.configure({nullptr, 20000, 1000, false});
+    progress.configure({nullptr, kSpins, 1000, false});
     progress.add(Room::poll, &room);
+    std::vector<int> polls;
     for (int i = mine; i < kHandOvers; i += 2) {
+      const int before = room.polls;
       const auto is_mine = [&] { return turn == i; };
       progress.wait(is_mine, [](WaitReport*) {});
       ++turn;
+      polls.push_back(room.polls - before);
     }
-    return room.polls.load();
+    return polls;
   };
-  int least = INT_MAX;
-  for (int i = 0; i < kTries && least > kEnough; ++i) {
+  int middle = INT_MAX;
+  for (int i = 0; i < kTries && middle > kEnough; ++i) {
     turn = 0;
-    auto other = std::async(std::launch::async, [&] { return take_turns(1); });
-    auto first = std::async(std::launch::async, [&] { return take_turns(0); });
-    least = std::min(least, first.get() + other.get());
+    auto other = std::async(std::launch::async, [&] { return polls_of_turns(1); });
+    auto first = std::async(std::launch::async, [&] { return polls_of_turns(0); });
+    std::vector<int> polls = first.get();
+    for (const int one : other.get()) polls.push_back(one);
+    std::nth_element(polls.begin(), polls.begin() + kHandOvers / 2, polls.end());
+    middle = polls[kHandOvers / 2];
   }
-  EXPECT_LE(least, kEnough);
+  EXPECT_LE(middle, kEnough);
 }
 
 // A yield to a thread that computes costs a time slice: who has met that sleeps at once for a
