@@ -2,8 +2,6 @@
 // SmSlabs: free lists, and where a peer's slab lies.
 #include "btl/sm/slabs.hpp"
 
-#include <unistd.h>
-
 #include <cstring>
 #include <utility>
 
@@ -69,12 +67,13 @@ bool SmSlabs::can_get(core::Peer& peer) {
 
 int SmSlabs::get(core::Peer& peer, void* to, uint64_t from, size_t bytes) noexcept {
   const SmAddress& address = segments_.attached(peer).address;
-  if (address.is_own_process()) {
+  const pid_t pid = address.pid_here();
+  if (pid == self_) {
     std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
     return 0;
   }
   const iovec local{to, bytes}, remote{reinterpret_cast<void*>(from), bytes};
-  return cma_get(address.pid_here(), &local, 1, &remote, 1);
+  return cma_get(pid, &local, 1, &remote, 1);
 }
 
 // One system call for both ends: a buffer is hardly ever in two mappings of different kinds. The
@@ -85,7 +84,7 @@ bool SmSlabs::is_readable(const void* address, size_t bytes) noexcept {
   const iovec local{ends.data(), ends.size()};
   const std::array<iovec, 2> remote{
       {{reinterpret_cast<void*>(first), 1}, {reinterpret_cast<void*>(last), 1}}};
-  const int error = cma_get(::getpid(), &local, 1, remote.data(), remote.size());
+  const int error = cma_get(self_, &local, 1, remote.data(), remote.size());
   if (error == 0) return true;
   if (!std::exchange(refusal_said_, true))
     process_.explain.warn(

@@ -3,6 +3,8 @@
 // Lifetime: Sm. Threads: under the channel's lock.
 #pragma once
 
+#include <unistd.h>
+
 #include <array>
 #include <vector>
 
@@ -53,6 +55,7 @@ class SmSlabs final : public core::Slabs {
   HostSegments& segments_;
   const uint32_t channel_;
   const bool fenced_;
+  const pid_t self_ = ::getpid();
   std::array<Free, kSizes> free_;
   bool refusal_said_ = false;
 };

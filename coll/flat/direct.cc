@@ -16,7 +16,7 @@ namespace tern::coll {
 namespace {
 
 /// Bytes reduced at once: much for a copy between processes, little for a cache.
-constexpr size_t kPiece = 131072;
+constexpr size_t kPiece = 65536;
 
 }  // namespace
 
@@ -73,7 +73,8 @@ void Direct::prepare_reduce_scatter() {
 void Direct::prepare_reduction() {
   slots_.scratch(2 * kPiece);
   const MPI_Count count = operation_.input.count;
-  input_ = for_others(in_.at(0), bytes_of(count));
+  const bool is_read = operation_.collective == kAllreduce || !between_two() || !has_output();
+  input_ = is_read ? for_others(in_.at(0), bytes_of(count)) : in_.at(0);
   if (between_two()) {
     own_ = {0, has_output() ? count : 0};
     reduced_ = out_.at(0);
@@ -184,13 +185,15 @@ void Direct::reduce_slice(const Range& own, std::byte* to) {
   std::byte* const scratch = slots_.scratch(2 * kPiece);
   const auto most = static_cast<MPI_Count>(kPiece) / size_;
   const bool onto_own = reduces_onto_own() && to == in_.at(0, bytes_of(own.first));
+  const bool other_first = ranks_ == 2 && operation_.op->changes_places();
   for (MPI_Count at = 0; at < own.count; at += most) {
     const MPI_Count count = std::min(most, own.count - at);
     const size_t offset = bytes_of(own.first + at), bytes = bytes_of(count);
     const bool aside = operation_.in_place && !onto_own;
     std::byte* const sum = aside ? scratch + kPiece : to + bytes_of(at);
     bool begun = onto_own;
-    for (int rank = ranks_ - 1; rank >= 0; --rank) {
+    for (int i = ranks_ - 1; i >= 0; --i) {
+      const int rank = other_first ? (rank_ + i) % 2 : i;
       const bool mine = rank == rank_;
       if (mine && onto_own) continue;
       if (!mine) get(rank, begun ? scratch : sum, offset, bytes);
