@@ -14,13 +14,16 @@
 namespace tern::coll {
 namespace {
 
-// Bits of an introduction: a driver of devices is loaded; ranks share cores.
-constexpr uint32_t kDriver = 1U << 31, kCrowded = 1U << 30;
+// Bits of an introduction: a driver of devices is loaded; ranks share cores; of a large slab, this
+// rank cannot read the others' buffers.
+constexpr uint32_t kDriver = 1U << 31, kCrowded = 1U << 30, kReadsNone = 1U << 29;
 
-uint32_t introduction_of(const Slab& slab) noexcept {
+uint32_t introduction_of(const Slab& slab, Slab::Size size) {
   const uint32_t own = slab.introduction();
   if (own == core::Slabs::kNone) return own;
-  return own | (cuda::driver() != nullptr ? kDriver : 0) | (slab.crowded() ? kCrowded : 0);
+  const bool reads_none = size == Slab::Size::kLarge && !slab.can_get();
+  return own | (cuda::driver() != nullptr ? kDriver : 0) | (slab.crowded() ? kCrowded : 0) |
+         (reads_none ? kReadsNone : 0);
 }
 
 /// Clears the bit. True: a rank had the bit.
@@ -57,8 +60,10 @@ bool SharedCollectives::make_slab(CommState& state, Slab::Size size, const char*
   std::unique_ptr<Slab> made = context_.flights.make_slab(state.communicator, size, nullptr);
   try {
     std::vector<uint32_t> all =
-        context_.executions.exchange(state.communicator, introduction_of(*made), name);
+        context_.executions.exchange(state.communicator, introduction_of(*made, size), name);
     if (take_bit(kDriver, &all)) state.find_devices();
+    const bool some_read_none = take_bit(kReadsNone, &all);
+    if (size == Slab::Size::kLarge) state.single_copy = !some_read_none;
     made->rooted_room =
         static_cast<uint32_t>((take_bit(kCrowded, &all) ? kDeepLane : kLineLane).room());
     if (std::find(all.begin(), all.end(), core::Slabs::kNone) != all.end()) {
@@ -82,11 +87,6 @@ Slab* SharedCollectives::slab_for(CommState& state, Slab::Size size, const char*
   if (!make_slab(state, size, name, slab)) {
     lack(state, size);
     return nullptr;
-  }
-  if (size == Slab::Size::kLarge) {
-    const std::vector<uint32_t> all =
-        context_.executions.exchange(state.communicator, slab->can_get() ? 1 : 0, name);
-    state.single_copy = std::find(all.begin(), all.end(), 0U) == all.end();
   }
   return slab.get();
 }
