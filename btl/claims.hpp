@@ -14,6 +14,7 @@ struct alignas(64) SharedClaims {
   std::atomic<uint32_t> finished{0};  // chunks copied
   std::atomic<uint32_t> failed{0};    // errno of a copy that failed
   std::atomic<uint32_t> ready{kAll};  // chunks from the front that the sender has packed
+  uint32_t chunk = 0;                 // bytes of each but the last; the sender says
 
   static constexpr uint64_t kNone = UINT64_MAX;
   static constexpr uint32_t kAll = UINT32_MAX;

@@ -15,18 +15,20 @@
 namespace tern::pml {
 namespace {
 
-/// One system call each; a message worth two has one for each end. The same at both ends.
-size_t chunk_of(size_t bytes) noexcept {
-  constexpr size_t kLeast = 16384, kMost = 131072;
+/// Bytes of one system call. A message worth two has one for each end, where each end has a core.
+size_t chunk_of(const Context& context, size_t bytes) noexcept {
+  constexpr size_t kLeast = 16384, kMost = 131072, kMostOnSharedCores = 262144;
+  if (context.process.node.oversubscribed) return std::clamp(bytes, kLeast, kMostOnSharedCores);
   return std::clamp((bytes / 2 + kLeast - 1) / kLeast * kLeast, kLeast, kMost);
 }
 
 class BothEndsSender final : public SenderHalf {
  public:
-  BothEndsSender(SendRequest& request, Stage stage) noexcept
+  BothEndsSender(const Context& context, SendRequest& request, Stage stage) noexcept
       : request_(request),
         stage_(std::move(stage)),
-        packing_(request.transfer.bytes, chunk_of(request.transfer.bytes)) {}
+        chunk_(chunk_of(context, request.transfer.bytes)),
+        packing_(request.transfer.bytes, chunk_) {}
   ~BothEndsSender() override {
     if (name_ != 0) request_.peer->endpoint->caps.claims->close(name_);
   }
@@ -37,6 +39,7 @@ class BothEndsSender final : public SenderHalf {
   [[nodiscard]] bool open() noexcept {
     claims_ = request_.peer->endpoint->caps.claims->open(&name_);
     if (claims_ == nullptr) return false;
+    claims_->chunk = static_cast<uint32_t>(chunk_);
     if (stage_.in_use()) claims_->ready.store(0, std::memory_order_relaxed);
     return true;
   }
@@ -74,8 +77,7 @@ class BothEndsSender final : public SenderHalf {
     return has_work() ? Step::kMoved : Step::kWait;
   }
   Step put_chunk() noexcept {
-    const size_t bytes = request_.transfer.bytes;
-    Chunks chunks(bytes, chunk_of(bytes), *claims_, Chunks::From::kBack);
+    Chunks chunks(request_.transfer.bytes, chunk_, *claims_, Chunks::From::kBack);
     CopyMover mover(*request_.peer->endpoint->caps.peer_copy, stage_.block(request_.buffer), there_,
                     CopyMover::Direction::kPut);
     if (move_next(chunks, mover) != Step::kMoved) return Step::kWait;
@@ -85,6 +87,7 @@ class BothEndsSender final : public SenderHalf {
 
   SendRequest& request_;
   Stage stage_;
+  size_t chunk_;
   Chunks packing_;
   uint32_t packed_ = 0;  // chunks
   uint32_t name_ = 0;
@@ -99,8 +102,7 @@ class BothEndsReceiver final : public ReceiverHalf {
       : context_(context),
         request_(request),
         stage_(std::move(stage)),
-        chunks_(request.transfer.bytes, chunk_of(request.transfer.bytes), claims,
-                Chunks::From::kFront),
+        chunks_(request.transfer.bytes, claims.chunk, claims, Chunks::From::kFront),
         mover_(*request.peer->endpoint->caps.peer_copy, stage_.block(request.buffer),
                request.transfer.remote_address, CopyMover::Direction::kGet) {}
   Step begin() noexcept override {
@@ -146,7 +148,7 @@ extern const Protocol kBothEnds{
     .send = [](Context& context, SendRequest& request) -> std::unique_ptr<SenderHalf> {
       Stage stage;
       if (!stage.open(context, request.buffer, request.transfer.bytes)) return nullptr;
-      auto half = std::make_unique<BothEndsSender>(request, std::move(stage));
+      auto half = std::make_unique<BothEndsSender>(context, request, std::move(stage));
       return half->open() ? std::move(half) : nullptr;
     },
     .viable_to_receive =
