@@ -184,12 +184,12 @@ void Direct::reduce_slice(const Range& own, std::byte* to) {
   if (own.count == 0 || code_ != MPI_SUCCESS) return;
   std::byte* const scratch = slots_.scratch(2 * kPiece);
   const auto most = static_cast<MPI_Count>(kPiece) / size_;
-  const bool onto_own = reduces_onto_own() && to == in_.at(0, bytes_of(own.first));
+  const bool over_own = to == in_.at(0, bytes_of(own.first));
+  const bool onto_own = over_own && reduces_onto_own(), aside = over_own && !onto_own;
   const bool other_first = ranks_ == 2 && operation_.op->changes_places();
   for (MPI_Count at = 0; at < own.count; at += most) {
     const MPI_Count count = std::min(most, own.count - at);
     const size_t offset = bytes_of(own.first + at), bytes = bytes_of(count);
-    const bool aside = operation_.in_place && !onto_own;
     std::byte* const sum = aside ? scratch + kPiece : to + bytes_of(at);
     bool begun = onto_own;
     for (int i = ranks_ - 1; i >= 0; --i) {

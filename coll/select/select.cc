@@ -33,14 +33,13 @@ bcast           ..2    any     linear              one_host
 bcast           any    ..512k  binomial            one_host
 bcast           any    any     scatter_allgather   one_host
 bcast           any    ..512k  two_level           many_hosts
-gather          ..2    ..64k   flat                one_host
+gather          ..2    ..16k   flat                one_host
 gather          3..8   ..64k   flat                one_host
 gather          any    ..4k    flat                one_host
 gather          any    ..1k    binomial            one_host
 gather          any    any     linear              one_host
 gather          any    ..4k    two_level           many_hosts
 gather          ..64   any     linear              many_hosts
-scatter         ..2    ..64k   flat                one_host
 scatter         any    ..16k   flat                one_host
 scatter         any    ..1k    binomial            one_host
 scatter         any    any     linear              one_host
