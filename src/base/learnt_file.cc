@@ -184,8 +184,8 @@ bool LearntFile::forget() const {
   return true;
 }
 
-std::string LearntFile::pack(const std::string& lines) const {
-  return path_ + "\n" + machine_ + "\n" + lines;
+std::string LearntFile::pack(std::string* remark) const {
+  return path_.empty() ? "" : path_ + "\n" + machine_ + "\n" + read(remark);
 }
 
 LearntFile::Packed LearntFile::unpack(const std::string& text) {

@@ -22,6 +22,10 @@ class LearntFile {
   /// `asked`: TERN_COLL_LEARNT: a path; "none"; "auto", a file of the machine's in
   /// $XDG_CACHE_HOME/tern (~/.cache/tern). `machine` in words.
   LearntFile(const std::string& asked, std::string machine);
+  /// Times of bound ranks differ from times of other ranks: a machine of each kind.
+  [[nodiscard]] static std::string machine_of(const std::string& words, bool bound) {
+    return words + (bound ? ", bound" : ", not bound");
+  }
 
   /// Empty: no file.
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
@@ -34,8 +38,9 @@ class LearntFile {
   /// Removes the file; false: there was none of this machine's jobs. Throws Error.
   bool forget() const;
 
-  /// For the ranks of a job, as text: the file, and its lines.
-  [[nodiscard]] std::string pack(const std::string& lines) const;
+  /// For the ranks of a job, as text: the file, and its lines; empty without a file. *remark: of
+  /// read().
+  [[nodiscard]] std::string pack(std::string* remark) const;
   struct Packed;
   /// Of pack()'s text; another text gives an empty path and no lines.
   [[nodiscard]] static Packed unpack(const std::string& text);

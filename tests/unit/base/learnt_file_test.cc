@@ -156,11 +156,13 @@ TEST_F(LearntFileTest, ForgetRemovesIt) {
 
 TEST_F(LearntFileTest, TravelsAsText) {
   const LearntFile file(path, kMachine);
-  const LearntFile::Packed packed = LearntFile::unpack(file.pack("a\nb\n"));
+  file.merge({"bcast 2 1 flat many_hosts", "bcast 2 2 flat many_hosts"});
+  const LearntFile::Packed packed = LearntFile::unpack(file.pack(&remark));
   EXPECT_EQ(packed.file.path(), path);
-  EXPECT_EQ(packed.lines, "a\nb\n");
-  packed.file.merge({"bcast 2 1 flat one_host"});
-  EXPECT_EQ(lines(), "bcast 2 1 flat one_host\n");
+  EXPECT_EQ(packed.lines, "bcast 2 1 flat many_hosts\nbcast 2 2 flat many_hosts\n");
+  packed.file.merge({"bcast 2 3 flat many_hosts"});
+  EXPECT_EQ(lines(), packed.lines + "bcast 2 3 flat many_hosts\n");
+  EXPECT_EQ(LearntFile("none", kMachine).pack(&remark), "");
   for (const char* text : {"", "one line", "two\nlines"})
     EXPECT_EQ(LearntFile::unpack(text).file.path(), "");
 }
