@@ -40,7 +40,8 @@ const ConnectionInfo& AddressBook::of(const core::Peer& peer) {
     const auto known = known_.find(peer.rank);
     if (known != known_.end()) return known->second;
   }
-  const auto info = process_.boot->connection_info_as<ConnectionInfo>(static_cast<int>(peer.rank));
+  const auto info =
+      boot::connection_info_as<ConnectionInfo>(*process_.boot, static_cast<int>(peer.rank));
   check(info, peer.rank);
   const std::lock_guard<std::mutex> guard(mutex_);
   return known_.emplace(peer.rank, info).first->second;

@@ -60,8 +60,8 @@ class Coll final : UnderWay, ScheduleMaker {
   void set_hosts(Places::HostOf host_of) noexcept { context_.places.set_hosts(host_of); }
   void set_parts(Places::PartOf part_of) noexcept { context_.places.set_parts(part_of); }
 
-  /// Of Boot::learnt(). Throws std::bad_alloc.
-  void learn(const std::string& text) { context_.learn(text); }
+  /// Context::learn() of this channel. Throws std::bad_alloc.
+  void learn(const std::string& text, bool worlds_alone) { context_.learn(text, worlds_alone); }
 
   [[nodiscard]] Refusals& refusals() noexcept { return context_.refusals; }
   [[nodiscard]] const ScheduleCache& cache() const noexcept { return context_.executions.cache(); }

@@ -47,7 +47,14 @@ Context::Context(core::Channel& of, UnderWay& under_way, ScheduleMaker& schedule
   places.configure(process.params.coll_levels);
 }
 
-void Context::learn(const std::string& text) {
+Selector::Known Context::known_to(const core::Communicator& communicator) const noexcept {
+  return {lines_of(communicator.inherited),
+          !worlds_alone_learn_ || communicator.session.get() == nullptr};
+}
+
+void Context::learn(const std::string& text, bool worlds_alone) {
+  const core::ChannelLock lock(channel.progress);  // threads may be in sessions
+  worlds_alone_learn_ = worlds_alone;
   if (text.empty() || process.params.coll_tune == CollTune::kOff) return;
   LearntFile::Packed packed = LearntFile::unpack(text);
   selector.learn(packed.lines, packed.file.path());
@@ -95,10 +102,9 @@ const Choice& Context::choose(CommState& state, const Operation& operation, Ques
   else
     question.any_order = any_order_of(state, operation);
   if (question != memo.question) {
-    memo.answer =
-        operation.communicator->inter()
-            ? Choice{between_groups(operation.collective), Choice::Why::kModel}
-            : selector.choose(question, state.hints.get(), lines_of(state.communicator.inherited));
+    memo.answer = operation.communicator->inter()
+                      ? Choice{between_groups(operation.collective), Choice::Why::kModel}
+                      : selector.choose(question, state.hints.get(), known_to(state.communicator));
     memo.untuned = selector.unmeasured(question, memo.answer).algorithm->flat;
     memo.question = question;
     memo.op = operation.op;
@@ -114,7 +120,7 @@ Choice Context::choose_apart(const CommState& state, const Operation& operation)
   Question question = question_of(operation);
   question.levels = state.levels;
   question.any_order = any_order_of(state, operation);
-  return selector.choose(question, state.hints.get(), lines_of(state.communicator.inherited));
+  return selector.choose(question, state.hints.get(), known_to(state.communicator));
 }
 
 Measured* Context::explain(CommState& state, const Question& question, const Choice& choice,
@@ -140,8 +146,7 @@ Measured* Context::explain(CommState& state, const Question& question, const Cho
            coll::explain(question, *choice.algorithm).c_str(), comm.name.text().c_str(),
            selector.reason(choice, question.collective).c_str(), predicted,
            several ? "; all sizes: " : "",
-           several ? selector.sizes(question, state.hints.get(), lines_of(comm.inherited)).c_str()
-                   : "",
+           several ? selector.sizes(question, state.hints.get(), known_to(comm)).c_str() : "",
            more.c_str()));
   return &sum;
 }

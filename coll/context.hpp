@@ -42,8 +42,10 @@ struct Context {
   /// with `more` behind the sentence.
   TERN_COLD Measured* explain(CommState& state, const Question& question, const Choice& choice,
                               const std::string& more = {});
-  /// Lines of earlier jobs, from Boot::learnt(). Throws std::bad_alloc.
-  void learn(const std::string& text);
+  /// Lines of earlier jobs, from Boot::learnt(). `worlds_alone`: not for communicators
+  /// of sessions, since some ranks may use a communicator before the lines come. Throws
+  /// std::bad_alloc.
+  void learn(const std::string& text, bool worlds_alone);
   [[nodiscard]] bool explains(const core::Communicator& communicator) const noexcept {
     return TERN_UNLIKELY(process.explain.on()) && communicator.rank() == 0;
   }
@@ -60,6 +62,9 @@ struct Context {
 
  private:
   [[nodiscard]] bool shares_memory(const core::Communicator& communicator) const noexcept;
+  [[nodiscard]] Selector::Known known_to(const core::Communicator& communicator) const noexcept;
+
+  bool worlds_alone_learn_ = false;
 };
 
 /// The facts of an operation on which selection depends.

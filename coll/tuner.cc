@@ -7,15 +7,18 @@
 
 #include "base/attempt.hpp"
 #include "base/clock.hpp"
-#include "base/error.hpp"
 #include "base/explain.hpp"
 #include "coll/comm_state.hpp"
 #include "coll/engine/executions.hpp"
 #include "coll/flat/flat.hpp"
 #include "coll/select/select.hpp"
+#include "mpi.h"
 
 namespace tern::coll {
 namespace {
+
+/// Words of an agreement behind the blocks.
+constexpr size_t kMore = 3;
 
 /// A trial makes no slab, unless the unmeasured row would have made the same. Alike on all ranks.
 bool has_slab(const CommState& state, const Question& question, const Algorithm& row) noexcept {
@@ -31,6 +34,19 @@ bool has_slab(const CommState& state, const Question& question, const Algorithm&
   const Slab::Size size = size_of(row.flat);
   const bool by_own = own != FlatMethod::kNone && !in_flight(own) && size_of(own) == size;
   return by_own || state.slabs[static_cast<size_t>(size)] != nullptr;
+}
+
+/// Nanoseconds of two readings of the clock, undisturbed.
+uint32_t clock_ns() noexcept {
+  constexpr int kTries = 4, kReadings = 16;
+  int64_t least = INT64_MAX;
+  for (int i = 0; i < kTries; ++i) {
+    const int64_t began = now_ns();
+    int64_t last = began;
+    for (int reading = 0; reading < kReadings; ++reading) last = now_ns();
+    least = std::min(least, last - began);
+  }
+  return static_cast<uint32_t>(2 * least / kReadings);
 }
 
 }  // namespace
@@ -87,7 +103,7 @@ Tuning::Entry* Tuner::enter(CommState& state) const {
     if (!rows.empty() && mode_ != CollTune::kLearn && !has_slab(state, question, *row)) continue;
     rows.push_back(row);
   }
-  Question exchange{Collective::kAllgather, question.ranks, Contest::kMostBlocks * 4};
+  Question exchange{Collective::kAllgather, question.ranks, (Contest::kMostBlocks + kMore) * 4};
   exchange.levels = question.levels;
   static const Algorithm& bruck = *find_algorithm(Collective::kAllgather, "bruck");
   const Model& model = selector_.model();
@@ -114,40 +130,61 @@ Tuner::Trial::Trial(Tuner& tuner, CommState& state)
     state.memo.countdown = &tuner.enter(state)->contest;
     return;
   }
-  if (const Algorithm& row = entry_->contest.row(); &row != answer_.algorithm)
+  if (const Algorithm& row = entry_->contest.row(); &row != answer_.algorithm) {
     state.memo.answer = {&row, Choice::Why::kTrial};
+    tuner.executions_.set_trial(true);
+  }
   began_ = now_ns();
 }
 
 Tuner::Trial::~Trial() {
+  tuner_.executions_.set_trial(false);
   if (state_.memo.question == asked_) state_.memo.answer = answer_;
 }
 
 void Tuner::Trial::end() {
   if (entry_ == nullptr) return;
-  if (entry_->contest.take(now_ns() - began_)) tuner_.agree(state_, *entry_);
+  const int64_t took = now_ns() - began_;
+  const std::span<const Algorithm> rows = algorithms(asked_.collective);
+  for (const Algorithm* row : {&entry_->contest.row(), answer_.algorithm})
+    state_.memo.tuning->follow(entry_->key, static_cast<uint32_t>(row - rows.data()));
+  if (entry_->contest.take(took)) tuner_.agree(state_, *entry_);
+}
+
+// Never the program's fault. The next calls could hang.
+Error Tuner::different_rows(const CommState& state, const Tuning::Entry& entry, size_t rank) {
+  return {
+      MPI_ERR_INTERN,
+      strf("rank %d of %s has taken other algorithms than rank %zu in measured calls up to a %s "
+           "of about %s: an error in Tern; TERN_COLL_TUNE=off goes without measurement",
+           state.communicator.rank(), state.communicator.name.text().c_str(), rank,
+           name_of(entry.question.collective), bytes_in_words(entry.question.bytes).c_str())};
 }
 
 void Tuner::agree(CommState& state, Tuning::Entry& entry) {
   Contest& contest = entry.contest;
   const auto ranks = static_cast<size_t>(state.communicator.size());
   std::vector<uint32_t> mine(contest.times().begin(), contest.times().end());
-  mine.push_back(entry.agreement);
-  const size_t words = mine.size();
+  static const uint32_t look = clock_ns();
+  const size_t blocks = mine.size(), words = blocks + kMore;
+  for (const uint32_t more : {entry.agreement, look, state.memo.tuning->trail})
+    mine.push_back(more);
   std::vector<uint32_t> all(ranks * words);
   const int64_t began = now_ns();
   executions_.gather(state.communicator, mine.data(), all.data(), words * sizeof(uint32_t),
                      name_of(entry.question.collective));
   constexpr int64_t kMost = UINT32_MAX;
   entry.agreement = static_cast<uint32_t>(std::min(now_ns() - began, kMost));
-  // The longest time of a block counts. Of an agreement the shortest: other ranks wait in it, too.
-  for (size_t rank = 0; rank < ranks; ++rank)
-    for (size_t word = 0; word < words; ++word) {
-      const uint32_t one = all[rank * words + word];
-      mine[word] = word + 1 < words ? std::max(mine[word], one) : std::min(mine[word], one);
-    }
+  // The longest time counts. Of an agreement the shortest: other ranks wait in it, too.
+  for (size_t rank = 0; rank < ranks; ++rank) {
+    const uint32_t* const one = &all[rank * words];
+    for (size_t word = 0; word < words; ++word)
+      mine[word] =
+          word == blocks ? std::min(mine[word], one[word]) : std::max(mine[word], one[word]);
+    if (one[words - 1] != state.memo.tuning->trail) throw different_rows(state, entry, rank);
+  }
   const Algorithm& before = contest.serving();
-  contest.agree({mine.data(), words - 1}, mine.back());
+  contest.agree({mine.data(), blocks}, mine[blocks], mine[blocks + 1]);
   if (contest.is_decided()) state.memo.tuning->learnt = {};
   if (file_ && has_line(entry)) note(entry);
   if (&contest.serving() == &before) return;

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/compiler.hpp"
+#include "base/error.hpp"
 #include "base/learnt_file.hpp"
 #include "base/params.hpp"
 #include "coll/select/memo.hpp"
@@ -63,6 +64,8 @@ class Tuner {
   [[nodiscard]] static uint32_t key_of(const Question& question) noexcept;
   [[nodiscard]] Tuning::Entry* find(const CommState& state) const noexcept;
   [[nodiscard]] Tuning::Entry* enter(CommState& state) const;
+  [[nodiscard]] TERN_COLD static Error different_rows(const CommState& state,
+                                                      const Tuning::Entry& entry, size_t rank);
   void agree(CommState& state, Tuning::Entry& entry);
   void note(const Tuning::Entry& entry);
   /// TERN_EXPLAIN.

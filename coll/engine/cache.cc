@@ -34,11 +34,11 @@ template <class Make>
 CachedSchedule& ScheduleCache::find(const Key& key, Make&& make) {
   const auto found = schedules_.find(key);
   if (found != schedules_.end()) {
-    found->second->last_use = ++clock_;
+    if (!trial_) found->second->last_use = ++clock_;
     return *found->second;
   }
   auto made = std::make_unique<CachedSchedule>(make());
-  made->last_use = ++clock_;
+  made->last_use = trial_ ? kOfTrials : ++clock_;
   steps_ += made->schedule.steps.size();
   make_room();
   return *(schedules_[key] = std::move(made));
@@ -54,7 +54,7 @@ void ScheduleCache::make_room() {
   while (steps_ > kMostSteps) {
     auto oldest = schedules_.end();
     for (auto it = schedules_.begin(); it != schedules_.end(); ++it)
-      if (it->second->running == 0 &&
+      if (it->second->running == 0 && (!trial_ || it->second->last_use == kOfTrials) &&
           (oldest == schedules_.end() || it->second->last_use < oldest->second->last_use))
         oldest = it;
     if (oldest == schedules_.end()) return;

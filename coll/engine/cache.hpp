@@ -2,7 +2,8 @@
 // ScheduleCache: schedules by shape, built at the first use.
 // Why: a schedule depends on (algorithm, ranks, rank, root, levels) alone, so communicators of one
 // shape share it: a thousand pairs hold one schedule, and an idle communicator none. Bound: beyond
-// kMostSteps steps in all, schedules that are not running leave, the longest unused first.
+// kMostSteps steps in all, schedules that are not running leave, the longest unused first. A trial
+// evicts schedules of trials alone, and goes beyond the bound rather than evict others.
 // Lifetime: Coll. Threads: under the channel's lock.
 #pragma once
 
@@ -35,6 +36,8 @@ class ScheduleCache {
                               int32_t rank, int32_t root);
   /// Of each schedule.
   [[nodiscard]] std::vector<const Algorithm*> algorithms() const;
+  /// From now on schedules are for a trial: the first to leave, until another call uses them.
+  void set_trial(bool on) noexcept { trial_ = on; }
   [[nodiscard]] size_t steps() const noexcept { return steps_; }
   [[nodiscard]] size_t size() const noexcept { return schedules_.size(); }
 
@@ -48,13 +51,16 @@ class ScheduleCache {
   struct Hash {
     size_t operator()(const Key& key) const noexcept;
   };
+  static constexpr uint64_t kOfTrials = 0;  // last_use of schedules that trials alone have used
+
   template <class Make>
   CachedSchedule& find(const Key& key, Make&& make);
   void make_room();
 
   std::unordered_map<Key, std::unique_ptr<CachedSchedule>, Hash> schedules_;
   size_t steps_ = 0;
-  uint64_t clock_ = 0;
+  uint64_t clock_ = kOfTrials;
+  bool trial_ = false;
 };
 
 }  // namespace tern::coll

@@ -25,6 +25,7 @@ class Executions final : public ExecutionOwner {
   ~Executions();
 
   [[nodiscard]] const ScheduleCache& cache() const noexcept { return cache_; }
+  void set_trial(bool on) noexcept { cache_.set_trial(on); }
   /// From now on several threads may call.
   void admit_threads() noexcept { pool_.set_threaded(true); }
 

@@ -16,7 +16,7 @@ constexpr int kProbes = 2;
 /// The cost of a row before the first block: the model ignores crowding, and leaves out rows
 /// beyond this factor.
 constexpr double kUnknown = 3;
-/// Nanoseconds of a call's way past the clock.
+/// Nanoseconds of two readings of a clock in the processor, before the first agreement.
 constexpr double kLook = 50;
 /// The model's time of a small call by the true time.
 constexpr double kModelErrs = 3;
@@ -109,12 +109,12 @@ bool Contest::take(int64_t nanoseconds) noexcept {
   return false;
 }
 
-void Contest::agree(std::span<const uint32_t> worst, uint32_t agreement) noexcept {
+void Contest::agree(std::span<const uint32_t> worst, uint32_t agreement, uint32_t look) noexcept {
   ++rounds_;
-  const double took = std::max(time_of_call(worst), 1.0);
+  const double took = std::max(time_of_call(worst), 1.0), before = look_;
   if (agreement != 0) agreement_ = static_cast<double>(agreement) / took;
-  look_ = kLook / took;
-  spent_ += agreement_;
+  look_ = static_cast<double>(look) / took;
+  spent_ += agreement_ + blocks_ * kBlock * (look_ - before);
   if (round_ == Round::kProbe) return judge_probe(worst);
   if (round_ == Round::kMatch) return judge_match(worst);
   judge_watch(worst);

@@ -59,9 +59,9 @@ class Contest : public Countdown {
   [[nodiscard]] std::span<const uint32_t> times() const noexcept {
     return {times_.data(), static_cast<size_t>(blocks_)};
   }
-  /// `worst`: of each block the longest time of any rank. `agreement`: nanoseconds of the last one;
-  /// 0: not known.
-  void agree(std::span<const uint32_t> worst, uint32_t agreement) noexcept;
+  /// Times of all ranks in nanoseconds. `worst`: of each block the longest time of any rank.
+  /// `agreement`: of the last one; 0: not known. `look`: of two readings of the clock.
+  void agree(std::span<const uint32_t> worst, uint32_t agreement, uint32_t look) noexcept;
 
  private:
   enum class Round : uint8_t { kProbe, kMatch, kWatch };

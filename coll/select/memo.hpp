@@ -36,6 +36,12 @@ struct Tuning {
   };
   std::vector<std::unique_ptr<Entry>> entries;
   core::Ref<core::Object> learnt;  // all decisions; null: made anew on demand
+  uint32_t trail = 0;              // a hash of the rows of timed calls, equal on all ranks
+
+  void follow(uint32_t key, uint32_t row) noexcept {
+    constexpr uint32_t kFactor = 0x01000193;  // FNV
+    trail = (((trail ^ key) * kFactor) ^ row) * kFactor;
+  }
 };
 
 /// Sizes in (2^(n-1), 2^n] are alike: the bounds of lines are powers of two, and a bound belongs to

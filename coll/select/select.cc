@@ -197,7 +197,7 @@ Choice Selector::by_own(const Question& question) const noexcept {
 }
 
 Choice Selector::choose(const Question& question, const Forced* hints,
-                        const MeasuredLines* inherited) const noexcept {
+                        const Known& known) const noexcept {
   const auto which = static_cast<int>(question.collective);
   const auto usable = [&](const Forced& forced) {
     return forced.by[which] != nullptr && can(*forced.by[which], question);
@@ -213,7 +213,7 @@ Choice Selector::choose(const Question& question, const Forced* hints,
   Choice own =
       rule == nullptr ? by_own(question) : Choice{&by_model(question), Choice::Why::kTableModel};
   const Algorithm& unmeasured = *own.algorithm;
-  for (const MeasuredLines* lines : {&learnt_, inherited})
+  for (const MeasuredLines* lines : {known.earlier_jobs ? &learnt_ : nullptr, known.inherited})
     if (rule == nullptr && lines != nullptr)
       if (const Rule* const found = lines->find(question, unmeasured))
         own = {found->algorithm, Choice::Why::kMeasured, found->line};
@@ -281,14 +281,13 @@ std::string Selector::reason(const Choice& choice, Collective collective) const 
 
 std::string Selector::in_table(int line) const { return strf("%s, line %d", file_.c_str(), line); }
 
-std::string Selector::sizes(Question question, const Forced* hints,
-                            const MeasuredLines* inherited) const {
+std::string Selector::sizes(Question question, const Forced* hints, const Known& known) const {
   constexpr size_t kMost = size_t{1} << 30;
   std::string text;
   const Algorithm* before = nullptr;
   size_t last = 0;
   for (question.bytes = 1; question.bytes <= kMost; question.bytes *= 2) {
-    const Algorithm* now = choose(question, hints, inherited).algorithm;
+    const Algorithm* now = choose(question, hints, known).algorithm;
     if (before != nullptr && now != before)
       text += strf("to %s %s, then ", bytes_in_words(last).c_str(), before->name);
     before = now;

@@ -44,15 +44,20 @@ struct Choice {
 
 class Selector {
  public:
+  /// Which measured lines serve a communicator.
+  struct Known {
+    const MeasuredLines* inherited = nullptr;  // first; null: none
+    bool earlier_jobs = true;                  // then the lines of learn()
+  };
+
   /// Reads the parameters and the table. Throws Error with every bad line.
   void configure(const Params& params);
   /// Lines that earlier jobs have measured; a bad line spoils all. Throws std::bad_alloc.
   void learn(const std::string& lines, const std::string& file);
   void force(const Algorithm& algorithm) noexcept;
 
-  /// `inherited`: lines that come before those of earlier jobs; null: none.
   [[nodiscard]] Choice choose(const Question& question, const Forced* hints,
-                              const MeasuredLines* inherited = nullptr) const noexcept;
+                              const Known& known = everything()) const noexcept;
   /// The same without any measurement of this machine.
   [[nodiscard]] Choice unmeasured(const Question& question, const Choice& choice) const noexcept {
     return choice.why == Choice::Why::kMeasured ? by_own(question) : choice;
@@ -76,9 +81,10 @@ class Selector {
   [[nodiscard]] std::string in_table(int line) const;
   /// "to 16 KiB recursive_doubling, then rabenseifner": the choices for all sizes.
   [[nodiscard]] std::string sizes(Question question, const Forced* hints,
-                                  const MeasuredLines* inherited = nullptr) const;
+                                  const Known& known = everything()) const;
 
  private:
+  [[nodiscard]] static Known everything() noexcept { return {}; }
   /// By Tern's own table, or else by the model.
   [[nodiscard]] Choice by_own(const Question& question) const noexcept;
 

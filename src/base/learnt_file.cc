@@ -59,6 +59,38 @@ std::string calls_of(const std::string& line) {
   return (any ? "0 " : "1 ") + collective + " " + ranks + " " + bytes + " " + where;
 }
 
+/// Of "# 6.6 us, 3 rounds"; 0: not known.
+int rounds_of(const std::string& line) {
+  const size_t comma = line.find(", ");
+  return comma == std::string::npos ? 0 : std::atoi(line.c_str() + comma + 1);
+}
+
+struct Line {
+  std::string text;
+  bool is_new;
+};
+using Lines = std::map<std::string, Line>;  // by calls_of()
+
+/// Old lines with few rounds leave first.
+void make_room(Lines* all) {
+  size_t bytes = kHead;
+  std::vector<Lines::const_iterator> leaving;
+  for (auto at = all->begin(); at != all->end(); ++at) {
+    bytes += at->second.text.size() + 1;
+    leaving.push_back(at);
+  }
+  if (bytes <= LearntFile::kMostBytes) return;
+  const auto worth = [](const Line& line) { return std::pair(line.is_new, rounds_of(line.text)); };
+  std::stable_sort(leaving.begin(), leaving.end(), [&](const auto& one, const auto& other) {
+    return worth(one->second) < worth(other->second);
+  });
+  for (const auto& at : leaving) {
+    if (bytes <= LearntFile::kMostBytes) return;
+    bytes -= at->second.text.size() + 1;
+    all->erase(at);
+  }
+}
+
 std::string head_of(const std::string& machine, size_t lines) {
   return strf("# Tern %s; %s; %zu lines", PACKAGE_VERSION, machine.c_str(), lines);
 }
@@ -146,18 +178,14 @@ void LearntFile::merge(const std::vector<std::string>& lines) const noexcept {
         const Fd lock(::open((path_ + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
                              S_IRUSR | S_IWUSR));
         if (!lock.valid() || !take(lock) || !is_own()) return Failure{};
-        std::map<std::string, std::string> all;
+        Lines all;
         std::string remark;
-        for (const std::string& line : lines_of(read(&remark))) all[calls_of(line)] = line;
-        for (const std::string& line : lines) all[calls_of(line)] = line;
+        for (const std::string& line : lines_of(read(&remark))) all[calls_of(line)] = {line, false};
+        for (const std::string& line : lines) all[calls_of(line)] = {line, true};
+        make_room(&all);
         std::string text;
-        size_t count = 0;
-        for (const auto& [calls, line] : all) {
-          if (text.size() + line.size() + kHead > kMostBytes) break;
-          text += line + "\n";
-          ++count;
-        }
-        replace(head_of(machine_, count) + "\n" + text);
+        for (const auto& [calls, one] : all) text += one.text + "\n";
+        replace(head_of(machine_, all.size()) + "\n" + text);
         return Failure{};
       },
       [] { return Failure{}; });
@@ -184,8 +212,8 @@ bool LearntFile::forget() const {
   return true;
 }
 
-std::string LearntFile::pack(const std::string& lines) const {
-  return path_ + "\n" + machine_ + "\n" + lines;
+std::string LearntFile::pack(std::string* remark) const {
+  return path_.empty() ? "" : path_ + "\n" + machine_ + "\n" + read(remark);
 }
 
 LearntFile::Packed LearntFile::unpack(const std::string& text) {

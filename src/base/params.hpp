@@ -136,9 +136,9 @@ enum class InitialHandler : uint8_t { kFatal, kAbort, kReturn };
     "whether collectives measure their algorithms while the program runs, and take the quickest: " \
     "off, auto (at a cost of 2 % of the calls at most), learn (at any cost, for a learning run)")  \
   X(coll_learnt, "TERN_COLL_LEARNT", Text, "auto", one_of(nullptr), own(),                         \
-    "the file in which mpirun's jobs keep what collectives have measured: a path, none, or auto "  \
-    "(a file for this machine in ~/.cache/tern; tern_coll show prints it, tern_coll forget "       \
-    "removes it)")                                                                                 \
+    "the file in which jobs keep what collectives have measured, read by mpirun, or else by rank " \
+    "0: a path, none, or auto (a file for this machine in ~/.cache/tern; tern_coll show prints "   \
+    "it, tern_coll forget removes it)")                                                            \
   X(coll_levels, "TERN_COLL_LEVELS", Text, "", one_of(nullptr), shared(),                          \
     "two-level collectives: how many consecutive ranks share a host, and its parts (8,2), or a "   \
     "machine that ranks fill in turn (pack:2 l3:2 core:4), instead of what the launcher says; or " \

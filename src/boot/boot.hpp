@@ -43,6 +43,13 @@ template <class T>
   return bytes;
 }
 
+// Who hands out measurements of earlier jobs, and from when on Boot::learnt() has the text.
+enum class Learnt : std::uint8_t {
+  kFromLauncher,  // at once
+  kPublished,     // rank 0; learnt() waits for rank 0
+  kFenced         // rank 0; after the first fence
+};
+
 // What a rank knows of its job without asking another process.
 struct Job {
   int rank = 0;
@@ -55,7 +62,8 @@ struct Job {
   int universe_size = 0;         // MPI_UNIVERSE_SIZE; 0 unknown
   bool threads = false;          // ranks are threads of one process (unit tests)
   int server_pid = 0;            // mpirun's pid where it is an ancestor of all local ranks, else 0
-  std::string remark;            // what users may see of this launcher, and wonder at
+  Learnt learnt = Learnt::kFenced;
+  std::string remark;  // what users may see of this launcher, and wonder at
 };
 
 class Boot {
@@ -82,9 +90,12 @@ class Boot {
   // first call may ask the server.
   [[nodiscard]] virtual std::vector<ProcessSet> process_sets() { return {}; }
 
-  // What collectives have learnt in earlier jobs (LearntFile::pack()), equal on all ranks; empty
-  // where the launcher hands out none.
-  [[nodiscard]] virtual std::string learnt() { return {}; }
+  // Measurements of earlier jobs (LearntFile::pack()), where the launcher does not hand them out:
+  // rank 0 does, once, before publish(). An empty text, too.
+  virtual void hand_out(std::string_view learnt) { put("learnt", learnt); }
+  // From the moment on that the job names. One text by one writer: ranks need no comparison, as for
+  // parameters.
+  [[nodiscard]] virtual std::string learnt() { return get(0, "learnt"); }
 
   virtual void put_connection_info(const ConnectionInfo& info) = 0;
   [[nodiscard]] virtual ConnectionInfo connection_info(int rank) = 0;
@@ -149,16 +160,6 @@ class Boot {
   // After finalize(): it goes on, with all that was put.
   virtual void resume() {}
 
-  // A connection info as the struct that connection_info_of() took.
-  template <class T>
-  [[nodiscard]] T connection_info_as(int rank) {
-    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= kConnectionInfoSize);
-    const ConnectionInfo bytes = connection_info(rank);
-    T value;
-    std::memcpy(&value, bytes.data(), sizeof value);
-    return value;
-  }
-
  protected:
   Boot() = default;
   void check_rank(int rank, const char* what) const;
@@ -166,6 +167,16 @@ class Boot {
   Job job_;
   int entry_ = 1;
 };
+
+// A connection info as the struct that connection_info_of() took.
+template <class T>
+[[nodiscard]] T connection_info_as(Boot& boot, int rank) {
+  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= kConnectionInfoSize);
+  const ConnectionInfo bytes = boot.connection_info(rank);
+  T value;
+  std::memcpy(&value, bytes.data(), sizeof value);
+  return value;
+}
 
 // The way this process was started: the program's own functions, our mpirun's shared memory, a PMIx
 // server, or alone.

@@ -101,7 +101,8 @@ void Calls::abort(int code, const char* text) const noexcept {
   if (calls_.abort != nullptr) calls_.abort(calls_.context, code, text == nullptr ? "" : text);
 }
 
-void Calls::gather(const std::string& key, std::size_t bytes, const Objection& objection) const {
+void Calls::gather(const std::string& key, std::size_t bytes, const Objection& objection,
+                   std::string_view rest) const {
   std::string all(1, kGood);
   try {
     for (int from = 0; from < size(); ++from) {
@@ -116,14 +117,20 @@ void Calls::gather(const std::string& key, std::size_t bytes, const Objection& o
     put(key + ".all", kRefused + std::string(error.what()));
     throw;
   }
-  put(key + ".all", all);
+  put(key + ".all", all.append(rest));
 }
 
-std::string Calls::gathered(const std::string& key, std::size_t bytes) const {
-  std::string all = get(0, key + ".all", 1 + bytes * static_cast<std::size_t>(size()));
+std::string Calls::gathered(const std::string& key, std::size_t bytes, std::string* rest) const {
+  constexpr std::size_t kRoomForRest = 4096;  // a longer rest takes a second request
+  const std::size_t expected = bytes * static_cast<std::size_t>(size());
+  std::string all = get(0, key + ".all", 1 + expected + (rest != nullptr ? kRoomForRest : 0));
   const char kind = all.empty() ? '\0' : all[0];
   all.erase(0, 1);
   if (kind == kRefused) throw Error(MPI_ERR_OTHER, all);
+  if (rest != nullptr && all.size() > expected) {
+    *rest = all.substr(expected);
+    all.resize(expected);
+  }
   if (kind != kGood || all.size() % bytes != 0)
     throw Error(MPI_ERR_OTHER, strf("rank %d: the function get given by MPIX_Boot_provide gave "
                                     "%zu bytes for key \"%s.all\" of rank 0 that it did not put",

@@ -35,11 +35,13 @@ class Calls {
   void abort(int code, const char* text) const noexcept;
 
   // Rank 0: puts the values of all ranks, of `bytes` each, as one. What `objection` finds wrong
-  // with one of them (empty: nothing) is an error on all ranks.
+  // with one of them (empty: nothing) is an error on all ranks. `rest` follows the values.
   using Objection = std::function<std::string(int rank, const std::string& value)>;
-  void gather(const std::string& key, std::size_t bytes, const Objection& objection) const;
-  // Any rank: what rank 0 has gathered.
-  [[nodiscard]] std::string gathered(const std::string& key, std::size_t bytes) const;
+  void gather(const std::string& key, std::size_t bytes, const Objection& objection,
+              std::string_view rest = {}) const;
+  // Any rank: what rank 0 has gathered. Without a place for a rest, there must be none.
+  [[nodiscard]] std::string gathered(const std::string& key, std::size_t bytes,
+                                     std::string* rest = nullptr) const;
 
  private:
   static constexpr std::size_t kUsualRoom = 1024;

@@ -60,6 +60,7 @@ class FakeBoot final : public Boot {
     job_.id = strf("fake-%p", static_cast<void*>(state_.get()));
     job_.launcher = "a unit test";
     job_.threads = true;
+    job_.learnt = Learnt::kFromLauncher;
     check_rank(rank, "the Boot");
     const auto& hosts = state_->hosts;
     const auto mine = static_cast<std::size_t>(rank);
@@ -107,6 +108,7 @@ class FakeBoot final : public Boot {
                                       static_cast<int>(key.size()), key.data()));
     return found->second;
   }
+  std::string learnt() override { return {}; }
   void start_fence() override;
   bool fence_over() noexcept override { return state_->generation.load() != fence_; }
   FutexWord fence_word() noexcept override { return {&state_->generation, fence_}; }

@@ -44,6 +44,7 @@ class MpirunBoot final : public Boot {
     job_.app = shared_.app(rank);
     job_.universe_size = facts.universe_size;
     job_.server_pid = facts.server_pid;
+    job_.learnt = Learnt::kFromLauncher;
     program_ = std::max(1, shared_.programs(rank));
     set_launchers_keeper(facts.keeper_fd);
     shared_.set_state(rank, RankState::kInitialised);

@@ -51,6 +51,11 @@ class ProvidedBoot final : public Boot {
     check_rank(rank, "a key");
     return calls_->get(rank, std::string(key));
   }
+  void hand_out(std::string_view learnt) override { learnt_ = learnt; }
+  std::string learnt() override {
+    (void)has_connection_info(0);
+    return learnt_;
+  }
   void start_fence() override;
   bool fence_over() noexcept override { return fence_->state.load() == kOver; }
   FutexWord fence_word() noexcept override { return {&fence_->state, kUnderWay}; }
@@ -77,8 +82,9 @@ class ProvidedBoot final : public Boot {
   Nodes nodes_;
   std::vector<std::string> hosts_;  // by node
   std::string own_info_, infos_;    // of all ranks, once they are known
+  std::string learnt_;              // comes with infos_
   bool published_ = false;
-  std::mutex infos_mutex_;  // of infos_, over asking for them
+  std::mutex infos_mutex_;  // of both, over asking for them
   std::shared_ptr<Fence> fence_ = std::make_shared<Fence>();
 };
 
@@ -90,6 +96,7 @@ ProvidedBoot::ProvidedBoot(std::shared_ptr<Calls> calls) : calls_(std::move(call
   job_.size = job_.universe_size = calls_->size();
   job_.id = calls_->job();
   job_.launcher = "the program (MPIX_Boot_provide)";
+  job_.learnt = Learnt::kPublished;
   const Site mine = site_here(*calls_);
   calls_->put(kSiteKey, {reinterpret_cast<const char*>(&mine), sizeof mine});
   if (rank() == 0)
@@ -118,14 +125,15 @@ void ProvidedBoot::publish() {
   published_ = true;
   calls_->put(kInfoKey, own_info_);
   if (rank() == 0)
-    calls_->gather(kInfoKey, kConnectionInfoSize,
-                   [](int, const std::string&) { return std::string(); });
+    calls_->gather(
+        kInfoKey, kConnectionInfoSize, [](int, const std::string&) { return std::string(); },
+        learnt_);
 }
 
 bool ProvidedBoot::has_connection_info(int rank) {
   check_rank(rank, "the connection info");
   const std::lock_guard lock(infos_mutex_);
-  if (infos_.empty()) infos_ = calls_->gathered(kInfoKey, kConnectionInfoSize);
+  if (infos_.empty()) infos_ = calls_->gathered(kInfoKey, kConnectionInfoSize, &learnt_);
   return true;
 }
 

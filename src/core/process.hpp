@@ -54,6 +54,7 @@ class Process {
   /// Where this process runs.
   struct Node {
     int ranks = 1;                // of the own namespace on this host, this one included
+    int cpus = 1;                 // of all ranks here
     bool oversubscribed = false;  // more ranks than cores here: no thread spins
     int numa = -1;  // the NUMA node of this process; -1: unknown, or few ranks on this host
   } node;

@@ -125,7 +125,7 @@ Place current_place() noexcept {
   return {static_cast<int>(cpu), static_cast<int>(numa)};
 }
 
-std::string machine_words(const std::string& sysfs, const std::string& cpuinfo) {
+std::string machine_words(int cpus, const std::string& sysfs, const std::string& cpuinfo) {
   std::string words = "unknown CPU";
   const std::string info = read_small(cpuinfo);
   for (const char* const key : {"model name", "Processor", "cpu"}) {
@@ -134,7 +134,7 @@ std::string machine_words(const std::string& sysfs, const std::string& cpuinfo) 
     words = info.substr(colon + 2, info.find('\n', colon) - colon - 2);
     break;
   }
-  words += strf(", %d CPUs", allowed_cpu_count());
+  words += strf(", %d CPUs", cpus);
   for (int cache = 0; cache < 8; ++cache) {
     const std::string folder = sysfs + strf("/devices/system/cpu/cpu0/cache/index%d/", cache);
     const std::string level = read_small(folder + "level"), size = read_small(folder + "size");

@@ -42,8 +42,9 @@ struct Place {
 
 [[nodiscard]] std::string host_name();
 
-// "AMD EPYC, 2 CPUs, L1 32K, L2 1024K, L3 32768K": what makes timings comparable.
-[[nodiscard]] std::string machine_words(const std::string& sysfs = "/sys",
+// "AMD EPYC, 2 CPUs, L1 32K, L2 1024K, L3 32768K": what makes timings comparable. `cpus`: of all
+// ranks.
+[[nodiscard]] std::string machine_words(int cpus, const std::string& sysfs = "/sys",
                                         const std::string& cpuinfo = "/proc/cpuinfo");
 
 // A kernel list such as "0-3,8" and back.

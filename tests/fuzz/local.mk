@@ -2,15 +2,17 @@
 # Fuzz targets: tests/fuzz/NAME.cc becomes tests/fuzz/NAME, in a tree that was configured with clang and
 # --enable-sanitizers=fuzzer-no-link,address,undefined. Nothing of it is built otherwise.
 fuzz_targets = $(patsubst $(srcdir)/%.cc,%,$(wildcard $(srcdir)/tests/fuzz/*.cc))
-# The rooms below the collectives, and mpirun without its main().
-fuzz_objects = $(sort $(libmpirun_la_OBJECTS) \
-  $(filter src/base/%.lo src/topo/%.lo src/boot/%.lo src/core/%.lo btl/%.lo pml/%.lo,$(libtern_la_OBJECTS)))
+# Rooms below the bodies of MPI functions. Objects of mpirun have sources of these rooms, too, and no main().
+fuzz_rooms = src/base src/topo src/boot src/cuda src/core btl pml coll gen/coll
+fuzz_objects = $(filter $(fuzz_rooms:%=%/%.lo) $(patsubst %,gen/unity/%.%.lo,$(notdir $(fuzz_rooms))),$(libtern_la_OBJECTS))
+$(fuzz_targets): fuzz_linked = $(fuzz_objects)
+tests/fuzz/mpirun_options: fuzz_linked = $(libmpirun_la_OBJECTS)
 
 fuzz-built: $(BUILT_SOURCES)
 	$(MKDIR_P) tests/fuzz
 	$(MAKE) $(fuzz_targets)
 .PHONY: fuzz-built
 
-$(fuzz_targets): tests/fuzz/%: $(srcdir)/tests/fuzz/%.cc $(wildcard $(srcdir)/tests/fuzz/*.hpp) $(fuzz_objects)
+$(fuzz_targets): tests/fuzz/%: $(srcdir)/tests/fuzz/%.cc $(wildcard $(srcdir)/tests/fuzz/*.hpp) $(fuzz_objects) $(libmpirun_la_OBJECTS)
 	$(AM_V_CXXLD)$(LIBTOOL) $(AM_V_lt) --tag=CXX --mode=link $(CXX) -fsanitize=fuzzer $(AM_CPPFLAGS) $(CPPFLAGS) \
-	  $(AM_CXXFLAGS) $(CXXFLAGS) $(AM_LDFLAGS) $(LDFLAGS) -o $@ $< $(fuzz_objects) $(LIBS)
+	  $(AM_CXXFLAGS) $(CXXFLAGS) $(AM_LDFLAGS) $(LDFLAGS) -o $@ $< $(fuzz_linked) $(LIBS) -latomic

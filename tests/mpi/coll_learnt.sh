@@ -121,6 +121,67 @@ check "the hint tern_any_order permits other orders" says 'allreduce of about 8 
 check "without the hint the order stays" eval 'hint false | grep compete | grep -v recursive_doubling'
 check "but not without any" eval '! twins off | grep "by measurement"'
 
+# By PMIx: rank 0 reads and writes the file, and all ranks take rank 0's lines.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
+by_pmix() { # by_pmix LAUNCHER TIMES VARIABLE...
+  local launcher=$1 times=$2 program=${program:-calls}
+  shift 2
+  env TERN_BOOT=pmix "$@" timeout 60 "$launcher" --oversubscribe -n 3 "./$program" "$times" 2>&1
+}
+# A communicator of a session begins before the lines come, and keeps all rows: the root calls before MPI_Init.
+cat >early.c <<'C'
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+int main(int argc, char** argv) {
+  enum { kBytes = 131072 };
+  static char data[kBytes], want[kBytes];
+  MPI_Session session;
+  MPI_Group group;
+  MPI_Comm comm;
+  MPI_Request request;
+  int rank;
+  MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+  MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
+  MPI_Comm_create_from_group(group, "all", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+  MPI_Comm_rank(comm, &rank);
+  memset(want, 7, kBytes);
+  if (rank == 0) memset(data, 7, kBytes);
+  if (rank == 0) MPI_Ibcast(data, kBytes, MPI_BYTE, 0, comm, &request);
+  MPI_Init(&argc, &argv);
+  if (rank != 0) MPI_Ibcast(data, kBytes, MPI_BYTE, 0, comm, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  if (memcmp(data, want, kBytes) == 0 && rank == 2) printf("right\n");
+  MPI_Bcast(data, kBytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+  MPI_Group_free(&group);
+  MPI_Comm_free(&comm);
+  MPI_Finalize();
+  MPI_Session_finalize(&session);
+  return 0;
+}
+C
+"$MPICC" -o early early.c || exit 1
+for launcher in "$MPIRUN" prterun mpirun.openmpi; do
+  command -v "$launcher" >/dev/null || { skip "${launcher##*/} by PMIx" "no $launcher in PATH"; continue; }
+  name=${launcher##*/}
+  rm -f cache/learnt
+  check "$name by PMIx: a job that learns" by_pmix "$launcher" 600 TERN_COLL_TUNE=learn
+  check "$name by PMIx: writes lines" grep -Eq '^allgather 3 4097\.\.8192 [a-z_]+ one_host  # [0-9.]+ us' cache/learnt
+  check "$name by PMIx: which a later job takes" says 'allgather of 8192 bytes on 3 ranks: .* by measurement' by_pmix "$launcher" 1 TERN_EXPLAIN=1
+  head=$(sed -n '1s/[0-9]* lines$//p' cache/learnt)
+  { # 60 KB
+    echo "${head}1001 lines"
+    for i in {1..1000}; do echo "bcast 99 $i scatter_allgather one_host  # 1.00 us, 3 rounds"; done
+    echo 'allgather 3 any ring one_host'
+  } >cache/learnt
+  check "$name by PMIx: a large file, too" says 'allgather of 8192 bytes on 3 ranks: ring .* by measurement' by_pmix "$launcher" 1 TERN_EXPLAIN=1
+  check "$name by PMIx: no file" eval '! by_pmix "$launcher" 1 TERN_EXPLAIN=1 TERN_COLL_LEARNT=none | grep -E "by measurement|MPI_ERR"'
+  { echo "${head}1 lines"; echo 'bcast 3 any scatter_allgather one_host'; } >cache/learnt
+  check "$name by PMIx: a call of a session before MPI_Init on one rank" eval 'program=early says "^right" by_pmix "$launcher" 1'
+  check "$name by PMIx: lines for the world, none for the session" eval \
+    'test "$(program=early by_pmix "$launcher" 1 TERN_EXPLAIN=1 | grep -o "bcast of 131072 bytes.* by [mT][^,;]*" | grep -c "(MPI_COMM_WORLD), by measurement")" = 1'
+done
+
 rm -f cache/learnt
 echo 'a text of the user' >cache/learnt
 calls 3 600 -x TERN_COLL_TUNE=learn >/dev/null

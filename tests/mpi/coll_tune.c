@@ -1,21 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measurement of algorithms during the run (TERN_COLL_TUNE=learn): random programs of blocking and
-// nonblocking collectives on communicators of several shapes, with duplicates made and freed. Each
-// call has the right result, and a sum of doubles has the bits of the first call. A rank with
-// another row than the others would hang or fail. SEED=number takes another program.
+// nonblocking collectives on communicators of several shapes, with duplicates made and freed, and
+// with calls refused by a rank or by all ranks. Each call has the right result, and a sum of
+// doubles has the bits of the first call. The library compares a hash of the rows on all ranks at
+// each agreement, and different rows fail. SEED=number takes another program.
 // ranks: 2 3 4 6
 // env: TERN_COLL_TUNE=learn
+// variant: threads
+//   Three threads with a program and communicators each.
+//   ranks: 2 4
+//   args: 3
 #include <mpi.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "check.h"
 
-enum { kMost = 20000, kSpans = 5, kCalls = 1500 };
+enum { kMost = 20000, kSpans = 5, kCalls = 1500, kMostThreads = 8 };
 static const int kLengths[kSpans] = {1, 30, 700, 6000, kMost};
 
-static uint32_t state;
+static _Thread_local uint32_t state;
 static uint32_t draw(uint32_t below) {  // equal on all ranks
   state = state * 1664525U + 1013904223U;
   return (state >> 8) % below;
@@ -27,8 +33,8 @@ typedef struct {
   double* first[kSpans];  // the first result of a sum
 } Shape;
 
-static double *from, *to;
-static int *ints, *sums;
+static _Thread_local double *from, *to;
+static _Thread_local int *ints, *sums;
 
 static double value(int of, int i) { return 1.0 / (of + 3) + 1e-7 * i; }
 
@@ -113,25 +119,47 @@ static Shape shape_of(MPI_Comm comm, int keeps) {
   return s;
 }
 
-int main(int argc, char** argv) {
-  begin(&argc, &argv);
-  Shape shapes[2] = {shape_of(MPI_COMM_WORLD, 1)};
+// A wrong count on a victim ends the collectives of the communicator on all ranks. Without a victim
+// all counts are wrong, and the communicator goes on.
+static void refuse(const Shape* s, int victim) {
+  const int wrong = victim < 0 || s->mine == victim, n = kLengths[draw(kSpans)];
+  MPI_Comm_set_errhandler(s->comm, MPI_ERRORS_RETURN);
+  int code = MPI_Allreduce(ints, sums, wrong ? -1 : n, MPI_INT, MPI_SUM, s->comm);
+  CHECK_EQ(class_of(code), wrong ? MPI_ERR_COUNT : MPI_ERR_OTHER);
+  if (victim >= 0 && s->ranks > 1)
+    for (code = MPI_SUCCESS; code == MPI_SUCCESS;) code = MPI_Barrier(s->comm);
+  MPI_Comm_set_errhandler(s->comm, MPI_ERRORS_ARE_FATAL);
+}
+
+static void use_twin(const Shape* of, int round) {
+  MPI_Comm twin, third;
+  MPI_Comm_dup(of->comm, &twin);
+  Shape s = shape_of(twin, 0);
+  for (int call = 0; call < 100; ++call) step(&s);
+  if (round % 3 != 0) {
+    refuse(&s, round % 3 == 1 ? (int)draw((uint32_t)s.ranks) : -1);
+    if (round % 3 == 1) {  // MPI_Comm_dup is the cure
+      MPI_Comm_dup(twin, &third);
+      MPI_Comm_free(&twin);
+      twin = s.comm = third;
+    }
+    for (int call = 0; call < 100; ++call) step(&s);
+  }
+  MPI_Comm_free(&twin);
+}
+
+static void program(MPI_Comm comm, uint32_t seed) {
+  Shape shapes[2] = {shape_of(comm, 1)};
   MPI_Comm half;
-  MPI_Comm_split(MPI_COMM_WORLD, shapes[0].mine % 2, 0, &half);
+  MPI_Comm_split(comm, shapes[0].mine % 2, 0, &half);
   shapes[1] = shape_of(half, 1);
   from = malloc(kMost * sizeof *from);
   to = malloc(kMost * sizeof *to);
   ints = malloc((kMost + 64) * sizeof *ints);
   sums = malloc((kMost + 64) * sizeof *sums);
-  state = getenv("SEED") ? (uint32_t)atoi(getenv("SEED")) : 17;
+  state = seed;
   for (int call = 0; call < kCalls; ++call) step(&shapes[draw(4) == 0]);
-  for (int round = 0; round < 5; ++round) {
-    MPI_Comm twin;
-    MPI_Comm_dup(shapes[round % 2].comm, &twin);
-    const Shape s = shape_of(twin, 0);
-    for (int call = 0; call < 100; ++call) step(&s);
-    MPI_Comm_free(&twin);
-  }
+  for (int round = 0; round < 6; ++round) use_twin(&shapes[round % 2], round);
   // One kind of call in a row, and the sums of before.
   for (int call = 0; call < 300; ++call) add(&shapes[0], 2);
   for (int call = 0; call < 300; ++call) add(&shapes[0], 3);
@@ -139,6 +167,32 @@ int main(int argc, char** argv) {
     for (int i = 0; i < kSpans; ++i) free(shapes[k].first[i]);
   free(from), free(to), free(ints), free(sums);
   MPI_Comm_free(&half);
-  MPI_Finalize();
-  return 0;
+}
+
+static uint32_t seed;
+static MPI_Comm worlds[kMostThreads];
+
+static void* run_thread(void* number) {
+  program(worlds[(intptr_t)number], seed + (uint32_t)(intptr_t)number);
+  return NULL;
+}
+
+int main(int argc, char** argv) {
+  const int threads = argc > 1 ? atoi(argv[1]) : 0;
+  pthread_t started[kMostThreads];
+  seed = getenv("SEED") ? (uint32_t)atoi(getenv("SEED")) : 17;
+  if (threads == 0) {
+    begin(&argc, &argv);
+    program(MPI_COMM_WORLD, seed);
+    return end();
+  }
+  begin_with_threads(&argc, &argv);
+  for (int i = 0; i < threads; ++i) MPI_Comm_dup(MPI_COMM_WORLD, &worlds[i]);
+  for (int i = 0; i < threads; ++i)
+    CHECK(pthread_create(&started[i], NULL, run_thread, (void*)(intptr_t)i) == 0);
+  for (int i = 0; i < threads; ++i) {
+    CHECK(pthread_join(started[i], NULL) == 0);
+    MPI_Comm_free(&worlds[i]);
+  }
+  return end();
 }

@@ -109,6 +109,8 @@ EXTRA_tests_unit_topo_nvml_test_DEPENDENCIES = $(softnvml_files)
 unit_alone += tests/unit/topo/machines_test
 tests_unit_topo_machines_test_CPPFLAGS = $(AM_CPPFLAGS) -DTERN_MACHINES='"$(abs_top_srcdir)/tests/unit/topo/machines"'
 EXTRA_tests_unit_topo_machines_test_DEPENDENCIES = $(softnvml_files)
+unit_alone += tests/unit/coll/learnt_test
+tests_unit_coll_learnt_test_CPPFLAGS = $(AM_CPPFLAGS) -DTERN_TIMES='"$(abs_top_srcdir)/tests/unit/coll/times"'
 unit_alone += tests/unit/tools/tern_info_test
 tests_unit_tools_tern_info_test_LDADD = libterninfo.la libtern.la $(GTEST_LIBS)
 unit_tests += tests/unit/pml/hostile_test

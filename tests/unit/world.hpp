@@ -76,7 +76,7 @@ class World {
       process.threads.level = level_;
       {
         api::Runtime rooms(process);
-        rooms.meet_all();
+        rooms.enter_world();
         body(process);
         rooms.leave();
         core::end_predefined_communicators(process);

@@ -53,7 +53,8 @@ void Membership::explain_launcher() const {
 void Membership::count_cores() {
   const boot::Job& job = boot_->job();
   process_.node.ranks = static_cast<int>(job.local_ranks.size());
-  process_.node.oversubscribed = process_.node.ranks > shared_cpus(job.server_pid);
+  process_.node.cpus = shared_cpus(job.server_pid);
+  process_.node.oversubscribed = process_.node.ranks > process_.node.cpus;
 }
 
 void Membership::enter_job(core::ThreadLevel level) {
@@ -171,7 +172,7 @@ void Membership::start(core::ThreadLevel level, User user) {
     if (user == User::kSession && !instance().world.ended) boot_->tell_session();
     if (first) watch_events();
   }
-  if (user == User::kWorld) runtime_->meet_all();
+  if (user == User::kWorld) runtime_->enter_world();
 }
 
 void Membership::end_world() {

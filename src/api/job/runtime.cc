@@ -12,6 +12,7 @@
 #include "api/job/progress_thread.hpp"
 #include "api/job/watch.hpp"
 #include "base/clock.hpp"
+#include "base/learnt_file.hpp"
 #include "base/log.hpp"
 #include "boot/boot.hpp"
 #include "coll/coll.hpp"
@@ -89,10 +90,12 @@ Runtime::Runtime(core::Process& process) : process_(process) {
   }
   process.node.numa = numa_here(process);
   publish_place(process);  // before the connection info, which says that all is there
+  hand_out_learnt();
   btl::ConnectionInfo info = pmls_.front()->engine.transports.own_info();
   for (auto& pml : pmls_) pml->engine.transports.list_addresses(info);
-  process.boot->put_connection_info(boot::connection_info_of(info));
-  process.boot->publish();
+  boot::Boot& boot = *process.boot;
+  boot.put_connection_info(boot::connection_info_of(info));
+  boot.publish();
   open_bell_pipe();
   configure_waiting();
   core::make_predefined_communicators(process);
@@ -102,11 +105,41 @@ Runtime::Runtime(core::Process& process) : process_(process) {
     colls_.push_back(coll::make(*channel));
     colls_.back()->set_hosts([](core::Process& of, int rank) { return of.boot->node(rank); });
     colls_.back()->set_parts(part_of);
-    colls_.back()->learn(process.boot->learnt());
     channel->coll = colls_.back().get();
   }
+  if (boot.job().learnt != boot::Learnt::kFenced) learn();
   watch_ = std::make_unique<HangWatch>(process);
   start_thread();
+}
+
+/// Without mpirun rank 0 reads the file: at every value of TERN_COLL_TUNE, since other ranks may
+/// have another value by mistake, and wait.
+void Runtime::hand_out_learnt() const {
+  boot::Boot& boot = *process_.boot;
+  if (boot.job().learnt == boot::Learnt::kFromLauncher || boot.rank() != 0) return;
+  if (boot.size() < 2) return;  // a rank alone measures nothing
+  std::string text, remark;
+  if (process_.params.coll_tune != CollTune::kOff) {
+    const int cpus = process_.node.cpus;
+    const std::string machine =
+        LearntFile::machine_of(topo::machine_words(cpus), topo::allowed_cpu_count() < cpus);
+    text = LearntFile(process_.params.coll_learnt, machine).pack(&remark);
+  }
+  if (!remark.empty()) log_line("%s", remark.c_str());
+  boot.hand_out(text);
+}
+
+void Runtime::learn() {
+  boot::Boot& boot = *process_.boot;
+  if (boot.size() < 2 || process_.params.coll_tune == CollTune::kOff) return;
+  const bool late = boot.job().learnt == boot::Learnt::kFenced;
+  const std::string text = boot.learnt();
+  for (auto& coll : colls_) coll->learn(text, late);
+}
+
+void Runtime::enter_world() {
+  meet_all();
+  if (process_.boot->job().learnt == boot::Learnt::kFenced) learn();
 }
 
 // Where peers of other hosts cannot ring.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runtime: what a Process needs to speak with the others: transports, messages, collectives.
 // Why: the C API and unit tests (ranks as threads) bring a Process into its job the same way.
-// Life cycle: construct (asks no peer; publishes the connection info), meet_all() or, of those that
-// are needed, await(), use, leave(), destroy. Without a meeting of all ranks: see_off(), rest(),
+// Life cycle: construct (publishes the connection info), enter_world() or, of those that are
+// needed, await(), use, leave(), destroy. Without a meeting of all ranks: see_off(), rest(),
 // and perhaps come_back(). Threads: one caller.
 #pragma once
 
@@ -31,8 +31,8 @@ class Runtime {
   /// `process.boot`, ranks and thread level are set. Throws Error.
   explicit Runtime(core::Process& process);
   ~Runtime();
-  /// Waits for all ranks of the job; messages get on meanwhile. Throws Error.
-  void meet_all();
+  /// Waits for all ranks of the job, and for measurements of earlier jobs. Throws Error.
+  void enter_world();
   /// Waits until all of the group have entered the job. Throws Error.
   void await(const core::Group& group);
   /// The level has risen: from now on the locks count. The channels stay as they are. Called while
@@ -54,6 +54,10 @@ class Runtime {
   void come_back();
 
  private:
+  void hand_out_learnt() const;
+  void learn();
+  /// Messages get on meanwhile. Throws Error.
+  void meet_all();
   void configure_waiting();
   [[nodiscard]] int64_t longest_sleep() const noexcept;  // microseconds
   void open_bell_pipe();

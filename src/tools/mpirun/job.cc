@@ -108,12 +108,12 @@ void Job::hand_out_learnt() {
   const Params params = parameters_of(options_);
   if (params.coll_tune == CollTune::kOff || facts_.size < 2) return;
   const bool bound = !places_.cpus.empty() && !places_.cpus[0].empty();
-  const LearntFile file(params.coll_learnt,
-                        topo::machine_words() + (bound ? ", bound" : ", not bound"));
+  const std::string machine =
+      LearntFile::machine_of(topo::machine_words(topo::allowed_cpu_count()), bound);
   std::string remark;
-  const std::string lines = file.read(&remark);
+  const std::string text = LearntFile(params.coll_learnt, machine).pack(&remark);
   if (!remark.empty()) outputs.remark(remark);
-  if (!file.path().empty()) meeting_.shared.put(0, boot::kLearntKey, file.pack(lines));
+  if (!text.empty()) meeting_.shared.put(0, boot::kLearntKey, text);
 }
 
 void Job::ranks_started() {

@@ -17,21 +17,22 @@ namespace {
 template <class Work>
 void for_each_file(const Work& work) {
   const std::string asked = load_params(environ, nullptr).coll_learnt,
-                    machine = topo::machine_words();
-  for (const char* const binding : {", bound", ", not bound"})
-    work(LearntFile(asked, machine + binding), binding + 2);
+                    words = topo::machine_words(topo::allowed_cpu_count());
+  for (const bool bound : {true, false})
+    work(LearntFile(asked, LearntFile::machine_of(words, bound)), bound);
 }
 
 }  // namespace
 
 int show(const Options& options) {
   std::string text, remark;  // one path for both kinds of jobs: one of them wrote the file
-  for_each_file([&](const LearntFile& file, const std::string& binding) {
+  for_each_file([&](const LearntFile& file, bool bound) {
     std::istringstream lines(file.read(&remark));
     bool first = true;
     for (std::string line; std::getline(lines, line);) {
       if (!options.collective.empty() && line.rfind(options.collective + " ", 0) != 0) continue;
-      if (first) text += strf("# %s, ranks %s\n", file.path().c_str(), binding.c_str());
+      if (first)
+        text += strf("# %s, ranks %s\n", file.path().c_str(), bound ? "bound" : "not bound");
       first = false;
       text += line + "\n";
     }
@@ -43,7 +44,7 @@ int show(const Options& options) {
 
 int forget(const Options& options) {
   std::string text;
-  for_each_file([&](const LearntFile& file, const std::string& /*binding*/) {
+  for_each_file([&](const LearntFile& file, bool /*bound*/) {
     if (file.forget()) text += "removed " + file.path() + "\n";
   });
   write_output(options, text.empty() ? "nothing was measured on this machine\n" : text);

@@ -10,6 +10,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <random>
 #include <sstream>
 #include <thread>
@@ -125,6 +126,27 @@ TEST_F(LearntFileTest, StaysBelowItsLimit) {
   EXPECT_NE(remark.find("too large"), std::string::npos) << remark;
 }
 
+TEST_F(LearntFileTest, AFullFileKeepsNewLinesAndThoseOfManyMeasurements) {
+  const LearntFile file(path, kMachine);
+  std::vector<std::string> old, fresh;
+  for (int i = 0; i < 1300; ++i)
+    old.push_back(strf("bcast 2 %d linear many_hosts  # 1.00 us, %d rounds", i, 1 + i % 5));
+  for (int i = 0; i < 400; ++i)
+    fresh.push_back(strf("scan 2 %d flat many_hosts  # 1.00 us, 1 rounds", i));
+  file.merge(old);
+  file.merge(fresh);
+  EXPECT_LE(contents().size(), LearntFile::kMostBytes);
+  std::map<std::string, int> kept;  // by collective and rounds
+  std::istringstream stream(lines());
+  for (std::string line; std::getline(stream, line);)
+    ++kept[line.substr(0, line.find(' ')) + line.substr(line.find(", "))];
+  EXPECT_EQ(kept["scan, 1 rounds"], 400);
+  for (int rounds = 3; rounds <= 5; ++rounds)
+    EXPECT_EQ(kept[strf("bcast, %d rounds", rounds)], 260) << rounds;
+  EXPECT_LT(kept["bcast, 2 rounds"], 260);
+  EXPECT_EQ(kept["bcast, 1 rounds"], 0);
+}
+
 TEST_F(LearntFileTest, NoiseIsIgnored) {
   LearntFile(path, kMachine).merge({"bcast 2 1 flat one_host"});
   std::mt19937 random(3);
@@ -156,11 +178,13 @@ TEST_F(LearntFileTest, ForgetRemovesIt) {
 
 TEST_F(LearntFileTest, TravelsAsText) {
   const LearntFile file(path, kMachine);
-  const LearntFile::Packed packed = LearntFile::unpack(file.pack("a\nb\n"));
+  file.merge({"bcast 2 1 flat many_hosts", "bcast 2 2 flat many_hosts"});
+  const LearntFile::Packed packed = LearntFile::unpack(file.pack(&remark));
   EXPECT_EQ(packed.file.path(), path);
-  EXPECT_EQ(packed.lines, "a\nb\n");
-  packed.file.merge({"bcast 2 1 flat one_host"});
-  EXPECT_EQ(lines(), "bcast 2 1 flat one_host\n");
+  EXPECT_EQ(packed.lines, "bcast 2 1 flat many_hosts\nbcast 2 2 flat many_hosts\n");
+  packed.file.merge({"bcast 2 3 flat many_hosts"});
+  EXPECT_EQ(lines(), packed.lines + "bcast 2 3 flat many_hosts\n");
+  EXPECT_EQ(LearntFile("none", kMachine).pack(&remark), "");
   for (const char* text : {"", "one line", "two\nlines"})
     EXPECT_EQ(LearntFile::unpack(text).file.path(), "");
 }

@@ -124,7 +124,7 @@ TEST_P(BootTest, ConnectionInfosAreThereAfterTheFence) {
     boot.put_connection_info(boot::connection_info_of(mine));
     boot.fence();
     for (int rank = 0; rank < boot.size(); ++rank) {
-      const auto other = boot.connection_info_as<Address>(rank);
+      const auto other = boot::connection_info_as<Address>(boot, rank);
       EXPECT_EQ(other.rank, rank);
       EXPECT_EQ(std::string(other.text), strf("address of %d", rank));
     }
@@ -143,7 +143,7 @@ TEST_P(BootTest, AConnectionInfoCanBeAwaitedWithoutAFence) {
         if (boot.has_connection_info(rank)) break;
         if (word.word != nullptr) futex_sleep(word, 10000000);
       }
-      EXPECT_EQ(boot.connection_info_as<int>(rank), rank);
+      EXPECT_EQ(boot::connection_info_as<int>(boot, rank), rank);
     }
   });
 }
@@ -249,11 +249,33 @@ TEST(ProvidedBoot, RanksAskTheStoreSeldom) {
       made->put_connection_info(boot::connection_info_of(boot.rank));
       made->publish();
       for (int other = 0; other < kRanks; ++other)
-        EXPECT_EQ(made->connection_info_as<int>(other), other);
+        EXPECT_EQ(boot::connection_info_as<int>(*made, other), other);
     });
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(store.gets.load(), 4 * kRanks);  // twice each, and rank 0 those of all
   EXPECT_EQ(store.ended.load(), kRanks);
+}
+
+// With the connection infos; a text beyond the usual room takes each rank a second request.
+TEST(ProvidedBoot, RankZeroHandsOutWhatWasLearnt) {
+  constexpr int kRanks = 4;
+  for (const auto& [bytes, requests] : {std::pair{0, 1}, {2000, 1}, {66000, 2}}) {
+    Store store(kRanks);
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < kRanks; ++rank)
+      threads.emplace_back([boot = store.boot(rank), bytes = bytes] {
+        const std::string text(static_cast<size_t>(bytes), 'x');
+        const auto made = make_provided_boot(boot);
+        if (boot.rank == 0) made->hand_out(text);
+        made->put_connection_info(boot::connection_info_of(boot.rank));
+        made->publish();
+        EXPECT_EQ(made->learnt(), text);
+        for (int other = 0; other < kRanks; ++other)
+          EXPECT_EQ(boot::connection_info_as<int>(*made, other), other);
+      });
+    for (auto& thread : threads) thread.join();
+    EXPECT_EQ(store.gets.load(), (3 + requests) * kRanks) << bytes;
+  }
 }
 
 TEST(ProvidedBoot, NamesOfHostsTellMachinesApart) {
@@ -292,7 +314,7 @@ TEST(MakeBoot, AloneIsAWorldOfOne) {
   boot->put_connection_info(boot::connection_info_of(17));
   boot->fence();
   EXPECT_EQ(boot->get(0, "k"), "v");
-  EXPECT_EQ(boot->connection_info_as<int>(0), 17);
+  EXPECT_EQ(boot::connection_info_as<int>(*boot, 0), 17);
 }
 
 TEST(MakeBoot, TheWayHereIsTheOneThatIsTaken) {

@@ -191,6 +191,16 @@ TEST_F(Pmix, SoIsAConnectionInfo) {
   EXPECT_EQ(rank->connection_info(2)[127], std::byte{'x'});
 }
 
+TEST_F(Pmix, WhatWasLearntIsRankZerosKey) {
+  const auto rank = boot({{1, 2}, {0, 3}});
+  rank->hand_out("lines");
+  rank->publish();
+  EXPECT_EQ(server_.log, " learnt;");
+  server_.keys = {{{0, "learnt"}, "path\nmachine\nlines"}};
+  EXPECT_EQ(rank->learnt(), "path\nmachine\nlines");
+  EXPECT_EQ(server_.waited, std::vector<std::string>{"0 learnt 10"}) << "one question";
+}
+
 TEST_F(Pmix, AKeyThatNobodyHasPutIsAnErrorThatNamesIt) {
   const auto rank = boot({{0, 1}, {2, 3}});
   for (const int whom : {1, 3}) {

@@ -45,17 +45,20 @@ struct Ranks {
       EXPECT_EQ(&taken, looks ? &one.row() : &one.serving());
       if (--one.left == 0) ends = one.take(static_cast<int64_t>(took * noise() * 1000));
     }
-    if (!ends) return took + (looks ? kLook : 0);
+    if (!ends) return took + (looks ? look : 0);
     std::vector<uint32_t> worst(first.times().begin(), first.times().end());
     for (const Contest& one : contests)
       for (size_t i = 0; i < worst.size(); ++i) worst[i] = std::max(worst[i], one.times()[i]);
-    for (Contest& one : contests) one.agree(worst, static_cast<uint32_t>(kAgreement * 1000));
-    return took + kLook + kAgreement;
+    for (Contest& one : contests)
+      one.agree(worst, static_cast<uint32_t>(kAgreement * 1000),
+                static_cast<uint32_t>(look * 1000));
+    return took + look + kAgreement;
   }
   [[nodiscard]] const Algorithm& serving() const { return contests.front().serving(); }
 
   std::vector<Contest> contests;
   uint64_t calls = 0;
+  double look = kLook;
 };
 
 double quiet() { return 1; }
@@ -110,6 +113,20 @@ TEST(Contest, CostsTwoInAHundred) {
     }
     EXPECT_EQ(&run.serving(), &row(0));
   }
+}
+
+// A clock outside the processor: at first the contest does not know.
+TEST(Contest, ChargesASlowClock) {
+  Ranks run(rows_of(4), false, false);
+  run.look = 1;
+  double spent = 0;
+  for (int calls = 1; calls <= 100000; ++calls) {
+    spent += run.call(steady({1, 1.1, 1.9, 3}), quiet) - 1;
+    if (calls >= 5000) {
+      ASSERT_LE(spent, 0.02 * calls) << calls;
+    }
+  }
+  EXPECT_GT(run.contests.front().rounds(), 5U);
 }
 
 TEST(Contest, NoticesThatTheMachineHasChanged) {
