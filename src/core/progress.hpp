@@ -38,7 +38,7 @@ class PollingThreads {
   [[nodiscard]] int count() const noexcept;
 
  private:
-  struct Counts {
+  struct alignas(8) Counts {  // unaligned, clang takes libatomic
     uint32_t period = 0;
     uint16_t before = 0, now = 0;
   };

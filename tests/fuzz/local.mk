@@ -15,4 +15,4 @@ fuzz-built: $(BUILT_SOURCES)
 
 $(fuzz_targets): tests/fuzz/%: $(srcdir)/tests/fuzz/%.cc $(wildcard $(srcdir)/tests/fuzz/*.hpp) $(fuzz_objects) $(libmpirun_la_OBJECTS)
 	$(AM_V_CXXLD)$(LIBTOOL) $(AM_V_lt) --tag=CXX --mode=link $(CXX) -fsanitize=fuzzer $(AM_CPPFLAGS) $(CPPFLAGS) \
-	  $(AM_CXXFLAGS) $(CXXFLAGS) $(AM_LDFLAGS) $(LDFLAGS) -o $@ $< $(fuzz_linked) $(LIBS) -latomic
+	  $(AM_CXXFLAGS) $(CXXFLAGS) $(AM_LDFLAGS) $(LDFLAGS) -o $@ $< $(fuzz_linked) $(LIBS)

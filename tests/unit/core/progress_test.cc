@@ -309,6 +309,21 @@ TEST_F(ProgressTest, ACallerThatOnlyPollsIsLookedAfter) {
   EXPECT_EQ(watch_.awakes, 1);
 }
 
+// Other programs may have all cores for some periods. Threads that ended long ago do not count.
+TEST(PollingThreads, CountsOutlastPeriodsWithoutPolls) {
+  PollingThreads threads;
+  for (int i = 0; i < 3; ++i) threads.add(10);
+  threads.add(11);
+  EXPECT_EQ(threads.count(), 3);
+  threads.add(12);
+  EXPECT_EQ(threads.count(), 1);
+  for (int i = 0; i < 2; ++i) threads.add(12);
+  threads.add(17);
+  EXPECT_EQ(threads.count(), 3);
+  threads.add(1000);
+  EXPECT_EQ(threads.count(), 1);
+}
+
 /// Calls that find nothing, one after the other or with some work between.
 class PollingCallerTest : public ProgressTest {
  protected:

@@ -167,6 +167,29 @@ TEST_P(Protocol, LayoutsArriveWhole) {
   });
 }
 
+// With more ranks than cores messages travel in larger parts; the ends may judge their cores
+// differently (a cgroup each).
+TEST_P(Protocol, OneEndSharesItsCore) {
+  world(2).run([&](Process& process) {
+    const int other = 1 - process.world_rank;
+    for (const int crowded : {0, 1}) {
+      process.node.oversubscribed = process.world_rank == crowded;
+      for (const size_t size : {9000UL, 70000UL, 262144UL, 262145UL, 1000001UL}) {
+        auto out = pattern(size, static_cast<unsigned>(process.world_rank));
+        std::vector<uint8_t> in(size);
+        core::Request* send = nullptr;
+        pml::Pml& pml = *process.channel(0).pml;
+        ASSERT_EQ(
+            pml.isend(bytes_of(process, out), with(process, other, 1), Mode::kSynchronous, &send),
+            0);
+        ASSERT_EQ(pml.recv(bytes_of(process, in), with(process, other, 1), nullptr), 0);
+        EXPECT_EQ(wait(process, send), 0);
+        EXPECT_EQ(in, pattern(size, static_cast<unsigned>(other))) << size;
+      }
+    }
+  });
+}
+
 TEST_P(Protocol, TruncationKeepsWhatFits) {
   world(2).run([&](Process& process) {
     for (const size_t size : {100UL, 20000UL, 500000UL}) {
