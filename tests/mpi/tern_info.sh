@@ -18,10 +18,18 @@ facts = json.load(open("all.json"))
 sys.exit(not eval(sys.argv[1]))' "$1"
 }
 
-check "everything as text" says '^Transports, each tried' tern_info
+check "one screen by default" sh -c 'tern_info >screen && [ "$(wc -l <screen)" -le 30 ]'
+check "the screen has the transports" says '^  sm  *works, reaches' cat screen
+check "and the defaults" says '^  [0-9]* of [0-9]* have their defaults' cat screen
+check "and other settings with their source" says '^  TERN_SPIN = 7 us  \[environment\]' env TERN_SPIN=7 tern_info
+check "and wrong ones" says 'TERN_HNG is not a parameter of Tern' env TERN_HNG=1 tern_info
+check "everything as text" sh -c 'tern_info --all >all && grep -q "^Transports, each tried" all && grep -q "^  TERN_HANG = " all &&
+  grep -q "is a core with its PUs" all && grep -q "^  configured by" all'
+check "--all beside a picture's file" says '^  configured by' tern_info --all --svg all.svg
+check "a part alone" sh -c '! tern_info --build | grep "^Transports"'
 check "--build names version and prefix" says "^  prefix  *$PREFIX\$" tern_info --build
 check "--version" says '^tern_info (Tern MPI) [0-9]' tern_info --version
-check "nothing in it depends on the time" sh -c 'tern_info >one; sleep 1; tern_info >two; cmp one two'
+check "nothing in it depends on the time" sh -c 'tern_info --all >one; sleep 1; tern_info --all >two; cmp one two'
 check "JSON is valid" python3 -m json.tool all.json
 check "JSON has all parts" valid '{"build", "dependencies", "launch", "transports", "topology", "parameters", "files", "complaints"} <= set(facts)'
 check "PMIx and hwloc were opened" valid 'all(d["opened"] and d["version"] for d in facts["dependencies"][:2])'

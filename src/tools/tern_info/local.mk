@@ -12,7 +12,8 @@ tern_info_sources += \
   src/tools/tern_info/picture_svg.cc src/tools/tern_info/picture_text.cc \
   src/tools/tern_info/program.cc src/tools/tern_info/program.hpp \
   src/tools/tern_info/report.hpp \
-  src/tools/tern_info/report_json.cc src/tools/tern_info/report_text.cc \
+  src/tools/tern_info/report_json.cc src/tools/tern_info/report_summary.cc \
+  src/tools/tern_info/report_text.cc \
   src/tools/tern_info/words.cc src/tools/tern_info/words.hpp
 
 bin_PROGRAMS += tern_info

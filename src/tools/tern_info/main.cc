@@ -22,8 +22,7 @@ namespace {
 constexpr int kUsageError = 2;
 
 Facts collect(const Options& options) {
-  const bool all = !options.build && !options.transports && !options.topology &&
-                   !options.parameters && options.svg.empty() && options.links.empty();
+  const bool all = options.all || !chooses(options), drawn = options.all || options.json;
   Facts facts;
   // First, while this process has one thread: it starts others.
   if (all || options.transports) facts.transports = btl::try_transports();
@@ -38,7 +37,7 @@ Facts collect(const Options& options) {
         facts.gpus = gpu_facts(parameter.value);
     if (!all && !options.parameters) facts.parameters.clear();
   }
-  if (all || options.topology || !options.svg.empty()) add_topology(&facts);
+  if ((all && drawn) || options.topology || !options.svg.empty()) add_topology(&facts);
   return facts;
 }
 
@@ -61,8 +60,8 @@ std::string answer(const Options& options) {
                         : imports_in_words(options.program, imports, page_here().columns);
   }
   const Facts facts = collect(options);
-  const bool nothing_else = !options.build && !options.transports && !options.topology &&
-                            !options.parameters && !options.json;
+  const bool nothing_else = !options.all && !options.build && !options.transports &&
+                            !options.topology && !options.parameters && !options.json;
   if (!options.links.empty()) {
     const GpuLinks links = gpu_links();
     if (links.names.empty()) throw Error(MPI_ERR_OTHER, links.problem);
@@ -72,9 +71,11 @@ std::string answer(const Options& options) {
   if (!options.svg.empty()) {
     if (!facts.topology) throw Error(MPI_ERR_OTHER, facts.topology_problem);
     write_file(options.svg, draw_svg(*facts.topology));
-    if (!options.topology && !options.json) return {};
+    if (!options.all && !options.topology && !options.json) return {};
   }
-  return options.json ? report_json(facts) : report_text(facts, page_here());
+  if (options.json) return report_json(facts);
+  return options.all || chooses(options) ? report_text(facts, page_here())
+                                         : summary_text(facts, page_here());
 }
 
 int main(int argc, char** argv) {

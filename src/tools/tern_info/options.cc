@@ -18,11 +18,13 @@ struct Option {
 };
 
 constexpr Option kOptions[] = {
+    {"--all", &Options::all, nullptr, "", "the next four parts in full"},
     {"--build", &Options::build, nullptr, "", "version, compiler, libraries, launcher"},
     {"--transports", &Options::transports, nullptr, "", "which transports work here, by trying"},
     {"--topology", &Options::topology, nullptr, "", "the machine in a picture"},
     {"--parameters", &Options::parameters, nullptr, "", "all parameters, values and sources"},
-    {"--json", &Options::json, nullptr, "", "the same for programs"},
+    {"--json", &Options::json, nullptr, "",
+     "the same for programs; all parts, unless some are named"},
     {"--svg", nullptr, &Options::svg, "FILE", "draw the machine into FILE (- for standard output)"},
     {"--links", nullptr, &Options::links, "FILE", "draw GPUs and their links into FILE"},
     {"--program", nullptr, &Options::program, "FILE",
@@ -75,7 +77,7 @@ std::string help_text() {
   std::string text =
       "usage: tern_info [OPTION...]\n"
       "Says what this installation of Tern MPI is, what works on this machine, and how it is set.\n"
-      "Without --build, --transports, --topology or --parameters it says all of it.\n";
+      "Without options it prints one screen: versions, faults, settings other than the defaults.\n";
   for (const Option& option : kOptions)
     text += strf("  %-16s %s\n", (std::string(option.name) + " " + option.argument).c_str(),
                  option.meaning);

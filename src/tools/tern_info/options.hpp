@@ -8,8 +8,9 @@
 namespace tern::info {
 
 struct Options {
-  // What is shown; all of it where nothing is asked for.
+  // The parts to print in full.
   bool build = false, transports = false, topology = false, parameters = false;
+  bool all = false;
   bool json = false;
   bool manual = false;  // the parameters as a part of a manual page
   bool version = false, help = false;
@@ -17,6 +18,12 @@ struct Options {
   std::string links;    // likewise that of the GPUs
   std::string program;  // whose imports are asked for
 };
+
+/// Whether parts are asked for, or a picture.
+[[nodiscard]] inline bool chooses(const Options& options) noexcept {
+  return options.build || options.transports || options.topology || options.parameters ||
+         !options.svg.empty() || !options.links.empty();
+}
 
 /// Throws tern::Error with the nearest option.
 [[nodiscard]] Options parse_options(const std::vector<std::string>& words);

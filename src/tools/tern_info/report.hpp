@@ -9,8 +9,15 @@
 
 namespace tern::info {
 
+/// One screen.
+[[nodiscard]] std::string summary_text(const Facts& facts, const Page& page);
 /// Sections without facts are left out.
 [[nodiscard]] std::string report_text(const Facts& facts, const Page& page);
 [[nodiscard]] std::string report_json(const Facts& facts);
+
+/// A line, or several.
+[[nodiscard]] std::string fact_text(const Fact& fact, const Page& page);
+/// The name, the value and the source, on a line.
+[[nodiscard]] std::string parameter_text(const Parameter& parameter);
 
 }  // namespace tern::info

@@ -10,7 +10,7 @@ namespace {
 constexpr int kNameWide = 16;
 
 std::string fact(const std::string& name, const std::string& value, const Page& page) {
-  return paragraph(strf("  %-*s", kNameWide, name.c_str()), value, page.columns);
+  return fact_text({name, value}, page);
 }
 
 std::string build_text(const Facts& facts, const Page& page) {
@@ -57,8 +57,7 @@ std::string parameters_text(const Facts& facts, const Page& page) {
   for (const ConfigFile& file : facts.files)
     text += paragraph("  ", file.path + ": " + file.state, page.columns);
   for (const Parameter& parameter : facts.parameters) {
-    text += strf("  %s = %s  [%s]\n", parameter.name.c_str(),
-                 value_in_words(parameter.kind, parameter.value).c_str(), parameter.source.c_str());
+    text += parameter_text(parameter);
     text += paragraph("      ", parameter.meaning, page.columns);
     for (const std::string& more : {parameter.range, parameter.sharing})
       if (!more.empty()) text += paragraph("      ", more, page.columns);
@@ -70,6 +69,15 @@ std::string parameters_text(const Facts& facts, const Page& page) {
 }
 
 }  // namespace
+
+std::string fact_text(const Fact& fact, const Page& page) {
+  return paragraph(strf("  %-*s", kNameWide, fact.name.c_str()), fact.value, page.columns);
+}
+
+std::string parameter_text(const Parameter& parameter) {
+  return strf("  %s = %s  [%s]\n", parameter.name.c_str(),
+              value_in_words(parameter.kind, parameter.value).c_str(), parameter.source.c_str());
+}
 
 std::string report_text(const Facts& facts, const Page& page) {
   std::string text;

@@ -34,6 +34,9 @@ TEST(InfoOptions, AreTakenInBothForms) {
   EXPECT_FALSE(options.parameters);
   EXPECT_EQ(options.svg, "a.svg");
   EXPECT_EQ(parse_options({"--svg", "b.svg"}).svg, "b.svg");
+  EXPECT_TRUE(chooses(options));
+  EXPECT_TRUE(parse_options({"--all"}).all);
+  EXPECT_FALSE(chooses(parse_options({"--all", "--json"})));
 }
 
 TEST(InfoOptions, WrongOnesAreRefusedWithTheNearest) {
