@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tern_info knows, apart from how it is printed.
+// The facts of tern_info, without their layout.
 #pragma once
 
 #include <optional>
@@ -15,16 +15,16 @@ struct Fact {
   std::string name, value;
 };
 
-/// A library that Tern opens when it needs it.
+/// A library opened on demand.
 struct Dependency {
   std::string name;
   std::string built_with;  // version; empty: not in this build
   bool opened = false;
-  std::string found;  // version at run time, or why it was not opened
+  std::string found;  // version at run time, or the loader's error
 };
 
 struct Launch {
-  std::string way;      // as TERN_BOOT names it; empty where starting would fail
+  std::string way;      // a value of TERN_BOOT; empty: MPI_Init would fail
   std::string because;  // a sentence
 };
 
@@ -43,28 +43,29 @@ struct Facts {
   Launch launch;
   std::vector<btl::Trial> transports;
   std::optional<topo::Tree> topology;
-  std::string topology_problem;  // why it is missing, or not the one that was asked for
+  std::string topology_problem;  // reason for a missing or another machine
   std::vector<Parameter> parameters;
   std::vector<std::string> complaints;  // about wrong parameters
   std::vector<ConfigFile> files;
 };
 
-/// The GPUs of this machine, and how each reaches another's memory, as NVML and the driver say;
-/// ranks try it as well.
+/// The GPUs of this machine and the links between their memories, from NVML and the driver. Ranks
+/// also try each pair.
 struct GpuLinks {
-  std::vector<std::string> names;              // "0: NVIDIA H100, 80 GiB"; none: `problem` says why
-  std::vector<std::vector<const char*>> kind;  // "nvlink", "pcie", "none"; of one device "same"
-  std::string source;                          // of nvlink and pcie; empty for one device
-  std::vector<int> island;                     // by device, its lowest: all of one reach each other
+  std::vector<std::string> names;  // "0: NVIDIA H100, 80 GiB"; empty: see `problem`
+  std::vector<std::vector<const char*>>
+      kind;                 // by pair: "nvlink", "pcie", "none"; a device with itself: "same"
+  std::string source;       // of nvlink and pcie; empty for one device
+  std::vector<int> island;  // by device: the first device of its NVLink domain
   std::string problem;
 };
 
 [[nodiscard]] std::vector<Fact> build_facts();
 [[nodiscard]] std::vector<Dependency> dependencies();
-/// Loads the driver where it is installed. `ipc`: TERN_CUDA_IPC.
+/// Loads an installed driver. `ipc`: TERN_CUDA_IPC.
 [[nodiscard]] GpuLinks gpu_links();
 [[nodiscard]] std::vector<Fact> gpu_facts(const std::string& ipc);
-/// How an MPI program started here, in this environment, finds its ranks.
+/// The boot method of an MPI program started in this environment.
 [[nodiscard]] Launch launch_here(const std::string& wanted);
 void add_parameters(Facts* facts);
 void add_topology(Facts* facts);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tern_info says of GPUs: the driver, its devices, the kernels of this build. A machine
-// without any is no problem, and is said so.
+// GPU facts: the driver, its devices, the kernels of this build. A machine without GPUs is no
+// fault.
 #include <map>
 #include <string>
 
@@ -24,7 +24,7 @@ std::string driver_words() {
   return why.starts_with("no ") ? "none here: libcuda.so.1 cannot be loaded" : why;
 }
 
-/// "0: NVIDIA H100, 80 GiB" for each; none with a reason.
+/// "0: NVIDIA H100, 80 GiB" by device; empty: *why_not has the reason.
 std::vector<std::string> device_names(const cuda::Driver& driver, std::string* why_not) {
   int count = 0;
   CUresult result = driver.cuInit(0);
@@ -55,7 +55,7 @@ std::string joined(const std::vector<std::string>& words, const char* between) {
   return text;
 }
 
-/// A device as this process's driver and NVML know it.
+/// A device of this process's driver, and its NVML handle.
 struct Gpu {
   CUdevice handle = 0;
   topo::PciAddress address;
@@ -81,8 +81,8 @@ int attribute_of_pair(const cuda::Driver& driver, CUdevice_P2PAttribute which, c
              : 0;
 }
 
-/// Of a pair: how one reaches the other's memory. NVML knows NVLink; where it cannot tell, native
-/// atomics stand for it, and *why_not has the reason. Ranks try the memory as well.
+/// The link of a pair. Without an answer of NVML, native atomics count as NVLink, and *why_not has
+/// NVML's error.
 const char* link_word(const cuda::Driver& driver, const Gpu& one, const Gpu& other,
                       std::string* why_not) {
   if (!one.there || !other.there ||
@@ -111,7 +111,7 @@ std::string links_words(const GpuLinks& links) {
   return joined(words, "; ");
 }
 
-/// "0 1, 2 3"; empty where all reach each other.
+/// NVLink domains: "0 1, 2 3"; empty: a single domain.
 std::string islands_words(const GpuLinks& links) {
   std::map<int, std::string> members;
   for (size_t i = 0; i < links.island.size(); ++i) {
@@ -175,7 +175,7 @@ std::string adapters_words(const cuda::Driver& driver, size_t devices) {
   return joined(words, "; ");
 }
 
-/// Whether adapters could read device memory, which Tern has not learnt yet.
+/// Whether network adapters could read device memory. Tern does not use GPUDirect RDMA yet.
 std::string direct_rdma_words(const cuda::Driver& driver) {
   int dma_buf = 0;
   CUdevice first = 0;

@@ -8,7 +8,7 @@
 
 namespace tern::info {
 
-/// "\"text\"" with what JSON wants escaped; bytes above 127 are taken for UTF-8.
+/// "\"text\"", escaped for JSON; bytes above 127 count as UTF-8.
 inline std::string json_text(const std::string& text) {
   std::string quoted = "\"";
   for (const char c : text) {
@@ -33,7 +33,7 @@ class Json {
     item(name, std::to_string(value));
   }
   void truth(const std::string& name, bool value) { item(name, value ? "true" : "false"); }
-  /// What was written, a whole document once all is closed.
+  /// The text up to now; a whole document after the last close.
   [[nodiscard]] const std::string& document() const noexcept { return document_; }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tern_info: what this installation is, what works on this machine, and how it is set.
+// tern_info: the installation, the transports and the parameters.
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -24,7 +24,7 @@ constexpr int kUsageError = 2;
 Facts collect(const Options& options) {
   const bool all = options.all || !chooses(options), drawn = options.all || options.json;
   Facts facts;
-  // First, while this process has one thread: it starts others.
+  // First: a trial forks, so this process has one thread.
   if (all || options.transports) facts.transports = btl::try_transports();
   if (all || options.build || options.parameters) add_parameters(&facts);
   if (all || options.build) {

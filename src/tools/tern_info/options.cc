@@ -20,15 +20,14 @@ struct Option {
 constexpr Option kOptions[] = {
     {"--all", &Options::all, nullptr, "", "the next four parts in full"},
     {"--build", &Options::build, nullptr, "", "version, compiler, libraries, launcher"},
-    {"--transports", &Options::transports, nullptr, "", "which transports work here, by trying"},
+    {"--transports", &Options::transports, nullptr, "", "the transports, each tried"},
     {"--topology", &Options::topology, nullptr, "", "the machine in a picture"},
     {"--parameters", &Options::parameters, nullptr, "", "all parameters, values and sources"},
-    {"--json", &Options::json, nullptr, "",
-     "the same for programs; all parts, unless some are named"},
+    {"--json", &Options::json, nullptr, "", "as JSON; all parts, unless some are named"},
     {"--svg", nullptr, &Options::svg, "FILE", "draw the machine into FILE (- for standard output)"},
     {"--links", nullptr, &Options::links, "FILE", "draw GPUs and their links into FILE"},
     {"--program", nullptr, &Options::program, "FILE",
-     "which functions of MPI FILE imports, and which Tern lacks"},
+     "MPI functions of FILE, and those missing in Tern"},
     {"--man", &Options::manual, nullptr, "", "the parameters as mdoc, for the manual page"},
     {"--version", &Options::version, nullptr, "", "the version alone"},
     {"--help", &Options::help, nullptr, "", "this text"},
@@ -76,8 +75,8 @@ Options parse_options(const std::vector<std::string>& words) {
 std::string help_text() {
   std::string text =
       "usage: tern_info [OPTION...]\n"
-      "Says what this installation of Tern MPI is, what works on this machine, and how it is set.\n"
-      "Without options it prints one screen: versions, faults, settings other than the defaults.\n";
+      "Describes this installation of Tern MPI, tries its transports, lists its parameters.\n"
+      "Without options: one screen of versions, faults, and settings other than the defaults.\n";
   for (const Option& option : kOptions)
     text += strf("  %-16s %s\n", (std::string(option.name) + " " + option.argument).c_str(),
                  option.meaning);

@@ -10,7 +10,7 @@
 
 namespace tern::info {
 
-/// What the text may use.
+/// Width and characters of the terminal.
 struct Page {
   size_t columns = 80;
   bool utf8 = false;
@@ -21,7 +21,7 @@ struct Page {
 
 /// On machines of more than 32 PUs equal neighbours are drawn once.
 [[nodiscard]] std::string draw_text(const topo::Tree& tree, const Page& page);
-/// GPUs on a circle, in the colour of their island, and a line for each link.
+/// GPUs on a circle, a colour for each NVLink domain, a line for each link.
 [[nodiscard]] std::string draw_links_svg(const GpuLinks& links);
 [[nodiscard]] std::string draw_svg(const topo::Tree& tree);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The machine as nested boxes of characters. Lines are laid out in ASCII with marks for the
-// frames, which become box-drawing characters at the end where the terminal has them.
+// The machine as nested boxes of characters. The layout is ASCII with marks for frames; UTF-8
+// terminals get box-drawing characters at the end.
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -22,8 +22,8 @@ using topo::Part;
 using Kind = Part::Kind;
 using Block = std::vector<std::string>;  // lines of one length
 
-constexpr size_t kDrawnWhole = 32;  // PUs of a machine of which every part is drawn
-constexpr size_t kLongList = 40;    // characters of PU numbers that are counted instead
+constexpr size_t kDrawnWhole = 32;  // PUs of the largest machine drawn in full
+constexpr size_t kLongList = 40;    // characters of PU numbers; a longer list becomes a count
 
 struct Mark {
   char mark;
@@ -86,7 +86,7 @@ std::string title_of(const Part& part) {
   return title;
 }
 
-// "[0 1]": a core with its PUs; "(0 1)", or "[0 (1)]": what this process may not use.
+// "[0 1]": a core with its PUs; "(0 1)", "[0 (1)]": PUs not available to this process.
 std::string cell_of(const Part& core) {
   const bool some = !topo::pus_of(core, true).empty();
   const std::vector<Part> alone{core};
@@ -128,7 +128,7 @@ class Drawing {
   }
 
  private:
-  // Behind the last part that is like parts[first] and need not be drawn.
+  // The end of the parts equal to parts[first], drawn once.
   [[nodiscard]] size_t end_of_run(const std::vector<Part>& parts, size_t first) const {
     size_t end = first + 1;
     while (!whole_ && !is_cell(parts[first]) && end < parts.size() &&
