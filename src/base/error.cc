@@ -2,12 +2,15 @@
 // Error texts and names.
 #include "base/error.hpp"
 
+#include <unistd.h>
+
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
 #include <new>
 
+#include "base/last_words.hpp"
 #include "base/log.hpp"
 #include "mpix.h"
 
@@ -16,9 +19,20 @@ namespace {
 
 thread_local LastError last_error;
 
-// While there is memory: at its first use in a thread the C library notes that it has a destructor,
-// and ends the process where it has no room to.
-[[gnu::constructor]] void note_early() noexcept { asm volatile("" : : "r"(&last_error)); }
+// While there is memory: at the first use in a thread the C library registers the destructor, and
+// aborts without room for the registration.
+[[gnu::constructor]] void register_early() noexcept {
+  constexpr size_t kRoom = 65536;  // for the registration, and for a first sentence
+  void* const room = std::malloc(kRoom);
+  if (room == nullptr) {
+    char limits[128];
+    ::dprintf(STDERR_FILENO, "[tern] no memory to start%s. Cure: raise the limit\n",
+              memory_limits_in_words(limits, sizeof limits));
+    ::_exit(1);
+  }
+  std::free(room);
+  asm volatile("" : : "r"(&last_error));
+}
 
 std::string vstrf(const char* format, va_list arguments) {
   va_list again;

@@ -9,7 +9,6 @@
 #include <exception>
 #include <new>
 
-#include "base/error.hpp"
 #include "base/log.hpp"
 
 namespace tern {
