@@ -61,7 +61,7 @@ class Coll final : UnderWay, ScheduleMaker {
   void set_parts(Places::PartOf part_of) noexcept { context_.places.set_parts(part_of); }
 
   /// Context::learn() of this channel. Throws std::bad_alloc.
-  void learn(const std::string& text, bool worlds_alone) { context_.learn(text, worlds_alone); }
+  void learn(const std::string& text, bool skips_sessions) { context_.learn(text, skips_sessions); }
 
   [[nodiscard]] Refusals& refusals() noexcept { return context_.refusals; }
   [[nodiscard]] const ScheduleCache& cache() const noexcept { return context_.executions.cache(); }

@@ -49,12 +49,12 @@ Context::Context(core::Channel& of, UnderWay& under_way, ScheduleMaker& schedule
 
 Selector::Known Context::known_to(const core::Communicator& communicator) const noexcept {
   return {lines_of(communicator.inherited),
-          !worlds_alone_learn_ || communicator.session.get() == nullptr};
+          !skips_sessions_ || communicator.session.get() == nullptr};
 }
 
-void Context::learn(const std::string& text, bool worlds_alone) {
+void Context::learn(const std::string& text, bool skips_sessions) {
   const core::ChannelLock lock(channel.progress);  // threads may be in sessions
-  worlds_alone_learn_ = worlds_alone;
+  skips_sessions_ = skips_sessions;
   if (text.empty() || process.params.coll_tune == CollTune::kOff) return;
   LearntFile::Packed packed = LearntFile::unpack(text);
   selector.learn(packed.lines, packed.file.path());

@@ -42,10 +42,9 @@ struct Context {
   /// with `more` behind the sentence.
   TERN_COLD Measured* explain(CommState& state, const Question& question, const Choice& choice,
                               const std::string& more = {});
-  /// Lines of earlier jobs, from Boot::learnt(). `worlds_alone`: not for communicators
-  /// of sessions, since some ranks may use a communicator before the lines come. Throws
-  /// std::bad_alloc.
-  void learn(const std::string& text, bool worlds_alone);
+  /// Lines of earlier jobs, from Boot::learnt(). `skips_sessions`: communicators of sessions get no
+  /// lines, since some ranks may use a communicator before the lines come. Throws std::bad_alloc.
+  void learn(const std::string& text, bool skips_sessions);
   [[nodiscard]] bool explains(const core::Communicator& communicator) const noexcept {
     return TERN_UNLIKELY(process.explain.on()) && communicator.rank() == 0;
   }
@@ -64,7 +63,7 @@ struct Context {
   [[nodiscard]] bool shares_memory(const core::Communicator& communicator) const noexcept;
   [[nodiscard]] Selector::Known known_to(const core::Communicator& communicator) const noexcept;
 
-  bool worlds_alone_learn_ = false;
+  bool skips_sessions_ = false;
 };
 
 /// The facts of an operation on which selection depends.

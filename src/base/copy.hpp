@@ -58,7 +58,7 @@ inline void copy_bytes(void* to, const void* from, size_t bytes) noexcept {
   if (bytes <= 64)
     return copy_few(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), bytes);
 #if defined(__SSE2__)
-  constexpr size_t kLeastLoop = 2112;
+  constexpr size_t kLeastLoop = 2112;  // below, glibc copies in a loop with wider registers
   if (bytes >= kLeastLoop) {
     auto* target = static_cast<std::byte*>(to);
     const auto* source = static_cast<const std::byte*>(from);

@@ -13,7 +13,7 @@ extern "C" char** environ;
 namespace tern::coll_tool {
 namespace {
 
-/// Of jobs with bound ranks, and of others; one file where TERN_COLL_LEARNT names it.
+/// The files of jobs with bound and with unbound ranks; a path in TERN_COLL_LEARNT is both.
 template <class Work>
 void for_each_file(const Work& work) {
   const std::string asked = load_params(environ, nullptr).coll_learnt,
@@ -25,7 +25,7 @@ void for_each_file(const Work& work) {
 }  // namespace
 
 int show(const Options& options) {
-  std::string text, remark;  // one path for both kinds of jobs: one of them wrote the file
+  std::string text, remark;
   for_each_file([&](const LearntFile& file, bool bound) {
     std::istringstream lines(file.read(&remark));
     bool first = true;

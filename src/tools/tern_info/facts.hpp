@@ -56,7 +56,7 @@ struct GpuLinks {
   std::vector<std::vector<const char*>>
       kind;                 // by pair: "nvlink", "pcie", "none"; a device with itself: "same"
   std::string source;       // of nvlink and pcie; empty for one device
-  std::vector<int> island;  // by device: the first device of its NVLink domain
+  std::vector<int> island;  // by device: the first of its group with peer access
   std::string problem;
 };
 

@@ -111,7 +111,7 @@ std::string links_words(const GpuLinks& links) {
   return joined(words, "; ");
 }
 
-/// NVLink domains: "0 1, 2 3"; empty: a single domain.
+/// Groups with peer access: "0 1, 2 3"; empty: a single group.
 std::string islands_words(const GpuLinks& links) {
   std::map<int, std::string> members;
   for (size_t i = 0; i < links.island.size(); ++i) {

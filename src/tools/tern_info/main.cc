@@ -22,12 +22,12 @@ namespace {
 constexpr int kUsageError = 2;
 
 Facts collect(const Options& options) {
-  const bool all = options.all || !chooses(options), drawn = options.all || options.json;
+  const bool summary = !chooses(options);
   Facts facts;
   // First: a trial forks, so this process has one thread.
-  if (all || options.transports) facts.transports = btl::try_transports();
-  if (all || options.build || options.parameters) add_parameters(&facts);
-  if (all || options.build) {
+  if (summary || options.transports) facts.transports = btl::try_transports();
+  if (summary || options.build || options.parameters) add_parameters(&facts);
+  if (summary || options.build) {
     facts.build = build_facts();
     facts.dependencies = dependencies();
     for (const Parameter& parameter : facts.parameters)
@@ -35,9 +35,9 @@ Facts collect(const Options& options) {
         facts.launch = launch_here(parameter.value);
       else if (parameter.name == "TERN_CUDA_IPC")
         facts.gpus = gpu_facts(parameter.value);
-    if (!all && !options.parameters) facts.parameters.clear();
+    if (!summary && !options.parameters) facts.parameters.clear();
   }
-  if ((all && drawn) || options.topology || !options.svg.empty()) add_topology(&facts);
+  if (options.topology || !options.svg.empty()) add_topology(&facts);
   return facts;
 }
 
@@ -60,8 +60,8 @@ std::string answer(const Options& options) {
                         : imports_in_words(options.program, imports, page_here().columns);
   }
   const Facts facts = collect(options);
-  const bool nothing_else = !options.all && !options.build && !options.transports &&
-                            !options.topology && !options.parameters && !options.json;
+  const bool nothing_else = !options.build && !options.transports && !options.topology &&
+                            !options.parameters && !options.json;
   if (!options.links.empty()) {
     const GpuLinks links = gpu_links();
     if (links.names.empty()) throw Error(MPI_ERR_OTHER, links.problem);
@@ -71,11 +71,10 @@ std::string answer(const Options& options) {
   if (!options.svg.empty()) {
     if (!facts.topology) throw Error(MPI_ERR_OTHER, facts.topology_problem);
     write_file(options.svg, draw_svg(*facts.topology));
-    if (!options.all && !options.topology && !options.json) return {};
+    if (!options.topology && !options.json) return {};
   }
   if (options.json) return report_json(facts);
-  return options.all || chooses(options) ? report_text(facts, page_here())
-                                         : summary_text(facts, page_here());
+  return chooses(options) ? report_text(facts, page_here()) : summary_text(facts, page_here());
 }
 
 int main(int argc, char** argv) {

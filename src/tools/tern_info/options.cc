@@ -69,6 +69,8 @@ Options parse_options(const std::vector<std::string>& words) {
     if ((options.*option.value).empty())
       throw Error(MPI_ERR_ARG, strf("%s needs a %s", option.name, option.argument));
   }
+  if (options.all || (options.json && !chooses(options)))
+    options.build = options.transports = options.topology = options.parameters = true;
   return options;
 }
 

@@ -10,7 +10,7 @@ namespace tern::info {
 struct Options {
   // The parts to print in full.
   bool build = false, transports = false, topology = false, parameters = false;
-  bool all = false;
+  bool all = false;  // of these; JSON has all, unless some are named
   bool json = false;
   bool manual = false;  // the parameters as a part of a manual page
   bool version = false, help = false;

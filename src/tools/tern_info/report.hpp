@@ -16,7 +16,8 @@ namespace tern::info {
 [[nodiscard]] std::string report_json(const Facts& facts);
 
 /// A line, or several.
-[[nodiscard]] std::string fact_text(const Fact& fact, const Page& page);
+[[nodiscard]] std::string fact_text(const std::string& name, const std::string& value,
+                                    const Page& page);
 /// The name, the value and the source, on a line.
 [[nodiscard]] std::string parameter_text(const Parameter& parameter);
 

@@ -49,7 +49,7 @@ std::string summary_text(const Facts& facts, const Page& page) {
   std::string text = strf("Tern MPI %s, %s\n", value_of(facts.build, "version").c_str(),
                           value_of(facts.build, "standard").c_str());
   const auto add = [&](const std::string& name, const std::string& value) {
-    text += fact_text({name, value}, page);
+    text += fact_text(name, value, page);
   };
   add("prefix", value_of(facts.build, "prefix"));
   add("host", value_of(facts.build, "host") + ", " + value_of(facts.build, "system"));

@@ -9,37 +9,33 @@ namespace {
 
 constexpr int kNameWide = 16;
 
-std::string fact(const std::string& name, const std::string& value, const Page& page) {
-  return fact_text({name, value}, page);
-}
-
 std::string build_text(const Facts& facts, const Page& page) {
   std::string text = "Tern MPI\n";
-  for (const Fact& each : facts.build) text += fact(each.name, each.value, page);
+  for (const Fact& each : facts.build) text += fact_text(each.name, each.value, page);
   text += "\nLibraries, opened when they are needed\n";
   for (const Dependency& library : facts.dependencies)
-    text += fact(library.name,
-                 library.built_with.empty() ? "not in this build"
-                 : library.opened ? strf("built with %s, opened: %s", library.built_with.c_str(),
-                                         library.found.c_str())
-                                  : strf("built with %s, CANNOT BE OPENED: %s",
-                                         library.built_with.c_str(), library.found.c_str()),
-                 page);
+    text += fact_text(library.name,
+                      library.built_with.empty() ? "not in this build"
+                      : library.opened           ? strf("built with %s, opened: %s",
+                                                        library.built_with.c_str(), library.found.c_str())
+                                                 : strf("built with %s, CANNOT BE OPENED: %s",
+                                                        library.built_with.c_str(), library.found.c_str()),
+                      page);
   text += "\nGPUs (CUDA)\n";
-  for (const Fact& one : facts.gpus) text += fact(one.name, one.value, page);
+  for (const Fact& one : facts.gpus) text += fact_text(one.name, one.value, page);
   text += "\nA program that is started here\n";
-  return text + fact(facts.launch.way.empty() ? "would fail" : facts.launch.way,
-                     facts.launch.because, page);
+  return text + fact_text(facts.launch.way.empty() ? "would fail" : facts.launch.way,
+                          facts.launch.because, page);
 }
 
 std::string transports_text(const Facts& facts, const Page& page) {
   std::string text = "Transports, each tried just now\n";
   for (const btl::Trial& trial : facts.transports) {
-    text +=
-        fact(trial.name,
-             strf("%s: %s", trial.works ? "works" : "DOES NOT WORK", trial.finding.c_str()), page);
-    text += fact("", "reaches " + trial.reaches, page);
-    if (!trial.cure.empty()) text += fact("", "cure: " + trial.cure, page);
+    text += fact_text(
+        trial.name, strf("%s: %s", trial.works ? "works" : "DOES NOT WORK", trial.finding.c_str()),
+        page);
+    text += fact_text("", "reaches " + trial.reaches, page);
+    if (!trial.cure.empty()) text += fact_text("", "cure: " + trial.cure, page);
   }
   return text;
 }
@@ -70,8 +66,8 @@ std::string parameters_text(const Facts& facts, const Page& page) {
 
 }  // namespace
 
-std::string fact_text(const Fact& fact, const Page& page) {
-  return paragraph(strf("  %-*s", kNameWide, fact.name.c_str()), fact.value, page.columns);
+std::string fact_text(const std::string& name, const std::string& value, const Page& page) {
+  return paragraph(strf("  %-*s", kNameWide, name.c_str()), value, page.columns);
 }
 
 std::string parameter_text(const Parameter& parameter) {

@@ -99,7 +99,7 @@ struct Meant {
   const char* sizes;
 };
 
-// Of ranks that share memory and read each other's buffers. A row holds to the next row's ranks.
+// Ranks share memory and read each other's buffers. A row holds to the next row's ranks.
 constexpr Meant kMeant[] = {
     {Collective::kBarrier, 2, "flat"},
     {Collective::kBarrier, 65, "flat_two_level"},

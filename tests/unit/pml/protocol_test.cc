@@ -127,8 +127,8 @@ struct Layout {
   std::vector<uint8_t> memory;
 };
 
-// Several fragments, and several slots. Hundreds of megabytes, in which ThreadSanitizer sees no
-// more than in tens, take it forty seconds.
+// Several fragments, and several slots. Hundreds of megabytes take ThreadSanitizer forty seconds,
+// and tens of megabytes show as many races.
 #if defined(__SANITIZE_THREAD__)
 constexpr MPI_Count kMostBlocks = 30000;
 #else
@@ -167,8 +167,8 @@ TEST_P(Protocol, LayoutsArriveWhole) {
   });
 }
 
-// With more ranks than cores messages travel in larger parts; the ends may judge their cores
-// differently (a cgroup each).
+// More ranks than cores mean larger parts of messages. Each end counts its own cores (a cgroup for
+// each rank).
 TEST_P(Protocol, OneEndSharesItsCore) {
   world(2).run([&](Process& process) {
     const int other = 1 - process.world_rank;

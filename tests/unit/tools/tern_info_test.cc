@@ -35,8 +35,9 @@ TEST(InfoOptions, AreTakenInBothForms) {
   EXPECT_EQ(options.svg, "a.svg");
   EXPECT_EQ(parse_options({"--svg", "b.svg"}).svg, "b.svg");
   EXPECT_TRUE(chooses(options));
-  EXPECT_TRUE(parse_options({"--all"}).all);
-  EXPECT_FALSE(chooses(parse_options({"--all", "--json"})));
+  EXPECT_FALSE(chooses(parse_options({})));
+  for (const char* option : {"--all", "--json"}) EXPECT_TRUE(parse_options({option}).topology);
+  EXPECT_FALSE(parse_options({"--json", "--build"}).topology);
 }
 
 TEST(InfoOptions, WrongOnesAreRefusedWithTheNearest) {
