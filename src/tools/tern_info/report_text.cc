@@ -13,14 +13,13 @@ std::string build_text(const Facts& facts, const Page& page) {
   std::string text = "Tern MPI\n";
   for (const Fact& each : facts.build) text += fact_text(each.name, each.value, page);
   text += "\nLibraries, opened when they are needed\n";
-  for (const Dependency& library : facts.dependencies)
-    text += fact_text(library.name,
-                      library.built_with.empty() ? "not in this build"
-                      : library.opened           ? strf("built with %s, opened: %s",
-                                                        library.built_with.c_str(), library.found.c_str())
-                                                 : strf("built with %s, CANNOT BE OPENED: %s",
-                                                        library.built_with.c_str(), library.found.c_str()),
-                      page);
+  for (const Dependency& library : facts.dependencies) {
+    const std::string built = "built with " + library.built_with;
+    std::string words = "not in this build";
+    if (!library.built_with.empty())
+      words = built + (library.opened ? ", opened: " : ", CANNOT BE OPENED: ") + library.found;
+    text += fact_text(library.name, words, page);
+  }
   text += "\nGPUs (CUDA)\n";
   for (const Fact& one : facts.gpus) text += fact_text(one.name, one.value, page);
   text += "\nA program that is started here\n";
