@@ -25,7 +25,7 @@ ERRORS = {  # kind -> error class and cause
     'keyval': ('MPI_ERR_KEYVAL', '`{0}` is not a valid attribute key'),
     'string': ('MPI_ERR_ARG', 'a string or an address for a result is null'),
 }
-NOUNS = {'request': 'request', 'live_request': 'request', 'message': 'message'}
+NOUNS = {'hints': 'info object', 'request': 'request', 'live_request': 'request', 'message': 'message'}
 LENGTHS = {'': '', 'peers': ' with an entry for each rank', 'members': ' with an entry for each rank',
            'indegree': ' with an entry for each source',
            'outdegree': ' with an entry for each destination'}
