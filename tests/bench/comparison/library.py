@@ -31,6 +31,7 @@ class Library:
     flavour: str = "unknown"
     options: list = field(default_factory=list)
     version: str = ""
+    build: str = ""  # origin and options of the build, of a peer
     programs: Path = Path()
     settings: dict = field(default_factory=dict)  # environment variables of its runs
 
@@ -74,7 +75,25 @@ def describe(library):
             break
     number = re.search(r"\d+\.\d+(\.\d+)?\S*", text)
     library.version = number.group(0) if number else "unknown version"
+    library.build = build_words(library, text)
     return library
+
+
+def build_words(library, text):
+    """Origin and transports of a peer's build; `text` is the launcher's version."""
+    folder = library.mpicc.parent
+    info = folder / "ompi_info"
+    if os.access(info, os.X_OK):
+        text += subprocess.run([str(info)], capture_output=True, text=True, timeout=60, env=environment()).stdout
+    words = ["wheel of PyPI"] if (folder.parent / "pyvenv.cfg").is_file() else []
+    return " ".join(words + list(dict.fromkeys(re.findall(r"--with-(?:device=[\w:,]+|ucx|ofi)\b", text))))
+
+
+def described(library):
+    """Version, build and settings, as a data file keeps them."""
+    notes = [library.build, *(f"{name}={value}" for name, value in library.settings.items())]
+    notes = ", ".join(filter(None, notes))
+    return f"{library.version} ({notes})" if notes else library.version
 
 
 def build(library, sources, programs, out):

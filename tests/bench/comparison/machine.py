@@ -50,17 +50,15 @@ def wait_for_quiet(patience, share=0.1):
     return True
 
 
-def describe(measured):
-    versions = ", ".join(f"{library.name} {library.version}" for library in measured)
-    return (f"{os.cpu_count()} cores, {processor()}, {caches()}, {memory_gib():.0f} GiB, "
-            f"Linux {platform.release()}; {versions}.")
+def describe():
+    return f"{os.cpu_count()} cores, {processor()}, {caches()}, {memory_gib():.0f} GiB, Linux {platform.release()}"
 
 
 def conditions(options, results):
     """How the figures were taken, in one line."""
-    return (f"{time.strftime('%Y-%m-%d')}, better quartiles of {options.repeat} rounds, "
+    return (f"better quartiles of {options.repeat} rounds, "
             f"{'ranks bound while they fit the cores' if options.bind else 'ranks not bound'}; others used the machine "
             f"at the start of {results.disturbed} of {results.runs} runs"
             f"{' (--priority)' if options.priority else ''}"
             f"{f'; {options.hogs} other programs computed all the time, and values are means' if options.hogs else ''}"
-            f"{'; on cores ' + ','.join(map(str, sorted(options.cores))) + ' alone' if options.cores else ''}.")
+            f"{'; on cores ' + ','.join(map(str, sorted(options.cores))) + ' alone' if options.cores else ''}")

@@ -182,6 +182,8 @@ BARS = (
                        ("polling_shift", "a shift round a ring, then MPI_Testall in a loop"),
                        ("polling_iprobe", "a hop of a token, MPI_Iprobe in a loop"))) + tuple(bars_of_collectives()) + tuple(bars_of_hosts())
 
+README = ("latency", "latency_rotate", "bandwidth", "bandwidth_rotate", "message_rate", "startup", "ring", "overlap", "collectives",
+          "rma")  # of the table of results there
 DEFAULT = ("latency", "latency_heap", "bandwidth", "bandwidth_heap", "message_rate", "startup", "ring", "polling", "pack", "send_layouts", "communicators")
 
 RATES = ("MB/s", "M/s", "x")
@@ -195,9 +197,10 @@ def place(name, ranks):
 
 
 def by_names(names, benches=BENCHES, prefix=""):
-    """`names`: with or without the prefix that these benchmarks have; `all` is every one."""
+    """`names`: with or without the prefix of these benchmarks; `all` is every benchmark, `readme` the results in README.md."""
     known = {bench.name[len(prefix):]: bench for bench in benches}
-    names = list(known) if names == ["all"] else [name.removeprefix(prefix) for name in names]
+    groups = {("all",): known, ("readme",): README}
+    names = [name.removeprefix(prefix) for name in groups.get(tuple(names), names)]
     wrong = [name for name in names if name not in known]
     if wrong:
         raise ValueError(f"no benchmark named {', '.join(wrong)}; there are {', '.join(known)}")

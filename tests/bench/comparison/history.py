@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Has the measured code changed since a commit? Comments and white space do not count as code."""
+
+import re
+import subprocess
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parents[3]
+CODE = (".cc", ".hpp", ".c", ".h", ".cu", ".cuh", ".py")
+LIBRARY = ("btl", "coll", "include", "pml", "src")  # the rooms of the library
+TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
+HASH = re.compile(r"[0-9a-f]{7,40}")
+
+
+def git(*arguments, top=TOP):
+    """The output of a git command, or None if git fails or is missing."""
+    try:
+        return subprocess.run(["git", "-C", str(top), *arguments], capture_output=True, text=True, check=True, errors="replace").stdout
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def code_of(source, name):
+    """The text without comments and white space."""
+    if name.endswith(".py"):
+        return "".join(re.sub(r"(?m)^\s*#.*$", "", source).split())
+    return "".join(TOKEN.sub(lambda found: " " if found[0].startswith("/") else found[0], source).split())
+
+
+class History:
+    """Answers for one checkout; each answer is computed once."""
+
+    def __init__(self, top=TOP):
+        self.top, self.answers = top, {}
+        shallow = git("rev-parse", "--is-shallow-repository", top=top)
+        self.is_complete = shallow is not None and shallow.strip() == "false"
+
+    def has_changed(self, commit, paths):
+        """None: this checkout has no history to answer from. True as well for a commit that is not in a complete history."""
+        key = commit, tuple(paths)
+        if key not in self.answers:
+            self.answers[key] = self.ask(commit, paths)
+        return self.answers[key]
+
+    def ask(self, commit, paths):
+        if not HASH.fullmatch(commit):
+            return True
+        if git("cat-file", "-e", f"{commit}^{{commit}}", top=self.top) is None:
+            return True if self.is_complete else None
+        names = git("diff", "--name-only", "--no-renames", commit, "--", *paths, top=self.top)
+        return None if names is None else any(self.differs(commit, name) for name in names.splitlines() if name.endswith(CODE))
+
+    def differs(self, commit, name):
+        old = git("show", f"{commit}:{name}", top=self.top)
+        here = self.top / name
+        if old is None or not here.is_file():
+            return True
+        return code_of(old, name) != code_of(here.read_text(errors="replace"), name)
+
+
+def commit_here(top=TOP):
+    """The short hash of this checkout's commit, with a remark if the library's sources differ from the commit."""
+    commit = git("rev-parse", "--short=12", "HEAD", top=top)
+    if commit is None:
+        return "unknown"
+    return commit.strip() + ("" if git("diff", "--quiet", "HEAD", "--", *LIBRARY, top=top) is not None else " and changes")
+
+
+def newer_source(library, top=TOP):
+    """A source that is newer than the file `library`, or None."""
+    names = (git("ls-files", "--", *LIBRARY, top=top) or "").splitlines()
+    built = library.stat().st_mtime
+    return next((name for name in names if name.endswith(CODE) and (top / name).is_file() and (top / name).stat().st_mtime > built),
+                None)

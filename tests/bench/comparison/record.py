@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`--update`: puts a run into docs/measurements/data and writes the pages anew."""
+
+import os
+import shlex
+import sys
+import time
+from pathlib import Path
+
+from . import data, history, machine, pages
+
+BUSY = "_busy"  # ends the names of figures that were measured beside other programs
+
+
+def default_name(options):
+    """Of the benchmarks, and of options that make another run of them."""
+    return "-".join([*(["hosts"] if getattr(options, "hosts", False) else []), (options.bench or "default").replace(",", "+"),
+                     *([f"{'+'.join(map(str, options.ranks))}-ranks"] if options.ranks else []),
+                     *([f"{options.hogs}-hogs"] if options.hogs else [])])
+
+
+def portable(word):
+    """A command's word without paths of this machine: relative to the checkout, or the last part."""
+    parts = word.split("=") if not word.startswith("-") else [word]
+    for place, part in enumerate(parts):
+        path, comma, rest = part.partition(",")
+        if os.path.isabs(path):
+            inside = Path(path).is_relative_to(history.TOP)
+            parts[place] = (str(Path(path).relative_to(history.TOP)) if inside else Path(path).name) + comma + rest
+    return "=".join(parts)
+
+
+def command():
+    return shlex.join(["tests/bench/compare", *map(portable, sys.argv[1:])])
+
+
+def refuse_old_build(options, prefix):
+    """Throws DataError if a source is newer than the installed library: then the checkout's commit is not the measured code."""
+    built = prefix / "lib/libmpi_abi.so.1"
+    if options.commit or not built.exists():
+        return
+    if newer := history.newer_source(built.resolve()):
+        raise data.DataError(f"--update: {newer} is newer than {built}: build and install first, or name the library's commit: --commit HASH")
+
+
+def update(options, run):
+    """Completes the run's head, and writes the data file and the pages. The run's head has `method`."""
+    run.name = options.update or default_name(options)
+    run.head = {"date": time.strftime("%Y-%m-%d %H:%M"), "commit": options.commit or history.commit_here(),
+                "machine": machine.describe(), "command": command(), **run.head}
+    if options.hogs:
+        run.lines = [line._replace(figure=line.figure + BUSY) for line in run.lines]
+    print("wrote", data.write(history.TOP / pages.FOLDER / "data", run).relative_to(history.TOP))
+    changed, complaints = pages.write()
+    print("\n".join([f"wrote {path.relative_to(history.TOP)}" for path in changed] + complaints))
