@@ -20,6 +20,24 @@ def git(*arguments, top=TOP):
         return None
 
 
+def files_of(commit, names, top=TOP):
+    """The texts of files of a commit by name, without those that the commit lacks; one git process for all."""
+    try:
+        done = subprocess.run(["git", "-C", str(top), "cat-file", "--batch"], capture_output=True, check=True,
+                              input="".join(f"{commit}:{name}\n" for name in names).encode())
+    except (OSError, subprocess.CalledProcessError):
+        return {}
+    texts, at = {}, 0
+    for name in names:
+        end = done.stdout.index(b"\n", at)
+        words = done.stdout[at:end].split()  # hash, type, size; or the name and `missing`
+        at = end + 1
+        if len(words) == 3 and words[1] == b"blob":
+            texts[name] = done.stdout[at:at + int(words[2])].decode(errors="replace")
+            at += int(words[2]) + 1
+    return texts
+
+
 def code_of(source, name):
     """The text without comments and white space."""
     if name.endswith(".py"):
@@ -48,14 +66,15 @@ class History:
         if git("cat-file", "-e", f"{commit}^{{commit}}", top=self.top) is None:
             return True if self.is_complete else None
         names = git("diff", "--name-only", "--no-renames", commit, "--", *paths, top=self.top)
-        return None if names is None else any(self.differs(commit, name) for name in names.splitlines() if name.endswith(CODE))
+        if names is None:
+            return None
+        names = [name for name in names.splitlines() if name.endswith(CODE)]
+        old = files_of(commit, names, self.top)
+        return any(name not in old or self.differs(old[name], name) for name in names)
 
-    def differs(self, commit, name):
-        old = git("show", f"{commit}:{name}", top=self.top)
+    def differs(self, old, name):
         here = self.top / name
-        if old is None or not here.is_file():
-            return True
-        return code_of(old, name) != code_of(here.read_text(errors="replace"), name)
+        return not here.is_file() or code_of(old, name) != code_of(here.read_text(errors="replace"), name)
 
 
 def commit_here(top=TOP):

@@ -34,19 +34,21 @@ def command():
     return shlex.join(["tests/bench/compare", *map(portable, sys.argv[1:])])
 
 
-def refuse_old_build(options, prefix):
-    """Throws DataError if a source is newer than the installed library: then the checkout's commit is not the measured code."""
-    built = prefix / "lib/libmpi_abi.so.1"
-    if options.commit or not built.exists():
+def begin(options, prefix):
+    """Notes the commit before the run. Throws DataError if a source is newer than the library installed in `prefix`."""
+    if options.update is None or options.commit:
         return
-    if newer := history.newer_source(built.resolve()):
-        raise data.DataError(f"--update: {newer} is newer than {built}: build and install first, or name the library's commit: --commit HASH")
+    built = prefix / "lib/libmpi_abi.so.1"
+    newer = history.newer_source(built.resolve()) if built.exists() else None
+    if newer:
+        raise data.DataError(f"--update: {newer} is newer than {built}: build and install, or name the library's commit: --commit HASH")
+    options.commit = history.commit_here()
 
 
 def update(options, run):
     """Completes the run's head, and writes the data file and the pages. The run's head has `method`."""
     run.name = options.update or default_name(options)
-    run.head = {"date": time.strftime("%Y-%m-%d %H:%M"), "commit": options.commit or history.commit_here(),
+    run.head = {"date": time.strftime("%Y-%m-%d %H:%M"), "commit": options.commit,
                 "machine": machine.describe(), "command": command(), **run.head}
     if options.hogs:
         run.lines = [line._replace(figure=line.figure + BUSY) for line in run.lines]

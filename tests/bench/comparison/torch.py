@@ -54,8 +54,7 @@ def compare(options):
     if options.arguments:
         command += ["--", *options.arguments]
     paths = [str(site)] + [path for path in [os.environ.get("PYTHONPATH")] if path]
-    if options.update is not None:
-        record.refuse_old_build(options, prefix)
+    record.begin(options, prefix)
     environment = dict(os.environ, PATH=f"{prefix / 'bin'}:{os.environ['PATH']}", PYTHONPATH=":".join(paths))
     with hogs.busy(options.hogs):
         running = subprocess.Popen(command, env=environment, start_new_session=True, stdout=subprocess.PIPE, text=True)
