@@ -249,7 +249,8 @@ def results(runs, history):
     lines = ["| measurement | ratio |", "|---|---|", *(f"| {words} | {text} |" for words, text in rows), ""]
     shown = used.named()
     days = sorted({run.day for run in shown})
-    lines.append(f"Commit {shown[0].head['commit']}, {' and '.join(days)}. {libraries_text(shown)}."
+    machines = "; ".join(dict.fromkeys(run.head["machine"] for run in shown))
+    lines.append(f"Commit {shown[0].head['commit']}, {' and '.join(days)}; {machines}. {libraries_text(shown)}."
                  + (f" {MARK_WORDS}." if used.changed else ""))
     return "\n".join([*lines[:-1], wrapped(lines[-1])]) + "\n", used
 
