@@ -13,7 +13,7 @@ typedef struct {
   MPI_Request* requests;
 } Flood;
 
-// The index of the message received m-th; messages of equal tags arrive in the order of sending.
+// The tag of message m of a window. MPI keeps the order of messages with equal tags.
 static int tag_of(const Bench* bench, int m) { return m % bench->tags; }
 
 static void send_window(Flood* f) {

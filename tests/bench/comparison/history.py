@@ -21,7 +21,7 @@ def git(*arguments, top=TOP):
 
 
 def files_of(commit, names, top=TOP):
-    """The texts of files of a commit by name, without those that the commit lacks; one git process for all."""
+    """The texts of a commit's files by name, by one git process; missing files are left out."""
     try:
         done = subprocess.run(["git", "-C", str(top), "cat-file", "--batch"], capture_output=True, check=True,
                               input="".join(f"{commit}:{name}\n" for name in names).encode())
@@ -54,7 +54,7 @@ class History:
         self.is_complete = shallow is not None and shallow.strip() == "false"
 
     def has_changed(self, commit, paths):
-        """None: this checkout has no history to answer from. True as well for a commit that is not in a complete history."""
+        """None without a history to ask. True also for a commit missing in a complete history."""
         key = commit, tuple(paths)
         if key not in self.answers:
             self.answers[key] = self.ask(commit, paths)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An MPI library under measurement: its compiler, its launcher, and how both are asked."""
+"""An MPI library under measurement: compiler, launcher, version, build."""
 
 import os
 import re
@@ -10,10 +10,10 @@ from pathlib import Path
 
 
 class SetupError(Exception):
-    """Something that the user must mend; the text says what and how."""
+    """A fault that the user can mend; the text has fault and cure."""
 
 
-# What each launcher wants, so that no library binds and the benchmark's own BENCH_BIND decides for all alike.
+# Launcher options without binding: BENCH_BIND of the benchmark binds alike for all libraries.
 FLAVOURS = (
     ("openmpi", re.compile(r"Open MPI|OpenRTE|prte", re.I), ["--bind-to", "none", "--oversubscribe"]),
     ("mpich", re.compile(r"HYDRA|MPICH", re.I), ["-bind-to", "none"]),
@@ -36,12 +36,12 @@ class Library:
     settings: dict = field(default_factory=dict)  # environment variables of its runs
 
     def command(self, ranks, program, arguments, variables):
-        """`variables` are in the launcher's environment, which it takes along."""
+        """`variables` are in the launcher's environment already."""
         return [str(self.mpirun), *self.options, "-n", str(ranks), str(self.programs / program), *arguments]
 
 
 def variables(bind, priority, busy, settings):
-    """Of a run's ranks."""
+    """The environment variables of a run's ranks."""
     return {**settings, "BENCH_BIND": str(int(bind)), "BENCH_PRIORITY": str(int(priority)), "BENCH_BUSY": str(int(busy))}
 
 
@@ -50,7 +50,7 @@ def environment(of_ranks=None):
 
 
 def find(name, where):
-    """A library from `NAME=PREFIX` or `NAME=PATH_OF_MPICC`, both with `,VARIABLE=VALUE` as often as wanted."""
+    """A library from `NAME=PREFIX` or `NAME=PATH_OF_MPICC`, both with any number of `,VARIABLE=VALUE`."""
     where, *settings = where.split(",")
     if wrong := [text for text in settings if "=" not in text]:
         raise SetupError(f"{name}: expected VARIABLE=VALUE after the comma, not {wrong[0]}")
@@ -97,7 +97,7 @@ def described(library):
 
 
 def build(library, sources, programs, out):
-    """Compiles the programs that changed; raises SetupError with the compiler's words."""
+    """Compiles the programs that changed; raises SetupError with the compiler's output."""
     library.programs = out / library.name
     library.programs.mkdir(parents=True, exist_ok=True)
     for program in programs:

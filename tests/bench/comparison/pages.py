@@ -29,7 +29,7 @@ def is_within(size, sizes):
 
 
 def spans(lines, sizes):
-    """Do the lines reach both ends of the range, to a factor of two? A mean over sizes does."""
+    """Do the lines reach both ends of the range, within a factor of two? A kept mean counts as whole."""
     found = [line.bytes for line in lines if line.bytes]
     if sizes is None or not found:
         return True
@@ -48,13 +48,13 @@ def lines_of(run, cell):
 
 
 def compares(run, cell):
-    """Has the run the library of the cell, and others to compare with?"""
+    """Has the run the cell's library and another to compare?"""
     alone = len(run.libraries) == 1 and all(line.ratio is None for line in run.lines)
     return cell.get("of", "tern") in run.libraries and (cell.get("peerless") or not alone)
 
 
 def choose(runs, cell):
-    """The run that a cell shows, and its lines: the newest of those that have its whole range of sizes."""
+    """(run, lines) of a cell: the newest run with the whole range of sizes, else the newest with a part."""
     found = [(run, lines_of(run, cell)) for run in runs if compares(run, cell)]
     found = [(run, lines) for run, lines in found if lines]
     return max(found, key=lambda one: (spans(one[1], cell.get("sizes")), one[0].head["date"], one[0].name), default=(None, []))
@@ -74,7 +74,7 @@ def value(lines, library):
 
 
 def quotient_words(found):
-    """Three digits below 0.1, where two would be 0.00 for many."""
+    """A ratio with two digits, below 0.1 with three."""
     return "" if not found else f"{found:.3f}" if found < 0.1 else ratio_words(found)
 
 
@@ -94,7 +94,7 @@ def words_of(run, lines, cell):
 # ---- a page -------------------------------------------------------------------------------------
 
 class Shown(NamedTuple):
-    """A cell on a page: its text, the letter of its run, and whether the measured code has changed since."""
+    """A cell on a page: text, letter of the run, and whether the measured code has changed since the run."""
     words: str = ""
     letter: str = ""
     is_old: bool = False
@@ -104,7 +104,7 @@ class Shown(NamedTuple):
 
 
 class Used:
-    """The runs that a page shows, with a letter each, the changed sources behind its marks, commits that history lacks."""
+    """The runs on a page with a letter each, the changed sources behind the marks, commits missing in the history."""
 
     def __init__(self, runs, history):
         self.runs, self.history, self.letters, self.changed, self.unknown = runs, history, {}, {}, set()
@@ -236,7 +236,7 @@ def results_of_commit(runs, history):
 
 
 def results(runs, history):
-    """README's table: the rows of the commit that has the most of them, the newer of two commits; and its Used."""
+    """(README's table, Used): the rows of the commit with most rows, of the newer commit if two are equal."""
     commits = {}
     for run in runs:
         commits.setdefault(run.head["commit"], []).append(run)
@@ -266,7 +266,7 @@ def with_block(text, name, body):
 # ---- all of them --------------------------------------------------------------------------------
 
 def expected(top=TOP, history=None):
-    """(text by path of every generated file, complaints about the data, commits that history lacks)."""
+    """(text by path of each generated file, complaints about the data, commits missing in the history)."""
     folder = top / FOLDER
     runs = data.read_all(folder / "data")
     texts, used_by_topic, complaints = {}, [], []
@@ -303,7 +303,7 @@ def without_marks(text):
 
 
 def write(top=TOP, history=None):
-    """Writes every file that differs; returns their paths and the complaints."""
+    """Writes the files that differ; returns (paths, complaints)."""
     texts, complaints, unknown = expected(top, history or History(top))
     if unknown:
         raise data.DataError(f"this checkout has no commit {', '.join(sorted(unknown))}, so rows cannot be marked: git fetch --unshallow")
@@ -314,7 +314,7 @@ def write(top=TOP, history=None):
 
 
 def check(top=TOP, history=None):
-    """(complaints, remark): what differs from the data. Without history the marks are not compared."""
+    """(complaints, remark): files that differ from the data. Without history the marks are not compared."""
     texts, complaints, unknown = expected(top, history or History(top))
     same = without_marks if unknown else str
     complaints += [f"{path.relative_to(top)} differs from {FOLDER}/data: tests/bench/pages --write" for path, text in texts.items()

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from . import data, history, machine, pages
 
-BUSY = "_busy"  # ends the names of figures that were measured beside other programs
+BUSY = "_busy"  # suffix of figures measured beside other programs
 
 
 def default_name(options):
-    """Of the benchmarks, and of options that make another run of them."""
+    """From the benchmarks, and from options that change their meaning."""
     return "-".join([*(["hosts"] if getattr(options, "hosts", False) else []), (options.bench or "default").replace(",", "+"),
                      *([f"{'+'.join(map(str, options.ranks))}-ranks"] if options.ranks else []),
                      *([f"{options.hogs}-hogs"] if options.hogs else [])])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables as Markdown; plain text is the same table, which aligned Markdown reads well as."""
+"""Tables as aligned Markdown, also for reading as plain text."""
 
 from .ratios import geometric_mean, tables_of_bars
 from .suite import place

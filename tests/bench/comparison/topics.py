@@ -8,7 +8,7 @@ from .suite import BLOCKING, BUCKETS, IN_PLACE, LAYOUTS, NONBLOCKING, PERSISTENT
 
 
 def entry(words, **attributes):
-    """A column or a row of a table. Row and column together say which cell `pages.Cell` computes."""
+    """A column or a row of a table. A cell has the attributes of both; pages.words_of gives their meaning."""
     return words, attributes
 
 
@@ -23,7 +23,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Topic:
-    """`paths`: the sources whose change makes a row old; a cell may name others."""
+    """`paths`: a change of these sources makes a row old; a cell may name others."""
     name: str
     title: str
     reading: str     # two sentences above the tables

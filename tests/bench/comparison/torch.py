@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`compare --bench torch`: runs tests/bench/torch/compare, which compares torch.distributed on Tern with gloo."""
+"""`compare --bench torch`: runs tests/bench/torch/compare, torch.distributed on Tern beside gloo."""
 
 import os
 import re
@@ -36,8 +36,8 @@ def echo(stream):
 
 
 def compare(options):
-    """The exit code of the comparison. The prefix is --tern's; PyTorch's Python is TORCH_PYTHON or what tests/torch/setup made in _torch, or in
-    the user's cache."""
+    """The exit code of the comparison. The prefix is --tern's; PyTorch's Python is TORCH_PYTHON, or made by tests/torch/setup in
+    _torch or the user's cache."""
     prefix = Path(options.tern or TOP / "_install").resolve()
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     made = [place / "venv/bin/python" for place in (TOP / "_torch", cache / "tern-torch")]
