@@ -54,7 +54,7 @@ static void make_and_unmake(void* of, long iterations) {
   for (long i = 0; i < iterations; ++i) make(of), unmake(of);
 }
 
-// One float differs in each round, so a stale result of an earlier round fails.
+// A float changes in each round, so the result of an earlier round is an error.
 static void rounds(void* of, long iterations) {
   State* state = of;
   const int rank = state->bench->rank;
