@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Choosing. Tern's own lines are for ranks of one machine (see docs/measurements.md); over hosts
+// Choosing. Tern's own lines are for ranks of one machine (see docs/measurements); over hosts
 // what tern_coll tune found on 2 hosts of 2 ranks and 4 of 2; the model does the rest.
 #include "coll/select/select.hpp"
 

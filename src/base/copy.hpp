@@ -2,7 +2,7 @@
 // copy_bytes: memcpy for data that another core has just written or will read next.
 // Why: the C library switches to string instructions and non-temporal stores at sizes chosen for
 // one process; between two cores that share a cache both lose up to four times on some machines
-// (docs/measurements.md, "copying"). Threads: any.
+// (docs/measurements/datatypes.md). Threads: any.
 #pragma once
 
 #include <cstddef>
