@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Refusals: what happens where a rank takes no part.
+// Refusals: numbering, deferral and handling of notices.
 #include "coll/engine/refusal.hpp"
 
 #include <algorithm>
@@ -15,16 +15,16 @@
 namespace tern::coll {
 namespace {
 
-// Tags of calls after a refusal are far from those before it, so that nothing of a call that others
-// began matches one that this rank begins later; where all have refused it they are the same again.
+// Tags after a refusal are far from earlier tags, so messages of a call begun by other ranks match
+// no later call of this rank. If all ranks refuse the call, their tags stay equal.
 constexpr uint32_t kTagsApart = 5003;
-constexpr int kFollowed = 16;  // calls behind a refusal that is not told: the others hear of each
-// For which a rank may wait for others that wait for it, before it says so; between polls that are
-// further apart it does something else.
+constexpr int kFollowed = 16;  // calls announced after a deferred refusal
+// ns: waiting time before a deferred refusal is sent, and the longest counted gap between two
+// polls; a rank with longer gaps computes.
 constexpr int64_t kLongest = 1'000'000'000, kLongestLater = 5 * kLongest, kWaits = 20'000'000;
 
-// CollectiveNumbers::Count::recent has a byte per call, the newest in the lowest: four bits for the
-// collective, one for blocking calls, the last three of the root.
+// CollectiveNumbers::Count::recent holds one byte per call, newest lowest: four bits for the
+// collective, one for blocking calls, the low three bits of the root.
 constexpr int kBitsOfOne = 8;
 constexpr uint64_t kBlockingBit = 1 << 4, kRootBits = 7 << 5, kNoCall = 15;  // a refused call
 static_assert(kCollectives <= kNoCall);
@@ -37,7 +37,7 @@ CallKind kind_of(uint64_t bits) noexcept {
   return {static_cast<Collective>(bits & 15), (bits & kBlockingBit) != 0,
           static_cast<int>((bits & kRootBits) >> 5)};
 }
-/// Between two groups roots have other numbers on the two sides.
+/// The two groups of an inter-communicator number roots differently.
 bool match(CallKind one, CallKind other, const core::Communicator& comm) noexcept {
   const uint64_t ignored = comm.inter() ? kRootBits : 0;
   return (bits_of(one) | ignored) == (bits_of(other) | ignored);
@@ -71,7 +71,7 @@ Trouble& trouble_of(CommRefusals& state) {
   return *state.trouble;
 }
 
-/// The number that the communicator's next collective will have.
+/// The number of the communicator's next collective.
 uint32_t next(const core::Communicator& comm, bool persistent) noexcept {
   return comm.numbers.of(persistent).next;
 }
@@ -120,7 +120,7 @@ void Refusals::refuse(core::Communicator& comm, bool persistent, const Failure& 
   } catch (const std::exception&) {
     log_line("no memory to remember that this rank takes no part in a collective");
   }
-  channel_.progress.poll();  // a program that does nothing else must not gather such messages
+  channel_.progress.poll();  // keeps notices from piling up in a program without other MPI calls
 }
 
 void Refusals::refuse(core::Communicator& comm, bool persistent, int code,
@@ -136,7 +136,8 @@ void Refusals::defer(CommRefusals& state, Trouble::Deferred refusal) {
   if (trouble != nullptr && trouble->deferred &&
       trouble->deferred->persistent == refusal.persistent) {
     refusal.waited = trouble->deferred->waited;
-    refusal.followed = std::max(1, trouble->deferred->followed);  // which of both is made up for?
+    refusal.followed = std::max(1, trouble->deferred->followed);  // unknown which refusal the next
+                                                                  // call replaces
   }
   drop_deferred(state, refusal.persistent);
   troubled_ = true;
@@ -145,7 +146,7 @@ void Refusals::defer(CommRefusals& state, Trouble::Deferred refusal) {
   channel_.progress.stay_awake(1);
 }
 
-// A rank that computes does not wait, and may still make up for it.
+// A rank that computes does not wait, and may still call the replacing collective.
 bool Refusals::waited_long(CommRefusals& state) noexcept {
   if (state.trouble == nullptr || !state.trouble->deferred) return false;
   Trouble::Deferred& deferred = *state.trouble->deferred;
@@ -155,7 +156,7 @@ bool Refusals::waited_long(CommRefusals& state) noexcept {
   return deferred.waited > (deferred.followed == 0 ? kLongest : kLongestLater);
 }
 
-// The numbers of persistent ones and of others are apart: one makes up for its own kind.
+// Persistent and other collectives are numbered separately; a call replaces only its own kind.
 void Refusals::drop_deferred(CommRefusals& state, bool persistent) noexcept {
   if (state.trouble == nullptr || !state.trouble->deferred) return;
   const Trouble::Deferred& refused = *state.trouble->deferred;
@@ -209,7 +210,8 @@ void Refusals::tell_deferred(CommRefusals& state) noexcept {
               deferred.why);
 }
 
-// Calls have followed: this rank may come to the next one, too, and others may not have begun it.
+// Calls have followed: this rank may still enter the next call, and other ranks may not have begun
+// it.
 void Refusals::tell_waiting(CommRefusals& state) {
   Trouble::Deferred& refused = *state.trouble->deferred;
   if (refused.followed == 0) return tell_deferred(state);
@@ -245,7 +247,8 @@ void Refusals::refuse_call(core::Communicator& comm, CallNumber number,
   }
 }
 
-// Of every communicator that has had a collective; the others hear when they have their first.
+// Covers every communicator with a collective so far; others handle notices at their first
+// collective.
 void Refusals::look() noexcept {
   const bool fresh = channel_.refusals != heard_;
   heard_ = channel_.refusals;
@@ -258,16 +261,17 @@ void Refusals::look() noexcept {
       if (deferred_ != 0 && waited_long(*state)) tell_waiting(*state);
       hear(*state, fresh);
     } catch (const std::bad_alloc&) {
-      --heard_;  // again at the next poll
+      --heard_;  // retry at the next poll
     }
-    state = forgotten == left_ ? following : states_;  // what ended may be what follows
+    state = forgotten == left_ ? following : states_;  // handling may have removed the following
+                                                       // state
   }
 }
 
 void Refusals::hear(CommRefusals& state, bool fresh) {
   core::Communicator& comm = state.communicator;
   if (comm.fate.dead_locked()) return;
-  struct Kept {  // what ends here may be what kept it
+  struct Kept {  // handling may end the last operation of the communicator
     explicit Kept(core::Communicator& one) noexcept : communicator(one) { ++one.pending; }
     Kept(const Kept&) = delete;
     Kept& operator=(const Kept&) = delete;
@@ -285,7 +289,7 @@ void Refusals::hear(CommRefusals& state, bool fresh) {
   reconsider(state, next(comm, false), next(comm, true));
 }
 
-// A receive that finds nothing is cancelled at once: nothing stays posted while no rank refuses.
+// Cancels a receive without a match at once, so no receive stays posted.
 bool Refusals::receive(CommRefusals& state, core::Communicator& on, bool across) {
   std::list<Trouble::Coming>& coming = trouble_of(state).coming;
   Trouble::Coming& one = coming.emplace_back(Trouble::Coming{nullptr, across, {}});
@@ -300,7 +304,7 @@ bool Refusals::receive(CommRefusals& state, core::Communicator& on, bool across)
   if (!one.request->done()) one.request->cancel_locked();
   if (!one.request->done() || !one.request->outcome.cancelled) {
     ++waiting_;
-    ++state.communicator.pending;  // its state has the notice
+    ++state.communicator.pending;  // the state holds the notice
     return true;
   }
   one.request->release();
@@ -313,10 +317,10 @@ void Refusals::take_one(CommRefusals& state, std::list<Trouble::Coming>::iterato
   come->request->release();
   state.trouble->coming.erase(come);
   --waiting_;
-  --state.communicator.pending;  // hear() keeps it, too
+  --state.communicator.pending;  // hear() holds the communicator
 }
 
-// One of a call that is still to come waits: this rank may refuse it, too.
+// A notice about a call not yet reached is stored: this rank may refuse the call too.
 void Refusals::take(CommRefusals& state, const Trouble::Heard& heard, bool come) {
   core::Communicator& comm = state.communicator;
   Trouble& trouble = trouble_of(state);
@@ -333,7 +337,7 @@ void Refusals::take(CommRefusals& state, const Trouble::Heard& heard, bool come)
   if (notice.says == Notice::Says::kTakesPart)
     return end_collectives(state, strf("rank %d%s took part in a collective that this rank refused",
                                        comm.named(notice.rank), where));
-  // Who has begun a later call does not wait in this one.
+  // A rank that has begun a later call does not wait in this one.
   if (notice.says == Notice::Says::kAbsent &&
       (!come || behind(notice.number + 1, next(comm, notice.persistent != 0))))
     return;
@@ -363,7 +367,7 @@ void Refusals::reconsider(CommRefusals& state, uint32_t next, uint32_t next_pers
   for (size_t i = 0; i < heard.size();) {
     const Trouble::Heard one = heard[i];
     const bool come =
-        one.notice.says == Notice::Says::kInstead  // compared when the call has its number
+        one.notice.says == Notice::Says::kInstead  // compared once the call has its number
             ? has_come(state.communicator, one.notice)
             : behind(one.notice.number, one.notice.persistent != 0 ? next_persistent : next);
     if (!state.fate.dead_locked() && !come) {
@@ -386,11 +390,11 @@ void Refusals::end(core::Communicator& comm, const std::string& why) noexcept {
   }
 }
 
-// Others may wait for what this rank had in flight.
+// Other ranks may wait for this rank's calls in flight.
 void Refusals::end_collectives(CommRefusals& state, const std::string& why) {
   if (state.fate.dead_locked()) return;
   core::Communicator& comm = state.communicator;
-  if (state.trouble != nullptr && state.trouble->deferred) {  // no more is to be told
+  if (state.trouble != nullptr && state.trouble->deferred) {  // drops the deferred refusal
     state.trouble->deferred.reset();
     --deferred_;
     channel_.progress.stay_awake(-1);
@@ -403,10 +407,10 @@ void Refusals::end_collectives(CommRefusals& state, const std::string& why) {
   state.fate.end(error);
   state.shares_memory = false;
   under_way_.refuse(comm, why, error.text);
-  if (process_.threaded()) channel_.progress.wake();  // others may wait for them
+  if (process_.threaded()) channel_.progress.wake();  // other threads may wait for these calls
 }
 
-// No memory: what is under way ends as its messages do, and what begins by itself.
+// Calls in flight end together with their messages, and new calls fail in the entry check.
 void Refusals::interrupt(core::Communicator& comm) noexcept {
   troubled_ = true;
   if (comm.coll == nullptr) return;
@@ -465,7 +469,7 @@ void Refusals::catch_up(CommRefusals& state) {
   try {
     hear(state, true);
   } catch (const std::bad_alloc&) {
-    --heard_;  // again at the next poll
+    --heard_;  // retry at the next poll
     throw;
   }
 }
