@@ -14,8 +14,8 @@ namespace {
 
 constexpr const Lane* kLanes[] = {&kSmallFlightLane, &kMediumFlightLane, &kLargeFlightLane};
 
-/// The method of a large call, from the method of a blocking call. In the first epoch each rank
-/// must hear of all others.
+/// The method of a large call, from the blocking method. In the first epoch each rank must read
+/// from all others.
 FlatMethod large_method(Collective what, FlatMethod blocking) noexcept {
   if (blocking == FlatMethod::kSliced || blocking == FlatMethod::kDirect) return blocking;
   switch (what) {
@@ -44,7 +44,7 @@ const char* row_of(FlatMethod method) noexcept {
   }
 }
 
-/// Of small data. Many ranks take domains where a row for domains exists.
+/// Small data. Many ranks use domains if a row exists.
 FlatMethod small_method(const Question& question, FlatMethod blocking) noexcept {
   const bool through_domains =
       blocking == FlatMethod::kTwoLevel ||
@@ -53,7 +53,7 @@ FlatMethod small_method(const Question& question, FlatMethod blocking) noexcept 
   return through_domains ? FlatMethod::kTwoLevel : FlatMethod::kWhole;
 }
 
-/// Of a persistent request, at most once in flight: few pages, in a small slab if they fit.
+/// The lane of a persistent request: one call at a time, few pages, in a small slab if possible.
 Lane lane_of_one(size_t bytes) noexcept {
   constexpr size_t kLine = 64;
   const size_t most = kMediumFlightLane.room();
@@ -63,7 +63,7 @@ Lane lane_of_one(size_t bytes) noexcept {
 
 }  // namespace
 
-// Only its own rank knows whether large data lies on a device: the first epoch tells all. A bound
+// Only its own rank knows whether large data lies on a device; the first epoch tells all. A bound
 // schedule is as fast as a call in flight, and a persistent call is bound once.
 SharedCollectives::Flight SharedCollectives::flight_of(const CommState& state,
                                                        const Operation& operation,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// StreamCollectives: choosing a way into the stream, and going it.
+// StreamCollectives: selection and launch of a way into the stream.
 #include "coll/stream_collectives.hpp"
 
 #include <algorithm>
@@ -23,14 +23,14 @@
 namespace tern::coll {
 namespace {
 
-/// The bits of the host's slots; two operands may come in any order.
+/// Equal bits as the host's slots; two operands may swap.
 bool has_bits_of_slots(const Placed& placed, const Operation& operation) noexcept {
   return placed.has(kRankOrder) || (placed.schedule.ranks == 2 && operation.op->changes_places());
 }
 const char* wire_of(const Way& way) noexcept {
   return way.taken() == Wire::kAuto ? "copies" : name_of(way.taken());
 }
-/// Ways that are explained apart.
+/// Distinguishes explained ways.
 int kind_of(const Way& way) noexcept {
   return ((static_cast<int>(way.choice.passed_wire) * kWires + static_cast<int>(way.asked.wire)) *
               kWires +
@@ -105,7 +105,7 @@ Question StreamCollectives::question_in_stream(const GpuTeam& team, const AskedW
   return question;
 }
 
-// All of it depends on what is alike on all ranks.
+// Depends only on facts equal on all ranks.
 const Placed* StreamCollectives::placed_for(CommState& state, GpuTeam& team,
                                             const Operation& operation, const Question& question,
                                             const Choice& choice, std::string* why_not) {
@@ -149,7 +149,6 @@ std::string StreamCollectives::in_words(const Way& way) const {
               reason_in_words(way.why_passed, way.asked, asker).c_str());
 }
 
-// Once for a row and a size.
 template <class Run>
 void StreamCollectives::explain_way(CommState& state, GpuTeam& team, const Placed& placed,
                                     const Way& way, const Run& run) {
@@ -188,7 +187,7 @@ void StreamCollectives::explain_way(CommState& state, GpuTeam& team, const Place
 Failure StreamCollectives::run_in_stream(CommState& state, GpuTeam& team, const Placed& placed,
                                          const Operation& operation, const Way& way,
                                          cuda::Job& job) {
-  // Of ordinary calls the host waits for the end: it can end them.
+  // The host waits for the end of ordinary calls and can end them.
   const uint64_t patience = job.borrowed() ? context_.process.params.gpu_patience * 1000 : 0;
   const auto go = [&](auto&& run) {
     explain_way(state, team, placed, way, run);
@@ -214,7 +213,7 @@ Failure StreamCollectives::why_useless(GpuTeam& team) {
   return team.broken.reason();
 }
 
-// Where the row of a line, or the scratch, forbids its wire, other lines may fit.
+// If a rule's row or the scratch forbids its wire, other rules may fit.
 StreamCollectives::Chosen StreamCollectives::choose_way(CommState& state, GpuTeam& team,
                                                         const Operation& operation, cuda::Job& job,
                                                         std::string* why_not) {
@@ -266,7 +265,7 @@ Failure StreamCollectives::put_into(CommState& state, GpuTeam& team, const Opera
   }
   *taken = true;
   state.wire_taken.store(wire_of(way), std::memory_order_relaxed);
-  if (!way.failure.empty()) {  // of this rank alone: the others' kernels wait for its
+  if (!way.failure.empty()) {  // on this rank alone: the others' kernels wait
     team.broken.end(
         failure(MPI_ERR_OTHER, "a program has no place on the device: %s", way.failure.c_str()));
     return team.broken.reason();
@@ -274,7 +273,7 @@ Failure StreamCollectives::put_into(CommState& state, GpuTeam& team, const Opera
   return unless_failed(team, run_in_stream(state, team, *placed, operation, way, job));
 }
 
-// What is put into streams counts on all of it.
+// Later operations of the streams depend on this call.
 Failure StreamCollectives::unless_failed(GpuTeam& team, Failure why) {
   if (TERN_UNLIKELY(why))
     team.broken.end(failure(MPI_ERR_OTHER, "an earlier call that was put into a stream failed: %s",

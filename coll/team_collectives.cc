@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TeamCollectives: telling each other, the team's first use, and waiting for the devices.
+// TeamCollectives: the vote on placement, the team's creation, and waiting for devices.
 #include "coll/team_collectives.hpp"
 
 #include <sched.h>
@@ -20,14 +20,14 @@
 namespace tern::coll {
 namespace {
 
-/// Where a side's data begins; null where this rank has no data there.
+/// Start of a side's data; null if this rank has none.
 const std::byte* first_of(const Operation& operation, const Side& side) noexcept {
   const bool scatters = operation.collective == Collective::kScatter;
   const bool meant = !operation.in_place || (&side == &operation.input) == scatters;
   return meant ? first_byte_of(side) : nullptr;
 }
 
-/// The turn of a call to have work that waits on the device; null: of none.
+/// Exclusive right to wait for work on the device; null if taken.
 class Turn {
  public:
   explicit Turn(cuda::Device* device) noexcept
@@ -43,13 +43,13 @@ class Turn {
   cuda::Device* const device_;
 };
 
-/// Calls in which ranks do not ask, after one in which they asked in vain: that cost them an epoch.
+/// Backs off exponentially after a failed probe, which costs an epoch.
 void rest(CommState& state) noexcept {
   constexpr uint32_t kMost = 255;
   state.own.rests = state.own.last_rest = std::min(kMost, 2 * state.own.last_rest + 1);
 }
 
-/// A rank takes no part in what is under way. One that takes no part in the next call does in this.
+/// A rank refuses an active call. A rank that refuses the next call still takes part in this one.
 bool is_cut(const CommState& state) noexcept {
   return state.fate.dead() || state.communicator.fate.dead();
 }
@@ -100,8 +100,7 @@ bool TeamCollectives::run(BlockingCall& call) {
   return where == Where::kHost && !asks_first;
 }
 
-// Without a stream where some of it lies elsewhere, or cannot be used: the way through the host
-// says why.
+// Without a stream if some data lies elsewhere or is unusable: the host path reports why.
 cuda::Job TeamCollectives::job_for(CommState& state, const Operation& operation) noexcept {
   cuda::Job job;
   const auto gives_up = [&] {
@@ -123,7 +122,7 @@ cuda::Job TeamCollectives::job_for(CommState& state, const Operation& operation)
     Failure unusable;
     job = core::begin_job(context_.process, data, &unusable);
     if (unusable) return gives_up();
-    // Making a team waits for what is on the device, which may wait for another rank.
+    // Creating a team waits for the device's work, which may wait for another rank.
     if (state.own.team == nullptr && !becomes_quiet(state, job.device())) return gives_up();
     if (state.own.team != nullptr && &state.own.team->memory.device() != &job.device())
       return gives_up();
@@ -132,9 +131,9 @@ cuda::Job TeamCollectives::job_for(CommState& state, const Operation& operation)
   return job;
 }
 
-// A program may always have work in the default stream, but puts no more there while it is in a
-// call: now and then a call waits until the stream is empty. Ranks count calls alike, and so wait
-// in the same one. Work that itself waits for another rank outlasts the attempt.
+// A program may always have work in the default stream, but adds none during a call: calls number
+// 4, 8, 16, ... wait until the stream is empty. All ranks count alike and wait in the same call.
+// Work that waits for another rank outlasts the attempt.
 bool TeamCollectives::becomes_quiet(CommState& state, cuda::Device& device) noexcept {
   constexpr uint32_t kFirst = 4, kToTell = 256;
   constexpr int64_t kLongest = 100'000'000;  // ns
@@ -160,7 +159,7 @@ bool TeamCollectives::becomes_quiet(CommState& state, cuda::Device& device) noex
   return false;
 }
 
-// Some messages at the first use, and memory of the device.
+// Exchanges messages and allocates device memory at the first use.
 bool TeamCollectives::has_own_team(CommState& state, cuda::Device& device) {
   if (TERN_LIKELY(state.own.team != nullptr)) return true;
   std::string why_not;
@@ -207,7 +206,7 @@ void TeamCollectives::await_team(CommState& state, const Operation& operation, c
                                  uint32_t call) {
   GpuTeam& team = *state.own.team;
   constexpr int64_t kMomentNs = 100'000'000;
-  int64_t let_go = 0;  // when
+  int64_t let_go = 0;  // ns
   context_.channel.progress.stay_awake(1);
   context_.channel.progress.wait(
       [&] {
@@ -235,7 +234,7 @@ void TeamCollectives::await_team(CommState& state, const Operation& operation, c
   throw Error(fate.reason());
 }
 
-// What is in the stream waits for ranks that will not come: it is let go, as it uses the caller's
+// The stream waits for ranks that will not come. It is released because it uses the caller's
 // buffers.
 void TeamCollectives::leave_team(CommState& state, cuda::Job& job, const Failure& why) {
   constexpr int64_t kMostNs = 10'000'000'000;

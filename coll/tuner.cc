@@ -17,10 +17,10 @@
 namespace tern::coll {
 namespace {
 
-/// Words of an agreement behind the blocks.
+/// Extra words of an agreement after the blocks.
 constexpr size_t kMore = 3;
 
-/// A trial makes no slab, unless the unmeasured row would have made the same. Alike on all ranks.
+/// A trial creates no slab, unless the unmeasured row would. Equal on all ranks.
 bool has_slab(const CommState& state, const Question& question, const Algorithm& row) noexcept {
   const auto in_flight = [&](FlatMethod method) {
     return method == FlatMethod::kSliced && flat_bytes(question) >= kLeastOnDevice;
@@ -36,7 +36,7 @@ bool has_slab(const CommState& state, const Question& question, const Algorithm&
   return by_own || state.slabs[static_cast<size_t>(size)] != nullptr;
 }
 
-/// Nanoseconds of two readings of the clock, undisturbed.
+/// Cost of two clock readings, in ns, as an undisturbed minimum.
 uint32_t clock_ns() noexcept {
   constexpr int kTries = 4, kReadings = 16;
   int64_t least = INT64_MAX;
@@ -121,7 +121,7 @@ Tuning::Entry* Tuner::enter(CommState& state) const {
 Tuner::Trial::Trial(Tuner& tuner, CommState& state)
     : tuner_(tuner), state_(state), entry_(tuner.find(state)), asked_(state.memo.question) {
   answer_ = state.memo.answer;
-  if (state.devices) {  // found since: the contests are over
+  if (state.devices) {  // devices found: the contests end
     state.memo.countdown = nullptr;
     entry_ = nullptr;
     return;
@@ -175,7 +175,7 @@ void Tuner::agree(CommState& state, Tuning::Entry& entry) {
                      name_of(entry.question.collective));
   constexpr int64_t kMost = UINT32_MAX;
   entry.agreement = static_cast<uint32_t>(std::min(now_ns() - began, kMost));
-  // The longest time counts. Of an agreement the shortest: other ranks wait in it, too.
+  // The longest block time counts. For the agreement the shortest: other ranks wait in it.
   for (size_t rank = 0; rank < ranks; ++rank) {
     const uint32_t* const one = &all[rank * words];
     for (size_t word = 0; word < words; ++word)

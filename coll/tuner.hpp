@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tuner: the contests of communicators, their clock and their agreements (TERN_COLL_TUNE).
-// The first blocking calls of a communicator (Memo::kFirst) cost a decrement each and no memory.
-// A contest's key is made of facts known to all ranks, so all ranks hold the same contests. Trials
-// take blocking calls alone; a large nonblocking call takes the serving row of the moment.
-// Lifetime: Context. Threads: under the channel's lock. See: coll/select/contest.hpp.
+// Tuner: contests of communicators, with clock and agreements (TERN_COLL_TUNE). The first
+// Memo::kFirst blocking calls of a communicator cost a decrement each. Keys of contests consist of
+// facts known to all ranks, so all ranks hold the same contests. Trials use blocking calls only; a
+// large nonblocking call uses the row that currently serves. Lifetime: Context. Threads: under the
+// channel's lock. See: coll/select/contest.hpp.
 #pragma once
 
 #include <cstdint>
@@ -31,14 +31,14 @@ class Tuner {
  public:
   Tuner(core::Process& process, const Selector& selector, Executions& executions) noexcept;
 
-  /// Results of this rank's contests go to this file.
+  /// Sets the file for the results of this rank's contests.
   void keep_in(LearntFile file) { file_ = std::move(file); }
   void save() noexcept;
 
-  /// Behind a new answer: finds the contest of the question's calls, and takes the winner's row.
+  /// Called after a new answer: finds the contest of the question, and takes the winner's row.
   void attend(CommState& state) const noexcept;
 
-  /// A blocking call between two looks at the clock. Meanwhile the memo's answer is the call's row.
+  /// A blocking call timed by a contest, with the memo's answer as the call's row.
   class Trial {
    public:
     /// Throws std::bad_alloc.
@@ -46,15 +46,15 @@ class Tuner {
     Trial(const Trial&) = delete;
     Trial& operator=(const Trial&) = delete;
     ~Trial();
-    /// Whether the clock runs.
+    /// Whether the call is timed.
     [[nodiscard]] bool counts() const noexcept { return entry_ != nullptr; }
-    /// The call has ended. May agree with the other ranks. Throws Error, std::bad_alloc.
+    /// Called after the call. May agree with the other ranks. Throws Error, std::bad_alloc.
     void end();
 
    private:
     Tuner& tuner_;
     CommState& state_;
-    Tuning::Entry* entry_;  // null: an ordinary call
+    Tuning::Entry* entry_;  // null: not measured
     Question asked_;
     Choice answer_;
     int64_t began_ = 0;
@@ -68,7 +68,6 @@ class Tuner {
                                                       const Tuning::Entry& entry, size_t rank);
   void agree(CommState& state, Tuning::Entry& entry);
   void note(const Tuning::Entry& entry);
-  /// TERN_EXPLAIN.
   TERN_COLD void tell(const CommState& state, const Tuning::Entry& entry,
                       const std::string& news) const;
 

@@ -9,13 +9,13 @@
 
 namespace tern::coll {
 
-/// Number and total time of an algorithm's calls of one size (a power of two).
+/// Calls of one algorithm and size (a power of two).
 struct Measured {
   int64_t count = 0, nanoseconds = 0;
-  double predicted = 0;  // microseconds, in sum
+  double predicted = 0;  // microseconds, total
 };
 
-/// Adds the time from begin() to end() to a sum. Without a sum the clock is not read.
+/// Adds the time from begin() to end() to a sum; null: no clock reads.
 class Stopwatch {
  public:
   explicit Stopwatch(Measured* sum = nullptr) noexcept : sum_(sum) {}

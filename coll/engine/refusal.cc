@@ -118,7 +118,7 @@ void Refusals::refuse(core::Communicator& comm, bool persistent, const Failure& 
       refuse_call(comm, take_number(comm, persistent, kNoCall), why);
     }
   } catch (const std::exception&) {
-    log_line("no memory to remember that this rank takes no part in a collective");
+    log_line("no memory to record this rank's refusal of a collective");
   }
   channel_.progress.poll();  // keeps notices from piling up in a program without other MPI calls
 }
@@ -193,7 +193,7 @@ void Refusals::compare(CommRefusals& state, const Trouble::Heard& heard) {
       comm.numbers.of(persistent).recent >> age * kBitsOfOne & ((1 << kBitsOfOne) - 1);
   if (own == kNoCall || match(kind_of(own), notice.kind, comm)) return;
   end_collectives(
-      state, strf("rank %d%s refused a call (%s) and went on with %s, where this rank called %s",
+      state, strf("rank %d%s refused a call (%s) and went on with %s, but this rank called %s",
                   comm.named(notice.rank), heard.across ? " of the other group" : "", notice.why,
                   words_of(notice.kind, comm).c_str(), words_of(kind_of(own), comm).c_str()));
   core::Communicator& on = comm.inter() && !heard.across ? *comm.side : comm;
@@ -243,7 +243,7 @@ void Refusals::refuse_call(core::Communicator& comm, CallNumber number,
                                  why.text.empty() && name != nullptr ? name : why.text));
     }
   } catch (const std::exception&) {
-    log_line("no memory to tell the other ranks that this one takes no part in a collective");
+    log_line("no memory to notify the other ranks of this rank's refusal of a collective");
   }
 }
 
@@ -335,7 +335,7 @@ void Refusals::take(CommRefusals& state, const Trouble::Heard& heard, bool come)
     return;
   }
   if (notice.says == Notice::Says::kTakesPart)
-    return end_collectives(state, strf("rank %d%s took part in a collective that this rank refused",
+    return end_collectives(state, strf("rank %d%s took part in a collective refused by this rank",
                                        comm.named(notice.rank), where));
   // A rank that has begun a later call does not wait in this one.
   if (notice.says == Notice::Says::kAbsent &&
@@ -402,7 +402,7 @@ void Refusals::end_collectives(CommRefusals& state, const std::string& why) {
   Failure error{MPI_ERR_OTHER, why};
   if (!comm.fate.dead_locked())
     error.text +=
-        strf(". No collective of %s works any more; MPI_Comm_dup makes a communicator that does",
+        strf(". No collective of %s works any more; MPI_Comm_dup makes a working communicator",
              comm.name.or_words("this communicator").c_str());
   state.fate.end(error);
   state.shares_memory = false;
@@ -418,7 +418,7 @@ void Refusals::interrupt(core::Communicator& comm) noexcept {
     auto& state = static_cast<CommRefusals&>(*comm.coll);
     end_collectives(state, comm.fate.why());
   } catch (const std::bad_alloc&) {
-    log_line("no memory to end the collectives of a communicator that is interrupted");
+    log_line("no memory to end the collectives of an interrupted communicator");
   }
 }
 
@@ -431,7 +431,7 @@ Failure Refusals::settle(core::Communicator& comm, bool persistent, CallKind kin
     reconsider(state, next(comm, false) + (persistent ? 0 : 1),
                next(comm, true) + (persistent ? 1 : 0));
   } catch (const std::bad_alloc&) {
-    return failure(MPI_ERR_NO_MEM, "no memory to hear what another rank refuses");
+    return failure(MPI_ERR_NO_MEM, "no memory to handle another rank's refusal");
   }
   return state.fate.reason();
 }
@@ -443,7 +443,7 @@ int Refusals::over(core::Communicator& comm, CallNumber number) noexcept {
   try {
     tell_all(comm, make_notice(Notice::Says::kRefuses, number, comm.rank(), state->fate.why()));
   } catch (const std::bad_alloc&) {
-    log_line("no memory to tell the other ranks that a persistent collective is not started");
+    log_line("no memory to notify the other ranks of a persistent collective not started");
   }
   return state->fate.fail();
 }
@@ -454,7 +454,7 @@ void Refusals::broken_off(core::Communicator& comm, CallNumber number,
   try {
     tell_all(comm, make_notice(Notice::Says::kRefuses, number, comm.rank(), why));
   } catch (const std::bad_alloc&) {
-    log_line("no memory to tell the other ranks that this one takes no part in a collective");
+    log_line("no memory to notify the other ranks of this rank's refusal of a collective");
   }
 }
 
