@@ -16,7 +16,7 @@ Failure FlatEpochs::begin(const Operation& operation, FlatMethod method, bool la
   return large ? plan_large(operation, method, slots) : plan_staged(operation, method, slots);
 }
 
-// Small data of a device goes through host memory. After a failed read the rank's epochs are
+// Stages small device data through host memory. If the download fails, all epochs of the rank are
 // poisoned.
 Failure FlatEpochs::plan_staged(const Operation& operation, FlatMethod method,
                                 Slots& slots) noexcept {

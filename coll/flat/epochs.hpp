@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// FlatEpochs: the epochs of one flat collective in flight: planned at the call's turn, written
-// ahead, read in order.
-// Why: the user's request (queue.hpp) knows nothing of slots.
-// Errors: begin() and end() return them; read() an error class with fail() text. A rank with
-// unreadable data posts poisoned slots. Lifetime: of a pooled request, for one call after another.
+// FlatEpochs: the epochs of a flat collective in flight, planned when the call reaches the queue's
+// head, written ahead, read in order. Why: keeps slots out of the user's request (queue.hpp).
+// Errors: begin() and end() return them; read() returns an error class, with the text in fail(). A
+// rank with unreadable data posts poisoned slots. Lifetime: a pooled request, across calls.
 // Threads: under the channel's lock. See: coll/flat/slots.hpp, coll/flat/parts.hpp.
 #pragma once
 
@@ -23,8 +22,8 @@ namespace tern::coll {
 
 class FlatEpochs {
  public:
-  /// `before`: the last epoch taken by an earlier call of the lane. `large`: in the first epoch all
-  /// ranks post whether their data lies on a device.
+  /// `before`: the last epoch of the lane's earlier calls. `large`: in the first epoch all ranks
+  /// post whether their data lies on a device.
   [[nodiscard]] Failure begin(const Operation& operation, FlatMethod method, bool large,
                               uint64_t before, Slots& slots) noexcept;
   [[nodiscard]] uint64_t count() const noexcept { return static_cast<uint64_t>(parts_->epochs()); }
@@ -33,9 +32,9 @@ class FlatEpochs {
   [[nodiscard]] bool can_write() const noexcept {
     return written_ < parts_->epochs() && parts_->can_write(written_, read_);
   }
-  /// Whether the next write uses the own slot.
+  /// Whether the next write uses this rank's slot.
   [[nodiscard]] bool writes() const noexcept { return parts_->writes(written_); }
-  /// Epochs of the lane: of the next write, and of the next read.
+  /// The lane's epoch of the next write, and of the next read.
   [[nodiscard]] uint64_t to_write() const noexcept { return in_lane(written_); }
   [[nodiscard]] uint64_t to_read() const noexcept { return in_lane(read_); }
   void write(Slots& slots) noexcept;
@@ -48,16 +47,16 @@ class FlatEpochs {
     return of.named ? parts_->source(place) : place;
   }
   static constexpr uint64_t kNoEpoch = 0;
-  /// The next read fills the own slot of this epoch of the lane, or kNoEpoch.
+  /// The lane's epoch whose slot of this rank the next read fills, or kNoEpoch.
   [[nodiscard]] uint64_t fills() const noexcept {
     const int64_t epoch = parts_->fills(read_);
     return epoch == Parts::kNoEpoch ? kNoEpoch : in_lane(epoch);
   }
   [[nodiscard]] int read(Slots& slots) noexcept;
-  /// A rank's data lies on a device: the epochs are over on all ranks, and no data was moved.
+  /// Some rank's data lies on a device: the epochs have ended on all ranks without effect.
   [[nodiscard]] bool found_device() const noexcept { return found_device_; }
 
-  /// A result in host memory moves to the caller's buffer on a device.
+  /// Uploads a staged result to the caller's device buffer.
   [[nodiscard]] Failure end() noexcept { return staged_ ? staged_->upload() : Failure{}; }
   void clear() noexcept;
 
@@ -71,7 +70,7 @@ class FlatEpochs {
                                    Slots& slots) noexcept;
   [[nodiscard]] Failure plan_direct(const Operation& operation, Slots& slots) noexcept;
 
-  std::optional<Staged> staged_;  // for buffers on a device
+  std::optional<Staged> staged_;  // for device buffers
   std::variant<std::monostate, Parts, Direct, Sliced, TwoLevel> plan_;
   Parts* parts_ = nullptr;          // in plan_
   int64_t written_ = 0, read_ = 0;  // epochs
