@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Meeting of partial results, and the reduce-scatter half of Rabenseifner's algorithms.
-// Why: recursive doubling and halving share one bookkeeping: where the partial result lies so that
-// left op right can be left in place, in rank order, for any number of ranks. See:
+// Recursive doubling and halving of partial results. Why: algorithms share the bookkeeping of where
+// partial results lie, so left op right stays in place, in rank order, for any rank count. See:
 // coll/algorithms/ranks.hpp (Fold); Thakur, Rabenseifner, Gropp 2005.
 #pragma once
 
@@ -10,10 +9,10 @@
 
 namespace tern::coll {
 
-/// A vector in one of the memories that can hold partial results.
+/// A vector in a memory for partial results.
 struct Place {
   Space space;
-  int32_t copy;  // which mirror
+  int32_t copy;  // mirror number
   bool operator==(const Place&) const = default;
 };
 inline constexpr Place kAtInput{Space::kInput, 0};
@@ -21,10 +20,10 @@ inline constexpr Place kAtOutput{Space::kOutput, 0};
 inline constexpr Place kAtMirror{Space::kMirror, 0};
 inline constexpr Place kAtSecondMirror{Space::kMirror, 1};
 
-/// The blocks [low, low + blocks) of the partial result, and where they lie.
+/// Blocks [low, low + blocks) of the partial result, with their place.
 struct Held {
   Place at = kAtInput;
-  Place spare = kAtOutput;  // where results go that cannot stay at `at`; never the first mirror
+  Place spare = kAtOutput;  // for results that cannot stay at `at`; never the first mirror
   int32_t low = 0, blocks = 1;
 };
 
@@ -33,26 +32,25 @@ struct Held {
   return slice_at(b, held.at, held.low, held.blocks);
 }
 
-/// Receives the partner's part of the blocks held and combines, the lower rank's on the left.
+/// Receives the partner's part of the held blocks and combines, the lower rank's part on the left.
 void meet(Builder& b, Held& held, int32_t partner);
 
-/// The pairs of the fold combine: idle ranks send their input, their partners hold both.
+/// Folds pairs: idle ranks send their input, partners combine.
 void fold_in(Builder& b, const Fold& fold, Held& held);
 
-/// Partners at distance 1, 2, 4, ... exchange all that they hold and combine it: everybody ends
-/// with the sum, the same bits everywhere.
+/// Partners at distance 1, 2, 4, ... exchange and combine all blocks: each rank ends with the sum,
+/// bitwise equal.
 void double_up(Builder& b, const Fold& fold, Held& held);
 
-/// Halves the vector (split into fold.size() blocks) with ever farther partners, until each active
-/// rank holds one reduced block. Partners of round k differ in bit k, so what meets is adjacent in
-/// rank order.
+/// Halves the vector (fold.size() blocks) with ever farther partners, until each active rank holds
+/// one reduced block. Partners of round k differ in bit k, so partial results are adjacent in rank
+/// order.
 void halve(Builder& b, const Fold& fold, Held& held);
 
-/// After halve(), with the result in the output: the same partners in reverse hand each other all
-/// that they hold, until each active rank has every block.
+/// Reverses halve(), with results in the output, until each active rank has every block.
 void double_back(Builder& b, const Fold& fold, Held& held);
 
-/// The block that halve() leaves with an active rank.
+/// The block left by halve() on an active rank.
 [[nodiscard]] int32_t halved_block(const Fold& fold, int32_t number) noexcept;
 
 }  // namespace tern::coll
