@@ -97,7 +97,7 @@ void SharedCollectives::lack(CommState& state, Slab::Size size) {
   context_.process.explain.say(
       "fallback", {{"what", "messages"}, {"communicator", state.communicator.name.text()}},
       strf("collectives%s on %s take messages instead of shared memory: a rank has "
-           "more communicators than slabs; freeing some helps those made later",
+           "more communicators than slabs; free unused communicators",
            large ? strf(" above %zu B", kSmallLane.room()).c_str() : "",
            state.communicator.name.or_words("a communicator").c_str()));
 }
@@ -168,8 +168,8 @@ const char* SharedCollectives::why_not_on_devices(const BlockingCall& call) noex
   if (call.operation.collective == Collective::kBarrier) return "a barrier has no data";
   if (call.method() == FlatMethod::kNone &&
       (!call.state.devices || !OnDevice::takes(call.operation.collective)))
-    return "no rank has a driver of devices";
-  if (flat_bytes(call.question) < kLeastOnDevice) return "small data goes through the host";
+    return "no rank has a device driver";
+  if (flat_bytes(call.question) < kLeastOnDevice) return "small data is staged through the host";
   if (call.where == Where::kHost) return "no rank's data lies on a device";
   return nullptr;
 }
@@ -191,10 +191,10 @@ bool SharedCollectives::run_on_devices(BlockingCall& call) {
   if (TERN_UNLIKELY(context_.explains(*operation.communicator)))
     context_.process.gpus.tell_choice(
         context_.process.explain,
-        strf("%s of device memory: every rank %s the buffers of all ranks, which %s",
+        strf("%s of device memory: every rank %s the buffers of all ranks; %s",
              name_of(operation.collective),
-             operation.op != nullptr ? "reduces its slice of" : "copies what it needs from",
-             all.shares_one() ? "share a GPU" : "have GPUs that reach each other"));
+             operation.op != nullptr ? "reduces its slice of" : "copies its part from",
+             all.shares_one() ? "all share a GPU" : "all GPUs have peer access"));
   call.code = all.run();
   return true;
 }

@@ -206,7 +206,7 @@ Failure StreamCollectives::why_useless(GpuTeam& team) {
   if (team.forsaken.dead())
     return failure(MPI_ERR_OTHER,
                    "%s. No collective can be enqueued on this communicator any more; "
-                   "MPIX_Stream_comm_create makes one that takes them",
+                   "create a new one with MPIX_Stream_comm_create",
                    team.forsaken.why());
   if (std::string why = team.waits.why_given_up(); !why.empty())
     team.broken.end({MPI_ERR_OTHER, std::move(why)});
@@ -228,7 +228,7 @@ StreamCollectives::Chosen StreamCollectives::choose_way(CommState& state, GpuTea
     if (placed == nullptr) return {};
     if (!job.borrowed() && reduces(operation.collective) &&
         !has_bits_of_slots(*placed, operation)) {
-      *why_not = "its operands would be taken in another order than on the host";
+      *why_not = "the order of operands would differ from the host's";
       return {};
     }
     const bool by_table = asked.by != AskedWire::kHint && choice.wire != Wire::kAuto;
@@ -266,8 +266,8 @@ Failure StreamCollectives::put_into(CommState& state, GpuTeam& team, const Opera
   *taken = true;
   state.wire_taken.store(wire_of(way), std::memory_order_relaxed);
   if (!way.failure.empty()) {  // on this rank alone: the others' kernels wait
-    team.broken.end(
-        failure(MPI_ERR_OTHER, "a program has no place on the device: %s", way.failure.c_str()));
+    team.broken.end(failure(MPI_ERR_OTHER, "a kernel program cannot be placed on the device: %s",
+                            way.failure.c_str()));
     return team.broken.reason();
   }
   return unless_failed(team, run_in_stream(state, team, *placed, operation, way, job));
@@ -276,8 +276,8 @@ Failure StreamCollectives::put_into(CommState& state, GpuTeam& team, const Opera
 // Later operations of the streams depend on this call.
 Failure StreamCollectives::unless_failed(GpuTeam& team, Failure why) {
   if (TERN_UNLIKELY(why))
-    team.broken.end(failure(MPI_ERR_OTHER, "an earlier call that was put into a stream failed: %s",
-                            why.text.c_str()));
+    team.broken.end(
+        failure(MPI_ERR_OTHER, "an earlier enqueued call failed: %s", why.text.c_str()));
   return why;
 }
 
@@ -295,7 +295,7 @@ Failure StreamCollectives::exchange_in_stream(CommState& state, GpuTeam& team,
                   team.calls.next_exchange());
   Way way;
   way.engine = Way::kExchange;
-  way.why = "the two ranks of a pair know the sizes of its blocks";
+  way.why = "only the two ranks of a pair know the block sizes";
   state.wire_taken.store(wire_of(way), std::memory_order_relaxed);
   if (run.passes() > 0)
     explain_way(state, team, team.schedules.exchange(operation.collective), way, run);
@@ -368,7 +368,7 @@ int StreamCollectives::enqueue(const Operation& operation, cuda::Stream& stream,
         return fail(put_into(state, *state.team, operation, job, taken, why_not));
       },
       [&] {
-        return fail(MPI_ERR_NO_MEM, "no memory to put %s into a stream",
+        return fail(MPI_ERR_NO_MEM, "no memory to enqueue %s in a stream",
                     name_of(operation.collective));
       });
 }

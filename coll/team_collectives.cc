@@ -63,15 +63,15 @@ bool has_come(const GpuTeam& team, uint32_t call) noexcept {
 const char* TeamCollectives::why_not(const BlockingCall& call) const noexcept {
   const CommState& state = call.state;
   if (call.shared == nullptr) return "the ranks share no memory";
-  if (!state.devices) return "no rank has a driver of devices";
-  if (state.own.none) return "the devices are no team";
-  if (state.own.rests > 0) return "data of earlier calls lay elsewhere";
-  if (call.question.ranks > cuda::kMostRanks) return "the ranks are too many";
-  if (!OnDevice::takes(call.operation.collective)) return "the collective has no such form";
+  if (!state.devices) return "no rank has a device driver";
+  if (state.own.none) return "the devices form no team";
+  if (state.own.rests > 0) return "data of earlier calls was not on the devices";
+  if (call.question.ranks > cuda::kMostRanks) return "too many ranks";
+  if (!OnDevice::takes(call.operation.collective)) return "devices do not support the collective";
   if (!all_read_all(call.operation.collective) && flat_bytes(call.question) < kLeastOnDevice)
-    return "asking all ranks costs more than small data";
+    return "for small data the exchange between ranks costs more";
   if (!takes_ordinary(context_.process.params, call.operation, call.question.bytes))
-    return "TERN_GPU_ENGINE or the size keeps the call from the devices' streams";
+    return "TERN_GPU_ENGINE or the size excludes device streams";
   return Pieces::why_not(call.operation);
 }
 
@@ -151,10 +151,10 @@ bool TeamCollectives::becomes_quiet(CommState& state, cuda::Device& device) noex
   if (call == kToTell && context_.process.explain.on())
     context_.process.gpus.tell_choice(
         context_.process.explain,
-        strf("small collectives of device memory on %s go through the host, which is slower: the "
-             "memory that devices share is allocated while device %d has no work in the default "
-             "stream and no enqueued calls, and some collectives have waited for that in vain, "
-             "0.1 s each. One collective after a cudaDeviceSynchronize helps",
+        strf("small collectives of device memory on %s take the slower host path: memory "
+             "shared by the devices is allocated only while device %d has no work in the default "
+             "stream and no enqueued calls, and some collectives have waited 0.1 s each without "
+             "success; call a collective after cudaDeviceSynchronize",
              state.communicator.name.or_words("a communicator").c_str(), device.ordinal));
   return false;
 }
@@ -169,7 +169,7 @@ bool TeamCollectives::has_own_team(CommState& state, cuda::Device& device) {
   if (state.own.none) {
     context_.process.gpus.tell_choice(
         context_.process.explain,
-        strf("collectives of device memory on %s do not go from device to device alone: %s",
+        strf("direct GPU collectives on %s disabled: %s",
              state.communicator.name.or_words("a communicator").c_str(), why_not.c_str()));
     return false;
   }
@@ -229,7 +229,7 @@ void TeamCollectives::await_team(CommState& state, const Operation& operation, c
                        name_of(operation.collective), job.failure().c_str()));
   job.has_ended();
   if (TERN_LIKELY(let_go == 0)) return;
-  team.broken.end(failure(MPI_ERR_OTHER, "a collective was ended"));
+  team.broken.end(failure(MPI_ERR_OTHER, "a collective was aborted"));
   const Fate& fate = state.communicator.fate.dead() ? state.communicator.fate : state.fate;
   throw Error(fate.reason());
 }

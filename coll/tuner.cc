@@ -156,7 +156,7 @@ Error Tuner::different_rows(const CommState& state, const Tuning::Entry& entry, 
   return {
       MPI_ERR_INTERN,
       strf("rank %d of %s has taken other algorithms than rank %zu in measured calls up to a %s "
-           "of about %s, which is a fault in Tern. Cure: TERN_COLL_TUNE=off",
+           "of about %s, a bug in Tern; set TERN_COLL_TUNE=off",
            state.communicator.rank(), state.communicator.name.text().c_str(), rank,
            name_of(entry.question.collective), bytes_in_words(entry.question.bytes).c_str())};
 }
