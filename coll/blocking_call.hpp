@@ -15,13 +15,12 @@ struct BlockingCall {
   const Question question;
   const CallNumber number;
   CommState& state;
-  /// The row for ranks with shared memory; null: none.
   const Algorithm* shared = nullptr;
-  Slots* slots = nullptr;  // once an executor needs slots
+  Slots* slots = nullptr;
   Where where = Where::kUnknown;
-  int code = 0;              // the result
-  bool by_schedule = false;  // a schedule served the call
-  bool timed = false;        // by a contest; an explanation must not time it
+  int code = 0;
+  bool by_schedule = false;
+  bool timed = false;  // timed by a contest, not by an explanation
 
   [[nodiscard]] FlatMethod method() const noexcept {
     return shared == nullptr ? FlatMethod::kNone : shared->flat;

@@ -27,9 +27,9 @@ Failure no_memory(const Operation& operation) noexcept {
 
 }  // namespace
 
-/// An implementation. `why_not`: null if the executor may serve a blocking call, else the reason;
-/// equal on all ranks. `run`: false, on all ranks, if the next executor must serve. `make`:
-/// nonblocking and persistent calls; null, or a null result: the next executor must serve.
+/// `why_not`: null if the executor may serve a blocking call, else the reason; equal on all ranks.
+/// `run`: false, on all ranks, if the next executor must serve. `make`: for nonblocking and
+/// persistent calls; null, or a null result: the next executor must serve.
 struct Coll::Executor {
   const char* name;
   const char* (*why_not)(const Coll& coll, const BlockingCall& call) noexcept;
@@ -113,7 +113,7 @@ void Coll::hear(core::Communicator& communicator, const std::string& why) noexce
   StreamCollectives::forsake_teams(communicator, why);
 }
 
-// A neighbourhood's schedule belongs to its communicator; otherwise null.
+// Null except for neighbourhoods.
 std::shared_ptr<CachedSchedule> Coll::neighborhood_of(CommState& state, const Algorithm& algorithm,
                                                       const Operation& operation) {
   if (TERN_LIKELY(!neighborly(operation.collective))) return {};
@@ -187,7 +187,7 @@ int Coll::run(const Operation& operation) noexcept {
 }
 
 void Coll::go_through(BlockingCall& call) {
-  // Small data on ranks without devices goes straight to the only possible executor.
+  // Fast path: small data on ranks without devices.
   if (TERN_LIKELY(call.method() != FlatMethod::kNone &&
                   flat_bytes(call.question) < kLeastOnDevice) &&
       TERN_LIKELY(shared_.take_slots(call) && !call.state.devices) && shared_.run_in_slots(call))

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Coll: the collectives of one channel. Each call goes through a table of executors (coll.cc). Life
-// cycle: api::Runtime creates it after the pml and destroys it before. Threads: run() and the start
-// functions from any thread; they take the channel's lock. Order: collectives of a communicator are
-// numbered when started, persistent ones when created; message tags contain the number. See:
-// coll/README.md.
+// Coll: the collectives of one channel, dispatched through a table of executors (coll.cc).
+// Lifetime: api::Runtime, within the pml's. Threads: any; run() and the start functions take the
+// channel's lock. Order: collectives of a communicator are numbered when started, persistent ones
+// when created; message tags contain the number. See: coll/README.md.
 #pragma once
 
 #include <memory>
@@ -37,13 +36,13 @@ class Coll final : UnderWay, ScheduleMaker {
   }
   [[nodiscard]] StreamCollectives& streams() noexcept { return streams_; }
 
-  /// Interrupts the communicator: its collectives fail. Lock held.
+  /// Lock held.
   TERN_COLD void interrupt(core::Communicator& communicator) noexcept {
     StreamCollectives::forsake_teams(communicator, "the communicator was interrupted");
     context_.refusals.interrupt(communicator);
   }
 
-  /// The operation of a request of init(), else null.
+  /// Null for other requests.
   [[nodiscard]] static const Operation* operation_of(const core::Request& request) noexcept;
 
   /// Called before a second thread makes calls.
@@ -51,13 +50,10 @@ class Coll final : UnderWay, ScheduleMaker {
     context_.executions.admit_threads();
     context_.flights.admit_threads();
   }
-  /// Uses this algorithm wherever possible.
   void force(const Algorithm& algorithm) noexcept { context_.selector.force(algorithm); }
-  /// Sets the lookup of the host of a world rank.
   void set_hosts(Places::HostOf host_of) noexcept { context_.places.set_hosts(host_of); }
   void set_parts(Places::PartOf part_of) noexcept { context_.places.set_parts(part_of); }
 
-  /// See Context::learn(). Throws std::bad_alloc.
   void learn(const std::string& text, bool skips_sessions) { context_.learn(text, skips_sessions); }
 
   [[nodiscard]] Refusals& refusals() noexcept { return context_.refusals; }
@@ -80,7 +76,6 @@ class Coll final : UnderWay, ScheduleMaker {
   TERN_COLD void hear(core::Communicator& communicator, const std::string& why) noexcept override;
   [[nodiscard]] Failure run_instead(const Operation& operation, CallNumber number,
                                     uint32_t sequence, Execution** made) noexcept override;
-  /// Notifies the other ranks. Returns the class, with the text in fail().
   [[nodiscard]] TERN_COLD int refuse_call(core::Communicator& communicator, CallNumber number,
                                           const Failure& why) noexcept;
   [[nodiscard]] static std::shared_ptr<CachedSchedule> neighborhood_of(CommState& state,
@@ -88,19 +83,15 @@ class Coll final : UnderWay, ScheduleMaker {
                                                                        const Operation& operation);
   void go_through(BlockingCall& call);
   TERN_COLD void go_through_explained(BlockingCall& call);
-  /// For calls measured by a contest.
   TERN_COLD void go_through_tried(BlockingCall& call);
   [[nodiscard]] std::string explained(const BlockingCall& call) const;
   void run_schedule(BlockingCall& call);
-  /// `shared`: may choose rows of shared memory. `islands`: see Context::choose. Throws Error,
-  /// std::bad_alloc.
+  /// `shared`: may choose rows of shared memory. `islands`: see Context::choose. Throws.
   [[nodiscard]] Execution* prepare(const Operation& operation, const Question& question,
                                    bool shared, bool islands);
-  /// TERN_EXPLAIN, after prepare().
   TERN_COLD void explain(Execution& execution, core::Communicator& communicator);
   [[nodiscard]] Execution* bind(const Operation& operation, CommState& state, const Choice& choice,
                                 bool islands);
-  /// See start() and init().
   [[nodiscard]] int make(const Operation& operation, bool persistent,
                          core::Request** request) noexcept;
   [[nodiscard]] CollRequest* make_by_executor(const Operation& operation, bool persistent);

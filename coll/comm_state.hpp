@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CommState: collective state of a communicator: levels, hints, slabs, teams, measured times.
-// Created at the first collective. Lifetime: the communicator. Threads: under the channel's lock.
+// CommState: collective state of a communicator, created at its first collective.
 #pragma once
 
 #include <atomic>
@@ -27,7 +26,7 @@ class DeviceCalls;
 struct CommState final : CommRefusals {
   CommState(core::Communicator& owner, Flights& of_channel) noexcept;
   ~CommState() override;
-  /// Called when a rank has a device driver: ends measurement.
+  /// A rank has a device driver: ends measurement.
   void find_devices() noexcept {
     if (!devices) memo.forget();
     devices = true;
@@ -37,26 +36,26 @@ struct CommState final : CommRefusals {
   }
 
   const Levels* levels = nullptr;
-  const Levels* islands = nullptr;               // of ranks with peer access between devices
-  bool shares_large = true;                      // large slabs too
-  bool single_copy = true;                       // all ranks can read each other's buffers
-  bool devices = false;                          // a rank has a device driver
-  bool asked_for_drivers = false;                // asked once, by a call without slots
-  std::unique_ptr<Slab> slabs[2];                // by size; null until used
-  std::unique_ptr<FlatQueue> flights[3];         // of nonblocking calls; null until used
-  std::unique_ptr<Forced> hints;                 // null: none
-  std::shared_ptr<GpuTeam> team;                 // for streams; null: none
-  std::string no_team;                           // reason
+  const Levels* islands = nullptr;  // of ranks with peer access
+  bool shares_large = true;
+  bool single_copy = true;  // all ranks can read each other's buffers
+  bool devices = false;     // a rank has a device driver
+  bool asked_for_drivers = false;
+  std::unique_ptr<Slab> slabs[2];         // by size
+  std::unique_ptr<FlatQueue> flights[3];  // of nonblocking calls
+  std::unique_ptr<Forced> hints;
+  std::shared_ptr<GpuTeam> team;  // for streams
+  std::string no_team;
   bool has_duplicate = false;                    // the duplicate owns the team's twin, if any
   std::atomic<const char*> wire_taken{nullptr};  // by the last call in its streams
-  std::vector<std::shared_ptr<GpuTeam>> related_teams;  // of sub-communicators, whose streams wait
+  std::vector<std::shared_ptr<GpuTeam>> related_teams;  // of sub-communicators
   /// For blocking calls on device memory.
   struct OwnTeam {
-    std::shared_ptr<GpuTeam> team;       // null: not yet, or none
-    std::unique_ptr<DeviceCalls> calls;  // calls in the team's streams
-    uint32_t rests = 0, last_rest = 0;   // calls to skip before probing again
-    uint32_t calls_without = 0;          // device calls without a team
-    bool none = false;                   // agreed by all ranks
+    std::shared_ptr<GpuTeam> team;
+    std::unique_ptr<DeviceCalls> calls;
+    uint32_t rests = 0, last_rest = 0;  // calls until the next probe
+    uint32_t calls_without = 0;         // device calls without a team
+    bool none = false;                  // agreed by all ranks
   } own;
   std::shared_ptr<CachedSchedule> neighborhoods[2];  // allgather, alltoall
   Memo memo;
@@ -67,7 +66,6 @@ struct CommState final : CommRefusals {
   Flights& flights_of_channel_;
 };
 
-/// The algorithms named by the communicator's hints; null: none.
 [[nodiscard]] std::unique_ptr<Forced> hints_of(const core::Communicator& communicator);
 
 }  // namespace tern::coll

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Context: state of a channel's collectives shared by all executors: selection, places, executions,
-// calls in flight, refusals. Lifetime: Coll. Threads: under the channel's lock, except selection.
+// Context: a channel's collective state shared by all executors. Lifetime: Coll.
 #pragma once
 
 #include <string>
@@ -20,26 +19,24 @@ namespace tern::coll {
 struct Context {
   Context(core::Channel& of, UnderWay& under_way, ScheduleMaker& schedules);
 
-  /// Creates the state at the first collective. Throws std::bad_alloc.
+  /// Created at the first collective. Throws std::bad_alloc.
   [[nodiscard]] CommState& state_of(core::Communicator& communicator);
-  /// For a call in program order. `question`: from question_of(); adds the communicator's facts.
-  /// `shared`: allows rows of shared memory. `islands`: uses the levels of devices where known.
+  /// For a call in program order. `question`: from question_of(). `shared`: allows rows of shared
+  /// memory. `islands`: uses the levels of devices where known.
   [[nodiscard]] const Choice& choose(CommState& state, const Operation& operation,
                                      Question question, bool shared,
                                      bool islands = false) const noexcept;
-  /// For a call out of program order, when the ranks' memos differ: uses no memo, only facts fixed
-  /// for all later calls.
+  /// For a call out of program order: uses no memo, which may differ between ranks.
   [[nodiscard]] Choice choose_apart(const CommState& state,
                                     const Operation& operation) const noexcept;
   [[nodiscard]] static const Levels* levels_of(const CommState& state, bool islands) noexcept {
     return islands && state.islands != nullptr ? state.islands : state.levels;
   }
-  /// Returns the sum of measured times for this choice. Explains each new choice, followed by
-  /// `more`.
+  /// The sum of measured times for this choice. Explains new choices, followed by `more`.
   TERN_COLD Measured* explain(CommState& state, const Question& question, const Choice& choice,
                               const std::string& more = {});
   /// Takes rules of earlier jobs, from Boot::learnt(). `skips_sessions`: not for communicators of
-  /// sessions: some ranks may use them before the rules arrive. Throws std::bad_alloc.
+  /// sessions, possibly used before the rules arrive. Throws std::bad_alloc.
   void learn(const std::string& text, bool skips_sessions);
   [[nodiscard]] bool explains(const core::Communicator& communicator) const noexcept {
     return TERN_UNLIKELY(process.explain.on()) && communicator.rank() == 0;
@@ -62,7 +59,6 @@ struct Context {
   bool skips_sessions_ = false;
 };
 
-/// The facts of an operation used by selection.
 [[nodiscard]] Question question_of(const Operation& operation) noexcept;
 
 }  // namespace tern::coll

@@ -14,8 +14,8 @@
 namespace tern::coll {
 namespace {
 
-// Bits of an introduction: a device driver is loaded; ranks share cores; large slab: this rank
-// cannot read the others' buffers.
+// Flags of an introduction: a device driver is loaded; ranks share cores; this rank cannot read the
+// others' buffers (large slab).
 constexpr uint32_t kDriver = 1U << 31, kCrowded = 1U << 30, kReadsNone = 1U << 29;
 
 uint32_t introduction_of(const Slab& slab, Slab::Size size) {
@@ -37,7 +37,7 @@ bool take_bit(uint32_t bit, std::vector<uint32_t>* all) noexcept {
   return any;
 }
 
-/// More than kFewRanks ranks do not read each other's devices.
+/// For more than kFewRanks ranks.
 bool any_on_device(const Operation& operation, Slots& slots) {
   core::Process& process = operation.communicator->process();
   core::Datatype& type = core::predefined_type(process, MPI_INT);
@@ -80,7 +80,6 @@ bool SharedCollectives::make_slab(CommState& state, Slab::Size size, const char*
   return true;
 }
 
-// Exchanges messages at the first use only.
 Slab* SharedCollectives::slab_for(CommState& state, Slab::Size size, const char* name) {
   std::unique_ptr<Slab>& slab = state.slabs[static_cast<size_t>(size)];
   if (TERN_LIKELY(slab != nullptr)) return slab.get();
@@ -130,7 +129,7 @@ bool SharedCollectives::take_slots(BlockingCall& call) {
     return false;
   }
   call.slots = &slab->lane_for(bytes);
-  if (method == FlatMethod::kDirect && !state.single_copy)  // known from the slab's introductions
+  if (method == FlatMethod::kDirect && !state.single_copy)
     call.shared = context_.choose(state, call.operation, call.question, true).algorithm;
   return true;
 }
@@ -211,8 +210,7 @@ int SharedCollectives::run_plain(const BlockingCall& call, Where* where) {
   Staged staged(call.operation);
   const Failure why = staged.download();
   if (call.method() == FlatMethod::kWhole) slots.mark_device();
-  const Slots::Poisoned poisoned(slots, static_cast<bool>(why));  // the other ranks wait for this
-                                                                  // rank
+  const Slots::Poisoned poisoned(slots, static_cast<bool>(why));  // the peers wait for this rank
   const int code = run(staged.operation());
   if (where != nullptr && *where != Where::kHost) return code;
   if (why) return fail(why);

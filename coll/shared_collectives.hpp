@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SharedCollectives: the executors of ranks with shared memory: slots, calls in flight, mapped
-// device buffers. Lifetime: Coll. Threads: under the channel's lock. See: coll/flat/README.md.
+// SharedCollectives: the executors with shared memory: slots, calls in flight, mapped device
+// buffers. See: coll/flat/README.md.
 #pragma once
 
 #include "coll/blocking_call.hpp"
@@ -16,63 +16,55 @@ class SharedCollectives {
  public:
   explicit SharedCollectives(Context& context) noexcept : context_(context) {}
 
-  /// Whether selection may choose a row of shared memory. Equal on all ranks.
+  /// Whether selection may choose shared memory. Equal on all ranks.
   [[nodiscard]] static bool may_serve(const CommState& state, const Operation& operation,
                                       const Question& question) noexcept;
-  /// Chooses the call's row for all executors of shared memory.
   void choose(BlockingCall& call) const noexcept;
-  /// Called once per communicator, at its first large call without slots: finds whether a rank has
-  /// a device driver. Throws Error.
+  /// At a communicator's first large call without slots: finds whether a rank has a device driver.
+  /// Throws Error.
   void ask_for_drivers(const BlockingCall& call);
-  /// Takes the call's slab; all ranks create it together at the first use. False: a rank has no
-  /// room. Throws Error, std::bad_alloc.
+  /// All ranks create the call's slab together at its first use. False: a rank has no room. Throws
+  /// Error, std::bad_alloc.
   [[nodiscard]] bool take_slots(BlockingCall& call);
 
-  // Executors: why_not_X() is null if X may serve the call, else the reason, from facts equal on
-  // all ranks. run_X() returns true with the result in call.code, or false on all ranks, without
-  // effects, if another executor must serve. Throw Error, std::bad_alloc if this rank cannot
-  // continue.
+  // Executors: why_not_X() is null if X may serve the call, else the reason; equal on all ranks.
+  // run_X() stores the result in call.code, or returns false on all ranks, without effects, if
+  // another executor must serve. Throw Error, std::bad_alloc.
 
-  /// Large sliced calls, through the queue of calls in flight: ranks post ahead of their reads and
-  /// switch less often than with a joint end of each epoch.
+  /// Large sliced calls: posting ahead of reads saves context switches.
   [[nodiscard]] static const char* why_not_in_flight(const BlockingCall& call) noexcept;
   [[nodiscard]] bool run_in_flight(BlockingCall& call);
-  /// Large data, some of it on a device: all ranks map all buffers.
+  /// Large data, some on a device: all ranks map all buffers.
   [[nodiscard]] static const char* why_not_on_devices(const BlockingCall& call) noexcept;
   [[nodiscard]] bool run_on_devices(BlockingCall& call);
-  /// Through slots in host memory.
   [[nodiscard]] static const char* why_not_in_slots(const BlockingCall& call) noexcept;
   [[nodiscard]] bool run_in_slots(BlockingCall& call);
 
-  /// Called after a call: slots may have shown a device driver loaded after the communicator's
-  /// creation.
+  /// Slots may have shown a device driver loaded later than the communicator.
   static void note_devices(const BlockingCall& call) noexcept;
 
-  /// Runs with the call's slots. `where`: ranks first exchange where their data lies, and run only
-  /// if all data lies on the host; null: no exchange.
+  /// `where`: ranks first exchange placement, and run only if all data lies on the host; null: no
+  /// exchange.
   [[nodiscard]] static int run_plain(const BlockingCall& call, Where* where = nullptr);
 
-  /// Nonblocking and persistent calls, bound, without a handle; null: a schedule must serve. Throws
-  /// Error, std::bad_alloc.
+  /// Nonblocking and persistent calls. Null: a schedule must serve. Throws Error, std::bad_alloc.
   [[nodiscard]] FlatCall* make_flight(const Operation& operation, const Question& question,
                                       bool persistent);
 
  private:
-  /// Called by all ranks together. False: a rank lacks a slab of this size. Throws Error,
-  /// std::bad_alloc.
+  /// Called by all ranks. False: a rank lacks a slab. Throws Error, std::bad_alloc.
   [[nodiscard]] bool make_slab(CommState& state, Slab::Size size, const char* name,
                                std::unique_ptr<Slab>& slab);
   [[nodiscard]] Slab* slab_for(CommState& state, Slab::Size size, const char* name);
   TERN_COLD void lack(CommState& state, Slab::Size size);
-  /// Slots of the deep slab. All ranks create the slab at the sixteenth small rooted call. Throws
-  /// Error, std::bad_alloc.
+  /// All ranks create the deep slab at the sixteenth small rooted call. Throws Error,
+  /// std::bad_alloc.
   [[nodiscard]] bool take_deep_slots(BlockingCall& call, size_t bytes);
-  /// Lanes of the communicator's queues.
   enum class Flight : uint8_t { kSmall, kMedium, kLarge, kNone };
   [[nodiscard]] static Flight flight_of(const CommState& state, const Operation& operation,
                                         const Question& question, bool persistent) noexcept;
   struct FlightPlan {
-    Flight lanes = Flight::kNone;  // a schedule must serve
+    Flight lanes = Flight::kNone;
     FlatMethod method = FlatMethod::kNone;
   };
   [[nodiscard]] FlightPlan plan_flight(CommState& state, const Operation& operation,

@@ -23,14 +23,13 @@
 namespace tern::coll {
 namespace {
 
-/// Equal bits as the host's slots; two operands may swap.
+/// Bits equal to the host's slots; two operands may swap.
 bool has_bits_of_slots(const Placed& placed, const Operation& operation) noexcept {
   return placed.has(kRankOrder) || (placed.schedule.ranks == 2 && operation.op->changes_places());
 }
 const char* wire_of(const Way& way) noexcept {
   return way.taken() == Wire::kAuto ? "copies" : name_of(way.taken());
 }
-/// Distinguishes explained ways.
 int kind_of(const Way& way) noexcept {
   return ((static_cast<int>(way.choice.passed_wire) * kWires + static_cast<int>(way.asked.wire)) *
               kWires +
@@ -105,7 +104,7 @@ Question StreamCollectives::question_in_stream(const GpuTeam& team, const AskedW
   return question;
 }
 
-// Depends only on facts equal on all ranks.
+// Uses only facts equal on all ranks.
 const Placed* StreamCollectives::placed_for(CommState& state, GpuTeam& team,
                                             const Operation& operation, const Question& question,
                                             const Choice& choice, std::string* why_not) {
@@ -187,7 +186,7 @@ void StreamCollectives::explain_way(CommState& state, GpuTeam& team, const Place
 Failure StreamCollectives::run_in_stream(CommState& state, GpuTeam& team, const Placed& placed,
                                          const Operation& operation, const Way& way,
                                          cuda::Job& job) {
-  // The host waits for the end of ordinary calls and can end them.
+  // The host can end ordinary calls.
   const uint64_t patience = job.borrowed() ? context_.process.params.gpu_patience * 1000 : 0;
   const auto go = [&](auto&& run) {
     explain_way(state, team, placed, way, run);
@@ -213,7 +212,7 @@ Failure StreamCollectives::why_useless(GpuTeam& team) {
   return team.broken.reason();
 }
 
-// If a rule's row or the scratch forbids its wire, other rules may fit.
+// If a rule's wire is impossible, other rules may fit.
 StreamCollectives::Chosen StreamCollectives::choose_way(CommState& state, GpuTeam& team,
                                                         const Operation& operation, cuda::Job& job,
                                                         std::string* why_not) {
@@ -265,7 +264,7 @@ Failure StreamCollectives::put_into(CommState& state, GpuTeam& team, const Opera
   }
   *taken = true;
   state.wire_taken.store(wire_of(way), std::memory_order_relaxed);
-  if (!way.failure.empty()) {  // on this rank alone: the others' kernels wait
+  if (!way.failure.empty()) {  // other ranks' kernels wait
     team.broken.end(failure(MPI_ERR_OTHER, "a kernel program cannot be placed on the device: %s",
                             way.failure.c_str()));
     return team.broken.reason();
@@ -273,7 +272,7 @@ Failure StreamCollectives::put_into(CommState& state, GpuTeam& team, const Opera
   return unless_failed(team, run_in_stream(state, team, *placed, operation, way, job));
 }
 
-// Later operations of the streams depend on this call.
+// Later stream operations depend on this call.
 Failure StreamCollectives::unless_failed(GpuTeam& team, Failure why) {
   if (TERN_UNLIKELY(why))
     team.broken.end(

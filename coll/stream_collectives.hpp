@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// StreamCollectives: collectives enqueued in GPU streams, and the teams that run them. Lifetime:
-// Coll. Threads: any; the functions lock the channel. See: coll/gpu/README.md.
+// StreamCollectives: collectives in GPU streams, and their teams. Threads: any; the functions lock
+// the channel. See: coll/gpu/README.md.
 #pragma once
 
 #include <memory>
@@ -18,32 +18,29 @@ class StreamCollectives {
   explicit StreamCollectives(Context& context) noexcept
       : context_(context), teams_(context.executions) {}
 
-  /// Collective: prepares the communicator. `device`: of this rank's stream, or null. *islands: see
-  /// GpuTeams::lease.
+  /// Collective. `device`: of this rank's stream, or null. *islands: see GpuTeams::lease.
   [[nodiscard]] Failure prepare(core::Communicator& communicator, cuda::Device* device,
                                 std::vector<int>* islands = nullptr) noexcept;
-  /// Called by all ranks before a duplicate is made: whether it is the first. Sends no message.
+  /// All ranks call this before a duplicate is made: whether it is the first. Sends no message.
   [[nodiscard]] static bool first_duplicate(const core::Communicator& communicator) noexcept;
-  /// The first duplicate takes the twin of the communicator's team, if any.
+  /// The first duplicate gets the twin of the team, if any.
   [[nodiscard]] Failure prepare_duplicate(const core::Communicator& communicator,
                                           core::Communicator& made) noexcept;
-  /// The team of a prepared communicator, or null.
+  /// Null if not prepared.
   [[nodiscard]] static std::shared_ptr<GpuTeam> team_of(
       const core::Communicator& communicator) noexcept;
-  /// The wire of the last enqueued collective: a value of TERN_GPU_WIRE, or "copies"; null before
-  /// the first. Without the lock.
+  /// The last collective's wire: a value of TERN_GPU_WIRE, or "copies"; null before. Without the
+  /// lock.
   [[nodiscard]] static const char* wire_taken(const core::Communicator& communicator) noexcept;
   [[nodiscard]] static std::string why_no_team(const core::Communicator& communicator);
-  /// An error if a rank refuses a collective or the communicator was interrupted. Without the lock.
+  /// If a rank refuses a collective or the communicator was interrupted. Without the lock.
   [[nodiscard]] int fail_if_over(const core::Communicator& communicator) const noexcept;
-  /// Failures of the communicator's streams propagate to the streams of `other`, which has some of
-  /// its ranks.
+  /// Propagates stream failures to `other`, which has some of the ranks.
   static void relate(core::Communicator& communicator, const core::Communicator& other);
-  /// Enqueues an operation without waiting for the stream; pageable memory is staged. Not *taken:
-  /// all ranks must use another path, *why_not.
+  /// Does not wait for the stream; stages pageable memory. Not *taken: all ranks need another path,
+  /// *why_not.
   [[nodiscard]] int enqueue(const Operation& operation, cuda::Stream& stream, bool* taken,
                             std::string* why_not) noexcept;
-  /// Like enqueue(), with a team and a job on its device.
   [[nodiscard]] Failure put_into(CommState& state, GpuTeam& team, const Operation& operation,
                                  cuda::Job& job, bool* taken, std::string* why_not);
   TERN_COLD static void forsake_teams(const core::Communicator& communicator,
@@ -51,7 +48,7 @@ class StreamCollectives {
   [[nodiscard]] GpuTeams& teams() noexcept { return teams_; }
 
  private:
-  /// `placed` is null if no way serves, with the reason in *why_not.
+  /// `placed` is null, with *why_not, if no way serves.
   struct Chosen {
     const Placed* placed = nullptr;
     Way way;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TeamCollectives: the vote on placement, the team's creation, and waiting for devices.
+// TeamCollectives: placement, team creation, waits for devices.
 #include "coll/team_collectives.hpp"
 
 #include <sched.h>
@@ -20,14 +20,14 @@
 namespace tern::coll {
 namespace {
 
-/// Start of a side's data; null if this rank has none.
+/// Null if this rank has no data.
 const std::byte* first_of(const Operation& operation, const Side& side) noexcept {
   const bool scatters = operation.collective == Collective::kScatter;
   const bool meant = !operation.in_place || (&side == &operation.input) == scatters;
   return meant ? first_byte_of(side) : nullptr;
 }
 
-/// Exclusive right to wait for work on the device; null if taken.
+/// The exclusive right to queue waiting work; null if taken.
 class Turn {
  public:
   explicit Turn(cuda::Device* device) noexcept
@@ -43,13 +43,13 @@ class Turn {
   cuda::Device* const device_;
 };
 
-/// Backs off exponentially after a failed probe, which costs an epoch.
+/// Exponential back-off after a failed probe, which costs an epoch.
 void rest(CommState& state) noexcept {
   constexpr uint32_t kMost = 255;
   state.own.rests = state.own.last_rest = std::min(kMost, 2 * state.own.last_rest + 1);
 }
 
-/// A rank refuses an active call. A rank that refuses the next call still takes part in this one.
+/// Some rank refused an active call.
 bool is_cut(const CommState& state) noexcept {
   return state.fate.dead() || state.communicator.fate.dead();
 }
@@ -100,7 +100,7 @@ bool TeamCollectives::run(BlockingCall& call) {
   return where == Where::kHost && !asks_first;
 }
 
-// Without a stream if some data lies elsewhere or is unusable: the host path reports why.
+// Without a stream if the data is elsewhere or unusable.
 cuda::Job TeamCollectives::job_for(CommState& state, const Operation& operation) noexcept {
   cuda::Job job;
   const auto gives_up = [&] {
@@ -122,7 +122,7 @@ cuda::Job TeamCollectives::job_for(CommState& state, const Operation& operation)
     Failure unusable;
     job = core::begin_job(context_.process, data, &unusable);
     if (unusable) return gives_up();
-    // Creating a team waits for the device's work, which may wait for another rank.
+    // Team creation waits for the device's work, which may wait for another rank.
     if (state.own.team == nullptr && !becomes_quiet(state, job.device())) return gives_up();
     if (state.own.team != nullptr && &state.own.team->memory.device() != &job.device())
       return gives_up();
@@ -131,9 +131,9 @@ cuda::Job TeamCollectives::job_for(CommState& state, const Operation& operation)
   return job;
 }
 
-// A program may always have work in the default stream, but adds none during a call: calls number
-// 4, 8, 16, ... wait until the stream is empty. All ranks count alike and wait in the same call.
-// Work that waits for another rank outlasts the attempt.
+// A program may always have work in the default stream, but adds none during a call: calls 4, 8,
+// 16, ... wait until the stream is empty. All ranks count alike. Work that waits for another rank
+// outlasts the attempt.
 bool TeamCollectives::becomes_quiet(CommState& state, cuda::Device& device) noexcept {
   constexpr uint32_t kFirst = 4, kToTell = 256;
   constexpr int64_t kLongest = 100'000'000;  // ns
@@ -159,7 +159,6 @@ bool TeamCollectives::becomes_quiet(CommState& state, cuda::Device& device) noex
   return false;
 }
 
-// Exchanges messages and allocates device memory at the first use.
 bool TeamCollectives::has_own_team(CommState& state, cuda::Device& device) {
   if (TERN_LIKELY(state.own.team != nullptr)) return true;
   std::string why_not;
@@ -234,8 +233,7 @@ void TeamCollectives::await_team(CommState& state, const Operation& operation, c
   throw Error(fate.reason());
 }
 
-// The stream waits for ranks that will not come. It is released because it uses the caller's
-// buffers.
+// The stream waits for absent ranks; it is released because it uses the caller's buffers.
 void TeamCollectives::leave_team(CommState& state, cuda::Job& job, const Failure& why) {
   constexpr int64_t kMostNs = 10'000'000'000;
   state.own.team->broken.end(why);

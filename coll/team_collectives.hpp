@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // TeamCollectives: the executor of blocking collectives of device memory on a team of GPUs. Why:
-// small data takes one kernel per device instead of two copies through the host. Order: only a rank
-// knows where its own data lies, and all ranks must use the same executor, so the first epoch of
-// the slots exchanges this. All ranks are then in the call, and no kernel waits for a program.
-// Lifetime: Coll. Threads: under the channel's lock. See: coll/gpu/README.md.
+// one kernel per device instead of two copies through the host. Order: a rank knows only where its
+// own data lies, so the first epoch of the slots exchanges this; afterwards all ranks are in the
+// call, and no kernel waits for a program.
 #pragma once
 
 #include "coll/blocking_call.hpp"

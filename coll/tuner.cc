@@ -17,7 +17,7 @@
 namespace tern::coll {
 namespace {
 
-/// Extra words of an agreement after the blocks.
+/// Words after the blocks.
 constexpr size_t kMore = 3;
 
 /// A trial creates no slab, unless the unmeasured row would. Equal on all ranks.
@@ -36,7 +36,7 @@ bool has_slab(const CommState& state, const Question& question, const Algorithm&
   return by_own || state.slabs[static_cast<size_t>(size)] != nullptr;
 }
 
-/// Cost of two clock readings, in ns, as an undisturbed minimum.
+/// In ns: two clock readings.
 uint32_t clock_ns() noexcept {
   constexpr int kTries = 4, kReadings = 16;
   int64_t least = INT64_MAX;
@@ -95,7 +95,7 @@ void Tuner::attend(CommState& state) const noexcept {
 
 Tuning::Entry* Tuner::enter(CommState& state) const {
   if (state.memo.tuning == nullptr) state.memo.tuning = std::make_unique<Tuning>();
-  state.memo.first_calls.left = 1;  // each new key comes here at once
+  state.memo.first_calls.left = 1;
   const Question& question = state.memo.question;
   std::vector<const Algorithm*> rows;
   for (const Algorithm* row : selector_.candidates(question, *state.memo.answer.algorithm)) {
@@ -175,7 +175,7 @@ void Tuner::agree(CommState& state, Tuning::Entry& entry) {
                      name_of(entry.question.collective));
   constexpr int64_t kMost = UINT32_MAX;
   entry.agreement = static_cast<uint32_t>(std::min(now_ns() - began, kMost));
-  // The longest block time counts. For the agreement the shortest: other ranks wait in it.
+  // The longest block time counts; the shortest agreement, since other ranks wait in it.
   for (size_t rank = 0; rank < ranks; ++rank) {
     const uint32_t* const one = &all[rank * words];
     for (size_t word = 0; word < words; ++word)

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tuner: contests of communicators, with clock and agreements (TERN_COLL_TUNE). The first
-// Memo::kFirst blocking calls of a communicator cost a decrement each. Keys of contests consist of
-// facts known to all ranks, so all ranks hold the same contests. Trials use blocking calls only; a
-// large nonblocking call uses the row that currently serves. Lifetime: Context. Threads: under the
-// channel's lock. See: coll/select/contest.hpp.
+// Memo::kFirst blocking calls cost a decrement each. A contest's key has only facts known to all
+// ranks. Trials use blocking calls only. See: coll/select/contest.hpp.
 #pragma once
 
 #include <cstdint>
@@ -31,14 +29,13 @@ class Tuner {
  public:
   Tuner(core::Process& process, const Selector& selector, Executions& executions) noexcept;
 
-  /// Sets the file for the results of this rank's contests.
   void keep_in(LearntFile file) { file_ = std::move(file); }
   void save() noexcept;
 
-  /// Called after a new answer: finds the contest of the question, and takes the winner's row.
+  /// After a new answer: finds the contest, and takes the winner's row.
   void attend(CommState& state) const noexcept;
 
-  /// A blocking call timed by a contest, with the memo's answer as the call's row.
+  /// A call timed by a contest, with the memo's answer as its row.
   class Trial {
    public:
     /// Throws std::bad_alloc.
@@ -46,9 +43,8 @@ class Tuner {
     Trial(const Trial&) = delete;
     Trial& operator=(const Trial&) = delete;
     ~Trial();
-    /// Whether the call is timed.
     [[nodiscard]] bool counts() const noexcept { return entry_ != nullptr; }
-    /// Called after the call. May agree with the other ranks. Throws Error, std::bad_alloc.
+    /// May agree with the other ranks. Throws Error, std::bad_alloc.
     void end();
 
    private:
@@ -76,7 +72,7 @@ class Tuner {
   Executions& executions_;
   const CollTune mode_;
   std::optional<LearntFile> file_;
-  std::map<std::string, std::string> learnt_;  // lines by their calls
+  std::map<std::string, std::string> learnt_;
 };
 
 }  // namespace tern::coll

@@ -41,7 +41,7 @@ Area block_of(Area area, int32_t block) noexcept {
   return area;
 }
 
-/// Of the first nonempty block; null if none, or if each block has a separate type.
+/// Null if no block has data, or types differ.
 const void* first_data(const Side& side, int32_t blocks) noexcept {
   if (side.type == nullptr || side.types != nullptr) return nullptr;
   const auto* const base = static_cast<const std::byte*>(side.address) + side.type->true_lb();
@@ -98,12 +98,11 @@ Area Bound::area_of(const Side& side) const noexcept {
   area.type = byte_;
   area.scale = side.type->size();
   if (!splits(schedule_->collective)) return area;
-  area.block *= area.scale;  // vectors are split at bytes: types may differ between ranks
+  area.block *= area.scale;  // ranks' types may differ
   area.extent = area.scale = 1;
   return area;
 }
 
-// The unit of scratch, and its blocks.
 Area Bound::area_like() const noexcept {
   const Collective what = schedule_->collective;
   if (reduces(what)) return area_of(operation().input);
@@ -128,7 +127,7 @@ Bound::Areas Bound::find_areas() {
   return areas;
 }
 
-// Memory: the copied input, then the scratch of each pass.
+// The copied input, then the scratch of each pass.
 void Bound::place(Areas& areas, size_t chunk, std::byte* memory) {
   scratch_ = memory + aside_bytes_;
   geometry_.set_scratch_kind(scratch_kind_);
@@ -141,7 +140,7 @@ void Bound::place(Areas& areas, size_t chunk, std::byte* memory) {
   geometry_.bind(*schedule_, areas.input, areas.output, areas.like, chunk);
 }
 
-// Uses device memory if the rank has data on a device. Throws std::bad_alloc.
+// On the device if the rank has data there. Throws std::bad_alloc.
 std::byte* Bound::find_memory(size_t bytes) {
   scratch_kind_ = cuda::MemoryKind::kHost;
   for (const Space space : {Space::kOutput, Space::kInput}) {
@@ -152,9 +151,7 @@ std::byte* Bound::find_memory(size_t bytes) {
     Failure why;
     cuda::Job job = core::begin_job(process_, address, &why);
     if (!why) device_memory_ = cuda::Block(job, bytes);
-    if (!device_memory_.valid())
-      break;  // host memory works too, and the other ranks depend on
-              // this rank
+    if (!device_memory_.valid()) break;  // host memory works, and peers depend on this rank
     scratch_kind_ = cuda::MemoryKind::kDevice;
     return device_memory_.data();
   }
@@ -182,7 +179,7 @@ void Bound::bind_in_place(Area& input, Area& output) {
   }
 }
 
-// The collective overwrites its input before sending it: copies the input's blocks, as bytes.
+// The collective overwrites its input before sending it: copies the blocks as bytes.
 void Bound::put_blocks_aside(Area& input, const Area& output) {
   aside_ = Kept::kInput;
   aside_blocks_ = schedule_->ranks;
@@ -204,7 +201,7 @@ void Bound::put_blocks_aside(Area& input, const Area& output) {
   put_aside_ = input;
 }
 
-// The same for a vector to be reduced, in its layout.
+// For a vector to be reduced, in its layout.
 void Bound::put_vector_aside(Area& input) {
   const core::Datatype& type = *input.type;
   const MPI_Count count = total(input, schedule_->ranks);
@@ -219,7 +216,7 @@ void Bound::put_vector_aside(Area& input) {
   aside_origin_ = (type.extent() < 0 ? span : 0) - type.true_lb();
 }
 
-// A vector with holes is packed first (root) or unpacked last, since all ranks split at bytes.
+// Packs a vector with holes first (root) or unpacks last, since ranks split at bytes.
 void Bound::pack_bcast(Area& output) {
   core::Datatype& type = *operation().output.type;
   if (type.contiguous()) return;

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bound: a schedule bound to the buffers of one operation: the address of each slice in each pass.
-// Handles the caller's arguments, MPI_IN_PLACE, copies of overwritten inputs, and scratch. Movement
-// operations use bytes if the data is dense, since types may differ between ranks; broadcasts pack
-// other vectors. Reductions use elements of the caller's type, also in scratch. Lifetime: an
-// execution, rebound for each call. Threads: one at a time. See: coll/engine/geometry.hpp,
-// coll/engine/engine_host.hpp.
+// Bound: a schedule bound to the buffers of an operation: the address of each slice in each pass.
+// Movement operations use bytes for dense data, since types may differ between ranks; broadcasts
+// pack other vectors. Reductions use elements of the caller's type. Lifetime: an execution, rebound
+// for each call.
 #pragma once
 
 #include <cstddef>
@@ -30,16 +28,15 @@ class Bound {
   Bound(core::Process& process, core::Datatype* byte, KeptOperation& kept) noexcept
       : process_(process), byte_(byte), kept_(kept) {}
 
-  /// Keeps the operation's types and arrays until the request drops them. `cached` stays in use
-  /// until release(); `own` holds it if no cache does. Scratch lies where the rank's data lies.
-  /// Throws std::bad_alloc.
+  /// Keeps types and arrays until the request drops them. `cached` stays in use until release();
+  /// `own` holds it if no cache does. Scratch lies where the rank's data lies. Throws
+  /// std::bad_alloc.
   void bind(const Operation& operation, const Passes& passes, CachedSchedule& cached,
             std::shared_ptr<CachedSchedule> own = {});
   void release() noexcept;
 
   [[nodiscard]] const Schedule& schedule() const noexcept { return *schedule_; }
   [[nodiscard]] MPI_Count passes() const noexcept { return geometry_.passes(); }
-  /// Passes with separate scratch.
   [[nodiscard]] size_t at_once() const noexcept { return at_once_; }
   [[nodiscard]] std::byte* scratch_of(size_t which) const noexcept {
     return scratch_ + which * scratch_bytes_;
@@ -86,7 +83,7 @@ class Bound {
   std::shared_ptr<CachedSchedule> own_;
   const Schedule* schedule_ = nullptr;
   Geometry geometry_;
-  // Copied inputs, then each pass's scratch; on the device if the buffers are.
+  // Copied inputs, then each pass's scratch.
   std::vector<std::byte> memory_;
   cuda::Block device_memory_;
   cuda::MemoryKind scratch_kind_ = cuda::MemoryKind::kHost;
@@ -95,7 +92,7 @@ class Bound {
 
   Kept aside_ = Kept::kNothing;
   size_t aside_bytes_ = 0;
-  ptrdiff_t aside_origin_ = 0;  // from the start of memory to element 0 of the copied input
+  ptrdiff_t aside_origin_ = 0;  // to element 0 of the copied input
   int32_t aside_blocks_ = 0;
   Area of_user_, put_aside_;
   std::vector<MPI_Count> aside_counts_;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ScheduleCache: schedules by shape, built at the first use. Why: communicators of equal shape
-// share a schedule, and idle communicators hold none. Bound: beyond kMostSteps steps in total, the
-// least recently used idle schedules are evicted. A trial evicts only schedules of trials, and
-// exceeds the bound otherwise. Lifetime: Coll. Threads: under the channel's lock.
+// ScheduleCache: schedules by shape, built at first use and shared by communicators. Beyond
+// kMostSteps steps in total, the least recently used idle schedules are evicted; trials evict only
+// schedules of trials.
 #pragma once
 
 #include <atomic>
@@ -33,7 +32,7 @@ class ScheduleCache {
   CachedSchedule& get_between(const Algorithm& algorithm, int32_t ranks, int32_t others,
                               int32_t rank, int32_t root);
   [[nodiscard]] std::vector<const Algorithm*> algorithms() const;
-  /// Schedules of a trial are evicted first, until another call uses them.
+  /// Schedules of a trial are evicted first.
   void set_trial(bool on) noexcept { trial_ = on; }
   [[nodiscard]] size_t steps() const noexcept { return steps_; }
   [[nodiscard]] size_t size() const noexcept { return schedules_.size(); }
@@ -42,7 +41,7 @@ class ScheduleCache {
   struct Key {
     const Algorithm* algorithm;
     int32_t ranks, rank, root, others;
-    const Levels* levels;  // null for algorithms without levels
+    const Levels* levels;
     bool operator==(const Key&) const = default;
   };
   struct Hash {

@@ -57,12 +57,11 @@ int32_t root_in(const Operation& operation) noexcept {
   return operation.root < comm.size() ? kOnThisSide : operation.root - comm.size();
 }
 
-/// Non-root ranks of the root's group have no significant operation.
+/// Non-root ranks of the root's group have no operation.
 bool same_op(const Call& one, const Call& other) noexcept {
   return *one.op == '\0' || *other.op == '\0' || std::strcmp(one.op, other.op) == 0;
 }
 
-/// Fields comparable across groups.
 int differ_across(const Call& one, const Call& other) noexcept {
   if (one.collective != other.collective || one.irregular != other.irregular) return MPI_ERR_OTHER;
   if (rooted(one.collective) && (one.root == kOnThisSide) == (other.root == kOnThisSide))
@@ -71,7 +70,6 @@ int differ_across(const Call& one, const Call& other) noexcept {
   return one.collective == Collective::kAllreduce ? differ(one, other) : MPI_SUCCESS;
 }
 
-/// The next or previous rank on the ring, with its communicator.
 pml::Envelope on_ring(core::Communicator& comm, bool next, int tag) noexcept {
   const int size = comm.size(), rank = comm.rank() + (next ? 1 : -1);
   const bool across = comm.inter() && (rank < 0 || rank == size);

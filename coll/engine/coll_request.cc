@@ -9,7 +9,6 @@
 namespace tern::coll {
 namespace {
 
-// Persistent collectives use sequences from kSequences on.
 constexpr uint32_t kSequences = 1U << 14;
 
 }  // namespace

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CollRequest: an active collective, either a call in flight or a schedule. Why: shares number,
-// measured time, error and pool. Lifetime: pooled; the user's handle and the running operation hold
-// a reference each. Threads: under the channel's lock; start() takes it. See: coll/flat/queue.hpp
-// (FlatCall), coll/engine/engine_host.hpp (Execution).
+// CollRequest: an active collective: a call in flight (FlatCall) or a schedule (Execution).
+// Lifetime: pooled; the user's handle and the running operation hold a reference each.
 #pragma once
 
 #include <string>
@@ -15,8 +13,7 @@
 
 namespace tern::coll {
 
-/// The tag sequence of the next collective with messages, or of a persistent collective. Tags have
-/// few bits, so collectives without messages take none.
+/// A tag sequence. Tags have few bits, so collectives without messages take none.
 [[nodiscard]] uint32_t next_sequence(core::Communicator& communicator) noexcept;
 [[nodiscard]] uint32_t sequence_of(CallNumber persistent) noexcept;
 
@@ -27,25 +24,22 @@ class CollRequest : public core::Request {
 
   [[nodiscard]] const Operation& operation() const noexcept { return kept_.operation(); }
   [[nodiscard]] CallNumber number() const noexcept { return number_; }
-  /// The caller has taken the number.
   void number(CallNumber number) noexcept {
     number_ = number;
     numbered_ = true;
   }
-  /// The caller has taken the tag sequence.
   void tag_by(uint32_t sequence) noexcept {
     sequence_ = sequence;
     tagged_ = true;
   }
   /// Takes the number now: ranks create persistent collectives in equal order, but may start them
-  /// in different orders.
+  /// in any.
   void set_persistent() noexcept;
-  /// Adds the time of each run to `sum`, unless null.
+  /// Null: no measurement.
   void measure(Measured* sum) noexcept { watch_.measure(sum); }
 
-  /// Begins; progress completes.
   virtual void go() noexcept = 0;
-  /// Calls go() and waits. The caller releases the request.
+  /// The caller releases the request.
   [[nodiscard]] Failure run() noexcept;
   int start() noexcept final;
   void describe(WaitReport* report) const override;
@@ -56,7 +50,6 @@ class CollRequest : public core::Request {
 
   void begin() noexcept;
   void end() noexcept;
-  /// Keeps the first error.
   TERN_COLD void take_error(Failure why) noexcept;
   [[nodiscard]] uint32_t sequence() const noexcept { return sequence_; }
   [[nodiscard]] Refusals& refusals() const noexcept { return refusals_; }

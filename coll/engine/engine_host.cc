@@ -116,7 +116,7 @@ bool Execution::advance(int& events) noexcept {
   return true;
 }
 
-// Peers have stopped: cancels steps in flight and returns the error.
+// Peers have stopped: cancels the rest.
 bool Execution::abandon(int& events) noexcept {
   checking_ = checking_ && !check_->drop();
   bool left = checking_;
@@ -141,7 +141,7 @@ void Execution::finish() noexcept {
   end();
 }
 
-// True once the pass is complete.
+// True once complete.
 bool Execution::advance_pass(PassRun& pass, int& events) noexcept {
   bool moved = true;
   bool complete = true;
@@ -235,7 +235,7 @@ void Execution::message(PassRun& pass, int lane, int32_t index, const Step& step
   const int code = begin_message(buffer, envelope, sends, &request);
   if (TERN_UNLIKELY(code != MPI_SUCCESS)) return refuse(code);
   LaneRun& run = pass.lanes[static_cast<size_t>(lane)];
-  run.flights.push_back({index, request});  // capacity reserved by bind()
+  run.flights.push_back({index, request});
   if (request->done()) retire(run);
 }
 
@@ -293,7 +293,7 @@ void Execution::reduce(PassRun& pass, int lane, int32_t index, const Step& step)
       core::with_kind(bound_.at(schedule_->destination(step), pass.number, pass.scratch));
   std::unique_ptr<core::DeviceWork> work = new_work(to.on_device());
   std::array<pml::Buffer, kMostOperands> sources;
-  // Excess operands are taken from the last on, to keep their order.
+  // Takes excess operands from the last on, to keep their order.
   bool begun = false;
   for (int left = step.sources; left > 0;) {
     const int some = std::min(left, kMostOperands - (begun ? 1 : 0));

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Execution: a schedule bound to buffers, run by progress over the pml. Why: blocking, nonblocking
-// and persistent calls use the same object. Up to kMostPasses passes (chunks) overlap, each with
-// separate scratch; lanes advance as dependencies allow. Device copies and reductions are steps in
-// flight, like messages; the host never waits for a device. Lifetime: pooled by Executions; the
-// user's handle and the running operation hold a reference each. Threads: under the channel's lock.
-// See: coll/schedule/schedule.hpp; tests/unit/coll/engine_test.cc.
+// Execution: a schedule bound to buffers, run by progress over the pml. Up to kMostPasses passes
+// (chunks) overlap, each with separate scratch. Device work is a step in flight, like a message;
+// the host never waits for a device. Lifetime: pooled; the user's handle and the running operation
+// hold a reference each. See: coll/schedule/schedule.hpp; tests/unit/coll/engine_test.cc.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +26,7 @@ namespace tern::coll {
 
 class Execution;
 
-/// The channel of an execution. Implemented by Executions.
+/// Implemented by Executions.
 class ExecutionOwner {
  public:
   [[nodiscard]] core::Channel& channel() const noexcept { return channel_; }
@@ -52,18 +50,16 @@ class Execution final : public CollRequest {
  public:
   explicit Execution(ExecutionOwner& owner) noexcept;
 
-  /// Throws std::bad_alloc. `cached` stays in use until the execution ends; `own` holds it if no
-  /// cache does.
+  /// Throws std::bad_alloc. `cached` stays in use until the end; `own` holds it if no cache does.
   void bind(const Operation& operation, const Algorithm& algorithm, CachedSchedule& cached,
             std::shared_ptr<CachedSchedule> own = {});
-  /// Ranks compare their calls first, until the execution returns to its pool; null: no check.
+  /// Until the execution is pooled, ranks compare their calls first.
   void check(std::unique_ptr<CallCheck> check) noexcept { check_ = std::move(check); }
-  /// Another rank refuses the call: the next advance() abandons the execution.
+  /// Another rank refuses: the next advance() abandons the execution.
   TERN_COLD void refused(const std::string& why) noexcept;
-  /// The caller then calls advance().
   void launch() noexcept;
-  /// Makes progress; adds the steps begun or ended to `events`. Returns true when complete; the
-  /// execution may then be freed.
+  /// Adds the steps begun or ended to `events`. True when complete; the execution may then be
+  /// freed.
   bool advance(int& events) noexcept;
   void go() noexcept override { owner_.go(*this); }
   void describe(WaitReport* report) const override;
@@ -71,7 +67,7 @@ class Execution final : public CollRequest {
  private:
   static constexpr size_t kMostPasses = 3;
 
-  /// A step in flight: a message, or device work.
+  /// A message, or device work.
   struct Flight {
     int32_t step;
     core::Request* request;
@@ -120,21 +116,20 @@ class Execution final : public CollRequest {
   void pool() noexcept override { owner_.release(*this); }
   /// Adds the collective's name.
   void note_error(int code, const char* text) noexcept;
-  /// Tells the other ranks not to wait for this rank.
   TERN_COLD void refuse(int code) noexcept;
   void note(const Failure& why) noexcept;
   [[nodiscard]] int tag(const PassRun& pass, int low) const noexcept;
 
   ExecutionOwner& owner_;
   Bound bound_;
-  const Schedule* schedule_ = nullptr;  // of bound_
+  const Schedule* schedule_ = nullptr;
   std::vector<PassRun> runs_;
   size_t run_count_ = 0;
   MPI_Count next_pass_ = 0;
   size_t active_passes_ = 0;
   std::unique_ptr<CallCheck> check_;
   bool checking_ = false;
-  bool broken_ = false;  // the execution is abandoned
+  bool broken_ = false;
 };
 
 }  // namespace tern::coll

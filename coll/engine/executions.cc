@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executions: the pool, and running executions.
+// Executions: pool and progress.
 #include "coll/engine/executions.hpp"
 
 #include <utility>

@@ -52,7 +52,7 @@ void Geometry::size_scratch() noexcept {
   const auto bytes_of = [&](MPI_Count count) {
     return count == 0 ? size_t{0} : static_cast<size_t>((count - 1) * step + data);
   };
-  // If blocks are equal, a slice may span adjacent slots.
+  // A slice may span equal slots.
   need_.stage_slot = schedule_->uniform ? bytes_of(largest) : round_up(bytes_of(largest));
   need_.mirror = round_up(bytes_of(splits_ ? pass_length_ : blocks_before(schedule_->ranks)));
   if (like_.scale == 1) need_.first_element = -like_.type->true_lb();
@@ -77,7 +77,7 @@ Geometry::Range Geometry::block_range(const Area& area, const Slice& slice) noex
   if (area.counts == nullptr) return {slice.first * area.block, slice.blocks * area.block};
   const MPI_Count first = area.displs[slice.first];
   const int32_t last = slice.first + slice.blocks - 1;
-  // Blocks of different sizes form a slice only if adjacent (reduce_scatter's input).
+  // Such a slice is contiguous (reduce_scatter's input).
   return {first, area.displs[last] + area.counts[last] - first};
 }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Geometry: maps a schedule's symbolic slices to elements of an operation's buffers, in constant
-// time per step. Why: schedules know only block numbers. Units: an area counts elements of the
-// caller's type; dense data travels as bytes, `scale` per element. Lifetime: one execution, which
-// owns the arrays. See: tests/unit/coll/geometry_test.cc.
+// Geometry: maps symbolic slices to elements of buffers, in constant time. Units: an area counts
+// elements of the caller's type; dense data travels as bytes, `scale` per element. Lifetime: one
+// execution, which owns the arrays.
 #pragma once
 
 #include <cstddef>
@@ -17,39 +16,37 @@ namespace tern::coll {
 inline constexpr size_t kLine = 64;
 constexpr size_t round_up(size_t bytes) noexcept { return (bytes + kLine - 1) / kLine * kLine; }
 
-/// A buffer, or a kind of scratch.
 struct Area {
   std::byte* base = nullptr;
-  core::Datatype* type = nullptr;     // of messages
+  core::Datatype* type = nullptr;
   MPI_Aint extent = 1;                // bytes between elements
   MPI_Count scale = 1;                // of `type` per element
-  MPI_Count block = 0;                // elements per block (operations that split: of the vector)
+  MPI_Count block = 0;                // per block, or of a split vector
   const MPI_Count* counts = nullptr;  // per block, if different
   const MPI_Aint* displs = nullptr;   // with counts
-  /// Per block, if different: then displs count bytes, and each slice is a single block.
+  /// If set, displs count bytes, and each slice is a single block.
   core::Datatype* const* types = nullptr;
   cuda::MemoryKind kind = cuda::MemoryKind::kUnknown;
 };
 
-/// Scratch of one pass.
+/// Per pass.
 struct ScratchNeed {
-  size_t stage_slot = 0, mirror = 0;  // bytes each
-  ptrdiff_t first_element = 0;        // from either's start to its element 0
+  size_t stage_slot = 0, mirror = 0;  // bytes
+  ptrdiff_t first_element = 0;        // from either's start
   [[nodiscard]] size_t bytes(const Schedule& schedule) const noexcept;
 };
 
 class Geometry {
  public:
-  /// `unit` gives type and extent of scratch elements; `like` gives the block sizes.
+  /// `unit`: type and extent of scratch elements; `like`: block sizes.
   void bind(const Schedule& schedule, const Area& input, const Area& output, const Area& like,
             size_t chunk) noexcept;
 
-  /// Default: host memory.
+  /// Default: host.
   void set_scratch_kind(cuda::MemoryKind kind) noexcept { scratch_kind_ = kind; }
 
   [[nodiscard]] MPI_Count passes() const noexcept { return passes_; }
   [[nodiscard]] const ScratchNeed& scratch() const noexcept { return need_; }
-  /// The memory of a slice in a pass with this scratch.
   [[nodiscard]] pml::Buffer at(const Slice& slice, MPI_Count pass,
                                std::byte* scratch) const noexcept;
 
@@ -61,7 +58,6 @@ class Geometry {
   [[nodiscard]] static Range block_range(const Area& area, const Slice& slice) noexcept;
   [[nodiscard]] MPI_Count length_of(MPI_Count pass) const noexcept;
   [[nodiscard]] MPI_Count scratch_count(const Slice& slice) const noexcept;
-  /// Elements of the preceding blocks, adjacent in scratch.
   [[nodiscard]] MPI_Count blocks_before(int32_t block) const noexcept;
   [[nodiscard]] pml::Buffer in_scratch(const Slice& slice, MPI_Count count, MPI_Count pass,
                                        std::byte* scratch) const noexcept;
@@ -70,7 +66,7 @@ class Geometry {
   const Schedule* schedule_ = nullptr;
   Area input_, output_, like_;
   bool splits_ = false;
-  MPI_Count pass_length_ = 0;  // elements of a vector per pass
+  MPI_Count pass_length_ = 0;  // per pass
   MPI_Count passes_ = 1;
   ScratchNeed need_;
   cuda::MemoryKind scratch_kind_ = cuda::MemoryKind::kHost;

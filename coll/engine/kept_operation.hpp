@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// KeptOperation: an operation with references to types and copies of arrays. Why: callers may free
-// both before a nonblocking call ends. Lifetime: a pooled request, across calls. Threads: one at a
-// time. See: coll/engine/bound.hpp, coll/flat/queue.hpp.
+// KeptOperation: an operation with references to types and copies of arrays, since callers may free
+// both before a nonblocking call ends.
 #pragma once
 
 #include <vector>
@@ -10,7 +9,6 @@
 
 namespace tern::coll {
 
-/// Displacements of adjacent blocks.
 void make_adjacent(const std::vector<MPI_Count>& counts, std::vector<MPI_Aint>& displs);
 
 class KeptOperation {
@@ -24,7 +22,6 @@ class KeptOperation {
     input_.take(operation_.input, input_blocks);
     output_.take(operation_.output, output_blocks);
   }
-  /// The communicator stays valid.
   void release() noexcept {
     input_type_ = {};
     output_type_ = {};
@@ -40,7 +37,7 @@ class KeptOperation {
     std::vector<MPI_Aint> displs;
     std::vector<core::Datatype*> types;
     std::vector<core::Ref<core::Datatype>> held;
-    /// Copies the side's arrays, and points the side to the copies.
+    /// Points the side to copies of its arrays.
     void take(Side& side, int32_t blocks) {
       held.clear();
       if (TERN_UNLIKELY(side.counts != nullptr)) copy(side, blocks);

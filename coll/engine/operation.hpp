@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operation: a collective call in the terms of coll/schedule/collective.hpp. Why: describes forty
-// MPI functions (blocking, nonblocking, irregular) alike.
+// Operation: a collective call in the terms of coll/schedule/collective.hpp; covers forty MPI
+// functions.
 #pragma once
 
 #include <string>
@@ -14,9 +14,9 @@
 
 namespace tern::coll {
 
-/// A buffer of the caller: blocks of `count` elements, or of counts[i] elements at displs[i] (in
-/// elements from `address`); adjacent without displs. Operations that split: a single vector of
-/// `count`. With `types`, each block has a separate type, and displs count bytes.
+/// A buffer: blocks of `count` elements, or of counts[i] elements at displs[i] (in elements;
+/// adjacent without displs). Operations that split: a vector of `count`. With `types`, displs count
+/// bytes.
 struct Side {
   void* address = nullptr;
   MPI_Count count = 0;
@@ -26,13 +26,13 @@ struct Side {
   core::Datatype* const* types = nullptr;
 };
 
-/// Start of the data; null if the rank has none, or for types relative to MPI_BOTTOM.
+/// Null if the rank has no data, or for types relative to MPI_BOTTOM.
 [[nodiscard]] inline std::byte* first_byte_of(const Side& side) noexcept {
   if (side.type == nullptr) return nullptr;
   return static_cast<std::byte*>(side.address) + side.type->true_lb();
 }
 
-/// Block `block`; -1: a side without blocks. Marks device data.
+/// -1: a side without blocks. Marks device data.
 [[nodiscard]] core::Data block_of(const Side& side, int32_t block) noexcept;
 
 struct Operation {
@@ -42,21 +42,21 @@ struct Operation {
   core::Communicator* communicator = nullptr;
   int root = 0;  // inter-communicators: see Schedule
   core::Op* op = nullptr;
-  /// A side absent on this rank (output of a reduce on non-roots, ...) keeps its defaults.
+  /// A side absent on this rank keeps its defaults.
   Side input, output;
-  /// MPI_IN_PLACE: the input's (scatter: the output's) address and type are ignored.
+  /// MPI_IN_PLACE: ignores the input's (scatter: the output's) address and type.
   bool in_place = false;
-  /// The reduce-scatter writes onto this rank's block of the input.
+  /// The result replaces this rank's input block.
   bool onto_own_block = false;
-  /// Blocks differ (gatherv, ...) on this rank or others.
+  /// Blocks differ on this rank or others.
   bool irregular = false;
-  /// The user's call, if this operation is a part of it.
+  /// The user's call, if different.
   const char* serves = nullptr;
 
   [[nodiscard]] CallKind kind(bool blocking) const noexcept { return {collective, blocking, root}; }
 };
 
-/// "its part in an allreduce on MPI_COMM_WORLD", for wait reports.
+/// "its part in an allreduce on MPI_COMM_WORLD"
 [[nodiscard]] std::string part_in(const char* name, const core::Communicator& communicator);
 
 }  // namespace tern::coll

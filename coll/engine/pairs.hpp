@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pairs: an operation as blocks known only to pairs of ranks: gatherv, scatterv, alltoallv,
-// alltoallw, neighbourhoods. Order: both ends list a peer's blocks in equal order, without empty
-// blocks. Blocks to the rank itself form pairs too, unless they stay in place (MPI_IN_PLACE).
+// alltoallw, neighbourhoods. Both ends list a peer's nonempty blocks in equal order. Blocks to the
+// rank itself form pairs too, unless in place.
 #pragma once
 
 #include <vector>
@@ -19,10 +19,8 @@ struct Pairs {
   std::vector<PairBlock> sent, received;
 };
 
-/// Whether blocks are known only to pairs of ranks.
 [[nodiscard]] bool goes_by_pairs(const Operation& operation) noexcept;
-/// Throws std::bad_alloc; Error (MPI_ERR_TRUNCATE) if the rank's sends to itself differ from its
-/// receives.
+/// Throws std::bad_alloc; Error (MPI_ERR_TRUNCATE) if blocks to the rank itself differ in size.
 [[nodiscard]] Pairs pairs_of(const Operation& operation);
 
 }  // namespace tern::coll

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places: levels of a process's communicators. Sources: hosts from the launcher, parts of a host
-// from rank bindings, others from TERN_COLL_LEVELS. A part is a level only if every rank of the job
-// is bound to one. Cost: none on a single host without the parameter. Lifetime: Coll; equal
-// communicators share a Levels. Threads: under the channel's lock. See:
-// tests/unit/coll/places_test.cc.
+// Places: levels of communicators, from the launcher's hosts, rank bindings, and TERN_COLL_LEVELS.
+// A part is a level only if every rank of the job is bound to one. Cost: none on a single host.
+// Lifetime: Coll; equal communicators share a Levels.
 #pragma once
 
 #include <memory>
@@ -19,18 +17,17 @@ namespace tern::coll {
 class Places {
  public:
   using HostOf = int (*)(core::Process& process, int world_rank);
-  /// The number of the rank's part; negative if the rank is not bound to a part.
+  /// Negative if the rank is not bound to a part.
   using PartOf = int (*)(core::Process& process, int world_rank, topo::Part::Kind kind);
 
-  /// `host_of` is called once per rank and communicator, if the job has several hosts.
+  /// Called once per rank and communicator, for several hosts.
   void set_hosts(HostOf host_of) noexcept { host_of_ = host_of; }
   void set_parts(PartOf part_of) noexcept { part_of_ = part_of; }
   /// TERN_COLL_LEVELS. Throws Error.
   void configure(const std::string& text) { words_ = level_words(text, "TERN_COLL_LEVELS"); }
   /// Null: one host, or unknown.
   [[nodiscard]] const Levels* of(const core::Communicator& communicator);
-  /// From names of groups, outermost first; `what`: the purpose, for TERN_EXPLAIN. Null if
-  /// uninformative.
+  /// `names`: outermost first; `what`: the purpose, for TERN_EXPLAIN. Null if uninformative.
   [[nodiscard]] const Levels* of_names(const core::Communicator& communicator,
                                        const std::vector<std::vector<int64_t>>& names,
                                        const char* what);
@@ -43,7 +40,7 @@ class Places {
   PartOf part_of_ = nullptr;
   LevelWords words_;
   bool asked_ = false;
-  Names parts_;  // valid once asked_
+  Names parts_;
   std::vector<std::unique_ptr<Levels>> known_;
 };
 

@@ -15,16 +15,15 @@
 namespace tern::coll {
 namespace {
 
-// Tags after a refusal are far from earlier tags, so messages of a call begun by other ranks match
-// no later call of this rank. If all ranks refuse the call, their tags stay equal.
+// Separates tags, so messages of calls begun elsewhere match no later call. If all ranks refuse,
+// tags stay equal.
 constexpr uint32_t kTagsApart = 5003;
-constexpr int kFollowed = 16;  // calls announced after a deferred refusal
-// ns: waiting time before a deferred refusal is sent, and the longest counted gap between two
-// polls; a rank with longer gaps computes.
+constexpr int kFollowed = 16;
+// ns: wait before a deferred refusal is sent; longest counted gap between polls.
 constexpr int64_t kLongest = 1'000'000'000, kLongestLater = 5 * kLongest, kWaits = 20'000'000;
 
-// CollectiveNumbers::Count::recent holds one byte per call, newest lowest: four bits for the
-// collective, one for blocking calls, the low three bits of the root.
+// CollectiveNumbers::Count::recent: a byte per call, newest lowest: four bits collective, one bit
+// blocking, three low bits of the root.
 constexpr int kBitsOfOne = 8;
 constexpr uint64_t kBlockingBit = 1 << 4, kRootBits = 7 << 5, kNoCall = 15;  // a refused call
 static_assert(kCollectives <= kNoCall);
@@ -37,7 +36,7 @@ CallKind kind_of(uint64_t bits) noexcept {
   return {static_cast<Collective>(bits & 15), (bits & kBlockingBit) != 0,
           static_cast<int>((bits & kRootBits) >> 5)};
 }
-/// The two groups of an inter-communicator number roots differently.
+/// Two groups number roots differently.
 bool match(CallKind one, CallKind other, const core::Communicator& comm) noexcept {
   const uint64_t ignored = comm.inter() ? kRootBits : 0;
   return (bits_of(one) | ignored) == (bits_of(other) | ignored);
@@ -71,7 +70,6 @@ Trouble& trouble_of(CommRefusals& state) {
   return *state.trouble;
 }
 
-/// The number of the communicator's next collective.
 uint32_t next(const core::Communicator& comm, bool persistent) noexcept {
   return comm.numbers.of(persistent).next;
 }
@@ -120,7 +118,7 @@ void Refusals::refuse(core::Communicator& comm, bool persistent, const Failure& 
   } catch (const std::exception&) {
     log_line("no memory to record this rank's refusal of a collective");
   }
-  channel_.progress.poll();  // keeps notices from piling up in a program without other MPI calls
+  channel_.progress.poll();  // frees notices in a program without other MPI calls
 }
 
 void Refusals::refuse(core::Communicator& comm, bool persistent, int code,
@@ -136,8 +134,8 @@ void Refusals::defer(CommRefusals& state, Trouble::Deferred refusal) {
   if (trouble != nullptr && trouble->deferred &&
       trouble->deferred->persistent == refusal.persistent) {
     refusal.waited = trouble->deferred->waited;
-    refusal.followed = std::max(1, trouble->deferred->followed);  // unknown which refusal the next
-                                                                  // call replaces
+    refusal.followed = std::max(1, trouble->deferred->followed);  // unknown which refusal is
+                                                                  // replaced
   }
   drop_deferred(state, refusal.persistent);
   troubled_ = true;
@@ -146,7 +144,7 @@ void Refusals::defer(CommRefusals& state, Trouble::Deferred refusal) {
   channel_.progress.stay_awake(1);
 }
 
-// A rank that computes does not wait, and may still call the replacing collective.
+// A computing rank may still call the replacing collective.
 bool Refusals::waited_long(CommRefusals& state) noexcept {
   if (state.trouble == nullptr || !state.trouble->deferred) return false;
   Trouble::Deferred& deferred = *state.trouble->deferred;
@@ -156,7 +154,7 @@ bool Refusals::waited_long(CommRefusals& state) noexcept {
   return deferred.waited > (deferred.followed == 0 ? kLongest : kLongestLater);
 }
 
-// Persistent and other collectives are numbered separately; a call replaces only its own kind.
+// A call replaces only its own kind.
 void Refusals::drop_deferred(CommRefusals& state, bool persistent) noexcept {
   if (state.trouble == nullptr || !state.trouble->deferred) return;
   const Trouble::Deferred& refused = *state.trouble->deferred;
@@ -188,7 +186,7 @@ void Refusals::compare(CommRefusals& state, const Trouble::Heard& heard) {
   const Notice& notice = heard.notice;
   const bool persistent = notice.persistent != 0;
   const uint32_t age = next(comm, persistent) - 1 - notice.number;
-  if (age >= 64 / kBitsOfOne) return;  // too long ago
+  if (age >= 64 / kBitsOfOne) return;
   const uint64_t own =
       comm.numbers.of(persistent).recent >> age * kBitsOfOne & ((1 << kBitsOfOne) - 1);
   if (own == kNoCall || match(kind_of(own), notice.kind, comm)) return;
@@ -210,8 +208,7 @@ void Refusals::tell_deferred(CommRefusals& state) noexcept {
               deferred.why);
 }
 
-// Calls have followed: this rank may still enter the next call, and other ranks may not have begun
-// it.
+// Calls have followed: the rank may still enter the next call.
 void Refusals::tell_waiting(CommRefusals& state) {
   Trouble::Deferred& refused = *state.trouble->deferred;
   if (refused.followed == 0) return tell_deferred(state);
@@ -247,8 +244,7 @@ void Refusals::refuse_call(core::Communicator& comm, CallNumber number,
   }
 }
 
-// Covers every communicator with a collective so far; others handle notices at their first
-// collective.
+// Other communicators handle notices at their first collective.
 void Refusals::look() noexcept {
   const bool fresh = channel_.refusals != heard_;
   heard_ = channel_.refusals;
@@ -263,15 +259,14 @@ void Refusals::look() noexcept {
     } catch (const std::bad_alloc&) {
       --heard_;  // retry at the next poll
     }
-    state = forgotten == left_ ? following : states_;  // handling may have removed the following
-                                                       // state
+    state = forgotten == left_ ? following : states_;  // the following state may be gone
   }
 }
 
 void Refusals::hear(CommRefusals& state, bool fresh) {
   core::Communicator& comm = state.communicator;
   if (comm.fate.dead_locked()) return;
-  struct Kept {  // handling may end the last operation of the communicator
+  struct Kept {  // keeps the communicator
     explicit Kept(core::Communicator& one) noexcept : communicator(one) { ++one.pending; }
     Kept(const Kept&) = delete;
     Kept& operator=(const Kept&) = delete;
@@ -289,7 +284,7 @@ void Refusals::hear(CommRefusals& state, bool fresh) {
   reconsider(state, next(comm, false), next(comm, true));
 }
 
-// Cancels a receive without a match at once, so no receive stays posted.
+// Cancels unmatched receives at once.
 bool Refusals::receive(CommRefusals& state, core::Communicator& on, bool across) {
   std::list<Trouble::Coming>& coming = trouble_of(state).coming;
   Trouble::Coming& one = coming.emplace_back(Trouble::Coming{nullptr, across, {}});
@@ -304,7 +299,7 @@ bool Refusals::receive(CommRefusals& state, core::Communicator& on, bool across)
   if (!one.request->done()) one.request->cancel_locked();
   if (!one.request->done() || !one.request->outcome.cancelled) {
     ++waiting_;
-    ++state.communicator.pending;  // the state holds the notice
+    ++state.communicator.pending;
     return true;
   }
   one.request->release();
@@ -317,10 +312,10 @@ void Refusals::take_one(CommRefusals& state, std::list<Trouble::Coming>::iterato
   come->request->release();
   state.trouble->coming.erase(come);
   --waiting_;
-  --state.communicator.pending;  // hear() holds the communicator
+  --state.communicator.pending;
 }
 
-// A notice about a call not yet reached is stored: this rank may refuse the call too.
+// Stores a notice about a later call: this rank may refuse it too.
 void Refusals::take(CommRefusals& state, const Trouble::Heard& heard, bool come) {
   core::Communicator& comm = state.communicator;
   Trouble& trouble = trouble_of(state);
@@ -337,7 +332,7 @@ void Refusals::take(CommRefusals& state, const Trouble::Heard& heard, bool come)
   if (notice.says == Notice::Says::kTakesPart)
     return end_collectives(state, strf("rank %d%s took part in a collective refused by this rank",
                                        comm.named(notice.rank), where));
-  // A rank that has begun a later call does not wait in this one.
+  // A rank in a later call does not wait in this call.
   if (notice.says == Notice::Says::kAbsent &&
       (!come || behind(notice.number + 1, next(comm, notice.persistent != 0))))
     return;
@@ -390,11 +385,10 @@ void Refusals::end(core::Communicator& comm, const std::string& why) noexcept {
   }
 }
 
-// Other ranks may wait for this rank's calls in flight.
 void Refusals::end_collectives(CommRefusals& state, const std::string& why) {
   if (state.fate.dead_locked()) return;
   core::Communicator& comm = state.communicator;
-  if (state.trouble != nullptr && state.trouble->deferred) {  // drops the deferred refusal
+  if (state.trouble != nullptr && state.trouble->deferred) {
     state.trouble->deferred.reset();
     --deferred_;
     channel_.progress.stay_awake(-1);
@@ -407,10 +401,10 @@ void Refusals::end_collectives(CommRefusals& state, const std::string& why) {
   state.fate.end(error);
   state.shares_memory = false;
   under_way_.refuse(comm, why, error.text);
-  if (process_.threaded()) channel_.progress.wake();  // other threads may wait for these calls
+  if (process_.threaded()) channel_.progress.wake();
 }
 
-// Calls in flight end together with their messages, and new calls fail in the entry check.
+// Calls in flight end with their messages, and new calls fail at entry.
 void Refusals::interrupt(core::Communicator& comm) noexcept {
   troubled_ = true;
   if (comm.coll == nullptr) return;

@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Refusal: a rank that cannot take part in a collective notifies all others, so no rank waits for
-// it: arguments refused on one rank alone, no memory, an unreachable peer, mismatched calls.
+// Refusal: a rank that cannot take part in a collective (arguments, memory, an unreachable peer)
+// notifies all others, so no rank waits for it.
 //
-// Protocol. Every collective of a communicator, refused or not, takes a number, equal on all ranks;
-// a notice carries the number. If every rank refuses the call, the communicator stays usable. If
-// any rank has entered the call, it replies kTakesPart, and both ranks end all collectives of the
-// communicator, in flight and future, with an error naming rank and reason. Messages and derived
-// communicators still work: MPI_Comm_dup is the cure. After a refusal the rank uses no shared
-// memory on the communicator: without the call's size it cannot follow the epochs.
+// Protocol. Every collective of a communicator, refused or not, takes a number, equal on all ranks.
+// If every rank refuses the call, the communicator stays usable. A rank inside the call replies
+// kTakesPart, and both ranks end all collectives of the communicator, in flight and future, with an
+// error naming rank and reason. Messages still work: MPI_Comm_dup is the cure. After a refusal the
+// rank uses no shared memory on the communicator: without the call's size it cannot follow the
+// epochs.
 //
 // Deferred refusals. Programs test on one rank whether MPI detects aliased buffers, then continue
-// (MPICH's tests noalias to noalias3), so the next collective takes the refused number. If other
-// ranks took part in the refused call, their numbers run ahead. The rank therefore announces its
-// following calls (not the first, if it repeats the refused call), and a rank with another call of
-// that number ends the communicator's collectives. The refusal itself is sent when the communicator
-// is freed, or after the rank has waited one second elsewhere. If calls have followed, it sends
-// kAbsent after five seconds, and only a rank waiting in the next call treats the notice as a
-// refusal. After sixteen calls the refusal is dropped.
+// (MPICH's tests noalias to noalias3), so the next collective takes the refused number. Ranks
+// inside the refused call run ahead. The rank therefore announces its following calls (except a
+// repetition of the refused call), and a mismatch ends the communicator's collectives. The refusal
+// is sent when the communicator is freed, or after the rank has waited one second elsewhere. If
+// calls have followed, the rank sends kAbsent after five seconds, which only ranks waiting in the
+// next call treat as a refusal. After sixteen calls the refusal is dropped.
 //
-// Errors: a failed send is retried for five seconds, then the job aborts. Cost: each poll compares
-// a counter of the pml. Threads: under the channel's lock. See: tests/mpi/coll_refused.c.
+// Errors: a failed send is retried for five seconds, then the job aborts. See:
+// tests/mpi/coll_refused.c.
 #pragma once
 
 #include <cstdint>
@@ -47,13 +46,13 @@ struct CallNumber {
 
 struct Notice {
   // kInstead: the call takes this number after a deferred refusal. kAbsent: after a deferred
-  // refusal the rank waits elsewhere and has not entered this call.
+  // refusal the rank waits elsewhere, outside this call.
   enum class Says : uint32_t { kRefuses, kTakesPart, kInstead, kAbsent };
   Says says;
-  uint32_t number, persistent;  // of the call
-  int32_t rank;                 // sender, in its group
-  CallKind kind;                // kInstead: the call
-  char why[164];                // error text, truncated
+  uint32_t number, persistent;
+  int32_t rank;   // in the sender's group
+  CallKind kind;  // kInstead only
+  char why[164];  // error text, truncated
 };
 
 struct Told {
@@ -61,7 +60,6 @@ struct Told {
   std::vector<core::Request*> sends;
 };
 
-/// Its send failed.
 struct Untold {
   Notice notice;
   core::Communicator* on;  // holds a pending operation
@@ -72,21 +70,21 @@ struct Untold {
 struct Trouble {
   struct Refused {
     CallNumber number;
-    int others;  // ranks that have refused it too
+    int others;  // other ranks' refusals
   };
   struct Heard {
     Notice notice;
     bool across;  // from the remote group
   };
-  /// Not sent yet. The next `followed` calls take its number and the numbers after it.
+  /// Not sent yet. The next `followed` calls take its number and later numbers.
   struct Deferred {
     bool persistent;
     CallKind kind;
     Failure why;
-    int64_t seen, waited;  // ns: last poll; total wait
+    int64_t seen, waited;  // ns
     int followed = 0;
   };
-  /// A receive in progress: the header may precede the data.
+  /// The header may precede the data.
   struct Coming {
     core::Request* request;
     bool across;
@@ -94,8 +92,8 @@ struct Trouble {
   };
   std::list<Coming> coming;
   std::optional<Deferred> deferred;
-  std::vector<Refused> refused;  // by this rank, but not yet by all others
-  std::vector<Heard> heard;      // about calls not reached yet
+  std::vector<Refused> refused;  // not yet by all ranks
+  std::vector<Heard> heard;      // calls not reached yet
 };
 
 struct CommRefusals : core::CollState {
@@ -103,22 +101,22 @@ struct CommRefusals : core::CollState {
 
   core::Communicator& communicator;
   Fate fate;                         // dead: all collectives fail
-  bool shares_memory = false;        // all ranks map each other's slabs, as far as known
+  bool shares_memory = false;        // as far as known
   std::unique_ptr<Trouble> trouble;  // null: no notice yet
-  CommRefusals *previous = nullptr, *following = nullptr;  // list of the channel
+  CommRefusals *previous = nullptr, *following = nullptr;
 };
 
 class Refusals;
 
-/// The channel's active collectives. Coll implements the interface.
+/// Implemented by Coll.
 class UnderWay {
  public:
-  /// Creates the state if absent. Throws std::bad_alloc.
+  /// Throws std::bad_alloc.
   [[nodiscard]] virtual CommRefusals& state_of(core::Communicator& communicator) = 0;
-  /// Ends all its collectives with this error. broken_off() notifies the other ranks.
+  /// broken_off() notifies the other ranks.
   virtual void refuse(core::Communicator& communicator, const std::string& why,
                       const std::string& error) noexcept = 0;
-  /// A rank refuses a collective not begun here: fails operations queued in streams.
+  /// A call not begun here: fails stream operations.
   virtual void hear(core::Communicator& communicator, const std::string& why) noexcept = 0;
 
  protected:
@@ -134,41 +132,37 @@ class Refusals {
 
   [[nodiscard]] static CallNumber next_number(core::Communicator& communicator, bool persistent,
                                               CallKind kind) noexcept;
-  /// Refuses the next collective on this rank. `deferred`: this call, unless the next collective
-  /// replaces it.
+  /// `deferred`: this call, unless the next collective replaces it.
   TERN_COLD void refuse(core::Communicator& communicator, bool persistent, const Failure& why,
                         std::optional<CallKind> deferred) noexcept;
-  /// Uses the reason of the last fail(), which is kept.
+  /// Uses and keeps the reason of fail().
   TERN_COLD void refuse(core::Communicator& communicator, bool persistent, int code,
                         std::optional<CallKind> deferred) noexcept;
-  /// Ends all collectives of the communicator; other ranks are notified only about calls in flight.
-  /// Call without the lock.
+  /// Other ranks are notified only about calls in flight. Call without the lock.
   TERN_COLD void end(core::Communicator& communicator, const std::string& why) noexcept;
-  /// Called after the communicator's last call.
+  /// After the communicator's last call.
   void freeing(const core::Communicator& communicator) noexcept;
 
-  // The following functions require the channel's lock.
-  /// For a call with a number.
+  // With the lock:
   TERN_COLD void refuse_call(core::Communicator& communicator, CallNumber number,
                              const Failure& why) noexcept;
-  /// Whether a notice has arrived; then settle() precedes each call.
+  /// Then settle() precedes each call.
   [[nodiscard]] bool troubled() const noexcept { return troubled_; }
-  /// Called before a call takes its number; an error if another rank refuses the call.
+  /// Before a call takes its number: an error if another rank refuses the call.
   [[nodiscard]] TERN_COLD Failure settle(core::Communicator& communicator, bool persistent,
                                          CallKind kind) noexcept;
-  /// Called before a persistent call starts. If the communicator's collectives have ended, fails
-  /// the call and notifies all ranks.
+  /// Before a persistent call starts: if the collectives have ended, fails the call and notifies
+  /// all ranks.
   [[nodiscard]] int over(core::Communicator& communicator, CallNumber number) noexcept;
-  /// Ends the collectives without notices.
+  /// Sends no notices.
   TERN_COLD void interrupt(core::Communicator& communicator) noexcept;
-  /// Tells the other ranks not to wait for an active call.
+  /// Tells the other ranks not to wait.
   TERN_COLD void broken_off(core::Communicator& communicator, CallNumber number,
                             const std::string& why) noexcept;
   void enter(CommRefusals& state) noexcept;
   void leave(CommRefusals& state) noexcept;
   /// Handles notices received before enter(). Throws std::bad_alloc.
   void catch_up(CommRefusals& state);
-  /// Whether look() has work.
   [[nodiscard]] bool is_asked_to_look() const noexcept {
     return channel_.refusals != heard_ || waiting_ + deferred_ != 0;
   }
@@ -191,12 +185,12 @@ class Refusals {
   [[nodiscard]] bool try_again(Untold& one) noexcept;
   /// `come`: this rank has reached the call.
   void take(CommRefusals& state, const Trouble::Heard& heard, bool come);
-  /// Handles stored notices about calls before these numbers.
+  /// Handles stored notices before these numbers.
   void reconsider(CommRefusals& state, uint32_t next, uint32_t next_persistent);
   TERN_COLD void end_collectives(CommRefusals& state, const std::string& why);
   void defer(CommRefusals& state, Trouble::Deferred refusal);
   void make_up(CommRefusals& state, bool persistent, CallKind kind);
-  /// Compares another rank's call of this number with this rank's, which may be starting.
+  /// Another rank's call must match this rank's call of its number.
   void compare(CommRefusals& state, const Trouble::Heard& heard);
   void drop_deferred(CommRefusals& state, bool persistent) noexcept;
   [[nodiscard]] bool waited_long(CommRefusals& state) noexcept;
@@ -207,8 +201,8 @@ class Refusals {
   core::Process& process_;
   UnderWay& under_way_;
   core::Datatype* byte_;
-  CommRefusals* states_ = nullptr;  // of the channel
-  bool troubled_ = false;           // a communicator has received a notice
+  CommRefusals* states_ = nullptr;
+  bool troubled_ = false;  // a communicator has received a notice
   uint64_t left_ = 0;
   uint64_t heard_ = 0;  // last value read of channel_.refusals
   size_t deferred_ = 0;

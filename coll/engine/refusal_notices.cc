@@ -13,7 +13,7 @@
 namespace tern::coll {
 namespace {
 
-// ns: how long and how often a failed send is retried.
+// ns
 constexpr int64_t kLongestUntold = 5'000'000'000, kBetweenTries = 10'000'000;
 
 }  // namespace
@@ -65,7 +65,7 @@ void Refusals::send(Told& told, core::Communicator& on, int rank) {
   channel_.progress.stay_awake(1);
 }
 
-// A later attempt may succeed: another program may hold the file descriptors for a while.
+// Another program may hold the file descriptors for a while.
 bool Refusals::try_again(Untold& one) noexcept {
   one.tried = now_ns();
   if (one.on->fate.dead_locked()) return true;
