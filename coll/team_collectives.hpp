@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // TeamCollectives: the executor of blocking collectives of device memory on a team of GPUs. Why:
-// one kernel per device instead of two copies through the host. Order: a rank knows only where its
+// a kernel per device instead of two copies through the host. Order: a rank knows only where its
 // own data lies, so the first epoch of the slots exchanges this; afterwards all ranks are in the
 // call, and no kernel waits for a program.
 #pragma once

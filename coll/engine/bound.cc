@@ -140,7 +140,7 @@ void Bound::place(Areas& areas, size_t chunk, std::byte* memory) {
   geometry_.bind(*schedule_, areas.input, areas.output, areas.like, chunk);
 }
 
-// On the device if the rank has data there. Throws std::bad_alloc.
+// On the device if the rank has device data. Throws std::bad_alloc.
 std::byte* Bound::find_memory(size_t bytes) {
   scratch_kind_ = cuda::MemoryKind::kHost;
   for (const Space space : {Space::kOutput, Space::kInput}) {
@@ -179,7 +179,7 @@ void Bound::bind_in_place(Area& input, Area& output) {
   }
 }
 
-// The collective overwrites its input before sending it: copies the blocks as bytes.
+// The collective overwrites the input before the sends: copies the blocks as bytes.
 void Bound::put_blocks_aside(Area& input, const Area& output) {
   aside_ = Kept::kInput;
   aside_blocks_ = schedule_->ranks;

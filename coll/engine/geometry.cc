@@ -77,7 +77,7 @@ Geometry::Range Geometry::block_range(const Area& area, const Slice& slice) noex
   if (area.counts == nullptr) return {slice.first * area.block, slice.blocks * area.block};
   const MPI_Count first = area.displs[slice.first];
   const int32_t last = slice.first + slice.blocks - 1;
-  // Such a slice is contiguous (reduce_scatter's input).
+  // The slice is contiguous (reduce_scatter's input).
   return {first, area.displs[last] + area.counts[last] - first};
 }
 

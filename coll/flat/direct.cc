@@ -14,7 +14,7 @@
 namespace tern::coll {
 namespace {
 
-/// Bytes reduced at once: large for a copy between processes, small for a cache.
+/// Large for a copy between processes, small for a cache.
 constexpr size_t kPiece = 65536;
 
 }  // namespace
@@ -27,7 +27,7 @@ Direct::Direct(const Operation& operation, Slots& slots) noexcept : Parts(operat
   epochs_ = reduces_for_others && !between_two() ? 3 : 2;
 }
 
-// Two ranks read each other's whole vector: as many bytes as two halves, and an epoch less.
+// Two ranks read each other's whole vector, which saves an epoch.
 bool Direct::between_two() const noexcept {
   return ranks_ == 2 && !(operation_.collective == kAllreduce && operation_.in_place);
 }
@@ -56,7 +56,7 @@ void Direct::prepare() {
   if (!out_.dense()) aside_.resize(out_.bytes());
 }
 
-// In place, peers still read the place of the result: uses a separate buffer.
+// In place, peers still read the result's place.
 void Direct::prepare_reduce_scatter() {
   slots_.scratch(2 * kPiece);
   own_ = {0, length_of(rank_)};
@@ -67,8 +67,7 @@ void Direct::prepare_reduce_scatter() {
   input_ = for_others(in_.at(0), bytes_of(total));
 }
 
-// Each rank reduces its slice, then all ranks, or the root, read the slices. In place, the slice
-// replaces an operand needed by no other rank.
+// In place, a rank's reduced slice replaces an operand needed by no other rank.
 void Direct::prepare_reduction() {
   slots_.scratch(2 * kPiece);
   const MPI_Count count = operation_.input.count;
@@ -87,7 +86,6 @@ void Direct::prepare_reduction() {
   reduced_ = aside_.data();
 }
 
-// A failed rank posts no data.
 void Direct::post(const std::byte* data) {
   const Post value = reinterpret_cast<uint64_t>(data);
   copy_bytes(slots_.claim(), &value, sizeof value);
@@ -100,7 +98,7 @@ const std::byte* Direct::for_others(const std::byte* data, size_t bytes) {
   return packed_.data();
 }
 
-// The launcher knows why a rank has died, and reports first.
+// The launcher reports the cause first.
 int Direct::cannot_get(int rank, uint64_t address, size_t bytes, int error) noexcept {
   if (error != ESRCH)
     return fail(MPI_ERR_OTHER, "%s: %zu bytes at 0x%" PRIx64 " of rank %d cannot be read: %s",
@@ -178,7 +176,7 @@ void Direct::read_inputs() {
   slots_.awaited_all();
 }
 
-// In pieces, so operands stay in the cache. In place `to` is an operand.
+// In cache-sized pieces. In place `to` is an operand.
 void Direct::reduce_slice(const Range& own, std::byte* to) {
   if (own.count == 0 || code_ != MPI_SUCCESS) return;
   std::byte* const scratch = slots_.scratch(2 * kPiece);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Domains: groups of about sqrt(ranks) consecutive ranks, each on a single NUMA node if all ranks
-// are bound to nodes. Why: in a single level of 192 ranks each rank reads 191 cache lines; with
-// domains a leader reads 28. Lifetime: a slab. Threads: immutable. See: coll/flat/two_level.hpp,
-// tests/unit/coll/domains_test.cc.
+// Domains: groups of about sqrt(ranks) consecutive ranks, each on a NUMA node if all ranks are
+// bound to nodes. Why: in a single level of 192 ranks each rank reads 191 cache lines; with domains
+// a leader reads 28. See: coll/flat/two_level.hpp.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +17,12 @@ class Domains {
   Domains() = default;
   /// Equal parts, without allocation.
   explicit Domains(int ranks) noexcept;
-  /// `nodes`: each rank's NUMA node, or kUnknown. Equal parts if a node is unknown or nodes
-  /// alternate between ranks. Throws std::bad_alloc.
+  /// `nodes`: each rank's NUMA node. Equal parts if a node is unknown or nodes alternate. Throws
+  /// std::bad_alloc.
   explicit Domains(const std::vector<int>& nodes);
 
   [[nodiscard]] int count() const noexcept { return count_; }
-  /// The first rank of a domain; for count(): the number of ranks.
+  /// For count(): the number of ranks.
   [[nodiscard]] int first(int domain) const noexcept {
     if (firsts_ != nullptr) return firsts_[static_cast<size_t>(domain)];
     return static_cast<int>(int64_t{ranks_} * domain / count_);

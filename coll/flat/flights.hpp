@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flights: a channel's flat collectives in flight, and all slabs. Why: slabs outlive their
-// communicators and requests until no peer reads them. Lifetime: Coll. Threads: under the channel's
-// lock. See: coll/flat/queue.hpp.
+// Flights: a channel's flat collectives in flight, and all slabs, also
+// those of freed communicators with readers.
 #pragma once
 
 #include <memory>
@@ -15,10 +14,10 @@
 
 namespace tern::coll {
 
-/// Runs an operation as a schedule. Coll implements the interface.
+/// Implemented by Coll.
 class ScheduleMaker {
  public:
-  /// Launches the call under its number. After a failure the other ranks are notified.
+  /// Launches the call under its number. Notifies the other ranks of a failure.
   [[nodiscard]] virtual Failure run_instead(const Operation& operation, CallNumber number,
                                             uint32_t sequence, Execution** made) noexcept = 0;
 
@@ -37,19 +36,17 @@ class Flights final : public QueueOwner {
   [[nodiscard]] Executions& executions() const noexcept override { return executions_; }
   [[nodiscard]] ScheduleMaker& schedules() const noexcept { return schedules_; }
   [[nodiscard]] Refusals& refusals() const noexcept { return executions_.refusals(); }
-  /// Called before a second thread makes calls.
   void admit_threads() noexcept { calls_.set_threaded(true); }
 
   [[nodiscard]] FlatCall* acquire();
   void release(FlatCall& call) noexcept;
   [[nodiscard]] std::unique_ptr<FlatQueue> make_queue(core::Communicator& communicator,
                                                       const Lane& lane);
-  /// Polls the queue until it is empty.
   void list(FlatQueue& queue) noexcept;
   void unlist(const FlatQueue& queue) noexcept override;
   [[nodiscard]] bool idle() const noexcept { return flights_.empty(); }
   void poll(int* events) noexcept;
-  /// Ends a communicator's calls with this error, and notifies the other ranks.
+  /// Fails a communicator's calls, and notifies the other ranks.
   TERN_COLD void refuse(core::Communicator& communicator, const std::string& why,
                         const std::string& error) noexcept;
 
@@ -57,27 +54,26 @@ class Flights final : public QueueOwner {
                                                 const Lane* flight) override;
   /// Drops a new slab: some rank has none.
   void drop_slab() noexcept { --slabs_in_use_; }
-  /// Like drop_slab(), for a queue; explains the fallback.
+  /// For a queue; explains the fallback.
   TERN_COLD void lacks_slabs(const core::Communicator& communicator) override;
   void retire(std::unique_ptr<Slab> slab) noexcept override;
-  /// No peer reads slabs of freed communicators.
   [[nodiscard]] bool all_read() noexcept {
     sweep(retired_.size());
     return retired_.empty();
   }
 
  private:
-  /// Frees slabs without readers, out of at most `most` retired slabs.
+  /// Frees slabs without readers, out of at most `most`.
   void sweep(size_t most) noexcept;
 
   Executions& executions_;
   ScheduleMaker& schedules_;
-  std::vector<FlatQueue*> flights_;  // nonempty; capacity for all
+  std::vector<FlatQueue*> flights_;  // capacity for all
   size_t queues_ = 0;
   pml::ObjectPool<FlatCall> calls_;
-  std::vector<std::unique_ptr<Slab>> retired_;  // peers may still read them
-  size_t slabs_in_use_ = 0;                     // of communicators
-  size_t swept_ = 0;                            // next index to check
+  std::vector<std::unique_ptr<Slab>> retired_;  // peers may still read
+  size_t slabs_in_use_ = 0;
+  size_t swept_ = 0;  // next index to check
 };
 
 }  // namespace tern::coll

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // OnDevice: large collectives of data on devices with peer access (a shared GPU, or a GPU per
-// rank): all ranks map all buffers, kernels reduce from them, and readers copy moved data. Why: one
-// pass over the data at memory or link rate, without the host. Phases end on the host, since
-// kernels of two processes on a shared GPU may never run concurrently. Order: operands in rank
-// order: equal bits on all ranks. Cost in epochs: one to find device memory, one after all have
-// mapped all, one at the end, one more for broadcasts; new device pairs are tried first
-// (device_links.hpp). Lifetime: one call. Threads: under the channel's lock. See:
-// coll/flat/README.md.
+// rank): all ranks map all buffers, kernels reduce from them, readers copy. Why: a single pass over
+// the data at memory or link rate, without the host. Phases end on the host, since kernels of two
+// processes on a shared GPU may never run concurrently. Operands in rank order: equal bits on all
+// ranks. Epochs: to find device memory, after all have mapped, at the end, and another for
+// broadcasts.
 #pragma once
 
 #include <array>
@@ -27,24 +25,23 @@ class OnDevice {
  public:
   OnDevice(const Operation& operation, Slots& slots, pml::Pml& pml, DeviceLinks& links);
   [[nodiscard]] static bool takes(Collective what) noexcept;
-  /// One or more epochs; equal result on all ranks. kSome: a schedule must serve; kAll: call run().
+  /// Equal result on all ranks. kSome: a schedule must serve; kAll: call run().
   [[nodiscard]] Where meet();
-  /// 0, or an error class, with the text in fail().
+  /// Returns an error class, with the text in fail().
   [[nodiscard]] int run();
-  /// After kSome of a collective in which all ranks read from all: group names by rank, outermost
-  /// level first: ranks with peer access, and ranks on one device. Equal on all ranks; may be
-  /// empty.
+  /// After kSome: group names by rank, outermost level first: ranks with peer access, ranks on one
+  /// device. Equal on all ranks; may be empty.
   [[nodiscard]] const std::vector<std::vector<int64_t>>& islands() const noexcept {
     return islands_;
   }
-  /// Whether all ranks share a device. Valid after meet().
+  /// Valid after meet().
   [[nodiscard]] bool shares_one() const noexcept;
 
  private:
   struct Post {
     uint32_t on_device, able, leader, reserved;
-    uint64_t bytes;                   // of the vector or a block
-    pml::MemoryHandle input, output;  // read by peers; written, or read later
+    uint64_t bytes;                   // vector or block
+    pml::MemoryHandle input, output;  // read; written, or read later
   };
   struct Range {
     MPI_Count first, count;  // elements
@@ -54,19 +51,19 @@ class OnDevice {
     int in_blocks, out_blocks;
   };
   struct Agreed {
-    bool all;                         // every rank agrees
+    bool all;
     bool tried;                       // no device pair is new
-    std::array<uint64_t, 4> reached;  // a bit for each rank mapped here
+    std::array<uint64_t, 4> reached;  // a bit per rank
   };
   static constexpr int kMostInIslands = 256;
 
-  // Called before the first epoch. False if this rank's buffers are unsuitable.
+  // Before the first epoch. False if buffers are unsuitable.
   [[nodiscard]] bool prepare(Post* mine);
   [[nodiscard]] bool prepare_reduction(Post* mine);
   [[nodiscard]] bool prepare_moves(Post* mine);
   [[nodiscard]] Sides sides() const noexcept;
   [[nodiscard]] bool name_for_others(const Sides& own, Post* mine);
-  /// Makes the job one of the data's device; later calls only settle.
+  /// Binds the job to the data's device; later calls settle.
   [[nodiscard]] bool take(const core::Data& data);
   [[nodiscard]] bool name(const void* address, size_t bytes, pml::MemoryHandle* handle);
 
@@ -87,12 +84,12 @@ class OnDevice {
   void move_slices() noexcept;
   [[nodiscard]] Range own_range() const noexcept;
   [[nodiscard]] Range slice(int rank, MPI_Count count) const noexcept;
-  /// Ends a phase once the job has ended on all ranks. A failure fails all ranks.
+  /// Waits for the job on all ranks. A failure fails all ranks.
   [[nodiscard]] int end_phase(int code);
   [[nodiscard]] int end_together(int code);
 
   [[nodiscard]] bool moves() const noexcept { return operation_.op == nullptr; }
-  /// A broadcast between devices, in which each rank forwards a slice.
+  /// A broadcast in which each rank forwards a slice.
   [[nodiscard]] bool hands_on() const noexcept;
   [[nodiscard]] const std::byte* input_of(int rank) const noexcept;
   [[nodiscard]] std::byte* output_of(int rank) const noexcept;

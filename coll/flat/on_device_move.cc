@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// OnDevice: data movement: each rank copies from the peers' buffers. To avoid the root's link as a
-// bottleneck, in a broadcast each rank copies a slice from the root and the other slices from
-// peers.
+// OnDevice: data movement. In a large broadcast each rank copies a slice from the root and the
+// other slices from peers, to relieve the root's link.
 #include "coll/flat/on_device.hpp"
 #include "mpi.h"
 
@@ -38,7 +37,7 @@ OnDevice::Sides OnDevice::sides() const noexcept {
   }
 }
 
-// Each side is contiguous; messages pack other data. An alltoall in place would need a copy.
+// Only contiguous data. An alltoall in place would need a copy.
 bool OnDevice::prepare_moves(Post* mine) {
   const Collective what = operation_.collective;
   if (!moves_whole(what) || (what == kAlltoall && operation_.in_place)) return false;
@@ -73,7 +72,7 @@ bool OnDevice::name_for_others(const Sides& own, Post* mine) {
 }
 
 bool OnDevice::hands_on() const noexcept {
-  constexpr uint64_t kLeast = 1 << 20;  // bytes; the extra epoch pays off from here on
+  constexpr uint64_t kLeast = 1 << 20;  // bytes; makes up for an epoch
   return operation_.collective == kBcast && ranks_ > 2 && out_.bytes() >= kLeast && !shares_one();
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// OnDevice: reductions. Each rank's kernel reduces its slice of all inputs and spreads the result.
+// OnDevice: reductions. Each rank's kernel reduces a slice of all inputs and spreads the result.
 #include <array>
 
 #include "coll/flat/on_device.hpp"
@@ -47,7 +47,7 @@ bool OnDevice::prepare_reduction(Post* mine) {
                           name(output.first(), output.bytes(), &mine->output));
 }
 
-// With a leader, its slice is the whole vector.
+// A leader reduces the whole vector.
 OnDevice::Range OnDevice::own_range() const noexcept {
   const Side& in = operation_.input;
   if (operation_.collective == Collective::kReduceScatter) {
@@ -75,8 +75,8 @@ void OnDevice::reduce(const Range& range) noexcept {
   if (spreads(operation_.collective)) spread(range, target);
 }
 
-// No peer reads overwritten data, even in place: a slice is read only by its own rank. Copies leave
-// the device's processors free; a kernel's stores may fill the links better.
+// Safe in place: a slice is read only by its own rank. Copies leave the device's processors free; a
+// kernel's stores may fill the links better.
 void OnDevice::spread(const Range& range, const std::byte* result) noexcept {
   const auto size = static_cast<size_t>(operation_.input.type->size());
   const size_t bytes = static_cast<size_t>(range.count) * size;
@@ -91,7 +91,6 @@ void OnDevice::spread(const Range& range, const std::byte* result) noexcept {
   }
 }
 
-// A reduction of a single source is a copy.
 void OnDevice::reduce_into(const void* const* sources, int n, std::byte* target,
                            MPI_Count count) noexcept {
   const auto plan = core::device_reduction(*operation_.op, *operation_.input.type);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts: a rank's part of a flat collective, as epochs: in each the rank writes its slot, then
-// reads the peers' slots. Longer data takes an epoch per slot-sized piece. Why: blocking calls wait
-// between write and read, calls in flight (queue.hpp) write ahead. Errors: a wait throws Error
-// after a rank's refusal (coll/engine/refusal.hpp). Lifetime: one call.
+// Parts: a rank's part of a flat collective, as epochs: each writes this rank's slot, then reads
+// the peers' slots. Longer data takes an epoch per slot-sized piece. Errors: a wait throws Error
+// after a rank's refusal (coll/engine/refusal.hpp).
 #pragma once
 
 #include <vector>
@@ -20,33 +19,30 @@ class Parts : protected FlatShape {
   Parts& operator=(const Parts&) = delete;
   virtual ~Parts() = default;
 
-  /// At least 1.
   [[nodiscard]] int64_t epochs() const noexcept { return epochs_; }
-  /// The slots read in an epoch: of ranks [first, end), or, if `named`, of ranks source(first) to
-  /// source(end - 1).
+  /// Slots read in an epoch: of ranks [first, end), or, if `named`, source(first) to source(end -
+  /// 1).
   struct Sources {
     int first, end;
     bool named = false;
   };
   [[nodiscard]] virtual Sources sources(int64_t epoch) const noexcept;
   [[nodiscard]] virtual int source(int place) const noexcept { return place; }
-  /// Whether write() uses this rank's slot in an epoch.
   [[nodiscard]] virtual bool writes(int64_t epoch) const noexcept;
-  /// Whether an epoch can be written after `read` epochs were read.
+  /// After `read` epochs were read.
   [[nodiscard]] virtual bool can_write(int64_t /*epoch*/, int64_t /*read*/) const noexcept {
     return true;
   }
-  /// The epoch whose slot of this rank reading `epoch` fills, or kNoEpoch.
+  /// The epoch whose slot reading `epoch` fills, or kNoEpoch.
   static constexpr int64_t kNoEpoch = -1;
   [[nodiscard]] virtual int64_t fills(int64_t /*epoch*/) const noexcept { return kNoEpoch; }
-  /// Calls Slots::reach() for all readers and writers of this rank.
+  /// Slots::reach() for all readers and writers.
   virtual void reach();
-  /// Claims and posts this rank's slot of the current epoch.
   virtual void write(int64_t epoch);
   virtual void read(int64_t epoch);
-  /// Called instead of write(): this rank's data lies on a device.
+  /// Replaces write(): this rank's data lies on a device.
   void write_elsewhere();
-  /// The placement of all ranks' data in the epoch, once posted.
+  /// From the epoch's posts.
   [[nodiscard]] static Where where(Slots& slots);
   void run(int64_t first = 0) {
     if (TERN_UNLIKELY(!slots_.reaches_all())) reach();
@@ -71,17 +67,16 @@ class Parts : protected FlatShape {
  protected:
   // move.cc
   void post_block(const View& view, int block, const Range& range);
-  /// Posts a piece of every other rank's block, in rank order.
+  /// For every other rank, in rank order.
   void post_blocks(const View& view, const Range& range);
-  /// The index of this rank's block within a rank's slot.
+  /// The index of this rank's block in a rank's slot.
   [[nodiscard]] size_t place_with(int rank) const noexcept {
     return static_cast<size_t>(rank_ > rank ? rank_ - 1 : rank_);
   }
-  /// Takes a piece of block `to` from the rank's post, at an offset.
+  /// Copies a piece of block `to` from the rank's post.
   void take(int rank, int to, const Range& range, size_t posted, size_t offset);
   void take_blocks(const Range& range);
   void take_exchanged(const Range& range);
-  /// The rank's post, required to have `bytes`.
   const std::byte* await(int rank, size_t bytes);
   void await_all();
   // reduce.cc
@@ -89,16 +84,15 @@ class Parts : protected FlatShape {
   void post(const Range& range);
   void post_scattered(const Range& range);
   void reduce_scattered(const Range& range);
-  /// Output piece = inputs of ranks [0, end), reduced in rank order.
+  /// Reduces inputs of ranks [0, end), in rank order.
   void reduce_read(int end, const Range& range);
-  /// to = posts of ranks `first` to `last`, all awaited, reduced in rank order over `range`. This
-  /// rank's operand is at `mine`, unless null.
+  /// to = posts of ranks `first` to `last`, all awaited, reduced in rank order. `mine`: this rank's
+  /// operand, unless null.
   void reduce_posted(int first, int last, const Range& range, std::byte* to,
                      const std::byte* mine = nullptr);
-  /// In place with this rank's operand first: no copy needed.
+  /// In place with this rank's operand first: no copy.
   [[nodiscard]] bool reduces_onto_own() const noexcept;
   void post_others_slices(const Range& range, const Range& own);
-  /// own = the peers' posted elements reduced onto it.
   void reduce_onto_own(const Range& posted, std::byte* own);
   void reduce_own_slice(const Range& range, const Range& own, bool onto_own, std::byte* result);
   void copy_own(int input_block, int output_block) noexcept;

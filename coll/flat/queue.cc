@@ -12,15 +12,14 @@
 namespace tern::coll {
 namespace {
 
-// Rounds without events before asking for a ring, which costs the writers a cache line.
+// Rounds without events before asking for a ring, which costs writers a cache line.
 constexpr uint32_t kPatience = 50;
-constexpr uint64_t kAhead = 3;  // epochs prefetched ahead of the read
+constexpr uint64_t kAhead = 3;  // epochs prefetched
 // Bits beside the slab number:
 constexpr uint32_t kCannotGet = 1U << 31;
 constexpr uint32_t kMedium = 1U << 29, kLarge = 2U << 29,
-                   kSizes = 3U << 29;  // size of the lane's slots
+                   kSizes = 3U << 29;  // of the lane's slots
 
-/// The size class of a lane.
 uint32_t size_of(const Lane& lane) noexcept {
   if (lane.room() <= kSmallFlightLane.room()) return 0;
   return lane.room() <= kMediumFlightLane.room() ? kMedium : kLarge;
@@ -158,8 +157,7 @@ void FlatQueue::advance(FlatCall** ended, int* events) noexcept {
   if (TERN_UNLIKELY(schedules_.first != nullptr)) advance_schedules(ended, events);
   if (TERN_UNLIKELY(state_ != State::kMet)) return;
   int moved = advance_epochs(ended);
-  // Posts before the question ring no bell, so look again. fruitless_ may have been reset by the
-  // last look before a sleep.
+  // Posts before the question ring no bell. The last look before a sleep may have reset fruitless_.
   const bool asks = moved == 0 && (++fruitless_ > patience_ || channel_.progress.is_before_sleep());
   if (asks && ask_the_late()) moved = advance_epochs(ended);
   if (moved != 0) fruitless_ = 0;
@@ -176,7 +174,7 @@ int FlatQueue::advance_epochs(FlatCall** ended) noexcept {
   return moved;
 }
 
-// A call that must read first does not block writes of later calls.
+// A call waiting to read does not block later calls' writes.
 void FlatQueue::write_ahead(int* events) noexcept {
   Slots& slots = slab_->lane();
   no_room_ = Slots::kNoRank;
@@ -240,7 +238,7 @@ int FlatQueue::late_source() const noexcept {
   return awaited_ >= sources.end ? Slots::kNoRank : epochs.source(sources, awaited_);
 }
 
-// Asks the awaited ranks to ring, so this rank can sleep.
+// So this rank can sleep.
 bool FlatQueue::ask_the_late() noexcept {
   Slots& slots = slab_->lane();
   bool asked = false;
@@ -284,7 +282,7 @@ void FlatQueue::describe(const FlatCall& call, WaitReport* report) const {
 void FlatQueue::refuse(const std::string& why, FlatCall** ended) noexcept {
   if (state_ != State::kMet) return;  // schedules fail by themselves
   writing_ = nullptr;
-  slab_->lane().go_to(epochs_);  // earlier posts may still be read
+  slab_->lane().go_to(epochs_);  // posts may still be read
   for (FlatCall* call = std::exchange(calls_.first, nullptr); call != nullptr;) {
     FlatCall* const following = call->next_;
     call->take_error(failure(MPI_ERR_OTHER, "%s", why.c_str()));

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // FlatQueue: nonblocking flat collectives in flight, in call order, or one persistent collective.
-// FlatCall: a call in the queue. Why: programs keep a window of small reductions in flight; as
-// messages each costs several rounds and, with more ranks than cores, context switches. Protocol:
-// slots.hpp, in separate slabs. A call takes the next epochs when started, in equal order on all
-// ranks. Each rank writes ahead, up to the lane's depth, and reads in order; calls without room
-// wait in the queue. The first call exchanges slab numbers by messages; if a rank has no slab, all
-// calls become schedules. A large call with some rank's data on a device becomes a schedule on all
-// ranks. Blocking sliced calls run here too. A persistent call has a private queue, since ranks may
-// start several in any order. Lifetime: a queue belongs to the communicator or the persistent call;
-// Flights pools calls. Threads: under the channel's lock. See: coll/flat/README.md,
-// tests/unit/coll/flight_test.cc.
+// Why: programs keep a window of small reductions in flight; as messages each costs several rounds
+// and context switches. Protocol: slots.hpp. A call takes the next epochs when started, in equal
+// order on all ranks. Each rank writes ahead, up to the lane's depth, and reads in order; calls
+// without room queue. The first call exchanges slab numbers by messages; if a rank has no slab, all
+// calls become schedules. A large call with some data on a device becomes a schedule on all ranks.
+// A persistent call has a private queue, since ranks may start several in any order. See:
+// coll/flat/README.md, tests/unit/coll/flight_test.cc.
 #pragma once
 
 #include <memory>
@@ -35,19 +32,19 @@ class FlatCall final : public CollRequest {
   explicit FlatCall(Flights& owner) noexcept;
   ~FlatCall() override;
 
-  /// Binds the next start. `large`: data may lie on a device; the call uses slots only if none
-  /// does. Throws std::bad_alloc.
+  /// `large`: data may lie on a device; the call uses slots only if none does. Throws
+  /// std::bad_alloc.
   void bind(const Operation& operation, FlatQueue& queue, FlatMethod method, bool large);
   void own(std::unique_ptr<FlatQueue> queue) noexcept { own_ = std::move(queue); }
-  /// The caller waits, and handles device data itself.
+  /// The caller handles device data itself.
   void be_blocking() noexcept { blocking_ = true; }
   void go() noexcept override;
-  /// kSome: ended without effect, since a rank's data lies on a device.
+  /// kSome: ended without effect, since some data lies on a device.
   [[nodiscard]] Where where() const noexcept {
     return epochs_.found_device() ? Where::kSome : Where::kHost;
   }
   void describe(WaitReport* report) const override;
-  /// Completes the request, which may then be freed. Called after the queue has removed it.
+  /// Completes the request, which may then be freed.
   void finish() noexcept { end(); }
   /// In the queue, or in a list of ended calls.
   [[nodiscard]] FlatCall* next() const noexcept { return next_; }
@@ -55,9 +52,9 @@ class FlatCall final : public CollRequest {
  private:
   friend class FlatQueue;
   void begin(Slots& slots) noexcept;
-  /// Called if a rank's data lies on a device.
+  /// Some data lies on a device.
   void become_schedule() noexcept;
-  /// True once the schedule has ended.
+  /// True at the end.
   bool advance_schedule() noexcept;
   void end_epochs() noexcept;
   void unbind() noexcept override;
@@ -67,23 +64,23 @@ class FlatCall final : public CollRequest {
   FlatQueue* queue_ = nullptr;
   FlatMethod method_ = FlatMethod::kWhole;
   bool large_ = false;
-  FlatCall* next_ = nullptr;  // in the queue
+  FlatCall* next_ = nullptr;
   FlatEpochs epochs_;
   bool blocking_ = false;
   Execution* schedule_ = nullptr;
   std::unique_ptr<FlatQueue> own_;
 };
 
-/// The channel of a queue. Flights implements the interface.
+/// Implemented by Flights.
 class QueueOwner {
  public:
   [[nodiscard]] virtual Executions& executions() const noexcept = 0;
-  /// A slab, possibly without a number. Throws std::bad_alloc.
+  /// Possibly without a number. Throws std::bad_alloc.
   [[nodiscard]] virtual std::unique_ptr<Slab> make_slab(core::Communicator& communicator,
                                                         Slab::Size size, const Lane* flight) = 0;
-  /// Takes the slab of a freed communicator.
+  /// For freed communicators.
   virtual void retire(std::unique_ptr<Slab> slab) noexcept = 0;
-  /// A rank has no slab: all slabs are dropped.
+  /// A rank has no slab: drops the slabs.
   TERN_COLD virtual void lacks_slabs(const core::Communicator& communicator) = 0;
   virtual void unlist(const FlatQueue& queue) noexcept = 0;
 
@@ -99,20 +96,20 @@ class FlatQueue {
   ~FlatQueue();
 
   void push(FlatCall& call) noexcept;
-  /// Makes progress. Ended calls are added to the list *ended, for finish().
+  /// Adds ended calls to *ended, for finish().
   void advance(FlatCall** ended, int* events) noexcept;
-  /// A rank lacks a slab: new calls should start as schedules.
+  /// Some rank lacks a slab: new calls should be schedules.
   [[nodiscard]] bool has_failed() const noexcept { return state_ == State::kSchedules; }
   [[nodiscard]] bool empty() const noexcept {
     return calls_.first == nullptr && schedules_.first == nullptr;
   }
   [[nodiscard]] core::Communicator& communicator() const noexcept { return communicator_; }
-  /// The first call that is not a schedule.
+  /// Excludes schedules.
   [[nodiscard]] const FlatCall* first() const noexcept { return calls_.first; }
-  /// Fails all calls, and adds them to the list *ended.
+  /// Fails all calls, and adds them to *ended.
   void refuse(const std::string& why, FlatCall** ended) noexcept;
   void describe(const FlatCall& call, WaitReport* report) const;
-  bool listed = false;  // Flights polls the queue
+  bool listed = false;
 
  private:
   friend class FlatCall;
@@ -133,9 +130,8 @@ class FlatQueue {
   void read_in_order(FlatCall** ended, int* events) noexcept;
   void advance_schedules(FlatCall** ended, int* events) noexcept;
   [[nodiscard]] int advance_epochs(FlatCall** ended) noexcept;
-  /// The rank awaited by the next read, or kNoRank.
   [[nodiscard]] int late_source() const noexcept;
-  /// True if some rank had not been asked yet.
+  /// True if some rank was not asked yet.
   bool ask_the_late() noexcept;
 
   QueueOwner& owner_;
@@ -147,14 +143,14 @@ class FlatQueue {
   Execution* meeting_ = nullptr;
   uint32_t mine_ = core::Slabs::kNone;
   std::vector<uint32_t> all_;
-  bool gets_ = false;             // all ranks can read each other's memory
-  Calls calls_, schedules_;       // in slots; by messages
-  FlatCall* writing_ = nullptr;   // first call with epochs to write
-  uint64_t epochs_ = 0;           // taken by calls
-  int awaited_ = 0;               // first source of the first call without a post
-  int no_room_ = Slots::kNoRank;  // rank awaited by the next write
-  uint32_t fruitless_ = 0;        // consecutive rounds without events
-  uint32_t patience_ = 0;         // such rounds before asking for a ring
+  bool gets_ = false;
+  Calls calls_, schedules_;      // in slots; by messages
+  FlatCall* writing_ = nullptr;  // first call with epochs to write
+  uint64_t epochs_ = 0;
+  int awaited_ = 0;               // first source without a post
+  int no_room_ = Slots::kNoRank;  // awaited by the next write
+  uint32_t fruitless_ = 0;        // rounds without events
+  uint32_t patience_ = 0;         // such rounds before asking
 };
 
 }  // namespace tern::coll

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts: reductions. Every rank takes operands from the last rank to the first, as `op` requires.
+// Parts: reductions, from the last operand to the first, as `op` requires.
 #include "coll/flat/parts.hpp"
 
 namespace tern::coll {
@@ -33,7 +33,7 @@ void Parts::reduce_read(int end, const Range& range) {
   if (end > 0) reduce_posted(0, end - 1, {0, range.count}, out_.at(0, bytes_of(range.first)));
 }
 
-// Posts all slices except this rank's, which no peer needs.
+// No peer needs this rank's slice.
 void Parts::post_others_slices(const Range& range, const Range& own) {
   std::byte* const slot = slots_.claim();
   in_.read(0, bytes_of(range.first), slot, bytes_of(own.first));
@@ -48,7 +48,7 @@ void Parts::reduce_onto_own(const Range& posted, std::byte* own) {
     if (rank != rank_) apply(slots_.await(rank).data() + bytes_of(posted.first), own, posted.count);
 }
 
-// In place, this rank's operand is the output; for staged data the input is a separate copy.
+// In place, this rank's operand is the output; staged data has a separate input.
 void Parts::reduce_own_slice(const Range& range, const Range& own, bool onto_own,
                              std::byte* result) {
   std::byte* const mine = (onto_own ? out_ : in_).at(0, bytes_of(range.first + own.first));

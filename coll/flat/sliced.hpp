@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sliced: a large reduction in flight: for each piece a rank posts the inputs of its peers' slices,
-// reduces its own slice, and posts the result for all ranks or the root. Inputs of a piece go out
-// before the results of the previous piece, which halves the waits. Lifetime: one call. Threads:
-// under the channel's lock. See: coll/flat/README.md.
+// Sliced: a large reduction in flight: for each piece a rank posts inputs, reduces its slice, and
+// posts the result. Inputs of a piece go out before results of the previous piece, to halve the
+// waits.
 #pragma once
 
 #include "coll/flat/parts.hpp"

@@ -19,7 +19,7 @@
 namespace tern::coll {
 namespace {
 
-// Spins before the general wait, which also polls: some 20 microseconds on an exclusive core.
+// Before the general wait, which polls: some 20 microseconds on an exclusive core.
 constexpr int kSpins = 400, kSpinsAmongThreads = 50;
 constexpr int kYields = 16;
 
@@ -37,7 +37,7 @@ Slots::Slots(Slab& slab, const Lane& lane, int number, bool in_step)
       own_(slab.own_),
       known_(slab.peers_.size(), UINT64_MAX) {
   head().finished[number_].store(0,
-                                 std::memory_order_release);  // after the claim count has changed
+                                 std::memory_order_release);  // after the new claim
   for (uint64_t epoch = 0; epoch < lane_.depth; ++epoch)
     at(own_, epoch)->epoch.store(0, std::memory_order_relaxed);
 }
@@ -153,7 +153,7 @@ void Slab::meet(const std::vector<uint32_t>& all) {
   ranks <= kFewRanks ? reach(0, ranks) : reach(rank_, rank_ + 1);
 }
 
-// A waiter may have asked before this rank knew its doorbell.
+// A waiter may have asked before its doorbell was known.
 void Slab::reach(int first, int end) {
   for (int rank = first; rank < end; ++rank) {
     Peer& one = peers_[static_cast<size_t>(rank)];

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Slab: a rank's shared memory for the flat collectives of a communicator. Slots: one lane of a
-// slab, a ring of slots.
+// Slab: a rank's shared memory for the flat collectives of a communicator. Slots: a lane of a slab,
+// as a ring.
 //
-// Protocol. All ranks number the collectives of a lane alike. In epoch k a rank writes its part
-// into slot k mod depth, then stores k; readers wait for k. A slot is reused once all ranks have
-// ended its epoch: a rank that posts an epoch has ended all earlier ones. A slab serves another
+// Protocol. All ranks number a lane's collectives alike. In epoch k a rank writes its part into
+// slot k mod depth, then stores k; readers wait for k. A slot is reused once all ranks have ended
+// its epoch: a rank that posts an epoch has ended all earlier ones. A slab serves another
 // communicator once all ranks have ended all epochs. A wait throws Error if a rank refuses the
-// collective (coll/engine/refusal.hpp). Waiting: spins, or yields at once with more ranks than
-// cores, then waits in core::Progress; before sleeping, the rank asks its peers to ring.
+// collective (coll/engine/refusal.hpp). A waiting rank spins, or yields at once with more ranks
+// than cores, then waits in core::Progress; before sleeping, it asks its peers to ring.
 //
-// Lifetime: the communicator, then until no rank reads the slab (over()). Threads: under the
-// channel's lock. See: coll/flat/README.md, tests/unit/coll/flat_test.cc.
-// under the channel's lock. See: coll/flat/README.md, tests/unit/coll/flat_test.cc.
+// Lifetime: the communicator, then until no rank reads the slab (over()). See: coll/flat/README.md,
+// tests/unit/coll/flat_test.cc.
 #pragma once
 
 #include <algorithm>
@@ -30,13 +29,13 @@ namespace tern::coll {
 struct alignas(64) SlabHead {
   static constexpr size_t kMostLanes = 2;
   static constexpr int kMostRanks = 256;
-  std::atomic<uint64_t> use;                   // claims; a new value ends all earlier use
-  std::atomic<uint64_t> finished[kMostLanes];  // epoch ended by this rank, per lane
-  std::atomic<uint32_t> awaited;               // nonzero: a rank may sleep until this rank advances
-  std::atomic<uint64_t> waiters[kMostRanks / 64];  // sleeping ranks
+  std::atomic<uint64_t> use;                   // claims; a new value ends earlier use
+  std::atomic<uint64_t> finished[kMostLanes];  // ended by this rank, per lane
+  std::atomic<uint32_t> awaited;               // a rank may sleep
+  std::atomic<uint64_t> waiters[kMostRanks / 64];
 
-  /// The caller then fences and checks its condition again. False if already asked. Few ranks are
-  /// all rung at once, so a plain store suffices.
+  /// The caller then fences and checks again. False if already asked. Few ranks are all rung at
+  /// once.
   bool ask() noexcept {
     if (awaited.load(std::memory_order_relaxed) != 0) return false;
     awaited.store(1, std::memory_order_relaxed);
@@ -47,7 +46,7 @@ struct alignas(64) SlabHead {
     const uint64_t bit = uint64_t{1} << (rank % 64);
     if ((word.load(std::memory_order_relaxed) & bit) != 0) return false;
     word.fetch_or(bit, std::memory_order_relaxed);
-    awaited.exchange(1, std::memory_order_acq_rel);  // each exchange sees earlier bits
+    awaited.exchange(1, std::memory_order_acq_rel);  // each sees earlier bits
     return true;
   }
 };
@@ -60,7 +59,7 @@ struct Slot {
   static constexpr size_t kHead = 16;
 };
 
-/// Lanes of shorter parts have more slots, so a root may run further ahead.
+/// Shorter parts have more slots, so a root may run further ahead.
 struct Lane {
   size_t offset, stride;  // bytes
   uint64_t depth;         // slots: a power of two
@@ -80,7 +79,7 @@ inline constexpr Lane kMediumFlightLane{sizeof(SlabHead), 8192 + Slot::kHead, 16
 inline constexpr Lane kLargeFlightLane{kLargeLane};
 static_assert(kSmallFlightLane.end() <= core::Slabs::kSmallBytes);
 static_assert(kMediumFlightLane.end() <= core::Slabs::kLargeBytes);
-static_assert(kLargeFlightLane.depth >= 4);  // Sliced uses: two pieces' inputs, results
+static_assert(kLargeFlightLane.depth >= 4);  // inputs of two pieces, results
 
 class Slab;
 
@@ -89,18 +88,17 @@ class Slots {
   /// `in_step`: a rank that posts an epoch has ended all earlier ones.
   Slots(Slab& slab, const Lane& lane, int number, bool in_step);
 
-  /// Data bytes of a slot.
   [[nodiscard]] size_t room() const noexcept { return lane_.room(); }
   [[nodiscard]] inline int ranks() const noexcept;
   [[nodiscard]] inline int rank() const noexcept;
   [[nodiscard]] inline const Domains& domains() const noexcept;
 
-  /// `what`: the call, for reports on hung ranks.
+  /// `what`: for reports on hung ranks.
   void begin(const char* what) noexcept {
     what_ = what;
     if (TERN_UNLIKELY((++epoch_ & kEpochsBetweenPolls) == 0)) poll();
   }
-  /// This rank's slot, once no rank reads it.
+  /// Once no rank reads this rank's slot.
   std::byte* claim() {
     if (TERN_UNLIKELY(floor_ + lane_.depth < epoch_)) await_room();
     return mine().data();
@@ -110,7 +108,7 @@ class Slots {
     mine().epoch.store(epoch_, std::memory_order_release);
     ring_waiters();
   }
-  /// If `on`, marks posts as poisoned during its lifetime: readers fail.
+  /// If `on`, posts are poisoned: readers fail.
   class Poisoned {
    public:
     Poisoned(Slots& slots, bool on) noexcept : slots_(slots) {
@@ -127,7 +125,7 @@ class Slots {
   static constexpr uint64_t kPoisoned = uint64_t{1} << 63;
   static constexpr uint64_t kElsewhere = uint64_t{1} << 62;   // data lies on a device
   static constexpr uint64_t kFromDevice = uint64_t{1} << 61;  // data was staged from a device
-  /// Marks this rank's posts until found_device().
+  /// Until found_device().
   void mark_device() noexcept { marks_ |= kFromDevice; }
   /// Whether a mark was read or posted; clears it.
   [[nodiscard]] bool found_device() noexcept {
@@ -137,29 +135,27 @@ class Slots {
     return found;
   }
   void find_device() noexcept { found_device_ = true; }
-  /// This rank's slot in a future epoch without readers: the next, once all ranks have posted this
-  /// one.
+  /// A future epoch's slot without readers: the next, once all ranks have posted this epoch.
   [[nodiscard]] std::byte* ahead(uint64_t epochs) const noexcept {
     return at(own_, epoch_ + epochs)->data();
   }
-  /// Maps the slabs of ranks [first, end). Before a call's first write a rank maps all readers and
+  /// Maps slabs of ranks [first, end). Before a call's first write a rank maps all readers and
   /// writers, so mapping is mutual. Throws Error.
   inline void reach(int first, int end);
   [[nodiscard]] inline bool reaches_all() const noexcept;
   [[nodiscard]] std::byte* mine_data() const noexcept { return mine().data(); }
   [[nodiscard]] std::byte* behind() const noexcept { return at(own_, epoch_ - 1)->data(); }
-  /// Waits for the rank's post. For this rank: its slot's content.
+  /// Waits for the rank's post.
   inline Slot& await(int rank);
-  /// At least `bytes`, kept between calls. Throws std::bad_alloc.
+  /// Kept between calls. Throws std::bad_alloc.
   std::byte* scratch(size_t bytes);
-  /// Copies from an address posted by the rank; 0 or an errno.
+  /// From an address posted by the rank. Returns an errno.
   [[nodiscard]] int get(int rank, void* to, uint64_t from, size_t bytes) noexcept;
-  /// Whether other ranks may get() this memory.
   [[nodiscard]] bool is_readable(const void* address, size_t bytes) noexcept;
   void awaited_all() noexcept {
     if (in_step_) floor_ = epoch_ - 1;
   }
-  /// For slots of `ago` epochs earlier, awaited by this rank or by ranks awaited since.
+  /// For `ago` epochs earlier.
   void awaited_all(uint64_t ago) noexcept {
     if (in_step_) floor_ = std::max(floor_, epoch_ - 1 - ago);
   }
@@ -167,7 +163,7 @@ class Slots {
     head().finished[number_].store(epoch_, std::memory_order_release);
     ring_waiters();
   }
-  /// Waits until the rank has ended this epoch, for data outside the slot.
+  /// For data outside the slot.
   void await_end(int rank);
 
   // For calls in flight (queue.hpp).
@@ -177,7 +173,7 @@ class Slots {
   [[nodiscard]] int late_for_room(uint64_t epoch) noexcept;
   [[nodiscard]] bool posted(int rank, uint64_t epoch) const noexcept;
   void prefetch(int first, int end, uint64_t epoch) const noexcept;
-  /// Asks the rank to ring. False if already asked; otherwise check again before sleeping.
+  /// False if already asked; otherwise check again before sleeping.
   bool ask(int rank) noexcept;
 
  private:
@@ -203,34 +199,33 @@ class Slots {
   const bool in_step_;
   std::byte* const own_;
   uint64_t epoch_ = 0, floor_ = 0;  // all ranks have ended epoch floor_
-  uint64_t marks_ = 0;              // of this rank's posts
+  uint64_t marks_ = 0;
   bool found_device_ = false;
   const char* what_ = "";
-  std::vector<uint64_t> known_;  // last epoch known to be ended, by rank; UINT64_MAX: not mapped
+  std::vector<uint64_t> known_;  // ended, by rank; UINT64_MAX: not mapped
 };
 
 class Slab {
  public:
   using Size = core::Slabs::Size;
 
-  /// Claims a slab; number() is kNone if none is free. `flight`: the lane for calls in flight;
-  /// null: lanes of blocking calls.
+  /// number() is kNone if no slab is free. `flight`: the lane for calls in flight; null: blocking
+  /// calls.
   Slab(core::Communicator& communicator, Size size, const Lane* flight);
   Slab(const Slab&) = delete;
   Slab& operator=(const Slab&) = delete;
   ~Slab();
 
   [[nodiscard]] uint32_t number() const noexcept { return slab_; }
-  /// The slab's number and the rank's NUMA node for meet(), with the three highest bits free. kNone
-  /// without a slab.
+  /// Slab number and NUMA node, with the three highest bits free, or kNone.
   [[nodiscard]] uint32_t introduction() const noexcept;
-  /// Whether this rank can copy from all others' memory.
+  /// From all other ranks' memory.
   [[nodiscard]] bool can_get() const;
-  /// Takes all ranks' introductions; all have a slab. Maps the slabs of up to kFewRanks ranks.
-  /// Throws Error, std::bad_alloc.
+  /// Takes all ranks' introductions, none kNone; maps up to kFewRanks slabs. Throws Error,
+  /// std::bad_alloc.
   void meet(const std::vector<uint32_t>& all);
   TERN_COLD void reach(int first, int end);
-  /// With more ranks, a peer's slab is mapped at its first use.
+  /// Beyond, slabs are mapped at first use.
   static constexpr int kFewRanks = 64;
   [[nodiscard]] Slots& lane_for(size_t bytes) noexcept {
     return bytes <= lanes_.front().room() ? lanes_.front() : lanes_.back();
@@ -238,21 +233,21 @@ class Slab {
   [[nodiscard]] Slots& lane() noexcept { return lanes_.front(); }
   /// More ranks than cores: waiting ranks yield at once.
   [[nodiscard]] bool crowded() const noexcept { return crowded_; }
-  /// This rank reads no peer's slab any more, even after an aborted epoch.
+  /// Even after an aborted epoch this rank reads no more.
   void leave() noexcept;
-  /// The slabs' memory is about to be unmapped.
+  /// Before the slabs' memory is unmapped.
   void forget() noexcept {
     slab_ = core::Slabs::kNone;
     if (deep != nullptr) deep->forget();
   }
-  /// The communicator is gone: true once no peer reads.
+  /// After the communicator: true once no peer reads.
   [[nodiscard]] bool over() const noexcept;
 
   /// For small rooted calls; null: not yet, none, or kept by another slab.
   std::unique_ptr<Slab> deep;
   uint32_t rooted_calls = 0;
-  /// Deep slab: most bytes of a part. With a core for each rank, a root waits for no context
-  /// switch, and longer parts in few slots stay in L1.
+  /// Most bytes of a part. With a core for each rank, a root waits for no context switch, and
+  /// longer parts stay in L1.
   uint32_t rooted_room = 0;
 
  private:

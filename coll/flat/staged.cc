@@ -47,7 +47,7 @@ Staged::Staged(const Operation& operation)
     stage(staged_.output, elements_of(operation.output, many_out(what), ranks), output_);
 }
 
-// Elements of reductions have no holes and keep their type; other data becomes bytes.
+// Reductions keep their type; other data becomes bytes.
 void Staged::stage(Side& side, MPI_Count elements, Moved& moved) {
   moved.user = {side.address, elements, side.type, cuda::MemoryKind::kDevice};
   moved.bytes.resize(moved.user.bytes());

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Staged: host copies of a small flat collective's device buffers. Why: slots are host memory;
-// below some size two copies through the host are fastest. Lifetime: one call.
+// Staged: host copies of a small flat collective's device buffers, since slots are host memory.
 #pragma once
 
 #include <vector>
@@ -10,7 +9,6 @@
 
 namespace tern::coll {
 
-/// Whether a side of this rank lies on a device.
 [[nodiscard]] bool uses_device(const Operation& operation) noexcept;
 
 class Staged {
@@ -25,7 +23,7 @@ class Staged {
 
  private:
   struct Moved {
-    core::Data user;               // all blocks of a side
+    core::Data user;
     std::vector<std::byte> bytes;  // packed
   };
   void stage(Side& side, MPI_Count elements, Moved& moved);

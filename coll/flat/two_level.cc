@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TwoLevel: the epochs of a piece. A leader keeps its domain's sum in its kUp slot, read by no
-// other rank.
+// TwoLevel: a piece's epochs. A leader's kUp slot holds the domain's sum and has no other reader.
 #include "coll/flat/two_level.hpp"
 
 namespace tern::coll {
@@ -108,7 +107,7 @@ void TwoLevel::read_up(const Range& range) {
                   in_.at(0, bytes_of(range.first)));
 }
 
-// The leader reduces its sum first: in place, the output is an operand.
+// The leader's sum first: in place, the output is an operand.
 void TwoLevel::scan_up(const Range& range) {
   const int first = domains_.first(own_);
   for (int rank = first; rank < rank_; ++rank) await(rank, bytes_of(range.count));

@@ -23,14 +23,12 @@ class View {
     if (dense_) base_ += type_->true_lb();
   }
 
-  /// Of a block.
   [[nodiscard]] size_t bytes() const noexcept { return bytes_; }
-  /// Without gaps between blocks.
   [[nodiscard]] bool adjacent() const noexcept {
     return dense_ && step_ == static_cast<MPI_Aint>(bytes_);
   }
   [[nodiscard]] bool dense() const noexcept { return dense_; }
-  /// Start of the bytes, if dense.
+  /// Only if dense.
   [[nodiscard]] std::byte* at(int block, size_t offset = 0) const noexcept {
     return base_ + block * step_ + offset;
   }
