@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of collective algorithms, used by selection, verification, documentation and tests. New
-// algorithm: a file here with a function of type Emit, and a row in table.cc; generate.py makes the
-// declaration, the compilation and the parameter's value.
+// The table of collective algorithms. New algorithm: a file here with a function of type Emit, and
+// a row in table.cc; generate.py adds the declaration, the compilation and the parameter's value.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +13,7 @@
 
 namespace tern::coll {
 
-/// Limitations of an algorithm; bits.
+/// Limitations; bits.
 enum Limit : unsigned {
   kAnything = 0,
   kCommutative = 1,  // needs a commutative operation
@@ -27,40 +26,39 @@ enum Limit : unsigned {
   kShared = 128,       // shared memory without a schedule (coll/flat)
 };
 
-/// Properties used by engines; bits. Proof: tests/unit/coll/verify_test.cc.
+/// Used by engines; bits. Proof: tests/unit/coll/verify_test.cc.
 enum Trait : unsigned {
   kNoTrait = 0,
   kOneHop = 1,     // ranks send only their input
-  kTwoHops = 2,    // ranks reduce their parts, and send the results
-  kRankOrder = 4,  // a single rank reduces each element, from the last operand to the first: bits
-                   // equal to slots
-  kBySwitch = 8,   // NVLink switches can serve the collective
+  kTwoHops = 2,    // ranks reduce parts, and send the results
+  kRankOrder = 4,  // a rank reduces each element, from the last operand to the first
+  kBySwitch = 8,
 };
 
 inline constexpr int32_t kRadix = 4;    // of k-nomial trees
 inline constexpr int32_t kWindow = 32;  // steps in flight when messages go directly
-inline constexpr int32_t kSlots = 4;    // partial results received at once
+inline constexpr int32_t kSlots = 4;    // received at once
 
-/// Parameters of a cost: ranks, bytes of the vector (or of all blocks), hosts.
+/// Ranks, bytes of the vector (or of all blocks), hosts.
 struct Shape {
   double p, n, hosts;
 };
-/// Work of the busiest rank for all of n. `parts`: parts of the vector.
+/// The busiest rank's work for n bytes. `parts`: of the vector.
 struct Work {
   double rounds = 0;    // messages on the critical path
-  double bytes = 0;     // on the critical path
+  double bytes = 0;     // along
   double messages = 0;  // sent by the busiest rank
-  double load = 0;      // bytes sent by the busiest rank
+  double load = 0;      // bytes sent
   double reduced = 0, copied = 0;
   double parts = 1;
   double lines = 0;  // read from other ranks
 };
-/// Between hosts, and within hosts. Algorithms without levels count everything as far.
+/// Between hosts and within. Algorithms without levels use `far`.
 struct Cost {
   Work far, near;
 };
 
-/// Emits one rank's schedule: rank arithmetic and verbs only.
+/// Rank arithmetic and verbs only.
 using Emit = void (*)(Builder& builder);
 
 struct Algorithm {
@@ -68,8 +66,8 @@ struct Algorithm {
   const char* name;
   Emit emit;
   unsigned limits;
-  size_t chunk;         // bytes of a block per pass; 0: one pass
-  const char* formula;  // rounds; bytes per rank for a vector (or all blocks) of n bytes on p ranks
+  size_t chunk;         // of a block per pass; 0: one pass
+  const char* formula;  // rounds; bytes per rank, for n bytes on p ranks
   Cost (*cost)(Shape);  // the same as numbers
   const char* see;      // source
   FlatMethod flat = FlatMethod::kNone;
@@ -79,17 +77,16 @@ struct Algorithm {
 [[nodiscard]] std::span<const Algorithm> algorithms() noexcept;
 /// Without neighbourhoods.
 [[nodiscard]] std::span<const Algorithm> global_algorithms() noexcept;
-/// Rows for inter-communicators, one per defined collective.
+/// For inter-communicators.
 [[nodiscard]] std::span<const Algorithm> between_algorithms() noexcept;
-/// Null if undefined for inter-communicators.
+/// Null if undefined.
 [[nodiscard]] const Algorithm* between_groups(Collective collective) noexcept;
 [[nodiscard]] std::span<const Algorithm> algorithms(Collective collective) noexcept;
-/// Null if absent.
 [[nodiscard]] const Algorithm* find_algorithm(Collective collective, const char* name) noexcept;
 [[nodiscard]] inline bool has_schedule(const Algorithm& algorithm) noexcept {
   return algorithm.emit != nullptr;
 }
-/// Whether a schedule exists for these ranks and levels (null: unknown).
+/// `levels`: null if unknown.
 [[nodiscard]] bool serves(const Algorithm& algorithm, int32_t ranks, const Levels* levels) noexcept;
 [[nodiscard]] Schedule build(const Algorithm& algorithm, int32_t ranks, int32_t rank, int32_t root,
                              const Levels* levels = nullptr);

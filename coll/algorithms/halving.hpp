@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recursive doubling and halving of partial results. Why: algorithms share the bookkeeping of where
-// partial results lie, so left op right stays in place, in rank order, for any rank count. See:
-// coll/algorithms/ranks.hpp (Fold); Thakur, Rabenseifner, Gropp 2005.
+// Recursive doubling and halving of partial results. Partial results stay in rank order, and in
+// place, for any rank count. See: coll/algorithms/ranks.hpp (Fold); Thakur, Rabenseifner, Gropp
+// 2005.
 #pragma once
 
 #include "coll/algorithms/ranks.hpp"
@@ -9,7 +9,6 @@
 
 namespace tern::coll {
 
-/// A vector in a memory for partial results.
 struct Place {
   Space space;
   int32_t copy;  // mirror number
@@ -20,10 +19,10 @@ inline constexpr Place kAtOutput{Space::kOutput, 0};
 inline constexpr Place kAtMirror{Space::kMirror, 0};
 inline constexpr Place kAtSecondMirror{Space::kMirror, 1};
 
-/// Blocks [low, low + blocks) of the partial result, with their place.
+/// Blocks [low, low + blocks) of the partial result.
 struct Held {
   Place at = kAtInput;
-  Place spare = kAtOutput;  // for results that cannot stay at `at`; never the first mirror
+  Place spare = kAtOutput;  // for results that cannot stay; never the first mirror
   int32_t low = 0, blocks = 1;
 };
 
@@ -32,25 +31,22 @@ struct Held {
   return slice_at(b, held.at, held.low, held.blocks);
 }
 
-/// Receives the partner's part of the held blocks and combines, the lower rank's part on the left.
+/// Receives the partner's part and combines, the lower rank's on the left.
 void meet(Builder& b, Held& held, int32_t partner);
 
-/// Folds pairs: idle ranks send their input, partners combine.
+/// Idle ranks send their input, partners combine.
 void fold_in(Builder& b, const Fold& fold, Held& held);
 
-/// Partners at distance 1, 2, 4, ... exchange and combine all blocks: each rank ends with the sum,
-/// bitwise equal.
+/// Partners at distance 1, 2, 4, ... exchange and combine all blocks: bitwise equal sums.
 void double_up(Builder& b, const Fold& fold, Held& held);
 
 /// Halves the vector (fold.size() blocks) with ever farther partners, until each active rank holds
-/// one reduced block. Partners of round k differ in bit k, so partial results are adjacent in rank
-/// order.
+/// a reduced block. Partners of round k differ in bit k, which preserves rank order.
 void halve(Builder& b, const Fold& fold, Held& held);
 
-/// Reverses halve(), with results in the output, until each active rank has every block.
+/// Reverses halve(), until each active rank has every block.
 void double_back(Builder& b, const Fold& fold, Held& held);
 
-/// The block left by halve() on an active rank.
 [[nodiscard]] int32_t halved_block(const Fold& fold, int32_t number) noexcept;
 
 }  // namespace tern::coll

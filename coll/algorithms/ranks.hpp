@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rank arithmetic of algorithms: pure functions.
+// Rank arithmetic of algorithms.
 #pragma once
 
 #include <cstdint>
 
 namespace tern::coll {
 
-/// The largest power of two <= n (n >= 1).
+/// n >= 1.
 [[nodiscard]] constexpr int32_t floor_power(int32_t n) noexcept {
   int32_t power = 1;
   while (power <= n / 2) power *= 2;
   return power;
 }
 
-/// The lowest set bit; for 0 the smallest power of two >= `ranks`.
+/// For 0 the smallest power of two >= `ranks`.
 [[nodiscard]] constexpr int32_t low_bit(int32_t number, int32_t ranks) noexcept {
   if (number != 0) return number & -number;
   int32_t power = 1;
@@ -22,7 +22,7 @@ namespace tern::coll {
 }
 
 /// A tree in which node v (root: 0) has children v + 1, v + 2, v + 4, ... below v's lowest set bit,
-/// each with a subtree of `width` consecutive nodes, cut at the number of ranks.
+/// each with `width` consecutive nodes.
 struct Binomial {
   int32_t ranks, node;
   [[nodiscard]] constexpr int32_t reach() const noexcept { return low_bit(node, ranks); }
@@ -35,9 +35,9 @@ struct Binomial {
   }
 };
 
-/// Maps any rank count to a power of two: the first 2 * extra ranks form pairs, whose even member
-/// sends its part to the odd member and receives the result; others stay single. `team`: ranks are
-/// indices into this ascending list.
+/// Maps any rank count to a power of two: the first 2 * extra ranks form pairs, in which the even
+/// rank sends its part and receives the result; others stay single. `team`: ranks index this
+/// ascending list.
 struct Fold {
   int32_t ranks, rank;
   const int32_t* team = nullptr;
@@ -55,7 +55,7 @@ struct Fold {
   [[nodiscard]] constexpr int32_t mate() const noexcept {
     return named(idle() ? rank + 1 : rank - 1);
   }
-  /// The number of ranks before an active number's first rank.
+  /// Ranks before an active number.
   [[nodiscard]] constexpr int32_t ranks_before(int32_t number) const noexcept {
     return number < extra() ? 2 * number : number + extra();
   }

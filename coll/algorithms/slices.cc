@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sliced algorithms: the phases within a host.
+// Sliced algorithms: phases within a host.
 #include "coll/algorithms/slices.hpp"
 
 #include <algorithm>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Slices: helpers of sliced algorithms. The ranks of each host split the vector into a slice each;
-// the j-th ranks of all hosts, a team, process slice j between hosts. Why: all ranks of a host send
-// to other hosts, instead of leaders alone. Needs hosts of equal size. See: allreduce_sliced.cc,
-// reduce_sliced.cc, bcast_sliced.cc.
+// the j-th ranks of all hosts, a team, process slice j between hosts. So all ranks send to other
+// hosts, not leaders alone. Needs hosts of equal size.
 #pragma once
 
 #include <cstdint>
@@ -15,28 +14,27 @@ namespace tern::coll {
 
 struct SlicePlace {
   std::vector<int32_t> host;  // ascending
-  std::vector<int32_t> team;  // this rank's counterparts, by host
-  int32_t mine = 0;           // index in `host`: the slice number
-  int32_t at = 0;             // index in `team`: the host number
+  std::vector<int32_t> team;  // counterparts, by host
+  int32_t mine = 0;           // in `host`: the slice number
+  int32_t at = 0;             // in `team`: the host number
 
   [[nodiscard]] int32_t slices() const noexcept { return static_cast<int32_t>(host.size()); }
   [[nodiscard]] int32_t hosts() const noexcept { return static_cast<int32_t>(team.size()); }
-  /// The ranks at a distance around the host and around the team (may be negative).
+  /// At a distance around the ring.
   [[nodiscard]] int32_t host_ring(int32_t distance) const noexcept;
   [[nodiscard]] int32_t team_ring(int32_t distance) const noexcept;
-  /// The slice at a distance from this rank's.
   [[nodiscard]] int32_t slice(int32_t distance) const noexcept;
 };
 /// Cost: O(p).
 [[nodiscard]] SlicePlace slice_place(const Builder& b);
 [[nodiscard]] int32_t host_number(const Builder& b, int32_t rank);
 
-/// Leaves each rank of the host its slice of the host's sum, in the first mirror, with the vector
-/// split into `blocks` per slice. A ring, for commutative operations only.
+/// Leaves each rank its slice of the host's sum, in the first mirror, as `blocks` blocks.
+/// Commutative only.
 [[nodiscard]] Held sum_in_host(Builder& b, const SlicePlace& place, int32_t blocks);
 
-/// Each rank sends its slice of the output to the host's other ranks, except to `complete`, which
-/// has all (-1: no rank).
+/// Each rank sends its slice of the output to the host's ranks, except to `complete` (-1: none),
+/// which has all.
 void share_in_host(Builder& b, const SlicePlace& place, int32_t blocks, int32_t complete = -1);
 
 }  // namespace tern::coll

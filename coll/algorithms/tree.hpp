@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trees over all ranks: k-nomial, or by machine level. Why: broadcast, reduction, gather, scatter
-// and barrier are each written once for any tree. Definitions: a rank's subtree is the rank, then
-// the children's subtrees, last child first: in k-nomial trees, rank order from the root. Cost:
-// O(p) to build. See: tests/unit/coll/tree_test.cc.
+// Trees over all ranks: k-nomial, or by machine level. A rank's subtree is the rank, then the
+// children's subtrees, last child first: in k-nomial trees, rank order from the root. Cost: O(p).
 #pragma once
 
 #include <cstdint>
@@ -15,16 +13,15 @@ namespace tern::coll {
 
 class Tree {
  public:
-  /// Node v (relative to the root) has children v + d k^i, 0 < d < k, for all i below v's lowest
-  /// nonzero digit.
+  /// Node v has children v + d k^i, 0 < d < k, for all i below v's lowest nonzero digit.
   [[nodiscard]] static Tree k_nomial(int32_t ranks, int32_t root, int32_t radix);
-  /// Leaders of the outermost groups form a binomial tree, then leaders of the groups within each.
-  /// The root leads its group; elsewhere the lowest rank leads. Without levels: binomial.
+  /// Leaders of the outermost groups form a binomial tree, then leaders within each. The root leads
+  /// its group; elsewhere the lowest rank leads. Without levels: binomial.
   [[nodiscard]] static Tree by_levels(const Levels* levels, int32_t ranks, int32_t root);
 
   /// -1 for the root.
   [[nodiscard]] int32_t parent(int32_t rank) const noexcept { return at(rank).parent; }
-  /// Largest subtree (outermost level) first.
+  /// Largest subtree first.
   [[nodiscard]] std::vector<int32_t> children(int32_t rank) const;
   [[nodiscard]] std::vector<int32_t> subtree(int32_t rank) const;
 
@@ -45,16 +42,15 @@ class Tree {
   std::vector<Node> nodes_;
 };
 
-/// A rank's place in its host's tree, rooted at the leader, the lowest rank.
+/// A rank's place in its host's tree, rooted at the lowest rank.
 struct HostPlace {
-  int32_t parent = -1;  // -1 for the leader
+  int32_t parent = -1;
   std::vector<int32_t> children;
 };
 /// Needs levels.
 [[nodiscard]] HostPlace host_place(const Builder& b);
 
-/// Emits the reduction of all inputs up the tree. Returns the slice with this rank's part of the
-/// result: at the root, all. In reduce_tree.cc.
+/// Emits the reduction up the tree. Returns this rank's part of the result.
 Slice reduce_up(Builder& b, const Tree& tree);
 
 /// Two in-order binary trees over nodes 1..count; each node is a leaf in at least one, unless count

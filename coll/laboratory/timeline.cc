@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Timeline: each rank has one link out, one link in, and one core.
+// Timeline: each rank has a link out, a link in, and a core.
 #include "coll/laboratory/timeline.hpp"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ struct LaneTime {
 struct RankTime {
   const Schedule* schedule;
   std::vector<LaneTime> lanes;
-  double out = 0, in = 0, core = 0;  // free from this time on
+  double out = 0, in = 0, core = 0;  // free from
 };
 
 struct Waiting {
@@ -32,7 +32,7 @@ struct Edge {
   std::deque<Waiting> sends, recvs;
 };
 struct Pair {
-  Waiting send, recv;  // of a put, twice the sender
+  Waiting send, recv;  // of a put: twice the sender
 };
 
 bool puts(const Step& step) noexcept {
@@ -52,7 +52,7 @@ class TimedRun {
     }
   }
 
-  // Transfers begin in the order of readiness, since a rank's next steps wait for them.
+  // In the order of readiness.
   Timeline run() {
     for (;;) {
       while (issue_all()) continue;
@@ -64,7 +64,7 @@ class TimedRun {
   }
 
  private:
-  /// When the first `steps` steps of a lane are complete; negative: not yet.
+  /// When the first `steps` steps are complete; negative: not yet.
   static double complete(const LaneTime& lane, int32_t steps) {
     double when = 0;
     for (int32_t i = 0; i < steps; ++i) {
@@ -74,7 +74,7 @@ class TimedRun {
     return when;
   }
 
-  /// Whether any step was issued: signals enable ranks visited earlier.
+  /// Signals enable ranks visited earlier.
   bool issue_all() {
     bool moved = false;
     for (size_t r = 0; r < ranks_.size(); ++r)
@@ -101,7 +101,6 @@ class TimedRun {
     return ranks_[static_cast<size_t>(at.rank)].schedule->step(at.lane, at.step);
   }
 
-  // Semaphores of lowered schedules.
   bool told(const RankTime& rank, const Step& step) {
     const Schedule& schedule = *rank.schedule;
     if (step.verb != Verb::kWait || schedule.words == 0 || schedule.is_credit(step.slot))
@@ -193,7 +192,7 @@ class TimedRun {
   }
 
   std::vector<RankTime> ranks_;
-  std::map<std::tuple<int32_t, int32_t, int32_t>, Edge> edges_;  // from, to, lane or signal's slot
+  std::map<std::tuple<int32_t, int32_t, int32_t>, Edge> edges_;  // from, to, lane or slot
   std::multimap<std::pair<double, int32_t>, Pair> matched_;      // by readiness, and step
   std::map<std::pair<int32_t, int32_t>, double> words_;          // rank, number: time of the signal
   Timeline line_;

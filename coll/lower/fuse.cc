@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fusion: drops copies from a rank's straight-line program, like a compiler. Readers of a message's
-// destination read its slot instead; copies without a reader go; a reduce with a result only for
-// putting writes into the peer's slot; data is forwarded before it is copied. Input and output
-// count as the same memory wherever MPI_IN_PLACE may alias them.
+// Fusion: drops copies from a rank's straight-line program. Readers of a message's destination read
+// the slot instead; copies without a reader go; a reduce for putting only writes into the peer's
+// slot; data is forwarded before copied. Input and output count as the same memory wherever
+// MPI_IN_PLACE may alias them.
 #include <algorithm>
 #include <utility>
 
@@ -49,7 +49,7 @@ class Fusion {
       for (int32_t i = 0; local(slice) && i < slice.blocks; ++i) look(location(slice, i), i);
   }
 
-  // Replaces reads of an unmodified whole message by reads of its slot.
+  // Reads unmodified whole messages in their slots.
   void read_slots() {
     struct Held {
       int32_t message = kNone, block = 0;
@@ -73,7 +73,7 @@ class Fusion {
     }
   }
 
-  /// Calls `look` with the locations still read later, for each step from last to first.
+  /// Calls `look` with the locations still read later, from last step to first.
   template <class Look>
   void backwards(const Look& look) {
     std::vector<char> live(locations_, 0);
@@ -100,7 +100,7 @@ class Fusion {
   }
 
   void put_results() {
-    std::vector<char> last_read(program_.size(), 0);  // last readers of their source
+    std::vector<char> last_read(program_.size(), 0);  // of the source
     backwards([&](size_t i, const std::vector<char>& live) {
       if (program_[i].verb != Verb::kPut || !local(program_[i].sources[0])) return true;
       bool read = false;
@@ -139,7 +139,7 @@ class Fusion {
     merge(into, dropped);
   }
 
-  // A put's signal is the next step: both move to the reduce.
+  // A put's signal is the next step; both move to the reduce.
   void merge(const std::vector<int32_t>& into, const std::vector<char>& dropped) {
     Program merged;
     for (size_t i = 0; i < program_.size(); ++i) {
@@ -158,7 +158,7 @@ class Fusion {
     program_ = std::move(merged);
   }
 
-  // Delays copies out of a slot behind steps needed by peers; those steps wait for no peer.
+  // Delays copies out of a slot behind the peers' needs.
   void pass_on_first() {
     for (size_t i = program_.size(); i-- > 0;) {
       const Op& copy = program_[i];

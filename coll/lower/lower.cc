@@ -12,7 +12,7 @@
 namespace tern::coll::lowering {
 namespace {
 
-// Numbers a rank's slots in the order of its waits.
+// In the order of a rank's waits.
 void number_slots(Programs& programs, std::vector<int32_t>& slots) {
   slots.assign(programs.ranks.size(), 0);
   for (const Program& program : programs.ranks)
@@ -23,7 +23,7 @@ void number_slots(Programs& programs, std::vector<int32_t>& slots) {
     }
 }
 
-/// Destinations of a rank's puts and signals, ascending.
+/// Of puts and signals, ascending.
 std::vector<std::vector<int32_t>> peers_of(const Programs& programs) {
   std::vector<std::vector<int32_t>> peers(programs.ranks.size());
   for (const Message& message : programs.messages)
@@ -44,7 +44,7 @@ class Credits {
     return slots_[rank] + static_cast<int32_t>(peers_[rank].size());
   }
 
-  // A wait before the first put to a peer, a signal after the last use of a peer's messages.
+  // A wait before the first put to a peer, a signal after the last use of its messages.
   [[nodiscard]] Program around(const Program& program, int32_t rank) const {
     std::vector<char> told(peers_.size(), 0);
     std::vector<size_t> last(peers_.size(), program.size());
@@ -80,7 +80,6 @@ class Credits {
   [[nodiscard]] size_t from(int32_t message) const {
     return static_cast<size_t>(messages_[static_cast<size_t>(message)].from);
   }
-  /// The semaphore of `rank` for its credit at `peer`.
   [[nodiscard]] int32_t word(int32_t rank, int32_t peer) const {
     const std::vector<int32_t>& peers = peers_[static_cast<size_t>(rank)];
     const auto index = std::lower_bound(peers.begin(), peers.end(), peer) - peers.begin();
@@ -92,7 +91,6 @@ class Credits {
   std::vector<std::vector<int32_t>> peers_;
 };
 
-/// Reduces scratch to the part in use.
 void fit_scratch(Schedule& schedule) {
   const int32_t vector = splits(schedule.collective) ? schedule.parts : schedule.ranks;
   schedule.stage_slots = schedule.mirrors = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Order: list scheduling of all ranks' steps. Each rank does one thing at a time. Among the
-// earliest possible steps, reductions precede arrived messages, then puts and signals, then copies.
-// So data is copied out between puts, while another pass's puts use the link, and credits return
-// early. Steps of a lane start in order; a started receive completes when its message arrives.
+// Order: list scheduling of all ranks' steps, one at a time per rank. Among the earliest steps,
+// reductions precede arrived messages, then puts and signals, then copies: data is copied out while
+// another pass uses the link, and credits return early. A started receive completes when its
+// message arrives.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -15,7 +15,7 @@
 namespace tern::coll::lowering {
 namespace {
 
-// Unit: sending a whole vector, or a block of unsplit buffers.
+// Unit: sending a whole vector, or a block.
 constexpr double kStart = 0.3, kLatency = 0.3, kReduceTime = 0.25, kCopyTime = 0.15, kNever = 1e300;
 
 struct Place {
@@ -36,7 +36,7 @@ struct LaneState {
   std::vector<char> done;
 };
 
-/// When a step can begin, and its priority; lower first.
+/// Lower first.
 struct Rank {
   double start = kNever;
   int kind = 0;
@@ -55,7 +55,6 @@ struct RankState {
   bool stale = true;
 };
 
-/// The other end of a message.
 struct End {
   int32_t message = kNone;  // mapped; else:
   Place partner{kSelf, 0, 0};
@@ -105,8 +104,7 @@ class GlobalRun {
                     static_cast<uint32_t>(place.step)];
   }
 
-  // Matches the n-th send of a lane between two ranks with the n-th receive, and the n-th signal to
-  // a slot with the n-th wait.
+  // By order within a lane or slot between two ranks.
   void match(const Mapped& mapped) {
     std::map<std::tuple<int32_t, int32_t, int32_t>, std::pair<std::vector<Place>, size_t>> edges;
     const auto each = [&](auto look) {
@@ -194,7 +192,7 @@ class GlobalRun {
       ++lane.complete;
   }
 
-  // When a pending step can begin. The receiver starts unmapped messages.
+  // The receiver starts unmapped messages.
   Rank start_of(int32_t r, size_t index) {
     const RankState& state = at(r);
     const Pending& pending = state.pending[index];
@@ -220,8 +218,7 @@ class GlobalRun {
     return best;
   }
 
-  // Only events that set `stale` can make a rank's next step earlier: a cached answer is a lower
-  // bound.
+  // Only `stale` ranks' next steps can become earlier.
   std::optional<int32_t> earliest() {
     for (;;) {
       int32_t first = kNone;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builder: verbs that emit one rank's schedule. Why: dependencies follow from the slices read and
+// Builder: verbs that emit one rank's schedule. Dependencies follow from the slices read and
 // written, so algorithms cannot omit any. Input and output count as the same memory wherever
-// MPI_IN_PLACE may alias them: every schedule works in place. Errors: a slice out of bounds is a
-// broken invariant.
+// MPI_IN_PLACE may alias them: every schedule works in place. A slice out of bounds is a broken
+// invariant.
 #pragma once
 
 #include <initializer_list>
@@ -22,7 +22,7 @@ class Builder {
 
   [[nodiscard]] int32_t ranks() const noexcept { return made_.ranks; }
   [[nodiscard]] int32_t rank() const noexcept { return made_.rank; }
-  /// Ranks of the remote group, numbered as peers from ranks() on.
+  /// Remote ranks, numbered as peers from ranks() on.
   [[nodiscard]] int32_t others() const noexcept { return made_.others; }
   [[nodiscard]] int32_t root() const noexcept { return made_.root; }
   [[nodiscard]] int32_t parts() const noexcept { return made_.parts; }
@@ -30,26 +30,24 @@ class Builder {
   [[nodiscard]] const Levels* levels() const noexcept { return levels_; }
   /// Neighbourhoods only.
   [[nodiscard]] const Neighbors& neighbors() const noexcept { return *made_.neighbors; }
-  /// Blocks per mirror.
   [[nodiscard]] int32_t mirror_blocks() const noexcept {
     return splits(made_.collective) ? made_.parts : made_.ranks;
   }
-  /// The rank at a distance around the ring (may be negative).
+  /// The rank at a distance around the ring.
   [[nodiscard]] int32_t ring(int32_t distance) const noexcept {
     return wrap(made_.rank + distance);
   }
-  /// Any number, modulo ranks().
+  /// Modulo ranks().
   [[nodiscard]] int32_t wrap(int32_t number) const noexcept {
     return ((number % made_.ranks) + made_.ranks) % made_.ranks;
   }
 
   // Shape; set before the first step.
-  void split(int32_t parts);     // splits the vector; default 1
-  void stage(int32_t slots);     // scratch slots, sized for the largest block
+  void split(int32_t parts);     // default 1
+  void stage(int32_t slots);     // scratch slots for any block
   void mirrors(int32_t copies);  // scratch laid out like the vector
   void lanes(int count);         // default 1
 
-  // Slices.
   [[nodiscard]] static Slice input(int32_t first = 0, int32_t blocks = 1) noexcept {
     return {Space::kInput, first, blocks, first};
   }
@@ -67,7 +65,7 @@ class Builder {
   void copy(const Slice& from, const Slice& to);
   /// to = left op right; `to` is `right`, or distinct from both.
   void reduce(const Slice& left, const Slice& right, const Slice& to);
-  /// Takes any number of sources, in order.
+  /// Any number of sources, in order.
   void reduce(std::initializer_list<Slice> sources, const Slice& to);
   void reduce(const std::vector<Slice>& sources, const Slice& to);
   void put(int32_t to, const Slice& from, Slice far);
@@ -75,9 +73,8 @@ class Builder {
   void signal(int32_t to, int32_t slot = 0);
   void wait(int32_t from, int32_t slot = 0);
 
-  // Order.
   void lane(int lane) noexcept { lane_ = static_cast<size_t>(lane); }
-  /// Bounds the lane's steps in flight (0: no bound).
+  /// Bounds the lane's steps in flight; 0: no bound.
   void window(int32_t steps) noexcept { window_ = steps; }
 
   /// Leaves the builder empty.
@@ -85,7 +82,7 @@ class Builder {
 
  private:
   struct Use {
-    int32_t written = 0, read = 0;  // steps of the lane, up to the last access
+    int32_t written = 0, read = 0;  // steps up to the last access
   };
   struct Lane {
     std::vector<Step> steps;
@@ -107,7 +104,7 @@ class Builder {
   std::vector<Lane> lanes_;
   size_t lane_ = 0;
   int32_t window_ = 0;
-  size_t base_[kSpaces] = {};  // first location of each space
+  size_t base_[kSpaces] = {};  // of each space
 };
 
 }  // namespace tern::coll

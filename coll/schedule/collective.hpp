@@ -46,7 +46,6 @@ enum class Collective : uint8_t {
 };
 inline constexpr int kCollectives = 13;
 
-/// Calls of different kinds do not match.
 struct CallKind {
   Collective collective;
   bool blocking;
@@ -59,16 +58,16 @@ struct CallKind {
          c == Collective::kReduce;
 }
 [[nodiscard]] constexpr bool reduces(Collective c) noexcept { return c >= Collective::kReduce; }
-/// Whether each rank has its own neighbours (coll/schedule/neighbors.hpp).
+/// Whether ranks have different neighbours (coll/schedule/neighbors.hpp).
 [[nodiscard]] constexpr bool neighborly(Collective c) noexcept {
   return c == Collective::kNeighborAllgather || c == Collective::kNeighborAlltoall;
 }
-/// Whether input and output are one vector, split by the algorithm.
+/// Whether input and output are a vector, split by the algorithm.
 [[nodiscard]] constexpr bool splits(Collective c) noexcept {
   return c == Collective::kBcast || (reduces(c) && c != Collective::kReduceScatter);
 }
 
-/// The output block aliased to input block `block` under MPI_IN_PLACE; -1: none (alltoall and
+/// The output block aliased to an input block under MPI_IN_PLACE; -1: none (alltoall and
 /// reduce_scatter copy their input).
 [[nodiscard]] constexpr int32_t in_place_block(Collective c, int32_t rank, int32_t root,
                                                int32_t block) noexcept {

@@ -6,10 +6,10 @@
 
 namespace tern::coll {
 
-// ROW(value, function): coll/flat has `int function(const Operation&, Slots&)`, which runs a call
-// and returns an error class, with the text in fail(). Whole: each rank reads all other ranks'
-// slots. Sliced: each rank reduces a slice of the vector, then all read the slices. Direct: slots
-// hold addresses of buffers. TwoLevel: through a leader of each domain.
+// ROW(value, function): `int function(const Operation&, Slots&)` of coll/flat runs a call and
+// returns an error class, with the text in fail(). Whole: each rank reads all slots. Sliced: each
+// rank reduces a slice of the vector, then all read the slices. Direct: slots hold addresses.
+// TwoLevel: through a leader of each domain.
 #define TERN_FLAT_METHODS(ROW) \
   ROW(kWhole, flat_whole)      \
   ROW(kSliced, flat_sliced)    \

@@ -16,7 +16,7 @@ namespace {
 
 using Kind = topo::Part::Kind;
 
-/// Kinds that a rank can be bound to. A description may contain others.
+/// Kinds with bindings. A description may contain others.
 constexpr struct {
   const char* word;
   Kind kind;
@@ -79,7 +79,7 @@ class Reader {
     wrong(strf("\"%s\" is not a part of a machine", word.c_str()));
   }
 
-  // Text in brackets (memory, cache sizes) does not concern ranks.
+  // Brackets hold memory and cache sizes.
   [[nodiscard]] std::string without_brackets() const {
     std::string kept;
     int depth = 0;
@@ -104,7 +104,7 @@ class Reader {
     return size_of(token.substr(colon + 1));
   }
 
-  /// Leaves of the machine, of each part of the first kind, ...
+  /// Leaves of the machine, then per part of each kind.
   [[nodiscard]] std::vector<int32_t> described() const {
     std::vector<int32_t> sizes;
     int64_t leaves = 1;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // LevelWords: values of TERN_COLL_LEVELS and tern_coll --levels: sizes of groups of consecutive
-// ranks, outermost first (8,2); a machine, filled in rank order, in hwloc's synthetic syntax
-// (pack:2 l3:2 core:4); or kinds of parts of the ranks' machine (package,l3). See:
-// tests/unit/coll/places_test.cc, coll/engine/places.hpp.
+// ranks, outermost first (8,2); a machine filled in rank order, in hwloc's syntax (pack:2 l3:2
+// core:4); or parts of the ranks' machine (package,l3).
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@ namespace {
 
 using Level = std::vector<int32_t>;
 
-/// Replaces names by lowest ranks; groups do not cross groups of the outer level.
+/// Replaces names by lowest ranks, within groups of the outer level.
 Level canonical(const std::vector<int64_t>& names, const Level* outer) {
   std::map<std::pair<int32_t, int64_t>, int32_t> lowest;
   Level level(names.size());

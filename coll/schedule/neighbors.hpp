@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Neighbors: a rank's sources and destinations in a neighbourhood collective. Why: the only fact
-// about the topology used by the schedule. Matching: the k-th block for a peer matches the peer's
-// k-th block from this rank. In a grid the place decides: data for place 2 d or 2 d + 1 (down or up
-// in dimension d) arrives at the other place of the two, even if both peers are one process.
-// Lifetime: shared by schedules. Threads: immutable. See: MPI-5.0 sections 8.5 to 8.7.
+// Neighbors: a rank's sources and destinations in a neighbourhood collective. Matching: the k-th
+// block for a peer matches the peer's k-th block from this rank. In a grid, data for place 2 d or 2
+// d + 1 (down or up in dimension d) arrives at the other place of the two, even if both peers are
+// one process. See: MPI-5.0 sections 8.5 to 8.7.
 #pragma once
 
 #include <cstdint>
@@ -27,16 +26,15 @@ struct Neighbors {
 
 [[nodiscard]] Neighbors neighbors_of(const core::Topology& topology);
 
-/// The place, among the sender's destinations, of place `i` of `mine.sources`; -1 if absent.
-/// `theirs`: the sender's neighbours.
+/// The sender's destination index for `mine.sources[i]`, or -1. `theirs`: the sender's neighbours.
 [[nodiscard]] int32_t place_there(const Neighbors& mine, int32_t rank, int32_t i,
                                   const Neighbors& theirs) noexcept;
 
-// Synthetic neighbourhoods of all ranks, for proofs, tests and pictures.
+// Synthetic neighbourhoods of all ranks, for proofs and tests.
 
-/// As square as possible; periodic in all dimensions or none.
+/// As square as possible.
 [[nodiscard]] std::vector<Neighbors> grid_of(int32_t ranks, int32_t dimensions, bool periodic);
-/// On average `edges` edges per rank, with duplicates and self-edges.
+/// With duplicates and self-edges.
 [[nodiscard]] std::vector<Neighbors> random_graph(int32_t ranks, int32_t edges, uint32_t seed);
 
 }  // namespace tern::coll

@@ -9,21 +9,20 @@ namespace tern::coll {
 namespace {
 
 constexpr double kBudget = 0.02;
-/// Slower rivals get no match. A learning run has time for more matches.
+/// Slower rivals get no match.
 constexpr float kClose = 1.1F, kCloseInLearning = 1.5F;
 /// A single disturbed pair must not decide.
 constexpr int kProbes = 2;
-/// Assumed ratio of an unmeasured row: the model ignores contention, and excludes rows beyond this
-/// factor.
+/// Of an unmeasured row. The model ignores contention, and excludes rows beyond this factor.
 constexpr double kUnknown = 3;
-/// ns: two readings of the processor's clock, assumed before the first agreement.
+/// ns, before the first agreement.
 constexpr double kLook = 50;
-/// Predicted time over true time of a small call.
+/// Of a small call.
 constexpr double kModelErrs = 3;
 /// A match: pairs with a lead, and the median ratio.
 constexpr int kWins = 7;
 constexpr float kBy = 1 / 1.08F;
-/// Drift of the serving row's time over the recorded time, and pairs of a watch with this drift.
+/// A watch's drift of the serving row, and pairs with this drift.
 constexpr double kDrift = 1.5;
 constexpr int kWatchPairs = 4, kWatchVotes = 3;
 
@@ -32,7 +31,7 @@ float ratio_of(std::span<const uint32_t> worst, size_t pair) noexcept {
          static_cast<float>(std::max(worst[2 * pair], 1U));
 }
 
-/// The serving row's median time per call in the round.
+/// Median of the serving row.
 double time_of_call(std::span<const uint32_t> worst) noexcept {
   std::array<uint32_t, Contest::kPairs> own{};
   const size_t pairs = worst.size() / 2;
@@ -57,7 +56,7 @@ Contest::Contest(std::span<const Algorithm* const> rows, double microseconds, do
     rest();
 }
 
-/// The extra cost of a pair of blocks, in calls of the serving row.
+/// Extra cost of a pair of blocks, in calls of the serving row.
 double Contest::price(size_t row) const noexcept {
   const Rival& rival = rows_[row];
   const double ratio = rival.measured ? static_cast<double>(rival.ratio) : kUnknown;
@@ -120,7 +119,7 @@ void Contest::agree(std::span<const uint32_t> worst, uint32_t agreement, uint32_
   judge_watch(worst);
 }
 
-// Replaces predicted charges by measured times.
+// Replaces predicted by measured times.
 void Contest::judge_probe(std::span<const uint32_t> worst) noexcept {
   nanoseconds_ = time_of_call(worst);
   for (size_t row = 1; row < rows_.size(); ++row) {
@@ -131,12 +130,11 @@ void Contest::judge_probe(std::span<const uint32_t> worst) noexcept {
   std::sort(rows_.begin() + 1, rows_.end(),
             [](const Rival& a, const Rival& b) { return a.ratio < b.ratio; });
   ++probes_;
-  const bool close = rows_[1].to_be_matched;  // else a disturbed pair may have decided
+  const bool close = rows_[1].to_be_matched;  // a disturbed pair may have decided
   if (!close && probes_ < kProbes) return begin(Round::kProbe);
   go_on();
 }
 
-/// Charges the cost of `pairs` pairs beyond the assumed price.
 void Contest::measure(size_t row, float ratio, int pairs) noexcept {
   const double taken = price(row);
   rows_[row].ratio = ratio;
@@ -171,7 +169,7 @@ void Contest::judge_match(std::span<const uint32_t> worst) noexcept {
   go_on();
 }
 
-// Rescales the other rivals' ratios, measured against the old serving row.
+// Rescales the other rivals' ratios.
 void Contest::replace(float ratio) noexcept {
   for (Rival& one : rows_) one.ratio /= ratio;
   nanoseconds_ *= static_cast<double>(ratio);
@@ -186,7 +184,7 @@ void Contest::replace(float ratio) noexcept {
     rows_[row].to_be_matched = rows_[row].to_be_matched && rows_[row].ratio < kClose;
 }
 
-// The second best may now be best, or the machine may have changed.
+// The second best may now be best, or the machine has changed.
 void Contest::judge_watch(std::span<const uint32_t> worst) noexcept {
   int slower = 0, lost = 0;
   for (size_t pair = 0; pair < kWatchPairs; ++pair) {

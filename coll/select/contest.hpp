@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contest: finds the fastest of up to four rows for the blocking calls of a key, by measurement.
-// Why: a table from one machine is wrong on the next. How: all ranks count calls alike, and a
-// call's row depends only on the count and on agreed times. Rows are compared in pairs of blocks,
-// serving row first: a machine changes modes over seconds, and a pair shares the mode. A block is a
-// warm-up call and three timed calls. A round is a probe (a pair per rival), a match (eight pairs
-// with one rival) or a watch (four distant pairs with the second best), and ends with an agreement
-// on times. A rival wins a match by leading in 7 of 8 pairs, and by 8 % in the median pair. Cost:
-// slower rows and agreements stay below 2 % of all calls (`learns`: no budget). See:
-// coll/tuner.hpp, tests/unit/coll/contest_test.cc.
+// Contest: finds the fastest of up to four rows for the blocking calls of a key. Why: a table from
+// one machine is wrong on the next. All ranks count calls alike; a call's row depends only on the
+// count and on agreed times. Rows meet in pairs of blocks, serving row first: a machine changes
+// modes over seconds, and a pair shares the mode. A block is a warm-up call and three timed calls.
+// A round is a probe (a pair per rival), a match (eight pairs) or a watch (four distant pairs with
+// the second best), then an agreement. A rival wins a match by leading in 7 of 8 pairs, and by 8 %
+// in the median pair. Cost: below 2 % of all calls (`learns`: no budget). See: coll/tuner.hpp.
 #pragma once
 
 #include <array>
@@ -19,7 +17,6 @@
 
 namespace tern::coll {
 
-/// Calls until the next timed call, inclusive.
 struct Countdown {
   uint32_t left;
 };
@@ -30,42 +27,40 @@ class Contest : public Countdown {
   static constexpr int kWarmUp = 1, kBlock = kWarmUp + 3;
   static constexpr int kPairs = 8;
   static constexpr int kMostBlocks = 2 * kPairs;
-  static constexpr uint32_t kWatchDistance = 1024;  // initial calls between pairs
+  static constexpr uint32_t kWatchDistance = 1024;
 
-  /// Rows: up to kMostRows, serving row first. Predicted us: `microseconds` of a call by this row,
-  /// `agreement` of an agreement. `known`: an earlier run found this row best.
+  /// Serving row first, up to kMostRows. Predicted us: `microseconds` per call, `agreement` per
+  /// agreement. `known`: an earlier run found this row best.
   Contest(std::span<const Algorithm* const> rows, double microseconds, double agreement,
           bool learns, bool known);
 
-  /// The row of calls outside blocks.
   [[nodiscard]] const Algorithm& serving() const noexcept { return *rows_[0].algorithm; }
-  /// Whether a trial has ended, in this run or earlier, with the serving row as best.
+  /// A trial, in this run or earlier, found the serving row best.
   [[nodiscard]] bool is_decided() const noexcept { return decided_; }
-  /// Agreed time of the serving row; 0: not measured.
+  /// Agreed; 0: not measured.
   [[nodiscard]] double nanoseconds() const noexcept { return nanoseconds_; }
-  /// Agreements so far.
   [[nodiscard]] uint32_t rounds() const noexcept { return rounds_; }
   [[nodiscard]] bool has_rivals() const noexcept { return rows_.size() > 1; }
 
   // When `left` reaches 0:
   [[nodiscard]] const Algorithm& row() const noexcept { return *rows_[block_row()].algorithm; }
-  /// True: the round ends with this call, and agree() must precede the next call.
+  /// True: the round ends, and agree() must precede the next call.
   [[nodiscard]] bool take(int64_t nanoseconds) noexcept;
-  /// This rank's times, by block.
+  /// By block.
   [[nodiscard]] std::span<const uint32_t> times() const noexcept {
     return {times_.data(), static_cast<size_t>(blocks_)};
   }
-  /// Times in ns. `worst`: per block, the maximum over ranks. `agreement`: of the last agreement;
-  /// 0: unknown. `look`: of two clock readings.
+  /// In ns. `worst`: per block, over ranks. `agreement`: the last; 0: unknown. `look`: two clock
+  /// readings.
   void agree(std::span<const uint32_t> worst, uint32_t agreement, uint32_t look) noexcept;
 
  private:
   enum class Round : uint8_t { kProbe, kMatch, kWatch };
   struct Rival {
     const Algorithm* algorithm;
-    float ratio;         // time relative to the serving row
-    bool measured;       // the ratio was measured
-    bool to_be_matched;  // awaits a match in this trial
+    float ratio;  // to the serving row
+    bool measured;
+    bool to_be_matched;  // in this trial
   };
 
   [[nodiscard]] size_t block_row() const noexcept {
@@ -82,12 +77,12 @@ class Contest : public Countdown {
   void judge_watch(std::span<const uint32_t> worst) noexcept;
   void replace(float ratio) noexcept;
 
-  std::vector<Rival> rows_;  // serving row first
+  std::vector<Rival> rows_;
   std::array<uint32_t, kMostBlocks> times_{};
   uint64_t calls_ = 0;
-  double spent_ = 0;  // calls of the serving row
-  double agreement_;  // cost of an agreement, in such calls
-  double look_;       // cost of a clock reading, in such calls
+  double spent_ = 0;  // in calls of the serving row
+  double agreement_;  // in calls
+  double look_;       // clock reading, in calls
   double nanoseconds_ = 0;
   uint32_t waited_ = 0;  // initial `left`
   uint32_t rounds_ = 0, distance_ = kWatchDistance;

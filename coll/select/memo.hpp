@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memo: a communicator's last question and answer, and its contests. Why: programs repeat
-// questions. Lifetime: CommState. Threads: under the channel's lock.
+// Memo: a communicator's last question and answer, and its contests.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +18,6 @@ struct Learnt final : core::Object {
   Learnt() noexcept : Object(core::Kind::kNone) {}
   MeasuredLines lines;
 };
-/// Null if nothing was inherited.
 [[nodiscard]] inline const MeasuredLines* lines_of(
     const core::Ref<core::Object>& inherited) noexcept {
   return inherited ? &static_cast<const Learnt*>(inherited.get())->lines : nullptr;
@@ -31,11 +29,11 @@ struct Tuning {
     uint32_t key;
     Question question;  // the key's first
     Contest contest;
-    uint32_t agreement = 0;  // ns of the last
+    uint32_t agreement = 0;  // ns
   };
   std::vector<std::unique_ptr<Entry>> entries;
-  core::Ref<core::Object> learnt;  // all decisions; null: rebuilt on demand
-  uint32_t trail = 0;              // hash of the rows of timed calls, equal on all ranks
+  core::Ref<core::Object> learnt;  // null: rebuilt on demand
+  uint32_t trail = 0;              // hash of timed rows, equal on all ranks
 
   void follow(uint32_t key, uint32_t row) noexcept {
     constexpr uint32_t kFactor = 0x01000193;  // FNV
@@ -43,13 +41,11 @@ struct Tuning {
   }
 };
 
-/// Sizes in (2^(n-1), 2^n] share a power: rules have powers of two as bounds, which belong to the
-/// smaller sizes.
+/// Rules have powers of two as bounds, which belong to the smaller sizes.
 [[nodiscard]] uint32_t power_of(size_t bytes) noexcept;
-/// Whether a rule can express the contest's facts. Rules cannot express communicators without
-/// shared memory on one host, irregular blocks, or fixed operand order.
+/// Rules cannot express communicators without shared memory on one host, irregular blocks, or fixed
+/// operand order.
 [[nodiscard]] bool has_line(const Tuning::Entry& entry) noexcept;
-/// The contest's result.
 [[nodiscard]] Rule rule_of(const Tuning::Entry& entry) noexcept;
 
 struct Memo {
@@ -61,8 +57,8 @@ struct Memo {
   const core::Datatype* type = nullptr;
   Choice answer{nullptr, Choice::Why::kModel};
   FlatMethod untuned = FlatMethod::kNone;  // of the unmeasured answer
-  Countdown* countdown = nullptr;          // counts the question's blocking calls; null: no contest
-  Countdown first_calls{kFirst};           // counts calls of keys without a contest
+  Countdown* countdown = nullptr;          // null: no contest
+  Countdown first_calls{kFirst};           // for keys without a contest
   std::unique_ptr<Tuning> tuning;
 
   /// Decisions, then inherited rules. Throws std::bad_alloc.

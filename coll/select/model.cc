@@ -8,7 +8,7 @@
 namespace tern::coll {
 namespace {
 
-/// Assumed if ranks do not know all block sizes.
+/// For unknown block sizes.
 constexpr double kTypicalBlock = 4096;
 
 Shape shape_of(const Question& question) {
@@ -25,7 +25,7 @@ double passes_of(const Algorithm& algorithm, const Work& work, double n) {
 }
 
 double time_of(const Work& work, const Link& link, const Model& model, double passes) {
-  // One byte per microsecond is a megabyte per second. Starting a message takes half its latency.
+  // A byte per microsecond is a megabyte per second. Starting a message takes half the latency.
   const double first = work.rounds * link.latency + work.bytes / passes / link.per_second;
   const double next = work.messages * link.latency / 2 + work.load / passes / link.per_second;
   return first + (passes - 1) * next + work.reduced / model.reduce + work.copied / model.copy +

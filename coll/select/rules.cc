@@ -69,7 +69,7 @@ double figure_of(const std::string& word) {
   return value;
 }
 
-/// A line with a figure of the model; false for other lines.
+/// False for other lines.
 bool set_figure(const std::vector<std::string>& words, Model* model) {
   const bool within = words[0] == "within", between = words[0] == "between";
   if (within || between) {
@@ -153,8 +153,7 @@ std::vector<std::string> words_of(const std::string& line) {
 }  // namespace
 
 bool can(const Algorithm& algorithm, const Question& question) noexcept {
-  // In streams, a step of a row with equal blocks takes several blocks, not adjacent within a
-  // chunk.
+  // A step of rows with equal blocks takes several blocks, not adjacent within a chunk.
   if (question.streams && (algorithm.limits & kEqualBlocks) != 0) return false;
   if ((algorithm.limits & kShared) != 0) {
     if (!question.shared || (algorithm.flat == FlatMethod::kDirect && !question.single_copy))

@@ -36,9 +36,9 @@ struct Rule {
   Collective collective;
   int64_t least_ranks, most_ranks, least_bytes, most_bytes;
   bool one_host, many_hosts;
-  bool streams;                // GPU streams only; else never
-  bool kernels;                // streams that prefer kernels only
-  Wire wire;                   // kAuto: not named
+  bool streams;  // only; else never
+  bool kernels;  // only streams that prefer kernels
+  Wire wire;
   const Algorithm* algorithm;  // null: the model chooses
   int line;
 
@@ -49,32 +49,29 @@ struct Rule {
 struct Rules {
   std::vector<Rule> rules;
 
-  /// The first rule that fits, wire included, or null. *passed: the first rule that fits except for
-  /// a wire not among `wires`, or null. `alike`: a row with bits equal to the rule's row; null:
-  /// any.
+  /// The first rule that fits, or null. *passed: the first that fits except for a wire not among
+  /// `wires`, or null. `alike`: requires the bits of this row.
   [[nodiscard]] const Rule* find(const Question& question, Wires wires,
                                  const Rule** passed = nullptr,
                                  const Algorithm* alike = nullptr) const noexcept;
-  /// Adds the rules of `text`; each bad line adds a complaint, "FILE:LINE: ...".
+  /// Each bad line adds a complaint, "FILE:LINE: ...".
   void read(const std::string& text, const std::string& file, Model* model,
             std::vector<std::string>* complaints);
 };
 
-/// Rules measured by jobs, indexed by collective, since there are many.
+/// Measured by jobs, by collective.
 struct MeasuredLines {
   std::array<Rules, kCollectives> by;
 
   void add(const Rule& rule) { by[static_cast<size_t>(rule.collective)].rules.push_back(rule); }
-  /// The first rule that fits with bits equal to `alike`, or null.
+  /// Requires the bits of `alike`.
   [[nodiscard]] const Rule* find(const Question& question, const Algorithm& alike) const noexcept {
     return by[static_cast<size_t>(question.collective)].find(question, {}, nullptr, &alike);
   }
 };
 
-/// Whether two rows reduce to equal bits.
 [[nodiscard]] bool same_bits(const Algorithm& one, const Algorithm& other,
                              const Question& question) noexcept;
-/// Whether the algorithm's limits allow the operation.
 [[nodiscard]] bool can(const Algorithm& algorithm, const Question& question) noexcept;
 
 }  // namespace tern::coll

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selection. Tern's own rules come from one machine (docs/measurements.md), and for several hosts
-// from tern_coll tune on 2 hosts of 2 ranks and 4 of 2; the model covers the rest.
+// Selection. Tern's own rules: one machine (docs/measurements.md), and tern_coll tune on 2 hosts of
+// 2 ranks and 4 hosts of 2.
 #include "coll/select/select.hpp"
 
 #include <algorithm>

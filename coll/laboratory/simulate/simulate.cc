@@ -28,7 +28,7 @@ constexpr double kBytesPerUs = 1000;  // of a GB/s
 /// A step in flight.
 struct At {
   int32_t rank;
-  int slot;  // of the concurrent passes
+  int slot;  // among concurrent passes
   int lane;
   int32_t step;
 };
@@ -67,7 +67,7 @@ struct Event {
 struct FlowWaiting {
   double bytes;
   std::vector<Network::Use> uses;
-  std::vector<At> ends;  // steps completed by the flow
+  std::vector<At> ends;  // completed by the flow
   int32_t from = kSelf, to = kSelf;
 };
 
@@ -211,7 +211,7 @@ class Machine {
     carry(at.rank, step.peer, bytes, step.sources, {at});
   }
 
-  // Loads the links, and the memory at both ends.
+  // Loads links, and memory at both ends.
   void carry(int32_t from, int32_t to, double bytes, int reads, std::vector<At> ends) {
     const Topology::Route& route = topology_.route(from, to);
     FlowWaiting flow{bytes, {}, std::move(ends), from, to};
@@ -355,11 +355,11 @@ class Machine {
   std::map<std::tuple<int32_t, int32_t, int32_t, int32_t>, Meeting> meetings_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::vector<FlowWaiting> waiting_;
-  std::map<size_t, size_t> under_way_;  // network's number: index in waiting_
+  std::map<size_t, size_t> under_way_;  // number: index in waiting_
   std::map<std::pair<int32_t, int32_t>, std::deque<size_t>>
       queues_;  // from, to: indices in waiting_
   uint64_t order_ = 0;
-  double time_ = 0, last_ = 0;  // current time; end of the last pass
+  double time_ = 0, last_ = 0;  // now; end of the last pass
 };
 
 int32_t passes_of(const Schedule& any, const Simulation& what) {
@@ -368,7 +368,7 @@ int32_t passes_of(const Schedule& any, const Simulation& what) {
       std::clamp(std::ceil(what.bytes / (what.chunk * any.parts)), 1.0, kMostPasses));
 }
 
-// A stream's queue bounds the passes; tries powers of two.
+// Tries powers of two within a stream's queue.
 Simulated quickest(const std::vector<Schedule>& schedules, const Topology& topology,
                    const Simulation& what) {
   size_t steps = 1;

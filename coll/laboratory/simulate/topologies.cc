@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The known topologies. Figures are published constants, not measurements:
+// The known topologies, with published figures, none measured:
 // NVLink 4: 18 links of 20.6 GB/s each way; PCIe 3 x16 12 GB/s (4: twice, 5: four times); hops 3.4
 // us (NVLink), 5.7 us (PCIe), 14 us (network; ring, Simple): NCCL 2.30, topo.h and tuning.cc of
 // NCCL's src/graph. A hop is a whole route between GPUs, divided among its links.

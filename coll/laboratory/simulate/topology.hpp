@@ -46,17 +46,16 @@ struct Topology {
   [[nodiscard]] const Route& route(int32_t from, int32_t to) const {
     return routes[static_cast<size_t>(from)][static_cast<size_t>(to)];
   }
-  /// "gpu0 -> nvswitch", for messages.
+  /// "gpu0 -> nvswitch"
   [[nodiscard]] std::string name_of_link(int32_t link) const;
 };
 
-/// Parses `text` in the form above; `name` appears in errors. Throws tern::Error with name, line
-/// and cause.
+/// `name` appears in errors. Throws tern::Error with name, line and cause.
 [[nodiscard]] Topology parse_topology(const std::string& text, const std::string& name);
 /// A known topology, else a file. Throws tern::Error.
 [[nodiscard]] Topology load_topology(const std::string& name);
 [[nodiscard]] std::vector<std::string> known_topologies();
-/// The text of a known topology, or null.
+/// Null if unknown.
 [[nodiscard]] const char* known_topology(const std::string& name) noexcept;
 
 }  // namespace tern::coll

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Symbol: a block's content as a list of contributions in operand order (verifier). A contribution
-// is block `block` of ranks [low, high), reduced in rank order.
+// Symbol: a block's content: contributions in operand order. A contribution is a block of ranks
+// [low, high), reduced in rank order.
 #pragma once
 
 #include <cstdint>
@@ -22,14 +22,13 @@ class Symbol {
   [[nodiscard]] bool written() const noexcept { return !runs_.empty(); }
   [[nodiscard]] const Run& first() const noexcept { return runs_.front(); }
   [[nodiscard]] bool operator==(const Symbol&) const = default;
-  /// Becomes this op right; `commutative` sorts the contributions, to ignore order.
+  /// `commutative` sorts the contributions, to ignore order.
   void append(const Symbol& right, bool commutative);
-  /// Sets of ranks (barrier): block 0 of each; mark() sets known[rank] for members.
+  /// Sets of ranks (barrier): block 0 of each.
   [[nodiscard]] static Symbol of_ranks(const std::vector<char>& known);
   void mark(std::vector<char>& known) const noexcept;
-  /// The same ranks' contributions to another block.
   [[nodiscard]] Symbol at_block(int32_t block) const;
-  /// "block 2 of ranks 0..3, 5", for messages.
+  /// "block 2 of ranks 0..3, 5"
   [[nodiscard]] std::string text() const;
 
  private:

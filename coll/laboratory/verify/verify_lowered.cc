@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The proof of lowered schedules. Each rank is one queue of steps, so a clock holds two numbers per
-// rank: its completed steps over all executions, and its entered executions. A wait merges the
-// signaller's clock. Accesses outside a clock may happen at any time, even later. Each execution
-// uses distinct symbols, so stale data is never taken for correct data.
+// The proof of lowered schedules. Each rank is a queue of steps, so a clock holds two numbers per
+// rank: completed steps and entered executions. A wait merges the signaller's clock. Accesses
+// outside a clock may happen at any time. Each execution uses distinct symbols, to expose stale
+// data.
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -18,7 +18,7 @@ namespace tern::coll {
 namespace {
 
 constexpr int32_t kExecutions = 3;
-constexpr int32_t kBlocksApart = 1 << 24;  // between the symbols of two executions
+constexpr int32_t kBlocksApart = 1 << 24;  // between executions
 
 struct Moment {
   int32_t rank = kSelf;
@@ -43,7 +43,7 @@ struct QueueState {
   const Schedule* schedule = nullptr;
   int32_t next = 0;     // step, over all executions
   int32_t entered = 0;  // executions
-  bool posted = false;  // at a message without its other end
+  bool posted = false;  // waits for the other end
   std::vector<Symbol> memory[kSpaces];
   std::vector<Slot> slots;
   std::vector<Word> words;
@@ -152,7 +152,7 @@ class LoweredRun {
       check_results(state, state.entered - 1);
   }
 
-  // User buffers are new in each execution, and scratch is empty.
+  // User buffers are new, and scratch is empty.
   void enter(QueueState& state) {
     const Schedule& s = *state.schedule;
     const int32_t first = state.entered++ * kBlocksApart;
@@ -210,7 +210,6 @@ class LoweredRun {
     if (writes && slice.space == Space::kInput) blame(state, "writes the input");
   }
 
-  // Clocks.
   [[nodiscard]] static bool surely_before(const Moment& one, const QueueState& state) {
     return one.rank == kSelf || state.clock[static_cast<size_t>(one.rank)] > one.step;
   }
@@ -219,7 +218,6 @@ class LoweredRun {
     for (size_t i = 0; i < into.size(); ++i) into[i] = std::max(into[i], more[i]);
   }
 
-  // Words.
   Word* word_of(QueueState& state, int32_t owner, int32_t number) {
     auto& words = at(owner).words;
     if (number >= 0 && number < static_cast<int32_t>(words.size()))
@@ -292,7 +290,6 @@ class LoweredRun {
     write(to, target, values);
   }
 
-  // Memory.
   [[nodiscard]] std::vector<int64_t> sizes_of(const QueueState& owner, const Slice& slice) const {
     std::vector<int64_t> sizes;
     for (int32_t i = 0; i < slice.blocks; ++i)
@@ -370,7 +367,7 @@ class LoweredRun {
     write(state, to, sum);
   }
 
-  // A reduction may overwrite only its last operand.
+  // A reduction may overwrite only the last operand.
   void check_overlap(QueueState& state, const Step& what) {
     const Slice& to = state.schedule->destination(what);
     for (int i = 0; i + 1 < what.sources; ++i) {
@@ -401,7 +398,6 @@ class LoweredRun {
     slot.reads.clear();
   }
 
-  // Results.
   void check_results(QueueState& state, int32_t execution) {
     const Schedule& s = *state.schedule;
     if (s.collective == Collective::kBarrier) return check_barrier(state, execution);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Order within a rank: completed steps at a step's start, and conflicting accesses.
+// Order within a rank: completed steps, and conflicting accesses.
 #include "coll/laboratory/verify/verify_run.hpp"
 
 #include <algorithm>
@@ -17,8 +17,7 @@ const char* space_name(int space) {
 
 }  // namespace
 
-// known[step][lane]: steps guaranteed complete at the step's start, by direct and indirect
-// dependencies.
+// known[step][lane]: steps complete at the step's start, by all dependencies.
 void SymbolicRun::learn(RankState& state, int l, int32_t index, const Step& step) {
   LaneState& lane = state.lanes[static_cast<size_t>(l)];
   std::vector<int32_t> known(state.lanes.size(), 0);
@@ -66,7 +65,7 @@ void SymbolicRun::touch_slice(RankState& state, int l, int32_t index, const Slic
   }
 }
 
-// Whether an earlier access has surely completed when this step starts.
+// At this step's start.
 bool SymbolicRun::is_over(RankState& state, int l, int32_t index, const Access& before) {
   const LaneState& lane = state.lanes[static_cast<size_t>(l)];
   const auto i = static_cast<size_t>(index);

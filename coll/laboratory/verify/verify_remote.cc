@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Order across ranks, for schedules with puts and gets. Each step has a clock: the steps of each
-// lane of each rank that are surely complete at its start, and the ranks that have surely entered.
-// Clocks advance along lanes and merge with messages and signals: a signal follows all earlier
-// steps of its lane, a message its send. An access outside a later access's clock may happen at any
-// time.
+// Order across ranks, for puts and gets. Each step has a clock: surely complete steps of each lane
+// of each rank, and surely entered ranks. Clocks advance along lanes and merge with messages and
+// signals: a signal follows all earlier steps of its lane, a message its send.
 #include "coll/laboratory/verify/verify_run.hpp"
 
 #include <algorithm>
@@ -87,7 +85,7 @@ RankState& SymbolicRun::owner_of(RankState& state, const Slice& slice) {
   return slice.owner == kSelf ? state : at(slice.owner);
 }
 
-// A far slice: the owner exists, is the step's peer, and has surely entered.
+// The owner must exist, be the step's peer, and have entered.
 bool SymbolicRun::reachable(RankState& state, int l, int32_t index, const Slice& slice) {
   if (slice.owner == kSelf) return true;
   const Step& step = state.schedule->step(l, index);
@@ -114,7 +112,7 @@ void SymbolicRun::carry(RankState& state, int l, int32_t index, const Step& step
   if (proof_.holds()) write(to, target, values);
 }
 
-// No peer touches a rank's memory after it has left: all accesses are in its final clock.
+// A leaving rank's clock contains all accesses to its memory.
 void SymbolicRun::check_left(RankState& state) {
   if (!clocks_.used()) return;
   const Clock end = Clocks::end(state);

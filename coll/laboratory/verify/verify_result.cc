@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contents and sizes of blocks: at the start, in transfers, and at the end.
+// Contents and sizes of blocks.
 #include "coll/laboratory/verify/verify_run.hpp"
 
 #include "base/error.hpp"
@@ -39,7 +39,7 @@ Symbol wanted_between(const RankState& state, int32_t block) {
 
 }  // namespace
 
-// Models sizes that differ between blocks, as any rank computes them.
+// Differs between blocks, alike on all ranks.
 int64_t block_size(const Schedule& s, const Slice& slice, int32_t i) {
   const int32_t block = slice.first + i;
   if (splits(s.collective)) return 1000 + block;
@@ -107,7 +107,7 @@ Symbol Promises::from_neighbor(const Schedule& s, int32_t block) const {
   return {s.collective == Collective::kNeighborAllgather ? 0 : place, sender, sender + 1};
 }
 
-// A sender's block for all neighbours, or for the neighbour at a place.
+// For all neighbours, or for the neighbour at a place.
 int64_t Promises::size_at_edge(const Schedule& s, bool input, int32_t block) const {
   if (input) return s.rank * kRank + block;
   const Symbol sent = from_neighbor(s, block);
@@ -176,7 +176,7 @@ void SymbolicRun::check_block(const RankState& state, int32_t block, const Symbo
                         found.text().c_str(), right.text().c_str());
 }
 
-// The groups of a reduce-scatter split the vector differently: it arrives whole, in other blocks.
+// In a reduce-scatter the groups split the vector differently.
 void SymbolicRun::take_vector(const Posted& send, RankState& to, const Slice& target,
                               const Posted& recv) {
   const auto sent = static_cast<int32_t>(send.values.size());

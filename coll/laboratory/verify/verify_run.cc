@@ -181,7 +181,7 @@ void SymbolicRun::match(const Posted& send, const Posted& recv) {
   finish(recv.rank, recv.lane, recv.step);
 }
 
-// Ranks known to have entered after the first `steps` steps of a lane, as sorted runs.
+// Ranks known to have entered, as sorted runs.
 Symbol SymbolicRun::heard(const RankState& state, int l, int32_t steps) {
   std::vector<char> known(ranks_.size(), 0);
   known[static_cast<size_t>(state.index)] = 1;
@@ -201,7 +201,7 @@ void SymbolicRun::finish(int32_t rank, int l, int32_t index) {
   ready_.push_back(rank);
 }
 
-// A block's location: under MPI_IN_PLACE an input block may be an output block.
+// Under MPI_IN_PLACE an input block may be an output block.
 std::pair<int, size_t> SymbolicRun::where(const Schedule& s, const Slice& slice,
                                           int32_t i) const noexcept {
   const int32_t block = slice.place + i;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SymbolicRun: the verifier's execution of all ranks' schedules. Lifetime: one proof. See:
-// coll/laboratory/verify/verify.hpp.
+// SymbolicRun: the verifier's execution of all ranks' schedules.
 #pragma once
 
 #include <deque>
@@ -15,12 +14,12 @@
 
 namespace tern::coll {
 
-/// An output block's final content; empty if undefined. Not for neighbourhoods.
+/// An output block's final content, or nothing. Not for neighbourhoods.
 [[nodiscard]] Symbol promised(const Schedule& schedule, int32_t block);
-/// The size of block `i` of a slice, as a distinctive number. Not for neighbourhoods.
+/// A distinctive size of a slice's block. Not for neighbourhoods.
 [[nodiscard]] int64_t block_size(const Schedule& schedule, const Slice& slice, int32_t i);
 
-/// Surely completed steps of each lane of each rank (verify_remote.cc).
+/// Surely completed steps of each lane of each rank.
 using Clock = std::vector<int32_t>;
 
 struct Access {
@@ -33,19 +32,16 @@ struct Access {
 struct LaneState {
   int32_t issued = 0, complete = 0;  // `complete`: a prefix of the lane
   std::vector<char> done;
-  std::vector<std::vector<int32_t>>
-      known;  // per step: completed steps of each lane at its start
-  std::vector<std::pair<int32_t, Symbol>>
-      heard;  // barrier: (wait step, ranks known to have entered)
-  // With puts or gets: the clocks at each step's start, of each received message, and after each
-  // completed prefix.
+  std::vector<std::vector<int32_t>> known;        // completed steps of each lane, per step
+  std::vector<std::pair<int32_t, Symbol>> heard;  // barrier: (wait step, entered ranks)
+  // With puts or gets: clocks at each step's start, of each message, after each completed prefix.
   std::vector<Clock> starts, heard_time, after;
 };
 
 struct RankState {
   const Schedule* schedule;
-  int32_t index;         // among all ranks of both groups
-  int32_t group, there;  // index of rank 0 of this group, and of the other
+  int32_t index;         // among both groups' ranks
+  int32_t group, there;  // index of each group's rank 0
   std::vector<Symbol> memory[kSpaces];
   std::vector<std::vector<Access>> accesses[kSpaces];
   std::vector<LaneState> lanes;
@@ -63,25 +59,23 @@ struct Edge {
 };
 using EdgeKey = std::tuple<int32_t, int32_t, int, int32_t>;  // from, to, lane (-1: signals), slot
 
-/// Order across ranks, for schedules with puts or gets (verify_remote.cc). A clock has 1 + lanes
-/// entries per rank: 1 after its entry, then completed steps of each lane.
+/// Order across ranks, for puts or gets. A clock has 1 + lanes entries per rank: 1 after its entry,
+/// then completed steps.
 class Clocks {
  public:
   explicit Clocks(std::vector<RankState>& ranks) noexcept : ranks_(ranks) {}
   /// Call after adding all ranks.
   void number_lanes();
   [[nodiscard]] bool used() const noexcept { return used_; }
-  /// A step begins: its dependencies are complete.
+  /// Dependencies are complete.
   void begin(RankState& state, int l, int32_t index, const Step& step);
-  /// A message or signal arrives.
   void hear(const Posted& send, const Posted& recv);
-  /// The lane's completed prefix grows by a step.
+  /// The completed prefix grows.
   void pass(RankState& state, int l);
   [[nodiscard]] bool surely_before(const Access& one, const Clock& time) const;
-  /// Whether rank `of` has surely entered when a step begins.
+  /// Whether rank `of` has surely entered at a step's start.
   [[nodiscard]] bool entered(const RankState& of, const RankState& state, int l,
                              int32_t index) const;
-  /// The clock when the rank leaves.
   [[nodiscard]] static Clock end(const RankState& state);
 
  private:
@@ -93,11 +87,11 @@ class Clocks {
   bool used_ = false;
 };
 
-/// Results and sizes defined by the collective (verify_result.cc).
+/// Results and sizes defined by the collective.
 class Promises {
  public:
   explicit Promises(const std::vector<Schedule>& schedules) noexcept : schedules_(schedules) {}
-  /// The final content of an output block, within one group.
+  /// Within one group.
   [[nodiscard]] Symbol wanted(const Schedule& s, int32_t block) const;
   [[nodiscard]] bool same_sizes(const Schedule& from, const Slice& source, const Schedule& to,
                                 const Slice& target) const;
