@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selection. Order: a hint of the communicator (tern_allreduce, ...); TERN_ALLREDUCE, ...; rules of
+// Selection. Order: a hint of the communicator (tern_allreduce, ...); TERN_COLL; rules of
 // TERN_COLL_TABLE; measured rules; Tern's own rules; the cost model. Incapable algorithms are
 // skipped. Threads: set-up by one, then any. See: tests/unit/coll/select_test.cc.
 #pragma once
@@ -90,8 +90,6 @@ class Selector {
   bool names_wires_ = false;
 };
 
-/// "TERN_ALLREDUCE"
-[[nodiscard]] std::string parameter_of(Collective collective);
 /// "allreduce of 4096 bytes on 4 ranks: ring ..."
 [[nodiscard]] std::string explain(const Question& question, const Algorithm& algorithm);
 
