@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// One-shot allreduce: every rank sends its vector to all others and reduces all, in rank order.
-// Why: one hop for small vectors, and bitwise equal results; kernels run it by LL
-// (coll/gpu/push_run.hpp). Cost: p - 1 messages of n in one round; p n reduced, n copied. See: Shah
-// et al. 2025 (MSCCL++, "one-phase all-pairs").
+// One-shot allreduce: every rank sends a vector to all others and reduces all, in rank order.
+// Why: a single hop, and bitwise equal results; kernels use LL (coll/gpu/push_run.hpp). Cost: p - 1
+// messages of n in a round; p n reduced, n copied. See: Shah et al. 2025 (MSCCL++, "one-phase
+// all-pairs").
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/emitters.hpp"
 
@@ -19,7 +19,7 @@ void allreduce_one_shot(Builder& b) {
     b.recv(b.ring(-round), all[static_cast<size_t>(b.ring(-round))]);
     b.send(b.ring(round), Builder::input());
   }
-  // In place, the input may not be written before it is read, unless it is the last operand.
+  // In place, only the last operand may be overwritten by the reduction.
   const Slice sum = mine == last ? Builder::output() : Builder::staged(last);
   if (ranks > 1) b.reduce(all, sum);
   if (mine != last || ranks == 1) b.copy(ranks == 1 ? all[0] : sum, Builder::output());

@@ -20,7 +20,7 @@ void allreduce_two_shot(Builder& b) {
     b.recv(b.ring(-round), parts[static_cast<size_t>(b.ring(-round))]);
     b.send(b.ring(round), Builder::input(b.ring(round)));
   }
-  // In place, the input may not be written before it is read, unless it is the last operand.
+  // In place, only the last operand may be overwritten by the reduction.
   const Slice sum = mine == last ? Builder::output(mine) : Builder::staged(last, mine);
   if (ranks > 1) b.reduce(parts, sum);
   if (mine != last || ranks == 1) b.copy(ranks == 1 ? parts[0] : sum, Builder::output(mine));

@@ -27,7 +27,7 @@ void hand_down(Builder& b, const Tree& tree, int32_t from_there) {
   for (const int32_t child : tree.children(b.rank())) b.send(child, Builder::output());
 }
 
-// Each round sends and receives at one distance, so a waiting rank waits only for an earlier round.
+// Each round uses a single distance: a rank can wait only for an earlier round.
 void exchange(Builder& b, bool same_for_all) {
   const int32_t rounds = std::max(b.ranks(), b.others());
   b.window(kWindow);
@@ -101,7 +101,7 @@ void between_allreduce(Builder& b) {
   hand_down(b, tree, other(b, 0));
 }
 
-// The groups split their vectors differently, so the whole vector is sent across.
+// The groups split vectors differently: sends the whole vector across.
 void between_reduce_scatter(Builder& b) {
   const Tree tree = tree_of(b);
   b.mirrors(2);

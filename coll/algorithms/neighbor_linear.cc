@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Linear neighbourhood exchange: a message per edge within a window; edges to the rank itself are
-// copied. All ranks order edges alike, by distance and then by sender, so both ends of the first
-// pending edge have started it, and windows of any size cannot deadlock. If all edges fit the
-// window, receives start first, so no message is unexpected. A grid has a lane per direction, which
-// separates the two edges between the same ranks. Cost: one round, a message per edge. Serves
-// irregular blocks.
+// copied. All ranks order edges alike, by distance, then by sender: both ends have started the
+// first pending edge, and windows of any size cannot deadlock. If all edges fit the window,
+// receives start first, to avoid unexpected messages. A grid has a lane per direction, to separate
+// the two edges between the same ranks. Cost: one round, a message per edge. Serves irregular
+// blocks.
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.hpp"
@@ -12,7 +12,7 @@
 namespace tern::coll {
 namespace {
 
-/// An edge at one of its ends.
+/// An end of an edge.
 struct End {
   int32_t distance, sender, place, peer;
   bool sends;

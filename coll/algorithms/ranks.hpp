@@ -35,8 +35,8 @@ struct Binomial {
   }
 };
 
-/// Maps any rank count to a power of two: the first 2 * extra ranks form pairs, in which the even
-/// rank sends its part and receives the result; others stay single. `team`: ranks index this
+/// Maps any rank count to a power of two: the first 2 * extra ranks form pairs: the even rank
+/// sends a part and receives the result; others stay single. `team`: ranks index this
 /// ascending list.
 struct Fold {
   int32_t ranks, rank;

@@ -19,7 +19,7 @@ Slice received(const Builder& b, int32_t first, int32_t blocks) {
   return slice_at(b, kAtSecondMirror, first, blocks);
 }
 
-// Reduces the host's vectors to its first rank; returns the place of this rank's part.
+// Reduces the host's vectors to the first rank; returns the place of this rank's part.
 Place reduce_host(Builder& b, const std::vector<int32_t>& host, int32_t mine) {
   const auto size = static_cast<int32_t>(host.size());
   const Binomial tree{size, mine};
@@ -34,7 +34,7 @@ Place reduce_host(Builder& b, const std::vector<int32_t>& host, int32_t mine) {
   return held;
 }
 
-// Leaders exchange and add their hosts' blocks; returns the place of the sums.
+// Leaders exchange and add the hosts' blocks; returns the place of the sums.
 Place between_hosts(Builder& b, Place held) {
   const std::vector<int32_t> leaders = b.levels()->leaders();
   const auto hosts = std::ssize(leaders);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One-shot scan and exscan: every rank sends its vector to all higher ranks and reduces the lower
-// ranks' vectors, in rank order. Why: one hop for small vectors; kernels run it by LL and LL128
-// (coll/gpu/push_run.hpp). Cost: up to p - 1 messages of n in one round; up to p n reduced. See:
+// One-shot scan and exscan: every rank sends a vector to all higher ranks and reduces the lower
+// ranks' vectors, in rank order. Why: a single hop; kernels use LL and LL128
+// (coll/gpu/push_run.hpp). Cost: up to p - 1 messages of n in a round; up to p n reduced. See:
 // allreduce_one_shot.cc.
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/emitters.hpp"

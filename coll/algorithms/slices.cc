@@ -48,8 +48,8 @@ SlicePlace slice_place(const Builder& b) {
   return place;
 }
 
-// In round k a rank forwards slice k + 1 before its own, and adds its input to the previous slice
-// for the next round.
+// In round k a rank forwards slice k + 1 before the own slice, and adds the input to the previous
+// slice for the next round.
 Held sum_in_host(Builder& b, const SlicePlace& place, int32_t blocks) {
   const auto slice = [&](Place where, int32_t distance) {
     return slice_at(b, where, place.slice(distance) * blocks, blocks);

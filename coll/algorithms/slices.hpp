@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Slices: helpers of sliced algorithms. The ranks of each host split the vector into a slice each;
-// the j-th ranks of all hosts, a team, process slice j between hosts. So all ranks send to other
-// hosts, not leaders alone. Needs hosts of equal size.
+// Slices: common parts of sliced algorithms. The ranks of each host split the vector into a slice
+// each; the j-th ranks of all hosts, a team, process slice j between hosts. So all ranks send to
+// other hosts, not leaders alone. Needs hosts of equal size.
 #pragma once
 
 #include <cstdint>

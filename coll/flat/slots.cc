@@ -19,7 +19,7 @@
 namespace tern::coll {
 namespace {
 
-// Before the general wait, which polls: some 20 microseconds on an exclusive core.
+// Before the polling general wait: some 20 microseconds on an exclusive core.
 constexpr int kSpins = 400, kSpinsAmongThreads = 50;
 constexpr int kYields = 16;
 

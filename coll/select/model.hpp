@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Model: predicted time of an algorithm on a two-level machine. A message costs latency + bytes /
-// bandwidth of its level; reductions and copies cost bytes / speed; chunks overlap. See: tern_coll
+// bandwidth of the level; reductions and copies cost bytes / speed; chunks overlap. See: tern_coll
 // tune, which fits the model.
 #pragma once
 
@@ -14,7 +14,7 @@ struct Link {
   double per_second;  // megabytes
 };
 
-/// Defaults: a two-core machine, and TCP between two of its network namespaces. Concurrent senders
+/// Defaults: a two-core machine, and TCP between two local network namespaces. Concurrent senders
 /// of a host are assumed not to slow each other.
 struct Model {
   Link within{0.7, 6000}, between{10, 3300};

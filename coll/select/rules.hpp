@@ -16,10 +16,10 @@
 //
 // Ranges are any, N, N.., ..M or N..M, inclusive; bytes are of the vector or of a block, with units
 // k, m, g. The first line with a fitting range and a capable algorithm applies. Lines with
-// "streams" apply only to collectives enqueued in GPU streams, lines without it only to others;
-// "kernels" further requires a preference for kernels. A line with a wire applies to streams whose
-// team supports the wire, and selects it. "model" leaves the choice to the cost model, whose
-// figures the last four lines set. See: TERN_COLL_TABLE, tern_coll tune,
+// "streams" apply only to collectives enqueued in GPU streams, other lines only elsewhere;
+// "kernels" further requires a preference for kernels. A line with a wire selects the wire, for
+// streams with support by the team. "model" leaves the choice to the cost model; the last four
+// lines set the model's figures. See: TERN_COLL_TABLE, tern_coll tune,
 // tests/unit/coll/select_test.cc.
 #pragma once
 
@@ -37,7 +37,7 @@ struct Rule {
   int64_t least_ranks, most_ranks, least_bytes, most_bytes;
   bool one_host, many_hosts;
   bool streams;  // only; else never
-  bool kernels;  // only streams that prefer kernels
+  bool kernels;  // only if kernels are preferred
   Wire wire;
   const Algorithm* algorithm;  // null: the model chooses
   int line;
@@ -49,7 +49,7 @@ struct Rule {
 struct Rules {
   std::vector<Rule> rules;
 
-  /// The first rule that fits, or null. *passed: the first that fits except for a wire not among
+  /// The first fitting rule, or null. *passed: the first fitting rule except for a wire not among
   /// `wires`, or null. `alike`: requires the bits of this row.
   [[nodiscard]] const Rule* find(const Question& question, Wires wires,
                                  const Rule** passed = nullptr,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Order across ranks, for puts and gets. Each step has a clock: surely complete steps of each lane
 // of each rank, and surely entered ranks. Clocks advance along lanes and merge with messages and
-// signals: a signal follows all earlier steps of its lane, a message its send.
+// signals: a signal follows all earlier steps of the lane, a message the send.
 #include "coll/laboratory/verify/verify_run.hpp"
 
 #include <algorithm>
@@ -112,7 +112,7 @@ void SymbolicRun::carry(RankState& state, int l, int32_t index, const Step& step
   if (proof_.holds()) write(to, target, values);
 }
 
-// A leaving rank's clock contains all accesses to its memory.
+// A leaving rank's clock must contain all accesses to the rank's memory.
 void SymbolicRun::check_left(RankState& state) {
   if (!clocks_.used()) return;
   const Clock end = Clocks::end(state);
