@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ring allgather: every rank forwards each received block. Cost: p - 1 rounds, n (p - 1) / p bytes.
-// Serves irregular blocks. See: Chan et al. 2007.
+// See: Chan et al. 2007.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace tern::coll {

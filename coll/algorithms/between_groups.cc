@@ -2,8 +2,8 @@
 // Collectives of inter-communicators (MPI-5.0 section 6.2.3). Data common to a group goes from the
 // remote rank 0 down a tree, or up a tree in rank order to rank 0 and across; other blocks go
 // directly, within a window. Definitions: p local ranks; q remote ranks, numbered p to p + q - 1.
-// In rooted collectives the root is below p on its side (other ranks there are idle), from p on on
-// the other side. Cost: trees ceil(log2 p) + 1 + ceil(log2 q) rounds of n bytes; direct: q messages
+// In rooted collectives the root is below p in the root's group (other ranks are idle), from p on
+// in the other. Cost: trees ceil(log2 p) + 1 + ceil(log2 q) rounds of n bytes; direct: q messages
 // per rank.
 #include <algorithm>
 

@@ -3,8 +3,7 @@
 // copied. All ranks order edges alike, by distance, then by sender: both ends have started the
 // first pending edge, and windows of any size cannot deadlock. If all edges fit the window,
 // receives start first, to avoid unexpected messages. A grid has a lane per direction, to separate
-// the two edges between the same ranks. Cost: one round, a message per edge. Serves irregular
-// blocks.
+// the two edges between the same ranks. Cost: one round, a message per edge.
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.hpp"
