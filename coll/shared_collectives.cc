@@ -95,7 +95,7 @@ void SharedCollectives::lack(CommState& state, Slab::Size size) {
   (large ? state.shares_large : state.shares_memory) = false;
   context_.process.explain.say(
       "fallback", {{"what", "messages"}, {"communicator", state.communicator.name.text()}},
-      strf("collectives%s on %s take messages instead of shared memory: a rank has "
+      strf("collectives%s on %s use messages instead of shared memory: a rank has "
            "more communicators than slabs; free unused communicators",
            large ? strf(" above %zu B", kSmallLane.room()).c_str() : "",
            state.communicator.name.or_words("a communicator").c_str()));

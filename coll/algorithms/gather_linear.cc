@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Linear gather: every rank sends to the root, which receives within a window. Cost: p - 1 messages
-// of one block at the root; no copies.
+// of a block at the root; no copies.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace tern::coll {

@@ -103,7 +103,7 @@ std::string in_words(const Call& call) {
   std::string text = strf("%s%s", name_of(call.collective), call.irregular ? "v" : "");
   if (*call.data != '\0') text += strf(" of %s", call.data);
   if (*call.op != '\0') text += strf(" by %s", call.op);
-  if (call.root == kOnThisSide) text += " with the root on this side";
+  if (call.root == kOnThisSide) text += " with the root in this group";
   if (call.root >= 0) text += strf(" with root %d", call.root);
   return text;
 }

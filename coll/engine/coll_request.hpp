@@ -33,7 +33,7 @@ class CollRequest : public core::Request {
     tagged_ = true;
   }
   /// Takes the number now: ranks create persistent collectives in equal order, but may start them
-  /// in any.
+  /// in any order.
   void set_persistent() noexcept;
   /// Null: no measurement.
   void measure(Measured* sum) noexcept { watch_.measure(sum); }

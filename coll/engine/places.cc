@@ -68,7 +68,7 @@ const Levels* Places::of_names(const core::Communicator& communicator, const Nam
   if (process.explain.on() && communicator.rank() == 0)
     process.explain.say(
         "collective_levels", {{"communicator", communicator.name.text()}, {"levels", made.text()}},
-        strf("%s on %s know levels: %s", what, communicator.name.or_words("a communicator").c_str(),
+        strf("%s on %s use levels: %s", what, communicator.name.or_words("a communicator").c_str(),
              made.text().c_str()));
   return known_.emplace_back(std::make_unique<Levels>(std::move(made))).get();
 }

@@ -92,7 +92,7 @@ void Flights::lacks_slabs(const core::Communicator& communicator) {
   --slabs_in_use_;
   executions_.process().explain.say(
       "fallback", {{"what", "messages"}, {"communicator", communicator.name.text()}},
-      strf("nonblocking collectives on %s take messages instead of shared memory: a rank has more "
+      strf("nonblocking collectives on %s use messages instead of shared memory: a rank has more "
            "communicators and persistent requests than slabs; free unused communicators and "
            "requests",
            communicator.name.or_words("a communicator").c_str()));

@@ -85,7 +85,7 @@ check "the measured time in the end" says \
   explained -x TERN_COLL_TABLE="$work/table"
 check "a parameter overrides the table" says 'ranks: ring .* by TERN_COLL' \
   explained -x TERN_COLL_TABLE="$work/table" -x TERN_COLL=allreduce=ring
-check "parts that ranks are bound to" says 'on MPI_COMM_WORLD know levels: 2 hosts of 2 ranks' explained -x TERN_COLL_LEVELS=package -x HWLOC_SYNTHETIC='pack:2 core:2 pu:1'
+check "parts that ranks are bound to" says 'on MPI_COMM_WORLD use levels: 2 hosts of 2 ranks' explained -x TERN_COLL_LEVELS=package -x HWLOC_SYNTHETIC='pack:2 core:2 pu:1'
 check "parts to which ranks are not bound" says 'levels by L3, but rank 0 is not bound to a single L3' explained -x TERN_COLL_LEVELS=l3 -x HWLOC_SYNTHETIC='pack:2 core:2 pu:1'
 check "wrong levels end MPI_Init" sh -c "
   ! '$MPIRUN' -n 2 -x TERN_COLL_LEVELS=packge ./reduce 2>err && grep 'TERN_COLL_LEVELS is .packge.*package, numa, l3, core' err"
