@@ -123,7 +123,7 @@ void by_table(const OnStream& on, const Heard& heard) {
   if (has_switch())
     expect(8000, MPI_PROD, "ll",
            "LINE 4 asks for ll; LINE 3 asks for multimem, but: switches do not reduce this type by "
-           "that operation");
+           "this operation");
   expect(300000, MPI_SUM, "ll", "LINE 5 asks for ll");
   const bool shared = devices < size;  // by MPS, where no stream waits
   expect(1200000, MPI_SUM, shared ? "simple" : "copies",
