@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Naming own device memory for other processes.
+// Names device memory of this process for others.
 #pragma once
 
 #include <string>

@@ -135,7 +135,7 @@ void Trials::drop_unlisted() noexcept {
   }
 }
 
-// An ended context has no block any more.
+// An ended context has no block.
 void Trials::end() noexcept {
   for (const Block& one : all_) {
     if (one.at == 0 || cuda::driver() == nullptr) continue;
