@@ -348,7 +348,7 @@ void CudaIpc::retire_overlapping(const Key& key, uint64_t bytes) {
 }
 
 // Unmapping waits for all device work, and the application's work may wait for this rank. On a busy
-// device the import stays, and keeps its place in the window.
+// device the import stays mapped and keeps the place in the window.
 CudaIpc::Imports::iterator CudaIpc::retire(Imports::iterator at) {
   const auto next = std::next(at);
   const Import& import = at->second;
@@ -404,8 +404,8 @@ void CudaIpc::drop_leaving(When when) {
   drop_closed();
 }
 
-// Drops imports that could not be unmapped before, pools, and mappings withdrawn by their owners,
-// which would keep freed memory. Checks `imports` mappings per call.
+// Drops stale imports and pools, and mappings withdrawn by their owners, because mappings keep
+// freed memory. Checks `imports` mappings per call.
 void CudaIpc::drop_unused(int imports) {
   drop_leaving(When::kQuiet);
   if (!pools_.empty())

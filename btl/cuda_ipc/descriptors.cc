@@ -91,7 +91,7 @@ void Descriptors::forget_withdrawn(const IsThere& is_there) {
   });
 }
 
-// Row numbers are trusted: a process that can send letters can also write the ledger.
+// Row numbers are trusted: any sender of letters can also write the ledger.
 void Descriptors::open_letters() {
   if (!socket_.has_value() || !socket_->valid()) return;
   Parcel parcel;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Descriptors: descriptors of other processes of this host, taken with pidfd_getfd or sent by their
+// Descriptors: descriptors of other processes of this host, taken with pidfd_getfd or sent by the
 // owner on request (letters.hpp).
-// Why requests are asynchronous: the owner answers at its next call with device memory, and may
-// wait for this process before. So the current message goes through the host, and the next from the
-// same memory does not.
+// Why requests are asynchronous: the owner answers at the next call with device memory, and may
+// wait for this process before. So the current message goes through the host, unlike the next from
+// the same memory.
 // Lifetime: unused descriptors are closed after some time. Threads: under the channel's lock. See:
 // btl/cuda_ipc/README.md.
 #pragma once
@@ -37,7 +37,7 @@ struct Owner {
 };
 [[nodiscard]] Owner owner_of(const MemoryHandle& handle) noexcept;
 
-/// A peer's descriptor, with its row in the ledger (row and stamp 0: the ledger's own).
+/// A peer's descriptor and the row (row and stamp 0: the ledger's own descriptor).
 struct Wanted {
   Owner owner;
   int32_t descriptor;
@@ -51,13 +51,13 @@ class Descriptors {
   explicit Descriptors(DescriptorWays ways) noexcept : ways_(ways) {}
   /// Invalid with a reason if not available, or not yet.
   [[nodiscard]] Fd take(const Wanted& wanted, std::string* why_not);
-  /// Whether a descriptor was missing that the owner can send; reset by ask().
+  /// Whether the owner can send a missing descriptor; reset by ask().
   [[nodiscard]] bool missed() const noexcept { return missed_; }
   /// Requests a handle's descriptors from the owner. Clears *why_not if an answer will come.
   void ask(const MemoryHandle& handle, std::string* why_not);
-  /// Receives letters, and closes descriptors that stayed unused.
+  /// Receives letters, and closes unused descriptors.
   void open_letters();
-  /// Closes descriptors of withdrawn rows, because these keep freed memory.
+  /// Closes descriptors of withdrawn rows, because descriptors keep freed memory.
   using IsThere = std::function<bool(uint64_t ledger, uint32_t row, uint64_t stamp)>;
   void forget_withdrawn(const IsThere& is_there);
 
@@ -70,7 +70,7 @@ class Descriptors {
   const DescriptorWays ways_;
   std::optional<MailSocket> socket_;  // from the first request on
   std::map<Key, Kept> kept_;
-  std::unordered_set<uint64_t> refused_;  // processes that allow no pidfd_getfd
+  std::unordered_set<uint64_t> refused_;  // processes without permission for pidfd_getfd
   int unanswered_ = 0;
   bool missed_ = false;
 };

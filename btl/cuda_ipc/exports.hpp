@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exports: the memory that this process has named for others: legacy handles, and ledger rows with
-// their descriptors. Each allocation is named once, by id.
+// Exports: the memory named for other processes: legacy handles, and ledger rows with their
+// descriptors. Each allocation is named once, by id.
 // Why: naming takes driver calls; messages from known memory take none.
 // Withdrawing: descriptors and peers' mappings keep memory alive. Each offer, and a periodic check,
 // looks at some entries and withdraws freed memory. Descriptors not offered for seconds are closed,
 // and reopened by the next offer. At most half of the process's descriptors are used; then the
-// entry idle for longest is withdrawn, and its peers get data through the host.
-// Lifetime: the process, which has a single table for all its ranks; emptied when the last rank
-// leaves. Threads: any. See: btl/cuda_ipc/README.md.
+// entry idle for longest is withdrawn, and peers get the data through the host.
+// Lifetime: the process, with a single table for all ranks; emptied when the last rank leaves.
+// Threads: any. See: btl/cuda_ipc/README.md.
 #pragma once
 
 #include <compare>
@@ -39,7 +39,7 @@ class Exports {
   void answer();
   /// Withdraws freed memory and closes idle descriptors; at most every few ms.
   void look_after() noexcept;
-  /// Withdraws memory that this process is about to free.
+  /// Withdraws memory before this process frees the memory.
   void forget(uintptr_t address, size_t bytes) noexcept;
   /// A rank begins or ends. `sends`: allow sending descriptors; the first rank decides.
   void join(bool sends) noexcept;
@@ -60,7 +60,7 @@ class Exports {
     uintptr_t base = 0;
     uint64_t used = 0;       // turn of the last offer
     int64_t offered_ns = 0;  // time of the last offer
-    uint32_t pool = 0;       // row of its pool
+    uint32_t pool = 0;       // row of the pool
     Fd descriptor;
   };
   /// A pool with listed memory. The entry of its row has no name.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ledger: memory that a process shares by descriptor or fabric handle, as rows of an unnamed file,
-// which peers map. A handle names the first row of a block; rows of adjacent mappings are chained.
+// Ledger: memory shared by descriptor or fabric handle, as rows of an unnamed file. Peers map the
+// file. A handle names the first row of a block; rows of adjacent mappings are chained.
 // Why: a block may have any number of mappings, and a handle has 128 bytes. Peers map the file
 // once; then known memory costs no system call.
 // Lifetime: the process. Rows are reused, but stamps are unique.
-// Ordering: the owner writes rows before the handle leaves. The owner changes a row before closing
-// its descriptor, so a peer that took a descriptor checks stamp and descriptor again. Peers' rows
+// Ordering: the owner writes rows before sending the handle, and changes a row before closing the
+// descriptor. So a peer checks stamp and descriptor again after taking a descriptor. Peers' rows
 // are untrusted: read_chain() checks copies.
 // Threads: the writer has its own lock; readers are other processes. See: btl/cuda_ipc/README.md,
 // tests/unit/btl/ledger_test.cc.

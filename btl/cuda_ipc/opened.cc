@@ -95,9 +95,9 @@ bool Opened::closes_block_of(const MemoryHandle& handle, const cuda::Device& dev
   });
 }
 
-// An alias is closed with the first allocation: a driver without alias counts would unmap that at
-// once. A close in progress may have freed its address already; then only allocations of the same 2
-// MiB count as aliases.
+// An alias is closed with the first allocation: a driver without alias counts would unmap that
+// allocation at once. A close in progress may have freed its address already; then only allocations
+// of the same 2 MiB count as aliases.
 bool Opened::is_anothers(CUdeviceptr here, const MemoryHandle& handle,
                          const cuda::Device& device) noexcept {
   const bool closes_block = closes_block_of(handle, device);

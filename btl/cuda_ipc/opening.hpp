@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Imports and windows of a peer's memory, and their driver calls.
 // Why: a block of several mappings must be contiguous in this process, too. A window mirrors a part
-// of the peer's addresses, larger than needed, so that a growing segment only needs further
-// mappings; addresses are free.
-// Lifetime: an Import until unmap(); a Window while imports use it. Calls with a device require its
-// context.
+// of the peer's addresses, larger than needed, so a growing segment only needs further mappings;
+// addresses are free.
+// Lifetime: an Import until unmap(); a Window while imports use the window. Calls with a device
+// require the context.
 #pragma once
 
 #include "btl/cuda_ipc/descriptors.hpp"
@@ -32,7 +32,7 @@ struct Import {
   Window* window;  // null: opened by legacy handle
   uint64_t buffer_id, bytes;
   CUdeviceptr here;
-  uint32_t row = 0;  // in the peer's ledger; 0: the owner cannot report its end
+  uint32_t row = 0;  // in the peer's ledger; 0: withdrawal is not reported
   uint64_t stamp = 0;
   int uses = 0;
   uint64_t last = 0;  // turn of the last use

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Outbox: sends the ledger's descriptors to peers that have asked.
+// Outbox: sends the ledger's descriptors to readers, the peers with a request.
 // Why: see base/mail.hpp. A peer asks once; new descriptors follow unasked, before their handle.
 // Threads: under the lock of Exports.
 #pragma once
@@ -20,7 +20,7 @@ class Outbox {
   /// Collects a descriptor; a full parcel is sent at once.
   void add(const Address& to, uint32_t row, uint64_t stamp, int descriptor);
   void send(const Address& to);
-  /// Forgets readers whose sockets are gone.
+  /// Forgets readers with closed sockets.
   void forget_the_gone();
 
  private:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pools: memory of peers' pools (cuMemPoolCreate with a handle type).
-// Why: an imported pointer must be freed before the owner frees the memory, which may happen right
-// after the message. So only the pool is cached, and a pointer is freed after its last use.
-// Lifetime: a pool until the owner withdraws it. Threads: under the channel's lock.
+// Why: an imported pointer must be freed before the owner frees the memory, perhaps right after the
+// message. So Tern caches pools, and frees pointers after their last use.
+// Lifetime: a pool until the owner withdraws the pool. Threads: under the channel's lock.
 // See: btl/cuda_ipc/cuda_ipc.hpp, tests/gpu/mpi/pool_memory_given_back.cc.
 #pragma once
 
@@ -27,7 +27,7 @@ class Pools {
                                                       Descriptors& descriptors, const Piece& piece,
                                                       const MemoryHandle& handle,
                                                       cuda::Device& device, Failure* failure);
-  /// Drops a process's pools that left its ledger; all, if `ledger` is null.
+  /// Drops a process's pools without a valid row; all, if `ledger` is null.
   void drop_withdrawn(uint64_t process, const PeerLedger* ledger) noexcept;
 
  private:
@@ -41,7 +41,7 @@ class Pools {
   };
   struct Pointer {
     Pool* pool;
-    uint64_t stamp;  // of its row
+    uint64_t stamp;  // of the row
     CUdeviceptr here;
     int uses;
   };
