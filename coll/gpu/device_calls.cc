@@ -51,7 +51,7 @@ void DeviceCalls::watch() noexcept {
   complain(wait);
 }
 
-// Signals already on the way may still arrive: each wait gets 100 ms.
+// Gives each wait 100 ms, because signals may still be on the way.
 void DeviceCalls::let_go() noexcept {
   constexpr int64_t kMomentNs = 100'000'000;
   if (now_ns() - since_ < kMomentNs) return;
@@ -69,7 +69,7 @@ int DeviceCalls::look() noexcept {
   return events;
 }
 
-// Polled, because the program may never make another call.
+// The proxy polls this, because the program may never make another call.
 bool DeviceCalls::has_given_up() noexcept {
   if (given_up_ || team_ == nullptr) return given_up_;
   try {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // DeviceCalls: the calls of a communicator that run on devices alone, seen by the proxy.
-// Why: the proxy names the rank that a stream waits for; MPI_Finalize waits until the stream has
+// Why: the proxy names the awaited rank of a stream, and MPI_Finalize waits until the stream has
 // passed all calls.
 // Lifetime: owned by a CommStream or, for blocking calls, by a CommState.
-// Threads: close() by the enqueuing thread, the rest by the proxy or the blocked caller. State
-// comes from pinned memory (device_reports.hpp), without driver calls.
+// Threads: close() by the enqueuing thread, the rest by the proxy or the blocked caller. No driver
+// calls.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@ namespace tern::coll {
 
 class DeviceCalls {
  public:
-  /// The communicator may be freed before this object. Throws std::bad_alloc.
+  /// May outlive the communicator. Throws std::bad_alloc.
   DeviceCalls(const core::Communicator& communicator, std::shared_ptr<GpuTeam> team);
 
   /// Returns the number of calls passed since the previous look().
@@ -31,9 +31,8 @@ class DeviceCalls {
   /// Whether a kernel timed out, with undefined results. Logs the reason once.
   [[nodiscard]] bool has_given_up() noexcept;
   [[nodiscard]] bool has_passed() const noexcept { return team_ != nullptr && passed() != seen_; }
-  /// The caller waits for each call.
   void be_ordinary() noexcept { ordinary_ = true; }
-  /// No further call begins; another communicator may lease the team.
+  /// Ends the series of calls; another communicator may then lease the team.
   void close() noexcept {
     if (team_ != nullptr) last_ = team_->calls.count();
     closed_ = true;
@@ -47,14 +46,14 @@ class DeviceCalls {
   void complain(uint32_t wait) const;
   void let_go() noexcept;
   const std::string name_;
-  const int64_t patience_;        // ns; 0: no timeout
-  const std::vector<int> peers_;  // peer index by rank
+  const int64_t patience_;  // ns; 0: no timeout
+  const std::vector<int> peers_;
   const std::vector<int> names_;  // number shown to users, by rank
   const std::shared_ptr<GpuTeam> team_;
   [[nodiscard]] uint32_t passed() const noexcept;
   uint32_t seen_;
   std::atomic<bool> closed_{false};
-  uint32_t last_ = 0;  // set by close()
+  uint32_t last_ = 0;
   uint32_t wait_ = 0;
   int64_t since_ = 0;  // start of the wait; 0: already logged
   bool ordinary_ = false;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeviceReports: a team's pinned memory, where streams and kernels of this rank report passed calls
+// DeviceReports: a team's pinned memory, where this rank's streams and kernels report passed calls
 // and waits.
-// Why: the host cannot query a waiting stream or kernel, and must report the wrong data of a kernel
-// that gave up.
+// Why: the host cannot query a waiting stream or kernel, and must report kernels that gave up,
+// because their data is wrong.
 // Lifetime: the team's; memory exists from make() to give_back(). Threads: any; no driver calls.
 // See: cuda/kernels/wait.cuh.
 #pragma once
@@ -29,29 +29,28 @@ class DeviceReports {
   [[nodiscard]] std::string make();
   [[nodiscard]] bool made() const noexcept { return pinned_ != nullptr; }
   void give_back() noexcept;
-  /// Also reads the multicast kernel's reports, beyond kParts.
+  /// Includes the multicast kernel's reports, beyond kParts.
   void watch_all() noexcept { watched_ = ScratchLayout::kReports; }
 
   [[nodiscard]] cuda::KernelReport* kernels() const noexcept { return pinned_->kernels; }
-  /// Written by the lane of this set.
   [[nodiscard]] CUdeviceptr wait_word(int set) const noexcept {
     return at_ + static_cast<size_t>(set) * sizeof(uint32_t);
   }
   [[nodiscard]] CUdeviceptr passed_word() const noexcept { return at_ + offsetof(Pinned, passed); }
 
-  /// The last call passed by the device. Requires make().
+  /// Returns the number of the last call passed by the device. Requires make().
   [[nodiscard]] uint32_t passed() const noexcept {
     return pinned_->passed.load(std::memory_order_acquire);
   }
-  /// The number of a lane's current wait; 0: no lane waits.
+  /// Returns the number of a lane's current wait; 0: no lane waits.
   [[nodiscard]] uint32_t wait_of_stream() const noexcept;
   struct Kernel {
     int part;
     cuda::KernelReport report;
   };
-  /// A thread block that is waiting.
+  /// Finds a waiting thread block.
   [[nodiscard]] std::optional<Kernel> waiting() const noexcept;
-  /// A thread block that gave up, preferably by its own timeout.
+  /// Finds a thread block that gave up, preferably by its own timeout.
   [[nodiscard]] std::optional<Kernel> given_up() const noexcept;
   /// Requires all ranks' kernels to have ended.
   void clear() noexcept;
@@ -70,7 +69,7 @@ class DeviceReports {
   Pinned* pinned_ = nullptr;
   CUdeviceptr at_ = 0;  // device address
   size_t bytes_ = 0;
-  int watched_ = ScratchLayout::kParts;  // thread blocks
+  int watched_ = ScratchLayout::kParts;
 };
 
 }  // namespace tern::coll

@@ -87,7 +87,7 @@ void ExchangeRun::describe() noexcept {
   a.set = static_cast<int32_t>(a.number & 1);
 }
 
-// The arguments hold kMostBlocks blocks; the range of steps shrinks until its blocks fit.
+// The range of steps shrinks until all blocks fit kMostBlocks.
 MPI_Count ExchangeRun::choose(MPI_Count begin) noexcept {
   cuda::ExchangeArguments& a = arguments_;
   const auto count = [&](const Blocks& blocks, MPI_Count end) {
@@ -121,7 +121,7 @@ void ExchangeRun::launch(MPI_Count begin, MPI_Count end) {
             team_.memory.device().kernels()->exchange(job_.stream(), arguments_, blocks_));
 }
 
-// Between the caller's memory and local memory.
+// Copies between the caller's memory and local memory.
 void ExchangeRun::move(const Block& block, bool in, MPI_Count step) {
   if (!block.packed || step < block.first || step >= block.end() || job_.failed()) return;
   const MPI_Count offset = (step - block.first) * block.each;
@@ -132,7 +132,7 @@ void ExchangeRun::move(const Block& block, bool in, MPI_Count step) {
     core::unpack(job_, block.data, static_cast<size_t>(offset), local(block, in), bytes);
 }
 
-/// A peer has at most one block per direction and step.
+/// Each peer has a place per direction, because a step has at most one block there.
 std::byte* ExchangeRun::local(const Block& block, bool in) const noexcept {
   const ScratchLayout& layout = team_.memory.layout();
   const auto place = static_cast<size_t>(in ? block.peer : team_.memory.ranks() + block.peer);

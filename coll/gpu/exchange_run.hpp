@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // ExchangeRun: blocks of sizes known only to sender and receiver (coll/engine/pairs.hpp), moved by
-// one kernel. Each pair of ranks agrees on its number of chunks.
+// a kernel. Each pair of ranks agrees on its number of chunks.
 // Why: algorithms of the table run the same passes on all ranks. A rank does not know other ranks'
-// blocks, so all ranks use this engine for such calls.
+// blocks, so all ranks use this engine for such collectives.
 // Form: data that kernels cannot access directly (host memory, types with holes) is packed before
 // and unpacked after a launch of a single step; peers do not notice.
-// Lifetime: a call. Threads: the caller holds the team's mutex, and no channel lock.
+// Threads: the caller holds the team's mutex, and no channel lock.
 // See: cuda/kernels/exchange.cuh; tests/gpu/mpi/stream_exchange.cc.
 #pragma once
 
@@ -24,13 +24,12 @@ class ExchangeRun {
   /// Returns the reason against this engine, the same on all ranks, or null.
   [[nodiscard]] static const char* why_not(const GpuTeam& team, const Params& params,
                                            const Operation& operation) noexcept;
-  /// `number` counts the team's exchanges; `patience` as in KernelRun. Throws like pairs_of().
+  /// `number` counts the team's exchanges. Throws like pairs_of().
   ExchangeRun(GpuTeam& team, const Operation& operation, cuda::Job& job, uint64_t patience,
               uint32_t number);
   [[nodiscard]] Failure run();
-  /// Thread blocks for this rank's largest block.
+  /// Returns the thread blocks for this rank's largest block.
   [[nodiscard]] int blocks() const noexcept { return blocks_; }
-  /// Largest chunk in bytes; steps.
   [[nodiscard]] MPI_Count chunk() const noexcept { return chunk_; }
   [[nodiscard]] MPI_Count passes() const noexcept { return steps_; }
 
@@ -38,8 +37,8 @@ class ExchangeRun {
   struct Block : PairBlock {
     explicit Block(const PairBlock& block) noexcept : PairBlock(block) {}
     bool packed = false;  // copied through local memory
-    MPI_Count first = 0;  // step
-    MPI_Count each = 0;   // bytes per step
+    MPI_Count first = 0;
+    MPI_Count each = 0;  // bytes per step
     [[nodiscard]] MPI_Count bytes() const noexcept { return static_cast<MPI_Count>(data.bytes()); }
     [[nodiscard]] MPI_Count steps() const noexcept { return (bytes() + each - 1) / each; }
     [[nodiscard]] MPI_Count end() const noexcept { return first + steps(); }

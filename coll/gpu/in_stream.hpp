@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// InStream: the scope of a team's call in a stream: the call follows the team's earlier calls in
-// other streams, or becomes part of a graph. Shared by all engines.
-// Lifetime: a call. Threads: the caller holds the team's mutex.
+// InStream: the scope of a team's call in a stream. The call follows the team's earlier calls in
+// other streams, or becomes part of a graph.
+// Threads: the caller holds the team's mutex.
 #pragma once
 
 #include "base/error.hpp"

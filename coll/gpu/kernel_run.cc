@@ -158,7 +158,7 @@ void KernelRun::describe_side(Space space) noexcept {
   side.in_table = arguments_.tabled;
 }
 
-// The kernel itself saves input that kernels can read.
+// The kernel itself saves input if kernels can read the data.
 void KernelRun::describe_input_aside() noexcept {
   if (!program_.uses[0] || packed_[0] || pieces_.puts_aside() == 0) return;
   Side& from = arguments_.source;
@@ -169,7 +169,7 @@ void KernelRun::describe_input_aside() noexcept {
   from.in_table = arguments_.tabled;
 }
 
-// Set where all ranks know different block sizes.
+// The table holds block sizes that all ranks know.
 void KernelRun::describe_table() noexcept {
   const bool gathers = operation_.collective == kAllgather;
   const coll::Side& all = gathers ? operation_.output : operation_.input;

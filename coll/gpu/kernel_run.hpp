@@ -6,7 +6,7 @@
 // talks to the same part of other ranks. Data that kernels cannot access directly (host memory,
 // types with holes) is packed before and unpacked after a launch of a pass per part; peers do not
 // notice.
-// Lifetime: a call. Threads: the caller holds the team's mutex, and no channel lock.
+// Threads: the caller holds the team's mutex, and no channel lock.
 // See: cuda/kernels/interpret.cuh, coll/gpu/README.md; tests/unit/coll/kernel_run_test.cc.
 #pragma once
 
@@ -21,8 +21,8 @@ namespace tern::coll {
 
 class KernelRun {
  public:
-  /// The kernel's timeout in multiples of TERN_GPU_PATIENCE, when the host only logs the awaited
-  /// ranks. Kernels give up at all because they occupy SMs.
+  /// The kernel's timeout in multiples of TERN_GPU_PATIENCE. Kernels give up because they occupy
+  /// SMs; the host only logs awaited ranks.
   static constexpr uint64_t kGivesUpAfter = 10;
   /// `patience`: in ns; 0: no timeout.
   KernelRun(GpuTeam& team, const Placed& placed, Programs::Stored& program,
@@ -41,7 +41,7 @@ class KernelRun {
     cuda::Memory unknown;
     return is_plain(data, device, &unknown);
   }
-  /// `known` caches the allocation of the latest data.
+  /// `known` caches the latest allocation.
   [[nodiscard]] static bool is_plain(const core::Data& data, const cuda::Device& device,
                                      cuda::Memory* known) noexcept;
 

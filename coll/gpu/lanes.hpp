@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lanes: a team's second stream, for every second pass of an operation. The stream forks from the
 // caller's stream at the start and joins at the end.
-// Why: copies and kernels of consecutive passes overlap. Each lane has its own set of regions and
+// Why: copies and kernels of consecutive passes overlap. Each lane has its own regions and
 // semaphores.
 // Captured calls use no second lane: the driver may serialize branches of a graph in different
 // orders on different ranks.
@@ -19,7 +19,6 @@ class Lanes {
   Lanes(const Lanes&) = delete;
   Lanes& operator=(const Lanes&) = delete;
 
-  /// Without a second stream, all passes use the caller's stream.
   void prepare() noexcept;
   void end() noexcept;
 

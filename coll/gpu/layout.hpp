@@ -41,8 +41,7 @@ struct ScratchLayout {
   static constexpr int kSets = 2;
   static constexpr int kMessages = 256;  // of a pair of ranks in a pass
   static constexpr int kParts = 8;       // thread blocks of a kernel
-  static constexpr int kReports = 32;    // of the multicast kernel, without parts of the scratch
-                                         // (multicast.hpp)
+  static constexpr int kReports = 32;    // thread blocks of the multicast kernel
   static constexpr int kKernelMessages = 128;
   static constexpr size_t kKernelGrain = 16;
   static constexpr size_t kGrain = 256;
@@ -64,7 +63,7 @@ struct ScratchLayout {
   [[nodiscard]] size_t credit(int to, int set) const noexcept {
     return credits() + at(to, set) * kWord;
   }
-  /// Of the first pair and part.
+  /// The following are for the first pair and part; the list above has the order of the others.
   [[nodiscard]] size_t kernel_data() const noexcept { return kGrain + pairs() * kMessages * kWord; }
   [[nodiscard]] size_t kernel_credit() const noexcept { return credits() + pairs() * kWord; }
   [[nodiscard]] size_t kernel_inbox() const noexcept { return inbox(ranks, 0); }
@@ -90,7 +89,7 @@ struct ScratchLayout {
   [[nodiscard]] size_t push_words(Wire wire) const noexcept {
     return words_behind(push_counters(wire), facts_of(wire));
   }
-  /// Data of a slot, in vectors of 16 bytes.
+  /// Returns the data room of a slot in vectors of 16 bytes.
   [[nodiscard]] size_t push_room(Wire wire) const noexcept {
     return units_of(facts_of(wire), push_words(wire)) * facts_of(wire).vectors;
   }
@@ -98,14 +97,13 @@ struct ScratchLayout {
   [[nodiscard]] size_t local_bytes() const noexcept {
     return (bytes - local()) / 4 / kGrain * kGrain;
   }
-  /// Of a lane (lanes.hpp).
   [[nodiscard]] size_t lane_local_bytes() const noexcept {
     return local_bytes() / kSets / kGrain * kGrain;
   }
   [[nodiscard]] size_t inbox(int from, int set) const noexcept {
     return local() + local_bytes() + at(from, set) * region();
   }
-  /// For a pair's messages in a pass.
+  /// Bytes for a pair's messages in a pass.
   [[nodiscard]] size_t region() const noexcept {
     return (inboxes() - inboxes() / kKernelShare) / pairs() / kGrain * kGrain;
   }
@@ -125,7 +123,6 @@ struct ScratchLayout {
   [[nodiscard]] size_t words_behind(size_t counters, const PushFacts& wire) const noexcept {
     return counters + (has(wire) ? kGrain : 0);
   }
-  /// Behind the slots of earlier wires.
   [[nodiscard]] size_t begin_of_push(int index) const noexcept {
     size_t begin = up(words_end());
     for (int i = 0; i < index; ++i) {
@@ -135,7 +132,6 @@ struct ScratchLayout {
     }
     return begin;
   }
-  /// `words`: push_words().
   [[nodiscard]] size_t units_of(const PushFacts& wire, size_t words) const noexcept {
     if (!has(wire) || bytes < words) return 0;
     return std::min((bytes - words) / kPushShare / (pairs() * kParts * wire.bytes), wire.most);

@@ -29,7 +29,7 @@ std::optional<CUdevice> visible(const cuda::Driver& driver, const cuda::Uuid& wa
   return std::nullopt;
 }
 
-/// Without NVML, native atomics are the driver's only sign of NVLink.
+/// Native atomics are the driver's only sign of NVLink; NVML knows better.
 bool has(const cuda::Driver& driver, CUdevice_P2PAttribute which, CUdevice from,
          CUdevice to) noexcept {
   int value = 0;
@@ -90,7 +90,6 @@ class Pair {
   bool has_own_ = false;
 };
 
-/// Unknown if the driver does not say.
 topo::PciAddress address_of(const cuda::Device& device) {
   CUdevice handle = 0;
   char text[32] = {};

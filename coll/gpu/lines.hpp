@@ -29,7 +29,7 @@ struct LinesVerdict {
   std::string why_not;  // empty: LL128 may be used
   std::string source;   // of the NVLink facts
 };
-/// As rank `rank` sees it. `blocks`: thread blocks of the team's kernels.
+/// Judges all pairs with rank `rank`. `blocks`: thread blocks of the team's kernels.
 [[nodiscard]] LinesVerdict judge_lines(const cuda::Device& device, const topo::NvLinks& links,
                                        const std::vector<LineFacts>& all, size_t rank,
                                        uint64_t blocks);

@@ -7,9 +7,8 @@
 // Making: in steps (teams_multicast.cc); all ranks finish a step before any starts the next.
 // Binding blocks until all devices are added, forever if a device is missing. The object's
 // descriptor travels over sockets (base/mail.hpp), because the object has no address.
-// Lifetime: the team's. Requires for end() that no rank uses the object any more.
-// Threads: a single thread. See: cuda/kernels/multicast.cuh, coll/gpu/multicast_run.hpp;
-// tests/gpu/mpi/stream_multicast.cc.
+// Lifetime: the team's. Threads: a single thread. See: cuda/kernels/multicast.cuh,
+// coll/gpu/multicast_run.hpp; tests/gpu/mpi/stream_multicast.cc.
 #pragma once
 
 #include <algorithm>
@@ -36,11 +35,11 @@ class Multicast {
   ~Multicast();
 
   // Steps in order. Each returns an empty string, or this rank's reason for failure.
-  /// A missing feature of the device or driver.
+  /// Returns a feature that the device or driver lacks.
   [[nodiscard]] static std::string why_not(cuda::Device& device);
-  /// Rank 0: creates and exports an object for `devices` devices, `bytes` or more each.
+  /// On rank 0: creates and exports an object for `devices` devices, `bytes` or more each.
   [[nodiscard]] std::string create(int devices, size_t bytes, Fd* descriptor);
-  /// Other ranks: imports the object. `bytes`: rank 0's bytes().
+  /// On other ranks: imports the object of rank 0, with `bytes` from its bytes().
   [[nodiscard]] std::string join(const Fd& descriptor, size_t bytes);
   [[nodiscard]] std::string add_device();
   [[nodiscard]] std::string allocate();
@@ -49,26 +48,24 @@ class Multicast {
   /// Tries a small allreduce with all thread blocks.
   [[nodiscard]] std::string try_out(const TeamMemory& memory, cuda::KernelReport* reports);
 
-  /// Requires that no device work uses the object. May wait for all work on the device: the caller
-  /// holds no lock.
+  /// Requires that no device work, on any rank, uses the object. May wait for all work on the
+  /// device: the caller holds no lock.
   void end() noexcept;
 
   [[nodiscard]] size_t bytes() const noexcept { return bytes_; }
   void set_blocks(int blocks) noexcept { blocks_ = blocks; }
-  /// `places`: the team's residency places on every rank's device.
+  /// Limits thread blocks to the team's residency places.
   void limit_blocks(int places) noexcept { blocks_ = std::min(kParts, places); }
-  /// Thread blocks, resident together on every rank's device.
   [[nodiscard]] int blocks() const noexcept { return blocks_; }
-  /// Vectors of 16 bytes in the stage.
+  /// Returns the room of the stage in vectors of 16 bytes.
   [[nodiscard]] int64_t room() const noexcept {
     return static_cast<int64_t>((bytes_ - kStage) / sizeof(Vector));
   }
-  /// In this rank's stage.
   [[nodiscard]] std::byte* stage(int64_t vector) const noexcept {
     return reinterpret_cast<std::byte*>(own_) + kStage +
            static_cast<size_t>(vector) * sizeof(Vector);
   }
-  /// The fields common to all calls.
+  /// Returns the fields common to all calls.
   [[nodiscard]] cuda::MulticastArguments arguments(const TeamMemory& memory,
                                                    cuda::KernelReport* reports) const noexcept;
 

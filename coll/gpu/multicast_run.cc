@@ -65,7 +65,7 @@ MulticastRun::MulticastRun(GpuTeam& team, const Placed& placed, const Operation&
   describe();
 }
 
-/// Vectors of a block in the stage.
+/// Returns how many vectors of a block the stage holds.
 int64_t MulticastRun::most_room() const noexcept {
   return has_blocks(operation_.collective) ? multicast_.room() / team_.memory.ranks()
                                            : multicast_.room();
@@ -120,7 +120,6 @@ void MulticastRun::move(const Side& side, bool in, int64_t begin, int64_t end) {
   }
 }
 
-/// The block's index in the stage.
 int32_t MulticastRun::staged(const Side& side, int32_t block) const noexcept {
   return has_blocks(operation_.collective) && side.blocks == 1 ? team_.memory.rank() : block;
 }

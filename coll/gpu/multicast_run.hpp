@@ -5,7 +5,7 @@
 // get the same bits, because each sum is loaded once.
 // Form: data that kernels cannot access directly (host memory, types with holes) is packed into the
 // stage before, and unpacked after, a launch of a single pass; peers do not notice.
-// Lifetime: a call. Threads: the caller holds the team's mutex, and no channel lock.
+// Threads: the caller holds the team's mutex, and no channel lock.
 // See: cuda/kernels/multicast.cuh; tests/gpu/mpi/stream_multicast.cc.
 #pragma once
 
@@ -28,9 +28,7 @@ class MulticastRun {
   /// Whether the result equals the host's bits for any order of operands.
   [[nodiscard]] static bool is_exact(const Operation& operation) noexcept;
   [[nodiscard]] Failure run();
-  /// Thread blocks; the same on all ranks.
   [[nodiscard]] int blocks() const noexcept;
-  /// Bytes of a vector or block per pass.
   [[nodiscard]] MPI_Count chunk() const noexcept;
   [[nodiscard]] MPI_Count passes() const noexcept;
 
@@ -38,7 +36,7 @@ class MulticastRun {
   struct Side {
     Space space = Space::kInput;
     int32_t blocks = 0;
-    bool packed = false;  // copied through the stage
+    bool packed = false;
   };
   [[nodiscard]] MPI_Count bytes() const noexcept { return pieces_.total() * pieces_.element(); }
   [[nodiscard]] int64_t vectors() const noexcept { return (bytes() + 15) / 16; }

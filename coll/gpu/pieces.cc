@@ -66,7 +66,7 @@ Pieces::Pieces(const Operation& operation, const Placed& placed, const Room& roo
   passes_ = (total_ + length_ - 1) / length_;
 }
 
-// All ranks reserve room if any rank may need it, for equal passes.
+// All ranks reserve room if any rank may need room, for equal passes.
 void Pieces::find_asides(bool sides) noexcept {
   const bool reduced = reduces(operation_.collective);
   // Kernel engines pack host data themselves; each memory query is a driver call.
@@ -83,7 +83,6 @@ MPI_Count Pieces::block_units(int32_t block) const noexcept {
   return operation_.collective == kReduceScatter ? length_of(operation_.input, block) : total_;
 }
 
-// The length of the vector, or of the largest block.
 MPI_Count Pieces::total_units() const noexcept {
   const Side& side = agreed_side(operation_);
   const bool allgather = operation_.collective == kAllgather;
@@ -106,7 +105,6 @@ Pieces::Range Pieces::in_vector(const Slice& slice, MPI_Count pass) const noexce
   return {start + first, before(length, schedule_.parts, slice.first + slice.blocks) - first};
 }
 
-// Block sizes differ only where all ranks know all sizes.
 Pieces::Range Pieces::range_of(const Slice& slice, MPI_Count pass) const noexcept {
   if (splits_) return in_vector(slice, pass);
   MPI_Count length = total_;
@@ -124,7 +122,6 @@ size_t Pieces::bytes(const Slice& slice, MPI_Count pass) const noexcept {
   return static_cast<size_t>(range_of(slice, pass).count * element_);
 }
 
-// `alone`: the side has no other block.
 Pieces::Piece Pieces::in_block(const Side& side, int32_t block, bool alone,
                                const Range& range) const noexcept {
   return {block_of(side, alone ? -1 : block), static_cast<size_t>(range.first * element_),

@@ -6,8 +6,7 @@
 // Saved input ("aside"): in place, alltoall and reduce_scatter overwrite input before sending, so
 // each pass first copies that input to local memory. Reductions of host memory do the same, because
 // kernels may not reach the host, and copy the result back after the pass.
-// Lifetime: a call. See: coll/gpu/placed.hpp, coll/gpu/stream_run.hpp;
-// tests/gpu/mpi/stream_passes.cc.
+// See: coll/gpu/placed.hpp, coll/gpu/stream_run.hpp; tests/gpu/mpi/stream_passes.cc.
 #pragma once
 
 #include <cstddef>
@@ -38,16 +37,15 @@ class Pieces {
     bool sides;                   // local memory holds both sides of any operation
   };
   Pieces(const Operation& operation, const Placed& placed, const Room& room) noexcept;
-  /// For engines that cut passes themselves.
+  /// A single pass of any size, for engines that cut passes themselves.
   static constexpr Room in_one_pass() noexcept {
     return {size_t{1} << 48, size_t{1} << 48, ScratchLayout::kKernelGrain, 1, 1, true};
   }
 
-  /// 0: no data.
   [[nodiscard]] MPI_Count passes() const noexcept { return passes_; }
   [[nodiscard]] bool fit() const noexcept { return passes_ > 0 || total_ == 0; }
-  /// Bytes of a unit; units of the vector or largest block; units per pass; bytes per block in the
-  /// scratch; local blocks per side.
+  /// In order: bytes of a unit; units of the vector or largest block; units per pass; bytes per
+  /// block in the scratch; local blocks per side.
   [[nodiscard]] MPI_Count element() const noexcept { return element_; }
   [[nodiscard]] MPI_Count total() const noexcept { return total_; }
   [[nodiscard]] MPI_Count length() const noexcept { return length_; }
@@ -55,7 +53,6 @@ class Pieces {
   [[nodiscard]] int32_t aside(Space space) const noexcept {
     return space == Space::kInput ? aside_in_ : aside_out_;
   }
-  /// At most total().
   [[nodiscard]] MPI_Count block_units(int32_t block) const noexcept;
   [[nodiscard]] size_t bytes(const Slice& slice, MPI_Count pass) const noexcept;
   /// Packed bytes [offset, offset + bytes) of the caller's data.
@@ -64,19 +61,18 @@ class Pieces {
     size_t offset, bytes;
     [[nodiscard]] std::byte* first() const noexcept { return data.first() + offset; }
   };
-  /// For input not saved to local memory, or output.
+  /// Locates an output slice, or an input slice that is not saved.
   [[nodiscard]] Piece piece(const Slice& slice, MPI_Count pass) const noexcept;
-  /// Of a block or the whole vector. Input to be saved is read from the output.
+  /// Locates a block or the whole vector. Input to be saved is read from the output.
   [[nodiscard]] Piece users(Space space, int32_t block, MPI_Count pass) const noexcept;
-  /// Of this rank's side.
   [[nodiscard]] int32_t blocks_of(Space space) const noexcept {
     return splits_ || is_alone(space) ? 1 : schedule_.ranks;
   }
   /// Whether the side is this rank's block alone.
   [[nodiscard]] bool is_alone(Space space) const noexcept;
-  /// The offset of a stage, mirror or saved input.
+  /// Returns the offset of a stage, mirror or saved input.
   [[nodiscard]] size_t in_local(const Slice& slice, MPI_Count pass) const noexcept;
-  /// The offset behind `blocks` blocks.
+  /// Returns the offset behind `blocks` blocks.
   [[nodiscard]] size_t in_region(int32_t blocks) const noexcept {
     return static_cast<size_t>(blocks) * unit_;
   }
@@ -89,7 +85,6 @@ class Pieces {
     Piece users;
     size_t local;
   };
-  /// The copies before a pass.
   [[nodiscard]] int32_t puts_aside() const noexcept {
     return !input_aside_ ? 0 : splits_ ? 1 : schedule_.ranks;
   }
@@ -100,9 +95,8 @@ class Pieces {
     return operation_.collective == Collective::kReduceScatter && operation_.irregular &&
            puts_aside() > 0;
   }
-  /// For conversion between two layouts with holes.
+  /// Returns local memory for conversion between two layouts with holes.
   [[nodiscard]] size_t between_layouts() const noexcept { return in_local(whole(), 0); }
-  /// The copy after a pass.
   [[nodiscard]] Aside bring_back(MPI_Count pass) const noexcept;
 
  private:

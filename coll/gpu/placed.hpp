@@ -16,24 +16,24 @@
 namespace tern::coll {
 
 struct Placed {
-  /// Of an inbox slice.
+  /// The place of an inbox slice.
   struct Place {
     int32_t owner = 0, from = 0;
     int32_t before = 0;  // blocks of earlier messages in the region
   };
-  /// Of a signal or wait step.
+  /// The semaphore of a signal or wait step.
   struct Word {
     int32_t owner = 0, other = 0;  // the semaphore's rank; the rank at the other end
     int32_t message = 0;           // index in the pair's messages, or kCredit
   };
   static constexpr int32_t kCredit = -1;
 
-  Schedule schedule;          // this rank's
+  Schedule schedule;
   std::vector<Place> places;  // by slice
   std::vector<Word> words;    // by step
   // Maxima over all ranks:
-  int32_t most_blocks = 0;    // of a pair of ranks in a pass
-  int32_t most_messages = 0;  // of a pair of ranks in a pass
+  int32_t most_blocks = 0;  // of a pair of ranks in a pass
+  int32_t most_messages = 0;
   int32_t local_blocks = 0;   // of stages and mirrors
   bool single_blocks = true;  // all slices have a single block, except slices of vectors
 
@@ -45,7 +45,8 @@ struct Placed {
 
 [[nodiscard]] int32_t blocks_of_mirror(const Schedule& schedule) noexcept;
 
-/// `lowered[r]` is rank r's. False with *why, on all ranks alike, if the layout is too small.
+/// `lowered[r]` is rank r's. Returns false with *why, on all ranks alike, if the layout is too
+/// small.
 [[nodiscard]] bool place(const std::vector<Schedule>& lowered, int rank, Placed* placed,
                          std::string* why);
 

@@ -15,7 +15,6 @@ using cuda::Operand;
 constexpr size_t kRoom = 1 << 20;  // bytes
 constexpr size_t kGrain = 256;     // alignment of programs
 
-/// The block that determines the slice's size.
 int32_t block_of(const Schedule& schedule, const Slice& slice) noexcept {
   const bool alone =
       (schedule.collective == Collective::kAllgather && slice.space == Space::kInput) ||

@@ -40,7 +40,7 @@ class Programs {
   Programs& operator=(const Programs&) = delete;
 
   struct Stored {
-    std::byte* at = nullptr;  // on the device
+    std::byte* at = nullptr;
     std::byte* pinned = nullptr;
     size_t bytes = 0;
     int32_t instructions = 0, operands_at = 0;
@@ -49,12 +49,11 @@ class Programs {
   };
   /// May wait for the device. Returns an error sentence, or an empty string.
   [[nodiscard]] std::string prepare();
-  /// Null with *why if memory is short.
   [[nodiscard]] Stored* store(const Placed& placed, std::string* why);
   /// Copies a program to the device unless an earlier call has. A captured copy runs at each
   /// replay.
   static void bring(Stored& program, cuda::Job& job, bool captured) noexcept;
-  /// The set of the first pass of a kernel with `passes` passes per part.
+  /// Returns the set of the first pass; each part runs `passes` passes.
   [[nodiscard]] int next_set(int64_t passes) noexcept {
     const int set = set_;
     set_ = static_cast<int>((set_ + passes) % ScratchLayout::kSets);

@@ -23,10 +23,10 @@ MPI_Count vectors_of(size_t bytes) noexcept {
 }
 size_t room_of(size_t bytes) noexcept { return (bytes + kVector - 1) / kVector * kVector; }
 
-/// Sends and receives of a rank in the only hop, or in the first of two.
+/// A rank's sends and receives in the only hop, or in the first of two.
 struct Hop {
   int32_t to = cuda::PushArguments::kAllRanks, from = cuda::PushArguments::kAllRanks;
-  int32_t last = 0;      // last rank of the reduction
+  int32_t last = 0;
   bool spreads = false;  // the second hop sends the reduced part to all
 };
 
@@ -71,7 +71,7 @@ bool has_all_blocks(const Operation& operation) noexcept {
          !operation.in_place && !operation.onto_own_block;
 }
 
-/// Of the rank with the most, so that all ranks decide alike.
+/// Counts blocks on the rank with the most, so that all ranks decide alike.
 size_t most_blocks(const Schedule& schedule, Collective what) noexcept {
   const auto ranks = static_cast<size_t>(schedule.ranks);
   if (splits(what)) return 2;
@@ -109,7 +109,7 @@ PushRun::PushRun(GpuTeam& team, const Placed& placed, const Operation& operation
   arguments_.patience = patience * KernelRun::kGivesUpAfter;
 }
 
-// In two hops: a rank's part of the vector, in 16-byte vectors.
+// In two hops, counts a rank's part of the vector, in 16-byte vectors.
 size_t PushRun::block_bytes() const noexcept {
   if (!placed_.has(kTwoHops)) return bytes();
   const auto ranks = static_cast<size_t>(team_.memory.ranks());
@@ -164,7 +164,6 @@ void PushRun::move(const Side& side, int32_t block, bool in) {
     core::unpack(job_, data, 0, here, length);
 }
 
-/// Input blocks, then output blocks.
 std::byte* PushRun::local(int32_t block) const noexcept {
   return team_.memory.at(team_.memory.rank(), team_.memory.layout().local() +
                                                   static_cast<size_t>(block) * room_of(bytes()));
@@ -192,7 +191,7 @@ void PushRun::describe() noexcept {
   a.what = cuda::PushArguments::kBarrier;
 }
 
-/// A side is null if a rank sends or receives nothing there.
+/// A side is null if the rank sends or receives nothing there.
 void PushRun::describe_data() noexcept {
   cuda::PushArguments& a = arguments_;
   a.bytes = static_cast<int64_t>(block_bytes());

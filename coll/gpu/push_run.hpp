@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// PushRun: a small operation as a single kernel. Each rank pushes LL or LL128 packets to its peers
-// and builds the result from arriving packets, in one hop, or two for an allreduce. No program and
-// no credits are needed.
+// PushRun: a small operation as a single kernel. Each rank pushes LL or LL128 packets to peers and
+// builds the result from arriving packets, in a single hop, or two for an allreduce. Push needs no
+// program and no credits.
 // Which algorithms: exactly these hops; a test compares the kernel with their schedules.
 // Form: data that kernels cannot access directly (host memory, types with holes) is packed before
 // and unpacked after the launch; peers do not notice.
-// Lifetime: a call. Threads: the caller holds the team's mutex, and no channel lock.
+// Threads: the caller holds the team's mutex, and no channel lock.
 // See: cuda/kernels/push.cuh; tests/unit/coll/kernel_run_test.cc.
 #pragma once
 
@@ -23,20 +23,18 @@ class PushRun {
   /// Returns the reason against this engine, the same on all ranks, or null.
   [[nodiscard]] static const char* why_not(const GpuTeam& team, const Placed& placed,
                                            const Operation& operation) noexcept;
-  /// Bytes of the largest block.
+  /// Returns the bytes of the largest block.
   [[nodiscard]] static size_t largest(const Placed& placed, const Operation& operation) noexcept;
   [[nodiscard]] Failure run();
-  /// Thread blocks; the same on all ranks.
   [[nodiscard]] int blocks() const noexcept;
-  /// Bytes of a vector or block per pass.
   [[nodiscard]] MPI_Count chunk() const noexcept;
   [[nodiscard]] MPI_Count passes() const noexcept;
 
  private:
   struct Side {
     Space space = Space::kInput;
-    int32_t blocks = 0;   // 0: no such side
-    bool packed = false;  // copied through local memory
+    int32_t blocks = 0;  // 0: no such side
+    bool packed = false;
   };
   [[nodiscard]] size_t bytes() const noexcept {
     return static_cast<size_t>(pieces_.total() * pieces_.element());

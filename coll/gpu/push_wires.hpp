@@ -2,7 +2,7 @@
 // PushFacts: sizes, slots and requirements of each wire of PushRun, for the choice of a wire
 // (way.cc), the scratch (layout.hpp) and TERN_EXPLAIN. A new wire is a row here and in
 // base/wire.hpp.
-// See: base/wire.hpp, cuda/kernels/push.cu.
+// See: cuda/kernels/push.cu.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace tern::coll {
 
-/// The largest vector or block that takes a wire without a request; modelled, not measured.
+/// The largest vector or block for a wire without a request; modelled, not measured.
 struct PushLimit {
   size_t bytes;
   const char* beyond;  // reasons against larger data, and for smaller data
@@ -40,7 +40,7 @@ inline constexpr std::array kPushFacts = {
               512,
               false,
               nullptr},
-    // 36 units: 1 MiB on 8 ranks in two hops.
+    // 36 units hold 1 MiB on 8 ranks in two hops.
     PushFacts{Wire::kLl128,
               "LL128",
               {256 << 10, "more than 256 KiB", "one hop of at most 256 KiB over NVLink"},

@@ -14,7 +14,7 @@ namespace {
 constexpr MPI_Count kEndOfCall = 2;  // the passed word, and an event
 constexpr MPI_Count kSecondLane = 4;
 
-/// As in StreamRun::issue().
+/// Counts the calls of a pass, as StreamRun::issue() makes them.
 StreamCalls calls_of_pass(const Schedule& schedule) {
   StreamCalls pass;
   size_t waiting = 0;
@@ -36,7 +36,6 @@ StreamCalls calls_of_pass(const Schedule& schedule) {
   return pass;
 }
 
-/// With the library's own pass size.
 MPI_Count passes_of(const Placed& placed, MPI_Count bytes, size_t scratch) {
   core::Process process;
   core::make_predefined_types(process);

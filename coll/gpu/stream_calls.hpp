@@ -10,11 +10,11 @@ namespace tern::coll {
 
 struct StreamCalls {
   MPI_Count passes = 0;
-  MPI_Count calls = 0;                           // driver calls
+  MPI_Count calls = 0;
   MPI_Count copies = 0, kernels = 0, waits = 0;  // work items; waits are per semaphore
 };
 
-/// `bytes`: of the vector or block, of a 4-byte type. `scratch`: TERN_GPU_SCRATCH.
+/// `bytes`: size of the vector or block, of a 4-byte type. `scratch`: TERN_GPU_SCRATCH.
 [[nodiscard]] StreamCalls stream_calls(const Placed& placed, MPI_Count bytes, size_t scratch);
 
 }  // namespace tern::coll

@@ -15,7 +15,8 @@
 namespace tern::coll {
 namespace {
 
-// The driver takes 255 operations: two per wait, and a first and last for the host's report.
+// The driver takes 255 operations per batch: two per wait, and a first and last for the report to
+// the host.
 constexpr size_t kMostInBatch = 2 * StreamRun::kMostWaits;
 
 CUstreamBatchMemOpParams operation_on(CUdeviceptr word, CUstreamBatchMemOpType what, uint32_t value,
@@ -58,7 +59,7 @@ Failure StreamRun::run() {
   return call.end(operation_.collective);
 }
 
-// The caller's stream joins the other lane also after a failure.
+// The caller's stream joins the other lane even after a failure.
 void StreamRun::run_passes() {
   CUstream fork = nullptr;
   if (pieces_.passes() > 1 && !captured_ && !pieces_.in_order())

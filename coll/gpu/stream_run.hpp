@@ -6,8 +6,8 @@
 // or waited for.
 // Order: the steps of a pass keep the verified order; passes alternate between two streams
 // (lanes.hpp).
-// Lifetime: a call. Threads: the caller holds the team's mutex, and no channel lock: on a full
-// launch queue, driver calls wait for the device, and the device waits for other ranks.
+// Threads: the caller holds the team's mutex, and no channel lock: on a full launch queue, driver
+// calls wait for the device, and the device waits for other ranks.
 // Cost: a driver call per step; adjacent waits share a call.
 // See: coll/gpu/README.md; tests/gpu/mpi/stream_collectives.cc.
 #pragma once
@@ -29,11 +29,10 @@ class StreamRun {
             cuda::Job& job) noexcept;
   /// After a failure some steps may run, and the team is invalid.
   [[nodiscard]] Failure run();
-  /// Bytes of a vector or block per pass.
   [[nodiscard]] MPI_Count chunk() const noexcept { return pieces_.length() * pieces_.element(); }
   [[nodiscard]] MPI_Count passes() const noexcept { return pieces_.passes(); }
-  [[nodiscard]] static int blocks() noexcept { return 0; }  // the driver decides
-  /// Enough passes to fill a pipelined algorithm, else 1.
+  [[nodiscard]] static int blocks() noexcept { return 0; }
+  /// Returns enough passes to fill a pipelined algorithm, else 1.
   [[nodiscard]] static MPI_Count least_passes(const Placed& placed) noexcept;
   static constexpr size_t kMostWaits = 125;  // per batch of memory operations
   [[nodiscard]] static int kernels_of(int sources) noexcept;
@@ -51,7 +50,6 @@ class StreamRun {
   void flush_waits();
   [[nodiscard]] bool is_users(const Slice& slice) const noexcept;
   [[nodiscard]] std::byte* local(size_t offset) const noexcept;
-  /// Of scratch, or contiguous user data.
   [[nodiscard]] std::byte* address(const Slice& slice, MPI_Count pass) const noexcept;
   [[nodiscard]] size_t offset_of(const Placed::Word& word) const noexcept;
 
@@ -61,7 +59,7 @@ class StreamRun {
   const Operation& operation_;
   const Pieces pieces_;
   cuda::Job& callers_;
-  cuda::Job* job_;  // of the pass's lane
+  cuda::Job* job_;
   int set_ = 0;
   MPI_Count pass_ = 0;
   bool captured_ = false;

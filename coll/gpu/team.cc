@@ -8,7 +8,6 @@
 namespace tern::coll {
 namespace {
 
-/// Divisor of the team's scratch size.
 constexpr size_t kShareOfTwin = 4;
 
 }  // namespace

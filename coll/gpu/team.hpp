@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // GpuTeam: the ranks of a communicator, each with a GPU that maps all other ranks' memory, and all
-// parts that collectives between streams need.
+// parts for collectives between streams.
 // Why: calls exchange no addresses; scratch is named, mapped and tested once, before the first
 // call.
 // Life cycle: all ranks make a team together (teams.hpp); a communicator leases a team. Memory
@@ -34,7 +34,6 @@ namespace tern::coll {
 
 class GpuTeam {
  public:
-  /// `number` is the same on all ranks.
   GpuTeam(uint64_t number, std::vector<int> members, int rank, cuda::Device& device);
   GpuTeam(const GpuTeam&) = delete;
   GpuTeam& operator=(const GpuTeam&) = delete;
@@ -62,7 +61,7 @@ class GpuTeam {
   [[nodiscard]] const std::shared_ptr<GpuTeam>& twin() const noexcept { return twin_; }
   void lease(bool on) noexcept;
   [[nodiscard]] bool leased() const noexcept { return leased_ || (twin_ && twin_->leased()); }
-  /// A graph uses the team: no further lease.
+  /// Forbids further leases, because a graph uses the team.
   void pin() noexcept { pinned_ = true; }
   [[nodiscard]] bool at_rest() const noexcept {
     return calls.over() && (!twin_ || twin_->at_rest());
@@ -72,12 +71,12 @@ class GpuTeam {
            (!twin_ || twin_->fit());
   }
 
-  /// The reason against LL128, the same on all ranks, or empty.
+  /// Returns the reason against LL128, the same on all ranks, or an empty string.
   [[nodiscard]] const std::string& no_lines() const noexcept { return lines_.why_not; }
   [[nodiscard]] const std::string& nvlink_source() const noexcept { return lines_.source; }
-  /// Before take_scratch().
+  /// Must precede take_scratch().
   void set_lines(LinesVerdict of_all) noexcept { lines_ = std::move(of_all); }
-  /// The same on all ranks. Null: no_multicast() has the reason.
+  /// Returns multicast memory on all ranks or on none; null: no_multicast() has the reason.
   [[nodiscard]] Multicast* multicast() const noexcept { return multicast_.get(); }
   [[nodiscard]] const std::string& no_multicast() const noexcept { return no_multicast_; }
   void set_multicast(std::unique_ptr<Multicast> made) noexcept;
@@ -95,7 +94,6 @@ class GpuTeam {
   /// Waits for all work on the device: the caller holds no lock. Returns an error sentence, or an
   /// empty string.
   [[nodiscard]] std::string take_scratch(Scratch wanted);
-  /// As TeamMemory::map(), also for the twin.
   [[nodiscard]] std::string map(const TeamMemory::Mapper& map_of);
 
  private:

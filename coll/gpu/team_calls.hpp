@@ -33,16 +33,14 @@ class TeamCalls {
   [[nodiscard]] CUresult end(CUstream stream) noexcept;
   /// Keeps data until the stream has passed the last call, or for good for a graph.
   void keep(std::vector<std::shared_ptr<const void>> what, bool captured);
-  /// The same on all ranks, which run the same passes.
   [[nodiscard]] int next_set() noexcept { return set_ = (set_ + 1) % ScratchLayout::kSets; }
-  /// For exchange_run.hpp; the same on all ranks.
   [[nodiscard]] uint32_t next_exchange() noexcept { return exchanges_++; }
 
   [[nodiscard]] uint32_t count() const noexcept { return calls_.load(std::memory_order_acquire); }
   [[nodiscard]] uint32_t passed() const noexcept {
     return reports_.made() ? reports_.passed() : count();
   }
-  /// All calls have passed, or the context has ended.
+  /// Whether all calls have passed, or the context has ended.
   [[nodiscard]] bool over() const noexcept {
     return device_.gone() || device_.stale() || passed() == count();
   }
@@ -54,7 +52,7 @@ class TeamCalls {
  private:
   cuda::Device& device_;
   const DeviceReports& reports_;
-  CUevent end_ = nullptr;  // recorded behind the last call
+  CUevent end_ = nullptr;
   CUstream last_ = nullptr;
   std::atomic<uint32_t> calls_{0};
   std::vector<std::pair<uint32_t, std::shared_ptr<const void>>> kept_;  // by call number

@@ -31,11 +31,10 @@ class TeamMemory {
   [[nodiscard]] int ranks() const noexcept { return layout_.ranks; }
   [[nodiscard]] cuda::Device& device() const noexcept { return device_; }
   [[nodiscard]] const ScratchLayout& layout() const noexcept { return layout_; }
-  /// For work of this rank's device.
+  /// Returns an address for work of this rank's device.
   [[nodiscard]] std::byte* at(int rank, size_t offset) const noexcept {
     return bases_[static_cast<size_t>(rank)] + offset;
   }
-  /// For kernel arguments.
   void write_bases(const char** bases) const noexcept {
     for (std::byte* const base : bases_) *bases++ = reinterpret_cast<const char*>(base);
   }
@@ -48,7 +47,7 @@ class TeamMemory {
   /// Waits for all work on the device: the caller holds no lock.
   [[nodiscard]] std::string prepare_words();
   [[nodiscard]] std::string offer(pml::Pml& pml, pml::MemoryHandle* handle) const;
-  /// Null: this rank cannot map the scratch.
+  /// Maps another rank's scratch; null: this rank cannot.
   using Mapper = std::function<std::unique_ptr<pml::MappedPeerMemory>(int rank)>;
   [[nodiscard]] std::string map(const Mapper& map_of);
   /// Writes patterns to all other ranks.
@@ -58,7 +57,7 @@ class TeamMemory {
   /// Requires all ranks' kernels to have ended.
   [[nodiscard]] std::string clear_abort();
 
-  /// A bit per rank.
+  /// A bit per rank with mapped scratch.
   [[nodiscard]] uint64_t mapped() const noexcept;
   void unmap() noexcept { mapped_.clear(); }
   /// Ends all waits of this rank's streams and kernels, through a separate stream.
@@ -72,7 +71,7 @@ class TeamMemory {
   cuda::Device& device_;
   ScratchLayout layout_;
   cuda::Exportable scratch_;
-  size_t bytes_ = 0;                                            // allocated
+  size_t bytes_ = 0;
   std::vector<std::unique_ptr<pml::MappedPeerMemory>> mapped_;  // by rank; null: this rank
   std::vector<std::byte*> bases_;
   cuda::Stream* rescue_ = nullptr;

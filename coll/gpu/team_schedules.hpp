@@ -24,11 +24,11 @@ class TeamSchedules {
   TeamSchedules(const TeamSchedules&) = delete;
   TeamSchedules& operator=(const TeamSchedules&) = delete;
 
-  /// Null with *why if the scratch is too small.
+  /// Returns null with *why if the scratch is too small.
   [[nodiscard]] const Placed* placed(const Algorithm& algorithm, int root, std::string* why);
-  /// Describes waits of exchange_run.hpp, which has no schedule.
+  /// Returns the entry for descriptions of waits in exchange_run.hpp, which has no schedule.
   [[nodiscard]] const Placed& exchange(Collective what);
-  /// Algorithm, choice and size: explained once.
+  /// Algorithm, choice and size of an explanation, given once.
   using Said = std::tuple<const Placed*, int, int>;
   [[nodiscard]] bool is_news(const Said& said) { return said_.insert(said).second; }
 

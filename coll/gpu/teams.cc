@@ -23,17 +23,16 @@ std::vector<int> members_of(const core::Communicator& communicator) {
 
 constexpr int kPlacesOfTwin = 2;
 
-/// For the largest grid of a waiting kernel.
+/// Returns the places for the largest grid of a waiting kernel.
 int most_wanted(cuda::Device& device) {
   return Multicast::why_not(device).empty() ? Multicast::kParts : ScratchLayout::kParts;
 }
 
-/// Never 0.
 uint64_t number_of(const core::ContextId& id, GpuTeams::Use use) noexcept {
   return ((id.creator * 31 + id.counter) * 2 + static_cast<uint64_t>(use)) | uint64_t{1} << 63;
 }
 
-/// The missing feature, or empty.
+/// Returns the missing feature, or an empty string.
 std::string what_lacks(const core::Communicator& communicator, const cuda::Device* device) {
   if (communicator.inter()) return "the communicator has two groups";
   if (communicator.size() > cuda::kMostRanks)
@@ -47,7 +46,7 @@ std::string what_lacks(const core::Communicator& communicator, const cuda::Devic
 
 }  // namespace
 
-// Sent as bytes.
+// Facts travel as bytes.
 struct GpuTeams::Facts {
   uint64_t kernels;  // resident thread blocks of kernels; 0: no kernels
   uint64_t idle;     // number of a usable idle team, or 0
@@ -87,7 +86,7 @@ void GpuTeams::agree(core::Communicator& communicator, const std::string& mine,
     if (all[i].words[0] != '\0') *why_not = strf("rank %zu: %s", i, all[i].words);
 }
 
-// Thread blocks per kernel, such that all ranks' kernels are resident together.
+// Chooses thread blocks per kernel such that all ranks' kernels are resident together.
 uint64_t GpuTeams::parts_of(const std::vector<Facts>& all, bool* shares, std::string* why_not) {
   uint64_t parts = ScratchLayout::kParts;
   for (size_t i = 0; i < all.size(); ++i) {
@@ -109,7 +108,7 @@ uint64_t GpuTeams::parts_of(const std::vector<Facts>& all, bool* shares, std::st
   return parts;
 }
 
-/// Processes with concurrent kernels on a GPU; above 1 only with MPS.
+/// Counts processes with concurrent kernels on a GPU; above 1 only with MPS.
 int GpuTeams::sharers(const cuda::Device& device, const std::vector<Facts>& all) const {
   if (device.attribute(CU_DEVICE_ATTRIBUTE_MPS_ENABLED) == 0) return 1;
   const auto here = std::count_if(all.begin(), all.end(),
@@ -167,13 +166,13 @@ void GpuTeams::dissolve(core::Communicator& communicator, const std::shared_ptr<
   for (GpuTeam* one = team.get(); one != nullptr; one = one->twin().get())
     one->kernels.drop_places();
   if (!team->memory.taken()) return;
-  team->broken.end(failure(MPI_ERR_OTHER, "making the team failed"));  // freed later
+  team->broken.end(failure(MPI_ERR_OTHER, "making the team failed"));
   all_.push_back(team);
 }
 
 std::vector<int> GpuTeams::find_islands(core::Communicator& communicator, const GpuTeam& team) {
   struct Seen {
-    uint64_t ranks;  // one bit per rank
+    uint64_t ranks;
   };
   static_assert(cuda::kMostRanks <= 64);
   const Seen mine{team.memory.mapped()};
@@ -191,7 +190,7 @@ bool GpuTeams::takes_more(Use use) const noexcept {
          executions_.process().gpus.scratches.load(std::memory_order_relaxed) < kMostForOrdinary;
 }
 
-// The same on all ranks: the first rank's reason counts.
+// All ranks use the first rank's reason.
 void GpuTeams::agree_on_lines(core::Communicator& communicator, const std::vector<Facts>& all,
                               const topo::NvLinks& links, uint64_t parts, GpuTeam& team) {
   std::vector<LineFacts> lines;

@@ -27,7 +27,8 @@ class GpuTeams {
   }
   /// A communicator may have a team per use.
   enum class Use : uint8_t { kEnqueued, kOrdinary };
-  /// With so many teams, blocking calls get no further team: scratch outlives communicators.
+  /// With this many teams, blocking calls get no further team, because scratch outlives
+  /// communicators.
   static constexpr int kMostForOrdinary = 8;
   /// Collective over the communicator. Returns an idle or new team of its ranks, or null with
   /// *why_not on all ranks. If some ranks cannot map each other's memory, *islands maps each rank
@@ -36,7 +37,7 @@ class GpuTeams {
   [[nodiscard]] std::shared_ptr<GpuTeam> lease(core::Communicator& communicator, Use use,
                                                cuda::Device* device, std::string* why_not,
                                                std::vector<int>* islands = nullptr);
-  /// The communicator is freed.
+  /// Called when the communicator is freed.
   static void give_back(GpuTeam& team) noexcept { team.lease(false); }
 
  private:

@@ -22,7 +22,7 @@ namespace {
 
 constexpr const char* kMakingMulticast = "making multicast memory";
 
-/// Sent as bytes.
+/// Members travel as bytes.
 struct Member {
   Address mail;    // receives the descriptor
   uint64_t bytes;  // of the object; set by rank 0
@@ -53,7 +53,6 @@ class MulticastMaking {
   [[nodiscard]] std::string create() {
     return is_root() ? made_->create(team_.memory.ranks(), wanted_, &descriptor_) : std::string();
   }
-  // Ranks then exchange members.
   [[nodiscard]] Member member() const { return {socket_.address(), made_->bytes()}; }
   [[nodiscard]] Member* all() noexcept { return all_.data(); }
   [[nodiscard]] std::string hand_out() {
@@ -80,7 +79,7 @@ class MulticastMaking {
     tried_ = true;
     return made_->try_out(team_.memory, team_.reports.kernels());
   }
-  /// Success on all ranks: take(); else give_up(). The caller holds no lock.
+  /// take() follows success on all ranks, give_up() a failed step. The caller holds no lock.
   [[nodiscard]] std::unique_ptr<Multicast> take() noexcept { return std::move(made_); }
   void give_up() noexcept { made_.reset(); }
   [[nodiscard]] bool tried() const noexcept { return tried_; }
@@ -90,11 +89,11 @@ class MulticastMaking {
   }
 
  private:
-  /// The multicast stage, relative to the scratch.
+  /// The multicast stage has a quarter of the scratch's size.
   static constexpr size_t kShare = 4;
   [[nodiscard]] bool is_root() const noexcept { return team_.memory.rank() == 0; }
 
-  /// Rank 0 has sent the descriptor before.
+  /// Requires that rank 0 has sent the descriptor.
   [[nodiscard]] Fd receive() const {
     constexpr int64_t kMost = 1'000'000'000;  // ns
     const int64_t begun = now_ns();

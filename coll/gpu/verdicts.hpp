@@ -12,7 +12,7 @@
 namespace tern::coll {
 
 struct Verdict {
-  const char* name;    // of an engine or a wire
+  const char* name;
   const char* record;  // "2027-01-31 NVIDIA H100 80GB HBM3, driver 580.65"
 };
 

@@ -23,21 +23,20 @@ class WaitLog {
   WaitLog(const WaitLog&) = delete;
   WaitLog& operator=(const WaitLog&) = delete;
 
-  /// Consecutive wait steps from `step` on.
   struct Wait {
     const Placed* placed = nullptr;
     size_t step = 0;
     MPI_Count pass = 0;
   };
-  /// The number of a batch of waits, or of a launch.
+  /// Returns the number of a batch of waits, or of a launch.
   [[nodiscard]] uint32_t note(const Wait& wait, bool captured);
-  /// The current wait of a stream or kernel; 0: none.
+  /// Returns the current wait of a stream or kernel; 0: none.
   [[nodiscard]] uint32_t current() const noexcept;
   /// Describes a wait and adds the awaited ranks to *ranks.
   [[nodiscard]] std::string describe(uint32_t wait, std::vector<int>* ranks) const;
   /// Describes a kernel's timeout; empty: no kernel gave up.
   [[nodiscard]] std::string why_given_up() const;
-  /// If the team is a part of the user's communicator.
+  /// Sets the user's numbers of ranks if the team is a part of the communicator.
   void name_ranks(std::vector<int> names) noexcept { names_ = std::move(names); }
 
  private:
@@ -54,9 +53,9 @@ class WaitLog {
   const int rank_;
   const DeviceReports& reports_;
   mutable std::mutex mutex_;
-  std::vector<Wait> notes_, captured_;  // by number
+  std::vector<Wait> notes_, captured_;
   uint32_t next_note_ = 0;
-  std::vector<int> names_;  // by rank
+  std::vector<int> names_;
 };
 
 }  // namespace tern::coll

@@ -16,10 +16,10 @@ constexpr size_t kMostByKernel = 1 << 20;
 // From 3 ranks on, a switch saves a third of a ring's traffic.
 constexpr int kLeastToMulticast = 3;
 
-/// Stands for "... asks for ...".
+/// A placeholder for "... asks for ...".
 constexpr char kAsked[] = "a wire is requested";
 
-/// The requested wire precedes this wire in the table.
+/// Whether the requested wire precedes this wire in the table.
 bool excludes(const AskedWire& asked, const PushFacts& wire) noexcept {
   return asked.wire == Wire::kSimple ||
          (push_index(asked.wire) >= 0 && push_index(asked.wire) < push_index(wire.wire));
@@ -44,7 +44,7 @@ const char* why_no_push(const GpuTeam& team, const AskedWire& asked, const PushF
   return why != nullptr ? why : why_not_of(team, wire);
 }
 
-/// The requested wire, else the first possible wire; kNone with all reasons.
+/// Picks the requested wire, else the first possible wire; kNone with all reasons.
 Way by_push(const GpuTeam& team, const AskedWire& asked, const Placed& placed,
             const Operation& operation, size_t bytes) {
   Way way;
@@ -64,16 +64,16 @@ Way by_push(const GpuTeam& team, const AskedWire& asked, const Placed& placed,
   return way;
 }
 
-/// Null with the reason in *way.
+/// Returns null with the reason in *way.
 Programs::Stored* program_for(GpuTeam& team, const Placed& placed, const Operation& operation,
                               Way* way) {
   way->why = KernelRun::why_not(team, placed, operation);
   return way->why != nullptr ? nullptr : team.programs.store(placed, &way->failure);
 }
 
-/// The model's reason against the switch, or null.
+/// Returns the model's reason against the switch, or null.
 const char* why_no_gain(const GpuTeam& team, const Operation& operation, size_t bytes) noexcept {
-  size_t small = 0;  // largest size of any push wire
+  size_t small = 0;
   for (const auto& facts : kPushFacts)
     small = std::max(small, limit_of(facts, splits(operation.collective)).bytes);
   if (!reduces(operation.collective)) return "copy engines are as fast when nothing is reduced";
@@ -104,7 +104,6 @@ std::string reason_in_words(const char* why, const AskedWire& asked, const std::
 std::string Way::in_words(const std::string& asker) const {
   std::string words = why != nullptr ? reason_in_words(why, asked, asker) : failure;
   if (engine == kKernel) words = strf("no %s: %s", kPushFacts[0].name, words.c_str());
-  // Prints no reason twice.
   for (int i = 1; i < kPushes && engine != kPush; ++i)
     if (no_push[i] != nullptr && (why == nullptr || std::strcmp(why, no_push[i]) != 0))
       words += strf("; no %s: %s", kPushFacts[static_cast<size_t>(i)].name,
@@ -175,7 +174,7 @@ Wires model_wires(const GpuTeam& team, const AskedWire& asked, const Operation& 
 
 namespace {
 
-/// kNone if a hint or table requests an impossible push wire.
+/// Returns kNone if a hint or table requests an impossible push wire.
 Way way_by_kernels(GpuTeam& team, const Params& params, const Placed& placed,
                    const Operation& operation, size_t bytes, const AskedWire& asked) {
   Way way;

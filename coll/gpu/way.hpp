@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Way: the engine and wire that put an operation into a stream; the same on all ranks.
-// Why: a single place for all criteria: parameters, size, algorithm, and GPUs shared between ranks.
 // Waiting: on its own GPU a rank's streams and kernels may wait for other ranks. With MPS only
 // kernels may, if their thread blocks fit side by side. On a GPU shared without MPS nothing may
 // wait, and no team exists.
@@ -23,7 +22,7 @@ struct AskedWire {
   enum By : uint8_t { kNothing, kHint, kParameter, kTable };
   Wire wire = Wire::kAuto;
   By by = kNothing;
-  /// The request overrides the default of copies for its sizes.
+  /// Whether the request overrides the default of copies for large data.
   [[nodiscard]] bool brings_kernels() const noexcept {
     return (by == kHint || by == kTable) && wire != Wire::kMultimem;
   }
@@ -32,44 +31,43 @@ struct AskedWire {
 struct Way {
   using enum Engine;
   Engine engine = kNone;
-  Wire wire = Wire::kLl;                        // for kPush
-  Programs::Stored* program = nullptr;          // for kKernel
-  const char* why = nullptr;                    // kNone: the reason against all engines
-  const char* no_push[kPushes] = {};            // kKernel: the reasons against kPushWires
-  AskedWire asked;                              // if not used:
-  const char* denied = nullptr;                 // the reason
-  Choice choice{nullptr, Choice::Why::kModel};  // of the algorithm
-  const char* why_passed = nullptr;             // a table line skipped for its wire
-  std::string failure;                          // set instead if a program has no memory
-  bool shares = false;                          // ranks share a GPU, which rules out the stream
-                                                // engine
+  Wire wire = Wire::kLl;
+  Programs::Stored* program = nullptr;
+  const char* why = nullptr;          // kNone: the reason against all engines
+  const char* no_push[kPushes] = {};  // kKernel: the reasons against kPushWires
+  AskedWire asked;                    // if not used:
+  const char* denied = nullptr;       // the reason
+  Choice choice{nullptr, Choice::Why::kModel};
+  const char* why_passed = nullptr;  // a table line skipped for its wire
+  std::string failure;               // set instead if a program has no memory
+  bool shares = false;               // ranks share a GPU, which rules out the stream
+                                     // engine
   /// kAuto: driver copies.
   [[nodiscard]] Wire taken() const noexcept;
   /// `asker`: the source of the request.
   [[nodiscard]] std::string in_words(const std::string& asker) const;
 };
 
-/// Known before the algorithm.
+/// Whether kernels come first, decided before the algorithm.
 [[nodiscard]] bool prefers_kernels(const GpuTeam& team, const Params& params,
                                    size_t bytes) noexcept;
-/// Whether blocking calls gain, before ranks know each other's GPUs.
+/// Whether blocking calls gain, decided before ranks know each other's GPUs.
 [[nodiscard]] bool takes_ordinary(const Params& params, const Operation& operation,
                                   size_t bytes) noexcept;
 [[nodiscard]] AskedWire asked_wire(const Params& params, const Forced* hints) noexcept;
-/// The reason against the switch before the algorithm is known, or null. `any_order`: the bits may
-/// differ from the host's. `any_size`: ignore whether the switch gains.
+/// Returns the reason against the switch before the algorithm is known, or null. `any_order`: the
+/// bits may differ from the host's. `any_size`: ignore whether the switch gains.
 [[nodiscard]] const char* why_not_multicast(const GpuTeam& team, const AskedWire& asked,
                                             const Operation& operation, size_t bytes,
                                             bool any_order, bool any_size) noexcept;
-/// The reason against a wire for any algorithm and table, or null. `no_multimem`:
+/// Returns the reason against a wire for any algorithm and table, or null. `no_multimem`:
 /// why_not_multicast().
 [[nodiscard]] const char* why_no_wire(const GpuTeam& team, const Params& params,
                                       const AskedWire& asked, Wire wire,
                                       const char* no_multimem) noexcept;
-/// `asker`: the source of the request.
 [[nodiscard]] std::string reason_in_words(const char* why, const AskedWire& asked,
                                           const std::string& asker);
-/// Question::model_wires. `question` has kernels and bytes.
+/// Returns Question::model_wires. `question` has kernels and bytes.
 [[nodiscard]] Wires model_wires(const GpuTeam& team, const AskedWire& asked,
                                 const Operation& operation, const Question& question,
                                 const char* no_multimem) noexcept;
