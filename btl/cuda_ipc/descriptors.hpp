@@ -23,7 +23,7 @@
 
 namespace tern::btl::cuda_ipc {
 
-/// Allowed by TERN_CUDA_IPC_DESCRIPTORS.
+/// Allowed by cuda_ipc_descriptors in TERN_TEST.
 struct DescriptorWays {
   bool pidfd = true, socket = true;
 };

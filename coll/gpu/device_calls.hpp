@@ -26,7 +26,7 @@ class DeviceCalls {
 
   /// Returns the number of calls passed since the previous look().
   [[nodiscard]] int look() noexcept;
-  /// Logs the awaited ranks after a wait of TERN_GPU_PATIENCE.
+  /// Logs the awaited ranks after a wait of TERN_GPU_TIMEOUT.
   void watch() noexcept;
   /// Whether a kernel timed out, with undefined results. Logs the reason once.
   [[nodiscard]] bool has_given_up() noexcept;

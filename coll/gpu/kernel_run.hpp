@@ -21,7 +21,7 @@ namespace tern::coll {
 
 class KernelRun {
  public:
-  /// The kernel's timeout in multiples of TERN_GPU_PATIENCE. Kernels give up because they occupy
+  /// The kernel's timeout in multiples of TERN_GPU_TIMEOUT. Kernels give up because they occupy
   /// SMs; the host only logs awaited ranks.
   static constexpr uint64_t kGivesUpAfter = 10;
   /// `patience`: in ns; 0: no timeout.

@@ -32,8 +32,8 @@ namespace tern::cuda {
 
 class Kernels {
  public:
-  /// `files`: images to try in turn, separated by ":" (TERN_CUDA_KERNELS); empty: the embedded
-  /// images.
+  /// `files`: images to try in turn, separated by ":" (cuda_kernels in TERN_TEST); empty: the
+  /// embedded images.
   Kernels(const Driver& driver, CUdevice device, const std::string& files);
   Kernels(const Kernels&) = delete;
   Kernels& operator=(const Kernels&) = delete;

@@ -78,7 +78,7 @@ class BlocksCall final : public Call {
     if (per_place_ == 0)
       throw Error(MPI_ERR_NO_MEM,
                   strf("elements of %zu bytes of %d ranks do not fit a chunk of %zu bytes; "
-                       "TERN_STREAM_CHUNK sets its size",
+                       "TERN_TEST=stream_chunk=BYTES sets the size",
                        elements_.bytes, ranks_, on.chunk()));
   }
 

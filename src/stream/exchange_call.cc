@@ -33,7 +33,7 @@ class ExchangeCall final : public Call {
         per_place_(on.chunk() / (2 * static_cast<size_t>(shadow_.size()))) {
     if (per_place_ == 0)
       throw Error(MPI_ERR_NO_MEM, strf("blocks of %d ranks do not fit a chunk of %zu bytes; "
-                                       "TERN_STREAM_CHUNK sets its size",
+                                       "TERN_TEST=stream_chunk=BYTES sets the size",
                                        shadow_.size(), on.chunk()));
     const coll::Pairs pairs = coll::pairs_of(operation);
     sent_ = cut(on, pairs.sent);
