@@ -81,7 +81,7 @@ std::string WaitLog::why_given_up() const {
     return strf(
         "rank %d's kernel timed out waiting for rank %d's %s (%s): did all ranks make the same "
         "calls, "
-        "in the same order, with matching counts? The timeout is ten times TERN_GPU_TIMEOUT",
+        "in the same order, with matching counts? Kernels give up after ten times TERN_GPU_TIMEOUT",
         named(rank_), named(report.peer),
         report.message == cuda::Instruction::kCredit ? "credit" : "message",
         describe(*kernel).c_str());

@@ -22,7 +22,7 @@ size_t block_bytes(size_t least) noexcept {
                         : std::bit_ceil(std::max(least, kLeast));
 }
 
-/// The smallest idle block of at least `bytes`, if at most twice as large.
+/// Finds the smallest idle block of at least `bytes`, if at most twice as large.
 template <class Blocks>
 auto fitting(Blocks& idle, size_t bytes) noexcept {
   const auto found = idle.lower_bound(bytes);
@@ -116,8 +116,8 @@ void BlockStore::release(Store to, std::byte* block, size_t bytes) noexcept {
   if (!context_.gone()) idle_[static_cast<size_t>(to)].emplace(bytes, block);
 }
 
-// Without the lock: the driver may wait for streams, streams for the proxy, and the proxy returns
-// memory here.
+// Runs without the lock: the driver may wait for streams, streams for the proxy, and the proxy
+// returns memory here.
 CUresult BlockStore::allocate(Store from, size_t bytes, std::byte** block) noexcept {
   void* host = nullptr;
   CUdeviceptr device = 0;

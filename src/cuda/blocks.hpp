@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// BlockStore: a pool of memory blocks in a context.
-// Why: cuMemFree waits for all work on the device, and cuMemAlloc may.
+// BlockStore: a pool of memory blocks in a context, because cuMemFree waits for all work on the
+// device, and cuMemAlloc may.
 // Lifetime: its Device. Threads: any.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace tern::cuda {
 
-enum class Store : uint8_t { kDevice, kPinned };  // device memory, pinned host memory
+enum class Store : uint8_t { kDevice, kPinned };
 
 class BlockStore {
  public:
@@ -33,18 +33,17 @@ class BlockStore {
   std::byte* spare(Store from, size_t* bytes) noexcept;
   /// Whether the store would hold at most `most` bytes after acquire().
   [[nodiscard]] bool affords(Store from, size_t bytes, size_t most) noexcept;
-  /// The block becomes idle and stays allocated.
   void release(Store to, std::byte* block, size_t bytes) noexcept;
   /// Allocates the blocks refused by lends() once the device is quiet.
   void make_wanted() noexcept;
   [[nodiscard]] bool empty() const noexcept;
   /// Frees idle blocks. Requires the context.
   void destroy() noexcept;
-  /// After the end of the context.
+  /// Called after the end of the context.
   void forget() noexcept;
 
  private:
-  using Blocks = std::multimap<size_t, std::byte*>;  // by size
+  using Blocks = std::multimap<size_t, std::byte*>;
   CUresult allocate(Store from, size_t bytes, std::byte** block) noexcept;
   [[nodiscard]] std::byte* take_idle(Store from, size_t* bytes) noexcept;
   [[nodiscard]] std::byte* take_idle(Store from, size_t* bytes, bool* larger) noexcept;
@@ -53,12 +52,12 @@ class BlockStore {
   [[nodiscard]] bool becomes_quiet() noexcept;
 
   const DeviceContext& context_;
-  std::mutex mutex_;                                // never held while the driver may wait
-  std::array<Blocks, 2> idle_;                      // by Store
+  std::mutex mutex_;  // never held while the driver may wait
+  std::array<Blocks, 2> idle_;
   std::array<size_t, 2> held_ = {};                 // bytes, idle or lent
   std::array<std::atomic<size_t>, 2> wanted_ = {};  // size of a refused block
-  std::vector<const void*> known_;                  // registered with know_pinned()
-  std::atomic<uint32_t> refusals_{0};               // of lends()
+  std::vector<const void*> known_;
+  std::atomic<uint32_t> refusals_{0};
 };
 
 }  // namespace tern::cuda

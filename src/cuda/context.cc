@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeviceContext: end of a context, pending work, scopes.
 #include "cuda/context.hpp"
 
 #include "cuda/late_writes.hpp"

@@ -28,9 +28,9 @@ class DeviceContext {
   }
   /// Adds `more` (or, below 0, removes) enqueued calls that wait for other ranks.
   void count_waiting(int more) noexcept { waiting_.fetch_add(more, std::memory_order_relaxed); }
-  /// The context has ended since construction; a new context may have the same handle.
+  /// Whether the context has ended since construction; a new context may have the same handle.
   [[nodiscard]] bool stale() const noexcept;
-  /// leave() was called: all handles of the context are invalid.
+  /// Whether leave() was called: all handles of the context are then invalid.
   [[nodiscard]] bool gone() const noexcept { return gone_.load(std::memory_order_relaxed); }
 
  protected:
@@ -53,12 +53,11 @@ class Current {
   Current(const Current&) = delete;
   Current& operator=(const Current&) = delete;
   ~Current();
-  /// Result of the push.
   [[nodiscard]] CUresult result() const noexcept { return result_; }
 
  private:
   const Driver& driver_;
-  const CUcontext outer_;  // of the outer Current
+  const CUcontext outer_;
   const bool nested_;
   bool pushed_ = false;
   CUresult result_ = CUDA_SUCCESS;

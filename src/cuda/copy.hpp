@@ -13,7 +13,6 @@ namespace tern::cuda {
 
 [[nodiscard]] CUresult copy(const Driver& driver, void* to, const void* from, size_t bytes,
                             CUstream stream) noexcept;
-/// `rows` rows of `width` bytes.
 [[nodiscard]] CUresult copy_rows(const Driver& driver, void* to, size_t to_pitch, const void* from,
                                  size_t from_pitch, size_t width, size_t rows,
                                  CUstream stream) noexcept;

@@ -72,7 +72,7 @@ void Device::prepare(size_t chunk, int chunks) noexcept {
         return (made->first = events.acquire(&made->second, &error)) != nullptr;
       },
       [&](const auto& made) { events.release(made.first, made.second); });
-  // For the trial of a link: one at the owner, two at a peer.
+  // The trial of a link needs a block at the owner and two at a peer.
   constexpr Store kStores[] = {Store::kDevice, Store::kDevice, Store::kPinned};
   size_t trial[] = {kBlock, kTrial, kTrial};
   std::byte* trials[3] = {};
@@ -171,8 +171,8 @@ Residency& Gpus::residency(const Uuid& gpu) {
   return *residencies_.emplace_back(gpu, std::make_unique<Residency>()).second;
 }
 
-// Not while the application's streams may wait for this thread: allocation may wait for those
-// streams.
+// Skipped if the application's streams may wait for this thread, because allocation may wait for
+// those streams.
 void Gpus::look_after() noexcept {
   if (enqueues_.load(std::memory_order_relaxed)) return;
   const std::lock_guard<std::mutex> guard(mutex_);

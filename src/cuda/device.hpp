@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Device: a context of the application with its streams, events, kernels and blocks. Gpus: all
 // Devices of this rank.
-// Why: Tern uses the context of the pointer, never the current context. Nothing is made before the
-// first device pointer of a call.
+// Why: Tern uses the context of the pointer, never the current context, and makes nothing before
+// the first device pointer of a call.
 // Lifetime: Gpus is the Process's, and owns all Devices. When a context ends (cudaDeviceReset),
 // Tern forgets its handles, and makes new ones for the next context.
 // Threads: any; a Job belongs to a single thread.
@@ -33,7 +33,7 @@ namespace tern::cuda {
 class Kernels;
 struct Rows;
 
-/// The name of a GPU or a part of a GPU, equal in all processes of the machine.
+/// Names a GPU, or a part of a GPU, equally in all processes of the machine.
 struct Uuid {
   unsigned char bytes[16] = {};
   bool operator==(const Uuid&) const = default;
@@ -41,7 +41,6 @@ struct Uuid {
 
 class Device final : public DeviceContext {
  public:
-  /// `kernels_file`: as in Kernels.
   Device(const Driver& driver, CUcontext context, int ordinal, const std::string& kernels_file);
   ~Device();
 
@@ -57,18 +56,17 @@ class Device final : public DeviceContext {
   /// Loads the kernels at the first call; null with *why_not, which may be null. Any context may be
   /// current.
   Kernels* kernels(std::string* why_not = nullptr) noexcept;
-  /// 0: the driver does not know the attribute.
+  /// Returns 0 if the driver does not know the attribute.
   [[nodiscard]] int attribute(CUdevice_attribute which) const noexcept;
-  /// 90 for sm_90.
   [[nodiscard]] int capability() const noexcept {
     return attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 +
            attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   }
   /// On a quiet device, makes kernels, streams, events and memory for the first messages. Each may
-  /// wait for all device work, which may wait for this rank.
+  /// wait for all device work, and device work for this rank.
   void prepare(size_t chunk, int chunks) noexcept;
-  /// The context has ended and was made anew: all its handles are invalid. Known memory answers
-  /// without a driver call.
+  /// Whether the context has ended and was made anew, which invalidates all handles. Known memory
+  /// answers without a driver call.
   [[nodiscard]] bool has_ended(const Memory& memory) const noexcept {
     return !late_writes.knows(memory) && stale();
   }
@@ -85,7 +83,7 @@ class Device final : public DeviceContext {
   std::mutex kernels_mutex_;
   std::string kernels_file_;
   std::unique_ptr<Kernels> kernels_;
-  std::string no_kernels_;  // why loading failed
+  std::string no_kernels_;
   std::atomic<bool> prepared_{false};
   std::atomic<bool> taken_{false};
 };
@@ -102,22 +100,19 @@ class Job {
       : device_(&device), stream_(&borrowed), borrowed_(true) {}
   Job(Job&& other) noexcept;
   Job& operator=(Job&& other) noexcept;
-  /// Waits for the work.
   ~Job();
 
   /// Orders the job behind the application's late writes to `memory`.
   void settle(const Memory& memory) noexcept;
   /// Ends a job after settle() alone, without waiting.
   void abandon() noexcept;
-  /// Between any memory kinds, on this device or another.
+  /// Copies between any memory kinds, on this device or another.
   void copy(void* to, const void* from, size_t bytes) noexcept;
   /// Like copy(), for memory known not to be pageable.
   void copy_mapped(void* to, const void* from, size_t bytes) noexcept;
-  /// Half of the stage, for a second stream.
+  /// Splits off half of the stage for a second stream.
   [[nodiscard]] Stage share_stage() noexcept;
-  /// Writes 4 bytes of device memory.
   void set(void* to, uint32_t value) noexcept;
-  /// `rows` rows of `width` bytes.
   void copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                  size_t rows) noexcept;
   /// Pinned room for small copies, as a host and as a device address; null: the stream has no room,
@@ -130,7 +125,7 @@ class Job {
   void mail(void* to, const void* from, size_t bytes) noexcept;
   /// Reports the end of other work in the same way: one driver call.
   void tell_end() noexcept;
-  /// The caller has begun work in the stream (a kernel).
+  /// Tells that the caller has begun work in the stream (a kernel).
   void mark() noexcept {
     open_ = stream_ != nullptr;
     asked_ = false;
@@ -147,7 +142,7 @@ class Job {
   [[nodiscard]] std::vector<std::shared_ptr<const void>> take_kept() noexcept {
     return std::exchange(kept_, {});
   }
-  // The caller knows that all work has ended.
+  // Tells that all work has ended.
   void has_ended() noexcept { open_ = false; }
   /// Queries the stream every few ms.
   [[nodiscard]] bool has_failed_meanwhile() noexcept;
@@ -161,12 +156,10 @@ class Job {
     kept_.clear();
   }
   [[nodiscard]] Device& device() const noexcept { return *device_; }
-  /// The stream is the application's or a team's.
   [[nodiscard]] bool borrowed() const noexcept { return borrowed_; }
   [[nodiscard]] CUstream stream() const noexcept {
     return stream_ == nullptr ? nullptr : stream_->handle;
   }
-  /// Records the result of a driver call on this stream.
   void note(const char* function, CUresult result) noexcept {
     if (result_ != CUDA_SUCCESS || result == CUDA_SUCCESS) return;
     result_ = result;
@@ -186,7 +179,7 @@ class Job {
   CUresult result_ = CUDA_SUCCESS;
   const char* function_ = "";
   bool borrowed_ = false;
-  bool open_ = false;   // work was begun and has not been seen to end
+  bool open_ = false;   // work was begun and may still run
   bool asked_ = false;  // the stream's word will report the end
   int64_t next_question_ = 0;
   std::vector<std::shared_ptr<const void>> kept_;
@@ -231,30 +224,29 @@ class Gpus {
  public:
   /// The device of kDevice or kManaged memory; null with *why if its context is unusable.
   Device* device_of(const Memory& memory, std::string* why) noexcept;
-  /// Before the first device. As in Kernels.
+  /// Requires that no device exists yet. As in Kernels.
   void set_kernels_file(const std::string& file) { kernels_file_ = file; }
-  /// Before the first device: pinned memory per message.
+  /// Sets the pinned memory per message. Requires that no device exists yet.
   void set_chunks(size_t bytes, int count) noexcept {
     chunk_ = bytes;
     chunks_ = count;
   }
-  /// Before the first device. As in Device.
   void set_mails(bool mails) noexcept { mails_ = mails; }
   /// Prepares devices that were busy at first.
   void look_after() noexcept;
   /// From now on calls are put into the application's streams, and progress allocates nothing on
   /// devices.
   void expect_enqueues() noexcept { enqueues_.store(true, std::memory_order_relaxed); }
-  /// Any device, to pin host memory, or null.
+  /// Returns any device, to pin host memory, or null.
   [[nodiscard]] Device* any() noexcept;
   /// Frees everything; requires that no caller holds a Device. The rank may return (sessions).
   void release() noexcept;
   ~Gpus() { release(); }
   /// Logs, once per reason, that device memory is reduced on the host.
   void tell_once(const Explain& explain, const std::string& why) noexcept;
-  /// Of a GPU, which several contexts may share. Throws std::bad_alloc.
+  /// Returns the Residency of a GPU, which several contexts may share. Throws std::bad_alloc.
   [[nodiscard]] Residency& residency(const Uuid& gpu);
-  /// Number of communicators that have had scratch for direct GPU collectives; scratch outlives
+  /// The number of communicators that have had scratch for direct GPU collectives; scratch outlives
   /// communicators.
   std::atomic<int> scratches{0};
   /// Logs once that device memory takes a slower path.
@@ -268,14 +260,14 @@ class Gpus {
   CUcontext primary_of(const Driver& driver, int ordinal, std::string* why);
   std::mutex mutex_;
   std::vector<std::unique_ptr<Device>> devices_;
-  std::unordered_map<int, CUcontext> primaries_;  // retained
+  std::unordered_map<int, CUcontext> primaries_;
   std::vector<std::pair<Uuid, std::unique_ptr<Residency>>> residencies_;
   std::string kernels_file_;
   size_t chunk_ = 0;
   int chunks_ = 0;
   bool mails_ = true;
   std::atomic<bool> enqueues_{false};
-  std::vector<std::string> told_;  // messages logged so far
+  std::vector<std::string> told_;
 };
 
 }  // namespace tern::cuda

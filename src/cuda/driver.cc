@@ -27,7 +27,7 @@ struct Found {
 Found found;
 constexpr uint64_t kNeverAgain = UINT64_MAX;
 
-/// The number of libraries ever loaded; some 20 ns. For the times when no_driver_since cannot tell.
+/// Counts all libraries ever loaded, in some 20 ns, when no_driver_since cannot tell.
 uint64_t libraries_loaded() noexcept {
   uint64_t count = 0;
   ::dl_iterate_phdr(
@@ -45,7 +45,7 @@ bool resolve(void* library, const char* name, Function& place) noexcept {
   return place != nullptr;
 }
 
-/// The first required function that the library lacks, or null.
+/// Returns the first required function that the library lacks, or null.
 // NOLINTNEXTLINE(readability-function-size): statements of rows
 const char* fill(void* library, Driver& table) noexcept {
   const char* lacks = nullptr;

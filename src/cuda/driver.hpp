@@ -15,7 +15,6 @@
 
 namespace tern::cuda {
 
-/// Optional rows may be null.
 struct Driver {
 #define TERN_CUDA_ROW(name, ...) CUresult (*name)(__VA_ARGS__) = nullptr;
   TERN_CUDA_FUNCTIONS(TERN_CUDA_ROW, TERN_CUDA_ROW)
@@ -23,21 +22,22 @@ struct Driver {
   int version = 0;  // supported CUDA version: 12040 is 12.4
 };
 
-/// Null before the application loads libcuda, for a libcuda that is too old, and in a forked child.
-/// Cheap enough for every buffer.
+/// Returns null before the application loads libcuda, for a libcuda that is too old, and in a
+/// forked child. Cheap enough for every buffer.
 [[nodiscard]] const Driver* driver() noexcept;
 
-/// A loaded driver without all required functions, usable only for pointer attributes; else null.
+/// Returns a loaded driver without all required functions, usable only for pointer attributes; else
+/// null.
 [[nodiscard]] const Driver* unusable_driver() noexcept;
 
-/// The CUDA version of a function, at least 12000.
+/// Returns the CUDA version of a function, at least 12000.
 [[nodiscard]] int first_version_of(std::string_view function) noexcept;
 /// "the driver for CUDA 12.0 lacks cuFuncLoad, which needs a driver for CUDA 12.4"
 [[nodiscard]] std::string lacks_in_words(const Driver& driver, const char* function);
-/// Missing optional functions with versions: "cuFuncLoad (12.4)".
+/// Returns missing optional functions with versions: "cuFuncLoad (12.4)".
 [[nodiscard]] std::vector<std::string> missing_functions(const Driver& driver);
 
-/// "12.4", or the reason against the driver; for tools.
+/// Returns "12.4", or the reason against the driver; for tools.
 [[nodiscard]] std::string driver_in_words();
 /// Loads libcuda if installed. Only for tools, which own no device memory.
 void load_driver() noexcept;

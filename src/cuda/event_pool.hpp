@@ -14,8 +14,8 @@ namespace tern::cuda {
 
 /// Sent over the wire.
 struct EventName {
-  uint64_t process;  // process_id()
-  uint64_t event;    // the handle in the process, which cannot open its own IPC handles
+  uint64_t process;
+  uint64_t event;  // the handle in the process, which cannot open its own IPC handles
   unsigned char handle[64];
 };
 static_assert(sizeof(EventName) == 80);
@@ -26,13 +26,12 @@ class Events {
   Events(const Events&) = delete;
   Events& operator=(const Events&) = delete;
   ~Events();
-  /// An event for this caller alone; null with *error. Requires the context.
   CUevent acquire(EventName* name, CUresult* error) noexcept;
   void release(CUevent event, const EventName& name) noexcept;
-  /// An event for this caller alone; null with *error. Requires the context.
+  /// Lends an event to this caller alone; null with *error. Requires the context.
   CUevent open(const EventName& name, CUresult* error) noexcept;
-  /// Null with *error. The event stays open; a peer has few events, at most its pieces in flight.
-  /// Requires the context.
+  /// Opens a peer's event; null with *error. The event stays open, because a peer has at most one
+  /// per piece in flight. Requires the context.
   void destroy() noexcept;
   void forget() noexcept;
   /// Requires the context, and no waiting callers.
@@ -47,7 +46,7 @@ class Events {
   const Driver& driver_;
   std::mutex mutex_;
   std::vector<Own> idle_;
-  std::map<std::string, CUevent> opened_;  // by the bytes of process and handle
+  std::map<std::string, CUevent> opened_;
 };
 
 }  // namespace tern::cuda

@@ -14,18 +14,18 @@ namespace tern::cuda {
 
 struct Exportable {
   CUdeviceptr address = 0;
-  size_t bytes = 0;     // at least the requested size
+  size_t bytes = 0;
   bool mapped = false;  // from cuMemCreate; else from cuMemAlloc
 };
 
-/// In the current context. `alignment`: 0 for any. On failure *function names the driver call, and
-/// nothing stays allocated.
+/// Allocates in the current context. `alignment`: 0 for any. On failure *function names the driver
+/// call, and nothing stays allocated.
 [[nodiscard]] CUresult allocate_exportable(const Driver& driver, size_t bytes, size_t alignment,
                                            Exportable* made, const char** function) noexcept;
-/// With cuMemAlloc, for legacy IPC handles where descriptors fail.
+/// Allocates with cuMemAlloc, for legacy IPC handles where descriptors fail.
 [[nodiscard]] CUresult allocate_plain(const Driver& driver, size_t bytes, Exportable* made,
                                       const char** function) noexcept;
-/// In the same context. Waits for all its work.
+/// Requires the same context. Waits for all work of the context.
 CUresult free_exportable(const Driver& driver, const Exportable& memory) noexcept;
 
 }  // namespace tern::cuda

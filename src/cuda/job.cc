@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Job: copies in a stream.
 #include <sched.h>
 
 #include <utility>
@@ -13,8 +12,7 @@
 namespace tern::cuda {
 namespace {
 
-constexpr int64_t kBetween = 2'000'000;  // ns between stream queries while the stream's word is
-                                         // pending
+constexpr int64_t kBetween = 2'000'000;  // ns between stream queries while a word is pending
 
 CUdeviceptr as_device(const void* address) noexcept {
   return reinterpret_cast<CUdeviceptr>(address);
@@ -100,7 +98,7 @@ void Job::settle_in(CUcontext context) noexcept {
 
 void Job::abandon() noexcept {
   if (stream_ == nullptr || device_->gone()) return;
-  if (!open_) return end();  // nothing to wait for
+  if (!open_) return end();
   const Current current(*device_);
   device_->streams.end(stream_);
   stream_ = nullptr;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels: loading and launch sizes.
 #include "cuda/kernels.hpp"
 
 #include <algorithm>
@@ -16,7 +15,7 @@ namespace {
 constexpr unsigned kThreads = 256;
 constexpr size_t kMostShared = std::max(sizeof(InterpretShared), sizeof(PushShared));
 
-/// The file and a final zero; empty if unreadable.
+/// Returns the file and a final zero; empty if unreadable.
 std::vector<char> contents(const std::string& file) {
   std::ifstream stream(file, std::ios::binary);
   if (!stream) return {};
@@ -25,7 +24,7 @@ std::vector<char> contents(const std::string& file) {
   return bytes;
 }
 
-/// Advice for the user.
+/// Returns advice for the user.
 const char* cure(CUresult result) noexcept {
   switch (result) {
     case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
@@ -40,7 +39,7 @@ const char* cure(CUresult result) noexcept {
   }
 }
 
-/// SMs of the current context; a green context has fewer than the device.
+/// Counts SMs of the current context; a green context has fewer than the device.
 int processors_of(const Driver& driver, CUdevice device) noexcept {
   CUcontext context = nullptr;
   CUdevResource resource{};
@@ -105,7 +104,7 @@ void Kernels::load(CUdevice device, const std::string& files) {
   find_all(device);
 }
 
-// False: the next image would fail as well.
+// Returns false if the next image would fail as well.
 bool Kernels::load_image(const KernelImage& image, size_t number) {
   const CUresult result =
       driver_.cuLibraryLoadData(&library_, image.code, nullptr, nullptr, 0, nullptr, nullptr, 0);
@@ -142,7 +141,7 @@ bool Kernels::find(const char* name, int processors, Kernel* kernel) {
   if (result != CUDA_SUCCESS) return refuse(strf("cuLibraryGetKernel(%s)", name).c_str(), result);
   result = driver_.cuKernelGetFunction(&kernel->function, found);
   if (result != CUDA_SUCCESS) return refuse("cuKernelGetFunction", result);
-  // Otherwise the driver loads a kernel at its first launch.
+  // Without cuFuncLoad the driver loads a kernel at its first launch.
   if (driver_.cuFuncLoad != nullptr) result = driver_.cuFuncLoad(kernel->function);
   if (result != CUDA_SUCCESS) return refuse("cuFuncLoad", result);
   int blocks = 1;

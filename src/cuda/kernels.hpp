@@ -40,11 +40,9 @@ class Kernels {
   ~Kernels();
 
   [[nodiscard]] bool available() const noexcept { return why_.empty(); }
-  /// Reason and cure, without a full stop.
   [[nodiscard]] const std::string& why_not() const noexcept { return why_; }
   /// The loaded image and the reason; empty for the first image.
   [[nodiscard]] const std::string& image_in_words() const noexcept { return image_; }
-  /// The context has ended.
   void forget() noexcept;
 
   // The following require available(), and return the result of the launch.
@@ -61,7 +59,6 @@ class Kernels {
   CUresult unpack(CUstream stream, const std::shared_ptr<const LayoutProgram>& program,
                   void* buffer, size_t offset, const void* packed, size_t bytes) noexcept;
 
-  /// Datatype lists for pack and unpack.
   [[nodiscard]] LayoutImages& images() noexcept { return images_; }
 
   /// Copies a few KiB with one thread block, then sets *flag, unless null, to `value`. Takes device
@@ -71,7 +68,6 @@ class Kernels {
 
   /// `blocks`: thread blocks, which wait for other devices.
   CUresult interpret(CUstream stream, const InterpretArguments& arguments, int blocks) noexcept;
-  /// `wire`: in kPushWires.
   CUresult push(CUstream stream, Wire wire, const PushArguments& arguments, int blocks) noexcept;
   /// Requires multicast memory.
   CUresult multicast(CUstream stream, const MulticastArguments& arguments, int blocks) noexcept;
@@ -91,7 +87,7 @@ class Kernels {
  private:
   struct Kernel {
     CUfunction function = nullptr;
-    unsigned most_blocks = 1;  // resident together
+    unsigned most_blocks = 1;
   };
   void load(CUdevice device, const std::string& files);
   bool load_image(const KernelImage& image, size_t number);

@@ -44,7 +44,7 @@ bool LateWrites::end_on(const Memory& memory) noexcept {
     if (synchronous_.size() >= kMostSeen) synchronous_.clear();
     synchronous_.emplace(memory.buffer_id, all_written);
   } catch (const std::bad_alloc&) {
-    return all_written;  // not cached
+    return all_written;
   }
   return all_written;
 }
@@ -104,7 +104,7 @@ bool LateWrites::keep(CUcontext of, const Since& since) noexcept {
     kept = since;
     return true;
   } catch (const std::bad_alloc&) {
-    return false;  // retried later
+    return false;
   }
 }
 

@@ -37,11 +37,12 @@ class LateWrites {
   /// nothing during a capture that forbids the legacy stream if synchronous mode is refused.
   [[nodiscard]] CUresult order_behind(CUstream stream, CUcontext current, bool* waits) noexcept;
   [[nodiscard]] bool empty() const noexcept { return since_.empty(); }
-  /// True once after a context was made synchronous.
+  /// Returns true once after a context was made synchronous.
   [[nodiscard]] bool has_changed_context() noexcept {
     return changed_.load(std::memory_order_relaxed) && changed_.exchange(false);
   }
-  /// Restores the flags of contexts. Requires the device's context; after its end, forget().
+  /// Restores the flags of contexts. Requires the device's context. After the end of the context,
+  /// forget() replaces destroy().
   void destroy() noexcept;
   void forget() noexcept;
 
@@ -51,7 +52,7 @@ class LateWrites {
     bool ours = false;          // the application had not set the flag
     unsigned long long id = 0;  // of the context: handles are reused
   };
-  [[nodiscard]] std::optional<unsigned> flags() const noexcept;  // of the current context
+  [[nodiscard]] std::optional<unsigned> flags() const noexcept;
   [[nodiscard]] CUresult record(CUevent* event) const noexcept;
   [[nodiscard]] bool keep(CUcontext of, const Since& since) noexcept;
   [[nodiscard]] unsigned long long id_of(CUcontext context) const noexcept;
@@ -59,7 +60,7 @@ class LateWrites {
   const Driver& driver_;
   mutable std::mutex mutex_;
   std::unordered_map<uint64_t, bool> synchronous_;  // by buffer id; false: refused
-  std::unordered_map<CUcontext, Since> since_;      // contexts made synchronous
+  std::unordered_map<CUcontext, Since> since_;
   std::atomic<bool> changed_{false};
 };
 

@@ -28,7 +28,6 @@ LayoutImages::Image* LayoutImages::own(const Program& program) noexcept {
   return nullptr;
 }
 
-/// The smallest free image of at least `bytes`.
 LayoutImages::Image* LayoutImages::idle(size_t bytes) noexcept {
   Image* found = nullptr;
   for (Image& image : images_)

@@ -24,7 +24,7 @@ class LayoutImages {
   LayoutImages(const LayoutImages&) = delete;
   LayoutImages& operator=(const LayoutImages&) = delete;
   ~LayoutImages();
-  /// After the end of the context.
+  /// Called after the end of the context.
   void forget() noexcept;
 
   /// Allocates spare blocks. May wait for the device.
@@ -33,7 +33,8 @@ class LayoutImages {
   [[nodiscard]] CUresult prepare(const Program& program) noexcept;
   /// Assigns a block without allocation; false: none is free.
   [[nodiscard]] bool reserve(const Program& program) noexcept;
-  /// The list's address for later work in this stream. Allocates unless reserve() returned true.
+  /// Returns the list's address for later work in this stream. Allocates unless reserve() returned
+  /// true.
   [[nodiscard]] CUresult find(const Program& program, CUstream stream, const void** at) noexcept;
 
  private:

@@ -24,9 +24,9 @@ class LastLoaded {
            nullptr;
   }
   void look_at(const link_map& entry) noexcept { at_.store(&entry, std::memory_order_release); }
-  /// Assume that a library was just loaded.
+  /// Makes still() false, as after a load.
   void doubt() noexcept { look_at(kDoubt); }
-  /// Assume that no library will be loaded.
+  /// Makes still() true forever.
   void trust() noexcept { look_at(kTrust); }
 
  private:
@@ -34,7 +34,7 @@ class LastLoaded {
   std::atomic<const link_map*> at_{&kDoubt};
 };
 
-/// still(): no libcuda, so no device memory.
+/// While still() holds, libcuda is not loaded, and no device memory exists.
 extern constinit LastLoaded no_driver_since;
 
 /// Loads an empty library and returns its entry. Null if another library came later, on failure (no

@@ -12,7 +12,6 @@
 
 namespace tern::cuda {
 
-/// Whether the driver has the functions.
 [[nodiscard]] bool can_map(const Driver& driver) noexcept;
 /// Maps `bytes` readable and writable for device `ordinal`. `alignment`: 0 for any. On failure
 /// *function names the driver call, and nothing stays mapped.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory kind of an address, and its allocation.
-// Why: any buffer of any call may be host or device memory.
+// The memory kind of an address, and its allocation, because any buffer of any call may be host or
+// device memory.
 // Cost: a compare before libcuda is loaded. Then a few for the heap, static data and the thread's
 // stack, and a cuPointerGetAttributes for other addresses. Results are cached only for a call's
 // buffers (CallBuffers), because an address may be freed and reused.
@@ -20,13 +20,12 @@
 namespace tern::cuda {
 
 enum class MemoryKind : uint8_t {
-  kUnknown,  // not asked yet
+  kUnknown,
   kHost,     // plain, pinned or registered; the CPU may access it
   kDevice,   // only the driver and kernels may access it
   kManaged,  // accessible to both; treated as device memory, to avoid migration
 };
 
-/// Whether copies need the driver.
 [[nodiscard]] inline bool on_device(MemoryKind kind) noexcept {
   return kind == MemoryKind::kDevice || kind == MemoryKind::kManaged;
 }
@@ -43,8 +42,8 @@ struct Memory {
   int device = 0;               // ordinal in this process
   uint64_t buffer_id = 0;       // of the allocation; not reused in this process
   IdKind id_kind = IdKind::kBuffer;
-  uintptr_t base = 0;       // of the allocation or mapping
-  size_t bytes = 0;         // of the allocation or mapping
+  uintptr_t base = 0;
+  size_t bytes = 0;
   bool legacy_ipc = false;  // cuIpcGetMemHandle works
   bool pooled = false;      // from cuMemAllocAsync
 };
@@ -85,7 +84,7 @@ class CallBuffers {
     bool looked_up = false;
     Memory memory;
   };
-  /// Null: not a buffer of this thread's calls.
+  /// Returns null for an address that is not a buffer of this thread's calls.
   [[nodiscard]] static Known* find(const void* address) noexcept;
 
  private:
@@ -108,7 +107,7 @@ class CallBuffers {
 void know_pinned(const void* begin, size_t bytes) noexcept;
 void forget_pinned(const void* begin) noexcept;
 
-/// All attributes of an address; kHost without a driver.
+/// Returns all attributes of an address; kHost without a driver.
 [[nodiscard]] Memory look_up(const void* address) noexcept;
 
 }  // namespace tern::cuda

@@ -30,7 +30,6 @@ class Residency {
     [[nodiscard]] int take(int wanted, int most) noexcept;
     /// Takes at most a quarter of the free places, for low-priority use.
     [[nodiscard]] int take_spare(int wanted, int most) noexcept;
-    /// Returns places beyond this number.
     void keep(int places) noexcept;
     /// Until the next take(), other shares may get the places once `is_over` returns true.
     void retire(std::function<bool()> is_over) noexcept;
@@ -41,7 +40,7 @@ class Residency {
     int places_ = 0, most_ = 0;
     std::function<bool()> is_over_;  // empty: in use
   };
-  /// Of `places` in total, those for waiting kernels of all processes.
+  /// Returns the places for waiting kernels of all processes, out of `places`.
   [[nodiscard]] static constexpr int for_waiting(int places) noexcept {
     return places - std::max(1, places / 8);
   }

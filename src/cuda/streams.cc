@@ -52,7 +52,7 @@ Stream* Streams::make(CUresult* error) noexcept {
   }
 }
 
-// A single page; further streams have no word.
+// Streams beyond the first page have no word.
 void Streams::give_word(Stream* stream) noexcept {
   if (driver_.cuStreamWriteValue32_v2 == nullptr || words_ == kPage / kLine) return;
   if (page_ == nullptr) {

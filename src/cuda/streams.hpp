@@ -35,7 +35,7 @@ struct Stream {
   std::byte* room = nullptr;
   CUdeviceptr room_at = 0;
   Stage stage;
-  bool staged = false;  // a copy has used the stage
+  bool staged = false;
 
   /// Enqueues a write of the word behind all work; false: impossible. Requires the context.
   [[nodiscard]] bool ask(const Driver& driver) noexcept;
@@ -50,16 +50,16 @@ class Streams {
   explicit Streams(const Driver& driver) noexcept : driver_(driver) {}
   Streams(const Streams&) = delete;
   Streams& operator=(const Streams&) = delete;
-  /// For the caller alone. idle(): a returned stream, or null. make(): a new stream, or null with
-  /// *error; requires the context.
+  /// Gives a stream to the caller alone. idle(): a returned stream, or null. make(): a new stream,
+  /// or null with *error; requires the context.
   [[nodiscard]] Stream* idle() noexcept;
   [[nodiscard]] Stream* make(CUresult* error) noexcept;
-  /// Keeps the stream for reuse. The following require the context.
+  /// Keeps the stream for reuse. The functions below require the context.
   [[nodiscard]] bool give_back(Stream* stream) noexcept;
   void end(Stream* stream) noexcept;
   [[nodiscard]] bool empty() const noexcept { return all_.empty(); }
   void destroy() noexcept;
-  /// The context has ended.
+  /// Called after the end of the context.
   void forget() noexcept;
 
  private:
@@ -68,9 +68,9 @@ class Streams {
   std::mutex mutex_;
   std::deque<Stream> all_;
   std::vector<Stream*> idle_, ended_;
-  std::byte* page_ = nullptr;  // words, then rooms
+  std::byte* page_ = nullptr;
   CUdeviceptr page_at_ = 0;
-  size_t words_ = 0;  // handed out
+  size_t words_ = 0;
 };
 
 }  // namespace tern::cuda

@@ -15,9 +15,9 @@ inline constexpr int kMostSources = 16;
 struct ReduceArguments {
   const void* sources[kMostSources];
   void* target;
-  int64_t count;      // of the kernel's type
-  int32_t n;          // at least 1
-  int32_t operation;  // a Reduction
+  int64_t count;
+  int32_t n;  // at least 1
+  int32_t operation;
 };
 
 // X(suffix, type, operations...): the kernel tern_reduce_SUFFIX. Signed and unsigned integers share
@@ -94,9 +94,9 @@ struct Divisor {
 struct LayoutNode {
   enum Form : int32_t { kBlock, kStrided, kList, kBlocks, kSequence };
   int32_t form;
-  int32_t child;     // kStrided, kList: a node
-  int64_t size;      // packed bytes
-  int64_t stride;    // kStrided
+  int32_t child;  // kStrided, kList: a node
+  int64_t size;
+  int64_t stride;
   int64_t count;     // kList, kBlocks, kSequence: length of places
   Divisor by_child;  // kStrided, kList: the packed bytes of the child
   int64_t places, starts, parts;
@@ -106,11 +106,11 @@ inline constexpr int kInlineWords = 128;
 
 /// Moves the packed bytes [begin, end) of elements `extent` apart, with layout `root`.
 struct PackArguments {
-  char* memory;           // origin of the first element
-  char* packed;           // address of packed byte 0
+  char* memory;
+  char* packed;
   const uint64_t* image;  // in device memory; null: inline_image
   int64_t begin, end;
-  Divisor by_element;  // the packed bytes of the root
+  Divisor by_element;
   int64_t element, extent;
   int32_t root;
   int32_t shift;      // words of 2^shift bytes are aligned and never span blocks; -1: any bytes
@@ -127,7 +127,7 @@ struct MailArguments {
   uint32_t value;
 };
 
-inline constexpr int kMostRanks = 64;  // of a team (coll/gpu/team_memory.hpp)
+inline constexpr int kMostRanks = 64;
 
 /// A step for tern_interpret, without addresses and sizes, so that all calls of a schedule share a
 /// program.
@@ -139,9 +139,9 @@ struct Instruction {
   uint8_t unused;
   int32_t first, blocks;  // the blocks moved or reduced
   uint32_t operand;       // index of the sources, then the destinations
-  int32_t peer;           // kSignal, kWait: the other rank
-  int32_t message;        // kSignal, kWait: index in the pair's messages, or kCredit
-  int32_t step;           // in the schedule, for reports
+  int32_t peer;
+  int32_t message;  // kSignal, kWait: index in the pair's messages, or kCredit
+  int32_t step;
   int32_t more;
 };
 static_assert(sizeof(Instruction) == 32);
@@ -162,10 +162,10 @@ static_assert(sizeof(Operand) == 16);
 struct KernelReport {
   enum State : uint32_t { kNothing, kWaits, kLate, kTold };
   uint32_t state;
-  uint32_t number;  // of long waits
-  int32_t peer;     // kWaits, kLate: awaited rank; kTold: rank that gave up first
+  uint32_t number;
+  int32_t peer;  // kWaits, kLate: awaited rank; kTold: rank that gave up first
   int32_t message, step;
-  uint32_t call;  // from the launch
+  uint32_t call;
   int64_t pass;
   uint64_t let_go;  // written by the host to end the kernel, since copies may be queued behind the
                     // wait
@@ -173,7 +173,6 @@ struct KernelReport {
 /// Abort word of a scratch: 1 + the rank that gave up, or kLetGo, by which the host ends all waits.
 inline constexpr uint32_t kLetGo = ~0U;
 
-/// Of a waiting thread block (wait.cuh).
 struct WaitShared {
   uint32_t left;  // the block leaves: a KernelReport::State
   uint32_t told;  // a wait was reported
@@ -196,7 +195,7 @@ struct PairRegions {
 /// block p % gridDim.x. A side is the caller's data or, if `local`, a copy in the scratch.
 struct InterpretArguments {
   struct Side {
-    char* base;      // block 0, pass 0
+    char* base;
     int64_t offset;  // if local: in the thread block's memory
     int64_t stride;  // between blocks; unused for a vector
     int32_t local;
@@ -205,7 +204,7 @@ struct InterpretArguments {
   const char* program;  // all ranks' scratch addresses, instructions, operands
   KernelReport* reports;
   Side sides[2];  // by Operand::Space
-  Side source;    // copied to kInput first, `source_blocks` blocks
+  Side source;    // copied to kInput first
   int32_t source_blocks;
   int32_t instructions, operands_at;  // count; offset in the program
   int32_t ranks, rank;
@@ -218,13 +217,13 @@ struct InterpretArguments {
   int64_t local, local_each;     // offset in the scratch; bytes per thread block
   int64_t front;                 // blocks of local memory before the stages
   PairRegions pairs;
-  int64_t abort_word;  // in the scratch
-  uint64_t patience;   // ns; 0: no timeout
-  uint32_t call;       // for reports
-  int32_t kernel;      // index in TERN_REDUCE_KERNELS
+  int64_t abort_word;
+  uint64_t patience;  // ns; 0: no timeout
+  uint32_t call;
+  int32_t kernel;  // index in TERN_REDUCE_KERNELS
   int32_t operation;
-  int32_t reduce_element;  // bytes
-  int32_t tabled;          // lengths are in `table`
+  int32_t reduce_element;
+  int32_t tabled;  // lengths are in `table`
   DataBlock table[kMostRanks];
 };
 static_assert(sizeof(InterpretArguments) <= 4000);
@@ -233,7 +232,7 @@ static_assert(sizeof(InterpretArguments) <= 4000);
 struct PushArguments {
   enum What : int32_t { kReduce, kCopy, kBarrier };
   static constexpr int32_t kAllRanks = -1, kNoRank = -2, kAbove = -3, kBelow = -4;
-  const char* bases[kMostRanks];  // all ranks' scratch
+  const char* bases[kMostRanks];
   KernelReport* reports;
   const char* input;  // the vector, or the block for rank 0; null: none, or not part of the result
   char* output;       // the result, or its block from rank 0; null: none
@@ -242,18 +241,18 @@ struct PushArguments {
   int64_t input_stride, output_stride;  // between blocks; 0: the same block for all ranks
   int64_t words, counters;  // of the wire: slots [set][rank][part]; pass counters [part]
   int64_t abort_word;
-  int64_t room;       // vectors of 16 bytes per slot; LL128: a multiple of 30
-  uint64_t patience;  // ns; 0: no timeout
-  uint64_t refresh;   // LL: period in passes, less 1; two passes per period use whole slots
+  int64_t room;  // vectors of 16 bytes per slot; LL128: a multiple of 30
+  uint64_t patience;
+  uint64_t refresh;  // LL: period in passes, less 1; two passes per period use whole slots
   int32_t ranks, rank;
-  int32_t parts;  // thread blocks with slots
+  int32_t parts;
   int32_t what;
   int32_t to, from;  // destination and source of data: a rank or a constant; `to` is not kBelow
   int32_t last;      // kReduce: the reduction covers ranks 0 to `last`
   int32_t spread;    // a second hop sends the reduced data to all
-  int32_t kernel;    // index in TERN_REDUCE_KERNELS
+  int32_t kernel;
   int32_t operation;
-  uint32_t call;  // for reports
+  uint32_t call;
   enum Tabled : int32_t { kNone, kInput, kOutput };
   int32_t tabled;               // the side whose blocks differ, as described in `table`;
   DataBlock table[kMostRanks];  // `bytes` is the largest
@@ -264,52 +263,51 @@ static_assert(sizeof(PushArguments) <= 4000);
 /// ranks, and a load returns the reduction. Vectors are 16 bytes; offsets are in that memory.
 struct MulticastArguments {
   enum What : int32_t { kAllreduce, kReduceScatter, kAllgather, kBcast };
-  const char* bases[kMostRanks];  // all ranks' scratch
+  const char* bases[kMostRanks];
   KernelReport* reports;
-  const char* input;   // the vector, or the block for rank 0; null: none, or packed in the stage
-  char* output;        // the result, or its block from rank 0; null: none, or left in the stage
-  char* own;           // this device's memory
-  char* all;           // the multicast address
-  int64_t bytes;       // of the vector or block
+  const char* input;  // the vector, or the block for rank 0; null: none, or packed in the stage
+  char* output;       // the result, or its block from rank 0; null: none, or left in the stage
+  char* own;          // this device's memory
+  char* all;          // the multicast address
+  int64_t bytes;
   int64_t begin, end;  // vectors; begin is a multiple of room
-  int64_t input_stride, output_stride;  // between blocks
-  int64_t words, numbers, stage;        // semaphores [part][rank]; pass numbers [part]
-  int64_t room;                         // vectors per block in the stage
-  int64_t abort_word;                   // in the scratch
-  uint64_t patience;                    // ns; 0: no timeout
+  int64_t input_stride, output_stride;
+  int64_t words, numbers, stage;  // semaphores [part][rank]; pass numbers [part]
+  int64_t room;                   // vectors per block in the stage
+  int64_t abort_word;
+  uint64_t patience;
   int32_t ranks, rank, root;
   int32_t what;
-  int32_t reduction;  // a MultimemReduction
-  uint32_t call;      // for reports
+  int32_t reduction;
+  uint32_t call;
 };
 
 /// Blocks between pairs of ranks of sizes known only to the pair (exchange.cuh). Offsets are in the
 /// scratch.
 struct ExchangeArguments {
-  /// Of the caller.
   struct Block {
     char* at;  // first byte; if packed, of the current step's chunk
     int64_t bytes;
-    int32_t first;  // step
+    int32_t first;
     int16_t peer;
     int16_t packed;
   };
   static constexpr int kMostBlocks = 2 * kMostRanks;
-  const char* bases[kMostRanks];  // all ranks' scratch
+  const char* bases[kMostRanks];
   KernelReport* reports;
   Block blocks[kMostBlocks];  // sent blocks, then received blocks; a pair's in the same order at
                               // both ends
   int64_t begin, end;         // steps; a single step if blocks are packed
   PairRegions pairs;
-  int64_t abort_word;  // in the scratch
-  int64_t least;       // bytes per thread block before another joins
-  uint64_t patience;   // ns; 0: no timeout
+  int64_t abort_word;
+  int64_t least;  // bytes per thread block before another joins
+  uint64_t patience;
   int32_t ranks, rank;
-  int32_t sent, received;  // blocks
-  int32_t parts;           // thread blocks that share large chunks
-  int32_t set;             // of step 0: 0 or 1
-  uint32_t number;         // of the exchange; the same on all ranks
-  uint32_t call;           // for reports
+  int32_t sent, received;
+  int32_t parts;    // thread blocks that share large chunks
+  int32_t set;      // of step 0: 0 or 1
+  uint32_t number;  // of the exchange; the same on all ranks
+  uint32_t call;
 };
 static_assert(sizeof(ExchangeArguments) <= 4000);
 
@@ -326,7 +324,6 @@ struct PushShared {
   uint64_t passes;
 };
 
-/// Of a thread block.
 struct InterpretShared {
   ReduceArguments reduction;
   WaitShared wait;

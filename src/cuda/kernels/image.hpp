@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The embedded kernel images, if any. An older toolkit may add a second image, for GPUs that the
-// first toolkit does not support (configure --with-cuda-legacy).
+// The embedded kernel images, if any. An older toolkit may add a second image, for GPUs without
+// support by the first toolkit (configure --with-cuda-legacy).
 #pragma once
 
 #include <span>

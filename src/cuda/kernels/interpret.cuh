@@ -110,7 +110,6 @@ class Interpreter {
     shared_.reduction.count = bytes;
     shared_.reduction.n = 1;
   }
-  // Copies as a sum of one vector.
   TERN_DEVICE void do_move() {
     if (!meet()) return;
     if (shared_.reduction.sources[0] != shared_.reduction.target)
@@ -143,7 +142,7 @@ class Interpreter {
     }
   }
 
-  /// False: the block leaves.
+  /// Returns false if the block leaves.
   TERN_DEVICE bool meet() {
     __syncthreads();
     left_ = waiter_.left();
@@ -169,14 +168,13 @@ class Interpreter {
   [[nodiscard]] TERN_DEVICE char* scratch(int32_t rank) const {
     return reinterpret_cast<char* const*>(program_)[rank];
   }
-  /// In the scratch of `owner`.
   [[nodiscard]] TERN_DEVICE uint32_t* word(int32_t owner, int32_t other, int32_t message) const {
     return message == Instruction::kCredit
                ? credit_word(a_.pairs, scratch(owner), other, set_)
                : data_word(a_.pairs, scratch(owner), other, set_, message);
   }
 
-  /// Elements of this pass before part `i`.
+  /// Counts elements of this pass before part `i`.
   [[nodiscard]] TERN_DEVICE int64_t before(int32_t i) const {
     return each_ * i + (i < longer_ ? i : longer_);
   }

@@ -16,7 +16,6 @@
 
 namespace tern::cuda {
 
-/// `by`: 1 or more.
 [[nodiscard]] Divisor divisor(int64_t by) noexcept;
 
 class LayoutProgram {
@@ -32,9 +31,7 @@ class LayoutProgram {
   /// `origin`: of the root in an element; `extent`: between elements.
   void finish(Node root, int64_t origin, int64_t extent);
 
-  /// Packed bytes per element.
   [[nodiscard]] int64_t size() const noexcept { return nodes_[static_cast<size_t>(root_)].size; }
-  /// To be placed in device memory, unless inlined().
   [[nodiscard]] std::span<const uint64_t> image() const noexcept { return image_; }
   [[nodiscard]] bool inlined() const noexcept { return image_.size() <= kInlineWords; }
   /// A plain vector: a single 2D copy moves the rows.
@@ -57,8 +54,8 @@ class LayoutProgram {
   std::vector<LayoutNode> nodes_;
   std::vector<int64_t> lists_;
   std::vector<uint64_t> image_;
-  std::vector<int64_t> runs_;  // by node: number of blocks
-  uint64_t grain_ = 0;         // bitwise or of all sizes, places and strides
+  std::vector<int64_t> runs_;
+  uint64_t grain_ = 0;  // bitwise or of all sizes, places and strides
   Node root_ = 0;
   int64_t origin_ = 0, extent_ = 0;
   Node outer_ = 0;  // the root, or the root's child if the root's stride continues across elements

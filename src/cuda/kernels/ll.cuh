@@ -37,9 +37,7 @@ struct LlWire {
   TERN_DEVICE static Flag flag_of(uint64_t number) {
     return static_cast<uint32_t>(number % ~uint32_t{0}) + 1;
   }
-  /// Of a slot for `room` vectors.
   TERN_DEVICE static int64_t bytes_of(int64_t room) { return room * kLlBytes; }
-  // Threads are independent.
   TERN_DEVICE static bool all(bool mine) { return mine; }
   TERN_DEVICE static bool is_first() { return true; }
 
@@ -68,7 +66,7 @@ struct LlWire {
         ptx::store_relaxed_system(words + j * room + turn.vector(),
                                   value.words[j] | static_cast<uint64_t>(flag) << 32);
     }
-    /// False: packets are missing.
+    /// Returns false if packets are missing.
     [[nodiscard]] TERN_DEVICE bool get(const Turn& turn, Flag flag, Vector* value) const {
       return get(turn.vector(), flag, value);
     }

@@ -29,13 +29,12 @@ struct EveryLine {
 template <class Lines>
 struct LinesWire {
   static constexpr unsigned kAll = ~0U;
-  static constexpr int kWarp = 32, kVectors = 30;  // per warp and turn
+  static constexpr int kWarp = 32, kVectors = 30;
 
   /// Flags never repeat.
   static constexpr bool kRepeats = false;
   using Flag = uint64_t;
   TERN_DEVICE static Flag flag_of(uint64_t number) { return number; }
-  /// Of a slot for `room` vectors, a multiple of kVectors.
   TERN_DEVICE static int64_t bytes_of(int64_t room) {
     return room / kVectors * kWarp * static_cast<int64_t>(sizeof(Vector));
   }
@@ -58,7 +57,7 @@ struct LinesWire {
     [[nodiscard]] TERN_DEVICE int64_t piece() const { return first_ / kVectors * kWarp + lane(); }
 
    private:
-    int64_t first_;  // a multiple of kVectors
+    int64_t first_;
   };
 
   struct Slot {
@@ -78,7 +77,7 @@ struct LinesWire {
       }
       ptx::store_line(pieces + turn.piece(), piece);
     }
-    /// False in all threads of the warp: packets are missing.
+    /// Returns false in all threads of the warp if packets are missing.
     [[nodiscard]] TERN_DEVICE bool get(const Turn& turn, Flag flag, Vector* value) const {
       const Vector piece = ptx::load_line(pieces + turn.piece());
       const uint64_t found = piece.words[2] | static_cast<uint64_t>(piece.words[3]) << 32;

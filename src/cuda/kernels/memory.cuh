@@ -12,7 +12,6 @@ struct alignas(16) Vector {
   uint32_t words[4];
 };
 
-/// The address's low bits.
 TERN_DEVICE unsigned skew(const void* p) {
   return static_cast<unsigned>(reinterpret_cast<uintptr_t>(p)) & 15U;
 }
@@ -26,7 +25,6 @@ TERN_DEVICE void move_pieces(void* to, const void* from, int bytes) {
   for (int i = 0; i < bytes / static_cast<int>(sizeof(Piece)); ++i) target[i] = source[i];
 }
 
-/// Up to 16 bytes of any alignment.
 TERN_DEVICE void move_some(void* to, const void* from, int bytes) {
   const unsigned skews = skew(to) | skew(from) | static_cast<unsigned>(bytes);
   if ((skews & 3U) == 0)
@@ -35,9 +33,8 @@ TERN_DEVICE void move_some(void* to, const void* from, int bytes) {
     move_pieces<uint8_t>(to, from, bytes);
 }
 
-/// Fewer than 16 bytes of a vector, byte by byte, for ends and unaligned buffers. Not inlined,
-/// because many places need these functions. By value, because a vector's address would force local
-/// memory.
+/// Moves fewer than 16 bytes byte by byte, for ends and unaligned buffers. Not inlined, because
+/// many places need these functions. By value, because a vector's address would force local memory.
 TERN_DEVICE_CALL Vector load_bytes(const char* from, int bytes) {
   Vector value{};
   TERN_UNROLL
@@ -52,7 +49,7 @@ TERN_DEVICE_CALL void store_bytes(char* to, const Vector value, int bytes) {
     if (i < bytes) to[i] = static_cast<char>(value.words[i / 4] >> (8 * (i % 4)));
 }
 
-/// At any address: bytes up to a word boundary, words, then the rest.
+/// Stores the bytes up to a word boundary, words, then the rest.
 TERN_DEVICE void store_skewed(char* to, const Vector& value) {
   const unsigned behind = skew(to) & 3U, head = (4 - behind) & 3U, shift = 8 * head;
   const auto spread = [](char* at, uint32_t word, unsigned bytes) {

@@ -130,7 +130,7 @@ class Multicaster {
           [&](int64_t i, const Vector& value) { write(block, i, value); });
   }
 
-  /// Meets the same block of all ranks. False: the block leaves.
+  /// Meets the same block of all ranks. Returns false if the block leaves.
   TERN_DEVICE bool meet() {
     ++number_;
     // PTX, proxies: accesses through two addresses of a memory (multicast and own) are in causality
@@ -158,7 +158,6 @@ class Multicaster {
     return true;
   }
 
-  /// A thread has several vectors in flight.
   template <class Load, class Store>
   TERN_DEVICE static void each_vector(int64_t begin, int64_t end, const Load& load,
                                       const Store& store) {
@@ -175,11 +174,9 @@ class Multicaster {
     }
   }
 
-  /// A vector of a block in the stage of `base`.
   [[nodiscard]] TERN_DEVICE Vector* in(char* base, int32_t block, int64_t i) const {
     return reinterpret_cast<Vector*>(base + a_.stage) + block * a_.room + i;
   }
-  /// Data bytes of a vector of this pass.
   [[nodiscard]] TERN_DEVICE int bytes_of(int64_t i) const {
     const int64_t rest = a_.bytes - (first_ + i) * 16;
     return rest < 16 ? static_cast<int>(rest) : 16;
@@ -195,9 +192,9 @@ class Multicaster {
   PushShared& shared_;
   Waiter waiter_;
   char* const own_;
-  int64_t first_ = 0;            // of a pass
-  int64_t begin_ = 0, end_ = 0;  // the block's share of the pass
-  uint32_t number_ = 0;          // of the last meeting
+  int64_t first_ = 0;
+  int64_t begin_ = 0, end_ = 0;
+  uint32_t number_ = 0;
 };
 
 }  // namespace

@@ -89,7 +89,7 @@ Vector multimem_lanes(const softcuda::Copies& copies) {
         apply_lanes<T, Operation>(result, multimem_one(static_cast<const Vector*>(copies.at[i])));
   return result;
 }
-/// Rounded once.
+/// The sum is rounded once.
 template <class Format>
 Vector multimem_sum_of_shorts(const softcuda::Copies& copies) {
   float sums[8] = {};

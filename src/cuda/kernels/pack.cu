@@ -14,7 +14,6 @@ TERN_DEVICE int64_t divide(int64_t n, const Divisor& by) {
   return static_cast<int64_t>(__umul64hi(static_cast<uint64_t>(n), by.magic) >> by.shift);
 }
 
-/// An address, and the bytes that follow without a gap.
 struct Place {
   char* at;
   int64_t left;
@@ -25,7 +24,6 @@ class Locator {
   TERN_DEVICE explicit Locator(const PackArguments& a)
       : a_(a), image_(a.image != nullptr ? DEV(a.image) : a.inline_image), memory_(a.memory) {}
 
-  /// The place of packed byte `position`.
   [[nodiscard]] TERN_DEVICE Place find(int64_t position) const {
     int64_t at = step(position, a_.by_element, a_.element) * a_.extent;
     const LayoutNode* node = nodes() + a_.root;
@@ -63,7 +61,7 @@ class Locator {
   [[nodiscard]] TERN_DEVICE const int64_t* list(int64_t first) const {
     return reinterpret_cast<const int64_t*>(image_) + first;
   }
-  /// The index of the part with `position`, which becomes relative to the part.
+  /// Returns the part with `position`, and makes `position` relative to the part.
   TERN_DEVICE static int64_t step(int64_t& position, const Divisor& by, int64_t size) {
     const int64_t part = divide(position, by);
     position -= part * size;
@@ -72,7 +70,7 @@ class Locator {
   TERN_DEVICE int64_t child_step(const LayoutNode* node, int64_t& position) const {
     return step(position, node->by_child, nodes()[node->child].size);
   }
-  /// The last part that begins at or before `position`.
+  /// Finds the last part that begins at or before `position`.
   TERN_DEVICE static int64_t part_of(const int64_t* starts, int64_t count, int64_t position) {
     int64_t low = 0, high = count;
     while (high - low > 1) {
@@ -90,7 +88,7 @@ class Locator {
   char* memory_;
 };
 
-/// At most 16 packed bytes [begin, end), run by run.
+/// Moves at most 16 packed bytes [begin, end), run by run.
 TERN_DEVICE void move_any(const PackArguments& a, const Locator& locator, int64_t begin,
                           int64_t end) {
   while (begin < end) {
@@ -107,7 +105,7 @@ TERN_DEVICE void move_any(const PackArguments& a, const Locator& locator, int64_
   }
 }
 
-constexpr int kWords = 4;  // in flight per thread
+constexpr int kWords = 4;
 
 template <class Word>
 TERN_DEVICE void move_words(const PackArguments& a, char* const (&memory)[kWords], char* packed,
@@ -126,7 +124,7 @@ TERN_DEVICE void move_words(const PackArguments& a, char* const (&memory)[kWords
   }
 }
 
-/// kWords words from `position` on, `apart` bytes apart.
+/// Moves kWords words from `position` on, `apart` bytes apart.
 TERN_DEVICE void move_whole(const PackArguments& a, const Locator& locator, int64_t position,
                             int64_t apart) {
   char* memory[kWords];

@@ -32,8 +32,7 @@ TERN_DEVICE uint16_t narrow_bfloat16(float value) {
   return Bfloat16Format::narrow(value);
 #endif
 }
-/// 16 bytes at any alignment, from the five words that hold them. The up to three bytes before and
-/// behind are dropped.
+/// Loads 16 bytes at any alignment from five words, and drops up to three bytes before and behind.
 template <class Vector>
 TERN_DEVICE Vector load_skewed(const char* from) {
   const auto address = reinterpret_cast<uintptr_t>(from);
@@ -129,7 +128,7 @@ TERN_DEVICE void signal_system(uint32_t* word, uint32_t value) {
   fence_system();
   store_relaxed_system(word, value);
 }
-/// A clock shared by all threads of a device.
+/// Reads a clock shared by all threads of a device.
 TERN_DEVICE uint64_t nanoseconds() {
   uint64_t now;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
@@ -195,7 +194,6 @@ TERN_DEVICE void store_piece(Vector* to, const Vector& value) {
   auto* const words = reinterpret_cast<uint64_t*>(to);
   for (int i = 0; i < 2; ++i) __atomic_store_n(words + i, halves[i], __ATOMIC_RELEASE);
 }
-/// The last 8 bytes first.
 template <class Vector>
 TERN_DEVICE Vector load_piece(const Vector* from) {
   const auto* const words = reinterpret_cast<const uint64_t*>(from);

@@ -202,7 +202,7 @@ class Pusher {
   TERN_DEVICE void put(uint64_t number, int32_t to, const Turn& turn, const Vector& value) const {
     slot(number, to, a_.rank).put(turn, value, Wire::flag_of(number));
   }
-  /// False: the block leaves; the same in all threads that must stay together.
+  /// Returns false if the block leaves; the same in all threads that must stay together.
   TERN_DEVICE bool receive(uint64_t number, int32_t from, const Turn& turn, Vector* value) {
     const Slot mine = slot(number, a_.rank, from);
     const auto what = [&] { return awaited(number, from, 0); };
@@ -217,7 +217,6 @@ class Pusher {
   }
   [[nodiscard]] TERN_DEVICE bool stays() const { return Wire::all(!waiter_.left()); }
 
-  /// In the scratch of `owner`.
   [[nodiscard]] TERN_DEVICE Slot slot(uint64_t number, int32_t owner, int32_t from) const {
     const auto set = static_cast<int64_t>(number & 1);
     const int64_t before = (set * a_.ranks + from) * a_.parts + blockIdx.x;
@@ -225,7 +224,6 @@ class Pusher {
     return Slot(at + before * Wire::bytes_of(a_.room), a_.room);
   }
 
-  /// Data bytes of a block's vector `i` in this pass.
   [[nodiscard]] TERN_DEVICE int bytes_of(int32_t block, int64_t i) const {
     const int64_t before = (first_ + i) * 16;
     const int64_t length = a_.tabled == PushArguments::kNone ? a_.bytes : a_.table[block].length;
@@ -234,7 +232,6 @@ class Pusher {
     const int64_t rest = in_block < in_all ? in_block : in_all;
     return rest < 0 ? 0 : rest < 16 ? static_cast<int>(rest) : 16;
   }
-  /// From the side's first block.
   [[nodiscard]] TERN_DEVICE int64_t offset_of(int32_t block, PushArguments::Tabled side,
                                               int64_t stride) const {
     return a_.tabled == side ? a_.table[block].offset : block * stride;
@@ -260,8 +257,8 @@ class Pusher {
   const PushArguments& a_;
   PushShared& shared_;
   Waiter waiter_;
-  int64_t begin_ = 0, end_ = 0;    // the block's share, in vectors
-  int64_t first_ = 0, count_ = 0;  // of a pass
+  int64_t begin_ = 0, end_ = 0;
+  int64_t first_ = 0, count_ = 0;
   uint64_t number_ = 0;
   bool owes_ = false;
 };

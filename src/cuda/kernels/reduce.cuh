@@ -105,7 +105,6 @@ TERN_DEVICE void reduce_slot(const ReduceArguments& a, const Slots& slots, int64
   store_some(static_cast<char*>(DEV(a.target)) + begin, sum, bytes);
 }
 
-/// kVectors whole vectors, `apart` bytes apart.
 template <int kVectors, class T, class... Operations>
 TERN_DEVICE void reduce_whole(const ReduceArguments& a, int64_t begin, int64_t apart) {
   Vector sums[kVectors], values[kVectors];
@@ -118,7 +117,8 @@ TERN_DEVICE void reduce_whole(const ReduceArguments& a, int64_t begin, int64_t a
   store_vectors(static_cast<char*>(DEV(a.target)) + begin, apart, sums);
 }
 
-/// The share of thread block `block` of `blocks`; each thread has kVectors vectors in flight.
+/// Reduces the share of thread block `block` of `blocks`; each thread has kVectors vectors in
+/// flight.
 template <int kVectors, int kElement, class T, class... Operations>
 TERN_DEVICE void reduce(const ReduceArguments& a, int64_t block, int64_t blocks) {
   const Slots slots(static_cast<const char*>(DEV(a.target)), a.count * kElement, kElement);
@@ -134,15 +134,14 @@ TERN_DEVICE void reduce(const ReduceArguments& a, int64_t block, int64_t blocks)
   }
 }
 
-/// By one thread block. Not inlined, because waiting kernels call this in several places. Wide
-/// elements use fewer vectors, because those kernels need registers for their state.
+/// Reduces by one thread block. Not inlined, because waiting kernels call this in several places.
+/// Wide elements use fewer vectors, because those kernels need registers for their state.
 template <int kElement, class T, class... Operations>
 TERN_DEVICE_CALL void reduce_alone(const ReduceArguments& a) {
   constexpr int kVectors = kElement > 4 ? 1 : kElement > 1 ? 2 : 4;
   reduce<kVectors, kElement, T, Operations...>(a, 0, 1);
 }
 
-/// As ReduceKernel of the host.
 enum class ReduceNumber : int32_t {
 #define TERN_NAME_ONLY(suffix, ...) suffix,
   TERN_REDUCE_KERNELS(TERN_NAME_ONLY)

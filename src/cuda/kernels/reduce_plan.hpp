@@ -19,7 +19,6 @@ enum class ReduceKernel : uint8_t {
       kCount
 };
 
-/// "tern_reduce_f32".
 [[nodiscard]] const char* name_of(ReduceKernel kernel) noexcept;
 
 struct ReducePlan {
@@ -28,11 +27,11 @@ struct ReducePlan {
   int bytes;   // per type element
 };
 
-/// Empty if the operation is undefined on the type, is MPI_REPLACE or MPI_NO_OP (copies), or if
-/// devices lack the type (long double, quadruple precision).
+/// Returns nothing if the operation is undefined on the type, is MPI_REPLACE or MPI_NO_OP (copies),
+/// or if devices lack the type (long double, quadruple precision).
 [[nodiscard]] std::optional<ReducePlan> plan_reduce(Reduction operation, Number number) noexcept;
 
-/// The switch's equivalent of a kernel, or empty.
+/// Returns the switch's equivalent of a kernel, or nothing.
 [[nodiscard]] std::optional<MultimemReduction> plan_multimem(ReduceKernel kernel,
                                                              Reduction operation) noexcept;
 /// Whether the result has the host's bits: switches round float sums in another order, and differ

@@ -15,7 +15,6 @@
 namespace tern::cuda {
 namespace {
 
-/// The subject of a wait.
 struct Awaited {
   int32_t peer, message, step;
   int64_t pass;
@@ -35,13 +34,13 @@ class Waiter {
         patience_(patience),
         shared_(shared) {}
 
-  /// By one thread, before other threads wait.
+  /// One thread calls begin() before other threads wait.
   TERN_DEVICE void begin() {
     shared_.left = shared_.told = 0;
     if (const uint32_t who = ptx::load_acquire_system(abort_word(rank_)); who != 0)
       leave(KernelReport::kTold, {peer_of(who), 0, 0, 0});
   }
-  /// By one thread, after all waits of the block.
+  /// One thread calls end() after all waits of the block.
   TERN_DEVICE void end() {
     if (shared_.told == 0 || shared_.left != 0) return;
     shared_.told = 0;
@@ -51,7 +50,7 @@ class Waiter {
   /// ended threads.
   [[nodiscard]] TERN_DEVICE bool left() const { return atomicAdd(&shared_.left, 0U) != 0; }
 
-  /// Called between two polls. False: the block leaves.
+  /// Called between two polls. Returns false if the block leaves.
   template <class What>
   [[nodiscard]] TERN_DEVICE bool again(unsigned* polls, uint64_t* begun, const What& what) {
     constexpr unsigned kPolls = 256;
@@ -87,7 +86,7 @@ class Waiter {
   }
 
  private:
-  /// The source of the abort; 0: none.
+  /// Returns the source of the abort; 0: none.
   [[nodiscard]] TERN_DEVICE uint32_t told() const {
     if (const uint32_t who = ptx::load_acquire_system(abort_word(rank_)); who != 0) return who;
     const auto* const host = reinterpret_cast<const uint32_t*>(&report_->let_go);
