@@ -3,8 +3,8 @@
 // Why: unmapping waits for all work on the device, and a stream of the program may wait for this
 // rank's next call, so a progress thread must not unmap. The driver cannot tell whether
 // non-blocking streams have work.
-// Lifetime: the transport's; the thread starts with the first withdrawn import and ends after the
-// last. Threads: a single owner; the thread touches only the driver and its queue.
+// Lifetime: the transport's; the thread starts with the first withdrawn import, and end() waits for
+// the last. Threads: a single owner; the thread touches only the driver and the queue.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,6 @@ namespace tern::btl::cuda_ipc {
 
 class Closer {
  public:
-  /// An import to unmap.
   struct Going {
     explicit Going(const Import& import) : what(import) {}
     Import what;
@@ -33,9 +32,9 @@ class Closer {
   Closer(const Closer&) = delete;
   Closer& operator=(const Closer&) = delete;
   ~Closer() { end(); }
-  /// Waits for the queue.
+  /// Unmaps all imports in the queue and ends the thread.
   void end() noexcept;
-  /// Without a thread, unmaps before returning. Throws std::bad_alloc.
+  /// Queues an import. Without a thread, unmaps before returning. Throws std::bad_alloc.
   void close(std::shared_ptr<Going> one);
   /// Waits for the queue, at most `most`.
   void wait(std::chrono::microseconds most) noexcept;

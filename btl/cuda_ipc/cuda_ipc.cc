@@ -12,7 +12,7 @@
 namespace tern::btl::cuda_ipc {
 namespace {
 
-/// For a place or room needed by other memory.
+/// Longest wait for a place, or for room, for other memory.
 constexpr std::chrono::milliseconds kLongestWait{50};
 
 }  // namespace
@@ -28,7 +28,7 @@ class CudaIpc::Use final : public MappedPeerMemory {
     ++import.uses;
     import.last = turn;
   }
-  /// The address of the handle's block, after all add().
+  /// Computes the address of the handle's block, after all add().
   void place(const MemoryHandle& handle) noexcept {
     address = reinterpret_cast<std::byte*>(imports_.front()->here + (handle.address - handle.base));
   }
@@ -59,7 +59,8 @@ std::unique_ptr<MappedPeerMemory> CudaIpc::map(const MemoryHandle& handle, cuda:
     failure_.why = "an earlier attempt showed that the device cannot map this memory";
     return nullptr;
   }
-  // First, because some drivers cannot open the trial's block beside other memory of its 2 MiB.
+  // The trial comes first, because some drivers cannot open the trial's block beside other memory
+  // of its 2 MiB.
   if (!(handle.device == device.uuid) && !gives_right_data(handle, device)) return nullptr;
   auto mapped = handle.form == MemoryHandle::Form::kLegacy ? map_legacy(handle, device)
                                                            : map_listed(handle, device);
@@ -69,7 +70,7 @@ std::unique_ptr<MappedPeerMemory> CudaIpc::map(const MemoryHandle& handle, cuda:
   return mapped;
 }
 
-// Legacy handles across PID namespaces: a single trial shows whether the driver accepts them.
+// A single attempt shows whether the driver accepts legacy handles across PID namespaces.
 bool CudaIpc::is_refused_among_spaces(const MemoryHandle& handle) const noexcept {
   return handle.form == MemoryHandle::Form::kLegacy && !owner_of(handle).has_number;
 }
@@ -131,12 +132,12 @@ bool CudaIpc::gives_right_data(const MemoryHandle& handle, cuda::Device& device)
   return false;
 }
 
-// Only with a listed block of the owner, and only on a quiet device.
+// A trial needs a listed block of the owner, and a quiet device.
 void CudaIpc::begin_trial(const MemoryHandle& handle, cuda::Device& device, Link* link) {
   constexpr int kMostTries = 256;
   if (link->tries >= kMostTries) return;
   ++link->tries;
-  (void)stamp_of_legacy(handle);  // fetches the ledger
+  (void)stamp_of_legacy(handle);
   const auto peer = peers_.find(handle.process);
   if (peer == peers_.end() || peer->second.ledger == nullptr) return;
   const Row row = peer->second.ledger->trial_of(handle.device);
@@ -169,7 +170,8 @@ void CudaIpc::end_trial(Link* link) {
   let_go(link->block);
 }
 
-// The owner's ledger shows when legacy memory is freed. 0 if the ledger is not readable (yet).
+// Returns the stamp by which the owner's ledger shows when legacy memory is freed; 0 if the ledger
+// is not readable (yet).
 uint64_t CudaIpc::stamp_of_legacy(const MemoryHandle& handle) noexcept {
   constexpr int kMostTries = 64;
   if (handle.listed.row == 0) return 0;
@@ -183,7 +185,6 @@ uint64_t CudaIpc::stamp_of_legacy(const MemoryHandle& handle) noexcept {
       if (row.buffer_id == handle.buffer_id && row.base == handle.base) stamp = row.stamp;
     }
   } catch (const std::exception&) {
-    // closed when its place is needed
   }
   failure_ = {};
   return stamp;
@@ -274,7 +275,7 @@ bool CudaIpc::map_missing(Peer& peer, Window& window, const std::vector<const Pi
   return there;
 }
 
-// One call per contiguous range.
+// Makes one call per contiguous range.
 bool CudaIpc::allow_all(const Window& window, const std::vector<Imports::iterator>& fresh) {
   for (size_t first = 0, next = 0; first < fresh.size(); first = next) {
     const CUdeviceptr begin = fresh[first]->second.here;
@@ -321,7 +322,7 @@ void CudaIpc::leave(Window* window) noexcept {
   windows_.remove_if([&](const Window& one) { return &one == window; });
 }
 
-// Before choosing a window, because retiring may close the window.
+// Runs before the choice of a window, because retiring may close the window.
 void CudaIpc::retire_replaced(const MemoryHandle& handle, cuda::Device& device) {
   for (const Piece& piece : pieces_) {
     const Key key{&device, handle.process, piece.row.base};
@@ -362,8 +363,8 @@ CudaIpc::Imports::iterator CudaIpc::retire(Imports::iterator at) {
   return next;
 }
 
-// Fast on an idle device. On a busy device only the first import is waited for; an import in a
-// window keeps its place exclusively. Without memory nothing changes.
+// Unmapping is fast on an idle device. On a busy device only the first import is waited for; an
+// import in a window keeps the place. Without memory nothing changes.
 void CudaIpc::let_go(const Import& import) {
   drop_closed();
   Closing going{std::make_shared<Closer::Going>(import)};
@@ -435,7 +436,6 @@ void CudaIpc::look_after() noexcept {
       return true;
     });
   } catch (const std::bad_alloc&) {
-    // retried later
   }
 }
 

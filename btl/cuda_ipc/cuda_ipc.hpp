@@ -29,7 +29,7 @@ class CudaIpc final : public DeviceTransport {
   std::unique_ptr<MappedPeerMemory> map(const MemoryHandle& handle, cuda::Device& device) override;
   /// Unmaps memory withdrawn by owners.
   void look_after() noexcept override;
-  /// Empty if the next handle for the same memory will work.
+  /// Returns an empty string if the next handle for the same memory will work.
   [[nodiscard]] std::string why_not() const override { return failure_.why; }
   [[nodiscard]] bool found_wrong_data() const noexcept override { return failure_.wrong_data; }
 
@@ -46,13 +46,13 @@ class CudaIpc final : public DeviceTransport {
     cuda::Uuid device;
     const cuda::Device* by;
   };
-  /// From device `by` to memory of device `to`.
+  /// The link from device `by` to memory of device `to`.
   struct Link {
     const cuda::Device* by;
     cuda::Uuid to;
     enum class State : uint8_t { kUntried, kGood, kBad } state = State::kUntried;
     int tries = 0;
-    Import block = {};  // of the running trial
+    Import block = {};
     std::vector<uint64_t> pattern = {};
     std::unique_ptr<TrialCopy> trial = nullptr;
   };
@@ -94,7 +94,7 @@ class CudaIpc final : public DeviceTransport {
   uint64_t turn_ = 0;
   Imports imports_;
   std::list<Imports::node_type> leaving_;  // stale, but in use or not yet unmappable
-  Closing closing_;                        // with the closer
+  Closing closing_;
   Closer closer_;
   std::list<Window> windows_;
   std::unordered_map<uint64_t, Peer> peers_;
@@ -102,7 +102,7 @@ class CudaIpc final : public DeviceTransport {
   Descriptors descriptors_;
   std::vector<Refused> refused_;
   std::vector<Link> links_;
-  std::vector<Piece> pieces_;  // of the current handle
+  std::vector<Piece> pieces_;
   Key looked_at_{};
   Failure failure_;
 };

@@ -23,17 +23,15 @@
 
 namespace tern::btl::cuda_ipc {
 
-/// Allowed by cuda_ipc_descriptors in TERN_TEST.
 struct DescriptorWays {
   bool pidfd = true, socket = true;
 };
 [[nodiscard]] DescriptorWays descriptor_ways(DescriptorWay asked) noexcept;
 
-/// A process that shares memory.
 struct Owner {
-  uint64_t process;  // process_id()
-  int32_t pid;       // in the owner's PID namespace
-  bool has_number;   // both processes share a PID namespace
+  uint64_t process;
+  int32_t pid;      // in the owner's PID namespace
+  bool has_number;  // both processes share a PID namespace
 };
 [[nodiscard]] Owner owner_of(const MemoryHandle& handle) noexcept;
 
@@ -49,7 +47,7 @@ struct Wanted {
 class Descriptors {
  public:
   explicit Descriptors(DescriptorWays ways) noexcept : ways_(ways) {}
-  /// Invalid with a reason if not available, or not yet.
+  /// Returns an invalid descriptor and a reason if not available, or not yet.
   [[nodiscard]] Fd take(const Wanted& wanted, std::string* why_not);
   /// Whether the owner can send a missing descriptor; reset by ask().
   [[nodiscard]] bool missed() const noexcept { return missed_; }
@@ -62,7 +60,7 @@ class Descriptors {
   void forget_withdrawn(const IsThere& is_there);
 
  private:
-  using Key = std::tuple<uint64_t, uint32_t, uint64_t>;  // ledger, row, stamp
+  using Key = std::tuple<uint64_t, uint32_t, uint64_t>;
   struct Kept {
     Fd descriptor;
     int64_t since_ns;

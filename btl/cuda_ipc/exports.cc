@@ -42,7 +42,7 @@ void Exports::answer_locked() {
   while (outbox_->next(&ask, &from)) send_rows(ask, from);
 }
 
-// The ledger, and the descriptors of all rows of a handle's block.
+// Sends the ledger, and the descriptors of all rows of a handle's block.
 void Exports::send_rows(const Ask& ask, const Address& to) {
   outbox_->add(to, 0, 0, ledger_->descriptor());
   uint64_t left = ask.bytes;
@@ -207,7 +207,7 @@ void Exports::put(cuda::Device& device, uint32_t row, MemoryHandle* handle) noex
     std::memcpy(handle->driver_handle, listed.handle, sizeof handle->driver_handle);
 }
 
-// 0: unknown, or with a reason: cannot be shared.
+// Returns 0 for unknown memory, or with a reason for memory that cannot be shared.
 uint32_t Exports::known_row(const cuda::Memory& memory, bool with_descriptor,
                             std::string* why_not) {
   if (const auto known = rows_.find(Name::of(memory)); known != rows_.end()) {
@@ -229,7 +229,7 @@ uint32_t Exports::known_row(const cuda::Memory& memory, bool with_descriptor,
   return 0;
 }
 
-// 0 with a reason if sharing is impossible.
+// Returns 0 with a reason if sharing is impossible.
 uint32_t Exports::row_of(cuda::Device& device, const cuda::Memory& memory, std::string* why_not) {
   if (const uint32_t known = known_row(memory, true, why_not); known != 0 || !why_not->empty())
     return known == 0 || open_again(device, known, why_not) ? known : 0;
@@ -245,7 +245,7 @@ uint32_t Exports::row_of(cuda::Device& device, const cuda::Memory& memory, std::
   return 0;
 }
 
-// Importers' mappings stay valid, because the memory is the same.
+// Reopens the descriptor of a row. Importers' mappings stay valid, because the memory is the same.
 bool Exports::open_again(cuda::Device& device, uint32_t place, std::string* why_not) {
   Entry& entry = entries_[place];
   if (entry.descriptor.valid() || ((*ledger_)[place].forms & Row::kDescriptor) == 0) return true;
@@ -278,7 +278,7 @@ void Exports::close_idle(uint32_t place, int64_t now) noexcept {
 }
 
 // The first pointer shares the pool. When all listed memory of a pool is gone, its handle may name
-// another pool. 0 with a reason if sharing is impossible.
+// another pool. Returns 0 with a reason if sharing is impossible.
 uint32_t Exports::pool_of(const cuda::Driver& driver, const cuda::Memory& memory,
                           std::string* why_not) {
   constexpr int kBetweenQuestions = 256;  // retry: the handle may name another pool
@@ -331,7 +331,6 @@ uint32_t Exports::share_pool(const cuda::Driver& driver, CUmemoryPool handle, CU
   return place;
 }
 
-// The last pointer ends its pool.
 void Exports::count_pointer(uint32_t row, int change) noexcept {
   for (auto pool = pools_.begin(); pool != pools_.end(); ++pool) {
     if (pool->row != row) continue;
@@ -347,7 +346,7 @@ void Exports::refuse(const cuda::Memory& memory, const std::string& why) {
   refused_.emplace(Name::of(memory), why);
 }
 
-// For a row. False: this offer has used all rows or descriptors.
+// Makes room for a row. Returns false if this offer has used all rows or descriptors.
 bool Exports::make_room(bool with_descriptor) {
   if (ledger_ == nullptr) ledger_ = std::make_unique<Ledger>();
   if (sends_ && outbox_ == nullptr) outbox_ = std::make_unique<Outbox>(*ledger_);
@@ -410,13 +409,12 @@ void Exports::look_after() noexcept {
   try {
     answer_locked();
   } catch (const std::bad_alloc&) {
-    // peers ask again
   }
   trials_.look_after(*ledger_);
   for (uint32_t place = 1; place < entries_.size(); ++place) close_idle(place, now);
 }
 
-// A descriptor keeps its memory; importers drop withdrawn memory.
+// Withdraws freed memory, because descriptors keep memory, and importers drop withdrawn memory.
 void Exports::look_at(int entries, int64_t now) noexcept {
   constexpr int64_t kFresh = 100'000'000;  // ns: recently offered memory exists
   for (const size_t all = entries_.size(); all > 1 && entries > 0; --entries) {

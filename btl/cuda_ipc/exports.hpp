@@ -26,13 +26,13 @@ namespace tern::btl::cuda_ipc {
 class Exports {
  public:
   static Exports& instance() noexcept;
-  /// For cuIpcGetMemHandle memory. False with a reason.
+  /// Names cuIpcGetMemHandle memory. Returns false with a reason.
   bool name_legacy(cuda::Device& device, const cuda::Memory& memory, MemoryHandle* handle,
                    std::string* why_not);
-  /// For adjacent mappings from the handle's address on.
+  /// Names adjacent mappings from the handle's address on.
   bool name_mappings(cuda::Device& device, size_t bytes, MemoryHandle* handle,
                      std::string* why_not);
-  /// For pool memory.
+  /// Names pool memory.
   bool name_pooled(cuda::Device& device, const cuda::Memory& memory, MemoryHandle* handle,
                    std::string* why_not);
   /// Sends requested descriptors.
@@ -46,7 +46,7 @@ class Exports {
   void leave() noexcept;
 
  private:
-  /// Ids of both kinds may coincide.
+  /// Ids of the two kinds may coincide.
   struct Name {
     uint64_t id = 0;
     cuda::IdKind kind = cuda::IdKind::kBuffer;
@@ -58,12 +58,12 @@ class Exports {
   struct Entry {
     Name name;
     uintptr_t base = 0;
-    uint64_t used = 0;       // turn of the last offer
-    int64_t offered_ns = 0;  // time of the last offer
-    uint32_t pool = 0;       // row of the pool
+    uint64_t used = 0;
+    int64_t offered_ns = 0;
+    uint32_t pool = 0;
     Fd descriptor;
   };
-  /// A pool with listed memory. The entry of its row has no name.
+  /// A pool with listed memory. The entry of the pool's row has no name.
   struct Pool {
     CUmemoryPool handle;
     uint32_t row;
@@ -93,9 +93,9 @@ class Exports {
   bool sends_ = false;
   uint64_t turn_ = 0;
   std::unique_ptr<Ledger> ledger_;  // from the first row on
-  std::unique_ptr<Outbox> outbox_;  // from the first row on
-  std::vector<Entry> entries_;      // by row
-  std::vector<uint32_t> fresh_;     // rows not yet sent to readers
+  std::unique_ptr<Outbox> outbox_;
+  std::vector<Entry> entries_;
+  std::vector<uint32_t> fresh_;  // rows not yet sent to readers
   std::vector<Pool> pools_;
   Trials trials_;
   std::map<Name, uint32_t> rows_;

@@ -13,7 +13,6 @@ struct Failure {
   bool unreachable = false;  // no path to the memory: never retry
   bool wrong_data = false;   // the device reads bytes that the owner did not write
 };
-/// From a driver call.
 [[nodiscard]] inline Failure failure_of(const char* function, CUresult result) {
   return {cuda::words_of(function, result),
           result == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED || result == CUDA_ERROR_INVALID_DEVICE};

@@ -31,12 +31,11 @@ struct Row {
   int32_t descriptor;  // kDescriptor, kPool: in the owner's process; -1: closed
   uint32_t next;       // row of the adjacent mapping; kPointer: row of the pool
   uint32_t reserved;
-  unsigned char handle[64];  // kFabric, kPointer, kLegacy
-  unsigned char device[16];  // of a trial block
+  unsigned char handle[64];
+  unsigned char device[16];
 };
 static_assert(sizeof(Row) == 128);
 
-/// The format of the file.
 struct LedgerFile {
   static constexpr uint32_t kRows = 16384;
   static constexpr uint32_t kTrials = 24;
@@ -50,18 +49,17 @@ struct LedgerFile {
 /// The owner's side.
 class Ledger {
  public:
-  /// Throws Error.
   Ledger();
   [[nodiscard]] int descriptor() const noexcept { return file_.get(); }
   [[nodiscard]] uint64_t number() const noexcept { return number_; }
-  /// Fills a free row, with a new stamp. 0: the ledger is full.
+  /// Fills a free row, with a new stamp. Returns 0 if the ledger is full.
   uint32_t add(Row row) noexcept;
-  /// Adds a trial block. False: the ledger is full.
+  /// Adds a trial block. Returns false if the ledger is full.
   bool list_trial(const Row& row) noexcept;
-  /// Must precede the close of the row's descriptor.
+  /// Clears a row; must precede the close of the row's descriptor.
   void clear(uint32_t row) noexcept;
   void chain(uint32_t row, uint32_t next) noexcept;
-  /// -1 before the close.
+  /// Sets a descriptor; must set -1 before the close.
   void set_descriptor(uint32_t row, int descriptor) noexcept;
   [[nodiscard]] const Row& operator[](uint32_t row) const noexcept { return all().rows[row]; }
 
@@ -73,7 +71,7 @@ class Ledger {
   Mapping mapping_;
   uint64_t number_;
   uint64_t stamp_ = 0;
-  uint32_t used_ = 1;  // rows ever used
+  uint32_t used_ = 1;
   std::vector<uint32_t> free_;
 };
 
@@ -83,9 +81,9 @@ class PeerLedger {
   /// Throws Error(MPI_ERR_OTHER) if the file is not the ledger of that number.
   PeerLedger(const Fd& file, uint64_t number);
   [[nodiscard]] uint64_t number() const noexcept { return number_; }
-  /// A copy; stamp 0: no such row.
+  /// Returns a copy; stamp 0: no such row.
   [[nodiscard]] Row read(uint32_t row) const noexcept;
-  /// The trial block of a device; stamp 0: none.
+  /// Returns the trial block of a device; stamp 0: none.
   [[nodiscard]] Row trial_of(const cuda::Uuid& device) const noexcept;
   /// Whether the row is unchanged.
   [[nodiscard]] bool is(uint32_t row, uint64_t stamp) const noexcept;
@@ -97,13 +95,11 @@ class PeerLedger {
   uint64_t number_;
 };
 
-/// A copied row of a chain.
 struct Piece {
   uint32_t number;
   Row row;
 };
-/// The rows that cover a handle exactly. False with a reason if the chain does not match: the
-/// handle is stale or wrong.
+/// Returns the rows that cover a handle exactly. False with a reason: the handle is stale or wrong.
 [[nodiscard]] bool read_chain(const PeerLedger& ledger, const MemoryHandle& handle,
                               std::vector<Piece>* pieces, std::string* why_not);
 

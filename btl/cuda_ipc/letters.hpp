@@ -31,7 +31,7 @@ struct Parcel {
   Item items[kMost] = {};
 };
 
-/// The socket of a ledger's owner.
+/// Returns the socket address of a ledger's owner.
 [[nodiscard]] Address address_of(int pid, uint64_t ledger) noexcept;
 
 }  // namespace tern::btl::cuda_ipc

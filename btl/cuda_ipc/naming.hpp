@@ -6,10 +6,9 @@
 
 namespace tern::btl::cuda_ipc {
 
-/// The mapping, or other memory, at an address.
+/// Returns the mapping, or other memory, at an address.
 [[nodiscard]] cuda::Memory mapping_at(uint64_t address) noexcept;
 
-/// Result of an export.
 struct Named {
   CUresult result = CUDA_SUCCESS;
   const char* function = "";

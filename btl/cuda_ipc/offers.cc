@@ -21,7 +21,7 @@ bool offer(cuda::Device& device, const cuda::Memory& memory, size_t bytes, Memor
   }
   Exports& exports = Exports::instance();
   if (memory.legacy_ipc) return exports.name_legacy(device, memory, handle, why_not);
-  const cuda::Current current(device);  // exports leave captures alone
+  const cuda::Current current(device);
   return mapped ? exports.name_mappings(device, bytes, handle, why_not)
                 : exports.name_pooled(device, memory, handle, why_not);
 }

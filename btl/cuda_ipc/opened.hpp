@@ -20,8 +20,8 @@ namespace tern::btl::cuda_ipc {
 class Opened {
  public:
   static Opened& instance() noexcept;
-  /// The allocation's address in this process; 0 with the reason. Waits up to 50 ms for a close()
-  /// of the same 2 MiB. Requires the context. Throws std::bad_alloc.
+  /// Returns the allocation's address in this process, or 0 with the reason. Waits up to 50 ms for
+  /// a close() of the same 2 MiB. Requires the context. Throws std::bad_alloc.
   [[nodiscard]] CUdeviceptr open(const MemoryHandle& handle, cuda::Device& device,
                                  Failure* failure);
   /// The last close waits for all work on the device.
@@ -31,7 +31,7 @@ class Opened {
  private:
   struct One {
     const cuda::Device* device;
-    uint64_t process, base, bytes, buffer_id;  // of the owner
+    uint64_t process, base, bytes, buffer_id;
     CUdeviceptr here;
     int users;    // 0: the driver is closing the handle
     int aliases;  // openings of other allocations at the same address

@@ -18,7 +18,7 @@ bool fail_with(Failure* failure, const char* function, CUresult result) {
   return false;
 }
 
-// Not repeated if the driver lacks a fabric channel.
+// Fabric handles are not retried if the driver lacks a fabric channel.
 bool import_by_fabric(const cuda::Driver& driver, const Row& row, bool* worth_trying,
                       CUmemGenericAllocationHandle* handle, Failure* failure) {
   CUmemFabricHandle words;
@@ -70,7 +70,7 @@ bool open_legacy(const MemoryHandle& handle, cuda::Device& device, Import* impor
   return import->here != 0;
 }
 
-// A window of at least twice the block, around the block; only the block if addresses are scarce.
+// Reserves at least twice the block, around the block; only the block if addresses are scarce.
 bool reserve(const MemoryHandle& handle, cuda::Device& device, Window* window, Failure* failure) {
   const cuda::Driver& driver = device.driver;
   if (!cuda::can_map(driver) || driver.cuMemImportFromShareableHandle == nullptr) {

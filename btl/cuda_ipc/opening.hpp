@@ -16,7 +16,7 @@ namespace tern::btl::cuda_ipc {
 struct Window {
   cuda::Device* device;
   Owner owner;
-  uint64_t base, bytes;  // in the peer
+  uint64_t base, bytes;
   CUdeviceptr here;
   int imports = 0;
   bool closed = false;  // takes no further imports
@@ -26,7 +26,6 @@ struct Window {
   }
 };
 
-/// A peer's allocation or mapping in this process.
 struct Import {
   cuda::Device* device;
   Window* window;  // null: opened by legacy handle
@@ -35,13 +34,13 @@ struct Import {
   uint32_t row = 0;  // in the peer's ledger; 0: withdrawal is not reported
   uint64_t stamp = 0;
   int uses = 0;
-  uint64_t last = 0;  // turn of the last use
+  uint64_t last = 0;
   uint64_t base = 0;  // legacy: address in the peer
 };
 
 [[nodiscard]] bool open_legacy(const MemoryHandle& handle, cuda::Device& device, Import* import,
                                Failure* failure);
-/// Mirrors the addresses around a handle's.
+/// Reserves addresses that mirror those around a handle's.
 [[nodiscard]] bool reserve(const MemoryHandle& handle, cuda::Device& device, Window* window,
                            Failure* failure);
 /// Maps a piece in a window; use requires allow(). *fabric: try fabric handles; becomes false if an
@@ -50,7 +49,8 @@ struct Import {
                              Window& window, bool* fabric, Import* import, Failure* failure);
 /// Gives the device access to mapped addresses.
 [[nodiscard]] bool allow(cuda::Device& device, CUdeviceptr at, size_t bytes, Failure* failure);
-/// Waits for all work on the device. False: the place in the window stays taken. Any thread.
+/// Waits for all work on the device. Returns false if the place in the window stays taken. Any
+/// thread.
 [[nodiscard]] bool unmap(const Import& import) noexcept;
 void unreserve(const Window& window) noexcept;
 

@@ -14,7 +14,7 @@ namespace tern::btl::cuda_ipc {
 class Outbox {
  public:
   explicit Outbox(const Ledger& ledger);
-  /// The next request; false: none. The sender becomes a reader.
+  /// Returns the next request; false: none. The sender becomes a reader.
   bool next(Ask* ask, Address* from);
   [[nodiscard]] const std::vector<Address>& readers() const noexcept { return readers_; }
   /// Collects a descriptor; a full parcel is sent at once.

@@ -22,7 +22,6 @@ class Pools {
   Pools& operator=(const Pools&) = delete;
   ~Pools();
   [[nodiscard]] bool empty() const noexcept { return pools_.empty(); }
-  /// For a handle with a Row::kPointer row.
   [[nodiscard]] std::unique_ptr<MappedPeerMemory> map(const PeerLedger& ledger,
                                                       Descriptors& descriptors, const Piece& piece,
                                                       const MemoryHandle& handle,
@@ -35,13 +34,13 @@ class Pools {
     uint64_t process;
     uint32_t row;
     uint64_t stamp;
-    cuda::Device* device;  // with access
+    cuda::Device* device;
     CUmemoryPool handle = nullptr;
     int pointers = 0;
   };
   struct Pointer {
     Pool* pool;
-    uint64_t stamp;  // of the row
+    uint64_t stamp;
     CUdeviceptr here;
     int uses;
   };

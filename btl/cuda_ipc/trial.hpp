@@ -23,30 +23,26 @@
 namespace tern::btl::cuda_ipc {
 
 constexpr size_t kTrialBytes = 65536;
-/// `ledger`: number of the owner's ledger.
 [[nodiscard]] std::vector<uint64_t> trial_pattern(uint64_t ledger);
 
-/// An asynchronous copy between a block and pinned memory.
 class TrialCopy {
  public:
   /// `spare`: use only idle memory, because allocation waits for other work.
   TrialCopy(cuda::Device& device, bool spare);
-  /// Whether memory was available.
   [[nodiscard]] bool ready() const noexcept { return aside_.valid() && pinned_.valid(); }
   void write(void* block, const std::vector<uint64_t>& pattern) noexcept;
-  /// Through the device's own memory, like a read by kernels.
+  /// Reads through the device's own memory, as kernels do.
   void read(const void* block) noexcept;
   /// Whether the copy has ended; waits up to 20 ms at first, longer on busy cores.
   [[nodiscard]] bool ends_soon() noexcept;
   [[nodiscard]] bool failed() const noexcept { return job_.failed(); }
-  /// Whether the bytes read match.
   [[nodiscard]] bool has(const std::vector<uint64_t>& pattern) const noexcept;
 
  private:
   cuda::Loan aside_, pinned_;
-  int64_t patience_ = 0;  // ns
-  int turns_ = 64;        // minimum of yields, since a yield on busy cores may last 20 ms
-  cuda::Job job_;         // last: its destructor waits for the copies
+  int64_t patience_ = 0;
+  int turns_ = 64;  // minimum of yields, since a yield on busy cores may last 20 ms
+  cuda::Job job_;   // last: its destructor waits for the copies
 };
 
 class Trials {
@@ -56,9 +52,8 @@ class Trials {
   Trials& operator=(const Trials&) = delete;
   /// Lists a block of this device once. Retries a busy device a few times.
   void list(cuda::Device& device, Ledger& ledger) noexcept;
-  /// Lists blocks after their copies.
   void look_after(Ledger& ledger) noexcept;
-  /// Before a device ends: waits for its copies.
+  /// Waits for the copies of a device that is about to end.
   void drop_unlisted() noexcept;
   /// Frees the listed blocks. Rows end with the ledger.
   void end() noexcept;
@@ -71,7 +66,7 @@ class Trials {
     CUdeviceptr at = 0;
     uint64_t buffer_id = 0;
     int tries = 0;
-    cuda::Device* fills = nullptr;  // the device of `filling`
+    cuda::Device* fills = nullptr;
     std::byte* filled = nullptr;
     size_t filled_bytes = 0;
     std::unique_ptr<TrialCopy> filling = nullptr;

@@ -27,14 +27,15 @@ class Area {
   [[nodiscard]] bool by_stream() const noexcept { return by_stream_; }
   [[nodiscard]] const core::Data& data() const noexcept { return data_; }
 
-  /// By the stream; no effect on host memory.
+  /// These let the stream copy device memory; no effect on host memory.
   void copy_in(Track& track, size_t offset, std::byte* to, size_t bytes) const noexcept {
     if (by_stream_) track.pack(data_, offset, to, bytes);
   }
   void copy_out(Track& track, size_t offset, const std::byte* from, size_t bytes) const noexcept {
     if (by_stream_) track.unpack(data_, offset, from, bytes);
   }
-  /// By the CPU; no effect if the stream moves the buffer. Returns an error class with fail() text.
+  /// These let the CPU copy host memory; no effect if the stream moves the buffer. Return an error
+  /// class with fail() text.
   [[nodiscard]] int take(size_t offset, std::byte* to, size_t bytes) const noexcept;
   [[nodiscard]] int give(size_t offset, const std::byte* from, size_t bytes) const noexcept;
 

@@ -28,7 +28,6 @@ class Backlog {
   Boards boards;
   const EarlierError::Raise raise;
 
-  /// In a stream of the device.
   void count_outstanding(cuda::Device& device, int more) noexcept;
   void count_captured(int more) noexcept;
   /// The graph under capture holds the call, which the proxy ends after the graph. Without memory
@@ -37,7 +36,7 @@ class Backlog {
                      uint32_t number) noexcept;
 
  protected:
-  /// The holds of ended graphs; the caller owns the list.
+  /// Returns the holds of ended graphs; the caller owns the list.
   [[nodiscard]] GraphHold* take_released() noexcept;
 
   std::atomic<int> outstanding_{0}, captured_{0};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks: a collective's buffer as blocks. Each pass moves a part of every block to its place in a
-// half. Contiguous, irregular and single blocks look alike.
+// Blocks: a collective's buffer as blocks. Each pass moves a part of every block to a place in a
+// half.
 // Lifetime, threads: as Area.
 #pragma once
 
@@ -30,7 +30,6 @@ class Blocks {
     return bytes_[static_cast<size_t>(block)];
   }
   [[nodiscard]] size_t most_bytes() const noexcept;
-  /// Of a block, clipped; of all earlier blocks.
   [[nodiscard]] size_t bytes(int block, const PartOfBlocks& part) const noexcept;
   [[nodiscard]] size_t place(int block, const PartOfBlocks& part) const noexcept;
 
@@ -53,10 +52,10 @@ class Blocks {
   [[nodiscard]] size_t start(int block) const noexcept {
     return areas_.size() == 1 ? starts_[static_cast<size_t>(block)] : 0;
   }
-  /// The address of blocks in device memory with equal size and pitch; else null.
+  /// Returns the address of blocks in device memory with equal size and pitch; else null.
   [[nodiscard]] std::byte* rows() const noexcept;
 
-  std::vector<Area> areas_;  // one for all, or one per block
+  std::vector<Area> areas_;  // a common area, or an area per block
   std::vector<size_t> bytes_, starts_;
   bool equal_ = false;
 };

@@ -130,7 +130,6 @@ class BlocksCall final : public Call {
     in_ = Blocks(area(operation.input.address, all), std::move(bytes));
   }
 
-  /// This rank's block of a side.
   [[nodiscard]] Side own_block(const Side& side) const noexcept {
     const auto mine = static_cast<size_t>(rank_);
     MPI_Aint place = rank_ * side.count;
@@ -150,7 +149,7 @@ class BlocksCall final : public Call {
     return static_cast<MPI_Count>(bytes / elements_.bytes);
   }
 
-  /// Offset of a side's blocks in a half.
+  /// Returns the offset of a side's blocks in a half.
   [[nodiscard]] size_t in_at(int pass) const noexcept {
     const bool among_all = out_.there() && (operation_.collective == Collective::kAllgather ||
                                             operation_.collective == Collective::kGather);
@@ -167,7 +166,7 @@ class BlocksCall final : public Call {
         return 0;
     }
   }
-  /// The consecutive blocks at `here`, clipped to this pass.
+  /// Describes the consecutive blocks at `here`, clipped to this pass.
   [[nodiscard]] Side side_of(const Blocks& blocks, int pass, std::byte* here) {
     Side side{here, count_in(blocks.bytes(0, part(pass))), elements_.type};
     if (!operation_.irregular || blocks.count() == 1) return side;
@@ -212,7 +211,7 @@ class BlocksCall final : public Call {
   const int ranks_, rank_;
   const bool at_root_;
   Elements elements_;
-  size_t per_place_ = 0;  // bytes
+  size_t per_place_ = 0;
   Blocks in_, out_;
   std::array<std::vector<MPI_Count>, 2> counts_;
 };

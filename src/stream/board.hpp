@@ -20,7 +20,7 @@ struct Board {
   Word mail;
   std::array<Word, 2> done;
   std::array<std::byte*, 2> halves{};
-  std::array<size_t, 2> bytes{};  // of each half
+  std::array<size_t, 2> bytes{};
 
   /// Passes alternate between the halves.
   [[nodiscard]] std::byte* half(int pass) const noexcept {
@@ -54,11 +54,11 @@ class Boards {
   };
   struct Words {
     cuda::Device* device;
-    Board board;  // without halves
+    Board board;
   };
   [[nodiscard]] bool add_page(cuda::Device& device, std::string* why);
 
-  std::mutex mutex_;  // of the members below
+  std::mutex mutex_;
   std::vector<Words> idle_;
   std::vector<Page> pages_;
 };

@@ -13,7 +13,6 @@ namespace tern::stream {
 
 namespace {
 
-/// Runs `work`, which returns a code with fail() text.
 template <class Work>
 Failure result_of(const char* name, Work&& work) noexcept {
   return attempt(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Call: an enqueued operation: the stream's part and the proxy's part, pass by pass.
 // Why: a graph replays the stream's part without calling the library, so the Call holds all data
-// that the proxy needs, for any number of executions.
+// for the proxy, for any number of executions.
 // How: in each pass the stream copies data into a half of pinned memory (copy_in), signals the
 // proxy, waits for the proxy, and copies data out (copy_out). The proxy starts the host's operation
 // on the half (begin) and ends the pass after its completion (end).
@@ -28,7 +28,7 @@ class Call {
   virtual ~Call() = default;
 
   const char* const name;
-  /// 0: nothing to do
+  /// number of turns of stream and proxy; 0: nothing to do
   int passes = 1;
   /// A pass may begin before the previous pass has ended.
   bool overlaps = false;
@@ -40,28 +40,25 @@ class Call {
   /// Adds the pass's requests, each with a reference. Returns an error class with fail() text.
   [[nodiscard]] virtual int begin(int pass, std::byte* half,
                                   std::vector<core::Request*>* requests) = 0;
-  /// After success of all requests; `first` is the first request's outcome. Returns as begin().
+  /// Called after success of all requests, with the first request's outcome. Returns as begin().
   [[nodiscard]] virtual int end(int /*pass*/, std::byte* /*half*/, const core::Outcome& /*first*/) {
     return MPI_SUCCESS;
   }
-  /// The pass has failed and nothing of it is pending. No later pass of this execution begins.
+  /// Called when a pass has failed and nothing of the pass is pending. No later pass of this
+  /// execution begins.
   virtual void failed(int /*code*/) noexcept {}
 };
 
-/// The host's operation in a pass.
 struct Pass {
   Call* call;
   int number;
   std::vector<core::Request*> requests;
 
-  /// As in Call, without exceptions.
   [[nodiscard]] Failure begin(std::byte* half) noexcept;
   [[nodiscard]] Failure end(std::byte* half, const core::Outcome& first) noexcept;
-  /// Whether all requests are complete.
   [[nodiscard]] bool done() const noexcept;
   /// Releases the completed requests. Returns their first failure.
   [[nodiscard]] Failure collect(core::Outcome* first) noexcept;
-  /// Describes the first incomplete request.
   void describe(WaitReport* report) const;
 };
 

@@ -56,7 +56,7 @@ int Calls::put(std::shared_ptr<Call> call, bool* admitted) noexcept {
   }
 }
 
-// If this fails, the board stays allocated until MPI ends.
+// If the last call cannot be enqueued, the board stays allocated until MPI ends.
 void Calls::put_end() noexcept {
   class End final : public Call {
    public:

@@ -39,7 +39,7 @@ class Calls {
   [[nodiscard]] int put(std::shared_ptr<Call> call, bool* admitted) noexcept;
   /// Enqueues the last call. The board is free when the stream has passed this call.
   void put_end() noexcept;
-  /// Dead: words are missing in the stream, and no further call is enqueued.
+  /// Once dead, the stream lacks words, and no further call is enqueued.
   Fate fate;
 
   /// Locks out other calls while devices work alone; the first half is free meanwhile.
@@ -48,43 +48,41 @@ class Calls {
   }
   [[nodiscard]] const Board& board() const noexcept { return board_; }
   [[nodiscard]] Backlog& backlog() const noexcept { return backlog_; }
-  /// The stream or a graph may use the board until MPI ends. Requires stop_calls().
+  /// Keeps the board until MPI ends, for the stream or a graph. Requires stop_calls().
   void keep_board() noexcept { keeps_board_ = true; }
 
   // The proxy's part:
   [[nodiscard]] bool has_mail() const noexcept {
     return board_.mail.here->load(std::memory_order_acquire) != 0;
   }
-  /// Ends passes with complete requests. Returns their number.
+  /// Ends passes with complete requests, and returns their number.
   [[nodiscard]] int advance() noexcept;
-  /// The number of the call with data for its next pass, or 0.
+  /// Returns the number of the call with data for its next pass, or 0.
   [[nodiscard]] uint32_t mail() noexcept;
-  /// Begins a call's next pass.
   void take(uint32_t number) noexcept;
   [[nodiscard]] bool under_way() const noexcept { return !flights_.empty(); }
   [[nodiscard]] bool has_ended_flight() const noexcept;
-  /// Count of passes begun or ended.
+  /// Counts passes begun or ended.
   [[nodiscard]] uint64_t moves() const noexcept { return moves_; }
   [[nodiscard]] bool none_alive() noexcept;
-  /// The call is over. The communicator may end here.
+  /// Ends a call. The communicator may end here.
   void leave(uint32_t number) noexcept;
-  /// MPI ends: captured calls end before their graphs.
+  /// Called when MPI ends: captured calls end before their graphs.
   void end_board() noexcept;
   void describe(WaitReport* report) const;
 
  private:
   struct Entry {
     std::shared_ptr<Call> call;  // shared with put(): the call may end before put() returns
-    int next = 0;                // next pass
-    int ended = 0;               // passes of this execution
-    int code = 0;                // of this execution
+    int next = 0;
+    int ended = 0;
+    int code = 0;
     bool captured = false;
     // Guarded by mutex_:
     int cut = 0;     // passes in the stream if a failure cut the call
     int heard = 0;   // of these, passes with a wait in the stream
     int poison = 0;  // error class; the stream's data is incomplete
   };
-  /// A pass begun by the proxy.
   struct Flight {
     uint32_t number;
     Pass pass;
@@ -101,10 +99,10 @@ class Calls {
   const Board board_;
   Backlog& backlog_;
   EarlierError& error_;
-  bool keeps_board_ = false;   // until MPI ends
-  std::mutex enqueuing_;       // keeps the parts of a call together in the stream
-  std::mutex mutex_;           // of the members below; never held in a driver call
-  std::deque<Entry> entries_;  // numbers start at 1
+  bool keeps_board_ = false;
+  std::mutex enqueuing_;  // keeps the parts of a call together in the stream
+  std::mutex mutex_;      // of the members below; never held in a driver call
+  std::deque<Entry> entries_;
   std::vector<uint32_t> free_;
   std::shared_ptr<Call> last_;  // its last copy may still run
   size_t alive_ = 0;

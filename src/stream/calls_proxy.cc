@@ -103,7 +103,7 @@ bool Calls::end(Flight& flight) noexcept {
 void Calls::finish(const Flight& flight, int code) noexcept {
   Call& call = *flight.pass.call;
   if (code != MPI_SUCCESS) call.failed(code);
-  bool over = false, waits = true;  // overlapping passes end in any order
+  bool over = false, waits = true;
   {
     const std::lock_guard<std::mutex> guard(mutex_);
     Entry& entry = entries_[flight.number - 1];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Enqueued collectives, cut into passes that fit a half, alike on all ranks.
-// How: vectors (broadcast, reductions) are cut into parts, and each block into parts, from facts
-// known to all ranks: collective, bytes, ranks, size of a half. If ranks know only their own blocks
+// How: vectors (broadcast, reductions) and blocks are cut into parts, from facts known to all
+// ranks: collective, bytes, ranks, size of a half. If ranks know only their own blocks
 // (coll/engine/pairs.hpp), each pair of ranks exchanges messages.
 // Lifetime: Calls. See: coll/engine/operation.hpp; tests/gpu/mpi/stream_collectives.cc.
 #pragma once
@@ -32,7 +32,6 @@ void refuse(CommStream& on, int code, std::optional<coll::CallKind> aliased,
 [[nodiscard]] int enqueue_by_islands(const Islands& islands, const coll::Operation& operation,
                                      const char* name);
 
-/// Throw Error for unsupported arguments.
 [[nodiscard]] std::unique_ptr<Call> make_vector_call(CommStream& on,
                                                      const coll::Operation& operation,
                                                      const char* name);

@@ -36,14 +36,12 @@ class CommStream {
 
   [[nodiscard]] core::Communicator& communicator() const noexcept { return communicator_; }
   [[nodiscard]] core::Communicator& shadow() const noexcept { return shadow_; }
-  /// Null for MPIX_STREAM_NULL.
+  /// Returns null for MPIX_STREAM_NULL.
   [[nodiscard]] Stream* stream() const noexcept { return stream_.get(); }
-  /// Null: calls are complete on return.
   [[nodiscard]] const Stream* gpu() const noexcept { return calls_ ? stream_.get() : nullptr; }
-  /// Null without a GPU stream.
   [[nodiscard]] Calls* calls() noexcept { return calls_ ? &*calls_ : nullptr; }
   [[nodiscard]] size_t chunk() const noexcept { return chunk_; }
-  /// Devices that run collectives alone, or null.
+  /// Returns the devices for collectives without the host, or null.
   [[nodiscard]] coll::GpuTeam* team() const noexcept { return team_.get(); }
   [[nodiscard]] EarlierError& earlier_error() noexcept { return earlier_error_; }
   [[nodiscard]] Started& started() noexcept { return started_; }
@@ -53,34 +51,35 @@ class CommStream {
   [[nodiscard]] int enqueue(std::shared_ptr<Call> call) noexcept;
   /// Like enqueue(), but keeps an earlier error. *admitted: as Calls::put().
   [[nodiscard]] int put(std::shared_ptr<Call> call, bool* admitted) noexcept;
-  /// This rank refuses a collective: devices run no further collective.
+  /// Records that this rank refuses a collective: devices run no further collective.
   void forsake(const std::string& why) noexcept;
 
-  /// NVLink domains run large collectives. Before the first call, and only without a team.
+  /// Lets NVLink domains run large collectives. Must precede the first call, and requires a
+  /// communicator without a team.
   void set_islands(std::unique_ptr<Islands> islands) noexcept;
   [[nodiscard]] Islands* islands() const noexcept { return islands_.get(); }
-  /// The shadow has a subset of the whole's ranks, and runs steps of collectives.
+  /// Makes this a part of `whole`: the shadow has some ranks of `whole`, and runs steps of
+  /// collectives.
   void be_part_of(const std::shared_ptr<CommStream>& whole) noexcept;
   [[nodiscard]] bool is_part() const noexcept { return !whole_.expired(); }
 
-  /// For the first duplicate, which may be made while streams wait.
+  /// Keeps a board for the first duplicate, which may be made while streams wait.
   void keep_spare(const Board& board) noexcept { spare_ = board; }
-  /// False: the spare board is taken, or was never made.
+  /// Returns false if the spare board is taken, or was never made.
   [[nodiscard]] bool take_spare(Board* board) noexcept;
-  /// The user frees the communicator: the last call.
+  /// Enqueues the last call, when the user frees the communicator.
   void put_end() noexcept;
-  /// The communicator has ended. Under the channel's lock, which is the shadow's, too.
+  /// Called when the communicator has ended, under the channel's lock.
   void close() noexcept;
 
   // The proxy's part, with a GPU stream:
   /// Ends complete passes and begins the pass that has data. Returns the number of events.
   int look() noexcept;
-  /// Whether look() has work.
   [[nodiscard]] bool has_work() const noexcept;
   [[nodiscard]] coll::DeviceCalls& device_calls() noexcept { return device_calls_; }
-  /// Nothing is, or will be, enqueued or captured.
+  /// Whether nothing is, or will be, enqueued or captured.
   [[nodiscard]] bool over() noexcept;
-  /// MPI ends: graphs' calls end, too.
+  /// Called when MPI ends: graphs' calls end, too.
   void end_board() noexcept;
 
  private:
@@ -95,8 +94,8 @@ class CommStream {
   coll::DeviceCalls device_calls_;
   Started started_;
   std::unique_ptr<Islands> islands_;
-  std::atomic<IslandWatch*> watch_{nullptr};  // of islands_, for the proxy
-  std::weak_ptr<CommStream> whole_;           // empty: not a part
+  std::atomic<IslandWatch*> watch_{nullptr};
+  std::weak_ptr<CommStream> whole_;  // empty: not a part
   std::atomic<bool> closed_{false};
 };
 
@@ -116,14 +115,13 @@ struct Islands {
   IslandWatch watch;
 };
 
-/// Held by the communicator.
 struct Attached final : core::StreamState {
   explicit Attached(std::shared_ptr<CommStream> of) noexcept : shared(std::move(of)) {}
   ~Attached() override { shared->close(); }
   const std::shared_ptr<CommStream> shared;
 };
 
-/// Null without a stream.
+/// Returns null without a stream.
 [[nodiscard]] CommStream* of(const core::Communicator& communicator) noexcept;
 
 }  // namespace tern::stream

@@ -21,7 +21,6 @@ class EarlierError {
   /// Raises the error at once if the communicator's handler ends the program.
   using Raise = void (*)(core::Communicator& communicator, const Failure& failure) noexcept;
 
-  /// `shadow`: for messages of tell_ranks().
   EarlierError(core::Communicator& communicator, core::Communicator& shadow, Raise raise) noexcept
       : communicator_(communicator), shadow_(shadow), raise_(raise) {}
 
@@ -32,7 +31,6 @@ class EarlierError {
   [[nodiscard]] int take() noexcept {
     return TERN_LIKELY(!fate_.dead()) ? MPI_SUCCESS : fail(taken());
   }
-  /// As a value.
   [[nodiscard]] Failure taken() noexcept { return fate_.take(); }
 
   void keep(const Call& call, const Failure& failure) noexcept;
@@ -45,8 +43,8 @@ class EarlierError {
   core::Communicator& shadow_;
   const Raise raise_;
   std::weak_ptr<EarlierError> whole_;  // empty: not a part
-  bool told_ranks_ = false;            // the proxy's
-  Fate fate_;                          // until take()
+  bool told_ranks_ = false;
+  Fate fate_;  // until take()
 };
 
 }  // namespace tern::stream

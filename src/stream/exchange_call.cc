@@ -81,12 +81,11 @@ class ExchangeCall final : public Call {
   struct Block {
     Area area;
     int peer;
-    int first;  // pass
+    int first;
     [[nodiscard]] int end(size_t each) const noexcept {
       return first + static_cast<int>((area.bytes() + each - 1) / each);
     }
   };
-  /// Of a block in a pass.
   struct Part {
     size_t offset, bytes;
   };
@@ -102,7 +101,7 @@ class ExchangeCall final : public Call {
     if (code == MPI_SUCCESS) requests->push_back(request);
     return code;
   }
-  /// In pair order, after a barrier in pass 0.
+  /// Cuts blocks in pair order; pass 0 is a barrier.
   std::vector<Block> cut(const CommStream& on, const std::vector<coll::PairBlock>& all) {
     std::vector<Block> blocks;
     std::vector<int> next(static_cast<size_t>(shadow_.size()), 1);  // next pass of each peer
@@ -157,7 +156,7 @@ class ExchangeCall final : public Call {
   const char* const serves_;
   core::Datatype& byte_;
   const int rank_;
-  const size_t per_place_;  // bytes
+  const size_t per_place_;
   std::vector<Block> sent_, received_;
 };
 

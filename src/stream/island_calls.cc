@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Large collectives by NVLink domains ("islands"): each step is a collective of some ranks.
 // Order: steps are consecutive in the stream. After a failed step a rank refuses the later steps
-// and tells their ranks.
+// and tells the ranks concerned.
 #include <algorithm>
 #include <optional>
 
@@ -31,12 +31,10 @@ class Shares {
     equal_ = count % places == 0;
   }
   [[nodiscard]] bool equal() const noexcept { return equal_; }
-  /// This rank's share.
   [[nodiscard]] Side own(const Side& vector) const noexcept {
     auto* const base = static_cast<std::byte*>(vector.address);
     return {base + firsts_[place_] * vector.type->extent(), counts_[place_], vector.type};
   }
-  /// All shares as blocks.
   [[nodiscard]] Side all(const Side& vector) const noexcept {
     Side side{vector.address, 0, vector.type};
     if (equal_) side.count = counts_.front();
@@ -54,7 +52,7 @@ class Shares {
   bool equal_ = true;
 };
 
-// Each rank reduces its share, within the domain and then across domains. Then all shares are
+// Each rank reduces a share, within the domain and then across domains. Then all shares are
 // gathered in the domain.
 int allreduce(const Islands& islands, const Operation& operation, const char* name) {
   const IslandMap& map = islands.map;
@@ -92,7 +90,7 @@ int allreduce(const Islands& islands, const Operation& operation, const char* na
   return enqueue(*islands.here, step, name);
 }
 
-// To the root's place in all domains, then from there.
+// The vector goes to the root's place in all domains, then from there to all ranks.
 int bcast(const Islands& islands, const Operation& operation, const char* name) {
   const IslandMap& map = islands.map;
   const auto root = static_cast<size_t>(operation.root), own = static_cast<size_t>(map.rank);

@@ -46,9 +46,7 @@ class IslandWatch {
         across_calls_(across_calls) {}
 
   void watch() noexcept;
-  /// Whether watch() has work.
   [[nodiscard]] bool is_due() noexcept;
-  /// The communicator has ended.
   void close() noexcept { closed_ = true; }
 
  private:

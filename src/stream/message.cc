@@ -14,12 +14,11 @@
 namespace tern::stream {
 namespace {
 
-/// Chunks of a message, at least 1.
+/// Returns the number of chunks of a message, at least 1.
 int parts_of(size_t bytes, size_t chunk) noexcept {
   return static_cast<int>(std::max<size_t>(1, (bytes + chunk - 1) / chunk));
 }
 
-/// Common state of messages.
 class MessageCall : public Call {
  protected:
   MessageCall(CommStream& on, const Message& message, const char* function)
@@ -34,7 +33,7 @@ class MessageCall : public Call {
   [[nodiscard]] pml::Envelope envelope() const noexcept {
     return {&communicator_, message_.peer, message_.tag};
   }
-  /// The user's buffer, or the packed form at `packed`.
+  /// Describes the user's buffer, or the packed form at `packed`.
   [[nodiscard]] pml::Buffer buffer(std::byte* packed) const noexcept {
     const auto kind = area_.by_stream() ? cuda::MemoryKind::kHost : area_.data().kind;
     if (packed == nullptr) return {message_.address, message_.count, message_.type, kind};
@@ -142,7 +141,6 @@ class RecvCall final : public MessageCall {
   size_t received_ = 0;
 };
 
-/// The start of a nonblocking receive.
 class IrecvCall final : public MessageCall {
  public:
   IrecvCall(CommStream& on, const Message& message, std::shared_ptr<Pending> pending,
@@ -260,7 +258,6 @@ class WaitCall final : public Call {
   std::vector<Taken> taken_;
 };
 
-/// Enqueues the call that `make` returns.
 template <class Make>
 int put(CommStream& on, const char* name, Make&& make) noexcept {
   return attempt([&] { return on.enqueue(make()); },

@@ -37,7 +37,7 @@ struct Message {
 
 /// A nonblocking message between start and wait.
 struct Pending {
-  Area area;  // of a receive
+  Area area;
   std::vector<std::byte> store;
   core::Request* request = nullptr;
   core::Outcome outcome;
@@ -68,15 +68,15 @@ class EnqueuedRequest final : public core::Request {
                                 const char* name) noexcept;
 [[nodiscard]] int enqueue_irecv(CommStream& on, const Message& message, EnqueuedRequest** request,
                                 const char* name) noexcept;
-/// For persistent requests, which the user keeps: *pending is for the wait. `sends`: as
+/// Starts a persistent request, which the user keeps: *pending is for the wait. `sends`: as
 /// MPI_Send_init.
 [[nodiscard]] int enqueue_start(CommStream& on, const Message& message, bool sends,
                                 std::shared_ptr<Pending>* pending, const char* name) noexcept;
 /// Whether the message was started in a capture that ended without a wait.
 [[nodiscard]] bool is_left_behind(const CommStream& on, const Pending& pending) noexcept;
-/// With MPI_PROC_NULL; nothing is enqueued.
+/// Makes a request for MPI_PROC_NULL; nothing is enqueued.
 [[nodiscard]] int begin_with_null_rank(CommStream& on, EnqueuedRequest** request) noexcept;
-/// For one communicator. A status may be MPI_STATUS_IGNORE.
+/// All requests are of one communicator. A status may be MPI_STATUS_IGNORE.
 struct Awaited {
   std::shared_ptr<Pending> pending;
   MPI_Status* status;

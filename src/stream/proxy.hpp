@@ -56,7 +56,7 @@ class Proxy final : public Backlog {
   std::atomic<bool> waits_{false};
   std::vector<std::shared_ptr<CommStream>> all_;  // guarded by mutex_
   std::atomic<bool> changed_{false};
-  std::vector<std::shared_ptr<CommStream>> mine_;  // the thread's
+  std::vector<std::shared_ptr<CommStream>> mine_;
   std::thread thread_;
 };
 

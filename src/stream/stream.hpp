@@ -17,7 +17,7 @@ namespace tern::stream {
 class Stream final : public core::Object {
  public:
   static constexpr core::Kind kKind = core::Kind::kStream;
-  /// Null device: a host stream, with operations complete on return.
+  /// With a null device, the stream is the host's, and operations are complete on return.
   Stream(cuda::Device* device, CUstream queue) noexcept
       : Object(kKind), device_(device), queue_(queue) {}
 
@@ -30,7 +30,8 @@ class Stream final : public core::Object {
   const CUstream queue_;
 };
 
-/// For the program's stream; *made has the only reference. Returns an error class with fail() text.
+/// Describes the program's stream; *made has the only reference. Returns an error class with fail()
+/// text.
 [[nodiscard]] int make_stream(core::Process& process, CUstream queue,
                               core::Ref<Stream>* made) noexcept;
 
@@ -39,7 +40,6 @@ class Stream final : public core::Object {
 void prepare_type(cuda::Device& device, const core::Datatype& type) noexcept;
 void prepare_types(core::Process& process, cuda::Device& device) noexcept;
 
-/// The state of a stream's capture.
 struct Capture {
   bool active = false;
   bool broken = false;   // nothing more can be recorded

@@ -102,7 +102,7 @@ class VectorCall final : public Call {
   core::Ref<core::Datatype> type_;
   Elements elements_{};
   bool has_result_ = false;
-  MPI_Count count_ = 0, per_pass_ = 0;  // of its elements
+  MPI_Count count_ = 0, per_pass_ = 0;
   Area in_, out_;
 };
 
