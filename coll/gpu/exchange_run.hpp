@@ -21,7 +21,7 @@ namespace tern::coll {
 
 class ExchangeRun {
  public:
-  /// Returns the reason against this engine, the same on all ranks, or null.
+  /// Returns the reason against this engine, or null; the same on all ranks.
   [[nodiscard]] static const char* why_not(const GpuTeam& team, const Params& params,
                                            const Operation& operation) noexcept;
   /// `number` counts the team's exchanges. Throws like pairs_of().

@@ -27,7 +27,7 @@ class KernelRun {
   /// `patience`: in ns; 0: no timeout.
   KernelRun(GpuTeam& team, const Placed& placed, Programs::Stored& program,
             const Operation& operation, cuda::Job& job, uint64_t patience) noexcept;
-  /// Returns the reason against this engine, the same on all ranks, or null.
+  /// Returns the reason against this engine, or null; the same on all ranks.
   [[nodiscard]] static const char* why_not(const GpuTeam& team, const Placed& placed,
                                            const Operation& operation) noexcept;
   [[nodiscard]] Failure run();

@@ -20,7 +20,7 @@ class PushRun {
  public:
   PushRun(GpuTeam& team, const Placed& placed, const Operation& operation, cuda::Job& job,
           uint64_t patience, Wire wire) noexcept;
-  /// Returns the reason against this engine, the same on all ranks, or null.
+  /// Returns the reason against this engine, or null; the same on all ranks.
   [[nodiscard]] static const char* why_not(const GpuTeam& team, const Placed& placed,
                                            const Operation& operation) noexcept;
   /// Returns the bytes of the largest block.
