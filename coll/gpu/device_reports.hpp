@@ -48,7 +48,6 @@ class DeviceReports {
     int part;
     cuda::KernelReport report;
   };
-  /// Finds a waiting thread block.
   [[nodiscard]] std::optional<Kernel> waiting() const noexcept;
   /// Finds a thread block that gave up, preferably by its own timeout.
   [[nodiscard]] std::optional<Kernel> given_up() const noexcept;

@@ -121,7 +121,6 @@ void ExchangeRun::launch(MPI_Count begin, MPI_Count end) {
             team_.memory.device().kernels()->exchange(job_.stream(), arguments_, blocks_));
 }
 
-// Copies between the caller's memory and local memory.
 void ExchangeRun::move(const Block& block, bool in, MPI_Count step) {
   if (!block.packed || step < block.first || step >= block.end() || job_.failed()) return;
   const MPI_Count offset = (step - block.first) * block.each;

@@ -28,7 +28,6 @@ class ExchangeRun {
   ExchangeRun(GpuTeam& team, const Operation& operation, cuda::Job& job, uint64_t patience,
               uint32_t number);
   [[nodiscard]] Failure run();
-  /// Returns the thread blocks for this rank's largest block.
   [[nodiscard]] int blocks() const noexcept { return blocks_; }
   [[nodiscard]] MPI_Count chunk() const noexcept { return chunk_; }
   [[nodiscard]] MPI_Count passes() const noexcept { return steps_; }
@@ -36,7 +35,7 @@ class ExchangeRun {
  private:
   struct Block : PairBlock {
     explicit Block(const PairBlock& block) noexcept : PairBlock(block) {}
-    bool packed = false;  // copied through local memory
+    bool packed = false;
     MPI_Count first = 0;
     MPI_Count each = 0;  // bytes per step
     [[nodiscard]] MPI_Count bytes() const noexcept { return static_cast<MPI_Count>(data.bytes()); }

@@ -36,7 +36,6 @@ class KernelRun {
   [[nodiscard]] int blocks() const noexcept {
     return static_cast<int>(std::min<MPI_Count>(team_.kernels.parts(), passes()));
   }
-  /// Whether kernels access the data directly.
   [[nodiscard]] static bool is_plain(const core::Data& data, const cuda::Device& device) noexcept {
     cuda::Memory unknown;
     return is_plain(data, device, &unknown);
@@ -67,7 +66,7 @@ class KernelRun {
   cuda::Job& job_;
   cuda::InterpretArguments arguments_{};
   bool captured_ = false;
-  bool packed_[2] = {};  // by Operand::Space: copied through local memory
+  bool packed_[2] = {};
 };
 
 }  // namespace tern::coll

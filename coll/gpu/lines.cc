@@ -11,7 +11,6 @@ namespace {
 
 constexpr uint64_t kLeastCapability = 70;
 
-/// Finds a visible device by UUID.
 std::optional<CUdevice> visible(const cuda::Driver& driver, const cuda::Uuid& wanted) noexcept {
   int count = 0;
   if (driver.cuDeviceGetCount(&count) != CUDA_SUCCESS) return std::nullopt;

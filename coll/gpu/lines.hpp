@@ -15,9 +15,8 @@
 
 namespace tern::coll {
 
-/// A rank's device, as published to other ranks.
 struct LineFacts {
-  uint64_t capability = 0;  // 90 for sm_90
+  uint64_t capability = 0;
   cuda::Uuid device;
   topo::PciAddress address;  // NVML finds GPUs by PCI address, also hidden ones
   int64_t to_switches = -1;  // NVLinks to switches; negative: unknown

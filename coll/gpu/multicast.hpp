@@ -45,7 +45,6 @@ class Multicast {
   [[nodiscard]] std::string allocate();
   [[nodiscard]] std::string bind();
   [[nodiscard]] std::string map();
-  /// Tries a small allreduce with all thread blocks.
   [[nodiscard]] std::string try_out(const TeamMemory& memory, cuda::KernelReport* reports);
 
   /// Requires that no device work, on any rank, uses the object. May wait for all work on the
@@ -82,7 +81,7 @@ class Multicast {
   size_t bytes_ = 0;
   int blocks_ = 0;
   bool bound_ = false;
-  CUmemGenericAllocationHandle object_ = 0, memory_ = 0;  // 0: none
+  CUmemGenericAllocationHandle object_ = 0, memory_ = 0;
   bool has_object_ = false, has_memory_ = false;
   CUdeviceptr own_ = 0, all_ = 0;  // device addresses
 };

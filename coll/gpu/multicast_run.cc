@@ -65,7 +65,6 @@ MulticastRun::MulticastRun(GpuTeam& team, const Placed& placed, const Operation&
   describe();
 }
 
-/// Returns how many vectors of a block the stage holds.
 int64_t MulticastRun::most_room() const noexcept {
   return has_blocks(operation_.collective) ? multicast_.room() / team_.memory.ranks()
                                            : multicast_.room();

@@ -12,7 +12,6 @@ namespace {
 
 using enum Collective;
 
-/// Elements of a vector before part `i` of `parts`.
 constexpr MPI_Count before(MPI_Count length, MPI_Count parts, MPI_Count i) noexcept {
   return length / parts * i + std::min(i, length % parts);
 }

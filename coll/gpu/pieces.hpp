@@ -55,7 +55,6 @@ class Pieces {
   }
   [[nodiscard]] MPI_Count block_units(int32_t block) const noexcept;
   [[nodiscard]] size_t bytes(const Slice& slice, MPI_Count pass) const noexcept;
-  /// Packed bytes [offset, offset + bytes) of the caller's data.
   struct Piece {
     core::Data data;
     size_t offset, bytes;
@@ -80,7 +79,6 @@ class Pieces {
   [[nodiscard]] bool is_aside(Space space) const noexcept {
     return space == Space::kInput ? input_aside_ : output_aside_;
   }
-  /// Copies between the caller's memory and local memory.
   struct Aside {
     Piece users;
     size_t local;
@@ -122,7 +120,7 @@ class Pieces {
   MPI_Count length_ = 0;   // units per pass
   MPI_Count total_ = 0;
   MPI_Count passes_ = 0;
-  int32_t aside_in_ = 0, aside_out_ = 0;  // blocks of local memory reserved for each side
+  int32_t aside_in_ = 0, aside_out_ = 0;
   bool input_aside_ = false, output_aside_ = false;
 };
 

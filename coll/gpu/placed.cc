@@ -55,7 +55,6 @@ const Edge::Message* find(const Edges& edges, int32_t from, int32_t to, int32_t 
   return message == edge->second.messages.end() ? nullptr : &message->second;
 }
 
-/// The sending rank of each of this rank's slots.
 std::vector<int32_t> senders_of(const Schedule& own) {
   std::vector<int32_t> senders(static_cast<size_t>(own.inbox_slots), kSelf);
   for (const Step& step : own.steps)

@@ -34,8 +34,8 @@ struct Placed {
   // Maxima over all ranks:
   int32_t most_blocks = 0;  // of a pair of ranks in a pass
   int32_t most_messages = 0;
-  int32_t local_blocks = 0;   // of stages and mirrors
-  bool single_blocks = true;  // all slices have a single block, except slices of vectors
+  int32_t local_blocks = 0;  // of stages and mirrors
+  bool single_blocks = true;
 
   const Algorithm* row = nullptr;  // null: no algorithm (TeamSchedules::exchange())
   [[nodiscard]] bool has(Trait trait) const noexcept {

@@ -29,7 +29,7 @@ class TeamMemory;
 struct Program {
   std::vector<cuda::Instruction> instructions;
   std::vector<cuda::Operand> operands;
-  bool uses[2] = {};  // input, output
+  bool uses[2] = {};
 };
 [[nodiscard]] Program compile(const Placed& placed);
 

@@ -16,7 +16,7 @@ namespace {
 using enum Collective;
 
 constexpr size_t kVector = 16, kThreads = 256;
-constexpr uint64_t kRefresh = (uint64_t{1} << 24) - 1;  // PushArguments::refresh
+constexpr uint64_t kRefresh = (uint64_t{1} << 24) - 1;
 
 MPI_Count vectors_of(size_t bytes) noexcept {
   return static_cast<MPI_Count>(std::max<size_t>((bytes + kVector - 1) / kVector, 1));

@@ -23,7 +23,6 @@ class PushRun {
   /// Returns the reason against this engine, or null; the same on all ranks.
   [[nodiscard]] static const char* why_not(const GpuTeam& team, const Placed& placed,
                                            const Operation& operation) noexcept;
-  /// Returns the bytes of the largest block.
   [[nodiscard]] static size_t largest(const Placed& placed, const Operation& operation) noexcept;
   [[nodiscard]] Failure run();
   [[nodiscard]] int blocks() const noexcept;

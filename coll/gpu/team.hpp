@@ -89,7 +89,7 @@ class GpuTeam {
   struct Scratch {
     size_t bytes;
     bool plain;  // cuMemAlloc, without a descriptor
-    bool twin;   // also allocate room for a twin
+    bool twin;
   };
   /// Waits for all work on the device: the caller holds no lock. Returns an error sentence, or an
   /// empty string.

@@ -29,7 +29,6 @@ class TeamCalls {
   /// Orders the stream behind the team's previous call. Requires the device's context and an
   /// uncaptured stream.
   [[nodiscard]] CUresult begin(CUstream stream) noexcept;
-  /// Marks the end of the call in the stream.
   [[nodiscard]] CUresult end(CUstream stream) noexcept;
   /// Keeps data until the stream has passed the last call, or for good for a graph.
   void keep(std::vector<std::shared_ptr<const void>> what, bool captured);
@@ -55,7 +54,7 @@ class TeamCalls {
   CUevent end_ = nullptr;
   CUstream last_ = nullptr;
   std::atomic<uint32_t> calls_{0};
-  std::vector<std::pair<uint32_t, std::shared_ptr<const void>>> kept_;  // by call number
+  std::vector<std::pair<uint32_t, std::shared_ptr<const void>>> kept_;
   std::vector<std::shared_ptr<const void>> kept_for_graphs_;
   int set_ = 0;
   uint32_t exchanges_ = 0;

@@ -31,7 +31,6 @@ class TeamMemory {
   [[nodiscard]] int ranks() const noexcept { return layout_.ranks; }
   [[nodiscard]] cuda::Device& device() const noexcept { return device_; }
   [[nodiscard]] const ScratchLayout& layout() const noexcept { return layout_; }
-  /// Returns an address for work of this rank's device.
   [[nodiscard]] std::byte* at(int rank, size_t offset) const noexcept {
     return bases_[static_cast<size_t>(rank)] + offset;
   }
@@ -50,9 +49,7 @@ class TeamMemory {
   /// Maps another rank's scratch; null: this rank cannot.
   using Mapper = std::function<std::unique_ptr<pml::MappedPeerMemory>(int rank)>;
   [[nodiscard]] std::string map(const Mapper& map_of);
-  /// Writes patterns to all other ranks.
   [[nodiscard]] std::string write_trial();
-  /// Checks the patterns of all other ranks.
   [[nodiscard]] std::string read_trial();
   /// Requires all ranks' kernels to have ended.
   [[nodiscard]] std::string clear_abort();

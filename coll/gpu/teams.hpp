@@ -25,7 +25,6 @@ class GpuTeams {
   ~GpuTeams() {
     for (const auto& team : all_) team->end();
   }
-  /// A communicator may have a team per use.
   enum class Use : uint8_t { kEnqueued, kOrdinary };
   /// With this many teams, blocking calls get no further team, because scratch outlives
   /// communicators.

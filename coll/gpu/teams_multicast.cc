@@ -24,8 +24,8 @@ constexpr const char* kMakingMulticast = "making multicast memory";
 
 /// Members travel as bytes.
 struct Member {
-  Address mail;    // receives the descriptor
-  uint64_t bytes;  // of the object; set by rank 0
+  Address mail;  // receives the descriptor
+  uint64_t bytes;
 };
 
 struct Letter {
@@ -115,7 +115,7 @@ class MulticastMaking {
   std::string lacks_;
   std::unique_ptr<Multicast> made_;
   const MailSocket socket_{Address{}};
-  Fd descriptor_;  // of the object, at rank 0
+  Fd descriptor_;
   std::vector<Member> all_;
   bool tried_ = false;
 };
