@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// BlockStore: lends, allocates and frees blocks.
 #include "cuda/blocks.hpp"
 
 #include <sched.h>

@@ -47,14 +47,13 @@ class BlockStore {
   CUresult allocate(Store from, size_t bytes, std::byte** block) noexcept;
   [[nodiscard]] std::byte* take_idle(Store from, size_t* bytes) noexcept;
   [[nodiscard]] std::byte* take_idle(Store from, size_t* bytes, bool* larger) noexcept;
-  /// False: no block was idle.
   bool free_idle(Store of) noexcept;
   [[nodiscard]] bool becomes_quiet() noexcept;
 
   const DeviceContext& context_;
   std::mutex mutex_;  // never held while the driver may wait
   std::array<Blocks, 2> idle_;
-  std::array<size_t, 2> held_ = {};                 // bytes, idle or lent
+  std::array<size_t, 2> held_ = {};
   std::array<std::atomic<size_t>, 2> wanted_ = {};  // size of a refused block
   std::vector<const void*> known_;
   std::atomic<uint32_t> refusals_{0};

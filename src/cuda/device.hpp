@@ -108,7 +108,7 @@ class Job {
   void abandon() noexcept;
   /// Copies between any memory kinds, on this device or another.
   void copy(void* to, const void* from, size_t bytes) noexcept;
-  /// Like copy(), for memory known not to be pageable.
+  /// Like copy(), but requires that neither side is pageable.
   void copy_mapped(void* to, const void* from, size_t bytes) noexcept;
   /// Splits off half of the stage for a second stream.
   [[nodiscard]] Stage share_stage() noexcept;
@@ -130,7 +130,6 @@ class Job {
     open_ = stream_ != nullptr;
     asked_ = false;
   }
-  /// Whether all work has ended or failed.
   [[nodiscard]] bool done() noexcept;
   /// Waits; false: the job failed.
   bool finish() noexcept;
@@ -179,8 +178,8 @@ class Job {
   CUresult result_ = CUDA_SUCCESS;
   const char* function_ = "";
   bool borrowed_ = false;
-  bool open_ = false;   // work was begun and may still run
-  bool asked_ = false;  // the stream's word will report the end
+  bool open_ = false;  // work was begun and may still run
+  bool asked_ = false;
   int64_t next_question_ = 0;
   std::vector<std::shared_ptr<const void>> kept_;
 };
@@ -242,14 +241,12 @@ class Gpus {
   /// Frees everything; requires that no caller holds a Device. The rank may return (sessions).
   void release() noexcept;
   ~Gpus() { release(); }
-  /// Logs, once per reason, that device memory is reduced on the host.
   void tell_once(const Explain& explain, const std::string& why) noexcept;
   /// Returns the Residency of a GPU, which several contexts may share. Throws std::bad_alloc.
   [[nodiscard]] Residency& residency(const Uuid& gpu);
   /// The number of communicators that have had scratch for direct GPU collectives; scratch outlives
   /// communicators.
   std::atomic<int> scratches{0};
-  /// Logs once that device memory takes a slower path.
   void tell_fallback(const Explain& explain, const std::string& what) noexcept;
   /// Logs a choice once, for TERN_EXPLAIN.
   void tell_choice(const Explain& explain, const std::string& what) noexcept;

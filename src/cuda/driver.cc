@@ -19,7 +19,7 @@ constexpr const char* kLibrary = "libcuda.so.1";
 /// The state of the driver in this process, shared by all ranks.
 struct Found {
   std::atomic<const Driver*> driver{nullptr}, unusable{nullptr};
-  std::atomic<uint64_t> looked_at{0};  // count of loaded libraries when libcuda was absent
+  std::atomic<uint64_t> looked_at{0};
   std::mutex mutex;
   Driver table;
   std::string missing;  // why a loaded libcuda is unusable

@@ -15,7 +15,7 @@ namespace tern::cuda {
 class Device;
 class Job;
 
-/// Recorded behind the job's work. Invalid if the driver refuses; the job does not fail.
+/// Records an event behind the job's work. Invalid if the driver refuses; the job does not fail.
 class SharedEvent {
  public:
   SharedEvent() = default;

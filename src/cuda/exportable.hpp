@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device memory allocated for sharing with other processes.
+// Device memory allocated for sharing with other processes, for MPI_Alloc_mem and for the scratch
+// of GPU teams.
 // Why: cuMemCreate memory is shared by descriptors, which work where legacy IPC handles do not.
-// Used by MPI_Alloc_mem and by the scratch of GPU teams.
 // Lifetime: until free_exportable(). Threads: any. See: src/api/device_memory.cc,
 // coll/gpu/team_memory.hpp, btl/cuda_ipc/.
 #pragma once

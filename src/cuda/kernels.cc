@@ -24,7 +24,6 @@ std::vector<char> contents(const std::string& file) {
   return bytes;
 }
 
-/// Returns advice for the user.
 const char* cure(CUresult result) noexcept {
   switch (result) {
     case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:

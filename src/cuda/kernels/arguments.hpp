@@ -16,7 +16,7 @@ struct ReduceArguments {
   const void* sources[kMostSources];
   void* target;
   int64_t count;
-  int32_t n;  // at least 1
+  int32_t n;
   int32_t operation;
 };
 
@@ -94,7 +94,7 @@ struct Divisor {
 struct LayoutNode {
   enum Form : int32_t { kBlock, kStrided, kList, kBlocks, kSequence };
   int32_t form;
-  int32_t child;  // kStrided, kList: a node
+  int32_t child;
   int64_t size;
   int64_t stride;
   int64_t count;     // kList, kBlocks, kSequence: length of places
@@ -113,8 +113,8 @@ struct PackArguments {
   Divisor by_element;
   int64_t element, extent;
   int32_t root;
-  int32_t shift;      // words of 2^shift bytes are aligned and never span blocks; -1: any bytes
-  int32_t to_memory;  // unpack
+  int32_t shift;  // words of 2^shift bytes are aligned and never span blocks; -1: any bytes
+  int32_t to_memory;
   uint64_t inline_image[kInlineWords];
 };
 
@@ -137,8 +137,8 @@ struct Instruction {
   uint8_t verb;
   uint8_t sources, destinations;
   uint8_t unused;
-  int32_t first, blocks;  // the blocks moved or reduced
-  uint32_t operand;       // index of the sources, then the destinations
+  int32_t first, blocks;
+  uint32_t operand;  // index of the sources, then the destinations
   int32_t peer;
   int32_t message;  // kSignal, kWait: index in the pair's messages, or kCredit
   int32_t step;
@@ -174,8 +174,8 @@ struct KernelReport {
 inline constexpr uint32_t kLetGo = ~0U;
 
 struct WaitShared {
-  uint32_t left;  // the block leaves: a KernelReport::State
-  uint32_t told;  // a wait was reported
+  uint32_t left;
+  uint32_t told;
 };
 
 /// Offset from the first block, and length, in units or bytes.
@@ -203,8 +203,8 @@ struct InterpretArguments {
   };
   const char* program;  // all ranks' scratch addresses, instructions, operands
   KernelReport* reports;
-  Side sides[2];  // by Operand::Space
-  Side source;    // copied to kInput first
+  Side sides[2];
+  Side source;  // copied to kInput first
   int32_t source_blocks;
   int32_t instructions, operands_at;  // count; offset in the program
   int32_t ranks, rank;
@@ -220,7 +220,7 @@ struct InterpretArguments {
   int64_t abort_word;
   uint64_t patience;  // ns; 0: no timeout
   uint32_t call;
-  int32_t kernel;  // index in TERN_REDUCE_KERNELS
+  int32_t kernel;
   int32_t operation;
   int32_t reduce_element;
   int32_t tabled;  // lengths are in `table`
@@ -236,8 +236,8 @@ struct PushArguments {
   KernelReport* reports;
   const char* input;  // the vector, or the block for rank 0; null: none, or not part of the result
   char* output;       // the result, or its block from rank 0; null: none
-  int64_t bytes;      // of the vector, or of a block
-  int64_t total;      // with `spread`: of the vector, whose blocks have `bytes` except the last
+  int64_t bytes;
+  int64_t total;  // with `spread`: of the vector, whose blocks have `bytes` except the last
   int64_t input_stride, output_stride;  // between blocks; 0: the same block for all ranks
   int64_t words, counters;  // of the wire: slots [set][rank][part]; pass counters [part]
   int64_t abort_word;
@@ -267,8 +267,8 @@ struct MulticastArguments {
   KernelReport* reports;
   const char* input;  // the vector, or the block for rank 0; null: none, or packed in the stage
   char* output;       // the result, or its block from rank 0; null: none, or left in the stage
-  char* own;          // this device's memory
-  char* all;          // the multicast address
+  char* own;
+  char* all;
   int64_t bytes;
   int64_t begin, end;  // vectors; begin is a multiple of room
   int64_t input_stride, output_stride;

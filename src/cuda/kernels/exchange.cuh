@@ -133,7 +133,6 @@ class Exchanger {
   [[nodiscard]] TERN_DEVICE char* scratch(int32_t owner) const {
     return const_cast<char*>(a_.bases[owner]);
   }
-  /// In the scratch of `owner`.
   [[nodiscard]] TERN_DEVICE uint32_t* data(int32_t owner, int32_t from) const {
     return data_word(a_.pairs, scratch(owner), from, set(), 0);
   }

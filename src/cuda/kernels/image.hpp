@@ -9,7 +9,7 @@
 namespace tern::cuda {
 
 struct KernelImage {
-  const void* code;   // for cuLibraryLoadData
+  const void* code;
   const char* words;  // "kernels for 75 80 90 100 120 (PTX 100), nvcc 13.0.88"
 };
 

@@ -174,7 +174,6 @@ class Interpreter {
                : data_word(a_.pairs, scratch(owner), other, set_, message);
   }
 
-  /// Counts elements of this pass before part `i`.
   [[nodiscard]] TERN_DEVICE int64_t before(int32_t i) const {
     return each_ * i + (i < longer_ ? i : longer_);
   }

@@ -23,8 +23,8 @@ enum class ReduceKernel : uint8_t {
 
 struct ReducePlan {
   ReduceKernel kernel;
-  int factor;  // kernel elements per type element
-  int bytes;   // per type element
+  int factor;  // kernel elements per element of the type
+  int bytes;   // per element of the type
 };
 
 /// Returns nothing if the operation is undefined on the type, is MPI_REPLACE or MPI_NO_OP (copies),

@@ -98,7 +98,6 @@ class Waiter {
   [[nodiscard]] TERN_DEVICE uint32_t* abort_word(int32_t rank) const {
     return reinterpret_cast<uint32_t*>(DEV(const_cast<char*>(bases_[rank]) + abort_word_));
   }
-  /// Whether this thread is the first.
   TERN_DEVICE bool leave(KernelReport::State state, const Awaited& what) {
     if (atomicExch(&shared_.left, static_cast<uint32_t>(state)) != 0) return false;
     say(state, what);
