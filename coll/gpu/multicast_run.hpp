@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // MulticastRun: a large operation as one kernel over multicast memory; the switch reduces and
 // replicates.
-// Which algorithms: those with the trait kBySwitch. The switch orders the operands, and all ranks
+// Algorithms: those with the trait kBySwitch. The switch orders the operands, and all ranks
 // get the same bits, because each sum is loaded once.
 // Form: data that kernels cannot access directly (host memory, types with holes) is packed into the
 // stage before, and unpacked after, a launch of a single pass; peers do not notice.

@@ -2,7 +2,7 @@
 // PushRun: a small operation as a single kernel. Each rank pushes LL or LL128 packets to peers and
 // builds the result from arriving packets, in a single hop, or two for an allreduce. Push needs no
 // program and no credits.
-// Which algorithms: exactly these hops; a test compares the kernel with their schedules.
+// Algorithms: exactly these hops; a test compares the kernel with their schedules.
 // Form: data that kernels cannot access directly (host memory, types with holes) is packed before
 // and unpacked after the launch; peers do not notice.
 // Threads: the caller holds the team's mutex, and no channel lock.
@@ -32,7 +32,7 @@ class PushRun {
  private:
   struct Side {
     Space space = Space::kInput;
-    int32_t blocks = 0;  // 0: no such side
+    int32_t blocks = 0;  // 0: side absent
     bool packed = false;
   };
   [[nodiscard]] size_t bytes() const noexcept {

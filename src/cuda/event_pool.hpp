@@ -15,7 +15,7 @@ namespace tern::cuda {
 /// Sent over the wire.
 struct EventName {
   uint64_t process;
-  uint64_t event;  // the handle in the process, which cannot open its own IPC handles
+  uint64_t event;  // the handle in the process: own IPC handles cannot be opened
   unsigned char handle[64];
 };
 static_assert(sizeof(EventName) == 80);
