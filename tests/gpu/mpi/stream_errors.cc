@@ -78,7 +78,7 @@ void late_error(const OnStream& on) {
   OK(MPIX_Recv_enqueue(data.on_device(), 2, MPI_INT, rank, 5, on.comm, MPI_STATUS_IGNORE));
   OK(MPIX_Wait_enqueue(&request, MPI_STATUS_IGNORE));
   on.sync();
-  SAYS(MPIX_Barrier_enqueue(on.comm), MPI_ERR_TRUNCATE, "MPIX_Recv_enqueue, which was enqueued");
+  SAYS(MPIX_Barrier_enqueue(on.comm), MPI_ERR_TRUNCATE, "MPIX_Recv_enqueue, enqueued earlier");
   OK(MPIX_Barrier_enqueue(on.comm));  // told once
   on.sync();
 }

@@ -122,12 +122,12 @@ void by_table(const OnStream& on, const Heard& heard) {
     expect(8000, MPI_SUM, "ll", "LINE 4 asks for ll; LINE 3 asks for multimem, but: ");
   if (has_switch())
     expect(8000, MPI_PROD, "ll",
-           "LINE 4 asks for ll; LINE 3 asks for multimem, but: switches do not reduce that type by "
-           "that operation");
+           "LINE 4 asks for ll; LINE 3 asks for multimem, but: switches do not reduce this type by "
+           "this operation");
   expect(300000, MPI_SUM, "ll", "LINE 5 asks for ll");
   const bool shared = devices < size;  // by MPS, where no stream waits
   expect(1200000, MPI_SUM, shared ? "simple" : "copies",
-         "LINE 6 asks for ll, but: the scratch does not hold its data");
+         "LINE 6 asks for ll, but: the scratch does not hold the data");
 }
 
 void by_hint(const Heard& heard) {
