@@ -26,8 +26,8 @@ bool lies_in(const Data& data, const cuda::Memory& memory) noexcept {
   return has(memory, low) && behind - memory.base <= memory.bytes;
 }
 
-/// Calls visit(address, memory) where an allocation begins to hold the data, or the host does; the
-/// data begins in `last`. Until false.
+/// Calls visit(address, memory) at each allocation or host range where the piece continues, until
+/// `visit` returns false. `last` is the allocation visited before.
 template <class Visit>
 bool visit_piece(const iovec& piece, cuda::Memory& last, const Visit& visit) noexcept {
   const auto begin = reinterpret_cast<uintptr_t>(piece.iov_base);
@@ -58,7 +58,7 @@ void visit_allocations(const Data& data, cuda::Memory last, size_t most_pieces,
 
 }  // namespace
 
-// What the driver does not make synchronous was waited for in the whole context.
+// If the first allocation has no late writes, the driver has already waited for the whole context.
 void settle(cuda::Job& job, const Data& data, const cuda::Memory& first) noexcept {
   job.settle(first);
   if (job.borrowed() || job.failed() || lies_in(data, first) ||

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layout: where the bytes of one element of a datatype lie, as a small tree of regular forms.
-// Why: however a type was put together, packing meets only these forms: columns, faces and tables
-// of blocks run in tight loops, and a million equal blocks cost one number each.
-// Order: parts are in packing order, which is the order of the type map; only neighbours are
-// merged.
-// Lifetime: nodes are immutable and shared by all types that contain them. Threads: any.
-// See: core/datatype_walk.hpp (reads it), core/datatype_build.cc (makes it),
+// Layout: the bytes of one element of a datatype, as a small tree of regular forms.
+// Why: however the user builds a type, packing meets only these forms. Columns, faces and tables of
+// blocks run in tight loops, and a million equal blocks cost one number each.
+// Order: parts are in packing order (the order of the type map); only neighbours are merged.
+// Lifetime: nodes are immutable and shared by all types containing them. Threads: any.
+// See: core/datatype_walk.hpp (reader), core/datatype_build.cc (writer),
 // tests/unit/core/datatype_test.cc.
 #pragma once
 
@@ -21,34 +20,34 @@ namespace tern::core {
 class Layout;
 using LayoutPtr = std::shared_ptr<const Layout>;
 
-/// A layout moved by `at` bytes; without a node it holds no data.
+/// A layout shifted by `at` bytes; a null node holds no data.
 struct Placed {
   int64_t at = 0;
   LayoutPtr node;
   [[nodiscard]] int64_t size() const noexcept;
 };
 
-/// One node. Displacements are bytes from the node's own origin.
+/// One node. Displacements are in bytes from the node's origin.
 class Layout {
  public:
   enum class Form : uint8_t {
-    kBlock,     // `size` bytes in one piece
-    kStrided,   // `count` times `child`, `stride` bytes apart
-    kList,      // `child` at each of `places`
-    kBlocks,    // blocks at `places`; block i holds the packed bytes starts[i] to starts[i + 1]
-    kSequence,  // parts[i] at places[i]; starts as above
+    kBlock,    // `size` bytes in one piece
+    kStrided,  // `count` times `child`, `stride` bytes apart
+    kList,     // `child` at each of `places`
+    kBlocks,   // blocks at `places`; block i holds the packed bytes starts[i] to starts[i + 1]
+    kSequence,
   };
   Form form = Form::kBlock;
-  int64_t size = 0;    // packed bytes, never 0
-  int64_t low = 0;     // the first byte of data,
-  int64_t high = 0;    // and the byte behind the last one
-  int64_t count = 0;   // of kStrided and kList
-  int64_t stride = 0;  // of kStrided
-  int64_t span = 0;    // count * stride of kStrided: a next copy there continues the pattern
-  LayoutPtr child;     // of kStrided and kList
+  int64_t size = 0;  // packed bytes, never 0
+  int64_t low = 0;   // the first byte of data
+  int64_t high = 0;  // the end of the last byte of data
+  int64_t count = 0;
+  int64_t stride = 0;
+  int64_t span = 0;  // count * stride of kStrided: a copy at this distance continues the pattern
+  LayoutPtr child;
   std::vector<int64_t> places;
   std::vector<int64_t> starts;
-  std::vector<LayoutPtr> parts;  // of kSequence
+  std::vector<LayoutPtr> parts;
 
   [[nodiscard]] bool block() const noexcept { return form == Form::kBlock; }
 };
@@ -58,7 +57,7 @@ inline int64_t Placed::size() const noexcept { return node ? node->size : 0; }
 /// Throws Error(MPI_ERR_COUNT): the datatype is too large.
 [[noreturn]] void bytes_overflow(int64_t a, const char* operation, int64_t b);
 
-/// a + b and a * b; bytes_overflow where they are beyond 64 bits.
+/// a + b and a * b; call bytes_overflow beyond 64 bits.
 [[nodiscard]] inline int64_t add_bytes(int64_t a, int64_t b) {
   int64_t sum;
   if (__builtin_add_overflow(a, b, &sum)) [[unlikely]]
@@ -72,16 +71,15 @@ inline int64_t Placed::size() const noexcept { return node ? node->size : 0; }
   return product;
 }
 
-/// `bytes` in one piece.
 [[nodiscard]] Placed block_layout(int64_t bytes);
 /// `count` copies of `child`, `stride` bytes apart, in the simplest form.
 [[nodiscard]] Placed strided_layout(int64_t count, int64_t stride, const Placed& child);
 
-/// Collects parts in packing order and gives the simplest form that holds them.
+/// Collects parts in packing order and returns the simplest equivalent form.
 class Assembly {
  public:
   void reserve(size_t parts);
-  /// Appends `part`, moved by `at` bytes. Parts without data leave no trace.
+  /// Appends `part`, shifted by `at` bytes; ignores parts without data.
   void add(int64_t at, const Placed& part);
   /// Appends one block of `bytes` (not 0).
   void add_block(int64_t at, int64_t bytes) {
@@ -109,11 +107,11 @@ class Assembly {
 
   bool only_blocks_ = true;
   std::vector<int64_t> places_;
-  std::vector<int64_t> starts_{0};  // while only_blocks_
-  int64_t end_ = 0;                 // of the last block in memory
+  std::vector<int64_t> starts_{0};
+  int64_t end_ = 0;  // end of the last block in memory
   int64_t low_ = std::numeric_limits<int64_t>::max();
   int64_t high_ = std::numeric_limits<int64_t>::min();
-  std::vector<LayoutPtr> nodes_;  // once there are other parts than blocks
+  std::vector<LayoutPtr> nodes_;  // used once a part is not a block
 };
 
 }  // namespace tern::core

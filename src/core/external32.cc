@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// external32: runs of equal basic types, in packing order, are converted one after the other.
+// external32: converts runs of equal basic types in packing order.
 #include "core/external32.hpp"
 
 #include <algorithm>
@@ -20,13 +20,13 @@ static_assert(sizeof(Quad) == 16);
 
 enum class Change : uint8_t { kOrder, kSigned, kUnsigned, kQuad };
 
-/// One number: bytes in memory and in external32.
+/// One number: its bytes in memory and in external32.
 struct Part {
   Change change;
   uint8_t native, external;
 };
 
-/// An element of a basic type: `firsts` numbers of one kind, and the second half of a pair.
+/// An element of a basic type: `firsts` numbers of one kind, and a pair's second half.
 struct Format {
   Part first;
   uint8_t firsts = 1;
@@ -82,7 +82,6 @@ Format format_of(const Datatype& basic) noexcept {
   }
 }
 
-/// In the order of bytes of the other side.
 template <class Word>
 void swap_words(const std::byte* from, std::byte* to, size_t count) noexcept {
   for (size_t i = 0; i < count; ++i) {
@@ -112,7 +111,7 @@ void reorder(const std::byte* from, std::byte* to, size_t size, size_t count) no
       std::reverse_copy(from + i * size, from + (i + 1) * size, to + i * size);
 }
 
-/// An integer of another size; the upper bytes that come are the sign's, or zero.
+/// Changes the size of an integer; new upper bytes are sign bytes or zero.
 void resize_integer(const std::byte* from, size_t from_bytes, std::byte* to, size_t to_bytes,
                     bool is_signed, bool to_external) noexcept {
   const bool big = std::endian::native == std::endian::big;
@@ -123,7 +122,7 @@ void resize_integer(const std::byte* from, size_t from_bytes, std::byte* to, siz
   const std::byte top = from[at(from_big, from_bytes, from_bytes - 1)];
   const std::byte fill =
       is_signed && (top & std::byte{0x80}) != std::byte{} ? std::byte{0xff} : std::byte{};
-  for (size_t i = 0; i < to_bytes; ++i)  // from the least significant byte on
+  for (size_t i = 0; i < to_bytes; ++i)  // from the least significant byte up
     to[at(to_big, to_bytes, i)] = i < from_bytes ? from[at(from_big, from_bytes, i)] : fill;
 }
 
@@ -147,7 +146,6 @@ void convert_quad(const std::byte* from, std::byte* to) noexcept {
   }
 }
 
-/// `count` numbers in a row.
 template <bool kPacking>
 void convert(const Part& part, const std::byte* from, std::byte* to, size_t count) noexcept {
   const size_t from_bytes = kPacking ? part.native : part.external;
@@ -174,7 +172,7 @@ void convert(const Format& format, const std::byte* from, std::byte* to, size_t 
   }
 }
 
-/// Tells `visit`(basic type, how many) of the runs in `count` elements of `type`.
+/// Calls visit(basic type, count) for each run in `count` elements of `type`.
 template <class Visit>
 void each_run(const Datatype& type, MPI_Count count, Visit& visit) noexcept {
   if (type.size() <= 0 || count == 0) return;
@@ -188,7 +186,7 @@ void each_run(const Datatype& type, MPI_Count count, Visit& visit) noexcept {
       each_run(*recipe.types[part], recipe.repeats[part], visit);
 }
 
-/// The data in memory, some elements at a time: where it is, or through a window of packed bytes.
+/// Access to some elements of the data at a time: in place, or through a window of packed bytes.
 template <bool kPacking>
 class Native {
  public:
@@ -200,7 +198,8 @@ class Native {
   Native(const Native&) = delete;
   Native& operator=(const Native&) = delete;
 
-  /// Room with data for at most `*count` elements of `size` bytes, and for how many.
+  /// Room with data for at most `*count` elements of `size` bytes; sets *count to the actual
+  /// number.
   std::byte* take(size_t size, size_t* count) noexcept {
     if (type_.contiguous()) {
       std::byte* at = static_cast<std::byte*>(buf_) + type_.true_lb() + offset_;

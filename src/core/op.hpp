@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Op: a reduction operation, predefined or the user's.
-// Why: collectives call one function pointer per chunk; which loop it is was decided before.
-// Threads: const members from any.
-// See: MPI-5.0 section 6.9; core/reduce/ (the loops); tests/unit/core/op_test.cc.
+// Why: collectives call one function pointer per chunk; the loop is chosen earlier.
+// Threads: any, for const members. See: MPI-5.0 section 6.9; core/reduce/ (the loops);
+// tests/unit/core/op_test.cc.
 #pragma once
 
 #include <cstddef>
@@ -28,10 +28,9 @@ class Op final : public Object {
       : Object(kKind), commutative_(commutative), user_large_(function) {}
 
   [[nodiscard]] bool commutative() const noexcept { return commutative_; }
-  /// Which one, of a predefined operation.
   [[nodiscard]] Reduction reduction() const noexcept { return reduction_; }
-  /// Whether two operands may change places, and the result has the same bits. Not of a minimum,
-  /// and of zeros of both signs.
+  /// Whether swapping two operands preserves every bit of the result. False for a minimum because
+  /// of signed zeros.
   [[nodiscard]] bool changes_places() const noexcept {
     switch (reduction_) {
       case Reduction::kSum:
@@ -48,23 +47,23 @@ class Op final : public Object {
     }
   }
   [[nodiscard]] bool user_defined() const noexcept { return name_ == nullptr; }
-  /// "MPI_SUM"; "a user-defined operation" for others.
+  /// For example "MPI_SUM"; "a user-defined operation" for others.
   [[nodiscard]] const char* name() const noexcept;
-  /// True where a reduction may apply the op to this type: MPI's tables for predefined ops, and
-  /// derived types all of whose elements are of one such type. MPI_REPLACE and MPI_NO_OP take part
-  /// in no reduction.
+  /// Whether a reduction may apply the op to this type: per MPI's tables for predefined ops, and
+  /// for derived types with elements of a single such type. No reduction accepts MPI_REPLACE and
+  /// MPI_NO_OP.
   [[nodiscard]] bool accepts(const Datatype& type) const noexcept;
-  /// 0, or MPI_ERR_OP with a sentence that names both.
+  /// Returns 0, or MPI_ERR_OP with a sentence naming op and type.
   [[nodiscard]] int check(const Datatype& type) const noexcept;
-  /// The loop for a predefined op on a predefined type (MPI_REPLACE and MPI_NO_OP have theirs);
-  /// nullptr where not allowed or user-defined.
+  /// The loop of a predefined op for a predefined type (MPI_REPLACE and MPI_NO_OP have loops too);
+  /// nullptr if not allowed or user-defined.
   [[nodiscard]] Loop loop(const Datatype& basic) const noexcept {
     return loops_ != nullptr ? loops_[static_cast<size_t>(basic.number())] : nullptr;
   }
 
-  /// inout = in (op) inout on `count` elements of `type`; both buffers are laid out as `type` says.
-  /// The type is any for user ops, one whose basic() has a loop for predefined ops. Host memory.
-  /// An error class where the user's function threw an exception.
+  /// Computes inout = in (op) inout on `count` elements of `type`, the layout of both buffers in
+  /// host memory. User ops accept any type; predefined ops need a loop for its basic(). Returns an
+  /// error class if the user's function threw.
   [[nodiscard]] int apply(const void* in, void* inout, MPI_Count count,
                           const Datatype& type) const noexcept;
 
@@ -76,17 +75,16 @@ class Op final : public Object {
 
   const char* name_ = nullptr;
   Reduction reduction_ = Reduction::kNoOp;
-  const Loop* loops_ = nullptr;  // by Number: a row of the table of loops
+  const Loop* loops_ = nullptr;
   bool reduces_ = true;
   bool commutative_ = true;
   MPI_User_function* user_ = nullptr;
   MPI_User_function_c* user_large_ = nullptr;
 };
 
-/// Makes the predefined operations of the ABI and enters them in the process's handle table.
 void make_predefined_ops(Process& process);
 [[nodiscard]] const Op& predefined_op(const Process& process, Reduction reduction) noexcept;
-/// Ends them; no handle of a predefined operation may be used afterwards.
+/// Frees the operations. No handle of a predefined operation is valid afterwards.
 void free_predefined_ops(Process& process) noexcept;
 
 }  // namespace tern::core

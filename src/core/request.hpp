@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Request: an operation under way, of any room (point to point, collective, persistent, the
-// user's). Lifetime: pooled by its owner. The user's handle is one reference, the running operation
-// another; it goes back to its pool when both are gone. Threads: complete() is the release, done()
-// the acquire of everything it brought. See: MPI-5.0 section 3.7; tests/mpi/request_sets.c.
+// Request: an operation in flight, of any room (point to point, collective, persistent, the
+// user's).
+// Lifetime: pooled by its owner. The user's handle is one reference, the running operation another;
+// without references the request returns to its pool.
+// Threads: complete() releases and done() acquires all results. See: MPI-5.0 section 3.7;
+// tests/mpi/request_sets.c.
 #pragma once
 
 #include <atomic>
@@ -18,7 +20,6 @@ namespace tern::core {
 class Communicator;
 struct Channel;
 
-/// What a finished operation leaves for MPI_Status.
 struct Outcome {
   int source = MPI_ANY_SOURCE;
   int tag = MPI_ANY_TAG;
@@ -27,12 +28,10 @@ struct Outcome {
   MPI_Count bytes = 0;
 };
 
-/// Writes `outcome` to a status (nothing where it is MPI_STATUS_IGNORE). MPI_ERROR is set only when
-/// `with_error`.
+/// Writes `outcome` to a status, unless MPI_STATUS_IGNORE. Sets MPI_ERROR only if `with_error`.
 void fill_status(MPI_Status* status, const Outcome& outcome, bool with_error) noexcept;
-/// An empty status as the standard defines it (MPI_ANY_SOURCE, MPI_ANY_TAG, no error, zero bytes).
 void fill_empty_status(MPI_Status* status) noexcept;
-/// The byte count and the cancelled flag in a status's reserved fields.
+/// The byte count and the cancelled flag, in the status's reserved fields.
 [[nodiscard]] MPI_Count status_bytes(const MPI_Status& status) noexcept;
 void set_status_bytes(MPI_Status& status, MPI_Count bytes) noexcept;
 [[nodiscard]] bool status_cancelled(const MPI_Status& status) noexcept;
@@ -44,13 +43,13 @@ class Request : public Object {
   Request() noexcept : Object(Kind::kRequest) {}
 
   [[nodiscard]] bool done() const noexcept { return done_.load(std::memory_order_acquire); }
-  /// The operation's last word: outcome is written before.
+  /// Publishes the end of the operation; write outcome before.
   void complete() noexcept { done_.store(true, std::memory_order_release); }
   void restart() noexcept { done_.store(false, std::memory_order_relaxed); }
-  /// Before complete() of what has failed: the communicator outlives its end, for the error is
-  /// raised on it.
+  /// Call before complete() if the operation failed: keeps the communicator, on which the error is
+  /// raised.
   TERN_COLD void keep_communicator() noexcept;
-  /// The error was raised, or need not be.
+  /// Call once the error is raised or dropped.
   void let_communicator_go() noexcept { kept_ = {}; }
 
   [[nodiscard]] bool persistent() const noexcept { return persistent_; }
@@ -59,28 +58,27 @@ class Request : public Object {
   void set_active(bool active) noexcept { active_.store(active, std::memory_order_relaxed); }
 
   Outcome outcome;
-  std::string* error_text = nullptr;  // set with outcome.error by operations that fail late; owned
-  Communicator* communicator = nullptr;  // whose error handler hears of it; null for none. Once the
-                                         // operation has ended it is there only where that failed
-  Channel* channel = nullptr;            // in which it runs; null where that does not matter
+  std::string* error_text = nullptr;     // owned; set together with outcome.error by operations
+                                         // failing late
+  Communicator* communicator = nullptr;  // its error handler gets errors; may be null. After the
+                                         // operation, valid only if the operation failed
+  Channel* channel = nullptr;            // the channel of the operation; null if irrelevant
 
-  /// Persistent ones: begins the operation. Returns an error class (fail()).
+  /// Starts a persistent operation. Returns an error class (fail()).
   [[nodiscard]] virtual int start() noexcept;
-  /// Tries to cancel; the outcome says whether that worked. False: MPI has no cancelling of such an
+  /// Tries to cancel; the outcome tells the result. Returns false if MPI has no cancelling of the
   /// operation (collectives, windows, partitions).
   [[nodiscard]] virtual bool cancel() noexcept { return false; }
-  /// The same for callers that hold the channel's lock.
   virtual void cancel_locked() noexcept {}
-  /// What it waits for, in words and by ranks; for a report to the user.
+  /// Reports the awaited operation in words and ranks, for the user.
   virtual void describe(WaitReport* report) const;
-  /// Whether calls that test or wait for it run the user's functions meanwhile: continuations.
+  /// Whether tests and waits run the user's functions meanwhile (continuations).
   [[nodiscard]] bool runs_functions() const noexcept { return runs_functions_; }
-  /// One of them is to be run. Any lock may be held.
+  /// Whether a user's function is ready to run. The caller may hold any lock.
   [[nodiscard]] virtual bool has_ready() noexcept { return false; }
-  /// Runs them. No lock is held.
   virtual void run_ready() noexcept {}
-  /// Called when the completion is shown to the user (generalised requests query here); `last`
-  /// when the request ends with that (they call their free function).
+  /// Called on showing the completion to the user (generalised requests query here). `last`: the
+  /// request ends now (generalised requests call their free function).
   [[nodiscard]] virtual int deliver(bool last) noexcept {
     (void)last;
     return MPI_SUCCESS;

@@ -150,9 +150,8 @@ int on(core::Communicator& comm, int code) noexcept {
 int start_enqueue(MPI_Request* handle) noexcept {
   core::Request& request = *find_request(*handle);
   if (!request.persistent())
-    return fail(
-        MPI_ERR_REQUEST,
-        "the request is not persistent; only MPI_*_init makes requests that can be started");
+    return fail(MPI_ERR_REQUEST,
+                "the request is not persistent; only requests of MPI_*_init can be started");
   if (request.active())
     return fail(MPI_ERR_REQUEST, "the request was started by MPI_Start; complete it first");
   pml::Pml::Repeated what;

@@ -323,9 +323,8 @@ int test_cancelled(const MPI_Status* status, int* flag) noexcept {
 int start(MPI_Request* request) noexcept {
   core::Request* started = find_request(*request);
   if (!started->persistent())
-    return fail(
-        MPI_ERR_REQUEST,
-        "the request is not persistent; only MPI_*_init makes requests that can be started");
+    return fail(MPI_ERR_REQUEST,
+                "the request is not persistent; only requests of MPI_*_init can be started");
   if (started->active())
     return fail(MPI_ERR_REQUEST, "the request was started already; complete it first");
   const int code = started->start();
