@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "abi": handles as integers, what the ABI lets be asked and told.
-// See: MPI-5.0 chapter 20; core/handle.hpp (what the integers are).
+// Bodies of the chapter "abi": handles as integers, and facts about the ABI. See: MPI-5.0 chapter
+// 20; core/handle.hpp (the integers).
 #include <cstring>
 #include <vector>
 
@@ -12,13 +12,13 @@
 namespace tern::api {
 namespace {
 
-/// The low half of the word: kind and index. The generation is looked up again by from_int.
+/// The low half of the word: kind and index. from_int looks up the generation.
 template <class Handle>
 int to_int(Handle handle) noexcept {
   return static_cast<int>(reinterpret_cast<uintptr_t>(handle) & 0x7fffffff);
 }
 
-/// A number that names nothing becomes itself: a handle that no function accepts.
+/// An unknown number stays itself: every function refuses the handle.
 template <class Handle>
 Handle from_int(int number) noexcept {
   const uintptr_t word = any_process().handles.from_int(number);

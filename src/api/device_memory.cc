@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A registry by address: a call that frees memory does not say its kind.
+// Registers allocations by address, because a freeing call does not name the kind.
 #include "api/device_memory.hpp"
 
 #include <atomic>
@@ -29,7 +29,8 @@ struct Registry {
   std::unordered_map<void*, Allocation> allocations;
   std::atomic<size_t> count{0};
 };
-/// Memory may be asked for before MPI_Init and freed after MPI_Finalize, in static destructors too.
+/// Never destroyed: programs may allocate before MPI_Init, and free after MPI_Finalize or in static
+/// destructors.
 Registry& registry() {
   static auto* const all = new Registry;
   return *all;
@@ -71,7 +72,7 @@ DeviceResult take(const Driver& driver, size_t alignment, Allocation* made) {
   return {};
 }
 
-/// In the context that it was taken in: the current one may be another by now.
+/// Frees in the context of the allocation; the current context may differ.
 CUresult give(const Driver& driver, const Allocation& old) noexcept {
   const cuda::Current current(driver, old.context);
   if (current.result() != CUDA_SUCCESS) return current.result();
@@ -128,7 +129,7 @@ DeviceResult free_device_memory(void* memory) noexcept {
   const Driver* const driver = cuda::driver();
   if (driver == nullptr) return {};  // a forked child: the parent's driver frees it
   const CUresult result = give(*driver, old);
-  // The context has ended, and its memory with it.
+  // The context has ended and freed its memory.
   if (result == CUDA_SUCCESS || result == CUDA_ERROR_DEINITIALIZED ||
       result == CUDA_ERROR_CONTEXT_IS_DESTROYED || result == CUDA_ERROR_INVALID_CONTEXT)
     return {};

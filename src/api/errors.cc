@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Error codes: the standard's sentences, the delivery of errors, and the end of a job.
+// Error codes: the standard's sentences, delivery of errors, and the end of a job.
 #include "api/errors.hpp"
 
 #include <cstdio>
@@ -27,7 +27,7 @@ struct Remembered {
 thread_local Remembered last_raised;
 thread_local core::Ref<core::Object> kept_object;
 constinit thread_local std::optional<core::ErrorHandler::UserCall> requested_call;
-// As of base/error.cc.
+// See base/error.cc.
 [[gnu::constructor]] void note_these_early() noexcept {
   asm volatile("" : : "r"(&last_raised), "r"(&kept_object));
 }
@@ -198,7 +198,7 @@ core::ErrorHandler::UserCall deliver(core::Process* process, core::Object* objec
   remember_error(code, text);
   const Action action = handler == nullptr ? Action::kFatal : handler->action();
   if (action == Action::kReturn) return {};
-  // Without a handle: the object is not made yet, or was freed.
+  // Passes the null handle if the object is unfinished or freed.
   if (action == Action::kUser)
     return handler->user_call(object == handler ? 0 : object->handle(), code);
   log_line("%s", text.c_str());
@@ -226,8 +226,7 @@ int fail_no_memory() noexcept { return fail(MPI_ERR_NO_MEM, "out of memory"); }
 
 namespace {
 
-/// What the program printed before its end is not lost. A stream that another thread holds is left
-/// alone.
+/// Saves the program's buffered output. Skips a stream locked by another thread.
 void flush_output() noexcept {
   for (FILE* const stream : {stdout, stderr}) {
     if (::ftrylockfile(stream) != 0) continue;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Descriptions of collectives: their errors, and the start of each form.
-// See: MPI-5.0 chapter 6.
+// Descriptions of collectives: argument errors, and the start of each form. See: MPI-5.0 chapter 6.
 #include "api/attempt.hpp"
 #include "api/coll/coll.hpp"
 #include "api/comm/intercomm.hpp"
@@ -26,7 +25,6 @@ long long bytes_of(const Side& side, int block) noexcept {
   return static_cast<long long>(count) * type_of(side, block).size();
 }
 
-/// Where the data of a block begins.
 uintptr_t start_of(const Side& side, int block) noexcept {
   const Datatype& type = type_of(side, block);
   const MPI_Aint steps = side.displs != nullptr ? side.displs[block] : block * side.count;
@@ -48,7 +46,8 @@ int check_between(const Operation& operation) noexcept {
   return fail(MPI_ERR_BUFFER, "MPI_IN_PLACE is not there for inter-communicators");
 }
 
-/// Between two groups roots have numbers of their own, and who has no part has no buffers.
+/// Translates the root of an inter-communicator to the numbering of both groups. Ranks without a
+/// part get empty buffers.
 Operation between(Operation operation) {
   core::Communicator& comm = *operation.communicator;
   (void)own_side(comm);
@@ -63,7 +62,7 @@ Operation between(Operation operation) {
   return operation;
 }
 
-/// What is to be started, by `start`; or the error, which the others hear.
+/// Calls `start`, or reports the error to the other ranks.
 template <class Start>
 int started(const Described& what, Form form, Start&& start) noexcept {
   core::Communicator& comm = *what.operation.communicator;

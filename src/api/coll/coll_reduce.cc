@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "collective communication": reductions.
-// One body for all forms of an operation. See: MPI-5.0 chapter 6.
+// Bodies of the chapter "collective communication": reductions. One body serves all forms. See:
+// MPI-5.0 chapter 6.
 #include "api/coll/coll.hpp"
 
 #include "api/bodies.hpp"
@@ -15,8 +15,8 @@ using coll::Side;
 using core::Communicator;
 using core::Datatype;
 
-/// Common to all: the operation must take the type; buffers must differ unless MPI_IN_PLACE says
-/// that they do not. Under MPI_IN_PLACE the input is where the result will be.
+/// Common checks: the operation must accept the type, and the buffers must differ unless
+/// MPI_IN_PLACE is passed. MPI_IN_PLACE makes the output the input.
 Described reduced(Collective collective, const Side& input, const Side& output, core::Op& op,
                   Communicator& comm) noexcept {
   Described what = describe(collective, comm);
@@ -58,7 +58,8 @@ int reduce(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& type, 
   const bool at_root = is_root(comm, root), sends = is_leaf(comm, root);
   const Side output = at_root ? vector_of(recvbuf, count, type) : Side{};
   if (!at_root && !sends) {
-    Described beside = describe(Collective::kReduce, comm);  // the root's group: nothing counts
+    Described beside = describe(Collective::kReduce, comm);  // root's group: arguments are not
+                                                             // significant
     beside.operation.root = root;
     return start(beside, form);
   }
@@ -111,8 +112,8 @@ int scan(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& type, co
 
 int exscan(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& type, core::Op& op,
            Communicator& comm, Form form) noexcept {
-  // Rank 0 has no result, but refuses equal buffers as the others do (so does MPICH): otherwise it
-  // would begin a call that they do not.
+  // Rank 0 has no result, but like MPICH refuses equal buffers, as all other ranks do: otherwise
+  // rank 0 alone would start the call.
   return start(reduced(Collective::kExscan, vector_of(sendbuf, count, type),
                        vector_of(recvbuf, count, type), op, comm),
                form);

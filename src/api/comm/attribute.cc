@@ -80,8 +80,7 @@ int delete_attribute(Owner& owner, int keyval) noexcept {
   return owner.attributes.erase(keyval, owner.handle());
 }
 
-/// The address of a predefined attribute's value; *known is false where `keyval` has another
-/// attribute.
+/// The address of a predefined attribute's value. Sets *known to false for any other attribute.
 int* predefined(int keyval, bool* known) noexcept {
   PredefinedAttributes& own = instance().attributes;
   *known = true;
@@ -107,7 +106,7 @@ int* predefined(int keyval, bool* known) noexcept {
   }
 }
 
-/// The same of windows: MPI_WIN_BASE's value is the address itself.
+/// Windows: the value of MPI_WIN_BASE is the address itself.
 void* predefined(rma::Window& win, int keyval) noexcept {
   switch (keyval) {
     case MPI_WIN_BASE:
@@ -171,7 +170,7 @@ int comm_get_attr(core::Communicator& comm, int comm_keyval, void* attribute_val
                   int* flag) noexcept {
   bool known = false;
   int* value = predefined(comm_keyval, &known);
-  // The others describe the world of MPI_Init: a session has the upper bound of tags alone.
+  // A session has only MPI_TAG_UB; the others describe the world of MPI_Init.
   if (comm.session && comm_keyval != MPI_TAG_UB) value = nullptr;
   if (!known) return get_attribute(comm, comm_keyval, attribute_val, flag);
   *flag = value != nullptr ? 1 : 0;

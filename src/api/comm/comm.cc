@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What communicators tell of themselves: MPI-5.0 sections 7.4.1 and 7.8.
+// Queries of communicators: MPI-5.0 sections 7.4.1 and 7.8.
 #include "api/comm/comm.hpp"
 
 #include <algorithm>
@@ -56,7 +56,7 @@ int comm_rank(Communicator& comm, int* rank) noexcept {
   return MPI_SUCCESS;
 }
 
-/// No process was started by MPI_Comm_spawn: it has no body yet.
+/// MPI_Comm_spawn is not implemented, so no process has a parent.
 int comm_get_parent(MPI_Comm* parent) noexcept {
   *parent = MPI_COMM_NULL;
   return MPI_SUCCESS;

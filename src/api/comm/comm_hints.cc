@@ -17,7 +17,7 @@ namespace tern::api {
 
 namespace {
 
-/// The hints that this library knows, with the value that holds where none was set.
+/// A known hint and its default value.
 struct Hint {
   const char* key;
   const char* standard;
@@ -32,7 +32,7 @@ constexpr Hint kHints[] = {
     {"tern_any_order", "false", true},
 };
 
-/// tern_allreduce and its like name an algorithm.
+/// tern_allreduce etc. name an algorithm.
 void take_algorithms(const core::Info& info, core::Info* wanted, Failure* wrong) {
   for (int i = 0; i < coll::kCollectives; ++i) {
     const auto collective = static_cast<coll::Collective>(i);
@@ -51,7 +51,7 @@ void take_algorithms(const core::Info& info, core::Info* wanted, Failure* wrong)
   }
 }
 
-/// tern_gpu_wire names a wire, as TERN_GPU_WIRE does.
+/// tern_gpu_wire names a wire, like TERN_GPU_WIRE.
 void take_wire(const core::Info& info, core::Info* wanted, Failure* wrong) {
   constexpr const char* kKey = "tern_gpu_wire";
   const auto value = info.get(kKey);
@@ -63,7 +63,6 @@ void take_wire(const core::Info& info, core::Info* wanted, Failure* wrong) {
                    names.c_str());
 }
 
-/// The hints of `info` that are known.
 Failure read_hints(const core::Info& info, core::Info* wanted) {
   for (const Hint& hint : kHints) {
     const auto value = hint.settable ? info.get(hint.key) : std::nullopt;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "session": sessions, the process sets mpi://WORLD and mpi://SELF and those
-// that the launcher names, and communicators made of their groups. A session waits for no other
-// process; making a communicator waits until its members have entered the job. It is derived from
-// the world inside, so that its members agree on its id without a message. See: MPI-5.0
-// section 11.3.
+// Bodies of the chapter "session": sessions, the process sets mpi://WORLD, mpi://SELF and the
+// launcher's, and communicators from their groups. Opening a session waits for no process; creating
+// a communicator waits until its members entered the job. A session's communicators derive from the
+// world, so members agree on ids without a message. See: MPI-5.0 section 11.3.
 #include "core/session.hpp"
 
 #include <strings.h>
@@ -32,9 +31,9 @@ namespace {
 
 constexpr size_t kSelfSet = 1;
 
-/// All process sets of this job, the standard's first; the same list each time. Throws Error.
+/// All process sets of this job, the standard's first, in a fixed order. Throws Error.
 std::vector<boot::ProcessSet> process_sets() {
-  static std::mutex mutex;  // a Boot takes one question at a time
+  static std::mutex mutex;  // a Boot answers one query at a time
   const std::lock_guard lock(mutex);
   const core::Process& process = any_process();
   std::vector<int> world(static_cast<size_t>(process.world_size));
@@ -45,7 +44,7 @@ std::vector<boot::ProcessSet> process_sets() {
   return sets;
 }
 
-/// The index in `sets`; its size for an unknown name. Names are not case sensitive.
+/// The index in `sets`; sets.size() for an unknown name. Names are case insensitive.
 size_t find_set(const std::vector<boot::ProcessSet>& sets, const char* name) noexcept {
   const auto named = [name](const boot::ProcessSet& set) {
     return ::strcasecmp(set.name.c_str(), name) == 0;
@@ -111,7 +110,7 @@ core::Ref<core::Communicator> from_group(const core::Group& group, const char* s
   core::Communicator& world = *the_process->world;
   membership().await(group);
   const uint64_t members = core::digest_members(world, group, 0) ^ digest_text(stringtag);
-  const uint64_t counted = members + static_cast<uint64_t>(why);  // each reason counts for itself
+  const uint64_t counted = members + static_cast<uint64_t>(why);  // separate counts per reason
   const auto id = core::derive_context(world.id(), why, world.next_creation(counted), members);
   auto made =
       core::derive_communicator(world, core::Ref<core::Group>::adopt(new core::Group(group)), id);
@@ -205,7 +204,7 @@ int number_of_set(const char* name) {
   const std::vector<boot::ProcessSet> sets = process_sets();
   const size_t set = find_set(sets, name);
   if (set == sets.size()) return -1;
-  // Every rank means another one by mpi://SELF.
+  // mpi://SELF differs on every rank.
   return static_cast<int>(set != kSelfSet ? set : sets.size()) +
          (set == kSelfSet ? any_process().world_rank : 0);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "stream": MPIX_Stream objects, communicators with a stream.
-// See: src/stream/README.md; names and meaning: MPICH.
+// Bodies of the chapter "stream": MPIX_Stream objects, communicators with a stream. See:
+// src/stream/README.md; names and semantics: MPICH.
 #include "api/comm/streams.hpp"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ using stream::Stream;
 
 constexpr const char* kHexDigits = "0123456789abcdef";
 
-/// The bytes that MPIX_Info_set_hex has written, if any.
+/// Decodes the output of MPIX_Info_set_hex.
 std::optional<std::vector<unsigned char>> bytes_of_hex(const std::string& text) {
   std::vector<unsigned char> bytes;
   if (text.size() % 2 != 0) return std::nullopt;
@@ -49,7 +49,7 @@ std::optional<std::vector<unsigned char>> bytes_of_hex(const std::string& text) 
   return bytes;
 }
 
-/// The driver's stream that the info names.
+/// Reads the driver's stream from the info object.
 int queue_of(const core::Info& info, CUstream* queue) {
   const std::optional<std::string> text = info.get("value");
   if (!text)
@@ -193,7 +193,7 @@ int stream_free(MPIX_Stream* handle) noexcept {
   core::Process& process = *the_process;
   Stream& found = *process.handles.find<Stream>(*handle);
   process.handles.erase(found);
-  found.release();  // communicators with it keep it
+  found.release();  // communicators keep a reference
   *handle = MPIX_STREAM_NULL;
   return MPI_SUCCESS;
 }
@@ -211,7 +211,7 @@ int stream_comm_create(Communicator& comm, Stream* with, MPI_Comm* newcomm) noex
       stream::prepare_types(comm.process(), with->device());
       stream::Boards& boards = comm.process().proxy->boards;
       if (Failure why = boards.make(with->device(), chunk, &board)) throw Error(std::move(why));
-      (void)boards.make(with->device(), chunk, &spare);  // a failure: a duplicate makes its own
+      (void)boards.make(with->device(), chunk, &spare);  // on failure: a duplicate makes its own
     });
     if (code != MPI_SUCCESS) {
       excuse(comm, Part::kCollective, code);
@@ -229,7 +229,7 @@ int stream_comm_create(Communicator& comm, Stream* with, MPI_Comm* newcomm) noex
         core::derive_communicator(comm, core::Ref<core::Group>(&comm.group()), id);
     made->topology = comm.topology;
     Communicator& shadow = *derive_shadow(*made, core::Ref<core::Group>(&made->group()), 0);
-    shadow.info = comm.info;  // its algorithms
+    shadow.info = comm.info;  // algorithm hints
     shadow.topology = comm.topology;
     cuda::Device* const device = with != nullptr && with->on_gpu() ? &with->device() : nullptr;
     std::vector<int> islands;

@@ -16,7 +16,7 @@ namespace {
 using core::Cartesian;
 using core::Communicator;
 
-/// The grid that the arguments describe, checked against the communicator's size.
+/// Reads and checks a grid against the communicator's size.
 int read_grid(const Communicator& comm, int ndims, const int* dims, const int* periods,
               Cartesian* grid) {
   if (ndims < 0) return fail(MPI_ERR_DIMS, "ndims is %d; it must not be negative", ndims);
@@ -127,11 +127,11 @@ int cart_shift(Communicator& comm, int direction, int disp, int* rank_source,
 
 namespace {
 
-/// The members of the caller's part of a grid, by their rank there, and its shape.
+/// The caller's part of a grid: its members by new rank, and its shape.
 struct SubGrid {
   core::Placement members;
   Cartesian grid;
-  uint64_t first = 0;  // the lowest rank; tells the parts apart
+  uint64_t first = 0;  // the lowest rank identifies the part
 };
 
 SubGrid part_of(const Cartesian& grid, int rank, const int* remain) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Distributed graphs, of which each rank knows its own edges: MPI-5.0 sections 8.5.4 and 8.5.5.
-// Where `reorder` allows it and there are several nodes, all ranks learn the whole graph, place it
-// alike, and each takes the edges of its new rank.
+// Distributed graphs: MPI-5.0 sections 8.5.4 and 8.5.5. Each rank knows only its edges. With
+// `reorder` and several nodes, all ranks gather the whole graph and compute the same placement;
+// each takes the edges of its new rank.
 #include <algorithm>
 #include <climits>
 #include <utility>
@@ -49,7 +49,6 @@ int check_count(const char* what, int count) {
   return fail(MPI_ERR_ARG, "%s is %d; it must not be negative", what, count);
 }
 
-/// A rank's edges as numbers, and back.
 std::vector<int> as_numbers(const Edges& edges) {
   std::vector<int> all{static_cast<int>(edges.sources.size()),
                        static_cast<int>(edges.destinations.size()), edges.weighted ? 1 : 0};
@@ -73,7 +72,6 @@ Edges from_numbers(const int* numbers) {
   return edges;
 }
 
-/// The edges of all ranks. Collective.
 int gather_edges(Communicator& comm, const Edges& mine, std::vector<Edges>* all) {
   core::Datatype& integer = core::predefined_type(comm.process(), MPI_INT);
   const std::vector<int> own = as_numbers(mine);
@@ -93,7 +91,7 @@ int gather_edges(Communicator& comm, const Edges& mine, std::vector<Edges>* all)
   return code;
 }
 
-/// Whether ranks may be given others: then all must know the whole graph.
+/// Whether ranks may be reordered: then all gather the whole graph.
 bool gathers(const Communicator& parent, bool reorder) {
   const std::vector<int> nodes = reorder ? nodes_of(parent, parent.size()) : std::vector<int>();
   return std::any_of(nodes.begin(), nodes.end(), [&](int node) { return node != nodes[0]; });
@@ -116,7 +114,7 @@ std::vector<int> copy_of(const int* values, int count) {
   return count > 0 ? std::vector<int>(values, values + count) : std::vector<int>();
 }
 
-/// Pairs (rank, weight) for each rank of a communicator, and what the others have for this one.
+/// Collects pairs (rank, weight) for each rank of a communicator and delivers them.
 class Post {
  public:
   explicit Post(Communicator& comm) : comm_(comm), boxes_(static_cast<size_t>(comm.size())) {}
@@ -126,7 +124,7 @@ class Post {
     box.push_back(weight);
   }
 
-  /// Everybody's pairs for this rank, by sender. Collective.
+  /// Receives all pairs for this rank, by sender. Collective.
   int deliver(std::vector<int>* ranks, std::vector<int>* weights) {
     core::Datatype& integer = core::predefined_type(comm_.process(), MPI_INT);
     std::vector<int> lengths, incoming(boxes_.size()), out;
@@ -141,7 +139,7 @@ class Post {
     receive_counts.assign(incoming.begin(), incoming.end());
     const std::vector<MPI_Aint> from = starts(send_counts), to = starts(receive_counts);
     std::vector<int> in(static_cast<size_t>(to.back()));
-    in.reserve(1);  // an address even where nothing comes
+    in.reserve(1);  // gives an address even without data
     out.reserve(1);
     code = alltoallv(out.data(), send_counts.data(), from.data(), integer, in.data(),
                      receive_counts.data(), to.data(), integer, comm_, Form{});
@@ -153,7 +151,7 @@ class Post {
   }
 
  private:
-  /// Where each part begins, and the end.
+  /// The start of each part, and the total.
   static std::vector<MPI_Aint> starts(const std::vector<MPI_Count>& counts) {
     std::vector<MPI_Aint> found{0};
     for (const MPI_Count count : counts) found.push_back(found.back() + count);
@@ -164,7 +162,7 @@ class Post {
   std::vector<std::vector<int>> boxes_;
 };
 
-/// The edges of MPI_Dist_graph_create's arguments, checked; all of them there are `*total`.
+/// Checks the edges of MPI_Dist_graph_create, and adds their number to *total.
 int check_edges(const Communicator& comm, int n, const int* sources, const int* degrees,
                 const int* destinations, const int* weights, int* total) {
   int code = check_count("n", n);
@@ -252,7 +250,7 @@ int dist_graph_neighbors_count(Communicator& comm, int* indegree, int* outdegree
 
 namespace {
 
-/// The first `room` of the values; `out` may be a constant that stands for "not wanted".
+/// Copies the first `room` values, unless `out` is a constant for "not wanted".
 void copy_first(const std::vector<int>& values, int room, int* out) {
   if (out == nullptr || !holds_weights(out)) return;
   std::copy_n(values.begin(), std::min<size_t>(values.size(), static_cast<size_t>(room)), out);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graph topologies, which every rank knows whole: MPI-5.0 sections 8.5.3, 8.5.5 and 8.5.8.
+// Graph topologies, known entirely to every rank: MPI-5.0 sections 8.5.3, 8.5.5 and 8.5.8.
 #include <algorithm>
 #include <utility>
 
@@ -15,7 +15,6 @@ namespace {
 using core::Communicator;
 using core::Graph;
 
-/// The graph that the arguments describe, checked.
 int read_graph(const Communicator& comm, int nnodes, const int* index, const int* edges,
                Graph* graph) {
   if (nnodes < 0 || nnodes > comm.size())

@@ -57,7 +57,7 @@ int type_free(MPI_Datatype* datatype) noexcept {
 }
 
 int type_dup(Datatype& oldtype, MPI_Datatype* newtype) noexcept {
-  *newtype = MPI_DATATYPE_NULL;  // as MPI_Comm_dup: a failure leaves no old handle
+  *newtype = MPI_DATATYPE_NULL;  // like MPI_Comm_dup: no stale handle after a failure
   return create_type(newtype, [&]() -> core::Ref<Datatype> {
     core::Ref<Datatype> type = core::TypeBuilder().dup(oldtype);
     const int code = oldtype.attributes.copy_all(oldtype.handle(), type->attributes);
@@ -125,7 +125,7 @@ int get_address(const void* location, MPI_Aint* address) noexcept {
   *address = reinterpret_cast<MPI_Aint>(location);
   return MPI_SUCCESS;
 }
-/// Addresses are added as unsigned numbers: what wraps around is no error.
+/// Adds addresses as unsigned numbers, because wrap-around is legal.
 MPI_Aint aint_add(MPI_Aint base, MPI_Aint disp) noexcept {
   return static_cast<MPI_Aint>(static_cast<uintptr_t>(base) + static_cast<uintptr_t>(disp));
 }

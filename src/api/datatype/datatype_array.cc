@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI-5.0 section 5.1: datatypes of parts of arrays, types by size, Fortran's parameterised types,
+// MPI-5.0 section 5.1: datatypes of array parts, types by size, Fortran's parameterised types,
 // pairs.
 #include "api/attempt.hpp"
 #include "api/bodies.hpp"
@@ -52,7 +52,7 @@ int make_darray(TypeBuilder build, const TypeBuilder::Distribution& array, Datat
   });
 }
 
-/// The same call gives the same type, also to threads that ask for the first time at once.
+/// Equal calls return the same type, even concurrent first calls.
 int give_parameterised(int combiner, int precision, int range, MPI_Datatype named,
                        MPI_Datatype* made) noexcept {
   return guarded([&] {
@@ -67,12 +67,12 @@ int give_parameterised(int combiner, int precision, int range, MPI_Datatype name
                                             core::predefined_type(process, named));
     Datatype* const kept = fresh.get();
     give_type(std::move(fresh), made);
-    kept->made_at = {};  // MPI's own: no leak where the user does not free it
+    kept->made_at = {};  // owned by MPI: not reported as a leak
     type = kept;
   });
 }
 
-/// The first row whose precision and range suffice.
+/// Finds the first row with sufficient precision and range.
 struct Format {
   int precision, range;
   MPI_Datatype real, complex;
@@ -181,7 +181,7 @@ int type_match_size(int typeclass, int size, MPI_Datatype* datatype) noexcept {
       typeclass, size, MPI_TYPECLASS_INTEGER, MPI_TYPECLASS_REAL, MPI_TYPECLASS_COMPLEX);
 }
 
-/// MPI_DATATYPE_NULL where there is no such pair, as the standard has it.
+/// Returns MPI_DATATYPE_NULL for an unknown pair, as the standard requires.
 int type_get_value_index(Datatype& value_type, Datatype& index_type,
                          MPI_Datatype* pair_type) noexcept {
   *pair_type = MPI_DATATYPE_NULL;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI-5.0 section 5.1: the constructors of derived datatypes.
-// The _c forms: large counts, which MPI_Type_get_contents_c returns.
+// MPI-5.0 section 5.1: the constructors of derived datatypes. The _c forms record large counts for
+// MPI_Type_get_contents_c.
 #include "api/bodies.hpp"
 #include "api/datatype/datatype.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI-5.0 section 5.1.13: how a datatype was made.
+// MPI-5.0 section 5.1.13: decoding of datatypes.
 #include <algorithm>
 
 #include "api/attempt.hpp"
@@ -22,7 +22,7 @@ int too_short(const char* parameter, MPI_Count has, size_t needs) noexcept {
 
 bool shorter(MPI_Count has, size_t needs) noexcept { return has < static_cast<MPI_Count>(needs); }
 
-/// Predefined types as they are; of derived ones a new object that the user frees.
+/// Returns predefined types unchanged, and new objects for derived ones, which the user frees.
 void give_types(const Recipe& recipe, MPI_Datatype* types) {
   for (const auto& part : recipe.types) {
     if (part->predefined() || part->permanent())

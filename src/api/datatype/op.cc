@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI-5.0 section 6.9: operations of the user, and the local reduction.
+// MPI-5.0 section 6.9: user-defined operations, and the local reduction.
 #include "core/op.hpp"
 
 #include "api/attempt.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of the program by which the ranks of its next world meet.
+// MPIX_Boot_provide: the program's boot functions for its next world.
 #include "api/job/boot_provide.hpp"
 
 #include "api/attempt.hpp"

@@ -41,7 +41,7 @@ int constant_of(ThreadLevel level) noexcept {
   return MPI_THREAD_SINGLE;
 }
 
-/// TERN_CHECK and the rest have been read: what was asked for is granted.
+/// Parameters are already read. Grants the requested level.
 int start_world(int required) noexcept {
   WorldState& world = instance().world;
   if (world.started)
@@ -66,7 +66,7 @@ double seconds(const timespec& time) noexcept {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-/// Copies into a user's array of `limit` characters, end included; the length goes to *length.
+/// Copies into a user's array of `limit` characters, including the terminator; sets *length.
 void give_string(const std::string& text, char* out, int limit, int* length) noexcept {
   const size_t copied = std::min(text.size(), static_cast<size_t>(limit - 1));
   std::memcpy(out, text.data(), copied);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leaks: the live handles, by the calls that made them.
+// Leaks: groups live handles by creating call.
 #include "api/job/leaks.hpp"
 
 #include <map>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// ProgressThread: messages get on while the program computes (TERN_PROGRESS=thread; auto, where
-// there are windows that others reach by messages).
-// How: it sleeps on the rank's doorbell, and naps while a thread of the program waits in MPI, which
-// polls anyhow: then no sender rings for it. Lifetime: api::Runtime, within the channels'.
+// ProgressThread: progresses messages while the program computes (TERN_PROGRESS=thread, or auto
+// with windows accessed by messages).
+// How: sleeps on the rank's doorbell. Naps while a program thread waits in MPI and polls: then
+// senders need not ring.
+// Lifetime: api::Runtime, within the channels' lifetime.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runtime: brought up in the order of the stairs, left in reverse.
+// Runtime: starts the rooms from the bottom up and ends them in reverse.
 #include "api/job/runtime.hpp"
 
 #include <algorithm>
@@ -26,14 +26,14 @@
 namespace tern::api {
 namespace {
 
-// Polls of a waiting rank before it yields: a core of its own may spin about a millisecond.
+// Polls before a waiting rank yields: on its own core a rank spins for about a millisecond.
 constexpr uint32_t kSpinsAlone = 20000;
 constexpr int64_t kYieldsAloneUs = 50;
-// More ranks than cores: a waiting thread yields the core at once, and sleeps soon.
+// With more ranks than cores, a waiting thread yields at once and sleeps soon.
 constexpr uint32_t kSpinsCrowded = 0;
 constexpr int64_t kYieldsCrowdedUs = 100;
 
-/// TERN_CHANNELS, or as many as threads can use.
+/// TERN_CHANNELS, or as many channels as threads can use.
 uint32_t channels_for(const core::Process& process) noexcept {
   if (process.threads.level != core::ThreadLevel::kMultiple) return 1;
   constexpr uint32_t kLeast = 4, kMost = 8;
@@ -42,8 +42,8 @@ uint32_t channels_for(const core::Process& process) noexcept {
   return std::clamp(std::bit_ceil(std::thread::hardware_concurrency()), kLeast, kMost);
 }
 
-/// Where each rank stands, for levels by parts of the machine: hwloc is asked only where they are
-/// wanted.
+/// Publishes each rank's place for levels within hosts; asks hwloc only if such levels are
+/// configured.
 constexpr const char* kPlaceKey = "place";
 
 void publish_place(const core::Process& process) {
@@ -57,7 +57,7 @@ size_t resource_of(topo::Part::Kind kind) noexcept {
                              kResources.begin());
 }
 
-/// Few ranks on a host need no domains.
+/// Hosts with few ranks need no domains.
 int numa_here(const core::Process& process) {
   constexpr int kMany = 64;
   if (process.node.ranks <= kMany) return kNowhere;
@@ -89,7 +89,7 @@ Runtime::Runtime(core::Process& process) : process_(process) {
     channel->slabs = pmls_.back()->engine.transports.slabs();
   }
   process.node.numa = numa_here(process);
-  publish_place(process);  // before the connection info, which says that all is there
+  publish_place(process);  // before the connection info, which completes the published data
   hand_out_learnt();
   btl::ConnectionInfo info = pmls_.front()->engine.transports.own_info();
   for (auto& pml : pmls_) pml->engine.transports.list_addresses(info);
@@ -112,12 +112,12 @@ Runtime::Runtime(core::Process& process) : process_(process) {
   start_thread();
 }
 
-/// Without mpirun rank 0 reads the file: at every value of TERN_COLL_TUNE, since other ranks may
-/// have another value by mistake, and wait.
+/// Without mpirun, rank 0 reads the file, whatever TERN_COLL_TUNE says: other ranks with another
+/// value by mistake would wait.
 void Runtime::hand_out_learnt() const {
   boot::Boot& boot = *process_.boot;
   if (boot.job().learnt == boot::Learnt::kFromLauncher || boot.rank() != 0) return;
-  if (boot.size() < 2) return;  // a rank alone measures nothing
+  if (boot.size() < 2) return;  // a single rank measures nothing
   std::string text, remark;
   if (process_.params.coll_tune != CollTune::kOff) {
     const int cpus = process_.node.cpus;
@@ -142,7 +142,7 @@ void Runtime::enter_world() {
   if (process_.boot->job().learnt == boot::Learnt::kFenced) learn();
 }
 
-// Where peers of other hosts cannot ring.
+// Needed if peers on other hosts cannot ring the doorbell.
 void Runtime::open_bell_pipe() {
   Doorbell* const doorbell = pmls_.front()->engine.transports.doorbell();
   if (doorbell != nullptr && !pmls_.front()->engine.transports.alarms().empty())
@@ -150,7 +150,7 @@ void Runtime::open_bell_pipe() {
 }
 
 void Runtime::start_thread() {
-  Doorbell* doorbell = pmls_.front()->engine.transports.doorbell();  // null: no peer can ring
+  Doorbell* doorbell = pmls_.front()->engine.transports.doorbell();  // null: no peer rings
   if (!process_.threads.wants_progress || doorbell == nullptr) return;
   thread_ = std::make_unique<ProgressThread>(process_, *doorbell);
   process_.threads.has_progress = true;
@@ -175,11 +175,11 @@ Runtime::~Runtime() {
   watch_.reset();
   bell_pipe_.reset();
   colls_.clear();
-  while (!pmls_.empty()) pmls_.pop_back();  // the first has what all share
+  while (!pmls_.empty()) pmls_.pop_back();  // the first owns the shared parts
   process_.set_channels(1);
 }
 
-// Without mpirun the rank itself finds hangs, by a look at the clock between sleeps.
+// Without mpirun, the rank detects hangs itself by reading the clock between sleeps.
 int64_t Runtime::longest_sleep() const noexcept {
   constexpr int64_t kParts = 4;
   const int64_t most = process_.params.longest_sleep;
@@ -232,7 +232,7 @@ void Runtime::leave() {
   meet_all();
 }
 
-// What is on its way must not depend on a process that is about to end.
+// Messages on their way must not depend on an ending process.
 void Runtime::wait_until_quiet() noexcept {
   for (auto& pml : pmls_) {
     core::Progress& progress = pml->engine.channel.progress;
@@ -242,8 +242,8 @@ void Runtime::wait_until_quiet() noexcept {
   }
 }
 
-// A peer attaches this process's memory when it first hears from it, and reads what collectives
-// left there: both need a process that is still alive.
+// A peer attaches this process's memory at its first message, and reads collective data there. Both
+// require this process to live.
 void Runtime::see_off() noexcept {
   finish_streams();
   send_all_waiting();
@@ -275,7 +275,7 @@ void Runtime::await(const core::Group& group) {
   int met = 0, awaited = -1;
   const auto all_here = [&] {
     process_.waits.awaited.set(
-        boot.connection_info_word());  // before the look: what comes after it wakes
+        boot.connection_info_word());  // before the check, so later changes wake the wait
     for (; met < group.size(); ++met) {
       const auto rank = static_cast<int>(group.peer_index(met));
       if (boot.has_connection_info(rank)) continue;
@@ -296,13 +296,13 @@ void Runtime::await(const core::Group& group) {
   for (int i = 0; i < group.size(); ++i) boot.expect(static_cast<int>(group.peer_index(i)));
 }
 
-// A rank that is still at work may need an answer of this one: messages get on in the fence.
+// Progresses messages during the fence: a working rank may need an answer.
 void Runtime::meet_all() {
   boot::Boot& boot = *process_.boot;
   boot.start_fence();
   process_.waits.awaited.set(boot.fence_word());
   core::Progress& progress = process_.channel(0).progress;
-  // A rank that is lost may never come.
+  // A lost rank may never arrive.
   constexpr int64_t kPatienceNs = 10'000'000'000;
   const int64_t since = now_ns();
   const auto over = [&] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports on waiting.
+// HangWatch: collects and reports waits.
 #include "api/job/watch.hpp"
 
 #include <algorithm>
@@ -17,9 +17,9 @@
 namespace tern::api {
 namespace {
 
-constexpr int64_t kPollsHold = 200000000;  // a rank that only polls may leave MPI at any time
+constexpr int64_t kPollsHold = 200000000;  // a merely polling rank may leave MPI at any time
 
-/// Threads of the program; those outside MPI may bring what the others wait for.
+/// Counts the program's threads: threads outside MPI may still make progress for the others.
 size_t count_threads(const core::Process& process) {
   const std::filesystem::directory_iterator tasks("/proc/self/task"), end;
   size_t own = process.threads.has_progress ? 1 : 0;
@@ -28,8 +28,7 @@ size_t count_threads(const core::Process& process) {
   return static_cast<size_t>(std::distance(tasks, end)) - own;
 }
 
-/// The locks of all channels but the one that is held; held() is false where a thread is busy in
-/// one of them.
+/// Locks all channels except the held one; held() is false if another thread holds a lock.
 class OtherLocks {
  public:
   OtherLocks(const core::Process& process, const core::Progress& mine) noexcept {
@@ -68,10 +67,10 @@ HangWatch::~HangWatch() {
   process_.waits.question.set({});
 }
 
-// Threads that sleep in different channels come here at the same time: one of them speaks for all.
+// Threads sleeping in different channels may call concurrently; one reports for all.
 void HangWatch::asleep(core::Progress& progress) noexcept {
   const FutexWord question = process_.boot->question();
-  process_.waits.question.set(question);  // a new question ends the sleep
+  process_.waits.question.set(question);  // a new request ends the sleep
   const std::unique_lock<std::mutex> speaker(mutex_, std::try_to_lock);
   if (!speaker.owns_lock()) return;
   const OtherLocks others(process_, progress);
@@ -100,7 +99,7 @@ std::vector<WaitReport> HangWatch::reports(const core::Progress& progress) const
   }
   const size_t threads =
       process_.threads.level == core::ThreadLevel::kMultiple ? count_threads(process_) : all.size();
-  if (threads > all.size())  // it names no rank: this one goes on
+  if (threads > all.size())  // an entry without ranks: this rank is not stuck
     all.push_back(
         {"", strf("%zu of its threads do not wait in MPI", threads - all.size()), {}, true, 0});
   return all;
