@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "buffer": buffered sends, and attaching memory for them.
-// Which buffer serves: the communicator's, else its session's, else the process's. See: MPI-5.0
-// section 3.6.
+// Bodies of the chapter "buffer": buffered sends and attached buffers. The communicator's buffer
+// serves first, then its session's, then the process's. See: MPI-5.0 section 3.6.
 #include <sched.h>
 
 #include <chrono>
@@ -18,12 +17,12 @@
 namespace tern::api {
 namespace {
 
-/// Null: the process's own.
+/// Null: the process.
 using Owner = const core::Object*;
 
 using BufferLock = std::lock_guard<std::mutex>;
 
-/// Lock held.
+/// The caller holds the lock.
 std::shared_ptr<SendBuffer> buffer_of(Owner owner) noexcept {
   const auto& all = instance().send_buffers.by_owner;
   const auto found = all.find(owner);
@@ -87,7 +86,8 @@ int iflush(Owner owner, core::Communicator* of, MPI_Request* request) noexcept {
   });
 }
 
-/// The communicator's buffer, else its session's, else the process's, or null. Lock held.
+/// The communicator's buffer, else its session's, else the process's, or null. The caller holds the
+/// lock.
 std::shared_ptr<SendBuffer> serving(const core::Communicator& communicator) noexcept {
   auto found = buffer_of(&communicator);
   const core::Object* session = communicator.session.get();
@@ -95,10 +95,10 @@ std::shared_ptr<SendBuffer> serving(const core::Communicator& communicator) noex
   return found == nullptr ? buffer_of(nullptr) : found;
 }
 
-/// Messages that are received free their memory when this rank hears of it: progress, before a
-/// buffer counts as full. The channel's lock held.
+/// Progresses messages before declaring the buffer full, because received messages free their space
+/// only in progress. The caller holds the channel's lock.
 void make_room(SendBuffer& buffer, size_t bytes, core::Progress& progress) noexcept {
-  constexpr std::chrono::milliseconds kPatience{20};  // a few time slices of a busy receiver
+  constexpr std::chrono::milliseconds kPatience{20};  // some time slices of a busy receiver
   const auto has_room = [&] {
     const BufferLock lock(instance().send_buffers.mutex);
     return buffer.has_room(bytes);
@@ -119,7 +119,7 @@ int send_buffered(const pml::Buffer& data, const pml::Envelope& to) noexcept {
       lock.unlock();
       make_room(*buffer, data.bytes(), progress);
       lock.lock();
-      buffer = serving(*to.communicator);  // another thread may have detached it
+      buffer = serving(*to.communicator);  // another thread may have detached the buffer
     }
     if (buffer == nullptr)
       return fail(MPI_ERR_BUFFER, "no buffer is attached: call MPI_Buffer_attach before");
@@ -127,7 +127,7 @@ int send_buffered(const pml::Buffer& data, const pml::Envelope& to) noexcept {
   });
 }
 
-/// A buffered send is complete when it has returned.
+/// Complete once the call returns.
 class BufferedRequest : public core::Request {
  public:
   BufferedRequest() {
@@ -141,7 +141,7 @@ class BufferedRequest : public core::Request {
   }
 };
 
-/// Sends at each start. Ends under the channel's lock, like all persistent requests.
+/// Sends at each start. Destroyed under the channel's lock, like all persistent requests.
 class PersistentBuffered final : public BufferedRequest {
  public:
   PersistentBuffered(const pml::Buffer& data, const pml::Envelope& to)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of generalised requests: the program's own operations behind MPI's requests.
-// See: MPI-5.0 section 13.2.
+// Bodies of generalised requests: the program's operations behind MPI requests. See: MPI-5.0
+// section 13.2.
 #include <utility>
 
 #include "api/attempt.hpp"
@@ -25,8 +25,8 @@ class GeneralRequest final : public core::Request {
     the_process->handles.insert(*this);
   }
 
-  /// Returns the code of the free function, the last call. An exception of the
-  /// query function has priority.
+  /// Returns the code of the free function, called last. An exception of the query function has
+  /// priority.
   int deliver(bool last) noexcept override {
     MPI_Status status;
     core::fill_empty_status(&status);
@@ -62,7 +62,7 @@ class GeneralRequest final : public core::Request {
   static constexpr const char* kQuery = "the query function of a generalised request";
   static constexpr const char* kCancel = "the cancel function of a generalised request";
   static constexpr const char* kFree = "the free function of a generalised request";
-  /// An error code, with fail() text.
+  /// Returns an error code with fail() text.
   template <class Function>
   static int call(const char* name, bool* threw, const Function& function) noexcept {
     const int code = core::user_call(name, threw, function);

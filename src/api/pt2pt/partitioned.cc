@@ -36,7 +36,7 @@ int make(void* buf, int partitions, MPI_Count count, core::Datatype& type, int r
   });
 }
 
-/// The request behind a handle, or null with the error in *code.
+/// The request of a handle, or null with the error in *code.
 template <class Kind>
 Kind* find(MPI_Request handle, const char* maker, int* code) noexcept {
   core::Request* request = find_request(handle);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buffered messages: first fit into the gaps that finished ones left.
+// Buffered messages: first fit into the gaps of finished messages.
 #include "api/pt2pt/send_buffer.hpp"
 
 #include "api/process.hpp"
@@ -79,7 +79,7 @@ bool SendBuffer::sent() noexcept {
   return empty();
 }
 
-// Its messages may be in any channel; what waits in one looks after the others.
+// Messages may run in any channel, so the wait polls all channels.
 void SendBuffer::flush() noexcept {
   core::Progress& progress = the_process->channel(0).progress;
   const core::ChannelLock lock(progress);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// SendBuffer: the memory that a program gives for buffered sends, and the messages in it.
-// Why: a buffered send ends when its data is packed there; progress sends it on.
+// SendBuffer: the program's memory for buffered sends, with its messages.
+// Why: a buffered send returns once its data is packed here; progress sends the message.
 // Lifetime: attached to a communicator, a session or the process (Instance). Threads: under the
-// lock of all buffers (Instance), which is taken after a channel's. See: MPI-5.0 section 3.6.
+// lock of all buffers (Instance), taken after a channel's. See: MPI-5.0 section 3.6.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ class CompoundRequest;
 
 class SendBuffer {
  public:
-  /// MPI_BUFFER_AUTOMATIC as address: memory of our own, as much as is needed.
+  /// The address MPI_BUFFER_AUTOMATIC selects library memory of any size.
   SendBuffer(void* address, size_t bytes) noexcept : address_(address), bytes_(bytes) {}
   SendBuffer(const SendBuffer&) = delete;
   SendBuffer& operator=(const SendBuffer&) = delete;
@@ -25,16 +25,17 @@ class SendBuffer {
   [[nodiscard]] void* address() const noexcept { return address_; }
   [[nodiscard]] size_t bytes() const noexcept { return bytes_; }
 
-  /// Does a message of `bytes` fit? Forgets messages that are sent. The buffers' lock held.
+  /// Whether a message of `bytes` fits, after dropping sent messages. The caller holds the buffers'
+  /// lock.
   [[nodiscard]] bool has_room(size_t bytes) noexcept;
-  /// Is every message sent? The buffers' lock held.
+  /// Whether every message is sent. The caller holds the buffers' lock.
   [[nodiscard]] bool empty() noexcept;
-  /// Packs and sends. MPI_ERR_BUFFER where there is no room. The locks of the communicator's
-  /// channel and of the buffers held. Throws std::bad_alloc.
+  /// Packs and sends a message. Returns MPI_ERR_BUFFER if the buffer is full. The caller holds the
+  /// locks of the communicator's channel and of the buffers. Throws std::bad_alloc.
   [[nodiscard]] int send(const pml::Buffer& data, const pml::Envelope& to);
-  /// Waits until everything in it is sent. No lock held.
+  /// Waits until all messages are sent. The caller holds no lock.
   void flush() noexcept;
-  /// Makes `request` complete when everything that is in it now is sent. The buffers' lock held.
+  /// Adds all current messages to `request`. The caller holds the buffers' lock.
   void add_to(CompoundRequest& request);
 
  private:
@@ -45,15 +46,17 @@ class SendBuffer {
   };
   void drop_finished() noexcept;
   [[nodiscard]] bool sent() noexcept;
-  /// The index before which a slot of `bytes` fits, and where; false where nowhere.
+  /// Finds the place of a new slot of `bytes`: the index and offset. Returns false if no gap
+  /// suffices.
   [[nodiscard]] bool find_room(size_t bytes, size_t* index, size_t* from) const noexcept;
 
   void* address_;
   size_t bytes_;
-  std::vector<Slot> slots_;  // by place
+  std::vector<Slot> slots_;  // by address
 };
 
-/// Before its owner ends (null: the process): waits until its messages are sent, and forgets it.
+/// Waits until the owner's buffered messages are sent, and detaches its buffer. Call before the
+/// owner ends (null: the process).
 void end_send_buffer(const core::Object* owner) noexcept;
 
 }  // namespace tern::api

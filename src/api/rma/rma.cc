@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the operations on windows: MPI-5.0 section 12.3. Forms with a request hand it out once
-// the operation has begun.
+// Bodies of the operations on windows: MPI-5.0 section 12.3. Forms with a request return the
+// request once the operation has begun.
 #include "api/attempt.hpp"
 #include "api/bodies.hpp"
 #include "core/op.hpp"
@@ -21,7 +21,6 @@ Data data_of(const void* address, MPI_Count count, Datatype& type) noexcept {
   return {const_cast<void*>(address), count, &type};
 }
 
-/// Begins an operation that has a request.
 template <class Begin>
 int begin_with_request(Window& win, MPI_Request* request, Begin&& begin) noexcept {
   return attempt([&] {
@@ -43,7 +42,7 @@ TERN_COLD int null_buffer(const char* name) noexcept {
   return fail(MPI_ERR_BUFFER, "%s is a null pointer", name);
 }
 
-/// MPI_Compare_and_swap takes integers, logicals, bytes and characters.
+/// MPI_Compare_and_swap accepts integers, logicals, bytes and characters.
 int check_comparable(const Datatype& type) noexcept {
   const Number number = type.basic() != nullptr ? type.basic()->number() : Number::kNone;
   const bool integer = number >= Number::kInt8 && number <= Number::kInt128;

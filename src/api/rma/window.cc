@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What windows tell of themselves, and their end: MPI-5.0 sections 12.2.5 to 12.2.7.
+// Queries of windows, and their end: MPI-5.0 sections 12.2.5 to 12.2.7.
 #include "rma/window.hpp"
 
 #include <cstring>

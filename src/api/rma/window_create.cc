@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How windows are made: MPI-5.0 sections 12.2.1 to 12.2.4.
+// Creation of windows: MPI-5.0 sections 12.2.1 to 12.2.4.
 #include <climits>
 
 #include "api/attempt.hpp"
@@ -24,7 +24,7 @@ Failure check_shape(MPI_Aint size, MPI_Aint unit) noexcept {
                  static_cast<long long>(unit));
 }
 
-/// Makes it with what is wrong with this rank's arguments, which the others hear.
+/// Creates the window on all ranks; an error in this rank's arguments reaches the others.
 int make(core::Communicator& comm, Wanted wanted, const core::Info* info, core::Ref<Window>* made) {
   if (const int code = require_intra(comm, "comm"); code != MPI_SUCCESS) return code;
   if (!wanted.refused) wanted.refused = check_window_hints(info, &wanted);

@@ -15,12 +15,12 @@ namespace {
 
 enum class Values : uint8_t { kSwitch, kNumber, kOrders, kOps };
 
-/// The hints that this library knows, with the value that holds where none was set.
+/// A known hint and its default value.
 struct Hint {
   const char* key;
-  const char* standard;  // null: not told unless it was set
+  const char* standard;  // null: reported only if set
   Values values;
-  bool at_creation;  // it says how the window is made, and is set there alone
+  bool at_creation;  // affects creation; settable only then
 };
 constexpr Hint kHints[] = {
     {"no_locks", "false", Values::kSwitch, true},
@@ -112,7 +112,7 @@ int set_hints(rma::Window& window, const core::Info* info) {
   return MPI_SUCCESS;
 }
 
-/// All hints say how a window is made: later ones are checked, and change nothing.
+/// All hints concern creation, so later values are checked and ignored.
 int win_set_info(rma::Window&, core::Info* info) noexcept {
   return attempt([&] {
     rma::Wanted ignored;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "tool" (MPI_T): categories, which sort the variables by Tern's rooms.
-// See: MPI-5.0 section 15.3.9.
+// Bodies of the chapter "tool" (MPI_T): categories of variables, by Tern's rooms. See: MPI-5.0
+// section 15.3.9.
 #include <algorithm>
 #include <cstring>
 #include <string_view>
@@ -25,7 +25,7 @@ constexpr Category kCategories[] = {
 constexpr size_t kCount = std::size(kCategories);
 constexpr const char* kEventCategory = "protocol";
 
-/// A parameter's category; all others are of "start".
+/// A parameter's category; the default is "start".
 struct Prefix {
   std::string_view prefix, category;
 };
@@ -42,7 +42,7 @@ std::string_view category_of(const ParamRow& row) noexcept {
 }
 std::string_view category_of(const PerformanceVariable& row) noexcept { return row.category; }
 
-/// How many of the rows belong to a category; the first `room` of them are written to `indices`.
+/// Counts the rows of a category, and writes the first `room` to `indices`.
 template <class Rows>
 int members(const Rows& rows, int category, int room, int* indices) noexcept {
   int found = 0;
@@ -72,7 +72,7 @@ int t_category_get_num(int* num_cat) noexcept {
   return code;
 }
 
-/// Nothing is ever added.
+/// Categories never change.
 int t_category_changed(int* update_number) noexcept {
   const int code = check_out(update_number);
   if (code == MPI_SUCCESS) *update_number = 0;

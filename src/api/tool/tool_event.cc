@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "tool" (MPI_T): events. There is one, a message that comes before its
-// receive; it is told at once, inside the MPI call that found it, so none are lost.
-// See: MPI-5.0 section 15.3.8; tests/mpi/tool_events.c.
+// Bodies of the chapter "tool" (MPI_T): events. The only event is an unexpected message, raised at
+// once inside the MPI call that found the message, so no event is lost. See: MPI-5.0 section
+// 15.3.8; tests/mpi/tool_events.c.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -18,7 +18,7 @@ namespace {
 constexpr const char* kEvent = "unexpected_message";
 constexpr const char* kSource = "messages";
 
-/// What an event tells; its elements in order.
+/// The event's elements, in order.
 struct Told {
   int source;  // rank in MPI_COMM_WORLD
   int tag;
@@ -47,16 +47,16 @@ struct Instant {
   Told told;
   MPI_Count time;
 };
-constinit thread_local const Instant* current = nullptr;  // while callbacks run
+constinit thread_local const Instant* current = nullptr;  // non-null while callbacks run
 
-/// The event behind a word, which lives as long as its callback.
+/// The event of a handle; valid during its callback.
 const Instant* find_event(MPI_T_event_instance word) noexcept {
   return reinterpret_cast<const void*>(word) == current ? current : nullptr;
 }
 
 }  // namespace
 
-/// A tool's interest in the event: one callback for each level of safety.
+/// A tool's registration: one callback per safety level.
 class ToolRegistration {
  public:
   struct Callback {
@@ -77,7 +77,7 @@ class ToolRegistration {
       lost = 0;
       return one.function(event, word, kLevels[needed], one.data);
     }
-    if (callbacks[0].function != nullptr) ++lost;  // it may not be called from inside MPI
+    if (callbacks[0].function != nullptr) ++lost;  // not callable from inside MPI
   }
 };
 
@@ -87,7 +87,7 @@ std::vector<std::shared_ptr<ToolRegistration>>& registrations() noexcept {
   return instance().tool.registrations;
 }
 
-/// Of the list; a callback that changes it holds the lock already.
+/// Locks the list, unless the caller is a callback: then the lock is already held.
 class RegistrationsLock {
  public:
   RegistrationsLock() noexcept : lock_(instance().tool.registrations_mutex, std::defer_lock) {
@@ -119,14 +119,14 @@ class Teller final : public pml::EarlyWatcher {
   }
 };
 
-/// The registration behind a word, or null.
+/// The registration of a handle, or null.
 ToolRegistration* find_registration(MPI_T_event_registration word) noexcept {
   for (const auto& one : registrations())
     if (reinterpret_cast<const void*>(word) == one.get()) return one.get();
   return nullptr;
 }
 
-/// Both locks that a call about a registration needs: arrivals read the list, too.
+/// Both locks for calls on a registration: message arrivals also read the list.
 struct ToolLock {
   RegistrationsLock registrations;
   std::lock_guard<std::mutex> tool{instance().tool.mutex};
@@ -250,7 +250,7 @@ int t_event_set_dropped_handler(MPI_T_event_registration event_registration,
   });
 }
 
-// No hints are known.
+// Ignores all hints.
 int t_event_handle_set_info(MPI_T_event_registration event_registration, MPI_Info) noexcept {
   return on_registration(event_registration, [](ToolRegistration&) { return MPI_SUCCESS; });
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "tool" (MPI_T): performance variables, their sessions and handles.
-// How: the library counts always (one increment an event); a handle remembers what was counted
-// when it was started.
-// See: MPI-5.0 section 15.3.7; tests/mpi/tool_variables.c.
+// Bodies of the chapter "tool" (MPI_T): performance variables, their sessions and handles. How: the
+// library always counts (one increment per event); a handle subtracts the count at its start. See:
+// MPI-5.0 section 15.3.7; tests/mpi/tool_variables.c.
 #include <algorithm>
 #include <cstring>
 
@@ -19,7 +18,7 @@ class ToolHandle {
     base_ = running_ ? 0 : now();
   }
   [[nodiscard]] const PerformanceVariable& row() const noexcept { return row_; }
-  /// Whether what it is bound to still exists.
+  /// Whether the bound object still exists.
   [[nodiscard]] bool bound() const noexcept {
     return row_.bind == MPI_T_BIND_NO_OBJECT || communicator() != nullptr;
   }
@@ -71,7 +70,7 @@ class ToolSession {
 
 namespace {
 
-/// Sessions and handles are looked up before they are used: garbage is recognised.
+/// Looks up session and handle, so garbage is detected.
 struct Access {
   Access(MPI_T_pvar_session session_word, MPI_T_pvar_handle handle_word) noexcept
       : lock(instance().tool.mutex) {
@@ -93,8 +92,8 @@ struct Access {
   int code;
 };
 
-/// On one handle, or on all of a session; those that run always or cannot be set are left out of
-/// all.
+/// Acts on one handle, or on all of a session. "All" skips variables that always run or cannot be
+/// set.
 template <class Act>
 int on_handles(MPI_T_pvar_session session, MPI_T_pvar_handle handle, int refusal,
                Act&& act) noexcept {
