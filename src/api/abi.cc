@@ -71,7 +71,8 @@ int abi_get_info(MPI_Info* info) noexcept {
 
 int abi_set_fortran_booleans(int logical_size, void* logical_true, void* logical_false) noexcept {
   FortranAbi& fortran = instance().fortran;
-  if (fortran.logical_size != 0) return fail(MPI_ERR_ABI, "the Fortran booleans were set before");
+  if (fortran.logical_size != 0)
+    return fail(MPI_ERR_ABI, "the Fortran logical values are already set");
   if (logical_size != 1 && logical_size != 2 && logical_size != 4 && logical_size != 8)
     return fail(MPI_ERR_ARG, "logical_size is %d, but must be 1, 2, 4 or 8", logical_size);
   if (logical_true == nullptr || logical_false == nullptr)
@@ -97,7 +98,7 @@ int abi_get_fortran_booleans(int logical_size, void* logical_true, void* logical
 
 int abi_set_fortran_info(core::Info& info) noexcept {
   FortranAbi& fortran = instance().fortran;
-  if (fortran.info) return fail(MPI_ERR_ABI, "the Fortran details were set before");
+  if (fortran.info) return fail(MPI_ERR_ABI, "the Fortran details are already set");
   return guarded([&] {
     auto copy = core::Ref<core::Info>::adopt(new core::Info);
     copy->merge(info);

@@ -95,7 +95,7 @@ bool device_kind(std::string_view word, DeviceKind* kind) noexcept {
 DeviceResult take_device_memory(DeviceKind kind, size_t bytes, size_t alignment, void** memory) {
   const Driver* const driver = cuda::driver();
   if (driver == nullptr)
-    return {MPI_ERR_OTHER, "no CUDA driver serves in this process: " + cuda::driver_in_words()};
+    return {MPI_ERR_OTHER, "no CUDA driver is usable in this process: ~" + cuda::driver_in_words()};
   Allocation made;
   made.kind = kind;
   made.bytes = bytes;
@@ -104,7 +104,7 @@ DeviceResult take_device_memory(DeviceKind kind, size_t bytes, size_t alignment,
   *memory = reinterpret_cast<void*>(made.address);
   if (made.address % alignment != 0) {
     (void)give(*driver, made);
-    return {MPI_ERR_NO_MEM, strf("the driver gives none that is aligned to %zu", alignment)};
+    return {MPI_ERR_NO_MEM, strf("the driver has none aligned to %zu", alignment)};
   }
   Registry& all = registry();
   const std::lock_guard<std::mutex> guard(all.mutex);

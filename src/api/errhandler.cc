@@ -57,7 +57,7 @@ int set(Owner& owner, ErrorHandler& handler, const char* noun) noexcept {
 }
 
 int unknown_code(int code) noexcept {
-  return fail(MPI_ERR_ARG, "%d is no error class or code of MPI or of MPI_Add_error_class", code);
+  return fail(MPI_ERR_ARG, "%d is not a valid error class or code", code);
 }
 
 bool known(int code) noexcept { return standard_class(code) || instance().error_codes.added(code); }
@@ -155,7 +155,7 @@ int add_error_class(int* errorclass) noexcept {
 int add_error_code(int errorclass, int* errorcode) noexcept {
   if (!known(errorclass)) return unknown_code(errorclass);
   if (class_of(errorclass) != errorclass)
-    return fail(MPI_ERR_ARG, "errorclass is %d, which is a code, of class %d", errorclass,
+    return fail(MPI_ERR_ARG, "errorclass is %d, an error code of class %d", errorclass,
                 class_of(errorclass));
   return guarded([&] { *errorcode = instance().error_codes.add_code(errorclass); });
 }
@@ -175,7 +175,7 @@ int remove_error_class(int errorclass) noexcept {
   if (!codes.added(errorclass) || codes.class_of(errorclass) != errorclass)
     return fail(MPI_ERR_ARG, "%d was not made by MPI_Add_error_class", errorclass);
   if (codes.has_codes(errorclass))
-    return fail(MPI_ERR_ARG, "class %d still has codes: remove these first", errorclass);
+    return fail(MPI_ERR_ARG, "class %d still has codes: remove the codes first", errorclass);
   if (!codes.text(errorclass).empty()) return still_has_string("class", errorclass);
   codes.remove(errorclass);
   return MPI_SUCCESS;

@@ -96,7 +96,7 @@ int alloc_kind(const std::string& kinds, size_t bytes, size_t alignment, void** 
       refused += (refused.empty() ? "" : "; ") + std::string(kind) + ": " + result.why;
     }
   } catch (const std::bad_alloc&) {
-    return fail(MPI_ERR_NO_MEM, "no memory of the host for what is known of an allocation");
+    return fail(MPI_ERR_NO_MEM, "no host memory to record an allocation");
   }
   if (code != MPI_SUCCESS) return fail(code, "%zu bytes of %s", bytes, refused.c_str());
   return fail(MPI_ERR_INFO_VALUE,

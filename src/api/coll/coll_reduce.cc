@@ -69,7 +69,8 @@ int reduce(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& type, 
   what.operation.root = root;
   if (!at_root && sendbuf == MPI_IN_PLACE)
     what.code =
-        fail(MPI_ERR_BUFFER, "sendbuf is MPI_IN_PLACE on rank %d; only the root, %d, may say so",
+        fail(MPI_ERR_BUFFER,
+             "sendbuf is MPI_IN_PLACE on rank %d, but only the root, %d, may pass MPI_IN_PLACE",
              comm.rank(), root);
   return start(what, form);
 }

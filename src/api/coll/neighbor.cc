@@ -38,8 +38,9 @@ struct Neighborhood {
   Neighborhood(Collective collective, Communicator& comm, const Blocks& out, const Blocks& in)
       : what(describe(collective, comm)) {
     if (comm.topology == nullptr) {
-      what.code = fail(MPI_ERR_TOPOLOGY, "%s has no topology, so it has no neighbourhoods",
-                       comm.name.or_words("comm").c_str());
+      what.code =
+          fail(MPI_ERR_TOPOLOGY, "%s has no topology; create a communicator with a topology first",
+               comm.name.or_words("comm").c_str());
       return;
     }
     what.operation.irregular = in.varies;
@@ -54,7 +55,8 @@ struct Neighborhood {
     *side = part.side;
     if (part.side.address == MPI_IN_PLACE)
       what.code =
-          fail(MPI_ERR_BUFFER, "%s is MPI_IN_PLACE, which neighbourhood collectives do not have",
+          fail(MPI_ERR_BUFFER,
+               "%s is MPI_IN_PLACE, but neighbourhood collectives do not allow MPI_IN_PLACE",
                names.buffer);
     if (what.code != MPI_SUCCESS || !part.varies || neighbors == 0) return;
     what.code = check_counts(*side, static_cast<int>(neighbors), names.counts, names.displs);

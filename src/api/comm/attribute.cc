@@ -41,10 +41,10 @@ int invalid(int keyval, Kind kind) noexcept {
   if (keyval == MPI_KEYVAL_INVALID)
     return fail(MPI_ERR_KEYVAL, "%s is MPI_KEYVAL_INVALID", names.parameter);
   if (keyval < core::Keyvals::kFirst)
-    return fail(MPI_ERR_KEYVAL, "%s is %d, which is no attribute key that a user may set or free",
+    return fail(MPI_ERR_KEYVAL, "%s is %d, which is not an attribute key for users to set or free",
                 names.parameter, keyval);
   return fail(MPI_ERR_KEYVAL,
-              "%s is %d, which is no attribute key of a %s (already freed, or never made)",
+              "%s is %d, which is not an attribute key of a %s (freed, or never created)",
               names.parameter, keyval, names.noun);
 }
 

@@ -69,7 +69,7 @@ int comm_test_inter(Communicator& comm, int* flag) noexcept {
 
 int comm_remote_size(Communicator& comm, int* size) noexcept {
   if (!comm.inter())
-    return fail(MPI_ERR_COMM, "comm is an intra-communicator, which has no remote group");
+    return fail(MPI_ERR_COMM, "comm is an intra-communicator without a remote group");
   *size = comm.remote_group()->size();
   return MPI_SUCCESS;
 }
@@ -83,7 +83,7 @@ int comm_group(Communicator& comm, MPI_Group* group) noexcept {
 
 int comm_remote_group(Communicator& comm, MPI_Group* group) noexcept {
   if (!comm.inter())
-    return fail(MPI_ERR_COMM, "comm is an intra-communicator, which has no remote group");
+    return fail(MPI_ERR_COMM, "comm is an intra-communicator without a remote group");
   return attempt([&] {
     give_group(comm, *comm.remote_group(), group);
     return MPI_SUCCESS;

@@ -63,7 +63,7 @@ class DoneRequest final : public core::Request {
 Failure check_subset(const Communicator& parent, const Group& group) {
   for (int rank = 0; rank < group.size(); ++rank)
     if (parent.group().rank_of(group.peer_index(rank)) == MPI_UNDEFINED)
-      return failure(MPI_ERR_GROUP, "rank %d of the group (of %d) is no member of comm (of %d)",
+      return failure(MPI_ERR_GROUP, "rank %d of the group (of %d) is not a member of comm (of %d)",
                      rank, group.size(), parent.size());
   return {};
 }
@@ -85,7 +85,8 @@ int create_sides(Communicator& parent, const Group& group, const Failure& refuse
   if (refused) return fail(refused);
   if (code != MPI_SUCCESS) return code;
   if (theirs == Words{kNoMembers})
-    return fail(MPI_ERR_OTHER, "rank 0 of the other group takes no part; its own error says why");
+    return fail(MPI_ERR_OTHER,
+                "rank 0 of the other group takes no part; see the error of that rank");
   const auto id = core::derive_context(parent.id(), Derivation::kCreate, number, 0);
   return publish_sides(parent, copy_of(group), group_of(theirs.data(), theirs.size()), id, nullptr,
                        out);

@@ -27,7 +27,7 @@ int wait_for(Communicator& communicator, core::Request* request) {
   const int code = request->outcome.error;
   request->release();
   if (code == MPI_SUCCESS) return code;
-  return fail(code, "a member of %s could not be reached while a communicator was made",
+  return fail(code, "cannot reach a member of %s to create a communicator",
               communicator.name.or_words("the parent").c_str());
 }
 

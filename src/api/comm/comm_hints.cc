@@ -46,7 +46,7 @@ void take_algorithms(const core::Info& info, core::Info* wanted, Failure* wrong)
     std::string names;
     for (const coll::Algorithm& row : coll::algorithms(collective))
       names += (names.empty() ? "" : ", ") + std::string(row.name);
-    *wrong = failure(MPI_ERR_INFO_VALUE, "the hint %s is \"%s\"; it can be %s", key.c_str(),
+    *wrong = failure(MPI_ERR_INFO_VALUE, "the hint %s is \"%s\"; allowed are %s", key.c_str(),
                      value->c_str(), names.c_str());
   }
 }
@@ -59,8 +59,8 @@ void take_wire(const core::Info& info, core::Info* wanted, Failure* wrong) {
   if (find_wire(*value)) return wanted->set(kKey, *value);
   std::string names;
   for (const char* name : kWireNames) names += (names.empty() ? "" : ", ") + std::string(name);
-  *wrong = failure(MPI_ERR_INFO_VALUE, "the hint %s is \"%s\"; it can be %s", kKey, value->c_str(),
-                   names.c_str());
+  *wrong = failure(MPI_ERR_INFO_VALUE, "the hint %s is \"%s\"; allowed are %s", kKey,
+                   value->c_str(), names.c_str());
 }
 
 Failure read_hints(const core::Info& info, core::Info* wanted) {
@@ -68,7 +68,7 @@ Failure read_hints(const core::Info& info, core::Info* wanted) {
     const auto value = hint.settable ? info.get(hint.key) : std::nullopt;
     if (!value) continue;
     if (*value != "true" && *value != "false")
-      return failure(MPI_ERR_INFO_VALUE, "the hint %s is \"%s\"; it can be \"true\" or \"false\"",
+      return failure(MPI_ERR_INFO_VALUE, "the hint %s is \"%s\"; allowed are \"true\" or \"false\"",
                      hint.key, value->c_str());
     wanted->set(hint.key, *value);
   }

@@ -50,7 +50,7 @@ Ref<Group> chosen(const Group& members, const Ballot* ballots, int color) {
 int check_refusals(const std::vector<Ballot>& ballots, const char* whose) {
   for (size_t rank = 0; rank < ballots.size(); ++rank)
     if (ballots[rank].color == kRefused)
-      return fail(ballots[rank].key, "rank %zu%s takes no part; its own error says why", rank,
+      return fail(ballots[rank].key, "rank %zu%s takes no part; see the error of that rank", rank,
                   whose);
   return MPI_SUCCESS;
 }
@@ -157,7 +157,7 @@ Piece guided_by_resource(const Communicator& parent, const core::Info* info) {
     return {
         MPI_UNDEFINED, nullptr,
         failure(MPI_ERR_INFO,
-                "the info object has mpi_hw_resource_type and mpi_pset_name; it must have one")};
+                "the info object has both mpi_hw_resource_type and mpi_pset_name; set only one")};
   const Ref<Group> members = group_of_set(set->c_str());
   const auto self = static_cast<uint32_t>(the_process->world_rank);
   if (!members || members->rank_of(self) == MPI_UNDEFINED) return {};
@@ -204,11 +204,11 @@ Failure check_types(const std::vector<TypeBallot>& all) {
   for (auto at = first; at != all.end(); ++at)
     if (votes(*at) && at->type != first->type && at->ballot.color != kRefused &&
         first->ballot.color != kRefused)
-      return failure(MPI_ERR_ARG,
-                     "split_type is %d on rank %d, but %d on rank %d; it must be the same, or "
-                     "MPI_UNDEFINED",
-                     first->type, static_cast<int>(first - all.begin()), at->type,
-                     static_cast<int>(at - all.begin()));
+      return failure(
+          MPI_ERR_ARG,
+          "split_type is %d on rank %d, but %d on rank %d; pass the same value or MPI_UNDEFINED",
+          first->type, static_cast<int>(first - all.begin()), at->type,
+          static_cast<int>(at - all.begin()));
   return {};
 }
 
@@ -224,10 +224,9 @@ Piece part_of_type(const Communicator& parent, int split_type, const core::Info*
     case MPI_UNDEFINED:
       return {};
     default:
-      return {
-          MPI_UNDEFINED, nullptr,
-          failure(MPI_ERR_ARG, "split_type is %d; it must be one of the MPI_COMM_TYPE_ constants",
-                  split_type)};
+      return {MPI_UNDEFINED, nullptr,
+              failure(MPI_ERR_ARG, "split_type is %d, but must be an MPI_COMM_TYPE_ constant",
+                      split_type)};
   }
 }
 
@@ -280,7 +279,7 @@ int comm_split(Communicator& comm, int color, int key, MPI_Comm* newcomm) noexce
     Failure refused;
     if (!good)
       refused =
-          failure(MPI_ERR_ARG, "color is %d; it must be MPI_UNDEFINED or not negative", color);
+          failure(MPI_ERR_ARG, "color is %d, but must be MPI_UNDEFINED or not negative", color);
     return split(comm, color, key, refused, newcomm);
   });
 }

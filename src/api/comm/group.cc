@@ -50,7 +50,7 @@ int check_distinct(const std::vector<int>& ranks) {
 }
 
 int check_count(int n) {
-  return n >= 0 ? MPI_SUCCESS : fail(MPI_ERR_ARG, "n is %d; it must not be negative", n);
+  return n >= 0 ? MPI_SUCCESS : fail(MPI_ERR_ARG, "n is %d, but must not be negative", n);
 }
 
 /// Copies and checks an array of ranks.

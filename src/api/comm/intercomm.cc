@@ -86,15 +86,15 @@ int check_disjoint(const Group& own, const Group& remote, int error_class) {
     const int both = own.rank_of(remote.peer_index(rank));
     if (both != MPI_UNDEFINED)
       return fail(error_class,
-                  "rank %d of the own group is rank %d of the remote group, too; the groups of an "
-                  "inter-communicator must be disjoint",
+                  "rank %d of the local group is also rank %d of the remote group, but the groups "
+                  "of an inter-communicator must be disjoint",
                   both, rank);
   }
   return MPI_SUCCESS;
 }
 
 int check_tag(int tag) {
-  return tag >= 0 ? MPI_SUCCESS : fail(MPI_ERR_TAG, "tag is %d; it must be 0 or greater", tag);
+  return tag >= 0 ? MPI_SUCCESS : fail(MPI_ERR_TAG, "tag is %d, but must be 0 or greater", tag);
 }
 
 /// The leader's part of MPI_Intercomm_create.
@@ -103,14 +103,13 @@ int meet(const Communicator& own, MPI_Comm bridge, int remote_leader, int tag,
   if (const int wrong = check_tag(tag); wrong != MPI_SUCCESS) return wrong;
   auto* peer = the_process->handles.find<Communicator>(bridge);
   if (peer == nullptr)
-    return fail(MPI_ERR_COMM, "peer_comm is no communicator on the local leader (rank %d)",
+    return fail(MPI_ERR_COMM, "peer_comm is not a communicator on the local leader (rank %d)",
                 own.rank());
   if (remote_leader < 0 || remote_leader >= peer->peer_count())
     return fail(MPI_ERR_RANK, "remote_leader is %d, but peer_comm has ranks 0..%d", remote_leader,
                 peer->peer_count() - 1);
   if (!peer->inter() && remote_leader == peer->rank())
-    return fail(MPI_ERR_RANK, "remote_leader is %d, which is the local leader itself",
-                remote_leader);
+    return fail(MPI_ERR_RANK, "remote_leader is %d, the local leader itself", remote_leader);
   return swap(*peer, remote_leader, introduction, theirs, tag);
 }
 
@@ -188,7 +187,7 @@ uint64_t digest_sides(const Communicator& world, const Group& own, int own_leade
 
 int check_own_side(const Communicator& world, const Group& own, int leader) {
   if (own.rank_of(world.group().peer_index(world.rank())) == MPI_UNDEFINED)
-    return fail(MPI_ERR_GROUP, "the calling process is no member of local_group (of %d)",
+    return fail(MPI_ERR_GROUP, "the calling process is not a member of local_group (of %d)",
                 own.size());
   return check_leader(leader, "local_leader", own.size());
 }
@@ -232,7 +231,7 @@ int learn_remote(const Group& own, int leader, MPI_Group remote, int remote_lead
   }
   if (met != MPI_SUCCESS || code != MPI_SUCCESS) return met != MPI_SUCCESS ? met : code;
   if (!introduction->empty()) return MPI_SUCCESS;
-  return fail(MPI_ERR_GROUP, "the local leader (rank %d) has no right remote group", leader);
+  return fail(MPI_ERR_GROUP, "the local leader (rank %d) has an invalid remote group", leader);
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ size_t find_set(const std::vector<boot::ProcessSet>& sets, const char* name) noe
 int unknown_set(const char* name) {
   std::string all;
   for (const boot::ProcessSet& set : process_sets()) all += (all.empty() ? "" : ", ") + set.name;
-  return fail(MPI_ERR_ARG, "there is no process set \"%s\"; there are %s", name, all.c_str());
+  return fail(MPI_ERR_ARG, "no process set \"%s\" exists; known are %s", name, all.c_str());
 }
 
 const char* name_of(core::ThreadLevel level) noexcept {
@@ -86,7 +86,7 @@ int wanted_level(const core::Info* info, core::ThreadLevel* wanted) {
     return MPI_SUCCESS;
   }
   return fail(MPI_ERR_INFO_VALUE,
-              "the info key thread_level is \"%s\"; it may be MPI_THREAD_SINGLE, _FUNNELED, "
+              "the info key thread_level is \"%s\", but must be MPI_THREAD_SINGLE, _FUNNELED, "
               "_SERIALIZED or _MULTIPLE",
               wish->c_str());
 }
@@ -155,7 +155,7 @@ int session_get_nth_pset(core::Session&, core::Info*, int n, int* pset_len,
   return attempt([&] {
     const std::vector<boot::ProcessSet> sets = process_sets();
     if (n < 0 || static_cast<size_t>(n) >= sets.size())
-      return fail(MPI_ERR_ARG, "n is %d, but there are %zu process sets", n, sets.size());
+      return fail(MPI_ERR_ARG, "n is %d, but the job has %zu process sets", n, sets.size());
     if (*pset_len > 0 && pset_name == nullptr)
       return fail(MPI_ERR_ARG, "pset_name is a null pointer, but *pset_len is %d", *pset_len);
     const std::string& name = sets[static_cast<size_t>(n)].name;
@@ -229,7 +229,7 @@ int comm_create_from_group(core::Group& group, const char* stringtag, core::Info
     return fail(MPI_ERR_ERRHANDLER, "errhandler was not made for a communicator");
   if (group.size() == 0) return MPI_SUCCESS;
   if (group.rank_of(world.group().peer_index(world.rank())) == MPI_UNDEFINED)
-    return fail(MPI_ERR_GROUP, "the calling process is no member of the group (of %d)",
+    return fail(MPI_ERR_GROUP, "the calling process is not a member of the group (of %d)",
                 group.size());
   if (const int code = check_stringtag(stringtag); code != MPI_SUCCESS) return code;
   return attempt([&] {

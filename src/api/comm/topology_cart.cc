@@ -19,7 +19,7 @@ using core::Communicator;
 /// Reads and checks a grid against the communicator's size.
 int read_grid(const Communicator& comm, int ndims, const int* dims, const int* periods,
               Cartesian* grid) {
-  if (ndims < 0) return fail(MPI_ERR_DIMS, "ndims is %d; it must not be negative", ndims);
+  if (ndims < 0) return fail(MPI_ERR_DIMS, "ndims is %d, but must not be negative", ndims);
   long long ranks = 1;
   for (int i = 0; i < ndims; ++i) {
     if (dims[i] <= 0)

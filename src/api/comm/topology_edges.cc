@@ -36,7 +36,7 @@ int check_ranks(const Communicator& comm, const char* what, const int* ranks, in
 int check_weights(const char* what, const int* weights, int count) {
   if (count == 0 || weights == MPI_UNWEIGHTED) return MPI_SUCCESS;
   if (weights == MPI_WEIGHTS_EMPTY || weights == nullptr)
-    return fail(MPI_ERR_ARG, "%s is %s, but there are %d edges", what,
+    return fail(MPI_ERR_ARG, "%s is %s, but the graph has %d edges", what,
                 weights == nullptr ? "a null pointer" : "MPI_WEIGHTS_EMPTY", count);
   for (int i = 0; i < count; ++i)
     if (weights[i] < 0)
@@ -46,7 +46,7 @@ int check_weights(const char* what, const int* weights, int count) {
 
 int check_count(const char* what, int count) {
   if (count >= 0) return MPI_SUCCESS;
-  return fail(MPI_ERR_ARG, "%s is %d; it must not be negative", what, count);
+  return fail(MPI_ERR_ARG, "%s is %d, but must not be negative", what, count);
 }
 
 std::vector<int> as_numbers(const Edges& edges) {
@@ -169,12 +169,12 @@ int check_edges(const Communicator& comm, int n, const int* sources, const int* 
   if (code == MPI_SUCCESS) code = check_ranks(comm, "sources", sources, n);
   for (int i = 0; i < n && code == MPI_SUCCESS; ++i) {
     if (degrees[i] < 0)
-      code = fail(MPI_ERR_ARG, "degrees[%d] is %d; it must not be negative", i, degrees[i]);
+      code = fail(MPI_ERR_ARG, "degrees[%d] is %d, but must not be negative", i, degrees[i]);
     else if (__builtin_add_overflow(*total, degrees[i], total))
-      code = fail(MPI_ERR_ARG, "degrees[0..%d] are more than %d edges together", i, INT_MAX);
+      code = fail(MPI_ERR_ARG, "the sum of degrees[0..%d] exceeds %d", i, INT_MAX);
   }
   if (code == MPI_SUCCESS && *total > 0 && destinations == nullptr)
-    code = fail(MPI_ERR_ARG, "destinations is a null pointer, but there are %d edges", *total);
+    code = fail(MPI_ERR_ARG, "destinations is a null pointer, but the graph has %d edges", *total);
   if (code == MPI_SUCCESS) code = check_ranks(comm, "destinations", destinations, *total);
   return code == MPI_SUCCESS ? check_weights("weights", weights, *total) : code;
 }

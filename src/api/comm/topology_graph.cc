@@ -23,10 +23,10 @@ int read_graph(const Communicator& comm, int nnodes, const int* index, const int
   int before = 0;
   for (int i = 0; i < nnodes; before = index[i++])
     if (index[i] < before)
-      return fail(MPI_ERR_ARG, "index[%d] is %d, but it must be at least %d: edges add up", i,
-                  index[i], before);
+      return fail(MPI_ERR_ARG, "index[%d] is %d, but must be at least %d: edge counts accumulate",
+                  i, index[i], before);
   if (before > 0 && edges == nullptr)
-    return fail(MPI_ERR_ARG, "edges is a null pointer, but index tells of %d edges", before);
+    return fail(MPI_ERR_ARG, "edges is a null pointer, but index has %d edges", before);
   for (int i = 0; i < before; ++i)
     if (edges[i] < 0 || edges[i] >= nnodes)
       return fail(MPI_ERR_ARG, "edges[%d] is %d, but the graph has the nodes 0..%d", i, edges[i],

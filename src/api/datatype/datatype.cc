@@ -30,7 +30,7 @@ Datatype* find_type(MPI_Datatype handle) noexcept {
 
 int no_type(const char* parameter, MPI_Datatype handle) noexcept {
   if (handle == MPI_DATATYPE_NULL) return fail(MPI_ERR_TYPE, "%s is MPI_DATATYPE_NULL", parameter);
-  return fail(MPI_ERR_TYPE, "%s is 0x%llx, which is no datatype (was it freed?)", parameter,
+  return fail(MPI_ERR_TYPE, "%s is 0x%llx, which is not a datatype (or freed)", parameter,
               static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(handle)));
 }
 
@@ -63,7 +63,7 @@ int type_dup(Datatype& oldtype, MPI_Datatype* newtype) noexcept {
     const int code = oldtype.attributes.copy_all(oldtype.handle(), type->attributes);
     if (code == MPI_SUCCESS) return type;
     static_cast<void>(type->attributes.delete_all(0));
-    throw Error(code, "a copy callback of an attribute of oldtype failed");
+    throw Error(code, "an attribute copy callback of oldtype failed");
   });
 }
 

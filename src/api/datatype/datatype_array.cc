@@ -14,7 +14,8 @@ using core::TypeBuilder;
 void check_array(int dims, int order) {
   if (dims < 1) throw Error(MPI_ERR_ARG, strf("ndims is %d; an array has 1 or more", dims));
   if (order != MPI_ORDER_C && order != MPI_ORDER_FORTRAN)
-    throw Error(MPI_ERR_ARG, strf("order is %d; it is MPI_ORDER_C or MPI_ORDER_FORTRAN", order));
+    throw Error(MPI_ERR_ARG,
+                strf("order is %d, but must be MPI_ORDER_C or MPI_ORDER_FORTRAN", order));
 }
 
 int make_subarray(TypeBuilder build, int dims, const MPI_Count* sizes, const MPI_Count* subsizes,
@@ -92,8 +93,8 @@ const Format* format_for(int precision, int range) noexcept {
 
 int no_format(int precision, int range) noexcept {
   return fail(MPI_ERR_ARG,
-              "no real type has precision %d and range %d (MPI_UNDEFINED is %d and may stand for "
-              "one of them); up to 33 digits and 10^4931 are there",
+              "no real type has precision %d and range %d (MPI_UNDEFINED is %d; pass MPI_UNDEFINED "
+              "for at most one); the limits are 33 digits and 10^4931",
               precision, range, MPI_UNDEFINED);
 }
 

@@ -65,10 +65,9 @@ int make_struct(TypeBuilder build, MPI_Count count, const MPI_Count* lengths,
     for (size_t i = 0; i < parts.size(); ++i) {
       parts[i] = find_type(types[i]);
       if (parts[i] != nullptr) continue;
-      throw Error(MPI_ERR_TYPE,
-                  strf("array_of_types[%zu] is %s", i,
-                       types[i] == MPI_DATATYPE_NULL ? "MPI_DATATYPE_NULL"
-                                                     : "no datatype (was it freed?)"));
+      throw Error(MPI_ERR_TYPE, strf("array_of_types[%zu] is %s", i,
+                                     types[i] == MPI_DATATYPE_NULL ? "MPI_DATATYPE_NULL"
+                                                                   : "not a datatype (or freed)"));
     }
     return build.structure(count, lengths, places, parts.data());
   });

@@ -37,7 +37,7 @@ core::Data external_block(const void* buffer, MPI_Count position, MPI_Count byte
 
 int check_representation(const char* datarep) noexcept {
   if (std::strcmp(datarep, "external32") == 0) return MPI_SUCCESS;
-  return fail(MPI_ERR_ARG, "datarep is \"%s\"; only \"external32\" is there", datarep);
+  return fail(MPI_ERR_ARG, "datarep is \"%s\", but must be \"external32\"", datarep);
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ int constant_of(ThreadLevel level) noexcept {
 int start_world(int required) noexcept {
   WorldState& world = instance().world;
   if (world.started)
-    return fail(MPI_ERR_OTHER, "MPI was initialised before%s; it can be done once only",
+    return fail(MPI_ERR_OTHER, "MPI was already initialised%s; initialise only once",
                 world.ended ? " and finalised" : "");
   const ThreadLevel* granted = nullptr;
   for (const LevelName& row : kLevels)
@@ -98,7 +98,7 @@ int finalize() noexcept {
   WorldState& world = instance().world;
   if (!world.started || world.ended)
     return fail(MPI_ERR_OTHER,
-                world.ended ? "MPI was finalised before" : "MPI was not initialised by MPI_Init");
+                world.ended ? "MPI is already finalised" : "MPI was not initialised by MPI_Init");
   return guarded([] {
     membership().end_world();
     membership().stop(Membership::User::kWorld);

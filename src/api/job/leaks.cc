@@ -48,7 +48,7 @@ void report_leaks(const core::Process& process) noexcept {
   try {
     for (const Tracked& tracked : kTracked) report(process, tracked);
   } catch (const std::bad_alloc&) {
-    log_line("no memory for a report of what is not freed");
+    log_line("no memory for the report of objects not freed");
   }
 }
 

@@ -61,8 +61,8 @@ void Membership::enter_job(core::ThreadLevel level) {
   const bool provided = boot::is_provided();
   if (was_provided_ && !provided)
     throw Error(MPI_ERR_OTHER,
-                "the world that this process was in was given by MPIX_Boot_provide, and has ended; "
-                "call it again for the next one");
+                "the world of the last MPIX_Boot_provide has ended; call MPIX_Boot_provide again "
+                "for the next world");
   (void)heeds_remote_fences();  // requires one thread
   boot_.reset();                // of a failed attempt
   was_provided_ = provided;
@@ -129,7 +129,7 @@ void Membership::start_proxy() {
     runtime_->start_proxy();
   } catch (const std::exception& error) {
     throw Error(MPI_ERR_OTHER,
-                strf("there can be no thread for enqueued operations: %s", error.what()));
+                strf("cannot start a thread for enqueued operations: %s", error.what()));
   }
 }
 
@@ -143,7 +143,7 @@ void Membership::start_progress() noexcept {
   try {
     runtime_->start_thread();
   } catch (const std::exception& error) {
-    log_line("windows are served by calls of MPI alone: a thread cannot be made: %s", error.what());
+    log_line("only MPI calls serve windows: cannot start a thread: %s", error.what());
   }
 }
 

@@ -237,8 +237,9 @@ void Runtime::wait_until_quiet() noexcept {
   for (auto& pml : pmls_) {
     core::Progress& progress = pml->engine.channel.progress;
     const core::ChannelLock lock(progress);
-    progress.wait([&] { return pml->engine.transports.is_quiet(); },
-                  [](WaitReport* report) { report->words += "the network to take what was sent"; });
+    progress.wait(
+        [&] { return pml->engine.transports.is_quiet(); },
+        [](WaitReport* report) { report->words += "the network to accept sent messages"; });
   }
 }
 
@@ -253,7 +254,7 @@ void Runtime::see_off() noexcept {
     const core::ChannelLock lock(progress);
     progress.wait([&] { return pmls_[i]->engine.transports.is_met() && colls_[i]->all_read(); },
                   [](WaitReport* report) {
-                    report->words += "peers that have not heard what this rank told them last";
+                    report->words += "peers to receive the last messages of this rank";
                   });
   }
 }
@@ -287,7 +288,7 @@ void Runtime::await(const core::Group& group) {
   {
     const core::ChannelLock lock(progress);
     progress.wait(all_here, [&](WaitReport* report) {
-      report->words += strf("rank %d, which has not begun with MPI", awaited);
+      report->words += strf("rank %d, which has not initialised MPI", awaited);
       report->wait_for(awaited);
     });
   }
@@ -314,7 +315,7 @@ void Runtime::meet_all() {
   }
   process_.waits.awaited.set({});
   if (boot.fence_over()) return boot.end_fence();
-  log_line("not all ranks have come to leave MPI within 10 s; this one goes on without them");
+  log_line("some ranks did not reach the end of MPI within 10 s; this rank leaves without them");
 }
 
 bool Runtime::has_lost_peers() const noexcept {

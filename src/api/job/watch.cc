@@ -100,8 +100,11 @@ std::vector<WaitReport> HangWatch::reports(const core::Progress& progress) const
   const size_t threads =
       process_.threads.level == core::ThreadLevel::kMultiple ? count_threads(process_) : all.size();
   if (threads > all.size())  // an entry without ranks: this rank is not stuck
-    all.push_back(
-        {"", strf("%zu of its threads do not wait in MPI", threads - all.size()), {}, true, 0});
+    all.push_back({"",
+                   strf("%zu threads of the rank do not wait in MPI", threads - all.size()),
+                   {},
+                   true,
+                   0});
   return all;
 }
 
@@ -110,7 +113,7 @@ void HangWatch::answer(const core::Progress& progress, uint32_t question) noexce
   try {
     process_.boot->answer(question, encode(reports(progress), process_.boot->answer_room()));
   } catch (const std::exception& error) {
-    log_line("cannot say what this rank waits for: %s", error.what());
+    log_line("cannot report the waits of this rank: %s", error.what());
   }
 }
 
@@ -120,10 +123,10 @@ void HangWatch::speak_up(const core::Progress& progress, int64_t since_ns) noexc
   spoken_ = since_ns;
   try {
     for (const WaitReport& report : reports(progress))
-      log_line("no progress for %.1f s in %s: %s (TERN_HANG; Tern's mpirun tells it of all ranks)",
+      log_line("no progress for %.1f s in %s: %s (TERN_HANG; Tern's mpirun reports all ranks)",
                report.seconds, report.call.c_str(), report.words.c_str());
   } catch (const std::exception& error) {
-    log_line("cannot say what this rank waits for: %s", error.what());
+    log_line("cannot report the waits of this rank: %s", error.what());
   }
 }
 

@@ -42,11 +42,12 @@ void forget(Owner owner) noexcept {
 int attach(Owner owner, void* address, MPI_Count size) noexcept {
   return attempt([&] {
     if (address == nullptr && size != 0)
-      return fail(MPI_ERR_BUFFER, "the buffer is a null pointer, but its size is %lld",
+      return fail(MPI_ERR_BUFFER, "the buffer is a null pointer, but the size is %lld",
                   static_cast<long long>(size));
     const BufferLock lock(instance().send_buffers.mutex);
     if (const auto old = buffer_of(owner); old != nullptr)
-      return fail(MPI_ERR_BUFFER, "a buffer of %zu bytes is attached already; detach it first",
+      return fail(MPI_ERR_BUFFER,
+                  "a buffer of %zu bytes is already attached; detach the old buffer first",
                   old->bytes());
     const bool automatic = address == MPI_BUFFER_AUTOMATIC;
     instance().send_buffers.by_owner[owner] =
@@ -122,7 +123,7 @@ int send_buffered(const pml::Buffer& data, const pml::Envelope& to) noexcept {
       buffer = serving(*to.communicator);  // another thread may have detached the buffer
     }
     if (buffer == nullptr)
-      return fail(MPI_ERR_BUFFER, "no buffer is attached: call MPI_Buffer_attach before");
+      return fail(MPI_ERR_BUFFER, "no buffer is attached; call MPI_Buffer_attach first");
     return buffer->send(data, to);
   });
 }

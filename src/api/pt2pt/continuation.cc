@@ -176,7 +176,7 @@ int continue_init(int max_poll, int flags, MPI_Info info, MPI_Request* cont_req)
   if (info != MPI_INFO_NULL && the_process->handles.find<core::Info>(info) == nullptr)
     return fail(MPI_ERR_INFO, "info is neither an info object nor MPI_INFO_NULL");
   if ((flags & ~MPIX_CONT_POLL_ONLY) != 0)
-    return fail(MPI_ERR_ARG, "flags is %d, but MPIX_Continue_init knows MPIX_CONT_POLL_ONLY alone",
+    return fail(MPI_ERR_ARG, "flags is %d, but MPIX_Continue_init accepts only MPIX_CONT_POLL_ONLY",
                 flags);
   return guarded([&] {
     auto* made = new ContinuationRequest(max_poll, flags);

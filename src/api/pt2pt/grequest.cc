@@ -45,7 +45,7 @@ class GeneralRequest final : public core::Request {
                 [&] { return callbacks_.cancel(callbacks_.state, done() ? 1 : 0); });
   }
   void describe(WaitReport* report) const override {
-    report->words += "a generalised request of the program's own";
+    report->words += "a generalised request of the program";
   }
   void destroy() noexcept override {
     the_process->handles.erase(*this);
@@ -80,8 +80,7 @@ int cancel_request(core::Request& request) noexcept {
   if (request.cancel()) return MPI_SUCCESS;
   return fail(
       MPI_ERR_REQUEST,
-      "this request cannot be cancelled: that is for sends and receives, and for generalised "
-      "requests");
+      "this request cannot be cancelled; only sends, receives and generalised requests can");
 }
 
 int free_request(core::Request& request) noexcept {
@@ -104,9 +103,10 @@ int grequest_start(MPI_Grequest_query_function* query_fn, MPI_Grequest_free_func
 int grequest_complete(MPI_Request request) noexcept {
   auto* found = dynamic_cast<GeneralRequest*>(the_process->handles.find<core::Request>(request));
   if (found == nullptr)
-    return fail(MPI_ERR_REQUEST,
-                "request is not of MPI_Grequest_start: MPI completes its own operations itself");
-  if (found->done()) return fail(MPI_ERR_REQUEST, "the request was completed already");
+    return fail(
+        MPI_ERR_REQUEST,
+        "the request is not from MPI_Grequest_start; MPI completes other operations itself");
+  if (found->done()) return fail(MPI_ERR_REQUEST, "the request is already complete");
   found->complete();
   the_process->channel(0).progress.wake();
   found->release();

@@ -167,7 +167,7 @@ void PartitionedSend::begin() {
 int PartitionedSend::ready(int partition) noexcept {
   const auto place = static_cast<size_t>(partition);
   if (ready_[place] != 0)
-    return fail_on(communicator, MPI_ERR_ARG, "partition %d was marked ready before in this round",
+    return fail_on(communicator, MPI_ERR_ARG, "partition %d is already marked ready in this round",
                    partition);
   ready_[place] = 1;
   const int portion = partition / group_;
@@ -178,13 +178,13 @@ int PartitionedSend::ready(int partition) noexcept {
 
 int PartitionedSend::ready_in_stream(int partition) noexcept {
   if (!active())
-    return fail(MPI_ERR_REQUEST,
-                "the request was not active when the stream came to partition %d; MPI_Start begins "
-                "a round",
-                partition);
+    return fail(
+        MPI_ERR_REQUEST,
+        "the request was not active when the stream reached partition %d; call MPI_Start first",
+        partition);
   if (ready_[static_cast<size_t>(partition)] != 0 ||
       std::find(told_.begin(), told_.end(), partition) != told_.end())
-    return fail(MPI_ERR_ARG, "partition %d was marked ready before in this round", partition);
+    return fail(MPI_ERR_ARG, "partition %d is already marked ready in this round", partition);
   told_.push_back(partition);  // capacity is reserved
   channel->progress.wake();
   return MPI_SUCCESS;

@@ -326,7 +326,7 @@ int start(MPI_Request* request) noexcept {
     return fail(MPI_ERR_REQUEST,
                 "the request is not persistent; only requests of MPI_*_init can be started");
   if (started->active())
-    return fail(MPI_ERR_REQUEST, "the request was started already; complete it first");
+    return fail(MPI_ERR_REQUEST, "the request is already started; complete the operation first");
   const int code = started->start();
   if (TERN_LIKELY(code == MPI_SUCCESS)) return code;
   return fail_with(*started, code, take_last_error().text.c_str());

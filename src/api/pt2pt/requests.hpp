@@ -43,10 +43,10 @@ inline bool idle(MPI_Request handle) noexcept {
 }
 
 inline int bad_request(MPI_Request handle, int position) noexcept {
-  return fail(MPI_ERR_REQUEST,
-              "array_of_requests[%d] is %p, which is no request (already completed or freed, or "
-              "never made)",
-              position, static_cast<void*>(handle));
+  return fail(
+      MPI_ERR_REQUEST,
+      "array_of_requests[%d] is %p, which is not a request (completed, freed, or never made)",
+      position, static_cast<void*>(handle));
 }
 
 /// An array of requests; null for idle entries.

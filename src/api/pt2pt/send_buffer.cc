@@ -51,11 +51,11 @@ int SendBuffer::send(const pml::Buffer& data, const pml::Envelope& to) {
   } else if (!find_room(needed, &index, &slot.from)) {
     size_t used = 0;
     for (const Slot& other : slots_) used += other.to - other.from;
-    return fail(MPI_ERR_BUFFER,
-                "a buffered send of %zu bytes does not fit: the attached buffer has %zu bytes, %zu "
-                "of them with messages under way; attach a larger one (MPI_Buffer_attach) or "
-                "MPI_BUFFER_AUTOMATIC",
-                bytes, bytes_, used);
+    return fail(
+        MPI_ERR_BUFFER,
+        "a buffered send of %zu bytes does not fit: the attached buffer has %zu bytes, %zu of them "
+        "in use; attach a larger buffer (MPI_Buffer_attach) or MPI_BUFFER_AUTOMATIC",
+        bytes, bytes_, used);
   }
   slot.to = slot.from + needed;
   std::byte* room = slot.own ? slot.own.get() : static_cast<std::byte*>(address_) + slot.from;

@@ -44,7 +44,7 @@ int status_set_elements(MPI_Status* status, core::Datatype& datatype, MPI_Count 
 /// `count` counts basic elements, as MPI_Get_elements does.
 int status_set_elements_x(MPI_Status* status, core::Datatype& datatype, MPI_Count count) noexcept {
   if (count < 0)
-    return fail(MPI_ERR_COUNT, "count is %lld, but it must not be negative",
+    return fail(MPI_ERR_COUNT, "count is %lld, but must not be negative",
                 static_cast<long long>(count));
   core::set_status_bytes(*status, datatype.bytes_of(count));
   return MPI_SUCCESS;

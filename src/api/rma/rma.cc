@@ -50,7 +50,7 @@ int check_comparable(const Datatype& type) noexcept {
   if ((type.predefined() || type.permanent()) && (integer || logical)) return MPI_SUCCESS;
   return fail(MPI_ERR_TYPE,
               "datatype is %s; this call takes predefined integers, logicals and MPI_BYTE",
-              type.name.or_words("a derived one").c_str());
+              type.name.or_words("a derived datatype").c_str());
 }
 
 }  // namespace
@@ -89,7 +89,7 @@ int get_accumulate(const void* origin_addr, MPI_Count origin_count, Datatype& or
 int fetch_and_op(const void* origin_addr, void* result_addr, Datatype& datatype, int target_rank,
                  MPI_Aint target_disp, Op& op, Window& win) noexcept {
   if (!datatype.predefined() && !datatype.permanent() && target_rank != MPI_PROC_NULL)
-    return fail(MPI_ERR_TYPE, "datatype is a derived one; this call takes predefined ones");
+    return fail(MPI_ERR_TYPE, "datatype is derived, but this call takes predefined datatypes");
   if (TERN_UNLIKELY(result_addr == nullptr ||
                     (origin_addr == nullptr && op.reduction() != Reduction::kNoOp)) &&
       target_rank != MPI_PROC_NULL)

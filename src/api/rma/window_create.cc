@@ -17,10 +17,10 @@ using rma::Window;
 
 Failure check_shape(MPI_Aint size, MPI_Aint unit) noexcept {
   if (size < 0)
-    return failure(MPI_ERR_SIZE, "size is %lld bytes, but it must not be negative",
+    return failure(MPI_ERR_SIZE, "size is %lld bytes, but must not be negative",
                    static_cast<long long>(size));
   if (unit > 0 && unit <= INT_MAX) return {};
-  return failure(MPI_ERR_DISP, "disp_unit is %lld; it must be positive, and fit an int",
+  return failure(MPI_ERR_DISP, "disp_unit is %lld, but must be positive and fit an int",
                  static_cast<long long>(unit));
 }
 

@@ -68,7 +68,7 @@ const char* legal_words(Values values) noexcept {
     case Values::kSwitch:
       return "\"true\" or \"false\"";
     case Values::kNumber:
-      return "a number that is not negative";
+      return "a number of 0 or more";
     case Values::kOrders:
       return "\"none\", or some of rar, raw, war and waw with commas";
     case Values::kOps:
@@ -79,8 +79,8 @@ const char* legal_words(Values values) noexcept {
 
 Failure check(const Hint& hint, const std::string& value) {
   if (fits(hint.values, value)) return {};
-  return failure(MPI_ERR_INFO_VALUE, "the hint %s is \"%s\"; it can be %s", hint.key, value.c_str(),
-                 legal_words(hint.values));
+  return failure(MPI_ERR_INFO_VALUE, "the hint %s is \"%s\"; allowed are %s", hint.key,
+                 value.c_str(), legal_words(hint.values));
 }
 
 }  // namespace

@@ -16,11 +16,11 @@ struct Category {
   const char* meaning;
 };
 constexpr Category kCategories[] = {
-    {"start", "how a rank comes into its job, and what is checked and told"},
-    {"transport", "how bytes get from rank to rank"},
-    {"protocol", "messages: how they are sent, and where they wait"},
-    {"rma", "operations on windows, by the way to their target"},
-    {"progress", "what a rank does while it waits"},
+    {"start", "start of a rank, checks and reports"},
+    {"transport", "transports: movement of bytes between ranks"},
+    {"protocol", "messages: protocols and queues"},
+    {"rma", "window operations, by path to the target"},
+    {"progress", "polling, yielding and sleeping in waits"},
 };
 constexpr size_t kCount = std::size(kCategories);
 constexpr const char* kEventCategory = "protocol";

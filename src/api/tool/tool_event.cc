@@ -190,7 +190,7 @@ int t_event_get_info(int event_index, char* name, int* name_len, int* verbosity,
   const int code = check_index(event_index, 1);
   if (code != MPI_SUCCESS) return code;
   give(kEvent, name, name_len);
-  give("a message came before its receive: source (rank in MPI_COMM_WORLD), tag, bytes", desc,
+  give("a message arrived before its receive: source (rank in MPI_COMM_WORLD), tag, bytes", desc,
        desc_len);
   give_value(verbosity, MPI_T_VERBOSITY_USER_DETAIL);
   const int room = num_elements == nullptr ? 0 : std::min(*num_elements, kElementCount);
