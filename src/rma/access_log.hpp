@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// AccessLog: the accesses to ranks of this host that have begun and are not done, by all origins,
-// in a table at each target (TERN_CHECK=rma).
-// Why: a put that meets another access leaves anything in memory, on some runs. Each new access is
-// held against those in the table: a put with any, a get with what writes, an accumulate with
-// another type. A conflict is MPI_ERR_RMA_CONFLICT, which names both calls and places.
-// Limits: loads and stores are not seen, nor ranks of other hosts; what finds no room in the table
-// is let pass. Lifetime: Window. Threads: any. See: tests/mpi/rma_conflicts.c.
+// AccessLog: all origins' pending accesses to ranks of this host, in a table at each target
+// (TERN_CHECK=rma).
+// Why: a put overlapping another access may corrupt memory, depending on timing. Each new access is
+// checked against the table: a put conflicts with any access, a get with writes, an accumulate with
+// accesses of another type. A conflict is MPI_ERR_RMA_CONFLICT, naming both calls and their places.
+// Limits: misses loads, stores, ranks of other hosts, and accesses beyond the table's capacity.
+// Lifetime: Window. Threads: any. See: tests/mpi/rma_conflicts.c.
 #pragma once
 
 #include <atomic>
@@ -22,13 +22,13 @@ enum class Intent : uint8_t { kPut, kGet, kUpdate };
 class AccessLog {
  public:
   explicit AccessLog(Targets& targets) noexcept : targets_(targets) {}
-  /// Of a table, behind a control block; zeros are an empty one.
+  /// The size of a table, behind a control block; zeros are an empty table.
   [[nodiscard]] static size_t bytes() noexcept;
 
-  /// 0, and it is in the table, or MPI_ERR_RMA_CONFLICT with fail() text. `at`: of the first
-  /// element's origin, in bytes. Also MPI_ERR_OTHER: a rank died with the table in hand.
+  /// Records an access and returns 0, or MPI_ERR_RMA_CONFLICT with fail() text. `at`: byte offset
+  /// of the first element's origin. Returns MPI_ERR_OTHER if a rank died with the table locked.
   [[nodiscard]] int begin(const Place& place, int64_t at, Intent intent) noexcept;
-  /// The own accesses to the target are done; to all (-1).
+  /// Removes this rank's accesses to the target, or to all targets (-1).
   void end(int target) noexcept;
 
  private:

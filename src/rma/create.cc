@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// create: the cards that ranks exchange, and the window that comes of them.
+// create: exchanges cards between ranks, and builds the window.
 #include "rma/create.hpp"
 
 #include <unistd.h>
@@ -34,7 +34,7 @@ int allgather(Communicator& among, const T& mine, std::vector<T>* all) {
   return among.channel().coll->run(operation);
 }
 
-/// The first of all ranks' errors; the own one has its text.
+/// Returns the first rank's error, but prefers this rank's own error with its text.
 template <class T>
 int first_error(const std::vector<T>& all, int rank, const std::string& own_text) {
   const auto own = all[static_cast<size_t>(rank)].code;
@@ -53,7 +53,7 @@ void forget_context(Communicator& communicator) noexcept {
   communicator.channel().pml->remove_context(communicator);
 }
 
-/// Of the same members; nothing but the window knows it.
+/// Derives a communicator of the same members, private to the window.
 Communicator* derive(Communicator& parent) {
   const auto id =
       core::derive_context(parent.id(), core::Derivation::kWindow, parent.next_derivation(), 0);
@@ -68,7 +68,7 @@ Communicator* derive(Communicator& parent) {
 
 class Creation {
  public:
-  /// What a rank tells the others of its part.
+  /// A rank's description of its part.
   struct Card {
     int64_t bytes, unit;
     uint64_t alignment;
@@ -76,13 +76,13 @@ class Creation {
     uint32_t access_domain, proc_domain;
     Probe probe;
   };
-  /// And of the memory that it has made, or mapped.
+  /// The result of creating or mapping the memory.
   struct Landed {
     FileOffer offer;
     int32_t code;
-    int32_t on_device;            // its own memory
-    int32_t refused_by, refusal;  // the first rank whose memory it may not copy, and the errno
-    uint64_t address;             // of its memory
+    int32_t on_device;
+    int32_t refused_by, refusal;  // the first rank with unreadable memory, and the errno
+    uint64_t address;             // of this rank's memory
   };
 
   Creation(Communicator& parent, const Wanted& wanted) : parent_(parent), wanted_(wanted) {}
@@ -124,7 +124,7 @@ class Creation {
     return agree();
   }
 
-  /// Hints may differ: the greatest alignment, and what all have said.
+  /// Merges differing hints: the greatest alignment, contiguous only if all agree.
   int agree() {
     for (size_t rank = 0; rank < cards_.size(); ++rank) {
       alignment_ = std::max<size_t>(alignment_, cards_[rank].alignment);
@@ -135,7 +135,7 @@ class Creation {
     return MPI_SUCCESS;
   }
 
-  /// The ranks whose memory this one shares, itself included.
+  /// Lists the ranks with shared memory, including this rank.
   void find_locals() {
     Communicator& own = window_->targets.communicator();
     const core::Slabs* const slabs = own.channel().slabs;
@@ -146,7 +146,7 @@ class Creation {
         locals_.push_back(rank);
   }
 
-  /// For control blocks: the pid in a common PID namespace, else a negative number.
+  /// Uses pids in control blocks if all ranks share a PID namespace, otherwise negative numbers.
   void name_processes() {
     for (const int rank : locals_)
       if (cards_[static_cast<size_t>(rank)].proc_domain != proc_domain())
@@ -171,7 +171,7 @@ class Creation {
     return window_->targets.process().params.rma == way && wanted_.flavor != MPI_WIN_FLAVOR_SHARED;
   }
 
-  /// Whether memory of this host is to be copied by the kernel, if it permits that.
+  /// Whether the host's ranks try copies by the kernel.
   [[nodiscard]] bool asks_for_copies() const {
     return locals_.size() > 1 && (!allocates() || says(WindowAccess::kCopied));
   }
@@ -194,7 +194,7 @@ class Creation {
            cuda::on_device(cuda::kind_of(wanted_.base));
   }
 
-  /// All ranks of the host decide alike.
+  /// Decides from shared data: equal on all ranks of the host.
   void decide_copying(const std::vector<Landed>& all) {
     copies_ = asks_for_copies();
     for (const int rank : locals_) {
@@ -210,7 +210,7 @@ class Creation {
     }
   }
 
-  /// All ranks say the same (TERN_CHECK).
+  /// Equal on all ranks (TERN_CHECK).
   [[nodiscard]] bool checks() const { return parent_.process().params.checks("rma"); }
 
   [[nodiscard]] Plan plan() const {
@@ -221,7 +221,7 @@ class Creation {
             checks() ? AccessLog::bytes() : 0};
   }
 
-  /// kYes: /proc is closed between some ranks of this host.
+  /// kYes if /proc is inaccessible between some ranks of this host.
   [[nodiscard]] OfferedFile::Keep keeping() const {
     const bool any = std::any_of(locals_.begin(), locals_.end(), [this](int rank) {
       const Card& card = cards_[static_cast<size_t>(rank)];
@@ -230,7 +230,7 @@ class Creation {
     return any ? OfferedFile::Keep::kYes : OfferedFile::Keep::kNo;
   }
 
-  /// The lowest rank of the host makes the memory; all map it.
+  /// The lowest rank of the host creates the memory; all ranks map it.
   int share() {
     Communicator& own = window_->targets.communicator();
     const int owner = locals_.front();
@@ -335,7 +335,7 @@ class Creation {
     }
   }
 
-  /// Ranks whose memory takes no messages.
+  /// The number of ranks accessible without messages.
   [[nodiscard]] int reached() const {
     return allocates() || copies_ ? static_cast<int>(locals_.size()) : 1;
   }
@@ -361,7 +361,7 @@ class Creation {
                      rest > 0 ? " (" : "", why.c_str(), rest > 0 ? ")" : ""));
   }
 
-  /// Once in a process: where one window's memory is refused, most are.
+  /// Warns once per process, because most windows would give the same warning.
   void warn_of_refusal() const {
     if (refusal_.empty() || parent_.process().window_operations.refusal_said.exchange(true)) return;
     parent_.process().explain.warn(
@@ -377,12 +377,12 @@ class Creation {
   std::vector<Card> cards_;
   core::Ref<Window> window_;
   std::vector<int> locals_;
-  size_t alignment_ = 0;    // of all ranks' parts
-  bool contiguous_ = true;  // likewise
-  uint64_t word_ = 0;       // that others try to copy
-  bool copies_ = false;     // memory of this host, by the kernel
-  std::string refusal_;     // why not, where that was asked for,
-  std::string no_copies_;   // and cannot be helped
+  size_t alignment_ = 0;    // maximum over all ranks
+  bool contiguous_ = true;  // minimum over all ranks
+  uint64_t word_ = 0;       // target of trial copies
+  bool copies_ = false;     // the kernel copies memory of this host
+  std::string refusal_;     // reason against copies, if the user asked for them
+  std::string no_copies_;   // reason against copies without cure
 };
 
 int create(Communicator& parent, const Wanted& wanted, core::Ref<Window>* made) {

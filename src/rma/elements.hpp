@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements: the units of accumulates in shared memory, and their operands.
-// Threads: any. See: rma/stripes.hpp.
+// Elements: the units of accumulates in shared memory, and their operands. Threads: any. See:
+// rma/stripes.hpp.
 #pragma once
 
 #include <sys/uio.h>
@@ -18,15 +18,14 @@ class Process;
 
 namespace tern::rma {
 
-/// An element of a predefined type, and the operation on it.
 struct Element {
   core::Op::Loop loop = nullptr;
-  size_t size = 0;               // packed
-  size_t extent = 0;             // distance of neighbours in memory
-  size_t span = 0;               // to the end of its last byte of data
-  const core::Op* op = nullptr;  // null in a target's box
+  size_t size = 0;  // packed
+  size_t extent = 0;
+  size_t span = 0;  // to the end of its last byte of data
+  const core::Op* op = nullptr;
   core::Datatype* basic = nullptr;
-  size_t alignment = 1;  // a power of 2, for `loop`; an element of a window may lie anywhere
+  size_t alignment = 1;  // a power of 2 required by `loop`; window elements may be less aligned
   static constexpr size_t kMostExtent = 64;
   [[nodiscard]] bool padded() const noexcept { return size != extent; }
   [[nodiscard]] bool is_aligned(const void* at) const noexcept {
@@ -34,24 +33,25 @@ struct Element {
   }
 };
 
-/// Elements in memory of several accumulates. `origin`: place 0.
+/// Elements in memory shared by several accumulates. `origin`: place 0.
 struct Shared {
   Control control;
   const std::byte* origin;
-  int32_t holder;  // the own pid
+  int32_t holder;  // this process's pid
 };
 
-/// Arrays with the extent of an element as stride.
+/// Arrays with an element's extent as stride.
 struct Operands {
-  const std::byte* in;  // null: nothing goes in
-  std::byte* result;    // the old elements; null: not asked for
+  const std::byte* in;  // null: no input
+  std::byte* result;    // the old elements; null: not requested
   [[nodiscard]] Operands behind(size_t bytes) const noexcept {
     return {in == nullptr ? nullptr : in + bytes, result == nullptr ? nullptr : result + bytes};
   }
 };
 
-/// Atomic changes of elements in a part of a window. A path has one kind: mapped (rma/stripes.hpp),
-/// copied by the kernel (rma/far_elements.hpp), or on a device (rma/device_elements.hpp).
+/// Atomic changes of elements in a part of a window. Each path has one kind: mapped
+/// (rma/stripes.hpp), copied by the kernel (rma/far_elements.hpp), or on a device
+/// (rma/device_elements.hpp).
 class ElementMemory {
  public:
   explicit ElementMemory(const Shared& shared) noexcept : shared_(shared) {}
@@ -59,12 +59,12 @@ class ElementMemory {
   ElementMemory& operator=(const ElementMemory&) = delete;
   virtual ~ElementMemory() = default;
 
-  /// at[i] = in[i] (op) at[i], each element atomically. Returns 0, or an error class with fail()
-  /// text: MPI_ERR_OTHER after the death of a stripe's holder.
+  /// Computes at[i] = in[i] (op) at[i], each element atomically. Returns 0, or an error class with
+  /// fail() text: MPI_ERR_OTHER after the death of a stripe's holder.
   [[nodiscard]] virtual int apply(std::byte* at, size_t count, const Element& element,
                                   const Operands& operands) noexcept = 0;
-  /// The same for memory pieces. `packed`: the place of their first byte in the packed elements.
-  /// Operands begin with the first element to begin in the pieces.
+  /// Applies to memory pieces. `packed`: the packed position of their first byte. Operands start
+  /// with the first element beginning in the pieces.
   [[nodiscard]] virtual int apply(const iovec* pieces, size_t count, size_t packed,
                                   const Element& element, const Operands& operands) noexcept;
   /// Writes `value` to an element equal to `compare`; `result` gets the old element.
@@ -95,10 +95,11 @@ template <class Body>
 /// `op` is predefined; `loop` is null where the type has no such operation.
 [[nodiscard]] Element element_of(const core::Op& op, const core::Datatype& basic) noexcept;
 
-/// The element of both types, for an accumulate. 0, or an error class with fail() text.
+/// The common element of both types, for an accumulate. Returns 0, or an error class with fail()
+/// text.
 [[nodiscard]] int find_element(const core::Op& op, const core::Datatype& origin,
                                const core::Datatype& target, Element* found) noexcept;
-/// Of elements in memory of this process under a held stripe, or invisible to other processes.
+/// Requires a held stripe, or memory invisible to other processes.
 void apply_held(std::byte* at, size_t count, const Element& element,
                 const Operands& operands) noexcept;
 

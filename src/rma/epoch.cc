@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Epoch: what may follow what, and the sentences about it.
+// Epoch: the allowed orders of calls, and their errors.
 #include "rma/epoch.hpp"
 
 #include <algorithm>
@@ -16,7 +16,6 @@ const char* this_call() noexcept {
   return name != nullptr ? name : "this call";
 }
 
-/// Which call ends an access epoch.
 const char* end_of(Epoch::Access access) noexcept {
   switch (access) {
     case Epoch::Access::kFence:

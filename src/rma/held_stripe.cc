@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// HeldStripe: what is done where another has the stripe.
+// HeldStripe: waits for another holder.
 #include "rma/held_stripe.hpp"
 
 #include <sched.h>

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The word of a part's lock: taken and freed by this rank, for itself or for a rank of another
-// host. A rank leaves a bit at a taken lock and waits; freeing the lock wakes a waiting rank. A
-// third rank may take the free lock first: a handover would cost a switch each time.
-// Threads: any, of any process. See: rma/control.hpp, rma/locks.cc.
+// The word of a part's lock, taken and released by this rank for itself or for a rank of another
+// host. A rank sets its bit at a taken lock and waits; a release wakes one waiting rank. A third
+// rank may take the lock first: a direct handover would cost a context switch each time. Threads:
+// any, of any process. See: rma/control.hpp, rma/locks.cc.
 #pragma once
 
 #include "rma/targets.hpp"
 
 namespace tern::rma {
 
-/// A barging reader goes before a waiting writer.
+/// A barging reader overtakes waiting writers.
 [[nodiscard]] inline bool try_lock(Control control, int holder, bool exclusive,
                                    bool barges = false) noexcept {
   std::atomic<uint64_t>& word = control.head().lock;
@@ -24,7 +24,7 @@ namespace tern::rma {
 }
 /// Keeps further readers out until a writer has had its turn.
 void want(Control control) noexcept;
-/// Asks to be woken when the lock of `target` may be free.
+/// Requests a wake-up when the lock of `target` may be free.
 void enlist(Targets& targets, int target) noexcept;
 [[nodiscard]] inline bool is_awaited(Control control) noexcept {
   uint64_t waiting = 0;
@@ -33,7 +33,7 @@ void enlist(Targets& targets, int target) noexcept;
 }
 bool wake_next(Targets& targets, int target) noexcept;  // false: no rank waits
 void wake_all(Targets& targets, int target) noexcept;
-/// Of an own or local target, for the holder.
+/// Called by the holder, for this rank's or a local target's lock.
 inline void release_lock(Targets& targets, int target, bool exclusive) noexcept {
   const Control control = targets[target].control;
   std::atomic<uint64_t>& word = control.head().lock;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Locks: taken by this rank; of ranks of other hosts, asked for by messages.
+// Locks: taken through shared memory on this host, requested by messages on other hosts.
 #include "rma/locks.hpp"
 
 #include <new>
@@ -10,7 +10,7 @@
 
 namespace tern::rma {
 
-/// A rank of this host that holds the lock of the target and has ended; -1: none is known.
+/// A dead rank of this host holding the target's lock, or -1.
 int Locks::dead_holder(int target) noexcept {
   const uint64_t word = targets_[target].control.head().lock.load();
   const auto writer = static_cast<int>(word >> Control::kWriterShift) - 1;
@@ -23,7 +23,7 @@ int Locks::dead_holder(int target) noexcept {
   return -1;
 }
 
-/// Most locks are held for one operation: to wait for that needs no bit and no bell.
+/// Spins briefly, because most locks protect one operation; avoids the bit and the doorbell.
 bool Locks::try_for_a_moment(Control control, bool exclusive) noexcept {
   constexpr int kSpins = 32;
   for (int i = 0; i < kSpins; ++i) {
@@ -34,9 +34,8 @@ bool Locks::try_for_a_moment(Control control, bool exclusive) noexcept {
 }
 
 int Locks::await_word(int target, bool exclusive) noexcept {
-  // Readers that follow each other would keep a writer out for ever: it says that it waits. A
-  // reader that this keeps out for long gets in: the writer may have died, or wait for what the
-  // reader will do.
+  // A stream of readers would starve a writer, so the writer sets kWanted. A reader blocked by
+  // kWanted for a long time barges: the writer may be dead, or wait for an action of the reader.
   constexpr int64_t kWriterWaitsNs = 200'000, kReaderWaitsNs = 100'000'000;
   const Control control = targets_[target].control;
   const int64_t began = now_ns();
@@ -49,7 +48,7 @@ int Locks::await_word(int target, bool exclusive) noexcept {
   };
   const int code = targets_.await(
       [&] {
-        // Asked again after it was true: a wait looks once more before it sleeps.
+        // May run after success: a wait checks once more before sleeping.
         if (has_it || attempt()) return true;
         enlist(targets_, target);
         return attempt();
@@ -60,7 +59,7 @@ int Locks::await_word(int target, bool exclusive) noexcept {
   return code;
 }
 
-/// Of a part that others reach by messages, too.
+/// For a part with remote origins using messages.
 int Locks::await_own(bool exclusive) noexcept {
   TargetSide& side = accesses_.messages->target_side();
   try {
@@ -84,7 +83,7 @@ int Locks::await_own(bool exclusive) noexcept {
   return code;
 }
 
-/// Of another host, or held by another rank.
+/// For a lock on another host, or held by another rank.
 int Locks::take_late(int target, bool exclusive) noexcept {
   const Control control = targets_[target].control;
   if (!control.valid()) {
@@ -98,10 +97,10 @@ int Locks::take_late(int target, bool exclusive) noexcept {
                        : await_word(target, exclusive);
   control.waiters(mine / 64).fetch_and(~(uint64_t{1} << mine % 64));
   if (code != MPI_SUCCESS) {
-    (void)wake_next(targets_, target);  // the others learn it, too
+    (void)wake_next(targets_, target);  // other waiters also learn of the error
     return code;
   }
-  if (!exclusive) wake_all(targets_, target);  // other readers may come, too
+  if (!exclusive) wake_all(targets_, target);  // further readers may enter
   return MPI_SUCCESS;
 }
 
@@ -113,7 +112,7 @@ int Locks::take_late(int target, bool exclusive) noexcept {
   }
   targets_.own().control.holds(target).store(0, std::memory_order_relaxed);
   release_lock(targets_, target, exclusive);
-  // Who locks its own part in a loop would never be seen to be without it.
+  // Gives remote requests a chance while this rank locks its own part in a loop.
   if (target == targets_.rank() && accesses_.messages != nullptr) accesses_.messages->grant_locks();
 }
 
@@ -177,7 +176,7 @@ int Locks::lock_all(int assertion) noexcept {
   return code;
 }
 
-/// One after the other: who locks several ranks in their order never waits in a circle with it.
+/// Locks in rank order, so a rank locking several targets in this order cannot deadlock.
 int Locks::take_all() {
   for (int i = 0; i < targets_.size(); ++i) {
     const int code = take(i, false);
@@ -201,7 +200,7 @@ int Locks::unlock_all() noexcept {
 int Locks::check_assertion(int assertion) noexcept {
   if ((assertion & ~MPI_MODE_NOCHECK) != 0)
     return fail(MPI_ERR_ASSERT, "assert is %d, but a lock takes 0 or MPI_MODE_NOCHECK", assertion);
-  // Programs give the hint and lock (ParRes); MPICH and Open MPI let them.
+  // Some programs set the hint and still lock (ParRes); MPICH and Open MPI allow this.
   if (no_locks && accesses_.log != nullptr)
     return fail(MPI_ERR_RMA_SYNC,
                 "the hint no_locks of %s says that it is never locked; without TERN_CHECK=rma the "

@@ -21,7 +21,6 @@ int copy_between(core::Process& process, const core::Data& from, const core::Dat
   return MPI_SUCCESS;
 }
 
-/// Fit for a box.
 bool is_host_block(const core::Data& here, const Place& at) noexcept {
   return here.type->contiguous() && at.type->contiguous() && !here.on_device();
 }
@@ -42,7 +41,7 @@ Operands operands_of(const core::Data* origin, const core::Data* result) noexcep
           result == nullptr ? nullptr : static_cast<std::byte*>(result->address)};
 }
 
-/// Of any layout on both sides.
+/// Handles any layout on both sides.
 int apply_laid_out(core::Process& process, ElementMemory& there, const core::Data* origin,
                    const core::Data* result, const Place& at, std::byte* address,
                    const Element& element) {
@@ -120,7 +119,7 @@ int DevicePath::compare_and_swap(const void* origin, const void* compare, void* 
                         result);
 }
 
-/// Names a target with an ended process in the error.
+/// Names the target in the error if its process has ended.
 int CopiedPath::judge(int target, int code) noexcept {
   if (TERN_LIKELY(code == MPI_SUCCESS) || !targets_.has_died(target)) return code;
   return fail(MPI_ERR_OTHER, "%s has ended, and its memory of %s with it",

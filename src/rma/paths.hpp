@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The paths without messages, done on return: copies, and loops under stripes. Lifetime: Window.
-// Threads: any. See: rma/path.hpp, tests/mpi/rma_copied_memory.c.
+// The paths without messages, complete on return: copies, and loops under stripes. Lifetime:
+// Window. Threads: any. See: rma/path.hpp, tests/mpi/rma_copied_memory.c.
 #pragma once
 
 #include "rma/boxes.hpp"
@@ -9,7 +9,7 @@
 
 namespace tern::rma {
 
-/// To mapped memory, and to the own part.
+/// For mapped memory, and this rank's part.
 class MappedPath : public Path {
  public:
   explicit MappedPath(Targets& targets) noexcept
@@ -27,7 +27,7 @@ class MappedPath : public Path {
   Targets& targets_;
 };
 
-/// To the own part on a device.
+/// For this rank's part on a device.
 class DevicePath final : public MappedPath {
  public:
   using MappedPath::MappedPath;
@@ -37,7 +37,8 @@ class DevicePath final : public MappedPath {
                        const Reached& reached) override;
 };
 
-/// To memory of another process of this host: by the box of a polling target, else by the kernel.
+/// For memory of another process on this host: through the box of a polling target, otherwise the
+/// kernel.
 class CopiedPath final : public Path {
  public:
   explicit CopiedPath(Targets& targets)

@@ -21,13 +21,13 @@ class Posts {
         starts_(static_cast<size_t>(targets.size())),
         posts_(starts_.size()) {}
 
-  // 0, or an error class with fail() text.
+  // Return 0, or an error class with fail() text.
   [[nodiscard]] int post(const core::Group& group, int assertion) noexcept;
   [[nodiscard]] int start(const core::Group& group, int assertion) noexcept;
   [[nodiscard]] int complete() noexcept;
   [[nodiscard]] int wait() noexcept;
   [[nodiscard]] int test(int* flag) noexcept;
-  /// Waits, in an epoch of MPI_Win_start, until the target has posted.
+  /// In an epoch of MPI_Win_start, waits until the target has posted.
   [[nodiscard]] int await_post(int target) noexcept;
 
  private:
@@ -39,7 +39,7 @@ class Posts {
   Targets& targets_;
   Epoch& epoch_;
   OpenAccesses& accesses_;
-  std::vector<int> started_, posted_;     // the groups of the epochs that are open
+  std::vector<int> started_, posted_;     // the groups of the open epochs
   std::vector<uint32_t> starts_, posts_;  // by rank: in how many of these groups
 };
 

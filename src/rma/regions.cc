@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Regions: the table of a rank, and its copies in other ranks of the host.
-// A rank's table of regions is its own; its control block says where it is, and has a version, odd
-// while that changes. An origin with another version lets the kernel copy the table.
+// Regions: a rank's table, and copies of other ranks' tables. The table is private memory; the
+// control block has its address and a version, odd during changes. An origin with another version
+// copies the table again through the kernel.
 #include "rma/regions.hpp"
 
 #include <sched.h>
@@ -52,7 +52,7 @@ int Regions::detach(const void* address) {
   return MPI_SUCCESS;
 }
 
-/// The old table stays until the new one is told of.
+/// Keeps the old table until the new one is published.
 void Regions::show(Table next) noexcept {
   Control::Head::Attached& told = targets_.own().control.head().attached;
   told.version.fetch_add(1);
@@ -62,7 +62,7 @@ void Regions::show(Table next) noexcept {
   own_.swap(next);
 }
 
-// Neighbouring regions may hold one access together.
+// An access may span adjacent regions.
 bool Regions::covers(const Table& regions, uint64_t address, uint64_t length) noexcept {
   uint64_t end = 0;
   if (__builtin_add_overflow(address, length, &end)) return false;

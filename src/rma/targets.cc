@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Targets: ranks in words, ranks that have ended, bells.
+// Targets: ranks in words, ended ranks, doorbells.
 #include "rma/targets.hpp"
 
 #include <new>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Targets: the parts of a window as seen by a rank, its own part included, and waits for the other
-// ranks. Why: operations, locks, posts and messages need the parts, not the window.
-// Lifetime: Window. Threads: any, once the window is made. See: rma/create.cc.
+// Targets: the parts of a window as seen by a rank, including its own part, and waits for the other
+// ranks.
+// Why: operations, locks, posts and messages need the parts, not the window. Lifetime: Window.
+// Threads: any, after creation. See: rma/create.cc.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +20,16 @@ namespace tern::rma {
 
 class Path;
 
-/// The part of a rank.
 struct Target {
-  std::byte* memory = nullptr;  // host memory that this process maps; null: none
-  int32_t process = 0;          // not 0: the kernel copies memory of this process
-  std::byte* there = nullptr;   // address in that process; of the own part, on a device
-  bool on_device = false;       // the own part
-  int64_t size = 0;             // bytes
-  int64_t unit = 1;             // bytes of one displacement
-  Control control{};            // of ranks of this host
-  Doorbell* bell = nullptr;     // of other ranks of this host
-  Path* path = nullptr;         // of operations
+  std::byte* memory = nullptr;  // host memory mapped by this process, or null
+  int32_t process = 0;          // not 0: the kernel copies this process's memory
+  std::byte* there = nullptr;   // address in process `process`, or of this rank's part on a device
+  bool on_device = false;       // this rank's part only
+  int64_t size = 0;
+  int64_t unit = 1;          // bytes per displacement unit
+  Control control{};         // for ranks of this host
+  Doorbell* bell = nullptr;  // for other ranks of this host
+  Path* path = nullptr;
   [[nodiscard]] std::byte* first() const noexcept { return memory != nullptr ? memory : there; }
   /// For copies: host memory, or any.
   [[nodiscard]] cuda::MemoryKind kind() const noexcept {
@@ -59,14 +59,14 @@ class Targets {
 
   /// 0, or MPI_ERR_RANK.
   [[nodiscard]] int check(int rank) const noexcept;
-  /// The window's ranks of a group; MPI_ERR_GROUP where a rank is no member, MPI_ERR_NO_MEM.
+  /// Translates a group to window ranks. Returns MPI_ERR_GROUP for a non-member, or MPI_ERR_NO_MEM.
   [[nodiscard]] int find_ranks(const core::Group& group, std::vector<int>* ranks) const noexcept;
   [[nodiscard]] bool is_local(int rank) noexcept { return (*this)[rank].control.valid(); }
-  /// The elements of the part of a rank, for accumulates by this process.
+  /// The elements of a rank's part, for accumulates by this process.
   [[nodiscard]] Shared elements_of(int rank) noexcept;
 
-  /// Waits until `done`; an error if `dead` returns the rank of an ended process of this host.
-  /// The channel is locked.
+  /// Waits until `done`. Returns an error if `dead` returns the rank of an ended process on this
+  /// host. The caller holds the channel's lock.
   template <class Done, class Dead, class Describe>
   [[nodiscard]] int await(Done&& done, Dead&& dead, const Describe& describe) noexcept {
     constexpr int64_t kLooksUs = 20'000;
@@ -89,15 +89,15 @@ class Targets {
 
   const int flavor;
   core::Name name;
-  int32_t pid;  // of this process; below 0: a number for ranks of several PID namespaces
+  int32_t pid;  // of this process; negative: a number for ranks in several PID namespaces
 
  private:
   static constexpr uint32_t kRoundsBetweenLooks = 15;
-  /// Every 100 ms.
+  /// True every 100 ms.
   [[nodiscard]] static bool look_again(int64_t* looked_ns) noexcept;
 
   core::Process& process_;
-  core::Communicator& communicator_;  // hidden: the window's alone
+  core::Communicator& communicator_;  // hidden, private to the window
   const int rank_, size_;
   std::vector<Target> all_;
   Target* const own_;
