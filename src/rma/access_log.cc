@@ -133,14 +133,13 @@ int AccessLog::begin(const Place& place, int64_t at, Intent intent) noexcept {
 
 int AccessLog::refuse(const Entry& entry, const Entry& met, int target) noexcept {
   const auto number = [](int64_t value) { return static_cast<long long>(value); };
-  return fail(
-      MPI_ERR_RMA_CONFLICT,
-      "this %s of the bytes %lld to %lld of rank %d's part of %s, at %s, meets the %s of the "
-      "bytes %lld to %lld by %s of rank %d at %s, which is not done: what is in memory "
-      "afterwards is open. A flush, unlock, fence or MPI_Win_complete ends an access",
-      name_of(entry.intent), number(entry.low), number(entry.high), target,
-      targets_.words().c_str(), entry.site, name_of(met.intent), number(met.low), number(met.high),
-      met.call, met.origin - 1, met.site);
+  return fail(MPI_ERR_RMA_CONFLICT,
+              "this %s of the bytes %lld to %lld of rank %d's part of %s, at %s, conflicts with "
+              "the pending %s of the bytes %lld to %lld by %s of rank %d at %s: the result in "
+              "memory is undefined. End an access with a flush, unlock, fence or MPI_Win_complete",
+              name_of(entry.intent), number(entry.low), number(entry.high), target,
+              targets_.words().c_str(), entry.site, name_of(met.intent), number(met.low),
+              number(met.high), met.call, met.origin - 1, met.site);
 }
 
 void AccessLog::end(int target) noexcept {

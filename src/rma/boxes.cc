@@ -143,8 +143,10 @@ bool Boxes::await(int target, Box& box, int* code) noexcept {
   counts.add_to(counts.by_target);
   *code = box.code;
   if (TERN_UNLIKELY(*code != MPI_SUCCESS))
-    *code = fail(*code, "%s could not do it: a process ended while it wrote to memory of %s there",
-                 targets_.rank_in_words(target).c_str(), targets_.words().c_str());
+    *code = fail(
+        *code,
+        "%s could not execute the operation: a process ended while writing to memory of %s there",
+        targets_.rank_in_words(target).c_str(), targets_.words().c_str());
   return true;
 }
 

@@ -41,11 +41,10 @@ int first_error(const std::vector<T>& all, int rank, const std::string& own_text
   if (own != MPI_SUCCESS) return fail(own, "%s", own_text.c_str());
   for (size_t i = 0; i < all.size(); ++i)
     if (all[i].code != MPI_SUCCESS)
-      return fail(all[i].code,
-                  "rank %zu could not take part in making the window (%s); its own "
-                  "error says why",
-                  i,
-                  error_class_name(all[i].code) != nullptr ? error_class_name(all[i].code) : "?");
+      return fail(
+          all[i].code,
+          "rank %zu could not take part in creating the window (%s); see the error of that rank", i,
+          error_class_name(all[i].code) != nullptr ? error_class_name(all[i].code) : "?");
   return MPI_SUCCESS;
 }
 
@@ -130,7 +129,7 @@ class Creation {
       alignment_ = std::max<size_t>(alignment_, cards_[rank].alignment);
       contiguous_ = contiguous_ && cards_[rank].contiguous != 0;
       if (cards_[rank].flavor != wanted_.flavor)
-        return fail(MPI_ERR_OTHER, "rank %zu makes a window of another kind", rank);
+        return fail(MPI_ERR_OTHER, "rank %zu creates a window of another kind", rank);
     }
     return MPI_SUCCESS;
   }
@@ -158,8 +157,8 @@ class Creation {
         static_cast<int>(locals_.size()) == window_->targets.size())
       return MPI_SUCCESS;
     return fail(MPI_ERR_RMA_SHARED,
-                "%d of the %d ranks of comm share memory with this one; MPI_Comm_split_type with "
-                "MPI_COMM_TYPE_SHARED makes a communicator of such ranks",
+                "only %d of the %d ranks of comm share memory with this rank; create a "
+                "communicator by MPI_Comm_split_type with MPI_COMM_TYPE_SHARED",
                 static_cast<int>(locals_.size()), window_->targets.size());
   }
 
@@ -202,7 +201,7 @@ class Creation {
       if (!copies_ || (one.refusal == 0 && one.on_device == 0)) continue;
       copies_ = false;
       if (one.on_device != 0) {
-        no_copies_ = strf("memory of rank %d is a device's", rank);
+        no_copies_ = strf("memory of rank %d lies on a device", rank);
         continue;
       }
       refusal_ = strf("rank %d may not copy memory of rank %d: %s", rank, one.refused_by,
@@ -347,7 +346,7 @@ class Creation {
     const int mapped = reached() - copied, rest = ranks - reached();
     std::string why;
     if (rest > 0)
-      why = says(WindowAccess::kMessages) ? "TERN_RMA says so" : "the others are on other hosts";
+      why = says(WindowAccess::kMessages) ? "set by TERN_RMA" : "the others are on other hosts";
     if (rest > 0 && !refusal_.empty()) why = refusal_;
     if (rest > 0 && !no_copies_.empty()) why = no_copies_;
     explain.say("window",
@@ -355,8 +354,8 @@ class Creation {
                  {"shared", static_cast<unsigned long long>(mapped)},
                  {"copied", static_cast<unsigned long long>(copied)},
                  {"messages", static_cast<unsigned long long>(rest)}},
-                strf("a window of %lld bytes here: %d of its %d ranks are reached in shared "
-                     "memory, %d by copies of the kernel, %d by messages%s%s%s",
+                strf("a window of %lld bytes here: %d of %d ranks accessed in shared memory, %d by "
+                     "copies of the kernel, %d by messages%s%s%s",
                      static_cast<long long>(wanted_.bytes), mapped, ranks, copied, rest,
                      rest > 0 ? " (" : "", why.c_str(), rest > 0 ? ")" : ""));
   }
@@ -366,9 +365,8 @@ class Creation {
     if (refusal_.empty() || parent_.process().window_operations.refusal_said.exchange(true)) return;
     parent_.process().explain.warn(
         "fallback", {{"what", "messages to windows"}, {"why", refusal_}},
-        strf("windows of the program's own memory are reached by messages, which the target must "
-             "move: %s. Cure: %s, windows of MPI_Win_allocate, or TERN_RMA=messages to say so on "
-             "purpose",
+        strf("windows of the program's own memory use messages, progressed by the target: %s. "
+             "Cure: %s, windows of MPI_Win_allocate, or TERN_RMA=messages to silence this warning",
              refusal_.c_str(), btl::sm::cma_cure()));
   }
 

@@ -82,16 +82,15 @@ int ElementMemory::apply(const iovec* pieces, size_t count, size_t packed, const
 int find_element(const core::Op& op, const core::Datatype& origin, const core::Datatype& target,
                  Element* found) noexcept {
   if (op.user_defined())
-    return fail(MPI_ERR_OP, "op was made by MPI_Op_create; accumulates take predefined operations");
+    return fail(MPI_ERR_OP,
+                "op was created by MPI_Op_create, but accumulates take predefined operations only");
   const core::Datatype* const basic = target.basic();
   if (basic == nullptr)
     return fail(MPI_ERR_TYPE,
-                "the target's datatype has several basic types; an accumulate takes "
-                "elements of one predefined type");
+                "the target's datatype has several basic types, but an accumulate takes elements "
+                "of a single predefined type");
   if (origin.basic() == nullptr || !same_elements(*origin.basic(), *basic))
-    return fail(MPI_ERR_TYPE,
-                "the elements of the origin's datatype are not those of the target's, "
-                "which are %s",
+    return fail(MPI_ERR_TYPE, "the origin's datatype has other elements than the target's, %s",
                 basic->name.text().c_str());
   *found = element_of(op, *basic);
   if (found->loop != nullptr) return MPI_SUCCESS;

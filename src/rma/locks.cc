@@ -135,7 +135,7 @@ void Locks::describe(int target, bool exclusive, WaitReport* report) {
 int Locks::lock(int type, int target, int assertion) noexcept {
   if (type != MPI_LOCK_EXCLUSIVE && type != MPI_LOCK_SHARED)
     return fail(MPI_ERR_LOCKTYPE,
-                "lock_type is %d, which is neither MPI_LOCK_SHARED nor MPI_LOCK_EXCLUSIVE", type);
+                "lock_type is %d, but must be MPI_LOCK_SHARED or MPI_LOCK_EXCLUSIVE", type);
   if (int code = check_assertion(assertion); code != MPI_SUCCESS) return code;
   if (target == MPI_PROC_NULL) return MPI_SUCCESS;
   int code = targets_.check(target);
@@ -203,8 +203,8 @@ int Locks::check_assertion(int assertion) noexcept {
   // Some programs set the hint and still lock (ParRes); MPICH and Open MPI allow this.
   if (no_locks && accesses_.log != nullptr)
     return fail(MPI_ERR_RMA_SYNC,
-                "the hint no_locks of %s says that it is never locked; without TERN_CHECK=rma the "
-                "lock works all the same",
+                "%s has the hint no_locks, but the program locks the window; without "
+                "TERN_CHECK=rma the lock works",
                 targets_.words().c_str());
   return MPI_SUCCESS;
 }

@@ -154,8 +154,8 @@ int find_part(Window& window, const Place& at, Reached* reached) {
                          static_cast<uint64_t>(span.high - span.low), reached);
   if (TERN_UNLIKELY(span.overflows || span.low < 0 || span.high > there.size))
     return fail(MPI_ERR_RMA_RANGE,
-                "the bytes %lld to %lld of rank %d's memory are outside %s, which has %lld there "
-                "(target_disp is %lld, its unit %lld)",
+                "the bytes %lld to %lld of rank %d's memory are outside %s, with %lld bytes there "
+                "(target_disp is %lld, the unit %lld)",
                 static_cast<long long>(span.low), static_cast<long long>(span.high), at.target,
                 window.targets.words().c_str(), static_cast<long long>(there.size),
                 static_cast<long long>(at.disp), static_cast<long long>(there.unit));
@@ -212,7 +212,7 @@ int perform(Window& window, const Place& at, OpRequest* request, Intent intent, 
     code = note(window, at, reached, intent);
     return code == MPI_SUCCESS ? run(*reached.path, reached) : code;
   } catch (const std::bad_alloc&) {
-    return fail(MPI_ERR_NO_MEM, "no memory for a one-sided operation");
+    return fail(MPI_ERR_NO_MEM, "no memory for an operation on a window");
   }
 }
 

@@ -122,7 +122,7 @@ int DevicePath::compare_and_swap(const void* origin, const void* compare, void* 
 /// Names the target in the error if its process has ended.
 int CopiedPath::judge(int target, int code) noexcept {
   if (TERN_LIKELY(code == MPI_SUCCESS) || !targets_.has_died(target)) return code;
-  return fail(MPI_ERR_OTHER, "%s has ended, and its memory of %s with it",
+  return fail(MPI_ERR_OTHER, "%s has ended, and so has the memory in %s",
               targets_.rank_in_words(target).c_str(), targets_.words().c_str());
 }
 

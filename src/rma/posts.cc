@@ -25,10 +25,10 @@ void describe_ranks(const Targets& targets, const char* what, const std::vector<
 int Posts::post(const core::Group& group, int assertion) noexcept {
   constexpr int kKnown = MPI_MODE_NOCHECK | MPI_MODE_NOSTORE | MPI_MODE_NOPUT;
   if ((assertion & ~kKnown) != 0)
-    return fail(MPI_ERR_ASSERT,
-                "assert is %d, which is no combination of MPI_MODE_NOCHECK, "
-                "MPI_MODE_NOSTORE and MPI_MODE_NOPUT",
-                assertion);
+    return fail(
+        MPI_ERR_ASSERT,
+        "assert is %d, but must combine MPI_MODE_NOCHECK, MPI_MODE_NOSTORE and MPI_MODE_NOPUT",
+        assertion);
   const core::ChannelLock lock(targets_.progress());
   int code = epoch_.may_post();
   std::vector<int> ranks;

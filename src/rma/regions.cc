@@ -17,7 +17,7 @@ namespace tern::rma {
 
 int Regions::attach(void* address, int64_t length) {
   if (!targets_.dynamic())
-    return fail(MPI_ERR_RMA_FLAVOR, "%s was not made by MPI_Win_create_dynamic",
+    return fail(MPI_ERR_RMA_FLAVOR, "%s was not created by MPI_Win_create_dynamic",
                 targets_.words().c_str());
   const auto first = reinterpret_cast<uint64_t>(address);
   const auto size = static_cast<uint64_t>(length);
@@ -25,8 +25,7 @@ int Regions::attach(void* address, int64_t length) {
   for (const Region& region : own_)
     if (size > 0 && first < region.first + region.bytes && region.first < first + size)
       return fail(MPI_ERR_RMA_ATTACH,
-                  "the %llu bytes from %p on overlap memory that is attached (%llu bytes from "
-                  "0x%llx on)",
+                  "the %llu bytes from %p on overlap attached memory (%llu bytes from 0x%llx on)",
                   static_cast<unsigned long long>(size), address,
                   static_cast<unsigned long long>(region.bytes),
                   static_cast<unsigned long long>(region.first));
@@ -38,7 +37,7 @@ int Regions::attach(void* address, int64_t length) {
 
 int Regions::detach(const void* address) {
   if (!targets_.dynamic())
-    return fail(MPI_ERR_RMA_FLAVOR, "%s was not made by MPI_Win_create_dynamic",
+    return fail(MPI_ERR_RMA_FLAVOR, "%s was not created by MPI_Win_create_dynamic",
                 targets_.words().c_str());
   const auto first = reinterpret_cast<uint64_t>(address);
   const std::lock_guard<std::mutex> guard(mutex_);

@@ -24,7 +24,7 @@ class OpRequest final : public core::Request {
     if (--parts_ == 0) complete();
   }
   void describe(WaitReport* report) const override {
-    report->words += "a one-sided operation to end";
+    report->words += "an operation on a window to end";
   }
   void destroy() noexcept override {
     process_.handles.erase(*this);
