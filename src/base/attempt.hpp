@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// attempt: runs set-up code for a function without exceptions.
-// Why: one place turns an Error, or a lack of memory, into an error class.
+// attempt: runs set-up code for a function without exceptions. Why: turns an Error or
+// std::bad_alloc into an error class in one place.
 #pragma once
 
 #include <new>

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Doorbell: a word in shared memory on which a rank sleeps and by which its peers wake it.
-// Protocol: the sleeper arms the bell, polls everything once more, then sleeps; a sender publishes
-// its data and then rings. "Store, then load" on both sides needs a fence on both sides. `fenced`
-// senders set their own fence. For all other senders the sleeper sets a remote fence before a long
-// sleep (longest_sleep(), base/remote_fence.hpp). A short sleep has no remote fence: it may miss a
-// ring, and ends by its time-out. The word changes with each arm() and each ring that found it
-// armed: a thread that was rung before it sleeps does not sleep, whatever other threads have done
-// meanwhile.
-// Descriptors. A rank whose peers of other hosts cannot ring sleeps on their transports'
-// descriptors as well: the rank opens the bell's pipe (BellPipe). A sender then writes to the pipe
+// Doorbell: a word in shared memory for a rank to sleep on and for peers to wake the rank.
+// Protocol: the sleeper arms the bell, polls everything once more, then sleeps. A sender publishes
+// its data, then rings. "Store, then load" on both sides needs a fence on both sides: `fenced`
+// senders execute their own fence; for other senders, the sleeper issues a remote fence before a
+// long sleep (longest_sleep(), base/remote_fence.hpp). A short sleep has no remote fence, may miss
+// a ring, and ends by its timeout. Each arm() and each ring of an armed bell changes the word, so a
+// thread rung before its sleep does not sleep, whatever other threads do.
+// Descriptors: if peers on other hosts cannot ring, a rank also sleeps on its transports'
+// descriptors and opens the bell's pipe (BellPipe). Senders then write to the pipe
 // (base/shared_file.hpp) instead of waking a futex.
-// Threads: any number may ring, several of the owner's may sleep; each pairs arm() with disarm() or
-// sleep(). See: tests/unit/base/doorbell_test.cc.
+// Threads: any thread may ring; several owner threads may sleep, each pairing arm() with disarm()
+// or sleep(). See: tests/unit/base/doorbell_test.cc.
 #pragma once
 
 #include <array>
@@ -23,21 +22,19 @@
 
 namespace tern {
 
-/// What a transport adds to where a rank sleeps: a descriptor that becomes readable when something
-/// has happened since it was armed.
+/// A transport's event source: a descriptor, readable after an event since the last arm().
 struct Alarm {
   int fd = -1;
-  bool (*arm)(void* self) noexcept = nullptr;  // false: something has happened already
+  bool (*arm)(void* self) noexcept = nullptr;  // false: an event is already pending
   void* self = nullptr;
 };
 
-/// Further words: a change of one ends the sleep. Kernels before 5.16 wait for one word only: there
-/// a sleep beside `awaited` is short, and a change of `question` ends no sleep.
+/// Further words whose change ends the sleep. Kernels before 5.16 wait on a single word: then a
+/// sleep with `awaited` is short, and a change of `question` does not end the sleep.
 struct AlsoWords {
   FutexWord awaited, question;
 };
 
-/// The descriptors of armed alarms.
 class Descriptors {
  public:
   static constexpr size_t kMost = 32;
@@ -54,10 +51,10 @@ class Descriptors {
 
 class Doorbell {
  public:
-  /// Until rung, however long it takes.
+  /// Sleep until rung, without limit.
   static constexpr int64_t kUntilRung = kNoLimit;
 
-  /// Sender, after its data is published. No system call unless the owner sleeps.
+  /// For the sender, after publishing its data. Takes no system call unless the owner sleeps.
   void ring(bool fenced) noexcept {
     if (fenced)
       std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -66,31 +63,29 @@ class Doorbell {
     if (__builtin_expect((state_.load(std::memory_order_relaxed) & kArmed) != 0, 0)) wake();
   }
 
-  /// Owner: says that it is about to sleep. Poll once more between arm() and sleep(), which takes
-  /// what this returns.
+  /// Owner: announces a sleep. Poll once more before passing the result to sleep().
   [[nodiscard]] uint32_t arm() noexcept;
-  /// A sleep of at most so long (microseconds) misses rings of unfenced senders.
+  /// Sleeps up to this length (microseconds) may miss rings of unfenced senders.
   static constexpr int64_t kUnfencedUs = 1000;
-  /// Owner, between arm() and the last poll: sets the remote fence for a sleep of more than
-  /// kUnfencedUs. Returns the sleep's limit in microseconds: at most 10 ms if the kernel refuses.
+  /// Owner, between arm() and the last poll: issues the remote fence for a sleep above kUnfencedUs.
+  /// Returns the sleep's limit in microseconds: at most 10 ms if the kernel refuses.
   [[nodiscard]] static int64_t longest_sleep(int64_t microseconds) noexcept;
-  /// Threads of the owner are armed or asleep.
+  /// Whether owner threads are armed or asleep.
   [[nodiscard]] bool has_sleepers() const noexcept {
     return sleepers_.load(std::memory_order_relaxed) != 0;
   }
-  /// Owner: does not sleep after all. The bell stays armed for those who still do.
+  /// Owner: cancels its sleep. The bell stays armed for other sleepers.
   void disarm() noexcept;
-  /// Owner: sleeps until rung, or one of `also` has changed, or `microseconds` have passed;
-  /// disarmed afterwards.
+  /// Owner: sleeps until a ring, a change in `also`, or `microseconds` have passed; then disarms.
   void sleep(uint32_t armed, int64_t microseconds, const AlsoWords& also = {}) noexcept;
-  /// The same, or until a descriptor is readable; the bell's pipe is open. A change of `also` after
-  /// the start of the sleep is missed; a sleep beside `awaited` is short. One of several sleeping
-  /// threads may empty the pipe: such sleeps must be short.
+  /// Also wakes if a descriptor is readable. Requires the bell's pipe. Misses a change of `also`
+  /// after the sleep has started, so a sleep with `awaited` is short. One of several sleepers may
+  /// empty the pipe, so such sleeps must be short too.
   void sleep(uint32_t armed, int64_t microseconds, const AlsoWords& also,
              const Descriptors& descriptors) noexcept;
 
  private:
-  static constexpr uint32_t kArmed = 1;  // the other bits count: kStep
+  static constexpr uint32_t kArmed = 1;  // the other bits count, in units of kStep
   static constexpr uint32_t kStep = 2;
   friend class BellPipe;
   void wake() noexcept;
@@ -98,14 +93,14 @@ class Doorbell {
 
   std::atomic<uint32_t> state_{0};
   std::atomic<uint32_t> sleepers_{0};
-  // The pipe: the owner's process, and its descriptors, each one more, for a bell may begin as
-  // memory full of zeros. 0: who rings wakes a futex.
+  // The pipe: the owner's process and its descriptors, each plus one, because a bell may start as
+  // zeroed memory. 0: ring by futex.
   std::atomic<int32_t> pid_{0}, writing_{0}, reading_{0};
   std::atomic<uint32_t> domain_{0}, keeper_{0};  // of the pipe's offer
-  std::atomic<uint64_t> pipe_{0};  // its inode: the descriptor may be another file's by now
+  std::atomic<uint64_t> pipe_{0};  // the inode, in case the descriptor now belongs to another file
 };
 
-/// Opens a bell's pipe for its own lifetime, which is shorter than the bell's. Throws Error.
+/// Opens a bell's pipe for its own lifetime, within the bell's. Throws Error.
 class BellPipe {
  public:
   explicit BellPipe(Doorbell& bell);

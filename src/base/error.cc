@@ -19,8 +19,8 @@ namespace {
 
 thread_local LastError last_error;
 
-// While there is memory: at the first use in a thread the C library registers the destructor, and
-// aborts without room for the registration.
+// Registers the thread-local destructor while memory is available: the C library aborts without
+// memory for the registration.
 [[gnu::constructor]] void register_early() noexcept {
   constexpr size_t kRoom = 65536;  // for the registration, and for a first sentence
   void* const room = std::malloc(kRoom);
@@ -45,7 +45,7 @@ std::string vstrf(const char* format, va_list arguments) {
   return text;
 }
 
-// Without memory there is no text.
+// Returns an empty text if memory is short.
 std::string text_of(const char* format, va_list arguments) noexcept {
   try {
     return vstrf(format, arguments);

@@ -28,8 +28,7 @@ std::string memory_limits() {
   return error == ENOMEM ? memory_limits_in_words(text, sizeof text) : "";
 }
 
-/// ftruncate() that fails with EFBIG, without the signal that ends a process: ulimit -f counts
-/// memory files, too.
+/// ftruncate() without SIGXFSZ on EFBIG: ulimit -f also limits memory files.
 int set_size(int fd, size_t bytes) noexcept {
   sigset_t limit, before, pending;
   ::sigemptyset(&limit);
@@ -53,7 +52,7 @@ std::string file_limit() {
       static_cast<unsigned long long>(limit.rlim_cur / 1024));
 }
 
-/// A file without a name, in this folder. Not valid() with errno.
+/// A nameless file in this folder. On failure not valid(), with errno.
 Fd make_unlinked_in(const std::string& folder, size_t bytes) noexcept {
   struct statvfs room {};
   if (::statvfs(folder.c_str(), &room) != 0) return Fd();
@@ -69,7 +68,7 @@ Fd make_unlinked_in(const std::string& folder, size_t bytes) noexcept {
   return fd;
 }
 
-/// After a refusal of memfd_create with this errno. A folder needs free space for the whole file: a
+/// Called after memfd_create fails with errno `refusal`. Requires free space for the whole file: a
 /// write to a full file system ends the process (SIGBUS).
 Fd make_unlinked(size_t bytes, int refusal) {
   const char* const named = std::getenv("TMPDIR");
@@ -116,7 +115,7 @@ Fd make_memfd(const char* name, size_t bytes) {
   return fd;
 }
 
-// A file without a name can only be made smaller by its own user, who may also kill the process.
+// Only its own user can shrink a nameless file, and that user could kill the process anyway.
 bool has_fixed_size(int fd) noexcept {
   const int seals = ::fcntl(fd, F_GET_SEALS);
   if (seals >= 0 && (seals & F_SEAL_SHRINK) != 0) return true;

@@ -11,7 +11,6 @@
 
 namespace tern {
 
-/// A file descriptor, closed on destruction.
 class Fd {
  public:
   Fd() = default;
@@ -37,7 +36,6 @@ class Fd {
   int fd_ = -1;
 };
 
-/// A memory mapping, unmapped on destruction.
 class Mapping {
  public:
   Mapping() = default;
@@ -70,11 +68,11 @@ class Mapping {
   size_t bytes_ = 0;
 };
 
-/// A shared memory file without a name, close-on-exec: a memfd of sealed size; where memfd_create
-/// is refused, an unlinked file in /dev/shm or TMPDIR. Throws Error(MPI_ERR_NO_MEM).
+/// A nameless shared memory file, close-on-exec: a memfd of sealed size, or, if memfd_create is
+/// refused, an unlinked file in /dev/shm or TMPDIR. Throws Error(MPI_ERR_NO_MEM).
 Fd make_memfd(const char* name, size_t bytes);
 
-/// Whether no other user can take pages of this file away, which would kill processes that map it.
+/// Whether no other user can shrink the file, which would crash processes mapping it.
 [[nodiscard]] bool has_fixed_size(int fd) noexcept;
 
 }  // namespace tern

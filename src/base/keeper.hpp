@@ -72,12 +72,12 @@ class KeeperThread {
   pthread_t thread_{};
 };
 
-/// For the keeper's clients. `at`: empty for a socket connected to the keeper.
-/// False: the letter could not be sent.
+/// For the keeper's clients. `at`: empty for a socket connected to the keeper. Returns false if the
+/// letter was not sent.
 bool keep_at(const MailSocket& socket, const Address& at, uint64_t number,
              std::initializer_list<int> descriptors) noexcept;
 void drop_at(const MailSocket& socket, const Address& at, uint64_t number) noexcept;
-/// Copies of the descriptors with this number; empty, with the reason, after a refusal.
+/// Copies of the descriptors with this number; empty, with *why set, after a refusal.
 [[nodiscard]] std::vector<Fd> ask(const MailSocket& socket, const Address& at, uint64_t number,
                                   std::string* why);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// open_of_process: by /proc/PID/fd, or a later thread's, which has the same files.
+// open_of_process: opens /proc/PID/fd, or a later thread's, with the same files.
 #include "base/process_file.hpp"
 
 #include <dirent.h>
@@ -12,7 +12,7 @@
 namespace tern {
 namespace {
 
-/// The threads of a process but its first one.
+/// The threads of a process except the first.
 class LaterThreads {
  public:
   explicit LaterThreads(pid_t pid) noexcept : pid_(pid) {
@@ -25,7 +25,7 @@ class LaterThreads {
   ~LaterThreads() {
     if (folder_ != nullptr) ::closedir(folder_);
   }
-  /// 0 behind the last.
+  /// 0 at the end.
   pid_t next() noexcept {
     while (folder_ != nullptr) {
       const dirent* const entry = ::readdir(folder_);
@@ -50,8 +50,8 @@ Fd open_of_process(pid_t pid, int fd, int flags) noexcept {
   const int found = ::open(path, flags);
   const int error = errno;
   if (found >= 0 || (error != ENOENT && error != EACCES)) return Fd(found);
-  // A first thread that has ended (pthread_exit) has no files any more, and root owns what is left
-  // in /proc; the others have them.
+  // After pthread_exit the first thread has no files, and root owns its entries in /proc; the other
+  // threads still have the files.
   LaterThreads threads(pid);
   while (const pid_t thread = threads.next()) {
     std::snprintf(path, sizeof path, "/proc/%d/task/%d/fd/%d", pid, thread, fd);

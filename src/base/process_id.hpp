@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who a process is, among all that share its hardware: a number by chance; and which machine it
-// runs on.
-// Why: process ids of the system mean something within one PID namespace alone; in containers two
-// processes that reach each other's devices may both have number 1.
-// Threads: any.
+// Process identity among all processes on the same hardware: a random number, and the machine.
+// Why: pids are meaningful only within a PID namespace; in containers, two processes with access to
+// each other's devices may both have pid 1. Threads: any.
 #pragma once
 
 #include <cstdint>
 
 namespace tern {
 
-/// Of this process: never 0, another one in a forked child.
+/// Never 0; differs in a forked child.
 [[nodiscard]] uint64_t process_id() noexcept;
-/// Equal for all processes of one running kernel, whatever their namespaces.
+/// Equal for all processes of one running kernel, in all namespaces.
 [[nodiscard]] uint64_t machine_id() noexcept;
-/// Equal for processes that number each other alike: of one machine and one PID namespace. Among
-/// these alone a number of the system's, and what lies below /proc, means something.
+/// Equal for processes of one machine and PID namespace. Pids and /proc are meaningful only among
+/// these.
 [[nodiscard]] uint64_t number_domain() noexcept;
 /// Equal for processes with the same numbers in /proc. Unique without a /proc, or with the /proc of
 /// another PID namespace.

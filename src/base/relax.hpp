@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// relax: in a loop that waits for another core's write.
-// Why: it leaves the core's other hardware thread its share, and the loop ends without the penalty
-// of a misread order of memory. Threads: any.
+// relax: a pause in a spin loop. Why: leaves resources to the core's other hardware thread, and
+// avoids a memory-order misprediction at the loop's end. Threads: any.
 #pragma once
 
 namespace tern {

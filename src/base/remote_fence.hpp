@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Remote fence: a memory fence that one process sets in all others (Linux, membarrier(2)).
-// Why: "store, then load" on both sides of a bell needs a fence on both sides. The sleeper pays for
-// both fences; the sender pays nothing. Threads: any.
+// Remote fence: a memory fence executed in all other processes (Linux, membarrier(2)). Why: "store,
+// then load" on both sides of a doorbell needs a fence on both sides; the sleeper pays for both,
+// the sender for none. Threads: any.
 #pragma once
 
 namespace tern {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The unwinder is GCC's, whose copy in this library takes no memory; names come from libbacktrace,
-// whose memory is mmap's.
+// The unwinder is GCC's; its copy in this library does not allocate. Names come from libbacktrace,
+// with memory from mmap.
 #include "base/stack.hpp"
 
 #include <dlfcn.h>
@@ -18,7 +18,7 @@
 #include <backtrace.h>
 #endif
 
-// Demangles without malloc; in libstdc++.a, which libmpi_abi.so is linked with, and not in
+// Demangles without malloc. Part of libstdc++.a, linked into libmpi_abi.so, but not of
 // libstdc++.so.
 extern "C" __attribute__((weak)) int __gcclibcxx_demangle_callback(
     const char* name, void (*text)(const char*, size_t, void*), void* to);
@@ -29,8 +29,8 @@ namespace {
 constexpr int kMostFrames = 64;
 
 struct Frame {
-  std::uintptr_t at;    // as the unwinder says: behind a call, or at an interrupted instruction
-  std::uintptr_t call;  // an address inside the call
+  std::uintptr_t at;  // from the unwinder: behind a call, or an interrupted instruction
+  std::uintptr_t call;
 };
 
 struct Frames {
@@ -82,7 +82,7 @@ const char* last_part(const char* path) noexcept {
   return slash == nullptr ? path : slash + 1;
 }
 
-// One line; `number` counts functions, and those that were inlined have one each.
+// Writes one line per function; `number` also counts inlined functions.
 struct Writer {
   int number = 0;
   std::uintptr_t call = 0;
@@ -93,7 +93,7 @@ struct Writer {
     written = true;
   }
 
-  // Where there is no debug information.
+  // For functions without debug information.
   void place(const char* symbol, std::uintptr_t symbol_at) noexcept {
     Dl_info info{};
     const bool known = ::dladdr(reinterpret_cast<void*>(call), &info) != 0;
@@ -149,7 +149,7 @@ void write_frame(Writer& writer) noexcept { writer.place(nullptr, 0); }
 }  // namespace
 
 void write_stack(std::uintptr_t from) noexcept {
-  static Frames frames;  // 1 KiB that a stack which has just overflowed may lack
+  static Frames frames;  // static, because an overflowed stack may lack 1 KiB
   frames.count = 0;
   _Unwind_Backtrace(add_frame, &frames);
   const Frame* const end = frames.all + frames.count;

@@ -38,7 +38,7 @@ inline constexpr Wire kPushWires[] = {
     TERN_PUSH_WIRES(TERN_WIRE)
 #undef TERN_WIRE
 };
-/// The index in kPushWires; negative: no wire of PushRun.
+/// The index in kPushWires; negative for other wires.
 [[nodiscard]] constexpr int push_index(Wire wire) noexcept {
   return wire < Wire::kMultimem ? static_cast<int>(wire) - static_cast<int>(kPushWires[0]) : -1;
 }
@@ -52,7 +52,6 @@ inline constexpr Wire kPushWires[] = {
   return std::nullopt;
 }
 
-/// A set of wires.
 class Wires {
  public:
   constexpr void add(Wire wire) noexcept { bits_ |= 1U << static_cast<unsigned>(wire); }
