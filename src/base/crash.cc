@@ -100,11 +100,11 @@ void write_reason(char* text, size_t bytes, const siginfo_t& info) noexcept {
   if (info.si_code <= 0 && info.si_signo != SIGABRT)
     std::snprintf(text, bytes, ", sent by process %d", info.si_pid);
   else if (info.si_signo == SIGSEGV && info.si_code == SEGV_ACCERR)
-    std::snprintf(text, bytes, " at address 0x%zx, which allows no such access", address);
+    std::snprintf(text, bytes, " at address 0x%zx, without permission for this access", address);
   else if (info.si_signo == SIGBUS && info.si_code == BUS_ADRERR)
     std::snprintf(text, bytes,
-                  " at address 0x%zx, which has no memory (a file that was cut off, or "
-                  "a full file system of memory: df /dev/shm)",
+                  " at address 0x%zx, without memory (a truncated file, or a full memory file "
+                  "system: df /dev/shm)",
                   address);
   else if (fault)
     std::snprintf(text, bytes, " at address 0x%zx", address);
@@ -153,8 +153,8 @@ void report(int signal, const siginfo_t& info, Interrupted& code) noexcept {
   char thread[32] = "";
   if (this_thread() != ::getpid())
     std::snprintf(thread, sizeof thread, ", thread %d", this_thread());
-  log_line("killed by %s%s%s (process %d%s). It was here:", words_of(signal), reason,
-           jumped ? ", which was called and has no code" : "", ::getpid(), thread);
+  log_line("killed by %s%s%s (process %d%s). Stack:", words_of(signal), reason,
+           jumped ? ", a called address without code" : "", ::getpid(), thread);
   if (jumped) code.undo_call();
   write_stack(code.at());
   code.restore();

@@ -6,7 +6,7 @@
 namespace tern {
 namespace {
 
-constexpr char kNoReason[] = "there was no memory to keep the reason";
+constexpr char kNoReason[] = "no memory to keep the reason";
 
 const Failure* kept_in(uintptr_t state) noexcept {
   return (state & 1) != 0 ? nullptr : reinterpret_cast<const Failure*>(state);

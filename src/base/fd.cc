@@ -47,9 +47,8 @@ int set_size(int fd, size_t bytes) noexcept {
 std::string file_limit() {
   rlimit limit{};
   if (errno != EFBIG || ::getrlimit(RLIMIT_FSIZE, &limit) != 0) return "";
-  return strf(
-      "; ulimit -f allows %llu KiB, and counts memory that ranks share, too: ulimit -f unlimited",
-      static_cast<unsigned long long>(limit.rlim_cur / 1024));
+  return strf("; ulimit -f allows %llu KiB, and also limits shared memory: ulimit -f unlimited",
+              static_cast<unsigned long long>(limit.rlim_cur / 1024));
 }
 
 /// A nameless file in this folder. On failure not valid(), with errno.
@@ -81,8 +80,8 @@ Fd make_unlinked(size_t bytes, int refusal) {
   }
   throw Error(MPI_ERR_NO_MEM,
               strf("cannot create a shared memory file of %zu bytes: memfd_create is refused (%s), "
-                   "and no folder takes a file instead (%s); allow memfd_create in the filter of "
-                   "system calls (seccomp), or set TMPDIR to a folder with so much free space",
+                   "and no folder can hold the file (%s); allow memfd_create in the system call "
+                   "filter (seccomp), or set TMPDIR to a folder with enough free space",
                    bytes, std::strerror(refusal), tried.c_str()));
 }
 
@@ -101,9 +100,11 @@ Fd make_memfd(const char* name, size_t bytes) {
   const int refusal = errno;
   const bool has_limit = !fd.valid() && (refusal == EMFILE || refusal == ENFILE);
   if (has_limit)
-    throw Error(MPI_ERR_NO_MEM, strf("cannot create a shared memory file: %s; ulimit -n says how "
-                                     "many descriptors a process may have",
-                                     std::strerror(refusal)));
+    throw Error(
+        MPI_ERR_NO_MEM,
+        strf(
+            "cannot create a shared memory file: %s; ulimit -n limits the descriptors of a process",
+            std::strerror(refusal)));
   const bool can_seal = fd.valid();
   if (!can_seal) fd = make_unlinked(bytes, refusal);
   if (set_size(fd.get(), bytes) != 0)

@@ -160,7 +160,8 @@ std::vector<Fd> ask(const MailSocket& socket, const Address& at, uint64_t number
     if (mine.receive(&answer, sizeof answer, &found, &from) != sizeof answer ||
         answer.number != number)
       found.clear();
-    if (found.empty()) *why = "it hands out nothing: a descriptor too many, or its owner has left";
+    if (found.empty())
+      *why = "no descriptor received: too many descriptors, or the owner has ended";
   }
   return found;
 }

@@ -97,7 +97,7 @@ std::string head_of(const std::string& machine, size_t lines) {
 
 /// The reason against trusting the open file, or null.
 const char* objection_to(const struct stat& facts) noexcept {
-  if (!S_ISREG(facts.st_mode)) return "no regular file";
+  if (!S_ISREG(facts.st_mode)) return "not a regular file";
   if (facts.st_uid != ::geteuid() && facts.st_uid != 0) return "another user owns the file";
   if ((facts.st_mode & (S_IWGRP | S_IWOTH)) != 0) return "others may write the file";
   if (static_cast<size_t>(facts.st_size) > LearntFile::kMostBytes) return "too large";

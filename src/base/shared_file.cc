@@ -94,9 +94,9 @@ bool is_closed_here() noexcept {
 FoundFile ask_keeper(const FileOffer& offer, FoundFile failed) {
   const auto launchers = launchers_keeper();
   std::string why;
-  const char* const name = offer.keeper == 0 ? "mpirun" : "its owner's socket";
+  const char* const name = offer.keeper == 0 ? "mpirun" : "the owner's socket";
   if (offer.keeper == 0 && launchers == nullptr) {
-    failed.why += "; no mpirun of Tern hands it over";
+    failed.why += "; no mpirun of Tern keeps the file";
     return failed;
   }
   std::vector<Fd> found = offer.keeper == 0 ? ask(*launchers, {}, number_of(offer), &why)
@@ -104,7 +104,7 @@ FoundFile ask_keeper(const FileOffer& offer, FoundFile failed) {
                                                   number_of(offer), &why);
   if (!found.empty() && !is_that_file(found.front(), offer.inode)) {
     found.clear();
-    why = "it is another file";
+    why = "the inode differs";
   }
   failed.descriptors = std::move(found);
   failed.why += strf("; by %s: %s", name, why.c_str());
@@ -125,7 +125,7 @@ OfferedFile::OfferedFile(const Fd& file, Keep keep, int beside) {
   struct stat status {};
   if (::fstat(file.get(), &status) != 0)
     throw Error(MPI_ERR_INTERN,
-                strf("cannot ask a shared file for its inode: %s", std::strerror(errno)));
+                strf("cannot read the inode of a shared file: %s", std::strerror(errno)));
   offer_ = {::getpid(), file.get(), status.st_ino, proc_domain(), 0};
   if (keep == Keep::kNo && !needs_keeper()) return;
   const uint64_t number = number_of(offer_);

@@ -111,7 +111,7 @@ struct Writer {
       log_line("  #%d %s+0x%zx (addr2line -e %s 0x%zx)", number++, last_part(file),
                static_cast<size_t>(call - base), file, static_cast<size_t>(call - base));
     else
-      log_line("  #%d 0x%zx, where no code is", number++, static_cast<size_t>(call));
+      log_line("  #%d 0x%zx, without code", number++, static_cast<size_t>(call));
     written = true;
   }
 };

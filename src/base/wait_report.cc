@@ -55,7 +55,7 @@ void WaitReport::wait_for(int rank) {
 }
 
 std::string encode(const std::vector<WaitReport>& reports, size_t room) {
-  const std::string rest = encode_one({"", "more than fits here", {}, true, 0});
+  const std::string rest = encode_one({"", "further waits", {}, true, 0});
   if (room < rest.size()) return {};
   room -= rest.size();
   std::string text;

@@ -12,9 +12,9 @@ namespace tern {
 
 // ROW(value, word, kernel, meaning): a wire of PushRun and its kernel tern_KERNEL. A call takes the
 // first wire without a reason against it.
-#define TERN_PUSH_WIRES(ROW)                                                      \
-  ROW(kLl, ll, push, "words of data and flag, where the algorithm is of one hop") \
-  ROW(kLl128, ll128, push_lines, "lines of both, over NVLink")
+#define TERN_PUSH_WIRES(ROW)                                           \
+  ROW(kLl, ll, push, "words of data and flag, for one-hop algorithms") \
+  ROW(kLl128, ll128, push_lines, "packets of both, over NVLink")
 #define TERN_WIRE_VALUE(value, word, kernel, meaning) value,
 #define TERN_WIRE_NAME(value, word, kernel, meaning) #word,
 #define TERN_WIRE_WORD(value, word, kernel, meaning) "|" #word

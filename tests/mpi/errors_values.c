@@ -78,7 +78,7 @@ static void topologies(void) {
   SAYS(Graph_neighbors_count, (graph, 3, ints), ERR_RANK, "rank is 3");
   SAYS(Dist_graph_create,
        (SELF, 2, (int[]){0, 0}, (int[]){INT_MAX, 1}, ints, ints, MPI_INFO_NULL, 0, &made), ERR_ARG,
-       "more than 2147483647 edges");
+       "exceeds 2147483647");
   SAYS(Dist_graph_create_adjacent, (SELF, 1, &other, ints, 0, ints, ints, MPI_INFO_NULL, 0, &made),
        ERR_RANK, "sources[0] is 9");
   SAYS(Dist_graph_create_adjacent,
