@@ -14,7 +14,6 @@ constexpr uintptr_t kDup = 1;  // MPI_COMM_DUP_FN, MPI_TYPE_DUP_FN, MPI_WIN_DUP_
 
 void* as_handle(uintptr_t word) noexcept { return reinterpret_cast<void*>(word); }
 
-/// Runs the copy callback. Sets *copied if the new object gets the attribute.
 int run_copy(const Keyval& key, int keyval, uintptr_t owner, void* in, void** out, bool* copied) {
   *copied = false;
   if (key.copy == nullptr) return MPI_SUCCESS;
@@ -86,7 +85,7 @@ size_t Attributes::last_staying() const noexcept {
   return kNone;
 }
 
-// Searches from the back: a value set during the old value's deletion is behind the old value.
+// From the back: a value set during the deletion of the old value comes later.
 bool Attributes::get(int keyval, void** value) const noexcept {
   const Lock lock = hold();
   for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry) {

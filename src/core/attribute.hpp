@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attributes: values that programs cache on communicators, datatypes and windows, with keys and
-// callbacks.
-// Lifetime: a Keyval lives until the user frees the key and the last attribute with the key is
-// deleted. An Attributes belongs to its object.
-// Threads: any. Callbacks run without a lock and may call MPI; each value is deleted once.
-// See: MPI-5.0 section 7.7; tests/mpi/attributes.c, tests/unit/core/attribute_test.cc.
+// Attributes: values cached on communicators, datatypes and windows, with keys and callbacks.
+// Lifetime: a Keyval lives until its key is freed and unused. An Attributes belongs to its object.
+// Threads: any. Callbacks run without a lock and may call MPI; each value is deleted once. See:
+// MPI-5.0 section 7.7; tests/mpi/attributes.c.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +16,12 @@
 
 namespace tern::core {
 
-/// The callbacks of MPI_Comm_, MPI_Type_ and MPI_Win_create_keyval differ only in the handle's
-/// type.
 struct Keyval {
   using Copy = int(void* handle, int keyval, void* extra, void* in, void* out, int* flag);
   using Delete = int(void* handle, int keyval, void* value, void* extra);
   Kind kind = Kind::kNone;
-  Copy* copy = nullptr;     // null (MPI_COMM_NULL_COPY_FN): copies nothing
-  Delete* erase = nullptr;  // null (MPI_COMM_NULL_DELETE_FN): no callback
+  Copy* copy = nullptr;     // null: MPI_COMM_NULL_COPY_FN
+  Delete* erase = nullptr;  // null: MPI_COMM_NULL_DELETE_FN
   void* extra = nullptr;
 };
 
@@ -34,10 +30,9 @@ class Keyvals {
  public:
   static constexpr int kFirst = 4096;
   int add(const Keyval& keyval);
-  /// Also finds a freed key that an attribute still uses. Returns nullptr for an unknown key.
+  /// Also finds a freed key still in use.
   [[nodiscard]] std::shared_ptr<const Keyval> find(int number, Kind kind) const noexcept;
-  /// Frees the key; its number stays valid while attributes use the key. A second call has no
-  /// effect. Returns false if no key of this kind has the number.
+  /// The number stays valid while attributes use the key. Returns false for an unknown key.
   bool erase(int number, Kind kind) noexcept;
 
  private:
@@ -50,22 +45,18 @@ class Keyvals {
   int next_ = kFirst;
 };
 
-/// The attributes of one object, in the order of their setting.
 class Attributes {
  public:
   bool get(int keyval, void** value) const noexcept;
-  /// Deletes an old value by its callback first. Returns the callback's error. Throws
-  /// std::bad_alloc.
+  /// Deletes an old value first. Returns the callback's error. Throws std::bad_alloc.
   [[nodiscard]] int set(std::shared_ptr<const Keyval> key, int keyval, void* value,
                         uintptr_t owner);
-  /// Returns the delete callback's error, or MPI_ERR_KEYVAL if the attribute is not set.
+  /// Returns the callback's error, or MPI_ERR_KEYVAL.
   [[nodiscard]] int erase(int keyval, uintptr_t owner);
 
-  /// For MPI_Comm_dup and MPI_Type_dup: runs the copy callbacks of `owner`'s attributes. After an
-  /// error the caller undoes the copies with to.delete_all().
+  /// Runs the copy callbacks of `owner`'s attributes. After an error, call to.delete_all().
   [[nodiscard]] int copy_all(uintptr_t owner, Attributes& to) const;
-  /// For the end of an object: runs the delete callbacks, last set first. Stops at the first
-  /// callback that fails, and returns the error.
+  /// Runs the delete callbacks, last set first, until one fails; returns its error.
   [[nodiscard]] int delete_all(uintptr_t owner);
 
  private:
@@ -74,18 +65,16 @@ class Attributes {
     std::shared_ptr<const Keyval> key;
     void* value;
     uint64_t number;
-    bool leaving = false;  // the delete callback is running; get() still reads the value
+    bool leaving = false;  // its delete callback is running
   };
   using Lock = std::unique_lock<std::mutex>;
   static constexpr size_t kNone = ~size_t{0};
 
   [[nodiscard]] Lock hold() const;
-  /// The index of an entry that no thread is deleting: by key, or the last. The caller holds the
-  /// lock.
+  /// The index of an entry in no deletion, by key or the last. Requires the lock.
   [[nodiscard]] size_t staying(int keyval) const noexcept;
   [[nodiscard]] size_t last_staying() const noexcept;
-  /// Runs the delete callback without the lock, and removes the entry on success. The caller holds
-  /// the lock.
+  /// Runs the delete callback without the lock, then removes the entry. Requires the lock.
   [[nodiscard]] int end_entry(Lock& lock, size_t index, uintptr_t owner);
 
   mutable std::mutex mutex_;

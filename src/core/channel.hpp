@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Channel: a lock, its progress, and the messages and collectives of the communicators on this
-// channel.
-// Why: with MPI_THREAD_MULTIPLE, threads on different communicators run without waiting for each
-// other. Below that level a process has one channel. ContextId::channel_hint() assigns
-// communicators to channels.
-// Lifetime: Process; api::Runtime creates and ends pml and coll.
+// Channel: a lock, with progress, messages and collectives of the communicators on this channel.
+// Why: with MPI_THREAD_MULTIPLE, threads on different communicators run independently. Below that
+// level a process has one channel. See: ContextId::channel_hint(). Lifetime: Process.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +24,7 @@ namespace tern::core {
 class Process;
 class Slabs;
 
-/// Aligned because no two channels may share a written cache line.
+/// Aligned: channels share no written cache line.
 struct alignas(64) Channel {
   Channel(Process& of, uint32_t which) noexcept : process(of), number(which) {}
 

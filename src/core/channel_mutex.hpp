@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ChannelMutex: the lock of a channel, a no-op below MPI_THREAD_MULTIPLE.
-// Why: threads hold the lock for less time than a wake-up takes. A waiting thread spins before
-// sleeping, and a thread in MPI_Wait yields to other threads.
-// Lifetime: Progress. Threads: any.
+// Why: a lock lasts less long than a wake-up, so waiters spin before sleeping, and a thread in
+// MPI_Wait yields. Threads: any.
 #pragma once
 
 #include <atomic>
@@ -26,14 +25,14 @@ class ChannelMutex {
   [[nodiscard]] bool wanted() const noexcept {
     return wanted_.load(std::memory_order_relaxed) != 0;
   }
-  /// Yields the lock to a waiting thread. The caller holds the lock before and after.
+  /// Yields the lock; the caller holds the lock before and after.
   void give_way() noexcept;
 
  private:
   void lock_among_threads() noexcept;
 
   bool threaded_ = false;
-  std::atomic<int> wanted_{0};  // waiting threads
+  std::atomic<int> wanted_{0};
   std::mutex mutex_;
 };
 

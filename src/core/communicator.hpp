@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Communicator: a group with a context.
-// Lifetime: ends when the user has freed the handle and no operation is pending. The object stays
-// for failed requests, whose errors are raised on the communicator.
-// Threads: as the standard requires. Calls allowed concurrently on one communicator (create_group)
-// take the channel's lock.
-// See: MPI-5.0 chapter 7; tests/unit/core/communicator_test.cc.
+// Lifetime: ends when freed and without pending operations. The object stays for failed requests,
+// whose errors are raised on the communicator. Threads: per the standard; calls allowed
+// concurrently (create_group) take the channel's lock. See: MPI-5.0 chapter 7.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +23,11 @@ namespace tern::core {
 
 class Topology;
 
-/// The collectives' state (cached schedules, slots), owned by the communicator.
+/// The collectives' state, owned by the communicator.
 struct CollState {
   virtual ~CollState() = default;
-  /// Immutable measurements so far, inherited by new communicators; null if empty. Requires the
-  /// channel's lock. Throws std::bad_alloc.
+  /// Measurements for new communicators; may be null. Requires the channel's lock. Throws
+  /// std::bad_alloc.
   [[nodiscard]] virtual Ref<Object> learnt() { return {}; }
 };
 
@@ -37,14 +35,14 @@ struct StreamState {
   virtual ~StreamState() = default;
 };
 
-/// Counters of a communicator's collectives, equal on all ranks (coll/engine/refusal.hpp).
+/// Counters of collectives, equal on all ranks (coll/engine/refusal.hpp).
 struct CollectiveNumbers {
   struct Count {
-    uint32_t next = 0;    // collectives started, created or refused
-    uint64_t recent = 0;  // a record of the latest calls: coll/engine/refusal.cc
+    uint32_t next = 0;    // started, created or refused
+    uint64_t recent = 0;  // the latest calls: coll/engine/refusal.cc
   };
   Count started, persistent;
-  uint32_t tags = 0;  // counts started collectives allowed to send; source of their tags
+  uint32_t tags = 0;  // source of tags for started collectives
 
   [[nodiscard]] Count& of(bool is_persistent) noexcept {
     return is_persistent ? persistent : started;
@@ -60,23 +58,22 @@ class alignas(64) Communicator final : public Object, public Membership, public 
   /// Called by end(): the upper room forgets the context.
   using Ending = void (*)(Communicator&) noexcept;
 
-  /// `rank` is the caller's rank in `group`. The constructor enters no handle table and registers
-  /// no context (api::publish does). `remote` makes an inter-communicator.
+  /// `rank` is the caller's in `group`. Needs api::publish for handle and context. `remote` makes
+  /// an inter-communicator.
   Communicator(Process& process, Ref<Group> group, int rank, ContextId id, uint32_t index,
                Ref<Group> remote = {}) noexcept;
   ~Communicator() override;
 
-  /// Translates `rank` to the user's rank if this communicator is an internal part of the user's.
+  /// The user's rank, for an internal part of the user's communicator.
   [[nodiscard]] int named(int rank) const noexcept {
     return named_by ? named_by->rank_of(peer_index(rank)) : rank;
   }
 
-  /// The last operation ends a freed communicator. Requires the channel's lock.
+  /// Requires the channel's lock.
   void operation_ended() noexcept {
     if (--pending == 0 && freed) end();
   }
-  /// A persistent request keeps the communicator alive after the user frees the handle. Requires
-  /// the channel's lock.
+  /// Keeps the communicator alive after free(). Requires the channel's lock.
   void keep_for_request() noexcept {
     ++pending;
     ++kept;
@@ -85,39 +82,36 @@ class alignas(64) Communicator final : public Object, public Membership, public 
     --kept;
     operation_ended();
   }
-  /// Releases the context, the collectives' state and the user's reference. Requires `freed`, no
-  /// pending operation, and the channel's lock. Failed requests may still refer to the bare memory,
-  /// and drop references under any lock or none.
+  /// Releases context, collectives' state and the user's reference. Requires the channel's lock,
+  /// and no pending operation. Failed requests may keep references to the bare memory.
   void end() noexcept;
   void free() noexcept {
     freed = true;
-    if (pending == 0) end();  // otherwise the last operation calls end()
+    if (pending == 0) end();
   }
 
-  /// For collective derivations (dup, split, create); equal on all members.
+  /// For derivations (dup, split, create); equal on all members.
   [[nodiscard]] uint64_t next_derivation() noexcept { return ++derivations_; }
-  /// How many earlier create_groups had this digest of tag and members; equal on those members.
+  /// Counts create_groups with this digest; equal on its members.
   [[nodiscard]] uint64_t next_creation(uint64_t digest);
 
-  // Read for each message, in one cache line. MPIX_Comm_interrupt sets it: then this rank neither
-  // sends nor receives on the communicator.
+  // Checked for each message. MPIX_Comm_interrupt ends the communicator on this rank.
   Fate fate;
   std::unique_ptr<CollState> coll;
-  int pending = 0;  // operations under way, plus `kept`; requires the channel's lock
+  int pending = 0;  // operations and `kept`; requires the channel's lock
   int kept = 0;
-  bool freed = false;  // the user has freed the handle
+  bool freed = false;
 
   CollectiveNumbers numbers;
-  std::unique_ptr<StreamState> stream;  // null unless MPIX_Stream_comm_create made the communicator
+  std::unique_ptr<StreamState> stream;  // null without MPIX_Stream_comm_create
   Name name;
   Ref<ErrorHandler> error_handler;
   Attributes attributes;
   Ref<Info> info;
   std::shared_ptr<const Topology> topology;
-  Ref<Group> named_by;     // of an internal part: the group whose ranks the user knows
-  Ref<Object> session;     // the session it derives from; null for the world's
-  Ref<Communicator> side;  // of an inter-communicator, made on demand: the local group's, on the
-                           // same channel
+  Ref<Group> named_by;     // for an internal part: the user's group
+  Ref<Object> session;     // null for the world's
+  Ref<Communicator> side;  // an inter-communicator's local side, made on demand on the same channel
   Ending ending = nullptr;
   Ref<Object> inherited;
 
@@ -129,20 +123,18 @@ class alignas(64) Communicator final : public Object, public Membership, public 
   std::unordered_map<uint64_t, uint64_t> creations_;
 };
 
-/// Creates a communicator of `group` (a member is this process) with the parent's error handler.
-/// Pml::add_context assigns the index. `remote` makes an inter-communicator.
+/// Inherits the parent's error handler; Pml::add_context assigns the index. `remote` makes an
+/// inter-communicator.
 [[nodiscard]] Ref<Communicator> derive_communicator(Communicator& parent, Ref<Group> group,
                                                     ContextId id, Ref<Group> remote = {});
 
-/// Hands the collectives' measurements to `made`, which all ranks of `parent` created together. All
-/// ranks inherit the same data without a message. Throws std::bad_alloc.
+/// Hands measurements to `made`, created by all ranks of `parent`, without a message. Throws
+/// std::bad_alloc.
 void pass_on_learnt(Communicator& parent, Communicator& made);
 
-/// Creates MPI_COMM_WORLD, MPI_COMM_SELF and MPI_GROUP_EMPTY and enters them in the process's
-/// handle table. Requires world_rank and world_size; uses the predefined error handlers if they
-/// exist.
+/// Creates MPI_COMM_WORLD, MPI_COMM_SELF and MPI_GROUP_EMPTY. Requires world_rank and world_size.
 void make_predefined_communicators(Process& process);
-/// Calls each `ending` and removes the handles. MPI_Finalize sends no message afterwards.
+/// Calls each `ending`. No message may follow.
 void end_predefined_communicators(Process& process) noexcept;
 
 }  // namespace tern::core

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The latest MPI call of this thread, and its place in the program.
-// Why: reports of waits and leaks name the call. Cost: two stores per call.
+// The latest MPI call of this thread, and its place in the program, for reports. Cost: two stores
+// per call.
 #pragma once
 
 namespace tern::core {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datatype: the layout of one element in memory, with packing by byte ranges.
-// Why: one description serves host packing, single-copy transfers and GPU kernels.
-// Lifetime: reference counted; immutable except for its name, attributes and committed flag.
-// Threads: any, for const members.
-// See: MPI-5.0 chapter 5; core/datatype_build.hpp (constructors); tests/unit/core/datatype_test.cc.
+// Datatype: the layout of one element, with packing by byte ranges.
+// Why: one description serves host packing, single-copy transfers and GPU kernels. Lifetime:
+// reference counted; immutable except for name, attributes and committed flag. See: MPI-5.0 chapter
+// 5; core/datatype_build.hpp (constructors).
 #pragma once
 
 #include <sys/uio.h>
@@ -33,7 +32,7 @@ class Datatype final : public Object {
   Datatype() noexcept : Object(kKind) {}
   ~Datatype() override;
 
-  /// Bytes of data in one element; -1 (the user sees MPI_UNDEFINED) if this build lacks the type.
+  /// Bytes of data; -1 (MPI_UNDEFINED) for a type missing in this build.
   [[nodiscard]] MPI_Count size() const noexcept { return size_; }
   [[nodiscard]] MPI_Aint lb() const noexcept { return lb_; }
   [[nodiscard]] MPI_Aint extent() const noexcept { return extent_; }
@@ -43,35 +42,33 @@ class Datatype final : public Object {
   [[nodiscard]] int alignment() const noexcept { return alignment_; }
   [[nodiscard]] bool committed() const noexcept { return committed_; }
   void commit() noexcept { committed_ = true; }
-  /// Whether `count` elements at `buf` are one block of count * size() bytes at buf + true_lb().
+  /// Whether elements at `buf` form one block at buf + true_lb().
   [[nodiscard]] bool contiguous() const noexcept { return contiguous_; }
-  /// The predefined type of all basic elements (for reductions), or nullptr if the elements' types
-  /// differ.
+  /// The common predefined type of all basic elements, or nullptr.
   [[nodiscard]] const Datatype* basic() const noexcept { return basic_; }
-  /// The element kind of a predefined type for reductions; kNone for derived types.
+  /// kNone for derived types.
   [[nodiscard]] Number number() const noexcept { return number_; }
-  /// A type of MPI that users may not free although it is no constant (Fortran's parameterised
-  /// types).
+  /// Not to be freed, though not a constant (Fortran's parameterised types).
   [[nodiscard]] bool permanent() const noexcept { return permanent_; }
 
   [[nodiscard]] MPI_Count elements() const noexcept { return elements_; }
-  /// Basic elements in the first `bytes` packed bytes; -1 if `bytes` ends inside an element.
+  /// -1 if `bytes` ends inside an element.
   [[nodiscard]] MPI_Count elements_in(MPI_Count bytes) const noexcept;
   [[nodiscard]] MPI_Count bytes_of(MPI_Count elements) const noexcept;
 
-  /// Copies the bytes [offset, offset + bytes) of the packed form of (buf, count) to `out` or from
-  /// `in`. The range may start and end at any byte. Host memory only. Never allocates, never fails.
+  /// Copy the bytes [offset, offset + bytes) of the packed form. Host memory only. Never allocate
+  /// or fail.
   void pack(const void* buf, MPI_Count count, size_t offset, void* out,
             size_t bytes) const noexcept;
   void unpack(void* buf, MPI_Count count, size_t offset, const void* in,
               size_t bytes) const noexcept;
 
-  /// Lists the memory pieces of the packed bytes [offset, offset + limit). Fills at most `most`
-  /// entries, returns their number, and sets `covered` to their bytes.
+  /// Lists memory pieces of the packed bytes [offset, offset + limit), at most `most`. `covered`
+  /// receives their bytes.
   size_t pieces(const void* buf, MPI_Count count, size_t offset, size_t limit, iovec* out,
                 size_t most, size_t* covered) const noexcept;
 
-  /// The normal form; has no node if the type holds no data.
+  /// The normal form; null node without data.
   [[nodiscard]] const Placed& layout() const noexcept { return layout_; }
   [[nodiscard]] const Recipe& recipe() const noexcept { return *recipe_; }
 
@@ -89,7 +86,7 @@ class Datatype final : public Object {
   MPI_Count elements_ = 0;
   MPI_Aint lb_ = 0, extent_ = 0, true_lb_ = 0, true_extent_ = 0;
   int alignment_ = 1;
-  bool lb_marked_ = false, ub_marked_ = false;  // set by resizing; overrides the bounds of the data
+  bool lb_marked_ = false, ub_marked_ = false;  // set by resizing
   bool committed_ = false;
   bool permanent_ = false;
   bool contiguous_ = false;
@@ -101,9 +98,9 @@ class Datatype final : public Object {
 };
 
 void make_predefined_types(Process& process);
-/// Frees the predefined types. No handle of a predefined type is valid afterwards.
+/// No handle of a predefined type is valid afterwards.
 void free_predefined_types(Process& process) noexcept;
-/// The predefined type of an ABI constant (MPI_BYTE, ...); never null for a supported constant.
+/// Never null for a supported ABI constant.
 Datatype& predefined_type(Process& process, MPI_Datatype constant) noexcept;
 
 }  // namespace tern::core

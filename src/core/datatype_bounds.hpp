@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bounds: lower and upper bound of a type under construction. Bounds set by resizing override the
-// bounds of plain data (MPI-5.0 5.1.6).
+// Bounds of a type under construction. Resizing overrides the data's bounds (MPI-5.0 5.1.6).
 #pragma once
 
 #include <algorithm>
@@ -14,19 +13,19 @@ namespace tern::core {
 struct Extremes {
   int64_t lb = 0, ub = 0;
   bool lb_marked = false, ub_marked = false;
-  bool empty = false;  // no data and no marks: has no influence
+  bool empty = false;  // no data and no marks
 };
 
 class Bounds {
  public:
-  /// Adds `count` (at least 0) copies of a part, the first at `at`, `stride` bytes apart.
+  /// `count` copies of a part, `stride` bytes apart.
   void add(const Extremes& part, int64_t at, int64_t count, int64_t stride) {
     if (count == 0 || part.empty) return;
     const int64_t last = add_bytes(at, multiply_bytes(count - 1, stride));
     lower_.add(std::min(at, last), part.lb, part.lb_marked);
     upper_.add(-std::max(at, last), -part.ub, part.ub_marked);
   }
-  /// Rounds the extent up to a multiple of `alignment` unless resizing has set the upper bound.
+  /// Pads the extent to `alignment`, unless resizing has set the upper bound.
   [[nodiscard]] Extremes result(int alignment = 1) const {
     Extremes bounds;
     bounds.lb_marked = lower_.marked;

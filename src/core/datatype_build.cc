@@ -207,7 +207,7 @@ TypeBuilder::NewType TypeBuilder::subarray(int dims, const MPI_Count* sizes,
   recipe.plain(dims).counts(sizes, dims).counts(subsizes, dims).counts(starts, dims).plain(order);
   Placed part = old.layout_;
   MPI_Count stride = old.extent_;
-  for (int i = 0; i < dims; ++i) {  // starts at the dimension that is contiguous in memory
+  for (int i = 0; i < dims; ++i) {  // contiguous dimension first
     const int d = order == MPI_ORDER_C ? dims - 1 - i : i;
     part = strided_layout(subsizes[d], stride, part);
     part.at = add_bytes(part.at, multiply_bytes(starts[d], stride));

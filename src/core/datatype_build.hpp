@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // TypeBuilder: the constructors of derived datatypes.
-// All forms of a call pass MPI_Count; arrays have `count` entries. Errors: Error(MPI_ERR_COUNT) if
-// sizes exceed 64 bits, MPI_ERR_ARG for a wrong argument. The result has one reference, no handle,
-// and is not committed.
-// See: MPI-5.0 section 5.1.2; src/api/datatype/datatype_create.cc.
+// Errors: Error(MPI_ERR_COUNT) if sizes exceed 64 bits, MPI_ERR_ARG for a wrong argument. The
+// result has one reference, no handle, and is not committed. See: MPI-5.0 section 5.1.2.
 #pragma once
 
 #include "core/datatype.hpp"
@@ -15,7 +13,7 @@ namespace tern::core {
 class TypeBuilder {
  public:
   using NewType = Ref<Datatype>;
-  /// `large`: the call was the _c form, which MPI_Type_get_contents reports.
+  /// `large`: the _c form, visible in MPI_Type_get_contents.
   explicit TypeBuilder(bool large = false) noexcept : large_(large) {}
 
   NewType contiguous(MPI_Count count, Datatype& old) const;
@@ -34,23 +32,23 @@ class TypeBuilder {
   NewType resized(Datatype& old, MPI_Count lb, MPI_Count extent) const;
   NewType subarray(int dims, const MPI_Count* sizes, const MPI_Count* subsizes,
                    const MPI_Count* starts, int order, Datatype& old) const;
-  /// The part of a distributed array that `rank` of `size` holds (MPI_Type_create_darray).
+  /// The part of `rank` (MPI_Type_create_darray).
   struct Distribution {
     int size, rank, dims;
     const MPI_Count* sizes;
-    const int* kinds;      // MPI_DISTRIBUTE_* of each dimension
+    const int* kinds;
     const int* arguments;  // block lengths, or MPI_DISTRIBUTE_DFLT_DARG
-    const int* grid;       // processes in each dimension
+    const int* grid;
     int order;
   };
   NewType darray(const Distribution& array, Datatype& old) const;
-  /// An unnamed predefined Fortran type equal to `named`; the recipe has `precision` and `range`.
+  /// An unnamed Fortran type equal to `named`.
   static NewType parameterised(int combiner, int precision, int range, Datatype& named);
   NewType dup(Datatype& old) const;
-  /// A second object with the same recipe, for MPI_Type_get_contents.
+  /// For MPI_Type_get_contents.
   static NewType copy(const Datatype& old);
 
-  /// A predefined type. `index_place` is the offset of a pair's second half (0: no pair).
+  /// `index_place`: offset of a pair's second half (0: no pair).
   static Datatype* predefined(const char* name, MPI_Count size, Number number, int alignment,
                               MPI_Aint index_place);
 

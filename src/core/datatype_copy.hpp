@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copier: the visitor that packs or unpacks, with unrolled loops for small blocks.
-// Why: a memcpy call per 8-byte block costs more than the copy, so common block sizes are
-// compile-time constants. The packed position is a local variable of each loop. A member, or a
-// lambda's reference capture, would be reloaded after every store, because the store may alias it.
-// See: core/datatype_walk.hpp.
+// Why: a memcpy call per 8-byte block costs more than the copy. The packed position is a local
+// variable of each loop: a member or reference capture would be reloaded after every store, which
+// may alias it.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +19,7 @@ template <bool kPack>
 class Copier {
  public:
   using Packed = std::conditional_t<kPack, char*, const char*>;
-  /// `message`: the packed size of the whole operation; this copier may handle a part of it.
+  /// `message`: the packed size of the whole operation.
   Copier(Packed packed, int64_t message) noexcept : packed_(packed), message_(message) {}
 
   [[nodiscard]] static constexpr bool full() noexcept { return false; }
@@ -69,8 +68,7 @@ class Copier {
     packed_ = packed;
   }
 
-  /// A record of `blocks` blocks, `count` times. Takes a few records at a time, block by block, to
-  /// stay in the cache.
+  /// Takes a few records at a time, block by block, to stay in the cache.
   void records(uintptr_t at, int64_t stride, int64_t count, const int64_t* places,
                const int64_t* starts, int64_t blocks) noexcept {
     const int64_t bytes = starts[blocks];
@@ -159,9 +157,7 @@ class Copier {
     std::memcpy(reinterpret_cast<void*>(at), &word, sizeof word);
   }
 
-  /// Moves four blocks, `step` apart in the packed form. Small blocks with `step` equal to their
-  /// size are combined into wide accesses on the packed side: loads and stores are the scarcest
-  /// resource.
+  /// Combines adjacent small blocks into wide accesses on the packed side.
   template <class Size, class Step>
   static void move_four(Packed packed, Step step, uintptr_t a, uintptr_t b, uintptr_t c,
                         uintptr_t d, Size size) noexcept {
@@ -199,8 +195,8 @@ class Copier {
     }
   }
 
-  /// Packs the first of every two words with whole vectors, and never reads beyond the last block.
-  /// Returns the number of packed blocks.
+  /// Packs every other word by vectors, never reading beyond the last block. Returns the number of
+  /// blocks.
   static int64_t every_other(Packed packed, uintptr_t at, int64_t count, Constant<4>) noexcept {
     int64_t i = 0;
     for (; i + 4 < count; i += 4, packed += 16, at += 32) {
@@ -218,8 +214,7 @@ class Copier {
     return i;
   }
 
-  /// Moves single-word blocks of which a cache line holds several. Returns the number of moved
-  /// blocks.
+  /// Moves single-word blocks, several per cache line. Returns their number.
   template <class Size>
   static int64_t dense_part(Packed packed, uintptr_t at, int64_t stride, int64_t count,
                             Size size) noexcept {
@@ -234,8 +229,8 @@ class Copier {
     return moved;
   }
 
-  /// Moves `count` blocks, `stride` apart in memory and `step` apart in the packed form. Returns
-  /// the end of the packed blocks.
+  /// Blocks are `stride` apart in memory and `step` apart in the packed form. Returns the packed
+  /// end.
   template <class Size, class Step>
   Packed column(Packed packed, Step step, uintptr_t at, int64_t stride, int64_t count,
                 Size size) const noexcept {
@@ -261,9 +256,9 @@ class Copier {
     return packed;
   }
 
-  /// Whether a column exceeds the second-level cache and escapes the hardware prefetcher. Measured:
-  /// the prefetcher follows distances of whole cache lines, within a page, that use enough sets of
-  /// the first-level cache.
+  /// Whether a column exceeds the second-level cache and escapes the hardware prefetcher, which
+  /// (measured) follows strides of whole cache lines within a page that use enough sets of the
+  /// first-level cache.
   [[nodiscard]] bool far_apart(int64_t block, int64_t stride) const noexcept {
     constexpr int64_t kSecondCacheLines = 8192, kFewSets = 8 * kLine, kFewOnPage = 2048;
     const int64_t distance = std::abs(stride);
@@ -273,16 +268,15 @@ class Copier {
            message_ > kSecondCacheLines * block;
   }
 
-  /// Prefetches distant blocks; otherwise each one waits for memory in turn. The second-level cache
-  /// accepts more outstanding requests than the first. (always_inline: GCC drops calls of a
-  /// function that only prefetches.)
+  /// The second-level cache accepts more outstanding requests than the first. (always_inline: GCC
+  /// drops calls of a function that only prefetches.)
   [[gnu::always_inline]] static void fetch(uintptr_t at) noexcept {
     constexpr int kRead = 0, kSecondCache = 2;
     __builtin_prefetch(reinterpret_cast<const void*>(at), kRead, kSecondCache);
   }
 
-  /// For lengths that vary from block to block: overlapping moves replace a branch that would be
-  /// mispredicted. 8 to 32 bytes take four moves of 8, 33 to 64 bytes four of 16.
+  /// For varying lengths: overlapping moves avoid a mispredicted branch. 8 to 32 bytes take four
+  /// moves of 8, 33 to 64 bytes four of 16.
   static void move_short(Packed packed, uintptr_t at, size_t bytes) noexcept {
     if (bytes - 33 < 32) {
       const size_t last = bytes - 16;

@@ -7,7 +7,7 @@
 namespace tern::core {
 namespace {
 
-/// One dimension of the distribution. By the standard, all kinds reduce to block-cyclic.
+/// One dimension; by the standard, all kinds reduce to block-cyclic.
 struct Dealt {
   MPI_Count size, block;
   int processes, coordinate;
@@ -48,7 +48,7 @@ Placed dealt_layout(const Dealt& dim, MPI_Count stride, const Placed& part) {
   return parts.finish();
 }
 
-/// The rank's coordinates in the grid; the last dimension varies fastest.
+/// The last dimension varies fastest.
 std::vector<Dealt> deal(const TypeBuilder::Distribution& array) {
   std::vector<Dealt> dims(static_cast<size_t>(array.dims));
   int rest = array.rank, below = array.size;
@@ -71,7 +71,7 @@ TypeBuilder::NewType TypeBuilder::darray(const Distribution& array, Datatype& ol
   const std::vector<Dealt> dims = deal(array);
   Placed part = old.layout_;
   MPI_Count stride = old.extent_;
-  for (int i = 0; i < n; ++i) {  // starts at the dimension contiguous in memory
+  for (int i = 0; i < n; ++i) {  // contiguous dimension first
     const Dealt& dim = dims[static_cast<size_t>(array.order == MPI_ORDER_C ? n - 1 - i : i)];
     part = dealt_layout(dim, stride, part);
     stride = multiply_bytes(stride, dim.size);

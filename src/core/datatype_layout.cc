@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layout: rules for reducing a type to its simplest form.
+// Layout: reduces a type to its simplest form.
 #include "core/datatype_layout.hpp"
 
 #include <algorithm>
@@ -45,7 +45,7 @@ Placed list_layout(std::vector<int64_t> places, LayoutPtr child) {
   return {0, node};
 }
 
-/// The largest power of two, up to 64, that divides all of the given numbers.
+/// The largest common power of two, up to 64.
 int64_t common_unit(const std::vector<int64_t>& numbers) noexcept {
   constexpr int64_t kMost = 64;
   int64_t bits = kMost;
@@ -140,7 +140,6 @@ void Assembly::add_node(int64_t at, const LayoutPtr& node) {
   nodes_.push_back(node);
 }
 
-/// Leaves the plain list of blocks before a part of another form.
 void Assembly::to_nodes() {
   if (!only_blocks_) return;
   only_blocks_ = false;
@@ -159,7 +158,7 @@ Placed Assembly::finish_blocks() {
   size_t equal = 1;
   while (equal < places_.size() && length(equal) == first) ++equal;
   if (equal == places_.size()) return list_layout(std::move(places_), block_layout(first).node);
-  // Some blocks are adjacent: a list of equal units takes no more memory and avoids branches.
+  // Some blocks are adjacent: equal units avoid branches.
   const int64_t unit = common_unit(starts_);
   if (places_.size() > kFewBlocks &&
       starts_.back() / unit <= 2 * static_cast<int64_t>(places_.size()))

@@ -10,7 +10,6 @@
 namespace tern::core {
 namespace {
 
-/// The number of a C integer type.
 template <class T>
 constexpr Number integer() {
   constexpr bool kSigned = static_cast<T>(-1) < static_cast<T>(0);

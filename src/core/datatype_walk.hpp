@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walk: visits the memory of a range of packed bytes, in packing order, in runs as regular as the
-// layout allows.
-// Why: packing, unpacking, single-copy pieces and reductions of derived types share one traversal.
-// Cost: finding the first byte takes one step per level (a division, or a search in a struct's
-// table).
+// Walk: visits the memory of a range of packed bytes in packing order, in runs as regular as
+// possible.
+// Cost: one step per level to find the first byte.
 // A Visitor has: full() (stops early), run(at, bytes), strided(at, stride, block, count), grid(at,
 // rows, row_stride, count, stride, block), listed(origin, places, count, block), blocks(origin,
 // places, starts, count), records(at, stride, count, places, starts, blocks). Addresses are
@@ -22,7 +20,7 @@ class Walk {
  public:
   explicit Walk(Visitor& visitor) noexcept : visitor_(visitor) {}
 
-  /// Visits the packed bytes [from, to) of `node` at `origin`.
+  /// The packed bytes [from, to) of `node` at `origin`.
   void range(const Layout& node, uintptr_t origin, int64_t from, int64_t to) noexcept {
     if (from >= to || visitor_.full()) return;
     switch (node.form) {
@@ -44,7 +42,6 @@ class Walk {
     }
   }
 
-  /// Visits a range of `count` copies of `child`, `stride` bytes apart.
   void strided(int64_t count, int64_t stride, const Layout& child, uintptr_t origin, int64_t from,
                int64_t to) noexcept {
     if (child.form == Layout::Form::kStrided && stride == child.span)
@@ -56,7 +53,7 @@ class Walk {
   }
 
  private:
-  /// Equal parts: the tail of one part, whole parts, the head of one part.
+  /// The tail of one part, whole parts, the head of one part.
   template <class Place, class Whole>
   void equal_parts(const Layout& child, int64_t from, int64_t to, Place place,
                    Whole whole) noexcept {
@@ -131,7 +128,7 @@ class Walk {
     }
   }
 
-  static constexpr size_t kFewBlocks = 16;  // limit of a record, copied block by block
+  static constexpr size_t kFewBlocks = 16;
   Visitor& visitor_;
 };
 

@@ -19,7 +19,7 @@
 namespace tern::core {
 namespace {
 
-constexpr size_t kPieces = 256;  // pieces of memory per batch
+constexpr size_t kPieces = 256;  // pieces per batch
 
 size_t regular(const iovec* first, size_t most) noexcept {
   if (most < 2) return most;
@@ -33,7 +33,7 @@ size_t regular(const iovec* first, size_t most) noexcept {
   return count;
 }
 
-// Copies regular runs as rows, other pieces one by one.
+// Copies regular runs as rows, others singly.
 template <bool kPacks>
 void move_pieces(cuda::Job& job, const Data& data, size_t offset, std::byte* block,
                  size_t bytes) noexcept {
@@ -61,7 +61,6 @@ void move_pieces(cuda::Job& job, const Data& data, size_t offset, std::byte* blo
   }
 }
 
-// Requires both ends to be accessible to the job's kernels.
 template <bool kPacks>
 bool launch_move(cuda::Job& job, const Data& data, size_t offset, void* block,
                  size_t bytes) noexcept {
@@ -81,8 +80,7 @@ bool launch_move(cuda::Job& job, const Data& data, size_t offset, void* block,
   }
 }
 
-// Uses a kernel if both ends lie on the job's device and kernels exist. Otherwise the driver copies
-// rows.
+// Needs both ends on the job's device, and kernels. Otherwise the driver copies rows.
 template <bool kPacks>
 bool move_by_kernel(cuda::Job& job, const Data& data, size_t offset, void* block,
                     size_t bytes) noexcept {
@@ -94,8 +92,8 @@ bool move_by_kernel(cuda::Job& job, const Data& data, size_t offset, void* block
          launch_move<kPacks>(job, data, offset, block, bytes);
 }
 
-/// Small data between device and host goes through the stream's mapped host room: one launch and
-/// one polled word instead of two driver copies and a synchronisation.
+/// Small data goes through the stream's host room: one launch and a polled word instead of two
+/// copies and a synchronisation.
 bool serves_by_mail(cuda::Job& job, const Data& data, cuda::MemoryKind block,
                     size_t bytes) noexcept {
   return bytes <= cuda::Stream::kRoom && data.on_device() && !cuda::on_device(block) &&
@@ -121,7 +119,7 @@ void mail(cuda::Job& job, const Data& data, size_t offset, size_t bytes) noexcep
                  job.failure().c_str());
 }
 
-/// A device block for the packed form, if kernels pack device memory for the host.
+/// A device block for the packed form, if a kernel packs it for the host.
 cuda::Block aside(cuda::Job& job, const Data& data, cuda::MemoryKind block, size_t bytes) noexcept {
   if (data.type->contiguous() || !data.on_device() || cuda::on_device(block) ||
       job.device().kernels() == nullptr || !job.device().blocks.lends(cuda::Store::kDevice, bytes))
@@ -254,7 +252,7 @@ Failure unpack(Process& process, const Data& of, size_t offset, const void* in, 
 
 namespace {
 
-// Both layouts have gaps: copies through a small buffer.
+// Both layouts have gaps.
 void copy_by_pieces(const Data& from, const Data& to) noexcept {
   std::byte piece[4096];
   const size_t total = from.bytes();
@@ -265,7 +263,7 @@ void copy_by_pieces(const Data& from, const Data& to) noexcept {
   }
 }
 
-/// Copies between two layouts with gaps through device memory, in blocks as large as available.
+/// Both layouts have gaps: uses device blocks as large as available.
 void copy_by_blocks(cuda::Job& job, const Data& from, const Data& to) noexcept {
   constexpr size_t kMost = 16 << 20;
   const size_t total = from.bytes();

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packs, unpacks and copies data in host and device memory.
-// Why: any call's buffer may lie on a device, with any datatype; upper layers need not choose the
-// copy.
-// Threads: any. See: core/datatype.hpp (host memory), cuda/device.hpp (Job),
-// tests/gpu/mpi/pt2pt_kinds.cc, coll_kinds.cc.
+// Why: upper layers need not choose the copy. Threads: any. See: core/datatype.hpp (host memory),
+// cuda/device.hpp (Job), tests/gpu/mpi/pt2pt_kinds.cc, coll_kinds.cc.
 #pragma once
 
 #include <cstddef>
@@ -19,22 +17,20 @@ namespace tern::core {
 class Op;
 class Process;
 
-/// Opens a job on the device of `address`, ordered after the application's writes to the
-/// allocation. Returns an invalid job and sets *why if the device or its memory is unusable.
+/// A job on the device of `address`, ordered after the application's writes; invalid, with *why, if
+/// the device is unusable.
 [[nodiscard]] cuda::Job begin_job(Process& process, const void* address, Failure* why) noexcept;
-/// Orders the job after writes to all allocations of the data. *found receives the first allocation
-/// unless null.
+/// Ordered after writes to all allocations of the data. *found: the first allocation.
 [[nodiscard]] cuda::Job begin_job(Process& process, const Data& data, Failure* why,
                                   cuda::Memory* found = nullptr) noexcept;
 
-/// Start to copy the bytes [offset, offset + bytes) of the packed form to or from a block in any
-/// memory.
+/// Start copies of the packed bytes [offset, offset + bytes) to or from a block in any memory.
 void pack(cuda::Job& job, const Data& data, size_t offset, void* out, size_t bytes) noexcept;
 void unpack(cuda::Job& job, const Data& data, size_t offset, const void* in, size_t bytes) noexcept;
 
 void copy(cuda::Job& job, const Data& from, const Data& to) noexcept;
 
-/// Complete on return. Data and blocks may lie in any memory; an unknown kind costs a look-up.
+/// Complete on return. An unknown kind costs a lookup.
 [[nodiscard]] Failure pack(Process& process, const Data& data, size_t offset, void* out,
                            size_t bytes,
                            cuda::MemoryKind block_kind = cuda::MemoryKind::kUnknown) noexcept;
@@ -44,11 +40,10 @@ void copy(cuda::Job& job, const Data& from, const Data& to) noexcept;
 [[nodiscard]] Failure copy(Process& process, const Data& from, const Data& to) noexcept;
 void copy_on_host(const Data& from, const Data& to) noexcept;
 
-/// A host copy of data in the same layout, or the data itself if already on the host. A download
-/// copies from device to host, an upload back.
+/// A host copy of data in the same layout, or the data itself if on the host.
 class OnHost {
  public:
-  /// Allocates without copying. Throws std::bad_alloc.
+  /// Throws std::bad_alloc.
   OnHost(Process& process, const Data& data);
   [[nodiscard]] Failure download() noexcept;
   [[nodiscard]] Failure upload() noexcept;
@@ -61,24 +56,21 @@ class OnHost {
   std::vector<std::byte> memory_;
 };
 
-/// Whether both name the same memory in the same order. Addresses alone do not tell: types with
-/// absolute addresses all count from MPI_BOTTOM, and types over one array from its start.
+/// Whether both name the same memory in the same order. Addresses alone do not tell (MPI_BOTTOM).
 [[nodiscard]] bool same_data(const Data& one, const Data& other) noexcept;
 
-/// Asynchronous device work; progress polls for its completion.
-/// Why: a call driving a collective must not block while a device works for one step.
-/// Lifetime: one step of a schedule. The destructor waits for pending work.
+/// Asynchronous device work, polled by progress, so calls driving a collective do not block.
+/// Lifetime: one step of a schedule. The destructor waits.
 class DeviceWork {
  public:
   explicit DeviceWork(Process& process) noexcept : process_(process) {}
   DeviceWork(const DeviceWork&) = delete;
   DeviceWork& operator=(const DeviceWork&) = delete;
-  /// Start a copy or reduction, after earlier work. Return false, with nothing started, if no
-  /// device can do the work alone.
+  /// Start after earlier work. Return false, with nothing started, if no device can do the work
+  /// alone.
   [[nodiscard]] bool copy(const Data& from, const Data& to) noexcept;
   [[nodiscard]] bool reduce(const Op& op, const Data* sources, int n, const Data& to) noexcept;
   [[nodiscard]] bool done() noexcept { return job_.done(); }
-  /// Waits for pending work.
   [[nodiscard]] Failure finish() noexcept;
   [[nodiscard]] const char* what() const noexcept { return what_; }
   [[nodiscard]] size_t bytes() const noexcept { return bytes_; }
@@ -90,15 +82,14 @@ class DeviceWork {
 
   Process& process_;
   std::vector<cuda::Block> blocks_;
-  cuda::Job job_;  // destroyed before blocks_, whose memory it uses
+  cuda::Job job_;  // destroyed before blocks_
   Failure no_job_;
   const char* what_ = "";
   size_t bytes_ = 0;
 };
 
-/// Computes to = sources[0] (op) (sources[1] (op) ...) elementwise, for up to cuda::kMostSources
-/// sources; the last may be `to`. Types as in Op::apply. Uses a kernel if the result lies on a
-/// device and kernels support operation and type; otherwise the host, with one warning.
+/// to = sources[0] (op) (sources[1] (op) ...), up to cuda::kMostSources; the last may be `to`.
+/// Types as in Op::apply. Uses a kernel if possible, otherwise the host, with one warning.
 [[nodiscard]] Failure reduce(Process& process, const Op& op, const Data* sources, int n,
                              const Data& to) noexcept;
 

@@ -59,7 +59,7 @@ void DeviceWork::note(const char* what, size_t bytes) noexcept {
 bool DeviceWork::copy(const Data& source, const Data& destination) noexcept {
   const Data from = with_kind(source), to = with_kind(destination);
   if (!from.on_device() && !to.on_device()) return false;
-  // two layouts with gaps need copies block by block
+  // needs copies block by block
   if (!from.type->contiguous() && !to.type->contiguous()) return false;
   note("copying", from.bytes());
   if (from.bytes() == 0 || same_data(from, to)) return true;
@@ -70,7 +70,7 @@ bool DeviceWork::copy(const Data& source, const Data& destination) noexcept {
   return true;
 }
 
-// Makes all operands readable to the job's kernels: copies those on the host and on other devices.
+// Copies operands on the host and other devices to the job's device.
 bool DeviceWork::find_operands(const Data* sources, int n, const void** addresses) noexcept {
   try {
     for (int i = 0; i < n; ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ErrorHandler: calls the user's function and creates the predefined handlers.
+// ErrorHandler: calls and predefined handlers.
 #include "core/error_handler.hpp"
 
 #include "base/error.hpp"

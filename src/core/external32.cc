@@ -20,13 +20,13 @@ static_assert(sizeof(Quad) == 16);
 
 enum class Change : uint8_t { kOrder, kSigned, kUnsigned, kQuad };
 
-/// One number: its bytes in memory and in external32.
+/// One number: bytes in memory and in external32.
 struct Part {
   Change change;
   uint8_t native, external;
 };
 
-/// An element of a basic type: `firsts` numbers of one kind, and a pair's second half.
+/// `firsts` numbers of one kind, and a pair's second half.
 struct Format {
   Part first;
   uint8_t firsts = 1;
@@ -111,7 +111,7 @@ void reorder(const std::byte* from, std::byte* to, size_t size, size_t count) no
       std::reverse_copy(from + i * size, from + (i + 1) * size, to + i * size);
 }
 
-/// Changes the size of an integer; new upper bytes are sign bytes or zero.
+/// New upper bytes are sign bytes or zero.
 void resize_integer(const std::byte* from, size_t from_bytes, std::byte* to, size_t to_bytes,
                     bool is_signed, bool to_external) noexcept {
   const bool big = std::endian::native == std::endian::big;
@@ -122,7 +122,7 @@ void resize_integer(const std::byte* from, size_t from_bytes, std::byte* to, siz
   const std::byte top = from[at(from_big, from_bytes, from_bytes - 1)];
   const std::byte fill =
       is_signed && (top & std::byte{0x80}) != std::byte{} ? std::byte{0xff} : std::byte{};
-  for (size_t i = 0; i < to_bytes; ++i)  // from the least significant byte up
+  for (size_t i = 0; i < to_bytes; ++i)
     to[at(to_big, to_bytes, i)] = i < from_bytes ? from[at(from_big, from_bytes, i)] : fill;
 }
 
@@ -172,7 +172,7 @@ void convert(const Format& format, const std::byte* from, std::byte* to, size_t 
   }
 }
 
-/// Calls visit(basic type, count) for each run in `count` elements of `type`.
+/// Calls visit(basic type, count).
 template <class Visit>
 void each_run(const Datatype& type, MPI_Count count, Visit& visit) noexcept {
   if (type.size() <= 0 || count == 0) return;
@@ -186,7 +186,7 @@ void each_run(const Datatype& type, MPI_Count count, Visit& visit) noexcept {
       each_run(*recipe.types[part], recipe.repeats[part], visit);
 }
 
-/// Access to some elements of the data at a time: in place, or through a window of packed bytes.
+/// Access to some elements at a time: in place, or through a window of packed bytes.
 template <bool kPacking>
 class Native {
  public:
@@ -198,8 +198,7 @@ class Native {
   Native(const Native&) = delete;
   Native& operator=(const Native&) = delete;
 
-  /// Room with data for at most `*count` elements of `size` bytes; sets *count to the actual
-  /// number.
+  /// Room for at most `*count` elements of `size` bytes.
   std::byte* take(size_t size, size_t* count) noexcept {
     if (type_.contiguous()) {
       std::byte* at = static_cast<std::byte*>(buf_) + type_.true_lb() + offset_;
@@ -229,7 +228,7 @@ class Native {
   void* buf_;
   MPI_Count count_;
   size_t total_;
-  size_t offset_ = 0;  // packed bytes before the window
+  size_t offset_ = 0;
   size_t used_ = 0, end_ = 0;
   std::byte window_[8192];
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// external32: the standard's portable data representation: big-endian, IEEE, fixed sizes.
-// Why: any MPI library reads the output of MPI_Pack_external, and files in "external32".
-// Threads: any. See: MPI-5.0 section 14.5.2 (sizes); tests/unit/core/external32_test.cc.
+// external32: the standard's portable data format: big-endian, IEEE, fixed sizes. Threads: any.
+// See: MPI-5.0 section 14.5.2 (sizes).
 #pragma once
 
 #include "core/datatype.hpp"
@@ -10,8 +9,8 @@ namespace tern::core {
 
 [[nodiscard]] MPI_Count external32_size(const Datatype& type) noexcept;
 
-/// Converts `count` elements at `buf` to or from count * external32_size() bytes. Never allocates,
-/// never fails. A value too large for the external form (a long of 2^40) loses its upper bytes.
+/// Never allocates or fails. A value too large for the external form (a long of 2^40) loses its
+/// upper bytes.
 void pack_external32(const Datatype& type, const void* buf, MPI_Count count, void* out) noexcept;
 void unpack_external32(const Datatype& type, void* buf, MPI_Count count, const void* in) noexcept;
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Group: an ordered set of processes, as peer indices.
 // Why: the world, strided subsets and small unions of ranges cost a few words instead of a table.
-// Lifetime: reference counted, immutable; a copy shares the table. Threads: any.
-// Cost: peer_index and rank_of take arithmetic for a range, a walk over at most kMostRuns ranges,
-// or (table) a load and a binary search. Memory: 8 bytes per member for a table, otherwise none.
-// See: MPI-5.0 section 7.3; tests/unit/core/group_test.cc.
+// Lifetime: reference counted, immutable. Threads: any. Cost: arithmetic for a range, a walk over
+// at most kMostRuns ranges, or a table lookup and binary search, with 8 bytes per member. See:
+// MPI-5.0 section 7.3.
 #pragma once
 
 #include <cstdint>
@@ -33,12 +32,12 @@ class Group final : public Object {
     [[nodiscard]] int find(uint32_t peer) const noexcept;
   };
 
-  /// `size` peers: first, first + stride, ...; size 0 is the empty group.
+  /// `size` peers: first, first + stride, ...
   Group(uint32_t first, int64_t stride, int size) noexcept
       : Object(Kind::kGroup), range_{first, stride, 0, size}, size_(size) {}
-  /// Any list without duplicates; stored as ranges if few suffice.
+  /// Without duplicates; stored as ranges if few suffice.
   explicit Group(const std::vector<uint32_t>& peers);
-  /// The same members under a separate handle and lifetime.
+  /// Same members, separate handle.
   explicit Group(const Group& other) noexcept
       : Object(Kind::kGroup),
         session(other.session),
@@ -50,22 +49,22 @@ class Group final : public Object {
   [[nodiscard]] uint32_t peer_index(int rank) const noexcept {
     return shared_ == nullptr ? range_.at(rank) : mapped_index(rank);
   }
-  /// The rank of a peer; MPI_UNDEFINED for a non-member.
+  /// MPI_UNDEFINED for a non-member.
   [[nodiscard]] int rank_of(uint32_t peer) const noexcept;
-  /// Whether rank r is peer r: lookups are unnecessary.
+  /// Whether rank r is peer r.
   [[nodiscard]] bool identity() const noexcept {
     return shared_ == nullptr && range_.first == 0 && (range_.stride == 1 || size_ <= 1);
   }
-  /// Whether every rank names the same peer in both groups.
+  /// Equal members in equal order.
   [[nodiscard]] bool equals(const Group& other) const noexcept;
-  /// The number of ranges describing the group; 0 for a table.
+  /// 0 for a table.
   [[nodiscard]] size_t runs() const noexcept;
 
-  Ref<Object> session;  // the session it derives from; null for the world's
+  Ref<Object> session;  // null for the world's
 
  private:
   friend class GroupBuilder;
-  /// For a group beyond one range: the ranges, or the table and its ranks sorted by peer.
+  /// The ranges, or the table and its ranks sorted by peer.
   struct Map {
     std::vector<Run> runs;
     std::vector<uint32_t> table;
@@ -80,10 +79,10 @@ class Group final : public Object {
   std::shared_ptr<const Map> shared_;
 };
 
-/// Builds a group member by member, as ranges while few suffice. Throws std::bad_alloc only.
+/// Builds a group, as ranges while few suffice. Throws std::bad_alloc only.
 class GroupBuilder {
  public:
-  /// Adds the next rank's peer. The caller must avoid duplicates.
+  /// The caller must avoid duplicates.
   void add(uint32_t peer);
   [[nodiscard]] int size() const noexcept { return size_; }
   [[nodiscard]] Ref<Group> finish();
@@ -92,15 +91,13 @@ class GroupBuilder {
   void spill();
   int size_ = 0;
   std::vector<Group::Run> runs_;
-  std::vector<uint32_t> table_;  // used beyond kMostRuns ranges
+  std::vector<uint32_t> table_;
 };
 
-/// Creates MPI_GROUP_EMPTY and enters it in the process's handle table; end_predefined_groups
-/// removes it.
 void make_predefined_groups(Process& process);
 void end_predefined_groups(Process& process) noexcept;
 
-// The set operations of MPI-5.0 section 7.3.2, in the standard's order.
+// MPI-5.0 section 7.3.2.
 [[nodiscard]] Ref<Group> group_union(const Group& first, const Group& second);
 [[nodiscard]] Ref<Group> group_intersection(const Group& first, const Group& second);
 [[nodiscard]] Ref<Group> group_difference(const Group& first, const Group& second);

@@ -68,8 +68,7 @@ void HandleTable::erase(Object& object) noexcept {
   free_.push_back(index);
 }
 
-// Leaves the entry unwritten: otherwise threads renewing neighbours would contend for the cache
-// line.
+// Leaves the entry unwritten, because neighbours share its cache line.
 uintptr_t HandleTable::renew(Object& object) noexcept {
   const uintptr_t before = object.handle();
   const uint32_t index = static_cast<uint32_t>(before) & kIndexMask;

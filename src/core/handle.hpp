@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// HandleTable: maps the user's handle word to an object and never trusts the word.
-// Why: a stale, freed or garbage handle gives an error class, never a crash.
-// Word: below 4096 a constant of the ABI; otherwise 32 bits of generation, one bit 0, 4 bits of
-// kind, 27 bits of index (from 4096). MPI_*_toint returns the low half.
-// Threads: find is lock-free; insert, renew and erase take the table's lock. See:
+// HandleTable: maps a user's handle word to an object and never trusts the word.
+// Why: a stale or garbage handle gives an error class, never a crash. Word: below 4096 a constant
+// of the ABI; otherwise 32 bits of generation, one bit 0, 4 bits of kind, 27 bits of index (from
+// 4096). MPI_*_toint returns the low half. Threads: find is lock-free. See:
 // tests/mpi/handles_foreign.c.
 #pragma once
 
@@ -29,8 +28,7 @@ class HandleTable {
   HandleTable& operator=(const HandleTable&) = delete;
   ~HandleTable();
 
-  /// The object of `word`; nullptr if the word is stale, garbage or of another kind. T needs
-  /// `static constexpr Kind kKind`.
+  /// Returns nullptr for a stale or garbage word, or another kind.
   template <class T>
   [[nodiscard]] T* find(uintptr_t word) const noexcept {
     Object* object = look_up(word, T::kKind);
@@ -41,25 +39,22 @@ class HandleTable {
     return find<T>(reinterpret_cast<uintptr_t>(handle));
   }
 
-  /// Assigns a word to `object` and stores it there. Throws Error(MPI_ERR_NO_MEM) if 2^27 handles
-  /// are in use.
+  /// Assigns and stores a word. Throws Error(MPI_ERR_NO_MEM) beyond 2^27 handles.
   uintptr_t insert(Object& object);
-  /// Binds the constant `abi_value` (< 1024) to `object`. Takes over the caller's reference until
-  /// erase() or the table's end.
+  /// Takes over the caller's reference until erase() or the table's end.
   void set_predefined(uintptr_t abi_value, Object& object);
-  /// Invalidates the word of `object`; later finds return nullptr.
+  /// Later finds return nullptr.
   void erase(Object& object) noexcept;
-  /// Replaces the word in the same entry, so the old word becomes stale. For pooled objects
-  /// (requests).
+  /// The old word becomes stale. For pooled requests.
   uintptr_t renew(Object& object) noexcept;
-  /// The full word for the low 31 bits (MPI_*_fromint); 0 if no object has it.
+  /// For MPI_*_fromint; 0 if unknown.
   [[nodiscard]] uintptr_t from_int(int value) const noexcept;
   [[nodiscard]] std::vector<Object*> live(Kind kind) const;
 
  private:
   struct Entry {
     std::atomic<Object*> object{nullptr};
-    std::atomic<uint32_t> generation{1};  // of the next object; the present object stores its own
+    std::atomic<uint32_t> generation{1};  // of the next object
   };
   static constexpr uint32_t kChunk = 1024;
   static constexpr uint32_t kChunks = (1U << kIndexBits) / kChunk;
@@ -92,7 +87,7 @@ class HandleTable {
   }
 
   std::array<Object*, kConstants> predefined_{};
-  std::atomic<Chunk*>* chunks_;  // kChunks entries, in pages untouched until used
+  std::atomic<Chunk*>* chunks_;  // pages untouched until used
   std::mutex mutex_;
   std::vector<uint32_t> free_;
   uint32_t next_ = kPredefined;

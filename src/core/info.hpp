@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Info: an ordered set of (key, value) strings.
-// Lifetime: reference counted, by the user's handle and objects keeping their hints. Threads: any,
-// even before MPI_Init with the thread level unknown. See: MPI-5.0 chapter 10.
+// Info: an ordered set of (key, value) strings. Lifetime: reference counted. Threads: any, even
+// before MPI_Init. See: MPI-5.0 chapter 10.
 #pragma once
 
 #include <mutex>
@@ -26,7 +25,7 @@ class Info final : public Object {
   [[nodiscard]] std::optional<std::string> get(std::string_view key) const;
   void set(std::string_view key, std::string_view value);
   bool erase(std::string_view key) noexcept;
-  /// The number of keys, and a key by number, in the order of their first setting.
+  /// In the order of first setting.
   [[nodiscard]] size_t count() const noexcept;
   [[nodiscard]] std::optional<std::string> key(size_t number) const;
   void merge(const Info& other);
@@ -39,7 +38,7 @@ class Info final : public Object {
   Entries entries_;
 };
 
-/// Creates MPI_INFO_ENV: facts about the start of this process.
+/// Creates MPI_INFO_ENV.
 void make_predefined_infos(Process& process);
 
 }  // namespace tern::core

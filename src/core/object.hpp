@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Object: the base of every MPI object behind a handle.
-// Lifetime: reference counted; the user's handle is one reference, each pending use another.
-// Threads: reference counts are atomic if threads share objects. Each class protects its other
-// members.
+// Lifetime: reference counted, by the user's handle and pending uses. Threads: counts are atomic if
+// threads share objects.
 #pragma once
 
 #include <atomic>
@@ -14,12 +13,11 @@ namespace tern::core {
 
 class Process;
 
-/// Whether threads may use one object concurrently (MPI_THREAD_MULTIPLE, and before the level is
-/// known). Otherwise counts avoid atomic operations, which take a third of a small message's time.
-/// api::Membership sets the flag while no other thread calls MPI.
+/// False below MPI_THREAD_MULTIPLE: avoids atomic counts, a third of a small message's time. Set by
+/// api::Membership while no other thread calls MPI.
 inline bool threads_share_objects = true;
 
-/// The object type of a handle; the value occupies 4 bits of the handle word.
+/// Occupies 4 bits of the handle word.
 enum class Kind : uint32_t {
   kNone = 0,
   kCommunicator = 1,
@@ -64,15 +62,14 @@ class Object {
   /// For leak reports; set by HandleTable::insert.
   CallPlace made_at;
 
-  /// Reuses an ended, pooled object, with one reference.
+  /// Reuses a pooled object with one reference.
   void revive() noexcept { references_.store(1, std::memory_order_relaxed); }
 
  protected:
-  /// Ends the object; pooled objects return to their pool.
+  /// Pooled objects return to their pool.
   virtual void destroy() noexcept { delete this; }
 
  private:
-  /// Returns the remaining references.
   int drop() noexcept {
     if (threads_share_objects) return references_.fetch_sub(1, std::memory_order_acq_rel) - 1;
     const int left = references() - 1;
@@ -114,7 +111,6 @@ class Ref {
   T* operator->() const noexcept { return object_; }
   T& operator*() const noexcept { return *object_; }
   explicit operator bool() const noexcept { return object_ != nullptr; }
-  /// Gives the reference to the caller.
   [[nodiscard]] T* leak() noexcept {
     T* object = object_;
     object_ = nullptr;

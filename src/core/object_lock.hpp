@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ObjectLock and Name: small state of an object under a lock.
-// Why: with MPI_THREAD_MULTIPLE, two threads may set a communicator's name or attributes at the
-// same time.
-// Cost: one flag test if threads do not share objects. Lifetime: the object. No user callback runs
-// under the lock.
+// ObjectLock and Name: small state of an object under a lock, for MPI_THREAD_MULTIPLE. Cost: one
+// flag test otherwise. No user callback runs under the lock.
 #pragma once
 
 #include <mutex>
@@ -29,8 +26,7 @@ class ObjectLock {
   std::mutex* const mutex_;
 };
 
-/// Copies a name and its terminator to `out`, which has room for MPI_MAX_OBJECT_NAME; returns the
-/// length.
+/// `out` has room for MPI_MAX_OBJECT_NAME; returns the length.
 inline int copy_name(std::string_view name, char* out) noexcept {
   const size_t length = name.copy(out, name.size());
   out[length] = '\0';

@@ -44,8 +44,7 @@ class PieceReducer {
 
   [[nodiscard]] static constexpr bool full() noexcept { return false; }
 
-  /// Reduces the elements whose packed bytes begin in this run. A padded element may continue in
-  /// the next run.
+  /// Reduces elements beginning in this run; a padded element may continue in the next.
   void run(uintptr_t at, int64_t bytes) noexcept {
     if (!padded_) return reduce(at, static_cast<size_t>(bytes / basic_bytes_));
     for (; position_ < bytes; position_ += basic_bytes_)
@@ -83,7 +82,7 @@ class PieceReducer {
   uintptr_t shift_;
   int64_t basic_bytes_;
   bool padded_;
-  int64_t position_ = 0;  // first byte of the next element, relative to the next run
+  int64_t position_ = 0;  // of the next element, relative to the next run
 };
 
 }  // namespace

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Op: a reduction operation, predefined or the user's.
-// Why: collectives call one function pointer per chunk; the loop is chosen earlier.
-// Threads: any, for const members. See: MPI-5.0 section 6.9; core/reduce/ (the loops);
-// tests/unit/core/op_test.cc.
+// Op: a reduction operation, predefined or the user's. Threads: any, for const members. See:
+// MPI-5.0 section 6.9; core/reduce/ (the loops).
 #pragma once
 
 #include <cstddef>
@@ -29,8 +27,7 @@ class Op final : public Object {
 
   [[nodiscard]] bool commutative() const noexcept { return commutative_; }
   [[nodiscard]] Reduction reduction() const noexcept { return reduction_; }
-  /// Whether swapping two operands preserves every bit of the result. False for a minimum because
-  /// of signed zeros.
+  /// Whether swapping operands preserves every bit. False for a minimum because of signed zeros.
   [[nodiscard]] bool changes_places() const noexcept {
     switch (reduction_) {
       case Reduction::kSum:
@@ -47,23 +44,20 @@ class Op final : public Object {
     }
   }
   [[nodiscard]] bool user_defined() const noexcept { return name_ == nullptr; }
-  /// For example "MPI_SUM"; "a user-defined operation" for others.
+  /// "a user-defined operation" for others.
   [[nodiscard]] const char* name() const noexcept;
-  /// Whether a reduction may apply the op to this type: per MPI's tables for predefined ops, and
-  /// for derived types with elements of a single such type. No reduction accepts MPI_REPLACE and
+  /// Per MPI's tables, also for derived types of a single such type. Refuses MPI_REPLACE and
   /// MPI_NO_OP.
   [[nodiscard]] bool accepts(const Datatype& type) const noexcept;
-  /// Returns 0, or MPI_ERR_OP with a sentence naming op and type.
+  /// 0, or MPI_ERR_OP with fail() text.
   [[nodiscard]] int check(const Datatype& type) const noexcept;
-  /// The loop of a predefined op for a predefined type (MPI_REPLACE and MPI_NO_OP have loops too);
-  /// nullptr if not allowed or user-defined.
+  /// nullptr if not allowed or user-defined; MPI_REPLACE and MPI_NO_OP have loops.
   [[nodiscard]] Loop loop(const Datatype& basic) const noexcept {
     return loops_ != nullptr ? loops_[static_cast<size_t>(basic.number())] : nullptr;
   }
 
-  /// Computes inout = in (op) inout on `count` elements of `type`, the layout of both buffers in
-  /// host memory. User ops accept any type; predefined ops need a loop for its basic(). Returns an
-  /// error class if the user's function threw.
+  /// inout = in (op) inout in host memory, in the layout of `type`. Predefined ops need a loop for
+  /// its basic(). Returns an error class if the user's function threw.
   [[nodiscard]] int apply(const void* in, void* inout, MPI_Count count,
                           const Datatype& type) const noexcept;
 
@@ -84,7 +78,7 @@ class Op final : public Object {
 
 void make_predefined_ops(Process& process);
 [[nodiscard]] const Op& predefined_op(const Process& process, Reduction reduction) noexcept;
-/// Frees the operations. No handle of a predefined operation is valid afterwards.
+/// No handle of a predefined operation is valid afterwards.
 void free_predefined_ops(Process& process) noexcept;
 
 }  // namespace tern::core

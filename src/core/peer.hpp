@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Peer: another process (or this one) as seen by this process.
-// Why: a peer is an index into Process's table keyed by (namespace, rank), never a world rank, so
-// spawned and connected processes can be added.
-// Lifetime: PeerTable.
+// Peer: a process as seen by this process.
+// Why: an index keyed by (namespace, rank), never a world rank, so spawned and connected processes
+// can be added.
 #pragma once
 
 #include <atomic>
@@ -24,7 +23,7 @@ class PeerTable {
   PeerTable& operator=(const PeerTable&) = delete;
   ~PeerTable();
 
-  /// In this process's namespace the index is the rank.
+  /// In namespace 0 the index is the rank.
   Peer& at(uint32_t index) {
     Peer* chunk = chunks_[index / kChunk].load(std::memory_order_acquire);
     return chunk != nullptr ? chunk[index % kChunk] : make_chunk(index)[index % kChunk];
@@ -35,7 +34,7 @@ class PeerTable {
   static constexpr uint32_t kChunks = 1 << 16;
   Peer* make_chunk(uint32_t index);
 
-  std::atomic<Peer*>* chunks_;  // kChunks entries, in pages untouched until used
+  std::atomic<Peer*>* chunks_;  // pages untouched until used
   std::mutex mutex_;
 };
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Process: all state of one rank.
-// Why: N ranks can be N threads of one unit test; no other mutable state is global.
-// Lifetime: api::Instance. api::Runtime creates and ends the upper rooms (boot, pml, coll), which
-// this header only forward-declares. Threads: stated per member.
+// Why: N ranks can be N threads of one unit test; no other mutable state is global. Lifetime:
+// api::Instance. api::Runtime creates and ends boot, pml and coll. Threads: stated per member.
 #pragma once
 
 #include <array>
@@ -48,37 +47,36 @@ class Process {
   Explain explain;
   HandleTable handles;
 
-  int world_rank = 0;  // in the namespace of this process's launcher
+  int world_rank = 0;  // in the launcher's namespace
   int world_size = 1;
-  /// The host of this process.
   struct Node {
-    int ranks = 1;                // of this namespace on this host, this rank included
-    int cpus = 1;                 // the cores of all ranks on this host
-    bool oversubscribed = false;  // more ranks than cores on this host: no thread spins
-    int numa = -1;  // the NUMA node of this process; -1: unknown, or few ranks on this host
+    int ranks = 1;                // of this namespace on this host
+    int cpus = 1;                 // shared by the ranks of this host
+    bool oversubscribed = false;  // more ranks than cores: no thread spins
+    int numa = -1;                // -1: unknown, or few ranks on this host
   } node;
 
   struct Threads {
     ThreadLevel level = ThreadLevel::kSingle;
     bool wants_progress = false;
-    bool wants_proxy = false;  // a thread for enqueued operations runs or will be started
+    bool wants_proxy = false;  // a thread for enqueued operations exists or will
     std::atomic<bool> has_progress{false};
   } threads;
-  /// Several threads may be inside MPI, so channels lock.
+  /// Channels lock.
   [[nodiscard]] bool threaded() const noexcept {
     return threads.level == ThreadLevel::kMultiple || threads.wants_progress || threads.wants_proxy;
   }
-  bool checks = true;  // argument checks of the C API
+  bool checks = true;
 
   Communicator* world = nullptr;
   Communicator* self = nullptr;
 
   boot::Boot* boot = nullptr;
   stream::Proxy* proxy = nullptr;
-  /// Ends the job; null if ranks are threads of a test.
+  /// Null if ranks are threads of a test.
   void (*abort_job)(Process* process, int code, const char* text) noexcept = nullptr;
 
-  /// Equal calls of MPI_Type_create_f90_* return the same type. Each entry holds a reference.
+  /// Equal calls of MPI_Type_create_f90_* return the same type.
   struct ParameterisedTypes {
     std::map<std::array<int, 3>, Datatype*> all;
     std::mutex mutex;  // held across lookup and creation
@@ -86,25 +84,24 @@ class Process {
 
   cuda::Gpus gpus;  // empty until a buffer lies on a device
 
-  /// Window operations started by this rank, by path to the target. Approximate: concurrent threads
-  /// may lose a count.
+  /// By path to the target. Approximate: threads may lose a count.
   struct WindowOperations {
     using Count = std::atomic<uint64_t>;
     Count mapped{0}, copied{0}, by_messages{0};
-    Count by_target{0};  // subset of `copied`: executed by the polling target
-    /// Set after the message about a kernel without copies between windows.
+    Count by_target{0};  // subset of `copied`
+    /// The kernel's refusal of copies was reported.
     std::atomic<bool> refusal_said{false};
     static void add_to(Count& count) noexcept {
       count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     }
   } window_operations;
-  /// A communicator of this rank was interrupted: peers may answer ended operations.
+  /// Peers may answer operations ended by an interrupt.
   std::atomic<bool> has_interrupted{false};
 
   Progress::Shared waits;
 
   static constexpr uint32_t kMostChannels = 8;
-  /// A power of two. Requires channels without upper rooms.
+  /// A power of two. Requires empty channels.
   void set_channels(uint32_t count);
   [[nodiscard]] uint32_t channel_count() const noexcept {
     return static_cast<uint32_t>(channels_.size());
@@ -116,12 +113,10 @@ class Process {
     return channels_;
   }
 
-  /// The peer of an index (in this namespace: the world rank), created on first use.
+  /// Created on first use. In namespace 0 the index is the world rank.
   Peer& peer(uint32_t index) { return peers_.at(index); }
 
-  /// The next local context index; 0 to 15 are reserved (world, self). Indices repeat after
-  /// kContextIndices: then context_indices_repeat() is true, and the caller must check for living
-  /// users.
+  /// 0 to 15 are reserved. After kContextIndices indices repeat: check context_indices_repeat().
   uint32_t next_context_index() noexcept {
     const uint64_t made = context_indices_.fetch_add(1, std::memory_order_relaxed);
     return kFirstContextIndex +
@@ -130,11 +125,10 @@ class Process {
   [[nodiscard]] bool context_indices_repeat() const noexcept {
     return context_indices_.load(std::memory_order_relaxed) >= kContextIndices - kFirstContextIndex;
   }
-  /// For tests: acts as if `count` indices had been used.
+  /// For tests.
   void skip_context_indices(uint64_t count) noexcept { context_indices_ += count; }
   static constexpr uint32_t kFirstContextIndex = 16;
-  static constexpr uint32_t kContextIndices = 1U << 30;  // a header needs two more bits for the
-                                                         // plane
+  static constexpr uint32_t kContextIndices = 1U << 30;  // two more bits are for the plane
 
  private:
   std::vector<std::unique_ptr<Channel>> channels_;

@@ -15,30 +15,28 @@ namespace tern::core {
 constinit thread_local CallPlace current_call;
 
 namespace {
-constexpr uint32_t kPollsOnCore = 2;  // polls without result before yielding, if the caller polls
-                                      // repeatedly
+constexpr uint32_t kPollsOnCore = 2;  // by a polling caller
 constexpr int64_t kSwitchNs = 1000;   // a shorter yield is the bare system call
 constexpr int64_t kMomentNs = 10'000'000;
 
-/// One thread's experience of polling without result, in all channels.
+/// A thread's polls without result, over all channels.
 struct Polling {
-  int64_t ended_ns = 0;      // the latest poll
+  int64_t ended_ns = 0;
   int64_t left_core_ns = 0;  // end of the latest yield
-  uint32_t polls = 0;        // consecutive, without computation between
+  uint32_t polls = 0;        // consecutive
   int64_t skipped = 0;
   int64_t unseen = 0;
   uint32_t period = 0;
-  int64_t sleeps_until_ns = 0;      // no yields until then: the other threads on the core compute
-  int64_t shares_until_ns = 0;      // no spinning until then: other threads want the core
+  int64_t sleeps_until_ns = 0;      // other threads on the core compute until then
+  int64_t shares_until_ns = 0;      // other threads want the core until then
   int64_t spins_less_until_ns = 0;  // a peer is on this core
-  long switches = 0;                // the kernel's count at the latest long yield
+  long switches = 0;                // at the latest long yield
   uint32_t offers_in_vain = 0;
   uint32_t offers_skipped = 0;
 };
 constinit thread_local Polling polling __attribute__((tls_model("initial-exec")));
 
-// A yield longer than a system call was a switch to another thread or an interrupt. The kernel's
-// count of this thread's switches tells which.
+// A long yield was a switch or an interrupt; the kernel's count of switches tells.
 void note_yield(int64_t began_ns) noexcept {
   const int64_t now = now_ns();
   if (now - began_ns <= kSwitchNs) return;
@@ -52,7 +50,7 @@ void note_yield(int64_t began_ns) noexcept {
 }  // namespace
 
 void PollingThreads::add(uint32_t period) noexcept {
-  constexpr uint32_t kMostBetween = 8;  // periods, in case other programs occupied all cores
+  constexpr uint32_t kMostBetween = 8;  // periods; other programs may occupy all cores
   Counts old = counts_.load(std::memory_order_relaxed), counts;
   do {
     counts = old;
@@ -119,7 +117,7 @@ void Progress::configure(const Waiting& waiting) noexcept {
 void Progress::set_alarms(std::vector<Alarm> alarms) noexcept {
   alarms_ = std::move(alarms);
   if (!on_network()) return;
-  constexpr int64_t kNetworkNs = 1'000'000;  // messages and wake-ups both take longer
+  constexpr int64_t kNetworkNs = 1'000'000;  // messages and wake-ups take longer
   first_spins_ = std::min(spins_, kFirstOffer - 1);
   yield_ns_ = std::max(yield_ns_, kNetworkNs);
 }
@@ -134,7 +132,7 @@ int Progress::poll_others() noexcept {
   return events;
 }
 
-// Detects rounds as long as another thread's time slice.
+// Detects rounds as long as a time slice.
 void Progress::look_at_clock(Idleness* idleness) noexcept {
   constexpr int64_t kLostNs = 1'000'000;
   const int64_t now = now_ns();
@@ -171,7 +169,7 @@ void Progress::stop_polling() noexcept {
   if (sleepers.empty()) sleepers.tell_awake();
 }
 
-// How many polls without result a caller may make before yielding the core.
+// Polls without result before a yield.
 uint32_t Progress::polls_on_core(int64_t now) noexcept {
   if (on_network()) return now < polling.shares_until_ns ? kPollsOnCore : kRoundsBetweenOffers;
   if (!mutex.threaded()) return std::max(spins_, kPollsOnCore);
@@ -181,16 +179,16 @@ uint32_t Progress::polls_on_core(int64_t now) noexcept {
   return busy > shared_->most ? kPollsOnCore : std::max(spins_, kPollsOnCore);
 }
 
-// A thread in a polling loop waits for other threads: it yields after a few rounds, then polls once
-// more. A thread computing between its polls yields only at times, because its messages may need
-// other threads. A pause of less than a microsecond may mean either. Such a thread yields soon at
-// first, then less often while polls find nothing; then some polls skip the clock.
+// A polling loop waits for other threads: it yields after a few rounds, then polls once more. A
+// thread computing between polls yields only at times, because its messages may need other threads.
+// A pause below a microsecond may mean either: the thread yields soon at first, then less often,
+// and skips the clock at some polls.
 int Progress::poll_after_others() noexcept {
   constexpr int64_t kLoopNs = 400, kPauseNs = 1000, kLongOnCoreNs = 100000, kPart = 8;
   if (polling.unseen != 0) return --polling.unseen, 0;
   const int64_t now = now_ns(), pause = (now - polling.ended_ns) / (polling.skipped + 1);
   const int64_t part = empty_polls_ / kPart;
-  const bool loops = pause < (mutex.threaded() ? kPauseNs : kLoopNs);  // locking takes time
+  const bool loops = pause < (mutex.threaded() ? kPauseNs : kLoopNs);
   polling.polls = loops ? polling.polls + 1 : 1;
   polling.ended_ns = now;
   polling.skipped = polling.unseen =
@@ -241,7 +239,7 @@ void Progress::idle(Idleness* idleness) noexcept {
     polling.sleeps_until_ns = now + took * (1 + kOften);
 }
 
-// The kernel may place a rank on its peer's core, beside an idle core. Each message then waits for
+// The kernel may place a rank on its peer's core, beside an idle core; each message then waits for
 // the end of all spins. The sign is a yield with a switch and a result.
 void Progress::fit_spins(int64_t now, bool switched, Idleness* idleness) noexcept {
   if (switched && (poll() != 0 || idleness->done(idleness->goal))) {
@@ -253,8 +251,8 @@ void Progress::fit_spins(int64_t now, bool switched, Idleness* idleness) noexcep
   }
 }
 
-// After a yield to computing or spinning threads, this thread waits for a time slice of each. After
-// a sleep it runs as soon as it is woken. Returns true for a yield.
+// A yield to computing threads takes a time slice of each; a sleeper runs as soon as it is woken.
+// Returns true for a yield.
 bool Progress::leave_core(int64_t now, Idleness* idleness) noexcept {
   constexpr int64_t kLongAwakeNs = 100'000'000;  // then mpirun may request a report
   const bool awake = shared_->awake.load(std::memory_order_relaxed) != 0;
@@ -279,8 +277,7 @@ bool Progress::leave_core(int64_t now, Idleness* idleness) noexcept {
   return false;
 }
 
-// A rank alone can only wait for another of its threads. Other ranks nap, longer the longer they
-// wait.
+// A rank alone waits only for its own threads. Other ranks nap, longer the longer they wait.
 void Progress::sleep_unrung(int64_t waited_ns) const noexcept {
   constexpr int64_t kShortNs = 50'000, kLongNs = 1'000'000, kPart = 128;
   const timespec nap{0, std::clamp(waited_ns / kPart, kShortNs, kLongNs)};
@@ -290,8 +287,7 @@ void Progress::sleep_unrung(int64_t waited_ns) const noexcept {
   ::clock_nanosleep(CLOCK_MONOTONIC, 0, &nap, nullptr);
 }
 
-// Some events ring no doorbell (a launcher's request on old kernels, a clock), so sleeps grow
-// longer and end.
+// Some events ring no doorbell, so sleeps end, and grow longer.
 int64_t Progress::next_sleep_us(const Idleness& idleness) const noexcept {
   constexpr int64_t kGrowth = 8, kOfSeveralOnNetworkUs = 10'000, kOnNetworkUs = 500'000;
   int64_t most = longest_sleep_us_ == Doorbell::kUntilRung ? INT64_MAX : longest_sleep_us_;
@@ -304,12 +300,10 @@ int64_t Progress::next_sleep_us(const Idleness& idleness) const noexcept {
   return most == INT64_MAX ? Doorbell::kUntilRung : std::min(us, most);
 }
 
-// A round before the remote fence sets flags for peers: a sender waits for a ring slot, or a rank
-// for a flat slot.
+// Polls before the remote fence, because polls set flags for peers.
 void Progress::sleep_on_doorbell(const Idleness& idleness, int64_t most_us) noexcept {
   const uint32_t armed = doorbell_->arm();
   Descriptors descriptors;
-  // may have changed since leave_core() read it
   bool found = shared_->awake.load(std::memory_order_relaxed) != 0;
   if (most_us == Doorbell::kUntilRung || most_us > Doorbell::kUnfencedUs) {
     found = found || !finds_nothing(idleness, nullptr);
@@ -330,7 +324,7 @@ int Progress::poll_before_sleep() noexcept {
   return events;
 }
 
-// Checks all channels. The caller holds no lock.
+// The caller holds no lock.
 bool Progress::finds_nothing(const Idleness& idleness, Descriptors* armed) noexcept {
   bool nothing = true;
   for (Progress* other : others_) nothing &= other->is_idle_before_sleep(armed);
@@ -339,8 +333,7 @@ bool Progress::finds_nothing(const Idleness& idleness, Descriptors* armed) noexc
          (armed == nullptr || arm(armed));
 }
 
-// Waits for the lock: a channel skipped because another thread holds the lock may have events
-// unseen by any thread. The caller holds no lock.
+// Waits for the lock: a skipped channel may have unseen events. The caller holds no lock.
 bool Progress::is_idle_before_sleep(Descriptors* armed) noexcept {
   const ChannelLock held(*this);
   return poll_before_sleep() == 0 && (armed == nullptr || arm(armed));

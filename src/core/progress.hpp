@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Progress: a rank's waiting: polls the registered rooms, then leaves the core.
-// Why: with more ranks than cores, a spinning rank keeps its peer from running.
-// Threads: poll() needs the channel's lock at MPI_THREAD_MULTIPLE; wait() takes the lock itself.
-// See: tests/unit/core/progress_test.cc.
+// Progress: polls the registered rooms for a waiting rank, then leaves the core.
+// Why: with more ranks than cores, a spinning rank keeps its peer from running. Threads: poll()
+// needs the channel's lock at MPI_THREAD_MULTIPLE; wait() takes it.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +19,7 @@ namespace tern::core {
 
 class Progress;
 
-/// Observes waiting ranks: called before every sleep, and at the end of each wait with a sleep.
+/// Observes sleeps, and ends of waits with a sleep.
 class Watch {
  public:
   virtual ~Watch() = default;
@@ -28,25 +27,24 @@ class Watch {
   virtual void awake() noexcept = 0;
 };
 
-/// Counts threads polling without result, per period of some milliseconds.
+/// Counts threads polling without result, per period.
 class PollingThreads {
  public:
-  static constexpr int kPeriodShift = 24;  // log2 of nanoseconds: longer than the kernel's time
-                                           // slice
-  /// Called once per thread and period.
+  static constexpr int kPeriodShift = 24;  // in ns, log2: longer than a time slice
+  /// Once per thread and period.
   void add(uint32_t period) noexcept;
-  /// The larger count of the latest period with polls and the period before.
+  /// The larger count of the latest two periods.
   [[nodiscard]] int count() const noexcept;
 
  private:
-  struct alignas(8) Counts {  // clang needs the alignment to avoid libatomic
+  struct alignas(8) Counts {  // clang would use libatomic
     uint32_t period = 0;
     uint16_t before = 0, now = 0;
   };
   std::atomic<Counts> counts_{Counts{}};
 };
 
-/// The state of one thread's wait: its goal, and the time since the last event.
+/// The state of one thread's wait.
 struct Idleness {
   template <class Done, class Describe>
   Idleness(Done& waited_for, const Describe& how) noexcept
@@ -72,24 +70,23 @@ struct Idleness {
   Idleness* next = nullptr;
 };
 
-/// The sleeping threads of a channel, until their waits end. Requires the channel's lock.
+/// The sleeping threads of a channel. Requires the channel's lock.
 class Sleepers {
  public:
-  /// Null removes the watch. The watch must outlive all waits.
+  /// Must outlive all waits; may be null.
   void set_watch(Watch* watch) noexcept { watch_ = watch; }
-  /// A thread polls without result or is about to sleep.
+  /// Also for polling without result.
   void tell_asleep(Progress& progress) const noexcept {
     if (watch_ != nullptr) watch_->asleep(progress);
   }
   void tell_awake() const noexcept {
     if (watch_ != nullptr) watch_->awake();
   }
-  /// No thread sleeps; waiting threads poll.
   [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
   void add(Idleness& idleness) noexcept;
   TERN_COLD void remove(Idleness& idleness) noexcept;
   void add_reports(std::vector<WaitReport>* all) const;
-  /// CLOCK_MONOTONIC (ns) of the sleepers' latest event.
+  /// CLOCK_MONOTONIC (ns).
   [[nodiscard]] int64_t idle_since_ns() const noexcept;
 
  private:
@@ -99,20 +96,20 @@ class Sleepers {
 
 class Progress {
  public:
-  /// Returns the number of events handled.
+  /// Returns the number of events.
   using Poll = int (*)(void* self) noexcept;
   Progress() {
     pollers_.reserve(kUsualPollers);
     configure({});
   }
 
-  /// A sleep follows this round: a poller without events must arrange to be rung.
+  /// A sleep follows this round: pollers must arrange to be rung.
   [[nodiscard]] bool is_before_sleep() const noexcept { return before_sleep_; }
 
   void add(Poll poller, void* self) noexcept;
   void remove(void* self) noexcept;
 
-  /// One round over all pollers. The caller holds the lock if MPI is threaded.
+  /// The caller holds the lock.
   int poll() noexcept {
     int events = 0;
     ++rounds_;
@@ -120,10 +117,9 @@ class Progress {
     return events;
   }
 
-  /// Polls until done() is true, and sleeps as configured. The caller holds the lock; the wait
-  /// drops the lock while asleep. `describe`(WaitReport*) fills a report on demand. `most_sleep_us`
-  /// limits each sleep; use the limit if no doorbell announces the event (a clock, the end of a
-  /// process).
+  /// Polls until done() is true, and sleeps as configured. The caller holds the lock, which is free
+  /// during sleeps. `most_sleep_us` limits each sleep, for events without a doorbell (a clock, the
+  /// end of a process).
   template <class Done, class Describe>
   void wait(Done&& done, const Describe& describe, int64_t most_sleep_us = INT64_MAX) noexcept {
     uint32_t idle_rounds = 0;
@@ -147,9 +143,8 @@ class Progress {
     if (TERN_UNLIKELY(idleness.listed)) sleepers.remove(idleness);
   }
 
-  /// One round for a caller that polls repeatedly (a test, a probe). In addition to poll(), reports
-  /// a rank that polls in vain, and yields the core if cores are scarce. Drops the lock while
-  /// yielding.
+  /// For tests and probes: also reports a rank that polls in vain, and yields if cores are scarce,
+  /// without the lock.
   int poll_for_caller() noexcept {
     int events = poll();
     if (TERN_UNLIKELY(looks_around(empty_polls_)) && events == 0) events = poll_others();
@@ -163,11 +158,11 @@ class Progress {
     return events;
   }
 
-  /// Shared by the channels of a process: a waiting thread looks after all channels.
+  /// Shared by the channels of a process.
   struct Shared {
-    std::atomic<int> spinning{0};  // threads in long waits
-    int most = 1;                  // spinning threads allowed to keep a core
-    std::atomic<int> awake{0};     // see stay_awake()
+    std::atomic<int> spinning{0};
+    int most = 1;               // threads allowed to keep a core
+    std::atomic<int> awake{0};  // see stay_awake()
     std::atomic<int64_t> awake_since_ns{0};
     std::atomic<int64_t> most_sleep_us{INT64_MAX};  // for housekeeping without a doorbell
     PollingThreads polling;
@@ -183,32 +178,32 @@ class Progress {
         return {word.load(std::memory_order_acquire), value.load(std::memory_order_relaxed)};
       }
     };
-    Also awaited;   // set while one thread waits for this word
-    Also question;  // the launcher's request for a report
+    Also awaited;   // while a thread waits for this word
+    Also question;  // the launcher's request
     [[nodiscard]] AlsoWords also() const noexcept { return {awaited.get(), question.get()}; }
   };
-  /// Sets the progress of the process's other channels; waiting threads poll these too.
+  /// Waiting threads poll these too.
   void set_others(std::vector<Progress*> others, Shared& shared) noexcept {
     others_ = std::move(others);
     shared_ = &shared;
   }
-  /// One round over every other channel, except locked ones.
+  /// Skips locked channels.
   int poll_others() noexcept;
 
-  /// Changes the count of operations without a doorbell (a device's copy). While positive, waiting
-  /// threads of all channels poll, yield or nap instead of sleeping. The caller holds the lock.
+  /// Counts operations without a doorbell (a device's copy). While positive, waiting threads nap
+  /// instead of sleeping. The caller holds the lock.
   void stay_awake(int more) noexcept;
 
-  /// Wakes another thread of this rank after this thread completed its operation directly.
+  /// Wakes a thread whose operation this thread completed.
   void wake() noexcept {
     if (doorbell_ != nullptr) doorbell_->ring(true);
   }
 
-  /// Threads inside wait(). Callable from any thread.
+  /// Callable from any thread.
   [[nodiscard]] int waiting() const noexcept { return waiting_.load(std::memory_order_relaxed); }
 
   void set_alarms(std::vector<Alarm> alarms) noexcept;
-  /// Arms the alarms; returns false if an event is already pending. The caller holds the lock.
+  /// False if an event is pending. The caller holds the lock.
   [[nodiscard]] bool arm(Descriptors* armed) const noexcept {
     for (const Alarm& alarm : alarms_) {
       if (!alarm.arm(alarm.self)) return false;
@@ -217,12 +212,12 @@ class Progress {
     return true;
   }
 
-  /// A report on the calling thread, for a thread polling without events.
+  /// For a thread polling without events.
   [[nodiscard]] WaitReport polling_report() const;
-  /// CLOCK_MONOTONIC (ns) of the first poll without result.
+  /// CLOCK_MONOTONIC (ns).
   [[nodiscard]] int64_t polling_since_ns() const noexcept { return polling_since_ns_; }
 
-  /// Poll rounds, and nanoseconds yielded or slept in waits; for tools.
+  /// Nanoseconds yielded or slept; for tools.
   [[nodiscard]] uint64_t rounds() const noexcept { return rounds_; }
   [[nodiscard]] int64_t idle_ns() const noexcept { return idle_ns_; }
 
@@ -240,8 +235,7 @@ class Progress {
   Sleepers sleepers;
 
  private:
-  /// One waiting step after polls without events: yields, or sleeps on the doorbell. The caller
-  /// must poll again.
+  /// Yields or sleeps once. Poll again afterwards.
   void idle(Idleness* idleness) noexcept;
   bool leave_core(int64_t now, Idleness* idleness) noexcept;
   void fit_spins(int64_t now, bool switched, Idleness* idleness) noexcept;
@@ -256,7 +250,6 @@ class Progress {
   TERN_COLD void look_after_polling() noexcept;
   TERN_COLD void stop_polling() noexcept;
 
-  /// True every few rounds without events, if other channels exist.
   [[nodiscard]] bool looks_around(uint32_t empty_rounds) const noexcept {
     return (empty_rounds & kRoundsBetweenOthers) == kRoundsBetweenOthers && !others_.empty();
   }
@@ -265,9 +258,8 @@ class Progress {
     idleness->counted = true;
     return shared_->spinning.load(std::memory_order_relaxed) > shared_->most;
   }
-  /// Whether other threads (of another job or container) compete for this core, now or recently.
-  /// Measured by lost time or, on a network where each round makes system calls, by yielding now
-  /// and then.
+  /// Whether other threads (of another job or container) compete for this core. Measured by lost
+  /// time or, on a network with system calls in each round, by yielding now and then.
   [[nodiscard]] bool lost_core(uint32_t idle_rounds, Idleness* idleness) noexcept {
     constexpr uint32_t kRoundsBetweenClocks = 127;
     if (on_network()) {
@@ -279,7 +271,7 @@ class Progress {
   }
   void look_at_clock(Idleness* idleness) noexcept;
   void offer_core(Idleness* idleness) noexcept;
-  /// Polling takes system calls.
+  /// Polls are system calls.
   [[nodiscard]] bool on_network() const noexcept { return !alarms_.empty(); }
   struct Poller {
     Poll poll;
@@ -291,11 +283,11 @@ class Progress {
   bool shares_cores_ = false;
   uint32_t spins_ = 0;
   uint32_t most_spins_ = 0;
-  uint32_t first_spins_ = 0;  // before checking whether other threads want the core
+  uint32_t first_spins_ = 0;
   int64_t yield_ns_ = 0;
   int64_t longest_sleep_us_ = 0;
   Doorbell* doorbell_ = nullptr;
-  std::atomic<int> waiting_{0};  // threads inside wait(); written under the lock
+  std::atomic<int> waiting_{0};  // written under the lock
   uint64_t rounds_ = 0;
   int64_t idle_ns_ = 0;
   std::vector<Progress*> others_;
@@ -323,7 +315,7 @@ class ChannelLock {
   Progress& progress_;
 };
 
-/// Releases the channel's lock for a scope with a long wait, so other threads make progress.
+/// Releases the channel's lock for a scope.
 class ChannelUnlock {
  public:
   explicit ChannelUnlock(Progress& progress) noexcept : progress_(progress) {

@@ -8,7 +8,7 @@
 namespace tern::core {
 namespace {
 
-// Of the status's five reserved ints, Tern uses three for bytes and the cancelled flag.
+// Three of the status's five reserved ints.
 constexpr int kBytesLow = 0, kBytesHigh = 1, kCancelled = 2;
 
 }  // namespace

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Request: an operation in flight, of any room (point to point, collective, persistent, the
-// user's).
-// Lifetime: pooled by its owner. The user's handle is one reference, the running operation another;
-// without references the request returns to its pool.
+// Request: an operation in flight, of any room.
+// Lifetime: pooled by its owner; referenced by the user's handle and the running operation.
 // Threads: complete() releases and done() acquires all results. See: MPI-5.0 section 3.7;
 // tests/mpi/request_sets.c.
 #pragma once
@@ -28,10 +26,10 @@ struct Outcome {
   MPI_Count bytes = 0;
 };
 
-/// Writes `outcome` to a status, unless MPI_STATUS_IGNORE. Sets MPI_ERROR only if `with_error`.
+/// Sets MPI_ERROR only if `with_error`.
 void fill_status(MPI_Status* status, const Outcome& outcome, bool with_error) noexcept;
 void fill_empty_status(MPI_Status* status) noexcept;
-/// The byte count and the cancelled flag, in the status's reserved fields.
+/// In the status's reserved fields.
 [[nodiscard]] MPI_Count status_bytes(const MPI_Status& status) noexcept;
 void set_status_bytes(MPI_Status& status, MPI_Count bytes) noexcept;
 [[nodiscard]] bool status_cancelled(const MPI_Status& status) noexcept;
@@ -43,42 +41,39 @@ class Request : public Object {
   Request() noexcept : Object(Kind::kRequest) {}
 
   [[nodiscard]] bool done() const noexcept { return done_.load(std::memory_order_acquire); }
-  /// Publishes the end of the operation; write outcome before.
+  /// Write outcome before.
   void complete() noexcept { done_.store(true, std::memory_order_release); }
   void restart() noexcept { done_.store(false, std::memory_order_relaxed); }
-  /// Call before complete() if the operation failed: keeps the communicator, on which the error is
-  /// raised.
+  /// Before complete() of a failed operation: the error is raised on the communicator.
   TERN_COLD void keep_communicator() noexcept;
-  /// Call once the error is raised or dropped.
+  /// After raising or dropping the error.
   void let_communicator_go() noexcept { kept_ = {}; }
 
   [[nodiscard]] bool persistent() const noexcept { return persistent_; }
-  /// False for a persistent request between completion and the next MPI_Start.
+  /// False between completion and the next MPI_Start of a persistent request.
   [[nodiscard]] bool active() const noexcept { return active_.load(std::memory_order_relaxed); }
   void set_active(bool active) noexcept { active_.store(active, std::memory_order_relaxed); }
 
   Outcome outcome;
-  std::string* error_text = nullptr;     // owned; set together with outcome.error by operations
-                                         // failing late
-  Communicator* communicator = nullptr;  // its error handler gets errors; may be null. After the
-                                         // operation, valid only if the operation failed
-  Channel* channel = nullptr;            // the channel of the operation; null if irrelevant
+  std::string* error_text = nullptr;     // owned
+  Communicator* communicator = nullptr;  // may be null; after the operation, valid only for a
+                                         // failure
+  Channel* channel = nullptr;            // null if irrelevant
 
-  /// Starts a persistent operation. Returns an error class (fail()).
+  /// For persistent operations. Returns an error class (fail()).
   [[nodiscard]] virtual int start() noexcept;
-  /// Tries to cancel; the outcome tells the result. Returns false if MPI has no cancelling of the
-  /// operation (collectives, windows, partitions).
+  /// Returns false if MPI has no cancelling of the operation (collectives, windows, partitions).
   [[nodiscard]] virtual bool cancel() noexcept { return false; }
   virtual void cancel_locked() noexcept {}
-  /// Reports the awaited operation in words and ranks, for the user.
+  /// Reports the awaited operation and ranks.
   virtual void describe(WaitReport* report) const;
-  /// Whether tests and waits run the user's functions meanwhile (continuations).
+  /// Whether tests and waits run the user's functions (continuations).
   [[nodiscard]] bool runs_functions() const noexcept { return runs_functions_; }
-  /// Whether a user's function is ready to run. The caller may hold any lock.
+  /// The caller may hold any lock.
   [[nodiscard]] virtual bool has_ready() noexcept { return false; }
   virtual void run_ready() noexcept {}
-  /// Called on showing the completion to the user (generalised requests query here). `last`: the
-  /// request ends now (generalised requests call their free function).
+  /// Shows the completion to the user (generalised requests query). `last`: the request ends
+  /// (generalised requests call their free function).
   [[nodiscard]] virtual int deliver(bool last) noexcept {
     (void)last;
     return MPI_SUCCESS;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Signature: the sequence of basic types in a buffer, as a number for comparison between ranks.
-// Why: with TERN_CHECK=types, a send of 10 MPI_FLOAT matching a receive of 10 MPI_INT is an error
-// instead of silent garbage. See: MPI-5.0 section 3.3.1; tests/unit/core/signature_test.cc.
+// Signature: the sequence of basic types in a buffer, as a number.
+// Why: TERN_CHECK=types reports mismatched sends and receives. See: MPI-5.0 section 3.3.1.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +10,7 @@
 
 namespace tern::core {
 
-/// A rolling hash: signatures concatenate and repeat without expansion.
+/// A rolling hash: concatenates and repeats.
 struct Signature {
   uint64_t hash = 0;
   uint64_t elements = 0;
@@ -22,8 +21,7 @@ struct Signature {
 [[nodiscard]] Signature repeated(const Signature& one, uint64_t times) noexcept;
 
 [[nodiscard]] Signature signature_of(const Datatype& type) noexcept;
-/// The signature of the first `elements` (at most all) basic elements in `count` elements of
-/// `type`.
+/// Of at most `elements` basic elements.
 [[nodiscard]] Signature signature_prefix(const Datatype& type, MPI_Count count,
                                          uint64_t elements) noexcept;
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Slabs: memory of this rank, shared with the ranks of its host.
-// Why: on one host, a rank of a collective writes its data once for all readers instead of sending
-// messages. Slabs lie in already mapped memory, so claiming one takes no system call.
-// Lifetime: the transport owning the memory (btl/sm); one object per channel. Threads: under the
-// channel's lock. See: coll/flat/ (contents).
+// Slabs: memory of this rank, read by the ranks of its host.
+// Why: a rank of a collective writes its data once for all readers. Slabs are already mapped:
+// claiming takes no system call. Lifetime: the transport (btl/sm); one object per channel. Threads:
+// under the channel's lock. See: coll/flat/.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +18,7 @@ struct Peer;
 
 class Slabs {
  public:
-  /// kDeep holds many short slots.
+  /// kDeep has many short slots.
   enum class Size : uint8_t { kSmall, kLarge, kDeep };
   static constexpr size_t kSizes = 3;
   static constexpr size_t kSmallBytes = 1984, kLargeBytes = 64 + 4 * (32768 + 64),
@@ -33,24 +32,23 @@ class Slabs {
   virtual ~Slabs() = default;
 
   [[nodiscard]] virtual bool reaches(const Peer& peer) const noexcept = 0;
-  /// The number of a free slab with undefined contents; kNone if all are taken.
+  /// kNone if all are taken. Contents are undefined.
   [[nodiscard]] virtual uint32_t claim(Size size) = 0;
   virtual void release(Size size, uint32_t slab) noexcept = 0;
   [[nodiscard]] virtual std::byte* own(Size size, uint32_t slab) noexcept = 0;
-  /// A peer's slab, valid as long as this object. Throws Error if no slab has the number.
+  /// Valid as long as this object. Throws Error for an unknown number.
   [[nodiscard]] virtual std::byte* of(Peer& peer, Size size, uint32_t slab) = 0;
-  /// Whether the peer's process ended without leaving MPI. For ranks waiting for the peer at the
-  /// end.
+  /// Whether the peer's process ended without leaving MPI.
   [[nodiscard]] virtual bool has_died(Peer& peer) noexcept = 0;
   [[nodiscard]] virtual Doorbell& bell(Peer& peer) = 0;
-  /// Whether a writer must fence before checking for sleepers (Doorbell::ring).
+  /// Whether writers must fence before Doorbell::ring.
   [[nodiscard]] virtual bool fenced() const noexcept = 0;
   /// Whether get() works with the peer; tested by a trial.
   [[nodiscard]] virtual bool can_get(Peer& peer) = 0;
-  /// Copies contiguous bytes from the peer's memory. Returns 0 or an errno.
+  /// Copies from the peer's memory. Returns 0 or an errno.
   [[nodiscard]] virtual int get(Peer& peer, void* to, uint64_t from, size_t bytes) noexcept = 0;
-  /// Whether a peer's get() may read this rank's memory: the kernel refuses mappings of devices and
-  /// the like. Asks the kernel in each call, and explains the first refusal.
+  /// Whether a peer's get() may read this memory: the kernel refuses mappings of devices. Asks in
+  /// each call, and explains the first refusal.
   [[nodiscard]] virtual bool is_readable(const void* address, size_t bytes) noexcept = 0;
 };
 

@@ -103,7 +103,7 @@ class Balance {
  private:
   [[nodiscard]] static int spread(const std::vector<int>& dims) { return dims[0] - dims.back(); }
 
-  /// Sums the links cut in each dimension: the cost of a halo exchange.
+  /// The links cut in each dimension: the cost of a halo exchange.
   [[nodiscard]] int64_t faces(const std::vector<int>& dims) const {
     int64_t sum = 0;
     for (const int dim : dims) sum += nodes_ / dim;
@@ -116,11 +116,10 @@ class Balance {
     return faces(current_) < faces(best_);
   }
 
-  /// Distributes the remaining factor `left` to the places from `at` on, each at most `most`.
   void place(size_t at, int left, int most) {
     const auto places = static_cast<int>(current_.size() - at);
     const int root = floor_root(left, places);
-    // The smallest dimension is at most the root: a lower bound for the spread.
+    // The smallest dimension is at most the root: bounds the spread.
     if (at > 0 && !best_.empty() && current_[0] - root > spread(best_)) return;
     if (places == 1) {
       if (left > most) return;
@@ -128,7 +127,6 @@ class Balance {
       if (better()) best_ = current_;
       return;
     }
-    // The largest remaining dimension is at least the root. Tries smaller divisors first.
     for (auto next = std::lower_bound(divisors_.begin(), divisors_.end(), root);
          next != divisors_.end() && *next <= most && *next <= left; ++next) {
       if (left % *next != 0) continue;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Topology: the neighbours of a communicator's ranks: a grid, a graph, or each rank's edges.
-// Lifetime: immutable, shared by a communicator and its duplicates. Threads: any. See: MPI-5.0
-// chapter 8; tests/unit/core/topology_test.cc.
+// Lifetime: immutable, shared. Threads: any. See: MPI-5.0 chapter 8.
 #pragma once
 
 #include <cstddef>
@@ -11,24 +10,24 @@
 
 namespace tern::core {
 
-/// A grid in row-major order: the last dimension varies fastest. Zero dimensions: one process.
+/// Row-major: the last dimension varies fastest. No dimension: one process.
 struct Cartesian {
   std::vector<int> dims;
   std::vector<bool> periods;
 
   [[nodiscard]] size_t dimensions() const noexcept { return dims.size(); }
   [[nodiscard]] int size() const noexcept;
-  /// Returns -1 - dimension if a coordinate exceeds a dimension without wrap-around.
+  /// -1 - dimension if a coordinate is out of range.
   [[nodiscard]] int rank_at(const int* coords) const noexcept;
   void coords_of(int rank, int* coords) const noexcept;
-  /// The rank at distance `steps` in a dimension; MPI_PROC_NULL beyond an edge.
+  /// MPI_PROC_NULL beyond an edge.
   [[nodiscard]] int shifted(int rank, size_t dimension, long long steps) const noexcept;
 };
 
-/// In the format of MPI_Graph_create: rank r has edges[index[r - 1]] to edges[index[r] - 1].
+/// As in MPI_Graph_create: rank r has edges[index[r - 1]] to edges[index[r] - 1].
 struct Graph {
   std::vector<int> index, edges;
-  std::vector<int> weights{};  // edge weights for placement; empty: all weights are 1
+  std::vector<int> weights{};  // for placement; empty: all 1
 
   [[nodiscard]] int64_t weight(int rank, int neighbor) const noexcept {
     return weights.empty() ? 1 : weights[static_cast<size_t>(first(rank) + neighbor)];
@@ -42,7 +41,7 @@ struct Graph {
   }
 };
 
-/// The edges of the calling rank only.
+/// Of the calling rank only.
 struct Edges {
   std::vector<int> sources, destinations;
   bool weighted = false;
@@ -59,8 +58,7 @@ class Topology {
   [[nodiscard]] const Graph* graph() const noexcept { return std::get_if<1>(&shape_); }
   [[nodiscard]] const Edges* edges() const noexcept { return std::get_if<2>(&shape_); }
 
-  /// The sources and destinations of neighbourhood collectives, in order; MPI_PROC_NULL beyond the
-  /// edges of a grid.
+  /// For neighbourhood collectives; MPI_PROC_NULL beyond the edges of a grid.
   [[nodiscard]] const std::vector<int>& sources() const noexcept { return sources_; }
   [[nodiscard]] const std::vector<int>& destinations() const noexcept { return destinations_; }
 
@@ -69,8 +67,7 @@ class Topology {
   std::vector<int> sources_, destinations_;
 };
 
-/// The dimensions of a grid of `nodes` ranks, descending. Minimises the spread of largest and
-/// smallest; on a tie, maximises the smallest. An exact search. `count` > 0.
+/// Descending. Minimises the spread, then maximises the smallest, by exact search. `count` > 0.
 [[nodiscard]] std::vector<int> balanced_dims(int nodes, int count);
 
 }  // namespace tern::core

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps exceptions of the program's functions until the MPI call leaves the library.
+// Keeps exceptions until the MPI call leaves the library.
 #include "core/user_call.hpp"
 
 #include <cxxabi.h>
@@ -20,7 +20,7 @@
 namespace tern::core {
 namespace {
 
-// Has no destructor: the C library would allocate memory to register one per thread.
+// No destructor: the C library would allocate to register it.
 constinit thread_local struct {
   const char* function = nullptr;
   alignas(std::exception_ptr) std::byte place[sizeof(std::exception_ptr)] = {};
@@ -28,15 +28,14 @@ constinit thread_local struct {
 
 constexpr char kSentence[] = "%s threw a C++ exception";
 
-// Per thread, by the Itanium C++ ABI, section 2.2.2.
+// Itanium C++ ABI, section 2.2.2.
 struct Globals {
   void* caught;
   unsigned int uncaught;
 };
 
-/// The program's runtime counted the throw, the library's runtime the catch. Corrects std::
-/// uncaught_exceptions() of both while the library keeps an exception (`by` -1) and after the
-/// rethrow (1).
+/// The program's runtime counted the throw, the library's the catch. Corrects std::
+/// uncaught_exceptions() of both while the exception is kept (`by` -1), and after the rethrow (1).
 void count_uncaught(int by) noexcept {
   void* const found = ::dlsym(RTLD_DEFAULT, "__cxa_get_globals");
   auto* const ours = reinterpret_cast<Globals*>(abi::__cxa_get_globals());
@@ -59,7 +58,7 @@ std::exception_ptr taken() noexcept {
 
 constinit std::atomic<bool> unwinder_ready{false};
 
-// A walk of zero steps fills the unwinder's tables, as a throw would.
+// A walk of zero steps fills the unwinder's tables.
 void prepare_unwinder() noexcept {
   _Unwind_Backtrace([](_Unwind_Context*, void*) { return _URC_END_OF_STACK; }, nullptr);
   unwinder_ready.store(true, std::memory_order_release);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reduction loops for x86-64 processors with AVX2. Without fused multiply-add, so results equal the
+// Reduction loops for x86-64 processors with AVX2. Without fused multiply-add: results equal the
 // baseline's bit by bit.
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reduction loops for any processor of the architecture (x86-64: SSE2), and the choice of a table.
+// Reduction loops for any processor (x86-64: SSE2), and the choice of a table.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3", "align-loops=64")
 #endif

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of reduction loops: a row per predefined operation, a column per Number, a table per
-// instruction set. Forbidden pairs are null.
-// Why: MPI_Allreduce looks up its loop once.
+// The table of reduction loops: a row per operation, a column per Number; forbidden pairs are null.
 // Add an operation: a row here and in op.cc, its functor in loops.inc. Add an instruction set: a
-// file like avx2.cc.
-// See: MPI-5.0 section 6.9.2 (types of each operation).
+// file like avx2.cc. See: MPI-5.0 section 6.9.2.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +10,7 @@
 
 namespace tern::core::loops {
 
-/// Computes inout[i] = in[i] (op) inout[i] for `count` elements of one basic type, in memory layout
-/// (pairs padded).
+/// inout[i] = in[i] (op) inout[i], in memory layout (pairs padded).
 using Loop = void (*)(const void* in, void* inout, size_t count) noexcept;
 
 using Row = Reduction;
