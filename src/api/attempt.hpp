@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// guarded: runs set-up code with exceptions. attempt: runs set-up code with exceptions and error
-// codes.
+// guarded and attempt: run set-up code with exceptions (attempt: also with error codes).
 #pragma once
 
 #include "api/errors.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registers allocations by address, because a freeing call does not name the kind.
+// Registers allocations by address, because a freeing call names no kind.
 #include "api/device_memory.hpp"
 
 #include <atomic>
@@ -29,8 +29,7 @@ struct Registry {
   std::unordered_map<void*, Allocation> allocations;
   std::atomic<size_t> count{0};
 };
-/// Never destroyed: programs may allocate before MPI_Init, and free after MPI_Finalize or in static
-/// destructors.
+/// Never destroyed: programs may free in static destructors.
 Registry& registry() {
   static auto* const all = new Registry;
   return *all;
@@ -72,7 +71,7 @@ DeviceResult take(const Driver& driver, size_t alignment, Allocation* made) {
   return {};
 }
 
-/// Frees in the context of the allocation; the current context may differ.
+/// In the context of the allocation.
 CUresult give(const Driver& driver, const Allocation& old) noexcept {
   const cuda::Current current(driver, old.context);
   if (current.result() != CUDA_SUCCESS) return current.result();
@@ -127,9 +126,9 @@ DeviceResult free_device_memory(void* memory) noexcept {
     all.count.fetch_sub(1, std::memory_order_relaxed);
   }
   const Driver* const driver = cuda::driver();
-  if (driver == nullptr) return {};  // a forked child: the parent's driver frees it
+  if (driver == nullptr) return {};  // a forked child
   const CUresult result = give(*driver, old);
-  // The context has ended and freed its memory.
+  // The context has ended with its memory.
   if (result == CUDA_SUCCESS || result == CUDA_ERROR_DEINITIALIZED ||
       result == CUDA_ERROR_CONTEXT_IS_DESTROYED || result == CUDA_ERROR_INVALID_CONTEXT)
     return {};

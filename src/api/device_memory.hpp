@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_Alloc_mem from the CUDA driver: memory of the current device, pinned or managed.
-// Why: device memory is allocated exportable, so peers can map and copy it once.
-// Lifetime: until free_device_memory(); at exit the driver frees the rest. Threads: any. See:
-// src/api/memory_kinds.hpp.
+// MPI_Alloc_mem from the CUDA driver: device, pinned or managed memory. Device memory is
+// exportable, so peers can map it.
+// Lifetime: until free_device_memory(), or the driver's end. Threads: any.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +14,11 @@ enum class DeviceKind { kDevice, kHost, kManaged };
 
 struct DeviceResult {
   int error_class = 0;
-  std::string why;        // a sentence without a full stop
-  bool not_mine = false;  // of free: plain host memory
+  std::string why;        // without a full stop
+  bool not_mine = false;  // plain host memory
 };
 
-/// The restrictors of the side document: "device", "host", "managed".
+/// "device", "host", "managed".
 [[nodiscard]] bool device_kind(std::string_view word, DeviceKind* kind) noexcept;
 /// Uses the current context. Throws std::bad_alloc.
 [[nodiscard]] DeviceResult take_device_memory(DeviceKind kind, size_t bytes, size_t alignment,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "errhandler": error handlers, classes, codes and strings. See: MPI-5.0
-// sections 9.3 to 9.5; src/abi/raise.cc (delivery).
+// Chapter "errhandler". See: MPI-5.0 sections 9.3 to 9.5; src/abi/raise.cc (delivery).
 #include <algorithm>
 #include <cstring>
 
@@ -31,8 +30,7 @@ int create(Function* function, MPI_Errhandler* out) noexcept {
   });
 }
 
-/// Returns a handle with a reference for the user. After MPI_Errhandler_free, a handler still in
-/// use has no handle and gets a new one.
+/// A handler still in use after MPI_Errhandler_free gets a new handle.
 int give(core::Ref<ErrorHandler>& handler, MPI_Errhandler* out) noexcept {
   if (!handler)
     handler = core::Ref<ErrorHandler>(
@@ -62,7 +60,7 @@ int unknown_code(int code) noexcept {
 
 bool known(int code) noexcept { return standard_class(code) || instance().error_codes.added(code); }
 
-/// MPI_X_call_errhandler: success means the handler was called and returned.
+/// MPI_X_call_errhandler: success means the handler returned.
 int call(core::Object& object, const char* name, int code) noexcept {
   if (!known(code)) return unknown_code(code);
   const std::string own = instance().error_codes.text(code);

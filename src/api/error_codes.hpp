@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ErrorCodes: error classes and codes added by the program, with their strings.
-// Lifetime: the Instance. Threads: any; a lock guards the table. See: MPI-5.0 section 9.5.
+// ErrorCodes: error classes and codes of the program. Threads: any. See: MPI-5.0 section 9.5.
 #pragma once
 
 #include <map>
@@ -14,9 +13,8 @@ namespace tern::api {
 class ErrorCodes {
  public:
   int add_class();
-  /// `mpi_class` is a standard or user class.
   int add_code(int mpi_class);
-  /// Returns false for a code not added by the user.
+  /// Returns false for an unknown code.
   bool set_text(int code, std::string text);
   bool remove(int code);
   bool remove_text(int code);

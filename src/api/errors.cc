@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Error codes: the standard's sentences, delivery of errors, and the end of a job.
+// Error codes: sentences, delivery of errors, and the end of a job.
 #include "api/errors.hpp"
 
 #include <cstdio>
@@ -198,7 +198,7 @@ core::ErrorHandler::UserCall deliver(core::Process* process, core::Object* objec
   remember_error(code, text);
   const Action action = handler == nullptr ? Action::kFatal : handler->action();
   if (action == Action::kReturn) return {};
-  // Passes the null handle if the object is unfinished or freed.
+  // Null handle: the object is unfinished or freed.
   if (action == Action::kUser)
     return handler->user_call(object == handler ? 0 : object->handle(), code);
   log_line("%s", text.c_str());
@@ -226,7 +226,7 @@ int fail_no_memory() noexcept { return fail(MPI_ERR_NO_MEM, "out of memory"); }
 
 namespace {
 
-/// Saves the program's buffered output. Skips a stream locked by another thread.
+/// Skips a stream locked by another thread.
 void flush_output() noexcept {
   for (FILE* const stream : {stdout, stderr}) {
     if (::ftrylockfile(stream) != 0) continue;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Excuse: reports this rank's refused arguments of a collective to the other ranks, before the body
-// runs, and keeps the collective's numbers equal on all ranks.
-// See: coll/engine/refusal.hpp; src/abi/raise.cc.
+// Excuse: reports refused arguments of a collective to the other ranks, and keeps the collective's
+// numbers equal. See: coll/engine/refusal.hpp; src/abi/raise.cc.
 #pragma once
 
 #include <cstdint>
@@ -21,16 +20,16 @@ enum class Part : uint8_t {
   kSplit,  // MPI_Comm_split, MPI_Comm_split_type
   kSplitType,
   kCreate,      // MPI_Comm_create
-  kDerivation,  // communicators created without a message
+  kDerivation,  // created without a message
   kEnqueued,    // collectives on a stream
 };
 
-/// Sends the reason, the last fail(), and keeps it. `aliased`: the collective, if shared memory of
-/// its buffers is the only fault.
+/// Sends and keeps the last fail(). `aliased`: the collective, if overlapping buffers are the only
+/// fault.
 void excuse(core::Communicator& communicator, Part part, int code,
             std::optional<coll::CallKind> aliased = std::nullopt) noexcept;
 
-/// Works like attempt() for a collective; reports an exception of `work` as a call not begun.
+/// attempt() for a collective; an exception means the call was not begun.
 template <class Work>
 [[nodiscard]] int attempt(core::Communicator& communicator, Part part, Work&& work) noexcept {
   int code = 0;
@@ -39,14 +38,14 @@ template <class Work>
   return thrown != 0 ? thrown : code;
 }
 
-/// comm_split.cc: takes part in the exchange without a vote.
+/// comm_split.cc: no vote.
 void refuse_split(core::Communicator& communicator, bool by_type, int code);
 
-/// streams.cc: reports when the peers' streams reach the operation.
+/// streams.cc: reports when the peers' streams arrive.
 void refuse_enqueued(core::Communicator& communicator, int code,
                      std::optional<coll::CallKind> aliased);
 
-/// comm_create.cc: acts like MPI_Comm_create with a refused group.
+/// comm_create.cc: acts like a refused group.
 void refuse_create(core::Communicator& communicator, int code);
 
 }  // namespace tern::api

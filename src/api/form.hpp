@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Form: the form of a collective call. One body serves all forms. See: src/abi/functions.txt, tag
-// @forms.
+// Form: the form of a collective call; one body serves all. See: src/abi/functions.txt, tag @forms.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +12,9 @@ namespace tern::api {
 struct Form {
   enum class Kind : uint8_t { kBlocking, kNonblocking, kPersistent, kEnqueued };
   Kind kind = Kind::kBlocking;
-  MPI_Request* request = nullptr;  // of kNonblocking and kPersistent: receives the handle
+  MPI_Request* request = nullptr;  // receives a handle
 
-  /// The protocol for reporting refused arguments.
+  /// The protocol of refusals.
   [[nodiscard]] Part part() const noexcept {
     return kind == Kind::kEnqueued     ? Part::kEnqueued
            : kind == Kind::kPersistent ? Part::kPersistent

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The only Process of this operating-system process, for the C API, and MPI's own tables.
-// Why: MPI's C functions name no process; layers below src/api get their Process passed.
-// Life cycle: the first call needing the Instance creates it (MPI_Info_create may precede
-// MPI_Init). The Instance stays until the program ends, because handles may be used after
-// MPI_Finalize. api::Membership attaches the Process to its job and detaches it.
-// Threads: any.
+// The Process of this program, for the C API, and MPI's own tables.
+// Life cycle: the first call creates the Instance (MPI_Info_create may precede MPI_Init), which
+// stays until the program ends, because handles outlive MPI_Finalize. Threads: any.
 #pragma once
 
 #include <array>
@@ -25,7 +22,7 @@
 
 namespace tern::api {
 
-/// The values of MPI_Abi_set_fortran_*. logical_size 0: unset.
+/// logical_size 0: unset.
 struct FortranAbi {
   int logical_size = 0;
   int64_t logical_true = 0, logical_false = 0;  // as bytes
@@ -38,7 +35,7 @@ class SendBuffer;
 class ToolRegistration;
 class ToolSession;
 
-/// Operations in flight per channel, under the channel's lock.
+/// Per channel, under its lock.
 template <class Request>
 using ByChannel = std::array<std::vector<Request*>, core::Process::kMostChannels>;
 
@@ -54,8 +51,8 @@ struct SendBuffers {
 };
 
 struct ToolState {
-  std::atomic<int> users = 0;  // MPI_T_init_thread calls without MPI_T_finalize
-  std::mutex mutex;            // guards sessions
+  std::atomic<int> users = 0;
+  std::mutex mutex;  // guards sessions
   std::vector<std::shared_ptr<ToolSession>> sessions;
   std::mutex registrations_mutex;  // locked before `mutex`, after a channel's lock
   std::vector<std::shared_ptr<ToolRegistration>> registrations;
@@ -64,10 +61,10 @@ struct ToolState {
 struct WorldState {
   bool started = false;
   bool ended = false;
-  std::thread::id main_thread;  // the caller of MPI_Init
+  std::thread::id main_thread;
 };
 
-/// Values of predefined attributes, at addresses handed to users.
+/// Users get their addresses.
 struct PredefinedAttributes {
   int tag_ub = INT_MAX, io = MPI_ANY_SOURCE, host = MPI_PROC_NULL, wtime_is_global = 0, appnum = 0,
       universe_size = 0, last_used_code = MPI_ERR_LASTCODE;
@@ -91,10 +88,9 @@ struct Instance {
 
 [[nodiscard]] Instance& instance() noexcept;
 
-/// Non-null while MPI is initialised or a session is open.
+/// Null outside of MPI.
 extern core::Process* the_process;
 
-/// The Process, initialised or not.
 [[nodiscard]] inline core::Process& any_process() noexcept { return instance().process; }
 
 }  // namespace tern::api

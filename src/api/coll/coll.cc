@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "collective communication": all-to-all operations and the barrier. One body
-// serves all forms (coll_describe.cc). See: MPI-5.0 chapter 6.
+// Chapter "collective communication": all-to-all operations and the barrier. See: MPI-5.0 chapter
+// 6.
 #include "api/coll/coll.hpp"
 
 #include "api/bodies.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Descriptions of collectives: a body describes its operation, and start() runs the called form.
+// Descriptions of collectives: a body describes its operation, start() runs the called form.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace tern::api {
 
-/// An operation, or the error in its arguments (with fail() text).
+/// An operation, or the error in its arguments.
 struct Described {
   coll::Operation operation{};
   int code = MPI_SUCCESS;
@@ -21,32 +21,29 @@ struct Described {
   }
 };
 
-// The following functions report a refusal to other ranks and return an error class with fail()
+// The following functions report refusals to other ranks and return an error class with fail()
 // text.
 
-/// Blocking.
 [[nodiscard]] int run(const Described& what) noexcept;
-/// Enqueues into the communicator's stream.
+/// Into the communicator's stream.
 [[nodiscard]] int enqueue(const Described& what) noexcept;
 /// Any form except blocking.
 [[nodiscard]] int start_unblocked(const Described& what, Form form) noexcept;
-/// Any form.
 [[nodiscard]] inline int start(const Described& what, Form form) noexcept {
   return form.kind == Form::Kind::kBlocking ? run(what) : start_unblocked(what, form);
 }
 
-/// Whether the caller is the root; MPI_ROOT tells on an inter-communicator.
+/// Tested by MPI_ROOT on an inter-communicator.
 [[nodiscard]] inline bool is_root(const core::Communicator& comm, int root) noexcept {
   return comm.inter() ? root == MPI_ROOT : comm.rank() == root;
 }
 
-/// Whether the leaves' data is significant; on an inter-communicator, only in the group without the
-/// root.
+/// Whether the leaves' data is significant.
 [[nodiscard]] inline bool is_leaf(const core::Communicator& comm, int root) noexcept {
   return !comm.inter() || root >= 0;
 }
 
-/// A side with equal blocks, and one with varying blocks.
+/// Equal or varying blocks.
 [[nodiscard]] inline coll::Side side_of(const void* buffer, MPI_Count count,
                                         core::Datatype& type) noexcept {
   return {const_cast<void*>(buffer), count, &type};
@@ -56,23 +53,20 @@ struct Described {
   return {const_cast<void*>(buffer), 0, &type, counts, displs};
 }
 
-/// The initial description.
 [[nodiscard]] Described describe(coll::Collective collective, core::Communicator& comm) noexcept;
 
-/// Refuses missing arrays of counts and displacements, and negative counts in `blocks`. Returns an
-/// error class with fail() text.
+/// Refuses null arrays and negative counts. Returns an error class with fail() text.
 [[nodiscard]] int check_counts(const coll::Side& side, int blocks, const char* counts,
                                const char* displs) noexcept;
-/// Looks up datatype handles; a type with count 0 may be MPI_DATATYPE_NULL. Returns like
-/// check_counts().
+/// A type with count 0 may be MPI_DATATYPE_NULL. Returns an error class with fail() text.
 [[nodiscard]] int find_types(const MPI_Datatype* handles, const MPI_Count* counts, int blocks,
                              const char* name, std::vector<core::Datatype*>* found);
 
-/// Runs check_counts() on a side with one block per rank, unless checks are off.
+/// Runs check_counts() with one block per rank, unless checks are off.
 void check_blocks(Described* what, const coll::Side& side, const char* counts,
                   const char* displs) noexcept;
 
-/// Refuses a rank's message to itself if sizes differ or the buffers overlap.
+/// Refuses a rank's message to itself if sizes differ or buffers overlap.
 [[nodiscard]] Described agreed(Described what, int input_block, int output_block) noexcept;
 
 }  // namespace tern::api

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Descriptions of collectives: argument errors, and the start of each form. See: MPI-5.0 chapter 6.
+// Descriptions of collectives: argument errors, and the start of each form.
 #include "api/attempt.hpp"
 #include "api/coll/coll.hpp"
 #include "api/comm/intercomm.hpp"
@@ -46,8 +46,7 @@ int check_between(const Operation& operation) noexcept {
   return fail(MPI_ERR_BUFFER, "MPI_IN_PLACE is not allowed on inter-communicators");
 }
 
-/// Translates the root of an inter-communicator to the numbering of both groups. Ranks without a
-/// part get empty buffers.
+/// Numbers the roots of both groups consecutively. Ranks without a part get empty buffers.
 Operation between(Operation operation) {
   core::Communicator& comm = *operation.communicator;
   (void)own_side(comm);
@@ -62,7 +61,6 @@ Operation between(Operation operation) {
   return operation;
 }
 
-/// Calls `start`, or reports the error to the other ranks.
 template <class Start>
 int started(const Described& what, Form form, Start&& start) noexcept {
   core::Communicator& comm = *what.operation.communicator;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "collective communication": reductions. One body serves all forms. See:
-// MPI-5.0 chapter 6.
+// Chapter "collective communication": reductions. See: MPI-5.0 chapter 6.
 #include "api/coll/coll.hpp"
 
 #include "api/bodies.hpp"
@@ -15,8 +14,8 @@ using coll::Side;
 using core::Communicator;
 using core::Datatype;
 
-/// Common checks: the operation must accept the type, and the buffers must differ unless
-/// MPI_IN_PLACE is passed. MPI_IN_PLACE makes the output the input.
+/// The operation must accept the type. Buffers must differ, unless MPI_IN_PLACE makes the output
+/// the input.
 Described reduced(Collective collective, const Side& input, const Side& output, core::Op& op,
                   Communicator& comm) noexcept {
   Described what = describe(collective, comm);
@@ -58,8 +57,8 @@ int reduce(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& type, 
   const bool at_root = is_root(comm, root), sends = is_leaf(comm, root);
   const Side output = at_root ? vector_of(recvbuf, count, type) : Side{};
   if (!at_root && !sends) {
-    Described beside = describe(Collective::kReduce, comm);  // root's group: arguments are not
-                                                             // significant
+    Described beside = describe(Collective::kReduce, comm);  // root's group: arguments have no
+                                                             // meaning
     beside.operation.root = root;
     return start(beside, form);
   }
@@ -113,8 +112,8 @@ int scan(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& type, co
 
 int exscan(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& type, core::Op& op,
            Communicator& comm, Form form) noexcept {
-  // Rank 0 has no result, but like MPICH refuses equal buffers, as all other ranks do: otherwise
-  // rank 0 alone would start the call.
+  // Rank 0 has no result, but refuses equal buffers (as in MPICH): otherwise rank 0 alone would
+  // start the call.
   return start(reduced(Collective::kExscan, vector_of(sendbuf, count, type),
                        vector_of(recvbuf, count, type), op, comm),
                form);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "stream": requests started and awaited by a stream. See:
-// src/stream/README.md, tests/gpu/mpi/stream_persistent.cc.
+// Chapter "stream": requests started and awaited by a stream. See: src/stream/README.md,
+// tests/gpu/mpi/stream_persistent.cc.
 #include <utility>
 #include <vector>
 
@@ -21,7 +21,6 @@ namespace {
 using stream::CommStream;
 using stream::EnqueuedRequest;
 
-/// Finds the stream for a persistent request's operation, or returns an error.
 int find_stream_of(core::Communicator& comm, CommStream** found) noexcept {
   *found = stream::of(comm);
   if (comm.freed)
@@ -65,7 +64,7 @@ int start_collective(const coll::Operation& operation) noexcept {
 struct Found {
   CommStream* stream = nullptr;
   std::shared_ptr<stream::Pending> pending;
-  EnqueuedRequest* enqueued = nullptr;  // null: a persistent request
+  EnqueuedRequest* enqueued = nullptr;  // null: persistent
 };
 bool find_awaited(MPI_Request handle, MPI_Status* status, Found* found) {
   core::Request* const request = find_request(handle);
@@ -123,7 +122,7 @@ int wait_for(int count, MPI_Request* handles, MPI_Status* statuses, bool of_seve
   return MPI_SUCCESS;
 }
 
-/// Runs when the stream reaches the call: progress sends the partition.
+/// Runs when the stream reaches the call; progress sends the partition.
 class ReadyCall final : public stream::Call {
  public:
   ReadyCall(PartitionedSend& send, int partition)
@@ -138,7 +137,6 @@ class ReadyCall final : public stream::Call {
   const int partition_;
 };
 
-/// Raises the error on the communicator.
 int on(core::Communicator& comm, int code) noexcept {
   if (TERN_LIKELY(code == MPI_SUCCESS)) return code;
   return fail_on(&comm, code, "%s", take_last_error().text.c_str());

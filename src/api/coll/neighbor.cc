@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "neighbor": MPI-5.0 sections 8.6 to 8.8. One body serves all forms.
+// Chapter "neighbor": MPI-5.0 sections 8.6 to 8.8.
 #include <vector>
 
 #include "api/bodies.hpp"
@@ -16,21 +16,19 @@ using coll::Side;
 using core::Communicator;
 using core::Datatype;
 
-/// One side of a call. `varies`: a block per neighbour; `types`: a type per neighbour.
+/// `varies`: a block per neighbour; `types`: a type per neighbour.
 struct Blocks {
   Side side;
   bool varies = false;
   const MPI_Datatype* types = nullptr;
 };
 
-/// Parameter names of one side, for errors.
 struct BlockNames {
   const char *buffer, *counts, *displs, *types;
 };
 constexpr BlockNames kSend = {"sendbuf", "sendcounts", "sdispls", "sendtypes"};
 constexpr BlockNames kReceive = {"recvbuf", "recvcounts", "rdispls", "recvtypes"};
 
-/// The description with its type arrays.
 struct Neighborhood {
   Described what;
   std::vector<Datatype*> send_types, receive_types;

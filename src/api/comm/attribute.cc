@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "attribute": keys, and attributes of communicators, datatypes and
-// windows.
-// See: MPI-5.0 section 7.7 and, for the deprecated names, chapter 16.
+// Chapter "attribute". See: MPI-5.0 section 7.7 and, for the deprecated names, chapter 16.
 #include "core/attribute.hpp"
 
 #include "api/attempt.hpp"
@@ -80,7 +78,7 @@ int delete_attribute(Owner& owner, int keyval) noexcept {
   return owner.attributes.erase(keyval, owner.handle());
 }
 
-/// The address of a predefined attribute's value. Sets *known to false for any other attribute.
+/// Sets *known to false for other attributes.
 int* predefined(int keyval, bool* known) noexcept {
   PredefinedAttributes& own = instance().attributes;
   *known = true;
@@ -106,7 +104,7 @@ int* predefined(int keyval, bool* known) noexcept {
   }
 }
 
-/// Windows: the value of MPI_WIN_BASE is the address itself.
+/// MPI_WIN_BASE's value is the address itself.
 void* predefined(rma::Window& win, int keyval) noexcept {
   switch (keyval) {
     case MPI_WIN_BASE:
@@ -170,7 +168,7 @@ int comm_get_attr(core::Communicator& comm, int comm_keyval, void* attribute_val
                   int* flag) noexcept {
   bool known = false;
   int* value = predefined(comm_keyval, &known);
-  // A session has only MPI_TAG_UB; the others describe the world of MPI_Init.
+  // A session has only MPI_TAG_UB.
   if (comm.session && comm_keyval != MPI_TAG_UB) value = nullptr;
   if (!known) return get_attribute(comm, comm_keyval, attribute_val, flag);
   *flag = value != nullptr ? 1 : 0;

@@ -56,7 +56,7 @@ int comm_rank(Communicator& comm, int* rank) noexcept {
   return MPI_SUCCESS;
 }
 
-/// MPI_Comm_spawn is not implemented, so no process has a parent.
+/// MPI_Comm_spawn is not implemented.
 int comm_get_parent(MPI_Comm* parent) noexcept {
   *parent = MPI_COMM_NULL;
   return MPI_SUCCESS;

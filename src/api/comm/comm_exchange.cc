@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Allgather, broadcast and swap of a few bytes over pml's internal plane.
+// Small exchanges over pml's internal plane.
 #include "api/comm/comm_exchange.hpp"
 
 #include <algorithm>
@@ -31,7 +31,6 @@ int wait_for(Communicator& communicator, core::Request* request) {
               communicator.name.or_words("the parent").c_str());
 }
 
-/// Sends `out` to one member while receiving `in` from another.
 int exchange(Communicator& communicator, pml::Buffer out, int to, pml::Buffer in, int from,
              int tag) {
   pml::Pml& pml = *communicator.channel().pml;
@@ -71,7 +70,7 @@ int broadcast(Communicator& communicator, int root, Words* words, uint64_t numbe
   const int place = (communicator.rank() - root + size) % size;
   core::Datatype& byte = core::predefined_type(communicator.process(), MPI_BYTE);
   Words length{words->size()};
-  int reach = 1;  // extent of the root's half of the tree: the bit of this rank's parent
+  int reach = 1;  // bit of this rank's parent in the tree
   while (reach < size && (place & reach) == 0) reach *= 2;
   if (place != 0) {
     const int from = (place - reach + root) % size;
@@ -108,7 +107,7 @@ int allgather(Communicator& communicator, void* all, size_t bytes, uint64_t numb
   const int tag = tag_of(number);
   core::Datatype& byte = core::predefined_type(communicator.process(), MPI_BYTE);
   auto* by_rank = static_cast<std::byte*>(all);
-  // by_distance[i] is the part of rank + i. The known parts form a prefix, doubled each round.
+  // by_distance[i] is the part of rank + i; the known prefix doubles each round.
   std::vector<std::byte> by_distance(static_cast<size_t>(size) * bytes);
   const auto offset = [bytes](int ranks) { return static_cast<size_t>(ranks) * bytes; };
   std::memcpy(by_distance.data(), by_rank + offset(rank), bytes);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exchanges between members while they create communicators.
-// Why: collectives need a communicator for their schedules, so they cannot serve here. Threads: one
-// exchange per communicator at a time.
+// Exchanges between members during communicator creation, where collectives are unavailable.
+// Threads: one exchange per communicator at a time.
 #pragma once
 
 #include <cstddef>
@@ -12,19 +11,19 @@
 
 namespace tern::api {
 
-/// Gathers `bytes` of every member in `all` (size() * bytes, by rank; the caller fills in its
-/// part). `number` is equal on all members and new for each exchange. Returns an error class with
-/// fail() text. Cost: ceil(log2 n) rounds, (n - 1) * bytes sent per rank (Bruck et al. 1997).
+/// Gathers `bytes` per member in `all`, by rank. `number` is equal on all members and new for each
+/// exchange. Returns an error class with fail() text. Cost: ceil(log2 n) rounds, (n - 1) * bytes
+/// sent per rank (Bruck et al. 1997).
 [[nodiscard]] int allgather(core::Communicator& communicator, void* all, size_t bytes,
                             uint64_t number);
 
-/// Data of a length unknown to the receivers.
+/// Data of unknown length.
 using Words = std::vector<uint64_t>;
 
-/// Sends the root's `words` to all members along a binomial tree. `number` as for allgather().
+/// Along a binomial tree. `number` as for allgather().
 [[nodiscard]] int broadcast(core::Communicator& communicator, int root, Words* words,
                             uint64_t number);
-/// Exchanges words between two processes. `tag` is the user's, in a tag space of its own.
+/// `tag` is the user's, in a separate tag space.
 [[nodiscard]] int swap(core::Communicator& communicator, int with, const Words& mine, Words* theirs,
                        int tag);
 

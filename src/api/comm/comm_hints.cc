@@ -17,7 +17,7 @@ namespace tern::api {
 
 namespace {
 
-/// A known hint and its default value.
+/// A known hint and its default.
 struct Hint {
   const char* key;
   const char* standard;
@@ -32,7 +32,7 @@ constexpr Hint kHints[] = {
     {"tern_any_order", "false", true},
 };
 
-/// tern_allreduce etc. name an algorithm.
+/// tern_allreduce etc. name algorithms.
 void take_algorithms(const core::Info& info, core::Info* wanted, Failure* wrong) {
   for (int i = 0; i < coll::kCollectives; ++i) {
     const auto collective = static_cast<coll::Collective>(i);
@@ -51,7 +51,6 @@ void take_algorithms(const core::Info& info, core::Info* wanted, Failure* wrong)
   }
 }
 
-/// tern_gpu_wire names a wire, like TERN_GPU_WIRE.
 void take_wire(const core::Info& info, core::Info* wanted, Failure* wrong) {
   constexpr const char* kKey = "tern_gpu_wire";
   const auto value = info.get(kKey);

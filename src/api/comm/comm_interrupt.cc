@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interrupts a communicator's calls and requests from another thread.
+// Interrupts a communicator's operations from another thread.
 #include "api/comm/comm_interrupt.hpp"
 
 #include "api/process.hpp"
@@ -10,7 +10,7 @@
 
 namespace tern::api {
 
-// Collectives end in a progress round after their messages.
+// Collectives end in a later progress round.
 int comm_interrupt(core::Communicator& comm) noexcept {
   core::Channel& channel = comm.channel();
   const core::ChannelLock lock(channel.progress);

@@ -27,15 +27,14 @@ using core::Derivation;
 using core::Group;
 using core::Ref;
 
-/// A member's vote. A member unable to take part votes kRefused with the error class, so all others
-/// learn of the refusal.
+/// A member's vote. A refusing member votes kRefused with its error class.
 struct Ballot {
-  int color, key;  // kRefused, and the error class
+  int color, key;  // or kRefused and the error class
 };
 constexpr int kRefused = INT_MIN;
 static_assert(kRefused != MPI_UNDEFINED);
 
-/// The members of `color`, ordered by key, then by rank.
+/// Ordered by key, then by rank.
 Ref<Group> chosen(const Group& members, const Ballot* ballots, int color) {
   std::vector<int> ranks;
   for (int rank = 0; rank < members.size(); ++rank)
@@ -55,7 +54,6 @@ int check_refusals(const std::vector<Ballot>& ballots, const char* whose) {
   return MPI_SUCCESS;
 }
 
-/// Ballots cross between an inter-communicator's sides as words.
 static_assert(sizeof(Ballot) == sizeof(Words::value_type));
 
 int chosen_there(Communicator& parent, const std::vector<Ballot>& ours, int color, uint64_t number,
@@ -72,7 +70,7 @@ int chosen_there(Communicator& parent, const std::vector<Ballot>& ours, int colo
 
 Communicator& asked_in(Communicator& parent) { return parent.inter() ? own_side(parent) : parent; }
 
-/// Creates the communicator from all ballots. `info`: hints for the new communicator, or null.
+/// `info`: hints for the new communicator, or null.
 int make_part(Communicator& parent, const std::vector<Ballot>& ballots, uint64_t number,
               const core::Info* info, MPI_Comm* out) {
   const int color = ballots[static_cast<size_t>(parent.rank())].color;
@@ -96,10 +94,10 @@ int make_part(Communicator& parent, const std::vector<Ballot>& ballots, uint64_t
   return code;
 }
 
-/// Prefers the caller's own error: only its sentence names the argument.
+/// The caller's own error names the argument.
 int own_first(const Failure& own, int common) { return own ? fail(own) : common; }
 
-/// Every member takes part, even after an error. `color` may be MPI_UNDEFINED.
+/// Every member takes part, even after an error.
 int split(Communicator& parent, int color, int key, const Failure& refused, MPI_Comm* out) {
   const uint64_t number = parent.next_derivation();
   std::vector<Ballot> ballots(static_cast<size_t>(parent.size()));
@@ -110,21 +108,19 @@ int split(Communicator& parent, int color, int key, const Failure& refused, MPI_
   return own_first(refused, code);
 }
 
-/// The part of this process in a split by type, or the reason for none.
+/// This process's part in a split by type, or the reason for none.
 struct Piece {
   int color = MPI_UNDEFINED;
-  const char* resource = nullptr;  // its name, for the new communicator's hints
+  const char* resource = nullptr;  // for the hints
   Failure refused;
 };
 
-/// Distinguishes parts of different hosts.
 int color_on_host(int host, int number) {
   constexpr int kPartsOfHost = 4096;
   return host * kPartsOfHost + number % kPartsOfHost;
 }
 
-/// The ranks served by MPI_Win_allocate_shared; the host's lowest rank is the color. Without a
-/// shared-memory transport (TERN_TRANSPORT) each rank is alone.
+/// The ranks served by MPI_Win_allocate_shared; the color is the host's lowest rank.
 Piece shared_memory(const Communicator& parent) {
   const core::Slabs* const slabs = parent.channel().slabs;
   for (const int rank : the_process->boot->local_ranks())
@@ -134,7 +130,7 @@ Piece shared_memory(const Communicator& parent) {
   return {the_process->world_rank, "mpi_shared_memory", {}};
 }
 
-/// The resource named by the hint; no part if hint or resource is unknown.
+/// No part if the hint or resource is unknown.
 Piece named_resource(const Communicator& parent, const core::Info* info) {
   const auto wanted = info == nullptr ? std::nullopt : info->get("mpi_hw_resource_type");
   if (!wanted) return {};
@@ -149,7 +145,6 @@ Piece named_resource(const Communicator& parent, const core::Info* info) {
           {}};
 }
 
-/// A hardware resource or the members of a process set.
 Piece guided_by_resource(const Communicator& parent, const core::Info* info) {
   const auto set = info == nullptr ? std::nullopt : info->get("mpi_pset_name");
   if (!set) return named_resource(parent, info);
@@ -164,18 +159,18 @@ Piece guided_by_resource(const Communicator& parent, const core::Info* info) {
   return {number_of_set(set->c_str()), nullptr, {}};
 }
 
-/// A member's vote in a split by type. Ranks do not know each other's types, so even a vote of
-/// MPI_UNDEFINED carries data for the others.
+/// A vote in a split by type. Even MPI_UNDEFINED carries data, because types of other ranks are
+/// unknown.
 struct TypeBallot {
   Ballot ballot;
   int type, reserved;
-  Place place;  // for MPI_COMM_TYPE_HW_UNGUIDED
+  Place place;
 };
 
 bool splits_unguided(const TypeBallot& one) { return one.type == MPI_COMM_TYPE_HW_UNGUIDED; }
 
-/// The largest resource that divides the members splitting unguided, as an index in kResources;
-/// kResources.size() if none does.
+/// The largest resource that divides the members splitting unguided; kResources.size() if none
+/// does.
 size_t next_finer(const std::vector<TypeBallot>& all) {
   const auto first = std::find_if(all.begin(), all.end(), splits_unguided);
   if (first == all.end()) return kResources.size();
@@ -192,7 +187,6 @@ size_t next_finer(const std::vector<TypeBallot>& all) {
   return kResources.size();
 }
 
-/// The color of a member splitting unguided.
 int color_in(const Place& place, size_t resource) {
   if (resource == kResources.size() || place[resource] < 0) return MPI_UNDEFINED;
   return color_on_host(place[0], resource == 0 ? 0 : place[resource]);
@@ -236,12 +230,12 @@ TypeBallot ballot_of(int split_type, int key, const Piece& part) {
   mine.type = split_type;
   if (!splits_unguided(mine)) return mine;
   mine.place = place_here(the_process->boot->job().local_index);
-  // Hosts distinguish machines; the other places distinguish parts of a host.
+  // Hosts distinguish machines.
   mine.place[0] = the_process->boot->node(the_process->world_rank);
   return mine;
 }
 
-/// Splits in one exchange. Sets *part's resource if the ballots decide it.
+/// Sets *part's resource if the ballots decide it.
 int split_by_type(Communicator& parent, int split_type, int key, const core::Info* info,
                   Piece* part, MPI_Comm* out) {
   const uint64_t number = parent.next_derivation();
@@ -295,8 +289,7 @@ int comm_split_type(Communicator& comm, int split_type, int key, core::Info* inf
     Communicator& made = *the_process->handles.find<Communicator>(*newcomm);
     if (!made.info) made.info = Ref<core::Info>::adopt(new core::Info);
     made.info->set("mpi_hw_resource_type", part.resource);
-    // For the library's choice, the standard also sets the caller's info object, except
-    // MPI_INFO_ENV.
+    // The standard sets the caller's info object too, except MPI_INFO_ENV.
     if (split_type == MPI_COMM_TYPE_HW_UNGUIDED && info != nullptr && !info->predefined())
       info->set("mpi_hw_resource_type", part.resource);
     return code;

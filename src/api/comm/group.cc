@@ -25,7 +25,7 @@ namespace {
 
 using core::Group;
 
-/// A new group belongs to the session of `from`.
+/// Inherits the session of `from`.
 void give(core::Ref<Group> made, const Group& from, MPI_Group* handle) {
   made->session = from.session;
   publish(std::move(made), handle);
@@ -39,7 +39,7 @@ int check_rank(const Group& group, int rank, int position, const char* array) {
               group.size() - 1);
 }
 
-/// Returns MPI_ERR_RANK for a duplicate rank.
+/// Returns MPI_ERR_RANK for a duplicate.
 int check_distinct(const std::vector<int>& ranks) {
   if (std::is_sorted(ranks.begin(), ranks.end(), std::less_equal<>())) return MPI_SUCCESS;
   std::vector<int> sorted(ranks);
@@ -53,7 +53,6 @@ int check_count(int n) {
   return n >= 0 ? MPI_SUCCESS : fail(MPI_ERR_ARG, "n is %d, but must not be negative", n);
 }
 
-/// Copies and checks an array of ranks.
 int list(const Group& group, int n, const int* ranks, std::vector<int>* out) {
   int code = check_count(n);
   for (int i = 0; i < n && code == MPI_SUCCESS; ++i) code = check_rank(group, ranks[i], i, "ranks");
@@ -62,7 +61,7 @@ int list(const Group& group, int n, const int* ranks, std::vector<int>* out) {
   return check_distinct(*out);
 }
 
-/// Expands and checks triplets (first, last, stride). `last` need not be a member.
+/// Triplets (first, last, stride); `last` need not be a member.
 int expand(const Group& group, int n, const int ranges[][3], std::vector<int>* out) {
   if (const int code = check_count(n); code != MPI_SUCCESS) return code;
   if (ranges == nullptr && n > 0)
@@ -192,7 +191,7 @@ int group_range_excl(Group& group, int n, int ranges[][3], MPI_Group* newgroup) 
 }
 
 int group_free(MPI_Group* group) noexcept {
-  // Calls return MPI_GROUP_EMPTY for an empty group, so freeing the constant is allowed.
+  // MPI_GROUP_EMPTY is a valid result, so freeing it is allowed.
   if (*group != MPI_GROUP_EMPTY) {
     Group* found = the_process->handles.find<Group>(*group);
     the_process->handles.erase(*found);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "session": sessions, the process sets mpi://WORLD, mpi://SELF and the
-// launcher's, and communicators from their groups. Opening a session waits for no process; creating
-// a communicator waits until its members entered the job. A session's communicators derive from the
-// world, so members agree on ids without a message. See: MPI-5.0 section 11.3.
+// Chapter "session". Opening a session waits for no process; creating a communicator waits until
+// its members entered the job. Communicators derive from the world, so ids need no message. See:
+// MPI-5.0 section 11.3.
 #include "core/session.hpp"
 
 #include <strings.h>
@@ -31,7 +30,7 @@ namespace {
 
 constexpr size_t kSelfSet = 1;
 
-/// All process sets of this job, the standard's first, in a fixed order. Throws Error.
+/// The standard's sets first, in a fixed order. Throws Error.
 std::vector<boot::ProcessSet> process_sets() {
   static std::mutex mutex;  // a Boot answers one query at a time
   const std::lock_guard lock(mutex);
@@ -44,7 +43,7 @@ std::vector<boot::ProcessSet> process_sets() {
   return sets;
 }
 
-/// The index in `sets`; sets.size() for an unknown name. Names are case insensitive.
+/// sets.size() for an unknown name; names are case insensitive.
 size_t find_set(const std::vector<boot::ProcessSet>& sets, const char* name) noexcept {
   const auto named = [name](const boot::ProcessSet& set) {
     return ::strcasecmp(set.name.c_str(), name) == 0;
@@ -110,7 +109,7 @@ core::Ref<core::Communicator> from_group(const core::Group& group, const char* s
   core::Communicator& world = *the_process->world;
   membership().await(group);
   const uint64_t members = core::digest_members(world, group, 0) ^ digest_text(stringtag);
-  const uint64_t counted = members + static_cast<uint64_t>(why);  // separate counts per reason
+  const uint64_t counted = members + static_cast<uint64_t>(why);
   const auto id = core::derive_context(world.id(), why, world.next_creation(counted), members);
   auto made =
       core::derive_communicator(world, core::Ref<core::Group>::adopt(new core::Group(group)), id);

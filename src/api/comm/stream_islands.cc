@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Communicators with streams whose GPUs form several NVLink domains: creates parts for large
-// collectives, each with a shadow and a board.
+// Streams over several NVLink domains: creates parts for large collectives, each with a shadow and
+// a board.
 #include <array>
 
 #include "api/comm/streams.hpp"
@@ -18,7 +18,7 @@ using stream::CommStream;
 
 using TwoBoards = std::array<stream::Board, 2>;
 
-/// Returns false on all ranks if any lacks memory.
+/// False on all ranks if any lacks memory.
 bool make_boards(Communicator& comm, cuda::Device& device, size_t chunk, TwoBoards* boards) {
   stream::Proxy& proxy = *comm.process().proxy;
   int64_t made = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "stream": MPIX_Stream objects, communicators with a stream. See:
-// src/stream/README.md; names and semantics: MPICH.
+// Chapter "stream": MPIX_Stream objects, communicators with a stream. See: src/stream/README.md;
+// names and semantics: MPICH.
 #include "api/comm/streams.hpp"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ using stream::Stream;
 
 constexpr const char* kHexDigits = "0123456789abcdef";
 
-/// Decodes the output of MPIX_Info_set_hex.
+/// Inverse of MPIX_Info_set_hex.
 std::optional<std::vector<unsigned char>> bytes_of_hex(const std::string& text) {
   std::vector<unsigned char> bytes;
   if (text.size() % 2 != 0) return std::nullopt;
@@ -49,7 +49,6 @@ std::optional<std::vector<unsigned char>> bytes_of_hex(const std::string& text) 
   return bytes;
 }
 
-/// Reads the driver's stream from the info object.
 int queue_of(const core::Info& info, CUstream* queue) {
   const std::optional<std::string> text = info.get("value");
   if (!text)

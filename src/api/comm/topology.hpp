@@ -12,22 +12,21 @@
 
 namespace tern::api {
 
-/// The topology if it has this kind; otherwise null with fail() text (MPI_ERR_TOPOLOGY).
+/// Null with fail() text (MPI_ERR_TOPOLOGY) for another kind.
 [[nodiscard]] const core::Cartesian* cartesian_of(const core::Communicator& comm) noexcept;
 [[nodiscard]] const core::Graph* graph_of(const core::Communicator& comm) noexcept;
 [[nodiscard]] const core::Edges* edges_of(const core::Communicator& comm) noexcept;
 
-/// The nodes of the communicator's first `ranks` ranks.
 [[nodiscard]] std::vector<int> nodes_of(const core::Communicator& comm, int ranks);
 
 [[nodiscard]] int rank_in(const core::Placement& order, int old_rank) noexcept;
 
-/// Publishes a communicator of the members in `order`, with topology `shape` and the hints of
-/// `info` (may be null). Sets MPI_COMM_NULL for other callers. Collective, without a message.
+/// Publishes a communicator of the members in `order`; MPI_COMM_NULL for other callers. Collective,
+/// without a message.
 [[nodiscard]] int publish_shaped(core::Communicator& parent, const core::Placement& order,
                                  core::Topology::Shape shape, const core::Info* info,
                                  MPI_Comm* out);
-/// Returns `code` of a refused call after counting a derivation, as the other ranks do.
+/// Counts a derivation for a refused call, as the other ranks do.
 [[nodiscard]] inline int without(core::Communicator& parent, int code) noexcept {
   (void)parent.next_derivation();
   return code;

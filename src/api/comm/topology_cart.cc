@@ -16,7 +16,6 @@ namespace {
 using core::Cartesian;
 using core::Communicator;
 
-/// Reads and checks a grid against the communicator's size.
 int read_grid(const Communicator& comm, int ndims, const int* dims, const int* periods,
               Cartesian* grid) {
   if (ndims < 0) return fail(MPI_ERR_DIMS, "ndims is %d, but must not be negative", ndims);
@@ -127,11 +126,11 @@ int cart_shift(Communicator& comm, int direction, int disp, int* rank_source,
 
 namespace {
 
-/// The caller's part of a grid: its members by new rank, and its shape.
+/// Members by new rank, and shape.
 struct SubGrid {
   core::Placement members;
   Cartesian grid;
-  uint64_t first = 0;  // the lowest rank identifies the part
+  uint64_t first = 0;  // the lowest rank
 };
 
 SubGrid part_of(const Cartesian& grid, int rank, const int* remain) {

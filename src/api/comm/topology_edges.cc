@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Distributed graphs: MPI-5.0 sections 8.5.4 and 8.5.5. Each rank knows only its edges. With
-// `reorder` and several nodes, all ranks gather the whole graph and compute the same placement;
-// each takes the edges of its new rank.
+// Distributed graphs: MPI-5.0 sections 8.5.4 and 8.5.5. For `reorder` over several nodes, all ranks
+// gather the whole graph and compute the same placement.
 #include <algorithm>
 #include <climits>
 #include <utility>
@@ -91,7 +90,7 @@ int gather_edges(Communicator& comm, const Edges& mine, std::vector<Edges>* all)
   return code;
 }
 
-/// Whether ranks may be reordered: then all gather the whole graph.
+/// Whether ranks may be reordered.
 bool gathers(const Communicator& parent, bool reorder) {
   const std::vector<int> nodes = reorder ? nodes_of(parent, parent.size()) : std::vector<int>();
   return std::any_of(nodes.begin(), nodes.end(), [&](int node) { return node != nodes[0]; });
@@ -114,7 +113,7 @@ std::vector<int> copy_of(const int* values, int count) {
   return count > 0 ? std::vector<int>(values, values + count) : std::vector<int>();
 }
 
-/// Collects pairs (rank, weight) for each rank of a communicator and delivers them.
+/// Delivers pairs (rank, weight).
 class Post {
  public:
   explicit Post(Communicator& comm) : comm_(comm), boxes_(static_cast<size_t>(comm.size())) {}
@@ -124,7 +123,7 @@ class Post {
     box.push_back(weight);
   }
 
-  /// Receives all pairs for this rank, by sender. Collective.
+  /// Sorted by sender. Collective.
   int deliver(std::vector<int>* ranks, std::vector<int>* weights) {
     core::Datatype& integer = core::predefined_type(comm_.process(), MPI_INT);
     std::vector<int> lengths, incoming(boxes_.size()), out;
@@ -139,7 +138,7 @@ class Post {
     receive_counts.assign(incoming.begin(), incoming.end());
     const std::vector<MPI_Aint> from = starts(send_counts), to = starts(receive_counts);
     std::vector<int> in(static_cast<size_t>(to.back()));
-    in.reserve(1);  // gives an address even without data
+    in.reserve(1);  // an address even without data
     out.reserve(1);
     code = alltoallv(out.data(), send_counts.data(), from.data(), integer, in.data(),
                      receive_counts.data(), to.data(), integer, comm_, Form{});
@@ -151,7 +150,6 @@ class Post {
   }
 
  private:
-  /// The start of each part, and the total.
   static std::vector<MPI_Aint> starts(const std::vector<MPI_Count>& counts) {
     std::vector<MPI_Aint> found{0};
     for (const MPI_Count count : counts) found.push_back(found.back() + count);
@@ -162,7 +160,6 @@ class Post {
   std::vector<std::vector<int>> boxes_;
 };
 
-/// Checks the edges of MPI_Dist_graph_create, and adds their number to *total.
 int check_edges(const Communicator& comm, int n, const int* sources, const int* degrees,
                 const int* destinations, const int* weights, int* total) {
   int code = check_count("n", n);
@@ -250,7 +247,7 @@ int dist_graph_neighbors_count(Communicator& comm, int* indegree, int* outdegree
 
 namespace {
 
-/// Copies the first `room` values, unless `out` is a constant for "not wanted".
+/// `out` may be a constant for "not wanted".
 void copy_first(const std::vector<int>& values, int room, int* out) {
   if (out == nullptr || !holds_weights(out)) return;
   std::copy_n(values.begin(), std::min<size_t>(values.size(), static_cast<size_t>(room)), out);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graph topologies, known entirely to every rank: MPI-5.0 sections 8.5.3, 8.5.5 and 8.5.8.
+// Graph topologies: MPI-5.0 sections 8.5.3, 8.5.5 and 8.5.8.
 #include <algorithm>
 #include <utility>
 

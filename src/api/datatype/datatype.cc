@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI-5.0 chapter 5, datatypes: commit, free, sizes and bounds, names, counts of a status,
-// addresses.
+// MPI-5.0 chapter 5: commit, free, sizes, bounds, names, counts, addresses.
 #include "core/datatype.hpp"
 
 #include <algorithm>
@@ -57,7 +56,7 @@ int type_free(MPI_Datatype* datatype) noexcept {
 }
 
 int type_dup(Datatype& oldtype, MPI_Datatype* newtype) noexcept {
-  *newtype = MPI_DATATYPE_NULL;  // like MPI_Comm_dup: no stale handle after a failure
+  *newtype = MPI_DATATYPE_NULL;  // as in MPI_Comm_dup
   return create_type(newtype, [&]() -> core::Ref<Datatype> {
     core::Ref<Datatype> type = core::TypeBuilder().dup(oldtype);
     const int code = oldtype.attributes.copy_all(oldtype.handle(), type->attributes);
@@ -125,7 +124,7 @@ int get_address(const void* location, MPI_Aint* address) noexcept {
   *address = reinterpret_cast<MPI_Aint>(location);
   return MPI_SUCCESS;
 }
-/// Adds addresses as unsigned numbers, because wrap-around is legal.
+/// Wrap-around is legal.
 MPI_Aint aint_add(MPI_Aint base, MPI_Aint disp) noexcept {
   return static_cast<MPI_Aint>(static_cast<uintptr_t>(base) + static_cast<uintptr_t>(disp));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the bodies of the datatype chapter: handles of new types, and errors about bad handles.
+// Handles of new types, and errors about bad handles.
 #pragma once
 
 #include "api/attempt.hpp"
@@ -8,13 +8,13 @@
 
 namespace tern::api {
 
-constexpr bool kLarge = true;  // the constructor's MPI_Count form
+constexpr bool kLarge = true;  // the MPI_Count form
 
-/// Gives the type a handle, which takes over the reference. Throws Error(MPI_ERR_NO_MEM).
+/// The handle takes over the reference. Throws Error(MPI_ERR_NO_MEM).
 int give_type(core::Ref<core::Datatype> type, MPI_Datatype* handle);
 
 [[nodiscard]] core::Datatype* find_type(MPI_Datatype handle) noexcept;
-/// Reports a handle unknown to find_type; `parameter` is the argument's name.
+/// Reports a handle unknown to find_type.
 [[nodiscard]] int no_type(const char* parameter, MPI_Datatype handle) noexcept;
 
 template <class Make>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI-5.0 section 5.1: datatypes of array parts, types by size, Fortran's parameterised types,
-// pairs.
+// MPI-5.0 section 5.1: array parts, types by size, Fortran's parameterised types, pairs.
 #include "api/attempt.hpp"
 #include "api/bodies.hpp"
 #include "api/datatype/datatype.hpp"
@@ -53,7 +52,7 @@ int make_darray(TypeBuilder build, const TypeBuilder::Distribution& array, Datat
   });
 }
 
-/// Equal calls return the same type, even concurrent first calls.
+/// Equal calls return the same type.
 int give_parameterised(int combiner, int precision, int range, MPI_Datatype named,
                        MPI_Datatype* made) noexcept {
   return guarded([&] {
@@ -68,12 +67,11 @@ int give_parameterised(int combiner, int precision, int range, MPI_Datatype name
                                             core::predefined_type(process, named));
     Datatype* const kept = fresh.get();
     give_type(std::move(fresh), made);
-    kept->made_at = {};  // owned by MPI: not reported as a leak
+    kept->made_at = {};  // MPI's own: no leak
     type = kept;
   });
 }
 
-/// Finds the first row with sufficient precision and range.
 struct Format {
   int precision, range;
   MPI_Datatype real, complex;
@@ -182,7 +180,7 @@ int type_match_size(int typeclass, int size, MPI_Datatype* datatype) noexcept {
       typeclass, size, MPI_TYPECLASS_INTEGER, MPI_TYPECLASS_REAL, MPI_TYPECLASS_COMPLEX);
 }
 
-/// Returns MPI_DATATYPE_NULL for an unknown pair, as the standard requires.
+/// MPI_DATATYPE_NULL for an unknown pair.
 int type_get_value_index(Datatype& value_type, Datatype& index_type,
                          MPI_Datatype* pair_type) noexcept {
   *pair_type = MPI_DATATYPE_NULL;

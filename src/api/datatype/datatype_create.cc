@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI-5.0 section 5.1: the constructors of derived datatypes. The _c forms record large counts for
-// MPI_Type_get_contents_c.
+// MPI-5.0 section 5.1: the constructors of derived datatypes.
 #include "api/bodies.hpp"
 #include "api/datatype/datatype.hpp"
 

@@ -21,7 +21,7 @@ int too_short(const char* parameter, MPI_Count has, size_t needs) noexcept {
 
 bool shorter(MPI_Count has, size_t needs) noexcept { return has < static_cast<MPI_Count>(needs); }
 
-/// Returns predefined types unchanged, and new objects for derived ones, which the user frees.
+/// Derived types are new objects, freed by the user.
 void give_types(const Recipe& recipe, MPI_Datatype* types) {
   for (const auto& part : recipe.types) {
     if (part->predefined() || part->permanent())

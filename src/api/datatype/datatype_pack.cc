@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI-5.0 sections 5.2 and 5.3: pack and unpack. The packed form is the bare data in the order of
-// the type map; the external form is the same in external32.
+// MPI-5.0 sections 5.2 and 5.3. The packed form is the bare data in type map order; the external
+// form is the same in external32.
 #include <cstring>
 
 #include "api/attempt.hpp"

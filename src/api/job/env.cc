@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "environment": start, end, versions, clocks, memory.
-// See: MPI-5.0 chapters 9 and 11.
+// Chapter "environment". See: MPI-5.0 chapters 9 and 11.
 #include <limits.h>
 #include <stdlib.h>
 #include <time.h>
@@ -41,7 +40,7 @@ int constant_of(ThreadLevel level) noexcept {
   return MPI_THREAD_SINGLE;
 }
 
-/// Parameters are already read. Grants the requested level.
+/// Parameters are already read.
 int start_world(int required) noexcept {
   WorldState& world = instance().world;
   if (world.started)
@@ -66,7 +65,7 @@ double seconds(const timespec& time) noexcept {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-/// Copies into a user's array of `limit` characters, including the terminator; sets *length.
+/// `limit` includes the terminator.
 void give_string(const std::string& text, char* out, int limit, int* length) noexcept {
   const size_t copied = std::min(text.size(), static_cast<size_t>(limit - 1));
   std::memcpy(out, text.data(), copied);

@@ -23,8 +23,7 @@ constexpr const char* kNames[] = {"hwloc://Machine", "hwloc://Package", "hwloc:/
                                   "hwloc://L3Cache", "hwloc://Core",    "hwloc://PU"};
 constexpr std::string_view kScheme = "hwloc://";
 
-/// Sorted CPUs of this process. In a synthetic hwloc machine nothing is bound: each process of a
-/// host gets the processor of its local index.
+/// Sorted. On a synthetic machine each process gets the processor of its local index.
 std::vector<int> cpus_here(const topo::Tree& tree, int local_index) {
   std::vector<int> cpus = topo::allowed_cpus();
   if (!tree.this_machine) {
@@ -41,7 +40,7 @@ bool holds(const topo::Part& part, const std::vector<int>& cpus) {
   return std::includes(inside.begin(), inside.end(), cpus.begin(), cpus.end());
 }
 
-/// The number of the part of this kind containing all of `cpus`, or kNowhere.
+/// The part of this kind with all of `cpus`, or kNowhere.
 int find_holder(const topo::Part& part, topo::Part::Kind kind, const std::vector<int>& cpus) {
   if (part.kind == kind && holds(part, cpus)) return part.number;
   for (const topo::Part& inner : part.parts)
@@ -51,7 +50,7 @@ int find_holder(const topo::Part& part, topo::Part::Kind kind, const std::vector
 
 }  // namespace
 
-// Reads the binding in each call, because a process may change it.
+// A process may change its binding.
 Place place_here(int local_index) noexcept {
   Place place;
   place.fill(kAbsent);

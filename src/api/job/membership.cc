@@ -20,7 +20,7 @@
 namespace tern::api {
 namespace {
 
-/// CPUs shared by this host's ranks: the launcher's affinity, because ranks may be bound.
+/// The launcher's affinity, because ranks may be bound.
 int shared_cpus(int server_pid) noexcept {
   cpu_set_t set;
   const pid_t whose = server_pid != 0 ? server_pid : ::getppid();
@@ -35,7 +35,7 @@ Membership& membership() noexcept {
   return *only;
 }
 
-/// Logs complaints about parameters, once per host. mpirun has already logged them for all ranks.
+/// Once per host; mpirun has already logged complaints.
 void Membership::complain() {
   const bool said = std::string_view(boot_->name()) == "mpirun";
   if (!said && boot_->job().local_index == 0)
@@ -99,14 +99,13 @@ void Membership::leave_job() {
   boot_.reset();
 }
 
-// Objects not freed by the program belong to ending rooms: their handles must be invalid in the
-// next world.
+// Handles of objects in ending rooms must become invalid.
 void Membership::forget_world() {
   for (const core::Kind kind : {core::Kind::kCommunicator, core::Kind::kWindow})
     for (core::Object* object : process_.handles.live(kind)) process_.handles.erase(*object);
 }
 
-// Below MPI_THREAD_MULTIPLE the caller is the only thread in MPI.
+// Below MPI_THREAD_MULTIPLE no other thread is in MPI.
 void Membership::raise_level(core::ThreadLevel level) noexcept {
   const bool had_threads = process_.threaded();
   process_.threads.level = level;
@@ -133,7 +132,7 @@ void Membership::start_proxy() {
   }
 }
 
-// If no thread starts, calls progress messages as before.
+// Without a thread, calls progress messages.
 void Membership::start_progress() noexcept {
   const std::lock_guard<std::mutex> guard(progress_mutex_);
   if (process_.params.progress != ProgressBy::kAuto || process_.threads.wants_progress) return;
@@ -190,7 +189,7 @@ void Membership::stop(User user) {
     while (!buffers.empty()) end_send_buffer(buffers.begin()->first);
     report_leaks(process_);
   }
-  guard.unlock();  // other sessions may open during the wait
+  guard.unlock();  // other sessions may open
   if (user == User::kWorld)
     runtime_->leave();
   else if (last)

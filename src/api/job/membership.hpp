@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Membership: attaches the C API's Process to its job, and detaches it.
-// Why: MPI_Init, sessions, and functions needing a thread share one Runtime.
-// Life cycle: start() and stop() for each user (MPI_Init, sessions); the last stop() leaves the
-// job. Threads: any; a lock serialises start() and stop().
+// Life cycle: start() and stop() per user (MPI_Init, sessions); the last stop() leaves the job.
+// Threads: any; a lock serialises both.
 #pragma once
 
 #include <memory>
@@ -19,27 +18,22 @@ class Membership {
  public:
   explicit Membership(core::Process& process) noexcept : process_(process) {}
 
-  /// A user of MPI: the world of MPI_Init, entered and left by all ranks together, or a session,
-  /// entered and left by each process alone.
+  /// All ranks enter and leave the world together, each process its sessions alone.
   enum class User { kWorld, kSession };
-  /// Sets the boot functions of the next world. Throws Error.
+  /// For the next world. Throws Error.
   void provide(const MPIX_Boot& given);
-  /// Adds a user; the thread level is the highest of all users. Throws Error.
+  /// The thread level is the highest of all users. Throws Error.
   void start(core::ThreadLevel level, User user);
-  /// MPI_Finalize's first step: deletes the attributes of MPI_COMM_SELF while MPI works. Throws
-  /// Error.
+  /// Deletes the attributes of MPI_COMM_SELF while MPI works. Throws Error.
   void end_world();
-  /// Removes a user. Without sessions in the job, all ranks leave together and nothing remains.
-  /// With sessions, this process may return, so peers keep its connection info. A world provided by
-  /// the program ends with its last user.
+  /// Without sessions in the job, all ranks leave together. With sessions, this process may return,
+  /// so peers keep its connection info. A provided world ends with its last user.
   void stop(User user);
-  /// Waits until all members have entered the job. Throws Error.
+  /// Waits until all members entered the job. Throws Error.
   void await(const core::Group& group) { runtime_->await(group); }
-  /// Starts a thread that progresses messages, if TERN_PROGRESS is "auto", so peers get answers
-  /// while the program computes. The caller holds no channel's lock.
+  /// Starts a progress thread if TERN_PROGRESS is "auto". The caller holds no channel's lock.
   void start_progress() noexcept;
-  /// Starts the thread for operations enqueued on streams. The caller holds no channel's lock.
-  /// Throws Error.
+  /// Starts the thread for enqueued operations. The caller holds no channel's lock. Throws Error.
   void start_proxy();
 
  private:
@@ -57,8 +51,8 @@ class Membership {
   core::Process& process_;
   std::mutex mutex_, progress_mutex_;
   int users_ = 0;
-  bool was_provided_ = false;   // the program provided the boot: last world of this process
-  bool left_together_ = false;  // all ranks left the job: old connection infos are invalid
+  bool was_provided_ = false;   // by the program: the last world
+  bool left_together_ = false;  // old connection infos are invalid
   std::unique_ptr<boot::Boot> boot_;
   std::unique_ptr<Runtime> runtime_;
 };

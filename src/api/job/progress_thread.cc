@@ -35,7 +35,7 @@ bool ProgressThread::somebody_waits() const noexcept {
                      [](const auto& channel) { return channel->progress.waiting() != 0; });
 }
 
-// Counts a channel locked by another thread as an event, to return soon.
+// A locked channel counts as an event.
 int ProgressThread::poll(Descriptors* armed) const noexcept {
   int events = 0;
   for (const auto& channel : process_.channels()) {

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ProgressThread: progresses messages while the program computes (TERN_PROGRESS=thread, or auto
-// with windows accessed by messages).
-// How: sleeps on the rank's doorbell. Naps while a program thread waits in MPI and polls: then
-// senders need not ring.
-// Lifetime: api::Runtime, within the channels' lifetime.
+// ProgressThread: progresses messages while the program computes (TERN_PROGRESS=thread, or auto for
+// windows). Sleeps on the rank's doorbell, and naps while a program thread polls. Lifetime:
+// api::Runtime.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runtime: starts the rooms from the bottom up and ends them in reverse.
+// Runtime: starts the rooms bottom up, and ends them in reverse.
 #include "api/job/runtime.hpp"
 
 #include <algorithm>
@@ -26,14 +26,14 @@
 namespace tern::api {
 namespace {
 
-// Polls before a waiting rank yields: on its own core a rank spins for about a millisecond.
+// On its own core a rank spins for about a millisecond.
 constexpr uint32_t kSpinsAlone = 20000;
 constexpr int64_t kYieldsAloneUs = 50;
-// With more ranks than cores, a waiting thread yields at once and sleeps soon.
+// More ranks than cores: yields at once, and sleeps soon.
 constexpr uint32_t kSpinsCrowded = 0;
 constexpr int64_t kYieldsCrowdedUs = 100;
 
-/// TERN_CHANNELS, or as many channels as threads can use.
+/// TERN_CHANNELS, or as many as threads can use.
 uint32_t channels_for(const core::Process& process) noexcept {
   if (process.threads.level != core::ThreadLevel::kMultiple) return 1;
   constexpr uint32_t kLeast = 4, kMost = 8;
@@ -42,8 +42,7 @@ uint32_t channels_for(const core::Process& process) noexcept {
   return std::clamp(std::bit_ceil(std::thread::hardware_concurrency()), kLeast, kMost);
 }
 
-/// Publishes each rank's place for levels within hosts; asks hwloc only if such levels are
-/// configured.
+/// Asks hwloc only for configured levels within hosts.
 constexpr const char* kPlaceKey = "place";
 
 void publish_place(const core::Process& process) {
@@ -57,7 +56,6 @@ size_t resource_of(topo::Part::Kind kind) noexcept {
                              kResources.begin());
 }
 
-/// Hosts with few ranks need no domains.
 int numa_here(const core::Process& process) {
   constexpr int kMany = 64;
   if (process.node.ranks <= kMany) return kNowhere;
@@ -89,7 +87,7 @@ Runtime::Runtime(core::Process& process) : process_(process) {
     channel->slabs = pmls_.back()->engine.transports.slabs();
   }
   process.node.numa = numa_here(process);
-  publish_place(process);  // before the connection info, which completes the published data
+  publish_place(process);  // before the connection info, which publishes all
   hand_out_learnt();
   btl::ConnectionInfo info = pmls_.front()->engine.transports.own_info();
   for (auto& pml : pmls_) pml->engine.transports.list_addresses(info);
@@ -112,12 +110,11 @@ Runtime::Runtime(core::Process& process) : process_(process) {
   start_thread();
 }
 
-/// Without mpirun, rank 0 reads the file, whatever TERN_COLL_TUNE says: other ranks with another
-/// value by mistake would wait.
+/// Without mpirun, rank 0 reads the file at any TERN_COLL_TUNE, because other ranks may wait.
 void Runtime::hand_out_learnt() const {
   boot::Boot& boot = *process_.boot;
   if (boot.job().learnt == boot::Learnt::kFromLauncher || boot.rank() != 0) return;
-  if (boot.size() < 2) return;  // a single rank measures nothing
+  if (boot.size() < 2) return;
   std::string text, remark;
   if (process_.params.coll_tune != CollTune::kOff) {
     const int cpus = process_.node.cpus;
@@ -142,7 +139,7 @@ void Runtime::enter_world() {
   if (process_.boot->job().learnt == boot::Learnt::kFenced) learn();
 }
 
-// Needed if peers on other hosts cannot ring the doorbell.
+// For peers on other hosts.
 void Runtime::open_bell_pipe() {
   Doorbell* const doorbell = pmls_.front()->engine.transports.doorbell();
   if (doorbell != nullptr && !pmls_.front()->engine.transports.alarms().empty())
@@ -179,7 +176,7 @@ Runtime::~Runtime() {
   process_.set_channels(1);
 }
 
-// Without mpirun, the rank detects hangs itself by reading the clock between sleeps.
+// Without mpirun, the rank detects hangs between sleeps.
 int64_t Runtime::longest_sleep() const noexcept {
   constexpr int64_t kParts = 4;
   const int64_t most = process_.params.longest_sleep;
@@ -232,7 +229,7 @@ void Runtime::leave() {
   meet_all();
 }
 
-// Messages on their way must not depend on an ending process.
+// Messages must not depend on an ending process.
 void Runtime::wait_until_quiet() noexcept {
   for (auto& pml : pmls_) {
     core::Progress& progress = pml->engine.channel.progress;
@@ -243,8 +240,7 @@ void Runtime::wait_until_quiet() noexcept {
   }
 }
 
-// A peer attaches this process's memory at its first message, and reads collective data there. Both
-// require this process to live.
+// A peer attaches this process's memory at its first message, and reads collective data there.
 void Runtime::see_off() noexcept {
   finish_streams();
   send_all_waiting();
@@ -275,8 +271,7 @@ void Runtime::await(const core::Group& group) {
   core::Progress& progress = process_.channel(0).progress;
   int met = 0, awaited = -1;
   const auto all_here = [&] {
-    process_.waits.awaited.set(
-        boot.connection_info_word());  // before the check, so later changes wake the wait
+    process_.waits.awaited.set(boot.connection_info_word());  // later changes wake
     for (; met < group.size(); ++met) {
       const auto rank = static_cast<int>(group.peer_index(met));
       if (boot.has_connection_info(rank)) continue;
@@ -297,7 +292,7 @@ void Runtime::await(const core::Group& group) {
   for (int i = 0; i < group.size(); ++i) boot.expect(static_cast<int>(group.peer_index(i)));
 }
 
-// Progresses messages during the fence: a working rank may need an answer.
+// Progresses messages: a working rank may need an answer.
 void Runtime::meet_all() {
   boot::Boot& boot = *process_.boot;
   boot.start_fence();

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runtime: the communication of a Process: transports, messages, collectives.
-// Why: the C API and unit tests (ranks as threads) attach a Process to its job the same way.
-// Life cycle: construct (publishes the connection info), enter_world() or await() for the needed
-// peers, use, leave(), destroy. Without a meeting of all ranks: see_off(), rest(), possibly
-// come_back(). Threads: one caller.
+// Runtime: transports, messages and collectives of a Process, for the C API and unit tests.
+// Life cycle: construct (publishes the connection info), enter_world() or await(), use, leave(),
+// destroy. Without a meeting of all ranks: see_off(), rest(), possibly come_back(). Threads: one
+// caller.
 #pragma once
 
 #include <memory>
@@ -31,32 +30,30 @@ class Runtime {
   /// Requires `process.boot`, ranks and thread level. Throws Error.
   explicit Runtime(core::Process& process);
   ~Runtime();
-  /// Waits for all ranks of the job, and for earlier jobs' measurements. Throws Error.
+  /// Waits for all ranks, and earlier measurements. Throws Error.
   void enter_world();
-  /// Waits until all members have entered the job. Throws Error.
+  /// Waits until all members entered the job. Throws Error.
   void await(const core::Group& group);
-  /// Enables locks after the thread level has risen; keeps the number of channels. Requires no
-  /// other thread in MPI.
+  /// Enables locks for a higher thread level. No other thread may be in MPI.
   void admit_threads() noexcept;
-  /// Starts the progress thread if configured. Throws std::system_error.
+  /// Starts a configured progress thread. Throws std::system_error.
   void start_thread();
-  /// Starts the thread for enqueued operations. Throws std::system_error.
+  /// Starts the proxy. Throws std::system_error.
   void start_proxy();
-  /// Ends the library's threads.
   void end_threads() noexcept;
-  /// Sends pending messages and meets all ranks: afterwards no peer needs this rank's memory.
-  /// Throws Error.
+  /// Sends pending messages and meets all ranks: then no peer needs this rank's memory. Throws
+  /// Error.
   void leave();
-  /// Waits until no contacted peer needs this process.
+  /// Waits until no peer needs this process.
   void see_off() noexcept;
-  /// Called after the last session; another may follow.
+  /// Between sessions.
   void rest() noexcept;
   void come_back();
 
  private:
   void hand_out_learnt() const;
   void learn();
-  /// Waits for all ranks in a fence while progressing messages. Throws Error.
+  /// Progresses messages. Throws Error.
   void meet_all();
   void configure_waiting();
   [[nodiscard]] int64_t longest_sleep() const noexcept;  // microseconds

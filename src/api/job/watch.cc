@@ -17,9 +17,9 @@
 namespace tern::api {
 namespace {
 
-constexpr int64_t kPollsHold = 200000000;  // a merely polling rank may leave MPI at any time
+constexpr int64_t kPollsHold = 200000000;  // a polling rank may leave MPI
 
-/// Counts the program's threads: threads outside MPI may still make progress for the others.
+/// Threads outside MPI may make progress.
 size_t count_threads(const core::Process& process) {
   const std::filesystem::directory_iterator tasks("/proc/self/task"), end;
   size_t own = process.threads.has_progress ? 1 : 0;
@@ -28,7 +28,7 @@ size_t count_threads(const core::Process& process) {
   return static_cast<size_t>(std::distance(tasks, end)) - own;
 }
 
-/// Locks all channels except the held one; held() is false if another thread holds a lock.
+/// Locks the other channels; held() is false if one is taken.
 class OtherLocks {
  public:
   OtherLocks(const core::Process& process, const core::Progress& mine) noexcept {
@@ -67,7 +67,7 @@ HangWatch::~HangWatch() {
   process_.waits.question.set({});
 }
 
-// Threads sleeping in different channels may call concurrently; one reports for all.
+// Sleepers of several channels may call; one reports.
 void HangWatch::asleep(core::Progress& progress) noexcept {
   const FutexWord question = process_.boot->question();
   process_.waits.question.set(question);  // a new request ends the sleep
@@ -99,7 +99,7 @@ std::vector<WaitReport> HangWatch::reports(const core::Progress& progress) const
   }
   const size_t threads =
       process_.threads.level == core::ThreadLevel::kMultiple ? count_threads(process_) : all.size();
-  if (threads > all.size())  // an entry without ranks: this rank is not stuck
+  if (threads > all.size())
     all.push_back({"",
                    strf("%zu threads of the rank do not wait in MPI", threads - all.size()),
                    {},

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// HangWatch: answers the launcher's request for this rank's waits. Without a watching launcher
-// (TERN_HANG under PMIx, or a singleton), reports on its own.
-// Lifetime: api::Runtime. Threads: under the lock of the calling channel.
+// HangWatch: answers the launcher's request for waits, or reports on its own (TERN_HANG under PMIx,
+// or a singleton). Threads: under the calling channel's lock.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +25,7 @@ class HangWatch final : public core::Watch {
   void speak_up(const core::Progress& progress, int64_t since_ns) noexcept;
 
   core::Process& process_;
-  std::mutex mutex_;  // guards the following members
+  std::mutex mutex_;
   bool watched_;
   uint32_t answered_;
   int64_t spoken_ = 0;  // start of the reported wait

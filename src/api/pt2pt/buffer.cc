@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "buffer": buffered sends and attached buffers. The communicator's buffer
-// serves first, then its session's, then the process's. See: MPI-5.0 section 3.6.
+// Chapter "buffer". The communicator's buffer serves, else its session's, else the process's. See:
+// MPI-5.0 section 3.6.
 #include <sched.h>
 
 #include <chrono>
@@ -87,8 +87,7 @@ int iflush(Owner owner, core::Communicator* of, MPI_Request* request) noexcept {
   });
 }
 
-/// The communicator's buffer, else its session's, else the process's, or null. The caller holds the
-/// lock.
+/// May be null. The caller holds the lock.
 std::shared_ptr<SendBuffer> serving(const core::Communicator& communicator) noexcept {
   auto found = buffer_of(&communicator);
   const core::Object* session = communicator.session.get();
@@ -96,10 +95,9 @@ std::shared_ptr<SendBuffer> serving(const core::Communicator& communicator) noex
   return found == nullptr ? buffer_of(nullptr) : found;
 }
 
-/// Progresses messages before declaring the buffer full, because received messages free their space
-/// only in progress. The caller holds the channel's lock.
+/// Received messages free their space only in progress. The caller holds the channel's lock.
 void make_room(SendBuffer& buffer, size_t bytes, core::Progress& progress) noexcept {
-  constexpr std::chrono::milliseconds kPatience{20};  // some time slices of a busy receiver
+  constexpr std::chrono::milliseconds kPatience{20};  // for a busy receiver
   const auto has_room = [&] {
     const BufferLock lock(instance().send_buffers.mutex);
     return buffer.has_room(bytes);
@@ -120,7 +118,7 @@ int send_buffered(const pml::Buffer& data, const pml::Envelope& to) noexcept {
       lock.unlock();
       make_room(*buffer, data.bytes(), progress);
       lock.lock();
-      buffer = serving(*to.communicator);  // another thread may have detached the buffer
+      buffer = serving(*to.communicator);  // may have been detached
     }
     if (buffer == nullptr)
       return fail(MPI_ERR_BUFFER, "no buffer is attached; call MPI_Buffer_attach first");
@@ -128,7 +126,7 @@ int send_buffered(const pml::Buffer& data, const pml::Envelope& to) noexcept {
   });
 }
 
-/// Complete once the call returns.
+/// Complete on return.
 class BufferedRequest : public core::Request {
  public:
   BufferedRequest() {
@@ -142,7 +140,7 @@ class BufferedRequest : public core::Request {
   }
 };
 
-/// Sends at each start. Destroyed under the channel's lock, like all persistent requests.
+/// Destroyed under the channel's lock.
 class PersistentBuffered final : public BufferedRequest {
  public:
   PersistentBuffered(const pml::Buffer& data, const pml::Envelope& to)

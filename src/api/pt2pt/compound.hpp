@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CompoundRequest: one handle for several operations, complete once all are.
-// Why: MPI_Isendrecv and MPI_Buffer_iflush combine existing operations. Lifetime: the user's handle
-// is one reference, the running operation another. Threads: under the channel's lock.
+// CompoundRequest: one handle for several operations (MPI_Isendrecv, MPI_Buffer_iflush). Threads:
+// under the channel's lock.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +13,11 @@ namespace tern::api {
 class CompoundRequest final : public core::Request {
  public:
   explicit CompoundRequest(core::Communicator* of);
-  /// Takes over the caller's reference. The last added part determines the outcome.
+  /// Takes over the reference. The last part determines the outcome.
   void add(core::Request* part) { parts_.push_back(part); }
-  /// Memory used by the parts.
+  /// For the parts.
   std::vector<std::byte> memory;
-  /// Starts polling after the last add(). The caller holds the lock.
+  /// After the last add(). The caller holds the lock.
   void run() noexcept;
 
   void describe(WaitReport* report) const override;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Continuations: attaching, completion, and calls of the functions.
+// Continuations: attaching, completion, and calls.
 #include "api/pt2pt/continuation.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace tern::api {
 namespace {
 
-// Limits recursion: a function may attach another, already complete continuation.
+// Limits recursion by attaching complete continuations.
 thread_local bool in_function = false;
 
 ContinuationRequest* find_continuation(MPI_Request handle) noexcept {
@@ -53,7 +53,7 @@ void ContinuationRequest::attach(std::vector<core::Request*> requests, const Cal
   {
     const std::lock_guard lock(mutex_);
     if (pending_++ == 0) {
-      retain();  // until all functions have run
+      retain();  // until all have run
       restart();
     }
     if (!now || !active()) waiting_.splice(waiting_.end(), made);

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Continuations: user functions called at the completion of operations.
-// Why: a program with many operations (futures) need not test each.
-// Life cycle: a persistent continuation request holds any number of continuations. They take over
-// the requests, and run in tests and waits for the continuation request (run_ready), or at once.
-// Threads: any; an internal lock. Each function runs once, without a lock. See: man3/MPIX_Continue,
-// tests/mpi/continuations.c.
+// Life cycle: a persistent request holds any number of continuations. They take over their
+// requests, and run in tests and waits (run_ready), or at once. Threads: any; each function runs
+// once, without a lock. See: man3/MPIX_Continue, tests/mpi/continuations.c.
 #pragma once
 
 #include <list>
@@ -17,7 +15,6 @@
 
 namespace tern::api {
 
-/// The user's function with MPIX_Continue's flags.
 struct Callback {
   MPIX_Continue_cb_function* function;
   void* data;
@@ -27,7 +24,7 @@ struct Callback {
 class ContinuationRequest final : public core::Request {
  public:
   ContinuationRequest(int max_poll, int flags);
-  /// Takes over the user's references to the requests. Throws std::bad_alloc.
+  /// Takes over the references. Throws std::bad_alloc.
   void attach(std::vector<core::Request*> requests, const Callback& callback, MPI_Status* statuses);
   [[nodiscard]] int take_failed(int most, void** data) noexcept;
 
@@ -52,7 +49,7 @@ class ContinuationRequest final : public core::Request {
 
   const size_t most_;
   const bool poll_only_;
-  mutable std::mutex mutex_;  // guards the following members; locked after a channel's lock
+  mutable std::mutex mutex_;  // locked after a channel's lock
   Continuations waiting_;
   size_t pending_ = 0;  // waiting or running
   std::vector<void*> failed_;

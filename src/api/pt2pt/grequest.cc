@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of generalised requests: the program's operations behind MPI requests. See: MPI-5.0
-// section 13.2.
+// Generalised requests. See: MPI-5.0 section 13.2.
 #include <utility>
 
 #include "api/attempt.hpp"
@@ -21,12 +20,11 @@ class GeneralRequest final : public core::Request {
     void* state;
   };
   explicit GeneralRequest(const Callbacks& callbacks) : callbacks_(callbacks) {
-    retain();  // the operation's reference, until MPI_Grequest_complete
+    retain();  // until MPI_Grequest_complete
     the_process->handles.insert(*this);
   }
 
-  /// Returns the code of the free function, called last. An exception of the query function has
-  /// priority.
+  /// Returns the free function's code; an exception of the query function has priority.
   int deliver(bool last) noexcept override {
     MPI_Status status;
     core::fill_empty_status(&status);
@@ -62,7 +60,7 @@ class GeneralRequest final : public core::Request {
   static constexpr const char* kQuery = "the query function of a generalised request";
   static constexpr const char* kCancel = "the cancel function of a generalised request";
   static constexpr const char* kFree = "the free function of a generalised request";
-  /// Returns an error code with fail() text.
+  /// With fail() text.
   template <class Function>
   static int call(const char* name, bool* threw, const Function& function) noexcept {
     const int code = core::user_call(name, threw, function);

@@ -36,7 +36,7 @@ int make(void* buf, int partitions, MPI_Count count, core::Datatype& type, int r
   });
 }
 
-/// The request of a handle, or null with the error in *code.
+/// Null with the error in *code.
 template <class Kind>
 Kind* find(MPI_Request handle, const char* maker, int* code) noexcept {
   core::Request* request = find_request(handle);
@@ -54,7 +54,6 @@ int check_partition(const PartitionedRequest& request, const char* name, int val
                  request.partitions());
 }
 
-/// An active send, or null with the error in *code.
 PartitionedSend* find_active_send(MPI_Request handle, int* code) noexcept {
   auto* send = find<PartitionedSend>(handle, "MPI_Psend_init", code);
   if (send == nullptr || send->active()) return send;

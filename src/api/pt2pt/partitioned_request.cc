@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Partitioned requests: sends and receives portions.
+// Partitioned requests: sending and receiving portions.
 #include <algorithm>
 #include <climits>
 #include <string>
@@ -14,7 +14,7 @@
 namespace tern::api {
 namespace {
 
-constexpr int64_t kLeastPortion = 1024;  // smaller partitions share a message
+constexpr int64_t kLeastPortion = 1024;  // smaller ones share a message
 constexpr int kMostPortions = 4096;
 
 using Listed = std::vector<PartitionedRequest*>;
@@ -23,7 +23,7 @@ Listed& listed_in(const core::Channel& channel) noexcept {
   return instance().partitioned.running[channel.number];
 }
 
-/// Takes a range of tags below the user's tags; the ranges wrap around.
+/// Ranges below the user's tags, wrapping around.
 int32_t take_tags(int count) noexcept {
   constexpr uint32_t kTags = 1U << 30;
   const auto needed = static_cast<uint32_t>(count);
@@ -172,7 +172,7 @@ int PartitionedSend::ready(int partition) noexcept {
   ready_[place] = 1;
   const int portion = partition / group_;
   if (--missing_[static_cast<size_t>(portion)] > 0) return MPI_SUCCESS;
-  if (--unsent_ == 0) channel->progress.wake();  // a thread may wait for the whole operation
+  if (--unsent_ == 0) channel->progress.wake();  // a thread may wait
   return to_proc_null() ? MPI_SUCCESS : send(portion);
 }
 
@@ -268,7 +268,7 @@ void PartitionedReceive::post() noexcept {
   if (failed != MPI_SUCCESS) fail_with({failed, take_last_error().text});
 }
 
-// Receives whole elements in place, other data through a staging copy.
+// Receives whole elements in place, other data through a copy.
 int PartitionedReceive::receive(int64_t from, int32_t tag, core::Request** part) {
   const int64_t room = std::max<int64_t>(total_bytes() - from, 0);
   const int64_t bytes = std::min({plan_.portion_bytes, plan_.bytes - from, room});

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "requests": waiting for, testing, starting and freeing operations.
-// See: MPI-5.0 sections 3.7 and 3.9.
+// Chapter "requests". See: MPI-5.0 sections 3.7 and 3.9.
 #include "core/request.hpp"
 
 #include <memory>
@@ -45,7 +44,7 @@ int collect(core::Request& request, MPI_Request* handle, MPI_Status* status,
 
 namespace {
 
-/// Collects one complete array entry; with several errors, each goes into its status.
+/// With several errors, each goes into its status.
 int collect_one_of(core::Request* request, MPI_Request* handle, MPI_Status* status,
                    bool with_error) noexcept {
   if (request != nullptr) return collect(*request, handle, status, with_error);
@@ -59,7 +58,7 @@ void wait_until(core::Progress& progress, Done&& done, const Describe& describe)
   progress.wait(done, describe);
 }
 
-/// Holds no lock while functions run, because these may start operations.
+/// Functions may start operations, so holds no lock.
 TERN_COLD void wait_and_run(core::Request& waited) noexcept {
   for (waited.run_ready(); !waited.done(); waited.run_ready()) {
     core::Progress& progress = progress_of(waited);
@@ -72,7 +71,7 @@ TERN_COLD void wait_and_run(core::Request& waited) noexcept {
   }
 }
 
-/// Describes the incomplete entries: the first in words, all by ranks. `any`: one entry suffices.
+/// The first in words, all by ranks. `any`: one suffices.
 void describe_requests(const Requests& requests, bool any, WaitReport* report) {
   int incomplete = 0;
   WaitReport wildcard;
@@ -81,7 +80,7 @@ void describe_requests(const Requests& requests, bool any, WaitReport* report) {
     WaitReport one;
     requests[i]->describe(&one);
     if (incomplete++ == 0) report->words += one.words;
-    if (one.any && !any) {  // a wildcard names no certain rank; the other entries do
+    if (one.any && !any) {  // a wildcard names no certain rank
       wildcard = one;
       continue;
     }
@@ -94,9 +93,9 @@ void describe_requests(const Requests& requests, bool any, WaitReport* report) {
                           any ? ", one is enough" : "");
 }
 
-/// Waits in one channel after the other; the other channels progress meanwhile.
+/// One channel after the other; the others progress meanwhile.
 void wait_for_all(const Requests& requests) noexcept {
-  int next = 0;  // all earlier entries are complete
+  int next = 0;  // earlier ones are complete
   const auto pass_complete = [&] {
     while (next < requests.count() && requests.complete(next)) ++next;
   };
@@ -116,7 +115,7 @@ void wait_for_all(const Requests& requests) noexcept {
   }
 }
 
-/// Waits until an entry completes, and returns the first completed one.
+/// Returns the first completed entry.
 int wait_for_one(const Requests& requests) noexcept {
   core::Progress& progress = requests.progress();
   int found = -1;
@@ -131,10 +130,10 @@ int wait_for_one(const Requests& requests) noexcept {
   return found;
 }
 
-/// Hands several requests to the user, and keeps the first error.
+/// Keeps the first error.
 class Collection {
  public:
-  /// `failed`: a request is known to have failed, so all statuses get an error code.
+  /// `failed`: all statuses get an error code.
   Collection(MPI_Status* statuses, bool failed) noexcept : statuses_(statuses), failed_(failed) {}
 
   void take(core::Request* request, MPI_Request* handle) noexcept {
@@ -160,7 +159,7 @@ class Collection {
     if (!failed_) begin_errors(code);
     failed_ = true;
   }
-  /// A generalised request failed only on delivery: marks the earlier statuses as successful.
+  /// Failed on delivery: earlier statuses succeeded.
   void begin_errors(int code) noexcept {
     if (statuses_ == MPI_STATUSES_IGNORE) return;
     for (int i = 0; i < taken_; ++i) statuses_[i].MPI_ERROR = MPI_SUCCESS;
@@ -171,11 +170,10 @@ class Collection {
   int taken_ = 0;
   bool failed_, heard_ = false;
   LastError first_;
-  core::Ref<core::Object> hearer_;  // object of the first error
+  core::Ref<core::Object> hearer_;  // of the first error
 };
 
-/// Collects an array of complete requests. Returns MPI_ERR_IN_STATUS if one failed; then all
-/// statuses get an error code.
+/// All are complete. MPI_ERR_IN_STATUS after a failure: all statuses get an error code.
 int collect_all(const Requests& requests, MPI_Request* handles, MPI_Status* statuses) noexcept {
   bool failed = false;
   for (int i = 0; i < requests.count(); ++i)
@@ -185,11 +183,11 @@ int collect_all(const Requests& requests, MPI_Request* handles, MPI_Status* stat
   return collection.code();
 }
 
-/// Collects the completed entries into the front of indices and statuses.
+/// Fills the front of indices and statuses.
 int collect_some(const Requests& requests, MPI_Request* handles, int* outcount, int* indices,
                  MPI_Status* statuses) noexcept {
   bool failed = false;
-  int found = 0;  // fixed now, because others may complete meanwhile
+  int found = 0;  // fixed: others may complete
   for (int i = 0; i < requests.count(); ++i) {
     if (requests[i] == nullptr || !requests[i]->done()) continue;
     failed |= requests[i]->outcome.error != MPI_SUCCESS;
@@ -305,7 +303,7 @@ int testsome(int count, MPI_Request* handles, int* outcount, int* indices,
 int request_free(MPI_Request* request) noexcept {
   core::Request* freed = find_request(*request);
   *request = MPI_REQUEST_NULL;
-  if (freed->persistent()) {  // the request may be the communicator's last reference
+  if (freed->persistent()) {  // may end its communicator
     const core::ChannelLock lock(progress_of(*freed));
     freed->release();
     return MPI_SUCCESS;

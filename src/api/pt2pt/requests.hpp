@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays of requests, looked up once: shared by the wait, test and get_status functions.
-// Lifetime: one call. Threads: the caller's.
+// Arrays of requests, looked up once, for wait, test and get_status.
 #pragma once
 
 #include <memory>
@@ -11,31 +10,27 @@
 
 namespace tern::api {
 
-/// The outcome of a receive from MPI_PROC_NULL.
+/// From MPI_PROC_NULL.
 inline constexpr core::Outcome kFromNobody{MPI_PROC_NULL, MPI_ANY_TAG, MPI_SUCCESS, false, 0};
 
 inline core::Request* find_request(MPI_Request handle) noexcept {
   return the_process->handles.find<core::Request>(handle);
 }
 
-/// fail_on() a request's communicator. Keeps the communicator until the error is delivered, because
-/// both may end before.
+/// Keeps the communicator until delivery.
 [[nodiscard]] TERN_COLD int fail_with(const core::Request& request, int code,
                                       const char* text) noexcept;
 
-/// Gives a completed request's status and error code to the user, and ends the handle or
-/// deactivates the request.
+/// Also ends or deactivates the request.
 int collect(core::Request& request, MPI_Request* handle, MPI_Status* status,
             bool with_error) noexcept;
 
-/// Returns MPI_ERR_REQUEST if the operation cannot be cancelled, or the code of a generalised
-/// request's function.
+/// Returns MPI_ERR_REQUEST if not possible, or a callback's code.
 [[nodiscard]] int cancel_request(core::Request& request) noexcept;
-/// Drops the user's reference. Returns the code of a completed generalised request's free function.
+/// Returns the code of a generalised request's free function.
 [[nodiscard]] int free_request(core::Request& request) noexcept;
 
-/// Whether the handle is MPI_REQUEST_NULL or an inactive persistent request: complete with an empty
-/// status.
+/// MPI_REQUEST_NULL, or inactive: complete with an empty status.
 inline bool idle(MPI_Request handle) noexcept {
   if (handle == MPI_REQUEST_NULL) return true;
   const core::Request* request = find_request(handle);
@@ -49,7 +44,7 @@ inline int bad_request(MPI_Request handle, int position) noexcept {
       position, static_cast<void*>(handle));
 }
 
-/// An array of requests; null for idle entries.
+/// Null for idle entries.
 class Requests {
  public:
   Requests(int count, const MPI_Request* handles) noexcept : count_(count) {
@@ -63,17 +58,17 @@ class Requests {
     }
     for (int i = 0; i < count && code_ == MPI_SUCCESS; ++i) look_up(handles[i], i);
   }
-  /// MPI_ERR_REQUEST for an invalid entry, or MPI_ERR_NO_MEM.
+  /// MPI_ERR_REQUEST or MPI_ERR_NO_MEM.
   [[nodiscard]] int code() const noexcept { return code_; }
   [[nodiscard]] int count() const noexcept { return count_; }
   [[nodiscard]] bool all_idle() const noexcept { return active_ == 0; }
   [[nodiscard]] core::Request* operator[](int i) const noexcept { return all_[i]; }
-  /// The progress of the first active entry with a channel.
+  /// Of the first active entry.
   [[nodiscard]] core::Progress& progress() const noexcept {
     return channel_ == nullptr ? the_process->channel(0).progress : channel_->progress;
   }
   [[nodiscard]] bool in_several_channels() const noexcept { return several_; }
-  /// Runs ready user functions of continuation requests. The caller holds no lock.
+  /// The caller holds no lock.
   void run_ready() const noexcept {
     if (TERN_LIKELY(!run_functions_)) return;
     for (int i = 0; i < count_; ++i)
@@ -124,19 +119,18 @@ inline bool all_complete(const Requests& requests) noexcept {
   return true;
 }
 
-/// The first active and completed entry, or -1.
+/// Or -1.
 inline int first_complete(const Requests& requests) noexcept {
   for (int i = 0; i < requests.count(); ++i)
     if (requests[i] != nullptr && requests[i]->done()) return i;
   return -1;
 }
 
-/// The progress of the request's channel.
 inline core::Progress& progress_of(const core::Request& request) noexcept {
   return request.channel == nullptr ? the_process->channel(0).progress : request.channel->progress;
 }
 
-/// Polls once, so a program calling only tests makes progress.
+/// A program calling only tests makes progress.
 inline void poll_once(core::Request& request) noexcept {
   {
     core::Progress& progress = progress_of(request);
@@ -156,8 +150,7 @@ inline void poll_once(const Requests& requests) noexcept {
   requests.run_ready();
 }
 
-/// Polls once for a call collecting all completed entries; an entry already complete makes the poll
-/// cheap.
+/// For calls collecting all completed entries.
 inline void poll_for_some(const Requests& requests) noexcept {
   requests.run_ready();
   if (first_complete(requests) < 0) return poll_once(requests);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// SendBuffer: the program's memory for buffered sends, with its messages.
-// Why: a buffered send returns once its data is packed here; progress sends the message.
-// Lifetime: attached to a communicator, a session or the process (Instance). Threads: under the
-// lock of all buffers (Instance), taken after a channel's. See: MPI-5.0 section 3.6.
+// SendBuffer: the program's memory for buffered sends.
+// Lifetime: attached to a communicator, a session or the process. Threads: under the lock of all
+// buffers (Instance), taken after a channel's. See: MPI-5.0 section 3.6.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +16,7 @@ class CompoundRequest;
 
 class SendBuffer {
  public:
-  /// The address MPI_BUFFER_AUTOMATIC selects library memory of any size.
+  /// MPI_BUFFER_AUTOMATIC: library memory of any size.
   SendBuffer(void* address, size_t bytes) noexcept : address_(address), bytes_(bytes) {}
   SendBuffer(const SendBuffer&) = delete;
   SendBuffer& operator=(const SendBuffer&) = delete;
@@ -25,17 +24,16 @@ class SendBuffer {
   [[nodiscard]] void* address() const noexcept { return address_; }
   [[nodiscard]] size_t bytes() const noexcept { return bytes_; }
 
-  /// Whether a message of `bytes` fits, after dropping sent messages. The caller holds the buffers'
-  /// lock.
+  /// Drops sent messages. The caller holds the buffers' lock.
   [[nodiscard]] bool has_room(size_t bytes) noexcept;
-  /// Whether every message is sent. The caller holds the buffers' lock.
+  /// The caller holds the buffers' lock.
   [[nodiscard]] bool empty() noexcept;
-  /// Packs and sends a message. Returns MPI_ERR_BUFFER if the buffer is full. The caller holds the
-  /// locks of the communicator's channel and of the buffers. Throws std::bad_alloc.
+  /// Returns MPI_ERR_BUFFER if full. The caller holds the locks of channel and buffers. Throws
+  /// std::bad_alloc.
   [[nodiscard]] int send(const pml::Buffer& data, const pml::Envelope& to);
-  /// Waits until all messages are sent. The caller holds no lock.
+  /// The caller holds no lock.
   void flush() noexcept;
-  /// Adds all current messages to `request`. The caller holds the buffers' lock.
+  /// Adds all messages. The caller holds the buffers' lock.
   void add_to(CompoundRequest& request);
 
  private:
@@ -46,8 +44,7 @@ class SendBuffer {
   };
   void drop_finished() noexcept;
   [[nodiscard]] bool sent() noexcept;
-  /// Finds the place of a new slot of `bytes`: the index and offset. Returns false if no gap
-  /// suffices.
+  /// Returns false without a gap.
   [[nodiscard]] bool find_room(size_t bytes, size_t* index, size_t* from) const noexcept;
 
   void* address_;
@@ -55,8 +52,7 @@ class SendBuffer {
   std::vector<Slot> slots_;  // by address
 };
 
-/// Waits until the owner's buffered messages are sent, and detaches its buffer. Call before the
-/// owner ends (null: the process).
+/// Waits until messages are sent, and detaches the buffer. `owner` null: the process.
 void end_send_buffer(const core::Object* owner) noexcept;
 
 }  // namespace tern::api

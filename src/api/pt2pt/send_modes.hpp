@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of MPI_Send, MPI_Ssend, MPI_Rsend and their forms. One body of each form serves all modes.
-// Errors: an error class with fail() text. See: src/abi/functions.txt, tag @modes.
+// MPI_Send, MPI_Ssend, MPI_Rsend and their forms, one body per form. See: src/abi/functions.txt,
+// tag @modes.
 #pragma once
 
 #include "base/compiler.hpp"
@@ -10,7 +10,7 @@
 
 namespace tern::api {
 
-/// Returns an already completed request for an operation with MPI_PROC_NULL.
+/// For MPI_PROC_NULL; already complete.
 [[nodiscard]] int give_null_request(MPI_Request* request, bool persistent) noexcept;
 
 inline pml::Buffer buffer_of(const void* address, MPI_Count count, core::Datatype& type) noexcept {

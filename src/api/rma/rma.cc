@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the operations on windows: MPI-5.0 section 12.3. Forms with a request return the
-// request once the operation has begun.
+// Operations on windows: MPI-5.0 section 12.3.
 #include "api/attempt.hpp"
 #include "api/bodies.hpp"
 #include "core/op.hpp"
@@ -42,7 +41,7 @@ TERN_COLD int null_buffer(const char* name) noexcept {
   return fail(MPI_ERR_BUFFER, "%s is a null pointer", name);
 }
 
-/// MPI_Compare_and_swap accepts integers, logicals, bytes and characters.
+/// Integers, logicals, bytes and characters.
 int check_comparable(const Datatype& type) noexcept {
   const Number number = type.basic() != nullptr ? type.basic()->number() : Number::kNone;
   const bool integer = number >= Number::kInt8 && number <= Number::kInt128;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the functions that create windows.
+// Creation of windows.
 #pragma once
 
 #include "core/info.hpp"
@@ -7,10 +7,10 @@
 
 namespace tern::api {
 
-/// Copies the known hints of `info` (may be null) and ignores others. Returns MPI_ERR_INFO_VALUE
-/// for an invalid value of a known hint.
+/// Copies known hints and ignores others. Returns MPI_ERR_INFO_VALUE for an invalid value. `info`
+/// may be null.
 [[nodiscard]] int set_hints(rma::Window& window, const core::Info* info);
-/// Checks the hints without copying, and sets their effect on allocation in `wanted`.
+/// Also sets the effect on allocation in `wanted`.
 [[nodiscard]] Failure check_window_hints(const core::Info* info, rma::Wanted* wanted);
 
 }  // namespace tern::api

@@ -24,7 +24,7 @@ Failure check_shape(MPI_Aint size, MPI_Aint unit) noexcept {
                  static_cast<long long>(unit));
 }
 
-/// Creates the window on all ranks; an error in this rank's arguments reaches the others.
+/// Errors in the arguments reach all ranks.
 int make(core::Communicator& comm, Wanted wanted, const core::Info* info, core::Ref<Window>* made) {
   if (const int code = require_intra(comm, "comm"); code != MPI_SUCCESS) return code;
   if (!wanted.refused) wanted.refused = check_window_hints(info, &wanted);

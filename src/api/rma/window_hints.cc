@@ -15,12 +15,12 @@ namespace {
 
 enum class Values : uint8_t { kSwitch, kNumber, kOrders, kOps };
 
-/// A known hint and its default value.
+/// A known hint and its default.
 struct Hint {
   const char* key;
   const char* standard;  // null: reported only if set
   Values values;
-  bool at_creation;  // affects creation; settable only then
+  bool at_creation;  // settable only at creation
 };
 constexpr Hint kHints[] = {
     {"no_locks", "false", Values::kSwitch, true},
@@ -112,7 +112,7 @@ int set_hints(rma::Window& window, const core::Info* info) {
   return MPI_SUCCESS;
 }
 
-/// All hints concern creation, so later values are checked and ignored.
+/// All hints concern creation, so later values have no effect.
 int win_set_info(rma::Window&, core::Info* info) noexcept {
   return attempt([&] {
     rma::Wanted ignored;

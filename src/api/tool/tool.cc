@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "tool" (MPI_T): initialisation, and Tern's parameters as control variables
-// with enumerations. Why: tools read the parameters in effect through the standard's interface.
-// See: MPI-5.0 sections 15.3.4 to 15.3.6.
+// Chapter "tool" (MPI_T): control variables are Tern's parameters. See: MPI-5.0 sections 15.3.4 to
+// 15.3.6.
 #include "api/tool/tool.hpp"
 
 #include <algorithm>
@@ -14,7 +13,7 @@ namespace {
 
 constexpr int kTextRoom = 256;
 
-/// A handle is a row's address: no allocation, and garbage is detected.
+/// A handle is a row's address, so garbage is detected.
 const ParamRow* row_at(const void* handle) noexcept {
   for (const ParamRow& row : control_variables())
     if (handle == &row) return &row;

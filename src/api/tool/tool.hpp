@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the files of the chapter "tool" (MPI_T): users of the interface, output of strings and
-// values, variables by category. See: MPI-5.0 chapter 15; base/params.hpp (control variables),
-// pml::Statistics (performance variables).
+// Shared by the chapter "tool" (MPI_T). See: MPI-5.0 chapter 15; base/params.hpp (control
+// variables), pml::Statistics (performance variables).
 #pragma once
 
 #include <memory>
@@ -17,8 +16,7 @@ namespace tern::api {
 
 [[nodiscard]] inline bool tool_ready() noexcept { return instance().tool.users.load() > 0; }
 
-/// The interface's string output: *length is the room before, the length with terminator
-/// afterwards. A null `out` only queries the length.
+/// *length is the room, then the length with terminator. Null `out` only queries.
 void give(const char* text, char* out, int* length) noexcept;
 
 template <class Value, class Given>
@@ -26,22 +24,19 @@ void give_value(Value* out, Given value) noexcept {
   if (out != nullptr) *out = static_cast<Value>(value);
 }
 
-/// Returns MPI_SUCCESS for an index below `size`, otherwise the error.
 [[nodiscard]] inline int check_index(int index, size_t size) noexcept {
   if (!tool_ready()) return MPI_T_ERR_NOT_INITIALIZED;
   return index >= 0 && static_cast<size_t>(index) < size ? MPI_SUCCESS : MPI_T_ERR_INVALID_INDEX;
 }
-/// Checks an output pointer.
 [[nodiscard]] inline int check_out(const void* out) noexcept {
   if (!tool_ready()) return MPI_T_ERR_NOT_INITIALIZED;
   return out == nullptr ? MPI_T_ERR_INVALID : MPI_SUCCESS;
 }
 
-/// Tern's parameters.
 [[nodiscard]] const std::vector<ParamRow>& control_variables();
-/// The values of a parameter with a fixed set of words; empty for others.
+/// Empty for a parameter without fixed words.
 [[nodiscard]] std::vector<std::string> words_of(const ParamRow& row);
-/// The enumeration of a parameter's words; MPI_T_ENUM_NULL without words.
+/// MPI_T_ENUM_NULL without words.
 [[nodiscard]] MPI_T_enum enum_of(const ParamRow& row);
 
 /// Counters for performance variables.
@@ -59,16 +54,16 @@ struct PerformanceVariable {
   int bind;
   const char* meaning;
   uint64_t (*read)(const Figures& figures);
-  /// Levels and high-water marks always run and cannot be set.
+  /// Levels and high-water marks always run.
   [[nodiscard]] bool continuous() const noexcept {
     return var_class == MPI_T_PVAR_CLASS_LEVEL || var_class == MPI_T_PVAR_CLASS_HIGHWATERMARK;
   }
 };
 [[nodiscard]] const std::vector<PerformanceVariable>& performance_variables();
 
-/// Starts raising registered events; called when the process enters its job.
+/// When the process enters its job.
 void watch_events() noexcept;
-/// Ends all registrations; called when the interface's last user leaves.
+/// When the last user leaves.
 void forget_events() noexcept;
 
 }  // namespace tern::api

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "tool" (MPI_T): categories of variables, by Tern's rooms. See: MPI-5.0
-// section 15.3.9.
+// Chapter "tool" (MPI_T): categories. See: MPI-5.0 section 15.3.9.
 #include <algorithm>
 #include <cstring>
 #include <string_view>
@@ -25,7 +24,7 @@ constexpr Category kCategories[] = {
 constexpr size_t kCount = std::size(kCategories);
 constexpr const char* kEventCategory = "protocol";
 
-/// A parameter's category; the default is "start".
+/// The default is "start".
 struct Prefix {
   std::string_view prefix, category;
 };
@@ -42,7 +41,7 @@ std::string_view category_of(const ParamRow& row) noexcept {
 }
 std::string_view category_of(const PerformanceVariable& row) noexcept { return row.category; }
 
-/// Counts the rows of a category, and writes the first `room` to `indices`.
+/// Writes the first `room` to `indices`; returns the total.
 template <class Rows>
 int members(const Rows& rows, int category, int room, int* indices) noexcept {
   int found = 0;

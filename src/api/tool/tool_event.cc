@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "tool" (MPI_T): events. The only event is an unexpected message, raised at
-// once inside the MPI call that found the message, so no event is lost. See: MPI-5.0 section
-// 15.3.8; tests/mpi/tool_events.c.
+// Chapter "tool" (MPI_T): events. The only event is an unexpected message, raised inside the MPI
+// call that found the message, so no event is lost. See: MPI-5.0 section 15.3.8;
+// tests/mpi/tool_events.c.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -18,7 +18,6 @@ namespace {
 constexpr const char* kEvent = "unexpected_message";
 constexpr const char* kSource = "messages";
 
-/// The event's elements, in order.
 struct Told {
   int source;  // rank in MPI_COMM_WORLD
   int tag;
@@ -49,14 +48,14 @@ struct Instant {
 };
 constinit thread_local const Instant* current = nullptr;  // non-null while callbacks run
 
-/// The event of a handle; valid during its callback.
+/// Valid during its callback.
 const Instant* find_event(MPI_T_event_instance word) noexcept {
   return reinterpret_cast<const void*>(word) == current ? current : nullptr;
 }
 
 }  // namespace
 
-/// A tool's registration: one callback per safety level.
+/// One callback per safety level.
 class ToolRegistration {
  public:
   struct Callback {
@@ -87,7 +86,7 @@ std::vector<std::shared_ptr<ToolRegistration>>& registrations() noexcept {
   return instance().tool.registrations;
 }
 
-/// Locks the list, unless the caller is a callback: then the lock is already held.
+/// A callback already holds the lock.
 class RegistrationsLock {
  public:
   RegistrationsLock() noexcept : lock_(instance().tool.registrations_mutex, std::defer_lock) {
@@ -119,14 +118,13 @@ class Teller final : public pml::EarlyWatcher {
   }
 };
 
-/// The registration of a handle, or null.
 ToolRegistration* find_registration(MPI_T_event_registration word) noexcept {
   for (const auto& one : registrations())
     if (reinterpret_cast<const void*>(word) == one.get()) return one.get();
   return nullptr;
 }
 
-/// Both locks for calls on a registration: message arrivals also read the list.
+/// Message arrivals also read the list.
 struct ToolLock {
   RegistrationsLock registrations;
   std::lock_guard<std::mutex> tool{instance().tool.mutex};
@@ -250,7 +248,6 @@ int t_event_set_dropped_handler(MPI_T_event_registration event_registration,
   });
 }
 
-// Ignores all hints.
 int t_event_handle_set_info(MPI_T_event_registration event_registration, MPI_Info) noexcept {
   return on_registration(event_registration, [](ToolRegistration&) { return MPI_SUCCESS; });
 }
