@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arithmetic of predefined operations on two elements, shared by host loops and device kernels:
-// apply(a, b) is a (op) b.
-// All functions have internal linkage and call nothing of the standard library: code for a newer
-// processor must never be shared with code for an older one.
-// See: core/reduce/loops.inc, cuda/kernels/reduce.cu.
+// Arithmetic of predefined operations, shared by host loops and device kernels: apply(a, b) is a
+// (op) b.
+// All functions have internal linkage and avoid the standard library: code for a newer processor
+// must never be shared with code for an older one. See: core/reduce/loops.inc,
+// cuda/kernels/reduce.cu.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct Pair {
   I index;
 };
 
-/// The type for sums and products of integers: unsigned, so overflow wraps.
+/// Unsigned, so overflow wraps.
 template <class T>
 struct Wrapping {
   using Wide = T;

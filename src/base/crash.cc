@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything from on_crash() on runs in a signal handler: no heap, no locks of Tern, and a timer as
-// limit.
+// Everything from on_crash() on runs in a signal handler: no heap, no locks of Tern, and a timer.
 #include "base/crash.hpp"
 
 #include <sys/mman.h>
@@ -20,7 +19,7 @@
 namespace tern {
 namespace {
 
-constexpr time_t kPatience = 2;  // seconds for the report, which may hit a lock or a broken stack
+constexpr time_t kPatience = 2;  // seconds; the report may hit a lock or a broken stack
 constexpr size_t kStackBytes = 256 * 1024;
 
 struct Signal {
@@ -36,7 +35,7 @@ constexpr Signal kSignals[] = {{SIGSEGV, "SIGSEGV (segmentation fault)"},
 std::atomic<pid_t> crashed{0};  // the reporting thread
 std::atomic<int> its_signal{0};
 
-// The C library's gettid() and tgkill() are new in 2.30.
+// New in the C library 2.30.
 pid_t this_thread() noexcept { return static_cast<pid_t>(::syscall(SYS_gettid)); }
 
 void set_default(int signal) noexcept {
@@ -45,7 +44,6 @@ void set_default(int signal) noexcept {
   ::sigaction(signal, &action, nullptr);
 }
 
-// Ends the process with the signal of the crash.
 void end_by(int signal) noexcept {
   set_default(signal);
   ::syscall(SYS_tgkill, ::getpid(), crashed.load(), signal);
@@ -65,8 +63,7 @@ int free_signal() noexcept {
   return 0;
 }
 
-// Starts a timer and returns its id, or -1. SIGALRM belongs to the program. Uses system calls,
-// because the C library's timers may allocate.
+// Returns a timer, or -1. SIGALRM belongs to the program; the C library's timers may allocate.
 int set_clock(time_t seconds) noexcept {
   const int number = free_signal();
   if (number == 0) return -1;
@@ -112,13 +109,13 @@ void write_reason(char* text, size_t bytes, const siginfo_t& info) noexcept {
     std::snprintf(text, bytes, ", an integer divided by zero");
 }
 
-// The interrupted registers, which the kernel restores on return and the unwinder reads.
+// Restored on return, and read by the unwinder.
 class Interrupted {
  public:
   explicit Interrupted(void* context) noexcept
       : machine_(static_cast<ucontext_t*>(context)->uc_mcontext), before_(machine_) {}
 
-  /// The instruction pointer; 0 if unknown.
+  /// 0 if unknown.
   [[nodiscard]] std::uintptr_t at() const noexcept {
 #if defined(__x86_64__)
     return static_cast<std::uintptr_t>(machine_.gregs[REG_RIP]);
@@ -129,7 +126,7 @@ class Interrupted {
 #endif
   }
 
-  /// Returns from a call of an address without code to the caller, where unwinding can start.
+  /// Returns to the caller of an address without code, where unwinding can start.
   void undo_call() noexcept {
 #if defined(__x86_64__)
     machine_.gregs[REG_RIP] = *reinterpret_cast<greg_t*>(machine_.gregs[REG_RSP]) - 1;
@@ -172,7 +169,7 @@ void on_crash(int signal, siginfo_t* info, void* context) {
   Interrupted code(context);
   report(signal, *info, code);
   if (clock >= 0) ::syscall(SYS_timer_delete, clock);
-  // Returning repeats a fault, with its own context for a core file; a sent signal is sent again.
+  // Returning repeats a fault, with its context for a core file; a sent signal is sent again.
   set_default(signal);
   if (info->si_code <= 0) end_by(signal);
   errno = error;
@@ -190,7 +187,7 @@ void give_stack() noexcept {
   ::sigaltstack(&ours, nullptr);
 }
 
-// The handler must not outlive an unloaded library.
+// An unloaded handler must not be called.
 __attribute__((destructor)) void restore() {
   for (const Signal& signal : kSignals) {
     struct sigaction action {};

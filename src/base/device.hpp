@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TERN_DEVICE marks a function for kernels (without a CUDA compiler, an inline function).
-// TERN_HOST_DEVICE marks a function for host and kernels.
+// TERN_DEVICE marks a function for kernels (inline without a CUDA compiler), TERN_HOST_DEVICE one
+// for host and kernels.
 #pragma once
 
 #if defined(__CUDACC__)

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Doorbell: a word in shared memory for a rank to sleep on and for peers to wake the rank.
+// Doorbell: a word in shared memory to sleep on, and to wake the sleeper.
 // Protocol: the sleeper arms the bell, polls everything once more, then sleeps. A sender publishes
-// its data, then rings. "Store, then load" on both sides needs a fence on both sides: `fenced`
-// senders execute their own fence; for other senders, the sleeper issues a remote fence before a
-// long sleep (longest_sleep(), base/remote_fence.hpp). A short sleep has no remote fence, may miss
-// a ring, and ends by its timeout. Each arm() and each ring of an armed bell changes the word, so a
-// thread rung before its sleep does not sleep, whatever other threads do.
+// its data, then rings. "Store, then load" needs a fence on both sides: `fenced` senders execute
+// their own; for other senders, the sleeper issues a remote fence before a long sleep
+// (longest_sleep(), base/remote_fence.hpp). A short sleep may miss a ring, and times out. Each
+// arm(), and each ring of an armed bell, changes the word, so a thread rung before its sleep does
+// not sleep.
 // Descriptors: if peers on other hosts cannot ring, a rank also sleeps on its transports'
-// descriptors and opens the bell's pipe (BellPipe). Senders then write to the pipe
-// (base/shared_file.hpp) instead of waking a futex.
-// Threads: any thread may ring; several owner threads may sleep, each pairing arm() with disarm()
-// or sleep(). See: tests/unit/base/doorbell_test.cc.
+// descriptors and opens the bell's pipe (BellPipe), which senders then write
+// (base/shared_file.hpp).
+// Threads: any may ring; several owner threads may sleep, each pairing arm() with disarm() or
+// sleep().
 #pragma once
 
 #include <array>
@@ -22,15 +22,15 @@
 
 namespace tern {
 
-/// A transport's event source: a descriptor, readable after an event since the last arm().
+/// A descriptor, readable after an event since the last arm().
 struct Alarm {
   int fd = -1;
-  bool (*arm)(void* self) noexcept = nullptr;  // false: an event is already pending
+  bool (*arm)(void* self) noexcept = nullptr;  // false: an event is pending
   void* self = nullptr;
 };
 
-/// Further words whose change ends the sleep. Kernels before 5.16 wait on a single word: then a
-/// sleep with `awaited` is short, and a change of `question` does not end the sleep.
+/// A change ends the sleep. Kernels before 5.16 wait on one word: then sleeps with `awaited` are
+/// short, and `question` does not end a sleep.
 struct AlsoWords {
   FutexWord awaited, question;
 };
@@ -51,10 +51,10 @@ class Descriptors {
 
 class Doorbell {
  public:
-  /// Sleep until rung, without limit.
+  /// Without limit.
   static constexpr int64_t kUntilRung = kNoLimit;
 
-  /// For the sender, after publishing its data. Takes no system call unless the owner sleeps.
+  /// Call after publishing data. No system call unless the owner sleeps.
   void ring(bool fenced) noexcept {
     if (fenced)
       std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -63,29 +63,27 @@ class Doorbell {
     if (__builtin_expect((state_.load(std::memory_order_relaxed) & kArmed) != 0, 0)) wake();
   }
 
-  /// Owner: announces a sleep. Poll once more before passing the result to sleep().
+  /// Owner: announces a sleep; poll once more before sleep().
   [[nodiscard]] uint32_t arm() noexcept;
-  /// Sleeps up to this length (microseconds) may miss rings of unfenced senders.
+  /// Sleeps up to this length may miss unfenced rings.
   static constexpr int64_t kUnfencedUs = 1000;
   /// Owner, between arm() and the last poll: issues the remote fence for a sleep above kUnfencedUs.
-  /// Returns the sleep's limit in microseconds: at most 10 ms if the kernel refuses.
+  /// Returns the limit in microseconds: at most 10 ms if the kernel refuses.
   [[nodiscard]] static int64_t longest_sleep(int64_t microseconds) noexcept;
-  /// Whether owner threads are armed or asleep.
   [[nodiscard]] bool has_sleepers() const noexcept {
     return sleepers_.load(std::memory_order_relaxed) != 0;
   }
-  /// Owner: cancels its sleep. The bell stays armed for other sleepers.
+  /// The bell stays armed for other sleepers.
   void disarm() noexcept;
-  /// Owner: sleeps until a ring, a change in `also`, or `microseconds` have passed; then disarms.
+  /// Sleeps until a ring, a change in `also`, or `microseconds`; then disarms.
   void sleep(uint32_t armed, int64_t microseconds, const AlsoWords& also = {}) noexcept;
-  /// Also wakes if a descriptor is readable. Requires the bell's pipe. Misses a change of `also`
-  /// after the sleep has started, so a sleep with `awaited` is short. One of several sleepers may
-  /// empty the pipe, so such sleeps must be short too.
+  /// Also wakes for a readable descriptor. Requires the pipe. May miss a change of `also`, so a
+  /// sleep with `awaited` is short. Several sleepers share the pipe, so their sleeps must be short.
   void sleep(uint32_t armed, int64_t microseconds, const AlsoWords& also,
              const Descriptors& descriptors) noexcept;
 
  private:
-  static constexpr uint32_t kArmed = 1;  // the other bits count, in units of kStep
+  static constexpr uint32_t kArmed = 1;  // other bits count by kStep
   static constexpr uint32_t kStep = 2;
   friend class BellPipe;
   void wake() noexcept;
@@ -93,14 +91,14 @@ class Doorbell {
 
   std::atomic<uint32_t> state_{0};
   std::atomic<uint32_t> sleepers_{0};
-  // The pipe: the owner's process and its descriptors, each plus one, because a bell may start as
-  // zeroed memory. 0: ring by futex.
+  // The owner's process and descriptors, each plus one, because a bell may start zeroed. 0: ring by
+  // futex.
   std::atomic<int32_t> pid_{0}, writing_{0}, reading_{0};
   std::atomic<uint32_t> domain_{0}, keeper_{0};  // of the pipe's offer
-  std::atomic<uint64_t> pipe_{0};  // the inode, in case the descriptor now belongs to another file
+  std::atomic<uint64_t> pipe_{0};                // inode: the descriptor may be reused
 };
 
-/// Opens a bell's pipe for its own lifetime, within the bell's. Throws Error.
+/// Within the bell's lifetime. Throws Error.
 class BellPipe {
  public:
   explicit BellPipe(Doorbell& bell);

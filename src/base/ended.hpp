@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// has_ended: whether a process of this host has ended, including zombies. Why: waits for a process
-// with shared memory must detect its death. Cost: two or four system calls. Threads: any.
+// has_ended: whether a process of this host has ended, including zombies. Cost: two or four system
+// calls. Threads: any.
 #pragma once
 
 #include <sys/types.h>

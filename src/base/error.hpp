@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors: the exception of set-up code, code and text of the data path, and broken invariants. Why:
-// a message must name the fault and its values; the class alone does not. Threads: the text of
-// fail() belongs to the calling thread. See: ARCHITECTURE.md "Errors".
+// Errors: the exception of set-up code, code and text of the data path, and broken invariants.
+// Threads: the text of fail() belongs to the calling thread. See: ARCHITECTURE.md "Errors".
 #pragma once
 
 #include <exception>
@@ -12,20 +11,18 @@
 
 namespace tern {
 
-/// printf into a string.
 [[nodiscard]] std::string strf(const char* format, ...) TERN_PRINTF(1, 2);
 
-/// Class and sentence of a failure, for storage in a request or a Fate.
+/// A failure's class and sentence.
 struct [[nodiscard]] Failure {
   int code = 0;      // an error class; 0: success
-  std::string text;  // for the user; empty: no memory for the sentence
+  std::string text;  // empty: no memory
   explicit operator bool() const noexcept { return code != 0; }
 };
 [[nodiscard]] TERN_COLD Failure failure(int mpi_class, const char* format, ...) noexcept
     TERN_PRINTF(2, 3);
 
-/// Thrown by set-up code: an MPI error class (MPI_ERR_*) and a sentence. Never crosses the C
-/// boundary.
+/// Thrown by set-up code. Never crosses the C boundary.
 class Error : public std::exception {
  public:
   Error(int mpi_class, std::string text) : failure_{mpi_class, std::move(text)} {}
@@ -38,32 +35,31 @@ class Error : public std::exception {
   Failure failure_;
 };
 
-/// Data path: keeps the sentence for the calling thread and returns `mpi_class`. Usage: `return
+/// Data path: keeps the sentence for the thread and returns `mpi_class`. Usage: `return
 /// fail(MPI_ERR_RANK, "dest is %d, but %s has ranks 0..%d", ...)`.
 [[nodiscard]] TERN_COLD int fail(int mpi_class, const char* format, ...) noexcept TERN_PRINTF(2, 3);
 
-/// Passes on an inner function's failure; a success keeps the thread's text.
+/// A success keeps the thread's text.
 [[nodiscard]] inline int fail(const Failure& failure) noexcept {
   return TERN_LIKELY(!failure) ? 0 : fail(failure.code, "%s", failure.text.c_str());
 }
 [[nodiscard]] TERN_COLD int fail(const Error& error) noexcept;
 
-/// fail() for an error of another object than the call's (a request's communicator). `object` is a
-/// core::Object*, opaque here.
+/// For another object's error (a request's communicator). `object` is a core::Object*.
 [[nodiscard]] TERN_COLD int fail_on(void* object, int mpi_class, const char* format, ...) noexcept
     TERN_PRINTF(3, 4);
 
-/// The text and object of the last fail() of this thread. take() empties it.
+/// Of this thread's last fail(). take() empties it.
 struct LastError {
   std::string text;
   void* object = nullptr;
 };
 [[nodiscard]] LastError take_last_error() noexcept;
 
-/// For example "MPI_ERR_RANK"; nullptr for a class outside the standard.
-[[nodiscard]] const char* error_class_name(int mpi_class) noexcept;  // may be nullptr
+/// "MPI_ERR_RANK"; nullptr outside the standard.
+[[nodiscard]] const char* error_class_name(int mpi_class) noexcept;
 
-/// Prints expression, place and rank (TERN_ABORT_HOOK), then aborts.
+/// TERN_ABORT_HOOK runs before the abort.
 [[noreturn]] TERN_COLD void invariant_broken(const char* expression, const char* file,
                                              int line) noexcept;
 

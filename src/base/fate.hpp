@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fate: whether an object is dead, and the first reason.
-// Why: communicators, teams, streams and peers die of errors reported by other threads or later
-// calls. Lifetime: the object. Threads: any.
-// Cost: dead() is one load. end() allocates; without memory it keeps the class with a fixed
-// sentence. See: ARCHITECTURE.md "Errors", tests/unit/base/fate_test.cc.
+// Why: other threads and later calls report errors. Threads: any. Cost: dead() is one load; end()
+// allocates, and keeps at least the class. See: ARCHITECTURE.md "Errors".
 #pragma once
 
 #include <atomic>
@@ -22,23 +20,22 @@ class Fate {
   ~Fate() { forget(state_); }
 
   [[nodiscard]] bool dead() const noexcept { return load() != kAlive; }
-  /// Requires the lock of the end() callers; saves an instruction.
+  /// Under the lock of end()'s callers.
   [[nodiscard]] bool dead_locked() const noexcept { return state_ != kAlive; }
-  /// Kills the object. Returns false if it was already dead.
+  /// Returns false if already dead.
   TERN_COLD bool end(const Failure& why) noexcept;
 
   [[nodiscard]] TERN_COLD int code() const noexcept;
-  /// The reason, valid while the object exists; empty while alive.
+  /// Valid while the object exists.
   [[nodiscard]] TERN_COLD const char* why() const noexcept;
   TERN_COLD Failure reason() const noexcept;
   [[nodiscard]] TERN_COLD int fail() const noexcept;
 
-  /// Returns class and reason, and revives the object. No other thread may read the reason.
+  /// Revives the object. No other thread may read the reason.
   TERN_COLD Failure take() noexcept;
 
  private:
-  // The address of a Failure, or an odd number without a reason: 2 * class + 1; class 0 means
-  // alive.
+  // The address of a Failure, or 2 * class + 1; class 0: alive.
   static constexpr uintptr_t kAlive = 1;
   static void forget(uintptr_t state) noexcept;
 

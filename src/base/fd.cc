@@ -28,7 +28,7 @@ std::string memory_limits() {
   return error == ENOMEM ? memory_limits_in_words(text, sizeof text) : "";
 }
 
-/// ftruncate() without SIGXFSZ on EFBIG: ulimit -f also limits memory files.
+/// ulimit -f also limits memory files; avoids SIGXFSZ.
 int set_size(int fd, size_t bytes) noexcept {
   sigset_t limit, before, pending;
   ::sigemptyset(&limit);
@@ -51,7 +51,7 @@ std::string file_limit() {
               static_cast<unsigned long long>(limit.rlim_cur / 1024));
 }
 
-/// A nameless file in this folder. On failure not valid(), with errno.
+/// On failure not valid(), with errno.
 Fd make_unlinked_in(const std::string& folder, size_t bytes) noexcept {
   struct statvfs room {};
   if (::statvfs(folder.c_str(), &room) != 0) return Fd();
@@ -67,8 +67,8 @@ Fd make_unlinked_in(const std::string& folder, size_t bytes) noexcept {
   return fd;
 }
 
-/// Called after memfd_create fails with errno `refusal`. Requires free space for the whole file: a
-/// write to a full file system ends the process (SIGBUS).
+/// `refusal`: errno of memfd_create. Needs free space for the whole file: a write to a full file
+/// system ends the process (SIGBUS).
 Fd make_unlinked(size_t bytes, int refusal) {
   const char* const named = std::getenv("TMPDIR");
   const std::string last = named != nullptr && *named == '/' ? named : "/tmp";
@@ -116,7 +116,7 @@ Fd make_memfd(const char* name, size_t bytes) {
   return fd;
 }
 
-// Only its own user can shrink a nameless file, and that user could kill the process anyway.
+// Only its own user can shrink a nameless file.
 bool has_fixed_size(int fd) noexcept {
   const int seals = ::fcntl(fd, F_GET_SEALS);
   if (seals >= 0 && (seals & F_SEAL_SHRINK) != 0) return true;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Owners of file descriptors and of memory mappings.
-// Lifetime: move-only; the destructor closes or unmaps.
+// Owners of file descriptors and memory mappings.
 #pragma once
 
 #include <sys/mman.h>
@@ -60,7 +59,7 @@ class Mapping {
     bytes_ = 0;
   }
 
-  /// Maps `bytes` of `fd` shared, readable and writable. Throws Error(MPI_ERR_NO_MEM).
+  /// Throws Error(MPI_ERR_NO_MEM).
   static Mapping shared(int fd, size_t bytes);
 
  private:
@@ -68,11 +67,11 @@ class Mapping {
   size_t bytes_ = 0;
 };
 
-/// A nameless shared memory file, close-on-exec: a memfd of sealed size, or, if memfd_create is
-/// refused, an unlinked file in /dev/shm or TMPDIR. Throws Error(MPI_ERR_NO_MEM).
+/// A nameless file, close-on-exec: a memfd of sealed size, otherwise an unlinked file in /dev/shm
+/// or TMPDIR. Throws Error(MPI_ERR_NO_MEM).
 Fd make_memfd(const char* name, size_t bytes);
 
-/// Whether no other user can shrink the file, which would crash processes mapping it.
+/// A file shrunk by another user would crash processes mapping it.
 [[nodiscard]] bool has_fixed_size(int fd) noexcept;
 
 }  // namespace tern

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Half and Bfloat16: 16-bit floating point types, computed in float and rounded to nearest even
-// after each operation. Why: not every supported compiler has the types. Internal linkage: see
-// base/arithmetic.hpp.
+// Half and Bfloat16, computed in float and rounded to nearest even. Why: not every compiler has the
+// types. Internal linkage: see base/arithmetic.hpp.
 #pragma once
 
 #include <cstdint>

@@ -16,19 +16,19 @@
 namespace tern {
 namespace {
 
-// The limit counts rounds, not seconds: a stopped job loses a single round.
+// Rounds, not seconds: a stopped job loses a single round.
 constexpr int kRounds = 1000, kRoundMs = 10;
 
-/// Waits for room in a full queue.
+/// Waits while the queue is full.
 int send_patiently(const MailSocket& socket, const Address& at, const KeeperLetter& letter,
                    const int* descriptors, size_t count) noexcept {
   for (int round = 1;; ++round) {
     const int error = socket.send(at, &letter, sizeof letter, descriptors, count);
     const bool is_full = error == EAGAIN || error == ENOBUFS;
-    // ETOOMANYREFS: descriptors in unread letters count against ulimit -n.
+    // ETOOMANYREFS: unread descriptors count against ulimit -n.
     if ((!is_full && error != ETOOMANYREFS && error != EINTR) || round == kRounds) return error;
     pollfd room{socket.descriptor(), POLLOUT, 0};
-    // Only a connected socket reports room in the queue.
+    // Only a connected socket reports room.
     if (is_full && at.length == 0)
       (void)::poll(&room, 1, kRoundMs);
     else

@@ -49,8 +49,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-/// The key of a line: a later line with the same key replaces an earlier line. Lines for any order
-/// of ranks sort first: selection skips them if the order matters.
+/// The key of a line. Lines for any order of ranks sort first.
 std::string calls_of(const std::string& line) {
   std::istringstream stream(line.substr(0, line.find('#')));
   std::string collective, ranks, bytes, algorithm, where;
@@ -71,7 +70,7 @@ struct Line {
 };
 using Lines = std::map<std::string, Line>;  // by calls_of()
 
-/// Drops old lines with few rounds first.
+/// Old lines with few rounds first.
 void make_room(Lines* all) {
   size_t bytes = kHead;
   std::vector<Lines::const_iterator> leaving;
@@ -95,7 +94,7 @@ std::string head_of(const std::string& machine, size_t lines) {
   return strf("# Tern %s; %s; %zu lines", PACKAGE_VERSION, machine.c_str(), lines);
 }
 
-/// The reason against trusting the open file, or null.
+/// Null: trusted.
 const char* objection_to(const struct stat& facts) noexcept {
   if (!S_ISREG(facts.st_mode)) return "not a regular file";
   if (facts.st_uid != ::geteuid() && facts.st_uid != 0) return "another user owns the file";
@@ -115,7 +114,7 @@ void make_folders(const std::string& path) {
 LearntFile::LearntFile(const std::string& asked, std::string machine)
     : machine_(std::move(machine)) {
   if (asked == "none" || asked == "off" || asked.find('\n') != std::string::npos) return;
-  if (asked != "auto") {  // absolute, because a rank may change its folder
+  if (asked != "auto") {  // a rank may change its folder
     path_ = std::filesystem::absolute(asked).string();
     return;
   }
@@ -146,7 +145,7 @@ std::string LearntFile::read(std::string* remark) const {
   return text.substr(lines[0].size() + 1);
 }
 
-// Gives up after a while: a stopped process or a network file system may keep the lock.
+// A stopped process or a network file system may keep the lock.
 bool LearntFile::take(const Fd& lock) {
   constexpr int kTries = 50;
   constexpr useconds_t kPause = 4000;

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mail: datagrams with descriptors between processes of one user on one host.
-// Why: a process may be unable to take another's descriptors (Docker's seccomp profile and Yama may
-// refuse pidfd_getfd), so the owner must send them. Never blocks: a letter too many for a queue is
-// not sent, and must be requested again. Discards letters of other users; receivers trust no
-// contents.
-// Lifetime: a socket's abstract name ends with the socket. See: btl/cuda_ipc/letters.hpp,
-// coll/gpu/multicast.hpp, base/keeper.hpp (the letters), tests/unit/btl/mail_test.cc.
+// Why: Docker's seccomp profile and Yama may refuse pidfd_getfd, so the owner must send
+// descriptors. Never blocks: request unsent letters again. Discards letters of other users;
+// receivers trust no contents. See: btl/cuda_ipc/letters.hpp, coll/gpu/multicast.hpp,
+// base/keeper.hpp (the letters), tests/unit/btl/mail_test.cc.
 #pragma once
 
 #include <sys/socket.h>
@@ -29,18 +27,17 @@ struct Address {
 class MailSocket {
  public:
   static constexpr size_t kMostDescriptors = 128;  // per letter
-  /// Binds to `at`, or to an automatic address if `at` is empty. Not valid() if the system refuses.
+  /// At `at`, or an automatic address. Not valid() if the system refuses.
   explicit MailSocket(const Address& at) noexcept;
-  /// An end of an existing pair: letters need no address.
+  /// An end of a pair.
   explicit MailSocket(Fd end) noexcept;
   [[nodiscard]] bool valid() const noexcept { return socket_.valid(); }
   [[nodiscard]] int descriptor() const noexcept { return socket_.get(); }
-  /// The address for letters.
   [[nodiscard]] Address address() const noexcept;
   /// Returns 0 or an errno.
   int send(const Address& to, const void* data, size_t bytes, const int* descriptors,
            size_t count) const noexcept;
-  /// The bytes of the next letter of the same user; 0 if no letter is there.
+  /// Bytes of the next letter; 0: none.
   size_t receive(void* data, size_t most, std::vector<Fd>* descriptors, Address* from) const;
 
  private:

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Number and Reduction: the element kind of a predefined type, and the predefined operations, for
-// reductions.
+// Number and Reduction: kinds of elements and operations.
 // Why: MPI_INT, MPI_INT32_T, MPI_INTEGER and MPI_INTEGER4 share a row of the loop table and a
-// device kernel; host and device use the same names. See: core/reduce/loops.inc (C++ types),
-// core/datatype_predefined.cc (constants), cuda/kernels/reduce_plan.hpp (kernels).
+// kernel. See: core/reduce/loops.inc (C++ types), core/datatype_predefined.cc (constants),
+// cuda/kernels/reduce_plan.hpp (kernels).
 #pragma once
 
 #include <cstdint>
@@ -48,11 +47,11 @@ enum class Number : uint8_t {
   kFloatFloat,
   kDoubleDouble,
   kText8,
-  kText32,  // characters and packed bytes: no arithmetic
+  kText32,  // no arithmetic
   kCount,
 };
 
-/// Integers, truth values and bytes: operations on them are associative.
+/// Their operations are associative.
 [[nodiscard]] constexpr bool is_whole(Number number) noexcept {
   return (number >= Number::kInt8 && number <= Number::kInt128) ||
          (number >= Number::kBool && number <= Number::kByte);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// open_of_process: opens /proc/PID/fd, or a later thread's, with the same files.
+// open_of_process: by /proc/PID/fd, or a later thread's.
 #include "base/process_file.hpp"
 
 #include <dirent.h>
@@ -12,7 +12,6 @@
 namespace tern {
 namespace {
 
-/// The threads of a process except the first.
 class LaterThreads {
  public:
   explicit LaterThreads(pid_t pid) noexcept : pid_(pid) {
@@ -50,8 +49,7 @@ Fd open_of_process(pid_t pid, int fd, int flags) noexcept {
   const int found = ::open(path, flags);
   const int error = errno;
   if (found >= 0 || (error != ENOENT && error != EACCES)) return Fd(found);
-  // After pthread_exit the first thread has no files, and root owns its entries in /proc; the other
-  // threads still have the files.
+  // After pthread_exit the first thread has no files; other threads still have them.
   LaterThreads threads(pid);
   while (const pid_t thread = threads.next()) {
     std::snprintf(path, sizeof path, "/proc/%d/task/%d/fd/%d", pid, thread, fd);

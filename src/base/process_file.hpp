@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// open_of_process: opens a file of another process of this host by its descriptor. later_thread_of:
-// a thread of a process without its first. Cost: one system call, plus one per thread if the first
-// thread has ended. Threads: any. See: proc_pid_fd(5).
+// open_of_process: opens a file of another process by its descriptor. Cost: one system call, plus
+// one per thread if the first thread has ended. Threads: any. See: proc_pid_fd(5).
 #pragma once
 
 #include <sys/types.h>
@@ -10,12 +9,10 @@
 
 namespace tern {
 
-/// Opens a new description with these flags, O_CLOEXEC and O_NOCTTY. On failure not valid(), with
-/// errno.
+/// Also O_CLOEXEC and O_NOCTTY. On failure not valid(), with errno.
 [[nodiscard]] Fd open_of_process(pid_t pid, int fd, int flags) noexcept;
 
-/// Any thread except the first; the kernel accesses the memory through this thread after the first
-/// has ended. 0: no other thread.
+/// Names the memory if the first thread has ended. 0: no other thread.
 [[nodiscard]] pid_t later_thread_of(pid_t pid) noexcept;
 
 }  // namespace tern

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// relax: a pause in a spin loop. Why: leaves resources to the core's other hardware thread, and
-// avoids a memory-order misprediction at the loop's end. Threads: any.
+// relax: a pause in a spin loop; spares the other hardware thread. Threads: any.
 #pragma once
 
 namespace tern {

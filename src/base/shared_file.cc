@@ -25,7 +25,6 @@
 namespace tern {
 namespace {
 
-/// Common to all offers of this process.
 struct Keepers {
   std::mutex mutex;
   std::shared_ptr<const MailSocket> launchers;  // null: none
@@ -51,7 +50,6 @@ std::shared_ptr<KeeperThread> own_keeper() {
   return thread;
 }
 
-/// The number of an offer in a keeper.
 uint64_t number_of(const FileOffer& offer) noexcept {
   return digest_text({reinterpret_cast<const char*>(&offer), offsetof(FileOffer, keeper)});
 }
@@ -80,7 +78,7 @@ bool is_that_file(const Fd& fd, uint64_t inode) noexcept {
   return ::fstat(fd.get(), &found) == 0 && found.st_ino == inode;
 }
 
-// Outside the initial user namespace, peers usually have other user namespaces.
+// Peers outside the initial user namespace usually have others.
 bool is_closed_here() noexcept {
   static const bool has_namespace = [] {
     constexpr std::string_view kFirst = "user:[4026531837]";  // PROC_USER_INIT_INO of the kernel
@@ -198,7 +196,7 @@ void set_launchers_keeper(int socket) noexcept {
     const std::lock_guard<std::mutex> guard(keepers().mutex);
     keepers().launchers = std::move(made);
   } catch (const std::bad_alloc&) {
-    // files are found in /proc alone
+    // only /proc remains
   }
 }
 

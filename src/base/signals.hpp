@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// SignalsKept: undoes a library's changes of signal handlers while the library is opened.
-// SignalsBlocked: blocks signals in threads started meanwhile, because signals belong to the
-// program's threads.
+// SignalsKept: undoes a library's changes of signal handlers. SignalsBlocked: blocks signals in new
+// threads.
 // Why: loading UCX takes over SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGHUP, which belong to the
-// program or to Tern's report (base/crash.hpp). Threads: one at a time; no other thread may change
-// handlers.
+// program or to base/crash.hpp. Threads: one at a time; no other thread may change handlers.
 #pragma once
 
 #include <array>

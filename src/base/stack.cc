@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The unwinder is GCC's; its copy in this library does not allocate. Names come from libbacktrace,
-// with memory from mmap.
+// GCC's unwinder, which does not allocate here; names from libbacktrace, with memory from mmap.
 #include "base/stack.hpp"
 
 #include <dlfcn.h>
@@ -18,8 +17,7 @@
 #include <backtrace.h>
 #endif
 
-// Demangles without malloc. Part of libstdc++.a, linked into libmpi_abi.so, but not of
-// libstdc++.so.
+// Demangles without malloc; missing in libstdc++.so.
 extern "C" __attribute__((weak)) int __gcclibcxx_demangle_callback(
     const char* name, void (*text)(const char*, size_t, void*), void* to);
 
@@ -29,7 +27,7 @@ namespace {
 constexpr int kMostFrames = 64;
 
 struct Frame {
-  std::uintptr_t at;  // from the unwinder: behind a call, or an interrupted instruction
+  std::uintptr_t at;  // behind a call, or an interrupted instruction
   std::uintptr_t call;
 };
 
@@ -52,7 +50,7 @@ _Unwind_Reason_Code add_frame(_Unwind_Context* context, void* data) {
   return _URC_NO_REASON;
 }
 
-// A name as text of bounded length.
+// Of bounded length.
 struct Name {
   char text[512] = {};
   size_t length = 0;
@@ -82,7 +80,7 @@ const char* last_part(const char* path) noexcept {
   return slash == nullptr ? path : slash + 1;
 }
 
-// Writes one line per function; `number` also counts inlined functions.
+// `number` also counts inlined functions.
 struct Writer {
   int number = 0;
   std::uintptr_t call = 0;
@@ -93,7 +91,7 @@ struct Writer {
     written = true;
   }
 
-  // For functions without debug information.
+  // Without debug information.
   void place(const char* symbol, std::uintptr_t symbol_at) noexcept {
     Dl_info info{};
     const bool known = ::dladdr(reinterpret_cast<void*>(call), &info) != 0;
@@ -149,7 +147,7 @@ void write_frame(Writer& writer) noexcept { writer.place(nullptr, 0); }
 }  // namespace
 
 void write_stack(std::uintptr_t from) noexcept {
-  static Frames frames;  // static, because an overflowed stack may lack 1 KiB
+  static Frames frames;  // an overflowed stack may lack 1 KiB
   frames.count = 0;
   _Unwind_Backtrace(add_frame, &frames);
   const Frame* const end = frames.all + frames.count;

@@ -62,7 +62,7 @@ std::string encode(const std::vector<WaitReport>& reports, size_t room) {
   for (const WaitReport& report : reports) {
     std::string line = encode_one(report);
     if (line.size() > room - text.size()) {
-      WaitReport less = report;  // drops all ranks: a partial list would mislead the verdict
+      WaitReport less = report;  // a partial list would mislead the verdict
       less.ranks.clear();
       less.words.resize(std::min<size_t>(less.words.size(), 256));
       line = encode_one(less);

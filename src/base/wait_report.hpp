@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// WaitReport: a thread's wait, reported by its rank, collected and judged by mpirun. Why: a hang is
-// explained for every rank without a debugger. See: core/progress.hpp (caller),
-// tools/mpirun/wait_graph.hpp (judge).
+// WaitReport: a thread's wait, reported by its rank, judged by mpirun. See: core/progress.hpp,
+// tools/mpirun/wait_graph.hpp.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +14,15 @@ struct WaitReport {
   std::string call;        // "MPI_Recv"
   std::string words;       // "a message from rank 1 of MPI_COMM_WORLD with tag 7"
   std::vector<int> ranks;  // in MPI_COMM_WORLD
-  bool any = false;        // one of `ranks` suffices; otherwise all are needed
-  double seconds = 0;      // waiting time so far
+  bool any = false;        // one rank suffices
+  double seconds = 0;
 
   void wait_for(int rank);
 };
 
-/// Encodes in at most `room` bytes. Reports beyond that lose their ranks, and mpirun treats them as
-/// making progress.
+/// In at most `room` bytes; excess reports lose their ranks and count as progress.
 [[nodiscard]] std::string encode(const std::vector<WaitReport>& reports, size_t room);
-/// Decodes untrusted text of another process into text and numbers.
+/// The text is untrusted.
 [[nodiscard]] std::vector<WaitReport> decode_wait_reports(std::string_view text);
 
 }  // namespace tern

@@ -23,8 +23,8 @@ namespace tern::rma {
 struct AccessLog::Entry {
   int32_t origin = 0;  // rank + 1; 0: free
   Intent intent = Intent::kPut;
-  uint32_t type = 0;          // of an update: number and size of the basic type
-  int64_t low = 0, high = 0;  // [low, high): bytes in the part, or addresses
+  uint32_t type = 0;          // basic type of an update
+  int64_t low = 0, high = 0;  // [low, high)
   char call[32] = {}, site[64] = {};
 
   [[nodiscard]] bool conflicts_with(const Entry& other) const noexcept {
@@ -37,7 +37,7 @@ struct AccessLog::Entry {
 struct AccessLog::Table {
   static constexpr uint32_t kEntries = 500;
   std::atomic<int32_t> holder;
-  uint32_t used;  // index behind the last used entry
+  uint32_t used;  // end of the used entries
   Entry entries[kEntries];
 
   [[nodiscard]] const Entry* find_conflict(const Entry& entry) const noexcept {
@@ -45,7 +45,6 @@ struct AccessLog::Table {
       if (entries[i].origin != 0 && entry.conflicts_with(entries[i])) return &entries[i];
     return nullptr;
   }
-  /// Returns false if the table is full.
   bool add(const Entry& entry) noexcept {
     uint32_t free = 0;
     while (free < used && entries[free].origin != 0) ++free;
@@ -67,10 +66,10 @@ constexpr const char* kDone[] = {"put", "get", "accumulate"};
 
 const char* name_of(Intent intent) noexcept { return kDone[static_cast<int>(intent)]; }
 
-/// Calls body(low, high) for each block accessed by the elements, until `body` returns false.
+/// Calls body(low, high) for each block, until false.
 template <class Body>
 void for_each_piece(const Place& place, int64_t at, Body&& body) noexcept {
-  // A virtual base for the addresses: pointer arithmetic from 0 is undefined.
+  // A virtual base, because pointer arithmetic from 0 is undefined.
   constexpr int64_t kAway = int64_t{1} << 46;
   constexpr size_t kPieces = 64;
   auto* const first = reinterpret_cast<std::byte*>(at + kAway);

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Box: a slot in a target's control block for one small operation, executed by the polling target
-// for an origin on its host.
-// Why: a copy by the kernel takes a microsecond; a polling target needs a fifth.
-// Protocol: `state` goes from empty to claimed by an origin, posted, taken by the target, done, and
-// back. An origin takes back a posted operation after a moment and executes it itself. The target
-// counts its polls: after a slow reply, origins post nothing until the target polls again. If an
-// origin dies with the box claimed, the box stays lost, and the kernel copies instead.
-// Lifetime: the control block. Threads: any, of any process. See: rma/boxes.hpp.
+// Box: a slot for one small operation, executed by the polling target for an origin on its host.
+// Why: a copy by the kernel takes a microsecond, a polling target needs a fifth. Protocol: `state`
+// goes from empty to claimed by an origin, posted, taken by the target, done, and back. An origin
+// takes back a posted operation after a moment. After a slow reply, origins post nothing until the
+// target polls again. A box claimed by a dead origin stays lost. Threads: any, of any process. See:
+// rma/boxes.hpp.
 #pragma once
 
 #include <atomic>
@@ -17,7 +15,7 @@
 
 namespace tern::rma {
 
-/// An operation without its data. Addresses are the target's.
+/// Addresses are the target's.
 struct Errand {
   enum class Kind : uint8_t { kPut, kGet, kAccumulate, kSwap };
   Kind kind;
@@ -25,8 +23,8 @@ struct Errand {
   Reduction reduction = Reduction::kNoOp;
   Number number = Number::kNone;
   uint16_t size = 0, extent = 0, span = 0, alignment = 1;
-  uint32_t bytes = 0;  // data size, at most kRoom
-  uint32_t count = 1;  // number of elements
+  uint32_t bytes = 0;  // data, at most kRoom
+  uint32_t count = 1;
   uint64_t address = 0;
 };
 

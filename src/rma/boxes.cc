@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Boxes: origins post operations, and targets execute them.
+// Boxes: posting and execution.
 #include "rma/boxes.hpp"
 
 #include <sched.h>
@@ -91,8 +91,7 @@ int Boxes::execute(Box& box) noexcept {
   return MPI_ERR_INTERN;
 }
 
-/// Whether posting pays: yes until the target was slow. Afterwards the target must have polled
-/// since.
+/// Posting pays until the target was slow; then the target must have polled since.
 bool Boxes::looks_alive(Known& known, const Box& box) noexcept {
   if (TERN_LIKELY(known.pause.load(std::memory_order_relaxed) == 0)) return true;
   const uint32_t polls = box.polls.load(std::memory_order_relaxed);
@@ -111,7 +110,7 @@ Box* Boxes::claim(int target) noexcept {
   return is_ours ? &box : nullptr;
 }
 
-// Serves this rank's own box meanwhile, because two ranks may wait for each other.
+// Serves its own box meanwhile, because two ranks may wait for each other.
 bool Boxes::await(int target, Box& box, int* code) noexcept {
   constexpr int kMoment = 64, kRoundsBetweenLooks = 4096;
   Known& known = known_[static_cast<size_t>(target)];
@@ -134,7 +133,7 @@ bool Boxes::await(int target, Box& box, int* code) noexcept {
     }
     if (round % kRoundsBetweenLooks == 0 && targets_.has_died(target)) {
       *code = targets_.fail_dead(target);
-      return true;  // the dead target's box is lost
+      return true;  // the box is lost
     }
     ::sched_yield();
   }
@@ -181,7 +180,7 @@ bool Boxes::accumulate(int target, std::byte* to, size_t count, const Element& e
   if (count > Box::kRoom / element.extent) return false;
   Box* const box = claim(target);
   if (box == nullptr) return false;
-  // Excludes the gap after the last element.
+  // Without the last gap.
   const size_t bytes = (count - 1) * element.extent + element.span;
   if (operands.in != nullptr) copy_bytes(box->data, operands.in, bytes);
   box->errand = {Errand::Kind::kAccumulate,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Boxes: the boxes of a window (box.hpp), at this rank and at the targets of its host. Lifetime:
-// Window. Threads: any. See: tests/mpi/rma_boxes.c.
+// Boxes: a window's boxes, at this rank and its targets. Threads: any. See: box.hpp,
+// tests/mpi/rma_boxes.c.
 #pragma once
 
 #include <atomic>
@@ -22,8 +22,7 @@ class Boxes {
   Boxes& operator=(const Boxes&) = delete;
   ~Boxes();
 
-  // Return true if the target executed the operation; then *code is 0 or an error class with fail()
-  // text. Return false if nothing happened.
+  // Return true if the target executed the operation, with *code; false if nothing happened.
   [[nodiscard]] bool put(int target, std::byte* to, const std::byte* from, size_t bytes,
                          int* code) noexcept;
   [[nodiscard]] bool get(int target, const std::byte* from, std::byte* to, size_t bytes,
@@ -32,15 +31,15 @@ class Boxes {
                                 const Operands& operands, int* code) noexcept;
   [[nodiscard]] bool swap(int target, std::byte* to, size_t bytes, const void* compare,
                           const void* value, void* result, int* code) noexcept;
-  /// Executes operations posted to this rank; returns their number.
+  /// Returns the number of executed operations.
   int serve() noexcept;
 
  private:
-  /// The state of a target as seen by this rank.
+  /// This rank's view of a target.
   struct Known {
-    std::atomic<uint8_t> pause{0};   // 0: quick so far; otherwise the length of the current pause
-    std::atomic<uint8_t> left{0};    // operations left in the pause
-    std::atomic<uint32_t> polls{0};  // the target's last poll count
+    std::atomic<uint8_t> pause{0};   // 0: quick; otherwise the pause's length
+    std::atomic<uint8_t> left{0};    // in the pause
+    std::atomic<uint32_t> polls{0};  // last seen count
   };
   [[nodiscard]] Box* claim(int target) noexcept;
   [[nodiscard]] bool await(int target, Box& box, int* code) noexcept;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Control: the shared state of one rank's part of a window: its lock, accumulate stripes, and
-// counters of posts and completes.
-// Why: ranks of the same host synchronise without help from the target, which may compute. Each
-// word has one writer or changes atomically; counters never go back.
-// Lifetime: a view of the window's shared memory. Threads: any, of any process. See: rma/locks.cc,
+// Control: the shared words of one rank's part of a window: lock, stripes, counters of posts and
+// completes.
+// Why: ranks of a host synchronise without help from the target. Each word has one writer or
+// changes atomically; counters never go back. Threads: any, of any process. See: rma/locks.cc,
 // rma/posts.cc, rma/stripes.hpp.
 #pragma once
 
@@ -18,27 +17,26 @@ namespace tern::rma {
 class Control {
  public:
   static constexpr size_t kStripes = 8;
-  /// The start of a rank's block; zeros mean an unlocked lock and no posts.
+  /// Zeros: unlocked, no posts.
   struct alignas(64) Head {
-    std::atomic<uint64_t> lock;  // low bits: number of readers; above kWriterShift: the writer's
-                                 // rank + 1
+    std::atomic<uint64_t> lock;  // readers; above kWriterShift: the writer's rank + 1
     std::atomic<int32_t> pid;
     struct alignas(64) Stripe {
       std::atomic<int32_t> holder;  // pid; 0: free
     } stripes[kStripes];
-    /// The attached regions of a dynamic window: a table in the rank's private memory.
+    /// A dynamic window's regions: a table in private memory.
     struct alignas(64) Attached {
       std::atomic<uint32_t> version;  // odd during changes
       std::atomic<uint64_t> count, regions;
     } attached;
-    Box box;  // used if the kernel copies
+    Box box;  // if the kernel copies
   };
   static constexpr int kWriterShift = 32;
   static constexpr uint64_t kOneWriter = uint64_t{1} << kWriterShift;
-  static constexpr uint64_t kWanted = uint64_t{1} << 31;  // a writer waits: admit no more readers
+  static constexpr uint64_t kWanted = uint64_t{1} << 31;  // a writer waits: no more readers
 
   Control() = default;
-  /// `ranks`: the window's size; any of them may be a peer.
+  /// `ranks`: the window's size.
   Control(std::byte* block, int ranks) noexcept
       : block_(block), ranks_(static_cast<size_t>(ranks)) {}
   [[nodiscard]] static constexpr size_t bytes_for(size_t ranks) noexcept {
@@ -50,24 +48,23 @@ class Control {
   [[nodiscard]] bool valid() const noexcept { return block_ != nullptr; }
 
   [[nodiscard]] Head& head() const noexcept { return *reinterpret_cast<Head*>(block_); }
-  /// A bit per waiting rank of the host, to be woken at an unlock.
+  /// A bit per waiting rank.
   [[nodiscard]] std::atomic<uint64_t>& waiters(size_t word) const noexcept {
     return at<uint64_t>(sizeof(Head))[word];
   }
   [[nodiscard]] size_t waiter_words() const noexcept { return words(ranks_); }
-  /// How often rank `by` has posted to this rank, and completed accesses to this rank.
+  /// Counts posts of rank `by`, and its completed accesses.
   [[nodiscard]] std::atomic<uint32_t>& posted(int by) const noexcept {
     return at<uint32_t>(counters())[by];
   }
   [[nodiscard]] std::atomic<uint32_t>& completed(int by) const noexcept {
     return at<uint32_t>(counters() + ranks_ * 4)[by];
   }
-  /// Whether this rank holds the lock of `target`.
   [[nodiscard]] std::atomic<uint8_t>& holds(int target) const noexcept {
     return at<uint8_t>(counters() + ranks_ * 8)[target];
   }
   [[nodiscard]] Box& box() const noexcept { return head().box; }
-  /// The accumulate lock for this byte of the rank's part.
+  /// The lock for accumulates on this byte.
   [[nodiscard]] Head::Stripe& stripe(uint64_t place) const noexcept {
     return head().stripes[(place >> kStripeShift) % kStripes];
   }

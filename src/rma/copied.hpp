@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copied: access to unmapped memory of another process on this host, by process_vm_readv and
-// process_vm_writev on the origin's time.
-// Why: MPI_Win_create exposes private memory, and its owner may compute for a long time. Limits:
-// the kernel must permit the copy (tested when a window is created), and refuses device memory and
-// the like.
-// Threads: any. See: rma/create.cc, tests/mpi/rma_copied_refused.c.
+// process_vm_writev on the origin's time. Limits: the kernel must permit the copy (tested at
+// creation), and refuses device memory. Threads: any. See: rma/create.cc,
+// tests/mpi/rma_copied_refused.c.
 #pragma once
 
 #include <cstddef>
@@ -17,18 +15,18 @@ namespace tern::rma {
 
 struct Place;
 
-/// A constant word of a rank, for testing access by other ranks.
+/// A constant word for trial accesses.
 struct Probe {
   int32_t pid = 0;
   uint64_t address = 0, word = 0;
 };
-/// Reads and rewrites the word. Returns 0 or an errno.
+/// Returns 0 or an errno.
 [[nodiscard]] int try_copies(const Probe& probe) noexcept;
-/// Tests whether the kernel copies this memory of this process. Returns 0 or an errno.
+/// Whether the kernel copies this process's memory. Returns 0 or an errno.
 [[nodiscard]] int try_own_memory(const void* memory, size_t bytes) noexcept;
 
-/// Copy between local data in any memory and elements in another process. Return 0, or an error
-/// class with fail() text. Throw std::bad_alloc.
+/// Copy between local data in any memory and another process. Return 0, or an error class with
+/// fail() text. Throw std::bad_alloc.
 [[nodiscard]] int copy_there(core::Process& process, const core::Data& from, const Place& to,
                              std::byte* address, int32_t pid);
 [[nodiscard]] int copy_from_there(core::Process& process, const Place& from, std::byte* address,

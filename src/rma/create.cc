@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// create: exchanges cards between ranks, and builds the window.
+// create: the exchange between ranks, and the window.
 #include "rma/create.hpp"
 
 #include <unistd.h>
@@ -34,7 +34,7 @@ int allgather(Communicator& among, const T& mine, std::vector<T>* all) {
   return among.channel().coll->run(operation);
 }
 
-/// Returns the first rank's error, but prefers this rank's own error with its text.
+/// Prefers this rank's own error, which has a text.
 template <class T>
 int first_error(const std::vector<T>& all, int rank, const std::string& own_text) {
   const auto own = all[static_cast<size_t>(rank)].code;
@@ -52,7 +52,7 @@ void forget_context(Communicator& communicator) noexcept {
   communicator.channel().pml->remove_context(communicator);
 }
 
-/// Derives a communicator of the same members, private to the window.
+/// Private to the window.
 Communicator* derive(Communicator& parent) {
   const auto id =
       core::derive_context(parent.id(), core::Derivation::kWindow, parent.next_derivation(), 0);
@@ -75,13 +75,12 @@ class Creation {
     uint32_t access_domain, proc_domain;
     Probe probe;
   };
-  /// The result of creating or mapping the memory.
   struct Landed {
     FileOffer offer;
     int32_t code;
     int32_t on_device;
     int32_t refused_by, refusal;  // the first rank with unreadable memory, and the errno
-    uint64_t address;             // of this rank's memory
+    uint64_t address;
   };
 
   Creation(Communicator& parent, const Wanted& wanted) : parent_(parent), wanted_(wanted) {}
@@ -123,7 +122,7 @@ class Creation {
     return agree();
   }
 
-  /// Merges differing hints: the greatest alignment, contiguous only if all agree.
+  /// Merges hints: the greatest alignment; contiguous if all agree.
   int agree() {
     for (size_t rank = 0; rank < cards_.size(); ++rank) {
       alignment_ = std::max<size_t>(alignment_, cards_[rank].alignment);
@@ -134,7 +133,7 @@ class Creation {
     return MPI_SUCCESS;
   }
 
-  /// Lists the ranks with shared memory, including this rank.
+  /// The ranks with shared memory, including this rank.
   void find_locals() {
     Communicator& own = window_->targets.communicator();
     const core::Slabs* const slabs = own.channel().slabs;
@@ -145,7 +144,7 @@ class Creation {
         locals_.push_back(rank);
   }
 
-  /// Uses pids in control blocks if all ranks share a PID namespace, otherwise negative numbers.
+  /// Pids in a common PID namespace, otherwise negative numbers.
   void name_processes() {
     for (const int rank : locals_)
       if (cards_[static_cast<size_t>(rank)].proc_domain != proc_domain())
@@ -170,7 +169,7 @@ class Creation {
     return window_->targets.process().params.rma == way && wanted_.flavor != MPI_WIN_FLAVOR_SHARED;
   }
 
-  /// Whether the host's ranks try copies by the kernel.
+  /// Whether this host tries copies by the kernel.
   [[nodiscard]] bool asks_for_copies() const {
     return locals_.size() > 1 && (!allocates() || says(WindowAccess::kCopied));
   }
@@ -193,7 +192,7 @@ class Creation {
            cuda::on_device(cuda::kind_of(wanted_.base));
   }
 
-  /// Decides from shared data: equal on all ranks of the host.
+  /// Equal on all ranks of the host.
   void decide_copying(const std::vector<Landed>& all) {
     copies_ = asks_for_copies();
     for (const int rank : locals_) {
@@ -220,7 +219,7 @@ class Creation {
             checks() ? AccessLog::bytes() : 0};
   }
 
-  /// kYes if /proc is inaccessible between some ranks of this host.
+  /// kYes if /proc is closed between some ranks.
   [[nodiscard]] OfferedFile::Keep keeping() const {
     const bool any = std::any_of(locals_.begin(), locals_.end(), [this](int rank) {
       const Card& card = cards_[static_cast<size_t>(rank)];
@@ -229,7 +228,6 @@ class Creation {
     return any ? OfferedFile::Keep::kYes : OfferedFile::Keep::kNo;
   }
 
-  /// The lowest rank of the host creates the memory; all ranks map it.
   int share() {
     Communicator& own = window_->targets.communicator();
     const int owner = locals_.front();
@@ -334,7 +332,7 @@ class Creation {
     }
   }
 
-  /// The number of ranks accessible without messages.
+  /// Ranks accessible without messages.
   [[nodiscard]] int reached() const {
     return allocates() || copies_ ? static_cast<int>(locals_.size()) : 1;
   }
@@ -360,7 +358,7 @@ class Creation {
                      rest > 0 ? " (" : "", why.c_str(), rest > 0 ? ")" : ""));
   }
 
-  /// Warns once per process, because most windows would give the same warning.
+  /// Warns once per process.
   void warn_of_refusal() const {
     if (refusal_.empty() || parent_.process().window_operations.refusal_said.exchange(true)) return;
     parent_.process().explain.warn(
@@ -375,12 +373,12 @@ class Creation {
   std::vector<Card> cards_;
   core::Ref<Window> window_;
   std::vector<int> locals_;
-  size_t alignment_ = 0;    // maximum over all ranks
-  bool contiguous_ = true;  // minimum over all ranks
-  uint64_t word_ = 0;       // target of trial copies
-  bool copies_ = false;     // the kernel copies memory of this host
-  std::string refusal_;     // reason against copies, if the user asked for them
-  std::string no_copies_;   // reason against copies without cure
+  size_t alignment_ = 0;    // maximum of all ranks
+  bool contiguous_ = true;  // minimum of all ranks
+  uint64_t word_ = 0;       // for trial copies
+  bool copies_ = false;     // by the kernel
+  std::string refusal_;     // why not, if requested
+  std::string no_copies_;   // why not, without cure
 };
 
 int create(Communicator& parent, const Wanted& wanted, core::Ref<Window>* made) {

@@ -30,7 +30,7 @@ int upload(core::Process& process, void* from, void* to, size_t bytes) noexcept 
                          bytes_at(process, to, bytes, cuda::MemoryKind::kUnknown)));
 }
 
-/// Uses a kernel or core::reduce(); a replacement is a copy.
+/// A replacement is a copy.
 int apply_there(core::Process& process, std::byte* at, size_t count, const Element& element,
                 const Operands& operands, size_t bytes) noexcept {
   const auto elements = static_cast<MPI_Count>(count);
@@ -46,7 +46,6 @@ int apply_there(core::Process& process, std::byte* at, size_t count, const Eleme
   return fail(core::reduce(process, *element.op, sources, 2, there));
 }
 
-/// Handles elements under one stripe.
 int apply_staged(core::Process& process, const Shared& shared, std::byte* at, size_t count,
                  const Element& element, const Operands& operands,
                  std::vector<std::byte>* room) noexcept {

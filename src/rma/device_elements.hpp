@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements in this rank's part on a device, changed by kernels, or on the host if no kernel fits,
-// under their stripe. Threads: any. See: rma/stripes.hpp, tests/gpu/mpi/windows.cc.
+// Elements on this rank's device, changed by kernels, or on the host, under their stripe. Threads:
+// any. See: rma/stripes.hpp, tests/gpu/mpi/windows.cc.
 #pragma once
 
 #include <cstddef>

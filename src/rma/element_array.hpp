@@ -9,12 +9,12 @@
 
 namespace tern::rma {
 
-/// The data itself if an array in host memory, otherwise a copy. Throws std::bad_alloc.
+/// The data itself, or a copy. Throws std::bad_alloc.
 class ElementArray {
  public:
   ElementArray(core::Process& process, const core::Data& data, core::Datatype& basic);
   [[nodiscard]] std::byte* data() noexcept { return data_; }
-  /// Copy from and to the data. Return 0, or an error class with fail() text.
+  /// Return 0, or an error class with fail() text.
   [[nodiscard]] int load() noexcept;
   [[nodiscard]] int store() noexcept;
 

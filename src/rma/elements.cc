@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements: lookup for an operation, and changes in memory of this process.
+// Elements: lookup, and changes in this process's memory.
 #include "rma/elements.hpp"
 
 #include <cstring>
@@ -11,7 +11,7 @@
 namespace tern::rma {
 namespace {
 
-/// MPI_SHORT_INT has padding between its parts, which must stay unwritten.
+/// MPI_SHORT_INT's padding must stay unwritten.
 void copy_value(std::byte* to, const std::byte* from, const Element& element) noexcept {
   if (element.size == element.span) {
     std::memcpy(to, from, element.span);
@@ -25,7 +25,7 @@ void copy_value(std::byte* to, const std::byte* from, const Element& element) no
   std::memcpy(to + offsetof(Pair, index), from + offsetof(Pair, index), sizeof(int));
 }
 
-/// For elements with gaps (the last gap may lie outside the window), and for unaligned elements.
+/// For gaps (the last may lie outside the window), and unaligned elements.
 void apply_singly(std::byte* at, size_t count, const Element& element, const std::byte* in,
                   std::byte* result) noexcept {
   alignas(16) std::byte here[Element::kMostExtent] = {}, operand[Element::kMostExtent] = {};
@@ -39,7 +39,7 @@ void apply_singly(std::byte* at, size_t count, const Element& element, const std
   }
 }
 
-/// Whether both are the same predefined type, possibly of different languages.
+/// Possibly of different languages.
 bool same_elements(const core::Datatype& one, const core::Datatype& other) noexcept {
   return &one == &other || (one.number() == other.number() && one.size() == other.size());
 }

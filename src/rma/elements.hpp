@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements: the units of accumulates in shared memory, and their operands. Threads: any. See:
-// rma/stripes.hpp.
+// Elements of accumulates, and their operands. Threads: any. See: rma/stripes.hpp.
 #pragma once
 
 #include <sys/uio.h>
@@ -22,10 +21,10 @@ struct Element {
   core::Op::Loop loop = nullptr;
   size_t size = 0;  // packed
   size_t extent = 0;
-  size_t span = 0;  // to the end of its last byte of data
+  size_t span = 0;  // end of the last byte
   const core::Op* op = nullptr;
   core::Datatype* basic = nullptr;
-  size_t alignment = 1;  // a power of 2 required by `loop`; window elements may be less aligned
+  size_t alignment = 1;  // a power of 2, for `loop`; window elements may be less aligned
   static constexpr size_t kMostExtent = 64;
   [[nodiscard]] bool padded() const noexcept { return size != extent; }
   [[nodiscard]] bool is_aligned(const void* at) const noexcept {
@@ -33,25 +32,24 @@ struct Element {
   }
 };
 
-/// Elements in memory shared by several accumulates. `origin`: place 0.
+/// `origin`: place 0.
 struct Shared {
   Control control;
   const std::byte* origin;
   int32_t holder;  // this process's pid
 };
 
-/// Arrays with an element's extent as stride.
+/// The stride is an element's extent.
 struct Operands {
   const std::byte* in;  // null: no input
-  std::byte* result;    // the old elements; null: not requested
+  std::byte* result;    // old elements; null: not requested
   [[nodiscard]] Operands behind(size_t bytes) const noexcept {
     return {in == nullptr ? nullptr : in + bytes, result == nullptr ? nullptr : result + bytes};
   }
 };
 
-/// Atomic changes of elements in a part of a window. Each path has one kind: mapped
-/// (rma/stripes.hpp), copied by the kernel (rma/far_elements.hpp), or on a device
-/// (rma/device_elements.hpp).
+/// Atomic changes of elements: mapped (rma/stripes.hpp), copied by the kernel
+/// (rma/far_elements.hpp), or on a device (rma/device_elements.hpp).
 class ElementMemory {
  public:
   explicit ElementMemory(const Shared& shared) noexcept : shared_(shared) {}
@@ -59,15 +57,15 @@ class ElementMemory {
   ElementMemory& operator=(const ElementMemory&) = delete;
   virtual ~ElementMemory() = default;
 
-  /// Computes at[i] = in[i] (op) at[i], each element atomically. Returns 0, or an error class with
-  /// fail() text: MPI_ERR_OTHER after the death of a stripe's holder.
+  /// at[i] = in[i] (op) at[i], each atomically. Returns 0, or an error class with fail() text:
+  /// MPI_ERR_OTHER after the death of a stripe's holder.
   [[nodiscard]] virtual int apply(std::byte* at, size_t count, const Element& element,
                                   const Operands& operands) noexcept = 0;
-  /// Applies to memory pieces. `packed`: the packed position of their first byte. Operands start
-  /// with the first element beginning in the pieces.
+  /// On memory pieces. `packed`: their packed position. Operands start with the first element
+  /// beginning here.
   [[nodiscard]] virtual int apply(const iovec* pieces, size_t count, size_t packed,
                                   const Element& element, const Operands& operands) noexcept;
-  /// Writes `value` to an element equal to `compare`; `result` gets the old element.
+  /// `result` gets the old element.
   [[nodiscard]] virtual int compare_and_swap(std::byte* at, size_t bytes, const void* compare,
                                              const void* value, void* result) noexcept = 0;
 
@@ -75,7 +73,7 @@ class ElementMemory {
   const Shared shared_;
 };
 
-/// Calls `body(at, count)` for adjacent elements in pieces, up to the first failure.
+/// Up to the first failure.
 template <class Body>
 [[nodiscard]] int for_each_array(const iovec* pieces, size_t count, size_t packed,
                                  const Element& element, Body&& body) noexcept {
@@ -92,14 +90,13 @@ template <class Body>
   return 0;
 }
 
-/// `op` is predefined; `loop` is null where the type has no such operation.
+/// `loop` may be null.
 [[nodiscard]] Element element_of(const core::Op& op, const core::Datatype& basic) noexcept;
 
-/// The common element of both types, for an accumulate. Returns 0, or an error class with fail()
-/// text.
+/// Returns 0, or an error class with fail() text.
 [[nodiscard]] int find_element(const core::Op& op, const core::Datatype& origin,
                                const core::Datatype& target, Element* found) noexcept;
-/// Requires a held stripe, or memory invisible to other processes.
+/// Under a held stripe, or in private memory.
 void apply_held(std::byte* at, size_t count, const Element& element,
                 const Operands& operands) noexcept;
 

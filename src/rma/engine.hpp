@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Engine: one poller per channel for all windows with messages or boxes. Lifetime: from the first
-// such window to the last. Threads: under the channel's lock.
+// Engine: one poller per channel for windows with messages or boxes. Threads: under the channel's
+// lock.
 #pragma once
 
 #include <vector>

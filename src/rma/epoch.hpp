@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Epoch: a rank's current access and exposure epochs on a window.
-// Why: a call in the wrong epoch gives MPI_ERR_RMA_SYNC with a sentence naming both calls, never a
-// silent race.
-// Rules: one access epoch (fence, start, locks) and one exposure epoch (fence, post) at a time. An
-// unused fence epoch ends without a further call.
-// Lifetime: Window. Threads: one thread changes it (under the channel's lock); any thread reads it.
-// See: MPI-5.0 section 12.5; tests/unit/rma/epoch_test.cc.
+// Why: a call in the wrong epoch gives MPI_ERR_RMA_SYNC, naming both calls. Rules: one access epoch
+// (fence, start, locks) and one exposure epoch (fence, post) at a time. An unused fence epoch ends
+// without a call. Threads: changes need the channel's lock; any thread reads. See: MPI-5.0 section
+// 12.5.
 #pragma once
 
 #include <atomic>
@@ -20,7 +18,7 @@ class Epoch {
  public:
   enum class Access : uint8_t { kNone, kFence, kStart, kLock, kLockAll };
   enum class Exposure : uint8_t { kNone, kFence, kPost };
-  /// The access rights to a target in the epoch.
+  /// Access rights to a target.
   enum class Reach : uint8_t { kNone, kShared, kExclusive, kStarted, kPosted };
 
   explicit Epoch(int ranks) : reach_(static_cast<size_t>(ranks)) {}
@@ -33,13 +31,13 @@ class Epoch {
   void set_reach(int target, Reach reach) noexcept { reach_[static_cast<size_t>(target)] = reach; }
   [[nodiscard]] int locks() const noexcept { return locks_; }
 
-  /// Whether this rank holds a lock of the target.
+  /// A lock is held.
   [[nodiscard]] bool passive(int target) const noexcept {
     return access_ == Access::kLockAll ||
            (access_ == Access::kLock && reach(target) != Reach::kNone);
   }
 
-  // Whether the call is allowed now: return 0, or MPI_ERR_RMA_SYNC with fail() text.
+  // Return 0, or MPI_ERR_RMA_SYNC with fail() text.
   [[nodiscard]] int may_fence() const noexcept;
   [[nodiscard]] int may_begin_access() const noexcept {  // for start, lock_all, free
     return access_ == Access::kNone || (access_ == Access::kFence && !used()) ? 0 : refuse_open();
@@ -60,7 +58,7 @@ class Epoch {
   [[nodiscard]] int may_post() const noexcept;
   [[nodiscard]] int may_wait() const noexcept;
   [[nodiscard]] int may_free() const noexcept;
-  /// Allows an operation at a target, and marks a fence epoch as used.
+  /// Marks a fence epoch as used.
   [[nodiscard]] int use(int target) noexcept {
     if (access_ == Access::kLockAll || reach(target) != Reach::kNone) [[likely]]
       return 0;
@@ -68,15 +66,14 @@ class Epoch {
     used_.store(true, std::memory_order_relaxed);
     return 0;
   }
-  /// A fast check: true if the operation may start without further bookkeeping. False decides
-  /// nothing.
+  /// A fast check without bookkeeping; false decides nothing.
   [[nodiscard]] bool is_open_to(int target) const noexcept {
     if (access_ == Access::kLockAll) return true;
     const Reach reach = this->reach(target);
     if (reach != Reach::kNone) return reach != Reach::kStarted;
     return access_ == Access::kFence && used();
   }
-  /// Checks a request-based operation, allowed in passive epochs only.
+  /// In passive epochs only.
   [[nodiscard]] int may_request(int target) const noexcept;
 
   // Record the calls.
@@ -96,17 +93,17 @@ class Epoch {
   [[nodiscard]] int refuse_unlock(int target) const noexcept;
   [[nodiscard]] int refuse_open() const noexcept;
   [[nodiscard]] int refuse_exposed() const noexcept;
-  /// Reports a missing earlier call `what`.
+  /// A call `what` is missing.
   [[nodiscard]] int refuse_end(const char* what) const noexcept;
 
   Access access_ = Access::kNone;
   Exposure exposure_ = Exposure::kNone;
-  std::atomic<bool> used_{false};  // the fence epoch had an operation
+  std::atomic<bool> used_{false};  // by an operation
   int locks_ = 0;
   std::vector<Reach> reach_;
-  const char* opened_by_ = nullptr;   // the call that opened the access epoch
-  const char* ended_by_ = nullptr;    // the call that ended the last access epoch
-  const char* exposed_by_ = nullptr;  // the same for the exposure epoch
+  const char* opened_by_ = nullptr;   // opened the access epoch
+  const char* ended_by_ = nullptr;    // ended the last access epoch
+  const char* exposed_by_ = nullptr;  // for the exposure epoch
   const char* hidden_by_ = nullptr;
 };
 

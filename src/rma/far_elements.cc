@@ -17,10 +17,9 @@ class FarElements::Gathered {
            const Operands& operands) noexcept
       : shared_(shared), process_(process), element_(element), rest_(operands) {}
 
-  /// Adds `count` elements at a remote address with the next operands. Flushes full arrays, and
-  /// before a change of stripe. Returns 0, or MPI_ERR_OTHER with fail() text.
+  /// Flushes full arrays, and before a change of stripe. Returns 0, or MPI_ERR_OTHER with fail()
+  /// text.
   [[nodiscard]] int add(std::byte* at, size_t count) noexcept;
-  /// Flushes the remaining elements.
   [[nodiscard]] int end() noexcept;
 
  private:
@@ -38,7 +37,7 @@ class FarElements::Gathered {
 
 int FarElements::Gathered::add(std::byte* at, size_t count) noexcept {
   const size_t extent = element_.extent, most = kRoom / extent;
-  // Skips the gap after an element: the gap may lie outside the window or belong to another rank.
+  // A gap may belong to another rank.
   const bool has_gaps = element_.span != extent;
   while (count > 0) {
     const uint64_t place = HeldStripe::place_of(shared_, at), stripe = place / HeldStripe::kBytes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages at the origin: completed operations, flushes, and locks of ranks on other hosts.
+// Messages at the origin: completed operations, flushes, and remote locks.
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -57,7 +57,7 @@ void Messages::end(Flight& flight) noexcept {
   --to.open;
 }
 
-/// Unpacks an array of elements into the result's layout.
+/// Unpacks into the result's layout.
 void Messages::spread(const Flight& flight) noexcept {
   core::Datatype& basic = *flight.basic;
   const std::byte* packed = flight.memory.data();

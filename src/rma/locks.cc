@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Locks: taken through shared memory on this host, requested by messages on other hosts.
+// Locks: in shared memory on this host, by messages on others.
 #include "rma/locks.hpp"
 
 #include <new>
@@ -10,7 +10,7 @@
 
 namespace tern::rma {
 
-/// A dead rank of this host holding the target's lock, or -1.
+/// On this host; or -1.
 int Locks::dead_holder(int target) noexcept {
   const uint64_t word = targets_[target].control.head().lock.load();
   const auto writer = static_cast<int>(word >> Control::kWriterShift) - 1;
@@ -23,7 +23,7 @@ int Locks::dead_holder(int target) noexcept {
   return -1;
 }
 
-/// Spins briefly, because most locks protect one operation; avoids the bit and the doorbell.
+/// Most locks protect one operation.
 bool Locks::try_for_a_moment(Control control, bool exclusive) noexcept {
   constexpr int kSpins = 32;
   for (int i = 0; i < kSpins; ++i) {
@@ -34,8 +34,8 @@ bool Locks::try_for_a_moment(Control control, bool exclusive) noexcept {
 }
 
 int Locks::await_word(int target, bool exclusive) noexcept {
-  // A stream of readers would starve a writer, so the writer sets kWanted. A reader blocked by
-  // kWanted for a long time barges: the writer may be dead, or wait for an action of the reader.
+  // Readers would starve a writer, so the writer sets kWanted. A reader blocked for a long time
+  // barges: the writer may be dead, or wait for the reader.
   constexpr int64_t kWriterWaitsNs = 200'000, kReaderWaitsNs = 100'000'000;
   const Control control = targets_[target].control;
   const int64_t began = now_ns();
@@ -48,7 +48,7 @@ int Locks::await_word(int target, bool exclusive) noexcept {
   };
   const int code = targets_.await(
       [&] {
-        // May run after success: a wait checks once more before sleeping.
+        // May run after success.
         if (has_it || attempt()) return true;
         enlist(targets_, target);
         return attempt();
@@ -59,7 +59,7 @@ int Locks::await_word(int target, bool exclusive) noexcept {
   return code;
 }
 
-/// For a part with remote origins using messages.
+/// For a part with remote origins.
 int Locks::await_own(bool exclusive) noexcept {
   TargetSide& side = accesses_.messages->target_side();
   try {
@@ -83,7 +83,6 @@ int Locks::await_own(bool exclusive) noexcept {
   return code;
 }
 
-/// For a lock on another host, or held by another rank.
 int Locks::take_late(int target, bool exclusive) noexcept {
   const Control control = targets_[target].control;
   if (!control.valid()) {
@@ -97,7 +96,7 @@ int Locks::take_late(int target, bool exclusive) noexcept {
                        : await_word(target, exclusive);
   control.waiters(mine / 64).fetch_and(~(uint64_t{1} << mine % 64));
   if (code != MPI_SUCCESS) {
-    (void)wake_next(targets_, target);  // other waiters also learn of the error
+    (void)wake_next(targets_, target);  // others also learn of the error
     return code;
   }
   if (!exclusive) wake_all(targets_, target);  // further readers may enter
@@ -112,7 +111,7 @@ int Locks::take_late(int target, bool exclusive) noexcept {
   }
   targets_.own().control.holds(target).store(0, std::memory_order_relaxed);
   release_lock(targets_, target, exclusive);
-  // Gives remote requests a chance while this rank locks its own part in a loop.
+  // Lets remote requests in while this rank locks in a loop.
   if (target == targets_.rank() && accesses_.messages != nullptr) accesses_.messages->grant_locks();
 }
 
@@ -176,7 +175,7 @@ int Locks::lock_all(int assertion) noexcept {
   return code;
 }
 
-/// Locks in rank order, so a rank locking several targets in this order cannot deadlock.
+/// In rank order, to avoid deadlocks.
 int Locks::take_all() {
   for (int i = 0; i < targets_.size(); ++i) {
     const int code = take(i, false);
@@ -200,7 +199,7 @@ int Locks::unlock_all() noexcept {
 int Locks::check_assertion(int assertion) noexcept {
   if ((assertion & ~MPI_MODE_NOCHECK) != 0)
     return fail(MPI_ERR_ASSERT, "assert is %d, but a lock takes 0 or MPI_MODE_NOCHECK", assertion);
-  // Some programs set the hint and still lock (ParRes); MPICH and Open MPI allow this.
+  // Some programs lock despite the hint (ParRes); MPICH and Open MPI allow this.
   if (no_locks && accesses_.log != nullptr)
     return fail(MPI_ERR_RMA_SYNC,
                 "%s has the hint no_locks, but the program locks the window; without "

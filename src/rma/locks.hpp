@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Locks: the access epochs of MPI_Win_lock and MPI_Win_lock_all, and this rank's locks. Lifetime:
-// Window. Threads: any; each call locks the window's channel. See: rma/lock_word.hpp,
-// tests/mpi/rma_lock_writers.c.
+// Locks: the epochs of MPI_Win_lock and MPI_Win_lock_all. Threads: any; each call locks the
+// channel. See: rma/lock_word.hpp, tests/mpi/rma_lock_writers.c.
 #pragma once
 
 #include <cstdint>

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages: a window's path to unshared memory: sends records to the target, which executes them
-// while progressing messages, and receives answers.
-// Why through the pml: it brings all transports, sizes and memory kinds, and a large put is one
-// message from the user's buffer into the window.
-// Origin: an operation refers to the user's buffers until finish(). At most kMostBytes or
-// kMostRecords per target may be unconfirmed; further operations wait.
-// Lifetime: Window. Threads: under the channel's lock unless stated otherwise. See: rma/record.hpp,
-// rma/target_side.hpp.
+// Messages: a window's path to unshared memory, by records to the target and answers.
+// Why through the pml: it brings all transports, sizes and memory kinds; a large put is one message
+// into the window. Operations refer to the user's buffers until finish(). Beyond kMostBytes or
+// kMostRecords unconfirmed operations wait. Threads: under the channel's lock unless stated. See:
+// rma/record.hpp, rma/target_side.hpp.
 #pragma once
 
 #include <vector>
@@ -19,10 +16,10 @@
 
 namespace tern::rma {
 
-/// Messages in flight, with their memory.
+/// With their memory.
 class Flights {
  public:
-  /// The action at the end of a message.
+  /// At the end of a message.
   enum class Then : uint8_t { kNothing, kUnpack, kSpread, kEnded, kGranted };
   struct Flight {
     core::Request* request = nullptr;
@@ -37,7 +34,7 @@ class Flights {
 
   void add(Flight flight) { flights_.push_back(std::move(flight)); }
   [[nodiscard]] bool empty() const noexcept { return flights_.empty(); }
-  /// Calls `end(flight)` for each completed flight, and removes the flight.
+  /// Calls `end(flight)` for completed flights.
   template <class End>
   int poll(End&& end) noexcept {
     int ended = 0;
@@ -66,7 +63,7 @@ class Messages final : public Path {
   Messages(Targets& targets, Regions& regions);
   ~Messages() override;
 
-  // The operations lock the channel.
+  // Lock the channel.
   int put(const core::Data& origin, const Place& to, const Reached& reached,
           OpRequest* request) override;
   int get(const core::Data& origin, const Place& from, const Reached& reached,
@@ -76,38 +73,36 @@ class Messages final : public Path {
   int compare_and_swap(const void* origin, const void* compare, void* result, const Place& at,
                        const Reached& reached) override;
 
-  /// Waits until all operations to the target (-1: all targets) are done there, or only here
-  /// (`local`). Locks the channel.
+  /// Waits for operations to the target (-1: all), there or only here (`local`). Locks the channel.
   [[nodiscard]] int finish(int target, bool local) noexcept;
 
   [[nodiscard]] int ask_lock(int target, bool exclusive) noexcept;
   [[nodiscard]] int await_lock(int target) noexcept;
-  /// Retries waiting lock requests after this rank's lock may be free.
+  /// Retries waiting requests.
   void grant_locks() noexcept { target_side_.grant_locks(); }
   [[nodiscard]] TargetSide& target_side() noexcept { return target_side_; }
-  /// Sends kUnlock, kPost or kComplete, ordered after all earlier records.
+  /// kUnlock, kPost or kComplete, after earlier records.
   [[nodiscard]] int tell(Verb verb, int target, uint8_t flags = 0) noexcept;
-  /// Waits until no message is in flight. Requires all ranks to have finished.
+  /// All ranks must have finished.
   void drain() noexcept;
 
   [[nodiscard]] int poll() noexcept;
 
  private:
-  /// The state of one target.
+  /// Per target.
   struct Link {
-    uint32_t open = 0;   // messages in flight and answers awaited
-    bool dirty = false;  // records sent after the last flush
+    uint32_t open = 0;   // messages and awaited answers
+    bool dirty = false;  // since the last flush
     bool granted = false;
     uint32_t records = 0;
     uint64_t bytes = 0;
-    int error = MPI_SUCCESS;  // first error since the last finish()
+    int error = MPI_SUCCESS;  // since the last finish()
   };
   static constexpr uint32_t kMostRecords = 1024;
   static constexpr uint64_t kMostBytes = uint64_t{4} << 20;
   using Flight = Flights::Flight;
   using Then = Flights::Then;
 
-  /// The next part of an access.
   struct Batch {
     Piece pieces[kMostPieces];
     size_t count = 0, bytes = 0;

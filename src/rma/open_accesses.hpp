@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenAccesses: this rank's accesses until a flush or the end of an epoch. Lifetime: Window;
-// destroyed under the channel's lock. Threads: any. See: MPI-5.0 section 12.5.4.
+// OpenAccesses: this rank's accesses until a flush or an epoch's end. Threads: any. See: MPI-5.0
+// section 12.5.4.
 #pragma once
 
 #include <atomic>
@@ -19,24 +19,23 @@ class OpenAccesses {
   OpenAccesses(const OpenAccesses&) = delete;
   OpenAccesses& operator=(const OpenAccesses&) = delete;
 
-  /// Ends accesses to the target, or to all targets (-1): at the target, or only here (`local`).
-  /// Returns 0, or an error class with fail() text.
+  /// To the target, or all (-1); only here if `local`. Returns 0, or an error class with fail()
+  /// text.
   [[nodiscard]] int finish(int target, bool local) noexcept {
     std::atomic_thread_fence(std::memory_order_seq_cst);
     return finish_before_fence(target, local);
   }
-  /// For callers with an atomic operation on shared memory as their next step.
+  /// For callers with a following atomic operation.
   [[nodiscard]] int finish_before_fence(int target, bool local) noexcept {
     if (TERN_UNLIKELY(log != nullptr || messages != nullptr)) return finish_far(target, local);
     look_around();
     return MPI_SUCCESS;
   }
-  /// True: a fence finishes all accesses. False: call finish().
+  /// False: call finish().
   [[nodiscard]] bool end_with_a_fence() noexcept {
     return messages == nullptr && log == nullptr && is_early();
   }
-  /// Progresses messages now and then, because a rank may loop over a call while others wait for an
-  /// answer.
+  /// Polls now and then: a rank may loop over a call while others wait.
   void look_around() noexcept {
     if (TERN_UNLIKELY(messages != nullptr || !is_early())) poll();
   }
@@ -48,7 +47,7 @@ class OpenAccesses {
   [[nodiscard]] int finish_far(int target, bool local) noexcept;
   [[nodiscard]] TERN_COLD int finish_logged(int target) noexcept;
   TERN_COLD void poll() noexcept;
-  /// Counts a call. False: a poll is due.
+  /// False: a poll is due.
   [[nodiscard]] bool is_early() noexcept {
     constexpr uint32_t kCallsBetween = 128;
     const uint32_t calls = calls_.load(std::memory_order_relaxed) + 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations. The fast path serves blocks, or elements of one predefined type, in host memory, at a
-// mapped target in an open epoch: find_block() and find_elements() check all conditions at once.
-// All other operations, and errors, go through perform() to the target's path.
+// Operations. The fast path serves blocks, or elements of one predefined type, in host memory at a
+// mapped target: find_block() and find_elements() check all conditions at once. Everything else
+// goes through perform().
 #include <cstring>
 #include <new>
 
@@ -14,7 +14,7 @@
 namespace tern::rma {
 namespace {
 
-// Uses memcpy: unlike with a message, no rank waits for these bytes now.
+// No rank waits for these bytes.
 inline void copy_block(std::byte* to, const std::byte* from, size_t bytes) noexcept {
   if (bytes == sizeof(uint64_t)) return void(std::memcpy(to, from, sizeof(uint64_t)));
   if (bytes <= 64) return copy_few(to, from, bytes);
@@ -29,7 +29,6 @@ std::byte* array_of(const core::Data* data) noexcept {
   return data == nullptr ? nullptr : static_cast<std::byte*>(data->address);
 }
 
-/// Whether the data is an array of as many elements as the target's.
 bool is_array_like(const core::Data* data, const Place& at) noexcept {
   return data == nullptr || (data->type == at.type && data->count == at.count && is_on_host(*data));
 }
@@ -38,8 +37,7 @@ bool is_aligned(const core::Datatype& type, const void* at) noexcept {
   return (reinterpret_cast<uintptr_t>(at) & (static_cast<size_t>(type.alignment()) - 1)) == 0;
 }
 
-/// The address of `length` bytes from the first element's origin, or null if not all lie in the
-/// part.
+/// Null if not all bytes lie in the part.
 inline std::byte* find_plain(Window& window, const Place& at, size_t length) noexcept {
   if (static_cast<unsigned>(at.target) >= static_cast<unsigned>(window.targets.size()))
     return nullptr;
@@ -58,7 +56,7 @@ inline void count_mapped(Window& window) noexcept {
   counts.add_to(counts.mapped);
 }
 
-/// Requires blocks on both sides.
+/// Blocks on both sides.
 inline std::byte* find_block(Window& window, const core::Data& here, const Place& at,
                              size_t* length) noexcept {
   MPI_Count all = 0, own = 0;
@@ -77,7 +75,7 @@ struct Elements {
   const Target* part = nullptr;
 };
 
-/// Like Targets::elements_of() for a mapped part, without lookups.
+/// Without lookups.
 inline Shared shared_with(const Window& window, const Target& part) noexcept {
   return {part.control, part.memory, window.targets.pid};
 }
@@ -107,7 +105,7 @@ inline bool is_under_one_stripe(const Target& part, const std::byte* at, size_t 
   return {there, length, loop, &part};
 }
 
-/// The byte range [low, high) of the elements, relative to the first element's origin.
+/// [low, high) from the first element's origin.
 struct Span {
   int64_t low = 0, high = 0;
   bool overflows = false;
@@ -128,7 +126,7 @@ Span span_of(const Place& at, int64_t unit) noexcept {
   return span;
 }
 
-/// A target using messages checks its regions itself.
+/// A target using messages checks regions itself.
 int find_attached(Window& window, const Place& at, uint64_t low, uint64_t length,
                   Reached* reached) {
   Targets& targets = window.targets;
@@ -165,8 +163,8 @@ int find_part(Window& window, const Place& at, Reached* reached) {
   return MPI_SUCCESS;
 }
 
-/// Checks epoch, target and bounds, and finds the path. Returns 0, or an error class with fail()
-/// text; throws std::bad_alloc. In an epoch of MPI_Win_start waits for the target's MPI_Win_post.
+/// Checks epoch, target and bounds. Returns 0, or an error class with fail() text; throws
+/// std::bad_alloc. Waits for MPI_Win_post.
 int begin_access(Window& window, const Place& at, bool with_request, Reached* reached) {
   if (at.target == MPI_PROC_NULL) return MPI_SUCCESS;
   int code = window.targets.check(at.target);
@@ -180,7 +178,7 @@ int begin_access(Window& window, const Place& at, bool with_request, Reached* re
   return code;
 }
 
-/// Requires equal sizes on both sides.
+/// Sizes must be equal.
 int check_bytes(const core::Data& one, const Place& at) noexcept {
   MPI_Count bytes = 0, own = 0;
   if (!__builtin_mul_overflow(at.count, at.type->size(), &bytes) &&
@@ -193,14 +191,13 @@ int check_bytes(const core::Data& one, const Place& at) noexcept {
               static_cast<long long>(at.count), static_cast<long long>(at.type->size()));
 }
 
-/// Counts the operation, and logs it for TERN_CHECK=rma.
+/// Counts and logs the operation.
 int note(Window& window, const Place& at, const Reached& reached, Intent intent) noexcept {
   core::Process::WindowOperations::add_to(reached.path->counted);
   AccessLog* const log = window.accesses.log.get();
   return TERN_LIKELY(log == nullptr) ? MPI_SUCCESS : log->begin(at, reached.at, intent);
 }
 
-/// `check` validates the data; `run` calls the path.
 template <class Check, class Run>
 int perform(Window& window, const Place& at, OpRequest* request, Intent intent, Check&& check,
             Run&& run) noexcept {
@@ -216,7 +213,7 @@ int perform(Window& window, const Place& at, OpRequest* request, Intent intent, 
   }
 }
 
-/// Puts and gets. Not inlined, to keep the caller's fast path free of a stack frame.
+/// Not inlined: the caller's fast path needs no stack frame.
 [[gnu::noinline]] int move(Window& window, const core::Data& here, const Place& at,
                            OpRequest* request, Intent intent) noexcept {
   return perform(
@@ -227,7 +224,7 @@ int perform(Window& window, const Place& at, OpRequest* request, Intent intent, 
       });
 }
 
-/// Accumulates; a non-null `result` fetches.
+/// A non-null `result` fetches.
 [[gnu::noinline]] int update(Window& window, const core::Data* origin, const core::Data* result,
                              const Place& at, const core::Op& op, OpRequest* request) noexcept {
   if (op.reduction() == Reduction::kNoOp && !op.user_defined()) {

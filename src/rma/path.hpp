@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Path: the access method to one target's part of a window.
-// Why: the method depends on the target only, and is chosen once at the window's creation. Blocks
-// and elements in mapped memory bypass the path (rma/operations.cc).
-// Paths: MappedPath, CopiedPath (rma/paths.hpp), Messages. Lifetime: Window. Threads: any.
+// Path: the access method to a target's part, chosen at the window's creation. Blocks and elements
+// in mapped memory bypass the path (rma/operations.cc). Paths: MappedPath, CopiedPath
+// (rma/paths.hpp), Messages. Threads: any.
 #pragma once
 
 #include <cstddef>
@@ -20,16 +19,16 @@ class Path;
 
 struct Place {
   int target;
-  MPI_Aint disp;  // in the target's displacement units
+  MPI_Aint disp;  // in displacement units
   MPI_Count count;
   core::Datatype* type;
 };
 
-/// The destination of a checked operation.
+/// A checked destination.
 struct Reached {
-  Path* path = nullptr;          // null: no elements, or MPI_PROC_NULL
-  int64_t at = 0;                // the first element's origin, in bytes from the part's start
-  std::byte* address = nullptr;  // the same as an address, in this process or in the target's
+  Path* path = nullptr;          // null: nothing to do
+  int64_t at = 0;                // origin of the first element, in bytes
+  std::byte* address = nullptr;  // here or at the target
 };
 
 class Path {
@@ -40,13 +39,13 @@ class Path {
   Path& operator=(const Path&) = delete;
   virtual ~Path() = default;
 
-  // Origin and result buffers may lie in any memory. Return 0, or an error class with fail() text;
-  // throw std::bad_alloc.
+  // Buffers may lie in any memory. Return 0, or an error class with fail() text; throw
+  // std::bad_alloc.
   [[nodiscard]] virtual int put(const core::Data& origin, const Place& to, const Reached& reached,
                                 OpRequest* request) = 0;
   [[nodiscard]] virtual int get(const core::Data& origin, const Place& from, const Reached& reached,
                                 OpRequest* request) = 0;
-  /// A null `origin` gives no input, a null `result` fetches nothing.
+  /// `origin` or `result` may be null.
   [[nodiscard]] virtual int accumulate(const core::Data* origin, const core::Data* result,
                                        const Place& at, const Reached& reached,
                                        const Element& element, OpRequest* request) = 0;

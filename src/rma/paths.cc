@@ -29,7 +29,7 @@ bool is_array(const core::Data* data, const core::Datatype& basic) noexcept {
   return data == nullptr || (data->type == &basic && !core::with_kind(*data).on_device());
 }
 
-/// Whether all sides are arrays of elements, and in host memory on this side.
+/// Arrays of elements, in host memory here.
 bool are_arrays(const core::Data* origin, const core::Data* result, const Place& at,
                 const Element& element) noexcept {
   return at.type == element.basic && is_array(origin, *element.basic) &&
@@ -41,7 +41,7 @@ Operands operands_of(const core::Data* origin, const core::Data* result) noexcep
           result == nullptr ? nullptr : static_cast<std::byte*>(result->address)};
 }
 
-/// Handles any layout on both sides.
+/// Any layout.
 int apply_laid_out(core::Process& process, ElementMemory& there, const core::Data* origin,
                    const core::Data* result, const Place& at, std::byte* address,
                    const Element& element) {
@@ -119,7 +119,7 @@ int DevicePath::compare_and_swap(const void* origin, const void* compare, void* 
                         result);
 }
 
-/// Names the target in the error if its process has ended.
+/// Names a dead target.
 int CopiedPath::judge(int target, int code) noexcept {
   if (TERN_LIKELY(code == MPI_SUCCESS) || !targets_.has_died(target)) return code;
   return fail(MPI_ERR_OTHER, "%s has ended, and so has the memory in %s",

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Posts: two counters per pair of ranks, with one writer each. A posting rank increments a word at
-// each origin; a completing rank increments a word at each target. Counters never go back.
+// Posts: two counters per pair of ranks, with one writer each. Counters never go back.
 #include "rma/posts.hpp"
 
 #include <algorithm>
@@ -8,7 +7,7 @@
 namespace tern::rma {
 namespace {
 
-/// Whether a counter has reached a number; both wrap around.
+/// Both wrap around.
 bool reached(const std::atomic<uint32_t>& counter, uint32_t number) noexcept {
   return static_cast<int32_t>(counter.load(std::memory_order_acquire) - number) >= 0;
 }
@@ -50,7 +49,7 @@ int Posts::tell_posted(int to) {
   return MPI_SUCCESS;
 }
 
-/// Ordered after the accesses: earlier messages arrive before this one.
+/// After earlier messages.
 int Posts::tell_completed(int to) {
   if (targets_[to].path == accesses_.messages.get())
     return accesses_.messages->tell(Verb::kComplete, to);

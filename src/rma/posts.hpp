@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Posts: the epochs of MPI_Win_post and MPI_Win_start. Lifetime: Window. Threads: any; each call
-// locks the window's channel. See: rma/control.hpp, tests/mpi/rma_sync.c.
+// Posts: the epochs of MPI_Win_post and MPI_Win_start. Threads: any; each call locks the channel.
+// See: rma/control.hpp, tests/mpi/rma_sync.c.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class Posts {
   [[nodiscard]] int complete() noexcept;
   [[nodiscard]] int wait() noexcept;
   [[nodiscard]] int test(int* flag) noexcept;
-  /// In an epoch of MPI_Win_start, waits until the target has posted.
+  /// Waits until the target has posted.
   [[nodiscard]] int await_post(int target) noexcept;
 
  private:
@@ -39,8 +39,8 @@ class Posts {
   Targets& targets_;
   Epoch& epoch_;
   OpenAccesses& accesses_;
-  std::vector<int> started_, posted_;     // the groups of the open epochs
-  std::vector<uint32_t> starts_, posts_;  // by rank: in how many of these groups
+  std::vector<int> started_, posted_;     // groups of the open epochs
+  std::vector<uint32_t> starts_, posts_;  // by rank: number of these groups
 };
 
 }  // namespace tern::rma

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Regions: a rank's table, and copies of other ranks' tables. The table is private memory; the
-// control block has its address and a version, odd during changes. An origin with another version
-// copies the table again through the kernel.
+// Regions: a rank's private table. The control block has its address and version, odd during
+// changes; origins copy a changed table through the kernel.
 #include "rma/regions.hpp"
 
 #include <sched.h>
@@ -51,7 +50,7 @@ int Regions::detach(const void* address) {
   return MPI_SUCCESS;
 }
 
-/// Keeps the old table until the new one is published.
+/// The old table stays until the new one is visible.
 void Regions::show(Table next) noexcept {
   Control::Head::Attached& told = targets_.own().control.head().attached;
   told.version.fetch_add(1);
@@ -61,7 +60,7 @@ void Regions::show(Table next) noexcept {
   own_.swap(next);
 }
 
-// An access may span adjacent regions.
+// May span adjacent regions.
 bool Regions::covers(const Table& regions, uint64_t address, uint64_t length) noexcept {
   uint64_t end = 0;
   if (__builtin_add_overflow(address, length, &end)) return false;

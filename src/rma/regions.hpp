@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Regions: memory attached to a dynamic window by this rank and, if the kernel copies, by other
-// ranks of its host. Lifetime: Window. Threads: any. See: rma/control.hpp (Attached),
-// tests/mpi/rma_dynamic.c.
+// Regions: memory attached to a dynamic window, by this rank and (for copies) others of its host.
+// Threads: any. See: rma/control.hpp (Attached), tests/mpi/rma_dynamic.c.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +15,13 @@ class Regions {
  public:
   explicit Regions(Targets& targets) noexcept : targets_(targets) {}
 
-  /// Return 0, or an error class with fail() text: MPI_ERR_RMA_FLAVOR if the window is not dynamic.
-  /// Throw std::bad_alloc.
+  /// Return 0, or an error class with fail() text: MPI_ERR_RMA_FLAVOR for other windows. Throw
+  /// std::bad_alloc.
   [[nodiscard]] int attach(void* address, int64_t length);
   [[nodiscard]] int detach(const void* address);
-  /// Whether this rank has attached all of the bytes.
+  /// By this rank.
   [[nodiscard]] bool attached(uint64_t address, uint64_t length) const noexcept;
-  /// Whether another rank of this host has attached all of the bytes; requires copies by the
-  /// kernel. Throws std::bad_alloc.
+  /// By another rank of this host. Throws std::bad_alloc.
   [[nodiscard]] int look_up(int target, uint64_t address, uint64_t length, bool* found);
 
  private:

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpRequest: the request of MPI_Rput etc., done when all parts of the operation are done at the
-// origin. Lifetime: the user's handle is one reference, each part in flight another. Threads: under
-// the lock of the window's channel; on shared memory, the calling thread.
+// OpRequest: the request of MPI_Rput etc., done when its parts are done at the origin. Threads:
+// under the channel's lock; on shared memory, the calling thread.
 #pragma once
 
 #include "core/process.hpp"
@@ -17,7 +16,7 @@ class OpRequest final : public core::Request {
     outcome.source = MPI_ANY_SOURCE;
     process.handles.insert(*this);
   }
-  /// Adds a part. Starting the operation counts as a part.
+  /// Starting counts as a part.
   void add_part() noexcept { ++parts_; }
   void end_part(int error) noexcept {
     if (error != 0 && outcome.error == 0) outcome.error = error;

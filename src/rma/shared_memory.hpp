@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// SharedMemory: a window's memory shared by the ranks of a host: a control block per rank, and the
-// data of windows allocated by the library.
-// Why: all ranks map a memfd and close the descriptor. A window leaves no name, no descriptor, and
-// nothing after a kill. Pages are placed by the program's first touch. See: rma/create.cc.
+// SharedMemory: a window's memory on a host: control blocks, and data allocated by the library.
+// Why: all ranks map a memfd and close the descriptor, so nothing is left after a kill. The
+// program's first touch places pages. See: rma/create.cc.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +12,11 @@
 
 namespace tern::rma {
 
-/// The layout, equal on all ranks of the host.
+/// Equal on all ranks of the host.
 class Plan {
  public:
-  /// `sizes`: bytes of each rank's memory, in rank order; `ranks`: the window's size. `contiguous`
-  /// packs the parts without gaps. `behind`: extra bytes after each control block. Throws
-  /// Error(MPI_ERR_NO_MEM) if the total exceeds the address space.
+  /// `sizes`: bytes per rank; `ranks`: the window's size; `behind`: extra bytes per control block.
+  /// Throws Error(MPI_ERR_NO_MEM) beyond the address space.
   Plan(const std::vector<int64_t>& sizes, int ranks, bool contiguous, size_t alignment,
        size_t behind);
   [[nodiscard]] size_t bytes() const noexcept { return end_; }
@@ -30,7 +28,7 @@ class Plan {
   std::vector<size_t> places_;
 };
 
-/// Created by one rank, which keeps the file until the others have mapped it.
+/// Kept until the others have mapped the file.
 struct MadeFile {
   Fd fd;
   OfferedFile offered;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stripes: locks for accumulates: eight per target, selected by the address in its part.
-// Why: one mechanism for every predefined type, alignment and operation, so all mix. An uncontended
-// element costs one atomic operation, like a compare-and-swap loop; long vectors run as fast as a
-// plain loop. A holder waits for nothing. A dead holder gives an error.
-// Threads: any, of any process of the host. See: tests/unit/rma/stripes_test.cc.
+// Stripes: locks for accumulates: eight per target, selected by address.
+// Why: all types, alignments and operations mix. An uncontended element costs one atomic operation;
+// long vectors run as fast as a plain loop. A holder waits for nothing, and a dead holder gives an
+// error. Threads: any, of any process of the host.
 #pragma once
 
 #include <cstddef>

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// TargetSide: executes other ranks' records on this rank's part of a window while this rank
-// progresses messages.
-// Order: executes the records of one origin in sequence. A waiting lock request delays no other
-// record.
-// Trust: validates every field; an invalid record writes nothing and is an error at the origin's
-// next flush.
-// Lifetime: Messages. Threads: under the channel's lock.
+// TargetSide: executes other ranks' records while this rank progresses messages.
+// Order: an origin's records in sequence; a waiting lock delays no other record. Trust: an invalid
+// record writes nothing and is an error at the origin's next flush. Threads: under the channel's
+// lock.
 #pragma once
 
 #include <deque>
@@ -32,8 +29,7 @@ class TargetSide {
   void grant_locks() noexcept {
     if (!locks_.empty()) (void)try_locks();
   }
-  // Queues this rank among the remote requests for its lock; otherwise remote requests could starve
-  // this rank. Throws std::bad_alloc.
+  // Queues this rank among remote requests, which could starve it. Throws std::bad_alloc.
   void ask_own_lock(bool exclusive) {
     own_granted_ = false;
     locks_.push_back({targets_.rank(), 0, exclusive});
@@ -45,13 +41,12 @@ class TargetSide {
   void forget_own_lock() noexcept;
 
  private:
-  /// A record to execute.
   struct Job {
     Record record;
     std::vector<Piece> pieces;
     std::vector<std::byte> data;
     core::Request* incoming = nullptr;  // its data, in flight
-    bool in_place = false;              // received directly into the part
+    bool in_place = false;              // into the part
   };
   struct Asked {
     int origin;
@@ -78,7 +73,7 @@ class TargetSide {
   [[nodiscard]] bool in_part(const Job& job) const noexcept;
   [[nodiscard]] std::byte* at(uint64_t place) const noexcept;
   void answer(int origin, int32_t tag, std::vector<std::byte> bytes);
-  /// `memory` owns the block unless the block lies in the part.
+  /// `memory` owns a block outside the part.
   void answer_block(int origin, int32_t tag, const core::Data& block,
                     std::vector<std::byte> memory);
   [[nodiscard]] core::Data part(const Piece& piece) const noexcept;
@@ -96,7 +91,7 @@ class TargetSide {
   core::Request* listening_ = nullptr;
   std::vector<std::deque<Job>> jobs_;
   int waiting_ = 0;              // origins with jobs
-  std::vector<int32_t> errors_;  // by origin: first error since its last flush
+  std::vector<int32_t> errors_;  // first since the last flush
   std::deque<Asked> locks_;
   bool own_granted_ = false;
   std::vector<Answer> answers_;

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Window: memory exposed by the ranks of a communicator to each other.
-// Life cycle: create() makes it on all ranks together; leave() ends it on all together.
-// Parts: `targets` has the memory and path of each rank; `epoch` checks the order of calls; `locks`
-// and `posts` begin and end epochs; `accesses` has pending accesses.
-// Paths: an operation on mapped memory is a copy or a loop here; the kernel reads and writes
-// `copied` memory for this rank. Both complete on return; otherwise an operation travels as a
-// message (rma/path.hpp).
-// Threads: synchronisation takes the lock of the window's channel; operations on shared memory take
-// none. See: rma/README.md, MPI-5.0 chapter 12.
+// Window: memory exposed by the ranks of a communicator.
+// Life cycle: create() makes it, leave() ends it, on all ranks together. Parts: `targets` has the
+// ranks' memory and paths; `epoch` checks the order of calls; `locks` and `posts` open epochs;
+// `accesses` are pending. Mapped and `copied` operations complete on return; others are messages
+// (rma/path.hpp). Threads: synchronisation takes the channel's lock; operations on shared memory
+// take none. See: rma/README.md, MPI-5.0 chapter 12.
 #pragma once
 
 #include <memory>
@@ -33,13 +30,13 @@ class Window final : public core::Object {
   Window(core::Process& process, core::Communicator& communicator, int flavor);
   ~Window() override;
 
-  // Operations return an error class with fail() text. A non-null request has a handle and belongs
-  // to the caller. Origin and result buffers may lie in any memory.
+  // Return an error class with fail() text. The caller owns a non-null request. Buffers may lie in
+  // any memory.
   [[nodiscard]] int put(const core::Data& origin, const Place& to, OpRequest* request) noexcept;
   [[nodiscard]] int get(const core::Data& origin, const Place& from, OpRequest* request) noexcept;
   [[nodiscard]] int accumulate(const core::Data& origin, const Place& to, const core::Op& op,
                                OpRequest* request) noexcept;
-  /// Ignores `origin` with MPI_NO_OP.
+  /// MPI_NO_OP ignores `origin`.
   [[nodiscard]] int get_accumulate(const core::Data& origin, const core::Data& result,
                                    const Place& at, const core::Op& op,
                                    OpRequest* request) noexcept;
@@ -48,15 +45,15 @@ class Window final : public core::Object {
   [[nodiscard]] int compare_and_swap(const void* origin, const void* compare, void* result,
                                      const Place& at) noexcept;
 
-  // Fences, flushes and the end return errors like the operations.
+  // Errors as above.
   [[nodiscard]] int fence(int assertion) noexcept;
   [[nodiscard]] int flush(int target, bool local) noexcept;
   [[nodiscard]] int flush_all(bool local) noexcept;
   [[nodiscard]] int sync() noexcept;
-  /// Collective: waits for all ranks; afterwards no rank accesses this rank's part.
+  /// Collective: afterwards no rank accesses this rank's part.
   [[nodiscard]] int leave() noexcept;
 
-  /// The address of a part in this process, for MPI_Win_shared_query.
+  /// For MPI_Win_shared_query.
   struct Part {
     int64_t size = 0, unit = 0;
     void* address = nullptr;
@@ -66,7 +63,7 @@ class Window final : public core::Object {
   core::Ref<core::ErrorHandler> error_handler;
   core::Attributes attributes;
   core::Ref<core::Info> info;  // the user's hints
-  // Values of predefined attributes, at addresses handed to users.
+  // Users get their addresses.
   void* base = nullptr;
   MPI_Aint bytes = 0;
   int disp_unit = 1, model = MPI_WIN_UNIFIED, flavor_value;
@@ -83,11 +80,11 @@ class Window final : public core::Object {
   [[nodiscard]] int barrier() noexcept;
   [[nodiscard]] int flush_late(int target, bool local) noexcept;
 
-  Mapping map_;              // memory shared by the ranks of this host
-  bool contiguous_ = false;  // parts of one host are adjacent
+  Mapping map_;              // of this host's ranks
+  bool contiguous_ = false;  // within a host
   MappedPath mapped_;
-  std::unique_ptr<DevicePath> device_;  // null: this rank's part is not on a device
-  std::unique_ptr<CopiedPath> copied_;  // null: no target uses copies
+  std::unique_ptr<DevicePath> device_;  // null: not on a device
+  std::unique_ptr<CopiedPath> copied_;  // null: unused
 };
 
 }  // namespace tern::rma
