@@ -71,7 +71,7 @@ DeviceResult take(const Driver& driver, size_t alignment, Allocation* made) {
   return {};
 }
 
-/// In the context of the allocation.
+/// Frees memory in the context of its allocation.
 CUresult give(const Driver& driver, const Allocation& old) noexcept {
   const cuda::Current current(driver, old.context);
   if (current.result() != CUDA_SUCCESS) return current.result();

@@ -18,9 +18,9 @@ struct DeviceResult {
   bool not_mine = false;  // plain host memory
 };
 
-/// "device", "host", "managed".
+/// Parses "device", "host" or "managed".
 [[nodiscard]] bool device_kind(std::string_view word, DeviceKind* kind) noexcept;
-/// Uses the current context. Throws std::bad_alloc.
+/// Allocates in the current context. Throws std::bad_alloc.
 [[nodiscard]] DeviceResult take_device_memory(DeviceKind kind, size_t bytes, size_t alignment,
                                               void** memory);
 [[nodiscard]] DeviceResult free_device_memory(void* memory) noexcept;

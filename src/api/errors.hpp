@@ -15,16 +15,16 @@ namespace tern::api {
 
 /// A standard code is its own class.
 [[nodiscard]] int class_of(int code) noexcept;
-/// For example "invalid rank".
+/// Returns a sentence such as "invalid rank".
 [[nodiscard]] std::string class_sentence(int mpi_class);
 [[nodiscard]] bool standard_class(int code) noexcept;
 
-/// For MPI_Error_string on the same thread.
+/// Keeps the text for MPI_Error_string on the same thread.
 void remember_error(int code, const std::string& text) noexcept;
 /// Empty if a later error replaced the text.
 [[nodiscard]] std::string remembered_error(int code) noexcept;
 
-/// `object` null: before MPI_Init.
+/// Whether an error ends the job. `object` is null before MPI_Init.
 [[nodiscard]] bool ends_the_job(core::Object* object) noexcept;
 /// Applies `object`'s error handler (null: fatal). Returns the user's call for the entry point.
 [[nodiscard]] core::ErrorHandler::UserCall deliver(core::Process* process, core::Object* object,
@@ -35,16 +35,15 @@ void raise_if_fatal(core::Communicator& communicator, const Failure& failure) no
 /// MPI_X_call_errhandler: the entry point calls the user's function and returns MPI_SUCCESS.
 /// Returns a code for the body.
 [[nodiscard]] int request_call(const core::ErrorHandler::UserCall& call) noexcept;
-/// Empty: no requested call.
+/// Returns nothing if the body requested no call.
 [[nodiscard]] std::optional<core::ErrorHandler::UserCall> take_requested_call() noexcept;
 
-/// Keeps an error's object until delivery; another thread may drop the last reference. Null:
-/// nothing.
+/// Keeps an error's object until delivery, in case another thread drops the last reference.
 void keep_until_delivered(core::Ref<core::Object> object) noexcept;
 [[nodiscard]] core::Ref<core::Object> kept_until_delivered() noexcept;
 
 [[nodiscard]] int fail_no_memory() noexcept;
-/// Without a launcher, ends this process. `text` goes to the launcher.
+/// Without a launcher, ends only this process. The launcher prints `text`.
 [[noreturn]] void abort_job(core::Process* process, int code, const char* text) noexcept;
 [[nodiscard]] bool was_finalized() noexcept;
 

@@ -24,8 +24,8 @@ enum class Part : uint8_t {
   kEnqueued,    // collectives on a stream
 };
 
-/// Sends and keeps the last fail(). `aliased`: the collective, if overlapping buffers are the only
-/// fault.
+/// Sends the last fail() to the other ranks and keeps it. `aliased` names the collective if
+/// overlapping buffers are the only fault.
 void excuse(core::Communicator& communicator, Part part, int code,
             std::optional<coll::CallKind> aliased = std::nullopt) noexcept;
 
@@ -38,14 +38,14 @@ template <class Work>
   return thrown != 0 ? thrown : code;
 }
 
-/// comm_split.cc: no vote.
+/// comm_split.cc: this rank takes part in the exchange without a vote.
 void refuse_split(core::Communicator& communicator, bool by_type, int code);
 
 /// streams.cc: reports when the peers' streams arrive.
 void refuse_enqueued(core::Communicator& communicator, int code,
                      std::optional<coll::CallKind> aliased);
 
-/// comm_create.cc: acts like a refused group.
+/// comm_create.cc: this rank acts as if its group were refused.
 void refuse_create(core::Communicator& communicator, int code);
 
 }  // namespace tern::api

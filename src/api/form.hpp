@@ -14,7 +14,7 @@ struct Form {
   Kind kind = Kind::kBlocking;
   MPI_Request* request = nullptr;  // receives a handle
 
-  /// The protocol of refusals.
+  /// Selects the protocol for a refused call.
   [[nodiscard]] Part part() const noexcept {
     return kind == Kind::kEnqueued     ? Part::kEnqueued
            : kind == Kind::kPersistent ? Part::kPersistent

@@ -13,7 +13,7 @@ namespace tern::api {
 /// request, installed).
 [[nodiscard]] std::string supported_kinds(const std::string& requested);
 
-/// Memory of the first available kind. Returns an error class with fail() text.
+/// Allocates memory of the first available kind. Returns an error class with fail() text.
 [[nodiscard]] int alloc_kind(const std::string& kinds, size_t bytes, size_t alignment,
                              void** memory) noexcept;
 /// False for plain host memory, freed by the caller.

@@ -22,7 +22,7 @@
 
 namespace tern::api {
 
-/// logical_size 0: unset.
+/// logical_size is 0 until set.
 struct FortranAbi {
   int logical_size = 0;
   int64_t logical_true = 0, logical_false = 0;  // as bytes
@@ -35,7 +35,7 @@ class SendBuffer;
 class ToolRegistration;
 class ToolSession;
 
-/// Per channel, under its lock.
+/// Operations in flight by channel, under the channel's lock.
 template <class Request>
 using ByChannel = std::array<std::vector<Request*>, core::Process::kMostChannels>;
 
@@ -64,7 +64,7 @@ struct WorldState {
   std::thread::id main_thread;
 };
 
-/// Users get their addresses.
+/// Values of predefined attributes, whose addresses users get.
 struct PredefinedAttributes {
   int tag_ub = INT_MAX, io = MPI_ANY_SOURCE, host = MPI_PROC_NULL, wtime_is_global = 0, appnum = 0,
       universe_size = 0, last_used_code = MPI_ERR_LASTCODE;
@@ -88,7 +88,7 @@ struct Instance {
 
 [[nodiscard]] Instance& instance() noexcept;
 
-/// Null outside of MPI.
+/// The pointer is null outside of MPI.
 extern core::Process* the_process;
 
 [[nodiscard]] inline core::Process& any_process() noexcept { return instance().process; }

@@ -10,7 +10,7 @@ namespace tern {
 /// "[rank 3] text\n", unbroken even with many writers.
 TERN_COLD void log_line(const char* format, ...) noexcept TERN_PRINTF(1, 2);
 
-/// -1: unknown.
+/// The rank is -1 until known.
 void set_log_rank(int rank) noexcept;
 
 }  // namespace tern

@@ -27,9 +27,9 @@ struct Address {
 class MailSocket {
  public:
   static constexpr size_t kMostDescriptors = 128;  // per letter
-  /// At `at`, or an automatic address. Not valid() if the system refuses.
+  /// Binds to `at`, or to an automatic address. Not valid() if the system refuses.
   explicit MailSocket(const Address& at) noexcept;
-  /// An end of a pair.
+  /// Uses an end of a socket pair.
   explicit MailSocket(Fd end) noexcept;
   [[nodiscard]] bool valid() const noexcept { return socket_.valid(); }
   [[nodiscard]] int descriptor() const noexcept { return socket_.get(); }

@@ -24,7 +24,7 @@ class LaterThreads {
   ~LaterThreads() {
     if (folder_ != nullptr) ::closedir(folder_);
   }
-  /// 0 at the end.
+  /// Returns 0 after the last thread.
   pid_t next() noexcept {
     while (folder_ != nullptr) {
       const dirent* const entry = ::readdir(folder_);

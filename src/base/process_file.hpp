@@ -9,7 +9,7 @@
 
 namespace tern {
 
-/// Also O_CLOEXEC and O_NOCTTY. On failure not valid(), with errno.
+/// Adds O_CLOEXEC and O_NOCTTY to `flags`. On failure not valid(), with errno.
 [[nodiscard]] Fd open_of_process(pid_t pid, int fd, int flags) noexcept;
 
 /// Names the memory if the first thread has ended. 0: no other thread.

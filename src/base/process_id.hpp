@@ -16,7 +16,7 @@ namespace tern {
 /// Equal for the same numbers in /proc. Unique without a /proc, or with that of another PID
 /// namespace.
 [[nodiscard]] uint32_t proc_domain() noexcept;
-/// Equal proc_domain() and user namespace.
+/// Equal for processes with equal proc_domain() and user namespace.
 [[nodiscard]] uint32_t access_domain() noexcept;
 [[nodiscard]] bool has_own_proc() noexcept;
 

@@ -16,7 +16,7 @@ namespace tern {
 
 class KeeperThread;
 
-/// Travels as bytes.
+/// The offer travels as bytes.
 struct FileOffer {
   int32_t pid = 0, fd = -1;  // in the owner's PID namespace
   uint64_t inode = 0;
@@ -25,7 +25,7 @@ struct FileOffer {
   /// `pid` is valid here.
   [[nodiscard]] bool is_numbered_here() const noexcept;
   [[nodiscard]] bool is_own_process() const noexcept;
-  /// Else 0.
+  /// Returns 0 if `pid` is not valid here.
   [[nodiscard]] int32_t pid_here() const noexcept { return is_numbered_here() ? pid : 0; }
 };
 
@@ -60,7 +60,7 @@ struct FoundFile {
 
 [[nodiscard]] FoundFile open_offered(const FileOffer& offer, int flags);
 
-/// -1: none. The caller keeps ownership.
+/// -1 removes the socket. The caller keeps ownership.
 void set_launchers_keeper(int socket) noexcept;
 [[nodiscard]] int keeper_threads() noexcept;
 

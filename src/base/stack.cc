@@ -50,7 +50,7 @@ _Unwind_Reason_Code add_frame(_Unwind_Context* context, void* data) {
   return _URC_NO_REASON;
 }
 
-// Of bounded length.
+// A name of bounded length.
 struct Name {
   char text[512] = {};
   size_t length = 0;
@@ -91,7 +91,7 @@ struct Writer {
     written = true;
   }
 
-  // Without debug information.
+  // Names a place without debug information.
   void place(const char* symbol, std::uintptr_t symbol_at) noexcept {
     Dl_info info{};
     const bool known = ::dladdr(reinterpret_cast<void*>(call), &info) != 0;

@@ -22,7 +22,7 @@ struct WaitReport {
 
 /// In at most `room` bytes; excess reports lose their ranks and count as progress.
 [[nodiscard]] std::string encode(const std::vector<WaitReport>& reports, size_t room);
-/// The text is untrusted.
+/// Decodes untrusted text.
 [[nodiscard]] std::vector<WaitReport> decode_wait_reports(std::string_view text);
 
 }  // namespace tern

@@ -20,7 +20,7 @@ struct Apart {
   const void* one = nullptr;
   const void* other = nullptr;
 };
-/// Examines about 256 blocks.
+/// The search examines about 256 blocks.
 [[nodiscard]] Apart places_apart(const Data& data) noexcept;
 
 }  // namespace tern::core

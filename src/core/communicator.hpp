@@ -58,8 +58,8 @@ class alignas(64) Communicator final : public Object, public Membership, public 
   /// Called by end(): the upper room forgets the context.
   using Ending = void (*)(Communicator&) noexcept;
 
-  /// `rank` is the caller's in `group`. Needs api::publish for handle and context. `remote` makes
-  /// an inter-communicator.
+  /// `rank` is the caller's in `group`. api::publish adds handle and context. `remote` makes an
+  /// inter-communicator.
   Communicator(Process& process, Ref<Group> group, int rank, ContextId id, uint32_t index,
                Ref<Group> remote = {}) noexcept;
   ~Communicator() override;
@@ -95,7 +95,7 @@ class alignas(64) Communicator final : public Object, public Membership, public 
   /// Counts create_groups with this digest; equal on its members.
   [[nodiscard]] uint64_t next_creation(uint64_t digest);
 
-  // Checked for each message. MPIX_Comm_interrupt ends the communicator on this rank.
+  // Every message checks the fate. MPIX_Comm_interrupt ends the communicator on this rank.
   Fate fate;
   std::unique_ptr<CollState> coll;
   int pending = 0;  // operations and `kept`; requires the channel's lock

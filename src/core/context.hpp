@@ -21,8 +21,8 @@ struct ContextId {
   uint32_t counter = 0;
   bool operator==(const ContextId&) const = default;
 
-  /// Equal on all members. Siblings take channels in turn, so a communicator per thread means a
-  /// channel per thread.
+  /// The hint is equal on all members. Siblings take channels in turn, so a communicator per thread
+  /// means a channel per thread.
   [[nodiscard]] uint32_t channel_hint() const noexcept { return counter & kChannelHints; }
   static constexpr uint32_t kChannelHints = 255;
 };
@@ -43,13 +43,13 @@ enum class Derivation : uint32_t {
   kStream,  // for a stream's enqueued collectives
 };
 
-/// `number` counts derivations, `sibling` parts.
+/// `number` counts the derivations, `sibling` the parts.
 [[nodiscard]] ContextId derive_context(ContextId parent, Derivation why, uint64_t number,
                                        uint64_t sibling) noexcept;
-/// Independent of the order.
+/// The id does not depend on the order.
 [[nodiscard]] ContextId meet_contexts(ContextId one, ContextId other) noexcept;
 
-/// Equal on all members.
+/// The digest is equal on all members.
 [[nodiscard]] uint64_t digest_members(const Membership& parent, const Group& group,
                                       int tag) noexcept;
 
@@ -63,7 +63,7 @@ class ContextNames {
   [[nodiscard]] ContextId id() const noexcept { return {creator_, counter_}; }
   /// This process's index, carried by arriving headers.
   [[nodiscard]] uint32_t index() const noexcept { return index_; }
-  /// An index may precede the communicator.
+  /// A context may have an index before its communicator exists.
   void set_index(uint32_t index) noexcept { index_ = index; }
   /// 0 until the peer announces its index.
   [[nodiscard]] uint32_t remote_index(int rank) const noexcept {

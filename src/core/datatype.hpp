@@ -46,7 +46,7 @@ class Datatype final : public Object {
   [[nodiscard]] bool contiguous() const noexcept { return contiguous_; }
   /// The common predefined type of all basic elements, or nullptr.
   [[nodiscard]] const Datatype* basic() const noexcept { return basic_; }
-  /// kNone for derived types.
+  /// Returns kNone for derived types.
   [[nodiscard]] Number number() const noexcept { return number_; }
   /// Not to be freed, though not a constant (Fortran's parameterised types).
   [[nodiscard]] bool permanent() const noexcept { return permanent_; }
@@ -56,8 +56,8 @@ class Datatype final : public Object {
   [[nodiscard]] MPI_Count elements_in(MPI_Count bytes) const noexcept;
   [[nodiscard]] MPI_Count bytes_of(MPI_Count elements) const noexcept;
 
-  /// Copy the bytes [offset, offset + bytes) of the packed form. Host memory only. Never allocate
-  /// or fail.
+  /// Copy the bytes [offset, offset + bytes) of the packed form of host memory. Never allocate or
+  /// fail.
   void pack(const void* buf, MPI_Count count, size_t offset, void* out,
             size_t bytes) const noexcept;
   void unpack(void* buf, MPI_Count count, size_t offset, const void* in,

@@ -32,7 +32,7 @@ class TypeBuilder {
   NewType resized(Datatype& old, MPI_Count lb, MPI_Count extent) const;
   NewType subarray(int dims, const MPI_Count* sizes, const MPI_Count* subsizes,
                    const MPI_Count* starts, int order, Datatype& old) const;
-  /// The part of `rank` (MPI_Type_create_darray).
+  /// The block of `rank` in MPI_Type_create_darray.
   struct Distribution {
     int size, rank, dims;
     const MPI_Count* sizes;
@@ -45,7 +45,7 @@ class TypeBuilder {
   /// An unnamed Fortran type equal to `named`.
   static NewType parameterised(int combiner, int precision, int range, Datatype& named);
   NewType dup(Datatype& old) const;
-  /// For MPI_Type_get_contents.
+  /// Creates an equal type for MPI_Type_get_contents.
   static NewType copy(const Datatype& old);
 
   /// `index_place`: offset of a pair's second half (0: no pair).

@@ -18,7 +18,7 @@ namespace tern::core::dense {
 /// Fewer blocks do not repay the call.
 inline constexpr int64_t kLeast = 48;
 
-/// For blocks in the first caches. At some distances the C library's memcpy takes twice as long.
+/// Copies blocks in the first caches. At some distances the C library's memcpy takes twice as long.
 void copy(char* to, const char* from, size_t bytes) noexcept;
 inline constexpr size_t kLeastCopy = 128, kMostCopy = 65536;
 

@@ -54,7 +54,7 @@ inline int64_t Placed::size() const noexcept { return node ? node->size : 0; }
 /// Throws Error(MPI_ERR_COUNT).
 [[noreturn]] void bytes_overflow(int64_t a, const char* operation, int64_t b);
 
-/// Call bytes_overflow beyond 64 bits.
+/// Sums beyond 64 bits call bytes_overflow.
 [[nodiscard]] inline int64_t add_bytes(int64_t a, int64_t b) {
   int64_t sum;
   if (__builtin_add_overflow(a, b, &sum)) [[unlikely]]
@@ -69,7 +69,7 @@ inline int64_t Placed::size() const noexcept { return node ? node->size : 0; }
 }
 
 [[nodiscard]] Placed block_layout(int64_t bytes);
-/// In the simplest form.
+/// Returns the simplest form.
 [[nodiscard]] Placed strided_layout(int64_t count, int64_t stride, const Placed& child);
 
 /// Collects parts in packing order, and finds the simplest form.

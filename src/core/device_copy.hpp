@@ -20,7 +20,7 @@ class Process;
 /// A job on the device of `address`, ordered after the application's writes; invalid, with *why, if
 /// the device is unusable.
 [[nodiscard]] cuda::Job begin_job(Process& process, const void* address, Failure* why) noexcept;
-/// Ordered after writes to all allocations of the data. *found: the first allocation.
+/// Orders the job after writes to all allocations of the data. *found is the first allocation.
 [[nodiscard]] cuda::Job begin_job(Process& process, const Data& data, Failure* why,
                                   cuda::Memory* found = nullptr) noexcept;
 

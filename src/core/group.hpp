@@ -37,7 +37,7 @@ class Group final : public Object {
       : Object(Kind::kGroup), range_{first, stride, 0, size}, size_(size) {}
   /// Without duplicates; stored as ranges if few suffice.
   explicit Group(const std::vector<uint32_t>& peers);
-  /// Same members, separate handle.
+  /// Copies the members under a separate handle.
   explicit Group(const Group& other) noexcept
       : Object(Kind::kGroup),
         session(other.session),
@@ -49,15 +49,15 @@ class Group final : public Object {
   [[nodiscard]] uint32_t peer_index(int rank) const noexcept {
     return shared_ == nullptr ? range_.at(rank) : mapped_index(rank);
   }
-  /// MPI_UNDEFINED for a non-member.
+  /// Returns MPI_UNDEFINED for a non-member.
   [[nodiscard]] int rank_of(uint32_t peer) const noexcept;
   /// Whether rank r is peer r.
   [[nodiscard]] bool identity() const noexcept {
     return shared_ == nullptr && range_.first == 0 && (range_.stride == 1 || size_ <= 1);
   }
-  /// Equal members in equal order.
+  /// Whether both groups have equal members in equal order.
   [[nodiscard]] bool equals(const Group& other) const noexcept;
-  /// 0 for a table.
+  /// Returns 0 for a group with a table.
   [[nodiscard]] size_t runs() const noexcept;
 
   Ref<Object> session;  // null for the world's
@@ -97,7 +97,7 @@ class GroupBuilder {
 void make_predefined_groups(Process& process);
 void end_predefined_groups(Process& process) noexcept;
 
-// MPI-5.0 section 7.3.2.
+// The set operations of MPI-5.0 section 7.3.2.
 [[nodiscard]] Ref<Group> group_union(const Group& first, const Group& second);
 [[nodiscard]] Ref<Group> group_intersection(const Group& first, const Group& second);
 [[nodiscard]] Ref<Group> group_difference(const Group& first, const Group& second);

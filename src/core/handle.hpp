@@ -43,11 +43,11 @@ class HandleTable {
   uintptr_t insert(Object& object);
   /// Takes over the caller's reference until erase() or the table's end.
   void set_predefined(uintptr_t abi_value, Object& object);
-  /// Later finds return nullptr.
+  /// Later finds of the word return nullptr.
   void erase(Object& object) noexcept;
-  /// The old word becomes stale. For pooled requests.
+  /// The old word of a pooled request becomes stale.
   uintptr_t renew(Object& object) noexcept;
-  /// For MPI_*_fromint; 0 if unknown.
+  /// Returns the word for MPI_*_fromint; 0 if unknown.
   [[nodiscard]] uintptr_t from_int(int value) const noexcept;
   [[nodiscard]] std::vector<Object*> live(Kind kind) const;
 

@@ -25,7 +25,7 @@ class Info final : public Object {
   [[nodiscard]] std::optional<std::string> get(std::string_view key) const;
   void set(std::string_view key, std::string_view value);
   bool erase(std::string_view key) noexcept;
-  /// In the order of first setting.
+  /// Keys are numbered in the order of their first setting.
   [[nodiscard]] size_t count() const noexcept;
   [[nodiscard]] std::optional<std::string> key(size_t number) const;
   void merge(const Info& other);

@@ -59,7 +59,7 @@ class Object {
     return references_.load(std::memory_order_relaxed);
   }
 
-  /// For leak reports; set by HandleTable::insert.
+  /// Leak reports use this place; HandleTable::insert sets it.
   CallPlace made_at;
 
   /// Reuses a pooled object with one reference.

@@ -20,13 +20,13 @@ enum class Intent : uint8_t { kPut, kGet, kUpdate };
 class AccessLog {
  public:
   explicit AccessLog(Targets& targets) noexcept : targets_(targets) {}
-  /// Zeros are an empty table.
+  /// A table of zeros is empty.
   [[nodiscard]] static size_t bytes() noexcept;
 
   /// Records an access, or returns MPI_ERR_RMA_CONFLICT with fail() text; MPI_ERR_OTHER if a rank
   /// died with the table locked. `at`: offset of the first element's origin.
   [[nodiscard]] int begin(const Place& place, int64_t at, Intent intent) noexcept;
-  /// To all targets: -1.
+  /// Removes this rank's accesses; -1 means all targets.
   void end(int target) noexcept;
 
  private:

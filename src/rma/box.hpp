@@ -15,7 +15,7 @@
 
 namespace tern::rma {
 
-/// Addresses are the target's.
+/// An operation; its addresses are the target's.
 struct Errand {
   enum class Kind : uint8_t { kPut, kGet, kAccumulate, kSwap };
   Kind kind;

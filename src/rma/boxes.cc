@@ -180,7 +180,7 @@ bool Boxes::accumulate(int target, std::byte* to, size_t count, const Element& e
   if (count > Box::kRoom / element.extent) return false;
   Box* const box = claim(target);
   if (box == nullptr) return false;
-  // Without the last gap.
+  // The data excludes the last gap.
   const size_t bytes = (count - 1) * element.extent + element.span;
   if (operands.in != nullptr) copy_bytes(box->data, operands.in, bytes);
   box->errand = {Errand::Kind::kAccumulate,

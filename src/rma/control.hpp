@@ -17,7 +17,7 @@ namespace tern::rma {
 class Control {
  public:
   static constexpr size_t kStripes = 8;
-  /// Zeros: unlocked, no posts.
+  /// A block of zeros is unlocked, with no posts.
   struct alignas(64) Head {
     std::atomic<uint64_t> lock;  // readers; above kWriterShift: the writer's rank + 1
     std::atomic<int32_t> pid;
@@ -36,7 +36,7 @@ class Control {
   static constexpr uint64_t kWanted = uint64_t{1} << 31;  // a writer waits: no more readers
 
   Control() = default;
-  /// `ranks`: the window's size.
+  /// `ranks` is the window's size.
   Control(std::byte* block, int ranks) noexcept
       : block_(block), ranks_(static_cast<size_t>(ranks)) {}
   [[nodiscard]] static constexpr size_t bytes_for(size_t ranks) noexcept {
@@ -48,7 +48,7 @@ class Control {
   [[nodiscard]] bool valid() const noexcept { return block_ != nullptr; }
 
   [[nodiscard]] Head& head() const noexcept { return *reinterpret_cast<Head*>(block_); }
-  /// A bit per waiting rank.
+  /// Each waiting rank sets a bit.
   [[nodiscard]] std::atomic<uint64_t>& waiters(size_t word) const noexcept {
     return at<uint64_t>(sizeof(Head))[word];
   }

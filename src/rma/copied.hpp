@@ -15,7 +15,7 @@ namespace tern::rma {
 
 struct Place;
 
-/// A constant word for trial accesses.
+/// A rank's constant word for trial accesses.
 struct Probe {
   int32_t pid = 0;
   uint64_t address = 0, word = 0;

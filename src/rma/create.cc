@@ -52,7 +52,7 @@ void forget_context(Communicator& communicator) noexcept {
   communicator.channel().pml->remove_context(communicator);
 }
 
-/// Private to the window.
+/// The communicator is private to the window.
 Communicator* derive(Communicator& parent) {
   const auto id =
       core::derive_context(parent.id(), core::Derivation::kWindow, parent.next_derivation(), 0);
@@ -208,7 +208,7 @@ class Creation {
     }
   }
 
-  /// Equal on all ranks (TERN_CHECK).
+  /// The answer is equal on all ranks (TERN_CHECK).
   [[nodiscard]] bool checks() const { return parent_.process().params.checks("rma"); }
 
   [[nodiscard]] Plan plan() const {
@@ -332,7 +332,7 @@ class Creation {
     }
   }
 
-  /// Ranks accessible without messages.
+  /// The number of ranks accessible without messages.
   [[nodiscard]] int reached() const {
     return allocates() || copies_ ? static_cast<int>(locals_.size()) : 1;
   }

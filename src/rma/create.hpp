@@ -22,7 +22,7 @@ struct Wanted {
   Failure refused;  // error in the arguments
 };
 
-/// Without a handle. Returns an error class with fail() text, or throws Error.
+/// Creates a window without a handle. Returns an error class with fail() text, or throws Error.
 [[nodiscard]] int create(core::Communicator& parent, const Wanted& wanted, core::Ref<Window>* made);
 
 }  // namespace tern::rma

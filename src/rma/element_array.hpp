@@ -9,7 +9,7 @@
 
 namespace tern::rma {
 
-/// The data itself, or a copy. Throws std::bad_alloc.
+/// Refers to the data itself, or to a copy. Throws std::bad_alloc.
 class ElementArray {
  public:
   ElementArray(core::Process& process, const core::Data& data, core::Datatype& basic);

@@ -39,7 +39,7 @@ void apply_singly(std::byte* at, size_t count, const Element& element, const std
   }
 }
 
-/// Possibly of different languages.
+/// Equal types may belong to different languages.
 bool same_elements(const core::Datatype& one, const core::Datatype& other) noexcept {
   return &one == &other || (one.number() == other.number() && one.size() == other.size());
 }

@@ -32,14 +32,14 @@ struct Element {
   }
 };
 
-/// `origin`: place 0.
+/// `origin` is the address of place 0.
 struct Shared {
   Control control;
   const std::byte* origin;
   int32_t holder;  // this process's pid
 };
 
-/// The stride is an element's extent.
+/// The arrays' stride is an element's extent.
 struct Operands {
   const std::byte* in;  // null: no input
   std::byte* result;    // old elements; null: not requested
@@ -61,8 +61,8 @@ class ElementMemory {
   /// MPI_ERR_OTHER after the death of a stripe's holder.
   [[nodiscard]] virtual int apply(std::byte* at, size_t count, const Element& element,
                                   const Operands& operands) noexcept = 0;
-  /// On memory pieces. `packed`: their packed position. Operands start with the first element
-  /// beginning here.
+  /// Changes memory pieces. `packed` is their packed position. Operands start with the first
+  /// element beginning here.
   [[nodiscard]] virtual int apply(const iovec* pieces, size_t count, size_t packed,
                                   const Element& element, const Operands& operands) noexcept;
   /// `result` gets the old element.
@@ -73,7 +73,7 @@ class ElementMemory {
   const Shared shared_;
 };
 
-/// Up to the first failure.
+/// Stops at the first failure.
 template <class Body>
 [[nodiscard]] int for_each_array(const iovec* pieces, size_t count, size_t packed,
                                  const Element& element, Body&& body) noexcept {

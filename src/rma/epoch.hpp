@@ -18,7 +18,7 @@ class Epoch {
  public:
   enum class Access : uint8_t { kNone, kFence, kStart, kLock, kLockAll };
   enum class Exposure : uint8_t { kNone, kFence, kPost };
-  /// Access rights to a target.
+  /// Access rights to a target in this epoch.
   enum class Reach : uint8_t { kNone, kShared, kExclusive, kStarted, kPosted };
 
   explicit Epoch(int ranks) : reach_(static_cast<size_t>(ranks)) {}
@@ -31,7 +31,7 @@ class Epoch {
   void set_reach(int target, Reach reach) noexcept { reach_[static_cast<size_t>(target)] = reach; }
   [[nodiscard]] int locks() const noexcept { return locks_; }
 
-  /// A lock is held.
+  /// Whether a lock of the target is held.
   [[nodiscard]] bool passive(int target) const noexcept {
     return access_ == Access::kLockAll ||
            (access_ == Access::kLock && reach(target) != Reach::kNone);
@@ -58,7 +58,7 @@ class Epoch {
   [[nodiscard]] int may_post() const noexcept;
   [[nodiscard]] int may_wait() const noexcept;
   [[nodiscard]] int may_free() const noexcept;
-  /// Marks a fence epoch as used.
+  /// Allows an operation, and marks a fence epoch as used.
   [[nodiscard]] int use(int target) noexcept {
     if (access_ == Access::kLockAll || reach(target) != Reach::kNone) [[likely]]
       return 0;
@@ -73,10 +73,9 @@ class Epoch {
     if (reach != Reach::kNone) return reach != Reach::kStarted;
     return access_ == Access::kFence && used();
   }
-  /// In passive epochs only.
+  /// Request-based operations need a passive epoch.
   [[nodiscard]] int may_request(int target) const noexcept;
 
-  // Record the calls.
   void fenced(bool opens) noexcept;
   void begin(Access access) noexcept;
   void end_access() noexcept;
@@ -93,7 +92,7 @@ class Epoch {
   [[nodiscard]] int refuse_unlock(int target) const noexcept;
   [[nodiscard]] int refuse_open() const noexcept;
   [[nodiscard]] int refuse_exposed() const noexcept;
-  /// A call `what` is missing.
+  /// Reports that a call `what` is missing.
   [[nodiscard]] int refuse_end(const char* what) const noexcept;
 
   Access access_ = Access::kNone;

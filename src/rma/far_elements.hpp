@@ -12,7 +12,7 @@ namespace tern::rma {
 
 class FarElements final : public ElementMemory {
  public:
-  /// Addresses are of `process`.
+  /// Addresses are in the address space of `process`.
   FarElements(const Shared& shared, int32_t process) noexcept
       : ElementMemory(shared), process_(process) {}
   [[nodiscard]] int apply(std::byte* at, size_t count, const Element& element,

@@ -13,7 +13,7 @@ class HeldStripe {
  public:
   HeldStripe(const Shared& shared, const std::byte* at) noexcept
       : HeldStripe(shared.control.stripe(place_of(shared, at)).holder, shared.holder) {}
-  /// For any other word.
+  /// Locks any other word.
   HeldStripe(std::atomic<int32_t>& word, int32_t mine) noexcept : word_(word) {
     int32_t holder = 0;
     if (!word_.compare_exchange_strong(holder, mine, std::memory_order_acquire,

@@ -23,7 +23,7 @@ namespace tern::rma {
 }
 /// Blocks further readers until a writer's turn.
 void want(Control control) noexcept;
-/// Requests a wake-up.
+/// Requests a wake-up for when the lock may be free.
 void enlist(Targets& targets, int target) noexcept;
 [[nodiscard]] inline bool is_awaited(Control control) noexcept {
   uint64_t waiting = 0;

@@ -10,7 +10,7 @@
 
 namespace tern::rma {
 
-/// On this host; or -1.
+/// Returns a dead rank of this host that holds the lock, or -1.
 int Locks::dead_holder(int target) noexcept {
   const uint64_t word = targets_[target].control.head().lock.load();
   const auto writer = static_cast<int>(word >> Control::kWriterShift) - 1;
@@ -23,7 +23,7 @@ int Locks::dead_holder(int target) noexcept {
   return -1;
 }
 
-/// Most locks protect one operation.
+/// Spins, because most locks protect one operation.
 bool Locks::try_for_a_moment(Control control, bool exclusive) noexcept {
   constexpr int kSpins = 32;
   for (int i = 0; i < kSpins; ++i) {
@@ -48,7 +48,7 @@ int Locks::await_word(int target, bool exclusive) noexcept {
   };
   const int code = targets_.await(
       [&] {
-        // May run after success.
+        // The call may repeat after success.
         if (has_it || attempt()) return true;
         enlist(targets_, target);
         return attempt();
@@ -59,7 +59,7 @@ int Locks::await_word(int target, bool exclusive) noexcept {
   return code;
 }
 
-/// For a part with remote origins.
+/// Waits for the lock of a part with remote origins.
 int Locks::await_own(bool exclusive) noexcept {
   TargetSide& side = accesses_.messages->target_side();
   try {
@@ -175,7 +175,7 @@ int Locks::lock_all(int assertion) noexcept {
   return code;
 }
 
-/// In rank order, to avoid deadlocks.
+/// Ranks lock in order, to avoid deadlocks.
 int Locks::take_all() {
   for (int i = 0; i < targets_.size(); ++i) {
     const int code = take(i, false);

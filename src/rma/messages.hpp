@@ -16,10 +16,10 @@
 
 namespace tern::rma {
 
-/// With their memory.
+/// Messages in flight, with their memory.
 class Flights {
  public:
-  /// At the end of a message.
+  /// The action at the end of a message.
   enum class Then : uint8_t { kNothing, kUnpack, kSpread, kEnded, kGranted };
   struct Flight {
     core::Request* request = nullptr;
@@ -78,18 +78,18 @@ class Messages final : public Path {
 
   [[nodiscard]] int ask_lock(int target, bool exclusive) noexcept;
   [[nodiscard]] int await_lock(int target) noexcept;
-  /// Retries waiting requests.
+  /// Retries waiting lock requests.
   void grant_locks() noexcept { target_side_.grant_locks(); }
   [[nodiscard]] TargetSide& target_side() noexcept { return target_side_; }
   /// kUnlock, kPost or kComplete, after earlier records.
   [[nodiscard]] int tell(Verb verb, int target, uint8_t flags = 0) noexcept;
-  /// All ranks must have finished.
+  /// Waits for all messages; all ranks must have finished.
   void drain() noexcept;
 
   [[nodiscard]] int poll() noexcept;
 
  private:
-  /// Per target.
+  /// The state of one target.
   struct Link {
     uint32_t open = 0;   // messages and awaited answers
     bool dirty = false;  // since the last flush

@@ -25,15 +25,15 @@ struct Described {
 // text.
 
 [[nodiscard]] int run(const Described& what) noexcept;
-/// Into the communicator's stream.
+/// Enqueues the operation into the communicator's stream.
 [[nodiscard]] int enqueue(const Described& what) noexcept;
-/// Any form except blocking.
+/// Starts any form except the blocking one.
 [[nodiscard]] int start_unblocked(const Described& what, Form form) noexcept;
 [[nodiscard]] inline int start(const Described& what, Form form) noexcept {
   return form.kind == Form::Kind::kBlocking ? run(what) : start_unblocked(what, form);
 }
 
-/// Tested by MPI_ROOT on an inter-communicator.
+/// Whether the caller is the root (MPI_ROOT on an inter-communicator).
 [[nodiscard]] inline bool is_root(const core::Communicator& comm, int root) noexcept {
   return comm.inter() ? root == MPI_ROOT : comm.rank() == root;
 }
@@ -43,7 +43,7 @@ struct Described {
   return !comm.inter() || root >= 0;
 }
 
-/// Equal or varying blocks.
+/// A side has equal or varying blocks.
 [[nodiscard]] inline coll::Side side_of(const void* buffer, MPI_Count count,
                                         core::Datatype& type) noexcept {
   return {const_cast<void*>(buffer), count, &type};

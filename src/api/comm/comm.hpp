@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Creation and end of communicators.
+// Functions to create and end communicators.
 #pragma once
 
 #include "core/communicator.hpp"
@@ -10,16 +10,17 @@ namespace tern::api {
 /// Announces a communicator to the transports; the handle takes over the reference. Throws Error.
 void publish(core::Ref<core::Communicator> communicator, MPI_Comm* handle);
 
-/// publish() without a handle. Throws Error.
+/// Announces a communicator without a handle. Throws Error.
 void join(core::Communicator& communicator);
 
 [[nodiscard]] int check_stringtag(const char* stringtag) noexcept;
 
-/// Created by the members alone, with equal `stringtag` and `why`. The caller is a member.
+/// The members alone create the communicator, with equal `stringtag` and `why`. The caller is a
+/// member.
 [[nodiscard]] core::Ref<core::Communicator> from_group(const core::Group& group,
                                                        const char* stringtag, core::Derivation why);
 
-/// Null for an unknown process set. Throws Error.
+/// Returns null for an unknown process set. Throws Error.
 [[nodiscard]] core::Ref<core::Group> group_of_set(const char* name);
 /// Equal on all ranks naming the same set; negative for an unknown set. Throws Error.
 [[nodiscard]] int number_of_set(const char* name);

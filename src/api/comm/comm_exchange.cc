@@ -43,7 +43,7 @@ int exchange(Communicator& communicator, pml::Buffer out, int to, pml::Buffer in
   return code != MPI_SUCCESS ? code : received;
 }
 
-/// Below every user tag.
+/// Internal tags are below every user tag.
 int tag_of(uint64_t number) { return INT_MIN + static_cast<int>(number & 0x3fffffff); }
 
 pml::Buffer data_of(const Words& words, core::Datatype& byte) {

@@ -17,10 +17,10 @@ namespace tern::api {
 [[nodiscard]] int allgather(core::Communicator& communicator, void* all, size_t bytes,
                             uint64_t number);
 
-/// Data of unknown length.
+/// Data of a length unknown to the receivers.
 using Words = std::vector<uint64_t>;
 
-/// Along a binomial tree. `number` as for allgather().
+/// Sends the root's words along a binomial tree. `number` as for allgather().
 [[nodiscard]] int broadcast(core::Communicator& communicator, int root, Words* words,
                             uint64_t number);
 /// `tag` is the user's, in a separate tag space.

@@ -34,7 +34,7 @@ struct Ballot {
 constexpr int kRefused = INT_MIN;
 static_assert(kRefused != MPI_UNDEFINED);
 
-/// Ordered by key, then by rank.
+/// The members of `color`, ordered by key, then by rank.
 Ref<Group> chosen(const Group& members, const Ballot* ballots, int color) {
   std::vector<int> ranks;
   for (int rank = 0; rank < members.size(); ++rank)
@@ -230,7 +230,7 @@ TypeBallot ballot_of(int split_type, int key, const Piece& part) {
   mine.type = split_type;
   if (!splits_unguided(mine)) return mine;
   mine.place = place_here(the_process->boot->job().local_index);
-  // Hosts distinguish machines.
+  // The host's number distinguishes machines.
   mine.place[0] = the_process->boot->node(the_process->world_rank);
   return mine;
 }

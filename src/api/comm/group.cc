@@ -25,7 +25,7 @@ namespace {
 
 using core::Group;
 
-/// Inherits the session of `from`.
+/// The new group inherits the session of `from`.
 void give(core::Ref<Group> made, const Group& from, MPI_Group* handle) {
   made->session = from.session;
   publish(std::move(made), handle);

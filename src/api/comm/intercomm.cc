@@ -96,7 +96,7 @@ int check_tag(int tag) {
   return tag >= 0 ? MPI_SUCCESS : fail(MPI_ERR_TAG, "tag is %d, but must be 0 or greater", tag);
 }
 
-/// The leader's part.
+/// The leader's part of MPI_Intercomm_create.
 int meet(const Communicator& own, MPI_Comm bridge, int remote_leader, int tag,
          const Words& introduction, Words* theirs) {
   if (const int wrong = check_tag(tag); wrong != MPI_SUCCESS) return wrong;
@@ -174,7 +174,7 @@ int intercomm_merge(Communicator& intercomm, int high, MPI_Comm* newintracomm) n
 
 namespace {
 
-/// Equal on both sides.
+/// The digest is equal on both sides.
 uint64_t digest_sides(const Communicator& world, const Group& own, int own_leader,
                       const Group& remote, int remote_leader, uint64_t tag) {
   const auto side = [&](const Group& group, int leader) {

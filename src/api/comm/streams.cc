@@ -33,7 +33,7 @@ using stream::Stream;
 
 constexpr const char* kHexDigits = "0123456789abcdef";
 
-/// Inverse of MPIX_Info_set_hex.
+/// Decodes text of MPIX_Info_set_hex.
 std::optional<std::vector<unsigned char>> bytes_of_hex(const std::string& text) {
   std::vector<unsigned char> bytes;
   if (text.size() % 2 != 0) return std::nullopt;

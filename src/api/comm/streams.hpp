@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams for other chapters.
+// Stream functions for other chapters.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace tern::api {
 [[nodiscard]] int copy_stream(const core::Communicator& parent, core::Communicator& made,
                               bool with_twin);
 
-/// The minimum over all ranks. Returns an error class with fail() text.
+/// Returns the ranks' minimum in *least, or an error class with fail() text.
 [[nodiscard]] int agree_on_least(core::Communicator& comm, int64_t mine, size_t* least);
 
 /// For enqueued collectives, on the same channel. `sibling` is distinct per communicator.
@@ -33,7 +33,7 @@ namespace tern::api {
                                 const std::shared_ptr<stream::CommStream>& whole,
                                 const std::vector<int>& islands);
 
-/// Enqueued operations still complete.
+/// Called when the user frees the communicator; enqueued operations still complete.
 void end_stream(core::Communicator& communicator) noexcept;
 
 }  // namespace tern::api

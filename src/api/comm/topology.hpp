@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared functions of the chapter "topology".
+// Functions shared by the chapter "topology".
 #pragma once
 
 #include <memory>
@@ -21,8 +21,8 @@ namespace tern::api {
 
 [[nodiscard]] int rank_in(const core::Placement& order, int old_rank) noexcept;
 
-/// Publishes a communicator of the members in `order`; MPI_COMM_NULL for other callers. Collective,
-/// without a message.
+/// Publishes a communicator of the members in `order`; other callers get MPI_COMM_NULL. The call is
+/// collective and sends no message.
 [[nodiscard]] int publish_shaped(core::Communicator& parent, const core::Placement& order,
                                  core::Topology::Shape shape, const core::Info* info,
                                  MPI_Comm* out);

@@ -126,7 +126,7 @@ int cart_shift(Communicator& comm, int direction, int disp, int* rank_source,
 
 namespace {
 
-/// Members by new rank, and shape.
+/// The caller's part of a grid.
 struct SubGrid {
   core::Placement members;
   Cartesian grid;

@@ -90,7 +90,7 @@ int gather_edges(Communicator& comm, const Edges& mine, std::vector<Edges>* all)
   return code;
 }
 
-/// Whether ranks may be reordered.
+/// Whether `reorder` may change ranks.
 bool gathers(const Communicator& parent, bool reorder) {
   const std::vector<int> nodes = reorder ? nodes_of(parent, parent.size()) : std::vector<int>();
   return std::any_of(nodes.begin(), nodes.end(), [&](int node) { return node != nodes[0]; });
@@ -113,7 +113,7 @@ std::vector<int> copy_of(const int* values, int count) {
   return count > 0 ? std::vector<int>(values, values + count) : std::vector<int>();
 }
 
-/// Delivers pairs (rank, weight).
+/// Delivers pairs (rank, weight) to the ranks of a communicator.
 class Post {
  public:
   explicit Post(Communicator& comm) : comm_(comm), boxes_(static_cast<size_t>(comm.size())) {}
@@ -123,7 +123,7 @@ class Post {
     box.push_back(weight);
   }
 
-  /// Sorted by sender. Collective.
+  /// Receives the pairs, sorted by sender. Collective.
   int deliver(std::vector<int>* ranks, std::vector<int>* weights) {
     core::Datatype& integer = core::predefined_type(comm_.process(), MPI_INT);
     std::vector<int> lengths, incoming(boxes_.size()), out;

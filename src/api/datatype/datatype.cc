@@ -124,7 +124,7 @@ int get_address(const void* location, MPI_Aint* address) noexcept {
   *address = reinterpret_cast<MPI_Aint>(location);
   return MPI_SUCCESS;
 }
-/// Wrap-around is legal.
+/// Address arithmetic may wrap around.
 MPI_Aint aint_add(MPI_Aint base, MPI_Aint disp) noexcept {
   return static_cast<MPI_Aint>(static_cast<uintptr_t>(base) + static_cast<uintptr_t>(disp));
 }

@@ -180,7 +180,7 @@ int type_match_size(int typeclass, int size, MPI_Datatype* datatype) noexcept {
       typeclass, size, MPI_TYPECLASS_INTEGER, MPI_TYPECLASS_REAL, MPI_TYPECLASS_COMPLEX);
 }
 
-/// MPI_DATATYPE_NULL for an unknown pair.
+/// An unknown pair gives MPI_DATATYPE_NULL.
 int type_get_value_index(Datatype& value_type, Datatype& index_type,
                          MPI_Datatype* pair_type) noexcept {
   *pair_type = MPI_DATATYPE_NULL;

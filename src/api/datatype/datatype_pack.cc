@@ -14,7 +14,7 @@ namespace {
 
 using core::Datatype;
 
-/// `size`: packed bytes of one element.
+/// `size` is the packed size of one element.
 int check_packing(const Datatype& type, MPI_Count size, MPI_Count count, MPI_Count room,
                   const char* of, MPI_Count position, MPI_Count* bytes) noexcept {
   if (!type.committed())

@@ -40,7 +40,7 @@ int constant_of(ThreadLevel level) noexcept {
   return MPI_THREAD_SINGLE;
 }
 
-/// Parameters are already read.
+/// Starts the world; parameters have been read before.
 int start_world(int required) noexcept {
   WorldState& world = instance().world;
   if (world.started)

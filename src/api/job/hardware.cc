@@ -23,7 +23,7 @@ constexpr const char* kNames[] = {"hwloc://Machine", "hwloc://Package", "hwloc:/
                                   "hwloc://L3Cache", "hwloc://Core",    "hwloc://PU"};
 constexpr std::string_view kScheme = "hwloc://";
 
-/// Sorted. On a synthetic machine each process gets the processor of its local index.
+/// Returns sorted CPUs. On a synthetic machine each process gets the processor of its local index.
 std::vector<int> cpus_here(const topo::Tree& tree, int local_index) {
   std::vector<int> cpus = topo::allowed_cpus();
   if (!tree.this_machine) {
@@ -50,7 +50,7 @@ int find_holder(const topo::Part& part, topo::Part::Kind kind, const std::vector
 
 }  // namespace
 
-// A process may change its binding.
+// Reads the binding each time, because a process may change it.
 Place place_here(int local_index) noexcept {
   Place place;
   place.fill(kAbsent);

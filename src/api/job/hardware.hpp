@@ -10,7 +10,7 @@
 
 namespace tern::api {
 
-/// Largest first.
+/// Kinds of resources, largest first.
 inline constexpr std::array kResources = {topo::Part::Kind::kMachine, topo::Part::Kind::kPackage,
                                           topo::Part::Kind::kNuma,    topo::Part::Kind::kL3,
                                           topo::Part::Kind::kCore,    topo::Part::Kind::kPu};
@@ -20,7 +20,7 @@ inline constexpr std::array kResources = {topo::Part::Kind::kMachine, topo::Part
 using Place = std::array<int, kResources.size()>;
 inline constexpr int kNowhere = -1;
 inline constexpr int kAbsent = -2;
-/// `local_index`: the index on its host.
+/// `local_index` is the process's index on its host.
 [[nodiscard]] Place place_here(int local_index) noexcept;
 
 /// "hwloc://Package"; find_resource ignores case and scheme, and returns -1 for an unknown name.

@@ -6,7 +6,7 @@
 
 namespace tern::api {
 
-/// By kind and creating call. Call before the last fence.
+/// Reports leaks by kind and creating call. Call before the last fence.
 void report_leaks(const core::Process& process) noexcept;
 
 }  // namespace tern::api

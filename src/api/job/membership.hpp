@@ -20,7 +20,7 @@ class Membership {
 
   /// All ranks enter and leave the world together, each process its sessions alone.
   enum class User { kWorld, kSession };
-  /// For the next world. Throws Error.
+  /// Sets the boot functions of the next world. Throws Error.
   void provide(const MPIX_Boot& given);
   /// The thread level is the highest of all users. Throws Error.
   void start(core::ThreadLevel level, User user);

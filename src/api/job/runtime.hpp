@@ -46,14 +46,14 @@ class Runtime {
   void leave();
   /// Waits until no peer needs this process.
   void see_off() noexcept;
-  /// Between sessions.
+  /// The runtime rests between sessions.
   void rest() noexcept;
   void come_back();
 
  private:
   void hand_out_learnt() const;
   void learn();
-  /// Progresses messages. Throws Error.
+  /// Meets all ranks while progressing messages. Throws Error.
   void meet_all();
   void configure_waiting();
   [[nodiscard]] int64_t longest_sleep() const noexcept;  // microseconds

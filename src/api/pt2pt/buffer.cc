@@ -17,7 +17,7 @@
 namespace tern::api {
 namespace {
 
-/// Null: the process.
+/// A null owner stands for the process.
 using Owner = const core::Object*;
 
 using BufferLock = std::lock_guard<std::mutex>;
@@ -87,7 +87,7 @@ int iflush(Owner owner, core::Communicator* of, MPI_Request* request) noexcept {
   });
 }
 
-/// May be null. The caller holds the lock.
+/// Returns null without a buffer. The caller holds the lock.
 std::shared_ptr<SendBuffer> serving(const core::Communicator& communicator) noexcept {
   auto found = buffer_of(&communicator);
   const core::Object* session = communicator.session.get();
@@ -126,7 +126,7 @@ int send_buffered(const pml::Buffer& data, const pml::Envelope& to) noexcept {
   });
 }
 
-/// Complete on return.
+/// A buffered send is complete on return.
 class BufferedRequest : public core::Request {
  public:
   BufferedRequest() {
@@ -140,7 +140,7 @@ class BufferedRequest : public core::Request {
   }
 };
 
-/// Destroyed under the channel's lock.
+/// The request is destroyed under the channel's lock.
 class PersistentBuffered final : public BufferedRequest {
  public:
   PersistentBuffered(const pml::Buffer& data, const pml::Envelope& to)

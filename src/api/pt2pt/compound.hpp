@@ -13,11 +13,11 @@ namespace tern::api {
 class CompoundRequest final : public core::Request {
  public:
   explicit CompoundRequest(core::Communicator* of);
-  /// Takes over the reference. The last part determines the outcome.
+  /// Takes over the reference to a part. The last part determines the outcome.
   void add(core::Request* part) { parts_.push_back(part); }
-  /// For the parts.
+  /// Memory for the parts.
   std::vector<std::byte> memory;
-  /// After the last add(). The caller holds the lock.
+  /// Starts polling the parts. The caller holds the lock.
   void run() noexcept;
 
   void describe(WaitReport* report) const override;

@@ -24,7 +24,7 @@ struct Callback {
 class ContinuationRequest final : public core::Request {
  public:
   ContinuationRequest(int max_poll, int flags);
-  /// Takes over the references. Throws std::bad_alloc.
+  /// Takes over the references to the requests. Throws std::bad_alloc.
   void attach(std::vector<core::Request*> requests, const Callback& callback, MPI_Status* statuses);
   [[nodiscard]] int take_failed(int most, void** data) noexcept;
 

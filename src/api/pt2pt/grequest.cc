@@ -60,7 +60,7 @@ class GeneralRequest final : public core::Request {
   static constexpr const char* kQuery = "the query function of a generalised request";
   static constexpr const char* kCancel = "the cancel function of a generalised request";
   static constexpr const char* kFree = "the free function of a generalised request";
-  /// With fail() text.
+  /// Returns an error code with fail() text.
   template <class Function>
   static int call(const char* name, bool* threw, const Function& function) noexcept {
     const int code = core::user_call(name, threw, function);

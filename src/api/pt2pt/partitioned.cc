@@ -36,7 +36,7 @@ int make(void* buf, int partitions, MPI_Count count, core::Datatype& type, int r
   });
 }
 
-/// Null with the error in *code.
+/// Returns null with the error in *code for another kind of request.
 template <class Kind>
 Kind* find(MPI_Request handle, const char* maker, int* code) noexcept {
   core::Request* request = find_request(handle);

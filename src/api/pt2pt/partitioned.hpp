@@ -12,7 +12,7 @@
 
 namespace tern::api {
 
-/// For the receiver.
+/// The sender's plan for the receiver.
 struct PartitionPlan {
   int64_t bytes = 0;          // of the whole buffer
   int64_t portion_bytes = 0;  // except the last
@@ -22,7 +22,7 @@ struct PartitionPlan {
 
 class PartitionedRequest : public core::Request {
  public:
-  /// `partition`: the first. MPI_PROC_NULL sends nothing.
+  /// `partition` is the first partition. MPI_PROC_NULL sends nothing.
   PartitionedRequest(const pml::Buffer& partition, int partitions, const pml::Envelope& envelope);
   ~PartitionedRequest() override;
   [[nodiscard]] int partitions() const noexcept { return partitions_; }
@@ -33,7 +33,7 @@ class PartitionedRequest : public core::Request {
   int start() noexcept override;
   void destroy() noexcept override;
 
-  /// Drops operations without a plan.
+  /// Drops operations that have no plan yet, for MPI_Finalize.
   static void abandon_all() noexcept;
 
  protected:
@@ -41,7 +41,7 @@ class PartitionedRequest : public core::Request {
   virtual void begin() = 0;
   /// Returns true once finished. The caller holds the lock.
   virtual bool step() noexcept = 0;
-  /// Polls until step() returns true.
+  /// Polls the request until step() returns true.
   void look_after();
   /// Records the outcome, and releases the part.
   void collect(core::Request* part) noexcept;
@@ -67,10 +67,10 @@ class PartitionedSend final : public PartitionedRequest {
  public:
   using PartitionedRequest::PartitionedRequest;
   int introduce() noexcept override;
-  /// MPI_Pready. The caller holds the lock.
+  /// Marks a partition ready. The caller holds the lock.
   [[nodiscard]] int ready(int partition) noexcept;
-  /// When the stream reaches MPIX_Pready_enqueue. The caller holds the lock. Returns an error class
-  /// with fail() text.
+  /// Marks a partition ready when the stream reaches MPIX_Pready_enqueue. The caller holds the
+  /// lock. Returns an error class with fail() text.
   [[nodiscard]] int ready_in_stream(int partition) noexcept;
   void describe(WaitReport* report) const override;
 
@@ -92,7 +92,7 @@ class PartitionedReceive final : public PartitionedRequest {
   using PartitionedRequest::PartitionedRequest;
   ~PartitionedReceive() override;
   int introduce() noexcept override;
-  /// MPI_Parrived. The caller holds the lock.
+  /// Whether a partition has arrived. The caller holds the lock.
   [[nodiscard]] bool arrived(int partition) noexcept;
   void describe(WaitReport* report) const override;
 

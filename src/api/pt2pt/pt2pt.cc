@@ -17,7 +17,7 @@ using pml::Buffer;
 using pml::Envelope;
 using pml::Mode;
 
-/// With MPI_PROC_NULL; complete from the start.
+/// A request of MPI_PROC_NULL, complete from the start.
 class NullRequest final : public core::Request {
  public:
   explicit NullRequest(core::HandleTable& table, bool persistent) : table_(table) {
@@ -41,7 +41,7 @@ class NullRequest final : public core::Request {
   core::HandleTable& table_;
 };
 
-/// Has no user handle.
+/// Waits for a request without a user handle.
 int finish(core::Request& request, core::Outcome* outcome) noexcept {
   core::Progress& progress = request.communicator->channel().progress;
   {

@@ -71,7 +71,7 @@ TERN_COLD void wait_and_run(core::Request& waited) noexcept {
   }
 }
 
-/// The first in words, all by ranks. `any`: one suffices.
+/// Describes the first incomplete request in words, and all by ranks. `any`: one request suffices.
 void describe_requests(const Requests& requests, bool any, WaitReport* report) {
   int incomplete = 0;
   WaitReport wildcard;
@@ -130,7 +130,7 @@ int wait_for_one(const Requests& requests) noexcept {
   return found;
 }
 
-/// Keeps the first error.
+/// Hands requests to the user, and keeps the first error.
 class Collection {
  public:
   /// `failed`: all statuses get an error code.
@@ -159,7 +159,7 @@ class Collection {
     if (!failed_) begin_errors(code);
     failed_ = true;
   }
-  /// Failed on delivery: earlier statuses succeeded.
+  /// The request failed on delivery, so earlier statuses are successes.
   void begin_errors(int code) noexcept {
     if (statuses_ == MPI_STATUSES_IGNORE) return;
     for (int i = 0; i < taken_; ++i) statuses_[i].MPI_ERROR = MPI_SUCCESS;
@@ -173,7 +173,8 @@ class Collection {
   core::Ref<core::Object> hearer_;  // of the first error
 };
 
-/// All are complete. MPI_ERR_IN_STATUS after a failure: all statuses get an error code.
+/// Collects complete requests. After a failure returns MPI_ERR_IN_STATUS, and all statuses get an
+/// error code.
 int collect_all(const Requests& requests, MPI_Request* handles, MPI_Status* statuses) noexcept {
   bool failed = false;
   for (int i = 0; i < requests.count(); ++i)

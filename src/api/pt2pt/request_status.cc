@@ -6,7 +6,7 @@
 namespace tern::api {
 namespace {
 
-/// Gives a wait's status without completing. Queries generalised requests.
+/// Gives a wait's status without completing the request. Queries generalised requests.
 int show(core::Request* request, MPI_Status* status, bool with_error) noexcept {
   if (request == nullptr) {
     core::fill_empty_status(status);

@@ -10,18 +10,18 @@
 
 namespace tern::api {
 
-/// From MPI_PROC_NULL.
+/// The outcome of a receive from MPI_PROC_NULL.
 inline constexpr core::Outcome kFromNobody{MPI_PROC_NULL, MPI_ANY_TAG, MPI_SUCCESS, false, 0};
 
 inline core::Request* find_request(MPI_Request handle) noexcept {
   return the_process->handles.find<core::Request>(handle);
 }
 
-/// Keeps the communicator until delivery.
+/// Raises on the request's communicator, which stays until delivery.
 [[nodiscard]] TERN_COLD int fail_with(const core::Request& request, int code,
                                       const char* text) noexcept;
 
-/// Also ends or deactivates the request.
+/// Gives the status to the user, and ends or deactivates the request.
 int collect(core::Request& request, MPI_Request* handle, MPI_Status* status,
             bool with_error) noexcept;
 
@@ -44,7 +44,7 @@ inline int bad_request(MPI_Request handle, int position) noexcept {
       position, static_cast<void*>(handle));
 }
 
-/// Null for idle entries.
+/// Requests of an array; null for idle entries.
 class Requests {
  public:
   Requests(int count, const MPI_Request* handles) noexcept : count_(count) {
@@ -58,12 +58,12 @@ class Requests {
     }
     for (int i = 0; i < count && code_ == MPI_SUCCESS; ++i) look_up(handles[i], i);
   }
-  /// MPI_ERR_REQUEST or MPI_ERR_NO_MEM.
+  /// Returns MPI_ERR_REQUEST for an invalid entry, or MPI_ERR_NO_MEM.
   [[nodiscard]] int code() const noexcept { return code_; }
   [[nodiscard]] int count() const noexcept { return count_; }
   [[nodiscard]] bool all_idle() const noexcept { return active_ == 0; }
   [[nodiscard]] core::Request* operator[](int i) const noexcept { return all_[i]; }
-  /// Of the first active entry.
+  /// The progress of the first active entry.
   [[nodiscard]] core::Progress& progress() const noexcept {
     return channel_ == nullptr ? the_process->channel(0).progress : channel_->progress;
   }
@@ -119,7 +119,7 @@ inline bool all_complete(const Requests& requests) noexcept {
   return true;
 }
 
-/// Or -1.
+/// Returns the first completed entry, or -1.
 inline int first_complete(const Requests& requests) noexcept {
   for (int i = 0; i < requests.count(); ++i)
     if (requests[i] != nullptr && requests[i]->done()) return i;
@@ -150,7 +150,7 @@ inline void poll_once(const Requests& requests) noexcept {
   requests.run_ready();
 }
 
-/// For calls collecting all completed entries.
+/// Polls for calls that collect all completed entries.
 inline void poll_for_some(const Requests& requests) noexcept {
   requests.run_ready();
   if (first_complete(requests) < 0) return poll_once(requests);

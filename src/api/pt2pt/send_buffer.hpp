@@ -16,7 +16,7 @@ class CompoundRequest;
 
 class SendBuffer {
  public:
-  /// MPI_BUFFER_AUTOMATIC: library memory of any size.
+  /// MPI_BUFFER_AUTOMATIC means library memory of any size.
   SendBuffer(void* address, size_t bytes) noexcept : address_(address), bytes_(bytes) {}
   SendBuffer(const SendBuffer&) = delete;
   SendBuffer& operator=(const SendBuffer&) = delete;
@@ -33,7 +33,7 @@ class SendBuffer {
   [[nodiscard]] int send(const pml::Buffer& data, const pml::Envelope& to);
   /// The caller holds no lock.
   void flush() noexcept;
-  /// Adds all messages. The caller holds the buffers' lock.
+  /// Adds all messages to `request`. The caller holds the buffers' lock.
   void add_to(CompoundRequest& request);
 
  private:
@@ -52,7 +52,7 @@ class SendBuffer {
   std::vector<Slot> slots_;  // by address
 };
 
-/// Waits until messages are sent, and detaches the buffer. `owner` null: the process.
+/// Waits until the owner's messages are sent, and detaches the buffer. A null owner is the process.
 void end_send_buffer(const core::Object* owner) noexcept;
 
 }  // namespace tern::api

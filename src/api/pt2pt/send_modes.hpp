@@ -10,7 +10,7 @@
 
 namespace tern::api {
 
-/// For MPI_PROC_NULL; already complete.
+/// Returns a complete request for MPI_PROC_NULL.
 [[nodiscard]] int give_null_request(MPI_Request* request, bool persistent) noexcept;
 
 inline pml::Buffer buffer_of(const void* address, MPI_Count count, core::Datatype& type) noexcept {

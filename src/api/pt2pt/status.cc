@@ -40,7 +40,7 @@ int status_set_elements(MPI_Status* status, core::Datatype& datatype, MPI_Count 
   return status_set_elements_x(status, datatype, count);
 }
 
-/// Counts basic elements.
+/// `count` counts basic elements.
 int status_set_elements_x(MPI_Status* status, core::Datatype& datatype, MPI_Count count) noexcept {
   if (count < 0)
     return fail(MPI_ERR_COUNT, "count is %lld, but must not be negative",

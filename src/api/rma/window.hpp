@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Creation of windows.
+// Functions to create windows.
 #pragma once
 
 #include "core/info.hpp"

@@ -36,7 +36,7 @@ void give_value(Value* out, Given value) noexcept {
 [[nodiscard]] const std::vector<ParamRow>& control_variables();
 /// Empty for a parameter without fixed words.
 [[nodiscard]] std::vector<std::string> words_of(const ParamRow& row);
-/// MPI_T_ENUM_NULL without words.
+/// Returns MPI_T_ENUM_NULL for a parameter without words.
 [[nodiscard]] MPI_T_enum enum_of(const ParamRow& row);
 
 /// Counters for performance variables.
@@ -61,9 +61,9 @@ struct PerformanceVariable {
 };
 [[nodiscard]] const std::vector<PerformanceVariable>& performance_variables();
 
-/// When the process enters its job.
+/// Called when the process enters its job.
 void watch_events() noexcept;
-/// When the last user leaves.
+/// Called when the last user leaves.
 void forget_events() noexcept;
 
 }  // namespace tern::api

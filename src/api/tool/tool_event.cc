@@ -48,14 +48,14 @@ struct Instant {
 };
 constinit thread_local const Instant* current = nullptr;  // non-null while callbacks run
 
-/// Valid during its callback.
+/// The event is valid during its callback.
 const Instant* find_event(MPI_T_event_instance word) noexcept {
   return reinterpret_cast<const void*>(word) == current ? current : nullptr;
 }
 
 }  // namespace
 
-/// One callback per safety level.
+/// A registration has one callback per safety level.
 class ToolRegistration {
  public:
   struct Callback {

@@ -18,7 +18,7 @@ class ToolHandle {
     base_ = running_ ? 0 : now();
   }
   [[nodiscard]] const PerformanceVariable& row() const noexcept { return row_; }
-  /// The bound object still exists.
+  /// Whether the bound object still exists.
   [[nodiscard]] bool bound() const noexcept {
     return row_.bind == MPI_T_BIND_NO_OBJECT || communicator() != nullptr;
   }
@@ -70,7 +70,7 @@ class ToolSession {
 
 namespace {
 
-/// Lookup detects garbage.
+/// Looks up session and handle, to detect garbage.
 struct Access {
   Access(MPI_T_pvar_session session_word, MPI_T_pvar_handle handle_word) noexcept
       : lock(instance().tool.mutex) {
