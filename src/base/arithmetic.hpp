@@ -26,7 +26,7 @@ struct Pair {
   I index;
 };
 
-/// Unsigned, so overflow wraps.
+/// Integers are computed unsigned, so overflow wraps.
 template <class T>
 struct Wrapping {
   using Wide = T;

@@ -18,7 +18,7 @@ namespace tern {
 /// In reading order; files may be missing.
 [[nodiscard]] std::vector<std::string> config_files();
 
-/// From files, then `environment`. Errors become sentences in `complaints`.
+/// Reads the files, then `environment`. Errors become sentences in `complaints`.
 [[nodiscard]] Params load_params(const char* const* environment,
                                  std::vector<std::string>* complaints);
 

@@ -52,7 +52,7 @@ inline void copy_few(std::byte* to, const std::byte* from, size_t bytes) noexcep
   if (bytes == 1) *to = *from;
 }
 
-/// Without overlap. Zero bytes: pointers may be null.
+/// The blocks must not overlap. With zero bytes, pointers may be null.
 inline void copy_bytes(void* to, const void* from, size_t bytes) noexcept {
   if (bytes <= 64)
     return copy_few(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), bytes);

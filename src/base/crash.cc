@@ -35,7 +35,7 @@ constexpr Signal kSignals[] = {{SIGSEGV, "SIGSEGV (segmentation fault)"},
 std::atomic<pid_t> crashed{0};  // the reporting thread
 std::atomic<int> its_signal{0};
 
-// New in the C library 2.30.
+// The C library has gettid() and tgkill() since 2.30.
 pid_t this_thread() noexcept { return static_cast<pid_t>(::syscall(SYS_gettid)); }
 
 void set_default(int signal) noexcept {
@@ -115,7 +115,7 @@ class Interrupted {
   explicit Interrupted(void* context) noexcept
       : machine_(static_cast<ucontext_t*>(context)->uc_mcontext), before_(machine_) {}
 
-  /// 0 if unknown.
+  /// Returns 0 if the instruction is unknown.
   [[nodiscard]] std::uintptr_t at() const noexcept {
 #if defined(__x86_64__)
     return static_cast<std::uintptr_t>(machine_.gregs[REG_RIP]);

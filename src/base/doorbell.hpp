@@ -29,8 +29,8 @@ struct Alarm {
   void* self = nullptr;
 };
 
-/// A change ends the sleep. Kernels before 5.16 wait on one word: then sleeps with `awaited` are
-/// short, and `question` does not end a sleep.
+/// A change of one word ends the sleep. Kernels before 5.16 wait on one word: then sleeps with
+/// `awaited` are short, and `question` does not end a sleep.
 struct AlsoWords {
   FutexWord awaited, question;
 };
@@ -51,10 +51,10 @@ class Descriptors {
 
 class Doorbell {
  public:
-  /// Without limit.
+  /// A sleep without limit.
   static constexpr int64_t kUntilRung = kNoLimit;
 
-  /// Call after publishing data. No system call unless the owner sleeps.
+  /// The sender calls ring() after publishing data. No system call happens unless the owner sleeps.
   void ring(bool fenced) noexcept {
     if (fenced)
       std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -77,8 +77,9 @@ class Doorbell {
   void disarm() noexcept;
   /// Sleeps until a ring, a change in `also`, or `microseconds`; then disarms.
   void sleep(uint32_t armed, int64_t microseconds, const AlsoWords& also = {}) noexcept;
-  /// Also wakes for a readable descriptor. Requires the pipe. May miss a change of `also`, so a
-  /// sleep with `awaited` is short. Several sleepers share the pipe, so their sleeps must be short.
+  /// Also wakes for a readable descriptor; requires the pipe. The sleep may miss a change of
+  /// `also`, so a sleep with `awaited` is short. Several sleepers share the pipe, so their sleeps
+  /// must be short.
   void sleep(uint32_t armed, int64_t microseconds, const AlsoWords& also,
              const Descriptors& descriptors) noexcept;
 
@@ -98,7 +99,7 @@ class Doorbell {
   std::atomic<uint64_t> pipe_{0};                // inode: the descriptor may be reused
 };
 
-/// Within the bell's lifetime. Throws Error.
+/// Opens a bell's pipe, within the bell's lifetime. Throws Error.
 class BellPipe {
  public:
   explicit BellPipe(Doorbell& bell);

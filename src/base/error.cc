@@ -44,7 +44,7 @@ std::string vstrf(const char* format, va_list arguments) {
   return text;
 }
 
-// Empty if memory is short.
+// Returns an empty text if memory is short.
 std::string text_of(const char* format, va_list arguments) noexcept {
   try {
     return vstrf(format, arguments);

@@ -22,7 +22,7 @@ struct [[nodiscard]] Failure {
 [[nodiscard]] TERN_COLD Failure failure(int mpi_class, const char* format, ...) noexcept
     TERN_PRINTF(2, 3);
 
-/// Thrown by set-up code. Never crosses the C boundary.
+/// Set-up code throws Errors. An Error never crosses the C boundary.
 class Error : public std::exception {
  public:
   Error(int mpi_class, std::string text) : failure_{mpi_class, std::move(text)} {}
@@ -56,7 +56,7 @@ struct LastError {
 };
 [[nodiscard]] LastError take_last_error() noexcept;
 
-/// "MPI_ERR_RANK"; nullptr outside the standard.
+/// Returns a name such as "MPI_ERR_RANK"; nullptr outside the standard.
 [[nodiscard]] const char* error_class_name(int mpi_class) noexcept;
 
 /// TERN_ABORT_HOOK runs before the abort.

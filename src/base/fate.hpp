@@ -20,18 +20,18 @@ class Fate {
   ~Fate() { forget(state_); }
 
   [[nodiscard]] bool dead() const noexcept { return load() != kAlive; }
-  /// Under the lock of end()'s callers.
+  /// Requires the lock of end()'s callers.
   [[nodiscard]] bool dead_locked() const noexcept { return state_ != kAlive; }
   /// Returns false if already dead.
   TERN_COLD bool end(const Failure& why) noexcept;
 
   [[nodiscard]] TERN_COLD int code() const noexcept;
-  /// Valid while the object exists.
+  /// The text is valid while the object exists.
   [[nodiscard]] TERN_COLD const char* why() const noexcept;
   TERN_COLD Failure reason() const noexcept;
   [[nodiscard]] TERN_COLD int fail() const noexcept;
 
-  /// Revives the object. No other thread may read the reason.
+  /// Returns the reason and revives the object. No other thread may read the reason.
   TERN_COLD Failure take() noexcept;
 
  private:

@@ -51,7 +51,7 @@ std::string file_limit() {
               static_cast<unsigned long long>(limit.rlim_cur / 1024));
 }
 
-/// On failure not valid(), with errno.
+/// Creates a nameless file in this folder. On failure not valid(), with errno.
 Fd make_unlinked_in(const std::string& folder, size_t bytes) noexcept {
   struct statvfs room {};
   if (::statvfs(folder.c_str(), &room) != 0) return Fd();
@@ -67,8 +67,8 @@ Fd make_unlinked_in(const std::string& folder, size_t bytes) noexcept {
   return fd;
 }
 
-/// `refusal`: errno of memfd_create. Needs free space for the whole file: a write to a full file
-/// system ends the process (SIGBUS).
+/// `refusal` is memfd_create's errno. The file needs free space for its whole size: a write to a
+/// full file system ends the process (SIGBUS).
 Fd make_unlinked(size_t bytes, int refusal) {
   const char* const named = std::getenv("TMPDIR");
   const std::string last = named != nullptr && *named == '/' ? named : "/tmp";

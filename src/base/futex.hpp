@@ -15,9 +15,9 @@ struct FutexWord {
 
 inline constexpr int64_t kNoLimit = 0;  // microseconds
 
-/// May return spuriously.
+/// The sleep may end spuriously.
 void futex_sleep(const FutexWord& on, int64_t microseconds) noexcept;
-/// At most kMostWords. Returns false at once on kernels before 5.16.
+/// Sleeps on at most kMostWords words. Returns false at once on kernels before 5.16.
 inline constexpr int kMostWords = 3;
 bool futex_sleep(const FutexWord* words, int count, int64_t microseconds) noexcept;
 [[nodiscard]] bool futex_takes_several() noexcept;

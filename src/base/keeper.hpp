@@ -35,7 +35,7 @@ struct KeeperLetter {
 class Keeper {
  public:
   explicit Keeper(MailSocket socket) noexcept : socket_(std::move(socket)) {}
-  /// Readable with a queued letter.
+  /// The descriptor is readable with a queued letter.
   [[nodiscard]] int descriptor() const noexcept { return socket_.descriptor(); }
   [[nodiscard]] Address address() const noexcept { return socket_.address(); }
   /// Never waits.
@@ -51,10 +51,10 @@ class Keeper {
   std::unordered_map<uint64_t, std::vector<Fd>> kept_;
 };
 
-/// With an abstract address.
+/// A keeper with a thread and an abstract address.
 class KeeperThread {
  public:
-  /// Null if the system refuses.
+  /// Returns null if the system refuses.
   static std::shared_ptr<KeeperThread> start() noexcept;
   KeeperThread(const KeeperThread&) = delete;
   KeeperThread& operator=(const KeeperThread&) = delete;
@@ -71,11 +71,11 @@ class KeeperThread {
   pthread_t thread_{};
 };
 
-/// `at`: empty for a connected socket. Returns false if not sent.
+/// `at` is empty for a connected socket. Returns false if the letter was not sent.
 bool keep_at(const MailSocket& socket, const Address& at, uint64_t number,
              std::initializer_list<int> descriptors) noexcept;
 void drop_at(const MailSocket& socket, const Address& at, uint64_t number) noexcept;
-/// Empty, with *why, after a refusal.
+/// Returns nothing, with *why, after a refusal.
 [[nodiscard]] std::vector<Fd> ask(const MailSocket& socket, const Address& at, uint64_t number,
                                   std::string* why);
 

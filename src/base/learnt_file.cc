@@ -70,7 +70,7 @@ struct Line {
 };
 using Lines = std::map<std::string, Line>;  // by calls_of()
 
-/// Old lines with few rounds first.
+/// Drops old lines with few rounds first.
 void make_room(Lines* all) {
   size_t bytes = kHead;
   std::vector<Lines::const_iterator> leaving;
@@ -94,7 +94,7 @@ std::string head_of(const std::string& machine, size_t lines) {
   return strf("# Tern %s; %s; %zu lines", PACKAGE_VERSION, machine.c_str(), lines);
 }
 
-/// Null: trusted.
+/// Returns null for a trusted file.
 const char* objection_to(const struct stat& facts) noexcept {
   if (!S_ISREG(facts.st_mode)) return "not a regular file";
   if (facts.st_uid != ::geteuid() && facts.st_uid != 0) return "another user owns the file";

@@ -26,7 +26,7 @@ class LearntFile {
     return words + (bound ? ", bound" : ", not bound");
   }
 
-  /// Empty: no file.
+  /// The path is empty without a file.
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   /// Empty, with *remark, for a missing or untrusted file.
   [[nodiscard]] std::string read(std::string* remark) const;
@@ -37,7 +37,7 @@ class LearntFile {
   /// Returns false without a file of this machine. Throws Error.
   bool forget() const;
 
-  /// Path and lines for the job's ranks; empty without a file. *remark as in read().
+  /// Packs path and lines for the job's ranks; empty without a file. *remark as in read().
   [[nodiscard]] std::string pack(std::string* remark) const;
   struct Packed;
   /// Other texts give an empty path and no lines.

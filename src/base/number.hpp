@@ -51,7 +51,7 @@ enum class Number : uint8_t {
   kCount,
 };
 
-/// Their operations are associative.
+/// Operations on these numbers are associative.
 [[nodiscard]] constexpr bool is_whole(Number number) noexcept {
   return (number >= Number::kInt8 && number <= Number::kInt128) ||
          (number >= Number::kBool && number <= Number::kByte);

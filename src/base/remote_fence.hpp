@@ -9,7 +9,8 @@ namespace tern {
 /// kernel takes 20 ms, so the process stays unregistered.
 bool heeds_remote_fences() noexcept;
 
-/// Every running thread of registered processes passes a full fence. False if the kernel refuses.
+/// Every running thread of registered processes passes a full fence. Returns false if the kernel
+/// refuses.
 bool remote_fence() noexcept;
 
 }  // namespace tern

@@ -17,7 +17,7 @@
 #include <backtrace.h>
 #endif
 
-// Demangles without malloc; missing in libstdc++.so.
+// Demangles without malloc; libstdc++.so lacks the function.
 extern "C" __attribute__((weak)) int __gcclibcxx_demangle_callback(
     const char* name, void (*text)(const char*, size_t, void*), void* to);
 

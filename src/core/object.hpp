@@ -66,7 +66,7 @@ class Object {
   void revive() noexcept { references_.store(1, std::memory_order_relaxed); }
 
  protected:
-  /// Pooled objects return to their pool.
+  /// Ends the object; pooled objects return to their pool.
   virtual void destroy() noexcept { delete this; }
 
  private:

@@ -27,7 +27,8 @@ class Op final : public Object {
 
   [[nodiscard]] bool commutative() const noexcept { return commutative_; }
   [[nodiscard]] Reduction reduction() const noexcept { return reduction_; }
-  /// Whether swapping operands preserves every bit. False for a minimum because of signed zeros.
+  /// Whether swapping operands preserves every bit of the result. A minimum does not, because of
+  /// signed zeros.
   [[nodiscard]] bool changes_places() const noexcept {
     switch (reduction_) {
       case Reduction::kSum:
@@ -44,12 +45,12 @@ class Op final : public Object {
     }
   }
   [[nodiscard]] bool user_defined() const noexcept { return name_ == nullptr; }
-  /// "a user-defined operation" for others.
+  /// A user's operation is named "a user-defined operation".
   [[nodiscard]] const char* name() const noexcept;
-  /// Per MPI's tables, also for derived types of a single such type. Refuses MPI_REPLACE and
-  /// MPI_NO_OP.
+  /// Whether MPI allows the operation on the type, or on the common type of a derived type's
+  /// elements. MPI_REPLACE and MPI_NO_OP are refused.
   [[nodiscard]] bool accepts(const Datatype& type) const noexcept;
-  /// 0, or MPI_ERR_OP with fail() text.
+  /// Returns 0, or MPI_ERR_OP with fail() text.
   [[nodiscard]] int check(const Datatype& type) const noexcept;
   /// nullptr if not allowed or user-defined; MPI_REPLACE and MPI_NO_OP have loops.
   [[nodiscard]] Loop loop(const Datatype& basic) const noexcept {

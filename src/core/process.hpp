@@ -62,7 +62,7 @@ class Process {
     bool wants_proxy = false;  // a thread for enqueued operations exists or will
     std::atomic<bool> has_progress{false};
   } threads;
-  /// Channels lock.
+  /// Whether the channels must lock.
   [[nodiscard]] bool threaded() const noexcept {
     return threads.level == ThreadLevel::kMultiple || threads.wants_progress || threads.wants_proxy;
   }
@@ -84,7 +84,8 @@ class Process {
 
   cuda::Gpus gpus;  // empty until a buffer lies on a device
 
-  /// By path to the target. Approximate: threads may lose a count.
+  /// Window operations by path to the target. Counts are approximate, because threads may lose an
+  /// increment.
   struct WindowOperations {
     using Count = std::atomic<uint64_t>;
     Count mapped{0}, copied{0}, by_messages{0};
@@ -101,7 +102,7 @@ class Process {
   Progress::Shared waits;
 
   static constexpr uint32_t kMostChannels = 8;
-  /// A power of two. Requires empty channels.
+  /// `count` is a power of two. The channels must be empty.
   void set_channels(uint32_t count);
   [[nodiscard]] uint32_t channel_count() const noexcept {
     return static_cast<uint32_t>(channels_.size());
@@ -113,10 +114,11 @@ class Process {
     return channels_;
   }
 
-  /// Created on first use. In namespace 0 the index is the world rank.
+  /// Peers are created on first use. In namespace 0 the index is the world rank.
   Peer& peer(uint32_t index) { return peers_.at(index); }
 
-  /// 0 to 15 are reserved. After kContextIndices indices repeat: check context_indices_repeat().
+  /// Indices 0 to 15 are reserved. After kContextIndices indices repeat: check
+  /// context_indices_repeat().
   uint32_t next_context_index() noexcept {
     const uint64_t made = context_indices_.fetch_add(1, std::memory_order_relaxed);
     return kFirstContextIndex +
@@ -125,7 +127,7 @@ class Process {
   [[nodiscard]] bool context_indices_repeat() const noexcept {
     return context_indices_.load(std::memory_order_relaxed) >= kContextIndices - kFirstContextIndex;
   }
-  /// For tests.
+  /// Tests skip indices.
   void skip_context_indices(uint64_t count) noexcept { context_indices_ += count; }
   static constexpr uint32_t kFirstContextIndex = 16;
   static constexpr uint32_t kContextIndices = 1U << 30;  // two more bits are for the plane

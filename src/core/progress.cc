@@ -169,7 +169,7 @@ void Progress::stop_polling() noexcept {
   if (sleepers.empty()) sleepers.tell_awake();
 }
 
-// Polls without result before a yield.
+// The number of polls without result before a yield.
 uint32_t Progress::polls_on_core(int64_t now) noexcept {
   if (on_network()) return now < polling.shares_until_ns ? kPollsOnCore : kRoundsBetweenOffers;
   if (!mutex.threaded()) return std::max(spins_, kPollsOnCore);

@@ -31,7 +31,7 @@ class Watch {
 class PollingThreads {
  public:
   static constexpr int kPeriodShift = 24;  // in ns, log2: longer than a time slice
-  /// Once per thread and period.
+  /// Each thread calls add() once per period.
   void add(uint32_t period) noexcept;
   /// The larger count of the latest two periods.
   [[nodiscard]] int count() const noexcept;
@@ -70,12 +70,12 @@ struct Idleness {
   Idleness* next = nullptr;
 };
 
-/// The sleeping threads of a channel. Requires the channel's lock.
+/// The sleeping threads of a channel, under the channel's lock.
 class Sleepers {
  public:
   /// Must outlive all waits; may be null.
   void set_watch(Watch* watch) noexcept { watch_ = watch; }
-  /// Also for polling without result.
+  /// A thread is about to sleep, or polls without result.
   void tell_asleep(Progress& progress) const noexcept {
     if (watch_ != nullptr) watch_->asleep(progress);
   }
@@ -86,7 +86,7 @@ class Sleepers {
   void add(Idleness& idleness) noexcept;
   TERN_COLD void remove(Idleness& idleness) noexcept;
   void add_reports(std::vector<WaitReport>* all) const;
-  /// CLOCK_MONOTONIC (ns).
+  /// The time is in nanoseconds of CLOCK_MONOTONIC.
   [[nodiscard]] int64_t idle_since_ns() const noexcept;
 
  private:
@@ -182,12 +182,12 @@ class Progress {
     Also question;  // the launcher's request
     [[nodiscard]] AlsoWords also() const noexcept { return {awaited.get(), question.get()}; }
   };
-  /// Waiting threads poll these too.
+  /// Waiting threads also poll the other channels.
   void set_others(std::vector<Progress*> others, Shared& shared) noexcept {
     others_ = std::move(others);
     shared_ = &shared;
   }
-  /// Skips locked channels.
+  /// Polls the other channels, except locked ones.
   int poll_others() noexcept;
 
   /// Counts operations without a doorbell (a device's copy). While positive, waiting threads nap
@@ -199,11 +199,11 @@ class Progress {
     if (doorbell_ != nullptr) doorbell_->ring(true);
   }
 
-  /// Callable from any thread.
+  /// Any thread may call waiting().
   [[nodiscard]] int waiting() const noexcept { return waiting_.load(std::memory_order_relaxed); }
 
   void set_alarms(std::vector<Alarm> alarms) noexcept;
-  /// False if an event is pending. The caller holds the lock.
+  /// Returns false if an event is pending. The caller holds the lock.
   [[nodiscard]] bool arm(Descriptors* armed) const noexcept {
     for (const Alarm& alarm : alarms_) {
       if (!alarm.arm(alarm.self)) return false;
@@ -212,12 +212,12 @@ class Progress {
     return true;
   }
 
-  /// For a thread polling without events.
+  /// Reports a thread that polls without events.
   [[nodiscard]] WaitReport polling_report() const;
-  /// CLOCK_MONOTONIC (ns).
+  /// The time is in nanoseconds of CLOCK_MONOTONIC.
   [[nodiscard]] int64_t polling_since_ns() const noexcept { return polling_since_ns_; }
 
-  /// Nanoseconds yielded or slept; for tools.
+  /// Tools read the poll rounds, and the nanoseconds yielded or slept.
   [[nodiscard]] uint64_t rounds() const noexcept { return rounds_; }
   [[nodiscard]] int64_t idle_ns() const noexcept { return idle_ns_; }
 
@@ -235,7 +235,7 @@ class Progress {
   Sleepers sleepers;
 
  private:
-  /// Yields or sleeps once. Poll again afterwards.
+  /// Yields or sleeps once; the caller must poll again.
   void idle(Idleness* idleness) noexcept;
   bool leave_core(int64_t now, Idleness* idleness) noexcept;
   void fit_spins(int64_t now, bool switched, Idleness* idleness) noexcept;
@@ -271,7 +271,7 @@ class Progress {
   }
   void look_at_clock(Idleness* idleness) noexcept;
   void offer_core(Idleness* idleness) noexcept;
-  /// Polls are system calls.
+  /// On a network, polls are system calls.
   [[nodiscard]] bool on_network() const noexcept { return !alarms_.empty(); }
   struct Poller {
     Poll poll;

@@ -29,7 +29,7 @@ struct Outcome {
 /// Sets MPI_ERROR only if `with_error`.
 void fill_status(MPI_Status* status, const Outcome& outcome, bool with_error) noexcept;
 void fill_empty_status(MPI_Status* status) noexcept;
-/// In the status's reserved fields.
+/// The count lies in the status's reserved fields.
 [[nodiscard]] MPI_Count status_bytes(const MPI_Status& status) noexcept;
 void set_status_bytes(MPI_Status& status, MPI_Count bytes) noexcept;
 [[nodiscard]] bool status_cancelled(const MPI_Status& status) noexcept;
@@ -41,12 +41,12 @@ class Request : public Object {
   Request() noexcept : Object(Kind::kRequest) {}
 
   [[nodiscard]] bool done() const noexcept { return done_.load(std::memory_order_acquire); }
-  /// Write outcome before.
+  /// Publishes the end; write outcome before.
   void complete() noexcept { done_.store(true, std::memory_order_release); }
   void restart() noexcept { done_.store(false, std::memory_order_relaxed); }
   /// Before complete() of a failed operation: the error is raised on the communicator.
   TERN_COLD void keep_communicator() noexcept;
-  /// After raising or dropping the error.
+  /// Called after the error was raised or dropped.
   void let_communicator_go() noexcept { kept_ = {}; }
 
   [[nodiscard]] bool persistent() const noexcept { return persistent_; }
@@ -60,12 +60,12 @@ class Request : public Object {
                                          // failure
   Channel* channel = nullptr;            // null if irrelevant
 
-  /// For persistent operations. Returns an error class (fail()).
+  /// Starts a persistent operation. Returns an error class (fail()).
   [[nodiscard]] virtual int start() noexcept;
   /// Returns false if MPI has no cancelling of the operation (collectives, windows, partitions).
   [[nodiscard]] virtual bool cancel() noexcept { return false; }
   virtual void cancel_locked() noexcept {}
-  /// Reports the awaited operation and ranks.
+  /// Reports the awaited operation and its ranks.
   virtual void describe(WaitReport* report) const;
   /// Whether tests and waits run the user's functions (continuations).
   [[nodiscard]] bool runs_functions() const noexcept { return runs_functions_; }

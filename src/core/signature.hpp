@@ -10,7 +10,7 @@
 
 namespace tern::core {
 
-/// A rolling hash: concatenates and repeats.
+/// A rolling hash, so signatures concatenate and repeat.
 struct Signature {
   uint64_t hash = 0;
   uint64_t elements = 0;
@@ -21,7 +21,7 @@ struct Signature {
 [[nodiscard]] Signature repeated(const Signature& one, uint64_t times) noexcept;
 
 [[nodiscard]] Signature signature_of(const Datatype& type) noexcept;
-/// Of at most `elements` basic elements.
+/// The signature of at most `elements` basic elements.
 [[nodiscard]] Signature signature_prefix(const Datatype& type, MPI_Count count,
                                          uint64_t elements) noexcept;
 

@@ -32,11 +32,11 @@ class Slabs {
   virtual ~Slabs() = default;
 
   [[nodiscard]] virtual bool reaches(const Peer& peer) const noexcept = 0;
-  /// kNone if all are taken. Contents are undefined.
+  /// Returns kNone if all slabs are taken. The contents are undefined.
   [[nodiscard]] virtual uint32_t claim(Size size) = 0;
   virtual void release(Size size, uint32_t slab) noexcept = 0;
   [[nodiscard]] virtual std::byte* own(Size size, uint32_t slab) noexcept = 0;
-  /// Valid as long as this object. Throws Error for an unknown number.
+  /// The address is valid as long as this object. Throws Error for an unknown number.
   [[nodiscard]] virtual std::byte* of(Peer& peer, Size size, uint32_t slab) = 0;
   /// Whether the peer's process ended without leaving MPI.
   [[nodiscard]] virtual bool has_died(Peer& peer) noexcept = 0;

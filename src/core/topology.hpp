@@ -10,7 +10,8 @@
 
 namespace tern::core {
 
-/// Row-major: the last dimension varies fastest. No dimension: one process.
+/// A grid in row-major order: the last dimension varies fastest. Without dimensions it has one
+/// process.
 struct Cartesian {
   std::vector<int> dims;
   std::vector<bool> periods;
@@ -20,7 +21,7 @@ struct Cartesian {
   /// -1 - dimension if a coordinate is out of range.
   [[nodiscard]] int rank_at(const int* coords) const noexcept;
   void coords_of(int rank, int* coords) const noexcept;
-  /// MPI_PROC_NULL beyond an edge.
+  /// Returns MPI_PROC_NULL beyond an edge.
   [[nodiscard]] int shifted(int rank, size_t dimension, long long steps) const noexcept;
 };
 
@@ -41,7 +42,7 @@ struct Graph {
   }
 };
 
-/// Of the calling rank only.
+/// The edges of the calling rank only.
 struct Edges {
   std::vector<int> sources, destinations;
   bool weighted = false;
@@ -67,7 +68,8 @@ class Topology {
   std::vector<int> sources_, destinations_;
 };
 
-/// Descending. Minimises the spread, then maximises the smallest, by exact search. `count` > 0.
+/// Dimensions descend. An exact search minimises the spread, then maximises the smallest. `count` >
+/// 0.
 [[nodiscard]] std::vector<int> balanced_dims(int nodes, int count);
 
 }  // namespace tern::core

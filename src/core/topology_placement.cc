@@ -20,7 +20,7 @@ Placement as_they_are(size_t vertices) {
   return order;
 }
 
-/// Largest node first.
+/// Ranks by node, largest node first.
 std::vector<std::vector<int>> ranks_by_node(const std::vector<int>& nodes, size_t vertices) {
   std::map<int, std::vector<int>> by_node;
   for (size_t rank = 0; rank < vertices; ++rank)
@@ -104,7 +104,7 @@ class Blocks {
   [[nodiscard]] const std::vector<int>& best() const { return best_; }
 
  private:
-  /// Links cut by these blocks.
+  /// Counts the links cut by these blocks.
   [[nodiscard]] int64_t cost() const {
     int64_t sum = 0;
     for (size_t i = 0; i < current_.size(); ++i) {

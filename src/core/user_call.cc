@@ -28,7 +28,7 @@ constinit thread_local struct {
 
 constexpr char kSentence[] = "%s threw a C++ exception";
 
-// Itanium C++ ABI, section 2.2.2.
+// Layout of the Itanium C++ ABI, section 2.2.2.
 struct Globals {
   void* caught;
   unsigned int uncaught;

@@ -16,7 +16,8 @@ namespace tern::core {
 extern constinit std::atomic<bool> unwinder_ready;
 void prepare_unwinder() noexcept;
 
-/// Replaces an earlier one. Returns MPI_ERR_OTHER naming `function`, a literal.
+/// Keeps the current exception in place of an earlier one. Returns MPI_ERR_OTHER naming `function`,
+/// a literal.
 [[nodiscard]] int keep_exception(const char* function) noexcept;
 /// A request fails in the completing MPI call, later than its operation threw.
 [[nodiscard]] bool keeps_exception_of(const std::string& text) noexcept;

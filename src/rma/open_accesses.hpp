@@ -31,7 +31,7 @@ class OpenAccesses {
     look_around();
     return MPI_SUCCESS;
   }
-  /// False: call finish().
+  /// If false, the caller must call finish().
   [[nodiscard]] bool end_with_a_fence() noexcept {
     return messages == nullptr && log == nullptr && is_early();
   }
@@ -47,7 +47,7 @@ class OpenAccesses {
   [[nodiscard]] int finish_far(int target, bool local) noexcept;
   [[nodiscard]] TERN_COLD int finish_logged(int target) noexcept;
   TERN_COLD void poll() noexcept;
-  /// False: a poll is due.
+  /// Returns false when a poll is due.
   [[nodiscard]] bool is_early() noexcept {
     constexpr uint32_t kCallsBetween = 128;
     const uint32_t calls = calls_.load(std::memory_order_relaxed) + 1;

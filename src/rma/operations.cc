@@ -14,7 +14,7 @@
 namespace tern::rma {
 namespace {
 
-// No rank waits for these bytes.
+// Uses memcpy, because no rank waits for these bytes.
 inline void copy_block(std::byte* to, const std::byte* from, size_t bytes) noexcept {
   if (bytes == sizeof(uint64_t)) return void(std::memcpy(to, from, sizeof(uint64_t)));
   if (bytes <= 64) return copy_few(to, from, bytes);
@@ -56,7 +56,7 @@ inline void count_mapped(Window& window) noexcept {
   counts.add_to(counts.mapped);
 }
 
-/// Blocks on both sides.
+/// Requires blocks on both sides.
 inline std::byte* find_block(Window& window, const core::Data& here, const Place& at,
                              size_t* length) noexcept {
   MPI_Count all = 0, own = 0;
@@ -75,7 +75,7 @@ struct Elements {
   const Target* part = nullptr;
 };
 
-/// Without lookups.
+/// Avoids the lookups of Targets::elements_of().
 inline Shared shared_with(const Window& window, const Target& part) noexcept {
   return {part.control, part.memory, window.targets.pid};
 }
@@ -163,8 +163,8 @@ int find_part(Window& window, const Place& at, Reached* reached) {
   return MPI_SUCCESS;
 }
 
-/// Checks epoch, target and bounds. Returns 0, or an error class with fail() text; throws
-/// std::bad_alloc. Waits for MPI_Win_post.
+/// Checks epoch, target and bounds, and waits for MPI_Win_post. Returns 0, or an error class with
+/// fail() text; throws std::bad_alloc.
 int begin_access(Window& window, const Place& at, bool with_request, Reached* reached) {
   if (at.target == MPI_PROC_NULL) return MPI_SUCCESS;
   int code = window.targets.check(at.target);
@@ -178,7 +178,7 @@ int begin_access(Window& window, const Place& at, bool with_request, Reached* re
   return code;
 }
 
-/// Sizes must be equal.
+/// Both sides must have equal sizes.
 int check_bytes(const core::Data& one, const Place& at) noexcept {
   MPI_Count bytes = 0, own = 0;
   if (!__builtin_mul_overflow(at.count, at.type->size(), &bytes) &&
@@ -191,7 +191,7 @@ int check_bytes(const core::Data& one, const Place& at) noexcept {
               static_cast<long long>(at.count), static_cast<long long>(at.type->size()));
 }
 
-/// Counts and logs the operation.
+/// Counts the operation, and logs it for TERN_CHECK=rma.
 int note(Window& window, const Place& at, const Reached& reached, Intent intent) noexcept {
   core::Process::WindowOperations::add_to(reached.path->counted);
   AccessLog* const log = window.accesses.log.get();

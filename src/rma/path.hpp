@@ -24,7 +24,7 @@ struct Place {
   core::Datatype* type;
 };
 
-/// A checked destination.
+/// The destination of a checked operation.
 struct Reached {
   Path* path = nullptr;          // null: nothing to do
   int64_t at = 0;                // origin of the first element, in bytes

@@ -41,7 +41,7 @@ Operands operands_of(const core::Data* origin, const core::Data* result) noexcep
           result == nullptr ? nullptr : static_cast<std::byte*>(result->address)};
 }
 
-/// Any layout.
+/// Handles any layout on both sides.
 int apply_laid_out(core::Process& process, ElementMemory& there, const core::Data* origin,
                    const core::Data* result, const Place& at, std::byte* address,
                    const Element& element) {
@@ -119,7 +119,7 @@ int DevicePath::compare_and_swap(const void* origin, const void* compare, void* 
                         result);
 }
 
-/// Names a dead target.
+/// The error names a dead target.
 int CopiedPath::judge(int target, int code) noexcept {
   if (TERN_LIKELY(code == MPI_SUCCESS) || !targets_.has_died(target)) return code;
   return fail(MPI_ERR_OTHER, "%s has ended, and so has the memory in %s",

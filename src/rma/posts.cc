@@ -7,7 +7,7 @@
 namespace tern::rma {
 namespace {
 
-/// Both wrap around.
+/// Counter and number wrap around.
 bool reached(const std::atomic<uint32_t>& counter, uint32_t number) noexcept {
   return static_cast<int32_t>(counter.load(std::memory_order_acquire) - number) >= 0;
 }
@@ -49,7 +49,7 @@ int Posts::tell_posted(int to) {
   return MPI_SUCCESS;
 }
 
-/// After earlier messages.
+/// The notice follows earlier messages.
 int Posts::tell_completed(int to) {
   if (targets_[to].path == accesses_.messages.get())
     return accesses_.messages->tell(Verb::kComplete, to);

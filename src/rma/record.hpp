@@ -43,7 +43,7 @@ struct Record {
 };
 static_assert(sizeof(Record) == 32);
 
-/// In the target's part, or addresses.
+/// A range in the target's part, or in its address space.
 struct Piece {
   uint64_t at, bytes;
 };

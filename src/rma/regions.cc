@@ -60,7 +60,7 @@ void Regions::show(Table next) noexcept {
   own_.swap(next);
 }
 
-// May span adjacent regions.
+// An access may span adjacent regions.
 bool Regions::covers(const Table& regions, uint64_t address, uint64_t length) noexcept {
   uint64_t end = 0;
   if (__builtin_add_overflow(address, length, &end)) return false;

@@ -19,9 +19,9 @@ class Regions {
   /// std::bad_alloc.
   [[nodiscard]] int attach(void* address, int64_t length);
   [[nodiscard]] int detach(const void* address);
-  /// By this rank.
+  /// Whether this rank has attached the bytes.
   [[nodiscard]] bool attached(uint64_t address, uint64_t length) const noexcept;
-  /// By another rank of this host. Throws std::bad_alloc.
+  /// Whether another rank of this host has attached the bytes. Throws std::bad_alloc.
   [[nodiscard]] int look_up(int target, uint64_t address, uint64_t length, bool* found);
 
  private:

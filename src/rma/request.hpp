@@ -16,7 +16,7 @@ class OpRequest final : public core::Request {
     outcome.source = MPI_ANY_SOURCE;
     process.handles.insert(*this);
   }
-  /// Starting counts as a part.
+  /// Adds a part; starting the operation counts as a part.
   void add_part() noexcept { ++parts_; }
   void end_part(int error) noexcept {
     if (error != 0 && outcome.error == 0) outcome.error = error;

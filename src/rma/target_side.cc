@@ -19,7 +19,7 @@ namespace {
 
 constexpr uint32_t kConstants = 1024;  // limit of predefined handles
 
-/// Possibly in a separate message.
+/// Whether the verb has data, possibly in a separate message.
 bool brings_data(Verb verb) noexcept {
   return verb == Verb::kPut || verb == Verb::kAccumulate || verb == Verb::kFetch;
 }
@@ -332,7 +332,7 @@ void TargetSide::answer_block(int origin, int32_t tag, const core::Data& data,
     answers_.push_back(std::move(made));
 }
 
-/// Fails an awaited answer.
+/// Ends an awaited answer with the error.
 void TargetSide::refuse(int origin, const Job& job, int error) {
   int32_t& first = errors_[static_cast<size_t>(origin)];
   if (first == MPI_SUCCESS) first = error;

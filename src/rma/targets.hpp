@@ -29,7 +29,7 @@ struct Target {
   Doorbell* bell = nullptr;  // for other ranks of this host
   Path* path = nullptr;
   [[nodiscard]] std::byte* first() const noexcept { return memory != nullptr ? memory : there; }
-  /// Host memory, or any.
+  /// The memory kind for copies.
   [[nodiscard]] cuda::MemoryKind kind() const noexcept {
     return on_device ? cuda::MemoryKind::kUnknown : cuda::MemoryKind::kHost;
   }
@@ -54,12 +54,12 @@ class Targets {
   [[nodiscard]] std::string words() const { return name.or_words("the window"); }
   [[nodiscard]] std::string rank_in_words(int rank);
 
-  /// 0, or MPI_ERR_RANK.
+  /// Returns 0, or MPI_ERR_RANK.
   [[nodiscard]] int check(int rank) const noexcept;
-  /// MPI_ERR_GROUP for a non-member, or MPI_ERR_NO_MEM.
+  /// Returns MPI_ERR_GROUP for a non-member, or MPI_ERR_NO_MEM.
   [[nodiscard]] int find_ranks(const core::Group& group, std::vector<int>* ranks) const noexcept;
   [[nodiscard]] bool is_local(int rank) noexcept { return (*this)[rank].control.valid(); }
-  /// For accumulates by this process.
+  /// This process uses the elements for accumulates.
   [[nodiscard]] Shared elements_of(int rank) noexcept;
 
   /// Returns an error if `dead` returns an ended rank of this host. The caller holds the channel's
@@ -89,7 +89,7 @@ class Targets {
 
  private:
   static constexpr uint32_t kRoundsBetweenLooks = 15;
-  /// True every 100 ms.
+  /// Returns true every 100 ms.
   [[nodiscard]] static bool look_again(int64_t* looked_ns) noexcept;
 
   core::Process& process_;

@@ -45,7 +45,7 @@ class Window final : public core::Object {
   [[nodiscard]] int compare_and_swap(const void* origin, const void* compare, void* result,
                                      const Place& at) noexcept;
 
-  // Errors as above.
+  // Fences, flushes and the end return errors like the operations.
   [[nodiscard]] int fence(int assertion) noexcept;
   [[nodiscard]] int flush(int target, bool local) noexcept;
   [[nodiscard]] int flush_all(bool local) noexcept;
@@ -53,7 +53,7 @@ class Window final : public core::Object {
   /// Collective: afterwards no rank accesses this rank's part.
   [[nodiscard]] int leave() noexcept;
 
-  /// For MPI_Win_shared_query.
+  /// MPI_Win_shared_query returns a part's address.
   struct Part {
     int64_t size = 0, unit = 0;
     void* address = nullptr;
@@ -63,7 +63,7 @@ class Window final : public core::Object {
   core::Ref<core::ErrorHandler> error_handler;
   core::Attributes attributes;
   core::Ref<core::Info> info;  // the user's hints
-  // Users get their addresses.
+  // Values of predefined attributes, whose addresses users get.
   void* base = nullptr;
   MPI_Aint bytes = 0;
   int disp_unit = 1, model = MPI_WIN_UNIFIED, flavor_value;
