@@ -12,8 +12,8 @@ struct Trial {
   std::string name;     // "sm"
   std::string reaches;  // "ranks of the same host"
   bool works = false;
-  std::string finding;  // what was done, or what went wrong
-  std::string cure;     // empty where it works
+  std::string finding;  // the test, or the error
+  std::string cure;     // empty on success
 };
 
 }  // namespace tern::btl

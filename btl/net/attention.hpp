@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention: how often a quiet network is looked at.
-// Why: on TCP a look that finds nothing is a system call, dearer than a message in shared memory:
-// while nothing comes over the network, it is looked at every 32nd round.
+// Attention: the polling rate of a quiet network.
+// Why: on TCP an idle poll is a system call, dearer than a message in shared memory, so a quiet
+// network is polled every 32nd round.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace tern::btl::net {
 
 class Attention {
  public:
-  /// Of this round. `busy`: something of ours is under way.
+  /// `busy`: operations are under way.
   [[nodiscard]] bool is_due(bool busy) noexcept {
     return idle_rounds_ <= kAttentive || busy || (++idle_rounds_ & kSeldom) == 0;
   }
@@ -20,7 +20,7 @@ class Attention {
     else if (idle_rounds_ <= kAttentive)
       ++idle_rounds_;
   }
-  /// The next round is to look in any case.
+  /// Polls in the next round.
   void wake() noexcept { idle_rounds_ = 0; }
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks: the memory of frames that the library has not sent yet; how many there are bounds what
-// one channel has under way.
+// Blocks: memory of frames that the library has not sent yet. The count bounds the sends in flight
+// of one channel.
 #pragma once
 
 #include <cstddef>
@@ -12,18 +12,18 @@
 
 namespace tern::btl::net {
 
-/// The library reads the head until the send ends, so it lies with the payload, right before it.
+/// The library reads the head until the send ends, so head and payload are adjacent.
 struct Block {
   Block* next;
   Endpoint* endpoint;  // while under way
-  WireHead* head;      // right before the payload
+  WireHead* head;      // directly before the payload
   std::byte* payload;
 };
 
 class Blocks : public Pool<Block> {
  public:
   Blocks(size_t count, size_t payload_bytes);
-  /// Where all of them lie.
+  /// All blocks, for registration.
   [[nodiscard]] std::span<std::byte> memory() const noexcept { return {memory_.get(), bytes_}; }
 
  private:

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long TCP connections that a library made wait for a peer that does not answer.
-// Why: UCX and libfabric leave that to the kernel, which tries for a quarter of an hour where data
-// is under way (UCX_TCP_USER_TIMEOUT came after 1.13). A peer's kernel answers while its process
-// computes, so that only a host or a link that has gone is meant. The libraries do not show their
-// connections: they are found as members of an event descriptor, or by their ends.
+// Time limits for TCP connections that a library made.
+// Why: UCX and libfabric leave timeouts to the kernel, which retries for 15 minutes if data is
+// under way (UCX_TCP_USER_TIMEOUT came after 1.13). A peer's kernel answers even while the process
+// computes, so a timeout means a lost host or link. The libraries hide their connections: Tern
+// finds them through the epoll descriptor, or by address.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,12 @@
 
 namespace tern::btl::net {
 
-/// All connections behind an epoll descriptor; how many. `timeout_us`: without an answer.
+/// Limits all connections behind an epoll descriptor to `timeout_us` without an answer. Returns
+/// their number.
 int limit_silence(int epoll, int64_t timeout_us) noexcept;
 
-/// All of this process that one of these addresses, bytes of a sockaddr, is an end of; how many.
+/// Limits all connections of this process from or to one of `addresses` (bytes of a sockaddr).
+/// Returns their number.
 int limit_silence(const std::vector<std::string>& addresses, int64_t timeout_us) noexcept;
 
 }  // namespace tern::btl::net

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Peer: device memory of this process: messages of a rank to itself, ranks that are threads. A
-// process cannot open its own handles and need not: the address serves on any of its devices, once
-// they have access to it.
+// Peer: device memory of this process, for messages of a rank to itself and between ranks that are
+// threads.
+// Why: a process cannot open its own IPC handles. The address works on all devices with peer
+// access.
 #include "base/process_id.hpp"
 #include "btl/device.hpp"
 
 namespace tern::btl::peer {
 namespace {
 
-// Where access is refused copies may work all the same: the driver takes another way.
+// Errors are ignored: the driver can copy between devices without peer access.
 void give_access(cuda::Device& device, uint64_t address) noexcept {
   const cuda::Memory memory = cuda::look_up(reinterpret_cast<const void*>(address));
   if (memory.kind != cuda::MemoryKind::kDevice || memory.device == device.ordinal) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Self: messages of a rank to itself: a frame arrives inside send().
-// Why: the pml's protocols need no special case for the own rank.
+// Self: messages of a rank to itself; a frame arrives inside send().
+// Why: the pml needs no special case for the own rank.
 #pragma once
 
 #include <memory>
@@ -28,7 +28,6 @@ class Self final : public Btl {
   std::unique_ptr<Endpoint> endpoint_;
 };
 
-/// self/trial.cc.
 [[nodiscard]] std::vector<Trial> try_here();
 
 }  // namespace tern::btl::self

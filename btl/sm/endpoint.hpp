@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SmEndpoint: one peer on this host: the ring towards it, the ring from it, copies by the kernel,
-// claims in both segments.
+// SmEndpoint: one peer on this host: a ring in each direction, copies by the kernel, claims in both
+// segments.
 // Lifetime: Sm. Threads: under the channel's lock.
 #pragma once
 
@@ -16,32 +16,31 @@
 
 namespace tern::btl::sm {
 
-/// What all endpoints of a channel share.
+/// State shared by all endpoints of a channel.
 struct Shared {
   const Segment& own;
   Pool pool;
   std::vector<uint32_t> free_claims;
   uint32_t own_rank, own_channel;
-  size_t inline_limit;    // bytes of payload that travel in a ring's lines
-  size_t fragment_bytes;  // of the pipeline, and how many to one peer still fit the cache
+  size_t inline_limit;    // payload limit of frames in lines
+  size_t fragment_bytes;  // of the pipeline, and fragments per peer that fit the cache
   size_t fragments;
   const Explain& explain;
   bool refusal_said = false;
-  bool fenced;  // more ranks than cores, or threads of progress: waiters sleep at once, so senders
-                // fence before they look
+  bool fenced;  // more ranks than cores, or progress threads: waiters sleep soon, so senders fence
+                // before looking
 
   void ring_bell_of(const Segment& peer) const noexcept { peer.head().doorbell.ring(fenced); }
 };
 
-/// A peer of this host.
 struct Attached {
   SmAddress address;
   uint32_t channels;
   Segment segment;
-  int64_t next_look_ns = 0;  // at its process
+  int64_t next_look_ns = 0;  // at the peer's process
 
-  /// Whether it has left MPI, or its process has ended without. For who is about to leave: the
-  /// first call looks at the clock alone, later ones at the process now and then.
+  /// Whether the peer has left MPI or died, for a leaving rank. The first call reads the clock
+  /// only; later calls check the process every 50 ms.
   [[nodiscard]] bool gone(uint32_t rank) noexcept;
   [[nodiscard]] bool has_died(uint32_t rank) noexcept;
 };
@@ -52,10 +51,10 @@ class SmQueue final : public FrameQueue {
   SmQueue(const Shared& shared, const Segment& peer) noexcept : shared_(shared), peer_(peer) {}
   bool peek(Frame* frame) noexcept override;
   void pop() noexcept override;
-  /// Its ring is number `index` of the own segment.
+  /// `index`: ring in the own segment.
   void bind(uint32_t index) noexcept;
   [[nodiscard]] bool bound() const noexcept { return bound_; }
-  /// A frame of the peer makes no sense: none is read any more.
+  /// The peer wrote an invalid frame; the queue stops.
   [[nodiscard]] bool damaged() const noexcept { return damaged_; }
 
  private:
@@ -66,13 +65,13 @@ class SmQueue final : public FrameQueue {
   RingReader ring_;
   bool bound_ = false;
   bool damaged_ = false;
-  // Between peek and pop.
+  // Between peek() and pop().
   uint64_t front_lines_ = 0;
   uint32_t front_block_ = Pool::kNone;
-  size_t front_bytes_ = 0;  // in that block
+  size_t front_bytes_ = 0;  // payload in that block
 };
 
-/// Copies by the kernel (process_vm_readv), with its permission.
+/// Copies by the kernel (process_vm_readv), if permitted.
 class CmaCopy final : public PeerCopy {
  public:
   CmaCopy(Shared& shared, const Attached& peer, uint32_t rank) noexcept
@@ -128,8 +127,8 @@ class SmEndpoint final : public Endpoint {
   OwnProcessCopy own_process_copy_;
   SmClaims claims_;
   RingWriter writer_;
-  size_t inline_limit_ = 0;    // payload bytes that travel in this ring's lines
-  Line* open_line_ = nullptr;  // between begin and commit
+  size_t inline_limit_ = 0;    // payload limit of frames in this ring's lines
+  Line* open_line_ = nullptr;  // between begin() and commit()
   uint64_t open_lines_ = 0;
   uint32_t open_block_ = Pool::kNone;
   Pool::InFlight in_flight_;  // blocks that the peer has not read yet

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sm: the segment, first contacts, and the round over all rings.
+// Sm: the segment, first contacts, progress over all rings.
 #include "btl/sm/sm.hpp"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ Shape shape_for(const core::Process& process) {
       static_cast<uint32_t>(static_cast<size_t>(process.params.sm_ring_bytes) / kLine);
   const auto blocks =
       static_cast<uint32_t>(static_cast<size_t>(process.params.sm_pool_bytes) / kBlockBytes);
-  // A peer with more channels writes to one of the own from several.
+  // A peer with more channels writes to one own channel from several.
   const uint32_t channels = process.channel_count();
   const auto rings = static_cast<uint32_t>(process.node.ranks) * (kMostChannels / channels);
   return {channels, rings, lines, blocks};
@@ -72,12 +72,12 @@ Sm::Sm(core::Process& process, Sink& sink, AddressBook& book, uint32_t channel,
 
 Sm::~Sm() = default;
 
-// In the same segment.
+// Uses the same segment.
 std::unique_ptr<Btl> Sm::for_channel(Sink& sink, uint32_t channel) {
   return std::unique_ptr<Btl>(new Sm(process_, sink, book_, channel, segment_));
 }
 
-// All channels are in one segment.
+// One segment serves all channels.
 std::string Sm::address() {
   if (shared_.own_channel != 0) return {};
   const SmAddress own = segment_->address();
@@ -128,7 +128,7 @@ uint32_t Sm::claimed(std::memory_order order) const noexcept {
   return segment_->head().claimed[shared_.own_channel].rings.load(order);
 }
 
-// A ring claimed in the own segment: a peer is about to send for the first time.
+// A newly claimed ring means that a peer is about to send.
 void Sm::meet_new_senders() noexcept {
   const uint32_t rings = segment_->shape().rings;
   const uint32_t claimed_rings = std::min(claimed(std::memory_order_acquire), rings);
@@ -148,7 +148,7 @@ void Sm::meet_new_senders() noexcept {
   }
 }
 
-// Descriptors may come back: the sender waits, and is looked for again.
+// Descriptors may become free, so retry for 5 s; the sender waits.
 bool Sm::may_pass(const Error& error) noexcept {
   constexpr int64_t kLongest = 5'000'000'000, kBetweenTries = 10'000'000;
   const int64_t now = now_ns();
@@ -180,7 +180,7 @@ void Sm::meet(uint64_t writer, uint32_t ring) {
   senders_.push_back(&endpoint);
 }
 
-// Once: under a launcher this process ends here.
+// Once; under a launcher this ends the process.
 void Sm::give_up(const std::string& why) noexcept {
   if (given_up_) return;
   given_up_ = true;
@@ -204,7 +204,7 @@ int Sm::drain(SmEndpoint& endpoint) noexcept {
   return frames;
 }
 
-// A peer that has met this rank has attached its memory, and claimed a ring in it.
+// A peer that sends to this rank has attached this segment and claimed a ring.
 bool Sm::is_met() const noexcept {
   return std::all_of(endpoints_.begin(), endpoints_.end(), [](const auto& endpoint) {
     return endpoint->queue.bound() || endpoint->gone();

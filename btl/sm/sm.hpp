@@ -18,7 +18,7 @@ namespace tern::btl::sm {
 
 class Sm final : public Btl, HostSegments {
  public:
-  /// Channel 0's.
+  /// Channel 0.
   Sm(core::Process& process, Sink& sink, AddressBook& book);
   ~Sm() override;
 
@@ -60,14 +60,14 @@ class Sm final : public Btl, HostSegments {
   Shared shared_;
   SmSlabs slabs_;
   std::unordered_map<uint32_t, Attached> attached_;     // by rank
-  std::vector<std::unique_ptr<SmEndpoint>> endpoints_;  // in the order of first contact
-  std::vector<SmEndpoint*> senders_;                    // those with a ring towards this rank
+  std::vector<std::unique_ptr<SmEndpoint>> endpoints_;  // in order of first contact
+  std::vector<SmEndpoint*> senders_;                    // with a ring towards this rank
   bool given_up_ = false;
-  uint32_t met_ = 0;                              // rings of the channel's that are bound
-  int64_t refused_since_ = 0, try_again_at_ = 0;  // the next one, for want of descriptors; now_ns()
+  uint32_t met_ = 0;                              // bound rings of the channel
+  int64_t refused_since_ = 0, try_again_at_ = 0;  // the next ring could not be attached without
+                                                  // descriptors; now_ns()
 };
 
-/// sm/trial.cc.
 [[nodiscard]] std::vector<Trial> try_here();
 
 }  // namespace tern::btl::sm

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that a peer writes: its key goes to the peer, whose UCX puts. Nothing is cached here:
-// registrations are UCX's own affair, and over TCP there are none.
+// Registered memory for puts by a peer. UCX caches registrations; over TCP there are none.
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -56,8 +55,7 @@ class UcxRemoteKey final : public RemoteKey {
 
 }  // namespace
 
-// A key without anything in it (a map of memory domains, a type) belongs to a network without
-// registration: its puts are copies.
+// A small key (map of memory domains, type) means a network without registration: puts are copies.
 bool offloads_puts(const std::shared_ptr<Context>& context) noexcept {
   constexpr size_t kEmptyKey = 16;
   std::byte memory[64];
@@ -78,7 +76,7 @@ std::unique_ptr<MemoryRegion> UcxEndpoint::register_memory(void* address, size_t
   }
 }
 
-// UCX reads a key as it comes: its length is what it says of itself, at most a region's.
+// The unpacker trusts lengths inside the key, so it gets a zero-padded buffer of maximum size.
 std::unique_ptr<RemoteKey> UcxEndpoint::import_key(std::span<const std::byte> key) noexcept {
   if (fate.dead_locked() || key.empty() || key.size() > MemoryRegion::kMostKey) return nullptr;
   std::array<std::byte, MemoryRegion::kMostKey> whole{};

@@ -37,12 +37,11 @@ class Ucx final : public net::Network {
                               size_t bytes, const ucp_am_recv_param_t* how) noexcept;
 
   Worker worker_;
-  int busy_ = 0;               // refusals to be armed, one after the other
-  int looks_for_sockets_ = 0;  // to come: connections open some time after their endpoints
+  int busy_ = 0;               // consecutive failures to arm
+  int looks_for_sockets_ = 0;  // remaining searches: connections open after their endpoints
   int64_t next_look_ns_ = 0;
 };
 
-/// ucx/trial.cc.
 [[nodiscard]] std::vector<Trial> try_here();
 
 }  // namespace tern::btl::ucx
