@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RequestPool: see the header; and how persistent requests keep what the user may free.
+// RequestPool: requests, and references of persistent requests.
 #include "pml/request_pool.hpp"
 
 #include <utility>
@@ -10,8 +10,8 @@
 namespace tern::pml {
 namespace {
 
-/// The same by registers: a copy by vectors, or a look at it, waits for the stores that have just
-/// written the fields one by one.
+/// Copies a buffer through registers. Vector loads would stall on the preceding scalar stores to
+/// the fields.
 inline void take(Buffer& to, const Buffer& from) noexcept {
   void* address = from.address;
   MPI_Count count = from.count;
@@ -27,7 +27,7 @@ inline void take(Buffer& to, const Buffer& from) noexcept {
   to.kind = kind;
 }
 
-/// Under the channel's lock: the communicator's end needs it.
+/// Needs the channel's lock, because this may end the communicator.
 void release_kept(const Buffer& buffer, core::Communicator& communicator) noexcept {
   if (!buffer.type->predefined()) buffer.type->release();
   communicator.request_ended();
@@ -44,7 +44,7 @@ void set_error_text(core::Request& request, const std::string& text) noexcept {
   delete std::exchange(request.error_text, nullptr);
   try {
     request.error_text = new std::string(text);
-  } catch (const std::bad_alloc&) {  // the class alone tells
+  } catch (const std::bad_alloc&) {  // keep the class without a text
   }
 }
 
@@ -147,7 +147,7 @@ void RequestPool::begin(RecvRequest& request) noexcept {
   if (!request.buffer.type->predefined()) request.buffer.type->retain();
 }
 
-// What the transport still reads stays the request's.
+// Keeps the buffer until the transport has ended.
 void RequestPool::finish_later(SendRequest& request, int error) noexcept {
   request.ending = true;
   request.awaits = SendRequest::Awaits::kNothing;

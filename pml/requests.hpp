@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// SendRequest, RecvRequest, Message: what the pml keeps of operations and messages under way.
-// Lifetime: pooled by a MessageEngine; a request returns to its pool with its last reference
-// (core/request.hpp). Threads: under the channel's lock; done() is read without it.
+// SendRequest, RecvRequest, Message: state of operations and messages under way.
+// Lifetime: pooled by a MessageEngine; the last release returns a request to the pool
+// (core/request.hpp). Threads: under the channel's lock, except done().
 #pragma once
 
 #include <cstring>
@@ -23,17 +23,17 @@ namespace tern::pml {
 class MessageEngine;
 struct SendRequest;
 
-/// What a send says of its types (TERN_CHECK=types).
+/// For TERN_CHECK=types.
 [[nodiscard]] wire::Signature signature_of(const Buffer& buffer) noexcept;
 
-/// "from rank 1 of MPI_COMM_WORLD with tag 7" into the report's words, and the ranks it means.
+/// Adds "from rank 1 of MPI_COMM_WORLD with tag 7" and the ranks to the report.
 void describe_source(const Envelope& from, WaitReport* report);
 
-/// What has gone to a peer, and how: for TERN_EXPLAIN.
+/// Messages sent to a peer, by protocol, for TERN_EXPLAIN.
 struct Traffic {
-  uint64_t eager = 0, eager_bytes = 0;          // sent before the receive was known
-  uint64_t announced = 0, announced_bytes = 0;  // larger ones, of these:
-  uint64_t piped = 0, shared = 0;  // in fragments; copied by both ends. The rest was read
+  uint64_t eager = 0, eager_bytes = 0;          // without RTS
+  uint64_t announced = 0, announced_bytes = 0;  // with RTS, of these:
+  uint64_t piped = 0, shared = 0;  // in fragments; copied by both ends. The receiver read the rest
   void count(size_t bytes) noexcept {
     ++eager;
     eager_bytes += bytes;
@@ -45,27 +45,27 @@ struct Traffic {
   }
 };
 
-/// The pml's side of a peer's channel.
+/// The pml's state of one channel of a peer.
 struct alignas(64) PeerState {
   explicit PeerState(btl::Endpoint& by) noexcept : peer(&by.to.peer), endpoint(&by) {}
   core::Peer* peer;
   btl::Endpoint* endpoint;
-  PeerState* next = nullptr;             // of the same peer
-  SendRequest* first_waiting = nullptr;  // sends that found no room, in order
+  PeerState* next = nullptr;             // next channel of the peer
+  SendRequest* first_waiting = nullptr;  // sends without room, in order
   SendRequest* last_waiting = nullptr;
   struct Control {
     Control* next;
     btl::Header header;
     std::byte payload[sizeof(wire::Go) + btl::MemoryRegion::kMostKey];
   };
-  Control* first_control = nullptr;  // frames about transfers that found no room, in order
+  Control* first_control = nullptr;  // control messages without room, in order
   Control* last_control = nullptr;
-  PeerState* next_listed = nullptr;  // in the outbox's list of peers with something waiting
+  PeerState* next_listed = nullptr;  // in the outbox's list
   bool listed = false;
-  // Bytes of what goes to it before its receive is known; -1 while it has too much of ours.
-  int64_t now_limit = -1;     // without a request: in a frame that is done on return
-  int64_t eager_limit = -1;   // in a frame that is filled
-  int64_t direct_limit = -1;  // in one that the transport sends from where the data lies
+  // Eager limits in bytes; -1 while the peer's unexpected queue is full.
+  int64_t now_limit = -1;     // without a request: the frame is complete on return
+  int64_t eager_limit = -1;   // in a frame filled by the pml
+  int64_t direct_limit = -1;  // by zero copy
   struct {
     int64_t now, eager, direct;
   } usual{-1, -1, -1};
@@ -75,16 +75,16 @@ struct alignas(64) PeerState {
     direct_limit = as_usual ? usual.direct : -1;
   }
   void set_limits(const Limits& limits) noexcept;
-  size_t kept = 0;              // payload from it that waits for receives
-  bool slowed = false;          // it was told to send announcements only
-  uint32_t stages_refused = 0;  // messages, one after the other, whose block it could not map
+  size_t kept = 0;              // unexpected payload from the peer
+  bool slowed = false;          // the peer may send RTS only
+  uint32_t stages_refused = 0;  // consecutive messages whose block the peer could not map
   void count_stage(bool refused) noexcept { stages_refused = refused ? stages_refused + 1 : 0; }
   Traffic sent;
-  Fate fate;  // dead: nothing reaches it any more
+  Fate fate;  // dead: the peer is unreachable
 };
 
-/// What stands after an announcement where the data lies on a device. Frames do not align their
-/// payload, and the sender may still be writing: each is copied out, once.
+/// The data behind an RTS for device memory. Payload is unaligned, and the sender may still be
+/// writing, so values are copied out once.
 class NamedData {
  public:
   NamedData(const std::byte* payload, size_t bytes) noexcept : payload_(payload), bytes_(bytes) {}
@@ -94,7 +94,7 @@ class NamedData {
     std::memcpy(&handle, payload_, sizeof handle);
     return handle;
   }
-  /// Where the data is staged.
+  /// For staged data.
   [[nodiscard]] std::optional<wire::Pieces> pieces() const noexcept {
     wire::Pieces pieces;
     if (bytes_ < sizeof(btl::MemoryHandle) + sizeof pieces) return std::nullopt;
@@ -107,22 +107,22 @@ class NamedData {
   size_t bytes_;
 };
 
-/// The data of a large message, while it is under way: what every protocol has.
+/// State of a large message under way, for every protocol.
 template <class HalfOfThisEnd, class Request>
 struct Transfer {
-  size_t bytes = 0;             // that travel
-  size_t moved = 0;             // of these, done, where the protocol counts them
+  size_t bytes = 0;             // transferred bytes
+  size_t moved = 0;             // finished bytes, if the protocol counts them
   uint64_t partner = 0;         // the other end's request
-  uint64_t remote_address = 0;  // receiver: of the sender's data, where it is one block
+  uint64_t remote_address = 0;  // receiver: the sender's data, if one block
   const Protocol* protocol = nullptr;
   std::unique_ptr<HalfOfThisEnd> half;
-  bool polled = false;  // the half is asked in progress
+  bool polled = false;  // progress() calls the half
   Request *next_polled = nullptr, *previous_polled = nullptr;
 };
 
-/// Both: the text of a late failure; it replaces one that is there already (truncation, types).
+/// Sets the text of a late failure, replacing any earlier text (truncation, types).
 void set_error_text(core::Request& request, const std::string& text) noexcept;
-/// Of a message that is longer than its receive.
+/// The text for a message longer than the receive.
 [[nodiscard]] std::string truncation_text(const RecvRequest& request, size_t bytes, size_t room);
 
 struct alignas(64) SendRequest final : core::Request {
@@ -140,11 +140,11 @@ struct alignas(64) SendRequest final : core::Request {
   PeerState* peer = nullptr;
   SendRequest* next_waiting = nullptr;
   Transfer<SenderHalf, SendRequest> transfer;
-  btl::Operation operation;  // what the transport still reads of the buffer
-  bool ending = false;       // all is said, but for that
-  int lost = MPI_SUCCESS;    // why its data cannot be read: an error class
-  bool prepared = false;     // its half is what the announcement offers
-  /// What the receiver may say next; anything else from it is refused.
+  btl::Operation operation;  // transport operations that read the buffer
+  bool ending = false;       // complete except for these operations
+  int lost = MPI_SUCCESS;    // error class if the data is unreadable
+  bool prepared = false;     // the half has made the offer
+  /// The next expected frame of the receiver; others are refused.
   enum class Awaits : uint8_t { kNothing, kGoOrDone, kDone } awaits = Awaits::kNothing;
   void set_persistent(bool persistent) noexcept {
     persistent_ = persistent;
@@ -166,16 +166,16 @@ struct alignas(64) RecvRequest final : core::Request {
   Key key{};
   uint64_t posted_at = 0;
   Hook<RecvRequest> hooks[1];
-  PeerState* peer = nullptr;  // once matched
+  PeerState* peer = nullptr;  // after matching
   Transfer<ReceiverHalf, RecvRequest> transfer;
-  bool large = false;  // its data is under way
+  bool large = false;  // data still under way
   void set_persistent(bool persistent) noexcept {
     persistent_ = persistent;
     set_active(!persistent);
   }
 };
 
-/// A message that came before its receive.
+/// An unexpected message.
 struct alignas(64) Message {
   Key key{};
   Hook<Message> hooks[4];
@@ -183,19 +183,19 @@ struct alignas(64) Message {
   Message* later = nullptr;
   PeerState* from = nullptr;
   btl::Header header{};
-  uint64_t sender = 0;  // to be told when it is matched (synchronous), else 0
+  uint64_t sender = 0;  // synchronous: the request to notify after matching, else 0
   wire::Rts rts{};
-  std::unique_ptr<wire::Signature> signature;  // where the sender signs
-  std::vector<std::byte> data;  // of an eager message; its capacity is kept for small ones
+  std::unique_ptr<wire::Signature> signature;  // if the sender signs
+  std::vector<std::byte> data;  // of an eager message; small ones keep their capacity
 };
 
-/// What a kept message counts: its payload and itself; an announcement must always get through.
+/// Bytes that count against the unexpected limit; 0 for an RTS, which must always be accepted.
 [[nodiscard]] inline size_t kept_bytes(const Message& message) noexcept {
   return message.header.kind == wire::kRts ? 0 : message.data.size() + sizeof(Message);
 }
 
-/// The sender's rank in the receive's communicator: what the header says is checked where the
-/// receive does not name it.
+/// Returns the sender's rank in the receive's communicator. With MPI_ANY_SOURCE, verifies the
+/// header's rank.
 [[nodiscard]] int source_of(const Envelope& from, const PeerState& peer,
                             const btl::Header& header) noexcept;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages in words: how they go to a peer (TERN_EXPLAIN), what a request waits for.
+// Messages in words: protocols to a peer (TERN_EXPLAIN), and the state of requests for hang
+// reports.
 #include <algorithm>
 
 #include "base/error.hpp"

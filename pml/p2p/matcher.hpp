@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matcher: which receive takes which message, the messages that came before their receive, and flow
-// control: what one peer may have here without a receive.
+// Matcher: matching, unexpected messages, and flow control per peer.
 // Ordering: see matching.hpp. Lifetime: P2p. Threads: under the channel's lock.
 #pragma once
 
@@ -23,43 +22,40 @@ class Matcher {
   Matcher(core::Channel& channel, const Limits& limits, Outbox& outbox, RequestPool& requests,
           Eager& eager, Transfers& transfers) noexcept;
 
-  /// A receive begins: it takes a message that is here, or is posted. MPI_ERR_NO_MEM, with fail()
-  /// text, where it cannot be posted: then nothing has begun, and a request that is not persistent
-  /// is gone.
+  /// Starts a receive: takes an unexpected message, or posts the receive. Returns MPI_ERR_NO_MEM
+  /// with fail() text if posting fails; a non-persistent request is then destroyed.
   [[nodiscard]] int start(RecvRequest& request) noexcept;
-  /// Ends a receive that is posted still.
+  /// Cancels a posted receive.
   void cancel(RecvRequest& request) noexcept;
-  /// Takes a receive out of the queue of those that wait, if it is there.
+  /// Removes a receive from the posted queue, if present.
   void unpost(RecvRequest& request) noexcept {
     if (Posted<RecvRequest>::holds(request)) posted_.remove(request);
   }
-  /// A message, or the announcement of one, has come: its frame. Of well-formed ones that do not
-  /// name their communicator in long form: arrive().
+  /// Handles a received message or RTS; the frame is well-formed. arrive() needs a short context.
   void take_frame(PeerState& peer, const btl::Frame& frame) noexcept;
   void arrive(PeerState& peer, const btl::Header& header, const std::byte* payload, size_t bytes,
               const wire::Signature* signature = nullptr) noexcept;
-  /// The sender takes a message back, where it is still here.
+  /// The sender cancels a message, if still unmatched.
   void withdraw(PeerState& peer, uint64_t sender) noexcept;
 
-  /// The earliest message that fits, after one round of progress at most; null if no message fits.
+  /// Returns the earliest matching message, after at most one round of progress, or null.
   [[nodiscard]] Message* look_for(const Envelope& from) noexcept;
-  /// Null where its source is lost.
+  /// Null if the source is lost.
   [[nodiscard]] Message* wait_for(const Envelope& from, const Peers& peers) noexcept;
-  /// Whether a message that fits is here.
   [[nodiscard]] bool has(const Envelope& from) noexcept {
     return unexpected_.find(key_of(from)) != nullptr;
   }
-  /// MPI_Mprobe: out of the queues, to be received later; an error class with fail() text.
+  /// MPI_Mprobe: removes the message for a later receive. Returns an error class with fail() text.
   [[nodiscard]] int take_out(const Envelope& from, Message& message, Matched** matched,
                              core::Outcome* outcome) noexcept;
-  /// A message that is in no queue any more.
+  /// Receives a message already removed from the queues.
   void receive(RecvRequest& request, Message& message) noexcept;
 
-  /// Whether a message that comes next meets nothing here.
+  /// Whether the next message finds both queues empty.
   [[nodiscard]] bool empty() const noexcept { return unexpected_.empty() && posted_.empty(); }
   [[nodiscard]] bool has_posted() const noexcept { return !posted_.empty(); }
   [[nodiscard]] Contexts& contexts() noexcept { return contexts_; }
-  /// The peer has told how to name a communicator from now on.
+  /// The peer has sent the index of a communicator.
   void learn_context(PeerState& peer, const wire::ContextTold& told) noexcept;
   void watch_early(EarlyWatcher* watcher) noexcept { watcher_ = watcher; }
   void add_up(const core::Communicator* of, Statistics* sums) const noexcept;
@@ -84,10 +80,10 @@ class Matcher {
   std::atomic<EarlyWatcher*> watcher_ = nullptr;
 };
 
-/// What a probe says of a message.
+/// Describes a message for a probe.
 [[nodiscard]] core::Outcome outcome_of(const Message& message, const Envelope& from) noexcept;
 
-/// TERN_CHECK=types: notes on the request where the types of the message (null: unsigned) differ.
+/// TERN_CHECK=types: records an error if the types differ. `sent`: null if unsigned.
 void check_signature(RecvRequest& request, const PeerState& peer, const btl::Header& header,
                      const wire::Signature* sent, size_t bytes);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Peers: first contacts. Messages of TERN_EXPLAIN: explain.cc.
+// Peers: first contacts. explain.cc has the messages of TERN_EXPLAIN.
 #include "pml/p2p/peers.hpp"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both ends: sender and receiver copy one message at once: each claims chunks, the receiver from
-// the front, the sender from the back, until all are taken. A sender that is away costs nothing.
-//   receiver: Go with its address; both copy; receiver: Done.
-// Data that is not one block is copied from, or to, its packed form: the sender packs chunk by
-// chunk while the receiver copies what is packed already, and unpacks it.
+// Both ends: sender and receiver copy one message together. The receiver claims chunks from the
+// front, the sender from the back. An absent sender costs nothing.
+//   receiver: Go with the destination; both copy; receiver: Done.
+// Data with holes is staged: the sender packs chunk by chunk while the receiver copies and unpacks
+// the packed chunks.
 #include <algorithm>
 
 #include "core/peer.hpp"
@@ -15,7 +15,7 @@
 namespace tern::pml {
 namespace {
 
-/// Bytes of one system call. A message worth two has one for each end, where each end has a core.
+/// Bytes per system call. A message of at least two calls has one per end, if each end has a core.
 size_t chunk_of(const Context& context, size_t bytes) noexcept {
   constexpr size_t kLeast = 16384, kMost = 131072, kMostOnSharedCores = 262144;
   if (context.process.node.oversubscribed) return std::clamp(bytes, kLeast, kMostOnSharedCores);
@@ -35,7 +35,7 @@ class BothEndsSender final : public SenderHalf {
   BothEndsSender(const BothEndsSender&) = delete;
   BothEndsSender& operator=(const BothEndsSender&) = delete;
 
-  /// False where all claim pairs of this end are taken.
+  /// Returns false if all claim pairs of this end are in use.
   [[nodiscard]] bool open() noexcept {
     claims_ = request_.peer->endpoint->caps.claims->open(&name_);
     if (claims_ == nullptr) return false;
@@ -61,11 +61,11 @@ class BothEndsSender final : public SenderHalf {
 
  private:
   [[nodiscard]] bool is_packed() const noexcept { return !stage_.in_use() || packing_.all_moved(); }
-  // Else the receiver copies everything.
+  // Otherwise the receiver copies everything.
   [[nodiscard]] bool has_work() const noexcept {
     return !is_packed() || can_copy(*request_.peer->endpoint);
   }
-  // The receiver copies the first chunks while the next ones are packed.
+  // The receiver copies the packed chunks meanwhile.
   Step pack_chunk() noexcept {
     Range range;
     if (!packing_.next(&range)) return Step::kAgain;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What pull and both ends share: whether one process may copy from the other, the stage for data
-// that is not one block, and what happens where the kernel refuses.
+// Shared parts of pull and both ends: permission to copy between processes, the stage for data with
+// holes, and refusal by the kernel.
 #pragma once
 
 #include <memory>
@@ -10,20 +10,21 @@
 
 namespace tern::pml {
 
-/// Host memory that holds the packed form of a message, where the data is not one block.
+/// Host memory for the packed form of a message with holes.
 class Stage {
  public:
-  /// Opens one where the data needs it; false where the pipeline is the better way, or no memory.
+  /// Opens a stage if the data needs one. Returns false if the pipeline is faster, or memory is
+  /// short.
   [[nodiscard]] bool open(const Context& context, const Buffer& buffer, size_t bytes) noexcept;
   [[nodiscard]] bool in_use() const noexcept { return memory_ != nullptr; }
-  /// The block that is copied: the data, or its packed form.
+  /// The block to copy: the data, or the packed form.
   [[nodiscard]] std::byte* block(const Buffer& buffer) const noexcept {
     return in_use() ? memory_.get() : buffer.first();
   }
   void pack(const Buffer& buffer, size_t offset, size_t length) noexcept {
     buffer.type->pack(buffer.address, buffer.count, offset, memory_.get() + offset, length);
   }
-  /// What has come up to `end` goes to its place; nothing to do without a stage.
+  /// Unpacks the bytes before `end`. No effect without a stage.
   void unpack(const Buffer& buffer, size_t end) noexcept;
   [[nodiscard]] size_t unpacked() const noexcept { return unpacked_; }
 
@@ -37,12 +38,12 @@ class Stage {
   return endpoint.caps.peer_copy != nullptr && endpoint.caps.peer_copy->works();
 }
 
-/// Whether the receiver copies from the sender's memory: it can, and that is not slower.
+/// Whether the receiver can copy from the sender's memory, without loss of speed.
 [[nodiscard]] bool may_copy(const Context& context, const RecvRequest& request,
                             const Announced& announced) noexcept;
 
-/// The kernel has refused to copy between the processes: another protocol must bring the data,
-/// which is said once; or the peer has died.
+/// Handles a refused copy: another protocol must bring the data (logged once), or the peer has
+/// died.
 [[nodiscard]] Step copy_failed(Context& context, const RecvRequest& request, int error,
                                Failure* failure) noexcept;
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device pieces: device data that has holes, or lies in memory that cannot be shared, goes through
-// a block that others can map, in pieces: while one is packed, the receiver's device copies the one
-// before. Behind each piece stands an event that the receiver asks, so the sender's program may be
-// away meanwhile.
-//   receiver: Go; copies piece by piece; Done. Sender: Failed, where its device fails.
+// Device pieces: device data with holes, or in unshareable memory, is packed in pieces into a
+// shareable block. The receiver's device copies one piece while the next is packed. The receiver
+// polls an event per piece, so the sending program may be busy.
+//   receiver: Go; copies piece by piece; Done. Sender: Failed, if the device fails.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -17,14 +16,14 @@
 namespace tern::pml {
 namespace {
 
-/// Of all messages of this process: blocks serve one after the other.
+/// Unique in this process, because messages reuse blocks.
 uint32_t next_stamp() noexcept {
   static std::atomic<uint32_t> last{0};
   const uint32_t stamp = last.fetch_add(1, std::memory_order_relaxed) + 1;
   return stamp != 0 ? stamp : next_stamp();
 }
 
-/// A rank that maps nothing is asked again now and then.
+/// Retries a rank without mappings now and then.
 bool worth_staging(PeerState& peer) noexcept {
   constexpr uint32_t kRefusals = 4, kBetweenTries = 64;
   return peer.stages_refused < kRefusals || peer.stages_refused++ % kBetweenTries == 0;
@@ -44,12 +43,12 @@ class DevicePiecesSender final : public SenderHalf {
   }
   void refused() noexcept override { request_.peer->count_stage(true); }
 
-  /// False if there is no block for it, or no peer could map it.
+  /// Returns false if no block is available, or no peer could map it.
   [[nodiscard]] bool prepare(Context& context) {
     job_ = core::begin_job(context.process, request_.buffer, &failure);
     if (failure) return true;
     if (!open_block(context)) {
-      if (!job_.failed()) job_.abandon();  // it may be behind the program's work, and has none
+      if (!job_.failed()) job_.abandon();  // may be behind the user's work, with no work of its own
       return false;
     }
     pack_pieces(context);
@@ -60,14 +59,14 @@ class DevicePiecesSender final : public SenderHalf {
       fail();
     return true;
   }
-  // Until the pieces are there. Where they will not be, the receiver must not wait for them.
+  // Polls until all pieces are packed. On failure, the receiver must not wait.
   Step advance() noexcept override {
     if (!job_.done()) return Step::kAgain;
     if (TERN_LIKELY(!job_.failed())) return Step::kWait;
     fail();
     return Step::kFailed;
   }
-  // Where the device has died the receiver has seen it, or had everything.
+  // If the device has died, the receiver has noticed or has all data.
   Step acknowledged() noexcept override {
     if (TERN_LIKELY(job_.finish())) return Step::kDone;
     failure = {MPI_ERR_OTHER,
@@ -89,7 +88,7 @@ class DevicePiecesSender final : public SenderHalf {
                                                     block_.data(), bytes, &handle_) ||
                               request_.peer->endpoint->caps.same_process);
   }
-  // Without all events the sender waits before it announces.
+  // Without all events, the sender packs everything before the RTS.
   void pack_pieces(const Context& context) {
     constexpr size_t kGrain = 65536;
     const size_t bytes = request_.transfer.bytes;
@@ -115,26 +114,26 @@ class DevicePiecesSender final : public SenderHalf {
   }
 
   SendRequest& request_;
-  cuda::Block block_;  // the data packed, behind the stamps
+  cuda::Block block_;  // stamps, then the packed data
   std::array<cuda::SharedEvent, wire::Pieces::kMost> events_;
   wire::Pieces pieces_{};
   btl::MemoryHandle handle_{};
-  cuda::Job job_;  // ends first
+  cuda::Job job_;  // destroyed first
 };
 
 class DevicePiecesReceiver final : public DeviceReceiver {
  public:
   using DeviceReceiver::DeviceReceiver;
   bool depends_on_sender() const noexcept override { return pieces_.count != 0; }
-  /// False where there is another way to go.
+  /// Returns false if another protocol must be used.
   [[nodiscard]] bool prepare(const Announced& announced) noexcept {
     const btl::MemoryHandle handle = announced.named.handle();
     pieces_ = *announced.named.pieces();
     if (!is_credible(handle) || !map(handle)) return false;
-    // Processes that take turns on one device lose time at each turn.
+    // Processes sharing one device lose time at each switch.
     at_once_ = handle.device == job_.device().uuid;
     if (!open_events()) return false;
-    return !copy_more() || begun_ != 0;  // it may have failed at once
+    return !copy_more() || begun_ != 0;  // may have failed at once
   }
   Step begin() noexcept override {
     if (pieces_.count != 0) send_go(context_, request_, wire::Way::kPieces);
@@ -143,7 +142,7 @@ class DevicePiecesReceiver final : public DeviceReceiver {
   }
 
  private:
-  // It comes from a peer.
+  // Checks values from the peer.
   [[nodiscard]] bool is_credible(const btl::MemoryHandle& handle) const noexcept {
     const size_t bytes = request_.transfer.bytes;
     if (wire::Pieces::kBegin + bytes > handle.bytes) return false;
@@ -156,7 +155,7 @@ class DevicePiecesReceiver final : public DeviceReceiver {
     if (TERN_LIKELY(!job_.failed())) return true;
     context_.process.gpus.tell_fallback(
         context_.process.explain,
-        "device memory that is packed goes through the host: its events cannot be asked: " +
+        "packed device memory goes through the host: the peer's events cannot be opened: " +
             job_.failure());
     return false;
   }
@@ -174,7 +173,7 @@ class DevicePiecesReceiver final : public DeviceReceiver {
     }
     return true;
   }
-  // Whether what was copied is what the sender's device has packed.
+  // Whether the sender's device wrote all copied pieces.
   std::string verify() noexcept override {
     if (pieces_.count == 0) return {};
     std::array<uint32_t, wire::Pieces::kMost> stamps{};
@@ -183,13 +182,13 @@ class DevicePiecesReceiver final : public DeviceReceiver {
     const bool all =
         job_.finish() && std::all_of(stamps.begin(), stamps.begin() + static_cast<ptrdiff_t>(used),
                                      [this](uint32_t stamp) { return stamp == pieces_.stamp; });
-    return all ? std::string() : "its device has failed while it wrote them";
+    return all ? std::string() : "the sender's device failed while packing";
   }
 
   wire::Pieces pieces_{};
   std::array<CUevent, wire::Pieces::kMost> opened_{};
-  bool at_once_ = false;  // one copy when all pieces are there
-  size_t begun_ = 0;      // bytes that the device was asked to copy
+  bool at_once_ = false;  // one copy after the last piece
+  size_t begun_ = 0;      // bytes with a requested copy
 };
 
 }  // namespace

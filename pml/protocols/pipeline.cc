@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pipeline: the data goes through the transport's memory in fragments, which stay in cache while
-// both cores copy.
+// Pipeline: the data crosses the transport's memory in fragments, which stay in cache while both
+// cores copy.
 //   receiver: Go; sender: Data, Data, ...; both are done with the last byte.
-// Data with holes is packed straight into the fragments, and unpacked from them.
+// Data with holes is packed directly into the fragments, and unpacked from them.
 #include <algorithm>
 
 #include "base/copy.hpp"
@@ -14,7 +14,8 @@
 namespace tern::pml {
 namespace {
 
-/// Whether the blocks end within lines of the packed form, which are then written several times.
+/// Whether blocks end inside cache lines of the packed form, so packing writes such lines
+/// repeatedly.
 bool ends_within_lines(const core::Layout& node) noexcept {
   constexpr int64_t kWord = 8, kLine = 64;
   switch (node.form) {
@@ -30,11 +31,11 @@ bool ends_within_lines(const core::Layout& node) noexcept {
   return true;
 }
 
-/// Packs to lines that come from another core: each is written at once.
+/// Packs so that each line, owned by another core, is written once.
 void pack_lines(const Buffer& from, const Range& range, std::byte* to) noexcept {
   if (!ends_within_lines(*from.type->layout().node))
     return from.type->pack(from.address, from.count, range.offset, to, range.length);
-  constexpr size_t kPart = 4096;  // stays in the first cache
+  constexpr size_t kPart = 4096;  // fits the L1 cache
   alignas(64) std::byte part[kPart];
   for (size_t at = 0; at < range.length; at += kPart) {
     const size_t bytes = std::min(kPart, range.length - at);
@@ -56,10 +57,10 @@ struct HostSource {
   void sent(size_t /*bytes*/) const noexcept {}
 };
 
-/// Straight from the user's buffer, where the transport can.
+/// Sends directly from the user's buffer, by zero copy.
 class DirectMover {
  public:
-  static constexpr uint32_t kParts = 4;  // of one message under way: others must get through
+  static constexpr uint32_t kParts = 4;  // limit per message, to leave room for others
   explicit DirectMover(SendRequest& request) noexcept : request_(request) {}
   [[nodiscard]] size_t move(const Range& range) noexcept {
     if (request_.operation.left >= kParts) return 0;
