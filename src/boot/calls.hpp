@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls: the functions of an MPIX_Boot, with arguments checked, failures as sentences that name the
-// function, and keys that no other world uses.
-// Lifetime: shared by a Boot and the thread of its fence; `done` is called when both are gone.
-// Threads: any; whether two calls may be at work at once is in man3/MPIX_Boot_provide.
+// Calls: the functions of an MPIX_Boot, with checked arguments, descriptive errors, and keys
+// prefixed by the job's name.
+// Lifetime: shared by a Boot and the thread of its fence; the destructor calls `done`. Threads:
+// any; man3/MPIX_Boot_provide says which calls may overlap.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ namespace tern::boot {
 
 class Calls {
  public:
-  // Copies it. Throws Error that names the member that is wrong; then `done` is not called.
+  // Copies `given`. Throws Error with the invalid member, and then never calls `done`.
   explicit Calls(const MPIX_Boot& given);
   Calls(const Calls&) = delete;
   Calls& operator=(const Calls&) = delete;
@@ -24,18 +24,18 @@ class Calls {
   [[nodiscard]] int rank() const noexcept { return calls_.rank; }
   [[nodiscard]] int size() const noexcept { return calls_.size; }
   [[nodiscard]] const std::string& job() const noexcept { return job_; }
-  // Empty where the program has not named it.
+  // Empty if the program gave none.
   [[nodiscard]] const std::string& host() const noexcept { return host_; }
 
-  // These throw Error with the class that the program's function gave.
+  // Throw Error with the class returned by the program's function.
   void put(const std::string& key, std::string_view value) const;
   [[nodiscard]] std::string get(int rank, const std::string& key,
                                 std::size_t room = kUsualRoom) const;
   void fence() const;
   void abort(int code, const char* text) const noexcept;
 
-  // Rank 0: puts the values of all ranks, of `bytes` each, as one. What `objection` finds wrong
-  // with one of them (empty: nothing) is an error on all ranks. `rest` follows the values.
+  // Rank 0 gathers the values of all ranks, `bytes` each, into one value, followed by `rest`. A
+  // non-empty result of `objection` is an error on all ranks.
   using Objection = std::function<std::string(int rank, const std::string& value)>;
   void gather(const std::string& key, std::size_t bytes, const Objection& objection,
               std::string_view rest = {}) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions to a PMIx server.
+// PmixValue, PmixQuery: queries to a PMIx server.
 #include "boot/pmix_client.hpp"
 
 #include <cstdlib>

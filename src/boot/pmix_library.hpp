@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// libpmix.so.2, opened when it is first needed.
-// Why: a rank of our own mpirun, a singleton, and an mpirun whose ranks are all Tern's never pay
-// for loading it; a machine without it still runs them.
-// Lifetime: once loaded it stays (it has threads of its own). Threads: any.
+// PmixLibrary: libpmix.so.2, opened at first use and never closed, because the library has threads.
+// Why: jobs under Tern's mpirun and singletons neither load nor need the library.
+// Threads: any.
 #pragma once
 
 #include <pmix.h>
@@ -23,7 +22,7 @@ struct PmixLibrary {
 #undef TERN_PMIX_POINTER
 };
 
-// Throws Error(MPI_ERR_OTHER) that names the Debian package where the library is not found.
+// Throws Error(MPI_ERR_OTHER) with the Debian package if the library is missing.
 const PmixLibrary& pmix_library();
 
 }  // namespace tern::boot

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cores taken for a job, so that two jobs of one machine do not choose the same ones.
-// How: flock on the kernel's own folder of each processor (/sys/devices/system/cpu/cpuN). No file
-// is made, other users' jobs count too, and the end of the process, however it comes, gives back.
-// Why advisory is enough: who takes cores without asking slows others down, as ever.
-// Lifetime: held until release() or the end. Threads: one.
+// CoreHold: reserves cores for a job, so that jobs of one machine use different cores.
+// How: flock on the kernel's folder of each processor (/sys/devices/system/cpu/cpuN). This needs no
+// files, covers other users' jobs, and ends with the process. The locks are advisory: jobs that
+// ignore them only lose speed.
+// Lifetime: until release() or the end of the process. Threads: one.
 // See: tests/unit/topo/core_hold_test.cc.
 #pragma once
 
@@ -17,12 +17,12 @@ namespace tern::topo {
 
 class CoreHold {
  public:
-  // `sysfs` is "/sys" but in tests.
+  // `sysfs` is "/sys" outside tests.
   explicit CoreHold(std::string sysfs = "/sys") : sysfs_(std::move(sysfs)) {}
 
-  // Takes those of `cores` that no other process holds, and returns them.
+  // Takes and returns the cores not held by other processes.
   [[nodiscard]] std::vector<Core> take(const std::vector<Core>& cores);
-  // Gives back all but these processors.
+  // Releases all other processors.
   void keep(const std::vector<int>& cpus);
   void release() noexcept { held_.clear(); }
 
