@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// AddressBook: peers' connection info, fetched at first contact and checked before use.
-// Lifetime: channel 0's Table, for all channels. Threads: any.
+// AddressBook: peers' connection info, fetched at first contact and checked.
+// Lifetime: channel 0's Table. Threads: any.
 #pragma once
 
 #include <mutex>
@@ -21,18 +21,17 @@ class AddressBook {
  public:
   explicit AddressBook(core::Process& process) noexcept : process_(process) {}
 
-  /// Without addresses of transports.
+  /// Without transport addresses.
   [[nodiscard]] ConnectionInfo own() const;
-  /// Publishes an address in `info` if there is room, else under a key. Throws Error.
+  /// Publishes an address in `info` if it fits, else under a key. Throws Error.
   void list(ConnectionInfo& info, std::string_view transport, uint32_t channel,
             const std::string& address);
 
-  /// Throws Error with the rank, the difference and the cure.
+  /// Throws Error with the cure.
   const ConnectionInfo& of(const core::Peer& peer);
-  /// Empty if this transport published none. Throws Error.
+  /// Empty if not published. Throws Error.
   [[nodiscard]] std::string address(const core::Peer& peer, std::string_view transport,
                                     uint32_t channel);
-  /// Throws Error if the size differs.
   template <class T>
   [[nodiscard]] T address_as(const core::Peer& peer, std::string_view transport, uint32_t channel) {
     T value;

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Btl: the interface of a byte transfer layer, which carries frames to peers.
 //
-// Life cycle. Boot publishes the address of each Btl at start. The first message to a peer calls
-// connect(), which returns an Endpoint, or nullptr if the transport cannot reach the peer.
-// Endpoints live as long as the Btl. Channel 0's Btl makes those of further channels.
+// Life cycle. Boot publishes each Btl's address at start. The first message to a peer calls
+// connect(), which returns an Endpoint, or nullptr if the peer is out of reach. Endpoints live as
+// long as the Btl. Channel 0's Btl makes those of further channels.
 //
-// Frames. begin() returns payload space in the transport's memory, the caller fills the space
-// (packing derived types in place), and commit() sends the frame. send() does both for a contiguous
-// block. nullptr or false means "no room": nothing was sent, and the caller retries after progress.
-// The source may be reused on return.
+// Frames. begin() returns payload space in the transport's memory, the caller fills the space, and
+// commit() sends the frame. send() does both for a contiguous block. nullptr or false means "no
+// room": the caller retries after progress. On return, the source may be reused.
 //
-// Ordering. Frames of one endpoint arrive in commit order. Copies and puts are not ordered with
-// frames.
+// Ordering. Frames of an endpoint arrive in commit order. Copies and puts are unordered.
 //
 // Arrival. progress() passes frames to the Sink; the payload is valid during that call. The Sink
 // may send from arrived(), but must not call progress(). A caller waiting for one peer may read a
@@ -20,13 +18,13 @@
 // Failure. The endpoint of a lost peer accepts and discards frames, and the next progress() calls
 // Sink::failed(). After set_leaving(), a lost peer is no failure.
 //
-// Threads. Callers hold the lock of the Btl's channel. Each pair of channels (c of one process, r
-// of another) has an endpoint; r is the communicator's channel hint modulo the peer's number of
+// Threads. Callers hold the lock of the Btl's channel. Channel c of one process and channel r of
+// another share an endpoint; r is the communicator's channel hint modulo the peer's number of
 // channels.
 //
-// Sleeping. A rank sleeps on the doorbell. Peers ring after a commit, and after freeing room. The
-// sleeper polls once between arming and sleeping. If peers cannot ring (other hosts), the rank also
-// sleeps on Btl::alarm, or stays awake (core::Progress::stay_awake).
+// Sleeping. A rank sleeps on its doorbell. Peers ring after a commit, and after freeing room. The
+// sleeper polls once between arming and sleeping. If peers cannot ring, the rank also sleeps on
+// Btl::alarm, or stays awake (core::Progress::stay_awake).
 #pragma once
 
 #include <cstddef>
@@ -50,12 +48,12 @@ struct PeerState;
 }
 namespace tern::btl {
 
-/// The transport owns `mark`; the pml owns the other fields.
+/// `mark` belongs to the transport; the pml owns the other fields.
 struct Header {
   uint8_t mark;
   uint8_t kind;
-  uint16_t bytes;    // payload; 0 in ZeroCopy frames, which may be longer
-  uint32_t context;  // receiver's index of the communicator, and the plane
+  uint16_t bytes;    // of payload; 0 if ZeroCopy
+  uint32_t context;  // receiver's index, and the plane
   int32_t tag;
   uint32_t source;  // sender's rank in the communicator
 };
@@ -67,7 +65,7 @@ inline constexpr size_t kMostPayload = 65536 - 64;
 struct Frame {
   Header header;
   const std::byte* payload;
-  size_t bytes;  // of payload
+  size_t bytes;
 };
 
 class Endpoint;
@@ -77,15 +75,12 @@ class Sink {
  public:
   virtual ~Sink() = default;
   virtual void arrived(Endpoint& from, const Frame& frame) noexcept = 0;
-  /// The peer is unreachable. Called once per endpoint, outside calls of the endpoint, which drops
-  /// all later frames.
+  /// The peer is unreachable. Called once per endpoint, outside calls of the endpoint.
   virtual void failed(Endpoint& /*to*/, const std::string& /*why*/) noexcept {}
-  /// All parts of the operation have ended, with success or failure. Never called inside the call
-  /// that began the operation.
+  /// All parts of the operation have ended. Never called inside the call that began the operation.
   virtual void done(Operation& /*operation*/) noexcept {}
 };
 
-/// The far end of an endpoint. `channels` is a power of two.
 struct Destination {
   core::Peer& peer;
   uint32_t channel = 0;
@@ -98,8 +93,8 @@ struct Destination {
 
 /// Facts about the peer, and capabilities (null: absent).
 struct Caps {
-  bool maps = true;           // the peer may map device memory of this process
-  bool same_process = false;  // this rank, or a rank in another thread
+  bool maps = true;           // the peer may map device memory
+  bool same_process = false;  // this rank, or another thread's
   FrameQueue* queue = nullptr;
   ZeroCopy* zero_copy = nullptr;
   Rdma* rdma = nullptr;
@@ -107,7 +102,6 @@ struct Caps {
   Claims* claims = nullptr;
 };
 
-/// A connection to one channel of a peer.
 class Endpoint {
  public:
   Endpoint(const Destination& leads_to, const Caps& can) noexcept : to(leads_to), caps(can) {}
@@ -117,13 +111,12 @@ class Endpoint {
   const Caps caps;
   pml::PeerState* state = nullptr;  // owned by the sink
 
-  /// `header.bytes` is the size of the payload, at most max_payload().
+  /// The payload has `header.bytes`, at most max_payload().
   [[nodiscard]] virtual bool send(const Header& header, const void* payload) noexcept = 0;
-  /// Payload space to fill before commit(), with no other send in between.
+  /// Fill before commit(), with no other send in between.
   [[nodiscard]] virtual std::byte* begin(size_t bytes) noexcept = 0;
   virtual void commit(const Header& header) noexcept = 0;
-  /// begin() for a fragment of a large message; also nullptr when more fragments in flight would
-  /// overflow the caches.
+  /// Also nullptr when more fragments would overflow the caches.
   [[nodiscard]] virtual std::byte* begin_fragment(size_t bytes) noexcept { return begin(bytes); }
   /// Preferred fragment size.
   [[nodiscard]] virtual size_t fragment_bytes() const noexcept { return max_payload(); }
@@ -133,7 +126,6 @@ class Endpoint {
   [[nodiscard]] virtual bool gone() const noexcept { return false; }
 
   [[nodiscard]] virtual const char* transport() const noexcept = 0;
-  /// For example "shared memory: the same host".
   [[nodiscard]] virtual const char* reason() const noexcept = 0;
 };
 
@@ -141,36 +133,33 @@ class Btl {
  public:
   virtual ~Btl() = default;
   [[nodiscard]] virtual const char* name() const noexcept = 0;
-  /// Address of this channel in the transport's own format, at most some hundred bytes. Empty if
-  /// channel 0's address suffices. Throws Error.
+  /// In the transport's own format, at most some hundred bytes. Empty if channel 0's address
+  /// suffices. Throws Error.
   [[nodiscard]] virtual std::string address() { return {}; }
   /// Whether connect() would return an endpoint.
   [[nodiscard]] virtual bool reaches(const core::Peer& peer) const noexcept = 0;
   /// If true, a rank probes the peer while waiting.
   [[nodiscard]] virtual bool may_lose_peers() const noexcept { return false; }
-  /// Whether this transport precedes others between hosts, being made for the network.
+  /// True if the network is made for this transport.
   [[nodiscard]] virtual bool goes_first() const noexcept { return false; }
-  /// Returns the endpoint that serves `hint`, the same at every call, or nullptr if the peer is out
-  /// of reach. Throws Error.
+  /// The endpoint that serves `hint`, the same at every call; nullptr if out of reach. Throws
+  /// Error.
   virtual Endpoint* connect(core::Peer& peer, uint32_t hint) = 0;
-  /// Returns the number of received frames.
   virtual int progress() noexcept = 0;
   /// Whether each contacted peer has connected back or left MPI.
   [[nodiscard]] virtual bool is_met() const noexcept { return true; }
-  /// Called on channel 0's Btl, which outlives the new one. Throws Error.
+  /// Called on channel 0's Btl, which outlives the result. Throws Error.
   [[nodiscard]] virtual std::unique_ptr<Btl> for_channel(Sink& sink, uint32_t channel) = 0;
   /// Whether each round must call progress().
   [[nodiscard]] virtual bool is_polled() const noexcept { return true; }
-  /// Whether all sent data survives this rank's exit. The caller alternates with progress until
-  /// true.
+  /// Whether all sent data survives this rank's exit. Call again after progress until true.
   [[nodiscard]] virtual bool is_quiet() noexcept { return true; }
   /// From now on, losing a peer is no failure.
   virtual void set_leaving() noexcept {}
-  /// Signals arrivals if peers cannot ring; else empty.
   [[nodiscard]] virtual Alarm alarm() noexcept { return {}; }
-  /// The doorbell for peers of this transport; null if peers cannot ring.
+  /// Null if peers cannot ring.
   [[nodiscard]] virtual Doorbell* doorbell() noexcept { return nullptr; }
-  /// Memory shared by the ranks of this host, or null.
+  /// Memory shared by the host's ranks, or null.
   [[nodiscard]] virtual core::Slabs* slabs() noexcept { return nullptr; }
   /// Tells peers whether this rank is outside MPI, between two sessions. Channel 0 only.
   virtual void set_gone(bool /*gone*/) noexcept {}

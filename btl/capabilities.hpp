@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Capabilities of an endpoint besides sending frames, listed in Caps.
-// Completion: PeerCopy completes on return. Otherwise, after Start::kStarted, progress() passes the
-// Operation to Sink::done() when all parts have ended.
+// Completion: PeerCopy completes on return. After Start::kStarted, progress() calls Sink::done()
+// when all parts of the Operation have ended.
 // Lifetime: Endpoint. Threads: under the channel's lock.
 #pragma once
 
@@ -18,24 +18,22 @@ struct Frame;
 struct Header;
 struct SharedClaims;
 
-/// A caller's memory in use by transports. The caller sets `owner`, and must not move the operation
-/// while `left` is not 0.
+/// Keep in place while `left` is not 0. The caller sets `owner`.
 struct Operation {
   uint32_t left = 0;  // parts under way, counted by the transport
   void* owner = nullptr;
 };
 
 enum class Start : uint8_t {
-  kNoRoom,   // retry after progress
-  kStarted,  // under way, counted in Operation::left
-  kDone,     // not counted
+  kNoRoom,
+  kStarted,
+  kDone,
 };
 
-/// The frames of one peer, for a caller waiting for this peer alone. Without a queue, frames arrive
-/// in Btl::progress() only.
+/// The frames of one peer. Without a queue, frames arrive in Btl::progress() only.
 class FrameQueue {
  public:
-  /// The next frame, the same until pop(); false where the queue is empty.
+  /// The next frame, the same until pop(); false if empty.
   [[nodiscard]] virtual bool peek(Frame* frame) noexcept = 0;
   virtual void pop() noexcept = 0;
 
@@ -46,10 +44,10 @@ class FrameQueue {
 class ZeroCopy {
  public:
   explicit ZeroCopy(size_t most) noexcept : max_bytes(most) {}
-  const size_t max_bytes;  // of data in a frame
+  const size_t max_bytes;
   static constexpr size_t kMostPrefix = 96;
-  /// Sends a frame in order with other frames. The payload is `prefix` (at most kMostPrefix bytes,
-  /// copied) and `data`, unchanged until the operation is done.
+  /// Sends a frame in order. The payload is `prefix` (at most kMostPrefix bytes, copied) and
+  /// `data`, unchanged until the operation is done.
   [[nodiscard]] virtual Start start_send(const Header& header, const iovec& prefix,
                                          const iovec& data, Operation& operation) noexcept = 0;
 
@@ -57,15 +55,14 @@ class ZeroCopy {
   ~ZeroCopy() = default;
 };
 
-/// Registered memory, open to puts of one peer during the lifetime of this object.
+/// Registered memory, open to puts of one peer.
 class MemoryRegion {
  public:
   virtual ~MemoryRegion() = default;
   static constexpr size_t kMostKey = 256;
-  /// In the transport's own format, for import by the peer.
+  /// In the transport's own format.
   [[nodiscard]] virtual std::span<const std::byte> key() const noexcept = 0;
 };
-/// Keep until all puts have ended.
 class RemoteKey {
  public:
   virtual ~RemoteKey() = default;
@@ -74,14 +71,13 @@ class RemoteKey {
 class Rdma {
  public:
   explicit Rdma(bool by_network) noexcept : offloaded(by_network) {}
-  const bool offloaded;  // the network writes, without the peer's processor
+  const bool offloaded;  // RDMA, without the peer's processor
   /// Null if registration fails.
   [[nodiscard]] virtual std::unique_ptr<MemoryRegion> register_memory(void* address,
                                                                       size_t bytes) noexcept = 0;
-  /// Null for an invalid key.
   [[nodiscard]] virtual std::unique_ptr<RemoteKey> import_key(
       std::span<const std::byte> key) noexcept = 0;
-  /// Unordered write to the peer's memory. When done, the source may be reused.
+  /// Unordered. When done, the source may be reused.
   [[nodiscard]] virtual Start start_put(const RemoteKey& key, uint64_t address, const iovec& from,
                                         Operation& operation) noexcept = 0;
   /// Done when all earlier puts are in the peer's memory.
@@ -91,10 +87,9 @@ class Rdma {
   ~Rdma() = default;
 };
 
-/// Copies by the calling thread.
 class PeerCopy {
  public:
-  /// The first call tries one copy and explains a refusal.
+  /// The first call tries one copy.
   [[nodiscard]] virtual bool works() noexcept = 0;
   /// Returns 0 or an errno. At most 1,024 pieces and 0x7ffff000 bytes per call.
   [[nodiscard]] virtual int get(const iovec* local, size_t locals, const iovec* remote,
@@ -112,7 +107,6 @@ class Claims {
   /// Returns null and sets `name` to 0 if all pairs of this end are in use.
   [[nodiscard]] virtual SharedClaims* open(uint32_t* name) noexcept = 0;
   virtual void close(uint32_t name) noexcept = 0;
-  /// Null for an invalid name.
   [[nodiscard]] virtual SharedClaims* find(uint32_t name) noexcept = 0;
   /// Wakes a sleeping peer after a change of a pair.
   virtual void wake_peer() noexcept = 0;

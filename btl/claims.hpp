@@ -11,17 +11,17 @@ namespace tern::btl {
 struct alignas(64) SharedClaims {
   std::atomic<uint64_t> taken{0};  // low half: chunks from the front; high half: from the back
   std::atomic<uint32_t> finished{0};
-  std::atomic<uint32_t> failed{0};    // errno of a failed copy
-  std::atomic<uint32_t> ready{kAll};  // packed chunks, from the front
-  uint32_t chunk = 0;                 // chunk size (the last may be shorter), set by the sender
+  std::atomic<uint32_t> failed{0};
+  std::atomic<uint32_t> ready{kAll};
+  uint32_t chunk = 0;  // chunk size, set by the sender
 
   static constexpr uint64_t kNone = UINT64_MAX;
   static constexpr uint32_t kAll = UINT32_MAX;
 
   /// Returns the next of `chunks` chunks, or kNone if all are taken or the next is not ready. One
-  /// end claims from the front only, the other from the back only.
+  /// end uses the front, the other the back.
   uint64_t claim_front(uint64_t chunks) noexcept {
-    if (all_taken(chunks)) return kNone;  // callers poll while the other end works
+    if (all_taken(chunks)) return kNone;
     const uint32_t first_not_ready = ready.load(std::memory_order_acquire);
     if ((taken.load(std::memory_order_relaxed) & UINT32_MAX) >= first_not_ready) return kNone;
     const uint64_t before = taken.fetch_add(1, std::memory_order_acq_rel);

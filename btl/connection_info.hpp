@@ -21,24 +21,22 @@ struct ConnectionInfo {
   uint16_t used;            // bytes of `addresses`
   std::array<std::byte, 112> addresses;
 
-  /// Precedes each address.
   struct Head {
-    char transport[6];  // padded with zeros
+    char transport[6];
     uint8_t channel;
-    uint8_t bytes;  // size of the address; kElsewhere: the addresses of all channels have keys
+    uint8_t bytes;  // kElsewhere: all channels' addresses have keys
   };
   static constexpr uint8_t kElsewhere = 255;
-  /// Longer addresses have keys, to leave room for every transport.
+  /// Longer addresses have keys.
   static constexpr size_t kLongest = 48;
   /// Reserved by add() for add_elsewhere() of ofi and ucx.
   static constexpr size_t kSpareHeads = 2;
   enum class Found { kNowhere, kHere, kElsewhere };
 
-  /// Returns false, without change, if the address is too long or does not fit.
+  /// Returns false, without change, if the address does not fit.
   bool add(std::string_view transport, uint32_t channel, std::string_view address) noexcept;
-  /// Covers all channels. Returns false if there is no room.
+  /// Returns false if there is no room.
   bool add_elsewhere(std::string_view transport) noexcept;
-  /// Never reads beyond `addresses`, even if damaged.
   [[nodiscard]] Found find(std::string_view transport, uint32_t channel,
                            std::string* address) const;
 
@@ -48,7 +46,7 @@ struct ConnectionInfo {
 };
 static_assert(sizeof(ConnectionInfo) == 128);
 
-/// "tern.ucx.0", for example.
+/// "tern.ucx.0"
 [[nodiscard]] std::string address_key(std::string_view transport, uint32_t channel);
 
 }  // namespace tern::btl

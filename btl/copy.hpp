@@ -12,7 +12,7 @@
 
 namespace tern::btl {
 
-/// Copies as many bytes as the shorter list has. Overlap is allowed if both lists have one piece.
+/// Copies the bytes of the shorter list. Overlap is allowed if both lists have one piece.
 inline void copy_pieces(const iovec* to, size_t tos, const iovec* from, size_t froms) noexcept {
   size_t i = 0, j = 0, in_to = 0, in_from = 0;
   while (i < tos && j < froms) {

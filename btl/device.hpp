@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeviceTransport: access to the device memory of another process: a handle names the memory, and
-// the receiver maps the memory and copies.
-// Why: one copy by the device instead of staging through the host.
+// DeviceTransport: access to device memory of another process: a handle names the memory, and the
+// receiver maps the memory and copies.
 // Life cycle: makes no driver call before the first device buffer.
 // Ordering: handles travel in the RTS (pml/wire.hpp). The sender keeps the memory until the
 // receiver reports completion.
@@ -23,36 +22,36 @@ class Process;
 }
 namespace tern::btl {
 
-/// A row of a process's ledger (cuda_ipc/ledger.hpp), cleared when the memory is withdrawn.
+/// A row of a process's ledger (cuda_ipc/ledger.hpp).
 struct Listed {
   uint64_t ledger;
   int32_t descriptor;  // of the ledger's file, in the owner
-  uint32_t row;        // first row; 0: none
+  uint32_t row;
 };
 
-/// Names a block of device memory. Sent byte for byte.
+/// Sent byte for byte.
 struct MemoryHandle {
   enum class Form : uint32_t {
-    kNone,    // valid in the owner only
-    kLegacy,  // from cuIpcGetMemHandle
+    kNone,  // the owner only
+    kLegacy,
     kListed,  // mappings named in the ledger
     kFabric,  // one such mapping with a fabric handle
   };
   Form form;
-  int32_t pid;         // in the owner's PID namespace
-  uint64_t process;    // process_id(), which distinguishes processes
-  uint64_t machine;    // machine_id()
-  uint64_t domain;     // number_domain()
+  int32_t pid;  // in the owner's PID namespace
+  uint64_t process;
+  uint64_t machine;
+  uint64_t domain;
   uint64_t buffer_id;  // a new allocation has a new id
-  uint64_t base;       // of the allocation in the owner, or of the first of several mappings
+  uint64_t base;       // of the allocation, or of the first of several mappings
   uint64_t bytes;      // of the allocation, or of all mappings
-  uint64_t address;    // of the block, in the owner
+  uint64_t address;    // of the block
   cuda::Uuid device;
   Listed listed;
-  unsigned char driver_handle[64];  // kLegacy, kFabric
+  unsigned char driver_handle[64];
 };
 static_assert(sizeof(MemoryHandle) == 160);
-/// Whether the block begins inside the named memory. Required for received handles.
+/// Check for received handles: whether the block begins inside the named memory.
 [[nodiscard]] inline bool is_sound(const MemoryHandle& handle) noexcept {
   return handle.base + handle.bytes >= handle.base && handle.address >= handle.base &&
          handle.address - handle.base < handle.bytes;
@@ -68,22 +67,21 @@ class MappedPeerMemory {
 class DeviceTransport {
  public:
   virtual ~DeviceTransport() = default;
-  /// Fills the remaining fields of a handle for `bytes`. On false, `why_not` has the reason and any
-  /// cure, or is empty if this transport does not handle the memory.
+  /// Fills a handle for `bytes`. On false, `why_not` has the reason, or is empty if this transport
+  /// does not handle the memory.
   [[nodiscard]] virtual bool offer(cuda::Device& /*device*/, const cuda::Memory& /*memory*/,
                                    size_t /*bytes*/, MemoryHandle* /*handle*/,
                                    std::string* /*why_not*/) {
     return false;
   }
-  /// Maps a block for copies by `device`; null if out of reach.
+  /// Null if out of reach.
   [[nodiscard]] virtual std::unique_ptr<MappedPeerMemory> map(const MemoryHandle& handle,
                                                               cuda::Device& device) = 0;
-  /// Releases some resources of freed memory. Called now and then.
+  /// Releases some resources of freed memory.
   virtual void look_after() noexcept {}
-  /// Reason of the last failed map(); empty if this transport does not handle such handles.
+  /// Reason of the last failed map(); empty if this transport does not handle such memory.
   [[nodiscard]] virtual std::string why_not() const { return {}; }
-  /// Whether the device has read data that differs from the owner's; this pair of devices is
-  /// unusable.
+  /// The device has read data that differs from the owner's.
   [[nodiscard]] virtual bool found_wrong_data() const noexcept { return false; }
 };
 
@@ -93,7 +91,6 @@ struct DeviceTransportRow {
   std::unique_ptr<DeviceTransport> (*make)(core::Process& process);
 };
 
-/// In order of preference.
 [[nodiscard]] std::span<const DeviceTransportRow* const> device_transports() noexcept;
 
 /// All device transports of a channel.
@@ -101,17 +98,16 @@ class Devices {
  public:
   explicit Devices(core::Process& process);
   ~Devices();
-  /// Returns false if the memory cannot be shared as one block; logged once, with the cure.
+  /// Returns false if the memory cannot be shared as one block; logged once.
   [[nodiscard]] bool offer(cuda::Device& device, const cuda::Memory& memory, const void* address,
                            size_t bytes, MemoryHandle* handle) noexcept;
   /// Null if no device transport reaches the memory; logged once.
   [[nodiscard]] std::unique_ptr<MappedPeerMemory> map(const MemoryHandle& handle,
                                                       cuda::Device& device) noexcept;
-  /// Called in each round of progress.
   void look_after() noexcept {
     if (TERN_UNLIKELY(in_use_) && (++rounds_ & kRoundsBetweenClocks) == 0) look_if_time();
   }
-  /// Stops mapping memory of `of` on `device`, after wrong data.
+  /// Stops mapping memory of `of` on `device`.
   void avoid(const cuda::Uuid& device, const cuda::Uuid& of) { avoided_.push_back({device, of}); }
   [[nodiscard]] bool avoids(const cuda::Uuid& device, const cuda::Uuid& of) const noexcept {
     return std::find(avoided_.begin(), avoided_.end(), Avoided{device, of}) != avoided_.end();
@@ -129,7 +125,7 @@ class Devices {
   static constexpr int64_t kPeriodUs = 10'000;
   static constexpr uint32_t kRoundsBetweenClocks = 7;
   std::vector<Avoided> avoided_;
-  bool in_use_ = false;  // memory was offered or mapped
+  bool in_use_ = false;
   uint32_t rounds_ = 0;
   int64_t next_look_ns_ = 0;
   bool told_offer_ = false, told_reach_ = false;

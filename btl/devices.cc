@@ -10,7 +10,7 @@
 #include "btl/device.hpp"
 #include "core/process.hpp"
 
-// Each row is the name of a folder.
+// Each row is a folder.
 #define TERN_DEVICE_WAYS(ROW) \
   ROW(peer)                   \
   ROW(cuda_ipc)

@@ -12,7 +12,7 @@
 #include "core/process.hpp"
 #include "mpi.h"
 
-// Each row is the name of a folder.
+// Each row is a folder.
 #define TERN_TRANSPORTS(ROW) \
   ROW(self)                  \
   ROW(sm)                    \
@@ -67,7 +67,7 @@ Table::Table(core::Process& process, Sink& sink, uint32_t channel, Table* first)
   }
 }
 
-// The transport made for the network precedes others between hosts.
+// Among transports between hosts, goes_first() decides.
 void Table::make_all(Sink& sink) {
   const auto between = [](const auto& btl) { return btl->may_lose_peers(); };
   for (const Transport* transport : transports()) {

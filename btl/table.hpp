@@ -14,20 +14,17 @@ namespace tern::btl {
 
 class Table {
  public:
-  /// `first`: channel 0's table, whose transports make those of further channels (null for channel
-  /// 0). Throws Error.
+  /// `first`: channel 0's table, null for channel 0. Throws Error.
   Table(core::Process& process, Sink& sink, uint32_t channel, Table* first);
   ~Table();
 
-  /// This process's connection info, without addresses.
   [[nodiscard]] ConnectionInfo own_info() const { return book_->own(); }
-  /// Publishes the channel's addresses, in `info` if they fit. Throws Error.
+  /// Publishes the channel's addresses. Throws Error.
   void list_addresses(ConnectionInfo& info);
-  /// Makes the endpoint at the first call. Throws Error if no transport reaches the peer.
+  /// Throws Error if the peer is unreachable.
   Endpoint& connect(core::Peer& peer, uint32_t hint);
   /// Throws Error if the peer is unreachable.
   [[nodiscard]] const Btl& require(const core::Peer& peer) const;
-  /// Returns the number of received frames.
   int progress() noexcept {
     int frames = 0;
     for (Btl* btl : polled_) frames += btl->progress();
@@ -40,18 +37,17 @@ class Table {
     for (const auto& btl : btls_) btl->set_leaving();
   }
   [[nodiscard]] std::vector<Alarm> alarms() const;
-  /// Channel 0 only; see Btl.
   void set_gone(bool gone) noexcept;
-  /// nullptr if no peer can ring.
+  /// Null if no peer can ring.
   [[nodiscard]] Doorbell* doorbell() const noexcept { return doorbell_; }
-  /// nullptr if this rank is alone on the host.
+  /// Null if this rank is alone on the host.
   [[nodiscard]] core::Slabs* slabs() const noexcept { return slabs_; }
 
  private:
   void make_all(Sink& sink);
 
   core::Process& process_;
-  const std::shared_ptr<AddressBook> book_;  // of all channels
+  const std::shared_ptr<AddressBook> book_;
   const uint32_t channel_;
   std::vector<std::unique_ptr<Btl>> btls_;
   std::vector<Btl*> polled_;

@@ -12,8 +12,8 @@ struct Trial {
   std::string name;     // "sm"
   std::string reaches;  // "ranks of the same host"
   bool works = false;
-  std::string finding;  // the test, or the error
-  std::string cure;     // empty on success
+  std::string finding;
+  std::string cure;
 };
 
 }  // namespace tern::btl

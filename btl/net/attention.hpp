@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention: the polling rate of a quiet network.
-// Why: on TCP an idle poll is a system call, dearer than a message in shared memory, so a quiet
-// network is polled every 32nd round.
+// Attention: polls a quiet network every 32nd round, because an idle poll on TCP is a system call.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +18,6 @@ class Attention {
     else if (idle_rounds_ <= kAttentive)
       ++idle_rounds_;
   }
-  /// Polls in the next round.
   void wake() noexcept { idle_rounds_ = 0; }
 
  private:

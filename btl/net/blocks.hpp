@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks: memory of frames that the library has not sent yet. The count bounds the sends in flight
-// of one channel.
+// Blocks: memory of frames not yet sent by the library. The count bounds a channel's sends in
+// flight.
 #pragma once
 
 #include <cstddef>
@@ -12,18 +12,17 @@
 
 namespace tern::btl::net {
 
-/// The library reads the head until the send ends, so head and payload are adjacent.
+/// The library reads head and payload until the send ends.
 struct Block {
   Block* next;
   Endpoint* endpoint;  // while under way
-  WireHead* head;      // directly before the payload
+  WireHead* head;
   std::byte* payload;
 };
 
 class Blocks : public Pool<Block> {
  public:
   Blocks(size_t count, size_t payload_bytes);
-  /// All blocks, for registration.
   [[nodiscard]] std::span<std::byte> memory() const noexcept { return {memory_.get(), bytes_}; }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NetEndpoint: base of the endpoints between hosts; numbers frames and delivers them in order.
+// NetEndpoint: base of the endpoints between hosts; delivers frames in order.
 // Lifetime: Network. Threads: under the channel's lock.
 #pragma once
 
@@ -14,30 +14,29 @@ namespace tern::btl::net {
 
 class NetEndpoint : public Endpoint {
  public:
-  /// `own`: the sender fields of this end's frames, with the peer's cookie.
+  /// `own`: sender fields of this end's frames.
   NetEndpoint(Sink& sink, const Destination& leads_to, const Caps& can, const Origin& own)
       : Endpoint(leads_to, can), sink_(sink), own_(own) {}
 
-  Fate fate;  // dead: the peer is lost; frames in both directions are dropped
+  Fate fate;  // dead: the peer is lost
 
-  /// Delivers a received frame, or keeps an early one. Returns false if the sequence number is
-  /// invalid.
+  /// Returns false if the sequence number is invalid.
   [[nodiscard]] bool arrive(const WireHead& head, std::span<const std::byte> payload);
-  /// Whether the next frame has been missing for `timeout_ns`: a library may lose frames when
-  /// reconnecting. Call several times per timeout.
+  /// Whether the next frame has been missing for `timeout_ns`: reconnecting loses frames. Call
+  /// several times per timeout.
   [[nodiscard]] bool has_lost_frame(int64_t now_ns, int64_t timeout_ns) noexcept;
 
  protected:
-  /// The head of the next frame. Call count_sent() after sending.
+  /// Call count_sent() after sending.
   [[nodiscard]] WireHead head_for(const Header& header) const noexcept {
     WireHead head{header, own_};
     head.origin.sequence = next_sent_;
     return head;
   }
   void count_sent() noexcept { ++next_sent_; }
-  /// Whether later frames, or a later probe, arrived before the next frame.
+  /// Whether a later frame or probe arrived first.
   [[nodiscard]] bool lacks_frame() const noexcept { return probe_is_ahead_ || !early_.empty(); }
-  /// Received frames and probes, modulo 2^32.
+  /// Frames and probes, modulo 2^32.
   [[nodiscard]] uint32_t arrivals() const noexcept { return arrivals_; }
 
   Sink& sink_;
@@ -47,7 +46,6 @@ class NetEndpoint : public Endpoint {
     WireHead head;
     std::vector<std::byte> payload;
   };
-  /// Limit of frames ahead of their turn.
   static constexpr uint16_t kMostEarly = 1024;
   void hand_on_early();
   void note_probe(uint16_t number) noexcept {
@@ -58,13 +56,13 @@ class NetEndpoint : public Endpoint {
 
   const Origin own_;
   uint16_t next_sent_ = 0, next_taken_ = 0;
-  bool probe_is_ahead_ = false;  // probed_ is ahead of next_taken_
+  bool probe_is_ahead_ = false;  // probed_ is ahead
   uint16_t probed_ = 0;
   // State of has_lost_frame().
   uint16_t lacked_ = 0;
   int64_t lacked_since_ns_ = 0;
   uint32_t arrivals_ = 0;
-  std::map<uint16_t, Early> early_;  // by number; few
+  std::map<uint16_t, Early> early_;
 };
 
 }  // namespace tern::btl::net

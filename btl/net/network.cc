@@ -35,7 +35,6 @@ Network::Network(core::Process& process, Sink& sink, AddressBook& book, uint32_t
   if (channel == 0 && process.explain.on()) explain(interfaces);
 }
 
-// Once per host.
 void Network::explain(const char* variable) const {
   if (process_.boot->job().local_index != 0) return;
   const char* const set = std::getenv(variable);
@@ -64,7 +63,6 @@ NetEndpoint* Network::known(uint32_t rank, uint32_t channel) noexcept {
   return found == endpoints_.end() ? nullptr : found->second.get();
 }
 
-// nullptr lets the table try another transport of the peer.
 Endpoint* Network::connect(core::Peer& peer, uint32_t hint) {
   if (!reaches(peer)) return nullptr;
   const uint32_t channels = book_.of(peer).channels;

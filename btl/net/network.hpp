@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Network: base of the transports between hosts: addresses, first contacts, received frames.
-// Lifetime: the Table of a channel. Threads: under the channel's lock.
-// See: README.md of this folder.
+// Lifetime: the Table of a channel. Threads: under the channel's lock. See: README.md.
 #pragma once
 
 #include <memory>
@@ -26,21 +25,20 @@ class Network : public Btl {
   void set_leaving() noexcept final { leaving_ = true; }
 
  protected:
-  /// `library`: the name for users. `interfaces`: the library's variable for choosing interfaces.
+  /// `interfaces`: the library's variable for choosing interfaces.
   Network(core::Process& process, Sink& sink, AddressBook& book, uint32_t channel,
           const char* library, const char* interfaces);
 
-  /// Address of this channel in the library's format. Throws Error.
+  /// Throws Error.
   [[nodiscard]] virtual std::string library_address() = 0;
   /// `address`: the peer's library_address(). Throws Error.
   [[nodiscard]] virtual std::unique_ptr<NetEndpoint> make_endpoint(const Destination& leads_to,
                                                                    const std::string& address,
                                                                    const Origin& own) = 0;
-  /// Whether both ranks' devices are in one machine, as with two containers.
+  /// Whether the ranks' devices are in one machine (two containers).
   [[nodiscard]] bool shares_machine(const core::Peer& peer) const;
-  /// Checks a received frame, head first, and passes the frame to the endpoint.
   void arrived(std::span<const std::byte> message) noexcept;
-  /// Drops a received frame and logs the first `why`.
+  /// Drops a frame, and logs the first reason.
   void refuse(const char* why) noexcept;
 
   core::Process& process_;
@@ -48,10 +46,9 @@ class Network : public Btl {
   AddressBook& book_;
   const uint32_t channel_;
   Attention attention_;
-  int frames_ = 0;  // received in this round
+  int frames_ = 0;  // of this round
   bool leaving_ = false;
 
-  /// Made by make_endpoint().
   std::unordered_map<uint64_t, std::unique_ptr<NetEndpoint>> endpoints_;  // by rank and channel
 
  private:
@@ -62,13 +59,12 @@ class Network : public Btl {
   void take(const WireHead& head, std::span<const std::byte> payload);
 
   const char* const library_;
-  const uint32_t cookie_;  // expected in received frames
-  Doorbell bell_;          // for threads of a rank alone on the host
+  const uint32_t cookie_;
+  Doorbell bell_;  // for a rank alone on the host
   bool told_refusal_ = false;
 };
 
-/// Whether this process has peers on other hosts, or TERN_TRANSPORT names the transport. If false,
-/// no library is opened.
+/// Whether this process has peers on other hosts, or TERN_TRANSPORT names the transport.
 [[nodiscard]] bool is_wanted(const core::Process& process, const char* transport) noexcept;
 
 }  // namespace tern::btl::net

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pool: a fixed number of objects in use by a library.
-// Lifetime: a channel's transport, until the library releases each object. Threads: under the
+// Pool: a fixed number of objects lent to a library.
+// Lifetime: a channel's transport, until the library returns each object. Threads: under the
 // channel's lock.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace tern::btl::net {
 
-/// T has a member `T* next`, owned by the pool.
+/// T has a member `T* next`.
 template <class T>
 class Pool {
  public:

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sockets: /proc lists the descriptors of this process, and those that an epoll descriptor watches,
-// possibly nested.
+// Sockets: finds descriptors in /proc, also behind nested epoll descriptors.
 #include "btl/net/sockets.hpp"
 
 #include <dirent.h>
@@ -67,7 +66,6 @@ int limit_below(int epoll, int64_t timeout_us, int depth) noexcept {
 
 using Ask = int (*)(int, sockaddr*, socklen_t*);
 
-/// One end of a connection; port 0: none.
 struct Place {
   in_port_t port = 0;
   std::array<unsigned char, sizeof(in6_addr)> host{};

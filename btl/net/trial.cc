@@ -23,7 +23,6 @@ namespace {
 constexpr int64_t kPatienceNs = 5'000'000'000;
 constexpr uint32_t kFrames = 64;
 
-/// The ranks exchange keys through two maps.
 class TrialBoot final : public boot::Boot {
  public:
   struct Keys {

@@ -18,7 +18,7 @@ OfiEndpoint::OfiEndpoint(Port& port, Sink& sink, const Destination& leads_to, bo
       port_(port),
       to_(port.insert(address)) {}
 
-// Handles libfabric's result of a send. Returns false if there was no room.
+// Returns false if there was no room.
 bool OfiEndpoint::begun(ssize_t result) noexcept {
   refused_ = result == -FI_EAGAIN;
   if (TERN_UNLIKELY(refused_)) return false;
@@ -142,13 +142,11 @@ void OfiEndpoint::ended(Sending& sending, int error) noexcept {
   if (operation != nullptr && !port_.sink_gone && --operation->left == 0) sink_.done(*operation);
 }
 
-// libfabric may be the caller, so only mark the failure.
 void OfiEndpoint::fail(const std::string& why) noexcept {
   if (fate.end(failure(MPI_ERR_PROC_ABORTED, "%s", why.c_str()))) port_.has_failures = true;
 }
 
-// Some providers report a lost peer only by refusing messages for ever. A refused probe means a
-// closed connection without renewal.
+// Some providers report a lost peer only by refusing messages for ever.
 void OfiEndpoint::look_after(int64_t now_ns, int64_t timeout_ns) noexcept {
   constexpr int64_t kProbes = 8, kAttempts = 4, kLost = 2;
   if (fate.dead_locked()) return;

@@ -13,7 +13,7 @@ namespace tern::btl::ofi {
 
 class OfiEndpoint final : public net::NetEndpoint, ZeroCopy {
  public:
-  /// `address`: of the peer's port. Throws Error.
+  /// `address`: the peer's. Throws Error.
   OfiEndpoint(Port& port, Sink& sink, const Destination& leads_to, bool maps,
               const std::string& address, const Origin& own);
 
@@ -26,17 +26,16 @@ class OfiEndpoint final : public net::NetEndpoint, ZeroCopy {
   const char* transport() const noexcept override { return "ofi"; }
   const char* reason() const noexcept override { return "libfabric: the network"; }
 
-  /// Completion of a send; `error`: libfabric's number, or 0.
+  /// `error`: libfabric's number, or 0.
   void ended(Sending& sending, int error) noexcept;
-  /// Retries the waiting frame. Returns false if there is still no room.
+  /// Returns false if there is still no room.
   bool send_waiting() noexcept;
-  /// Probes a silent peer, and fails if pending work does not move for `timeout_ns`. Call several
-  /// times per timeout.
+  /// Probes a silent peer, and fails if pending work does not move for `timeout_ns`.
   void look_after(int64_t now_ns, int64_t timeout_ns) noexcept;
-  bool told = false;  // Sink::failed() was called
+  bool told = false;
 
  private:
-  /// Returns true if sent or failed, false without room.
+  /// Returns false if there was no room.
   bool post(Sending& sending) noexcept;
   bool begun(ssize_t result) noexcept;
   void let_go(Sending& sending) noexcept;
@@ -49,15 +48,14 @@ class OfiEndpoint final : public net::NetEndpoint, ZeroCopy {
   Port& port_;
   const fi_addr_t to_;
   Sending* filling_ = nullptr;  // between begin() and commit()
-  Sending* waiting_ = nullptr;  // found no room, and blocks further frames
+  Sending* waiting_ = nullptr;  // found no room, blocks others
   uint32_t under_way_ = 0;
-  bool refused_ = false;  // the last attempt found no room
-  uint32_t moved_ = 0;    // sends and completions, modulo 2^32
-  // State of look_after().
+  bool refused_ = false;
+  uint32_t moved_ = 0;  // sends and completions, modulo 2^32
   uint32_t seen_moved_ = 0, seen_arrivals_ = 0;
-  int64_t since_ns_ = 0;  // start of the period without movement
+  int64_t since_ns_ = 0;
   bool probe_refused_ = false;
-  bool waited_ = false;  // is_waiting() at that time
+  bool waited_ = false;
 };
 
 }  // namespace tern::btl::ofi

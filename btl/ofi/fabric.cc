@@ -14,13 +14,12 @@
 namespace tern::btl::ofi {
 namespace {
 
-// Best first. Other providers are used by name only, because their needs and speed are unknown.
-// "tcp" has FI_EP_RDM endpoints since libfabric 1.18; 1.17 has them in "net".
+// Best first. Other providers are used by name only. "tcp" has FI_EP_RDM endpoints since libfabric
+// 1.18; 1.17 has them in "net".
 constexpr std::string_view kKnown[] = {"cxi",           "efa", "opx", "psm3",
                                        "verbs;ofi_rxm", "tcp", "net", "tcp;ofi_rxm"};
-constexpr size_t kFast = 4;  // the first four have dedicated adapters
+constexpr size_t kFast = 4;  // with dedicated adapters
 
-// Required capabilities, and supported modes.
 fi_info* hints(const Library& fi) {
   fi_info* const hints = fi.fi_dupinfo(nullptr);
   if (hints == nullptr)

@@ -15,15 +15,14 @@ namespace {
 
 struct Opened {
   Library library;
-  std::string why;  // empty on success
+  std::string why;
 };
 
-// Read by libfabric and the providers when loaded. The user's values take precedence.
+// The user's values take precedence.
 void set_environment() {
   ::setenv("FI_HMEM", "system", 0);  // prevents initialising CUDA
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  ::setenv("FI_MR_CACHE_MONITOR", "disabled", 0);  // would patch functions that the sanitizer has
-                                                   // patched
+  ::setenv("FI_MR_CACHE_MONITOR", "disabled", 0);  // would patch the sanitizer's functions
 #endif
   for (const char* name : {"HFI_NO_BACKTRACE", "PSM3_NO_BACKTRACE"})  // prevents signal handlers
     ::setenv(name, "1", 0);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Library: libfabric, opened when a job first needs the network and never closed, because providers
-// hook the allocator and start threads.
-// Why: programs on one host pay nothing, and a build with libfabric runs on hosts without
-// libfabric.
+// Library: libfabric, opened at first need, so hosts without libfabric run programs that stay on
+// one host. Never closed: providers hook the allocator and start threads.
 // Threads: any. See: TERN_OFI_LIBRARY in tern(7).
 #pragma once
 
@@ -16,7 +14,6 @@
 
 namespace tern::btl::ofi {
 
-/// All functions looked up by name; others are methods of libfabric's objects.
 #define TERN_OFI_FUNCTIONS(X) \
   X(fi_getinfo) X(fi_freeinfo) X(fi_dupinfo) X(fi_fabric) X(fi_version) X(fi_strerror)
 
@@ -27,11 +24,11 @@ struct Library {
   unsigned major = 0, minor = 0;
 };
 
-/// Requested API version.
+/// API version.
 inline constexpr uint32_t kApi = FI_VERSION(1, 17);
 
-/// Returns null and the reason if libfabric cannot be opened. `file`: TERN_OFI_LIBRARY, or empty
-/// for the system's library. The first call opens the library.
+/// Null, with the reason, on failure. `file`: TERN_OFI_LIBRARY, or empty. The first call opens the
+/// library.
 [[nodiscard]] const Library* library(const std::string& file, std::string* why);
 
 /// Throws Error if `result` is negative.

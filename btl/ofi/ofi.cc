@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ofi: first contacts, completions, progress, the row of the table.
+// Ofi: first contacts, completions, progress.
 #include "btl/ofi/ofi.hpp"
 
 #include <array>
@@ -30,8 +30,7 @@ PeerAddress address_from(const std::string& bytes) {
   return {bytes.substr(1, length), bytes.substr(1 + length)};
 }
 
-// A wait descriptor makes each poll dearer, so a rank with a core and a dedicated adapter goes
-// without.
+// A wait descriptor makes polls dearer: not used with a core per rank and a dedicated adapter.
 bool is_to_sleep(const core::Process& process, const Fabric& fabric) {
   if (!fabric.sleeps_well()) return false;
   return !fabric.is_fast() || process.node.oversubscribed ||
@@ -101,7 +100,7 @@ void Ofi::completed(const fi_cq_data_entry& entry) noexcept {
   if (receive.is_empty(port_.fabric->releases_in_order())) port_.unposted.push_back(&receive);
 }
 
-// A full buffer is reposted after all of its frames were delivered.
+// A full buffer is reposted after delivery of all frames.
 int Ofi::read_queue() noexcept {
   constexpr int kMostReads = 4;
   int found = 0;
@@ -122,7 +121,7 @@ int Ofi::read_queue() noexcept {
   return found;
 }
 
-// A failed send fails the endpoint; a failed receive only reposts the buffer and is logged once.
+// A failed send fails the endpoint; a failed receive is logged once.
 void Ofi::read_error() noexcept {
   fi_cq_err_entry error{};
   if (::fi_cq_readerr(port_.cq(), &error, 0) <= 0) return;
@@ -165,7 +164,7 @@ void Ofi::look_after_peers() noexcept {
   if (endpoints_.empty()) return;
   if (limits_to_set_ > 0) {
     --limits_to_set_;
-    // Leaves the last eighth for an attempt to reconnect.
+    // Leaves the last eighth for reconnecting.
     (void)net::limit_silence(addresses_, process_.params.net_timeout / 8 * 7);
   }
   for (auto& [key, made] : endpoints_) static_cast<OfiEndpoint&>(*made).look_after(now, timeout);
@@ -191,8 +190,7 @@ Alarm Ofi::alarm() noexcept {
   return {fd, [](void* self) noexcept { return static_cast<Ofi*>(self)->arm(); }, this};
 }
 
-// A provider may be busy for ever: after a few refusals the rank sleeps anyway, and a readable
-// descriptor wakes the rank at once.
+// A provider may be busy for ever: after a few refusals the rank sleeps anyway.
 bool Ofi::arm() noexcept {
   constexpr int kRefusals = 3;
   attention_.wake();
@@ -216,7 +214,6 @@ std::unique_ptr<Btl> make(core::Process& process, Sink& sink, AddressBook& book)
   return std::make_unique<Ofi>(process, sink, book, std::move(fabric), 0);
 }
 
-// Called if another transport between hosts exists.
 bool is_spare(const core::Process& process) {
   return !process.params.names_transport("ofi") && !fast_adapter_here();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ofi: the transport between hosts, over libfabric.
-// See: README.md of this folder, tests/unit/btl/behaviour_test.cc, tests/hosts/.
+// Ofi: the transport between hosts, over libfabric. See: README.md,
+// tests/unit/btl/behaviour_test.cc, tests/hosts/.
 #pragma once
 
 #include <memory>
@@ -32,7 +32,6 @@ class Ofi final : public net::Network {
                                                   const std::string& address,
                                                   const Origin& own) override;
   bool arm() noexcept;
-  /// Returns the number of completions.
   int read_queue() noexcept;
   void completed(const fi_cq_data_entry& entry) noexcept;
   TERN_COLD void read_error() noexcept;
@@ -42,11 +41,11 @@ class Ofi final : public net::Network {
   TERN_COLD void look_after_peers() noexcept;
 
   Port port_;
-  int busy_ = 0;  // consecutive refusals to sleep
+  int busy_ = 0;
   uint32_t rounds_ = 0;
   int64_t next_look_ns_ = 0;
-  int limits_to_set_ = 0;  // remaining searches: connections open after their endpoints
-  std::vector<std::string> addresses_;  // of this port and the peers
+  int limits_to_set_ = 0;  // connections open after their endpoints
+  std::vector<std::string> addresses_;
   bool told_error_ = false;
 };
 

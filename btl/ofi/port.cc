@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Port: opening libfabric's objects as the provider requires.
+// Port: opening libfabric's objects.
 #include "btl/ofi/port.hpp"
 
 #include <algorithm>
@@ -32,13 +32,12 @@ Port::Port(std::shared_ptr<const Fabric> of, bool sleeps) : fabric(std::move(of)
   if (!fabric->wants_registration() && info.tx_attr->iov_limit >= 2) zero_copy_bytes = kMaxZeroCopy;
 }
 
-// With FI_MR_ENDPOINT, memory regions are closed before their endpoint. Otherwise the endpoint is
-// closed first, because the endpoint may still read the memory.
+// With FI_MR_ENDPOINT, memory regions are closed first. Otherwise the endpoint is, because it may
+// still read the memory.
 Port::~Port() {
   if ((fabric->info()->domain_attr->mr_mode & FI_MR_ENDPOINT) == 0) ep_.reset();
 }
 
-// Some providers have no wait descriptor.
 void Port::open_queue(bool sleeps) {
   fi_cq_attr attributes{};
   attributes.format = FI_CQ_FORMAT_DATA;
@@ -96,7 +95,7 @@ Fid<fid_mr> Port::register_memory(void* memory, size_t bytes, uint64_t access, u
 
 std::string Port::address() const {
   size_t bytes = 0;
-  (void)::fi_getname(&ep_->fid, nullptr, &bytes);  // returns the size
+  (void)::fi_getname(&ep_->fid, nullptr, &bytes);
   std::string address(bytes, '\0');
   require(fi, ::fi_getname(&ep_->fid, address.data(), &bytes), "fi_getname");
   address.resize(bytes);

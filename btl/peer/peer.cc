@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Peer: device memory of this process, for messages of a rank to itself and between ranks that are
-// threads.
-// Why: a process cannot open its own IPC handles. The address works on all devices with peer
-// access.
+// Peer: device memory of this process, by address: a process cannot open its own IPC handles.
 #include "base/process_id.hpp"
 #include "btl/device.hpp"
 
 namespace tern::btl::peer {
 namespace {
 
-// Errors are ignored: the driver can copy between devices without peer access.
+// The driver can copy without peer access, so errors are ignored.
 void give_access(cuda::Device& device, uint64_t address) noexcept {
   const cuda::Memory memory = cuda::look_up(reinterpret_cast<const void*>(address));
   if (memory.kind != cuda::MemoryKind::kDevice || memory.device == device.ordinal) return;

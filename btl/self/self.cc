@@ -25,7 +25,7 @@ class alignas(64) SelfEndpoint final : public Endpoint {
     return true;
   }
   std::byte* begin(size_t /*bytes*/) noexcept override {
-    // Delivering a frame may send others, so each nesting level has a buffer.
+    // Delivering a frame may send others: one buffer per nesting level.
     if (depth_ == buffers_.size()) buffers_.push_back(std::make_unique<std::byte[]>(kMostPayload));
     return buffers_[depth_++].get();
   }
@@ -45,7 +45,7 @@ class alignas(64) SelfEndpoint final : public Endpoint {
   }
 
   Sink& sink_;
-  core::Progress* const threads_;  // null: single-threaded
+  core::Progress* const threads_;
   std::vector<std::unique_ptr<std::byte[]>> buffers_;
   size_t depth_ = 0;
   OwnProcessCopy copy_;
@@ -61,7 +61,6 @@ bool Self::reaches(const core::Peer& peer) const noexcept {
   return static_cast<int>(peer.rank) == process_.world_rank && peer.nspace == 0;
 }
 
-// All own communicators of a channel hint belong to this channel.
 Endpoint* Self::connect(core::Peer& peer, uint32_t) {
   if (!reaches(peer)) return nullptr;
   if (endpoint_ == nullptr)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Self: messages of a rank to itself; a frame arrives inside send().
-// Why: the pml needs no special case for the own rank.
 #pragma once
 
 #include <memory>

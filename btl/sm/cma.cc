@@ -19,14 +19,14 @@ using Call = ssize_t (*)(pid_t, const iovec*, unsigned long, const iovec*, unsig
 constexpr size_t kMostPieces = 1024;
 constexpr size_t kMostBytes = 0x7ffff000;
 
-/// A walk over pieces; the kernel may copy any prefix.
+/// The kernel may copy any prefix.
 struct Walk {
   const iovec* pieces;
   size_t count;
   size_t inside = 0;  // finished bytes of the first piece
 
-  // Fills `window` with at most kMostPieces pieces of at most `limit` bytes in all. Returns the
-  // number of pieces.
+  // Fills `window` with at most kMostPieces pieces of `limit` bytes in all. Returns the number of
+  // pieces.
   size_t window(iovec* window, size_t limit, size_t* bytes) const noexcept {
     size_t used = 0, skip = inside;
     *bytes = 0;
@@ -75,7 +75,7 @@ int copy(Call call, pid_t pid, const iovec* local, size_t locals, const iovec* r
   }
 }
 
-// One block on each side, the usual case, needs no windows.
+// Fast path for one block on each side.
 int get_or_put(Call call, pid_t pid, const iovec* local, size_t locals, const iovec* remote,
                size_t remotes) noexcept {
   if (locals == 1 && remotes == 1) {

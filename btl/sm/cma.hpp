@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cma: copies between the memory of two processes (process_vm_readv and writev).
-// Why: one copy instead of two.
 // Limits: 1,024 pieces and 0x7ffff000 bytes per call. Kernel permission (Yama, seccomp, containers)
 // is found by trying. Threads: any.
 #pragma once
@@ -12,16 +11,16 @@
 
 namespace tern::btl::sm {
 
-/// Copies all bytes, repeating short copies. Returns 0 or an errno.
+/// Returns 0 or an errno.
 [[nodiscard]] int cma_get(pid_t pid, const iovec* local, size_t locals, const iovec* remote,
                           size_t remotes) noexcept;
 [[nodiscard]] int cma_put(pid_t pid, const iovec* local, size_t locals, const iovec* remote,
                           size_t remotes) noexcept;
-/// Checks that the word at `address` is `expected`. Returns 0 or an errno.
+/// Checks the word at `address`. Returns 0 or an errno.
 [[nodiscard]] int cma_probe(pid_t pid, const void* address, unsigned long expected) noexcept;
-/// The cure for a denied copy, for error messages.
+/// For error messages.
 [[nodiscard]] const char* cma_cure() noexcept;
-/// Lets processes of the launcher's tree read this process's memory under Yama.
+/// Permits copies by the launcher's tree under Yama.
 void cma_allow(pid_t launcher) noexcept;
 
 }  // namespace tern::btl::sm

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SmEndpoint: sending and receiving frames, copies between processes.
+// SmEndpoint: frames, and copies between processes.
 #include "btl/sm/endpoint.hpp"
 
 #include <algorithm>
@@ -17,7 +17,6 @@
 namespace tern::btl::sm {
 namespace {
 
-/// Claims a ring of the channel for `writer` (RingControl::name).
 uint32_t claim_ring(const Segment& segment, uint32_t channel, uint64_t writer) {
   const uint32_t rings = segment.shape().rings;
   const uint32_t mine =
@@ -36,7 +35,7 @@ bool Attached::gone(uint32_t rank) noexcept {
   return segment.head().gone.load(std::memory_order_relaxed) != 0 || has_died(rank);
 }
 
-// A launcher would end this rank as well, so the message appears only in jobs without one.
+// A launcher would end this rank as well.
 bool Attached::has_died(uint32_t rank) noexcept {
   constexpr int64_t kBetweenLooksNs = 50'000'000;
   std::atomic<uint32_t>& gone = segment.head().gone;
@@ -125,7 +124,7 @@ void SmEndpoint::commit(const Header& header) noexcept {
   shared_.ring_bell_of(segment_);
 }
 
-// Checks all values written by the peer: reads never leave the ring and the pool.
+// Checks all values from the peer: reads never leave the ring and the pool.
 bool SmQueue::peek(Frame* frame) noexcept {
   if (TERN_UNLIKELY(!bound_ || damaged_)) return false;
   const Line* line = ring_.front(&frame->header);
@@ -151,8 +150,7 @@ bool SmQueue::peek(Frame* frame) noexcept {
   return true;
 }
 
-// Storing to each line speeds up the writer's next access: an exclusive line moves faster than a
-// shared one.
+// Storing to each line makes the line exclusive, which speeds up the writer's next access.
 void SmQueue::take_lines() noexcept {
   std::byte* const block = peer_.block(front_block_);
   for (size_t at = 0; at < front_bytes_; at += kLine)
@@ -170,7 +168,7 @@ void SmQueue::pop() noexcept {
   if (TERN_UNLIKELY(tell)) shared_.ring_bell_of(peer_);
 }
 
-// Once per process: if one peer refuses, most do.
+// Once per process.
 void CmaCopy::explain_refusal(int error) noexcept {
   if (shared_.refusal_said) return;
   shared_.refusal_said = true;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SmEndpoint: one peer on this host: a ring in each direction, copies by the kernel, claims in both
-// segments.
+// SmEndpoint: one peer on this host: rings in both directions, copies by the kernel, claims.
 // Lifetime: Sm. Threads: under the channel's lock.
 #pragma once
 
@@ -16,19 +15,18 @@
 
 namespace tern::btl::sm {
 
-/// State shared by all endpoints of a channel.
+/// Shared by a channel's endpoints.
 struct Shared {
   const Segment& own;
   Pool pool;
   std::vector<uint32_t> free_claims;
   uint32_t own_rank, own_channel;
-  size_t inline_limit;    // payload limit of frames in lines
+  size_t inline_limit;
   size_t fragment_bytes;  // of the pipeline, and fragments per peer that fit the cache
   size_t fragments;
   const Explain& explain;
   bool refusal_said = false;
-  bool fenced;  // more ranks than cores, or progress threads: waiters sleep soon, so senders fence
-                // before looking
+  bool fenced;  // waiters sleep soon, so senders fence before looking
 
   void ring_bell_of(const Segment& peer) const noexcept { peer.head().doorbell.ring(fenced); }
 };
@@ -39,13 +37,12 @@ struct Attached {
   Segment segment;
   int64_t next_look_ns = 0;  // at the peer's process
 
-  /// Whether the peer has left MPI or died, for a leaving rank. The first call reads the clock
-  /// only; later calls check the process every 50 ms.
+  /// Whether the peer has left MPI or died. The first call reads the clock only; later calls check
+  /// the process every 50 ms.
   [[nodiscard]] bool gone(uint32_t rank) noexcept;
   [[nodiscard]] bool has_died(uint32_t rank) noexcept;
 };
 
-/// The ring of frames from the peer.
 class SmQueue final : public FrameQueue {
  public:
   SmQueue(const Shared& shared, const Segment& peer) noexcept : shared_(shared), peer_(peer) {}
@@ -54,7 +51,7 @@ class SmQueue final : public FrameQueue {
   /// `index`: ring in the own segment.
   void bind(uint32_t index) noexcept;
   [[nodiscard]] bool bound() const noexcept { return bound_; }
-  /// The peer wrote an invalid frame; the queue stops.
+  /// The peer wrote an invalid frame.
   [[nodiscard]] bool damaged() const noexcept { return damaged_; }
 
  private:
@@ -86,7 +83,7 @@ class CmaCopy final : public PeerCopy {
   Shared& shared_;
   const Attached& peer_;
   const uint32_t rank_;
-  std::optional<bool> works_;  // null: not tried
+  std::optional<bool> works_;
 };
 
 class SmClaims final : public Claims {
@@ -104,7 +101,6 @@ class SmClaims final : public Claims {
 
 class SmEndpoint final : public Endpoint {
  public:
-  /// Claims a ring in the peer's segment. Throws Error.
   SmEndpoint(Shared& shared, const Destination& leads_to, Attached& peer);
 
   bool send(const Header& header, const void* payload) noexcept override;
@@ -127,11 +123,11 @@ class SmEndpoint final : public Endpoint {
   OwnProcessCopy own_process_copy_;
   SmClaims claims_;
   RingWriter writer_;
-  size_t inline_limit_ = 0;    // payload limit of frames in this ring's lines
+  size_t inline_limit_ = 0;    // payload in lines
   Line* open_line_ = nullptr;  // between begin() and commit()
   uint64_t open_lines_ = 0;
   uint32_t open_block_ = Pool::kNone;
-  Pool::InFlight in_flight_;  // blocks that the peer has not read yet
+  Pool::InFlight in_flight_;
 };
 
 }  // namespace tern::btl::sm

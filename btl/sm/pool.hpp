@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pool: blocks of the own segment for payload too large for a ring's lines.
-// Why: one pool per sender and channel, not per pair; last-in first-out reuse keeps few blocks in
-// cache. A peer that does not read must not block other peers: half of the blocks go to any peer,
-// first come, first served, and each peer has an equal share of the other half.
+// Why: last-in first-out reuse keeps few blocks in cache. A peer that does not read must not block
+// others: half of the blocks go to any peer, first come, first served, and each peer has an equal
+// share of the other half.
 // Protocol: the sender marks a block busy and names the block in a frame; the reader copies, then
 // clears the mark, in frame order.
 // Threads: the owner under the channel's lock; readers (other processes) only clear marks. See:
@@ -40,13 +40,13 @@ class Pool {
     for (uint32_t block = blocks; block > 0; --block) free_.push_back(first_ + block - 1);
   }
 
-  /// Registers a reader before the first take().
+  /// Call before the reader's first take().
   void add(InFlight& reader) {
     readers_.push_back(&reader);
     share_ = std::max<size_t>(reserve_ / readers_.size(), 1);
   }
 
-  /// Returns a block to fill, or kNone if the reader's allowance is used up.
+  /// kNone if the reader's allowance is used up.
   [[nodiscard]] uint32_t take(InFlight& reader) noexcept {
     reclaim(reader);
     if (TERN_UNLIKELY(!may_have_more(reader))) {
@@ -57,7 +57,6 @@ class Pool {
     free_.pop_back();
     return block;
   }
-  /// Number of unread blocks.
   [[nodiscard]] size_t in_flight(InFlight& reader) noexcept {
     reclaim(reader);
     return reader.count_;
@@ -85,7 +84,7 @@ class Pool {
   }
 
   const Segment& segment_;
-  const uint32_t first_;  // first block of the channel
+  const uint32_t first_;
   const size_t reserve_;  // free blocks kept for the shares
   size_t share_ = 1;      // each reader's share of the reserve
   std::vector<uint32_t> free_;

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // RingWriter and RingReader: frames in lines of 64 bytes, with one writer and one reader.
-// Why: a small message is one cache line: header and up to 48 bytes of payload, detected by one
-// load of the mark.
+// Why: a small message is one cache line: header and up to 48 bytes of payload.
 // Protocol: a frame takes 1 to kMostLines consecutive lines. The first line's mark is the lap
-// (1..255, never 0), stored last. The reader clears the first word of the further lines before
-// returning them, so stale payload never looks like a mark. A skip frame precedes a frame that does
-// not fit before the end of the ring.
+// (1..255), stored last. The reader clears the first word of the further lines, so stale payload
+// never looks like a mark. A skip frame precedes a frame that does not fit before the end of the
+// ring.
 // Credit: the reader publishes the consumed lines every quarter of the ring; the writer caches the
-// count and reloads when full.
+// count.
 // Cost: two cache-line transfers per small frame.
 #pragma once
 
@@ -29,12 +28,11 @@ inline uint64_t lines_for(size_t payload) noexcept {
   return (payload + sizeof(Header) + kLine - 1) / kLine;
 }
 
-/// Marks run from 1 to 255; 0 is a line never written.
 inline uint8_t next_lap(uint8_t lap) noexcept {
   return lap == 255 ? uint8_t{1} : static_cast<uint8_t>(lap + 1);
 }
 
-/// The header as two words. The first, with the mark, is stored last.
+/// The first word, with the mark, is stored last.
 struct HeaderWords {
   uint64_t first, second;
 };
@@ -61,7 +59,7 @@ class RingWriter {
   RingWriter(Line* lines, uint32_t count, RingControl* control) noexcept
       : lines_(lines), count_(count), control_(control) {}
 
-  /// Space for a frame of `needed` lines, or nullptr if the ring is full.
+  /// Null if the ring is full.
   [[nodiscard]] Line* reserve(uint64_t needed) noexcept {
     const uint64_t place = head_ & (count_ - 1);
     if (TERN_UNLIKELY(place + needed > count_)) {
@@ -71,8 +69,8 @@ class RingWriter {
     }
     return has_room(needed) ? lines_ + place : nullptr;
   }
-  /// Publishes the reserved frame. Prefetches a line ahead for writing, so bursts of small frames
-  /// do not stall on each line. The next line is left out, because the reader polls there.
+  /// Prefetches a line ahead for writing, so bursts of small frames do not stall. The reader polls
+  /// the next line, so that line is left out.
   void publish(Line* line, Header header, uint64_t used) noexcept {
     header.mark = lap_;
     store_header(line, header);
@@ -105,7 +103,7 @@ class RingReader {
   RingReader(Line* lines, uint32_t count, RingControl* control) noexcept
       : lines_(lines), count_(count), control_(control) {}
 
-  /// The first line of the next frame, or nullptr.
+  /// The next frame's first line, or null.
   [[nodiscard]] const Line* front(Header* header) noexcept {
     for (;;) {
       Line* line = lines_ + (tail_ & (count_ - 1));
@@ -117,12 +115,12 @@ class RingReader {
                              std::atomic_ref<uint64_t>(words[1]).load(std::memory_order_relaxed)};
       std::memcpy(header, &both, sizeof *header);
       if (TERN_LIKELY(header->kind != kSkip)) return line;
-      advance(lines_to_end());  // the next frame's consume() publishes the credit
+      advance(lines_to_end());  // consume() publishes the credit
     }
   }
-  /// Lines from the front frame to the end of the ring, the limit of a frame.
+  /// The limit of a frame.
   [[nodiscard]] uint64_t lines_to_end() const noexcept { return count_ - (tail_ & (count_ - 1)); }
-  /// Returns the lines of the front frame. True if the caller must notify the writer of new credit.
+  /// True if the caller must notify the writer of new credit.
   bool consume(uint64_t used) noexcept {
     advance(used);
     if (tail_ - published_ < count_ / 4) return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Segment: creating, and attaching through the owner's descriptor.
+// Segment: creating and attaching.
 #include "btl/sm/segment.hpp"
 
 #include <fcntl.h>
@@ -45,15 +45,14 @@ struct Offsets {
   }
 };
 
-/// A process without open files is dying, or /proc denies the list.
+/// Without open files, a process is dying, or /proc denies the list.
 bool has_files(pid_t pid) {
   std::error_code error;
   const std::filesystem::directory_iterator files("/proc/" + std::to_string(pid) + "/fd", error);
   return !error && files != std::filesystem::directory_iterator();
 }
 
-/// Waits 200 ms for a process that lacks an announced descriptor and may be dying, so that the
-/// launcher can report the cause first. Returns true if the process has ended.
+/// Waits 200 ms for a process that may be dying, so the launcher can report the cause first.
 bool ends_within_a_moment(pid_t pid) {
   constexpr int kLooks = 40;
   constexpr useconds_t kPause = 5000;
@@ -96,7 +95,7 @@ Fd open_of_rank(const SmAddress& address, uint32_t rank) {
 
 size_t Shape::bytes() const noexcept { return Offsets(*this).end; }
 
-// Bounds the sizes against overflow. Powers of two permit masking.
+// Bounds the sizes against overflow; masks need powers of two.
 bool Shape::sensible() const noexcept {
   constexpr uint32_t kMost = 1 << 20;
   return channels > 0 && channels <= kMostChannels && (channels & (channels - 1)) == 0 &&

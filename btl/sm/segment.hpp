@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Segment: the memory of one rank, mapped by the ranks of the host: doorbell, rings towards the
-// rank, payload pool, slabs, divided equally among the rank's channels.
-// Why: a memfd has no name, leaves nothing behind, and admits only processes of the same user
+// Segment: a rank's memory, mapped by the host's ranks: doorbell, rings towards the rank, payload
+// pool, slabs, divided equally among the rank's channels.
+// Why: a memfd leaves nothing behind and admits only processes of the same user
 // (base/shared_file.hpp).
 // Layout: SegmentHead | RingControl[] | SharedClaims[] | BlockFlag[] | rings | pool blocks | slabs.
 // Untouched pages are not allocated.
@@ -35,17 +35,17 @@ struct alignas(kLine) Line {
 struct SegmentHead {
   uint64_t magic;
   uint32_t channels, rings, ring_lines, blocks, rank;
-  std::atomic<uint32_t> gone;  // kLeft: the owner has left MPI, perhaps for a while
-  static constexpr uint32_t kLeft = 1, kDied = 2;  // kDied is set by peers, for good
+  std::atomic<uint32_t> gone;                      // kLeft: the owner has left MPI
+  static constexpr uint32_t kLeft = 1, kDied = 2;  // kDied is set by peers
   alignas(kLine) Doorbell doorbell;
-  /// Claimed by senders in order; one cache line per channel.
+  /// Claimed by senders in order.
   struct alignas(kLine) Claimed {
     std::atomic<uint32_t> rings;
   };
   std::array<Claimed, kMostChannels> claimed;
 };
 
-/// One ring: the writer (0 while being claimed) and the progress of the reader.
+/// `owner`: the writer, 0 while being claimed.
 struct RingControl {
   alignas(kLine) std::atomic<uint64_t> owner;
   static uint64_t name(uint32_t rank, uint32_t channel) noexcept {
@@ -61,12 +61,11 @@ struct alignas(kLine) BlockFlag {
   std::atomic<uint32_t> busy;
 };
 
-/// Payload in the line of a frame with kPooled.
 struct PoolPayload {
   uint32_t block;
 };
 
-/// Rings and blocks per channel. Indices of rings, blocks and claims count over all channels.
+/// Rings and blocks per channel. Indices count over all channels.
 struct Shape {
   uint32_t channels, rings, ring_lines, blocks;
   [[nodiscard]] size_t bytes() const noexcept;
@@ -79,20 +78,18 @@ struct Shape {
   }
 };
 
-/// Location of a rank's segment, published through boot.
+/// Published through boot.
 struct SmAddress : FileOffer {
   uint64_t bytes = 0;
-  uint64_t base = 0;  // address in the owner: read by the probe of one-sided copies, used directly
-                      // by ranks in the same process
+  uint64_t base = 0;  // in the owner: read by the probe of copies, used directly in the same
+                      // process
 };
 
-/// A mapped segment, own or a peer's.
 class Segment {
  public:
   Segment() = default;
-  /// Throws Error.
   static Segment create(const Shape& shape, uint32_t rank);
-  /// Maps the peer's segment. Throws Error with the cure.
+  /// Throws Error with the cure.
   static Segment attach(const SmAddress& address, uint32_t rank);
 
   [[nodiscard]] SegmentHead& head() const noexcept { return *at<SegmentHead>(0); }
@@ -116,7 +113,6 @@ class Segment {
   }
   [[nodiscard]] const Shape& shape() const noexcept { return shape_; }
   [[nodiscard]] const Fd& fd() const noexcept { return fd_; }
-  /// For own segments.
   [[nodiscard]] SmAddress address() const noexcept;
   [[nodiscard]] bool valid() const noexcept { return base_ != nullptr; }
   [[nodiscard]] std::byte* base() const noexcept { return base_; }
@@ -130,11 +126,11 @@ class Segment {
 
   Fd fd_;
   OfferedFile offered_;
-  Mapping map_;  // invalid if another rank of this process owns the mapping
+  Mapping map_;  // invalid if another rank of this process owns it
   std::byte* base_ = nullptr;
   Shape shape_{};
   size_t controls_ = 0, claims_ = 0, flags_ = 0, rings_ = 0, blocks_ = 0;
-  std::array<size_t, core::Slabs::kSizes> slabs_{};  // by size
+  std::array<size_t, core::Slabs::kSizes> slabs_{};
 };
 
 }  // namespace tern::btl::sm

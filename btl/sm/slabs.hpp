@@ -14,12 +14,11 @@
 
 namespace tern::btl::sm {
 
-/// The segments of the host's ranks, implemented by Sm.
 class HostSegments {
  public:
   [[nodiscard]] virtual bool reaches_segment(const core::Peer& peer) const noexcept = 0;
   [[nodiscard]] virtual const Segment& segment() const noexcept = 0;
-  /// Attaches the segment at the first call. Throws Error.
+  /// Attaches at the first call. Throws Error.
   virtual Attached& attached(const core::Peer& peer) = 0;
 
  protected:
@@ -28,7 +27,6 @@ class HostSegments {
 
 class SmSlabs final : public core::Slabs {
  public:
-  /// `channel`: of the own segment.
   SmSlabs(const core::Process& process, HostSegments& segments, uint32_t channel,
           bool fenced) noexcept
       : process_(process), segments_(segments), channel_(channel), fenced_(fenced) {}
@@ -47,7 +45,7 @@ class SmSlabs final : public core::Slabs {
 
  private:
   struct Free {
-    uint32_t untouched = 0;  // slabs from here on were never claimed; their pages are not allocated
+    uint32_t untouched = 0;          // from here on, slabs have no pages yet
     std::vector<uint32_t> returned;  // capacity for all claimed slabs
   };
 

@@ -72,12 +72,10 @@ Sm::Sm(core::Process& process, Sink& sink, AddressBook& book, uint32_t channel,
 
 Sm::~Sm() = default;
 
-// Uses the same segment.
 std::unique_ptr<Btl> Sm::for_channel(Sink& sink, uint32_t channel) {
   return std::unique_ptr<Btl>(new Sm(process_, sink, book_, channel, segment_));
 }
 
-// One segment serves all channels.
 std::string Sm::address() {
   if (shared_.own_channel != 0) return {};
   const SmAddress own = segment_->address();
@@ -128,7 +126,7 @@ uint32_t Sm::claimed(std::memory_order order) const noexcept {
   return segment_->head().claimed[shared_.own_channel].rings.load(order);
 }
 
-// A newly claimed ring means that a peer is about to send.
+// A newly claimed ring announces a first message.
 void Sm::meet_new_senders() noexcept {
   const uint32_t rings = segment_->shape().rings;
   const uint32_t claimed_rings = std::min(claimed(std::memory_order_acquire), rings);
@@ -148,7 +146,7 @@ void Sm::meet_new_senders() noexcept {
   }
 }
 
-// Descriptors may become free, so retry for 5 s; the sender waits.
+// Descriptors may become free: retries for 5 s, while the sender waits.
 bool Sm::may_pass(const Error& error) noexcept {
   constexpr int64_t kLongest = 5'000'000'000, kBetweenTries = 10'000'000;
   const int64_t now = now_ns();
@@ -204,7 +202,7 @@ int Sm::drain(SmEndpoint& endpoint) noexcept {
   return frames;
 }
 
-// A peer that sends to this rank has attached this segment and claimed a ring.
+// A peer that has bound its ring has attached this segment.
 bool Sm::is_met() const noexcept {
   return std::all_of(endpoints_.begin(), endpoints_.end(), [](const auto& endpoint) {
     return endpoint->queue.bound() || endpoint->gone();

@@ -18,7 +18,6 @@ namespace tern::btl::sm {
 
 class Sm final : public Btl, HostSegments {
  public:
-  /// Channel 0.
   Sm(core::Process& process, Sink& sink, AddressBook& book);
   ~Sm() override;
 
@@ -59,13 +58,12 @@ class Sm final : public Btl, HostSegments {
   const std::shared_ptr<Segment> segment_;  // of all channels
   Shared shared_;
   SmSlabs slabs_;
-  std::unordered_map<uint32_t, Attached> attached_;     // by rank
+  std::unordered_map<uint32_t, Attached> attached_;
   std::vector<std::unique_ptr<SmEndpoint>> endpoints_;  // in order of first contact
   std::vector<SmEndpoint*> senders_;                    // with a ring towards this rank
   bool given_up_ = false;
-  uint32_t met_ = 0;                              // bound rings of the channel
-  int64_t refused_since_ = 0, try_again_at_ = 0;  // the next ring could not be attached without
-                                                  // descriptors; now_ns()
+  uint32_t met_ = 0;
+  int64_t refused_since_ = 0, try_again_at_ = 0;  // out of descriptors; now_ns()
 };
 
 [[nodiscard]] std::vector<Trial> try_here();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trial of shared memory: two child processes exchange frames through Sm, then read and write each
-// other's private memory.
-// Why: like the ranks of mpirun, the processes are siblings, so the kernel applies the same rules.
+// Trial of shared memory: two child processes exchange frames, then read and write each other's
+// private memory.
+// Why: siblings, like the ranks of mpirun, so the kernel applies the same rules.
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,14 +29,13 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr auto kPatience = std::chrono::seconds(2);
 constexpr uint32_t kFrames = 96;
-constexpr size_t kSizes[] = {8, 1000, kBlockBytes};  // in one line, in several, in the pool
+constexpr size_t kSizes[] = {8, 1000, kBlockBytes};  // in one line, several, the pool
 constexpr size_t kCopied = 65536;
 
-// Shared by the two processes.
 struct Meeting {
   std::atomic<int> arrivals;
   boot::ConnectionInfo infos[2];
-  std::atomic<std::byte*> memory[2];  // private to each process, kCopied bytes
+  std::atomic<std::byte*> memory[2];  // private, kCopied bytes
   pid_t pids[2];
   std::atomic<uint32_t> frames;  // intact frames
   int copy_errors[2];            // of reading and writing
@@ -85,7 +84,7 @@ class TrialBoot final : public boot::Boot {
 
  private:
   Meeting& meeting_;
-  int awaited_ = 0;  // required arrivals
+  int awaited_ = 0;
 };
 
 std::byte byte_of(uint32_t frame, size_t at) { return static_cast<std::byte>(frame * 7 + at); }
@@ -176,7 +175,6 @@ pid_t start_rank(Meeting& meeting, int rank) {
   ::_exit(0);
 }
 
-// Returns the failure of the process, or "".
 std::string end_of_rank(pid_t pid, const char* failure) {
   if (pid < 0) return strf("no process could be started: %s", std::strerror(errno));
   int status = 0;

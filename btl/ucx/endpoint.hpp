@@ -10,12 +10,11 @@
 
 namespace tern::btl::ucx {
 
-/// See Rdma::offloaded.
 [[nodiscard]] bool offloads_puts(const std::shared_ptr<Context>& context) noexcept;
 
 class UcxEndpoint final : public net::NetEndpoint, ZeroCopy, Rdma {
  public:
-  /// `address`: of the peer's worker. Throws Error.
+  /// `address`: the peer's. Throws Error.
   UcxEndpoint(Worker& worker, Sink& sink, const Destination& leads_to, bool maps,
               const std::string& address, const Origin& own);
   ~UcxEndpoint() override;
@@ -35,16 +34,15 @@ class UcxEndpoint final : public net::NetEndpoint, ZeroCopy, Rdma {
   const char* reason() const noexcept override { return "UCX: the network"; }
 
   [[nodiscard]] bool closed() const noexcept { return ep_ == nullptr; }
-  /// Closes UCX's endpoint without contacting the peer. Returns the close request, or null.
+  /// Does not contact the peer. Returns the close request, or null.
   [[nodiscard]] void* close() noexcept;
 
  private:
   [[nodiscard]] bool send_small(const Header& header, const void* payload) noexcept;
-  /// Sends an eager message. Returns UCX's request, or null when done.
+  /// Returns UCX's request, or null when done.
   void* post(const void* what, size_t count, ucp_request_param_t* params, void* user_data) noexcept;
   static void sent(void* request, ucs_status_t status, void* block) noexcept;
   static void ended(void* request, ucs_status_t status, void* direct) noexcept;
-  /// Converts UCX's answer to a Start.
   Start begun(void* request, Direct& direct) noexcept;
   [[nodiscard]] Direct* direct_for(Operation& operation) noexcept;
   static void failed(void* endpoint, ucp_ep_h, ucs_status_t status) noexcept;

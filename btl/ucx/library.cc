@@ -16,21 +16,21 @@ constexpr unsigned kLeastMajor = 1, kLeastMinor = 13;
 
 struct Opened {
   Library library;
-  std::string why;  // empty on success
+  std::string why;
 };
 
-// UCX reads these variables when loaded. The user's values take precedence.
+// The user's values take precedence.
 void set_environment() {
-  // UCX's CUDA modules call cuInit(); allowed only in programs that use CUDA already.
+  // UCX's CUDA modules would call cuInit().
   if (::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD) == nullptr)
     ::setenv("UCX_MODULES", "^cuda,cuda_ipc,gdr_copy", 0);
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  ::setenv("UCX_MEM_EVENTS", "n", 0);  // would patch functions that the sanitizer has patched
+  ::setenv("UCX_MEM_EVENTS", "n", 0);  // would patch the sanitizer's functions
 #endif
   ::setenv("UCX_ERROR_SIGNALS", "", 0);
   ::setenv("UCX_HANDLE_ERRORS", "none", 0);
   ::setenv("UCX_WARN_UNUSED_ENV_VARS", "n", 0);
-  // Makes a frame with kMaxZeroCopy bytes of data one message of UCX's TCP, without reassembly.
+  // Fits a frame with kMaxZeroCopy bytes, so TCP need not reassemble frames.
   ::setenv("UCX_TCP_RX_SEG_SIZE", "132k", 0);
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Library: UCX, opened when a job first needs the network and never closed, because UCX hooks the
-// allocator.
-// Why: programs on one host pay nothing, and a build with UCX runs on hosts without UCX.
+// Library: UCX, opened at first need, so hosts without UCX run programs that stay on one host.
+// Never closed, because UCX hooks the allocator.
 // Threads: any. See: TERN_UCX_LIBRARY in tern(7).
 #pragma once
 
@@ -11,7 +10,7 @@
 
 namespace tern::btl::ucx {
 
-/// All functions in use, each present in 1.13.
+/// All present in 1.13.
 // clang-format off
 #define TERN_UCX_FUNCTIONS(X)                                                                  \
   X(ucp_get_version) X(ucp_init_version) X(ucp_config_read) X(ucp_config_modify)               \
@@ -31,8 +30,8 @@ struct Library {
   unsigned major = 0, minor = 0;
 };
 
-/// Returns null and the reason if UCX cannot be opened. `file`: TERN_UCX_LIBRARY, or empty for the
-/// system's library. The first call opens the library.
+/// Null, with the reason, on failure. `file`: TERN_UCX_LIBRARY, or empty. The first call opens the
+/// library.
 [[nodiscard]] const Library* library(const std::string& file, std::string* why);
 
 }  // namespace tern::btl::ucx

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trial of UCX: two workers in a child process exchange frames over the network.
+// Trial of UCX: two workers in a child process exchange frames.
 #include <unistd.h>
 
 #include "base/error.hpp"

@@ -65,7 +65,7 @@ ucs_status_t Ucx::arrived(void* self, const void*, size_t head_bytes, void* mess
   return UCS_OK;
 }
 
-// Closing the endpoint returns UCX's unsent frames with an error.
+// Closing the endpoint returns unsent frames with an error.
 void Ucx::give_up_failed() noexcept {
   worker_.has_failures = false;
   for (auto& [key, made] : endpoints_) {
@@ -93,8 +93,7 @@ Alarm Ucx::alarm() noexcept {
   return {fd, [](void* self) noexcept { return static_cast<Ucx*>(self)->arm(); }, this};
 }
 
-// Some versions of UCX are busy for ever: after a few refusals the rank sleeps anyway, and a
-// readable descriptor wakes the rank at once.
+// Some versions of UCX are busy for ever: after a few refusals the rank sleeps anyway.
 bool Ucx::arm() noexcept {
   constexpr int kRefusals = 3;
   attention_.wake();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Context, Worker: UCX's objects: one context per process, one worker per channel.
-// Lifetime: Ucx; the context lives as long as the last worker. Threads: a worker under the
-// channel's lock. Errors: constructors throw Error.
+// Lifetime: Ucx; the context with the last worker. Threads: a worker under the channel's lock.
+// Errors: constructors throw Error.
 #pragma once
 
 #include <memory>
@@ -13,12 +13,10 @@
 
 namespace tern::btl::ucx {
 
-/// Id of the only active message.
 inline constexpr unsigned kFrameId = 0;
 
 class Context {
  public:
-  /// `workers`: whether there are several workers.
   Context(const Library& library, size_t ranks, size_t ranks_here, bool workers);
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
@@ -35,7 +33,7 @@ class Worker {
   explicit Worker(std::shared_ptr<Context> context);
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
-  /// Close all endpoints first. Abandons unfinished operations.
+  /// Close all endpoints first.
   ~Worker();
 
   [[nodiscard]] ucp_worker_h get() const noexcept { return worker_; }
@@ -43,18 +41,16 @@ class Worker {
   [[nodiscard]] std::string address() const;
   void receive_frames(ucp_am_recv_callback_t callback, void* context);
   unsigned progress() noexcept { return ucp.ucp_worker_progress(worker_); }
-  /// Signals events; -1 if UCX has no descriptor.
+  /// -1: none.
   [[nodiscard]] int descriptor() const noexcept;
 
-  /// Requires a flush that starts later, before is_quiet().
+  /// is_quiet() requires a later flush.
   void count_send() noexcept { dirty_ = true; }
   /// Whether all sent data survives this process's exit. Call again after progress until true.
   [[nodiscard]] bool is_quiet() noexcept;
 
   bool offloads_puts = false;
-  /// an endpoint has failed and awaits handling
   bool has_failures = false;
-  /// no more calls of the sink
   bool sink_gone = false;
 
   const std::shared_ptr<Context> context;
@@ -72,7 +68,7 @@ class Worker {
  private:
   ucp_worker_h worker_ = nullptr;
   bool dirty_ = false;
-  void* flush_ = nullptr;  // request under way
+  void* flush_ = nullptr;
 };
 
 /// Throws Error unless `status` is UCS_OK.
