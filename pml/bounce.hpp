@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// BounceOut, BounceIn: device memory staged through pinned host memory, in overlapping chunks: one
-// crosses the link to the device while another travels between the processes.
+// BounceOut, BounceIn: device memory staged through pinned host memory, in overlapping chunks.
 // Why: for devices without access to each other, unshareable memory, or a host buffer at one end.
-// The device packs and unpacks data with holes, so only dense data crosses the link.
+// The device packs and unpacks, so only dense data crosses the link.
 // Sizes: TERN_CUDA_CHUNK, TERN_CUDA_CHUNKS. Lifetime: one message. Threads: under the channel's
 // lock. See: pml/protocols/bounced.cc.
 #pragma once
@@ -15,15 +14,14 @@
 
 namespace tern::pml {
 
-/// Memory for one chunk, and the device's work on the chunk.
 struct Chunk {
   cuda::Pinned room;
-  std::unique_ptr<std::byte[]> pageable;  // fallback without pinned memory
+  std::unique_ptr<std::byte[]> pageable;  // without pinned memory
   cuda::Block packed;                     // for data with holes
-  size_t bytes = 0;                       // size
-  size_t used = 0;                        // bytes sent or filled
-  bool begun = false;                     // BounceIn: an earlier copy used the chunk
-  cuda::Job job;                          // destroyed before the memory
+  size_t bytes = 0;
+  size_t used = 0;     // sent or filled
+  bool begun = false;  // by an earlier copy (BounceIn)
+  cuda::Job job;       // destroyed before the memory
   [[nodiscard]] std::byte* data() const noexcept {
     return pageable != nullptr ? pageable.get() : room.data();
   }
@@ -31,15 +29,13 @@ struct Chunk {
 
 class Bounce {
  public:
-  /// Finds the device of `buffer`. `by`: the copying device, if the memory is a peer's. Throws
-  /// Error, std::bad_alloc.
+  /// `by`: the copying device, for a peer's memory. Throws Error, std::bad_alloc.
   Bounce(core::Process& process, const core::Data& buffer, size_t bytes,
          cuda::Device* by = nullptr);
   [[nodiscard]] bool failed() const noexcept { return !failure_.empty(); }
   [[nodiscard]] const std::string& failure() const noexcept { return failure_; }
 
  protected:
-  /// Records a failure of the job.
   bool sound(cuda::Job& job) noexcept;
   core::Data buffer_;
   size_t bytes_, chunk_bytes_;
@@ -50,33 +46,33 @@ class Bounce {
 class BounceOut final : public Bounce {
  public:
   using Bounce::Bounce;
-  /// Returns the number of bytes ready to send; 0: none yet.
+  /// Returns the bytes ready to send; 0: none yet.
   [[nodiscard]] size_t ready(const std::byte** at) noexcept;
   void sent(size_t bytes) noexcept;
 
  private:
   void fetch_more() noexcept;
-  size_t fetched_ = 0, first_ = 0;  // bytes requested from the device; next chunk to send
+  size_t fetched_ = 0, first_ = 0;  // requested bytes; next chunk to send
 };
 
 class BounceIn final : public Bounce {
  public:
   using Bounce::Bounce;
-  /// Takes the next bytes of the message. If all chunks are in flight, waits up to 20 ms, then
-  /// keeps up to 64 MiB in host memory: a stream may wait for the caller's next call.
+  /// If all chunks are in flight, waits up to 20 ms, then keeps up to 64 MiB in host memory: a
+  /// stream may wait for the caller's next call.
   void put(const std::byte* data, size_t bytes) noexcept;
   /// Whether all bytes have reached the device.
   [[nodiscard]] bool done() noexcept;
 
  private:
   void send_off(Chunk& chunk) noexcept;
-  /// Returns the number of bytes put into chunks. `patience` in ns; INT64_MAX: no limit.
+  /// Returns the bytes put into chunks. `patience` in ns; INT64_MAX: no limit.
   size_t fill_chunks(const std::byte* data, size_t bytes, int64_t patience) noexcept;
-  /// Moves aside_ into chunks. Returns true if aside_ is empty.
+  /// Returns true if aside_ is empty.
   bool drain(int64_t patience) noexcept;
-  size_t put_ = 0, sent_off_ = 0;  // bytes
+  size_t put_ = 0, sent_off_ = 0;
   std::vector<std::byte> aside_;
-  size_t drained_ = 0;  // bytes of aside_ already in chunks
+  size_t drained_ = 0;
 };
 
 }  // namespace tern::pml

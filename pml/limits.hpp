@@ -10,23 +10,23 @@
 
 namespace tern::pml {
 
-/// Limit of eager messages: a frame has at most 65,535 bytes, or fewer by the transport.
+/// A frame has at most 65,535 bytes.
 inline constexpr size_t kMostEager = 65280;
-/// Limit for device memory; longer messages stay on devices.
+/// Longer messages stay on devices.
 inline constexpr size_t kMostEagerOnDevice = 8192;
-/// Limit of all prefixes of an eager message.
+/// For all prefixes of an eager message.
 inline constexpr size_t kMostPrefix = 128;
-/// Minimum size for zero copy; copying less is faster.
+/// Minimum for zero copy.
 inline constexpr size_t kLeastDirect = 1024;
 
 struct Limits {
   static constexpr size_t kNever = SIZE_MAX;
-  size_t eager;       // limit of eager messages
-  size_t net_eager;   // limit of eager messages by zero copy
+  size_t eager;
+  size_t net_eager;
   size_t unexpected;  // unexpected payload per sender
-  size_t put;         // minimum for puts by the sender; 0: the transport decides
-  size_t pull;        // minimum for pulling a message that travels alone, or kNever
-  size_t both_ends;   // minimum for copies by both ends, or kNever
+  size_t put;         // minimum for puts; 0: the transport decides
+  size_t pull;        // minimum for pulling a lone message, or kNever
+  size_t both_ends;   // minimum, or kNever
 
   explicit Limits(const core::Process& process)
       : eager(std::min(static_cast<size_t>(process.params.eager_limit), kMostEager)),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // KeyedQueues: hashed, intrusive FIFO queues by (context, source, tag).
-// Why: the cost of a specific receive does not depend on the number of waiting messages.
-// Cost: one hash and a short chain per append, first or remove. Empty queues stay until the next
-// rebuild, so repeated patterns allocate nothing. Threads: under the channel's lock. See:
+// Why: the cost of a specific receive is independent of the number of waiting messages.
+// Cost: one hash and a short chain per operation. Empty queues stay until the next rebuild, so
+// repeated patterns allocate nothing. Threads: under the channel's lock. See:
 // tests/unit/pml/matching_test.cc.
 #pragma once
 
@@ -14,8 +14,8 @@
 namespace tern::pml {
 
 struct Key {
-  uint32_t context;  // index and plane
-  uint32_t source;   // peer index
+  uint32_t context;
+  uint32_t source;
   int32_t tag;
   bool operator==(const Key&) const = default;
   [[nodiscard]] uint64_t hash() const noexcept {
@@ -30,7 +30,7 @@ struct Queue {
   Key key{};
   T* first = nullptr;
   T* last = nullptr;
-  Queue* next = nullptr;  // in the bucket, or in the free list
+  Queue* next = nullptr;
 };
 
 /// Links of an item in one table.
@@ -38,7 +38,7 @@ template <class T>
 struct Hook {
   T* next = nullptr;
   T* previous = nullptr;
-  Queue<T>* queue = nullptr;  // null if not in a queue
+  Queue<T>* queue = nullptr;  // null: not queued
 };
 
 /// T has `Hook<T> hooks[...]`; this table uses hooks[I].
@@ -100,7 +100,7 @@ class KeyedQueues {
     ++in_buckets_;
     return *(recent_ = queue);
   }
-  // Frees the empty queues, and doubles the buckets if still too full.
+  // Frees the empty queues; doubles the buckets if still too full.
   void rebuild() {
     size_t used = 0;
     for (const Queue<T>* queue : buckets_)

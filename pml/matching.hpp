@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Posted and Unexpected: matching of receives and messages in MPI's order, including wildcards.
-// Ordering: receives match in posting order, messages in arrival order.
+// Posted and Unexpected: matching in MPI's order, including wildcards: receives in posting order,
+// messages in arrival order.
 // Cost: an arrival searches non-empty tables only. The first wildcard receive builds the wildcard
-// indices of unexpected messages, so programs without wildcards do not pay. Threads: under the
-// channel's lock. See: tests/unit/pml/matching_test.cc.
+// indices. Threads: under the channel's lock. See: tests/unit/pml/matching_test.cc.
 #pragma once
 
 #include "base/error.hpp"
@@ -14,7 +13,7 @@ namespace tern::pml {
 
 inline constexpr uint32_t kAnySource = UINT32_MAX;
 
-/// The posted receives. T has hooks[1], `uint64_t posted_at` and `Key key` (with wildcards).
+/// T has hooks[1], `uint64_t posted_at` and `Key key` (with wildcards).
 template <class T>
 class Posted {
  public:
@@ -24,7 +23,7 @@ class Posted {
   }
   void remove(T& receive) noexcept { table(receive.key).remove(receive); }
 
-  /// Removes and returns the earliest receive for a message with this key.
+  /// Removes the earliest receive for a message with this key.
   [[nodiscard]] T* take(const Key& key) noexcept {
     T* best = exact_.empty() ? nullptr : exact_.first(key);
     if (TERN_UNLIKELY(wild())) best = earlier_wild(best, key);
@@ -63,8 +62,7 @@ class Posted {
   uint64_t clock_ = 0;
 };
 
-/// The unexpected messages. T has hooks[4], `Key key` (no wildcards) and `T *earlier, *later` (by
-/// arrival).
+/// T has hooks[4], `Key key` (no wildcards) and `T *earlier, *later` (by arrival).
 template <class T>
 class Unexpected {
  public:
@@ -86,8 +84,7 @@ class Unexpected {
     (message.earlier == nullptr ? first_ : message.earlier->later) = message.later;
     (message.later == nullptr ? last_ : message.later->earlier) = message.earlier;
   }
-  /// Returns the earliest message for a receive with this key (wildcards allowed), without removing
-  /// it.
+  /// Finds the earliest message for a receive with this key.
   [[nodiscard]] T* find(const Key& key) {
     if (exact_.empty()) return nullptr;
     const bool any_source = key.source == kAnySource, any_tag = key.tag == MPI_ANY_TAG;

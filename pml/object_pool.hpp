@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ObjectPool: reusable objects, freed only with the pool.
-// Why: no allocation on the data path.
-// Threads: if `threaded`, different threads may acquire and release.
+// ObjectPool: reusable objects, so the data path allocates nothing.
+// Threads: if `threaded`, any may acquire and release.
 #pragma once
 
 #include <atomic>
@@ -15,7 +14,7 @@ class ObjectPool {
  public:
   void set_threaded(bool threaded) noexcept { threaded_ = threaded; }
 
-  /// Returns nullptr if all are in use; then call add().
+  /// Null if all are in use; then call add().
   [[nodiscard]] T* acquire() noexcept {
     lock();
     T* object = nullptr;
@@ -29,7 +28,7 @@ class ObjectPool {
   T* add(std::unique_ptr<T> object) {
     return add(std::move(object), [](T&) {});
   }
-  /// Calls `prepare` on the object. An exception leaves the pool unchanged.
+  /// An exception of `prepare` leaves the pool unchanged.
   template <class Prepare>
   T* add(std::unique_ptr<T> object, const Prepare& prepare) {
     const Held held(*this);

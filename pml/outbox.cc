@@ -18,7 +18,7 @@ Outbox::Outbox(core::Channel& channel)
   for (int i = 0; i < kMadeBefore; ++i) give_back(&controls_.emplace_back());
 }
 
-// If memory and spares run out, the process ends (base/last_words.hpp).
+// Without memory and spares, the process ends (base/last_words.hpp).
 PeerState::Control& Outbox::take_control() noexcept {
   if (spare_ != nullptr) return *std::exchange(spare_, spare_->next);
   return controls_.emplace_back();
@@ -139,7 +139,6 @@ void Outbox::wait_until_empty() noexcept {
   });
 }
 
-// Returns true if the queues are empty.
 bool Outbox::flush(PeerState& peer) noexcept {
   while (peer.first_control != nullptr) {
     PeerState::Control* const control = peer.first_control;
@@ -149,7 +148,7 @@ bool Outbox::flush(PeerState& peer) noexcept {
   }
   while (peer.first_waiting != nullptr) {
     SendRequest* request = peer.first_waiting;
-    SendRequest* next = request->next_waiting;  // emit() may finish and recycle the request
+    SendRequest* next = request->next_waiting;  // emit() may recycle the request
     if (!emitter_->emit(*request)) return false;
     peer.first_waiting = next;
     if (next == nullptr) peer.last_waiting = nullptr;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Outbox: outgoing frames. Each peer has a queue of control messages and a queue of sends whose
-// first frame found no room.
-// Ordering: sends of one peer leave in call order; control messages precede waiting sends.
-// Lifetime: P2p. Threads: under the channel's lock.
+// Outbox: outgoing frames. Each peer has a queue of control messages and a queue of sends without
+// room.
+// Ordering: sends of one peer leave in call order; control messages come first. Lifetime: P2p.
+// Threads: under the channel's lock.
 #pragma once
 
 #include <deque>
@@ -11,7 +11,7 @@
 
 namespace tern::pml {
 
-/// Sends the first frame of a waiting send; implemented by Sending.
+/// Implemented by Sending.
 class Emitter {
  public:
   /// Returns false without room. On true, the request may be gone.
@@ -27,7 +27,7 @@ class Outbox {
   /// Call before enqueue().
   void set_emitter(Emitter& emitter) noexcept { emitter_ = &emitter; }
 
-  /// Sends a control message now, or first when there is room.
+  /// Sends now, or first when there is room.
   void send_control(PeerState& peer, uint8_t kind, const void* payload, size_t bytes) noexcept;
   template <class T>
   void send_control(PeerState& peer, uint8_t kind, const T& payload) noexcept {
@@ -35,35 +35,31 @@ class Outbox {
     send_control(peer, kind, &payload, sizeof payload);
   }
 
-  /// Returns space for a message's first frame of `bytes`, behind the names that the peer needs, or
-  /// null without room. The caller adds the kind to `header`.
+  /// Space for a message's first frame of `bytes`, behind the names for the peer; null without
+  /// room. The caller adds the kind to `header`.
   [[nodiscard]] std::byte* begin_frame(const SendRequest& request, size_t bytes,
                                        btl::Header* header) noexcept;
 
-  /// Writes only these names, for zero-copy frames. Returns their end, at most kMostNames bytes on.
+  /// Writes the names for a zero-copy frame. Returns the end, at most kMostNames bytes on.
   static constexpr size_t kMostNames = sizeof(wire::LongContext) + sizeof(wire::Signature);
   [[nodiscard]] std::byte* write_names(const SendRequest& request, std::byte* room,
                                        btl::Header* header) const noexcept;
 
-  /// Appends a send whose first frame found no room.
   void enqueue(SendRequest& request) noexcept;
-  /// Returns false if the request is not queued.
   bool remove(SendRequest& request) noexcept;
 
-  /// Discards everything for a lost peer.
   void drop(PeerState& peer) noexcept;
 
   [[nodiscard]] bool empty() const noexcept { return first_listed_ == nullptr; }
   /// Returns the number of peers whose queues became empty.
   int progress() noexcept;
-  /// Progresses until all queues to reachable peers are empty.
+  /// Ignores peers that have left.
   void wait_until_empty() noexcept;
-  /// TERN_CHECK=types: messages carry a signature.
   [[nodiscard]] bool is_signing() const noexcept { return signs_; }
 
  private:
   struct Names {
-    uint32_t index;  // the peer's index of the communicator; 0: not known yet
+    uint32_t index;  // the peer's index of the communicator; 0: unknown
     bool is_signed;
   };
   [[nodiscard]] Names names_for(const SendRequest& request) const noexcept;
@@ -76,13 +72,12 @@ class Outbox {
 
   core::Channel& channel_;
   Emitter* emitter_ = nullptr;
-  PeerState* first_listed_ = nullptr;        // peers with non-empty queues
-  PeerState::Control* spare_ = nullptr;      // preallocated, for use when memory is short
-  std::deque<PeerState::Control> controls_;  // owns all
+  PeerState* first_listed_ = nullptr;    // with non-empty queues
+  PeerState::Control* spare_ = nullptr;  // for use when memory is short
+  std::deque<PeerState::Control> controls_;
   bool signs_;
 };
 
-/// The header of a user's message.
 [[nodiscard]] inline btl::Header header_for(const Envelope& to, uint8_t kind, uint32_t index,
                                             size_t payload) noexcept {
   return {0,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pml: point-to-point messages: matching, protocols, requests.
+// Pml: point-to-point messages.
 // Life cycle: api::Runtime makes the Pml after boot and transports, and destroys it after the last
 // request.
 // Threads: one Pml per channel. Calls take the channel's lock; callers of *_locked hold the lock
-// already (coll's engine runs inside progress).
+// already.
 // Ordering: messages of one (communicator, plane, source, destination) match in send order.
 // Completion: requests complete in progress, with an error class and a text. See: tests/unit/pml/,
 // pml/README.md.
@@ -23,41 +23,39 @@
 
 namespace tern::pml {
 
-/// Separate matching spaces of one communicator, two bits on the wire.
+/// Separate matching spaces of one communicator.
 enum class Plane : uint32_t { kUser = 0, kCollective = 1, kPartitioned = 2, kInternal = 3 };
 
-/// Tag of messages refusing a collective; other tags of the plane are not negative. core::Channel
-/// counts received ones.
+/// Tag of messages refusing a collective, counted by core::Channel.
 inline constexpr int kRefusalTag = INT_MIN;
 
 enum class Mode : uint8_t { kStandard, kSynchronous, kReady, kBuffered };
 
-/// `count` elements of `type` at `address`. The pml looks up an unknown memory kind.
+/// The pml looks up an unknown memory kind.
 using Buffer = core::Data;
 
-/// Destination or source of a message. Callers handle MPI_PROC_NULL.
+/// Callers handle MPI_PROC_NULL.
 struct Envelope {
   core::Communicator* communicator = nullptr;
-  int rank = 0;  // may be MPI_ANY_SOURCE in receives
-  int tag = 0;   // may be MPI_ANY_TAG in receives
+  int rank = 0;  // or MPI_ANY_SOURCE
+  int tag = 0;   // or MPI_ANY_TAG
   Plane plane = Plane::kUser;
 };
 
-/// Counts since the job started, over all planes and peers, for tools.
+/// Counts since the job started, for tools.
 struct Statistics {
-  uint64_t eager = 0, eager_bytes = 0;               // sent without RTS
-  uint64_t announced = 0, announced_bytes = 0;       // sent by RTS, of these:
-  uint64_t in_fragments = 0, by_both_ends = 0;       // the rest was read by the receiver
-  uint64_t received = 0;                             // completed receives
-  uint64_t unexpected = 0;                           // messages that arrived before their receive
-  uint64_t kept = 0, kept_bytes = 0, most_kept = 0;  // of these: now in the queue, and maximum at
-                                                     // once
-  uint64_t posted = 0;                               // receives waiting for a message
+  uint64_t eager = 0, eager_bytes = 0;          // sent without RTS
+  uint64_t announced = 0, announced_bytes = 0;  // sent by RTS, of these:
+  uint64_t in_fragments = 0, by_both_ends = 0;  // the rest was read by the receiver
+  uint64_t received = 0;
+  uint64_t unexpected = 0;                           // arrived before their receive
+  uint64_t kept = 0, kept_bytes = 0, most_kept = 0;  // of these: now, and at most
+  uint64_t posted = 0;
 };
 
-/// A message that arrived before the receive, for an EarlyWatcher.
+/// For an EarlyWatcher.
 struct EarlyMessage {
-  uint32_t context;  // communicator's index and plane
+  uint32_t context;
   uint32_t peer;
   int32_t tag;
   uint64_t bytes;
@@ -73,13 +71,13 @@ struct Message;
 using MemoryHandle = btl::MemoryHandle;
 using MappedPeerMemory = btl::MappedPeerMemory;
 
-/// A message taken from the unexpected queue by MPI_Mprobe or MPI_Improbe (MPI_Message).
+/// An MPI_Message, taken from the unexpected queue.
 class Matched final : public core::Object {
  public:
   static constexpr core::Kind kKind = core::Kind::kMessage;
   Matched(const Envelope& envelope, Message& taken) noexcept
       : Object(kKind), from(envelope), message(taken) {}
-  const Envelope from;  // of the probe; keeps the communicator alive
+  const Envelope from;  // keeps the communicator alive
   Message& message;
 };
 
@@ -87,7 +85,6 @@ class Pml {
  public:
   virtual ~Pml() = default;
 
-  /// Blocking. Return an error class with fail() text.
   [[nodiscard]] virtual int send(const Buffer& buffer, const Envelope& to, Mode mode) noexcept = 0;
   [[nodiscard]] virtual int recv(const Buffer& buffer, const Envelope& from,
                                  core::Outcome* outcome) noexcept = 0;
@@ -97,16 +94,16 @@ class Pml {
                                   core::Request** request) noexcept = 0;
   [[nodiscard]] virtual int irecv(const Buffer& buffer, const Envelope& from,
                                   core::Request** request) noexcept = 0;
-  /// For callers inside progress, with the channel's lock held.
+  /// For callers inside progress.
   [[nodiscard]] virtual int isend_locked(const Buffer& buffer, const Envelope& to,
                                          core::Request** request) noexcept = 0;
   [[nodiscard]] virtual int irecv_locked(const Buffer& buffer, const Envelope& from,
                                          core::Request** request) noexcept = 0;
-  /// Sends a notice of lost data: the matching receive and *request both fail with class `error`.
+  /// Reports lost data: the matching receive and *request fail with class `error`.
   [[nodiscard]] virtual int isend_lost_locked(const Buffer& buffer, const Envelope& to, int error,
                                               core::Request** request) noexcept = 0;
 
-  /// The arguments of a persistent request; false for other requests.
+  /// The arguments of a persistent request.
   struct Repeated {
     Buffer buffer;
     Envelope envelope;
@@ -117,29 +114,25 @@ class Pml {
                                      Repeated* /*what*/) const noexcept {
     return false;
   }
-  /// Inactive persistent requests.
   [[nodiscard]] virtual int send_init(const Buffer& buffer, const Envelope& to, Mode mode,
                                       core::Request** request) noexcept = 0;
   [[nodiscard]] virtual int recv_init(const Buffer& buffer, const Envelope& from,
                                       core::Request** request) noexcept = 0;
 
-  /// If *found, *outcome describes the matching message.
+  /// If *found, *outcome describes the message.
   [[nodiscard]] virtual int iprobe(const Envelope& from, bool* found,
                                    core::Outcome* outcome) noexcept = 0;
   [[nodiscard]] virtual int probe(const Envelope& from, core::Outcome* outcome) noexcept = 0;
 
-  /// MPI_Improbe and MPI_Mprobe remove the message from the queue. *matched, null if none was
-  /// found, has a handle and belongs to the caller until imrecv.
+  /// The message leaves the queue. *matched (null: none found) belongs to the caller until imrecv.
   [[nodiscard]] virtual int improbe(const Envelope& from, Matched** matched,
                                     core::Outcome* outcome) noexcept = 0;
   [[nodiscard]] virtual int mprobe(const Envelope& from, Matched** matched,
                                    core::Outcome* outcome) noexcept = 0;
-  /// Receives a matched message and destroys `matched`.
   [[nodiscard]] virtual int imrecv(const Buffer& buffer, Matched& matched,
                                    core::Request** request) noexcept = 0;
 
-  /// Names a block of device memory for other ranks of this host. Returns false if the memory
-  /// cannot be shared.
+  /// Names device memory for other ranks of this host. False if unshareable.
   [[nodiscard]] virtual bool offer(cuda::Device& /*device*/, const void* /*address*/,
                                    size_t /*bytes*/, MemoryHandle* /*handle*/) noexcept {
     return false;
@@ -150,7 +143,7 @@ class Pml {
                                     const cuda::Uuid& /*of*/) const noexcept {
     return false;
   }
-  /// Maps a block of another rank for work of `device`; null on failure.
+  /// Maps another rank's block for `device`; null on failure.
   [[nodiscard]] virtual std::unique_ptr<MappedPeerMemory> map(const MemoryHandle& /*handle*/,
                                                               cuda::Device& /*device*/) noexcept {
     return nullptr;
@@ -160,16 +153,16 @@ class Pml {
   /// held.
   virtual void interrupt(core::Communicator& communicator) noexcept = 0;
 
-  /// Starts or stops matching messages of a communicator. Any lock may be held.
+  /// Any lock may be held.
   virtual void add_context(core::Communicator& communicator) = 0;
   virtual void remove_context(core::Communicator& communicator) noexcept = 0;
 
-  /// Counts of all communicators, or of one (queue lengths of the user's plane only). Lock held.
+  /// Of all communicators, or one (queue lengths of the user's plane only). Lock held.
   virtual void add_up(const core::Communicator* of, Statistics* sums) const noexcept = 0;
-  /// Null removes the watcher. Callable from any thread; the watcher must outlive the Pml.
+  /// Null removes the watcher. Any thread; the watcher must outlive the Pml.
   virtual void watch_early(EarlyWatcher* watcher) noexcept = 0;
 
-  /// Adds the operations under way to a report. Lock held.
+  /// Lock held.
   virtual void describe_open(WaitReport* report) const = 0;
 };
 

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Protocol: one method of moving the data of a large message, from the RTS to the last byte.
+// Protocol: one method of moving the data of a large message.
 //
 // Choice. The sender walks the table (table.cc): the first viable protocol that makes a sender half
-// puts an offer in the RTS. After matching, the receiver walks the table with that offer: the first
-// viable protocol that makes a receiver half moves the data. Any receiver may request an `always`
-// protocol, which needs no offer, even after another protocol failed.
+// puts an offer in the RTS. After matching, the receiver walks the table with that offer. Any
+// receiver may request an `always` protocol, even after another protocol failed.
 //
-// Halves. A half is the state of one message at one end, from the choice to the end of the request.
-// A half never ends the request: each call returns a Step, and Transfers acts on the step (polls
-// again, finishes, notifies the other end, switches protocols). Transfers deletes halves only
-// between calls.
+// Halves. A half is the state of one message at one end. Each call returns a Step, and Transfers
+// acts on the step (polls again, finishes, notifies the other end, switches protocols). Transfers
+// deletes halves only between calls.
 //
 // Completion. A half returns kAgain while transport operations are outstanding. The destructor
 // keeps memory until they end.
@@ -42,17 +40,15 @@ struct Protocol;
 struct RecvRequest;
 struct SendRequest;
 
-/// The result of calling a half.
 enum class Step : uint8_t {
-  kWait,    // until the next frame of the other end
-  kAgain,   // poll in the next round of progress
-  kMoved,   // as kAgain, with some data moved
-  kDone,    // this end is done
-  kFailed,  // this end failed: Half::failure
-  kOther,   // receiver: restart with another protocol
+  kWait,   // for a frame of the other end
+  kAgain,  // poll in the next round
+  kMoved,  // the same, with data moved
+  kDone,
+  kFailed,  // see Half::failure
+  kOther,   // receiver: use another protocol
 };
 
-/// State shared by the protocols of a channel.
 struct Context {
   core::Channel& channel;
   core::Process& process;
@@ -68,11 +64,11 @@ struct Announcement {
   uint64_t address = 0;
   uint32_t claims = 0;
   uint32_t staged = 0;
-  const btl::MemoryHandle* handle = nullptr;  // may be null
-  const wire::Pieces* pieces = nullptr;       // follow the handle; may be null
+  const btl::MemoryHandle* handle = nullptr;
+  const wire::Pieces* pieces = nullptr;  // follow the handle; may be null
 };
 
-/// The same, as read by the receiver.
+/// As read by the receiver.
 struct Announced {
   const wire::Rts& rts;
   const NamedData& named;
@@ -81,29 +77,27 @@ struct Announced {
 class Half {
  public:
   virtual ~Half() = default;
-  /// Moves all data that can be moved now. Called in each round of progress after kAgain or kMoved.
+  /// Called in each round of progress after kAgain or kMoved.
   [[nodiscard]] virtual Step advance() noexcept { return Step::kWait; }
   Failure failure;
 };
 
 class SenderHalf : public Half {
  public:
-  /// Fills in the offer.
   virtual void announce(Announcement* /*out*/) const noexcept {}
-  /// Whether a CTS matches the offer. Not called for `always` protocols.
+  /// Whether a CTS matches the offer; not for `always` protocols.
   [[nodiscard]] virtual bool accepts(const wire::Go& /*go*/) const noexcept { return false; }
-  /// `key`: the data behind the CTS. Called before begin().
+  /// The key behind the CTS, before begin().
   virtual void learn_key(std::span<const std::byte> /*key*/) noexcept {}
   /// The receiver has chosen this protocol.
   [[nodiscard]] virtual Step begin(const wire::Go& /*go*/) noexcept { return Step::kWait; }
-  /// Whether the receiver may still switch to an `always` protocol after choosing this one.
+  /// Whether the receiver may still switch to an `always` protocol.
   [[nodiscard]] virtual bool may_be_replaced() const noexcept { return false; }
-  /// The receiver has chosen, or now chooses, another protocol.
+  /// The receiver chooses another protocol.
   virtual void refused() noexcept {}
-  /// Keeps the refused half until this half ends. Destroying the refused half would wait for its
-  /// pack, possibly behind a user's stream.
+  /// Keeps the refused half, whose destructor waits for a pack, possibly behind a user's stream.
   void stand_for(std::unique_ptr<SenderHalf> refused) noexcept { refused_ = std::move(refused); }
-  /// The receiver is done. Returns kFailed if the received data is invalid.
+  /// Returns kFailed if the received data is invalid.
   [[nodiscard]] virtual Step acknowledged() noexcept { return Step::kDone; }
 
  private:
@@ -112,15 +106,14 @@ class SenderHalf : public Half {
 
 class ReceiverHalf : public Half {
  public:
-  /// Requests the data from the sender.
+  /// Requests the data.
   [[nodiscard]] virtual Step begin() noexcept = 0;
-  /// Whether the data arrives in wire::kData frames.
+  /// For wire::kData frames.
   [[nodiscard]] virtual bool takes_data() const noexcept { return false; }
-  /// The next bytes of the message.
   [[nodiscard]] virtual Step take(const std::byte* /*data*/, size_t /*bytes*/) noexcept {
     return Step::kWait;
   }
-  /// All puts of the sender have landed. Called only if awaits_landing().
+  /// All puts have landed. Called only if awaits_landing().
   [[nodiscard]] virtual Step landed() noexcept { return Step::kWait; }
   [[nodiscard]] virtual bool awaits_landing() const noexcept { return false; }
   /// Whether the sender may still cancel the data.
@@ -129,27 +122,26 @@ class ReceiverHalf : public Half {
   }
 };
 
-/// A row of the table. If a function throws std::bad_alloc, the next row is tried.
+/// If a function throws std::bad_alloc, the next row is tried.
 struct Protocol {
   const char* name;
-  wire::Way way;      // in a CTS; kNone: the protocol sends no CTS
-  bool always;        // needs no offer; the CTS creates the sender half
-  bool acknowledged;  // the receiver confirms the end, which completes the send
+  wire::Way way;      // in a CTS; kNone: no CTS
+  bool always;        // needs no offer
+  bool acknowledged;  // the receiver's Done completes the send
   bool (*viable_to_send)(const Context& context, const SendRequest& request);
-  /// Null if an attempt shows the protocol not viable. Half::failure: the data is unreadable.
+  /// Null: not viable. Half::failure: the data is unreadable.
   std::unique_ptr<SenderHalf> (*send)(Context& context, SendRequest& request);
   bool (*viable_to_receive)(const Context& context, const RecvRequest& request,
                             const Announced& announced);
-  /// Null if an attempt shows the protocol not viable.
+  /// Null: not viable.
   std::unique_ptr<ReceiverHalf> (*receive)(Context& context, RecvRequest& request,
                                            const Announced& announced);
 };
 
-/// In order of preference. The last protocol is viable for every receiver.
+/// In order of preference. The last is viable for every receiver.
 using ProtocolTable = std::span<const Protocol* const>;
 [[nodiscard]] ProtocolTable protocols() noexcept;
 
-/// Sends the CTS.
 void send_go(Context& context, RecvRequest& request, wire::Way way, uint64_t address = 0,
              std::span<const std::byte> key = {}) noexcept;
 

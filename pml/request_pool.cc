@@ -10,8 +10,7 @@
 namespace tern::pml {
 namespace {
 
-/// Copies a buffer through registers. Vector loads would stall on the preceding scalar stores to
-/// the fields.
+/// By registers: vector loads would stall on the scalar stores to the fields.
 inline void take(Buffer& to, const Buffer& from) noexcept {
   void* address = from.address;
   MPI_Count count = from.count;
@@ -27,7 +26,7 @@ inline void take(Buffer& to, const Buffer& from) noexcept {
   to.kind = kind;
 }
 
-/// Needs the channel's lock, because this may end the communicator.
+/// Needs the channel's lock: this may end the communicator.
 void release_kept(const Buffer& buffer, core::Communicator& communicator) noexcept {
   if (!buffer.type->predefined()) buffer.type->release();
   communicator.request_ended();
@@ -44,7 +43,7 @@ void set_error_text(core::Request& request, const std::string& text) noexcept {
   delete std::exchange(request.error_text, nullptr);
   try {
     request.error_text = new std::string(text);
-  } catch (const std::bad_alloc&) {  // keep the class without a text
+  } catch (const std::bad_alloc&) {
   }
 }
 
@@ -78,7 +77,7 @@ RequestPool::~RequestPool() {
   for (auto& send : sends_.all()) process_.handles.erase(*send);
   for (auto& recv : recvs_.all()) {
     process_.handles.erase(*recv);
-    delete recv->error_text;  // of an operation that never ended
+    delete recv->error_text;
   }
 }
 
@@ -133,7 +132,7 @@ void RequestPool::begin(SendRequest& request, int lost) noexcept {
   request.next_waiting = nullptr;
   request.awaits = SendRequest::Awaits::kNothing;
   request.ending = false;
-  request.retain();  // the operation's reference
+  request.retain();
   ++request.communicator->pending;
   if (!request.buffer.type->predefined()) request.buffer.type->retain();
 }
@@ -142,7 +141,7 @@ void RequestPool::begin(RecvRequest& request) noexcept {
   request.restart();
   request.outcome = {};
   request.peer = nullptr;
-  request.retain();  // the operation's reference
+  request.retain();
   ++request.communicator->pending;
   if (!request.buffer.type->predefined()) request.buffer.type->retain();
 }

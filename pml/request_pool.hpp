@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RequestPool: makes, starts, finishes and recycles the requests of one channel.
-// Why: references of a request (type, communicator, itself) are taken and released only here, for
-// every protocol.
+// RequestPool: makes, starts, finishes and recycles the requests of one channel, including
+// references (type, communicator, itself).
 // Lifetime: P2p. Threads: under the channel's lock, except make and recycle (see ObjectPool).
 #pragma once
 
@@ -18,52 +17,47 @@ class RequestPool {
   RequestPool(const RequestPool&) = delete;
   RequestPool& operator=(const RequestPool&) = delete;
 
-  /// From now on, several threads may call (see Runtime::admit_threads).
+  /// See Runtime::admit_threads.
   void admit_threads() noexcept {
     sends_.set_threaded(true);
     recvs_.set_threaded(true);
   }
 
-  /// Null with fail() text if out of memory.
+  /// Null with fail() text without memory.
   [[nodiscard]] SendRequest* make_send(const Buffer& buffer, const Envelope& to,
                                        Mode mode) noexcept;
   [[nodiscard]] RecvRequest* make_recv(const Buffer& buffer, const Envelope& from) noexcept;
-  /// The complete request shared by all sends that finish inside their call; null if
-  /// TERN_CHECK=leaks needs a request per call.
+  /// Shared by all sends that finish inside their call; null under TERN_CHECK=leaks.
   [[nodiscard]] SendRequest* completed_send() const noexcept {
     return tracks_ ? nullptr : completed_;
   }
 
-  /// Starts the operation, which holds a reference until finish().
+  /// The operation holds a reference until finish().
   void begin(SendRequest& request, int lost) noexcept;
   void begin(RecvRequest& request) noexcept;
-  /// Ends the operation. If `error` is MPI_SUCCESS, a receive keeps an earlier error (truncation).
-  /// A send ends only after all operations of the transport (btl::Operation).
+  /// If `error` is MPI_SUCCESS, a receive keeps an earlier error (truncation). A send ends only
+  /// after all transport operations.
   void finish(SendRequest& request, int error) noexcept;
   void finish(RecvRequest& request, int error) noexcept;
-  /// The transport's operations for the send have ended.
+  /// The send's transport operations have ended.
   void done(SendRequest& request) noexcept;
-  /// The only functions that fail a started request. Transfers notifies the other end.
+  /// The only way to fail a started request. Transfers notifies the other end.
   TERN_COLD void fail(SendRequest& request, const Failure& failure) noexcept;
   TERN_COLD void fail(RecvRequest& request, const Failure& failure) noexcept;
   TERN_COLD void fail(SendRequest& request, const Fate& fate) noexcept;
-  /// The receive has matched a message whose data is still to come.
+  /// The data is still to come.
   void mark_large(RecvRequest& request) noexcept {
     request.large = true;
     ++receiving_;
   }
-  /// Number of such receives.
   [[nodiscard]] int receiving() const noexcept { return receiving_; }
 
-  /// Called at the last release.
   void recycle(SendRequest& request) noexcept { recycle(request, sends_); }
   void recycle(RecvRequest& request) noexcept { recycle(request, recvs_); }
 
-  /// Adds the operations under way to a report.
   void describe_open(WaitReport* report) const;
-  /// Completed receives.
   [[nodiscard]] uint64_t received() const noexcept { return received_; }
-  /// Counts a receive that completed without a request.
+  /// A receive completed without a request.
   void count_received() noexcept { ++received_; }
   [[nodiscard]] const std::vector<std::unique_ptr<RecvRequest>>& receives() const noexcept {
     return recvs_.all();
@@ -91,9 +85,9 @@ class RequestPool {
   SendRequest* completed_ = nullptr;
 };
 
-/// Retains type and communicator, because the user may free them before the persistent request.
+/// Retains type and communicator, which the user may free.
 void keep_for_restart(const Buffer& buffer, core::Communicator& communicator) noexcept;
-/// Clears the error of an earlier start of a persistent request.
+/// Clears the error of an earlier start.
 void forget_failure(core::Request& request) noexcept;
 
 /// The context in which a receive matches.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// SendRequest, RecvRequest, Message: state of operations and messages under way.
-// Lifetime: pooled by a MessageEngine; the last release returns a request to the pool
-// (core/request.hpp). Threads: under the channel's lock, except done().
+// SendRequest, RecvRequest, Message: operations and messages under way.
+// Lifetime: pooled by a MessageEngine; the last release returns a request (core/request.hpp).
+// Threads: under the channel's lock, except done().
 #pragma once
 
 #include <cstring>
@@ -26,10 +26,10 @@ struct SendRequest;
 /// For TERN_CHECK=types.
 [[nodiscard]] wire::Signature signature_of(const Buffer& buffer) noexcept;
 
-/// Adds "from rank 1 of MPI_COMM_WORLD with tag 7" and the ranks to the report.
+/// Adds "from rank 1 of MPI_COMM_WORLD with tag 7".
 void describe_source(const Envelope& from, WaitReport* report);
 
-/// Messages sent to a peer, by protocol, for TERN_EXPLAIN.
+/// Messages to a peer, for TERN_EXPLAIN.
 struct Traffic {
   uint64_t eager = 0, eager_bytes = 0;          // without RTS
   uint64_t announced = 0, announced_bytes = 0;  // with RTS, of these:
@@ -45,26 +45,26 @@ struct Traffic {
   }
 };
 
-/// The pml's state of one channel of a peer.
+/// One channel of a peer.
 struct alignas(64) PeerState {
   explicit PeerState(btl::Endpoint& by) noexcept : peer(&by.to.peer), endpoint(&by) {}
   core::Peer* peer;
   btl::Endpoint* endpoint;
-  PeerState* next = nullptr;             // next channel of the peer
-  SendRequest* first_waiting = nullptr;  // sends without room, in order
+  PeerState* next = nullptr;             // of the peer
+  SendRequest* first_waiting = nullptr;  // in order
   SendRequest* last_waiting = nullptr;
   struct Control {
     Control* next;
     btl::Header header;
     std::byte payload[sizeof(wire::Go) + btl::MemoryRegion::kMostKey];
   };
-  Control* first_control = nullptr;  // control messages without room, in order
+  Control* first_control = nullptr;  // in order
   Control* last_control = nullptr;
-  PeerState* next_listed = nullptr;  // in the outbox's list
+  PeerState* next_listed = nullptr;
   bool listed = false;
-  // Eager limits in bytes; -1 while the peer's unexpected queue is full.
-  int64_t now_limit = -1;     // without a request: the frame is complete on return
-  int64_t eager_limit = -1;   // in a frame filled by the pml
+  // Eager limits in bytes; -1: RTS only.
+  int64_t now_limit = -1;     // complete on return
+  int64_t eager_limit = -1;   // filled by the pml
   int64_t direct_limit = -1;  // by zero copy
   struct {
     int64_t now, eager, direct;
@@ -75,16 +75,16 @@ struct alignas(64) PeerState {
     direct_limit = as_usual ? usual.direct : -1;
   }
   void set_limits(const Limits& limits) noexcept;
-  size_t kept = 0;              // unexpected payload from the peer
-  bool slowed = false;          // the peer may send RTS only
-  uint32_t stages_refused = 0;  // consecutive messages whose block the peer could not map
+  size_t kept = 0;
+  bool slowed = false;          // the peer sends RTS only
+  uint32_t stages_refused = 0;  // consecutive blocks not mapped by the peer
   void count_stage(bool refused) noexcept { stages_refused = refused ? stages_refused + 1 : 0; }
   Traffic sent;
   Fate fate;  // dead: the peer is unreachable
 };
 
-/// The data behind an RTS for device memory. Payload is unaligned, and the sender may still be
-/// writing, so values are copied out once.
+/// The data behind an RTS for device memory, copied out once, because the sender may still be
+/// writing.
 class NamedData {
  public:
   NamedData(const std::byte* payload, size_t bytes) noexcept : payload_(payload), bytes_(bytes) {}
@@ -94,7 +94,6 @@ class NamedData {
     std::memcpy(&handle, payload_, sizeof handle);
     return handle;
   }
-  /// For staged data.
   [[nodiscard]] std::optional<wire::Pieces> pieces() const noexcept {
     wire::Pieces pieces;
     if (bytes_ < sizeof(btl::MemoryHandle) + sizeof pieces) return std::nullopt;
@@ -107,22 +106,21 @@ class NamedData {
   size_t bytes_;
 };
 
-/// State of a large message under way, for every protocol.
+/// State of a large message under way.
 template <class HalfOfThisEnd, class Request>
 struct Transfer {
-  size_t bytes = 0;             // transferred bytes
-  size_t moved = 0;             // finished bytes, if the protocol counts them
-  uint64_t partner = 0;         // the other end's request
-  uint64_t remote_address = 0;  // receiver: the sender's data, if one block
+  size_t bytes = 0;  // to transfer
+  size_t moved = 0;
+  uint64_t partner = 0;         // other end's request
+  uint64_t remote_address = 0;  // receiver: the sender's block
   const Protocol* protocol = nullptr;
   std::unique_ptr<HalfOfThisEnd> half;
   bool polled = false;  // progress() calls the half
   Request *next_polled = nullptr, *previous_polled = nullptr;
 };
 
-/// Sets the text of a late failure, replacing any earlier text (truncation, types).
+/// Replaces any earlier text (truncation, types).
 void set_error_text(core::Request& request, const std::string& text) noexcept;
-/// The text for a message longer than the receive.
 [[nodiscard]] std::string truncation_text(const RecvRequest& request, size_t bytes, size_t room);
 
 struct alignas(64) SendRequest final : core::Request {
@@ -140,11 +138,11 @@ struct alignas(64) SendRequest final : core::Request {
   PeerState* peer = nullptr;
   SendRequest* next_waiting = nullptr;
   Transfer<SenderHalf, SendRequest> transfer;
-  btl::Operation operation;  // transport operations that read the buffer
-  bool ending = false;       // complete except for these operations
-  int lost = MPI_SUCCESS;    // error class if the data is unreadable
+  btl::Operation operation;  // operations that read the buffer
+  bool ending = false;       // waits for these operations only
+  int lost = MPI_SUCCESS;    // error class: the data is unreadable
   bool prepared = false;     // the half has made the offer
-  /// The next expected frame of the receiver; others are refused.
+  /// Other frames of the receiver are refused.
   enum class Awaits : uint8_t { kNothing, kGoOrDone, kDone } awaits = Awaits::kNothing;
   void set_persistent(bool persistent) noexcept {
     persistent_ = persistent;
@@ -166,7 +164,7 @@ struct alignas(64) RecvRequest final : core::Request {
   Key key{};
   uint64_t posted_at = 0;
   Hook<RecvRequest> hooks[1];
-  PeerState* peer = nullptr;  // after matching
+  PeerState* peer = nullptr;
   Transfer<ReceiverHalf, RecvRequest> transfer;
   bool large = false;  // data still under way
   void set_persistent(bool persistent) noexcept {
@@ -175,7 +173,6 @@ struct alignas(64) RecvRequest final : core::Request {
   }
 };
 
-/// An unexpected message.
 struct alignas(64) Message {
   Key key{};
   Hook<Message> hooks[4];
@@ -183,19 +180,18 @@ struct alignas(64) Message {
   Message* later = nullptr;
   PeerState* from = nullptr;
   btl::Header header{};
-  uint64_t sender = 0;  // synchronous: the request to notify after matching, else 0
+  uint64_t sender = 0;  // synchronous: the request to notify, else 0
   wire::Rts rts{};
-  std::unique_ptr<wire::Signature> signature;  // if the sender signs
-  std::vector<std::byte> data;  // of an eager message; small ones keep their capacity
+  std::unique_ptr<wire::Signature> signature;
+  std::vector<std::byte> data;  // eager data; small vectors keep their capacity
 };
 
-/// Bytes that count against the unexpected limit; 0 for an RTS, which must always be accepted.
+/// Bytes that count against the unexpected limit. An RTS must always be accepted.
 [[nodiscard]] inline size_t kept_bytes(const Message& message) noexcept {
   return message.header.kind == wire::kRts ? 0 : message.data.size() + sizeof(Message);
 }
 
-/// Returns the sender's rank in the receive's communicator. With MPI_ANY_SOURCE, verifies the
-/// header's rank.
+/// With MPI_ANY_SOURCE, verifies the header's rank.
 [[nodiscard]] int source_of(const Envelope& from, const PeerState& peer,
                             const btl::Header& header) noexcept;
 

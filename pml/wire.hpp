@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The wire format of the pml: kinds of frames, and prefixes before the data.
-// Every change needs a new btl::kWireVersion. Requests are named by their handles, which the
-// receiver looks up and checks.
+// Every change needs a new btl::kWireVersion. The receiver looks up and checks handles of requests.
 #pragma once
 
 #include <cstdint>
@@ -14,52 +13,52 @@ namespace tern::pml::wire {
 
 enum Kind : uint8_t {
   kEager = 1,      // data
-  kEagerSync = 2,  // SyncPrefix, data; the receiver answers kDone after matching
-  kRts = 3,        // Rts: announces a large message
-  kGo = 4,         // Go (CTS), with kPut also a MemoryRegion's key: receiver to sender
+  kEagerSync = 2,  // SyncPrefix, data; answered with kDone after matching
+  kRts = 3,        // Rts
+  kGo = 4,         // Go (the CTS), with kPut also a memory key
   kData = 5,       // DataPrefix, data
-  kDone = 6,       // Done: receiver to sender: complete or failed
-  kContext = 7,    // ContextTold: receiver's index of the communicator
-  kPace = 8,       // Pace: receiver to sender: eager or RTS only
-  kLanded = 11,    // Landed: sender to receiver: all puts have landed
-  kFailed = 10,    // Failed: sender to receiver: the data will not come
-  kWithdraw = 9,   // Withdraw: sender to receiver: cancels an unmatched message
+  kDone = 6,       // Done: complete or failed
+  kContext = 7,    // ContextTold
+  kPace = 8,       // Pace: eager or RTS only
+  kLanded = 11,    // Landed: all puts have landed
+  kFailed = 10,    // Failed: the data will not come
+  kWithdraw = 9,   // Withdraw: cancels an unmatched message
 };
-/// Flag: a LongContext precedes the payload, and the header's context is the plane only.
+/// Flag: a LongContext comes first, and the header has the plane only.
 inline constexpr uint8_t kLong = 0x40;
-/// Flag of messages: a Signature follows the LongContext.
+/// Flag: a Signature follows the LongContext.
 inline constexpr uint8_t kSigned = 0x20;
-/// Flag of an RTS: a btl::MemoryHandle follows the Rts, then possibly Pieces.
+/// Flag of kRts: a btl::MemoryHandle follows, then possibly Pieces.
 inline constexpr uint8_t kWithHandle = 0x10;
 
 struct LongContext {
   uint64_t creator;
   uint64_t counter;
 };
-/// The basic types of a message, for TERN_CHECK=types.
+/// For TERN_CHECK=types.
 struct Signature {
   uint64_t hash;
   uint64_t elements;
-  uint64_t untyped;  // nonzero: MPI_PACKED, which matches all types
-  char words[40];    // "10 MPI_FLOAT", zero-terminated
+  uint64_t untyped;  // nonzero: MPI_PACKED, matches all
+  char words[40];    // "10 MPI_FLOAT"
 };
 struct SyncPrefix {
   uint64_t sender;
 };
 struct Rts {
   uint64_t bytes;
-  uint64_t sender;   // 0: the data is lost; `address` is the error class
-  uint64_t address;  // of the data or packed data, if one block, else 0
-  uint32_t claims;   // name of the sender's SharedClaims; 0: none
-  uint32_t staged;   // nonzero: the block is filled chunk by chunk; read by claims only
+  uint64_t sender;   // 0: lost; `address` is the error class
+  uint64_t address;  // of the data or packed data, if one block
+  uint32_t claims;   // the sender's SharedClaims; 0: none
+  uint32_t staged;   // nonzero: filled chunk by chunk
 };
-/// The sender is writing the handle's block in pieces. A piece is ready when the event has happened
-/// and the stamp before the data is this message's; a dead device writes no stamp.
+/// The block is written in pieces. A piece is ready when the event has happened and the stamp
+/// before the data is this message's; a dead device writes no stamp.
 struct Pieces {
   static constexpr uint32_t kMost = 8;
-  static constexpr size_t kBegin = 256;  // offset of the data in the block
-  uint64_t bytes;                        // of each piece but the last
-  uint32_t count;                        // 0: all data is ready
+  static constexpr size_t kBegin = 256;  // of the data
+  uint64_t bytes;                        // of each but the last
+  uint32_t count;                        // 0: all ready
   uint32_t stamp;
   cuda::EventName events[kMost];
 };
@@ -67,7 +66,7 @@ enum class Way : uint32_t { kNone = 0, kPipeline = 1, kBothEnds = 2, kPieces = 3
 struct Go {
   uint64_t sender;
   uint64_t receiver;
-  uint64_t bytes;    // requested by the receiver
+  uint64_t bytes;
   uint64_t address;  // kBothEnds, kPut: destination
   Way way;
   uint32_t reserved;
@@ -78,13 +77,13 @@ struct DataPrefix {
 };
 struct Done {
   uint64_t sender;
-  uint64_t error;  // MPI error class
+  uint64_t error;
 };
 struct ContextTold {
   LongContext id;
   uint64_t index;
 };
-/// Done::error of a cancelled message; not an MPI class.
+/// Done::error of a cancelled message.
 inline constexpr uint64_t kWithdrawn = UINT64_MAX;
 struct Withdraw {
   uint64_t sender;
@@ -94,18 +93,17 @@ struct Landed {
 };
 struct Failed {
   uint64_t receiver;
-  uint64_t error;  // MPI error class
+  uint64_t error;
 };
 struct Pace {
   uint64_t eager;  // nonzero: eager allowed; zero: RTS only
 };
 
-/// Error class from a peer; MPI_ERR_OTHER if invalid.
+/// MPI_ERR_OTHER if invalid.
 inline int class_from(uint64_t told) noexcept {
   return told == MPI_SUCCESS || told >= MPI_ERR_LASTCODE ? MPI_ERR_OTHER : static_cast<int>(told);
 }
 
-/// Index and plane in one word.
 inline uint32_t context_word(uint32_t index, uint32_t plane) noexcept { return index << 2 | plane; }
 
 }  // namespace tern::pml::wire

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Contexts: maps a communicator's job-wide id to the local index and the communicator.
 // Why: making a communicator needs no agreement on a number, and messages may arrive first.
-// Threads: any (own lock, because communicators may end under another channel's lock). See:
-// core/communicator.hpp, tests/unit/pml/contexts_test.cc.
+// Threads: any (own lock). See: core/communicator.hpp, tests/unit/pml/contexts_test.cc.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +16,14 @@ namespace tern::pml {
 
 class Contexts {
  public:
-  /// Local index of a received id. `tell`: send the index to the peer.
+  /// `tell`: send the index to the peer.
   struct Heard {
     uint32_t index;
     bool tell;
   };
 
-  /// Registers a new communicator. It takes the index given to early messages, or keeps its own, or
-  /// gets a new one. Throws Error if a live communicator has the same id.
+  /// A new communicator takes the index of early messages, if any. Throws Error if a live
+  /// communicator has the same id.
   void add(core::Communicator& communicator) {
     const std::lock_guard<std::mutex> guard(mutex_);
     auto [place, fresh] = entries_.try_emplace(communicator.id(), Entry{0, &communicator});
@@ -46,7 +45,7 @@ class Contexts {
       entries_.erase(place);
   }
 
-  /// Looks up, or creates, the entry for an id in a message of `peer`.
+  /// Handles an id in a message of `peer`.
   Heard hear_of(core::ContextId id, uint32_t peer, core::Process& process) {
     const std::lock_guard<std::mutex> guard(mutex_);
     auto [place, fresh] = entries_.try_emplace(id, Entry{0, nullptr});
@@ -56,7 +55,7 @@ class Contexts {
     entry.told_last = peer;
     return {entry.index, tell};
   }
-  /// Calls use(communicator) if the id is registered, and keeps the communicator alive meanwhile.
+  /// Keeps the communicator alive during use().
   template <class Use>
   void with(core::ContextId id, Use&& use) {
     const std::lock_guard<std::mutex> guard(mutex_);
@@ -69,7 +68,7 @@ class Contexts {
   struct Entry {
     uint32_t index;
     core::Communicator* communicator;  // nullptr: not made here yet
-    uint32_t told_last = UINT32_MAX;   // the last peer that received the index
+    uint32_t told_last = UINT32_MAX;   // the last recipient of the index
   };
 
   [[noreturn]] TERN_COLD static void refuse(const core::Communicator& made,
@@ -89,7 +88,7 @@ class Contexts {
                 communicator.size(), communicator.inter() ? ", an inter-communicator" : "");
   }
 
-  /// Indices wrap after a billion communicators; skips those in use.
+  /// Indices wrap after a billion communicators.
   uint32_t free_index(core::Process& process) const noexcept {
     uint32_t index = process.next_context_index();
     while (process.context_indices_repeat() && in_use(index)) index = process.next_context_index();

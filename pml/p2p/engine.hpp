@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MessageEngine: the messages of one channel: transports, peers, requests, frames, protocols under
-// way.
+// MessageEngine: the messages of one channel.
 // Lifetime: P2p. Threads: under the channel's lock. Files: engine.cc (progress, received frames),
 // failures.cc (lost peers).
 #pragma once
@@ -20,8 +19,7 @@ namespace tern::pml {
 
 class MessageEngine final : public btl::Sink {
  public:
-  /// `first`: channel 0's engine (null for channel 0), whose transports own the memory shared by
-  /// all channels.
+  /// `first`: channel 0's engine (null for channel 0), whose transports own the shared memory.
   MessageEngine(core::Channel& of, MessageEngine* first);
   ~MessageEngine() override;
 
@@ -33,8 +31,8 @@ class MessageEngine final : public btl::Sink {
 
   [[nodiscard]] bool has_lost() const noexcept { return lost_ != 0; }
 
-  /// Returns an error class with fail() text if the source can never send, or is lost without a
-  /// matching message here.
+  /// Returns an error class with fail() text if the source is unreachable, or lost without a
+  /// matching message.
   [[nodiscard]] int require_source(const Envelope& from) noexcept;
 
   core::Channel& channel;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages in words: protocols to a peer (TERN_EXPLAIN), and the state of requests for hang
-// reports.
+// Messages in words, for TERN_EXPLAIN and hang reports.
 #include <algorithm>
 
 #include "base/error.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lost peers and interrupted communicators: fails the messages under way and all later ones.
-// Complete messages here, receives from any source, and all other peers are unaffected.
+// Lost peers and interrupted communicators. Complete messages here, receives from any source, and
+// other peers are unaffected.
 #include "base/attempt.hpp"
 #include "boot/boot.hpp"
 #include "core/peer.hpp"
@@ -17,7 +17,7 @@ std::string host_of(core::Process& process, uint32_t rank) {
   }
 }
 
-/// Iterates by index, because ending a request may start others.
+/// By index, because ending a request may start others.
 template <class Request>
 void for_active(const std::vector<std::unique_ptr<Request>>& all, auto&& condition,
                 auto&& action) noexcept {
@@ -66,7 +66,7 @@ void MessageEngine::failed(btl::Endpoint& to, const std::string& why) noexcept {
   if (process.threaded()) channel.progress.wake();
 }
 
-// Later frames for these requests are ignored. Transport operations end on their own.
+// Peers' later frames are ignored. Transport operations end on their own.
 void P2p::interrupt(core::Communicator& communicator) noexcept {
   communicator.fate.end(tern::failure(
       MPI_ERR_OTHER, "%s was interrupted on this rank by MPIX_Comm_interrupt and is unusable",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Probes. A matched probe removes the message from the queue for a later receive.
+// Probes. A matched probe removes the message from the queue.
 #include "core/peer.hpp"
 #include "pml/p2p/p2p.hpp"
 

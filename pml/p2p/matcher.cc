@@ -63,12 +63,10 @@ void Matcher::cancel(RecvRequest& request) noexcept {
   request.outcome = {};
   request.outcome.cancelled = true;
   requests_.finish(request, MPI_SUCCESS);
-  if (channel_.process.threaded())
-    channel_.progress.wake();  // another thread may wait for the
-                               // request
+  if (channel_.process.threaded()) channel_.progress.wake();
 }
 
-// A long context is answered with the local index.
+// Answers a long context with the local index.
 void Matcher::take_frame(PeerState& peer, const btl::Frame& frame) noexcept {
   PrefixReader reader(frame.payload, frame.bytes);
   btl::Header header = frame.header;
@@ -85,7 +83,7 @@ void Matcher::take_frame(PeerState& peer, const btl::Frame& frame) noexcept {
     signature = reader.take<wire::Signature>();
     signature.words[sizeof signature.words - 1] = '\0';
   }
-  // The payload's size shows whether a handle follows the Rts.
+  // The size shows whether a handle follows.
   header.kind &= static_cast<uint8_t>(~(wire::kLong | wire::kSigned | wire::kWithHandle));
   arrive(peer, header, reader.next(), reader.left(), is_signed ? &signature : nullptr);
 }
@@ -185,7 +183,7 @@ void Matcher::receive(RecvRequest& request, Message& message) noexcept {
 }
 
 void Matcher::withdraw(PeerState& peer, uint64_t sender) noexcept {
-  if (sender == 0) return;  // no handle: plain messages have 0
+  if (sender == 0) return;  // plain messages have 0
   for (Message* message = unexpected_.first(); message != nullptr; message = message->later) {
     if (message->from != &peer || (message->sender != sender && message->rts.sender != sender))
       continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matcher: matching, unexpected messages, and flow control per peer.
+// Matcher: matching, unexpected messages, and flow control.
 // Ordering: see matching.hpp. Lifetime: P2p. Threads: under the channel's lock.
 #pragma once
 
@@ -22,40 +22,37 @@ class Matcher {
   Matcher(core::Channel& channel, const Limits& limits, Outbox& outbox, RequestPool& requests,
           Eager& eager, Transfers& transfers) noexcept;
 
-  /// Starts a receive: takes an unexpected message, or posts the receive. Returns MPI_ERR_NO_MEM
-  /// with fail() text if posting fails; a non-persistent request is then destroyed.
+  /// Takes an unexpected message, or posts the receive. Returns MPI_ERR_NO_MEM with fail() text if
+  /// posting fails; a non-persistent request is then destroyed.
   [[nodiscard]] int start(RecvRequest& request) noexcept;
-  /// Cancels a posted receive.
   void cancel(RecvRequest& request) noexcept;
-  /// Removes a receive from the posted queue, if present.
   void unpost(RecvRequest& request) noexcept {
     if (Posted<RecvRequest>::holds(request)) posted_.remove(request);
   }
-  /// Handles a received message or RTS; the frame is well-formed. arrive() needs a short context.
+  /// `frame` is well-formed. arrive() needs a short context.
   void take_frame(PeerState& peer, const btl::Frame& frame) noexcept;
   void arrive(PeerState& peer, const btl::Header& header, const std::byte* payload, size_t bytes,
               const wire::Signature* signature = nullptr) noexcept;
-  /// The sender cancels a message, if still unmatched.
+  /// The sender cancels a message.
   void withdraw(PeerState& peer, uint64_t sender) noexcept;
 
-  /// Returns the earliest matching message, after at most one round of progress, or null.
+  /// Polls once. Null if no message matches.
   [[nodiscard]] Message* look_for(const Envelope& from) noexcept;
   /// Null if the source is lost.
   [[nodiscard]] Message* wait_for(const Envelope& from, const Peers& peers) noexcept;
   [[nodiscard]] bool has(const Envelope& from) noexcept {
     return unexpected_.find(key_of(from)) != nullptr;
   }
-  /// MPI_Mprobe: removes the message for a later receive. Returns an error class with fail() text.
+  /// MPI_Mprobe. Returns an error class with fail() text.
   [[nodiscard]] int take_out(const Envelope& from, Message& message, Matched** matched,
                              core::Outcome* outcome) noexcept;
-  /// Receives a message already removed from the queues.
+  /// `message` is in no queue.
   void receive(RecvRequest& request, Message& message) noexcept;
 
   /// Whether the next message finds both queues empty.
   [[nodiscard]] bool empty() const noexcept { return unexpected_.empty() && posted_.empty(); }
   [[nodiscard]] bool has_posted() const noexcept { return !posted_.empty(); }
   [[nodiscard]] Contexts& contexts() noexcept { return contexts_; }
-  /// The peer has sent the index of a communicator.
   void learn_context(PeerState& peer, const wire::ContextTold& told) noexcept;
   void watch_early(EarlyWatcher* watcher) noexcept { watcher_ = watcher; }
   void add_up(const core::Communicator* of, Statistics* sums) const noexcept;
@@ -76,14 +73,13 @@ class Matcher {
   Posted<RecvRequest> posted_;
   Unexpected<Message> unexpected_;
   ObjectPool<Message> messages_;
-  uint64_t early_ = 0, most_kept_ = 0;  // for tools
+  uint64_t early_ = 0, most_kept_ = 0;
   std::atomic<EarlyWatcher*> watcher_ = nullptr;
 };
 
-/// Describes a message for a probe.
 [[nodiscard]] core::Outcome outcome_of(const Message& message, const Envelope& from) noexcept;
 
-/// TERN_CHECK=types: records an error if the types differ. `sent`: null if unsigned.
+/// Records an error if the types differ. `sent`: null if unsigned.
 void check_signature(RecvRequest& request, const PeerState& peer, const btl::Header& header,
                      const wire::Signature* sent, size_t bytes);
 

@@ -12,9 +12,9 @@
 namespace tern::pml {
 namespace {
 
-constexpr int kPollsBetweenRounds = 64;  // polls of one ring between rounds over all transports
+constexpr int kPollsBetweenRounds = 64;  // polls of one ring per round over all transports
 
-// A rank that only sends, and always finds room, must still read the receiver's Pace messages.
+// A rank that only sends must still read the receiver's Pace messages.
 void look_now_and_then(uint32_t* sends, core::Progress& progress) noexcept {
   constexpr uint32_t kSendsBetweenLooks = 63;
   if (TERN_UNLIKELY((++*sends & kSendsBetweenLooks) == 0)) progress.poll();
@@ -76,8 +76,8 @@ int P2p::recv(const Buffer& given, const Envelope& from, core::Outcome* outcome)
   return wait_for(*request, engine.channel.progress, outcome);
 }
 
-// Fast path without a request: polls the source's ring and copies from there. Returns
-// MPI_ERR_PENDING if the general path is needed (another message is first, or the wait is long).
+// Fast path without a request. MPI_ERR_PENDING: use the general path (another message is first, or
+// the wait is long).
 int P2p::recv_at_once(const Buffer& buffer, const Envelope& from, btl::FrameQueue& queue,
                       core::Outcome* outcome) noexcept {
   const uint32_t context = context_of(from);

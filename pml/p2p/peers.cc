@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Peers: first contacts. explain.cc has the messages of TERN_EXPLAIN.
+// Peers: first contacts.
 #include "pml/p2p/peers.hpp"
 
 #include <algorithm>

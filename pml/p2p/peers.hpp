@@ -18,7 +18,7 @@ class Peers {
   Peers(core::Process& process, btl::Table& transports, const Limits& limits) noexcept
       : process_(process), transports_(transports), limits_(limits) {}
 
-  /// Called at the first use of an endpoint, in either direction.
+  /// First use of an endpoint, in either direction.
   PeerState& contact(btl::Endpoint& endpoint);
 
   /// Null before first contact.
@@ -29,24 +29,22 @@ class Peers {
       state = state->next;
     return state;
   }
-  /// Connects if needed. Returns null with *error and fail() text if the peer is unreachable.
+  /// Connects if needed. On failure, returns null with *error and fail() text.
   PeerState* connected(core::Communicator& communicator, int rank, int* error) noexcept {
     PeerState* state = known(communicator, rank);
     return TERN_LIKELY(state != nullptr) ? state : connect(communicator, rank, error);
   }
-  /// Returns an error class with fail() text if the source can never send, or no longer.
+  /// Returns an error class with fail() text if the source is unreachable.
   [[nodiscard]] int require_reachable(const Envelope& from) noexcept;
 
-  /// Whether the named source is lost.
   [[nodiscard]] bool is_lost(const Envelope& from) const noexcept {
     if (from.rank == MPI_ANY_SOURCE) return false;
     const PeerState* const state = known(*from.communicator, from.rank);
     return state != nullptr && state->fate.dead_locked();
   }
 
-  /// Adds the sent messages of all peers.
   void add_up(Statistics* sums) const noexcept;
-  /// TERN_EXPLAIN: reports the messages to each peer, before this process leaves the job.
+  /// For TERN_EXPLAIN.
   void explain_traffic() const noexcept;
 
  private:

@@ -25,7 +25,7 @@ bool Sending::emit(SendRequest& request) noexcept {
     request.lost = eager ? eager_.prepare(request) : transfers_.prepare(request);
   if (TERN_UNLIKELY(request.lost != MPI_SUCCESS)) return transfers_.announce_lost(request);
   // A message to the own rank may complete inside emit, so a request that waits for an answer may
-  // be gone on return.
+  // be gone.
   const bool complete = eager && request.mode != Mode::kSynchronous;
   if (!(eager ? eager_.emit(request) : transfers_.announce(request))) return false;
   peer.sent.count(bytes, eager);
@@ -33,8 +33,7 @@ bool Sending::emit(SendRequest& request) noexcept {
   return true;
 }
 
-// Cancels an unsent message here. Otherwise the receiver cancels an unmatched message, and the
-// answer completes the request. A matched message completes normally.
+// Cancels an unsent message here. Otherwise the receiver cancels an unmatched message, and answers.
 void Sending::cancel(SendRequest& request) noexcept {
   if (request.done()) return;
   if (outbox_.remove(request)) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sending: the first frame of every send with a request: an eager message or an RTS, now or when
-// there is room.
+// Sending: the first frame of every send with a request, an eager message or an RTS.
 // Lifetime: P2p. Threads: under the channel's lock.
 #pragma once
 
@@ -23,10 +22,10 @@ class Sending final : Emitter {
     outbox.set_emitter(*this);
   }
 
-  /// Starts a send to a connected peer. `lost`: error class if the data is unreadable.
+  /// The peer is connected. `lost`: error class if the data is unreadable.
   void start(SendRequest& request, int lost = MPI_SUCCESS) noexcept;
   bool emit(SendRequest& request) noexcept override;
-  /// Tries to cancel; see MPI_Cancel.
+  /// See MPI_Cancel.
   void cancel(SendRequest& request) noexcept;
 
  private:

@@ -18,7 +18,6 @@
 namespace tern::pml {
 namespace {
 
-/// The request of this handle and peer, or null.
 template <class Request>
 Request* find(const Context& context, uint64_t handle, const PeerState& peer) noexcept {
   auto* request = dynamic_cast<Request*>(context.process.handles.find<core::Request>(handle));
@@ -29,7 +28,7 @@ TERN_COLD std::string out_of_memory(size_t bytes) noexcept {
   try {
     return strf("no memory for a message of %zu bytes", bytes);
   } catch (const std::bad_alloc&) {
-    return "out of memory";  // short: fits without allocation
+    return "out of memory";  // fits without allocation
   }
 }
 
@@ -142,7 +141,6 @@ void Transfers::choose(RecvRequest& request, const Announced& announced, bool al
   end(request, {MPI_ERR_NO_MEM, out_of_memory(bytes)});
 }
 
-// Returns false if the next protocol must be tried.
 bool Transfers::try_next(RecvRequest& request, const Protocol& protocol,
                          const Announced& announced) noexcept {
   if (!protocol.viable_to_receive(context_, request, announced)) return false;
@@ -166,7 +164,7 @@ void Transfers::replace(RecvRequest& request) noexcept {
   choose(request, {nothing, NamedData(nullptr, 0)}, true);
 }
 
-// The protocol of a CTS that matches the offer, or null.
+// The protocol that a CTS may choose, or null.
 const Protocol* Transfers::chosen_by(const SendRequest& request,
                                      const wire::Go& go) const noexcept {
   using Awaits = SendRequest::Awaits;
@@ -262,7 +260,7 @@ void Transfers::take(const PeerState& from, const wire::Failed& failed) noexcept
                       request->outcome.source, request->transfer.bytes)});
 }
 
-// After an interrupt, peers may answer requests that have ended.
+// After an interrupt, peers may still answer.
 void Transfers::ignore(const char* what) const noexcept {
   if (!context_.process.has_interrupted.load(std::memory_order_relaxed)) log_line("%s", what);
 }
@@ -298,7 +296,6 @@ void Transfers::follow(SendRequest& request, Step step) noexcept {
   fail(request, request.transfer.half->failure);
 }
 
-// The receiver waits for the data, so notify it.
 void Transfers::fail(SendRequest& request, const Failure& failure) noexcept {
   sending_.remove(request);
   context_.outbox.send_control(
@@ -311,7 +308,7 @@ void Transfers::follow(RecvRequest& request, Step step) noexcept {
   if (step == Step::kAgain || step == Step::kMoved) {
     if (request.transfer.polled) return;
     receiving_.add(request);
-    // Another thread of this process may be asleep, and this one may leave MPI.
+    // This thread may leave MPI while another sleeps.
     if (context_.process.threaded()) context_.channel.progress.wake();
     return;
   }

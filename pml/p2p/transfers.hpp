@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Transfers: the large messages of one channel: chooses protocols, calls halves, acts on their
-// steps.
-// Why: RTS, control messages, progress, finishing and failing are the same for all protocols. See:
-// pml/protocol.hpp.
+// steps. See: pml/protocol.hpp.
 // Lifetime: P2p. Threads: under the channel's lock. Reentrance: frames to the own rank arrive
 // inside the sending call.
 #pragma once
@@ -15,7 +13,7 @@
 
 namespace tern::pml {
 
-/// Requests whose halves need polling, in any order, without allocation.
+/// Requests whose halves need polling. Allocates nothing.
 template <class Request>
 class Polled {
  public:
@@ -36,7 +34,7 @@ class Polled {
     if (behind != nullptr) behind->transfer.previous_polled = before;
     if (next_ == &request) next_ = behind;
   }
-  /// Visits all requests; the visitor may add and remove any of them.
+  /// `visit` may add and remove requests.
   template <class Visit>
   void for_each(const Visit& visit) noexcept {
     for (Request* one = first_; one != nullptr; one = next_) {
@@ -47,20 +45,19 @@ class Polled {
 
  private:
   Request* first_ = nullptr;
-  Request* next_ = nullptr;  // of for_each()
+  Request* next_ = nullptr;
 };
 
 class Transfers {
  public:
   Transfers(const Context& context) noexcept : context_(context) {}
 
-  /// Replaces the table, for tests. Call before the first message.
+  /// For tests, before the first message.
   void use(ProtocolTable table) noexcept { table_ = table; }
 
-  /// Sender: chooses the offer. Returns an error class, with the request's text, if the data is
-  /// unreadable.
+  /// Sender: chooses the offer. Returns an error class if the data is unreadable.
   [[nodiscard]] int prepare(SendRequest& request) noexcept;
-  /// Sender: sends the RTS, or a notice of lost data. Returns false without room.
+  /// Sender: sends the RTS, or reports lost data. False without room.
   [[nodiscard]] bool announce(SendRequest& request) noexcept;
   [[nodiscard]] TERN_COLD bool announce_lost(SendRequest& request) noexcept;
 
@@ -68,7 +65,7 @@ class Transfers {
   void receive(RecvRequest& request, const btl::Header& header,
                const Announced& announced) noexcept;
 
-  // Received frames. A frame without a matching request of the peer is logged and ignored.
+  // Frames without a matching request of the peer are logged and ignored.
   void take(const PeerState& from, const wire::Go& go, std::span<const std::byte> key) noexcept;
   void take(const PeerState& from, const wire::DataPrefix& prefix, const std::byte* data,
             size_t bytes) noexcept;
@@ -76,12 +73,12 @@ class Transfers {
   void take(const PeerState& from, const wire::Landed& landed) noexcept;
   void take(const PeerState& from, const wire::Failed& failed) noexcept;
 
-  /// Ends a request of a lost peer, without notifying the other end.
+  /// Ends a request of a lost peer.
   void abandon(SendRequest& request, const Failure& failure) noexcept;
   void abandon(RecvRequest& request, const Failure& failure) noexcept;
 
   [[nodiscard]] bool empty() const noexcept { return receiving_.empty() && sending_.empty(); }
-  /// Polls each half once. Returns the number of halves that did something.
+  /// Returns the number of halves that did something.
   int progress() noexcept;
 
  private:
@@ -91,7 +88,6 @@ class Transfers {
                 const Announced& announced) noexcept;
   void choose(RecvRequest& request, const Announced& announced, bool always) noexcept;
   void replace(RecvRequest& request) noexcept;
-  // Acts on a step.
   void follow(SendRequest& request, Step step) noexcept;
   void follow(RecvRequest& request, Step step) noexcept;
   TERN_COLD void ignore(const char* what) const noexcept;

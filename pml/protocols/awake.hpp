@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Awake: keeps waiting threads of this process from sleeping, because devices ring no doorbell.
+// Awake: keeps waiting threads awake, because devices ring no doorbell.
 #pragma once
 
 #include "core/channel.hpp"

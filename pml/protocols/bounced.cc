@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bounced: the pipeline for device memory at this end, staged through pinned host memory
-// (bounce.hpp). The wire protocol is the pipeline's, so the other end may have any memory.
+// Bounced: the pipeline, with device memory at this end staged through pinned memory (bounce.hpp).
 #include <algorithm>
 
 #include "base/copy.hpp"
@@ -15,7 +14,6 @@
 namespace tern::pml {
 namespace {
 
-/// Chunks copied by the device, as a source of fragments.
 class BounceSource {
  public:
   explicit BounceSource(BounceOut& out) noexcept : out_(out) {}
@@ -88,7 +86,7 @@ class BouncedReceiver final : public ReceiverHalf {
     return Step::kWait;
   }
   bool takes_data() const noexcept override { return true; }
-  // After a failure, drops the data; the request fails after the last byte.
+  // After a failure, drops data until the last byte.
   Step take(const std::byte* data, size_t bytes) noexcept override {
     if (in_ == nullptr && failure.code == MPI_SUCCESS) open();
     if (in_ != nullptr) in_->put(data, bytes);

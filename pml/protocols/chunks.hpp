@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chunks, move_next and two movers: the data path of all host memory protocols.
-// Chunks yields the next bytes: in order, or claimed from one end while the peer works from the
-// other. FrameMover puts them into frames, CopyMover copies between the processes. A chunk without
-// room stays the next one. Lifetime: a half. Threads: under the channel's lock; claims are shared
-// with the peer.
+// Chunks, move_next and two movers: the data path of host memory protocols.
+// Chunks yields the next bytes, in order or claimed from one end. FrameMover puts them into frames,
+// CopyMover copies between the processes. Lifetime: a half. Threads: under the channel's lock;
+// claims are shared with the peer.
 #pragma once
 
 #include <sys/uio.h>
@@ -17,7 +16,7 @@
 
 namespace tern::pml {
 
-/// Bytes of a message's packed form.
+/// Bytes of the packed form.
 struct Range {
   size_t offset = 0, length = 0;
   [[nodiscard]] size_t end() const noexcept { return offset + length; }
@@ -27,20 +26,18 @@ class Chunks {
  public:
   enum class From : uint8_t { kFront, kBack };
 
-  /// All chunks in order.
   Chunks(size_t bytes, size_t each) noexcept : bytes_(bytes), each_(each) {}
-  /// Chunks claimed by this end.
   Chunks(size_t bytes, size_t each, btl::SharedClaims& claims, From from) noexcept
       : bytes_(bytes), each_(each), claims_(&claims), from_(from) {}
 
-  /// The next chunk, the same until moved(); false if none is available now.
+  /// The same until moved(); false if none is available now.
   [[nodiscard]] bool next(Range* range) noexcept {
     if (next_.length == 0) next_ = claims_ == nullptr ? in_order() : claimed();
     *range = next_;
     return next_.length != 0;
   }
-  /// Reports that `length` bytes of the next chunk have moved, or failed with an errno. Claimed
-  /// chunks move whole.
+  /// `length` bytes of the next chunk have moved, or failed with an errno. Claimed chunks move
+  /// whole.
   void moved(size_t length, int error) noexcept {
     if (claims_ != nullptr) {
       if (error != 0)
@@ -53,7 +50,7 @@ class Chunks {
     at_ = next_.offset + length;
     next_ = {};
   }
-  /// Whether all chunks have moved, including the other end's.
+  /// Includes the other end's chunks.
   [[nodiscard]] bool all_moved() const noexcept {
     if (claims_ == nullptr) return at_ == bytes_;
     return claims_->finished.load(std::memory_order_acquire) >= count();
@@ -63,7 +60,7 @@ class Chunks {
     return claims_ == nullptr ? error_
                               : static_cast<int>(claims_->failed.load(std::memory_order_relaxed));
   }
-  /// End of the last moved chunk. In order or from the front, all earlier bytes have moved.
+  /// End of the last moved chunk.
   [[nodiscard]] size_t at() const noexcept { return at_; }
 
  private:
@@ -86,8 +83,8 @@ class Chunks {
   int error_ = 0;
 };
 
-/// Moves the next chunk, or the part that fits. A mover has `size_t move(Range)`, which returns the
-/// moved bytes (0: none now), and `int error()`.
+/// A mover has `size_t move(Range)`, which returns the moved bytes (0: none now), and `int
+/// error()`.
 template <class Mover>
 [[nodiscard]] Step move_next(Chunks& chunks, Mover& mover) noexcept {
   Range range;
@@ -98,7 +95,6 @@ template <class Mover>
   return Step::kMoved;
 }
 
-/// Moves chunks while there is room.
 template <class Mover>
 [[nodiscard]] Step move_all(Chunks& chunks, Mover& mover) noexcept {
   Step step = Step::kAgain;
@@ -106,8 +102,8 @@ template <class Mover>
   return step;
 }
 
-/// Moves chunks into frames (wire::kData). A source has `size_t ready(Range)`, the number of bytes
-/// ready at the start of the range, `void fill(std::byte*, Range)` and `void sent(size_t)`.
+/// Into wire::kData. A source has `size_t ready(Range)`, the bytes ready at the start of the range,
+/// `void fill(std::byte*, Range)` and `void sent(size_t)`.
 template <class Source>
 class FrameMover {
  public:
@@ -132,11 +128,11 @@ class FrameMover {
 
  private:
   btl::Endpoint& endpoint_;
-  uint64_t receiver_;  // request of the receiver
+  uint64_t receiver_;
   Source& source_;
 };
 
-/// Copies between a block here and one in the peer's memory.
+/// To or from the peer's memory.
 class CopyMover {
  public:
   enum class Direction : uint8_t { kGet, kPut };

@@ -18,8 +18,7 @@
 namespace tern::pml {
 namespace {
 
-/// Most bytes between the blocks are holes: packing is bound by memory latency, which hides the
-/// pipeline's transfer.
+/// Mostly holes: memory latency of packing hides the pipeline's transfer.
 bool is_sparse(const Buffer& buffer) noexcept {
   constexpr MPI_Aint kSparse = 8;
   const core::Datatype& type = *buffer.type;
@@ -27,15 +26,15 @@ bool is_sparse(const Buffer& buffer) noexcept {
   return span / kSparse > type.size();
 }
 
-// The pipeline's two copies overlap on two cores, so a message that travels alone is faster there.
-// With several messages, or more ranks than cores, one copy is less work.
+// The pipeline's two copies overlap on two cores. With several messages, or more ranks than cores,
+// one copy is less work.
 bool prefers_pipeline(const Context& context, size_t bytes) noexcept {
   if (context.limits.pull == Limits::kNever) return true;
   return bytes < context.limits.pull && context.requests.receiving() == 1 &&
          !context.process.node.oversubscribed;
 }
 
-// The kernel cannot copy device mappings and secret memory. The failure appears after matching.
+// The kernel cannot copy device mappings and secret memory.
 void explain_copy_failed(const Context& context, const RecvRequest& request, int error) noexcept {
   const core::Peer& peer = *request.peer->peer;
   context.process.explain.warn(
@@ -47,8 +46,7 @@ void explain_copy_failed(const Context& context, const RecvRequest& request, int
 
 }  // namespace
 
-// With more ranks than cores, the pipeline's frames wake waiting ranks. Huge messages would double
-// their memory.
+// With more ranks than cores, the pipeline's frames wake waiting ranks.
 bool Stage::open(const Context& context, const Buffer& buffer, size_t bytes) noexcept {
   constexpr size_t kMostStaged = 32 << 20;
   if (buffer.type->contiguous()) return true;
@@ -72,7 +70,7 @@ bool may_copy(const Context& context, const RecvRequest& request,
          !prefers_pipeline(context, request.transfer.bytes) && can_copy(*request.peer->endpoint);
 }
 
-// Leaves time for the launcher to report the cause of a peer's death.
+// Lets the launcher report the cause of a peer's death first.
 Step copy_failed(Context& context, const RecvRequest& request, int error,
                  Failure* failure) noexcept {
   if (error == ESRCH) {

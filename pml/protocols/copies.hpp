@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared parts of pull and both ends: permission to copy between processes, the stage for data with
-// holes, and refusal by the kernel.
+// Shared parts of pull and both ends.
 #pragma once
 
 #include <memory>
@@ -10,21 +9,20 @@
 
 namespace tern::pml {
 
-/// Host memory for the packed form of a message with holes.
+/// Host memory for the packed form of data with holes.
 class Stage {
  public:
-  /// Opens a stage if the data needs one. Returns false if the pipeline is faster, or memory is
-  /// short.
+  /// Opens a stage if needed. False if the pipeline is faster, or memory is short.
   [[nodiscard]] bool open(const Context& context, const Buffer& buffer, size_t bytes) noexcept;
   [[nodiscard]] bool in_use() const noexcept { return memory_ != nullptr; }
-  /// The block to copy: the data, or the packed form.
+  /// The data, or the packed form.
   [[nodiscard]] std::byte* block(const Buffer& buffer) const noexcept {
     return in_use() ? memory_.get() : buffer.first();
   }
   void pack(const Buffer& buffer, size_t offset, size_t length) noexcept {
     buffer.type->pack(buffer.address, buffer.count, offset, memory_.get() + offset, length);
   }
-  /// Unpacks the bytes before `end`. No effect without a stage.
+  /// Unpacks the bytes before `end`.
   void unpack(const Buffer& buffer, size_t end) noexcept;
   [[nodiscard]] size_t unpacked() const noexcept { return unpacked_; }
 
@@ -33,17 +31,15 @@ class Stage {
   size_t unpacked_ = 0;
 };
 
-/// Whether PeerCopy works with the peer.
 [[nodiscard]] inline bool can_copy(const btl::Endpoint& endpoint) noexcept {
   return endpoint.caps.peer_copy != nullptr && endpoint.caps.peer_copy->works();
 }
 
-/// Whether the receiver can copy from the sender's memory, without loss of speed.
+/// Whether copying from the sender is possible and not slower.
 [[nodiscard]] bool may_copy(const Context& context, const RecvRequest& request,
                             const Announced& announced) noexcept;
 
-/// Handles a refused copy: another protocol must bring the data (logged once), or the peer has
-/// died.
+/// Another protocol must bring the data (logged once), or the peer has died.
 [[nodiscard]] Step copy_failed(Context& context, const RecvRequest& request, int error,
                                Failure* failure) noexcept;
 

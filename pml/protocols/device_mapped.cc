@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device mapped: the RTS carries a memory handle; the receiver's device maps the memory and copies
-// once. For one block in shareable memory.
+// Device mapped: the receiver's device maps the memory and copies once. For one shareable block.
 //   receiver: copies; Done.
 #include "base/clock.hpp"
 #include "base/error.hpp"
@@ -25,19 +24,18 @@ bool ends_soon(cuda::Job& job) noexcept {
 class DeviceMappedSender final : public SenderHalf {
  public:
   void announce(Announcement* out) const noexcept override { out->handle = &handle_; }
-  /// Returns false if the memory cannot be shared.
+  /// False if the memory cannot be shared.
   [[nodiscard]] bool prepare(Context& context, SendRequest& request) noexcept {
     cuda::Memory memory;
     cuda::Job job = core::begin_job(context.process, request.buffer, &failure, &memory);
     const size_t bytes = request.transfer.bytes;
     if (failure) return true;
     // The receiver may read only after the user's writes. If those take long, device pieces are
-    // better: packing is queued behind them.
+    // queued behind them.
     if (!ends_soon(job)) {
       job.abandon();
       return false;
     }
-    // Ranks of this process need no handle.
     if (!context.devices.offer(job.device(), memory, request.buffer.first(), bytes, &handle_) &&
         !request.peer->endpoint->caps.same_process)
       return false;
@@ -68,7 +66,7 @@ class DeviceMappedReceiver final : public DeviceReceiver {
   }
 
  private:
-  // For pageable memory, the driver would stage the copy and block this thread.
+  // The driver would stage a copy to pageable memory, and block this thread.
   [[nodiscard]] bool is_pageable() const noexcept {
     return !request_.buffer.on_device() && cuda::look_up(request_.buffer.first()).bytes == 0;
   }
@@ -81,7 +79,7 @@ class DeviceMappedReceiver final : public DeviceReceiver {
       chunks_ = std::make_unique<BounceOut>(context_.process, there, request_.transfer.bytes,
                                             &job_.device());
     } catch (const std::exception&) {
-      // no pinned memory: let the driver stage
+      // without pinned memory, the driver stages
     }
     return chunks_ != nullptr;
   }
@@ -105,7 +103,7 @@ class DeviceMappedReceiver final : public DeviceReceiver {
     return why;
   }
 
-  std::unique_ptr<BounceOut> chunks_;  // for pageable host memory
+  std::unique_ptr<BounceOut> chunks_;
   size_t taken_ = 0;
 };
 

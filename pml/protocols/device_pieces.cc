@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Device pieces: device data with holes, or in unshareable memory, is packed in pieces into a
-// shareable block. The receiver's device copies one piece while the next is packed. The receiver
-// polls an event per piece, so the sending program may be busy.
+// shareable block. The receiver's device copies one piece while the next is packed, after polling
+// an event.
 //   receiver: Go; copies piece by piece; Done. Sender: Failed, if the device fails.
 #include <algorithm>
 #include <array>
@@ -16,14 +16,14 @@
 namespace tern::pml {
 namespace {
 
-/// Unique in this process, because messages reuse blocks.
+/// Unique in this process.
 uint32_t next_stamp() noexcept {
   static std::atomic<uint32_t> last{0};
   const uint32_t stamp = last.fetch_add(1, std::memory_order_relaxed) + 1;
   return stamp != 0 ? stamp : next_stamp();
 }
 
-/// Retries a rank without mappings now and then.
+/// Retries a refusing rank now and then.
 bool worth_staging(PeerState& peer) noexcept {
   constexpr uint32_t kRefusals = 4, kBetweenTries = 64;
   return peer.stages_refused < kRefusals || peer.stages_refused++ % kBetweenTries == 0;
@@ -43,12 +43,12 @@ class DevicePiecesSender final : public SenderHalf {
   }
   void refused() noexcept override { request_.peer->count_stage(true); }
 
-  /// Returns false if no block is available, or no peer could map it.
+  /// False if no block is available.
   [[nodiscard]] bool prepare(Context& context) {
     job_ = core::begin_job(context.process, request_.buffer, &failure);
     if (failure) return true;
     if (!open_block(context)) {
-      if (!job_.failed()) job_.abandon();  // may be behind the user's work, with no work of its own
+      if (!job_.failed()) job_.abandon();  // without work, but maybe behind the user's
       return false;
     }
     pack_pieces(context);
@@ -59,14 +59,14 @@ class DevicePiecesSender final : public SenderHalf {
       fail();
     return true;
   }
-  // Polls until all pieces are packed. On failure, the receiver must not wait.
+  // On failure, the receiver must not wait.
   Step advance() noexcept override {
     if (!job_.done()) return Step::kAgain;
     if (TERN_LIKELY(!job_.failed())) return Step::kWait;
     fail();
     return Step::kFailed;
   }
-  // If the device has died, the receiver has noticed or has all data.
+  // The receiver has noticed, or has all data.
   Step acknowledged() noexcept override {
     if (TERN_LIKELY(job_.finish())) return Step::kDone;
     failure = {MPI_ERR_OTHER,
@@ -88,7 +88,7 @@ class DevicePiecesSender final : public SenderHalf {
                                                     block_.data(), bytes, &handle_) ||
                               request_.peer->endpoint->caps.same_process);
   }
-  // Without all events, the sender packs everything before the RTS.
+  // Without all events, the sender packs everything first.
   void pack_pieces(const Context& context) {
     constexpr size_t kGrain = 65536;
     const size_t bytes = request_.transfer.bytes;
@@ -114,7 +114,7 @@ class DevicePiecesSender final : public SenderHalf {
   }
 
   SendRequest& request_;
-  cuda::Block block_;  // stamps, then the packed data
+  cuda::Block block_;  // stamps, then data
   std::array<cuda::SharedEvent, wire::Pieces::kMost> events_;
   wire::Pieces pieces_{};
   btl::MemoryHandle handle_{};
@@ -125,7 +125,7 @@ class DevicePiecesReceiver final : public DeviceReceiver {
  public:
   using DeviceReceiver::DeviceReceiver;
   bool depends_on_sender() const noexcept override { return pieces_.count != 0; }
-  /// Returns false if another protocol must be used.
+  /// False if another protocol must be used.
   [[nodiscard]] bool prepare(const Announced& announced) noexcept {
     const btl::MemoryHandle handle = announced.named.handle();
     pieces_ = *announced.named.pieces();
@@ -133,7 +133,7 @@ class DevicePiecesReceiver final : public DeviceReceiver {
     // Processes sharing one device lose time at each switch.
     at_once_ = handle.device == job_.device().uuid;
     if (!open_events()) return false;
-    return !copy_more() || begun_ != 0;  // may have failed at once
+    return !copy_more() || begun_ != 0;
   }
   Step begin() noexcept override {
     if (pieces_.count != 0) send_go(context_, request_, wire::Way::kPieces);
@@ -173,7 +173,7 @@ class DevicePiecesReceiver final : public DeviceReceiver {
     }
     return true;
   }
-  // Whether the sender's device wrote all copied pieces.
+  // Whether the sender's device wrote all pieces.
   std::string verify() noexcept override {
     if (pieces_.count == 0) return {};
     std::array<uint32_t, wire::Pieces::kMost> stamps{};
@@ -187,8 +187,8 @@ class DevicePiecesReceiver final : public DeviceReceiver {
 
   wire::Pieces pieces_{};
   std::array<CUevent, wire::Pieces::kMost> opened_{};
-  bool at_once_ = false;  // one copy after the last piece
-  size_t begun_ = 0;      // bytes with a requested copy
+  bool at_once_ = false;
+  size_t begun_ = 0;  // requested copies
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeviceReceiver: mapping, copying, and failures of device memory.
+// DeviceReceiver: mapping, copying, failures.
 #include "pml/protocols/device_receiver.hpp"
 
 #include <algorithm>
@@ -20,13 +20,11 @@ bool DeviceReceiver::map(const btl::MemoryHandle& handle) noexcept {
   if (why || job_.failed()) return false;
   is_afar_ = !(handle.device == job_.device().uuid);
   mapped_ = context_.devices.map(handle, job_.device());
-  if (mapped_ == nullptr)
-    job_.abandon();  // no copy started, but the job may be behind the user's
-                     // stream
+  if (mapped_ == nullptr) job_.abandon();  // may be behind the user's stream
   return mapped_ != nullptr;
 }
 
-// Small blocks would cross the link one by one, so they cross together and are unpacked locally.
+// Small blocks cross the link together, and are unpacked locally.
 void DeviceReceiver::take(size_t offset, const std::byte* from, size_t bytes) noexcept {
   constexpr size_t kMost = 8 << 20;
   const auto& buffer = request_.buffer;
@@ -45,7 +43,7 @@ void DeviceReceiver::take(size_t offset, const std::byte* from, size_t bytes) no
 Step DeviceReceiver::advance() noexcept {
   if (!copy_more() || !job_.done()) return Step::kAgain;
   const std::string why = job_.failed() ? job_.failure() : verify();
-  mapped_.reset();  // the sender may free the memory after Done
+  mapped_.reset();  // before Done, since the sender may then free the memory
   if (TERN_LIKELY(why.empty())) return Step::kDone;
   failure = {MPI_ERR_OTHER, strf("copying %zu bytes of device memory from rank %d failed: %s",
                                  request_.transfer.bytes, request_.outcome.source, why.c_str())};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeviceReceiver: base of device mapped and device pieces: the receiver's device copies from the
-// sender's mapped memory into any layout.
+// DeviceReceiver: base of device mapped and device pieces: the receiver's device copies from mapped
+// memory into any layout.
 #pragma once
 
 #include <memory>
@@ -20,24 +20,23 @@ class DeviceReceiver : public ReceiverHalf {
   Step advance() noexcept final;
 
  protected:
-  /// Finds a device and maps the handle's memory. Returns false if no device can.
+  /// Returns false if no device can map the memory.
   [[nodiscard]] bool map(const btl::MemoryHandle& handle) noexcept;
-  /// Starts copying mapped bytes to the message's bytes from `offset` on.
+  /// Copies mapped bytes to the message's bytes from `offset` on.
   void take(size_t offset, const std::byte* from, size_t bytes) noexcept;
-  /// Requests further copies. Returns true if all are requested, or the job has failed.
+  /// Returns true if all copies are requested, or the job has failed.
   [[nodiscard]] virtual bool copy_more() noexcept = 0;
-  /// Called after the last copy. Returns the reason if the data is invalid, else "".
+  /// After the last copy. Returns the reason if the data is invalid.
   [[nodiscard]] virtual std::string verify() noexcept { return {}; }
-  /// Call when copies start.
   void keep_awake() noexcept { awake_.begin(context_); }
 
   Context& context_;
   RecvRequest& request_;
   std::unique_ptr<btl::MappedPeerMemory> mapped_;
   Awake awake_;
-  bool is_afar_ = false;  // the mapped memory is on another device
+  bool is_afar_ = false;  // mapped from another device
   cuda::Block local_;
-  cuda::Job job_;  // destroyed before the source of the copies
+  cuda::Job job_;  // destroyed first
 };
 
 }  // namespace tern::pml

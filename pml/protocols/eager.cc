@@ -15,7 +15,7 @@
 namespace tern::pml {
 namespace {
 
-/// Holds a copy of device memory, read before beginning the frame because reading may fail.
+/// A copy of device memory, because reading may fail.
 struct EagerSender final : SenderHalf {
   std::unique_ptr<std::byte[]> aside;
 };
@@ -45,7 +45,7 @@ bool Eager::send_now(PeerState& peer, const Buffer& buffer, const Envelope& to,
   return true;
 }
 
-// If reading fails, the caller makes a request, which notifies the receiver.
+// On failure, the caller makes a request, which notifies the receiver.
 bool Eager::send_device_now(PeerState& peer, const Buffer& buffer,
                             const btl::Header& header) noexcept {
   std::array<std::byte, kMostEagerOnDevice> packed;

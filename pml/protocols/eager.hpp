@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Eager: sends a small message whole, before the receive is known. The receiver has no choice, so
-// eager is not in the table of protocols.
+// Eager: sends a small message whole, before the receive is known.
 //   sender: Eager, or EagerSync, which the receiver answers with Done after matching.
 // Lifetime: P2p. Threads: under the channel's lock.
 #pragma once
@@ -25,26 +24,23 @@ class Eager {
     return bytes <= request.peer->eager_limit ||
            (bytes <= request.peer->direct_limit && is_one_block(request.buffer));
   }
-  /// Fast path without a request, for a small message to a peer that knows the communicator, with
-  /// no send waiting. Returns false if a request is needed.
+  /// Fast path without a request. False if a request is needed.
   [[nodiscard]] bool send_now(PeerState& peer, const Buffer& buffer, const Envelope& to,
                               size_t bytes) noexcept;
-  /// Sender: reads device memory, which may fail. Returns an error class with the request's text.
+  /// Sender: reads device memory. Returns an error class with the request's text.
   [[nodiscard]] int prepare(SendRequest& request) noexcept;
-  /// Sender: sends the frame. Returns false without room. A synchronous send waits for the answer.
+  /// Sender. False without room. A synchronous send waits for the answer.
   [[nodiscard]] bool emit(SendRequest& request) noexcept;
   /// Receiver: copies a matched message and ends the request.
   void receive(RecvRequest& request, const btl::Header& header, const std::byte* data,
                size_t bytes) noexcept;
 
  private:
-  /// Whether zero copy is possible.
   [[nodiscard]] static bool is_one_block(const Buffer& buffer) noexcept {
     return buffer.type->contiguous() && !buffer.on_device();
   }
   /// emit() by zero copy.
   [[nodiscard]] bool emit_direct(SendRequest& request) noexcept;
-  /// Writes the prefix and the header's kind.
   static void write_prefix(SendRequest& request, PrefixWriter* writer,
                            btl::Header* header) noexcept;
   /// Returns an error class; the request has the text.

@@ -2,7 +2,6 @@
 // Pipeline: the data crosses the transport's memory in fragments, which stay in cache while both
 // cores copy.
 //   receiver: Go; sender: Data, Data, ...; both are done with the last byte.
-// Data with holes is packed directly into the fragments, and unpacked from them.
 #include <algorithm>
 
 #include "base/copy.hpp"
@@ -14,8 +13,7 @@
 namespace tern::pml {
 namespace {
 
-/// Whether blocks end inside cache lines of the packed form, so packing writes such lines
-/// repeatedly.
+/// Whether blocks end inside cache lines of the packed form.
 bool ends_within_lines(const core::Layout& node) noexcept {
   constexpr int64_t kWord = 8, kLine = 64;
   switch (node.form) {
@@ -31,7 +29,7 @@ bool ends_within_lines(const core::Layout& node) noexcept {
   return true;
 }
 
-/// Packs so that each line, owned by another core, is written once.
+/// Writes each line, owned by another core, once.
 void pack_lines(const Buffer& from, const Range& range, std::byte* to) noexcept {
   if (!ends_within_lines(*from.type->layout().node))
     return from.type->pack(from.address, from.count, range.offset, to, range.length);
@@ -44,7 +42,6 @@ void pack_lines(const Buffer& from, const Range& range, std::byte* to) noexcept 
   }
 }
 
-/// The user's buffer, as a source of fragments.
 struct HostSource {
   const Buffer& buffer;
   [[nodiscard]] size_t ready(const Range& range) const noexcept { return range.length; }
@@ -57,10 +54,10 @@ struct HostSource {
   void sent(size_t /*bytes*/) const noexcept {}
 };
 
-/// Sends directly from the user's buffer, by zero copy.
+/// Sends by zero copy.
 class DirectMover {
  public:
-  static constexpr uint32_t kParts = 4;  // limit per message, to leave room for others
+  static constexpr uint32_t kParts = 4;  // per message, to leave room for others
   explicit DirectMover(SendRequest& request) noexcept : request_(request) {}
   [[nodiscard]] size_t move(const Range& range) noexcept {
     if (request_.operation.left >= kParts) return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pull: the receiver copies from the sender's memory, at the address in the RTS.
+// Pull: the receiver copies from the sender's memory.
 //   receiver: copies; Done.
 #include "core/peer.hpp"
 #include "pml/protocol.hpp"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Put: the sender writes the data to the destination by RDMA, piece by piece.
+// Put: the sender writes the data by RDMA, piece by piece.
 //   receiver: Go with the address and the region's key; sender: puts, flush, Landed.
-// Why: RDMA takes no time of the receiver. On a network without RDMA (TCP), fragments are as fast
-// and need no flush.
+// Why: RDMA takes no time of the receiver. Without RDMA (TCP), fragments are as fast.
 #include <algorithm>
 
 #include "base/log.hpp"
@@ -17,12 +16,11 @@ namespace tern::pml {
 namespace {
 
 constexpr size_t kPiece = 1 << 20;
-constexpr uint32_t kPieces = 4;  // limit per message, to leave room for others
+constexpr uint32_t kPieces = 4;  // per message, to leave room for others
 
-/// Smaller messages travel in frames, without registration.
+/// Less travels in frames, without registration.
 constexpr size_t kLeast = 256 << 10;
 
-/// Whether the receiver requests a put.
 bool pays(const Context& context, const RecvRequest& request) noexcept {
   const btl::Rdma* const rdma = request.peer->endpoint->caps.rdma;
   const size_t bytes = request.transfer.bytes;
@@ -34,7 +32,6 @@ bool is_one_block(const Buffer& buffer) noexcept {
   return !buffer.on_device() && buffer.type->contiguous();
 }
 
-/// Puts pieces into the peer's memory.
 class PutMover {
  public:
   PutMover(SendRequest& request, const btl::RemoteKey& to, uint64_t address) noexcept
@@ -132,7 +129,7 @@ extern const Protocol kPut{
     .send = [](Context& context, SendRequest& request) -> std::unique_ptr<SenderHalf> {
       return std::make_unique<PutSender>(context, request);
     },
-    // A nonzero address means one block of host memory at the sender.
+    // A nonzero address: one block of host memory.
     .viable_to_receive =
         [](const Context& context, const RecvRequest& request, const Announced& announced) {
           return pays(context, request) && announced.rts.address != 0 &&

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The protocols of large messages, in order of preference. The file of the same name defines each.
-// Small messages use eager.hpp, without a choice.
+// The protocols of large messages, in order of preference. Small messages use eager.hpp.
 #include "pml/protocol.hpp"
 
 // clang-format off

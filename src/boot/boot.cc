@@ -44,7 +44,7 @@ std::string this_host() {
 
 namespace {
 
-// Without --mpi=pmix, srun's tasks would be separate worlds of one rank.
+// Without --mpi=pmix, the tasks would be separate worlds.
 void refuse_srun_without_pmix() {
   const char* tasks = std::getenv("SLURM_NTASKS");
   if (std::getenv("SLURM_PROCID") != nullptr && std::getenv("SLURM_STEP_ID") != nullptr &&
@@ -54,7 +54,7 @@ void refuse_srun_without_pmix() {
                                     tasks));
 }
 
-// MPICH's mpiexec speaks PMI-1 only, so the processes would be separate worlds.
+// MPICH's mpiexec uses PMI-1 only.
 void refuse_pmi_launcher() {
   const char* size = std::getenv("PMI_SIZE");
   if (std::getenv("PMI_RANK") != nullptr && size != nullptr && std::atoi(size) > 1)
@@ -87,7 +87,7 @@ const char* way_without_mpirun(std::string_view way) {
                                 static_cast<int>(way.size()), way.data()));
 }
 
-// A child of a rank inherits the environment, but two processes cannot be one rank.
+// A child inherits the environment, but is no rank.
 const char* way_of_descendant(std::string_view way) {
   if (way != "mpirun") return "singleton";
   throw Error(MPI_ERR_OTHER, strf("TERN_BOOT=mpirun, but rank %s is an ancestor of this process; "

@@ -32,7 +32,7 @@ struct FakeJob::State {
   int abort_code = -1;
   int abort_rank = -1;
 
-  // Releases all waiters of a fence. The caller holds the mutex.
+  // Releases all waiters. The caller holds the mutex.
   void open() {
     arrived = 0;
     ++generation;
@@ -42,7 +42,6 @@ struct FakeJob::State {
 
 namespace {
 
-// Numbers nodes from 0 by lowest rank.
 std::vector<int> number_nodes(const std::vector<std::string>& hosts) {
   std::map<std::string, int> known;
   std::vector<int> nodes;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nodes: the node of each rank, stored compactly for the usual placements: in blocks, round-robin,
-// and round-robin in blocks.
-// ranks: in blocks, in turn, in blocks in turn.
-// Why: a table by rank in every process would grow with the job.
+// round-robin in blocks. A table by rank would grow with the job.
 // Lifetime: a Boot; immutable. Threads: any. Cost: 16 bytes per stretch; of() searches the
 // stretches.
 #pragma once
@@ -15,17 +13,16 @@ namespace tern::boot {
 class Nodes {
  public:
   Nodes() = default;
-  /// `names[r]`: any number for the node of rank r. Nodes are renumbered from 0 by lowest rank.
+  /// `names[r]`: any number for the node of rank r. Renumbered from 0 by lowest rank.
   explicit Nodes(const std::vector<int>& names);
 
   [[nodiscard]] bool empty() const noexcept { return stretches_.empty(); }
-  /// `rank` must be valid.
   [[nodiscard]] int of(int rank) const noexcept;
   [[nodiscard]] std::size_t stretches() const noexcept { return stretches_.size(); }
 
  private:
-  /// From rank `first` on, `block` ranks are on `node`, the next `block` on the next node, and so
-  /// on; after `nodes` nodes, wraps to `node` (0: never).
+  /// From rank `first` on, `block` ranks are on `node`, the next on `node` + 1, and so on, wrapping
+  /// after `nodes` nodes (0: never).
   struct Stretch {
     int first, node, block, nodes;
   };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// PmixBoot: a rank under any PMIx server: Tern's mpirun, Slurm, prterun, Open MPI's mpirun.
-// Fences cover the whole namespace and always collect data: Slurm skips the barrier across nodes in
-// a fence without data, and hangs in a fence over a list of ranks.
+// PmixBoot: a rank under any PMIx server.
+// Fences cover the whole namespace and collect data: Slurm skips the barrier across nodes in a
+// fence without data, and hangs in a fence over a list of ranks.
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@
 namespace tern::boot {
 namespace {
 
-constexpr const char* kInfoKeys[] = {"tern.info", "tern.info2"};  // by entry
+constexpr const char* kInfoKeys[] = {"tern.info", "tern.info2"};
 
 const char* launcher_in_words() {
   if (std::getenv(kBootVariable) != nullptr) return "mpirun";
@@ -70,7 +70,7 @@ class PmixBoot final : public Boot {
     proc.rank = rank;
     return proc;
   }
-  // Asks this host's server only, so a missing key returns at once.
+  // Asks this host's server only.
   [[nodiscard]] PmixValue ask(pmix_rank_t rank, const char* key) const noexcept {
     return ask(rank, key, {&immediate_, 1});
   }
@@ -79,7 +79,7 @@ class PmixBoot final : public Boot {
   [[nodiscard]] long long number(pmix_rank_t rank, const char* key, long long otherwise) const;
   void check(pmix_status_t status, const char* what) const;
   [[nodiscard]] const char* info_key() const noexcept { return kInfoKeys[entry_ - 1]; }
-  // One key per fence, because clients cache values.
+  // Clients cache values, so each fence needs a key.
   [[nodiscard]] std::string session_key() const { return strf("tern.sessions%d", fences_); }
   void join();
   void learn_local_ranks();
@@ -91,13 +91,13 @@ class PmixBoot final : public Boot {
 
   const PmixLibrary& pmix_;
   pmix_proc_t self_{};
-  Nodes nodes_;  // empty until the first query
+  Nodes nodes_;
   int fences_ = 0;
   bool own_session_ = false;
-  std::map<std::string, std::string> own_;  // all puts, for resume()
-  std::vector<bool> here_;                  // by rank: has_connection_info()
-  std::int64_t asked_ns_ = 0;               // last query without an answer
-  // The pending query for a connection info on another host.
+  std::map<std::string, std::string> own_;  // for resume()
+  std::vector<bool> here_;
+  std::int64_t asked_ns_ = 0;
+  // A query to another host.
   enum Far : std::uint32_t { kNotAsked, kAsked, kThere };
   std::atomic<Far> far_{kNotAsked};
   int far_rank_ = -1;
@@ -161,7 +161,7 @@ void PmixBoot::learn_local_ranks() {
   std::string list;
   if (ask(PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS).bytes(&list))
     job_.local_ranks = ranks_of(list, job_.size);
-  if (!is_local(job_.rank)) job_.local_ranks = {job_.rank};  // no valid answer
+  if (!is_local(job_.rank)) job_.local_ranks = {job_.rank};
   const auto& ranks = job_.local_ranks;
   job_.local_index =
       static_cast<int>(std::lower_bound(ranks.begin(), ranks.end(), job_.rank) - ranks.begin());
@@ -174,7 +174,7 @@ std::string PmixBoot::host(int rank) {
   return is_local(rank) ? this_host() : strf("the host of rank %d", rank);
 }
 
-// Sends one query per node. Returns false if the answers are incomplete.
+// One query per node. False if incomplete.
 bool PmixBoot::ask_nodes(std::vector<int>* nodes) const {
   std::string list;
   if (!ask(PMIX_RANK_WILDCARD, PMIX_NODE_LIST).bytes(&list)) return false;
@@ -184,7 +184,6 @@ bool PmixBoot::ask_nodes(std::vector<int>* nodes) const {
     const pmix_info_t how[] = {pmix_flag(PMIX_NODE_INFO), pmix_text(PMIX_HOSTNAME, name),
                                immediate_};
     std::string ranks;
-    // no ranks of this job
     if (!ask(PMIX_RANK_UNDEF, PMIX_LOCAL_PEERS, how).bytes(&ranks)) continue;
     for (const int rank : ranks_of(ranks, job_.size)) {
       int& place = (*nodes)[static_cast<std::size_t>(rank)];
@@ -251,8 +250,7 @@ bool PmixBoot::has_connection_info(int rank) {
   return here_[place];
 }
 
-// Asks asynchronously, because the other host's server waits for the rank, and messages must
-// progress meanwhile.
+// The other host's server waits for the rank, so the query is asynchronous.
 bool PmixBoot::is_published_elsewhere(int rank) {
   if (far_ == kAsked) return false;
   if (far_.exchange(kNotAsked) == kThere && far_rank_ == rank) return true;
@@ -273,7 +271,7 @@ bool PmixBoot::had_sessions() {
 
 void PmixBoot::resume() {
   join();
-  here_.clear();  // ranks that left as well must return
+  here_.clear();  // ranks that left must return
   for (const auto& [key, value] : std::map(own_)) put(key, value);
   publish();
 }
@@ -287,9 +285,8 @@ void PmixBoot::put(std::string_view key, std::string_view value) {
   own_[std::string(key)] = value;
 }
 
-// A server may lack remote values even after a collecting fence: PRRTE fetches values on request,
-// Slurm has all. A rank between two sessions puts its values again. Servers differ in waiting for
-// missing keys, hence the retries.
+// PRRTE fetches remote values on request, even after a fence. A rank between two sessions puts its
+// values again. Servers differ in waiting for missing keys.
 std::string PmixBoot::get(int rank, std::string_view key) {
   check_rank(rank, "a key");
   const std::string name(key);
@@ -322,8 +319,7 @@ void PmixBoot::start_fence() {
     fence_has_ended(status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status);
 }
 
-// A fence fails if a rank is gone. Leaves time for the launcher to report the cause and end the
-// job.
+// A fence fails if a rank is gone. Lets the launcher report the cause first.
 void PmixBoot::end_fence() {
   constexpr int kLaunchersWordUs = 500000;
   if (fence_status_ != PMIX_SUCCESS) ::usleep(kLaunchersWordUs);

@@ -11,7 +11,6 @@
 
 namespace tern::boot {
 
-/// Time limit for a query to another host.
 inline constexpr int kPmixSeconds = 10;
 
 [[nodiscard]] pmix_info_t pmix_flag(const char* key) noexcept;
@@ -19,7 +18,7 @@ inline constexpr int kPmixSeconds = 10;
 /// Keeps a pointer to `value`.
 [[nodiscard]] pmix_info_t pmix_text(const char* key, const std::string& value) noexcept;
 
-/// A value from PMIx; null if the server has none.
+/// Null if the server has none.
 class PmixValue {
  public:
   PmixValue(const PmixLibrary& pmix, pmix_value_t* value) noexcept : pmix_(pmix), value_(value) {}
@@ -34,7 +33,7 @@ class PmixValue {
   pmix_value_t* value_;
 };
 
-/// A query about the whole system. No answer if the server does not know the key.
+/// No answer if the key is unknown.
 class PmixQuery {
  public:
   PmixQuery(const PmixLibrary& pmix, const char* key, const pmix_info_t* about = nullptr);

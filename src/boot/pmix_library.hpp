@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // PmixLibrary: libpmix.so.2, opened at first use and never closed, because the library has threads.
-// Why: jobs under Tern's mpirun and singletons neither load nor need the library.
 // Threads: any.
 #pragma once
 
@@ -22,7 +21,7 @@ struct PmixLibrary {
 #undef TERN_PMIX_POINTER
 };
 
-// Throws Error(MPI_ERR_OTHER) with the Debian package if the library is missing.
+// Throws Error(MPI_ERR_OTHER) with the Debian package.
 const PmixLibrary& pmix_library();
 
 }  // namespace tern::boot

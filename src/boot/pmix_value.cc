@@ -14,7 +14,7 @@
 namespace tern::boot {
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // limit of a plausible value
+constexpr std::size_t kMostBytes = std::size_t{1} << 30;
 
 bool fits(unsigned long long number, long long* out) noexcept {
   *out = static_cast<long long>(number);
@@ -30,7 +30,6 @@ std::string numbers_of(std::string_view version) {
   return std::string(version.substr(0, version.find_first_not_of("0123456789.")));
 }
 
-/// Missing parts are 0.
 Version version_of(std::string_view version) {
   Version parts{};
   std::sscanf(numbers_of(version).c_str(), "%d.%d.%d", &parts[0], &parts[1], &parts[2]);
@@ -154,9 +153,8 @@ std::vector<std::string> names_of(const std::string& list) {
   return names;
 }
 
-// Clients before 4.2.3 send a surplus byte in PMIx_Init. Servers from 5.0.9 on read that byte as
-// the start of an optional list, report a truncated list on stderr, and continue. No parameter can
-// prevent this.
+// Clients before 4.2.3 send a surplus byte in PMIx_Init. Servers from 5.0.9 on read a truncated
+// list there, print an error, and continue.
 std::string greeting_remark(std::string_view client, std::string_view server) {
   if (version_of(client) >= Version{4, 2, 3} || version_of(server) < Version{5, 0, 9}) return {};
   return strf(

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checked conversion of values from a PMIx server: integers, bytes, lists of ranks, connection
 // infos.
-// Why: servers differ in types, and external data is not trusted.
-// Threads: any.
+// Why: servers differ in types. Threads: any.
 #pragma once
 
 #include <pmix.h>
@@ -15,24 +14,23 @@
 
 namespace tern::boot {
 
-// Returns false for another type, or if the number does not fit.
+// Accepts any integer type that fits.
 [[nodiscard]] bool number_of(const pmix_value_t& value, long long* out) noexcept;
 // Accepts a string or a byte object.
 [[nodiscard]] bool bytes_of(const pmix_value_t& value, std::string* out);
-// `number` if an int holds the count or rank, else `otherwise`.
+// `otherwise` if `number` is not a valid int.
 [[nodiscard]] int count_of(long long number, int otherwise) noexcept;
-// Parses "0,1,5": ascending, without duplicates and ranks beyond `size`.
+// "0,1,5": ascending, unique, below `size`.
 [[nodiscard]] std::vector<int> ranks_of(const std::string& list, int size);
-// Finds the answer to `key` at any nesting depth; null if absent.
+// At any nesting depth; null if absent.
 [[nodiscard]] const pmix_value_t* answer_to(const char* key, const pmix_info_t* answers,
                                             std::size_t count) noexcept;
-// The ranks of an array of processes, ascending; empty if any process is of another job, or
-// invalid.
+// Ascending; empty if any process is invalid, or of another job.
 [[nodiscard]] std::vector<int> members_of(const pmix_value_t& value, const char* job, int size);
-// Splits "a,b" at commas.
+// Splits "a,b".
 [[nodiscard]] std::vector<std::string> names_of(const std::string& list);
-// Explains a misleading message of the server at a client's first contact; empty if there is none.
-// Versions are "OpenPMIx 4.2.2rc2 (...)", "5.0.11".
+// About a misleading message of the server, or empty. Versions are "OpenPMIx 4.2.2rc2 (...)",
+// "5.0.11".
 [[nodiscard]] std::string greeting_remark(std::string_view client, std::string_view server);
 // Pads short values with zeros.
 [[nodiscard]] ConnectionInfo connection_info_of(const std::string& bytes) noexcept;

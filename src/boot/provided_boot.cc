@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ProvidedBoot: ranks that meet through the program's functions. Rank 0 gathers data of all ranks
-// into one value, because the program's store is slow.
+// ProvidedBoot: ranks that meet through the program's functions. Rank 0 joins data of all ranks
+// into one value, because the store is slow.
 #include <pthread.h>
 #include <unistd.h>
 
@@ -41,7 +41,7 @@ class ProvidedBoot final : public Boot {
     own_info_.assign(reinterpret_cast<const char*>(info.data()), info.size());
   }
   void publish() override;
-  // May block: all ranks are present and about to publish.
+  // May block.
   bool has_connection_info(int rank) override;
   ConnectionInfo connection_info(int rank) override;
   void put(std::string_view key, std::string_view value) override {
@@ -70,7 +70,7 @@ class ProvidedBoot final : public Boot {
   void learn_hosts(const std::vector<Site>& sites);
 
   enum : std::uint32_t { kOver, kUnderWay };
-  // One fence, shared with its thread.
+  // Shared with the thread of the fence.
   struct Fence {
     std::atomic<std::uint32_t> state{kUnderWay};
     std::string error;  // written before the state
@@ -80,11 +80,11 @@ class ProvidedBoot final : public Boot {
 
   std::shared_ptr<Calls> calls_;
   Nodes nodes_;
-  std::vector<std::string> hosts_;  // by node
-  std::string own_info_, infos_;    // infos_: of all ranks, when known
-  std::string learnt_;              // arrives with infos_
+  std::vector<std::string> hosts_;
+  std::string own_info_, infos_;
+  std::string learnt_;
   bool published_ = false;
-  std::mutex infos_mutex_;  // guards both; held during the request
+  std::mutex infos_mutex_;  // of both; held during the request
   std::shared_ptr<Fence> fence_ = std::make_shared<Fence>();
 };
 
@@ -158,7 +158,7 @@ void ProvidedBoot::Fence::run(std::shared_ptr<Calls> calls) noexcept {
   futex_wake_all(state);
 }
 
-// The program's function blocks, so a thread calls it, and messages progress meanwhile.
+// The function blocks, so a thread calls it, and messages progress meanwhile.
 void ProvidedBoot::start_fence() {
   publish();
   fence_ = std::make_shared<Fence>();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SingletonBoot: a world of one rank, without launcher or server.
+// SingletonBoot: a world of one rank, without launcher.
 #include <unistd.h>
 
 #include <map>
@@ -48,7 +48,7 @@ class SingletonBoot final : public Boot {
   }
   void start_fence() override {}
   bool fence_over() noexcept override { return true; }
-  // The caller of abort() has printed the text; no launcher repeats the text.
+  // The caller has printed the text.
   void abort(int code, const char* /*text*/) noexcept override {
     ::_exit((code & 0xff) != 0 ? code & 0xff : 1);
   }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Site: where a rank runs, exchanged by ranks without a launcher to find ranks that can share
-// memory.
+// Site: where a rank runs, to find ranks that can share memory without a launcher.
 // Threads: any.
 #pragma once
 
@@ -14,17 +13,17 @@ class Calls;
 
 // Sent byte for byte.
 struct Site {
-  std::uint64_t machine;  // equal if processes see each other in /proc
+  std::uint64_t machine;  // equal if processes share /proc
   std::uint64_t process;  // random, unique per rank
   std::int32_t rank, size;
-  char host[64];  // name for messages, truncated
+  char host[64];
 };
 
 [[nodiscard]] Site site_here(const Calls& calls);
 [[nodiscard]] Site site_of(const std::string& bytes);
-// The reason if `site` is invalid for this rank and job size; empty if valid.
+// The reason if `site` is invalid, or empty.
 [[nodiscard]] std::string objection_to(const Site& site, int rank, int size);
-// Indexed by rank. Throws Error if the own site is missing.
+// By rank. Throws Error if the own site is missing.
 [[nodiscard]] std::vector<Site> sites_of(const std::string& bytes, const Site& own);
 
 }  // namespace tern::boot

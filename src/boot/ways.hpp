@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makers of the boot implementations. Each returns null if not applicable.
+// Makers of the boot implementations, null if not applicable.
 #pragma once
 
 #include <memory>
@@ -18,15 +18,13 @@ std::unique_ptr<Boot> make_singleton_boot();
 /// Takes the program's functions.
 std::unique_ptr<Boot> make_provided_boot();
 
-// The role of this process by the environment and the job's memory. A rank without the memory's
-// descriptor uses PMIx. A descendant has an ancestor that is the rank.
+// A rank without the memory's descriptor uses PMIx. A descendant has an ancestor that is the rank.
 enum class Standing { kOutside, kRank, kRankWithoutMemory, kDescendant };
 Standing standing_in_mpirun();
-// Makes this process the rank. Returns false if an ancestor is the rank; true outside mpirun. Ends
-// the job if another program of the rank is running.
+// Makes this process the rank. False if an ancestor is the rank. Ends the job if another program of
+// the rank is running.
 bool claim_rank_of_mpirun();
 
-// For messages.
 std::string this_host();
 
 }  // namespace tern::boot

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Standard and system headers used by most sources, parsed once per build (m4/tern_pch.m4). Sources
-// include the headers they use, and compile without this file.
+// System headers of most sources, parsed once per build (m4/tern_pch.m4). Sources compile without
+// this file.
 
 #include <fcntl.h>
 #include <sys/stat.h>

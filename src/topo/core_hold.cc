@@ -14,7 +14,7 @@
 namespace tern::topo {
 namespace {
 
-constexpr int kGateTries = 20;           // milliseconds: a malicious process may hold the gate
+constexpr int kGateTries = 20;           // of 1 ms: a malicious process may hold the gate
 constexpr useconds_t kGatePause = 1000;  // us
 
 Fd open_folder(const std::string& path) {
@@ -23,7 +23,7 @@ Fd open_folder(const std::string& path) {
 
 }  // namespace
 
-// Serializes jobs; concurrent ones would each get too few cores.
+// Concurrent jobs would each get too few cores.
 Fd CoreHold::gate() const {
   Fd gate = open_folder(sysfs_ + "/devices/system/cpu");
   for (int i = 0; gate.valid() && i < kGateTries; ++i) {
@@ -33,7 +33,7 @@ Fd CoreHold::gate() const {
   return gate;
 }
 
-// A processor without a folder, or on a file system without locks, cannot be held.
+// A processor without a folder or locks cannot be held.
 bool CoreHold::take_core(const Core& core) {
   const std::size_t before = held_.size();
   for (const int cpu : core.cpus) {

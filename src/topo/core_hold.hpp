@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// CoreHold: reserves cores for a job, so that jobs of one machine use different cores.
-// How: flock on the kernel's folder of each processor (/sys/devices/system/cpu/cpuN). This needs no
-// files, covers other users' jobs, and ends with the process. The locks are advisory: jobs that
-// ignore them only lose speed.
-// Lifetime: until release() or the end of the process. Threads: one.
-// See: tests/unit/topo/core_hold_test.cc.
+// CoreHold: reserves cores, so that jobs of one machine use different ones.
+// How: flock on the kernel's folder of each processor (/sys/devices/system/cpu/cpuN), for all
+// users, until the process ends. The locks are advisory.
+// Threads: one. See: tests/unit/topo/core_hold_test.cc.
 #pragma once
 
 #include <string>
@@ -17,10 +15,10 @@ namespace tern::topo {
 
 class CoreHold {
  public:
-  // `sysfs` is "/sys" outside tests.
+  // `sysfs`: for tests.
   explicit CoreHold(std::string sysfs = "/sys") : sysfs_(std::move(sysfs)) {}
 
-  // Takes and returns the cores not held by other processes.
+  // Returns the cores that no other process holds.
   [[nodiscard]] std::vector<Core> take(const std::vector<Core>& cores);
   // Releases all other processors.
   void keep(const std::vector<int>& cpus);

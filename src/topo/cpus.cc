@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kMostCpus = 8192;
 
-// Returns the first 8 KiB of a file, or nothing.
+// The first 8 KiB.
 std::string read_small(const std::string& path) {
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   char buffer[8192];
@@ -26,7 +26,6 @@ std::string read_small(const std::string& path) {
   return {buffer, static_cast<std::size_t>(std::max<ssize_t>(got, 0))};
 }
 
-// Empty for a single-node machine.
 std::map<int, int> numa_of_cpus(const std::string& sysfs) {
   std::map<int, int> numa;
   const std::string nodes = sysfs + "/devices/system/node/";

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The processors available to this process, by core and NUMA node.
-// Why: binding, and the choice between spinning and sleeping, need only a few reads from the
-// kernel; hwloc takes milliseconds.
-// Threads: any. Calls are not cached.
-// See: tests/unit/topo/cpus_test.cc.
+// The processors available to this process, by core and NUMA node, from the kernel, because hwloc
+// takes milliseconds.
+// Threads: any. See: tests/unit/topo/cpus_test.cc.
 #pragma once
 
 #include <sched.h>
@@ -21,19 +19,19 @@ struct Core {
   int l3 = 0;
 };
 
-// Sorted by NUMA node, then number. `sysfs` is "/sys" outside tests.
+// Sorted by NUMA node, then number. `sysfs`: for tests.
 [[nodiscard]] std::vector<Core> allowed_cores(const std::string& sysfs = "/sys");
 
-// The affinity mask, narrowed by a cgroup's cpuset.
+// Of the affinity mask.
 [[nodiscard]] std::vector<int> allowed_cpus();
 
-// The common NUMA node of all allowed processors; -1: several, or a single-node machine.
+// -1: several nodes, or a single-node machine.
 [[nodiscard]] int allowed_numa(const std::string& sysfs = "/sys");
 
-// Size of the affinity mask (at least 1). One cheap system call.
+// At least 1. One system call.
 [[nodiscard]] int allowed_cpu_count() noexcept;
 
-// Current processor of the calling thread; {-1, -1} if unknown.
+// {-1, -1} if unknown.
 struct Place {
   int cpu = -1;
   int numa = -1;
@@ -42,11 +40,11 @@ struct Place {
 
 [[nodiscard]] std::string host_name();
 
-// "AMD EPYC, 2 CPUs, L1 32K, L2 1024K, L3 32768K", to compare timings. `cpus`: of all ranks.
+// "AMD EPYC, 2 CPUs, L1 32K, L2 1024K, L3 32768K". `cpus`: of all ranks.
 [[nodiscard]] std::string machine_words(int cpus, const std::string& sysfs = "/sys",
                                         const std::string& cpuinfo = "/proc/cpuinfo");
 
-// Convert a kernel list such as "0-3,8".
+// Of "0-3,8".
 [[nodiscard]] std::vector<int> parse_cpu_list(const std::string& text);
 [[nodiscard]] std::string format_cpu_list(std::vector<int> cpus);
 

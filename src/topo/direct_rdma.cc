@@ -27,7 +27,6 @@ bool registers_dma_buf(const std::string& release) {
   return major > kDmaBufMajor || (major == kDmaBufMajor && minor >= kDmaBufMinor);
 }
 
-/// A loaded peer memory module, or "".
 std::string peer_memory_module(const std::string& root) {
   std::error_code none;
   if (std::filesystem::exists(root + "/sys/module/nvidia_peermem", none)) return "nvidia_peermem";

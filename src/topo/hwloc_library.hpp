@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// HwlocLibrary: libhwloc, opened at first use and never closed.
-// Why: loading takes milliseconds, and only questions beyond cores and NUMA nodes need hwloc.
+// HwlocLibrary: libhwloc, opened at first use, because loading takes milliseconds, and never
+// closed.
 // Threads: any.
 #pragma once
 
@@ -23,13 +23,12 @@ struct HwlocLibrary {
 #undef TERN_HWLOC_POINTER
 };
 
-// Throws Error(MPI_ERR_OTHER) with the Debian package if the library is missing.
+// Throws Error(MPI_ERR_OTHER) with the Debian package.
 const HwlocLibrary& hwloc_library();
 
 using Topology = std::unique_ptr<hwloc_topology, decltype(&hwloc_topology_destroy)>;
 
-// The machine, or the environment's substitute. `flags`: HWLOC_TOPOLOGY_FLAG_... Throws
-// Error(MPI_ERR_OTHER).
+// The machine, or the environment's substitute. Throws Error(MPI_ERR_OTHER).
 Topology load_topology(unsigned long flags);
 
 }  // namespace tern::topo

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Islands: groups of ranks or devices that all reach each other. Equal matrices give equal islands.
-// Why: if some pairs of GPUs have no access to each other's memory, the others work together first.
 // Threads: any. See: coll/flat/on_device.hpp, tern_info.
 #pragma once
 
@@ -9,7 +8,7 @@
 
 namespace tern::topo {
 
-/// Access between `count` ranks or devices.
+/// Between `count` ranks or devices.
 class Reach {
  public:
   explicit Reach(int count)
@@ -29,8 +28,7 @@ class Reach {
   std::vector<bool> reaches_;
 };
 
-/// For each number, the lowest number of its island. Each joins the first island with mutual access
-/// to all members.
+/// The lowest number of each island. A member joins the first island with mutual access to all.
 [[nodiscard]] std::vector<int> islands_of(const Reach& reach);
 
 }  // namespace tern::topo

@@ -23,7 +23,7 @@ std::vector<hwloc_obj_t> objects(hwloc_topology_t topology, hwloc_obj_type_t typ
   return found;
 }
 
-// Index of the parent with processor `cpu`; 0 without parents.
+// Index of the parent; 0 without parents.
 int holder(const std::vector<hwloc_obj_t>& parents, int cpu) {
   for (std::size_t i = 0; i < parents.size(); ++i)
     if (hwloc().bitmap_isset(parents[i]->cpuset, static_cast<unsigned>(cpu)) != 0)
@@ -49,7 +49,7 @@ bool machine_is_made_up() noexcept {
 }
 
 Machine machine_by_hwloc() {
-  // If hwloc rejects the environment's machine, the real machine or nothing remains.
+  // hwloc may ignore a bad description.
   const Topology owner = load_topology(0);
   hwloc_topology_t topology = owner.get();
   Machine machine;

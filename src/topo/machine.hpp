@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Machine: the allowed cores with shared caches and packages, from hwloc.
-// Why: cpus.hpp has no caches and packages, and hwloc can describe another machine
-// (HWLOC_SYNTHETIC, HWLOC_XMLFILE).
-// Cost: 5 to 20 ms. Threads: any.
-// See: tests/unit/topo/machine_test.cc.
+// Cost: 5 to 20 ms. Threads: any. See: tests/unit/topo/machine_test.cc.
 #pragma once
 
 #include <vector>
@@ -13,14 +10,14 @@
 namespace tern::topo {
 
 struct Machine {
-  std::vector<Core> cores;   // in hwloc's order: neighbours share most
+  std::vector<Core> cores;   // neighbours share most
   bool this_machine = true;  // false: from HWLOC_SYNTHETIC or HWLOC_XMLFILE
 };
 
-// Whether the environment selects another machine.
+// HWLOC_SYNTHETIC, HWLOC_XMLFILE.
 [[nodiscard]] bool machine_is_made_up() noexcept;
 
-// Throws tern::Error if hwloc is missing or cannot read the machine.
+// Throws tern::Error.
 [[nodiscard]] Machine machine_by_hwloc();
 
 }  // namespace tern::topo

@@ -81,7 +81,7 @@ NvmlDevice Nvml::device_at(const PciAddress& address, std::string* why_not) cons
   return nullptr;
 }
 
-// Only the type identifies a switch: addresses of switches differ between machines.
+// Addresses of switches differ between machines, so only the type counts.
 void Nvml::add_link(NvmlDevice device, unsigned link, NvLinks* links) const {
   NvmlRemoteType type = kNvmlRemoteUnknown;
   if (table_.nvmlDeviceGetNvLinkRemoteDeviceType == nullptr ||
@@ -95,7 +95,6 @@ void Nvml::add_link(NvmlDevice device, unsigned link, NvLinks* links) const {
   if (told)
     links->gpus.push_back({remote.domain, static_cast<uint8_t>(remote.bus),
                            static_cast<uint8_t>(remote.device), 0, 1});
-  // may be the address of a switch
   if (!told || type != kNvmlRemoteGpu) ++links->unknown;
 }
 
@@ -110,8 +109,7 @@ NvLinks Nvml::links_of(const PciAddress& gpu) const {
     NvmlEnableState state = kNvmlDisabled;
     const NvmlReturn result = table_.nvmlDeviceGetNvLinkState(device, link, &state);
     if (result == kNvmlSuccess && state == kNvmlEnabled) add_link(device, link, &links);
-    // GPUs without NVLink return kNvmlNotSupported; numbers beyond the last link,
-    // kNvmlInvalidArgument.
+    // Without NVLink: kNvmlNotSupported; beyond the last link: kNvmlInvalidArgument.
     if (result == kNvmlSuccess || result == kNvmlNotSupported || result == kNvmlInvalidArgument)
       continue;
     links.why_not = words_of("nvmlDeviceGetNvLinkState", result);

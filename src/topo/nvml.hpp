@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // NVML: the NVLinks of GPUs, even of GPUs hidden by CUDA_VISIBLE_DEVICES.
-// Why: cuDeviceGetP2PAttribute covers visible devices only, and native atomics do not prove NVLink,
-// which LL128 requires (coll/gpu/lines.hpp).
-// How: the first query opens libnvidia-ml.so.1, which comes with the driver. A missing library or
-// function yields a reason.
-// Lifetime: nvml() lives as long as the process. Threads: any; queries are serialized.
-// Cost: tens of milliseconds for the first query (nvmlInit_v2).
+// Why: LL128 requires NVLink (coll/gpu/lines.hpp), but cuDeviceGetP2PAttribute covers visible
+// devices only.
+// How: the first query opens the driver's libnvidia-ml.so.1. A missing library or function yields a
+// reason.
+// Lifetime: nvml() is the process's. Threads: any; queries are serialized. Cost: tens of
+// milliseconds for the first query.
 // See: topo/nvml_api.hpp, tests/unit/topo/nvml_test.cc, tests/softcuda/nvml.cc.
 #pragma once
 
@@ -19,38 +19,34 @@
 
 namespace tern::topo {
 
-/// The active NVLinks of one GPU.
 struct NvLinks {
   std::vector<PciAddress> gpus;  // far ends, by link
   int to_switches = 0;
-  int unknown = 0;      // links with unknown far ends
-  std::string why_not;  // reason for a missing answer
+  int unknown = 0;      // far ends unknown
+  std::string why_not;  // empty: known
   [[nodiscard]] bool known() const noexcept { return why_not.empty(); }
 };
 
-/// The connection of two GPUs.
 struct Joint {
   enum class Kind : uint8_t { kUnknown, kNvlink, kNvswitch, kNot };
   Kind kind = Kind::kUnknown;
-  std::string why;  // reason for kUnknown
+  std::string why;
   [[nodiscard]] bool is_nvlink() const noexcept {
     return kind == Kind::kNvlink || kind == Kind::kNvswitch;
   }
 };
 
-/// Judges by links only. `others_to_switches`: the other GPU's links to switches, possibly queried
-/// by another process; negative: unknown.
+/// By links only. `others_to_switches`: the other GPU's links to switches; negative: unknown.
 [[nodiscard]] Joint joint_of(const NvLinks& links, const PciAddress& other, int others_to_switches);
 
 class Nvml {
  public:
-  /// Opens and initialises the library.
   explicit Nvml(const char* library = "libnvidia-ml.so.1");
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;
   ~Nvml();
 
-  /// Why NVML is unusable; empty: usable.
+  /// Empty if usable.
   [[nodiscard]] const std::string& why_not() const noexcept { return why_not_; }
   [[nodiscard]] NvLinks links_of(const PciAddress& gpu) const;
   /// NVML's verdict about the pair if both are visible, else by links.
@@ -75,7 +71,7 @@ class Nvml {
   mutable std::mutex mutex_;
 };
 
-/// The process's NVML; the first call opens the library.
+/// The first call opens the library.
 [[nodiscard]] const Nvml& nvml();
 
 }  // namespace tern::topo

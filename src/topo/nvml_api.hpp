@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The used part of NVML (libnvidia-ml.so.1): values, a structure, functions.
-// Why: builds need no toolkit; these rows fill nvml.cc's table and the software NVML of the tests.
-// Names and layouts are those of nvml.h. See: tests/unit/topo/nvml_test.cc (compares with nvml.h if
-// present).
+// The used part of NVML: values, a structure, functions.
+// Why: builds need no toolkit; the rows also fill the software NVML of the tests. See:
+// tests/unit/topo/nvml_test.cc (compares with nvml.h if present).
 #pragma once
 
 namespace tern::topo {
@@ -34,13 +33,13 @@ struct NvmlPciInfo {
   char bus_id[32];
 };
 
-/// Maximum of all devices. A device returns kNvmlInvalidArgument beyond its own number.
+/// Of all devices. Beyond its own number, a device returns kNvmlInvalidArgument.
 inline constexpr unsigned kNvmlMostLinks = 36;
 
 }  // namespace tern::topo
 
 // clang-format off
-// NVML is unusable if a required function is missing.
+// NVML is unusable without one of these.
 #define TERN_NVML_REQUIRED(ROW)                                                                    \
   ROW(nvmlInit_v2)                                                                                 \
   ROW(nvmlShutdown)                                                                                \

@@ -15,14 +15,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The last component of a link's target; empty without a link.
+/// The last component of a link's target.
 std::string target_name(const fs::path& link) {
   std::error_code none;
   const fs::path target = fs::read_symlink(link, none);
   return none ? std::string() : target.filename().string();
 }
 
-/// mlx5_2 before mlx5_10: a shorter number is smaller.
+/// A shorter number is smaller.
 bool comes_before(const RdmaAdapter& one, const RdmaAdapter& other) {
   const auto stem = [](const std::string& name) {
     return name.find_last_not_of("0123456789") + 1;  // npos + 1 is 0
@@ -33,7 +33,7 @@ bool comes_before(const RdmaAdapter& one, const RdmaAdapter& other) {
   return one.name < other.name;
 }
 
-/// The host bridge ("pci0000:16"), the ports above the device, the device.
+/// Host bridge ("pci0000:16"), ports, device.
 std::vector<std::string> path_of(const PciAddress& address, const std::string& root) {
   std::error_code none;
   const fs::path place =
@@ -96,7 +96,7 @@ PciDistance pci_distance(const PciAddress& one, const PciAddress& other, const s
   size_t common = 0;
   while (common < std::min(here.size(), there.size()) && here[common] == there[common]) ++common;
   if (common > 1) {
-    // The upstream port is shared; one switch adds a port and the device on each side.
+    // One switch adds a port and the device on each side.
     const size_t longest = std::max(here.size(), there.size()) - common;
     return longest <= 2 ? PciDistance::kOneSwitch : PciDistance::kSwitches;
   }

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // PCI addresses, RDMA adapters, and the distance between adapter and GPU, from sysfs.
-// Why: CUDA, NVML and verbs number devices differently, but all know PCI addresses. `root` precedes
-// /sys, for captured trees in tests.
-// Threads: any. Calls are not cached.
-// See: tests/unit/topo/machines_test.cc (six machines).
+// `root` precedes /sys. Threads: any. See: tests/unit/topo/machines_test.cc (six machines).
 #pragma once
 
 #include <cstdint>
@@ -17,23 +14,23 @@ namespace tern::topo {
 struct PciAddress {
   uint32_t domain = 0;
   uint8_t bus = 0, device = 0, function = 0;
-  uint8_t known = 0;  // 0: no address
+  uint8_t known = 0;
   bool operator==(const PciAddress&) const = default;
 };
-/// Parses "0000:3B:00.0" with a domain of any length.
+/// "0000:3B:00.0", with a domain of any length.
 [[nodiscard]] std::optional<PciAddress> parse_pci_address(const std::string& text);
-/// "0000:3b:00.0", as in sysfs.
+/// "0000:3b:00.0"
 [[nodiscard]] std::string to_text(const PciAddress& address);
 
 struct RdmaAdapter {
-  std::string name;    // "mlx5_0"
+  std::string name;
   std::string driver;  // "mlx5_core"; empty: unknown
   PciAddress address;  // unknown for software adapters
 };
-/// Sorted by name, with mlx5_2 before mlx5_10.
+/// By name, mlx5_2 before mlx5_10.
 [[nodiscard]] std::vector<RdmaAdapter> rdma_adapters(const std::string& root = "");
 
-/// The most distant part of the path between two devices, with the names of `nvidia-smi topo`.
+/// The most distant part of the path, as in `nvidia-smi topo`.
 enum class PciDistance : uint8_t {
   kOneSwitch,   // PIX: at most one PCIe switch
   kSwitches,    // PXB: several switches, no host bridge
@@ -47,7 +44,7 @@ enum class PciDistance : uint8_t {
 
 struct NearestAdapters {
   PciDistance distance = PciDistance::kSystem;
-  std::vector<std::string> names;  // all adapters at this distance
+  std::vector<std::string> names;
 };
 [[nodiscard]] NearestAdapters nearest_adapters(const PciAddress& gpu,
                                                const std::vector<RdmaAdapter>& adapters,

@@ -22,7 +22,7 @@ class Reader {
       allowed_.insert(allowed_.end(), core.cpus.begin(), core.cpus.end());
   }
 
-  // Appends `object`, or the parts inside if the kind is not drawn.
+  // Appends `object`, or the inner parts if the kind is not drawn.
   void read(hwloc_obj_t object, std::vector<Part>* parts) const {
     Part part;
     if (!kind_of(object, &part)) return read_inside(object, parts);
@@ -31,7 +31,7 @@ class Reader {
       parts->push_back(std::move(part));
       return;
     }
-    // A NUMA node of a smaller part is drawn around the part.
+    // A smaller part's NUMA node is drawn around the part.
     std::vector<Part> inside;
     for (hwloc_obj_t child = object->first_child; child != nullptr; child = child->next_sibling)
       read(child, &part.parts);
@@ -47,7 +47,7 @@ class Reader {
     wrap(object, std::move(inside), parts);
   }
 
-  // Puts `inside` into the first NUMA node of `object`; further nodes (other memory) are siblings.
+  // Puts `inside` into the first NUMA node of `object`; further nodes are siblings.
   static void wrap(hwloc_obj_t object, std::vector<Part> inside, std::vector<Part>* parts) {
     hwloc_obj_t memory = object->memory_first_child;
     while (memory != nullptr && memory->type != HWLOC_OBJ_NUMANODE)
