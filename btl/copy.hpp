@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies between lists of memory pieces in one process.
+// Copies between lists of memory pieces in a process.
 #pragma once
 
 #include <sys/uio.h>
@@ -12,7 +12,7 @@
 
 namespace tern::btl {
 
-/// Copies the bytes of the shorter list. Overlap is allowed if both lists have one piece.
+/// Copies the bytes of the shorter list. Single pieces may overlap.
 inline void copy_pieces(const iovec* to, size_t tos, const iovec* from, size_t froms) noexcept {
   size_t i = 0, j = 0, in_to = 0, in_from = 0;
   while (i < tos && j < froms) {

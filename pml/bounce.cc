@@ -105,7 +105,7 @@ bool BounceIn::drain(int64_t patience) noexcept {
   return true;
 }
 
-// The copy of a chunk may be behind a user's stream, which may advance only after this call.
+// The copy of a chunk may be behind a user's stream, stalled until this call returns.
 size_t BounceIn::fill_chunks(const std::byte* data, size_t bytes, int64_t patience) noexcept {
   int64_t end = 0;
   size_t done = 0;

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pml: point-to-point messages.
-// Life cycle: api::Runtime makes the Pml after boot and transports, and destroys it after the last
-// request.
-// Threads: one Pml per channel. Calls take the channel's lock; callers of *_locked hold the lock
-// already.
-// Ordering: messages of one (communicator, plane, source, destination) match in send order.
+// Lifetime: api::Runtime, from transports to the last request. Threads: one Pml per channel. Calls
+// take the channel's lock; callers of *_locked hold the lock already.
+// Ordering: messages of the same communicator, plane, source and destination match in send order.
 // Completion: requests complete in progress, with an error class and a text. See: tests/unit/pml/,
 // pml/README.md.
 #pragma once
@@ -48,7 +46,7 @@ struct Statistics {
   uint64_t announced = 0, announced_bytes = 0;  // sent by RTS, of these:
   uint64_t in_fragments = 0, by_both_ends = 0;  // the rest was read by the receiver
   uint64_t received = 0;
-  uint64_t unexpected = 0;                           // arrived before their receive
+  uint64_t unexpected = 0;                           // arrived unexpected
   uint64_t kept = 0, kept_bytes = 0, most_kept = 0;  // of these: now, and at most
   uint64_t posted = 0;
 };
@@ -89,7 +87,7 @@ class Pml {
   [[nodiscard]] virtual int recv(const Buffer& buffer, const Envelope& from,
                                  core::Outcome* outcome) noexcept = 0;
 
-  /// On success, the caller owns one reference to *request, which may be complete and shared.
+  /// On success, the caller owns a reference to *request, possibly complete and shared.
   [[nodiscard]] virtual int isend(const Buffer& buffer, const Envelope& to, Mode mode,
                                   core::Request** request) noexcept = 0;
   [[nodiscard]] virtual int irecv(const Buffer& buffer, const Envelope& from,

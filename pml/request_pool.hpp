@@ -85,12 +85,11 @@ class RequestPool {
   SendRequest* completed_ = nullptr;
 };
 
-/// Retains type and communicator, which the user may free.
+/// Retains type and communicator: the user may free both.
 void keep_for_restart(const Buffer& buffer, core::Communicator& communicator) noexcept;
 /// Clears the error of an earlier start.
 void forget_failure(core::Request& request) noexcept;
 
-/// The context in which a receive matches.
 [[nodiscard]] inline uint32_t context_of(const Envelope& from) noexcept {
   return wire::context_word(from.communicator->index(), static_cast<uint32_t>(from.plane));
 }

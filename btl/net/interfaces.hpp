@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The network interfaces of this host, for TERN_EXPLAIN.
-// Why: a library that chooses a bridge of containers or virtual machines hangs.
+// Why: on a bridge of containers or virtual machines, a library hangs.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ struct Interface {
   std::string address;  // "10.0.0.1"
 };
 
-/// The interfaces that are up, except loopback.
+/// All active interfaces but loopback.
 [[nodiscard]] std::vector<Interface> interfaces();
 /// Judges by name: docker0, virbr0, podman1, cni0, br-1f2e3d...
 [[nodiscard]] bool stays_on_host(const Interface& one);

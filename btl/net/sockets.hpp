@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Time limits for TCP connections made by a library.
-// Why: UCX and libfabric leave timeouts to the kernel, which retries for 15 minutes
-// (UCX_TCP_USER_TIMEOUT came after 1.13). A peer's kernel answers even while the process computes,
-// so a timeout means a lost host or link.
+// Why: UCX and libfabric leave timeouts to the kernel (15 minutes; UCX_TCP_USER_TIMEOUT came after
+// 1.13). A peer's kernel answers even while the process computes, hence a timeout means a lost host
+// or link.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace tern::btl::net {
 /// For all connections behind an epoll descriptor. Returns the number of connections.
 int limit_silence(int epoll, int64_t timeout_us) noexcept;
 
-/// For all connections from or to one of `addresses` (bytes of a sockaddr).
+/// For all connections to or from `addresses` (bytes of a sockaddr).
 int limit_silence(const std::vector<std::string>& addresses, int64_t timeout_us) noexcept;
 
 }  // namespace tern::btl::net

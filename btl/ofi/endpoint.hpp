@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// OfiEndpoint: one channel of a peer on another host.
+// OfiEndpoint: a channel of a peer on another host.
 // Lifetime: Ofi. Threads: under the channel's lock.
 #pragma once
 
@@ -28,14 +28,14 @@ class OfiEndpoint final : public net::NetEndpoint, ZeroCopy {
 
   /// `error`: libfabric's number, or 0.
   void ended(Sending& sending, int error) noexcept;
-  /// Returns false if there is still no room.
+  /// Returns false without room.
   bool send_waiting() noexcept;
   /// Probes a silent peer, and fails if pending work does not move for `timeout_ns`.
   void look_after(int64_t now_ns, int64_t timeout_ns) noexcept;
   bool told = false;
 
  private:
-  /// Returns false if there was no room.
+  /// Returns false without room.
   bool post(Sending& sending) noexcept;
   bool begun(ssize_t result) noexcept;
   void let_go(Sending& sending) noexcept;

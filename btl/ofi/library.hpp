@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Library: libfabric, opened at first need, so hosts without libfabric run programs that stay on
-// one host. Never closed: providers hook the allocator and start threads.
+// Library: libfabric, opened at first need. Never closed: providers hook the allocator and start
+// threads.
 // Threads: any. See: TERN_OFI_LIBRARY in tern(7).
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Port: libfabric's objects of one channel: domain, completion queue, addresses, endpoint, buffers.
-// Lifetime: Ofi. Threads: under the channel's lock; one domain per channel, so libfabric needs no
-// locks. Errors: the constructor throws Error.
+// Port: libfabric's objects of a channel: domain, completion queue, addresses, endpoint, buffers.
+// Lifetime: Ofi. Threads: under the channel's lock; each channel has a domain, for libfabric
+// without locks. Errors: the constructor throws Error.
 #pragma once
 
 #include <algorithm>
@@ -45,7 +45,7 @@ struct Receive : Context {
     taken += bytes;
     end = std::max(end, offset + bytes);
   }
-  /// Whether all frames have arrived. Providers that release early may still be receiving at lower
+  /// Whether all frames have arrived. Providers with early release may still receive at lower
   /// addresses.
   [[nodiscard]] bool is_empty(bool in_order) const noexcept {
     return released && (in_order || taken >= end);

@@ -75,7 +75,7 @@ int copy(Call call, pid_t pid, const iovec* local, size_t locals, const iovec* r
   }
 }
 
-// Fast path for one block on each side.
+// Fast path for single blocks.
 int get_or_put(Call call, pid_t pid, const iovec* local, size_t locals, const iovec* remote,
                size_t remotes) noexcept {
   if (locals == 1 && remotes == 1) {
@@ -108,10 +108,10 @@ int cma_probe(pid_t pid, const void* address, unsigned long expected) noexcept {
 }
 
 const char* cma_cure() noexcept {
-  return needs_keeper() ? "one user namespace for all ranks of the host, and a program that may be "
-                          "read and dumped"
-                        : "allow ptrace among processes of one user (sysctl "
-                          "kernel.yama.ptrace_scope=0, docker --cap-add=SYS_PTRACE)";
+  return needs_keeper()
+             ? "a common user namespace for all ranks of the host, and a readable, dumpable program"
+             : "allow ptrace among processes of one user (sysctl "
+               "kernel.yama.ptrace_scope=0, docker --cap-add=SYS_PTRACE)";
 }
 
 void cma_allow(pid_t launcher) noexcept {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SmEndpoint: one peer on this host: rings in both directions, copies by the kernel, claims.
+// SmEndpoint: a peer on this host: rings in both directions, copies by the kernel, claims.
 // Lifetime: Sm. Threads: under the channel's lock.
 #pragma once
 
@@ -22,7 +22,7 @@ struct Shared {
   std::vector<uint32_t> free_claims;
   uint32_t own_rank, own_channel;
   size_t inline_limit;
-  size_t fragment_bytes;  // of the pipeline, and fragments per peer that fit the cache
+  size_t fragment_bytes;  // of the pipeline; fragments per peer in the cache
   size_t fragments;
   const Explain& explain;
   bool refusal_said = false;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// RingWriter and RingReader: frames in lines of 64 bytes, with one writer and one reader.
+// RingWriter and RingReader: frames in lines of 64 bytes, with a single writer and a single reader.
 // Why: a small message is one cache line: header and up to 48 bytes of payload.
 // Protocol: a frame takes 1 to kMostLines consecutive lines. The first line's mark is the lap
-// (1..255), stored last. The reader clears the first word of the further lines, so stale payload
-// never looks like a mark. A skip frame precedes a frame that does not fit before the end of the
+// (1..255), stored last. The reader clears the first word of the further lines, because stale
+// payload must never look like a mark. A skip frame precedes a frame too long for the end of the
 // ring.
 // Credit: the reader publishes the consumed lines every quarter of the ring; the writer caches the
 // count.
@@ -69,8 +69,8 @@ class RingWriter {
     }
     return has_room(needed) ? lines_ + place : nullptr;
   }
-  /// Prefetches a line ahead for writing, so bursts of small frames do not stall. The reader polls
-  /// the next line, so that line is left out.
+  /// Prefetches a line ahead for writing, against stalls in bursts of small frames. The next line
+  /// is left to the polling reader.
   void publish(Line* line, Header header, uint64_t used) noexcept {
     header.mark = lap_;
     store_header(line, header);

@@ -52,7 +52,7 @@ bool has_files(pid_t pid) {
   return !error && files != std::filesystem::directory_iterator();
 }
 
-/// Waits 200 ms for a process that may be dying, so the launcher can report the cause first.
+/// Waits 200 ms for a possibly dying process, to let the launcher report the cause first.
 bool ends_within_a_moment(pid_t pid) {
   constexpr int kLooks = 40;
   constexpr useconds_t kPause = 5000;
@@ -149,7 +149,7 @@ Segment Segment::attach(const SmAddress& address, uint32_t rank) {
   if (head.magic != kMagic || head.rank != rank || !shape.sensible() ||
       shape.bytes() != address.bytes)
     throw Error(MPI_ERR_OTHER,
-                strf("the shared memory of rank %u is not one of this version of Tern", rank));
+                strf("the shared memory of rank %u is of another version of Tern", rank));
   segment.lay_out(shape);
   return segment;
 }

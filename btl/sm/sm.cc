@@ -23,7 +23,7 @@ Shape shape_for(const core::Process& process) {
       static_cast<uint32_t>(static_cast<size_t>(process.params.sm_ring_bytes) / kLine);
   const auto blocks =
       static_cast<uint32_t>(static_cast<size_t>(process.params.sm_pool_bytes) / kBlockBytes);
-  // A peer with more channels writes to one own channel from several.
+  // A peer with more channels writes to an own channel from several.
   const uint32_t channels = process.channel_count();
   const auto rings = static_cast<uint32_t>(process.node.ranks) * (kMostChannels / channels);
   return {channels, rings, lines, blocks};
@@ -37,7 +37,7 @@ std::vector<uint32_t> claims_of(uint32_t channel) {
 
 std::shared_ptr<Segment> make_segment(const core::Process& process) {
   if ((process.params.sm_ring_bytes & (process.params.sm_ring_bytes - 1)) != 0)
-    throw Error(MPI_ERR_ARG, strf("TERN_SM_RING is %lld, but it must be a power of two",
+    throw Error(MPI_ERR_ARG, strf("TERN_SM_RING is %lld, but must be a power of two",
                                   static_cast<long long>(process.params.sm_ring_bytes)));
   return std::make_shared<Segment>(
       Segment::create(shape_for(process), static_cast<uint32_t>(process.world_rank)));
@@ -108,7 +108,7 @@ SmAddress Sm::address_of(const core::Peer& peer) const {
   const auto address = book_.address_as<SmAddress>(peer, name(), 0);
   if (address.is_own_process() && !process_.boot->job().threads)
     throw Error(MPI_ERR_OTHER, strf("the connection info of rank %u names the process of this rank "
-                                    "(%d): two processes have entered the job as one rank",
+                                    "(%d): two processes have entered the job as the same rank",
                                     peer.rank, address.pid));
   return address;
 }
@@ -161,16 +161,14 @@ bool Sm::may_pass(const Error& error) noexcept {
 void Sm::meet(uint64_t writer, uint32_t ring) {
   const uint32_t rank = RingControl::rank_of(writer), channel = RingControl::channel_of(writer);
   if (!process_.boot->is_local(static_cast<int>(rank)))
-    throw Error(MPI_ERR_INTERN, strf("a ring of the shared memory is damaged: it names rank %u, "
-                                     "which is not on this host",
-                                     rank));
+    throw Error(MPI_ERR_INTERN,
+                strf("a ring of the shared memory is damaged: rank %u is not on this host", rank));
   core::Peer& peer = process_.peer(rank);
   const uint32_t channels = attached(peer).channels;
   if (channel >= channels)
-    throw Error(MPI_ERR_INTERN,
-                strf("a ring of the shared memory is damaged: it names channel %u of rank %u, "
-                     "which has %u",
-                     channel, rank, channels));
+    throw Error(MPI_ERR_INTERN, strf("a ring of the shared memory is damaged: channel %u of rank "
+                                     "%u, but the rank has %u channels",
+                                     channel, rank, channels));
   SmEndpoint& endpoint = endpoint_to({peer, channel, channels});
   if (endpoint.queue.bound())
     throw Error(MPI_ERR_INTERN, strf("the shared memory is damaged: two rings name rank %u", rank));
@@ -196,13 +194,13 @@ int Sm::drain(SmEndpoint& endpoint) noexcept {
   }
   if (TERN_UNLIKELY(endpoint.queue.damaged()))
     give_up(
-        strf("the shared memory between rank %u and this one is damaged: a frame of kind %u "
-             "says that it has %u bytes. Does a rank write outside its arrays?",
+        strf("the shared memory between rank %u and this rank is damaged: a frame of kind %u "
+             "claims %u bytes. Does a rank write outside its arrays?",
              endpoint.to.peer.rank, frame.header.kind, frame.header.bytes));
   return frames;
 }
 
-// A peer that has bound its ring has attached this segment.
+// A peer with a bound ring has attached this segment.
 bool Sm::is_met() const noexcept {
   return std::all_of(endpoints_.begin(), endpoints_.end(), [](const auto& endpoint) {
     return endpoint->queue.bound() || endpoint->gone();

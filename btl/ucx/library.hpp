@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Library: UCX, opened at first need, so hosts without UCX run programs that stay on one host.
-// Never closed, because UCX hooks the allocator.
+// Library: UCX, opened at first need. Never closed: UCX hooks the allocator.
 // Threads: any. See: TERN_UCX_LIBRARY in tern(7).
 #pragma once
 

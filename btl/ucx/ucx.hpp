@@ -38,7 +38,7 @@ class Ucx final : public net::Network {
 
   Worker worker_;
   int busy_ = 0;
-  int looks_for_sockets_ = 0;  // connections open after their endpoints
+  int looks_for_sockets_ = 0;  // connections open late
   int64_t next_look_ns_ = 0;
 };
 

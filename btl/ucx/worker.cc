@@ -41,7 +41,7 @@ Context::Context(const Library& library, size_t ranks, size_t ranks_here, bool w
     params.estimated_num_eps = ranks;
     params.estimated_num_ppn = ranks_here;
     require(ucp, ucp.ucp_init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, config, &context_),
-            "ucp_init: is there a network that UCX_TLS and UCX_NET_DEVICES allow?");
+            "ucp_init: do UCX_TLS and UCX_NET_DEVICES allow a network?");
   } catch (...) {
     ucp.ucp_config_release(config);
     throw;

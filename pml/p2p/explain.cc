@@ -110,8 +110,8 @@ void Peers::explain_contact(const PeerState& peer) const noexcept {
        {"single_copy", one_copy ? "yes" : "no"},
        {"pull_limit", limits_.pull},
        {"both_limit", limits_.both_ends}},
-      strf("to rank %u by %s (%s): up to %s at once%s; larger ones are announced and go %s", rank,
-           endpoint.transport(), endpoint.reason(), bytes_in_words(eager).c_str(),
+      strf("to rank %u by %s (%s): up to %s at once%s; larger messages are announced and go %s",
+           rank, endpoint.transport(), endpoint.reason(), bytes_in_words(eager).c_str(),
            direct ? strf(", from %s on without a copy here", bytes_in_words(kLeastDirect).c_str())
                         .c_str()
                   : "",

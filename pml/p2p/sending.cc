@@ -24,8 +24,7 @@ bool Sending::emit(SendRequest& request) noexcept {
   if (request.lost == MPI_SUCCESS)
     request.lost = eager ? eager_.prepare(request) : transfers_.prepare(request);
   if (TERN_UNLIKELY(request.lost != MPI_SUCCESS)) return transfers_.announce_lost(request);
-  // A message to the own rank may complete inside emit, so a request that waits for an answer may
-  // be gone.
+  // A message to the own rank may complete inside emit, with the request gone on return.
   const bool complete = eager && request.mode != Mode::kSynchronous;
   if (!(eager ? eager_.emit(request) : transfers_.announce(request))) return false;
   peer.sent.count(bytes, eager);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transfers: the large messages of one channel: chooses protocols, calls halves, acts on their
-// steps. See: pml/protocol.hpp.
+// Transfers: the large messages of a channel: chooses protocols, calls halves, acts on steps. See:
+// pml/protocol.hpp.
 // Lifetime: P2p. Threads: under the channel's lock. Reentrance: frames to the own rank arrive
 // inside the sending call.
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace tern::pml {
 
-/// Requests whose halves need polling. Allocates nothing.
+/// Requests with polled halves. Allocates nothing.
 template <class Request>
 class Polled {
  public:
@@ -78,7 +78,7 @@ class Transfers {
   void abandon(RecvRequest& request, const Failure& failure) noexcept;
 
   [[nodiscard]] bool empty() const noexcept { return receiving_.empty() && sending_.empty(); }
-  /// Returns the number of halves that did something.
+  /// Returns the number of active halves.
   int progress() noexcept;
 
  private:

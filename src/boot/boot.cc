@@ -59,9 +59,9 @@ void refuse_pmi_launcher() {
   const char* size = std::getenv("PMI_SIZE");
   if (std::getenv("PMI_RANK") != nullptr && size != nullptr && std::atoi(size) > 1)
     throw Error(MPI_ERR_OTHER,
-                strf("a launcher without PMIx (MPICH's mpiexec?) started %s processes, so they "
-                     "cannot find each other; start them with Tern's mpirun, or with a launcher "
-                     "with PMIx (TERN_BOOT=singleton makes each process a separate world)",
+                strf("a launcher without PMIx (MPICH's mpiexec?) started %s separate processes; "
+                     "start them with Tern's mpirun, or with a launcher with PMIx "
+                     "(TERN_BOOT=singleton makes each process a separate world)",
                      size));
 }
 
@@ -82,8 +82,7 @@ const char* way_without_mpirun(std::string_view way) {
     throw Error(MPI_ERR_OTHER, strf("TERN_BOOT=%.*s, but this process was not started by %s",
                                     static_cast<int>(way.size()), way.data(),
                                     way == "mpirun" ? "Tern's mpirun" : "a PMIx launcher"));
-  throw Error(MPI_ERR_ARG, strf("TERN_BOOT=%.*s is not one of auto, mpirun, pmix, provided, "
-                                "singleton",
+  throw Error(MPI_ERR_ARG, strf("TERN_BOOT=%.*s is not auto, mpirun, pmix, provided or singleton",
                                 static_cast<int>(way.size()), way.data()));
 }
 

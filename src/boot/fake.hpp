@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// FakeJob: a job whose ranks are threads of one process, for unit tests.
-// Lifetime: FakeJob may end before the Boot objects. Threads: one at a time per Boot; fence()
-// blocks until all ranks have called.
+// FakeJob: a job of ranks in threads of a single process, for unit tests.
+// Lifetime: FakeJob may end before the Boot objects. Threads: fence() blocks until all ranks have
+// called.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ namespace tern::boot {
 
 class FakeJob {
  public:
-  // hosts[r]: the host of rank r; empty: one host.
+  // hosts[r]: the host of rank r; empty: a common host.
   explicit FakeJob(int size, std::vector<std::string> hosts = {});
 
   [[nodiscard]] std::unique_ptr<Boot> boot(int rank) const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ProvidedBoot: ranks that meet through the program's functions. Rank 0 joins data of all ranks
-// into one value, because the store is slow.
+// ProvidedBoot: a job over the program's functions. Rank 0 joins data of all ranks into a single
+// value, because the store is slow.
 #include <pthread.h>
 #include <unistd.h>
 
@@ -158,7 +158,7 @@ void ProvidedBoot::Fence::run(std::shared_ptr<Calls> calls) noexcept {
   futex_wake_all(state);
 }
 
-// The function blocks, so a thread calls it, and messages progress meanwhile.
+// The function blocks: a thread makes the call, and messages progress meanwhile.
 void ProvidedBoot::start_fence() {
   publish();
   fence_ = std::make_shared<Fence>();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SharedJob: memory shared by mpirun's ranks: connection infos, keys, fence, abort.
 // Why: a PMIx client costs a rank 10 ms; this costs two system calls.
-// Layout: header, one slot per rank, an append-only heap of key records, the questions. All data
-// read is checked: a faulty rank may break its own job only.
+// Layout: header, a slot per rank, an append-only heap of key records, the questions. All data read
+// is checked: a faulty rank may break its own job only.
 // Lifetime: mpirun creates the memory; a rank inherits the descriptor. Threads: many processes may
 // call any function but create() at once.
 #pragma once
@@ -21,10 +21,10 @@ namespace tern::boot {
 // mpirun judges an exit by this state.
 enum class RankState : std::uint32_t { kStarted, kInitialised, kFinalised, kAborted };
 
-// The inherited descriptor. PMIX_NAMESPACE must be the job's id, so a launcher inside a rank is not
-// misled.
+// The inherited descriptor. PMIX_NAMESPACE must be the job's id, to protect a launcher inside a
+// rank.
 inline constexpr const char* kBootVariable = "TERN_BOOT_FD";
-// mpirun's pid. mpirun has the same descriptor, for programs whose parent closed it (sudo, Python's
+// mpirun's pid. mpirun has the same descriptor, for programs started without (by sudo, Python's
 // subprocess).
 inline constexpr const char* kBootPidVariable = "TERN_BOOT_PID";
 
@@ -59,9 +59,9 @@ class SharedJob {
   void set_state(int rank, RankState state) noexcept;
   [[nodiscard]] RankState state(int rank) const noexcept;
 
-  // A rank belongs to the first process that claims it, until that process ends. may_claim() is
-  // true if `pid` is, or could become, the owner. Negative numbers are processes in another PID
-  // namespace, which end by leaving MPI.
+  // A rank belongs to the first claiming process, until the process ends. may_claim() is true if
+  // `pid` is, or could become, the owner. Negative numbers are processes in another PID namespace,
+  // ended by leaving MPI.
   [[nodiscard]] bool may_claim(int rank, std::int32_t pid) const noexcept;
   [[nodiscard]] bool claim(int rank, std::int32_t pid) noexcept;
 
@@ -76,7 +76,7 @@ class SharedJob {
   // Of the latest connection info; 0: none.
   [[nodiscard]] int entry(int rank) const noexcept;
   [[nodiscard]] FutexWord connection_info_word() const noexcept;
-  // The rank whose connection info this rank awaits, or -1.
+  // The rank with the awaited connection info, or -1.
   void set_awaited(int rank, int awaited) noexcept;
   [[nodiscard]] int awaited(int rank) const noexcept;
   void set_sessions() noexcept;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// CoreHold: reserves cores, so that jobs of one machine use different ones.
+// CoreHold: reserves cores, to keep jobs of a machine apart.
 // How: flock on the kernel's folder of each processor (/sys/devices/system/cpu/cpuN), for all
 // users, until the process ends. The locks are advisory.
-// Threads: one. See: tests/unit/topo/core_hold_test.cc.
+// Threads: single. See: tests/unit/topo/core_hold_test.cc.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ class CoreHold {
   // `sysfs`: for tests.
   explicit CoreHold(std::string sysfs = "/sys") : sysfs_(std::move(sysfs)) {}
 
-  // Returns the cores that no other process holds.
+  // Returns the cores not held by other processes.
   [[nodiscard]] std::vector<Core> take(const std::vector<Core>& cores);
   // Releases all other processors.
   void keep(const std::vector<int>& cpus);

@@ -33,13 +33,13 @@ struct NvmlPciInfo {
   char bus_id[32];
 };
 
-/// Of all devices. Beyond its own number, a device returns kNvmlInvalidArgument.
+/// Of all devices. Devices with fewer links return kNvmlInvalidArgument.
 inline constexpr unsigned kNvmlMostLinks = 36;
 
 }  // namespace tern::topo
 
 // clang-format off
-// NVML is unusable without one of these.
+// Required: NVML is unusable without.
 #define TERN_NVML_REQUIRED(ROW)                                                                    \
   ROW(nvmlInit_v2)                                                                                 \
   ROW(nvmlShutdown)                                                                                \
