@@ -18,9 +18,8 @@
 // Failure. The endpoint of a lost peer accepts and discards frames, and the next progress() calls
 // Sink::failed(). After set_leaving(), a lost peer is no failure.
 //
-// Threads. Callers hold the lock of the Btl's channel. Channel c of one process and channel r of
-// another share an endpoint; r is the communicator's channel hint modulo the peer's number of
-// channels.
+// Threads. Callers hold the lock of the Btl's channel. Each pair of channels (c here, r at the
+// peer) has an endpoint; r is the communicator's channel hint modulo the peer's number of channels.
 //
 // Sleeping. A rank sleeps on its doorbell. Peers ring after a commit, and after freeing room. The
 // sleeper polls once between arming and sleeping. If peers cannot ring, the rank also sleeps on
@@ -133,14 +132,14 @@ class Btl {
  public:
   virtual ~Btl() = default;
   [[nodiscard]] virtual const char* name() const noexcept = 0;
-  /// In the transport's own format, at most some hundred bytes. Empty if channel 0's address
-  /// suffices. Throws Error.
+  /// The address of this channel in the transport's own format, at most some hundred bytes. Empty
+  /// if channel 0's suffices. Throws Error.
   [[nodiscard]] virtual std::string address() { return {}; }
   /// Whether connect() would return an endpoint.
   [[nodiscard]] virtual bool reaches(const core::Peer& peer) const noexcept = 0;
-  /// If true, a rank probes the peer while waiting.
+  /// If true, a receive connects to the source, to notice a lost peer.
   [[nodiscard]] virtual bool may_lose_peers() const noexcept { return false; }
-  /// True if the network is made for this transport.
+  /// True if the transport is made for the network, and precedes others.
   [[nodiscard]] virtual bool goes_first() const noexcept { return false; }
   /// The endpoint that serves `hint`, the same at every call; nullptr if out of reach. Throws
   /// Error.

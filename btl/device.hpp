@@ -32,7 +32,7 @@ struct Listed {
 /// Sent byte for byte.
 struct MemoryHandle {
   enum class Form : uint32_t {
-    kNone,  // the owner only
+    kNone,  // valid in the owner only
     kLegacy,
     kListed,  // mappings named in the ledger
     kFabric,  // one such mapping with a fabric handle

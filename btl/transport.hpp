@@ -17,7 +17,7 @@ class AddressBook;
 struct Transport {
   const char* name;     // "sm"
   const char* reaches;  // "ranks of the same host"
-  /// For channel 0; null if no peer is in reach. `book` outlives the Btl. Throws Error.
+  /// Makes channel 0's Btl, or null if no peer is in reach. `book` outlives the Btl. Throws Error.
   std::unique_ptr<Btl> (*make)(core::Process& process, Sink& sink, AddressBook& book);
   std::vector<Trial> (*try_here)();
   /// True: not made if another transport between hosts exists.

@@ -2,7 +2,7 @@
 // BounceOut, BounceIn: device memory staged through pinned host memory, in overlapping chunks.
 // Why: for devices without access to each other, unshareable memory, or a host buffer at one end.
 // The device packs and unpacks, so only dense data crosses the link.
-// Sizes: TERN_CUDA_CHUNK, TERN_CUDA_CHUNKS. Lifetime: one message. Threads: under the channel's
+// Sizes: Params::cuda_chunk, cuda_chunks. Lifetime: one message. Threads: under the channel's
 // lock. See: pml/protocols/bounced.cc.
 #pragma once
 

@@ -47,7 +47,7 @@ struct Statistics {
   uint64_t in_fragments = 0, by_both_ends = 0;  // the rest was read by the receiver
   uint64_t received = 0;
   uint64_t unexpected = 0;                           // arrived unexpected
-  uint64_t kept = 0, kept_bytes = 0, most_kept = 0;  // of these: now, and at most
+  uint64_t kept = 0, kept_bytes = 0, most_kept = 0;  // in the queue now, and the maximum
   uint64_t posted = 0;
 };
 
@@ -155,9 +155,10 @@ class Pml {
   virtual void add_context(core::Communicator& communicator) = 0;
   virtual void remove_context(core::Communicator& communicator) noexcept = 0;
 
-  /// Of all communicators, or one (queue lengths of the user's plane only). Lock held.
+  /// Adds the counts of all communicators, or of one (queue lengths of the user's plane only). Lock
+  /// held.
   virtual void add_up(const core::Communicator* of, Statistics* sums) const noexcept = 0;
-  /// Null removes the watcher. Any thread; the watcher must outlive the Pml.
+  /// Null removes the watcher. Any thread may call. The watcher must outlive the Pml.
   virtual void watch_early(EarlyWatcher* watcher) noexcept = 0;
 
   /// Lock held.

@@ -41,7 +41,7 @@ struct RecvRequest;
 struct SendRequest;
 
 enum class Step : uint8_t {
-  kWait,   // for a frame of the other end
+  kWait,   // wait for a frame of the other end
   kAgain,  // poll in the next round
   kMoved,  // the same, with data moved
   kDone,
@@ -129,7 +129,7 @@ struct Protocol {
   bool always;        // needs no offer
   bool acknowledged;  // the receiver's Done completes the send
   bool (*viable_to_send)(const Context& context, const SendRequest& request);
-  /// Null: not viable. Half::failure: the data is unreadable.
+  /// Returns null if not viable. Half::failure means unreadable data.
   std::unique_ptr<SenderHalf> (*send)(Context& context, SendRequest& request);
   bool (*viable_to_receive)(const Context& context, const RecvRequest& request,
                             const Announced& announced);

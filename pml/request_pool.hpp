@@ -57,7 +57,7 @@ class RequestPool {
 
   void describe_open(WaitReport* report) const;
   [[nodiscard]] uint64_t received() const noexcept { return received_; }
-  /// A receive completed without a request.
+  /// Counts a receive completed without a request.
   void count_received() noexcept { ++received_; }
   [[nodiscard]] const std::vector<std::unique_ptr<RecvRequest>>& receives() const noexcept {
     return recvs_.all();

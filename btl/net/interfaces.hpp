@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The network interfaces of this host, for TERN_EXPLAIN.
-// Why: on a bridge of containers or virtual machines, a library hangs.
+// Why: a library hangs on a bridge of containers or virtual machines.
 #pragma once
 
 #include <string>

@@ -40,7 +40,7 @@ class Fabric {
   [[nodiscard]] bool releases_in_order() const noexcept;
   /// Whether multi-receive works: "ofi_rxm" of libfabric 1.17 reports wrong addresses.
   [[nodiscard]] bool takes_many() const noexcept;
-  /// For choosing a TCP provider's interface.
+  /// The environment variable for a TCP provider's interface.
   [[nodiscard]] const char* interface_variable() const noexcept;
   [[nodiscard]] bool is_sockets() const noexcept;
   [[nodiscard]] bool wants_registration() const noexcept;

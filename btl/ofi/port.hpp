@@ -20,7 +20,7 @@ using net::Origin;
 using net::WireHead;
 class OfiEndpoint;
 
-/// libfabric returns this with a completion.
+/// libfabric returns the Context with a completion.
 struct Context {
   fi_context2 libfabrics;  // first: same address
   bool receives;

@@ -18,7 +18,7 @@ namespace tern::btl::sm {
                           size_t remotes) noexcept;
 /// Checks the word at `address`. Returns 0 or an errno.
 [[nodiscard]] int cma_probe(pid_t pid, const void* address, unsigned long expected) noexcept;
-/// For error messages.
+/// The cure for a denied copy.
 [[nodiscard]] const char* cma_cure() noexcept;
 /// Permits copies by the launcher's tree under Yama.
 void cma_allow(pid_t launcher) noexcept;

@@ -35,7 +35,7 @@ bool Attached::gone(uint32_t rank) noexcept {
   return segment.head().gone.load(std::memory_order_relaxed) != 0 || has_died(rank);
 }
 
-// A launcher would end this rank as well.
+// Logs only without a launcher, which would end this rank as well.
 bool Attached::has_died(uint32_t rank) noexcept {
   constexpr int64_t kBetweenLooksNs = 50'000'000;
   std::atomic<uint32_t>& gone = segment.head().gone;
@@ -67,7 +67,7 @@ SmEndpoint::SmEndpoint(Shared& shared, const Destination& leads_to, Attached& pe
       claims_(shared, peer.segment) {
   const uint32_t ring =
       claim_ring(segment_, to.channel, RingControl::name(shared.own_rank, shared.own_channel));
-  const uint32_t lines = segment_.shape().ring_lines;  // the peer may have another TERN_SM_RING
+  const uint32_t lines = segment_.shape().ring_lines;  // the peer may have another sm_ring
   inline_limit_ = std::min(shared.inline_limit, std::max<size_t>(lines / 8, 1) * kLine);
   writer_ = RingWriter(segment_.ring(ring), lines, &segment_.control(ring));
   shared_.pool.add(in_flight_);

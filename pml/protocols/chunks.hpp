@@ -102,8 +102,8 @@ template <class Mover>
   return step;
 }
 
-/// Into wire::kData. A source has `size_t ready(Range)`, the bytes ready at the start of the range,
-/// `void fill(std::byte*, Range)` and `void sent(size_t)`.
+/// Writes wire::kData frames. A source has `size_t ready(Range)`, the bytes ready at the start of
+/// the range, `void fill(std::byte*, Range)` and `void sent(size_t)`.
 template <class Source>
 class FrameMover {
  public:
@@ -132,7 +132,7 @@ class FrameMover {
   Source& source_;
 };
 
-/// To or from the peer's memory.
+/// Copies to or from the peer's memory.
 class CopyMover {
  public:
   enum class Direction : uint8_t { kGet, kPut };

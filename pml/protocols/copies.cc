@@ -18,7 +18,7 @@
 namespace tern::pml {
 namespace {
 
-/// Mostly holes: memory latency of packing hides the pipeline's transfer.
+/// In sparse data, the memory latency of packing hides the pipeline's transfer.
 bool is_sparse(const Buffer& buffer) noexcept {
   constexpr MPI_Aint kSparse = 8;
   const core::Datatype& type = *buffer.type;

@@ -29,7 +29,7 @@ class Eager {
                               size_t bytes) noexcept;
   /// Sender: reads device memory. Returns an error class with the request's text.
   [[nodiscard]] int prepare(SendRequest& request) noexcept;
-  /// Sender. False without room. A synchronous send waits for the answer.
+  /// Sender: sends the frame. False without room. A synchronous send waits for the answer.
   [[nodiscard]] bool emit(SendRequest& request) noexcept;
   /// Receiver: copies a matched message and ends the request.
   void receive(RecvRequest& request, const btl::Header& header, const std::byte* data,

@@ -39,7 +39,7 @@ template <class T>
   return bytes;
 }
 
-// From when on Boot::learnt() has the measurements of earlier jobs.
+// The time from which Boot::learnt() has the measurements of earlier jobs.
 enum class Learnt : std::uint8_t {
   kFromLauncher,  // at once
   kPublished,     // rank 0; learnt() waits for rank 0
@@ -81,7 +81,7 @@ class Boot {
   [[nodiscard]] virtual int node(int rank) = 0;
   [[nodiscard]] virtual std::string host(int rank) = 0;
 
-  // In equal order on all ranks. The first call may query the server.
+  // Named sets of ranks, in equal order on all ranks. The first call may query the server.
   [[nodiscard]] virtual std::vector<ProcessSet> process_sets() { return {}; }
 
   // Distributes measurements (LearntFile::pack()) if the launcher does not. Rank 0 calls once,

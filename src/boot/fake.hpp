@@ -19,7 +19,7 @@ class FakeJob {
 
   [[nodiscard]] std::unique_ptr<Boot> boot(int rank) const;
 
-  // Of the first abort(), or -1. Later fences throw.
+  // Code of the first abort(), or -1. Later fences throw.
   [[nodiscard]] int abort_code() const;
 
   struct State;

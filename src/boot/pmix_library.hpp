@@ -21,7 +21,7 @@ struct PmixLibrary {
 #undef TERN_PMIX_POINTER
 };
 
-// Throws Error(MPI_ERR_OTHER) with the Debian package.
+// Throws Error(MPI_ERR_OTHER) with the name of the Debian package.
 const PmixLibrary& pmix_library();
 
 }  // namespace tern::boot

@@ -22,15 +22,15 @@ namespace tern::boot {
 [[nodiscard]] int count_of(long long number, int otherwise) noexcept;
 // "0,1,5": ascending, unique, below `size`.
 [[nodiscard]] std::vector<int> ranks_of(const std::string& list, int size);
-// At any nesting depth; null if absent.
+// Finds an answer at any nesting depth; null if absent.
 [[nodiscard]] const pmix_value_t* answer_to(const char* key, const pmix_info_t* answers,
                                             std::size_t count) noexcept;
 // Ascending; empty if any process is invalid, or of another job.
 [[nodiscard]] std::vector<int> members_of(const pmix_value_t& value, const char* job, int size);
 // Splits "a,b".
 [[nodiscard]] std::vector<std::string> names_of(const std::string& list);
-// About a misleading message of the server, or empty. Versions are "OpenPMIx 4.2.2rc2 (...)",
-// "5.0.11".
+// A remark about a misleading message of the server, or empty. Versions are "OpenPMIx 4.2.2rc2
+// (...)", "5.0.11".
 [[nodiscard]] std::string greeting_remark(std::string_view client, std::string_view server);
 // Pads short values with zeros.
 [[nodiscard]] ConnectionInfo connection_info_of(const std::string& bytes) noexcept;

@@ -15,7 +15,7 @@ struct ProcessSet {
   bool operator==(const ProcessSet&) const = default;
 };
 
-/// Stored by mpirun for rank 0.
+/// Key of mpirun's sets, stored for rank 0.
 inline constexpr std::string_view kSetsKey = "tern.sets";
 
 /// A line per set: runs of ranks, a blank, the name.

@@ -84,7 +84,7 @@ class ProvidedBoot final : public Boot {
   std::string own_info_, infos_;
   std::string learnt_;
   bool published_ = false;
-  std::mutex infos_mutex_;  // of both; held during the request
+  std::mutex infos_mutex_;  // guards infos_ and learnt_
   std::shared_ptr<Fence> fence_ = std::make_shared<Fence>();
 };
 

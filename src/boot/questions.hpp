@@ -27,10 +27,10 @@ class Questions {
   void answer(int rank, std::uint32_t question, std::string_view text) const noexcept;
   // Whether the rank has answered the last question.
   [[nodiscard]] bool answered(int rank, std::string* text) const;
-  // now_ns(); 0: not waiting, or expired.
+  // Start of the wait (now_ns()); 0: not waiting, or expired.
   void set_waiting(int rank, std::int64_t since_ns, std::int64_t until_ns) const noexcept;
   [[nodiscard]] std::int64_t waiting_since(int rank) const noexcept;
-  // Of the name of the main thread's last MPI call.
+  // Address of the name of the main thread's last MPI call.
   void set_call_address(int rank, std::uint64_t address) const noexcept;
   [[nodiscard]] std::uint64_t call_address(int rank) const noexcept;
 

@@ -28,7 +28,7 @@ inline constexpr const char* kBootVariable = "TERN_BOOT_FD";
 // subprocess).
 inline constexpr const char* kBootPidVariable = "TERN_BOOT_PID";
 
-// Stored by mpirun for rank 0.
+// Key of mpirun's measurements, stored for rank 0.
 inline constexpr std::string_view kLearntKey = "tern.learnt";
 
 class SharedJob {
@@ -73,7 +73,7 @@ class SharedJob {
   // `entry`: counts the rank's entries.
   void put_connection_info(int rank, const ConnectionInfo& info, int entry = 1) noexcept;
   [[nodiscard]] bool has_connection_info(int rank, int entry = 1) const noexcept;
-  // Of the latest connection info; 0: none.
+  // Entry of the latest connection info; 0: none.
   [[nodiscard]] int entry(int rank) const noexcept;
   [[nodiscard]] FutexWord connection_info_word() const noexcept;
   // The rank with the awaited connection info, or -1.

@@ -23,7 +23,7 @@ struct Site {
 [[nodiscard]] Site site_of(const std::string& bytes);
 // The reason if `site` is invalid, or empty.
 [[nodiscard]] std::string objection_to(const Site& site, int rank, int size);
-// By rank. Throws Error if the own site is missing.
+// Indexed by rank. Throws Error if the own site is missing.
 [[nodiscard]] std::vector<Site> sites_of(const std::string& bytes, const Site& own);
 
 }  // namespace tern::boot

@@ -23,7 +23,7 @@ struct HwlocLibrary {
 #undef TERN_HWLOC_POINTER
 };
 
-// Throws Error(MPI_ERR_OTHER) with the Debian package.
+// Throws Error(MPI_ERR_OTHER) with the name of the Debian package.
 const HwlocLibrary& hwloc_library();
 
 using Topology = std::unique_ptr<hwloc_topology, decltype(&hwloc_topology_destroy)>;

@@ -14,7 +14,7 @@ struct Machine {
   bool this_machine = true;  // false: from HWLOC_SYNTHETIC or HWLOC_XMLFILE
 };
 
-// HWLOC_SYNTHETIC, HWLOC_XMLFILE.
+// Whether HWLOC_SYNTHETIC or HWLOC_XMLFILE is set.
 [[nodiscard]] bool machine_is_made_up() noexcept;
 
 // Throws tern::Error.

@@ -36,7 +36,8 @@ struct Joint {
   }
 };
 
-/// By links only. `others_to_switches`: the other GPU's links to switches; negative: unknown.
+/// Judges by links only. `others_to_switches`: the other GPU's links to switches; negative:
+/// unknown.
 [[nodiscard]] Joint joint_of(const NvLinks& links, const PciAddress& other, int others_to_switches);
 
 class Nvml {

@@ -33,7 +33,7 @@ struct NvmlPciInfo {
   char bus_id[32];
 };
 
-/// Of all devices. Devices with fewer links return kNvmlInvalidArgument.
+/// The maximum of all devices. Devices with fewer links return kNvmlInvalidArgument.
 inline constexpr unsigned kNvmlMostLinks = 36;
 
 }  // namespace tern::topo
