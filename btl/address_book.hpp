@@ -21,7 +21,6 @@ class AddressBook {
  public:
   explicit AddressBook(core::Process& process) noexcept : process_(process) {}
 
-  /// Without transport addresses.
   [[nodiscard]] ConnectionInfo own() const;
   /// Publishes an address in `info` if it fits, else under a key. Throws Error.
   void list(ConnectionInfo& info, std::string_view transport, uint32_t channel,

@@ -108,7 +108,7 @@ class Endpoint {
 
   const Destination to;
   const Caps caps;
-  pml::PeerState* state = nullptr;  // owned by the sink
+  pml::PeerState* state = nullptr;
 
   /// The payload has `header.bytes`, at most max_payload().
   [[nodiscard]] virtual bool send(const Header& header, const void* payload) noexcept = 0;
@@ -117,7 +117,6 @@ class Endpoint {
   virtual void commit(const Header& header) noexcept = 0;
   /// Also nullptr when more fragments would overflow the caches.
   [[nodiscard]] virtual std::byte* begin_fragment(size_t bytes) noexcept { return begin(bytes); }
-  /// Preferred fragment size.
   [[nodiscard]] virtual size_t fragment_bytes() const noexcept { return max_payload(); }
   [[nodiscard]] virtual size_t max_payload() const noexcept = 0;
 

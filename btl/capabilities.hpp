@@ -60,7 +60,6 @@ class MemoryRegion {
  public:
   virtual ~MemoryRegion() = default;
   static constexpr size_t kMostKey = 256;
-  /// In the transport's own format.
   [[nodiscard]] virtual std::span<const std::byte> key() const noexcept = 0;
 };
 class RemoteKey {
@@ -72,7 +71,6 @@ class Rdma {
  public:
   explicit Rdma(bool by_network) noexcept : offloaded(by_network) {}
   const bool offloaded;  // RDMA, without the peer's processor
-  /// Null if registration fails.
   [[nodiscard]] virtual std::unique_ptr<MemoryRegion> register_memory(void* address,
                                                                       size_t bytes) noexcept = 0;
   [[nodiscard]] virtual std::unique_ptr<RemoteKey> import_key(

@@ -17,8 +17,8 @@ struct ConnectionInfo {
   uint32_t wire_version;
   uint32_t parameter_hash;  // Params::shared_hash(), equal on both ends
   uint32_t machine;         // machine_id(), truncated
-  uint16_t channels;        // a power of two
-  uint16_t used;            // bytes of `addresses`
+  uint16_t channels;
+  uint16_t used;
   std::array<std::byte, 112> addresses;
 
   struct Head {

@@ -45,7 +45,7 @@ struct MemoryHandle {
   uint64_t buffer_id;  // a new allocation has a new id
   uint64_t base;       // of the allocation, or of the first of several mappings
   uint64_t bytes;      // of the allocation, or of all mappings
-  uint64_t address;    // of the block
+  uint64_t address;
   cuda::Uuid device;
   Listed listed;
   unsigned char driver_handle[64];
@@ -74,7 +74,6 @@ class DeviceTransport {
                                    std::string* /*why_not*/) {
     return false;
   }
-  /// Null if out of reach.
   [[nodiscard]] virtual std::unique_ptr<MappedPeerMemory> map(const MemoryHandle& handle,
                                                               cuda::Device& device) = 0;
   /// Releases some resources of freed memory.

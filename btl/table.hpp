@@ -30,7 +30,6 @@ class Table {
     for (Btl* btl : polled_) frames += btl->progress();
     return frames;
   }
-  /// As in Btl.
   [[nodiscard]] bool is_met() const noexcept;
   [[nodiscard]] bool is_quiet() noexcept;
   void set_leaving() noexcept {

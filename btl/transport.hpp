@@ -15,7 +15,7 @@ class AddressBook;
 
 /// Each folder defines one, named kTransport.
 struct Transport {
-  const char* name;     // "sm"
+  const char* name;
   const char* reaches;  // "ranks of the same host"
   /// Makes channel 0's Btl, or null if no peer is in reach. `book` outlives the Btl. Throws Error.
   std::unique_ptr<Btl> (*make)(core::Process& process, Sink& sink, AddressBook& book);

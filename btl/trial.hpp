@@ -9,8 +9,8 @@
 namespace tern::btl {
 
 struct Trial {
-  std::string name;     // "sm"
-  std::string reaches;  // "ranks of the same host"
+  std::string name;
+  std::string reaches;
   bool works = false;
   std::string finding;
   std::string cure;

@@ -16,12 +16,12 @@ namespace tern::pml {
 
 struct Chunk {
   cuda::Pinned room;
-  std::unique_ptr<std::byte[]> pageable;  // without pinned memory
-  cuda::Block packed;                     // for data with holes
+  std::unique_ptr<std::byte[]> pageable;  // fallback without pinned memory
+  cuda::Block packed;
   size_t bytes = 0;
-  size_t used = 0;     // sent or filled
+  size_t used = 0;
   bool begun = false;  // by an earlier copy (BounceIn)
-  cuda::Job job;       // destroyed before the memory
+  cuda::Job job;       // destroyed first
   [[nodiscard]] std::byte* data() const noexcept {
     return pageable != nullptr ? pageable.get() : room.data();
   }

@@ -23,10 +23,10 @@ struct Limits {
   static constexpr size_t kNever = SIZE_MAX;
   size_t eager;
   size_t net_eager;
-  size_t unexpected;  // unexpected payload per sender
-  size_t put;         // minimum for puts; 0: the transport decides
-  size_t pull;        // minimum for pulling a lone message, or kNever
-  size_t both_ends;   // minimum, or kNever
+  size_t unexpected;
+  size_t put;        // minimum for puts; 0: the transport decides
+  size_t pull;       // minimum for pulling a lone message, or kNever
+  size_t both_ends;  // minimum, or kNever
 
   explicit Limits(const core::Process& process)
       : eager(std::min(static_cast<size_t>(process.params.eager_limit), kMostEager)),

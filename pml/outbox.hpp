@@ -72,7 +72,7 @@ class Outbox {
 
   core::Channel& channel_;
   Emitter* emitter_ = nullptr;
-  PeerState* first_listed_ = nullptr;    // with non-empty queues
+  PeerState* first_listed_ = nullptr;
   PeerState::Control* spare_ = nullptr;  // for use when memory is short
   std::deque<PeerState::Control> controls_;
   bool signs_;

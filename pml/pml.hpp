@@ -42,16 +42,15 @@ struct Envelope {
 
 /// Counts since the job started, for tools.
 struct Statistics {
-  uint64_t eager = 0, eager_bytes = 0;          // sent without RTS
-  uint64_t announced = 0, announced_bytes = 0;  // sent by RTS, of these:
-  uint64_t in_fragments = 0, by_both_ends = 0;  // the rest was read by the receiver
+  uint64_t eager = 0, eager_bytes = 0;
+  uint64_t announced = 0, announced_bytes = 0;  // sent by RTS, including:
+  uint64_t in_fragments = 0, by_both_ends = 0;  // and the rest, read by the receiver
   uint64_t received = 0;
   uint64_t unexpected = 0;                           // arrived unexpected
   uint64_t kept = 0, kept_bytes = 0, most_kept = 0;  // in the queue now, and the maximum
   uint64_t posted = 0;
 };
 
-/// For an EarlyWatcher.
 struct EarlyMessage {
   uint32_t context;
   uint32_t peer;

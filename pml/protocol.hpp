@@ -68,7 +68,6 @@ struct Announcement {
   const wire::Pieces* pieces = nullptr;  // follow the handle; may be null
 };
 
-/// As read by the receiver.
 struct Announced {
   const wire::Rts& rts;
   const NamedData& named;
@@ -106,7 +105,6 @@ class SenderHalf : public Half {
 
 class ReceiverHalf : public Half {
  public:
-  /// Requests the data.
   [[nodiscard]] virtual Step begin() noexcept = 0;
   /// For wire::kData frames.
   [[nodiscard]] virtual bool takes_data() const noexcept { return false; }

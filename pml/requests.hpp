@@ -31,9 +31,10 @@ void describe_source(const Envelope& from, WaitReport* report);
 
 /// Messages to a peer, for TERN_EXPLAIN.
 struct Traffic {
-  uint64_t eager = 0, eager_bytes = 0;          // without RTS
-  uint64_t announced = 0, announced_bytes = 0;  // with RTS, of these:
-  uint64_t piped = 0, shared = 0;  // in fragments; copied by both ends. The receiver read the rest
+  uint64_t eager = 0, eager_bytes = 0;
+  uint64_t announced = 0, announced_bytes = 0;  // sent by RTS, including:
+  uint64_t piped = 0, shared = 0;  // in fragments, and copied by both ends; the rest is read by the
+                                   // receiver
   void count(size_t bytes) noexcept {
     ++eager;
     eager_bytes += bytes;
@@ -50,15 +51,15 @@ struct alignas(64) PeerState {
   explicit PeerState(btl::Endpoint& by) noexcept : peer(&by.to.peer), endpoint(&by) {}
   core::Peer* peer;
   btl::Endpoint* endpoint;
-  PeerState* next = nullptr;             // of the peer
-  SendRequest* first_waiting = nullptr;  // in order
+  PeerState* next = nullptr;
+  SendRequest* first_waiting = nullptr;
   SendRequest* last_waiting = nullptr;
   struct Control {
     Control* next;
     btl::Header header;
     std::byte payload[sizeof(wire::Go) + btl::MemoryRegion::kMostKey];
   };
-  Control* first_control = nullptr;  // in order
+  Control* first_control = nullptr;
   Control* last_control = nullptr;
   PeerState* next_listed = nullptr;
   bool listed = false;
@@ -109,7 +110,7 @@ class NamedData {
 /// State of a large message under way.
 template <class HalfOfThisEnd, class Request>
 struct Transfer {
-  size_t bytes = 0;  // to transfer
+  size_t bytes = 0;
   size_t moved = 0;
   uint64_t partner = 0;         // other end's request
   uint64_t remote_address = 0;  // receiver: the sender's block
@@ -139,9 +140,9 @@ struct alignas(64) SendRequest final : core::Request {
   SendRequest* next_waiting = nullptr;
   Transfer<SenderHalf, SendRequest> transfer;
   btl::Operation operation;  // operations that read the buffer
-  bool ending = false;       // waits for these operations only
-  int lost = MPI_SUCCESS;    // error class: the data is unreadable
-  bool prepared = false;     // the half has made the offer
+  bool ending = false;
+  int lost = MPI_SUCCESS;  // error class: the data is unreadable
+  bool prepared = false;   // the half has made the offer
   /// Other frames of the receiver are refused.
   enum class Awaits : uint8_t { kNothing, kGoOrDone, kDone } awaits = Awaits::kNothing;
   void set_persistent(bool persistent) noexcept {

@@ -15,7 +15,7 @@ namespace tern::btl::net {
 /// The library reads head and payload until the send ends.
 struct Block {
   Block* next;
-  Endpoint* endpoint;  // while under way
+  Endpoint* endpoint;
   WireHead* head;
   std::byte* payload;
 };

@@ -56,9 +56,8 @@ class NetEndpoint : public Endpoint {
 
   const Origin own_;
   uint16_t next_sent_ = 0, next_taken_ = 0;
-  bool probe_is_ahead_ = false;  // probed_ is ahead
+  bool probe_is_ahead_ = false;
   uint16_t probed_ = 0;
-  // State of has_lost_frame().
   uint16_t lacked_ = 0;
   int64_t lacked_since_ns_ = 0;
   uint32_t arrivals_ = 0;

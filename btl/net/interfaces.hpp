@@ -10,7 +10,7 @@ namespace tern::btl::net {
 
 struct Interface {
   std::string name;
-  std::string address;  // "10.0.0.1"
+  std::string address;
 };
 
 /// All active interfaces but loopback.

@@ -46,7 +46,7 @@ class Network : public Btl {
   AddressBook& book_;
   const uint32_t channel_;
   Attention attention_;
-  int frames_ = 0;  // of this round
+  int frames_ = 0;
   bool leaving_ = false;
 
   std::unordered_map<uint64_t, std::unique_ptr<NetEndpoint>> endpoints_;  // by rank and channel

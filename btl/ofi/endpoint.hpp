@@ -47,7 +47,7 @@ class OfiEndpoint final : public net::NetEndpoint, ZeroCopy {
 
   Port& port_;
   const fi_addr_t to_;
-  Sending* filling_ = nullptr;  // between begin() and commit()
+  Sending* filling_ = nullptr;
   Sending* waiting_ = nullptr;  // found no room, blocks others
   uint32_t under_way_ = 0;
   bool refused_ = false;

@@ -18,7 +18,7 @@ namespace {
 // 1.18; 1.17 has them in "net".
 constexpr std::string_view kKnown[] = {"cxi",           "efa", "opx", "psm3",
                                        "verbs;ofi_rxm", "tcp", "net", "tcp;ofi_rxm"};
-constexpr size_t kFast = 4;  // with dedicated adapters
+constexpr size_t kFast = 4;  // the first four have dedicated adapters
 
 fi_info* hints(const Library& fi) {
   fi_info* const hints = fi.fi_dupinfo(nullptr);

@@ -24,7 +24,6 @@ struct Library {
   unsigned major = 0, minor = 0;
 };
 
-/// API version.
 inline constexpr uint32_t kApi = FI_VERSION(1, 17);
 
 /// Null, with the reason, on failure. `file`: TERN_OFI_LIBRARY, or empty. The first call opens the

@@ -44,7 +44,7 @@ class Ofi final : public net::Network {
   int busy_ = 0;
   uint32_t rounds_ = 0;
   int64_t next_look_ns_ = 0;
-  int limits_to_set_ = 0;  // connections open late
+  int limits_to_set_ = 0;  // further searches, because connections open late
   std::vector<std::string> addresses_;
   bool told_error_ = false;
 };

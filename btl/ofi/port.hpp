@@ -22,7 +22,7 @@ class OfiEndpoint;
 
 /// libfabric returns the Context with a completion.
 struct Context {
-  fi_context2 libfabrics;  // first: same address
+  fi_context2 libfabrics;  // first, for the same address
   bool receives;
 };
 
@@ -31,15 +31,15 @@ struct Sending : Context {
   OfiEndpoint* endpoint;
   Block* block;  // null: sends `front` and the caller's data
   size_t bytes;
-  Operation* operation;  // of ZeroCopy
+  Operation* operation;
   std::array<std::byte, sizeof(WireHead) + ZeroCopy::kMostPrefix> front;
 };
 
 struct Receive : Context {
   std::byte* memory;
-  size_t taken;  // received bytes
+  size_t taken;
   size_t end;
-  bool released;  // libfabric adds no more frames
+  bool released;
 
   void count(size_t offset, size_t bytes) noexcept {
     taken += bytes;
@@ -62,7 +62,6 @@ class Port {
 
   [[nodiscard]] fid_ep* ep() const noexcept { return ep_.get(); }
   [[nodiscard]] fid_cq* cq() const noexcept { return cq_.get(); }
-  /// Throws Error.
   [[nodiscard]] std::string address() const;
   [[nodiscard]] fi_addr_t insert(const std::string& address);
   [[nodiscard]] void* blocks_key() const noexcept {
@@ -71,7 +70,7 @@ class Port {
   /// Returns false if the caller must retry.
   [[nodiscard]] bool post(Receive& receive) noexcept;
   void post_all();
-  /// -1: none.
+  /// -1 without a descriptor.
   [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
   [[nodiscard]] bool may_sleep() noexcept;
 

@@ -168,7 +168,6 @@ void SmQueue::pop() noexcept {
   if (TERN_UNLIKELY(tell)) shared_.ring_bell_of(peer_);
 }
 
-// Once per process.
 void CmaCopy::explain_refusal(int error) noexcept {
   if (shared_.refusal_said) return;
   shared_.refusal_said = true;

@@ -15,7 +15,6 @@
 
 namespace tern::btl::sm {
 
-/// Shared by a channel's endpoints.
 struct Shared {
   const Segment& own;
   Pool pool;
@@ -35,7 +34,7 @@ struct Attached {
   SmAddress address;
   uint32_t channels;
   Segment segment;
-  int64_t next_look_ns = 0;  // at the peer's process
+  int64_t next_look_ns = 0;
 
   /// Whether the peer has left MPI or died. The first call reads the clock only; later calls check
   /// the process every 50 ms.
@@ -65,7 +64,7 @@ class SmQueue final : public FrameQueue {
   // Between peek() and pop().
   uint64_t front_lines_ = 0;
   uint32_t front_block_ = Pool::kNone;
-  size_t front_bytes_ = 0;  // payload in that block
+  size_t front_bytes_ = 0;
 };
 
 /// Copies by the kernel (process_vm_readv), if permitted.
@@ -123,8 +122,8 @@ class SmEndpoint final : public Endpoint {
   OwnProcessCopy own_process_copy_;
   SmClaims claims_;
   RingWriter writer_;
-  size_t inline_limit_ = 0;    // payload in lines
-  Line* open_line_ = nullptr;  // between begin() and commit()
+  size_t inline_limit_ = 0;  // limit of payload in lines
+  Line* open_line_ = nullptr;
   uint64_t open_lines_ = 0;
   uint32_t open_block_ = Pool::kNone;
   Pool::InFlight in_flight_;

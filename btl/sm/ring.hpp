@@ -118,7 +118,7 @@ class RingReader {
       advance(lines_to_end());  // consume() publishes the credit
     }
   }
-  /// The limit of a frame.
+  /// The limit of a frame, in lines.
   [[nodiscard]] uint64_t lines_to_end() const noexcept { return count_ - (tail_ & (count_ - 1)); }
   /// True if the caller must notify the writer of new credit.
   bool consume(uint64_t used) noexcept {

@@ -53,7 +53,7 @@ struct RingControl {
   }
   static uint32_t rank_of(uint64_t name) noexcept { return static_cast<uint32_t>(name) - 1; }
   static uint32_t channel_of(uint64_t name) noexcept { return static_cast<uint32_t>(name >> 32); }
-  alignas(kLine) std::atomic<uint64_t> consumed;  // lines since the start
+  alignas(kLine) std::atomic<uint64_t> consumed;
 };
 
 /// 1 until the reader has copied the block.
@@ -78,7 +78,7 @@ struct Shape {
   }
 };
 
-/// Published through boot.
+/// The location of a segment, published through boot.
 struct SmAddress : FileOffer {
   uint64_t bytes = 0;
   uint64_t base = 0;  // in the owner: read by the probe of copies, used directly in the same

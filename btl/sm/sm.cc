@@ -133,7 +133,7 @@ void Sm::meet_new_senders() noexcept {
   while (met_ < claimed_rings) {
     const uint32_t ring = shared_.own_channel * rings + met_;
     const uint64_t writer = segment_->control(ring).owner.load(std::memory_order_acquire);
-    if (writer == 0 || now_ns() < try_again_at_) return;  // still being claimed
+    if (writer == 0 || now_ns() < try_again_at_) return;
     try {
       meet(writer, ring);
     } catch (const Error& error) {

@@ -55,15 +55,15 @@ class Sm final : public Btl, HostSegments {
   core::Process& process_;
   Sink& sink_;
   AddressBook& book_;
-  const std::shared_ptr<Segment> segment_;  // of all channels
+  const std::shared_ptr<Segment> segment_;
   Shared shared_;
   SmSlabs slabs_;
   std::unordered_map<uint32_t, Attached> attached_;
-  std::vector<std::unique_ptr<SmEndpoint>> endpoints_;  // in order of first contact
-  std::vector<SmEndpoint*> senders_;                    // with a ring towards this rank
+  std::vector<std::unique_ptr<SmEndpoint>> endpoints_;
+  std::vector<SmEndpoint*> senders_;  // with a ring towards this rank
   bool given_up_ = false;
   uint32_t met_ = 0;
-  int64_t refused_since_ = 0, try_again_at_ = 0;  // out of descriptors; now_ns()
+  int64_t refused_since_ = 0, try_again_at_ = 0;  // missing descriptors; now_ns()
 };
 
 [[nodiscard]] std::vector<Trial> try_here();

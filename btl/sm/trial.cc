@@ -37,8 +37,8 @@ struct Meeting {
   boot::ConnectionInfo infos[2];
   std::atomic<std::byte*> memory[2];  // private, kCopied bytes
   pid_t pids[2];
-  std::atomic<uint32_t> frames;  // intact frames
-  int copy_errors[2];            // of reading and writing
+  std::atomic<uint32_t> frames;
+  int copy_errors[2];
   char failures[2][400];
 };
 

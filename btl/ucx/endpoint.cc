@@ -151,7 +151,7 @@ void UcxEndpoint::sent(void* request, ucs_status_t status, void* sent_block) noe
   if (TERN_UNLIKELY(status != UCS_OK)) failed(&endpoint, endpoint.ep_, status);
 }
 
-// Inside UCX's progress: only marks.
+// UCX calls failed() inside progress, so only mark the failure.
 void UcxEndpoint::failed(void* endpoint, ucp_ep_h, ucs_status_t status) noexcept {
   auto& self = *static_cast<UcxEndpoint*>(endpoint);
   const char* const why = self.worker_.ucp.ucs_status_string(status);

@@ -49,7 +49,7 @@ class UcxEndpoint final : public net::NetEndpoint, ZeroCopy, Rdma {
 
   Worker& worker_;
   ucp_ep_h ep_ = nullptr;
-  Block* filling_ = nullptr;  // between begin() and commit()
+  Block* filling_ = nullptr;
 };
 
 }  // namespace tern::btl::ucx

@@ -38,7 +38,7 @@ class Ucx final : public net::Network {
 
   Worker worker_;
   int busy_ = 0;
-  int looks_for_sockets_ = 0;  // connections open late
+  int looks_for_sockets_ = 0;  // further searches, because connections open late
   int64_t next_look_ns_ = 0;
 };
 

@@ -41,7 +41,7 @@ class Worker {
   [[nodiscard]] std::string address() const;
   void receive_frames(ucp_am_recv_callback_t callback, void* context);
   unsigned progress() noexcept { return ucp.ucp_worker_progress(worker_); }
-  /// -1: none.
+  /// -1 without a descriptor.
   [[nodiscard]] int descriptor() const noexcept;
 
   /// is_quiet() requires a later flush.

@@ -52,7 +52,7 @@ class MessageEngine final : public btl::Sink {
   int progress() noexcept;
   void take_go(PeerState& peer, PrefixReader* reader) noexcept;
 
-  uint32_t lost_ = 0;  // lost peers
+  uint32_t lost_ = 0;
 };
 
 }  // namespace tern::pml

@@ -55,7 +55,7 @@ class Peers {
   btl::Table& transports_;
   const Limits& limits_;
   std::vector<std::unique_ptr<PeerState>> peers_;
-  std::vector<PeerState*> by_peer_;  // by peer index: first channel
+  std::vector<PeerState*> by_peer_;
 };
 
 }  // namespace tern::pml

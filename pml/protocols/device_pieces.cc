@@ -54,7 +54,7 @@ class DevicePiecesSender final : public SenderHalf {
     pack_pieces(context);
     if (pieces_.count != 0) return true;
     if (job_.finish())
-      job_ = {};  // streams are few
+      job_ = {};
     else
       fail();
     return true;
@@ -142,7 +142,6 @@ class DevicePiecesReceiver final : public DeviceReceiver {
   }
 
  private:
-  // Checks values from the peer.
   [[nodiscard]] bool is_credible(const btl::MemoryHandle& handle) const noexcept {
     const size_t bytes = request_.transfer.bytes;
     if (wire::Pieces::kBegin + bytes > handle.bytes) return false;

@@ -54,7 +54,6 @@ struct HostSource {
   void sent(size_t /*bytes*/) const noexcept {}
 };
 
-/// Sends by zero copy.
 class DirectMover {
  public:
   static constexpr uint32_t kParts = 4;  // per message, to leave room for others

@@ -41,9 +41,9 @@ template <class T>
 
 // The time from which Boot::learnt() has the measurements of earlier jobs.
 enum class Learnt : std::uint8_t {
-  kFromLauncher,  // at once
-  kPublished,     // rank 0; learnt() waits for rank 0
-  kFenced         // rank 0, after the first fence
+  kFromLauncher,
+  kPublished,  // rank 0; learnt() waits for rank 0
+  kFenced      // rank 0, after the first fence
 };
 
 struct Job {
@@ -53,10 +53,10 @@ struct Job {
   std::string launcher;          // "mpirun", "Slurm", "none", ...
   std::vector<int> local_ranks;  // world ranks, ascending, including this one
   int local_index = 0;
-  int app = 0;            // MPI_APPNUM; -1: unknown
-  int universe_size = 0;  // MPI_UNIVERSE_SIZE; 0: unknown
-  bool threads = false;   // ranks are threads (unit tests)
-  int server_pid = 0;     // mpirun, if an ancestor of all local ranks, else 0
+  int app = 0;  // MPI_APPNUM; -1: unknown
+  int universe_size = 0;
+  bool threads = false;  // ranks are threads (unit tests)
+  int server_pid = 0;    // mpirun, if an ancestor of all local ranks, else 0
   Learnt learnt = Learnt::kFenced;
   std::string remark;  // about a confusing message of the launcher
 };

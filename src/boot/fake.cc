@@ -28,7 +28,7 @@ struct FakeJob::State {
   std::vector<bool> has_connection_info;
   std::map<std::pair<int, std::string>, std::string> values;
   int arrived = 0;
-  std::atomic<std::uint32_t> generation{0};  // finished fences
+  std::atomic<std::uint32_t> generation{0};
   int abort_code = -1;
   int abort_rank = -1;
 

@@ -70,7 +70,6 @@ class PmixBoot final : public Boot {
     proc.rank = rank;
     return proc;
   }
-  // Asks this host's server only.
   [[nodiscard]] PmixValue ask(pmix_rank_t rank, const char* key) const noexcept {
     return ask(rank, key, {&immediate_, 1});
   }
@@ -94,7 +93,7 @@ class PmixBoot final : public Boot {
   Nodes nodes_;
   int fences_ = 0;
   bool own_session_ = false;
-  std::map<std::string, std::string> own_;  // for resume()
+  std::map<std::string, std::string> own_;
   std::vector<bool> here_;
   std::int64_t asked_ns_ = 0;
   // A query to another host.
@@ -271,7 +270,7 @@ bool PmixBoot::had_sessions() {
 
 void PmixBoot::resume() {
   join();
-  here_.clear();  // ranks that left must return
+  here_.clear();  // ranks that left must publish again
   for (const auto& [key, value] : std::map(own_)) put(key, value);
   publish();
 }
@@ -279,7 +278,7 @@ void PmixBoot::resume() {
 void PmixBoot::put(std::string_view key, std::string_view value) {
   pmix_value_t pmix_value{};
   pmix_value.type = PMIX_BYTE_OBJECT;
-  pmix_value.data.bo.bytes = const_cast<char*>(value.data());  // read only
+  pmix_value.data.bo.bytes = const_cast<char*>(value.data());
   pmix_value.data.bo.size = value.size();
   check(pmix_.Put(PMIX_GLOBAL, std::string(key).c_str(), &pmix_value), "putting a key");
   own_[std::string(key)] = value;

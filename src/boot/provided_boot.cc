@@ -41,7 +41,6 @@ class ProvidedBoot final : public Boot {
     own_info_.assign(reinterpret_cast<const char*>(info.data()), info.size());
   }
   void publish() override;
-  // May block.
   bool has_connection_info(int rank) override;
   ConnectionInfo connection_info(int rank) override;
   void put(std::string_view key, std::string_view value) override {

@@ -19,11 +19,11 @@ namespace tern::boot {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x36746f6f424e5254;  // "TRNBoot6"
-constexpr std::size_t kHeapPerRank = 16 * 1024;       // sparse
+constexpr std::size_t kHeapPerRank = 16 * 1024;
 constexpr std::size_t kHeapBase = 1024 * 1024;
 constexpr std::uint32_t kRecordAlign = 8;
 
-/// Other PID namespaces are invisible.
+/// A process in another PID namespace is invisible.
 bool has_ended_as(std::int32_t owner, RankState state) noexcept {
   return owner > 0 ? has_ended(owner) : state == RankState::kFinalised;
 }
@@ -53,18 +53,18 @@ struct SharedJob::Header {
 struct alignas(64) SharedJob::Slot {
   ConnectionInfo info;
   std::atomic<RankState> state;
-  std::atomic<std::uint32_t> newest_record;  // offset; 0: none
+  std::atomic<std::uint32_t> newest_record;
   std::int32_t app;
   std::atomic<std::uint32_t> fences;  // entered plus left: odd inside
-  std::atomic<std::int32_t> owner;    // process; 0: none
-  std::atomic<std::int32_t> entry;    // of the connection info; 0: none
-  std::atomic<std::int32_t> awaited;  // rank + 1; 0: none
+  std::atomic<std::int32_t> owner;
+  std::atomic<std::int32_t> entry;  // of the connection info; 0: none
+  std::atomic<std::int32_t> awaited;
   std::atomic<std::int32_t> programs;
 };
 
 // The key and the value follow.
 struct SharedJob::Record {
-  std::uint32_t older;  // previous record; 0: none
+  std::uint32_t older;
   std::uint32_t key_bytes;
   std::uint32_t value_bytes;
 };

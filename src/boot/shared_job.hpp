@@ -70,7 +70,7 @@ class SharedJob {
   // Number of owners so far.
   [[nodiscard]] int programs(int rank) const noexcept;
 
-  // `entry`: counts the rank's entries.
+  // `entry`: number of times the rank entered.
   void put_connection_info(int rank, const ConnectionInfo& info, int entry = 1) noexcept;
   [[nodiscard]] bool has_connection_info(int rank, int entry = 1) const noexcept;
   // Entry of the latest connection info; 0: none.
@@ -95,7 +95,7 @@ class SharedJob {
   // This rank has entered.
   [[nodiscard]] bool in_fence(int rank) const noexcept;
 
-  // The first abort wins.
+  // The first abort of the job wins.
   void record_abort(int rank, int code, std::string_view text) noexcept;
   struct Abort {
     int rank = -1;

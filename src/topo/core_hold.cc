@@ -14,7 +14,7 @@
 namespace tern::topo {
 namespace {
 
-constexpr int kGateTries = 20;           // of 1 ms: a malicious process may hold the gate
+constexpr int kGateTries = 20;           // 20 tries of 1 ms: a malicious process may hold the gate
 constexpr useconds_t kGatePause = 1000;  // us
 
 Fd open_folder(const std::string& path) {

@@ -82,7 +82,7 @@ std::vector<Core> allowed_cores(const std::string& sysfs) {
   const std::vector<int> cpus = allowed_cpus();
   const std::map<int, int> numa = numa_of_cpus(sysfs);
   const bool threads = read_small(sysfs + "/devices/system/cpu/smt/active")[0] == '1';
-  std::map<std::pair<int, int>, Core> cores;  // by (node, first sibling)
+  std::map<std::pair<int, int>, Core> cores;
   for (const int cpu : cpus) {
     int first = cpu;
     if (threads) {

@@ -22,7 +22,6 @@ struct Core {
 // Sorted by NUMA node, then number. `sysfs`: for tests.
 [[nodiscard]] std::vector<Core> allowed_cores(const std::string& sysfs = "/sys");
 
-// Of the affinity mask.
 [[nodiscard]] std::vector<int> allowed_cpus();
 
 // -1: several nodes, or a single-node machine.
@@ -44,7 +43,7 @@ struct Place {
 [[nodiscard]] std::string machine_words(int cpus, const std::string& sysfs = "/sys",
                                         const std::string& cpuinfo = "/proc/cpuinfo");
 
-// Of "0-3,8".
+// Kernel lists such as "0-3,8".
 [[nodiscard]] std::vector<int> parse_cpu_list(const std::string& text);
 [[nodiscard]] std::string format_cpu_list(std::vector<int> cpus);
 

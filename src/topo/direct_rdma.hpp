@@ -13,7 +13,7 @@ namespace tern::topo {
 struct DirectRdma {
   enum class Way : uint8_t { kNone, kDmaBuf, kPeerMemory };
   Way way = Way::kNone;
-  std::string why;  // and the cure, for kNone
+  std::string why;  // with the cure, for kNone
 };
 
 /// `exports_dma_buf`: the GPU's CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED.

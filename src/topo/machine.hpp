@@ -10,11 +10,11 @@
 namespace tern::topo {
 
 struct Machine {
-  std::vector<Core> cores;   // neighbours share most
+  std::vector<Core> cores;
   bool this_machine = true;  // false: from HWLOC_SYNTHETIC or HWLOC_XMLFILE
 };
 
-// Whether HWLOC_SYNTHETIC or HWLOC_XMLFILE is set.
+// Whether HWLOC_SYNTHETIC, HWLOC_XMLFILE or HWLOC_FSROOT is set.
 [[nodiscard]] bool machine_is_made_up() noexcept;
 
 // Throws tern::Error.

@@ -22,8 +22,8 @@ namespace tern::topo {
 struct NvLinks {
   std::vector<PciAddress> gpus;  // far ends, by link
   int to_switches = 0;
-  int unknown = 0;      // far ends unknown
-  std::string why_not;  // empty: known
+  int unknown = 0;
+  std::string why_not;
   [[nodiscard]] bool known() const noexcept { return why_not.empty(); }
 };
 

@@ -39,7 +39,7 @@ inline constexpr unsigned kNvmlMostLinks = 36;
 }  // namespace tern::topo
 
 // clang-format off
-// Required: NVML is unusable without.
+// Required functions.
 #define TERN_NVML_REQUIRED(ROW)                                                                    \
   ROW(nvmlInit_v2)                                                                                 \
   ROW(nvmlShutdown)                                                                                \

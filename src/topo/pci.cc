@@ -24,9 +24,7 @@ std::string target_name(const fs::path& link) {
 
 /// A shorter number is smaller.
 bool comes_before(const RdmaAdapter& one, const RdmaAdapter& other) {
-  const auto stem = [](const std::string& name) {
-    return name.find_last_not_of("0123456789") + 1;  // npos + 1 is 0
-  };
+  const auto stem = [](const std::string& name) { return name.find_last_not_of("0123456789") + 1; };
   const size_t mine = stem(one.name), theirs = stem(other.name);
   if (one.name.substr(0, mine) != other.name.substr(0, theirs)) return one.name < other.name;
   if (one.name.size() != other.name.size()) return one.name.size() < other.name.size();

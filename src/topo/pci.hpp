@@ -25,7 +25,7 @@ struct PciAddress {
 struct RdmaAdapter {
   std::string name;
   std::string driver;  // "mlx5_core"; empty: unknown
-  PciAddress address;  // unknown for software adapters
+  PciAddress address;
 };
 /// By name, mlx5_2 before mlx5_10.
 [[nodiscard]] std::vector<RdmaAdapter> rdma_adapters(const std::string& root = "");

@@ -14,9 +14,9 @@ namespace tern::topo {
 struct Part {
   enum class Kind { kMachine, kPackage, kNuma, kL3, kCore, kPu };
   Kind kind = Kind::kMachine;
-  int number = 0;       // NUMA, PU: the system's
-  uint64_t bytes = 0;   // memory or cache; 0: unknown
-  bool allowed = true;  // for PUs
+  int number = 0;      // NUMA, PU: the system's number
+  uint64_t bytes = 0;  // memory or cache; 0: unknown
+  bool allowed = true;
   std::vector<Part> parts;
 };
 
