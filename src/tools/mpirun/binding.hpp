@@ -13,13 +13,13 @@ namespace tern::mpirun {
 
 using Cpus = std::vector<int>;
 
-// The parts of one kind, each as its cores (a hardware thread: a core of one processor).
+// Splits `cores` into the parts of one kind. A hardware thread is a core with one processor.
 [[nodiscard]] std::vector<std::vector<topo::Core>> parts_of(Unit unit,
                                                             const std::vector<topo::Core>& cores);
 
-// For each rank its processors; empty: it keeps mpirun's own. A share is a run of neighbouring
-// cores, so that threads of a rank stay together; nothing is bound when ranks exceed cores. Throws
-// tern::Error where the ranks do not fit what was asked.
+// Returns each rank's processors; an empty list keeps mpirun's mask. A share is a run of
+// neighbouring cores, so that a rank's threads stay together; nothing is bound if ranks exceed
+// cores. Throws tern::Error if the ranks do not fit the request.
 [[nodiscard]] std::vector<Cpus> bind_ranks(const Placing& placing, int ranks,
                                            const std::vector<topo::Core>& cores);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The causes: a script's interpreter, a program's loader, another machine's program, a library.
+// Finds the cause: a script's interpreter, a program's loader, a foreign binary, a library.
 #include "tools/mpirun/not_started.hpp"
 
 #include <elf.h>
@@ -25,7 +25,7 @@ std::string first_page(const std::string& path) {
 
 bool is_elf(const std::string& page) { return page.compare(0, SELFMAG, ELFMAG) == 0; }
 
-/// Of "#! /path/to/it argument"; empty for other files.
+/// The interpreter in "#! /path/to/it argument"; empty for other files.
 std::string interpreter_of(const std::string& page) {
   if (page.compare(0, 2, "#!") != 0) return {};
   const size_t begin = page.find_first_not_of(" \t", 2);
@@ -33,7 +33,7 @@ std::string interpreter_of(const std::string& page) {
   return page.substr(begin, page.find_first_of(" \t\n", begin) - begin);
 }
 
-/// The loader of an ELF file of 64 bits, from the first page of the file; empty: unknown.
+/// The loader of a 64-bit ELF file, from its first page; empty if unknown.
 std::string loader_of(const std::string& page) {
   Elf64_Ehdr head;
   if (!is_elf(page) || page.size() < sizeof head || page[EI_CLASS] != ELFCLASS64) return {};
