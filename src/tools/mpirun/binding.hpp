@@ -13,13 +13,13 @@ namespace tern::mpirun {
 
 using Cpus = std::vector<int>;
 
-// Splits `cores` into the parts of one kind. A hardware thread is a core with one processor.
+// Splits `cores` into parts of `unit`. A hardware thread is a core with a single processor.
 [[nodiscard]] std::vector<std::vector<topo::Core>> parts_of(Unit unit,
                                                             const std::vector<topo::Core>& cores);
 
 // Returns each rank's processors; an empty list keeps mpirun's mask. A share is a run of
-// neighbouring cores, so that a rank's threads stay together; nothing is bound if ranks exceed
-// cores. Throws tern::Error if the ranks do not fit the request.
+// neighbouring cores, to keep a rank's threads together; nothing is bound if ranks exceed cores.
+// Throws tern::Error if the ranks do not fit the request.
 [[nodiscard]] std::vector<Cpus> bind_ranks(const Placing& placing, int ranks,
                                            const std::vector<topo::Core>& cores);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Defines MPIR's variables under the names and types that debuggers expect.
+// Defines MPIR's variables with the names and types of the standard.
 #include "tools/mpirun/debugger.hpp"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ TERN_FOR_DEBUGGERS int MPIR_proctable_size = 0;
 TERN_FOR_DEBUGGERS volatile int MPIR_being_debugged = 0;
 TERN_FOR_DEBUGGERS volatile int MPIR_debug_state = kMpirNull;
 TERN_FOR_DEBUGGERS const char* MPIR_debug_abort_string = nullptr;
-// Its presence means: mpirun is not a rank, and ranks stop before main() without a gate.
+// By its presence: mpirun is not a rank, and ranks stop before main() without a gate.
 TERN_FOR_DEBUGGERS int MPIR_i_am_starter = 0;
 TERN_FOR_DEBUGGERS int MPIR_partial_attach_ok = 0;
 TERN_FOR_DEBUGGERS int MPIR_acquired_pre_main = 0;
@@ -46,7 +46,7 @@ std::vector<MPIR_PROCDESC> table;
 std::deque<std::string> strings;  // stable addresses
 std::string abort_reason;
 
-// Keeps each text once, because many ranks run one program.
+// Keeps each text once, because many ranks run the same program.
 const char* kept(const std::string& text) {
   const auto found = std::find(strings.rbegin(), strings.rend(), text);
   return found != strings.rend() ? found->c_str() : strings.emplace_back(text).c_str();

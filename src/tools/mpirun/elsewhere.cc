@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses another launcher and replaces mpirun with it.
+// Chooses another launcher and replaces mpirun.
 #include "tools/mpirun/elsewhere.hpp"
 
 #include <unistd.h>
@@ -43,9 +43,9 @@ bool in_path(const char* program) {
           : strf("this Slurm allocation has %d nodes", allocation.nodes);
   const char* cure =
       allocation.exists
-          ? "srun is not in PATH (Debian: apt-get install slurm-client; it needs Slurm's PMIx "
-            "plugin), and neither is prterun (PRRTE)"
-          : "install PRRTE, so that prterun is in PATH, or start the job in a Slurm allocation";
+          ? "neither srun (Debian: apt-get install slurm-client, and Slurm's PMIx plugin) nor "
+            "prterun (PRRTE) is in PATH"
+          : "install PRRTE for prterun, or start the job in a Slurm allocation";
   throw Error(MPI_ERR_OTHER, strf("%s. mpirun itself starts ranks on its own host and needs srun "
                                   "--mpi=pmix or prterun for others: %s",
                                   what.c_str(), cure));

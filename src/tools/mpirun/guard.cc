@@ -102,7 +102,7 @@ void Guard::remove_directory() const noexcept {
   const auto remove_one = [](const char* path, const struct stat*, int, struct FTW*) {
     return std::remove(path);
   };
-  // A rank just killed may still create a file, so the directory may not be empty.
+  // A rank just killed may still create a file in the directory.
   constexpr int kTries = 100, kMomentUs = 10'000;
   for (int i = 0; i < kTries && ::access(table_->directory, F_OK) == 0; ++i) {
     if (i > 0) ::usleep(kMomentUs);

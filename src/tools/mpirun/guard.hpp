@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small process that outlives mpirun: at mpirun's end, however it comes, the guard kills every
-// rank's process group and removes the job's directory.
+// A small process that outlives mpirun. At any end of mpirun the guard kills every rank's process
+// group and removes the job's directory.
 // Why: kill -9 of mpirun must leave nothing behind, and PR_SET_PDEATHSIG does not reach children of
 // wrapper scripts.
-// How: only mpirun has the writing end of a pipe; the guard reads its end of file. Shared memory
+// How: only mpirun has the writing end of a pipe; the guard waits for end of file. Shared memory
 // lists the ranks.
 // Lifetime: Guard's destructor dismisses the process. Threads: one.
 #pragma once

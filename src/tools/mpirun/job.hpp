@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The life of a job: starts the ranks, watches them, ends all if one fails, and determines the exit
-// code.
-// Rules: the first failure decides the exit code (128 + signal for a killed rank). A rank that
-// fails before MPI_Finalize ends the others: SIGTERM, half a second later SIGKILL. Ranks that
-// survive five more seconds are named and left behind. Ranks are reaped only after all have ended,
-// so that their process group ids stay reserved.
+// The life of a job: starts and watches the ranks, ends all after a failure, and determines the
+// exit code.
+// Rules: the first failure decides the exit code (128 + signal for a killed rank). A failure before
+// MPI_Finalize ends the other ranks: SIGTERM, half a second later SIGKILL. Ranks alive five seconds
+// later are named and left behind. Ranks are reaped after all have ended, to keep their process
+// group ids reserved.
 // Threads: the loop's.
 #pragma once
 
@@ -108,7 +108,7 @@ class Job {
   Places places_;
   std::vector<std::unique_ptr<Rank>> ranks_;
   int running_ = 0;
-  int silent_ends_ = 0;           // ranks that exited with 0 between MPI_Init and MPI_Finalize
+  int silent_ends_ = 0;           // ranks with exit code 0 between MPI_Init and MPI_Finalize
   std::optional<int> exit_code_;  // of the first failure
   bool ending_ = false;           // mpirun is ending the ranks
   bool interrupted_ = false;

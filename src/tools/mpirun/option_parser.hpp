@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parser of options and its table.
-// Errors: parse_options() throws tern::Error with a sentence that names the word, its value and the
-// nearest name.
+// Errors: parse_options() throws tern::Error with the word, its value and the nearest name.
 // Why not a library: users type "-np 4" and "-genv NAME VALUE"; libraries read the first as "-n p
 // 4" and have no options with two values.
 #pragma once
@@ -19,11 +18,11 @@ namespace tern::mpirun {
 // The text of --help, made from the same table as the parser.
 [[nodiscard]] std::string help_text();
 
-// An option of another launcher that cannot change results: accepted with its values and a remark.
+// Another launcher's option without influence on results: accepted with its values and a remark.
 struct WithoutEffect {
   const char* names;  // as in OptionRow
   int values;
-  const char* why;  // its effect elsewhere, or Tern's equivalent
+  const char* why;  // the effect elsewhere, or Tern's equivalent
 };
 
 class OptionParser {
@@ -33,7 +32,7 @@ class OptionParser {
   // Parses sections between ':'. `place`: origin of the words ("hosts.app:3"), for messages.
   void parse(const std::vector<std::string>& words, const std::string& place = {});
 
-  // Throws an error that names the present option.
+  // Throws an error naming the present option.
   [[noreturn]] void refuse(const std::string& why) const;
   [[nodiscard]] int number(const char* text, const char* of_what, int least, int most) const;
   [[nodiscard]] double seconds(const char* text) const;
@@ -58,7 +57,7 @@ class OptionParser {
 
 struct OptionRow {
   const char* names;  // separated by spaces, without dashes; messages use the first
-  int values;         // number of words that follow
+  int values;         // number of following words
   const char* shown;  // for --help; nullptr: hidden
   const char* meaning;
   void (*act)(OptionParser&, const char* const* values);
@@ -72,10 +71,10 @@ struct OptionTable {
 };
 [[nodiscard]] OptionTable option_table() noexcept;
 
-// The option with that name, or nullptr.
+// Null for unknown names.
 [[nodiscard]] const WithoutEffect* option_without_effect(const std::string& name) noexcept;
 
-// The replacement for another launcher's option; nullptr if no launcher has such an option.
+// The replacement for another launcher's option; null for unknown names.
 [[nodiscard]] const char* answer_to_elsewhere(const std::string& name) noexcept;
 
 // Whether `names` (separated by spaces) contains the whole `name`.

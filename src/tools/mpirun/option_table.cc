@@ -30,7 +30,7 @@ void set_process_set(Parser& p, Values v) {
   if (name.empty() || name.find('\n') != std::string::npos || name.find(',') != std::string::npos)
     p.refuse("a process set needs a name of one line, without a comma");
   if (name.compare(0, 6, "mpi://") == 0)
-    p.refuse(strf("\"%s\" begins with mpi://, which is reserved for the MPI standard", v[0]));
+    p.refuse(strf("\"%s\" begins with mpi://, reserved for the MPI standard", v[0]));
   std::vector<std::string>& sets = p.app.sets;
   if (std::find(sets.begin(), sets.end(), name) == sets.end()) sets.push_back(name);
 }
@@ -124,7 +124,7 @@ void set_memory_kinds(Parser& p, Values v) {
   p.options.environment.emplace_back("TERN_MEMORY_ALLOC_KINDS", v[0]);
 }
 
-// Checked here, so that a wrong value stops the job before the start, with one message.
+// Checked here to stop the job before the start, with a single message.
 void set_parameter(Parser& p, Values v) {
   const char* equals = std::strchr(v[0], '=');
   if (equals == nullptr) p.refuse(strf("\"%s\" has no value: --set NAME=VALUE", v[0]));

@@ -12,14 +12,14 @@ namespace tern::mpirun {
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
-// One section between ':', or one line of an app file.
+// A section between ':', or a line of an app file.
 struct App {
   int ranks = 0;  // 0: not given; settle_ranks() decides
   std::vector<std::string> command;
   std::string directory;          // empty: mpirun's
   std::string search_path;        // directories between ':', searched before PATH
-  Pairs environment;              // set for these ranks
-  std::vector<std::string> sets;  // process sets that contain these ranks
+  Pairs environment;              // for this section's ranks
+  std::vector<std::string> sets;  // process sets of this section
 };
 
 // Parts of a machine, large to small.
@@ -29,11 +29,11 @@ enum class Bind { kShare, kUnit, kNone };
 
 // Placement of ranks.
 struct Placing {
-  Unit map = Unit::kMachine;  // round robin over these; kMachine: in order
+  Unit map = Unit::kMachine;  // round robin over this unit; kMachine: in order
   int per_unit = 0;           // ppr:N: N ranks on each; 0: round robin
   int cores_each = 0;         // PE=N; 0: not given
   bool rank_given = false;
-  Unit rank = Unit::kMachine;  // rank numbers go round robin over these; kMachine: in order
+  Unit rank = Unit::kMachine;  // round robin of rank numbers; kMachine: in order
   Bind bind = Bind::kShare;
   Unit bind_unit = Unit::kCore;
   bool take_held = false;  // use cores held by another mpirun, too
@@ -70,7 +70,7 @@ struct Options {
   [[nodiscard]] int ranks() const noexcept;
 };
 
-/// All sets named by sections, each with the ranks of those sections.
+/// All named process sets, each with the ranks of its sections.
 [[nodiscard]] std::vector<boot::ProcessSet> process_sets_of(const Options& options);
 
 inline constexpr int kMostRanks = 65536;

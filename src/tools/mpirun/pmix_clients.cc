@@ -73,8 +73,8 @@ long owner_of(const sockaddr_in& from, const sockaddr_in& to, int state) {
   return answer.body.idiag_uid;
 }
 
-// Replaces libc's accept() for libpmix. A connection to libpmix's port is only a signal: a waiting
-// client replaces it; without a waiting client it is closed.
+// Replaces libc's accept() for libpmix. A connection to libpmix's port is only a signal: the
+// function returns a waiting client instead, or closes the connection.
 int accept_client(int fd, sockaddr* address, socklen_t* bytes) {
   const Fd woken(::accept4(fd, address, bytes, SOCK_CLOEXEC));
   if (!woken.valid()) return -1;
@@ -110,8 +110,8 @@ bool is_from_other_user(int client, int listener) {
          owner_of(name_of(listener, ::getsockname), {}, TCP_LISTEN) == user;
 }
 
-// libpmix cannot adopt an existing connection. An empty connection wakes its listening thread, and
-// accept_client() returns the client instead.
+// libpmix cannot adopt an existing connection. An empty connection wakes libpmix's listening
+// thread, and accept_client() returns the client instead.
 std::uint64_t hand_to_libpmix(Fd client, int port) {
   const sockaddr_in address = loopback(port);
   const Fd empty(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Passes the ranks' outputs to mpirun's outputs line by line.
-// Flow: while a sink is full its ranks are not read, so that they block as on any full pipe.
+// Flow: mpirun does not read the ranks of a full sink, and the ranks block as on any full pipe.
 // Lifetime: ends before loop and sinks. Threads: the loop's.
 #pragma once
 
@@ -24,7 +24,7 @@ class Streams {
   // Reads the rank's output so far, before its end is reported.
   void drain(int rank);
   void pause_or_resume();
-  // Closes streams still open, held by a process that left the job.
+  // Closes open streams, held by a process outside the job.
   void close_all();
   [[nodiscard]] bool all_closed() const noexcept { return open_ == 0; }
 

@@ -14,16 +14,16 @@ namespace tern::mpirun {
 struct WaitNode {
   enum class State { kRunning, kWaiting, kEnded };
   State state = State::kRunning;
-  std::vector<WaitReport> reports;  // of a waiting rank: one report per thread
+  std::vector<WaitReport> reports;  // of a waiting rank, per thread
 };
 
 struct WaitVerdict {
-  std::vector<int> stuck;  // ranks that wait for an impossible event, ascending
+  std::vector<int> stuck;  // ranks waiting for an impossible event, ascending
   std::vector<int> cycle;  // 0 1 2: 0 waits for 1, 1 for 2, 2 for 0; empty without a cycle
 };
 
-// A rank goes on if one of its threads does. A thread goes on if all ranks it waits for (or one, if
-// one suffices) go on. Ranks outside MPI go on; ended ranks do not; a report without ranks does.
+// A rank goes on if any of its threads does. A thread goes on if all awaited ranks go on, or any if
+// any suffices. Ranks outside MPI go on; ended ranks do not; a report without ranks does.
 [[nodiscard]] WaitVerdict judge_waiting(const std::vector<WaitNode>& nodes);
 
 // "Deadlock: rank 0 waits for 1, 1 waits for 0." Empty if no rank is stuck.
