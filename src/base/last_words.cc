@@ -33,7 +33,7 @@ size_t add_limit(char* text, size_t bytes, const char* option, int which) noexce
     log_line(
         "out of memory: the system gives this process no more%s. Cure: raise that limit, or "
         "the memory of the job's cgroup; less use of it: fewer messages under way, a smaller "
-        "TERN_UNEXPECTED_LIMIT, TERN_SM_POOL and TERN_SM_RING",
+        "TERN_UNEXPECTED_LIMIT and TERN_SM_POOL",
         memory_limits_in_words(limits, sizeof limits));
   } catch (const std::exception& error) {
     log_line("%s%s", error.what(), memory_limits_in_words(limits, sizeof limits));

@@ -347,7 +347,8 @@ class Creation {
     const int mapped = reached() - copied, rest = ranks - reached();
     std::string why;
     if (rest > 0)
-      why = says(WindowAccess::kMessages) ? "TERN_RMA says so" : "the others are on other hosts";
+      why = says(WindowAccess::kMessages) ? "TERN_TEST=rma=messages says so"
+                                          : "the others are on other hosts";
     if (rest > 0 && !refusal_.empty()) why = refusal_;
     if (rest > 0 && !no_copies_.empty()) why = no_copies_;
     explain.say("window",
@@ -367,8 +368,7 @@ class Creation {
     parent_.process().explain.warn(
         "fallback", {{"what", "messages to windows"}, {"why", refusal_}},
         strf("windows of the program's own memory are reached by messages, which the target must "
-             "move: %s. Cure: %s, windows of MPI_Win_allocate, or TERN_RMA=messages to say so on "
-             "purpose",
+             "move: %s. Cure: %s, or windows of MPI_Win_allocate",
              refusal_.c_str(), btl::sm::cma_cure()));
   }
 

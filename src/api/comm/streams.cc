@@ -88,8 +88,8 @@ void explain(const Communicator& comm, const CommStream& state) {
         "mapped and tried (TERN_GPU_SCRATCH); messages are done by the host";
   else if (state.gpu() != nullptr)
     text = strf(
-        "enqueued operations are done by the host, in parts of up to %zu bytes of pinned memory "
-        "(TERN_STREAM_CHUNK), when the stream has come to them: %s",
+        "enqueued operations are done by the host, in parts of up to %zu bytes of pinned memory, "
+        "when the stream has come to them: %s",
         state.chunk(), coll::StreamCollectives::why_no_team(state.shadow()).c_str());
   if (state.islands() != nullptr)
     text +=

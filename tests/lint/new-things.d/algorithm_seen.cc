@@ -13,6 +13,6 @@ int main() {
   const Proof proof = verify(*row, 5, 0);
   std::printf("%s\n", proof.holds() ? "proved" : proof.fault.c_str());
   tern::Params params;
-  params.set("TERN_ALLGATHER", "dummy");
-  std::printf("TERN_ALLGATHER=%s\n", params.get("TERN_ALLGATHER").c_str());
+  params.set("TERN_COLL.allgather", "dummy");
+  std::printf("TERN_COLL.allgather=%s\n", params.get("TERN_COLL.allgather").c_str());
 }
