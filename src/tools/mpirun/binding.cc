@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Divides the allowed cores among the ranks: maps ranks to parts of the machine, numbers the ranks,
-// and binds each to processors of its part.
+// Maps ranks to parts of the machine, numbers the ranks, and binds each to processors of its part.
 #include "tools/mpirun/binding.hpp"
 
 #include <algorithm>
@@ -15,7 +14,6 @@ namespace {
 
 using Cores = std::vector<topo::Core>;
 
-// The processors of cores [first, last).
 Cpus cpus_of(const Cores& cores, std::size_t first, std::size_t last) {
   Cpus cpus;
   for (std::size_t i = first; i < last; ++i)

@@ -12,7 +12,7 @@
 
 namespace tern::mpirun {
 
-// Whether a debugger started mpirun and waits for the ranks.
+// A debugger started mpirun and waits for the ranks.
 [[nodiscard]] bool being_debugged() noexcept;
 
 // Makes a table for `ranks` entries, filled as ranks start. Copies strings.

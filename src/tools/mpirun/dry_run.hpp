@@ -14,7 +14,6 @@ namespace tern::mpirun {
 [[nodiscard]] std::string dry_run_text(const Options& options, const Places& places,
                                        const std::vector<std::string>& paths);
 
-// Quotes words for a shell.
 [[nodiscard]] std::string quoted(const std::vector<std::string>& words);
 
 }  // namespace tern::mpirun

@@ -21,11 +21,9 @@ struct Allocation {
 };
 [[nodiscard]] Allocation allocation_here();
 
-// Chooses the launcher. Throws tern::Error with the packages to install if none can reach the
-// hosts.
+// Throws tern::Error with the packages to install if no launcher reaches the hosts.
 [[nodiscard]] Launcher launcher_for(const Options& options, const Allocation& allocation);
 
-// The other launcher's command line and environment.
 struct Handover {
   std::vector<std::string> words;
   Pairs environment;
@@ -38,7 +36,7 @@ inline constexpr const char* kProgramsFile = "PROGRAMS";
 [[nodiscard]] Handover for_srun(const Options& options, const Allocation& allocation);
 [[nodiscard]] Handover for_prterun(const Options& options);
 
-// Replaces the process with the other launcher. Throws tern::Error on failure.
+// Throws tern::Error on failure.
 [[noreturn]] void hand_over(const Handover& handover);
 
 }  // namespace tern::mpirun

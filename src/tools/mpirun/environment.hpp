@@ -13,7 +13,6 @@ namespace tern::mpirun {
 
 class Environment {
  public:
-  // Variables common to all ranks.
   Environment(const char* const* inherited, const JobFacts& facts);
 
   void set(const std::string& name, const std::string& value);

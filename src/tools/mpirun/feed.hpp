@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Passes mpirun's standard input on to one rank or to all.
-// Why: a rank inherits a file or a pipe directly, takes only the bytes read, and leaves the rest to
-// a script's next command. But the kernel stops ranks that read the terminal, because ranks are not
-// its foreground group, and input for all ranks must be read once and written to each.
+// Why: a rank inherits a file or a pipe directly and leaves unread bytes to a script's next
+// command. But ranks may not read the terminal, because their group is not in the foreground, and
+// input for all ranks must be read once and written to each.
 // Flow: keeps up to kMost bytes not yet taken by the slowest rank; then the other ranks wait.
 // Lifetime: ends before the loop. Threads: the loop's.
 #pragma once
@@ -27,7 +27,7 @@ class Feed {
   Feed& operator=(const Feed&) = delete;
   ~Feed();
 
-  // Returns the reading end for another rank.
+  // The reading end for another rank.
   [[nodiscard]] Fd add();
   // Begins to read after all ranks are added. Call again when mpirun may be in the foreground.
   void look();
@@ -35,7 +35,7 @@ class Feed {
  private:
   struct Reader {
     Fd writer;
-    std::uint64_t taken = 0;  // bytes since the beginning
+    std::uint64_t taken = 0;  // bytes so far
     bool waiting = false;
   };
   void on_input();

@@ -28,7 +28,6 @@ class Guard {
   [[nodiscard]] volatile pid_t* pid_of(int rank) noexcept;
   void set_directory(const std::string& path);
 
-  // Restarts the guard if killed.
   void keep_alive(Loop& loop);
 
  private:

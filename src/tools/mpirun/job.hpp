@@ -42,12 +42,11 @@ class Job {
   void start();
   [[nodiscard]] int exit_code() const noexcept { return exit_code_.value_or(0); }
 
-  // Reports the awaited ranks on the user's request.
   void tell_waiting(const std::string& reason) { hang_.report(reason, {}); }
 
   // Ends all ranks by `signal`, and by SIGKILL after `patience` seconds.
   void end_ranks(int signal, double patience);
-  // Forwards the user's signal; a second one kills.
+  // A second signal kills.
   void interrupt(int signal);
   void send_all(int signal) noexcept;
   void continue_all();

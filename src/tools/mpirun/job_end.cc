@@ -106,7 +106,6 @@ void Job::look_for_awaited_ends() {
   });
 }
 
-// Returns the ended rank that `waiting` waits for, or null.
 const Job::Rank* Job::ended_that_keeps(const Rank& waiting) const {
   if (waiting.ended) return nullptr;
   const int awaited = meeting_.shared.awaited(waiting.number);
@@ -171,8 +170,7 @@ void Job::on_timeout() {
   });
 }
 
-// A closed reader (mpirun ...
-// head) is not worth a message; a full disk is.
+// A closed reader (`mpirun ... | head`) is no error; a full disk is.
 void Job::on_lost_output(int error) {
   if (error == EPIPE) return interrupt(SIGPIPE);
   fail(1, strf("cannot write the ranks' output: %s. The ranks are being ended.",

@@ -25,10 +25,8 @@ class Loop {
   void watch(int fd, std::uint32_t events, Handler handler);
   void forget(int fd) noexcept;
 
-  // Calls `handler` once after `seconds`.
   void after(double seconds, Handler handler);
 
-  // Runs `handler` in the loop's thread.
   void post(Handler handler);
 
   void run();

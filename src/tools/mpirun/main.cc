@@ -27,7 +27,7 @@ namespace {
 
 constexpr int kUsageError = 2;
 
-// Turns signals into events; returns the mask for the ranks.
+// Returns the mask for the ranks.
 sigset_t block_signals(sigset_t* blocked) {
   ::sigemptyset(blocked);
   for (const int signal :

@@ -15,7 +15,6 @@ namespace tern::mpirun {
 // `words` is argv without argv[0].
 [[nodiscard]] Options parse_options(const std::vector<std::string>& words);
 
-// The text of --help, made from the same table as the parser.
 [[nodiscard]] std::string help_text();
 
 // Another launcher's option without influence on results: accepted with its values and a remark.
@@ -32,7 +31,6 @@ class OptionParser {
   // Parses sections between ':'. `place`: origin of the words ("hosts.app:3"), for messages.
   void parse(const std::vector<std::string>& words, const std::string& place = {});
 
-  // Throws an error naming the present option.
   [[noreturn]] void refuse(const std::string& why) const;
   [[nodiscard]] int number(const char* text, const char* of_what, int least, int most) const;
   [[nodiscard]] double seconds(const char* text) const;
@@ -77,17 +75,15 @@ struct OptionTable {
 // The replacement for another launcher's option; null for unknown names.
 [[nodiscard]] const char* answer_to_elsewhere(const std::string& name) noexcept;
 
-// Whether `names` (separated by spaces) contains the whole `name`.
 [[nodiscard]] bool names_contain(const char* names, const std::string& name) noexcept;
 
-// Parse values of several options; errors go through OptionParser::refuse().
 void parse_bind_to(OptionParser& parser, const std::string& text);
 void parse_map_by(OptionParser& parser, const std::string& text);
 void parse_rank_by(OptionParser& parser, const std::string& text);
 void parse_soft(const OptionParser& parser, const std::string& text);
 void parse_memory_kinds(const OptionParser& parser, const std::string& text);
 
-// The lines of a file without line ends. Throws tern::Error if unreadable.
+// Lines without line ends. Throws tern::Error.
 [[nodiscard]] std::vector<std::string> read_lines(const std::string& path);
 
 // Splits a line as a shell does: quotes, backslashes, # comments. Throws tern::Error for an open

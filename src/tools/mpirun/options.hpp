@@ -22,12 +22,10 @@ struct App {
   std::vector<std::string> sets;  // process sets of this section
 };
 
-// Parts of a machine, large to small.
 enum class Unit { kMachine, kPackage, kNuma, kL3, kCore, kThread };
 
 enum class Bind { kShare, kUnit, kNone };
 
-// Placement of ranks.
 struct Placing {
   Unit map = Unit::kMachine;  // round robin over this unit; kMachine: in order
   int per_unit = 0;           // ppr:N: N ranks on each; 0: round robin

@@ -9,10 +9,10 @@
 
 namespace tern::mpirun {
 
-// Creates the directories and an empty file. Throws tern::Error naming the failed path.
+// Also creates the directories. Throws tern::Error naming the failed path.
 [[nodiscard]] Fd open_output(const std::string& directory, int rank, const char* stream);
 
-// Creates the directories only, for another launcher.
+// For another launcher.
 void make_output_folders(const std::string& directory, int ranks);
 
 // A file that mpirun writes itself, because lines get prefixes.

@@ -31,10 +31,9 @@ class Outputs {
   [[nodiscard]] Ends connect(int rank);
 
   void say(const std::string& text);
-  // Prints a message that is not an error; silent with --quiet.
+  // Silent with --quiet.
   void remark(const std::string& text);
 
-  // True if all streams are closed and all output is written.
   [[nodiscard]] bool all_written() const noexcept;
 
   Streams streams;

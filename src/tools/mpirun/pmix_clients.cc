@@ -23,7 +23,6 @@
 namespace tern::mpirun {
 namespace {
 
-// Clients not yet accepted by libpmix.
 std::deque<Fd> the_clients;
 std::uint64_t the_handed_over = 0, the_taken = 0;
 std::mutex the_clients_mutex;

@@ -20,7 +20,6 @@ bool is_from_other_user(int client, int listener);
 // `port`: libpmix's. Returns the client's number for is_taken(). Throws Error.
 std::uint64_t hand_to_libpmix(Fd client, int port);
 
-// Whether libpmix has accepted the client.
 bool is_taken(std::uint64_t number);
 
 }  // namespace tern::mpirun

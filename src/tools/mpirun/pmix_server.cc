@@ -43,7 +43,7 @@ void check(pmix_status_t status, const char* what) {
               strf("the PMIx server of mpirun: %s failed: %s", what, pmix().Error_string(status)));
 }
 
-// A list of attributes; owns its strings and arrays.
+// Owns its strings and arrays.
 class Attributes {
  public:
   void text(const char* key, const std::string& value) {

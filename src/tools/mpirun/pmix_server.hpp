@@ -30,10 +30,8 @@ class PmixServer {
   PmixServer& operator=(const PmixServer&) = delete;
   ~PmixServer();
 
-  // Adds the variables that lead PMIx clients to the server.
   void tell(Environment& environment) const;
 
-  // Called if libpmix fails to start.
   std::function<void(const std::string&)> on_trouble;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Room: reads limits and compares.
+// Reads and compares limits.
 #include "tools/mpirun/room.hpp"
 
 #include <sys/resource.h>

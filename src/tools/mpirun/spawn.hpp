@@ -37,7 +37,7 @@ struct SpawnResult {
   const char* step = "";  // the failed step
 };
 
-// Finds the program of each section. Throws as find_program() does.
+// Throws as find_program() does.
 [[nodiscard]] std::vector<std::string> find_programs(const Options& options);
 
 [[nodiscard]] SpawnResult spawn(const Spawn& spawn) noexcept;

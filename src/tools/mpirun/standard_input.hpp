@@ -8,8 +8,7 @@ namespace tern::mpirun {
 
 [[nodiscard]] Fd open_null();
 
-// Whether several readers of `fd` need copies from mpirun: a pipe, a socket or a terminal. Each
-// reader can open a file again.
+// Whether mpirun must copy to several readers of `fd`: a pipe, a socket or a terminal.
 [[nodiscard]] bool needs_feed(int fd) noexcept;
 
 // Opens the same file with a separate offset, initially that of `fd`. Throws tern::Error.

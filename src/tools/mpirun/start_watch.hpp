@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports once if some ranks wait in MPI_Init and for long no further rank calls MPI_Init.
+// Reports once if ranks wait in MPI_Init and for long no other rank calls MPI_Init.
 // Why: too many ranks overload a machine, and silence looks like a hang.
 // Threads: the loop's. Lifetime: Job.
 #pragma once

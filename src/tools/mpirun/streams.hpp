@@ -21,7 +21,7 @@ class Streams {
   // Makes a pipe whose lines go to `sink`; returns the writing end for the rank.
   [[nodiscard]] Fd add(int rank, Sink& sink, LineSplitter lines);
 
-  // Reads the rank's output so far, before its end is reported.
+  // Call before reporting the rank's end.
   void drain(int rank);
   void pause_or_resume();
   // Closes open streams, held by a process outside the job.

@@ -11,7 +11,6 @@
 namespace tern::mpirun {
 namespace {
 
-// Status of a thread.
 struct Status {
   std::string state = "unknown";  // "D (disk sleep)"
   pid_t tracer = 0;

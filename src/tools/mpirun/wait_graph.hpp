@@ -10,7 +10,6 @@
 
 namespace tern::mpirun {
 
-// A rank's state as known to mpirun.
 struct WaitNode {
   enum class State { kRunning, kWaiting, kEnded };
   State state = State::kRunning;

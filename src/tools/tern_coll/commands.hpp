@@ -13,7 +13,6 @@ namespace tern::coll_tool {
 /// Runs under mpirun.
 [[nodiscard]] int tune(const Options& options);
 
-/// Prints the lines measured by this machine's jobs.
 [[nodiscard]] int show(const Options& options);
 [[nodiscard]] int forget(const Options& options);
 

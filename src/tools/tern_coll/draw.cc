@@ -18,7 +18,6 @@ using coll::Verb;
 
 constexpr double kLeft = 40, kTop = 70, kColumn = 84, kBottom = 24;
 
-/// The page's layout.
 struct Page {
   double scale;  // points per unit of time
   [[nodiscard]] double x(int32_t rank) const { return kLeft + kColumn * (rank + 0.5); }

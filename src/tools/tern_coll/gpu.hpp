@@ -26,7 +26,7 @@ class Gpu {
   [[nodiscard]] void* output() const noexcept { return reinterpret_cast<void*>(output_); }
   /// A communicator of the same ranks and hints, on the stream.
   [[nodiscard]] MPI_Comm on_stream(MPI_Comm comm) const;
-  /// Waits for all work of the stream. Throws tern::Error.
+  /// Throws tern::Error.
   void wait() const;
 
  private:

@@ -36,7 +36,7 @@ struct MpiLibrary : Collectives {
   Collectives enqueued;
 };
 
-/// Opens the library in ../lib of this program, else on the system's path. Throws tern::Error.
+/// From ../lib of this program, else from the system's path. Throws tern::Error.
 [[nodiscard]] MpiLibrary load_mpi();
 
 }  // namespace tern::coll_tool

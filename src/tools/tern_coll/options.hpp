@@ -23,7 +23,7 @@ struct Options {
   bool help = false, version = false;
 };
 
-/// Throws tern::Error with the fault and the nearest valid word.
+/// Throws tern::Error with the nearest valid word.
 [[nodiscard]] Options parse_options(const std::vector<std::string>& words);
 /// The rows named on the command line: all, a collective's, or a single row.
 [[nodiscard]] std::vector<const coll::Algorithm*> rows_of(const Options& options);
@@ -31,7 +31,7 @@ struct Options {
 [[nodiscard]] std::vector<coll::Schedule> schedules_of(const Options& options,
                                                        const coll::Algorithm& row, int32_t ranks,
                                                        int32_t root, const coll::Levels* levels);
-/// Null without levels, or if levels do not divide so many ranks. `made` owns the result.
+/// Null without levels, or if the levels are meaningless for so many ranks. `made` owns the result.
 [[nodiscard]] const coll::Levels* levels_of(const Options& options, int32_t ranks,
                                             coll::Levels* made);
 /// The neighbourhoods of a topology: ring, grid, torus, random or dense. Throws tern::Error.

@@ -19,7 +19,7 @@ constexpr size_t kSizes[] = {8,        32,        128,       512,     2 << 10, 8
 /// For hosts. Devices measure all sizes.
 constexpr size_t kMostOnHost = 2 << 20;
 
-/// The largest size, from --bytes if given.
+/// From --bytes if given.
 size_t most_of(const Options& options) {
   const size_t most = options.device ? kSizes[std::size(kSizes) - 1] : kMostOnHost;
   return options.bytes > 0 ? std::min(most, static_cast<size_t>(options.bytes)) : most;
@@ -79,8 +79,8 @@ std::vector<Way> able(const Options& options, coll::Collective collective, int r
   return ways;
 }
 
-/// The fastest way; among equals the library's own wire, then the way of the previous size,
-/// `before`.
+/// The fastest way, or within kClose of it the previous size's way, or else the library's wire for
+/// the same row.
 size_t best_of(const std::vector<Way>& ways, const std::vector<double>& times, const Way& before) {
   const auto quickest = std::min_element(times.begin(), times.end());
   const double most = kClose * *quickest;
@@ -92,7 +92,7 @@ size_t best_of(const std::vector<Way>& ways, const std::vector<double>& times, c
   return best;
 }
 
-/// Measures a size; returns the line for the result.
+/// Returns the line for the size.
 std::string measured(Stopwatch& watch, const std::vector<Way>& ways, size_t size, Way* before) {
   const std::vector<double> times = watch.times(size);
   *before = ways[best_of(ways, times, *before)];

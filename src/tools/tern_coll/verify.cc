@@ -21,7 +21,6 @@ void count(const coll::Proof& proof, const std::string& shape, Tally* tally) {
   std::fprintf(stderr, "%s: %s\n", shape.c_str(), proof.fault.c_str());
 }
 
-/// Which ranks map each other's memory.
 struct Edges {
   const char* words;
   bool (*has)(int32_t ranks, int32_t from, int32_t to);

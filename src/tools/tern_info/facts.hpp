@@ -15,7 +15,6 @@ struct Fact {
   std::string name, value;
 };
 
-/// A library opened on demand.
 struct Dependency {
   std::string name;
   std::string built_with;  // version; empty: not in this build

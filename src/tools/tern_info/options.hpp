@@ -19,7 +19,6 @@ struct Options {
   std::string program;  // program or library to inspect
 };
 
-/// Whether any part or picture is requested.
 [[nodiscard]] inline bool chooses(const Options& options) noexcept {
   return options.build || options.transports || options.topology || options.parameters ||
          !options.svg.empty() || !options.links.empty();

@@ -9,7 +9,6 @@
 
 namespace tern::info {
 
-/// A single screen.
 [[nodiscard]] std::string summary_text(const Facts& facts, const Page& page);
 /// Without empty sections.
 [[nodiscard]] std::string report_text(const Facts& facts, const Page& page);
@@ -18,7 +17,6 @@ namespace tern::info {
 /// A line or more.
 [[nodiscard]] std::string fact_text(const std::string& name, const std::string& value,
                                     const Page& page);
-/// The name, the value and the source, on a line.
 [[nodiscard]] std::string parameter_text(const Parameter& parameter);
 
 }  // namespace tern::info
