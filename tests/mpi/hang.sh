@@ -59,7 +59,7 @@ check "probes of any source" tells probe 'MPI_Probe, .* a message from any rank 
 check "several requests" tells waitall 'MPI_Waitall, .*tag 0 (and 2 more of 3 requests)' 'rank 0 waits for 2'
 check "a rank that only tests" tells test 'rank 2: MPI_Test, .* polls, and finds nothing; under way: .* tag 3'
 check "a rank outside MPI, no deadlock" tells barrier \
-  'rank 0: outside MPI; its last call there was MPI_Comm_size (asleep' 'rank 1: MPI_Barrier, .*its part in a barrier'
+  'rank 0: outside MPI; the last call was MPI_Comm_size (asleep' 'rank 1: MPI_Barrier, .*its part in a barrier'
 check "no deadlock is said where a rank is outside MPI" sh -c \
   "! '$MPIRUN' -n 3 --timeout 1 ./stuck barrier 2>&1 | grep Deadlock"
 check "ranks in MPI_Finalize name who is missing" tells finalize \

@@ -30,7 +30,7 @@ const char* srun_unit(Unit unit) {
       break;
   }
   throw Error(MPI_ERR_ARG,
-              "--bind-to l3cache: srun, which starts ranks on several hosts, lacks "
+              "--bind-to l3cache: srun, used for several hosts, lacks "
               "this object; numa is the nearest");
 }
 
@@ -109,7 +109,7 @@ void srun_places(const Options& options, Words& words) {
   const Placing& placing = options.placing;
   if (placing.per_unit > 0 && placing.map != Unit::kMachine)
     throw Error(MPI_ERR_ARG,
-                "--map-by ppr: srun, which starts ranks on several hosts, has only "
+                "--map-by ppr: srun, used for several hosts, has only "
                 "ranks per node: use -N");
   if (placing.per_unit > 0) words.push_back(strf("--ntasks-per-node=%d", placing.per_unit));
   if (placing.cores_each > 0) words.push_back(strf("--cpus-per-task=%d", placing.cores_each));
@@ -128,7 +128,7 @@ void srun_places(const Options& options, Words& words) {
 void srun_streams(const Options& options, int ranks, Words& words) {
   if (options.timestamp_output)
     throw Error(MPI_ERR_ARG,
-                "--timestamp: srun, which starts ranks on several hosts, has no "
+                "--timestamp: srun, used for several hosts, has no "
                 "timestamps; use --tag-output");
   if (options.tag_output) words.emplace_back("--label");
   words.push_back(options.input == Input::kAll    ? "--input=all"
@@ -196,7 +196,7 @@ Handover for_srun(const Options& options, const Allocation& allocation) {
   words = {"srun", "--mpi=pmix", "--export=ALL"};
   for (const App& app : options.apps)
     if (!app.sets.empty())
-      throw Error(MPI_ERR_ARG, strf("--pset %s: srun, which starts ranks on several hosts, has no "
+      throw Error(MPI_ERR_ARG, strf("--pset %s: srun, used for several hosts, has no "
                                     "process sets",
                                     app.sets[0].c_str()));
   const int ranks = srun_ranks(options, allocation);

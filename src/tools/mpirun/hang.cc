@@ -128,7 +128,7 @@ std::string Hang::line_of(int rank, const Rank& known, WaitNode* node) const {
   if (shared_.questions.answered(rank, &text)) node->reports = decode_wait_reports(text);
   if (node->reports.empty()) {
     const std::string call = last_call(rank, known.pid);
-    const char* told = call.empty() ? "outside MPI" : "outside MPI; its last call there was ";
+    const char* told = call.empty() ? "outside MPI" : "outside MPI; the last call was ";
     return told + call + " (" + activity_of(known.pid) + ")";
   }
   const bool steady = is_steady(rank);

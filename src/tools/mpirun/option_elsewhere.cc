@@ -18,8 +18,8 @@ struct Answer {
 constexpr WithoutEffect kWithoutEffect[] = {
   // Open MPI and PRRTE
   {"mca gmca omca pmixmca gpmixmca prtemca", 2,
-   "it sets Open MPI's parameters; set Tern's by --set NAME=VALUE (tern_info lists them)"},
-  {"am", 1, "it names a file of Open MPI's parameters; set Tern's by --set NAME=VALUE (tern_info lists them)"},
+   "this sets Open MPI's parameters; set Tern's by --set NAME=VALUE (tern_info lists them)"},
+  {"am", 1, "this names a file of Open MPI's parameters; set Tern's by --set NAME=VALUE (tern_info lists them)"},
   {"display", 1, "--dry-run prints ranks and places, --report-bindings the processors"},
   {"display-map display-devel-map display-allocation display-topo do-not-resolve", 0,
    "--dry-run prints ranks and places, --report-bindings the processors"},
@@ -34,13 +34,13 @@ constexpr WithoutEffect kWithoutEffect[] = {
   {"report-state-on-timeout get-stack-traces", 0,
    "--timeout and kill -QUIT of mpirun print the awaited ranks"},
   {"forward-signals", 1, "INT, TERM, HUP, USR1, USR2, TSTP and CONT are forwarded"},
-  {"personality", 1, "it selects another launcher's command line"},
-  {"tree-spawn novm no-ready-msg", 0, "it concerns another launcher's daemons; Tern's mpirun has none"},
+  {"personality", 1, "this selects another launcher's command line"},
+  {"tree-spawn novm no-ready-msg", 0, "this concerns another launcher's daemons; Tern's mpirun has none"},
   {"show-progress", 0, "ranks of one machine start at once"},
   {"gpu-support", 1, "GPU memory needs no option"},
   // MPICH's Hydra and derivatives
   {"bootstrap bootstrap-exec bootstrap-exec-args launcher launcher-exec launcher-exec-args rmk", 1,
-   "it selects how another launcher reaches hosts; Tern's mpirun uses srun or prterun"},
+   "this selects how another launcher reaches hosts; Tern's mpirun uses srun or prterun"},
   {"iface interface nic", 1, "ranks of a host use shared memory"},
   {"topolib", 1, "hwloc reads the machine"},
   {"membind", 1, "the kernel places memory near the core that first writes; see --bind-to and numactl"},
@@ -48,9 +48,9 @@ constexpr WithoutEffect kWithoutEffect[] = {
   {"print-all-exitcodes", 0, "the message of the first failed rank has its exit code"},
   {"enable-auto-cleanup", 0, "a failed rank ends the job"},
   {"enable-x disable-x", 0, "ranks inherit DISPLAY with the whole environment"},
-  {"demux localhost port-range branch-count", 1, "it belongs to MPICH's Hydra and has no equivalent here"},
+  {"demux localhost port-range branch-count", 1, "this belongs to MPICH's Hydra and has no equivalent here"},
   {"pmi-port disable-hostname-propagation enable-hostname-propagation", 0,
-   "it belongs to MPICH's Hydra and has no equivalent here"},
+   "this belongs to MPICH's Hydra and has no equivalent here"},
 };
 
 constexpr Answer kElsewhere[] = {
@@ -99,7 +99,7 @@ constexpr Answer kElsewhere[] = {
   {"label", "is srun's; use -l"},
   {"chdir D", "is srun's; use -wdir"},
   {"nodelist w", "is srun's; use -host"},
-  {"mpi", "is srun's; mpirun passes it when it starts srun"},
+  {"mpi", "is srun's; mpirun passes --mpi=pmix to srun"},
 };
 // clang-format on
 

@@ -209,7 +209,7 @@ Options parse_options(const std::vector<std::string>& words) {
   Options options;
   OptionParser(options).parse(words);
   if (options.ranks() > kMostRanks)
-    throw Error(MPI_ERR_ARG, strf("%d ranks are more than mpirun starts on one machine (%d)",
+    throw Error(MPI_ERR_ARG, strf("%d ranks are more than the limit of %d per machine",
                                   options.ranks(), kMostRanks));
   return options;
 }

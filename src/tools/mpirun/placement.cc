@@ -90,8 +90,8 @@ void settle_ranks(Options& options, const Cores& cores) {
     if (app.ranks == 0) app.ranks = options.apps.size() == 1 ? unsaid : 1;
   const int ranks = options.ranks();
   if (ranks > kMostRanks)
-    throw Error(MPI_ERR_ARG, strf("%d ranks are more than mpirun starts on one machine (%d)", ranks,
-                                  kMostRanks));
+    throw Error(MPI_ERR_ARG,
+                strf("%d ranks are more than the limit of %d per machine", ranks, kMostRanks));
   if (options.input == Input::kRank && options.input_rank >= ranks)
     throw Error(MPI_ERR_ARG, strf("--stdin: \"%d\" is not a rank; this job has ranks 0..%d",
                                   options.input_rank, ranks - 1));

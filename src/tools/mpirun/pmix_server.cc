@@ -283,7 +283,7 @@ void PmixServer::start() {
   Attributes list;
   list.text(PMIX_SERVER_TMPDIR, directory);
   list.text(PMIX_SYSTEM_TMPDIR, directory);
-  check(pmix().server_init(&module, list.data(), list.size()), "its start");
+  check(pmix().server_init(&module, list.data(), list.size()), "the start");
   pmix_proc_t proc{};
   facts_.id.copy(proc.nspace, PMIX_MAX_NSLEN);
   register_job(facts_, proc, directory);
@@ -293,7 +293,7 @@ void PmixServer::start() {
           "registering a rank");
   }
   char** environment = nullptr;
-  check(pmix().server_setup_fork(&proc, &environment), "asking for its address");
+  check(pmix().server_setup_fork(&proc, &environment), "the query of the address");
   libpmix_port_ = port_from(environment);
   if (libpmix_port_ == 0) throw Error(MPI_ERR_OTHER, "the PMIx server of mpirun has no TCP port");
 }

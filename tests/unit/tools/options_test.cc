@@ -282,7 +282,7 @@ TEST(Options, WhatChangesNoResultIsTakenAndSaid) {
   EXPECT_EQ(options.ranks(), 2);
   EXPECT_EQ(options.apps[0].command, (std::vector<std::string>{"a", "--mca", "x", "y"}));
   ASSERT_EQ(options.remarks.size(), 6u) << "one for each name";
-  EXPECT_SAYS(options.remarks[0], "--mca has no effect here: it sets Open MPI's parameters");
+  EXPECT_SAYS(options.remarks[0], "--mca has no effect here: this sets Open MPI's parameters");
   EXPECT_SAYS(options.remarks[1], "-iface has no effect here");
   EXPECT_SAYS(options.remarks[2], "-bootstrap has no effect here");
   EXPECT_TRUE(parse_options({"-n", "2", "a"}).remarks.empty());
