@@ -231,7 +231,7 @@ png::Bytes gather(const Plate& plate, const Grid& grid, const Part& part, int ra
   return picture;
 }
 
-// ---- the user's view --------------------------------------------------------------------------
+// ---- progress and messages ---------------------------------------------------------------------
 
 class ProgressBar {
  public:
