@@ -45,7 +45,7 @@ for name in files spawn hello; do "$MPICC" "$name.c" -o "$name" || exit 1; done
 named_once() {
   "$MPIRUN" -n 3 "./$1" 2>err >out || return 1
   cat err
-  [ "$(grep -c "$2: this version of Tern does not have it yet" err)" = 1 ]
+  [ "$(grep -c "$2: not implemented in this version of Tern" err)" = 1 ]
 }
 says_in_json() { tern_info --json --program "$1" | python3 -c 'import json, sys
 found = json.load(sys.stdin)
