@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two CUDA streams: the first computes, the second sums gradients by MPIX_Allreduce_enqueue; events
 // order the streams, a graph replays both.
-// Why: the example needs no CUDA toolkit. It calls the driver, and host functions in the stream do
-// the arithmetic; a program with kernels launches kernels there.
+// Why: the example needs no CUDA toolkit. The class calls the driver, and host functions in the
+// stream do the arithmetic; a program with kernels launches kernels there.
 #pragma once
 
 #include <dlfcn.h>
@@ -86,14 +86,14 @@ struct CudaDriver {
 
 class Streams {
  public:
-  // Collective. Null if any rank has no GPU; *why has the reason there. The ranks of a host take
-  // its GPUs in turn.
+  // Collective. Null if any rank has no GPU; *why has the reason on these ranks. The
+  // ranks of a host take the GPUs in turn.
   static std::unique_ptr<Streams> find(std::string* why) {
     CudaDriver driver{};
     void* const library = dlopen("libcuda.so.1", RTLD_NOW);
     int gpus = 0;
     if (library == nullptr) {
-      *why = "there is no libcuda.so.1";
+      *why = "libcuda.so.1 is missing";
     } else if (const char* const missing = driver.find(library)) {
       *why = std::string("libcuda.so.1 has no ") + missing;
     } else if (driver.init(0) != 0 || driver.count(&gpus) != 0 || gpus == 0) {

@@ -64,7 +64,7 @@ class ReadingSink final : public btl::Sink {
   std::vector<std::byte> copy_;
 };
 
-/// The hostile peer: a process that keeps the file open, and its memory in a valid state.
+/// The hostile peer: a process with the open file, and memory in a valid state.
 class InfoPeer {
  public:
   static constexpr btl::sm::Shape kShape{1, 2, 64, 4};

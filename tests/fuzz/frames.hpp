@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// drive_frames: bytes as a program: posts receives and sends, and simulates two peers that send any
-// frames, well-formed or not, for existing and other requests.
+// drive_frames: bytes as a program: posts receives and sends, and simulates two peers with
+// arbitrary frames, well-formed or not, for existing and other requests.
 // Why: no peer may make the process read or write outside its buffers, lose requests, or log more
 // than "ignored". Shared by libFuzzer and tests/unit/pml/hostile_test.
 #pragma once
@@ -26,7 +26,7 @@
 
 namespace tern::fuzz {
 
-/// A peer that drops frames, offers one-sided copies, and is sometimes full.
+/// A peer with dropped frames, one-sided copies, and sometimes full queues.
 class HostileEndpoint final : public btl::Endpoint,
                               btl::ZeroCopy,
                               btl::Rdma,
@@ -127,7 +127,7 @@ class HostileEndpoint final : public btl::Endpoint,
     under_way.emplace_back(&operation, data);
     return btl::Start::kStarted;
   }
-  // Reads the piece, so that the sanitizer checks it.
+  // Reads the piece for the sanitizer.
   void read(const iovec& piece) {
     const auto* first = static_cast<const char*>(piece.iov_base);
     copy_.assign(first, first + piece.iov_len);
@@ -271,7 +271,7 @@ class FrameProgram {
     const int error = pml_->isend(buffer(), to, mode, &request);
     keep(error, request);
   }
-  // Removes completed requests and checks their results.
+  // Removes completed requests and checks the results.
   void settle() {
     for (size_t i = 0; i < requests_.size();) {
       core::Request* request = requests_[i];
@@ -305,7 +305,7 @@ class FrameProgram {
     claims.finished = bytes_.take<uint32_t>();
     claims.failed = bytes_.take<uint8_t>();
   }
-  // A frame with any header; the payload begins with a request's name if the flags say so.
+  // A frame with any header; the payload begins with a request's name if the flags require.
   void frame() {
     const auto flags = bytes_.take<uint8_t>();
     btl::Header header{};

@@ -94,7 +94,7 @@ void parse_map_by(OptionParser& parser, const std::string& text) {
   placing.per_unit = 0;
   if (words[0] == "ppr") {
     if (words.size() < 3)
-      parser.refuse(strf("\"%s\" is incomplete: ppr:N:WHAT, such as ppr:2:numa", text.c_str()));
+      parser.refuse(strf("\"%s\" is incomplete: ppr:N:WHAT, as in ppr:2:numa", text.c_str()));
     placing.per_unit = parser.number(words[1].c_str(), "ranks", 1, kMostRanks);
     words[0] = words[2];
     next = 3;
@@ -125,14 +125,14 @@ void parse_soft(const OptionParser& parser, const std::string& text) {
   }
 }
 
-// Unknown kinds are allowed: the library reports its supported kinds at run time.
+// Unknown kinds are allowed: the library reports the supported kinds at run time.
 void parse_memory_kinds(const OptionParser& parser, const std::string& text) {
   const char* allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
   for (const std::string& kind : cut(text, ','))
     for (const std::string& word : cut(kind, ':'))
       if (word.empty() || word.find_first_not_of(allowed) != std::string::npos)
         parser.refuse(
-            strf("\"%s\" is not a list of kinds such as system,mpi,cuda:device", text.c_str()));
+            strf("\"%s\" is not a list of kinds like system,mpi,cuda:device", text.c_str()));
   for (const std::string& kind : cut(text, ',')) {
     const auto words = cut(kind, ':');
     for (std::size_t i = 1; i < words.size(); ++i) {
@@ -145,7 +145,7 @@ void parse_memory_kinds(const OptionParser& parser, const std::string& text) {
   }
 }
 
-// By stdio: C++ streams initialise locales, which costs 0.1 ms of mpirun's start.
+// By stdio: C++ streams initialise locales, at a cost of 0.1 ms of mpirun's start.
 std::vector<std::string> read_lines(const std::string& path) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"),
                                                              std::fclose);

@@ -27,7 +27,8 @@ namespace {
 
 const boot::PmixLibrary& pmix() { return boot::pmix_library(); }
 
-// State for upcalls, because libpmix passes no user pointer. Its thread outlives the server.
+// State for upcalls, because libpmix passes no user pointer. The upcalls' thread outlives the
+// server.
 struct Upcalls {
   Loop* loop;
   boot::SharedJob* shared;
@@ -234,7 +235,7 @@ PmixServer::PmixServer(Loop& loop, const JobFacts& facts, Meeting& meeting, Guar
       meeting_(meeting),
       guard_(guard),
       listener_(listen_on_loopback(&port_)) {
-  // Without a port only other MPI libraries fail to start, with their own message.
+  // Without a port only other MPI libraries fail to start, with a message of the library.
   if (port_ != 0) loop_.watch(listener_.get(), EPOLLIN, [this] { on_client(); });
 }
 
@@ -273,7 +274,7 @@ void PmixServer::start() {
   guard_.set_directory(directory);  // before mkdir: mpirun may be killed at any moment
   if (::mkdir(directory.c_str(), 0700) != 0)
     throw Error(MPI_ERR_OTHER,
-                strf("mpirun cannot make the directory %s for its PMIx server: %s; ranks that need "
+                strf("mpirun cannot make the directory %s for the PMIx server: %s; ranks that need "
                      "PMIx cannot start (set TMPDIR to another directory)",
                      directory.c_str(), std::strerror(errno)));
   the_upcalls = {&loop_, &meeting_.shared, facts_.size, meeting_.event.get()};

@@ -103,7 +103,7 @@ std::string Stopwatch::wire_of(MPI_Comm comm) {
   return wire;
 }
 
-// Waits until all ranks have ended the communicator, so that the next team can take its resources.
+// Waits until all ranks have ended the communicator: the next team takes the freed resources.
 void Stopwatch::end(MPI_Comm* comm) {
   mpi_.Comm_free(comm);
   if (gpu_ == nullptr) return;

@@ -27,12 +27,12 @@ class Stopwatch {
  public:
   static constexpr size_t kMostBytes = size_t{2} << 20;
 
-  /// `gpu`: enqueue collectives on its stream; null: on the host. Outlives the watch.
+  /// `gpu`: enqueue collectives on the GPU's stream; null: on the host. Outlives the watch.
   Stopwatch(const MpiLibrary& mpi, const Gpu* gpu);
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int ranks() const noexcept { return ranks_; }
 
-  /// Keeps those `ways` whose wire the library takes, for times(). `ways` are of one collective,
+  /// Keeps the `ways` whose wire the library takes, for times(). `ways` are of a single collective,
   /// the library's own wire first for each row. On GPUs no team stays.
   [[nodiscard]] const std::vector<Way>& prepare(const std::vector<Way>& ways);
   /// Microseconds of the slowest rank, the best of several rounds, for each way; rounds alternate
@@ -41,8 +41,8 @@ class Stopwatch {
   [[nodiscard]] std::vector<double> times(size_t bytes);
   /// The host of each rank, as the lowest rank with shared memory.
   [[nodiscard]] std::vector<int64_t> hosts();
-  /// The model's figures, the same on all ranks, measured by rank 0 with a rank of its host and a
-  /// rank of another host. Figures without such a rank keep their defaults.
+  /// The model's figures, the same on all ranks, measured by rank 0 with a rank of the same host
+  /// and a rank of another host. Other figures keep their defaults.
   [[nodiscard]] coll::Model figures();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of options, and its parser.
+// The table of options, and the parser.
 #include "tools/tern_info/options.hpp"
 
 #include "base/error.hpp"
@@ -25,7 +25,7 @@ constexpr Option kOptions[] = {
     {"--parameters", &Options::parameters, nullptr, "", "all parameters, values and sources"},
     {"--json", &Options::json, nullptr, "", "print the named parts, or all, as JSON"},
     {"--svg", nullptr, &Options::svg, "FILE", "draw the machine into FILE (- for standard output)"},
-    {"--links", nullptr, &Options::links, "FILE", "draw GPUs and their links into FILE"},
+    {"--links", nullptr, &Options::links, "FILE", "draw GPUs and links into FILE"},
     {"--program", nullptr, &Options::program, "FILE",
      "MPI functions needed by FILE and missing in Tern"},
     {"--man", &Options::manual, nullptr, "", "parameters as mdoc, for the manual page"},
@@ -77,7 +77,7 @@ Options parse_options(const std::vector<std::string>& words) {
 std::string help_text() {
   std::string text =
       "usage: tern_info [OPTION...]\n"
-      "Describes this installation of Tern MPI, tries its transports, lists its parameters.\n"
+      "Describes this installation of Tern MPI, tries transports, lists parameters.\n"
       "Without options: one screen of versions, faults, and settings other than the defaults.\n";
   for (const Option& option : kOptions)
     text += strf("  %-16s %s\n", (std::string(option.name) + " " + option.argument).c_str(),

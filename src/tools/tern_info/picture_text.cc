@@ -20,7 +20,7 @@ namespace {
 
 using topo::Part;
 using Kind = Part::Kind;
-using Block = std::vector<std::string>;  // lines of one length
+using Block = std::vector<std::string>;  // lines of equal length
 
 constexpr size_t kDrawnWhole = 32;  // PUs of the largest machine drawn in full
 constexpr size_t kLongList = 40;    // characters of PU numbers; a longer list becomes a count
@@ -57,7 +57,7 @@ Block below(Block top, Block bottom) {
   return top;
 }
 
-// Rows of at most `per_row` blocks that fit into `room`.
+// Rows of at most `per_row` blocks within `room`.
 Block in_rows(std::vector<Block> blocks, size_t per_row, size_t room) {
   Block whole, row;
   size_t in_row = 0;
