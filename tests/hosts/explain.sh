@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# TERN_EXPLAIN over hosts: by what they are reached, over which interfaces, and which of these lead nowhere.
+# TERN_EXPLAIN over hosts: transports, interfaces, and interfaces without a route.
 # launchers: slurm
 . "$TOP/tests/verdicts.sh"
 . "$TOP/tests/hosts/hosts.sh"

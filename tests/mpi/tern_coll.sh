@@ -14,7 +14,7 @@ check "all are proved to 12 ranks" says ' shapes, 0 wrong$' tern_coll verify --r
 check "one at many ranks" says '^proved  *bcast double_tree: 1 shapes of 4096' tern_coll verify bcast double_tree --ranks=4096 --root=0
 check "hosts that a line describes" says '^proved  *allreduce two_level: 1 shapes' tern_coll verify allreduce two_level --ranks=24 --levels=8,2
 check "a machine that a line describes" says '^proved  *allreduce two_level: 1 shapes' tern_coll verify allreduce two_level --ranks=32 '--levels=pack:2 l3:2(size=8M) core:4'
-check "levels that are not known here" fails 2 'bound is known when they run' tern_coll verify bcast two_level --levels=package
+check "levels that are not known here" fails 2 'bindings are known only at run time' tern_coll verify bcast two_level --levels=package
 check "two groups" says '^proved  *reduce_scatter between_groups: 36 shapes of 1 to 9' tern_coll verify reduce_scatter between_groups --ranks=1..9
 check "neighbourhoods of a word" says '^proved  *neighbor_alltoall linear: 8 shapes of 1 to 8' tern_coll verify neighbor_alltoall --ranks=1..8 --neighbors=torus
 check "lowered ones are proved, all mapped and in islands" says ' shapes, 0 wrong$' tern_coll verify --engine=stream --ranks=1..12

@@ -69,7 +69,7 @@ check "a large machine is drawn once for equal parts" says 'Package 1 to 3: the 
 check "NUMA nodes stand inside packages" says '| | + NUMA node 0, ' tern_info --topology
 check "the picture keeps to 80 columns" sh -c '! tern_info --topology | grep -E "^.{81}"'
 check "boxes by the locale" says '│' env LC_ALL=C.UTF-8 tern_info --topology
-check "it says that the machine is made up" says "made up by hwloc" tern_info --topology
+check "it says that the machine is made up" says "from hwloc's variables" tern_info --topology
 check "SVG is written" tern_info --svg machine.svg
 check "SVG has all parts" python3 -c 'import xml.etree.ElementTree as tree
 parts = [e for e in tree.parse("machine.svg").iter() if e.tag.endswith("rect")]
