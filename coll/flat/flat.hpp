@@ -19,7 +19,7 @@ inline constexpr size_t kLeastOnDevice = 65536;
 [[nodiscard]] bool flat_takes(const Operation& operation) noexcept;
 /// A rank's bytes for its peers, over all epochs: equal on all ranks.
 [[nodiscard]] size_t flat_bytes(const Question& question) noexcept;
-/// Excludes this rank's block in scatter and alltoall.
+/// flat_bytes() without this rank's block in scatter and alltoall.
 [[nodiscard]] inline size_t slot_bytes(const Question& question) noexcept {
   const size_t all = flat_bytes(question);
   const Collective what = question.collective;
@@ -48,8 +48,8 @@ inline constexpr size_t kLeastOnDevice = 65536;
 [[nodiscard]] int flat_run(const Operation& operation, FlatMethod method, Slots& slots);
 
 [[nodiscard]] bool all_read_all(Collective what) noexcept;
-/// By FlatMethod::kWhole, with the result in *code, unless some rank (`mine`: this rank) keeps its
-/// data on a device. kHost: done; kAll: not done, equal sizes on all devices. Throws
+/// Runs by FlatMethod::kWhole, with the result in *code, unless some rank (`mine`: this rank) keeps
+/// its data on a device. kHost: done; kAll: not done, equal sizes on all devices. Throws
 /// std::bad_alloc.
 [[nodiscard]] Where flat_run_here(const Operation& operation, Slots& slots, bool mine, int* code);
 /// Exchanges placement. kHost: no rank's data lies on a device (`on_device`: this rank's does);

@@ -50,7 +50,7 @@ class TwoLevel final : public Parts {
 
   [[nodiscard]] bool is_for_all() const noexcept { return phases_ > kDown; }
 
-  const int64_t phases_;  // per piece
+  const int64_t phases_;  // epochs per piece
   const Domains& domains_;
   const int own_, of_root_;
   const bool leads_;

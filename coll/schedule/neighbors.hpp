@@ -34,7 +34,7 @@ struct Neighbors {
 
 /// As square as possible.
 [[nodiscard]] std::vector<Neighbors> grid_of(int32_t ranks, int32_t dimensions, bool periodic);
-/// With duplicates and self-edges.
+/// Includes duplicates and self-edges.
 [[nodiscard]] std::vector<Neighbors> random_graph(int32_t ranks, int32_t edges, uint32_t seed);
 
 }  // namespace tern::coll

@@ -36,8 +36,8 @@ struct Rule {
   Collective collective;
   int64_t least_ranks, most_ranks, least_bytes, most_bytes;
   bool one_host, many_hosts;
-  bool streams;  // only; else never
-  bool kernels;  // only if kernels are preferred
+  bool streams;  // GPU streams only; else never
+  bool kernels;  // requires a preference for kernels
   Wire wire;
   const Algorithm* algorithm;  // null: the model chooses
   int line;

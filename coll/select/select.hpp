@@ -14,10 +14,10 @@ class Params;
 
 namespace tern::coll {
 
-/// By collective; null: not forced.
+/// Forced rows, by collective; null: not forced.
 struct Forced {
   const Algorithm* by[kCollectives] = {};
-  Wire wire = Wire::kAuto;  // for streams, outside selection
+  Wire wire = Wire::kAuto;  // for GPU streams, ignored by selection
   bool any_order = false;   // measurements may change the bits of results
 };
 
@@ -34,7 +34,7 @@ struct Choice {
     kOwnTable,
     kModel
   } why;
-  int line = 0;             // of the table
+  int line = 0;             // line of the table
   Wire wire = Wire::kAuto;  // named by this rule
   int passed_line = 0;      // skipped for its wire; 0: none
   Wire passed_wire = Wire::kAuto;
@@ -44,7 +44,7 @@ class Selector {
  public:
   struct Known {
     const MeasuredLines* inherited = nullptr;  // first
-    bool earlier_jobs = true;                  // then rules of learn()
+    bool earlier_jobs = true;                  // rules of learn() too
   };
 
   /// Throws Error with all bad lines.

@@ -33,7 +33,7 @@ struct Levels;
 /// Lowers, and proves both forms.
 [[nodiscard]] Proof verify_lowered(const Algorithm& algorithm, int32_t ranks, int32_t root,
                                    const Levels* levels, const Mapped& mapped);
-/// For inter-communicators. `root`: in the first group; -1: none.
+/// Proves schedules of inter-communicators. `root`: in the first group; -1: none.
 [[nodiscard]] Proof verify_between(const Algorithm& algorithm, int32_t ranks, int32_t others,
                                    int32_t root);
 /// First group first.
