@@ -79,7 +79,7 @@ struct Algorithm {
 [[nodiscard]] std::span<const Algorithm> global_algorithms() noexcept;
 /// Rows for inter-communicators.
 [[nodiscard]] std::span<const Algorithm> between_algorithms() noexcept;
-/// Null if undefined.
+/// Null if the collective is undefined between two groups.
 [[nodiscard]] const Algorithm* between_groups(Collective collective) noexcept;
 [[nodiscard]] std::span<const Algorithm> algorithms(Collective collective) noexcept;
 [[nodiscard]] const Algorithm* find_algorithm(Collective collective, const char* name) noexcept;

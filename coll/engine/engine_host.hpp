@@ -26,7 +26,7 @@ namespace tern::coll {
 
 class Execution;
 
-/// Implemented by Executions.
+/// Executions implements the interface.
 class ExecutionOwner {
  public:
   [[nodiscard]] core::Channel& channel() const noexcept { return channel_; }
@@ -67,7 +67,7 @@ class Execution final : public CollRequest {
  private:
   static constexpr size_t kMostPasses = 3;
 
-  /// A message, or device work.
+  /// A step in flight: a message, or device work.
   struct Flight {
     int32_t step;
     core::Request* request;

@@ -108,15 +108,15 @@ struct CommRefusals : core::CollState {
 
 class Refusals;
 
-/// Implemented by Coll.
+/// The channel's collectives. Coll implements the interface.
 class UnderWay {
  public:
   /// Throws std::bad_alloc.
   [[nodiscard]] virtual CommRefusals& state_of(core::Communicator& communicator) = 0;
-  /// broken_off() notifies the other ranks.
+  /// Ends all collectives of the communicator; broken_off() notifies the other ranks.
   virtual void refuse(core::Communicator& communicator, const std::string& why,
                       const std::string& error) noexcept = 0;
-  /// A call not begun here: fails stream operations.
+  /// Fails stream operations, since a rank refuses a call not begun here.
   virtual void hear(core::Communicator& communicator, const std::string& why) noexcept = 0;
 
  protected:
@@ -132,13 +132,14 @@ class Refusals {
 
   [[nodiscard]] static CallNumber next_number(core::Communicator& communicator, bool persistent,
                                               CallKind kind) noexcept;
-  /// `deferred`: this call, unless the next collective replaces it.
+  /// Refuses the next collective. `deferred`: this call, unless the next collective replaces it.
   TERN_COLD void refuse(core::Communicator& communicator, bool persistent, const Failure& why,
                         std::optional<CallKind> deferred) noexcept;
-  /// Uses and keeps the reason of fail().
+  /// Refuses with the reason of fail(), which is kept.
   TERN_COLD void refuse(core::Communicator& communicator, bool persistent, int code,
                         std::optional<CallKind> deferred) noexcept;
-  /// Other ranks are notified only about calls in flight. Call without the lock.
+  /// Ends all collectives of the communicator; notifies other ranks only about calls in flight.
+  /// Call without the lock.
   TERN_COLD void end(core::Communicator& communicator, const std::string& why) noexcept;
   /// Call after the communicator's last collective.
   void freeing(const core::Communicator& communicator) noexcept;
@@ -154,9 +155,9 @@ class Refusals {
   /// Call before a persistent call starts: if the collectives have ended, fails the call and
   /// notifies all ranks.
   [[nodiscard]] int over(core::Communicator& communicator, CallNumber number) noexcept;
-  /// Sends no notices.
+  /// Ends the collectives without notices.
   TERN_COLD void interrupt(core::Communicator& communicator) noexcept;
-  /// Tells the other ranks not to wait.
+  /// Tells the other ranks not to wait for an active call.
   TERN_COLD void broken_off(core::Communicator& communicator, CallNumber number,
                             const std::string& why) noexcept;
   void enter(CommRefusals& state) noexcept;

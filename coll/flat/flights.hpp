@@ -14,7 +14,7 @@
 
 namespace tern::coll {
 
-/// Implemented by Coll.
+/// Coll implements the interface.
 class ScheduleMaker {
  public:
   /// Launches the call under its number. Notifies the other ranks of a failure.

@@ -54,7 +54,7 @@ class FlatCall final : public CollRequest {
   void begin(Slots& slots) noexcept;
   /// Restarts the call as a schedule, since some data lies on a device.
   void become_schedule() noexcept;
-  /// True at the end.
+  /// True once the schedule has ended.
   bool advance_schedule() noexcept;
   void end_epochs() noexcept;
   void unbind() noexcept override;
@@ -71,7 +71,7 @@ class FlatCall final : public CollRequest {
   std::unique_ptr<FlatQueue> own_;
 };
 
-/// Implemented by Flights.
+/// Flights implements the interface.
 class QueueOwner {
  public:
   [[nodiscard]] virtual Executions& executions() const noexcept = 0;

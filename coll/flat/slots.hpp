@@ -147,7 +147,7 @@ class Slots {
   [[nodiscard]] std::byte* behind() const noexcept { return at(own_, epoch_ - 1)->data(); }
   /// Waits for the rank's post.
   inline Slot& await(int rank);
-  /// Kept between calls. Throws std::bad_alloc.
+  /// A buffer kept between calls. Throws std::bad_alloc.
   std::byte* scratch(size_t bytes);
   /// Copies from an address posted by the rank. Returns an errno.
   [[nodiscard]] int get(int rank, void* to, uint64_t from, size_t bytes) noexcept;

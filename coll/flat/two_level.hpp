@@ -38,7 +38,7 @@ class TwoLevel final : public Parts {
   [[nodiscard]] int end_of_up() const noexcept;
   /// In phase kBetween a rank reads the leaders of domains [0, end).
   [[nodiscard]] int end_of_between() const noexcept;
-  /// Poisoned after a failure.
+  /// Posts this rank's slot, poisoned after a failure.
   void hand_on(size_t bytes) noexcept;
   void write_for_domain(const Range& range);
   void read_up(const Range& range);

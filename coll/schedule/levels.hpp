@@ -18,7 +18,7 @@ struct Levels {
   [[nodiscard]] int32_t ranks() const noexcept { return static_cast<int32_t>(groups[0].size()); }
   /// Members of the rank's outermost group, ascending.
   [[nodiscard]] std::vector<int32_t> host_of(int32_t rank) const;
-  /// Ascending.
+  /// The hosts' lowest ranks, ascending.
   [[nodiscard]] std::vector<int32_t> leaders() const;
   /// Whether hosts have equal sizes.
   [[nodiscard]] bool equal_hosts() const;

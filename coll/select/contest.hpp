@@ -37,7 +37,7 @@ class Contest : public Countdown {
   [[nodiscard]] const Algorithm& serving() const noexcept { return *rows_[0].algorithm; }
   /// A trial, in this run or earlier, found the serving row best.
   [[nodiscard]] bool is_decided() const noexcept { return decided_; }
-  /// Agreed; 0: not measured.
+  /// The serving row's agreed time; 0: not measured.
   [[nodiscard]] double nanoseconds() const noexcept { return nanoseconds_; }
   [[nodiscard]] uint32_t rounds() const noexcept { return rounds_; }
   [[nodiscard]] bool has_rivals() const noexcept { return rows_.size() > 1; }

@@ -58,7 +58,7 @@ class Selector {
   [[nodiscard]] Choice unmeasured(const Question& question, const Choice& choice) const noexcept {
     return choice.why == Choice::Why::kMeasured ? by_own(question) : choice;
   }
-  /// Always exists.
+  /// The model's fastest capable row; always exists.
   [[nodiscard]] const Algorithm& by_model(const Question& question) const noexcept;
   /// Rows worth a trial, serving row first: from the next rules of Tern's own table, then within a
   /// factor of three of the model's best. All give equal bits. Throws std::bad_alloc.
@@ -66,7 +66,7 @@ class Selector {
                                                          const Algorithm& serving) const;
   [[nodiscard]] const Model& model() const noexcept { return model_; }
   [[nodiscard]] const Rules& own() const noexcept { return own_; }
-  /// The table then needs Question::wires.
+  /// Whether the table needs Question::wires.
   [[nodiscard]] bool names_wires() const noexcept { return names_wires_; }
 
   /// "TERN_COLL_TABLE=FILE, line 3"

@@ -67,10 +67,10 @@ class Clocks {
   /// Call after adding all ranks.
   void number_lanes();
   [[nodiscard]] bool used() const noexcept { return used_; }
-  /// Dependencies are complete.
+  /// Begins a step with complete dependencies.
   void begin(RankState& state, int l, int32_t index, const Step& step);
   void hear(const Posted& send, const Posted& recv);
-  /// The completed prefix grows.
+  /// Extends the lane's completed prefix.
   void pass(RankState& state, int l);
   [[nodiscard]] bool surely_before(const Access& one, const Clock& time) const;
   /// Whether rank `of` has surely entered at a step's start.
