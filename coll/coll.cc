@@ -38,7 +38,7 @@ struct Coll::Executor {
                        bool persistent);
 };
 
-/// In order of trial. A schedule serves every call.
+/// Executors in order of trial. A schedule serves every call.
 struct Coll::Executors {
   static constexpr Executor kAll[] = {
       {"flight",

@@ -36,7 +36,7 @@ struct CommState final : CommRefusals {
   }
 
   const Levels* levels = nullptr;
-  const Levels* islands = nullptr;  // of ranks with peer access
+  const Levels* islands = nullptr;  // levels by peer access
   bool shares_large = true;
   bool single_copy = true;  // all ranks can read each other's buffers
   bool devices = false;     // a rank has a device driver
@@ -49,7 +49,7 @@ struct CommState final : CommRefusals {
   bool has_duplicate = false;                    // the duplicate owns the team's twin, if any
   std::atomic<const char*> wire_taken{nullptr};  // by the last call in its streams
   std::vector<std::shared_ptr<GpuTeam>> related_teams;  // of sub-communicators
-  /// For blocking calls on device memory.
+  /// The team for blocking calls on device memory.
   struct OwnTeam {
     std::shared_ptr<GpuTeam> team;
     std::unique_ptr<DeviceCalls> calls;

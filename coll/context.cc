@@ -15,7 +15,7 @@ namespace {
 // Bits in a slab; page tables grow with the square of the rank count.
 constexpr int kMostRanks = SlabHead::kMostRanks;
 
-/// In bytes, rounded up to `unit`.
+/// The mean block size in bytes, rounded up to `unit`.
 size_t mean_block(const Side& blocks, int32_t ranks, size_t unit) noexcept {
   const MPI_Count sum = std::accumulate(blocks.counts, blocks.counts + ranks, MPI_Count{0});
   if (sum == 0 || unit == 0) return 0;

@@ -21,12 +21,12 @@ struct Context {
 
   /// Created at the first collective. Throws std::bad_alloc.
   [[nodiscard]] CommState& state_of(core::Communicator& communicator);
-  /// For a call in program order. `question`: from question_of(). `shared`: allows rows of shared
-  /// memory. `islands`: uses the levels of devices where known.
+  /// Chooses a row for a call in program order. `question`: from question_of(). `shared`: allows
+  /// rows of shared memory. `islands`: uses the levels of devices where known.
   [[nodiscard]] const Choice& choose(CommState& state, const Operation& operation,
                                      Question question, bool shared,
                                      bool islands = false) const noexcept;
-  /// For a call out of program order: uses no memo, which may differ between ranks.
+  /// Chooses for a call out of program order, without the memo: ranks' memos may differ.
   [[nodiscard]] Choice choose_apart(const CommState& state,
                                     const Operation& operation) const noexcept;
   [[nodiscard]] static const Levels* levels_of(const CommState& state, bool islands) noexcept {

@@ -37,7 +37,7 @@ bool take_bit(uint32_t bit, std::vector<uint32_t>* all) noexcept {
   return any;
 }
 
-/// For more than kFewRanks ranks.
+/// Exchanges placement among more than kFewRanks ranks.
 bool any_on_device(const Operation& operation, Slots& slots) {
   core::Process& process = operation.communicator->process();
   core::Datatype& type = core::predefined_type(process, MPI_INT);

@@ -20,7 +20,7 @@ class SharedCollectives {
   [[nodiscard]] static bool may_serve(const CommState& state, const Operation& operation,
                                       const Question& question) noexcept;
   void choose(BlockingCall& call) const noexcept;
-  /// At a communicator's first large call without slots: finds whether a rank has a device driver.
+  /// Finds, at a communicator's first large call without slots, whether a rank has a device driver.
   /// Throws Error.
   void ask_for_drivers(const BlockingCall& call);
   /// All ranks create the call's slab together at its first use. False: a rank has no room. Throws

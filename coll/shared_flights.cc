@@ -14,7 +14,8 @@ namespace {
 
 constexpr const Lane* kLanes[] = {&kSmallFlightLane, &kMediumFlightLane, &kLargeFlightLane};
 
-/// From the blocking method. In the first epoch each rank must read from all others.
+/// Derives the method from the blocking method. In the first epoch each rank must read from all
+/// others.
 FlatMethod large_method(Collective what, FlatMethod blocking) noexcept {
   if (blocking == FlatMethod::kSliced || blocking == FlatMethod::kDirect) return blocking;
   switch (what) {
@@ -52,7 +53,7 @@ FlatMethod small_method(const Question& question, FlatMethod blocking) noexcept 
   return through_domains ? FlatMethod::kTwoLevel : FlatMethod::kWhole;
 }
 
-/// For a persistent request: few pages.
+/// A persistent request's lane has few pages.
 Lane lane_of_one(size_t bytes) noexcept {
   constexpr size_t kLine = 64;
   const size_t most = kMediumFlightLane.room();

@@ -33,7 +33,8 @@ class StreamCollectives {
   /// lock.
   [[nodiscard]] static const char* wire_taken(const core::Communicator& communicator) noexcept;
   [[nodiscard]] static std::string why_no_team(const core::Communicator& communicator);
-  /// If a rank refuses a collective or the communicator was interrupted. Without the lock.
+  /// Returns an error if a rank refuses a collective or the communicator was interrupted. Without
+  /// the lock.
   [[nodiscard]] int fail_if_over(const core::Communicator& communicator) const noexcept;
   /// Propagates stream failures to `other`, which has some of the ranks.
   static void relate(core::Communicator& communicator, const core::Communicator& other);

@@ -49,7 +49,7 @@ void rest(CommState& state) noexcept {
   state.own.rests = state.own.last_rest = std::min(kMost, 2 * state.own.last_rest + 1);
 }
 
-/// Some rank refused an active call.
+/// True if some rank refused an active call.
 bool is_cut(const CommState& state) noexcept {
   return state.fate.dead() || state.communicator.fate.dead();
 }
@@ -100,7 +100,7 @@ bool TeamCollectives::run(BlockingCall& call) {
   return where == Where::kHost && !asks_first;
 }
 
-// Without a stream if the data is elsewhere or unusable.
+// Returns a job without a stream if the data is elsewhere or unusable.
 cuda::Job TeamCollectives::job_for(CommState& state, const Operation& operation) noexcept {
   cuda::Job job;
   const auto gives_up = [&] {

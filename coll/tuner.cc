@@ -36,7 +36,7 @@ bool has_slab(const CommState& state, const Question& question, const Algorithm&
   return by_own || state.slabs[static_cast<size_t>(size)] != nullptr;
 }
 
-/// In ns: two clock readings.
+/// The time of two clock readings in ns.
 uint32_t clock_ns() noexcept {
   constexpr int kTries = 4, kReadings = 16;
   int64_t least = INT64_MAX;

@@ -32,7 +32,7 @@ class Tuner {
   void keep_in(LearntFile file) { file_ = std::move(file); }
   void save() noexcept;
 
-  /// After a new answer: finds the contest, and takes the winner's row.
+  /// Finds the contest after a new answer, and takes the winner's row.
   void attend(CommState& state) const noexcept;
 
   /// A call timed by a contest, with the memo's answer as its row.

@@ -17,8 +17,8 @@ namespace tern::coll {
 enum Limit : unsigned {
   kAnything = 0,
   kCommutative = 1,  // needs a commutative operation
-  kEqualBlocks = 2,  // not for irregular forms
-  kPowerOfTwo = 4,   // of ranks
+  kEqualBlocks = 2,  // excludes irregular forms
+  kPowerOfTwo = 4,   // rank count
   kEvenRanks = 8,
   kLevels = 16,        // needs Levels
   kEqualHosts = 32,    // groups of equal size
@@ -26,7 +26,7 @@ enum Limit : unsigned {
   kShared = 128,       // shared memory without a schedule (coll/flat)
 };
 
-/// Used by engines; bits. Proof: tests/unit/coll/verify_test.cc.
+/// Properties used by engines; bits. Proof: tests/unit/coll/verify_test.cc.
 enum Trait : unsigned {
   kNoTrait = 0,
   kOneHop = 1,     // ranks send only their input
@@ -35,7 +35,7 @@ enum Trait : unsigned {
   kBySwitch = 8,
 };
 
-inline constexpr int32_t kRadix = 4;    // of k-nomial trees
+inline constexpr int32_t kRadix = 4;    // radix of k-nomial trees
 inline constexpr int32_t kWindow = 32;  // steps in flight when messages go directly
 inline constexpr int32_t kSlots = 4;    // received at once
 
@@ -53,7 +53,7 @@ struct Work {
   double parts = 1;
   double lines = 0;  // read from other ranks
 };
-/// Between hosts and within. Algorithms without levels use `far`.
+/// Costs between hosts and within hosts. Algorithms without levels use `far`.
 struct Cost {
   Work far, near;
 };
@@ -66,7 +66,7 @@ struct Algorithm {
   const char* name;
   Emit emit;
   unsigned limits;
-  size_t chunk;         // of a block per pass; 0: one pass
+  size_t chunk;         // block bytes per pass; 0: one pass
   const char* formula;  // rounds; bytes per rank, for n bytes on p ranks
   Cost (*cost)(Shape);  // the same as numbers
   const char* see;      // source
@@ -75,11 +75,11 @@ struct Algorithm {
 };
 
 [[nodiscard]] std::span<const Algorithm> algorithms() noexcept;
-/// Without neighbourhoods.
+/// All rows except neighbourhoods.
 [[nodiscard]] std::span<const Algorithm> global_algorithms() noexcept;
-/// For inter-communicators.
+/// Rows for inter-communicators.
 [[nodiscard]] std::span<const Algorithm> between_algorithms() noexcept;
-/// Null if undefined.
+/// Null if the collective is undefined between two groups.
 [[nodiscard]] const Algorithm* between_groups(Collective collective) noexcept;
 [[nodiscard]] std::span<const Algorithm> algorithms(Collective collective) noexcept;
 [[nodiscard]] const Algorithm* find_algorithm(Collective collective, const char* name) noexcept;
@@ -90,10 +90,10 @@ struct Algorithm {
 [[nodiscard]] bool serves(const Algorithm& algorithm, int32_t ranks, const Levels* levels) noexcept;
 [[nodiscard]] Schedule build(const Algorithm& algorithm, int32_t ranks, int32_t rank, int32_t root,
                              const Levels* levels = nullptr);
-/// For inter-communicators; `root` as in Schedule.
+/// Builds a schedule for inter-communicators; `root` as in Schedule.
 [[nodiscard]] Schedule build_between(const Algorithm& algorithm, int32_t ranks, int32_t others,
                                      int32_t rank, int32_t root);
-/// For a neighbourhood.
+/// Builds a schedule for a neighbourhood.
 [[nodiscard]] Schedule build(const Algorithm& algorithm, int32_t ranks, int32_t rank,
                              std::shared_ptr<const Neighbors> neighbors);
 

@@ -22,7 +22,7 @@ inline constexpr Place kAtSecondMirror{Space::kMirror, 1};
 /// Blocks [low, low + blocks) of the partial result.
 struct Held {
   Place at = kAtInput;
-  Place spare = kAtOutput;  // for results that cannot stay; never the first mirror
+  Place spare = kAtOutput;  // never the first mirror
   int32_t low = 0, blocks = 1;
 };
 

@@ -13,7 +13,7 @@ namespace tern::coll {
   return power;
 }
 
-/// For 0 the smallest power of two >= `ranks`.
+/// The lowest set bit; for 0 the smallest power of two >= `ranks`.
 [[nodiscard]] constexpr int32_t low_bit(int32_t number, int32_t ranks) noexcept {
   if (number != 0) return number & -number;
   int32_t power = 1;
@@ -45,7 +45,6 @@ struct Fold {
   [[nodiscard]] constexpr int32_t extra() const noexcept { return ranks - size(); }
   [[nodiscard]] constexpr bool paired() const noexcept { return rank < 2 * extra(); }
   [[nodiscard]] constexpr bool idle() const noexcept { return paired() && rank % 2 == 0; }
-  /// Among active ranks.
   [[nodiscard]] constexpr int32_t number() const noexcept {
     return paired() ? rank / 2 : rank - extra();
   }

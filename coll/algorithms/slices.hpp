@@ -15,12 +15,12 @@ namespace tern::coll {
 struct SlicePlace {
   std::vector<int32_t> host;  // ascending
   std::vector<int32_t> team;  // counterparts, by host
-  int32_t mine = 0;           // in `host`: the slice number
-  int32_t at = 0;             // in `team`: the host number
+  int32_t mine = 0;           // index in `host`: the slice number
+  int32_t at = 0;             // index in `team`: the host number
 
   [[nodiscard]] int32_t slices() const noexcept { return static_cast<int32_t>(host.size()); }
   [[nodiscard]] int32_t hosts() const noexcept { return static_cast<int32_t>(team.size()); }
-  /// At a distance around the ring.
+  /// The rank at a distance around the ring.
   [[nodiscard]] int32_t host_ring(int32_t distance) const noexcept;
   [[nodiscard]] int32_t team_ring(int32_t distance) const noexcept;
   [[nodiscard]] int32_t slice(int32_t distance) const noexcept;

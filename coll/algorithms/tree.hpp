@@ -21,7 +21,7 @@ class Tree {
 
   /// -1 for the root.
   [[nodiscard]] int32_t parent(int32_t rank) const noexcept { return at(rank).parent; }
-  /// Largest subtree first.
+  /// A rank's children, largest subtree first.
   [[nodiscard]] std::vector<int32_t> children(int32_t rank) const;
   [[nodiscard]] std::vector<int32_t> subtree(int32_t rank) const;
 

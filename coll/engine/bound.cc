@@ -140,7 +140,7 @@ void Bound::place(Areas& areas, size_t chunk, std::byte* memory) {
   geometry_.bind(*schedule_, areas.input, areas.output, areas.like, chunk);
 }
 
-// On the device if the rank has device data. Throws std::bad_alloc.
+// Allocates scratch on the device if the rank has device data. Throws std::bad_alloc.
 std::byte* Bound::find_memory(size_t bytes) {
   scratch_kind_ = cuda::MemoryKind::kHost;
   for (const Space space : {Space::kOutput, Space::kInput}) {
@@ -201,7 +201,7 @@ void Bound::put_blocks_aside(Area& input, const Area& output) {
   put_aside_ = input;
 }
 
-// For a vector to be reduced, in its layout.
+// Copies a vector to be reduced, in its layout.
 void Bound::put_vector_aside(Area& input) {
   const core::Datatype& type = *input.type;
   const MPI_Count count = total(input, schedule_->ranks);

@@ -21,7 +21,7 @@ class Bound {
  public:
   struct Passes {
     size_t chunk;  // bytes of a block; 0: one pass
-    size_t most;   // with separate scratch
+    size_t most;   // concurrent passes
   };
 
   /// `kept` belongs to the request and outlives this object.
@@ -92,7 +92,7 @@ class Bound {
 
   Kept aside_ = Kept::kNothing;
   size_t aside_bytes_ = 0;
-  ptrdiff_t aside_origin_ = 0;  // to element 0 of the copied input
+  ptrdiff_t aside_origin_ = 0;  // offset to element 0 of the copied input
   int32_t aside_blocks_ = 0;
   Area of_user_, put_aside_;
   std::vector<MPI_Count> aside_counts_;

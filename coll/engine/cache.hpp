@@ -28,7 +28,7 @@ class ScheduleCache {
   /// Throws std::bad_alloc.
   CachedSchedule& get(const Algorithm& algorithm, int32_t ranks, int32_t rank, int32_t root,
                       const Levels* levels = nullptr);
-  /// For inter-communicators, by build_between().
+  /// Builds schedules for inter-communicators by build_between().
   CachedSchedule& get_between(const Algorithm& algorithm, int32_t ranks, int32_t others,
                               int32_t rank, int32_t root);
   [[nodiscard]] std::vector<const Algorithm*> algorithms() const;

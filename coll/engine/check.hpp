@@ -15,7 +15,7 @@
 namespace tern::coll {
 
 inline constexpr int32_t kNoRoot = -1;
-/// For inter-communicators.
+/// The root of an inter-communicator's call is in this group.
 inline constexpr int32_t kOnThisSide = -2;
 
 /// Sent as raw bytes.
@@ -23,7 +23,7 @@ struct Call {
   Collective collective;
   bool irregular, untyped;
   int32_t root;                    // kNoRoot, kOnThisSide, or a rank
-  uint64_t bytes, elements, hash;  // of the vector or a block; 0 if blocks differ
+  uint64_t bytes, elements, hash;  // vector or block; 0 if blocks differ
   char op[24];
   char data[64];  // "10 MPI_INT"
 };

@@ -26,7 +26,7 @@ namespace tern::coll {
 
 class Execution;
 
-/// Implemented by Executions.
+/// Executions implements the interface.
 class ExecutionOwner {
  public:
   [[nodiscard]] core::Channel& channel() const noexcept { return channel_; }
@@ -53,7 +53,7 @@ class Execution final : public CollRequest {
   /// Throws std::bad_alloc. `cached` stays in use until the end; `own` holds it if no cache does.
   void bind(const Operation& operation, const Algorithm& algorithm, CachedSchedule& cached,
             std::shared_ptr<CachedSchedule> own = {});
-  /// Until the execution is pooled, ranks compare their calls first.
+  /// Ranks compare calls before they run, until the execution is pooled.
   void check(std::unique_ptr<CallCheck> check) noexcept { check_ = std::move(check); }
   /// Another rank refuses: the next advance() abandons the execution.
   TERN_COLD void refused(const std::string& why) noexcept;
@@ -67,7 +67,7 @@ class Execution final : public CollRequest {
  private:
   static constexpr size_t kMostPasses = 3;
 
-  /// A message, or device work.
+  /// A step in flight: a message, or device work.
   struct Flight {
     int32_t step;
     core::Request* request;

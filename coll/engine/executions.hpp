@@ -39,7 +39,7 @@ class Executions final : public ExecutionOwner {
   TERN_COLD void refuse(core::Communicator& communicator, const std::string& why,
                         const std::string& error) noexcept;
 
-  /// By messages. `name`: the purpose, for errors. Throws Error.
+  /// Gathers by messages. `name`: the purpose, for errors. Throws Error.
   void gather(core::Communicator& communicator, const void* mine, void* all, size_t bytes,
               const char* name);
   [[nodiscard]] std::vector<uint32_t> exchange(core::Communicator& communicator, uint32_t mine,

@@ -94,7 +94,7 @@ MPI_Count Geometry::blocks_before(int32_t block) const noexcept {
 
 namespace {
 
-/// Also valid for absolute addresses (MPI_BOTTOM).
+/// Works for absolute addresses (MPI_BOTTOM) too.
 std::byte* moved(std::byte* base, ptrdiff_t by) noexcept {
   return reinterpret_cast<std::byte*>(reinterpret_cast<uintptr_t>(base) +
                                       static_cast<uintptr_t>(by));

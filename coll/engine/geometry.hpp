@@ -20,19 +20,19 @@ struct Area {
   std::byte* base = nullptr;
   core::Datatype* type = nullptr;
   MPI_Aint extent = 1;                // bytes between elements
-  MPI_Count scale = 1;                // of `type` per element
-  MPI_Count block = 0;                // per block, or of a split vector
-  const MPI_Count* counts = nullptr;  // per block, if different
-  const MPI_Aint* displs = nullptr;   // with counts
+  MPI_Count scale = 1;                // units of `type` per element
+  MPI_Count block = 0;                // elements per block, or of a split vector
+  const MPI_Count* counts = nullptr;  // elements per block, if different
+  const MPI_Aint* displs = nullptr;   // set together with counts
   /// If set, displs count bytes, and each slice is a single block.
   core::Datatype* const* types = nullptr;
   cuda::MemoryKind kind = cuda::MemoryKind::kUnknown;
 };
 
-/// Per pass.
+/// Scratch sizes of a pass.
 struct ScratchNeed {
   size_t stage_slot = 0, mirror = 0;  // bytes
-  ptrdiff_t first_element = 0;        // from either's start
+  ptrdiff_t first_element = 0;        // offset of element 0
   [[nodiscard]] size_t bytes(const Schedule& schedule) const noexcept;
 };
 
@@ -66,7 +66,7 @@ class Geometry {
   const Schedule* schedule_ = nullptr;
   Area input_, output_, like_;
   bool splits_ = false;
-  MPI_Count pass_length_ = 0;  // per pass
+  MPI_Count pass_length_ = 0;  // elements per pass
   MPI_Count passes_ = 1;
   ScratchNeed need_;
   cuda::MemoryKind scratch_kind_ = cuda::MemoryKind::kHost;

@@ -9,7 +9,7 @@
 
 namespace tern::coll {
 
-/// Per algorithm and size (a power of two).
+/// Totals per algorithm and size (a power of two).
 struct Measured {
   int64_t count = 0, nanoseconds = 0;
   double predicted = 0;  // microseconds, total

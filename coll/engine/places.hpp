@@ -33,7 +33,7 @@ class Places {
                                        const char* what);
 
  private:
-  using Names = std::vector<std::vector<int64_t>>;  // by level and world rank
+  using Names = std::vector<std::vector<int64_t>>;  // indexed by level and world rank
   void ask_parts(core::Process& process);
 
   HostOf host_of_ = nullptr;

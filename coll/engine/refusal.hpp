@@ -50,7 +50,7 @@ struct Notice {
   enum class Says : uint32_t { kRefuses, kTakesPart, kInstead, kAbsent };
   Says says;
   uint32_t number, persistent;
-  int32_t rank;   // in the sender's group
+  int32_t rank;   // sender's rank in its group
   CallKind kind;  // kInstead only
   char why[164];  // error text, truncated
 };
@@ -74,9 +74,9 @@ struct Trouble {
   };
   struct Heard {
     Notice notice;
-    bool across;  // from the remote group
+    bool across;  // sender is in the remote group
   };
-  /// Not sent yet. The next `followed` calls take its number and later numbers.
+  /// A deferred refusal. The next `followed` calls take its number and later numbers.
   struct Deferred {
     bool persistent;
     CallKind kind;
@@ -108,15 +108,15 @@ struct CommRefusals : core::CollState {
 
 class Refusals;
 
-/// Implemented by Coll.
+/// The channel's collectives. Coll implements the interface.
 class UnderWay {
  public:
   /// Throws std::bad_alloc.
   [[nodiscard]] virtual CommRefusals& state_of(core::Communicator& communicator) = 0;
-  /// broken_off() notifies the other ranks.
+  /// Ends all collectives of the communicator; broken_off() notifies the other ranks.
   virtual void refuse(core::Communicator& communicator, const std::string& why,
                       const std::string& error) noexcept = 0;
-  /// A call not begun here: fails stream operations.
+  /// Fails stream operations, since a rank refuses a call not begun here.
   virtual void hear(core::Communicator& communicator, const std::string& why) noexcept = 0;
 
  protected:
@@ -132,31 +132,32 @@ class Refusals {
 
   [[nodiscard]] static CallNumber next_number(core::Communicator& communicator, bool persistent,
                                               CallKind kind) noexcept;
-  /// `deferred`: this call, unless the next collective replaces it.
+  /// Refuses the next collective. `deferred`: this call, unless the next collective replaces it.
   TERN_COLD void refuse(core::Communicator& communicator, bool persistent, const Failure& why,
                         std::optional<CallKind> deferred) noexcept;
-  /// Uses and keeps the reason of fail().
+  /// Refuses with the reason of fail(), which is kept.
   TERN_COLD void refuse(core::Communicator& communicator, bool persistent, int code,
                         std::optional<CallKind> deferred) noexcept;
-  /// Other ranks are notified only about calls in flight. Call without the lock.
+  /// Ends all collectives of the communicator; notifies other ranks only about calls in flight.
+  /// Call without the lock.
   TERN_COLD void end(core::Communicator& communicator, const std::string& why) noexcept;
-  /// After the communicator's last call.
+  /// Call after the communicator's last collective.
   void freeing(const core::Communicator& communicator) noexcept;
 
-  // With the lock:
+  // The following functions need the lock.
   TERN_COLD void refuse_call(core::Communicator& communicator, CallNumber number,
                              const Failure& why) noexcept;
-  /// Then settle() precedes each call.
+  /// Whether any notice has arrived; then settle() precedes each call.
   [[nodiscard]] bool troubled() const noexcept { return troubled_; }
-  /// Before a call takes its number: an error if another rank refuses the call.
+  /// Call before a call takes its number: returns an error if another rank refuses the call.
   [[nodiscard]] TERN_COLD Failure settle(core::Communicator& communicator, bool persistent,
                                          CallKind kind) noexcept;
-  /// Before a persistent call starts: if the collectives have ended, fails the call and notifies
-  /// all ranks.
+  /// Call before a persistent call starts: if the collectives have ended, fails the call and
+  /// notifies all ranks.
   [[nodiscard]] int over(core::Communicator& communicator, CallNumber number) noexcept;
-  /// Sends no notices.
+  /// Ends the collectives without notices.
   TERN_COLD void interrupt(core::Communicator& communicator) noexcept;
-  /// Tells the other ranks not to wait.
+  /// Tells the other ranks not to wait for an active call.
   TERN_COLD void broken_off(core::Communicator& communicator, CallNumber number,
                             const std::string& why) noexcept;
   void enter(CommRefusals& state) noexcept;

@@ -18,9 +18,9 @@ class DeviceLinks {
  public:
   enum class State : uint8_t { kUntried, kGood, kBad };
   [[nodiscard]] State between(const cuda::Uuid& own, const cuda::Uuid& other) const noexcept;
-  /// In some epochs each rank reads every peer's pattern, by kernel and by copy, and writes a mark.
-  /// `job`: on this rank's device; `devices`: of all ranks. Returns whether all links of this rank
-  /// work; bad links are never mapped again.
+  /// Each rank reads every peer's pattern, by kernel and by copy, and writes a mark. `job`: on this
+  /// rank's device; `devices`: of all ranks. Returns whether all links of this rank work; bad links
+  /// are never mapped again.
   [[nodiscard]] bool try_all(core::Process& process, Slots& slots, pml::Pml& pml, cuda::Job& job,
                              const std::vector<cuda::Uuid>& devices);
 

@@ -56,7 +56,7 @@ void Direct::prepare() {
   if (!out_.dense()) aside_.resize(out_.bytes());
 }
 
-// In place, peers still read the result's place.
+// In place, peers still read the memory of the result.
 void Direct::prepare_reduce_scatter() {
   slots_.scratch(2 * kPiece);
   own_ = {0, length_of(rank_)};
@@ -176,7 +176,7 @@ void Direct::read_inputs() {
   slots_.awaited_all();
 }
 
-// In cache-sized pieces. In place `to` is an operand.
+// Reduces in cache-sized pieces. In place `to` is an operand.
 void Direct::reduce_slice(const Range& own, std::byte* to) {
   if (own.count == 0 || code_ != MPI_SUCCESS) return;
   std::byte* const scratch = slots_.scratch(2 * kPiece);

@@ -38,7 +38,7 @@ class Direct final : public Parts {
   void post(const std::byte* data);
   /// The data, or, if unreadable for peers, a copy in packed_.
   const std::byte* for_others(const std::byte* data, size_t bytes);
-  /// From the rank's posted address; awaits the post even for 0 bytes.
+  /// Copies from the rank's posted address; awaits the post even for 0 bytes.
   void get(int rank, void* to, size_t offset, size_t bytes);
   [[nodiscard]] TERN_COLD int cannot_get(int rank, uint64_t address, size_t bytes,
                                          int error) noexcept;
@@ -53,7 +53,7 @@ class Direct final : public Parts {
 
   const std::byte* input_ = nullptr;  // read by peers
   Range own_{0, 0};                   // reduced by this rank
-  std::byte* reduced_ = nullptr;      // for peers
+  std::byte* reduced_ = nullptr;      // results for peers
   std::vector<std::byte> packed_, aside_;
 };
 

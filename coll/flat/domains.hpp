@@ -15,14 +15,14 @@ class Domains {
   static constexpr int kUnknown = -1;
 
   Domains() = default;
-  /// Equal parts, without allocation.
+  /// Makes equal parts without allocation.
   explicit Domains(int ranks) noexcept;
   /// `nodes`: each rank's NUMA node. Equal parts if a node is unknown or nodes alternate. Throws
   /// std::bad_alloc.
   explicit Domains(const std::vector<int>& nodes);
 
   [[nodiscard]] int count() const noexcept { return count_; }
-  /// For count(): the number of ranks.
+  /// The first rank of a domain; for count(): the number of ranks.
   [[nodiscard]] int first(int domain) const noexcept {
     if (firsts_ != nullptr) return firsts_[static_cast<size_t>(domain)];
     return static_cast<int>(int64_t{ranks_} * domain / count_);

@@ -50,7 +50,7 @@ class FlatEpochs {
     return epoch == Parts::kNoEpoch ? kNoEpoch : in_lane(epoch);
   }
   [[nodiscard]] int read(Slots& slots) noexcept;
-  /// Some rank's data lies on a device: the epochs have ended without effect.
+  /// True if some rank's data lies on a device: the epochs have ended without effect.
   [[nodiscard]] bool found_device() const noexcept { return found_device_; }
 
   /// Uploads a staged result.
@@ -71,10 +71,10 @@ class FlatEpochs {
   std::variant<std::monostate, Parts, Direct, Sliced, TwoLevel> plan_;
   Parts* parts_ = nullptr;
   int64_t written_ = 0, read_ = 0;
-  uint64_t first_ = 0;       // of the lane
+  uint64_t first_ = 0;       // first epoch in the lane
   bool unreadable_ = false;  // this rank's data
   bool asks_ = false;
-  bool on_device_ = false;  // in a large call
+  bool on_device_ = false;  // this rank's data, in a large call
   bool found_device_ = false;
 };
 

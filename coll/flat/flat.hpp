@@ -15,11 +15,11 @@ namespace tern::coll {
 
 /// From this size on, ranks first agree whether data lies on devices.
 inline constexpr size_t kLeastOnDevice = 65536;
-/// Reductions need small elements without holes.
+/// Whether slots can serve the operation. Reductions need small elements without holes.
 [[nodiscard]] bool flat_takes(const Operation& operation) noexcept;
 /// A rank's bytes for its peers, over all epochs: equal on all ranks.
 [[nodiscard]] size_t flat_bytes(const Question& question) noexcept;
-/// Excludes this rank's block in scatter and alltoall.
+/// flat_bytes() without this rank's block in scatter and alltoall.
 [[nodiscard]] inline size_t slot_bytes(const Question& question) noexcept {
   const size_t all = flat_bytes(question);
   const Collective what = question.collective;
@@ -37,7 +37,7 @@ inline constexpr size_t kLeastOnDevice = 65536;
 [[nodiscard]] inline Slab::Size slab_size_of(size_t room) noexcept {
   return room <= kSmallLane.room() ? Slab::Size::kSmall : Slab::Size::kLarge;
 }
-/// A reduce-scatter needs an element of each block in a slot.
+/// Whether a slot holds the smallest part: for a reduce-scatter, an element of each block.
 [[nodiscard]] inline bool fits_in_slot(const Operation& operation, const Question& question,
                                        const Lane& lane) noexcept {
   return operation.collective != Collective::kReduceScatter ||
@@ -48,12 +48,12 @@ inline constexpr size_t kLeastOnDevice = 65536;
 [[nodiscard]] int flat_run(const Operation& operation, FlatMethod method, Slots& slots);
 
 [[nodiscard]] bool all_read_all(Collective what) noexcept;
-/// By FlatMethod::kWhole, with the result in *code, unless some rank (`mine`: this rank) keeps its
-/// data on a device. kHost: done; kAll: not done, equal sizes on all devices. Throws
-/// std::bad_alloc.
+/// Runs the operation by FlatMethod::kWhole, with the result in *code, unless some rank (`mine`:
+/// this rank) keeps its data on a device. kHost: done; kAll: not done, equal sizes on all devices.
+/// Throws std::bad_alloc.
 [[nodiscard]] Where flat_run_here(const Operation& operation, Slots& slots, bool mine, int* code);
-/// Exchanges placement. kHost: no rank's data lies on a device (`on_device`: this rank's does);
-/// kUnknown: some does, but no rank keeps it there.
+/// Exchanges the placement of all ranks' data. kHost: no rank's data lies on a device (`on_device`:
+/// this rank's does); kUnknown: some does, but no rank keeps it there.
 [[nodiscard]] Where flat_ask(const Operation& operation, size_t bytes, Slots& slots, bool mine,
                              bool on_device);
 

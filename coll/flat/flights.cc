@@ -98,7 +98,7 @@ void Flights::lacks_slabs(const core::Communicator& communicator) {
            communicator.name.or_words("a communicator").c_str()));
 }
 
-// Not checked for readers here: at the end of the job the peers' memory may be gone.
+// Readers are checked later: at the end of the job the peers' memory may be gone.
 void Flights::retire(std::unique_ptr<Slab> slab) noexcept {
   if (slab->deep != nullptr) retire(std::move(slab->deep));
   --slabs_in_use_;

@@ -14,7 +14,7 @@
 
 namespace tern::coll {
 
-/// Implemented by Coll.
+/// Coll implements the interface.
 class ScheduleMaker {
  public:
   /// Launches the call under its number. Notifies the other ranks of a failure.
@@ -54,7 +54,7 @@ class Flights final : public QueueOwner {
                                                 const Lane* flight) override;
   /// Drops a new slab: some rank has none.
   void drop_slab() noexcept { --slabs_in_use_; }
-  /// For a queue; explains the fallback.
+  /// Drops a queue's slab, and explains the fallback.
   TERN_COLD void lacks_slabs(const core::Communicator& communicator) override;
   void retire(std::unique_ptr<Slab> slab) noexcept override;
   [[nodiscard]] bool all_read() noexcept {

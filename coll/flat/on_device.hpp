@@ -25,11 +25,12 @@ class OnDevice {
  public:
   OnDevice(const Operation& operation, Slots& slots, pml::Pml& pml, DeviceLinks& links);
   [[nodiscard]] static bool takes(Collective what) noexcept;
-  /// Equal result on all ranks. kSome: a schedule must serve; kAll: call run().
+  /// Exchanges placement; equal result on all ranks. kSome: a schedule must serve; kAll: call
+  /// run().
   [[nodiscard]] Where meet();
   /// Returns an error class, with the text in fail().
   [[nodiscard]] int run();
-  /// After kSome: group names by rank, outermost level first: ranks with peer access, ranks on one
+  /// Group names by rank after kSome, outermost level first: ranks with peer access, ranks on one
   /// device. Equal on all ranks; may be empty.
   [[nodiscard]] const std::vector<std::vector<int64_t>>& islands() const noexcept {
     return islands_;
@@ -57,7 +58,7 @@ class OnDevice {
   };
   static constexpr int kMostInIslands = 256;
 
-  // Before the first epoch. False if buffers are unsuitable.
+  // Call before the first epoch. False if buffers are unsuitable.
   [[nodiscard]] bool prepare(Post* mine);
   [[nodiscard]] bool prepare_reduction(Post* mine);
   [[nodiscard]] bool prepare_moves(Post* mine);
@@ -105,7 +106,7 @@ class OnDevice {
   const View in_, out_;
   std::vector<Post> posts_;
   std::vector<std::unique_ptr<pml::MappedPeerMemory>> inputs_,
-      outputs_;  // by rank; null: this rank
+      outputs_;  // indexed by rank; null: this rank
   std::array<uint64_t, 4> reached_{};
   std::vector<std::vector<int64_t>> islands_;
   cuda::Block aside_;

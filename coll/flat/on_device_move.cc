@@ -37,7 +37,7 @@ OnDevice::Sides OnDevice::sides() const noexcept {
   }
 }
 
-// Only contiguous data. An alltoall in place would need a copy.
+// Only contiguous data qualifies. An alltoall in place would need a copy.
 bool OnDevice::prepare_moves(Post* mine) {
   const Collective what = operation_.collective;
   if (!moves_whole(what) || (what == kAlltoall && operation_.in_place)) return false;

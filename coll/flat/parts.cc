@@ -23,7 +23,7 @@ Parts::Parts(const Operation& operation, Slots& slots) noexcept
 // The common single epoch needs no division.
 void FlatShape::plan_epochs(MPI_Count room) noexcept {
   const bool root = rank_ == root_;
-  MPI_Count blocks = 1;  // per slot
+  MPI_Count blocks = 1;  // blocks per slot
   switch (operation_.collective) {
     case kBarrier:
       break;

@@ -29,7 +29,7 @@ class Parts : protected FlatShape {
   [[nodiscard]] virtual Sources sources(int64_t epoch) const noexcept;
   [[nodiscard]] virtual int source(int place) const noexcept { return place; }
   [[nodiscard]] virtual bool writes(int64_t epoch) const noexcept;
-  /// After `read` epochs were read.
+  /// Whether `epoch` can be written after `read` epochs were read.
   [[nodiscard]] virtual bool can_write(int64_t /*epoch*/, int64_t /*read*/) const noexcept {
     return true;
   }
@@ -42,7 +42,7 @@ class Parts : protected FlatShape {
   virtual void read(int64_t epoch);
   /// Replaces write(): this rank's data lies on a device.
   void write_elsewhere();
-  /// From the epoch's posts.
+  /// The placement of all ranks' data, from the epoch's posts.
   [[nodiscard]] static Where where(Slots& slots);
   void run(int64_t first = 0) {
     if (TERN_UNLIKELY(!slots_.reaches_all())) reach();
@@ -67,7 +67,7 @@ class Parts : protected FlatShape {
  protected:
   // move.cc
   void post_block(const View& view, int block, const Range& range);
-  /// For every other rank, in rank order.
+  /// Posts pieces for every other rank, in rank order.
   void post_blocks(const View& view, const Range& range);
   /// The index of this rank's block in a rank's slot.
   [[nodiscard]] size_t place_with(int rank) const noexcept {
@@ -90,7 +90,7 @@ class Parts : protected FlatShape {
   /// operand, unless null.
   void reduce_posted(int first, int last, const Range& range, std::byte* to,
                      const std::byte* mine = nullptr);
-  /// In place with this rank's operand first: no copy.
+  /// Whether the call is in place with this rank's operand first: no copy.
   [[nodiscard]] bool reduces_onto_own() const noexcept;
   void post_others_slices(const Range& range, const Range& own);
   void reduce_onto_own(const Range& posted, std::byte* own);

@@ -18,7 +18,7 @@ constexpr uint64_t kAhead = 3;  // epochs prefetched
 // Bits beside the slab number:
 constexpr uint32_t kCannotGet = 1U << 31;
 constexpr uint32_t kMedium = 1U << 29, kLarge = 2U << 29,
-                   kSizes = 3U << 29;  // of the lane's slots
+                   kSizes = 3U << 29;  // size class of the lane
 
 uint32_t size_of(const Lane& lane) noexcept {
   if (lane.room() <= kSmallFlightLane.room()) return 0;
@@ -238,7 +238,7 @@ int FlatQueue::late_source() const noexcept {
   return awaited_ >= sources.end ? Slots::kNoRank : epochs.source(sources, awaited_);
 }
 
-// So this rank can sleep.
+// The awaited ranks will ring, so this rank can sleep.
 bool FlatQueue::ask_the_late() noexcept {
   Slots& slots = slab_->lane();
   bool asked = false;

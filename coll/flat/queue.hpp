@@ -46,15 +46,15 @@ class FlatCall final : public CollRequest {
   void describe(WaitReport* report) const override;
   /// Completes the request, which may then be freed.
   void finish() noexcept { end(); }
-  /// In the queue, or in a list of ended calls.
+  /// The next call in the queue, or in a list of ended calls.
   [[nodiscard]] FlatCall* next() const noexcept { return next_; }
 
  private:
   friend class FlatQueue;
   void begin(Slots& slots) noexcept;
-  /// Some data lies on a device.
+  /// Restarts the call as a schedule, since some data lies on a device.
   void become_schedule() noexcept;
-  /// True at the end.
+  /// True once the schedule has ended.
   bool advance_schedule() noexcept;
   void end_epochs() noexcept;
   void unbind() noexcept override;
@@ -71,14 +71,14 @@ class FlatCall final : public CollRequest {
   std::unique_ptr<FlatQueue> own_;
 };
 
-/// Implemented by Flights.
+/// Flights implements the interface.
 class QueueOwner {
  public:
   [[nodiscard]] virtual Executions& executions() const noexcept = 0;
-  /// Possibly without a number. Throws std::bad_alloc.
+  /// Returns a slab, possibly without a number. Throws std::bad_alloc.
   [[nodiscard]] virtual std::unique_ptr<Slab> make_slab(core::Communicator& communicator,
                                                         Slab::Size size, const Lane* flight) = 0;
-  /// For freed communicators.
+  /// Takes the slab of a freed communicator.
   virtual void retire(std::unique_ptr<Slab> slab) noexcept = 0;
   /// A rank has no slab: drops the slabs.
   TERN_COLD virtual void lacks_slabs(const core::Communicator& communicator) = 0;
@@ -98,13 +98,13 @@ class FlatQueue {
   void push(FlatCall& call) noexcept;
   /// Adds ended calls to *ended, for finish().
   void advance(FlatCall** ended, int* events) noexcept;
-  /// Some rank lacks a slab: new calls should be schedules.
+  /// True if some rank lacks a slab: new calls should be schedules.
   [[nodiscard]] bool has_failed() const noexcept { return state_ == State::kSchedules; }
   [[nodiscard]] bool empty() const noexcept {
     return calls_.first == nullptr && schedules_.first == nullptr;
   }
   [[nodiscard]] core::Communicator& communicator() const noexcept { return communicator_; }
-  /// Excludes schedules.
+  /// The first call in slots.
   [[nodiscard]] const FlatCall* first() const noexcept { return calls_.first; }
   /// Fails all calls, and adds them to *ended.
   void refuse(const std::string& why, FlatCall** ended) noexcept;
@@ -144,7 +144,7 @@ class FlatQueue {
   uint32_t mine_ = core::Slabs::kNone;
   std::vector<uint32_t> all_;
   bool gets_ = false;
-  Calls calls_, schedules_;      // in slots; by messages
+  Calls calls_, schedules_;      // calls in slots; calls by messages
   FlatCall* writing_ = nullptr;  // first call with epochs to write
   uint64_t epochs_ = 0;
   int awaited_ = 0;               // first source without a post

@@ -43,7 +43,7 @@ class FlatShape {
   /// Elements of every block, block after block.
   struct Scattered {
     MPI_Count all;
-    Range own;  // within `all`
+    Range own;  // this rank's part of `all`
   };
   [[nodiscard]] Scattered scattered(const Range& range) const noexcept;
 
@@ -51,8 +51,8 @@ class FlatShape {
   const int rank_, ranks_, root_;
   View in_, out_;
   MPI_Count size_ = 1;   // bytes
-  MPI_Count total_ = 0;  // per block
-  MPI_Count most_ = 1;   // per epoch
+  MPI_Count total_ = 0;  // units per block
+  MPI_Count most_ = 1;   // units per epoch
   int64_t epochs_ = 1;
 
  private:

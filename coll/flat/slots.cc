@@ -19,7 +19,7 @@
 namespace tern::coll {
 namespace {
 
-// Before the polling general wait: some 20 microseconds on an exclusive core.
+// Spins before the polling wait: some 20 microseconds on an exclusive core.
 constexpr int kSpins = 400, kSpinsAmongThreads = 50;
 constexpr int kYields = 16;
 
@@ -37,7 +37,7 @@ Slots::Slots(Slab& slab, const Lane& lane, int number, bool in_step)
       own_(slab.own_),
       known_(slab.peers_.size(), UINT64_MAX) {
   head().finished[number_].store(0,
-                                 std::memory_order_release);  // after the new claim
+                                 std::memory_order_release);  // stored after the new claim
   for (uint64_t epoch = 0; epoch < lane_.depth; ++epoch)
     at(own_, epoch)->epoch.store(0, std::memory_order_relaxed);
 }

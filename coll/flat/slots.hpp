@@ -54,7 +54,7 @@ static_assert(sizeof(SlabHead) == 64);
 
 struct Slot {
   std::atomic<uint64_t> epoch;
-  uint64_t bytes;  // of data
+  uint64_t bytes;  // data bytes
   [[nodiscard]] std::byte* data() noexcept { return reinterpret_cast<std::byte*>(this) + kHead; }
   static constexpr size_t kHead = 16;
 };
@@ -98,7 +98,7 @@ class Slots {
     what_ = what;
     if (TERN_UNLIKELY((++epoch_ & kEpochsBetweenPolls) == 0)) poll();
   }
-  /// Once no rank reads this rank's slot.
+  /// Waits until no rank reads this rank's slot.
   std::byte* claim() {
     if (TERN_UNLIKELY(floor_ + lane_.depth < epoch_)) await_room();
     return mine().data();
@@ -125,7 +125,7 @@ class Slots {
   static constexpr uint64_t kPoisoned = uint64_t{1} << 63;
   static constexpr uint64_t kElsewhere = uint64_t{1} << 62;   // data lies on a device
   static constexpr uint64_t kFromDevice = uint64_t{1} << 61;  // data was staged from a device
-  /// Until found_device().
+  /// Marks posts until found_device().
   void mark_device() noexcept { marks_ |= kFromDevice; }
   /// Whether a mark was read or posted; clears it.
   [[nodiscard]] bool found_device() noexcept {
@@ -147,15 +147,15 @@ class Slots {
   [[nodiscard]] std::byte* behind() const noexcept { return at(own_, epoch_ - 1)->data(); }
   /// Waits for the rank's post.
   inline Slot& await(int rank);
-  /// Kept between calls. Throws std::bad_alloc.
+  /// A buffer kept between calls. Throws std::bad_alloc.
   std::byte* scratch(size_t bytes);
-  /// From an address posted by the rank. Returns an errno.
+  /// Copies from an address posted by the rank. Returns an errno.
   [[nodiscard]] int get(int rank, void* to, uint64_t from, size_t bytes) noexcept;
   [[nodiscard]] bool is_readable(const void* address, size_t bytes) noexcept;
   void awaited_all() noexcept {
     if (in_step_) floor_ = epoch_ - 1;
   }
-  /// For `ago` epochs earlier.
+  /// The slots of `ago` epochs earlier were awaited.
   void awaited_all(uint64_t ago) noexcept {
     if (in_step_) floor_ = std::max(floor_, epoch_ - 1 - ago);
   }
@@ -163,10 +163,10 @@ class Slots {
     head().finished[number_].store(epoch_, std::memory_order_release);
     ring_waiters();
   }
-  /// For data outside the slot.
+  /// Waits until the rank has ended this epoch, for data outside the slot.
   void await_end(int rank);
 
-  // For calls in flight (queue.hpp).
+  // Selects the epoch, for calls in flight (queue.hpp).
   void go_to(uint64_t epoch) noexcept { epoch_ = epoch; }
   static constexpr int kNoRank = -1;
   /// A rank that still uses the epoch's slot.
@@ -219,13 +219,13 @@ class Slab {
   [[nodiscard]] uint32_t number() const noexcept { return slab_; }
   /// Slab number and NUMA node, with the three highest bits free, or kNone.
   [[nodiscard]] uint32_t introduction() const noexcept;
-  /// From all other ranks' memory.
+  /// Whether this rank can copy from all other ranks' memory.
   [[nodiscard]] bool can_get() const;
   /// Takes all ranks' introductions, none kNone; maps up to kFewRanks slabs. Throws Error,
   /// std::bad_alloc.
   void meet(const std::vector<uint32_t>& all);
   TERN_COLD void reach(int first, int end);
-  /// Beyond, slabs are mapped at first use.
+  /// With more ranks, slabs are mapped at first use.
   static constexpr int kFewRanks = 64;
   [[nodiscard]] Slots& lane_for(size_t bytes) noexcept {
     return bytes <= lanes_.front().room() ? lanes_.front() : lanes_.back();
@@ -235,15 +235,15 @@ class Slab {
   [[nodiscard]] bool crowded() const noexcept { return crowded_; }
   /// Even after an aborted epoch this rank reads no more.
   void leave() noexcept;
-  /// Before the slabs' memory is unmapped.
+  /// Call before the slabs' memory is unmapped.
   void forget() noexcept {
     slab_ = core::Slabs::kNone;
     if (deep != nullptr) deep->forget();
   }
-  /// After the communicator: true once no peer reads.
+  /// True once no peer reads the slab of a freed communicator.
   [[nodiscard]] bool over() const noexcept;
 
-  /// For small rooted calls; null: not yet, none, or kept by another slab.
+  /// The slab for small rooted calls; null: not yet, none, or kept by another slab.
   std::unique_ptr<Slab> deep;
   uint32_t rooted_calls = 0;
   /// Most bytes of a part. With a core for each rank, a root waits for no context switch, and

@@ -38,7 +38,7 @@ class TwoLevel final : public Parts {
   [[nodiscard]] int end_of_up() const noexcept;
   /// In phase kBetween a rank reads the leaders of domains [0, end).
   [[nodiscard]] int end_of_between() const noexcept;
-  /// Poisoned after a failure.
+  /// Posts this rank's slot, poisoned after a failure.
   void hand_on(size_t bytes) noexcept;
   void write_for_domain(const Range& range);
   void read_up(const Range& range);
@@ -50,7 +50,7 @@ class TwoLevel final : public Parts {
 
   [[nodiscard]] bool is_for_all() const noexcept { return phases_ > kDown; }
 
-  const int64_t phases_;  // per piece
+  const int64_t phases_;  // epochs per piece
   const Domains& domains_;
   const int own_, of_root_;
   const bool leads_;

@@ -10,7 +10,7 @@
 
 namespace tern::coll {
 
-/// For blocks of equal size.
+/// Blocks of equal size.
 class View {
  public:
   View() = default;
@@ -28,7 +28,7 @@ class View {
     return dense_ && step_ == static_cast<MPI_Aint>(bytes_);
   }
   [[nodiscard]] bool dense() const noexcept { return dense_; }
-  /// Only if dense.
+  /// Valid only if dense.
   [[nodiscard]] std::byte* at(int block, size_t offset = 0) const noexcept {
     return base_ + block * step_ + offset;
   }

@@ -7,7 +7,7 @@
 namespace tern::coll {
 
 enum class Where : uint8_t {
-  kUnknown,  // not exchanged
+  kUnknown,  // not exchanged yet
   kHost,
   kSome,  // some data on a device, but devices cannot serve
   kAll,   // all data on devices; devices serve the call

@@ -32,7 +32,7 @@ struct Edge {
   std::deque<Waiting> sends, recvs;
 };
 struct Pair {
-  Waiting send, recv;  // of a put: twice the sender
+  Waiting send, recv;  // a put has the sender twice
 };
 
 bool puts(const Step& step) noexcept {
@@ -52,7 +52,7 @@ class TimedRun {
     }
   }
 
-  // In the order of readiness.
+  // Runs transfers in the order of readiness.
   Timeline run() {
     for (;;) {
       while (issue_all()) continue;

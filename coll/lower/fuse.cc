@@ -110,7 +110,7 @@ class Fusion {
     });
     struct Use {
       int32_t writer = kNone;
-      bool read = false;  // since written
+      bool read = false;  // read since written
     };
     std::vector<Use> uses(locations_);
     std::vector<char> dropped(program_.size(), 0);

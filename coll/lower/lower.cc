@@ -12,7 +12,7 @@
 namespace tern::coll::lowering {
 namespace {
 
-// In the order of a rank's waits.
+// Numbers slots in the order of a rank's waits.
 void number_slots(Programs& programs, std::vector<int32_t>& slots) {
   slots.assign(programs.ranks.size(), 0);
   for (const Program& program : programs.ranks)
@@ -23,7 +23,7 @@ void number_slots(Programs& programs, std::vector<int32_t>& slots) {
     }
 }
 
-/// Of puts and signals, ascending.
+/// Destinations of puts and signals, ascending.
 std::vector<std::vector<int32_t>> peers_of(const Programs& programs) {
   std::vector<std::vector<int32_t>> peers(programs.ranks.size());
   for (const Message& message : programs.messages)

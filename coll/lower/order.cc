@@ -104,7 +104,7 @@ class GlobalRun {
                     static_cast<uint32_t>(place.step)];
   }
 
-  // By order within a lane or slot between two ranks.
+  // Matches messages by order within a lane or slot between two ranks.
   void match(const Mapped& mapped) {
     std::map<std::tuple<int32_t, int32_t, int32_t>, std::pair<std::vector<Place>, size_t>> edges;
     const auto each = [&](auto look) {

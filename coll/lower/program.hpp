@@ -15,15 +15,15 @@ inline constexpr int32_t kNone = -1;
 struct Message {
   int32_t from, to;
   bool data;         // false: a signal of the source
-  Slice far;         // in the inbox; `place` is the message's number until number_slots()
+  Slice far;         // inbox slice; `place` is the message's number until number_slots()
   int32_t slot = 0;  // set by number_slots()
 };
 
 struct Op {
   Verb verb = Verb::kJoin;
   int32_t peer = kSelf;
-  int32_t message = kNone;  // of puts, their signals, waits, copies out
-  int32_t word = kNone;     // of credits
+  int32_t message = kNone;  // set for puts, their signals, waits, copies out
+  int32_t word = kNone;     // set for credits
   std::vector<Slice> sources, destinations;
 };
 using Program = std::vector<Op>;
@@ -39,7 +39,7 @@ struct Programs {
          (op.verb == Verb::kReduce && op.message != kNone);
 }
 
-/// In the order of one run (order.cc). Throws tern::Error.
+/// Orders all ranks' steps by one run (order.cc). Throws tern::Error.
 [[nodiscard]] Programs in_order(const std::vector<Schedule>& all, const Mapped& mapped);
 
 /// Removes copies (fuse.cc). Peers see the same messages, none later.

@@ -104,7 +104,7 @@ class Builder {
   std::vector<Lane> lanes_;
   size_t lane_ = 0;
   int32_t window_ = 0;
-  size_t base_[kSpaces] = {};  // of each space
+  size_t base_[kSpaces] = {};  // first location of each space
 };
 
 }  // namespace tern::coll

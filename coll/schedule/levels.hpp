@@ -18,16 +18,16 @@ struct Levels {
   [[nodiscard]] int32_t ranks() const noexcept { return static_cast<int32_t>(groups[0].size()); }
   /// Members of the rank's outermost group, ascending.
   [[nodiscard]] std::vector<int32_t> host_of(int32_t rank) const;
-  /// Ascending.
+  /// The hosts' lowest ranks, ascending.
   [[nodiscard]] std::vector<int32_t> leaders() const;
-  /// Of equal size.
+  /// Whether hosts have equal sizes.
   [[nodiscard]] bool equal_hosts() const;
-  /// Of consecutive ranks.
+  /// Whether hosts have consecutive ranks.
   [[nodiscard]] bool hosts_in_order() const;
   /// "3 hosts of 2 to 5 ranks, in 6 parts"
   [[nodiscard]] std::string text() const;
 
-  /// From group names per level, outermost first. Drops uninformative levels.
+  /// Makes levels from group names, outermost first. Drops uninformative levels.
   [[nodiscard]] static Levels from_names(const std::vector<std::vector<int64_t>>& names);
   /// Groups of consecutive ranks, outermost first: {8, 2} are hosts of 8, in pairs.
   [[nodiscard]] static Levels from_sizes(int32_t ranks, const std::vector<int32_t>& sizes);

@@ -32,9 +32,9 @@ struct Neighbors {
 
 // Synthetic neighbourhoods of all ranks, for proofs and tests.
 
-/// As square as possible.
+/// A grid as square as possible.
 [[nodiscard]] std::vector<Neighbors> grid_of(int32_t ranks, int32_t dimensions, bool periodic);
-/// With duplicates and self-edges.
+/// Random edges, including duplicates and self-edges.
 [[nodiscard]] std::vector<Neighbors> random_graph(int32_t ranks, int32_t edges, uint32_t seed);
 
 }  // namespace tern::coll

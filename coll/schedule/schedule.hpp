@@ -80,7 +80,7 @@ struct Schedule {
   int32_t others = 0;
   int32_t parts;
   int32_t stage_slots = 0;
-  int32_t mirrors = 0;   // of the vector, or of all blocks
+  int32_t mirrors = 0;   // copies of the vector, or of all blocks
   bool uniform = false;  // multi-block slices outside vectors: needs equal blocks
   bool remote = false;   // has puts or gets
   /// Lowered: inbox slots of a pass, each with a data semaphore (initially 0); all semaphores,

@@ -13,11 +13,12 @@ constexpr double kBudget = 0.02;
 constexpr float kClose = 1.1F, kCloseInLearning = 1.5F;
 /// A single disturbed pair must not decide.
 constexpr int kProbes = 2;
-/// Of an unmeasured row. The model ignores contention, and excludes rows beyond this factor.
+/// Assumed ratio of an unmeasured row. The model ignores contention, and excludes rows beyond this
+/// factor.
 constexpr double kUnknown = 3;
 /// ns, before the first agreement.
 constexpr double kLook = 50;
-/// Of a small call.
+/// Predicted over true time of a small call.
 constexpr double kModelErrs = 3;
 /// A match: pairs with a lead, and the median ratio.
 constexpr int kWins = 7;
@@ -56,7 +57,7 @@ Contest::Contest(std::span<const Algorithm* const> rows, double microseconds, do
     rest();
 }
 
-/// Extra cost of a pair of blocks, in calls of the serving row.
+/// The extra cost of a pair of blocks, in calls of the serving row.
 double Contest::price(size_t row) const noexcept {
   const Rival& rival = rows_[row];
   const double ratio = rival.measured ? static_cast<double>(rival.ratio) : kUnknown;
@@ -151,7 +152,7 @@ void Contest::go_on() noexcept {
   has_rivals() ? begin(Round::kWatch) : rest();
 }
 
-// Until the counter wraps.
+// Rests until the counter wraps.
 void Contest::rest() noexcept {
   blocks_ = 0;
   left = waited_ = UINT32_MAX;

@@ -37,7 +37,7 @@ class Contest : public Countdown {
   [[nodiscard]] const Algorithm& serving() const noexcept { return *rows_[0].algorithm; }
   /// A trial, in this run or earlier, found the serving row best.
   [[nodiscard]] bool is_decided() const noexcept { return decided_; }
-  /// Agreed; 0: not measured.
+  /// The serving row's agreed time; 0: not measured.
   [[nodiscard]] double nanoseconds() const noexcept { return nanoseconds_; }
   [[nodiscard]] uint32_t rounds() const noexcept { return rounds_; }
   [[nodiscard]] bool has_rivals() const noexcept { return rows_.size() > 1; }
@@ -46,21 +46,21 @@ class Contest : public Countdown {
   [[nodiscard]] const Algorithm& row() const noexcept { return *rows_[block_row()].algorithm; }
   /// True: the round ends, and agree() must precede the next call.
   [[nodiscard]] bool take(int64_t nanoseconds) noexcept;
-  /// By block.
+  /// This rank's times by block.
   [[nodiscard]] std::span<const uint32_t> times() const noexcept {
     return {times_.data(), static_cast<size_t>(blocks_)};
   }
-  /// In ns. `worst`: per block, over ranks. `agreement`: the last; 0: unknown. `look`: two clock
-  /// readings.
+  /// Times in ns. `worst`: per block, over ranks. `agreement`: the last; 0: unknown. `look`: two
+  /// clock readings.
   void agree(std::span<const uint32_t> worst, uint32_t agreement, uint32_t look) noexcept;
 
  private:
   enum class Round : uint8_t { kProbe, kMatch, kWatch };
   struct Rival {
     const Algorithm* algorithm;
-    float ratio;  // to the serving row
+    float ratio;  // time relative to the serving row
     bool measured;
-    bool to_be_matched;  // in this trial
+    bool to_be_matched;  // awaits a match in this trial
   };
 
   [[nodiscard]] size_t block_row() const noexcept {
@@ -80,8 +80,8 @@ class Contest : public Countdown {
   std::vector<Rival> rows_;
   std::array<uint32_t, kMostBlocks> times_{};
   uint64_t calls_ = 0;
-  double spent_ = 0;  // in calls of the serving row
-  double agreement_;  // in calls
+  double spent_ = 0;  // cost in calls of the serving row
+  double agreement_;  // cost in calls
   double look_;       // clock reading, in calls
   double nanoseconds_ = 0;
   uint32_t waited_ = 0;  // initial `left`

@@ -53,12 +53,12 @@ struct Memo {
   static constexpr uint32_t kFirst = 32;
 
   Question question{Collective::kBarrier, 0, 0};
-  const core::Op* op = nullptr;  // of Question::any_order
+  const core::Op* op = nullptr;  // operation of Question::any_order
   const core::Datatype* type = nullptr;
   Choice answer{nullptr, Choice::Why::kModel};
-  FlatMethod untuned = FlatMethod::kNone;  // of the unmeasured answer
+  FlatMethod untuned = FlatMethod::kNone;  // method of the unmeasured answer
   Countdown* countdown = nullptr;          // null: no contest
-  Countdown first_calls{kFirst};           // for keys without a contest
+  Countdown first_calls{kFirst};           // counts calls without a contest
   std::unique_ptr<Tuning> tuning;
 
   /// Decisions, then inherited rules. Throws std::bad_alloc.

@@ -8,7 +8,7 @@
 namespace tern::coll {
 namespace {
 
-/// For unknown block sizes.
+/// Assumed for unknown block sizes.
 constexpr double kTypicalBlock = 4096;
 
 Shape shape_of(const Question& question) {

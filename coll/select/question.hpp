@@ -21,8 +21,8 @@ struct Question {
   bool single_copy = false;        // ranks can read each other's buffers
   bool streams = false;            // enqueued in GPU streams
   bool kernels = false;            // kernels are preferred
-  Wires wires{};                   // of the team, for any row
-  Wires model_wires{};             // if no rule names a wire
+  Wires wires{};                   // available to the team, for any row
+  Wires model_wires{};             // used if no rule names a wire
   bool any_order = true;           // operand order does not affect bits
   bool operator==(const Question&) const = default;
 };

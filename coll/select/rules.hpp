@@ -36,13 +36,13 @@ struct Rule {
   Collective collective;
   int64_t least_ranks, most_ranks, least_bytes, most_bytes;
   bool one_host, many_hosts;
-  bool streams;  // only; else never
-  bool kernels;  // only if kernels are preferred
+  bool streams;  // GPU streams only; else never
+  bool kernels;  // requires a preference for kernels
   Wire wire;
   const Algorithm* algorithm;  // null: the model chooses
   int line;
 
-  /// Ignores the wire.
+  /// Whether the rule fits, apart from the wire.
   [[nodiscard]] bool fits(const Question& question) const noexcept;
 };
 
@@ -59,12 +59,12 @@ struct Rules {
             std::vector<std::string>* complaints);
 };
 
-/// Measured by jobs, by collective.
+/// Rules measured by jobs, indexed by collective.
 struct MeasuredLines {
   std::array<Rules, kCollectives> by;
 
   void add(const Rule& rule) { by[static_cast<size_t>(rule.collective)].rules.push_back(rule); }
-  /// Requires the bits of `alike`.
+  /// The first fitting rule with the bits of `alike`, or null.
   [[nodiscard]] const Rule* find(const Question& question, const Algorithm& alike) const noexcept {
     return by[static_cast<size_t>(question.collective)].find(question, {}, nullptr, &alike);
   }

@@ -14,10 +14,10 @@ class Params;
 
 namespace tern::coll {
 
-/// By collective; null: not forced.
+/// Forced rows, by collective; null: not forced.
 struct Forced {
   const Algorithm* by[kCollectives] = {};
-  Wire wire = Wire::kAuto;  // for streams, outside selection
+  Wire wire = Wire::kAuto;  // for GPU streams, ignored by selection
   bool any_order = false;   // measurements may change the bits of results
 };
 
@@ -34,7 +34,7 @@ struct Choice {
     kOwnTable,
     kModel
   } why;
-  int line = 0;             // of the table
+  int line = 0;             // line of the table
   Wire wire = Wire::kAuto;  // named by this rule
   int passed_line = 0;      // skipped for its wire; 0: none
   Wire passed_wire = Wire::kAuto;
@@ -44,7 +44,7 @@ class Selector {
  public:
   struct Known {
     const MeasuredLines* inherited = nullptr;  // first
-    bool earlier_jobs = true;                  // then rules of learn()
+    bool earlier_jobs = true;                  // rules of learn() too
   };
 
   /// Throws Error with all bad lines.
@@ -58,7 +58,7 @@ class Selector {
   [[nodiscard]] Choice unmeasured(const Question& question, const Choice& choice) const noexcept {
     return choice.why == Choice::Why::kMeasured ? by_own(question) : choice;
   }
-  /// Always exists.
+  /// The model's fastest capable row; always exists.
   [[nodiscard]] const Algorithm& by_model(const Question& question) const noexcept;
   /// Rows worth a trial, serving row first: from the next rules of Tern's own table, then within a
   /// factor of three of the model's best. All give equal bits. Throws std::bad_alloc.
@@ -66,7 +66,7 @@ class Selector {
                                                          const Algorithm& serving) const;
   [[nodiscard]] const Model& model() const noexcept { return model_; }
   [[nodiscard]] const Rules& own() const noexcept { return own_; }
-  /// The table then needs Question::wires.
+  /// Whether the table needs Question::wires.
   [[nodiscard]] bool names_wires() const noexcept { return names_wires_; }
 
   /// "TERN_COLL_TABLE=FILE, line 3"

@@ -23,7 +23,7 @@ class Network {
   [[nodiscard]] bool idle() const noexcept { return flows_.empty(); }
   /// us until the first flow ends; not while idle().
   [[nodiscard]] double until_next();
-  /// At most until_next(); returns the ended flows.
+  /// Advances by at most until_next(); returns the ended flows.
   std::vector<size_t> advance(double time);
   [[nodiscard]] double carried(int resource) const {
     return resources_[static_cast<size_t>(resource)].carried;

@@ -23,12 +23,12 @@ constexpr int kHostPasses = 3, kStreamPasses = 2;
 constexpr int32_t kMostPassesQueued = 64;
 constexpr size_t kMostStepsQueued = 512;
 constexpr double kMostPasses = 1e6;
-constexpr double kBytesPerUs = 1000;  // of a GB/s
+constexpr double kBytesPerUs = 1000;  // a GB/s
 
 /// A step in flight.
 struct At {
   int32_t rank;
-  int slot;  // among concurrent passes
+  int slot;  // index among concurrent passes
   int lane;
   int32_t step;
 };
@@ -357,7 +357,7 @@ class Machine {
   std::vector<FlowWaiting> waiting_;
   std::map<size_t, size_t> under_way_;  // number: index in waiting_
   std::map<std::pair<int32_t, int32_t>, std::deque<size_t>>
-      queues_;  // from, to: indices in waiting_
+      queues_;  // indices in waiting_, by from and to
   uint64_t order_ = 0;
   double time_ = 0, last_ = 0;  // now; end of the last pass
 };

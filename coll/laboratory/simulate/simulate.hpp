@@ -23,7 +23,7 @@ enum class SimulatedEngine : uint8_t { kHost, kStream };
 struct Simulation {
   SimulatedEngine engine = SimulatedEngine::kHost;
   double bytes = 0;  // vector or block
-  double chunk = 0;  // of a block per pass; 0: one pass
+  double chunk = 0;  // block bytes per pass; 0: one pass
   /// kStream: finds the fastest number of passes with at least this chunk, within a stream's queue
   /// (64 passes, 512 steps of a rank).
   bool fit = false;
@@ -33,8 +33,8 @@ struct Simulated {
   double time = 0;  // us
   int32_t passes = 1;
   int32_t busiest = -1;  // link; -1: none
-  double share = 0;      // of the busiest link's bandwidth
-  /// By link.
+  double share = 0;      // share of the busiest link's bandwidth
+  /// Bytes by link.
   std::vector<double> carried;
 };
 

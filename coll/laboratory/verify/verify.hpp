@@ -30,13 +30,13 @@ struct Levels;
 /// previous signal was consumed, by the rank named by the wait, and reset at the end.
 [[nodiscard]] Proof verify_lowered(const std::vector<Schedule>& lowered, bool in_place,
                                    bool commutative);
-/// Lowers, and proves both forms.
+/// Lowers the schedules, and proves both forms.
 [[nodiscard]] Proof verify_lowered(const Algorithm& algorithm, int32_t ranks, int32_t root,
                                    const Levels* levels, const Mapped& mapped);
-/// For inter-communicators. `root`: in the first group; -1: none.
+/// Proves schedules of inter-communicators. `root`: in the first group; -1: none.
 [[nodiscard]] Proof verify_between(const Algorithm& algorithm, int32_t ranks, int32_t others,
                                    int32_t root);
-/// First group first.
+/// Schedules of both groups, first group first.
 [[nodiscard]] std::vector<Schedule> schedules_between(const Algorithm& algorithm, int32_t ranks,
                                                       int32_t others, int32_t root);
 /// all[r]: rank r's neighbours.

@@ -18,18 +18,18 @@ namespace tern::coll {
 namespace {
 
 constexpr int32_t kExecutions = 3;
-constexpr int32_t kBlocksApart = 1 << 24;  // between executions
+constexpr int32_t kBlocksApart = 1 << 24;  // separates executions
 
 struct Moment {
   int32_t rank = kSelf;
-  int32_t step = 0;  // over all executions
+  int32_t step = 0;  // counts steps of all executions
 };
 
 struct Word {
   bool set = false;
-  bool used = false;  // at least once
+  bool used = false;  // signalled at least once
   Moment signalled, consumed;
-  Clock told;  // with the signal
+  Clock told;  // the signaller's clock
 };
 
 struct Slot {

@@ -107,7 +107,7 @@ Symbol Promises::from_neighbor(const Schedule& s, int32_t block) const {
   return {s.collective == Collective::kNeighborAllgather ? 0 : place, sender, sender + 1};
 }
 
-// For all neighbours, or for the neighbour at a place.
+// The size of a sender's block for all neighbours, or for the neighbour at a place.
 int64_t Promises::size_at_edge(const Schedule& s, bool input, int32_t block) const {
   if (input) return s.rank * kRank + block;
   const Symbol sent = from_neighbor(s, block);

@@ -34,18 +34,18 @@ struct LaneState {
   std::vector<char> done;
   std::vector<std::vector<int32_t>> known;        // completed steps of each lane, per step
   std::vector<std::pair<int32_t, Symbol>> heard;  // barrier: (wait step, entered ranks)
-  // With puts or gets: clocks at each step's start, of each message, after each completed prefix.
+  // Clocks at each step's start, of each message, after each completed prefix; for puts or gets.
   std::vector<Clock> starts, heard_time, after;
 };
 
 struct RankState {
   const Schedule* schedule;
-  int32_t index;         // among both groups' ranks
+  int32_t index;         // index among both groups' ranks
   int32_t group, there;  // index of each group's rank 0
   std::vector<Symbol> memory[kSpaces];
   std::vector<std::vector<Access>> accesses[kSpaces];
   std::vector<LaneState> lanes;
-  size_t first_place = 0;  // in clocks
+  size_t first_place = 0;  // position in clocks
 };
 
 struct Posted {
@@ -67,10 +67,10 @@ class Clocks {
   /// Call after adding all ranks.
   void number_lanes();
   [[nodiscard]] bool used() const noexcept { return used_; }
-  /// Dependencies are complete.
+  /// Begins a step with complete dependencies.
   void begin(RankState& state, int l, int32_t index, const Step& step);
   void hear(const Posted& send, const Posted& recv);
-  /// The completed prefix grows.
+  /// Extends the lane's completed prefix.
   void pass(RankState& state, int l);
   [[nodiscard]] bool surely_before(const Access& one, const Clock& time) const;
   /// Whether rank `of` has surely entered at a step's start.
@@ -91,13 +91,13 @@ class Clocks {
 class Promises {
  public:
   explicit Promises(const std::vector<Schedule>& schedules) noexcept : schedules_(schedules) {}
-  /// Within one group.
+  /// The final content of an output block, within one group.
   [[nodiscard]] Symbol wanted(const Schedule& s, int32_t block) const;
   [[nodiscard]] bool same_sizes(const Schedule& from, const Slice& source, const Schedule& to,
                                 const Slice& target) const;
 
  private:
-  /// For a neighbourhood.
+  /// The final content of a neighbourhood's block.
   [[nodiscard]] Symbol from_neighbor(const Schedule& s, int32_t block) const;
   [[nodiscard]] int64_t size_at_edge(const Schedule& s, bool input, int32_t block) const;
   [[nodiscard]] int64_t size_of(const Schedule& s, const Slice& slice, int32_t i) const;
