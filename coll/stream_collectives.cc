@@ -189,7 +189,7 @@ Failure StreamCollectives::run_in_stream(CommState& state, GpuTeam& team, const 
                                          const Operation& operation, const Way& way,
                                          cuda::Job& job) {
   // Of ordinary calls the host waits for the end: it can end them.
-  const uint64_t patience = job.borrowed() ? context_.process.params.gpu_patience * 1000 : 0;
+  const uint64_t patience = job.borrowed() ? context_.process.params.gpu_timeout * 1000 : 0;
   const auto go = [&](auto&& run) {
     explain_way(state, team, placed, way, run);
     return run.run();
@@ -292,7 +292,7 @@ Failure StreamCollectives::exchange_in_stream(CommState& state, GpuTeam& team,
     return {};
   }
   *taken = true;
-  ExchangeRun run(team, operation, job, context_.process.params.gpu_patience * 1000,
+  ExchangeRun run(team, operation, job, context_.process.params.gpu_timeout * 1000,
                   team.calls.next_exchange());
   Way way;
   way.engine = Way::kExchange;

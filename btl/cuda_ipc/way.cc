@@ -10,7 +10,7 @@
 namespace tern::btl::cuda_ipc {
 namespace {
 
-/// With TERN_CUDA_IPC=0 memory is named for ranks that map, and none is mapped here.
+/// With TERN_TEST=cuda_ipc=0 memory is named for ranks that map, and none is mapped here.
 class Way final : public DeviceTransport {
  public:
   explicit Way(const Params& params) {
@@ -31,7 +31,9 @@ class Way final : public DeviceTransport {
     if (ipc_) ipc_->look_after();
   }
   bool found_wrong_data() const noexcept override { return ipc_ && ipc_->found_wrong_data(); }
-  std::string why_not() const override { return ipc_ ? ipc_->why_not() : "TERN_CUDA_IPC is 0"; }
+  std::string why_not() const override {
+    return ipc_ ? ipc_->why_not() : "cuda_ipc in TERN_TEST is 0";
+  }
 
  private:
   std::optional<CudaIpc> ipc_;

@@ -37,7 +37,7 @@ std::vector<uint32_t> claims_of(uint32_t channel) {
 
 std::shared_ptr<Segment> make_segment(const core::Process& process) {
   if ((process.params.sm_ring_bytes & (process.params.sm_ring_bytes - 1)) != 0)
-    throw Error(MPI_ERR_ARG, strf("TERN_SM_RING is %lld, but it must be a power of two",
+    throw Error(MPI_ERR_ARG, strf("sm_ring in TERN_TEST is %lld, but it must be a power of two",
                                   static_cast<long long>(process.params.sm_ring_bytes)));
   return std::make_shared<Segment>(
       Segment::create(shape_for(process), static_cast<uint32_t>(process.world_rank)));

@@ -87,7 +87,6 @@ class OnDevice {
   void work();
   void reduce(const Range& range) noexcept;
   void spread(const Range& range, const std::byte* result) noexcept;
-  void reduce_into(const void* const* sources, int n, std::byte* target, MPI_Count count) noexcept;
   void move() noexcept;
   void move_slices() noexcept;
   [[nodiscard]] Range own_range() const noexcept;

@@ -72,37 +72,26 @@ void OnDevice::reduce(const Range& range) noexcept {
   } else {
     target = output_of(spreads(operation_.collective) ? rank_ : operation_.root) + offset;
   }
-  reduce_into(sources.data(), ranks_, target, range.count);
+  const auto plan = core::device_reduction(*operation_.op, type);
+  job_.mark();
+  if (!job_.failed()) {
+    const cuda::Current current(job_.device());
+    job_.note("cuLaunchKernel", job_.device().kernels()->reduce(
+                                    job_.stream(), plan->operation, plan->plan, sources.data(),
+                                    ranks_, target, range.count * plan->elements));
+  }
   if (spreads(operation_.collective)) spread(range, target);
 }
 
 // No other rank reads what is overwritten, in place either: a slice is read by its own rank alone.
-// Copies leave the processors of the device to the application; a kernel's stores may fill the
-// links better.
+// Copies leave the SMs to the application.
 void OnDevice::spread(const Range& range, const std::byte* result) noexcept {
   const auto size = static_cast<size_t>(operation_.input.type->size());
   const size_t bytes = static_cast<size_t>(range.count) * size;
-  const void* const source = result;
-  const bool by_kernel = bytes >= static_cast<size_t>(process_.params.cuda_outputs);
   for (int i = 1; i < ranks_; ++i) {
     std::byte* const to = output_of((rank_ + i) % ranks_) + static_cast<size_t>(range.first) * size;
-    if (by_kernel)
-      reduce_into(&source, 1, to, range.count);
-    else
-      job_.copy(to, result, bytes);
+    job_.copy(to, result, bytes);
   }
-}
-
-// Of one source a reduction is a copy.
-void OnDevice::reduce_into(const void* const* sources, int n, std::byte* target,
-                           MPI_Count count) noexcept {
-  const auto plan = core::device_reduction(*operation_.op, *operation_.input.type);
-  job_.mark();
-  if (job_.failed()) return;
-  const cuda::Current current(job_.device());
-  job_.note("cuLaunchKernel",
-            job_.device().kernels()->reduce(job_.stream(), plan->operation, plan->plan, sources, n,
-                                            target, count * plan->elements));
 }
 
 }  // namespace tern::coll

@@ -25,7 +25,7 @@ std::vector<int> names_of(const core::Communicator& communicator) {
 
 DeviceCalls::DeviceCalls(const core::Communicator& communicator, std::shared_ptr<GpuTeam> team)
     : name_(communicator.name.or_words("a communicator")),
-      patience_(communicator.process().params.gpu_patience * 1000),
+      patience_(communicator.process().params.gpu_timeout * 1000),
       peers_(peers_of(communicator)),
       names_(names_of(communicator)),
       team_(std::move(team)),

@@ -26,7 +26,7 @@ class DeviceCalls {
 
   /// How many calls the stream has passed since the last time.
   [[nodiscard]] int look() noexcept;
-  /// Says after TERN_GPU_PATIENCE whom the stream waits for.
+  /// Says after TERN_GPU_TIMEOUT whom the stream waits for.
   void watch() noexcept;
   /// A kernel has given up: what the calls gave is undefined. Said the first time. As look().
   [[nodiscard]] bool has_given_up() noexcept;

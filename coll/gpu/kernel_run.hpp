@@ -22,7 +22,7 @@ namespace tern::coll {
 
 class KernelRun {
  public:
-  /// The host says whom a kernel waits for after TERN_GPU_PATIENCE, as it does of streams; a rank
+  /// The host says whom a kernel waits for after TERN_GPU_TIMEOUT, as it does of streams; a rank
   /// may be late. After so many times that the kernel gives up, for it takes what others need.
   static constexpr uint64_t kGivesUpAfter = 10;
   /// `patience`: of the host, in ns; 0: for ever.

@@ -164,7 +164,7 @@ bool GpuTeams::add_multicast(core::Communicator& communicator, GpuTeam& team, in
 }
 
 std::string GpuTeams::why_no_multicast(const GpuTeam& team, const Params& params) {
-  if (params.gpu_multicast == GpuMulticast::kOff) return "TERN_GPU_MULTICAST is off";
+  if (params.gpu_multicast == GpuMulticast::kOff) return "gpu_multicast in TERN_TEST is off";
   if (params.gpu_wire != Wire::kAuto && params.gpu_wire != Wire::kMultimem)
     return std::string("TERN_GPU_WIRE asks for ") + name_of(params.gpu_wire);
   if (params.gpu_engine == GpuEngine::kHost || params.gpu_engine == GpuEngine::kStream)

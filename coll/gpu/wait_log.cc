@@ -79,7 +79,7 @@ std::string WaitLog::why_given_up() const {
   if (report.state == cuda::KernelReport::kLate)
     return strf(
         "rank %d's kernel waited in vain for rank %d's %s (%s): did all ranks make the same calls, "
-        "in the same order, with counts that agree? It waits for ten times TERN_GPU_PATIENCE",
+        "in the same order, with counts that agree? It waits for ten times TERN_GPU_TIMEOUT",
         named(rank_), named(report.peer),
         report.message == cuda::Instruction::kCredit ? "leave to write again" : "message",
         describe(*kernel).c_str());

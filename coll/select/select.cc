@@ -4,7 +4,6 @@
 #include "coll/select/select.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -147,13 +146,6 @@ std::string contents_of(const std::string& file) {
 
 }  // namespace
 
-std::string parameter_of(Collective collective) {
-  std::string name = "TERN_";
-  for (const char* at = name_of(collective); *at != '\0'; ++at)
-    name += static_cast<char>(std::toupper(static_cast<unsigned char>(*at)));
-  return name;
-}
-
 void Selector::configure(const Params& params) {
   std::vector<std::string> complaints;
   own_.read(kOwnLines, "Tern's own table", &model_, &complaints);
@@ -169,7 +161,7 @@ void Selector::configure(const Params& params) {
   }
   for (int i = 0; i < kCollectives; ++i) {
     const auto collective = static_cast<Collective>(i);
-    const std::string name = params.get(parameter_of(collective));
+    const std::string name = params.get(strf("TERN_COLL.%s", name_of(collective)));
     if (name != "auto") forced_.by[i] = find_algorithm(collective, name.c_str());
   }
 }
@@ -263,7 +255,7 @@ std::string Selector::reason(const Choice& choice, Collective collective) const 
     case Choice::Why::kHint:
       return strf("the communicator's hint tern_%s", name_of(collective));
     case Choice::Why::kParameter:
-      return parameter_of(collective);
+      return "TERN_COLL";
     case Choice::Why::kTable:
       return in_table(choice.line);
     case Choice::Why::kTrial:

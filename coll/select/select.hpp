@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Selection: which algorithm runs, and why.
-// Order: a hint of the communicator (tern_allreduce, ...); TERN_ALLREDUCE, ...; the lines of
+// Order: a hint of the communicator (tern_allreduce, ...); TERN_COLL; the lines of
 // TERN_COLL_TABLE; measured lines; Tern's own lines (measured on one machine); the cost model. What
 // cannot do the operation is passed over. Threads: set up by one, then any. See:
 // coll/select/rules.hpp (the lines), coll/select/model.hpp, tests/unit/coll/select_test.cc.
@@ -96,8 +96,6 @@ class Selector {
   bool names_wires_ = false;
 };
 
-/// The name of the parameter that forces an algorithm: "TERN_ALLREDUCE".
-[[nodiscard]] std::string parameter_of(Collective collective);
 /// "allreduce of 4096 bytes on 4 ranks: ring ..." for TERN_EXPLAIN.
 [[nodiscard]] std::string explain(const Question& question, const Algorithm& algorithm);
 

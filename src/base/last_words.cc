@@ -32,8 +32,8 @@ size_t add_limit(char* text, size_t bytes, const char* option, int which) noexce
   } catch (const std::bad_alloc&) {
     log_line(
         "out of memory: the system refuses more memory%s. Cure: raise the limit, or the memory of "
-        "the job's cgroup, or use less: fewer messages in flight, a smaller TERN_UNEXPECTED_LIMIT, "
-        "TERN_SM_POOL and TERN_SM_RING",
+        "the job's cgroup, or use less: fewer messages in flight, a smaller TERN_UNEXPECTED_LIMIT "
+        "and TERN_SM_POOL",
         memory_limits_in_words(limits, sizeof limits));
   } catch (const std::exception& error) {
     log_line("%s%s", error.what(), memory_limits_in_words(limits, sizeof limits));

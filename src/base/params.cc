@@ -101,12 +101,24 @@ bool has_word(const std::string& list, const std::string& word) {
                      [&](const std::string& known) { return known == word || known == "all"; });
 }
 
+/// The part of "TERN_COLL.bcast"; empty for a parameter outside of groups.
+std::string part_of(const std::string& name) {
+  const size_t dot = name.find('.');
+  return dot == std::string::npos ? std::string() : name.substr(dot + 1);
+}
+
+/// "TERN_SPIN"; "bcast in TERN_COLL".
+std::string shown_name(const std::string& name) {
+  const std::string part = part_of(name);
+  return part.empty() ? name : part + " in " + name.substr(0, name.find('.'));
+}
+
 [[noreturn]] void out_of_range(const ParamRow& row, const std::string& text) {
   std::string near;
   if (row.range.words != nullptr) near = nearest_name(text, split(row.range.words, '|'));
   if (!near.empty()) near = "; did you mean " + near + "?";
-  throw Error(MPI_ERR_ARG, strf("%s is \"%s\", but it must be %s%s", row.name, text.c_str(),
-                                row.range_in_words().c_str(), near.c_str()));
+  throw Error(MPI_ERR_ARG, strf("%s is \"%s\", but it must be %s%s", shown_name(row.name).c_str(),
+                                text.c_str(), row.range_in_words().c_str(), near.c_str()));
 }
 
 void assign(std::string& field, const ParamRow& row, const std::string& text) {
@@ -127,10 +139,10 @@ void assign(Value& field, const ParamRow& row, const std::string& text) {
 }
 void assign(int64_t& field, const ParamRow& row, const std::string& text) {
   const std::string kind = row.kind;
-  const int64_t value = kind == "Size"      ? parse_size(text, row.name)
-                        : kind == "Time"    ? parse_time_us(text, row.name)
-                        : kind == "Seconds" ? parse_number(text, row.name, kSecondUnits)
-                                            : parse_number(text, row.name, kPlain);
+  const int64_t value = kind == "Size"      ? parse_size(text, shown_name(row.name))
+                        : kind == "Time"    ? parse_time_us(text, shown_name(row.name))
+                        : kind == "Seconds" ? parse_number(text, shown_name(row.name), kSecondUnits)
+                                            : parse_number(text, shown_name(row.name), kPlain);
   if (value < row.range.least || value > row.range.most) out_of_range(row, text);
   field = value;
 }
@@ -171,22 +183,90 @@ size_t edit_distance(const std::string& a, const std::string& b) {
   return row[b.size()];
 }
 
-const std::vector<std::string>& known_names() {
-  static const std::vector<std::string> all = [] {
-    std::vector<std::string> found;
-    for (const ParamRow& row : Params::rows()) found.emplace_back(row.name);
-    return found;
-  }();
-  return all;
+// Variables whose values set parts of a group.
+constexpr const char* kGroups[] = {"TERN_COLL", "TERN_TEST"};
+constexpr const char* kAllNames[] = {
+#define TERN_NAME(field, name, kind, standard, range, sharing, meaning) name,
+    TERN_ALL_PARAMS(TERN_NAME)
+#undef TERN_NAME
+};
+
+bool is_row(const std::string& name) {
+  return std::any_of(std::begin(kAllNames), std::end(kAllNames),
+                     [&](const char* known) { return name == known; });
+}
+
+bool is_group(const std::string& name) {
+  return std::any_of(std::begin(kGroups), std::end(kGroups),
+                     [&](const char* group) { return name == group; });
+}
+
+/// As the user sets it: TERN_COLL="bcast=chain".
+std::string setting(const std::string& name, const std::string& value) {
+  const std::string part = part_of(name);
+  return part.empty() ? name + "=" + value
+                      : strf("%s=\"%s=%s\"", name.substr(0, name.find('.')).c_str(), part.c_str(),
+                             value.c_str());
+}
+
+/// The present name of a parameter that had this name in an earlier release, or the name itself.
+std::string present_name(const std::string& name) {
+  for (const auto& [old, present] : kOldNames)
+    if (name == old) return present;
+  if (is_row(name) || name.compare(0, 5, "TERN_") != 0) return name;
+  std::string part = name.substr(5);
+  std::transform(part.begin(), part.end(), part.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  for (const char* group : kGroups)
+    if (is_row(strf("%s.%s", group, part.c_str()))) return strf("%s.%s", group, part.c_str());
+  return name;
+}
+
+std::vector<std::string> names_beside(const std::string& name) {
+  std::vector<std::string> names;
+  if (const size_t dot = name.find('.'); dot != std::string::npos) {
+    for (const char* known : kAllNames)
+      if (name.compare(0, dot + 1, known, dot + 1) == 0) names.push_back(part_of(known));
+  } else {
+    for (const ParamRow& row : Params::rows()) names.emplace_back(row.name);
+  }
+  return names;
 }
 
 std::string unknown_name(const std::string& name) {
-  const std::string near = nearest_name(name, known_names());
-  if (!near.empty())
-    return strf("%s is not a parameter of Tern; did you mean %s?", name.c_str(), near.c_str());
+  const std::string part = part_of(name);
+  const std::vector<std::string> known = names_beside(name);
+  const std::string near = nearest_name(part.empty() ? name : part, known);
+  const std::string text =
+      part.empty()
+          ? name + " is not a parameter of Tern"
+          : strf("%s has no part \"%s\"", name.substr(0, name.find('.')).c_str(), part.c_str());
+  if (!near.empty()) return strf("%s; did you mean %s?", text.c_str(), near.c_str());
   std::string all;
-  for (const std::string& known : known_names()) all += (all.empty() ? "" : ", ") + known;
-  return strf("%s is not a parameter of Tern, which are %s", name.c_str(), all.c_str());
+  for (const std::string& one : known) all += (all.empty() ? "" : ", ") + one;
+  return strf("%s; Tern has %s", text.c_str(), all.c_str());
+}
+
+/// "PART=VALUE,PART=VALUE" as pairs of full name and value. A comma begins a part only before
+/// "NAME=", so a value may hold commas. Throws Error(MPI_ERR_ARG).
+std::vector<std::pair<std::string, std::string>> parts_of(const std::string& group,
+                                                          const std::string& text) {
+  std::vector<std::pair<std::string, std::string>> parts;
+  if (text.empty()) return parts;
+  for (const std::string& piece : split(text, ',')) {
+    const size_t equals = piece.find('=');
+    const bool begins = equals != std::string::npos && equals != 0;
+    if (begins)
+      parts.emplace_back(group + "." + piece.substr(0, equals), piece.substr(equals + 1));
+    else if (!parts.empty() && !piece.empty())
+      parts.back().second += "," + piece;
+    else
+      throw Error(MPI_ERR_ARG,
+                  strf("%s is \"%s\", but it must be NAME=VALUE pairs with commas, such as %s",
+                       group.c_str(), text.c_str(),
+                       group == "TERN_COLL" ? "allreduce=ring,bcast=chain" : "rma=copied"));
+  }
+  return parts;
 }
 
 bool is_foreign(const std::string& name) {
@@ -239,22 +319,38 @@ std::vector<ParamRow> Params::rows() {
 #undef TERN_ROW
 }
 
-void Params::set(const std::string& name, const std::string& value) {
+void Params::set_row(const std::string& name, const std::string& value) {
 #define TERN_SET(field, name_, kind, standard, range, sharing, meaning)                      \
   if (name == name_) {                                                                       \
     assign(field, ParamRow{name_, #kind, to_text(standard, range), range, sharing, meaning}, \
            value);                                                                           \
     return;                                                                                  \
   }
-  TERN_PARAMS(TERN_SET)
+  TERN_ALL_PARAMS(TERN_SET)
 #undef TERN_SET
   throw Error(MPI_ERR_ARG, unknown_name(name));
+}
+
+void Params::set(const std::string& name, const std::string& value) {
+  if (is_group(name)) {
+    for (const auto& [part, part_value] : parts_of(name, value)) set(part, part_value);
+    return;
+  }
+  const std::string present = present_name(name);
+  set_row(present, value);
+  if (present.compare(0, 10, "TERN_COLL.") != 0) return;
+  coll.clear();
+#define TERN_PART(field, name_, kind, standard, range, sharing, meaning) \
+  if (field != (standard))                                               \
+    coll += (coll.empty() ? "" : ",") + part_of(name_) + "=" + to_text(field, range);
+  TERN_COLL_PARAMS(TERN_PART)
+#undef TERN_PART
 }
 
 std::string Params::get(const std::string& name) const {
 #define TERN_GET(field, name_, kind, standard, range, sharing, meaning) \
   if (name == name_) return shown(field, #kind, range);
-  TERN_PARAMS(TERN_GET)
+  TERN_ALL_PARAMS(TERN_GET)
 #undef TERN_GET
   throw Error(MPI_ERR_ARG, unknown_name(name));
 }
@@ -315,7 +411,7 @@ uint32_t Params::shared_hash() const {
             counted(sharing, to_text(field, range), to_text(standard, range)); \
         !text.empty())                                                         \
       hash = mixed(mixed(hash, name), text);
-  TERN_PARAMS(TERN_HASH)
+  TERN_ALL_PARAMS(TERN_HASH)
 #undef TERN_HASH
   return hash;
 }
@@ -323,13 +419,13 @@ uint32_t Params::shared_hash() const {
 std::string Params::shared_in_words() const {
   std::string all, here;
   const auto say = [&](const char* name, const std::string& text) {
-    all += (all.empty() ? "" : ", ") + std::string(name);
-    if (!text.empty()) here += (here.empty() ? "" : ", ") + strf("%s=%s", name, text.c_str());
+    if (part_of(name).empty()) all += (all.empty() ? "" : ", ") + std::string(name);
+    if (!text.empty()) here += (here.empty() ? "" : ", ") + setting(name, text);
   };
 #define TERN_SAY(field, name, kind, standard, range, sharing, meaning) \
   if constexpr ((sharing).shared)                                      \
     say(name, counted(sharing, to_text(field, range), to_text(standard, range)));
-  TERN_PARAMS(TERN_SAY)
+  TERN_ALL_PARAMS(TERN_SAY)
 #undef TERN_SAY
   return all + (here.empty() ? "; none is set on this rank" : "; on this rank " + here);
 }
@@ -346,27 +442,44 @@ bool Params::permits_transport(const char* name) const {
   return names_transport("auto") || names_transport(name);
 }
 
+void Params::note_source(const std::string& name, const std::string& source) {
+  const auto known = std::find_if(sources_.begin(), sources_.end(),
+                                  [&](const auto& pair) { return pair.first == name; });
+  if (known != sources_.end())
+    known->second = source;
+  else
+    sources_.emplace_back(name, source);
+}
+
 void Params::take(const std::string& name, const std::string& value, const std::string& source,
                   std::vector<std::string>* complaints) {
   const bool environment = source == "environment";
+  const std::string present = present_name(name);
+  const auto complain = [&](const std::string& text) {
+    if (complaints == nullptr) return;
+    complaints->push_back(environment ? text : strf("%s: %s", source.c_str(), text.c_str()));
+  };
   try {
     if (environment && is_foreign(name)) return;
-    set(name, value);
-    for (auto& [known, old] : sources_)
-      if (known == name) {
-        old = source;
-        return;
-      }
-    sources_.emplace_back(name, source);
+    if (is_group(name)) {
+      for (const auto& [part, part_value] : parts_of(name, value))
+        take(part, part_value, source, complaints);
+    } else {
+      set(present, value);
+    }
+    note_source(present, source);
+    if (!part_of(present).empty()) note_source(present.substr(0, present.find('.')), source);
+    if (present != name)
+      complain(strf("%s is an old name, which the next release refuses; set %s%s", name.c_str(),
+                    setting(present, value).c_str(),
+                    present.compare(0, 10, "TERN_TEST.") == 0 ? " (for tests only)" : ""));
   } catch (const Error& error) {
-    if (complaints == nullptr) return;
-    const std::vector<std::string>& known = known_names();
-    std::string text = environment ? error.what() : strf("%s: %s", source.c_str(), error.what());
-    if (std::find(known.begin(), known.end(), name) != known.end())
+    std::string text = error.what();
+    if (is_row(present))
       text += strf("; %s, %s, is used",
-                   Params::source(name) == "default" ? "its default" : "the value before it",
-                   get(name).c_str());
-    complaints->push_back(text);
+                   Params::source(present) == "default" ? "its default" : "the value before it",
+                   get(present).c_str());
+    complain(text);
   }
 }
 
@@ -393,7 +506,7 @@ void Params::take_file(const std::string& text, const std::string& file,
            complaints);
     else if (complaints != nullptr)
       complaints->push_back(
-          strf("%s: \"%s\" is no line NAME = VALUE", source.c_str(), line.c_str()));
+          strf("%s: \"%s\" is not a line NAME = VALUE", source.c_str(), line.c_str()));
   }
 }
 

@@ -90,10 +90,10 @@ void Kernels::load(CUdevice device, const std::string& files) {
   for (std::string file; std::getline(list, file, ':');) {
     loaded.push_back(contents(file));
     if (loaded.back().empty()) {
-      why_ = strf("TERN_CUDA_KERNELS names %s, which cannot be read", file.c_str());
+      why_ = strf("cuda_kernels in TERN_TEST names %s, which cannot be read", file.c_str());
       return;
     }
-    images.push_back({loaded.back().data(), "TERN_CUDA_KERNELS"});
+    images.push_back({loaded.back().data(), "cuda_kernels in TERN_TEST"});
   }
   if (files.empty()) images.assign(embedded_kernels().begin(), embedded_kernels().end());
   if (images.empty())

@@ -344,7 +344,8 @@ class Creation {
     const int mapped = reached() - copied, rest = ranks - reached();
     std::string why;
     if (rest > 0)
-      why = says(WindowAccess::kMessages) ? "set by TERN_RMA" : "the others are on other hosts";
+      why = says(WindowAccess::kMessages) ? "set by TERN_TEST=rma=messages"
+                                          : "the others are on other hosts";
     if (rest > 0 && !refusal_.empty()) why = refusal_;
     if (rest > 0 && !no_copies_.empty()) why = no_copies_;
     explain.say("window",
@@ -364,7 +365,7 @@ class Creation {
     parent_.process().explain.warn(
         "fallback", {{"what", "messages to windows"}, {"why", refusal_}},
         strf("windows of the program's own memory use messages, progressed by the target: %s. "
-             "Cure: %s, windows of MPI_Win_allocate, or TERN_RMA=messages to silence this warning",
+             "Cure: %s, or windows of MPI_Win_allocate",
              refusal_.c_str(), btl::sm::cma_cure()));
   }
 

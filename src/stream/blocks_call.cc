@@ -77,7 +77,7 @@ class BlocksCall final : public Call {
     if (per_place_ == 0)
       throw Error(MPI_ERR_NO_MEM,
                   strf("elements of %zu bytes of %d ranks do not fit the %zu bytes of a chunk; "
-                       "TERN_STREAM_CHUNK sets them",
+                       "TERN_TEST=stream_chunk=BYTES sets the size",
                        elements_.bytes, ranks_, on.chunk()));
   }
 

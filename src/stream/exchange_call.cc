@@ -34,7 +34,7 @@ class ExchangeCall final : public Call {
         per_place_(on.chunk() / (2 * static_cast<size_t>(shadow_.size()))) {
     if (per_place_ == 0)
       throw Error(MPI_ERR_NO_MEM, strf("blocks of %d ranks do not fit the %zu bytes of a chunk; "
-                                       "TERN_STREAM_CHUNK sets them",
+                                       "TERN_TEST=stream_chunk=BYTES sets the size",
                                        shadow_.size(), on.chunk()));
     const coll::Pairs pairs = coll::pairs_of(operation);
     sent_ = cut(on, pairs.sent);

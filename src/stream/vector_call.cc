@@ -35,7 +35,7 @@ class VectorCall final : public Call {
     if (per_pass_ == 0)
       throw Error(MPI_ERR_NO_MEM,
                   strf("an element of %zu bytes does not fit the %zu bytes of a chunk; "
-                       "TERN_STREAM_CHUNK sets them",
+                       "TERN_TEST=stream_chunk=BYTES sets the size",
                        elements_.bytes, on.chunk()));
     passes = std::max(1, static_cast<int>((count_ + per_pass_ - 1) / per_pass_));
     const auto area = [&](const Side& side) {

@@ -233,7 +233,7 @@ inline void drive_connection_info(const uint8_t* data, size_t size) {
     auto* made = new Fixture;
     made->process.boot = &made->boot;
     made->process.world_size = made->process.node.ranks = 2;
-    made->process.params.set("TERN_SM_RING", "4k");
+    made->process.params.set("TERN_TEST.sm_ring", "4k");
     made->process.params.set("TERN_SM_POOL", "1m");
     return made;
   }();

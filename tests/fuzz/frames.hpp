@@ -152,10 +152,10 @@ class Target {
 
   Target() : job_(kRanks), boot_(job_.boot(0)) {
     for (const auto& [name, value] : {std::pair{"TERN_EAGER_LIMIT", "256"},
-                                      {"TERN_SM_PULL_LIMIT", "700"},
-                                      {"TERN_SM_BOTH_LIMIT", "500"},
-                                      {"TERN_NET_EAGER", "900"},
-                                      {"TERN_NET_PUT", "2000"},
+                                      {"TERN_TEST.sm_pull_limit", "700"},
+                                      {"TERN_TEST.sm_both_limit", "500"},
+                                      {"TERN_TEST.net_eager", "900"},
+                                      {"TERN_TEST.net_put", "2000"},
                                       {"TERN_UNEXPECTED_LIMIT", "64k"},
                                       {"TERN_TRANSPORT", "self"}})  // the peers are not theirs
       process.params.set(name, value);

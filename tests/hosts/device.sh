@@ -21,7 +21,7 @@ programs() {
 }
 on_device() {
   limit=100 job "$2" env "SOFTCUDA_DEVICES=${3:-1}" SOFTCUDA_LATE=500 GPU_TWIN=soft "SOFTCUDA_KERNELS=$soft/libtern_kernels_host.so" \
-    "TERN_CUDA_KERNELS=$soft/libtern_kernels_host.so" \
+    "TERN_TEST=cuda_kernels=$soft/libtern_kernels_host.so" \
     "LD_LIBRARY_PATH=$soft${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" sh -c 'SOFTCUDA_MACHINE=$(hostname) exec "$0" "$@"' "./$1" "${@:4}"
 }
 check "mpicxx" programs

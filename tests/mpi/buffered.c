@@ -2,7 +2,7 @@
 // Buffered sends: they end before any receive, reuse what finished messages left, and say when
 // there is no room; buffers of communicators and automatic ones; detach and flush wait.
 // ranks: 1 2 3
-// env: TERN_NET_EAGER=8k
+// env: TERN_TEST=net_eager=8k
 #include "check.h"
 
 enum { kInts = 1000, kMessages = 20 };

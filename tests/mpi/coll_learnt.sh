@@ -47,7 +47,7 @@ check "a later job takes them at once" says 'allgather of 8192 bytes on 3 ranks:
 check "unless it is told not to" eval '! calls 3 1 -x TERN_COLL_TUNE=off -x TERN_EXPLAIN=1 | grep "by measurement"'
 check "or keeps no file" eval '! TERN_COLL_LEARNT=none calls 3 1 -x TERN_EXPLAIN=1 | grep "by measurement"'
 check "another number of ranks has no lines" eval '! explained 4 1 | grep "by measurement"'
-check "a parameter overrides them" says 'ranks: ring .* by TERN_ALLGATHER' explained 3 1 -x TERN_ALLGATHER=ring
+check "a parameter overrides them" says 'ranks: ring .* by TERN_COLL' explained 3 1 -x TERN_COLL=allgather=ring
 
 # A file by hand: a right head, and a line with a row of other bits than Tern's own.
 head=$(head -1 cache/learnt)

@@ -2,7 +2,7 @@
 // A rank has no memory for its part in a collective: all ranks get an error, and a copy of the
 // communicator works.
 // ranks: 2 4
-// env: TERN_ALLTOALL=flat_direct
+// env: TERN_COLL=alltoall=flat_direct
 // sanitizers: no, they need address space
 #include <sys/resource.h>
 

@@ -26,5 +26,5 @@ check "rows on packages and caches that ranks are bound to" timeout 200 "$MPIRUN
 check "a wrong hint is an error that names the right ones" sh -c "
   '$MPIRUN' -n 2 '$work/rows' allreduce=rign 2>&1 | grep 'tern_allreduce is \"rign\"; allowed are .*rabenseifner'"
 check "a wrong parameter names the right ones" sh -c "
-  '$MPIRUN' -n 2 -x TERN_ALLREDUCE=rign '$work/rows' bcast=linear 2>&1 | grep 'TERN_ALLREDUCE is \"rign\".*rabenseifner'"
+  '$MPIRUN' -n 2 -x TERN_COLL=allreduce=rign '$work/rows' bcast=linear 2>&1 | grep 'allreduce in TERN_COLL is \"rign\".*rabenseifner'"
 totals

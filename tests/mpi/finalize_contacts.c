@@ -12,7 +12,7 @@ enum { kComms = 300 };
 // Even ranks hear everything without looking; the ring to odd ranks is soon full.
 static void choose_rings(void) {
   const char* me = getenv("PMIX_RANK");
-  setenv("TERN_SM_RING", me != NULL && atoi(me) % 2 == 0 ? "65536" : "4096", 1);
+  setenv("TERN_TEST", me != NULL && atoi(me) % 2 == 0 ? "sm_ring=65536" : "sm_ring=4096", 1);
 }
 
 int main(int argc, char** argv) {

@@ -2,7 +2,7 @@
 // With an allocator that always fails, requests of a warm pool find no room at several peers and
 // end; a large message and a receive that need memory fail alone, and tell the other end.
 // ranks: 4
-// env: TERN_SM_RING=4096
+// env: TERN_TEST=sm_ring=4096
 // mpirun: --oversubscribe
 // sanitizers: no, they have allocators of their own
 #include <unistd.h>

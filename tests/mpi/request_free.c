@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Request_free, Request_get_status, and the cancelling of receives.
 // ranks: 1 2 3
-// env: TERN_NET_EAGER=8k
+// env: TERN_TEST=net_eager=8k
 #include "check.h"
 
 // Sends that are freed at once still arrive; at sizes of each protocol.

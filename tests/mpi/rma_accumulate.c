@@ -8,11 +8,11 @@
 // variant: copied
 //   Windows whose memory the kernel copies.
 //   ranks: 2 4 8
-//   env: TERN_RMA=copied
+//   env: TERN_TEST=rma=copied
 // variant: messages
 //   Windows that no other rank maps: all goes by messages.
 //   ranks: 2 4 8
-//   env: TERN_RMA=messages
+//   env: TERN_TEST=rma=messages
 #include <stddef.h>
 
 #include "check.h"

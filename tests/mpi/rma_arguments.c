@@ -5,7 +5,7 @@
 // ranks: 2
 // variant: messages
 //   Windows that no other rank maps: all goes by messages.
-//   env: TERN_RMA=messages
+//   env: TERN_TEST=rma=messages
 #include <stdint.h>
 
 #include "check.h"

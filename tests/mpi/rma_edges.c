@@ -5,7 +5,7 @@
 // variant: messages
 //   Windows that no other rank maps: all goes by messages.
 //   ranks: 2
-//   env: TERN_RMA=messages
+//   env: TERN_TEST=rma=messages
 #include <stdint.h>
 
 #include "check.h"

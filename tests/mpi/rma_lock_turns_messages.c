@@ -2,7 +2,7 @@
 // All ranks lock rank 0's part over and over, by messages; rank 0 gets its turn, and they stop when
 // it has had some.
 // ranks: 3 4
-// env: TERN_RMA=messages
+// env: TERN_TEST=rma=messages
 // timeout: 20
 #include "check.h"
 

@@ -6,11 +6,11 @@
 // variant: copied
 //   Cross-memory attach, except for shared windows.
 //   ranks: 2 3 4
-//   env: TERN_RMA=copied
+//   env: TERN_TEST=rma=copied
 // variant: messages
 //   Messages, except for shared windows.
 //   ranks: 2 3 4
-//   env: TERN_RMA=messages
+//   env: TERN_TEST=rma=messages
 #include "check.h"
 
 static unsigned state;

@@ -3,7 +3,7 @@
 // not copy (here: secret memory, and a filter on system calls): every message arrives all the same.
 // ranks: 2 3
 // transport: sm, its copies are those of shared memory
-// env: TERN_SM_SINGLE_COPY=auto TERN_SM_PULL_LIMIT=0 TERN_SM_BOTH_LIMIT=300k
+// env: TERN_SM_SINGLE_COPY=auto TERN_TEST=sm_pull_limit=0,sm_both_limit=300k
 // expect-stderr: two copies: the kernel (does not copy|lets no other)
 #include <linux/filter.h>
 #include <linux/seccomp.h>

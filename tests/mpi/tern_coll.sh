@@ -83,8 +83,8 @@ check "the choice, its reason, the prediction and all sizes" says \
 check "the measured time in the end" says \
   'allreduce from 4 B on, tree, 5 times on MPI_COMM_WORLD: predicted [0-9.]* us, measured [0-9.]* us' \
   explained -x TERN_COLL_TABLE="$work/table"
-check "a parameter overrides the table" says 'ranks: ring .* by TERN_ALLREDUCE' \
-  explained -x TERN_COLL_TABLE="$work/table" -x TERN_ALLREDUCE=ring
+check "a parameter overrides the table" says 'ranks: ring .* by TERN_COLL' \
+  explained -x TERN_COLL_TABLE="$work/table" -x TERN_COLL=allreduce=ring
 check "parts that ranks are bound to" says 'on MPI_COMM_WORLD know levels: 2 hosts of 2 ranks' explained -x TERN_COLL_LEVELS=package -x HWLOC_SYNTHETIC='pack:2 core:2 pu:1'
 check "parts to which ranks are not bound" says 'levels by L3, but rank 0 is not bound to one L3' explained -x TERN_COLL_LEVELS=l3 -x HWLOC_SYNTHETIC='pack:2 core:2 pu:1'
 check "wrong levels end MPI_Init" sh -c "
@@ -97,5 +97,5 @@ check "a bad line ends MPI_Init with its number" sh -c "
 check "a table that is not there, too" sh -c "
   ! '$MPIRUN' -n 2 -x TERN_COLL_TABLE=/nowhere/table ./reduce 2>err && grep '/nowhere/table, which cannot be read' err"
 check "ranks with different parameters are told" sh -c "
-  ! '$MPIRUN' -n 1 -x TERN_ALLREDUCE=ring ./reduce : -n 1 ./reduce 2>err && grep 'different parameters' err"
+  ! '$MPIRUN' -n 1 -x TERN_COLL=allreduce=ring ./reduce : -n 1 ./reduce 2>err && grep 'different parameters' err"
 totals

@@ -19,7 +19,7 @@ def gpu(*names):
 
 GPU_STREAM = gpu("stream_order", "stream_types", "stream_collectives", "stream_exchange", "stream_neighbors", "stream_islands",
                  "stream_collectives:kernel", "stream_collectives:lines", "stream_collectives:multicast", "stream_errors")
-GPU_COLL = gpu("coll_kinds", "team_collectives", "collectives_stay_on_device", "nonblocking_stays_on_device", "outputs_by_kernel")
+GPU_COLL = gpu("coll_kinds", "team_collectives", "collectives_stay_on_device", "nonblocking_stays_on_device")
 GPU_MEMORY = gpu("pt2pt_kinds", "pt2pt_each_protocol", "allocators", "peer_links", "ranks_share_gpu")
 
 # Numbers of ranks and machines change the executed code of collectives, also on devices.

@@ -103,7 +103,7 @@ class Twins(Runner):
         other = {name: str(value) for name, value in (("SOFTCUDA_CONNECTIONS", self.options.queues),
                                                       ("SOFTCUDA_PROCESSORS", self.options.processors),
                                                       ("SOFTCUDA_PAGEABLE", self.options.pageable)) if value and asked}
-        return {"SOFTCUDA_LATE": "500", "SOFTCUDA_WAITS": "on", "TERN_CUDA_KERNELS": kernels, **found, **other,
+        return {"SOFTCUDA_LATE": "500", "SOFTCUDA_WAITS": "on", "TERN_TEST": f"cuda_kernels={kernels}", **found, **other,
                 "SOFTCUDA_SHARED": f"{self.tmp}/shared", "GPU_TWIN": "soft", "SOFTCUDA_KERNELS": kernels,
                 "LD_LIBRARY_PATH": driver + (path and f":{path}" or "")}
 

@@ -56,6 +56,17 @@ def without_scripts(tests, options):
     return [test for test in tests if not test.script and test.say["sanitizers"] == "yes"]
 
 
+def joined(*environments):
+    """One environment of several: the last value of a name counts, but values of TERN_TEST add up."""
+    all_names = {}
+    for one in environments:
+        parts = [value["TERN_TEST"] for value in (all_names, one) if value.get("TERN_TEST")]
+        all_names.update(one)
+        if parts:
+            all_names["TERN_TEST"] = ",".join(parts)
+    return all_names
+
+
 def environment(options, base):
     """For compilers and tests."""
     prefix = Path(options.prefix).resolve()

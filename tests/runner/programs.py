@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from . import SKIP, processes
-from .options import environment
+from .options import environment, joined
 from .verdicts import Verdicts
 
 
@@ -72,7 +72,7 @@ class Runner(Verdicts):
         name = test.name + ("" if ranks is None else f" -n {ranks}") + (way and f" [{way}]")
         if test.say["full"] is not None and not self.options.full:
             return self.report("SKIP", name, "a long test: --full runs it")
-        env = {**self.env, **(setting or {}), **dict(word.split("=", 1) for word in shlex.split(test.say["env"]))}
+        env = joined(self.env, setting or {}, dict(word.split("=", 1) for word in shlex.split(test.say["env"])))
         command, limit = self.command(test, ranks), test.timeout(self.options.timeout_scale)
         done = processes.perform(command, env, limit, self.out)
         faults = processes.trouble(done, limit)

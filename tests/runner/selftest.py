@@ -16,7 +16,7 @@ HEAD = """\
 // variant: copied
 //   The kernel copies.
 //   ranks: 2
-//   env: TERN_RMA=copied
+//   env: TERN_TEST=rma=copied
 //   env: B=2
 // variant: plain
 #include <mpi.h>
@@ -36,14 +36,14 @@ class Heads(unittest.TestCase):
         self.assertEqual(read(HEAD)[0], {"ranks": "1 2 4", "env": "TERN_EXPLAIN=1 A=1", "cflags": "-pthread"})
 
     def test_a_variant_has_its_own_lines_alone(self):
-        self.assertEqual(read(HEAD)[1], {"copied": {"ranks": "2", "env": "TERN_RMA=copied B=2"}, "plain": {}})
+        self.assertEqual(read(HEAD)[1], {"copied": {"ranks": "2", "env": "TERN_TEST=rma=copied B=2"}, "plain": {}})
 
     def test_a_script_has_other_comments(self):
         head = "#!/bin/bash\n# env: A=1\n# variant: b\n#   env: A=2\necho\n"
         self.assertEqual(read(head), ({"env": "A=1"}, {"b": {"env": "A=2"}}))
 
     def test_a_variant_ends_at_the_first_line_that_is_not_indented(self):
-        self.assertEqual(below("// A sentence.")[1], {"copied": {"ranks": "2", "env": "TERN_RMA=copied B=2"}})
+        self.assertEqual(below("// A sentence.")[1], {"copied": {"ranks": "2", "env": "TERN_TEST=rma=copied B=2"}})
 
     def test_mistakes_are_refused(self):
         for lines in (["// timeout: 5"], ["// A sentence.", "//   timeout: 5"], ["// variant: copied"], ["// variant: a b"], ["// variant: c", "//   rank: 2"],

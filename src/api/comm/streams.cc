@@ -87,7 +87,7 @@ void explain(const Communicator& comm, const CommStream& state) {
   else if (state.gpu() != nullptr)
     text = strf(
         "the host executes enqueued operations when the stream reaches them, in chunks of up to "
-        "%zu bytes of pinned memory (TERN_STREAM_CHUNK): %s",
+        "%zu bytes of pinned memory: %s",
         state.chunk(), coll::StreamCollectives::why_no_team(state.shadow()).c_str());
   if (state.islands() != nullptr)
     text +=

@@ -31,7 +31,7 @@ struct Prefix {
 constexpr Prefix kPrefixes[] = {{"TERN_SM_", "transport"},        {"TERN_EAGER_", "protocol"},
                                 {"TERN_UNEXPECTED_", "protocol"}, {"TERN_SPIN", "progress"},
                                 {"TERN_PROGRESS", "progress"},    {"TERN_CHANNELS", "progress"},
-                                {"TERN_HANG", "progress"},        {"TERN_RMA", "rma"}};
+                                {"TERN_HANG", "progress"}};
 
 std::string_view category_of(const ParamRow& row) noexcept {
   const std::string_view name = row.name;

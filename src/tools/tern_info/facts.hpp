@@ -62,9 +62,9 @@ struct GpuLinks {
 
 [[nodiscard]] std::vector<Fact> build_facts();
 [[nodiscard]] std::vector<Dependency> dependencies();
-/// Loads an installed driver. `ipc`: TERN_CUDA_IPC.
+/// Loads an installed driver.
 [[nodiscard]] GpuLinks gpu_links();
-[[nodiscard]] std::vector<Fact> gpu_facts(const std::string& ipc);
+[[nodiscard]] std::vector<Fact> gpu_facts();
 /// The boot method of an MPI program started in this environment.
 [[nodiscard]] Launch launch_here(const std::string& wanted);
 void add_parameters(Facts* facts);

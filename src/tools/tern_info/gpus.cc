@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "base/config.hpp"
 #include "base/error.hpp"
 #include "coll/gpu/verdicts.hpp"
 #include "cuda/driver.hpp"
@@ -192,7 +193,7 @@ std::string direct_rdma_words(const cuda::Driver& driver) {
 
 }  // namespace
 
-std::vector<Fact> gpu_facts(const std::string& ipc) {
+std::vector<Fact> gpu_facts() {
   const GpuLinks gpus = gpu_links();
   std::vector<Fact> facts{{"driver", driver_words()}};
   if (const cuda::Driver* driver = cuda::driver()) {
@@ -208,9 +209,10 @@ std::vector<Fact> gpu_facts(const std::string& ipc) {
   facts.push_back({"kernels", cuda::kernels_in_words()});
   facts.push_back({"engines", coll::engines_in_words()});
   facts.push_back({"wires", coll::wires_in_words()});
-  facts.push_back(
-      {"between ranks", ipc == "0" ? "device memory goes through the host (TERN_CUDA_IPC=0)"
-                                   : "device memory is mapped and copied once (TERN_CUDA_IPC=1)"});
+  const bool maps = load_params(::environ, nullptr).cuda_ipc != 0;
+  facts.push_back({"between ranks", maps ? "device memory is mapped and copied once"
+                                         : "device memory goes through the host "
+                                           "(TERN_TEST=cuda_ipc=0)"});
   return facts;
 }
 

@@ -30,11 +30,9 @@ Facts collect(const Options& options) {
   if (summary || options.build) {
     facts.build = build_facts();
     facts.dependencies = dependencies();
+    facts.gpus = gpu_facts();
     for (const Parameter& parameter : facts.parameters)
-      if (parameter.name == "TERN_BOOT")
-        facts.launch = launch_here(parameter.value);
-      else if (parameter.name == "TERN_CUDA_IPC")
-        facts.gpus = gpu_facts(parameter.value);
+      if (parameter.name == "TERN_BOOT") facts.launch = launch_here(parameter.value);
     if (!summary && !options.parameters) facts.parameters.clear();
   }
   if (options.topology || !options.svg.empty()) add_topology(&facts);

@@ -2,6 +2,9 @@
 // tern_parameters(7) from the table in base/params.hpp.
 #include "tools/tern_info/manual.hpp"
 
+#include <algorithm>
+#include <string>
+
 #include "base/error.hpp"
 #include "base/params.hpp"
 #include "tools/tern_info/words.hpp"
@@ -54,11 +57,17 @@ std::string escaped(const std::string& text) {
   return safe;
 }
 
-// Each begins on a new line, as mdoc wants it.
-std::string sentence(std::string text) {
-  if (text.empty()) return {};
-  text[0] = static_cast<char>(text[0] >= 'a' && text[0] <= 'z' ? text[0] - 'a' + 'A' : text[0]);
-  return escaped(paragraph("", text + '.', 78));
+// mdoc wants each sentence on a new line.
+std::string sentences(const std::string& text) {
+  std::string lines;
+  for (size_t from = 0; from < text.size();) {
+    const size_t end = std::min(text.find(". ", from), text.size());
+    std::string one = text.substr(from, end - from) + '.';
+    if (from == 0 && one[0] >= 'a' && one[0] <= 'z') one[0] = static_cast<char>(one[0] - 'a' + 'A');
+    lines += escaped(paragraph("", one, 78));
+    from = end + 2;
+  }
+  return lines;
 }
 
 }  // namespace
@@ -66,9 +75,9 @@ std::string sentence(std::string text) {
 std::string parameters_as_mdoc() {
   std::string page = kHead;
   for (const ParamRow& row : Params::rows()) {
-    page += strf(".It Ev %s\n", row.name) + sentence(row.meaning) + sentence(range_in_words(row));
-    page += sentence(row.sharing_in_words());
-    page += sentence("default: " + value_in_words(row.kind, row.standard));
+    page += strf(".It Ev %s\n", row.name) + sentences(row.meaning) + sentences(range_in_words(row));
+    page += sentences(row.sharing_in_words());
+    page += sentences("default: " + value_in_words(row.kind, row.standard));
   }
   return page + kEnd;
 }

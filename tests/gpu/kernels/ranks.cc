@@ -14,6 +14,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/params.hpp"
 #include "core/op.hpp"
 #include "cuda/kernels.hpp"
 #include "mpi.h"
@@ -60,8 +61,7 @@ Machine::Machine(int most_devices) {
   process_.world_size = kMostRanks;
   core::make_predefined_types(process_);
   core::make_predefined_ops(process_);
-  const char* const kernels = std::getenv("TERN_CUDA_KERNELS");
-  process_.gpus.set_kernels_file(kernels == nullptr ? "" : kernels);
+  process_.gpus.set_kernels_file(Params::from(environ, nullptr).cuda_kernels);
   if (most_devices > 0) count = std::min(count, most_devices);
   for (int ordinal = 0; ordinal < std::min(count, kMostRanks); ++ordinal) add_device(ordinal);
   for (int rank = 0; rank < kMostRanks; ++rank) {

@@ -2,10 +2,8 @@
 // Where a process may not take another's descriptors (containers), they are sent over a socket: the
 // first message from a peer goes through the host while the request is under way; after that memory
 // goes by one copy at once, new memory, too. No rank waits for the other, in both directions at
-// once. Rank 0 is told so (TERN_CUDA_IPC_DESCRIPTORS), rank 1 is refused by the system, as Docker
-// does.
-// ranks: 2
-// configurations: 1
+// once. Rank 0 is told so (cuda_ipc_descriptors in TERN_TEST), rank 1 is refused by the system, as
+// Docker does. ranks: 2 configurations: 1
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
@@ -15,6 +13,7 @@
 #include <cstddef>
 
 #include "allocators.hpp"
+#include "settings.hpp"
 
 using namespace tern::test;
 
@@ -77,7 +76,7 @@ void at_once() {
 int main(int argc, char** argv) {
   const char* const own_rank = std::getenv("PMIX_RANK");
   if (own_rank == nullptr) return 1;
-  if (std::atoi(own_rank) == 0) setenv("TERN_CUDA_IPC_DESCRIPTORS", "socket", 1);
+  if (std::atoi(own_rank) == 0) set_for_test("cuda_ipc_descriptors", "socket");
   if (std::atoi(own_rank) == 1) refuse_pidfd_getfd();
   begin(&argc, &argv);
   start_cuda();

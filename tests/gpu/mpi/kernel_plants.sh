@@ -7,7 +7,7 @@
 set -eu
 [ "$GPU_TWIN" = soft ] || { echo "faults are planted in the kernels for the host alone"; exit 77; }
 export SOFTCUDA_KERNELS=$TREE/tests/gpu/libplanted.so SOFTCUDA_PROCESSORS=32 SOFTCUDA_WEAK=on
-export TERN_CUDA_KERNELS=$SOFTCUDA_KERNELS
+export TERN_TEST=cuda_kernels=$SOFTCUDA_KERNELS
 
 # run PLANT WIRE ROUNDS: returns the status, sets $said. Several passes of a call (--bytes) show stale reads; with 3 ranks
 # even a busy machine ends each wait within 3 seconds.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// TERN_CUDA_MAIL=0: small messages of device memory without a kernel.
+// cuda_mail=0 in TERN_TEST: small messages of device memory without a kernel.
 // ranks: 2
 // configurations: 1
-// env: TERN_CUDA_MAIL=0
+// env: TERN_TEST=cuda_mail=0
 #include "allocators.hpp"
 
 using namespace tern::test;

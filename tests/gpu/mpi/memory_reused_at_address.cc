@@ -3,7 +3,7 @@
 // arrives, never what was there before. Mappings of a peer's memory are bounded, and all are gone
 // in the end.
 // ranks: 2
-// env: TERN_CUDA_IPC_CACHE=4M
+// env: TERN_TEST=cuda_ipc_cache=4M
 #include <unistd.h>
 
 #include "allocators.hpp"
@@ -52,7 +52,7 @@ void bounded() {
   for (int i = 0; i < 1000 && control().there() && control().live("imports") > 5; ++i)
     usleep(5000);  // another thread unmaps
   if (control().there() && control().live("imports") > 5)
-    FAIL("%lld mappings of the peer's memory are alive with TERN_CUDA_IPC_CACHE=4M",
+    FAIL("%lld mappings of the peer's memory are alive with cuda_ipc_cache=4M",
          control().live("imports"));
   OK(MPI_Barrier(MPI_COMM_WORLD));
 }

@@ -12,7 +12,7 @@ using namespace tern::test;
 
 namespace {
 
-constexpr size_t kPiece = 524288;  // TERN_CUDA_CHUNK
+constexpr size_t kPiece = 524288;  // Params::cuda_chunk
 
 MPI_Datatype columns;  // of 4 integers in 6
 

@@ -17,15 +17,15 @@
 #include <string>
 
 #include "said.hpp"
+#include "settings.hpp"
 #include "stream.hpp"
 
 using namespace tern::test;
 
 int main(int argc, char** argv) {
-  const char* const image = std::getenv("TERN_CUDA_KERNELS");
-  if (image == nullptr) FAIL("TERN_CUDA_KERNELS is not set");
-  const std::string images = std::string(image) + ":" + image;
-  (void)setenv("TERN_CUDA_KERNELS", images.c_str(), 1);
+  const char* const image = std::getenv("SOFTCUDA_KERNELS");
+  if (image == nullptr) FAIL("SOFTCUDA_KERNELS is not set");
+  set_for_test("cuda_kernels", std::string(image) + ":" + image);
   Heard heard;
   begin(&argc, &argv);
   start_cuda();
@@ -38,7 +38,8 @@ int main(int argc, char** argv) {
   if (rank == 0 && ran == is_none)
     FAIL("kernels ran: expected %s", is_none ? "none" : "those of the second image");
   if (rank == 0 && !is_none &&
-      !heard.has("image 2 of the kernels (TERN_CUDA_KERNELS), since the one before was refused: "))
+      !heard.has(
+          "image 2 of the kernels (cuda_kernels in TERN_TEST), since the one before was refused: "))
     FAIL("not said which image was loaded");
   return end();
 }

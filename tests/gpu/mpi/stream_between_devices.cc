@@ -4,7 +4,7 @@
 // rank that does not come is named within the patience.
 // ranks: 2 3 4
 // configurations: 4-peers
-// env: TERN_GPU_MULTICAST=off
+// env: TERN_TEST=gpu_multicast=off
 #include "said.hpp"
 #include "stream.hpp"
 
@@ -131,7 +131,7 @@ void late_rank(const Heard& heard) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  setenv("TERN_GPU_PATIENCE", "1", 1);
+  setenv("TERN_GPU_TIMEOUT", "1", 1);
   begin(&argc, &argv);
   start_cuda();
   if (devices < size) return MPI_Finalize(), 77;

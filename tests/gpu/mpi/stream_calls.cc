@@ -3,15 +3,15 @@
 // once, whatever its wire and size; copies, words and kernels of the stream engine grow with data.
 // ranks: 3
 // configurations: 4-peers
-// env: TERN_GPU_MULTICAST=off
+// env: TERN_TEST=gpu_multicast=off
 // sanitizers: no
 // timeout: 90
 // variant: stream
 //   64 MiB by copies and operations on words.
-//   env: TERN_GPU_MULTICAST=off TERN_GPU_ENGINE=stream TERN_ALLREDUCE=ring
+//   env: TERN_TEST=gpu_multicast=off TERN_GPU_ENGINE=stream TERN_COLL=allreduce=ring
 // variant: kernel
 //   64 MiB by one kernel.
-//   env: TERN_GPU_MULTICAST=off TERN_GPU_ENGINE=kernel
+//   env: TERN_TEST=gpu_multicast=off TERN_GPU_ENGINE=kernel
 #include "ledger.hpp"
 #include "stream.hpp"
 

@@ -19,6 +19,7 @@
 //   env: TERN_GPU_ENGINE=kernel TERN_GPU_WIRE=ll128
 #include <string>
 
+#include "settings.hpp"
 #include "stream.hpp"
 
 using namespace tern::test;
@@ -190,7 +191,7 @@ void all_of(const Case& the) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  setenv("TERN_STREAM_CHUNK", "4096", 1);  // several parts
+  set_for_test("stream_chunk", "4096");  // several parts
   begin(&argc, &argv);
   start_cuda();
   OK(MPI_Type_vector(2, 1, 4, MPI_INT, &with_holes));

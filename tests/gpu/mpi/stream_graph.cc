@@ -8,6 +8,7 @@
 // timeout: 120
 #include <string>
 
+#include "settings.hpp"
 #include "stream.hpp"
 
 using namespace tern::test;
@@ -161,7 +162,7 @@ void refused_requests(const OnStream& on) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  setenv("TERN_STREAM_CHUNK", "4096", 1);  // several parts
+  set_for_test("stream_chunk", "4096");  // several parts
   begin(&argc, &argv);
   start_cuda();
   const auto before = alive();

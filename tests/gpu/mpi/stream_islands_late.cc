@@ -110,7 +110,7 @@ void after(const Case& one) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  setenv("TERN_GPU_PATIENCE", "0.2", 1);  // ten times that
+  setenv("TERN_GPU_TIMEOUT", "0.2", 1);  // ten times that
   setenv("TERN_GPU_ENGINE", "kernel", 1);
   begin(&argc, &argv);
   start_cuda();

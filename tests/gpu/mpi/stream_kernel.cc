@@ -106,7 +106,7 @@ void rank_that_never_comes() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  setenv("TERN_GPU_PATIENCE", (std::to_string(200 * kSlowness) + "ms").c_str(), 1);
+  setenv("TERN_GPU_TIMEOUT", (std::to_string(200 * kSlowness) + "ms").c_str(), 1);
   begin(&argc, &argv);
   start_cuda();
   {

@@ -6,7 +6,7 @@
 // ranks: 1 2 3 4
 // configurations: 1 4-peers 2-apart weak
 // env: TERN_GPU_SCRATCH=4M
-// env: TERN_STREAM_CHUNK=65536
+// env: TERN_TEST=stream_chunk=65536
 // timeout: 90
 #include "said.hpp"
 #include "stream.hpp"

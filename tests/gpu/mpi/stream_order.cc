@@ -3,6 +3,7 @@
 // there, and what comes behind finds the result, though no call waits.
 // ranks: 1 2 3
 // configurations: 1 4-peers 2-apart jitter 13.1
+#include "settings.hpp"
 #include "stream.hpp"
 
 using namespace tern::test;
@@ -85,7 +86,7 @@ void messages(const OnStream& on, int count, bool nonblocking) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  setenv("TERN_STREAM_CHUNK", "65536", 1);  // several parts
+  set_for_test("stream_chunk", "65536");  // several parts
   begin(&argc, &argv);
   start_cuda();
   {

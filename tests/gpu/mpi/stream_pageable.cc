@@ -5,7 +5,7 @@
 // ranks: 2 3
 // configurations: 4-peers
 // env: SOFTCUDA_PAGEABLE=sync
-// env: TERN_STREAM_CHUNK=65536
+// env: TERN_TEST=stream_chunk=65536
 // timeout: 120
 #include <numeric>
 

@@ -7,6 +7,7 @@
 // timeout: 120
 #include <vector>
 
+#include "settings.hpp"
 #include "stream.hpp"
 
 using namespace tern::test;
@@ -285,7 +286,7 @@ void left_behind() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  setenv("TERN_STREAM_CHUNK", "65536", 1);  // several parts
+  set_for_test("stream_chunk", "65536");  // several parts
   begin(&argc, &argv);
   start_cuda();
   {

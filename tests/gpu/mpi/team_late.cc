@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A rank's device is busy when an ordinary collective begins that devices do alone: the others wait
-// for it as long as it takes, and say after TERN_GPU_PATIENCE for whom. Where the communicator is
+// for it as long as it takes, and say after TERN_GPU_TIMEOUT for whom. Where the communicator is
 // interrupted they leave at once, also where nothing gets past what waits in the hardware's queue.
 // ranks: 2
 // configurations: queue-peers
@@ -72,7 +72,7 @@ void is_interrupted(CUstream stream, const Area& area) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  setenv("TERN_GPU_PATIENCE", "0.1", 1);  // ten times that is less than it takes
+  setenv("TERN_GPU_TIMEOUT", "0.1", 1);  // ten times that is less than it takes
   int level = MPI_THREAD_SINGLE;
   OK(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level));
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));

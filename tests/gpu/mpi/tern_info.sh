@@ -17,7 +17,7 @@ says '^  kernels +[a-z]' "$text"
 says '^  engines +[a-z]' "$text"
 says '"wires": "[a-z]' "$json"
 says '"driver": "CUDA [0-9]+' "$json"
-says 'TERN_CUDA_IPC=0' "$(TERN_CUDA_IPC=0 "$PREFIX/bin/tern_info" --build)"
+says 'TERN_TEST=cuda_ipc=0' "$(TERN_TEST=cuda_ipc=0 "$PREFIX/bin/tern_info" --build)"
 if [ "$GPU_TWIN" = soft ]; then
   export SOFTCUDA_DEVICES=3 SOFTCUDA_PEERS='X,PCIE,X;PCIE,X,X;X,X,X'
   says 'links +none: 0-2, 1-2; pcie: 0-1$' "$("$PREFIX/bin/tern_info" --build)"

@@ -8,11 +8,11 @@
 
 int main() {
   using namespace tern::coll;
-  const Algorithm* row = find_algorithm(Collective::kAllgather, "dummy");
+  const Algorithm* row = find_algorithm(Collective::kAllgather, "mine");
   if (row == nullptr) return 1;
   const Proof proof = verify(*row, 5, 0);
   std::printf("%s\n", proof.holds() ? "proved" : proof.fault.c_str());
   tern::Params params;
-  params.set("TERN_ALLGATHER", "dummy");
-  std::printf("TERN_ALLGATHER=%s\n", params.get("TERN_ALLGATHER").c_str());
+  params.set("TERN_COLL.allgather", "mine");
+  std::printf("TERN_COLL.allgather=%s\n", params.get("TERN_COLL.allgather").c_str());
 }

@@ -51,9 +51,9 @@ TEST_F(Config, PlacesInTheOrderInWhichTheyWin) {
 }
 
 TEST_F(Config, UserWinsOverSiteAndTheEnvironmentOverAll) {
-  write("second", "TERN_SPIN = 1ms\nTERN_EAGER_LIMIT = 1k\nTERN_SM_FRAGMENTS=3\n");
+  write("second", "TERN_SPIN = 1ms\nTERN_EAGER_LIMIT = 1k\nTERN_TEST=sm_fragments=3\n");
   write("first", "TERN_EAGER_LIMIT = 2k # two\n");
-  write("user", "\n  # mine\nTERN_SM_FRAGMENTS\t= 4\r\n");
+  write("user", "\n  # mine\nTERN_TEST\t= sm_fragments=4\r\n");
   const Params params = load({"TERN_SPIN=2ms"});
   EXPECT_TRUE(complaints_.empty());
   EXPECT_EQ(params.spin, 2000);
@@ -61,8 +61,8 @@ TEST_F(Config, UserWinsOverSiteAndTheEnvironmentOverAll) {
   EXPECT_EQ(params.sm_fragments, 4);
   EXPECT_EQ(params.source("TERN_SPIN"), "environment");
   EXPECT_EQ(params.source("TERN_EAGER_LIMIT"), folder_ + "/first/tern/tern.conf:1");
-  EXPECT_EQ(params.source("TERN_SM_FRAGMENTS"), folder_ + "/user/tern/tern.conf:3");
-  EXPECT_EQ(params.source("TERN_SM_RING"), "default");
+  EXPECT_EQ(params.source("TERN_TEST.sm_fragments"), folder_ + "/user/tern/tern.conf:3");
+  EXPECT_EQ(params.source("TERN_TEST.sm_ring"), "default");
 }
 
 TEST_F(Config, WrongLinesAreNamedByFileAndLine) {
@@ -71,7 +71,7 @@ TEST_F(Config, WrongLinesAreNamedByFileAndLine) {
   ASSERT_EQ(complaints_.size(), 3U);
   const std::string file = folder_ + "/user/tern/tern.conf";
   EXPECT_EQ(complaints_[0].find(file + ":1: TERN_SPIN is \"soon\""), 0U) << complaints_[0];
-  EXPECT_EQ(complaints_[1], file + ":2: \"nonsense\" is no line NAME = VALUE");
+  EXPECT_EQ(complaints_[1], file + ":2: \"nonsense\" is not a line NAME = VALUE");
   EXPECT_EQ(complaints_[2].find(file + ":3: TERN_SPUN is not a parameter of Tern; did you mean "
                                        "TERN_SPIN?"),
             0U)

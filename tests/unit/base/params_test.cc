@@ -42,7 +42,8 @@ TEST(Params, UnitsOfSizesAndTimes) {
 }
 
 TEST(Params, AWrongValueIsNamedAndLeavesTheOthersAlone) {
-  const Read got = read({"TERN_SPIN=soon", "TERN_EXPLAIN=1", "TERN_CHECK=maybe", "TERN_SM_RING=1"});
+  const Read got =
+      read({"TERN_SPIN=soon", "TERN_EXPLAIN=1", "TERN_CHECK=maybe", "TERN_TEST=sm_ring=1"});
   ASSERT_EQ(got.complaints.size(), 3U);
   EXPECT_TRUE(has(got.complaints[0], "TERN_SPIN is \"soon\"")) << got.complaints[0];
   EXPECT_TRUE(has(got.complaints[0], "its default, 0, is used")) << got.complaints[0];
@@ -63,12 +64,79 @@ TEST(Params, AnUnknownNameGetsTheNearestOrTheWholeList) {
 
 TEST(Params, SetAndGetByName) {
   Params params;
-  params.set("TERN_SM_FRAGMENTS", "4");
-  EXPECT_EQ(params.get("TERN_SM_FRAGMENTS"), "4");
-  EXPECT_THROW(params.set("TERN_SM_FRAGMENTS", "4 chickens"), Error);
-  EXPECT_THROW(params.set("TERN_SM_FRAGMENTS", ""), Error);
+  params.set("TERN_TEST.sm_fragments", "4");
+  EXPECT_EQ(params.get("TERN_TEST.sm_fragments"), "4");
+  EXPECT_THROW(params.set("TERN_TEST.sm_fragments", "4 chickens"), Error);
+  EXPECT_THROW(params.set("TERN_TEST.sm_fragments", ""), Error);
   EXPECT_THROW(params.set("TERN_SM_FRAGMENT_COUNT_OF_ALL", "4"), Error);
   EXPECT_THROW((void)params.get("NOTHING"), Error);
+}
+
+TEST(Params, AGroupSetsItsParts) {
+  const Read got = read({"TERN_COLL=allreduce=ring,neighbor_alltoall=linear,bcast=chain",
+                         "TERN_TEST=rma=copied,cuda_kernels=/a,b,sm_ring=8k"});
+  EXPECT_TRUE(got.complaints.empty());
+  EXPECT_EQ(got.params.coll_allreduce, "ring");
+  EXPECT_EQ(got.params.coll, "bcast=chain,neighbor_alltoall=linear,allreduce=ring");
+  EXPECT_EQ(got.params.get("TERN_COLL"), got.params.coll);
+  EXPECT_EQ(got.params.get("TERN_COLL.bcast"), "chain");
+  EXPECT_EQ(got.params.source("TERN_COLL"), "environment");
+  EXPECT_EQ(got.params.rma, WindowAccess::kCopied);
+  EXPECT_EQ(got.params.cuda_kernels, "/a,b");
+  EXPECT_EQ(got.params.sm_ring_bytes, 8192);
+}
+
+TEST(Params, SourcesOfAGroupAddUp) {
+  Params params;
+  params.take_file("coll = allreduce=ring,bcast=chain\n", "conf", nullptr);
+  const char* const environment[] = {"TERN_COLL=bcast=auto,reduce=linear", nullptr};
+  params.take_environment(environment, nullptr);
+  EXPECT_EQ(params.coll, "reduce=linear,allreduce=ring");
+  EXPECT_EQ(params.source("TERN_COLL.allreduce"), "conf:1");
+}
+
+TEST(Params, AWrongPartIsNamedAndLeavesTheOthersAlone) {
+  const Read got = read({"TERN_COLL=allreduce=rinng,bcast=chain,redcue=linear", "TERN_TEST=rma"});
+  ASSERT_EQ(got.complaints.size(), 3U);
+  EXPECT_TRUE(has(got.complaints[0], "allreduce in TERN_COLL is \"rinng\", but it must be one of"))
+      << got.complaints[0];
+  EXPECT_TRUE(has(got.complaints[0], "; did you mean ring?; its default, auto, is used"))
+      << got.complaints[0];
+  EXPECT_EQ(got.complaints[1], "TERN_COLL has no part \"redcue\"; did you mean reduce?");
+  EXPECT_EQ(
+      got.complaints[2],
+      "TERN_TEST is \"rma\", but it must be NAME=VALUE pairs with commas, such as rma=copied");
+  EXPECT_EQ(got.params.coll, "bcast=chain");
+}
+
+TEST(Params, AnOldNameIsAcceptedWithARemark) {
+  const Read got = read({"TERN_ALLREDUCE=ring", "TERN_GPU_PATIENCE=2s", "TERN_SM_RING=8k"});
+  ASSERT_EQ(got.complaints.size(), 3U);
+  EXPECT_EQ(got.complaints[0],
+            "TERN_ALLREDUCE is an old name, which the next release refuses; set "
+            "TERN_COLL=\"allreduce=ring\"");
+  EXPECT_EQ(got.complaints[1],
+            "TERN_GPU_PATIENCE is an old name, which the next release refuses; set "
+            "TERN_GPU_TIMEOUT=2s");
+  EXPECT_EQ(got.complaints[2],
+            "TERN_SM_RING is an old name, which the next release refuses; set "
+            "TERN_TEST=\"sm_ring=8k\" (for tests only)");
+  EXPECT_EQ(got.params.coll, "allreduce=ring");
+  EXPECT_EQ(got.params.gpu_timeout, 2000000);
+  EXPECT_EQ(got.params.sm_ring_bytes, 8192);
+  Params params;
+  params.set("TERN_BCAST", "chain");
+  EXPECT_EQ(params.coll, "bcast=chain");
+  EXPECT_TRUE(has(read({"TERN_ALLREDUCE=rign"}).complaints.at(0), "allreduce in TERN_COLL is"));
+}
+
+TEST(Params, RowsAreForUsers) {
+  const std::vector<ParamRow> rows = Params::rows();
+  EXPECT_EQ(rows.size(), 26U);  // 24, and two of measured collectives
+  for (const ParamRow& row : rows) {
+    EXPECT_EQ(std::string(row.name).find('.'), std::string::npos) << row.name;
+    EXPECT_NE(std::string(row.meaning), "") << row.name;
+  }
 }
 
 TEST(Params, WordsAreOneOrSomeOfThoseInTheTable) {
@@ -123,9 +191,9 @@ TEST(Params, AWordOfAnEnumIsTheValueOfItsPlace) {
                             {"pull", SingleCopy::kPull},
                             {"both", SingleCopy::kBoth}});
   expect_words<SharedReduction>(
-      "TERN_CUDA_REDUCE", &Params::cuda_reduce,
+      "TERN_TEST.cuda_reduce", &Params::cuda_reduce,
       {{"slices", SharedReduction::kSlices}, {"leader", SharedReduction::kLeader}});
-  expect_words<DescriptorWay>("TERN_CUDA_IPC_DESCRIPTORS", &Params::cuda_ipc_descriptors,
+  expect_words<DescriptorWay>("TERN_TEST.cuda_ipc_descriptors", &Params::cuda_ipc_descriptors,
                               {{"auto", DescriptorWay::kAuto},
                                {"pidfd", DescriptorWay::kPidfd},
                                {"socket", DescriptorWay::kSocket}});
@@ -140,13 +208,13 @@ TEST(Params, AWordOfAnEnumIsTheValueOfItsPlace) {
                       {"ll", Wire::kLl},
                       {"ll128", Wire::kLl128},
                       {"multimem", Wire::kMultimem}});
-  expect_words<GpuMulticast>("TERN_GPU_MULTICAST", &Params::gpu_multicast,
+  expect_words<GpuMulticast>("TERN_TEST.gpu_multicast", &Params::gpu_multicast,
                              {{"auto", GpuMulticast::kAuto}, {"off", GpuMulticast::kOff}});
   expect_words<ProgressBy>("TERN_PROGRESS", &Params::progress,
                            {{"auto", ProgressBy::kAuto},
                             {"calls", ProgressBy::kCalls},
                             {"thread", ProgressBy::kThread}});
-  expect_words<WindowAccess>("TERN_RMA", &Params::rma,
+  expect_words<WindowAccess>("TERN_TEST.rma", &Params::rma,
                              {{"auto", WindowAccess::kAuto},
                               {"copied", WindowAccess::kCopied},
                               {"messages", WindowAccess::kMessages}});
@@ -162,6 +230,7 @@ std::vector<std::string> values_of(const ParamRow& row) {
     const char* unit = std::string(row.kind) == "Seconds" ? "ms" : "";
     return {std::to_string(row.range.least) + unit, std::to_string(row.range.least + 1) + unit};
   }
+  if (std::string(row.name) == "TERN_COLL") return {"allreduce=ring", "bcast=chain"};
   if (row.range.words == nullptr) return {"some", "other"};
   const std::string words = row.range.words;
   const size_t first = words.find('|');
@@ -208,17 +277,17 @@ TEST(Params, OfOneParameterOnlySomeWordsAreShared) {
 TEST(Params, WhatIsSharedIsNamedWithWhatIsSetHere) {
   Params params;
   EXPECT_TRUE(has(params.shared_in_words(),
-                  "TERN_CHECK, TERN_TRANSPORT, TERN_OFI_PROVIDER, TERN_GPU_SCRATCH, "
-                  "TERN_GPU_ENGINE, TERN_GPU_WIRE, TERN_GPU_MULTICAST, TERN_COLL_TABLE, "
-                  "TERN_COLL_TUNE, "
-                  "TERN_COLL_LEVELS"))
+                  "TERN_CHECK, TERN_TRANSPORT, TERN_OFI_PROVIDER, TERN_COLL, TERN_COLL_TABLE, "
+                  "TERN_COLL_LEVELS, TERN_COLL_TUNE, TERN_GPU_ENGINE, TERN_GPU_WIRE, "
+                  "TERN_GPU_SCRATCH"))
       << params.shared_in_words();
   EXPECT_TRUE(has(params.shared_in_words(), "; none is set on this rank"));
   EXPECT_FALSE(has(params.shared_in_words(), "TERN_SPIN"));
   params.set("TERN_SPIN", "5");
-  params.set("TERN_BCAST", "chain");
+  params.set("TERN_COLL.bcast", "chain");
   params.set("TERN_CHECK", "leaks,types");
-  EXPECT_TRUE(has(params.shared_in_words(), "; on this rank TERN_CHECK=types, TERN_BCAST=chain"))
+  EXPECT_TRUE(
+      has(params.shared_in_words(), "; on this rank TERN_CHECK=types, TERN_COLL=bcast=chain"))
       << params.shared_in_words();
   EXPECT_EQ(Params::rows().front().sharing_in_words(),
             "types, collective and rma must be equal on all ranks");
@@ -232,10 +301,10 @@ TEST(Params, TheWordsOfAlgorithmsAreThoseOfTheirTable) {
     EXPECT_EQ(row.range.words != nullptr, has_words) << row.name;
   }
   Params params;
-  params.set("TERN_REDUCE", "double_tree");
-  EXPECT_EQ(params.get("TERN_REDUCE"), "double_tree");
+  params.set("TERN_COLL.reduce", "double_tree");
+  EXPECT_EQ(params.get("TERN_COLL.reduce"), "double_tree");
   try {
-    params.set("TERN_REDUCE", "double_treee");
+    params.set("TERN_COLL.reduce", "double_treee");
     FAIL() << "taken";
   } catch (const Error& error) {
     EXPECT_TRUE(has(error.what(), "; did you mean double_tree?")) << error.what();

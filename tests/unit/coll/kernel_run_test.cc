@@ -396,7 +396,7 @@ TEST_F(OneKernelRun, ACaptureTakesAProgramThatNoCallHasUsed) {
 TEST_F(OneKernelRun, AKernelThatWaitsInVainSaysForWhom) {
   if (takes_minutes()) GTEST_SKIP() << "takes minutes with sanitizers; TEST_LONG=1 runs it";
   Settings settings = kByKernel;
-  settings.emplace_back("TERN_GPU_PATIENCE", "100ms");
+  settings.emplace_back("TERN_GPU_TIMEOUT", "100ms");
   std::barrier meet(2);
   test::World(2, with_kernels(settings)).run([&](Process& process) {
     const Gpu gpu(process.world_rank);

@@ -96,7 +96,7 @@ TEST_P(LinesRuns, AGraphReplaysAThousandTimesAmongCallsOfOtherWires) {
 TEST_P(LinesRuns, AKernelThatWaitsInVainSaysForWhom) {
   if (GetParam() != 2) GTEST_SKIP() << "of two ranks";
   test::World::Settings settings = kByLines;
-  settings.emplace_back("TERN_GPU_PATIENCE", "100ms");
+  settings.emplace_back("TERN_GPU_TIMEOUT", "100ms");
   std::barrier meet(2);
   test::World(2, with_kernels(settings)).run([&](Process& process) {
     const Gpu gpu(process.world_rank);

@@ -35,7 +35,7 @@ constexpr bool kSanitized = false;
 inline bool takes_minutes() { return kSanitized && std::getenv("TEST_LONG") == nullptr; }
 
 inline test::World::Settings with_kernels(test::World::Settings settings) {
-  settings.emplace_back("TERN_CUDA_KERNELS", cuda::test::kernel_file());
+  settings.emplace_back("TERN_TEST.cuda_kernels", cuda::test::kernel_file());
   return settings;
 }
 

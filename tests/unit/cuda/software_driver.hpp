@@ -21,7 +21,7 @@ inline std::string built(const std::string& name) {
   return self.parent_path().parent_path().parent_path().parent_path() / "tests/softcuda" / name;
 }
 
-/// TERN_CUDA_KERNELS: the host's kernels; on a real device empty, for the embedded image.
+/// TERN_TEST.cuda_kernels: the host's kernels; on a real device empty, for the embedded image.
 inline std::string kernel_file() { return on_gpu() ? "" : built("libtern_kernels_host.so"); }
 
 /// Loads the driver that the test is to run on, once. Null where it is not there.

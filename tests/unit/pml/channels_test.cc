@@ -96,7 +96,7 @@ TEST(Channels, ThreadsUseThemSideBySide) {
 /// Runs `act` on rank 0 while another thread of it waits, asleep until it is rung.
 void wake(const std::function<core::Request*(Process&)>& begin,
           const std::function<void(Process&, core::Request&)>& act) {
-  World(2, {{"TERN_LONGEST_SLEEP", "20s"}}, core::ThreadLevel::kMultiple)
+  World(2, {{"TERN_TEST.longest_sleep", "20s"}}, core::ThreadLevel::kMultiple)
       .run([&](Process& process) {
         if (process.world_rank != 0) return;
         core::Request* const waited = begin(process);

@@ -118,8 +118,8 @@ class DeviceMessages : public testing::TestWithParam<Way> {
  protected:
   void SetUp() override {
     if (cuda::test::find_driver() == nullptr) GTEST_SKIP() << "no driver";
-    world_.emplace(2, World::Settings{{"TERN_CUDA_CHUNK", "64K"},
-                                      {"TERN_CUDA_KERNELS", cuda::test::kernel_file()}});
+    world_.emplace(2, World::Settings{{"TERN_TEST.cuda_chunk", "64K"},
+                                      {"TERN_TEST.cuda_kernels", cuda::test::kernel_file()}});
     if (GetParam().bad_network) world_->use(7);
   }
   static void begin(Process& process) {

@@ -37,7 +37,7 @@ class Windows : public testing::TestWithParam<Way> {
 
   static void run(int ranks, const Body& body) {
     const Way way = GetParam();
-    test::World(ranks, {{"TERN_RMA", way.asked}}).run([&](Process& process) {
+    test::World(ranks, {{"TERN_TEST.rma", way.asked}}).run([&](Process& process) {
       std::vector<int64_t> memory(kCount);
       Wanted wanted;
       wanted.flavor = way.flavor;

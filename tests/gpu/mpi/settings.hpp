@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parameters for tests, set by a test itself.
+#pragma once
+
+#include <cstdlib>
+#include <string>
+
+namespace tern::test {
+
+/// Adds PART=VALUE to TERN_TEST. The runner has set other parts. Call before MPI_Init.
+inline void set_for_test(const std::string& part, const std::string& value) {
+  const char* const before = std::getenv("TERN_TEST");
+  const std::string all = (before == nullptr ? "" : std::string(before) + ",") + part + "=" + value;
+  setenv("TERN_TEST", all.c_str(), 1);
+}
+
+}  // namespace tern::test
