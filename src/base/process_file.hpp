@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// open_of_process: opens a file of another process by its descriptor. Cost: one system call, plus
-// one per thread if the first thread has ended. Threads: any. See: proc_pid_fd(5).
+// open_of_process: opens a file of another process by its descriptor. Cost: a system call, plus
+// more per thread if the first thread has ended. Threads: any. See: proc_pid_fd(5).
 #pragma once
 
 #include <sys/types.h>

@@ -9,9 +9,9 @@ namespace tern {
 
 /// Never 0; differs in a forked child.
 [[nodiscard]] uint64_t process_id() noexcept;
-/// Equal in one running kernel, in all namespaces.
+/// Equal in all namespaces of a running kernel.
 [[nodiscard]] uint64_t machine_id() noexcept;
-/// Equal for one machine and PID namespace, where pids and /proc are meaningful.
+/// Equal within a machine and PID namespace, where pids and /proc are meaningful.
 [[nodiscard]] uint64_t number_domain() noexcept;
 /// Equal for the same numbers in /proc. Unique without a /proc, or with that of another PID
 /// namespace.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A thread's call stack on stderr, a line per function: name, file and line from debug information,
-// otherwise the preceding exported name, otherwise the offset in its file. Uses no heap and no lock
+// otherwise the preceding exported name, otherwise the file offset. Uses no heap and no lock
 // of the C library's streams. Threads: one at a time.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// WaitReport: a thread's wait, reported by its rank, judged by mpirun. See: core/progress.hpp,
+// WaitReport: a thread's wait, reported by the rank, judged by mpirun. See: core/progress.hpp,
 // tools/mpirun/wait_graph.hpp.
 #pragma once
 
@@ -14,13 +14,13 @@ struct WaitReport {
   std::string call;        // "MPI_Recv"
   std::string words;       // "a message from rank 1 of MPI_COMM_WORLD with tag 7"
   std::vector<int> ranks;  // in MPI_COMM_WORLD
-  bool any = false;        // one rank suffices
+  bool any = false;        // any rank suffices
   double seconds = 0;
 
   void wait_for(int rank);
 };
 
-/// In at most `room` bytes; excess reports lose their ranks and count as progress.
+/// In at most `room` bytes; excess reports lose the ranks and count as progress.
 [[nodiscard]] std::string encode(const std::vector<WaitReport>& reports, size_t room);
 /// Decodes untrusted text.
 [[nodiscard]] std::vector<WaitReport> decode_wait_reports(std::string_view text);

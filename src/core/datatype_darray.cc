@@ -19,7 +19,7 @@ MPI_Count block_length(const TypeBuilder::Distribution& array, int d) {
   if (kind == MPI_DISTRIBUTE_NONE) {
     if (processes == 1) return size;
     throw Error(MPI_ERR_ARG, strf("dimension %d is not distributed (MPI_DISTRIBUTE_NONE), but "
-                                  "array_of_psizes[%d] is %d; it must be 1",
+                                  "array_of_psizes[%d] is %d, but must be 1",
                                   d, d, processes));
   }
   if (kind != MPI_DISTRIBUTE_BLOCK && kind != MPI_DISTRIBUTE_CYCLIC)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // create: makes a window on all ranks of a communicator.
 // Steps: the ranks exchange their parts on the user's communicator; derive a hidden communicator;
-// the host's lowest rank creates shared memory, the others map it; all agree. A failure on one rank
+// the host's lowest rank creates shared memory, the others map it; all agree. A failure on a rank
 // is an error on all. Cost: three small allgathers. See: tests/mpi/rma_create.c.
 #pragma once
 
@@ -11,7 +11,6 @@
 
 namespace tern::rma {
 
-/// One rank's request.
 struct Wanted {
   int flavor = MPI_WIN_FLAVOR_CREATE;
   void* base = nullptr;  // for MPI_Win_create

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Creation of communicators: MPI-5.0 section 7.4.2. Ids derive from the parent
-// (core/communicator.hpp), so dup, idup, create and create_group send no message; split does.
+// (core/communicator.hpp), hence dup, idup, create and create_group send no message.
 #include <string>
 #include <utility>
 
@@ -45,7 +45,7 @@ int duplicate(Communicator& parent, const core::Info* info, MPI_Comm* out) {
   return code;
 }
 
-/// A duplicate needs no message, so the request starts complete.
+/// A duplicate needs no message: the request starts complete.
 class DoneRequest final : public core::Request {
  public:
   DoneRequest() {
@@ -74,7 +74,7 @@ constexpr uint64_t kNoMembers = UINT64_MAX;  // replaces the members
 
 Ref<Group> copy_of(const Group& group) { return Ref<Group>::adopt(new Group(group)); }
 
-/// On an inter-communicator, each rank 0 sends its group. A rank refusing its group still takes
+/// On an inter-communicator, each rank 0 sends the group. A rank refusing the group still takes
 /// part.
 int create_sides(Communicator& parent, const Group& group, const Failure& refused, MPI_Comm* out) {
   const uint64_t number = parent.next_derivation();

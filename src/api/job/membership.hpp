@@ -18,7 +18,7 @@ class Membership {
  public:
   explicit Membership(core::Process& process) noexcept : process_(process) {}
 
-  /// All ranks enter and leave the world together, each process its sessions alone.
+  /// All ranks enter and leave the world together, each process leaves sessions alone.
   enum class User { kWorld, kSession };
   /// Sets the boot functions of the next world. Throws Error.
   void provide(const MPIX_Boot& given);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runtime: starts the rooms bottom up, and ends them in reverse.
+// Runtime: starts the rooms bottom up and ends in reverse.
 #include "api/job/runtime.hpp"
 
 #include <algorithm>
@@ -283,7 +283,7 @@ void Runtime::await(const core::Group& group) {
   {
     const core::ChannelLock lock(progress);
     progress.wait(all_here, [&](WaitReport* report) {
-      report->words += strf("rank %d, which has not initialised MPI", awaited);
+      report->words += strf("rank %d to initialise MPI", awaited);
       report->wait_for(awaited);
     });
   }

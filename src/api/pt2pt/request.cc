@@ -44,7 +44,7 @@ int collect(core::Request& request, MPI_Request* handle, MPI_Status* status,
 
 namespace {
 
-/// With several errors, each goes into its status.
+/// With several errors, each request's status gets its error.
 int collect_one_of(core::Request* request, MPI_Request* handle, MPI_Status* status,
                    bool with_error) noexcept {
   if (request != nullptr) return collect(*request, handle, status, with_error);
@@ -58,7 +58,7 @@ void wait_until(core::Progress& progress, Done&& done, const Describe& describe)
   progress.wait(done, describe);
 }
 
-/// Functions may start operations, so holds no lock.
+/// Holds no lock, because functions may start operations.
 TERN_COLD void wait_and_run(core::Request& waited) noexcept {
   for (waited.run_ready(); !waited.done(); waited.run_ready()) {
     core::Progress& progress = progress_of(waited);
@@ -71,7 +71,7 @@ TERN_COLD void wait_and_run(core::Request& waited) noexcept {
   }
 }
 
-/// Describes the first incomplete request in words, and all by ranks. `any`: one request suffices.
+/// Describes the first incomplete request in words, and all by ranks. `any`: any request suffices.
 void describe_requests(const Requests& requests, bool any, WaitReport* report) {
   int incomplete = 0;
   WaitReport wildcard;
@@ -93,9 +93,9 @@ void describe_requests(const Requests& requests, bool any, WaitReport* report) {
                           any ? ", one is enough" : "");
 }
 
-/// One channel after the other; the others progress meanwhile.
+/// Waits in the channels in turn; other channels progress meanwhile.
 void wait_for_all(const Requests& requests) noexcept {
-  int next = 0;  // earlier ones are complete
+  int next = 0;  // earlier requests are complete
   const auto pass_complete = [&] {
     while (next < requests.count() && requests.complete(next)) ++next;
   };
@@ -159,7 +159,7 @@ class Collection {
     if (!failed_) begin_errors(code);
     failed_ = true;
   }
-  /// The request failed on delivery, so earlier statuses are successes.
+  /// The request failed on delivery; earlier statuses are successes.
   void begin_errors(int code) noexcept {
     if (statuses_ == MPI_STATUSES_IGNORE) return;
     for (int i = 0; i < taken_; ++i) statuses_[i].MPI_ERROR = MPI_SUCCESS;

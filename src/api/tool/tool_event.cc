@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chapter "tool" (MPI_T): events. The only event is an unexpected message, raised inside the MPI
-// call that found the message, so no event is lost. See: MPI-5.0 section 15.3.8;
+// call at its discovery: no event is lost. See: MPI-5.0 section 15.3.8;
 // tests/mpi/tool_events.c.
 #include <algorithm>
 #include <cstring>
@@ -48,14 +48,14 @@ struct Instant {
 };
 constinit thread_local const Instant* current = nullptr;  // non-null while callbacks run
 
-/// The event is valid during its callback.
+/// The event is valid during the callback.
 const Instant* find_event(MPI_T_event_instance word) noexcept {
   return reinterpret_cast<const void*>(word) == current ? current : nullptr;
 }
 
 }  // namespace
 
-/// A registration has one callback per safety level.
+/// A registration has a callback per safety level.
 class ToolRegistration {
  public:
   struct Callback {
@@ -188,7 +188,7 @@ int t_event_get_info(int event_index, char* name, int* name_len, int* verbosity,
   const int code = check_index(event_index, 1);
   if (code != MPI_SUCCESS) return code;
   give(kEvent, name, name_len);
-  give("a message arrived before its receive: source (rank in MPI_COMM_WORLD), tag, bytes", desc,
+  give("a message arrived before the receive: source (rank in MPI_COMM_WORLD), tag, bytes", desc,
        desc_len);
   give_value(verbosity, MPI_T_VERBOSITY_USER_DETAIL);
   const int room = num_elements == nullptr ? 0 : std::min(*num_elements, kElementCount);
@@ -314,7 +314,7 @@ int t_source_get_info(int source_index, char* name, int* name_len, char* desc, i
   const int code = check_index(source_index, 1);
   if (code != MPI_SUCCESS) return code;
   give(kSource, name, name_len);
-  give("point-to-point messages of this process, in the order of their arrival", desc, desc_len);
+  give("point-to-point messages of this process, in order of arrival", desc, desc_len);
   give_value(ordering, MPI_T_SOURCE_ORDERED);
   give_value(ticks_per_second, 1000000000);
   give_value(max_ticks, std::numeric_limits<MPI_Count>::max());

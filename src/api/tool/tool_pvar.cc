@@ -92,7 +92,7 @@ struct Access {
   int code;
 };
 
-/// "All" skips variables that always run or cannot be set.
+/// "All" skips variables always running or without write access.
 template <class Act>
 int on_handles(MPI_T_pvar_session session, MPI_T_pvar_handle handle, int refusal,
                Act&& act) noexcept {
@@ -119,7 +119,7 @@ const std::vector<PerformanceVariable>& performance_variables() {
   constexpr int kAll = MPI_T_BIND_NO_OBJECT, kComm = MPI_T_BIND_MPI_COMM;
   static const std::vector<PerformanceVariable> table = {
       {"sent_eager", "protocol", kCounter, kAll,
-       "messages sent eagerly, including those of collectives", TERN_FIGURE(messages.eager)},
+       "messages sent eagerly, including collective messages", TERN_FIGURE(messages.eager)},
       {"sent_eager_bytes", "protocol", kSum, kAll, "their bytes",
        TERN_FIGURE(messages.eager_bytes)},
       {"sent_announced", "protocol", kCounter, kAll, "larger messages, sent by rendezvous",
@@ -134,12 +134,12 @@ const std::vector<PerformanceVariable>& performance_variables() {
        TERN_FIGURE(messages.by_both_ends)},
       {"received", "protocol", kCounter, kAll, "completed receives",
        TERN_FIGURE(messages.received)},
-      {"unexpected", "protocol", kCounter, kAll, "messages that arrived before their receive",
+      {"unexpected", "protocol", kCounter, kAll, "messages arriving before the receive",
        TERN_FIGURE(messages.unexpected)},
       {"unexpected_queue", "protocol", kLevel, kAll, "messages waiting for a receive",
        TERN_FIGURE(messages.kept)},
       {"unexpected_queue_bytes", "protocol", kLevel, kAll,
-       "payload of these messages kept here; rendezvous payload waits at the sender",
+       "payload of waiting messages kept here; rendezvous payload waits at the sender",
        TERN_FIGURE(messages.kept_bytes)},
       {"unexpected_queue_most", "protocol", kMost, kAll,
        "largest number of messages waiting for a receive", TERN_FIGURE(messages.most_kept)},
