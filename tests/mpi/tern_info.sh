@@ -130,8 +130,8 @@ record() { printf '%s\n' "$1" >record && python3 "$TOP/coll/gpu/verdicts.py" --r
 check "a recorded run" sh -c "python3 '$TOP/coll/gpu/verdicts.py' --record '$TOP/coll/gpu/verdicts.txt' --out compiled"
 compiled() { record "push 2027-01-31 NVIDIA H100" && grep -qF '{"push", "2027-01-31 NVIDIA H100"},' compiled; }
 check "a line of the record is compiled" compiled
-check "an unknown name ends the build" fails 1 'record:1: pull is no engine and no wire; the names are stream, .*ll128' record "pull 2027-01-31 NVIDIA H100"
-check "a line without a date ends the build" fails 1 'after ll stand a date' record "ll NVIDIA H100"
+check "an unknown name ends the build" fails 1 'record:1: pull is not an engine or a wire; the names are stream, .*ll128' record "pull 2027-01-31 NVIDIA H100"
+check "a line without a date ends the build" fails 1 'after ll come a date' record "ll NVIDIA H100"
 
 check "a wrong option gets the nearest" fails 2 'did you mean --topology' tern_info --toplogy
 check "a value that is missing" fails 2 'needs a FILE' tern_info --svg
