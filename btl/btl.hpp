@@ -2,8 +2,7 @@
 // Btl: the interface of a byte transfer layer, which carries frames to peers.
 //
 // Life cycle. Boot publishes each Btl's address at start. The first message to a peer calls
-// connect(), which returns an Endpoint, or nullptr if the peer is out of reach. Endpoints live as
-// long as the Btl. Channel 0's Btl makes those of further channels.
+// connect(). Endpoints live as long as the Btl. Channel 0's Btl makes those of further channels.
 //
 // Frames. begin() returns payload space in the transport's memory, the caller fills the space, and
 // commit() sends the frame. send() does both for a contiguous block. nullptr or false means "no

@@ -18,7 +18,7 @@ struct Frame;
 struct Header;
 struct SharedClaims;
 
-/// Keep in place while `left` is not 0. The caller sets `owner`.
+/// Do not move an Operation while `left` is not 0. The caller sets `owner`.
 struct Operation {
   uint32_t left = 0;  // parts under way, counted by the transport
   void* owner = nullptr;

@@ -6,11 +6,8 @@
 // receiver may request an `always` protocol, even after another protocol failed.
 //
 // Halves. A half is the state of one message at one end. Each call returns a Step, and Transfers
-// acts on the step (polls again, finishes, notifies the other end, switches protocols). Transfers
-// deletes halves only between calls.
-//
-// Completion. A half returns kAgain while transport operations are outstanding. The destructor
-// keeps memory until they end.
+// acts on the step. Transfers deletes halves only between calls. A half returns kAgain while
+// transport operations are outstanding; the destructor keeps memory until they end.
 //
 // Threads: under the channel's lock. See: pml/README.md, tests/unit/pml/protocol_table_test.cc.
 #pragma once

@@ -57,8 +57,8 @@ struct Rts {
 struct Pieces {
   static constexpr uint32_t kMost = 8;
   static constexpr size_t kBegin = 256;  // of the data
-  uint64_t bytes;                        // of each but the last
-  uint32_t count;                        // 0: all ready
+  uint64_t bytes;                        // size of all pieces but the last
+  uint32_t count;                        // 0: the data is complete
   uint32_t stamp;
   cuda::EventName events[kMost];
 };

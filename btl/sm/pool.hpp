@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pool: blocks of the own segment for payload too large for a ring's lines.
 // Why: last-in first-out reuse keeps few blocks in cache. A peer that does not read must not block
-// others: half of the blocks go to any peer, first come, first served, and each peer has an equal
-// share of the other half.
+// others: any peer may use half of the blocks, and each peer has an equal share of the other half.
 // Protocol: the sender marks a block busy and names the block in a frame; the reader copies, then
 // clears the mark, in frame order.
 // Threads: the owner under the channel's lock; readers (other processes) only clear marks. See:
