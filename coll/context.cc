@@ -46,7 +46,7 @@ Context::Context(core::Channel& of, UnderWay& under_way, ScheduleMaker& schedule
   places.configure(process.params.coll_levels);
 }
 
-Selector::Known Context::known_to(const core::Communicator& communicator) const noexcept {
+Selector::MeasuredSources Context::known_to(const core::Communicator& communicator) const noexcept {
   return {lines_of(communicator.inherited),
           !skips_sessions_ || communicator.session.get() == nullptr};
 }

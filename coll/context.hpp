@@ -54,7 +54,8 @@ struct Context {
 
  private:
   [[nodiscard]] bool shares_memory(const core::Communicator& communicator) const noexcept;
-  [[nodiscard]] Selector::Known known_to(const core::Communicator& communicator) const noexcept;
+  [[nodiscard]] Selector::MeasuredSources known_to(
+      const core::Communicator& communicator) const noexcept;
 
   bool skips_sessions_ = false;
 };

@@ -50,7 +50,7 @@ class Tuner {
    private:
     Tuner& tuner_;
     CommState& state_;
-    Tuning::Entry* entry_;  // null: not measured
+    Tuning::TunedKey* entry_;  // null: not measured
     Question asked_;
     Choice answer_;
     int64_t began_ = 0;
@@ -58,13 +58,13 @@ class Tuner {
 
  private:
   [[nodiscard]] static uint32_t key_of(const Question& question) noexcept;
-  [[nodiscard]] Tuning::Entry* find(const CommState& state) const noexcept;
-  [[nodiscard]] Tuning::Entry* enter(CommState& state) const;
+  [[nodiscard]] Tuning::TunedKey* find(const CommState& state) const noexcept;
+  [[nodiscard]] Tuning::TunedKey* enter(CommState& state) const;
   [[nodiscard]] TERN_COLD static Error different_rows(const CommState& state,
-                                                      const Tuning::Entry& entry, size_t rank);
-  void agree(CommState& state, Tuning::Entry& entry);
-  void note(const Tuning::Entry& entry);
-  TERN_COLD void tell(const CommState& state, const Tuning::Entry& entry,
+                                                      const Tuning::TunedKey& entry, size_t rank);
+  void agree(CommState& state, Tuning::TunedKey& entry);
+  void note(const Tuning::TunedKey& entry);
+  TERN_COLD void tell(const CommState& state, const Tuning::TunedKey& entry,
                       const std::string& news) const;
 
   core::Process& process_;

@@ -31,7 +31,7 @@ class ObjectPool {
   /// An exception of `prepare` leaves the pool unchanged.
   template <class Prepare>
   T* add(std::unique_ptr<T> object, const Prepare& prepare) {
-    const Held held(*this);
+    const PoolLock held(*this);
     all_.push_back(std::move(object));
     try {
       free_.reserve(all_.capacity());
@@ -51,12 +51,12 @@ class ObjectPool {
   [[nodiscard]] const std::vector<std::unique_ptr<T>>& all() const noexcept { return all_; }
 
  private:
-  class Held {
+  class PoolLock {
    public:
-    explicit Held(ObjectPool& pool) noexcept : pool_(pool) { pool_.lock(); }
-    Held(const Held&) = delete;
-    Held& operator=(const Held&) = delete;
-    ~Held() { pool_.unlock(); }
+    explicit PoolLock(ObjectPool& pool) noexcept : pool_(pool) { pool_.lock(); }
+    PoolLock(const PoolLock&) = delete;
+    PoolLock& operator=(const PoolLock&) = delete;
+    ~PoolLock() { pool_.unlock(); }
 
    private:
     ObjectPool& pool_;

@@ -46,7 +46,7 @@ enum class Step : uint8_t {
   kOther,   // receiver: use another protocol
 };
 
-struct Context {
+struct ProtocolContext {
   core::Channel& channel;
   core::Process& process;
   const Limits& limits;
@@ -123,13 +123,13 @@ struct Protocol {
   wire::Way way;      // in a CTS; kNone: no CTS
   bool always;        // needs no offer
   bool acknowledged;  // the receiver's Done completes the send
-  bool (*viable_to_send)(const Context& context, const SendRequest& request);
+  bool (*viable_to_send)(const ProtocolContext& context, const SendRequest& request);
   /// Returns null if not viable. Half::failure means unreadable data.
-  std::unique_ptr<SenderHalf> (*send)(Context& context, SendRequest& request);
-  bool (*viable_to_receive)(const Context& context, const RecvRequest& request,
+  std::unique_ptr<SenderHalf> (*send)(ProtocolContext& context, SendRequest& request);
+  bool (*viable_to_receive)(const ProtocolContext& context, const RecvRequest& request,
                             const Announced& announced);
   /// Null: not viable.
-  std::unique_ptr<ReceiverHalf> (*receive)(Context& context, RecvRequest& request,
+  std::unique_ptr<ReceiverHalf> (*receive)(ProtocolContext& context, RecvRequest& request,
                                            const Announced& announced);
 };
 
@@ -137,7 +137,7 @@ struct Protocol {
 using ProtocolTable = std::span<const Protocol* const>;
 [[nodiscard]] ProtocolTable protocols() noexcept;
 
-void send_go(Context& context, RecvRequest& request, wire::Way way, uint64_t address = 0,
+void send_go(ProtocolContext& context, RecvRequest& request, wire::Way way, uint64_t address = 0,
              std::span<const std::byte> key = {}) noexcept;
 
 }  // namespace tern::pml

@@ -38,7 +38,7 @@ class CudaIpc::Use final : public MappedPeerMemory {
 };
 
 CudaIpc::~CudaIpc() {
-  for (Link& link : links_)
+  for (DeviceLink& link : links_)
     if (std::exchange(link.trial, nullptr) != nullptr) (void)unmap(link.block);
   closer_.end();
   for (const auto& node : leaving_) (void)unmap(node.mapped());
@@ -117,23 +117,23 @@ std::unique_ptr<MappedPeerMemory> CudaIpc::map_legacy(const MemoryHandle& handle
 // A link without a verdict is used: a refusal decides a whole communicator's algorithms, and must
 // not depend on the speed of a copy.
 bool CudaIpc::gives_right_data(const MemoryHandle& handle, cuda::Device& device) {
-  auto link = std::find_if(links_.begin(), links_.end(), [&](const Link& one) {
+  auto link = std::find_if(links_.begin(), links_.end(), [&](const DeviceLink& one) {
     return one.by == &device && one.to == handle.device;
   });
-  if (link == links_.end()) link = links_.insert(links_.end(), Link{&device, handle.device});
-  if (link->state == Link::State::kUntried && link->trial == nullptr) {
+  if (link == links_.end()) link = links_.insert(links_.end(), DeviceLink{&device, handle.device});
+  if (link->state == DeviceLink::State::kUntried && link->trial == nullptr) {
     begin_trial(handle, device, &*link);
     failure_ = {};
   }
   end_trial(&*link);
-  if (link->state != Link::State::kBad) return true;
+  if (link->state != DeviceLink::State::kBad) return true;
   failure_ = {"a trial has shown that the device reads wrong data from the peer's memory", false,
               true};
   return false;
 }
 
 // A trial needs a listed block of the owner, and a quiet device.
-void CudaIpc::begin_trial(const MemoryHandle& handle, cuda::Device& device, Link* link) {
+void CudaIpc::begin_trial(const MemoryHandle& handle, cuda::Device& device, DeviceLink* link) {
   constexpr int kMostTries = 256;
   if (link->tries >= kMostTries) return;
   ++link->tries;
@@ -149,7 +149,7 @@ void CudaIpc::begin_trial(const MemoryHandle& handle, cuda::Device& device, Link
   block.bytes = row.bytes;
   std::memcpy(block.driver_handle, row.handle, sizeof block.driver_handle);
   link->pattern = trial_pattern(peer->second.ledger->number());
-  const bool others = std::any_of(links_.begin(), links_.end(), [&](const Link& one) {
+  const bool others = std::any_of(links_.begin(), links_.end(), [&](const DeviceLink& one) {
     return one.by == &device && one.trial != nullptr;
   });
   const cuda::Current current(device);
@@ -162,11 +162,11 @@ void CudaIpc::begin_trial(const MemoryHandle& handle, cuda::Device& device, Link
 }
 
 // Reads the verdict after the copy. The closer unmaps, because a stream may wait for this message.
-void CudaIpc::end_trial(Link* link) {
+void CudaIpc::end_trial(DeviceLink* link) {
   if (link->trial == nullptr || !link->trial->ends_soon()) return;
   const auto trial = std::move(link->trial);
   if (!trial->failed())
-    link->state = trial->has(link->pattern) ? Link::State::kGood : Link::State::kBad;
+    link->state = trial->has(link->pattern) ? DeviceLink::State::kGood : DeviceLink::State::kBad;
   let_go(link->block);
 }
 
@@ -177,7 +177,7 @@ uint64_t CudaIpc::stamp_of_legacy(const MemoryHandle& handle) noexcept {
   if (handle.listed.row == 0) return 0;
   uint64_t stamp = 0;
   try {
-    Peer* peer = &peers_[handle.process];
+    LedgerPeer* peer = &peers_[handle.process];
     if (peer->ledger == nullptr && peer->tries++ >= kMostTries) return 0;
     peer = peer_of(handle);
     if (peer != nullptr) {
@@ -192,7 +192,7 @@ uint64_t CudaIpc::stamp_of_legacy(const MemoryHandle& handle) noexcept {
 
 std::unique_ptr<MappedPeerMemory> CudaIpc::map_listed(const MemoryHandle& handle,
                                                       cuda::Device& device) {
-  Peer* const peer = peer_of(handle);
+  LedgerPeer* const peer = peer_of(handle);
   if (peer == nullptr && handle.form == MemoryHandle::Form::kFabric)
     return map_fabric(handle, device);
   if (peer == nullptr || !read_chain(*peer->ledger, handle, &pieces_, &failure_.why))
@@ -223,15 +223,16 @@ std::unique_ptr<MappedPeerMemory> CudaIpc::map_fabric(const MemoryHandle& handle
 }
 
 // Keeps mapped pieces of the block and maps the others.
-std::unique_ptr<MappedPeerMemory> CudaIpc::map_mappings(Peer& peer, const MemoryHandle& handle,
+std::unique_ptr<MappedPeerMemory> CudaIpc::map_mappings(LedgerPeer& peer,
+                                                        const MemoryHandle& handle,
                                                         cuda::Device& device) {
   auto use = std::make_unique<Use>();
   retire_replaced(handle, device);
   Window* const window = window_of(handle, device);
   if (window == nullptr) return nullptr;
   ++window->imports;  // keeps the window during eviction
-  std::vector<const Piece*> missing;
-  for (const Piece& piece : pieces_) {
+  std::vector<const ChainPiece*> missing;
+  for (const ChainPiece& piece : pieces_) {
     const auto known = imports_.find(Key{&device, handle.process, piece.row.base});
     if (known != imports_.end() && known->second.window == window &&
         known->second.buffer_id == piece.row.buffer_id && known->second.bytes == piece.row.bytes)
@@ -247,10 +248,10 @@ std::unique_ptr<MappedPeerMemory> CudaIpc::map_mappings(Peer& peer, const Memory
   return use;
 }
 
-bool CudaIpc::map_missing(Peer& peer, Window& window, const std::vector<const Piece*>& missing,
-                          Use& use) {
+bool CudaIpc::map_missing(LedgerPeer& peer, Window& window,
+                          const std::vector<const ChainPiece*>& missing, Use& use) {
   size_t bytes = 0;
-  for (const Piece* piece : missing) {
+  for (const ChainPiece* piece : missing) {
     retire_overlapping({window.device, window.owner.process, piece->row.base}, piece->row.bytes);
     bytes += piece->row.bytes;
   }
@@ -259,7 +260,7 @@ bool CudaIpc::map_missing(Peer& peer, Window& window, const std::vector<const Pi
   std::vector<Imports::iterator> fresh;
   fresh.reserve(missing.size());
   bool there = true;
-  for (const Piece* piece : missing) {
+  for (const ChainPiece* piece : missing) {
     Import import;
     there = map_piece(peer.ledger.get(), descriptors_, *piece, window, &peer.fabric, &import,
                       &failure_);
@@ -289,9 +290,9 @@ bool CudaIpc::allow_all(const Window& window, const std::vector<Imports::iterato
 
 // A new ledger number means a new process with the same number: old mappings belong to the dead
 // process.
-CudaIpc::Peer* CudaIpc::peer_of(const MemoryHandle& handle) {
+CudaIpc::LedgerPeer* CudaIpc::peer_of(const MemoryHandle& handle) {
   const Listed& place = handle.listed;
-  Peer& peer = peers_[handle.process];
+  LedgerPeer& peer = peers_[handle.process];
   if (peer.ledger != nullptr && peer.ledger->number() == place.ledger) return &peer;
   const Fd file =
       descriptors_.take({owner_of(handle), place.descriptor, place.ledger, 0, 0}, &failure_.why);
@@ -324,7 +325,7 @@ void CudaIpc::leave(Window* window) noexcept {
 
 // Runs before the choice of a window, because retiring may close the window.
 void CudaIpc::retire_replaced(const MemoryHandle& handle, cuda::Device& device) {
-  for (const Piece& piece : pieces_) {
+  for (const ChainPiece& piece : pieces_) {
     const Key key{&device, handle.process, piece.row.base};
     const auto known = imports_.find(key);
     if (known == imports_.end() || known->second.buffer_id != piece.row.buffer_id ||
@@ -416,7 +417,7 @@ void CudaIpc::drop_unused(int imports) {
     if (at == imports_.end()) at = imports_.begin();
     looked_at_ = at->first;
     const Import& import = at->second;
-    const Peer& peer = peers_[std::get<1>(at->first)];
+    const LedgerPeer& peer = peers_[std::get<1>(at->first)];
     const bool is_there =
         import.row == 0 || (peer.ledger != nullptr && peer.ledger->is(import.row, import.stamp));
     at = is_there || import.uses != 0 ? std::next(at) : retire(at);
@@ -426,7 +427,7 @@ void CudaIpc::drop_unused(int imports) {
 void CudaIpc::look_after() noexcept {
   constexpr int kImports = 256;
   try {
-    for (Link& link : links_) end_trial(&link);
+    for (DeviceLink& link : links_) end_trial(&link);
     drop_unused(kImports);
     descriptors_.open_letters();
     descriptors_.forget_withdrawn([this](uint64_t ledger, uint32_t row, uint64_t stamp) {

@@ -47,7 +47,7 @@ class CudaIpc final : public DeviceTransport {
     const cuda::Device* by;
   };
   /// The link from device `by` to memory of device `to`.
-  struct Link {
+  struct DeviceLink {
     const cuda::Device* by;
     cuda::Uuid to;
     enum class State : uint8_t { kUntried, kGood, kBad } state = State::kUntried;
@@ -56,7 +56,7 @@ class CudaIpc final : public DeviceTransport {
     std::vector<uint64_t> pattern = {};
     std::unique_ptr<TrialCopy> trial = nullptr;
   };
-  struct Peer {
+  struct LedgerPeer {
     std::unique_ptr<PeerLedger> ledger;
     bool fabric = true;  // fabric handles may work
     int tries = 0;       // to get the ledger for legacy handles, which work without
@@ -66,15 +66,16 @@ class CudaIpc final : public DeviceTransport {
   [[nodiscard]] bool refused(const MemoryHandle& handle, const cuda::Device& device) const noexcept;
   std::unique_ptr<MappedPeerMemory> map_legacy(const MemoryHandle& handle, cuda::Device& device);
   [[nodiscard]] bool gives_right_data(const MemoryHandle& handle, cuda::Device& device);
-  void begin_trial(const MemoryHandle& handle, cuda::Device& device, Link* link);
-  void end_trial(Link* link);
+  void begin_trial(const MemoryHandle& handle, cuda::Device& device, DeviceLink* link);
+  void end_trial(DeviceLink* link);
   [[nodiscard]] uint64_t stamp_of_legacy(const MemoryHandle& handle) noexcept;
   std::unique_ptr<MappedPeerMemory> map_fabric(const MemoryHandle& handle, cuda::Device& device);
   std::unique_ptr<MappedPeerMemory> map_listed(const MemoryHandle& handle, cuda::Device& device);
-  std::unique_ptr<MappedPeerMemory> map_mappings(Peer& peer, const MemoryHandle& handle,
+  std::unique_ptr<MappedPeerMemory> map_mappings(LedgerPeer& peer, const MemoryHandle& handle,
                                                  cuda::Device& device);
-  bool map_missing(Peer& peer, Window& window, const std::vector<const Piece*>& missing, Use& use);
-  Peer* peer_of(const MemoryHandle& handle);
+  bool map_missing(LedgerPeer& peer, Window& window, const std::vector<const ChainPiece*>& missing,
+                   Use& use);
+  LedgerPeer* peer_of(const MemoryHandle& handle);
   Window* window_of(const MemoryHandle& handle, cuda::Device& device);
   bool allow_all(const Window& window, const std::vector<Imports::iterator>& fresh);
   void leave(Window* window) noexcept;
@@ -97,12 +98,12 @@ class CudaIpc final : public DeviceTransport {
   Closing closing_;
   Closer closer_;
   std::list<Window> windows_;
-  std::unordered_map<uint64_t, Peer> peers_;
+  std::unordered_map<uint64_t, LedgerPeer> peers_;
   Pools pools_;
   Descriptors descriptors_;
   std::vector<Refused> refused_;
-  std::vector<Link> links_;
-  std::vector<Piece> pieces_;
+  std::vector<DeviceLink> links_;
+  std::vector<ChainPiece> pieces_;
   Key looked_at_{};
   Failure failure_;
 };

@@ -61,13 +61,13 @@ class Descriptors {
 
  private:
   using Key = std::tuple<uint64_t, uint32_t, uint64_t>;
-  struct Kept {
+  struct CachedDescriptor {
     Fd descriptor;
     int64_t since_ns;
   };
   const DescriptorWays ways_;
   std::optional<MailSocket> socket_;  // from the first request on
-  std::map<Key, Kept> kept_;
+  std::map<Key, CachedDescriptor> kept_;
   std::unordered_set<uint64_t> refused_;  // processes without permission for pidfd_getfd
   int unanswered_ = 0;
   bool missed_ = false;

@@ -247,7 +247,7 @@ uint32_t Exports::row_of(cuda::Device& device, const cuda::Memory& memory, std::
 
 // Reopens the descriptor of a row. Importers' mappings stay valid, because the memory is the same.
 bool Exports::open_again(cuda::Device& device, uint32_t place, std::string* why_not) {
-  Entry& entry = entries_[place];
+  Export& entry = entries_[place];
   if (entry.descriptor.valid() || ((*ledger_)[place].forms & Row::kDescriptor) == 0) return true;
   Row row{};
   Fd descriptor;
@@ -270,7 +270,7 @@ bool Exports::open_again(cuda::Device& device, uint32_t place, std::string* why_
 // delay.
 void Exports::close_idle(uint32_t place, int64_t now) noexcept {
   constexpr int64_t kIdle = 5'000'000'000;  // ns
-  Entry& entry = entries_[place];
+  Export& entry = entries_[place];
   if (!entry.descriptor.valid() || entry.name.id == 0 || now - entry.offered_ns < kIdle) return;
   ledger_->set_descriptor(place, -1);
   entry.descriptor.reset();
@@ -292,7 +292,7 @@ uint32_t Exports::pool_of(const cuda::Driver& driver, const cuda::Memory& memory
     return 0;
   }
   const auto known = [&]() -> uint32_t {
-    for (const Pool& pool : pools_)
+    for (const ListedPool& pool : pools_)
       if (pool.handle == handle) return pool.row;
     return 0;
   };
@@ -355,7 +355,7 @@ bool Exports::make_room(bool with_descriptor) {
     return true;
   uint32_t oldest = 0;
   for (uint32_t row = 1; row < entries_.size(); ++row) {
-    const Entry& entry = entries_[row];
+    const Export& entry = entries_[row];
     if (entry.name.id == 0 || entry.used == turn_) continue;
     if (oldest == 0 || entry.used < entries_[oldest].used) oldest = row;
   }
@@ -385,7 +385,7 @@ void Exports::note_fresh(uint32_t row) {
 // Clears the row first, because importers check the row after taking the descriptor.
 void Exports::withdraw(uint32_t row) noexcept {
   ledger_->clear(row);
-  Entry& entry = entries_[row];
+  Export& entry = entries_[row];
   rows_.erase(entry.name);
   if (entry.descriptor.valid()) --descriptors_;
   const uint32_t pool = entry.pool;
@@ -393,7 +393,7 @@ void Exports::withdraw(uint32_t row) noexcept {
   if (pool != 0) count_pointer(pool, -1);
 }
 
-bool Exports::is_there(const Entry& entry) noexcept {
+bool Exports::is_there(const Export& entry) noexcept {
   return Name::of(mapping_at(entry.base)) == entry.name;
 }
 
@@ -419,7 +419,7 @@ void Exports::look_at(int entries, int64_t now) noexcept {
   constexpr int64_t kFresh = 100'000'000;  // ns: recently offered memory exists
   for (const size_t all = entries_.size(); all > 1 && entries > 0; --entries) {
     looked_at_ = looked_at_ + 1 < all ? looked_at_ + 1 : 1;
-    const Entry& entry = entries_[looked_at_];
+    const Export& entry = entries_[looked_at_];
     if (entry.name.id == 0 || now - entry.offered_ns < kFresh) continue;
     if (!is_there(entry)) withdraw(looked_at_);
   }

@@ -55,7 +55,7 @@ class Exports {
       return {memory.buffer_id, memory.id_kind};
     }
   };
-  struct Entry {
+  struct Export {
     Name name;
     uintptr_t base = 0;
     uint64_t used = 0;
@@ -64,7 +64,7 @@ class Exports {
     Fd descriptor;
   };
   /// A pool with listed memory. The entry of the pool's row has no name.
-  struct Pool {
+  struct ListedPool {
     CUmemoryPool handle;
     uint32_t row;
     int pointers = 0;
@@ -83,7 +83,7 @@ class Exports {
   uint32_t share_pool(const cuda::Driver& driver, CUmemoryPool handle, CUresult* result);
   void count_pointer(uint32_t pool, int change) noexcept;
   void put(cuda::Device& device, uint32_t row, MemoryHandle* handle) noexcept;
-  [[nodiscard]] static bool is_there(const Entry& entry) noexcept;
+  [[nodiscard]] static bool is_there(const Export& entry) noexcept;
   void withdraw(uint32_t row) noexcept;
   void look_at(int entries, int64_t now) noexcept;
   void refuse(const cuda::Memory& memory, const std::string& why);
@@ -94,9 +94,9 @@ class Exports {
   uint64_t turn_ = 0;
   std::unique_ptr<Ledger> ledger_;  // from the first row on
   std::unique_ptr<Outbox> outbox_;
-  std::vector<Entry> entries_;
+  std::vector<Export> entries_;
   std::vector<uint32_t> fresh_;  // rows not yet sent to readers
-  std::vector<Pool> pools_;
+  std::vector<ListedPool> pools_;
   Trials trials_;
   std::map<Name, uint32_t> rows_;
   std::map<Name, std::string> refused_;         // permanent

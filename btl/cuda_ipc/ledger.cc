@@ -121,8 +121,8 @@ bool PeerLedger::has_descriptor(uint32_t number, uint64_t stamp, int descriptor)
   return std::atomic_ref(row.descriptor).load(std::memory_order_seq_cst) == descriptor;
 }
 
-bool read_chain(const PeerLedger& ledger, const MemoryHandle& handle, std::vector<Piece>* pieces,
-                std::string* why_not) {
+bool read_chain(const PeerLedger& ledger, const MemoryHandle& handle,
+                std::vector<ChainPiece>* pieces, std::string* why_not) {
   pieces->clear();
   uint64_t left = handle.bytes, at = handle.base;
   for (uint32_t number = handle.listed.row; left > 0;) {

@@ -95,12 +95,12 @@ class PeerLedger {
   uint64_t number_;
 };
 
-struct Piece {
+struct ChainPiece {
   uint32_t number;
   Row row;
 };
 /// Returns the rows that cover a handle exactly. False with a reason: the handle is stale or wrong.
 [[nodiscard]] bool read_chain(const PeerLedger& ledger, const MemoryHandle& handle,
-                              std::vector<Piece>* pieces, std::string* why_not);
+                              std::vector<ChainPiece>* pieces, std::string* why_not);
 
 }  // namespace tern::btl::cuda_ipc

@@ -32,9 +32,9 @@ bool import_by_fabric(const cuda::Driver& driver, const Row& row, bool* worth_tr
 }
 
 // Checks the row again: the owner may have closed and reused the descriptor number.
-bool import_by_descriptor(const PeerLedger* ledger, Descriptors& descriptors, const Piece& piece,
-                          const Window& window, CUmemGenericAllocationHandle* handle,
-                          Failure* failure) {
+bool import_by_descriptor(const PeerLedger* ledger, Descriptors& descriptors,
+                          const ChainPiece& piece, const Window& window,
+                          CUmemGenericAllocationHandle* handle, Failure* failure) {
   const Fd descriptor = descriptors.take(
       {window.owner, piece.row.descriptor, ledger->number(), piece.number, piece.row.stamp},
       &failure->why);
@@ -49,7 +49,7 @@ bool import_by_descriptor(const PeerLedger* ledger, Descriptors& descriptors, co
   return result == CUDA_SUCCESS || fail_with(failure, "cuMemImportFromShareableHandle", result);
 }
 
-bool import_piece(const PeerLedger* ledger, Descriptors& descriptors, const Piece& piece,
+bool import_piece(const PeerLedger* ledger, Descriptors& descriptors, const ChainPiece& piece,
                   const Window& window, bool* fabric, CUmemGenericAllocationHandle* handle,
                   Failure* failure) {
   failure->why = "the owner shares the memory in an unknown form";
@@ -88,7 +88,7 @@ bool reserve(const MemoryHandle& handle, cuda::Device& device, Window* window, F
   return result == CUDA_SUCCESS || fail_with(failure, "cuMemAddressReserve", result);
 }
 
-bool map_piece(const PeerLedger* ledger, Descriptors& descriptors, const Piece& piece,
+bool map_piece(const PeerLedger* ledger, Descriptors& descriptors, const ChainPiece& piece,
                Window& window, bool* fabric, Import* import, Failure* failure) {
   const cuda::Driver& driver = window.device->driver;
   const Row& row = piece.row;

@@ -45,8 +45,9 @@ struct Import {
                            Failure* failure);
 /// Maps a piece in a window; use requires allow(). *fabric: try fabric handles; becomes false if an
 /// import fails. Null `ledger`: the piece has a fabric handle.
-[[nodiscard]] bool map_piece(const PeerLedger* ledger, Descriptors& descriptors, const Piece& piece,
-                             Window& window, bool* fabric, Import* import, Failure* failure);
+[[nodiscard]] bool map_piece(const PeerLedger* ledger, Descriptors& descriptors,
+                             const ChainPiece& piece, Window& window, bool* fabric, Import* import,
+                             Failure* failure);
 /// Gives the device access to mapped addresses.
 [[nodiscard]] bool allow(cuda::Device& device, CUdeviceptr at, size_t bytes, Failure* failure);
 /// Waits for all work on the device. Returns false if the place in the window stays taken. Any

@@ -23,14 +23,15 @@ class Pools {
   ~Pools();
   [[nodiscard]] bool empty() const noexcept { return pools_.empty(); }
   [[nodiscard]] std::unique_ptr<MappedPeerMemory> map(const PeerLedger& ledger,
-                                                      Descriptors& descriptors, const Piece& piece,
+                                                      Descriptors& descriptors,
+                                                      const ChainPiece& piece,
                                                       const MemoryHandle& handle,
                                                       cuda::Device& device, Failure* failure);
   /// Drops a process's pools without a valid row; all, if `ledger` is null.
   void drop_withdrawn(uint64_t process, const PeerLedger* ledger) noexcept;
 
  private:
-  struct Pool {
+  struct PeerPool {
     uint64_t process;
     uint32_t row;
     uint64_t stamp;
@@ -39,19 +40,19 @@ class Pools {
     int pointers = 0;
   };
   struct Pointer {
-    Pool* pool;
+    PeerPool* pool;
     uint64_t stamp;
     CUdeviceptr here;
     int uses;
   };
   class Use;
-  Pool* pool_of(const PeerLedger& ledger, Descriptors& descriptors, uint32_t row,
-                const MemoryHandle& handle, cuda::Device& device, Failure* failure);
-  Pointer* pointer_of(Pool& pool, const Piece& piece, Failure* failure);
+  PeerPool* pool_of(const PeerLedger& ledger, Descriptors& descriptors, uint32_t row,
+                    const MemoryHandle& handle, cuda::Device& device, Failure* failure);
+  Pointer* pointer_of(PeerPool& pool, const ChainPiece& piece, Failure* failure);
   void free(Pointer& pointer) noexcept;
-  static void destroy(const Pool& pool) noexcept;
+  static void destroy(const PeerPool& pool) noexcept;
 
-  std::list<Pool> pools_;
+  std::list<PeerPool> pools_;
   std::list<Pointer> pointers_;
 };
 

@@ -59,7 +59,7 @@ class Trials {
   void end() noexcept;
 
  private:
-  struct Block {
+  struct TrialBlock {
     cuda::Uuid device;
     const cuda::Driver* driver;
     CUcontext context;
@@ -71,10 +71,10 @@ class Trials {
     size_t filled_bytes = 0;
     std::unique_ptr<TrialCopy> filling = nullptr;
   };
-  static void begin(cuda::Device& device, uint64_t ledger, Block* block);
-  static void settle(Ledger& ledger, Block* block) noexcept;
-  [[nodiscard]] static bool enter(Ledger& ledger, Block* block) noexcept;
-  std::vector<Block> all_;
+  static void begin(cuda::Device& device, uint64_t ledger, TrialBlock* block);
+  static void settle(Ledger& ledger, TrialBlock* block) noexcept;
+  [[nodiscard]] static bool enter(Ledger& ledger, TrialBlock* block) noexcept;
+  std::vector<TrialBlock> all_;
 };
 
 }  // namespace tern::btl::cuda_ipc

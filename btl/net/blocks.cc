@@ -15,8 +15,8 @@ size_t stride_for(size_t payload_bytes) noexcept {
 
 }  // namespace
 
-Blocks::Blocks(size_t count, size_t payload_bytes)
-    : Pool(count),
+FrameBuffers::FrameBuffers(size_t count, size_t payload_bytes)
+    : FreeList(count),
       bytes_(count * stride_for(payload_bytes)),
       memory_(static_cast<std::byte*>(::operator new[](bytes_))) {
   for (size_t i = 0; i < count; ++i) {

@@ -13,16 +13,16 @@
 namespace tern::btl::net {
 
 /// The library reads head and payload until the send ends.
-struct Block {
-  Block* next;
+struct FrameBuffer {
+  FrameBuffer* next;
   Endpoint* endpoint;
   WireHead* head;
   std::byte* payload;
 };
 
-class Blocks : public Pool<Block> {
+class FrameBuffers : public FreeList<FrameBuffer> {
  public:
-  Blocks(size_t count, size_t payload_bytes);
+  FrameBuffers(size_t count, size_t payload_bytes);
   [[nodiscard]] std::span<std::byte> memory() const noexcept { return {memory_.get(), bytes_}; }
 
  private:

@@ -11,9 +11,9 @@ namespace tern::btl::net {
 
 /// T has a member `T* next`.
 template <class T>
-class Pool {
+class FreeList {
  public:
-  explicit Pool(size_t count) : all_(new T[count]) {
+  explicit FreeList(size_t count) : all_(new T[count]) {
     for (size_t i = count; i > 0; --i) push(all_[i - 1]);
   }
   /// Null if all are in use.

@@ -53,7 +53,7 @@ bool OfiEndpoint::send(const Header& header, const void* payload) noexcept {
 // One frame may wait for room, because commit() cannot fail.
 std::byte* OfiEndpoint::begin(size_t /*bytes*/) noexcept {
   if (waiting_ != nullptr) return nullptr;
-  Block* const block = port_.blocks.take();
+  FrameBuffer* const block = port_.blocks.take();
   if (block == nullptr) return nullptr;
   filling_ = port_.sendings.take();
   if (filling_ == nullptr) {
@@ -82,7 +82,7 @@ bool OfiEndpoint::post(Sending& sending) noexcept {
   sending.receives = false;
   const ssize_t result =
       ::fi_send(port_.ep(), sending.block->head, sizeof(WireHead) + sending.bytes,
-                port_.blocks_key(), to_, static_cast<Context*>(&sending));
+                port_.blocks_key(), to_, static_cast<CompletionContext*>(&sending));
   if (!begun(result)) return false;
   if (result == 0)
     ++under_way_;
@@ -118,7 +118,7 @@ Start OfiEndpoint::start_send(const Header& header, const iovec& prefix, const i
   sending->operation = &operation;
   const iovec parts[] = {{sending->front.data(), sizeof head + prefix.iov_len}, data};
   const ssize_t result = ::fi_sendv(port_.ep(), parts, nullptr, data.iov_len == 0 ? 1 : 2, to_,
-                                    static_cast<Context*>(sending));
+                                    static_cast<CompletionContext*>(sending));
   if (result != 0) port_.sendings.give_back(*sending);
   if (!begun(result)) return Start::kNoRoom;
   if (result != 0) return Start::kDone;

@@ -81,7 +81,7 @@ std::unique_ptr<net::NetEndpoint> Ofi::make_endpoint(const Destination& leads_to
 }
 
 void Ofi::completed(const fi_cq_data_entry& entry) noexcept {
-  auto& context = *static_cast<Context*>(entry.op_context);
+  auto& context = *static_cast<CompletionContext*>(entry.op_context);
   if (!context.receives) {
     auto& sending = static_cast<Sending&>(context);
     return sending.endpoint->ended(sending, 0);
@@ -126,7 +126,7 @@ void Ofi::read_error() noexcept {
   fi_cq_err_entry error{};
   if (::fi_cq_readerr(port_.cq(), &error, 0) <= 0) return;
   if (error.op_context == nullptr || error.err == FI_ECANCELED) return;
-  auto& context = *static_cast<Context*>(error.op_context);
+  auto& context = *static_cast<CompletionContext*>(error.op_context);
   if (!context.receives) {
     auto& sending = static_cast<Sending&>(context);
     return sending.endpoint->ended(sending, error.err);

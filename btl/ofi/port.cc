@@ -121,7 +121,7 @@ bool Port::post(Receive& receive) noexcept {
   message.desc = &key;
   message.iov_count = 1;
   message.addr = FI_ADDR_UNSPEC;
-  message.context = static_cast<Context*>(&receive);
+  message.context = static_cast<CompletionContext*>(&receive);
   return ::fi_recvmsg(ep_.get(), &message, fabric->takes_many() ? FI_MULTI_RECV : 0) == 0;
 }
 

@@ -15,27 +15,27 @@
 
 namespace tern::btl::ofi {
 
-using net::Block;
+using net::FrameBuffer;
 using net::Origin;
 using net::WireHead;
 class OfiEndpoint;
 
 /// libfabric returns the Context with a completion.
-struct Context {
+struct CompletionContext {
   fi_context2 libfabrics;  // first, for the same address
   bool receives;
 };
 
-struct Sending : Context {
+struct Sending : CompletionContext {
   Sending* next;
   OfiEndpoint* endpoint;
-  Block* block;  // null: sends `front` and the caller's data
+  FrameBuffer* block;  // null: sends `front` and the caller's data
   size_t bytes;
   Operation* operation;
   std::array<std::byte, sizeof(WireHead) + ZeroCopy::kMostPrefix> front;
 };
 
-struct Receive : Context {
+struct Receive : CompletionContext {
   std::byte* memory;
   size_t taken;
   size_t end;
@@ -82,8 +82,8 @@ class Port {
   static constexpr size_t kSendings = kBlocks + 256;
   static constexpr size_t kMostFrame = sizeof(WireHead) + ZeroCopy::kMostPrefix + kMaxZeroCopy;
   static constexpr size_t kReceivedBytes = 4 << 20, kBuffersForMany = 4;
-  net::Blocks blocks{kBlocks, kPayload};
-  net::Pool<Sending> sendings{kSendings};
+  net::FrameBuffers blocks{kBlocks, kPayload};
+  net::FreeList<Sending> sendings{kSendings};
   /// Limit of fi_inject(), with the head.
   size_t inject_bytes = 0;
   /// See ZeroCopy::max_bytes; 0 if data needs registration.

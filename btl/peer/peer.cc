@@ -21,7 +21,7 @@ void give_access(cuda::Device& device, uint64_t address) noexcept {
   }
 }
 
-class Peer final : public DeviceTransport {
+class PeerTransport final : public DeviceTransport {
  public:
   std::unique_ptr<MappedPeerMemory> map(const MemoryHandle& handle, cuda::Device& device) override {
     if (handle.process != process_id()) return nullptr;
@@ -36,7 +36,7 @@ class Peer final : public DeviceTransport {
 
 extern const DeviceTransportRow kDeviceTransport{
     .name = "peer", .make = [](core::Process&) -> std::unique_ptr<DeviceTransport> {
-      return std::make_unique<Peer>();
+      return std::make_unique<PeerTransport>();
     }};
 
 }  // namespace tern::btl::peer

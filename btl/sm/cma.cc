@@ -14,8 +14,8 @@
 namespace tern::btl::sm {
 namespace {
 
-using Call = ssize_t (*)(pid_t, const iovec*, unsigned long, const iovec*, unsigned long,
-                         unsigned long);
+using CopyFunction = ssize_t (*)(pid_t, const iovec*, unsigned long, const iovec*, unsigned long,
+                                 unsigned long);
 constexpr size_t kMostPieces = 1024;
 constexpr size_t kMostBytes = 0x7ffff000;
 
@@ -49,7 +49,7 @@ struct Walk {
   }
 };
 
-int copy(Call call, pid_t pid, const iovec* local, size_t locals, const iovec* remote,
+int copy(CopyFunction call, pid_t pid, const iovec* local, size_t locals, const iovec* remote,
          size_t remotes) noexcept {
   Walk here{local, locals}, there{remote, remotes};
   iovec near[kMostPieces], far[kMostPieces];
@@ -76,7 +76,7 @@ int copy(Call call, pid_t pid, const iovec* local, size_t locals, const iovec* r
 }
 
 // Fast path for single blocks.
-int get_or_put(Call call, pid_t pid, const iovec* local, size_t locals, const iovec* remote,
+int get_or_put(CopyFunction call, pid_t pid, const iovec* local, size_t locals, const iovec* remote,
                size_t remotes) noexcept {
   if (locals == 1 && remotes == 1) {
     const size_t bytes = std::min(local->iov_len, remote->iov_len);

@@ -10,8 +10,8 @@
 
 namespace tern::btl::ucx {
 
-using net::Block;
-using net::Blocks;
+using net::FrameBuffer;
+using net::FrameBuffers;
 using net::Origin;
 using net::WireHead;
 class UcxEndpoint;
@@ -24,6 +24,6 @@ struct Direct {
   Direct* next;
 };
 
-using Directs = net::Pool<Direct>;
+using Directs = net::FreeList<Direct>;
 
 }  // namespace tern::btl::ucx

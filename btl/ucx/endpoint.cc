@@ -70,7 +70,7 @@ std::byte* UcxEndpoint::begin(size_t /*bytes*/) noexcept {
 }
 
 void UcxEndpoint::commit(const Header& header) noexcept {
-  Block& block = *filling_;
+  FrameBuffer& block = *filling_;
   filling_ = nullptr;
   if (TERN_UNLIKELY(fate.dead_locked())) return worker_.blocks.give_back(block);
   *block.head = head_for(header);
@@ -144,7 +144,7 @@ void UcxEndpoint::ended(void* request, ucs_status_t status, void* sent) noexcept
 }
 
 void UcxEndpoint::sent(void* request, ucs_status_t status, void* sent_block) noexcept {
-  Block& block = *static_cast<Block*>(sent_block);
+  FrameBuffer& block = *static_cast<FrameBuffer*>(sent_block);
   auto& endpoint = static_cast<UcxEndpoint&>(*block.endpoint);
   endpoint.worker_.ucp.ucp_request_free(request);
   endpoint.worker_.blocks.give_back(block);

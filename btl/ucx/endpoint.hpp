@@ -10,7 +10,7 @@
 
 namespace tern::btl::ucx {
 
-[[nodiscard]] bool offloads_puts(const std::shared_ptr<Context>& context) noexcept;
+[[nodiscard]] bool offloads_puts(const std::shared_ptr<UcpContext>& context) noexcept;
 
 class UcxEndpoint final : public net::NetEndpoint, ZeroCopy, Rdma {
  public:
@@ -49,7 +49,7 @@ class UcxEndpoint final : public net::NetEndpoint, ZeroCopy, Rdma {
 
   Worker& worker_;
   ucp_ep_h ep_ = nullptr;
-  Block* filling_ = nullptr;
+  FrameBuffer* filling_ = nullptr;
 };
 
 }  // namespace tern::btl::ucx

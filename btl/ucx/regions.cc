@@ -11,7 +11,7 @@ namespace {
 
 class UcxRegion final : public MemoryRegion {
  public:
-  UcxRegion(const std::shared_ptr<Context>& context, void* address, size_t bytes)
+  UcxRegion(const std::shared_ptr<UcpContext>& context, void* address, size_t bytes)
       : context_(context) {
     const Library& ucp = context->ucp;
     ucp_mem_map_params_t params{};
@@ -34,14 +34,14 @@ class UcxRegion final : public MemoryRegion {
   std::span<const std::byte> key() const noexcept override { return key_; }
 
  private:
-  const std::shared_ptr<Context> context_;
+  const std::shared_ptr<UcpContext> context_;
   ucp_mem_h memory_ = nullptr;
   std::vector<std::byte> key_;
 };
 
 class UcxRemoteKey final : public RemoteKey {
  public:
-  UcxRemoteKey(const std::shared_ptr<Context>& context, ucp_rkey_h key) noexcept
+  UcxRemoteKey(const std::shared_ptr<UcpContext>& context, ucp_rkey_h key) noexcept
       : context_(context), key_(key) {}
   UcxRemoteKey(const UcxRemoteKey&) = delete;
   UcxRemoteKey& operator=(const UcxRemoteKey&) = delete;
@@ -49,14 +49,14 @@ class UcxRemoteKey final : public RemoteKey {
   [[nodiscard]] ucp_rkey_h get() const noexcept { return key_; }
 
  private:
-  const std::shared_ptr<Context> context_;
+  const std::shared_ptr<UcpContext> context_;
   const ucp_rkey_h key_;
 };
 
 }  // namespace
 
 // A small key means a network without registration, where puts are copies.
-bool offloads_puts(const std::shared_ptr<Context>& context) noexcept {
+bool offloads_puts(const std::shared_ptr<UcpContext>& context) noexcept {
   constexpr size_t kEmptyKey = 16;
   std::byte memory[64];
   try {

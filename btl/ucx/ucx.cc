@@ -18,7 +18,7 @@ constexpr int kLooks = 3;
 
 }  // namespace
 
-Ucx::Ucx(core::Process& process, Sink& sink, AddressBook& book, std::shared_ptr<Context> context,
+Ucx::Ucx(core::Process& process, Sink& sink, AddressBook& book, std::shared_ptr<UcpContext> context,
          uint32_t channel)
     : Network(process, sink, book, channel, "UCX", "UCX_NET_DEVICES"), worker_(std::move(context)) {
   worker_.offloads_puts = offloads_puts(worker_.context);
@@ -122,9 +122,9 @@ std::unique_ptr<Btl> make(core::Process& process, Sink& sink, AddressBook& book)
     log_line("cannot open UCX, so ranks on other hosts are unreachable: %s", why.c_str());
     return nullptr;
   }
-  auto context = std::make_shared<Context>(*opened, static_cast<size_t>(process.world_size),
-                                           static_cast<size_t>(process.node.ranks),
-                                           process.channel_count() > 1);
+  auto context = std::make_shared<UcpContext>(*opened, static_cast<size_t>(process.world_size),
+                                              static_cast<size_t>(process.node.ranks),
+                                              process.channel_count() > 1);
   return std::make_unique<Ucx>(process, sink, book, std::move(context), 0);
 }
 

@@ -15,7 +15,7 @@ namespace tern::btl::ucx {
 
 class Ucx final : public net::Network {
  public:
-  Ucx(core::Process& process, Sink& sink, AddressBook& book, std::shared_ptr<Context> context,
+  Ucx(core::Process& process, Sink& sink, AddressBook& book, std::shared_ptr<UcpContext> context,
       uint32_t channel);
   ~Ucx() override;
 

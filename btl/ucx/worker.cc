@@ -26,7 +26,7 @@ void require(const Library& ucp, ucs_status_t status, const char* what) {
                                     ucp.ucs_status_string(status)));
 }
 
-Context::Context(const Library& library, size_t ranks, size_t ranks_here, bool workers)
+UcpContext::UcpContext(const Library& library, size_t ranks, size_t ranks_here, bool workers)
     : ucp(library) {
   const SignalsKept kept;
   ucp_config_t* config = nullptr;
@@ -49,9 +49,9 @@ Context::Context(const Library& library, size_t ranks, size_t ranks_here, bool w
   ucp.ucp_config_release(config);
 }
 
-Context::~Context() { ucp.ucp_cleanup(context_); }
+UcpContext::~UcpContext() { ucp.ucp_cleanup(context_); }
 
-Worker::Worker(std::shared_ptr<Context> of) : context(std::move(of)), ucp(context->ucp) {
+Worker::Worker(std::shared_ptr<UcpContext> of) : context(std::move(of)), ucp(context->ucp) {
   ucp_worker_params_t params{};
   params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
   params.thread_mode = UCS_THREAD_MODE_SERIALIZED;

@@ -15,12 +15,12 @@ namespace tern::btl::ucx {
 
 inline constexpr unsigned kFrameId = 0;
 
-class Context {
+class UcpContext {
  public:
-  Context(const Library& library, size_t ranks, size_t ranks_here, bool workers);
-  Context(const Context&) = delete;
-  Context& operator=(const Context&) = delete;
-  ~Context();
+  UcpContext(const Library& library, size_t ranks, size_t ranks_here, bool workers);
+  UcpContext(const UcpContext&) = delete;
+  UcpContext& operator=(const UcpContext&) = delete;
+  ~UcpContext();
   [[nodiscard]] ucp_context_h get() const noexcept { return context_; }
   const Library& ucp;
 
@@ -30,7 +30,7 @@ class Context {
 
 class Worker {
  public:
-  explicit Worker(std::shared_ptr<Context> context);
+  explicit Worker(std::shared_ptr<UcpContext> context);
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
   /// Close all endpoints first.
@@ -53,13 +53,13 @@ class Worker {
   bool has_failures = false;
   bool sink_gone = false;
 
-  const std::shared_ptr<Context> context;
+  const std::shared_ptr<UcpContext> context;
   const Library& ucp;
   static constexpr size_t kPayload = kMostPayload;
   static constexpr size_t kBlocks = 128;
   static constexpr size_t kMaxZeroCopy = 128 << 10;
   static constexpr size_t kDirects = 256;
-  Blocks blocks{kBlocks, kPayload};
+  FrameBuffers blocks{kBlocks, kPayload};
   Directs directs{kDirects};
   [[nodiscard]] bool has_under_way() const noexcept {
     return blocks.away() != 0 || directs.away() != 0;

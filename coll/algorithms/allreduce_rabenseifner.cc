@@ -11,7 +11,7 @@ void allreduce_rabenseifner(Builder& b) {
   const Fold fold{b.ranks(), b.rank()};
   b.split(fold.size());
   b.mirrors(1);
-  Held held{.blocks = fold.size()};
+  HeldBlocks held{.blocks = fold.size()};
   fold_in(b, fold, held);
   if (fold.idle()) {
     b.recv(fold.mate(), Builder::output(0, fold.size()));

@@ -10,7 +10,7 @@ namespace tern::coll {
 void allreduce_recursive_doubling(Builder& b) {
   const Fold fold{b.ranks(), b.rank()};
   b.mirrors(1);
-  Held held;
+  HeldBlocks held;
   double_up(b, fold, held);
   if (held.at != kAtOutput) b.copy(slice_of(b, held), Builder::output());
 }

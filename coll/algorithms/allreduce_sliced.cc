@@ -12,10 +12,10 @@ namespace tern::coll {
 namespace {
 
 // Leaves the result in the output.
-void ring_between(Builder& b, const SlicePlace& place, const Held& held) {
+void ring_between(Builder& b, const SlicePlace& place, const HeldBlocks& held) {
   const int32_t hosts = place.hosts();
-  const Place sums = held.at == kAtMirror ? kAtOutput : kAtMirror;
-  const auto block = [&](Place where, int32_t distance) {
+  const PartialBuffer sums = held.at == kAtMirror ? kAtOutput : kAtMirror;
+  const auto block = [&](PartialBuffer where, int32_t distance) {
     const int32_t number = ((place.at + distance) % hosts + hosts) % hosts;
     return slice_at(b, where, held.low + number, 1);
   };
@@ -31,7 +31,7 @@ void ring_between(Builder& b, const SlicePlace& place, const Held& held) {
   }
 }
 
-void between(Builder& b, const SlicePlace& place, Held held) {
+void between(Builder& b, const SlicePlace& place, HeldBlocks held) {
   const Fold fold{place.hosts(), place.at, place.team.data()};
   if (fold.extra() != 0) return ring_between(b, place, held);
   if (place.hosts() == 2)

@@ -13,8 +13,8 @@ namespace tern::coll {
 namespace {
 
 // The subtree's sum within the host: the input, or in the output.
-Held gather_up(Builder& b, const std::vector<int32_t>& children) {
-  Held held;
+HeldBlocks gather_up(Builder& b, const std::vector<int32_t>& children) {
+  HeldBlocks held;
   int32_t slot = 0;
   for (auto child = children.rbegin(); child != children.rend(); ++child) {
     const Slice received = Builder::staged(slot++ % 2);
@@ -31,7 +31,7 @@ void allreduce_two_level(Builder& b) {
   const HostPlace place = host_place(b);
   b.stage(2);
   b.mirrors(1);
-  Held held = gather_up(b, place.children);
+  HeldBlocks held = gather_up(b, place.children);
   if (place.parent >= 0) {
     b.send(place.parent, slice_of(b, held));
     b.recv(place.parent, Builder::output());

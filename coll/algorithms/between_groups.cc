@@ -39,8 +39,8 @@ void exchange(Builder& b, bool same_for_all) {
 }
 
 /// Reduces this group's vectors to rank 0, in rank order; returns the result's place.
-Place reduce_vectors(Builder& b, const Tree& tree) {
-  Place held = kAtInput, spare = kAtMirror;
+PartialBuffer reduce_vectors(Builder& b, const Tree& tree) {
+  PartialBuffer held = kAtInput, spare = kAtMirror;
   const std::vector<int32_t> children = tree.children(b.rank());
   for (auto child = children.rbegin(); child != children.rend(); ++child) {
     const Slice received = slice_at(b, spare, 0, b.ranks());
@@ -105,13 +105,13 @@ void between_allreduce(Builder& b) {
 void between_reduce_scatter(Builder& b) {
   const Tree tree = tree_of(b);
   b.mirrors(2);
-  const Place held = reduce_vectors(b, tree);
+  const PartialBuffer held = reduce_vectors(b, tree);
   const Slice vector = slice_at(b, held, 0, b.ranks());
   if (b.rank() != 0) {
     b.send(tree.parent(b.rank()), vector);
     return b.recv(0, Builder::output());
   }
-  const Place theirs = held == kAtMirror ? kAtSecondMirror : kAtMirror;
+  const PartialBuffer theirs = held == kAtMirror ? kAtSecondMirror : kAtMirror;
   b.recv(other(b, 0), slice_at(b, theirs, 0, b.ranks()));
   b.send(other(b, 0), vector);
   for (int32_t rank = 1; rank < b.ranks(); ++rank) b.send(rank, slice_at(b, theirs, rank, 1));

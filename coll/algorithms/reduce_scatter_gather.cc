@@ -10,7 +10,7 @@ void reduce_scatter_gather(Builder& b) {
   const Fold fold{b.ranks(), b.rank()};
   b.split(fold.size());
   b.mirrors(2);
-  Held held{.spare = kAtSecondMirror, .blocks = fold.size()};
+  HeldBlocks held{.spare = kAtSecondMirror, .blocks = fold.size()};
   fold_in(b, fold, held);
   if (!fold.idle()) {
     halve(b, fold, held);

@@ -11,7 +11,7 @@ namespace tern::coll {
 void reduce_scatter_recursive_halving(Builder& b) {
   const Fold fold{b.ranks(), b.rank()};
   b.mirrors(2);
-  Held held{.spare = kAtSecondMirror, .blocks = b.ranks()};
+  HeldBlocks held{.spare = kAtSecondMirror, .blocks = b.ranks()};
   fold_in(b, fold, held);
   if (fold.idle()) return b.recv(fold.mate(), Builder::output());
 

@@ -20,10 +20,10 @@ Slice received(const Builder& b, int32_t first, int32_t blocks) {
 }
 
 // Reduces the host's vectors to the first rank; returns the place of this rank's part.
-Place reduce_host(Builder& b, const std::vector<int32_t>& host, int32_t mine) {
+PartialBuffer reduce_host(Builder& b, const std::vector<int32_t>& host, int32_t mine) {
   const auto size = static_cast<int32_t>(host.size());
   const Binomial tree{size, mine};
-  Place held = kAtInput;
+  PartialBuffer held = kAtInput;
   for (int32_t step = 1; step < tree.reach() && mine + step < size; step *= 2) {
     const int32_t child = mine + step;
     b.recv(host[static_cast<size_t>(child)], received(b, 0, b.ranks()));
@@ -35,12 +35,12 @@ Place reduce_host(Builder& b, const std::vector<int32_t>& host, int32_t mine) {
 }
 
 // Leaders exchange and add the hosts' blocks; returns the place of the sums.
-Place between_hosts(Builder& b, Place held) {
+PartialBuffer between_hosts(Builder& b, PartialBuffer held) {
   const std::vector<int32_t> leaders = b.levels()->leaders();
   const auto hosts = std::ssize(leaders);
   const auto mine = std::find(leaders.begin(), leaders.end(), b.rank()) - leaders.begin();
   const std::vector<RankRun> blocks = runs_of(b.levels()->host_of(b.rank()));
-  Place sums = held;
+  PartialBuffer sums = held;
   for (auto turn = decltype(hosts){1}; turn < hosts; ++turn) {
     const int32_t to = leaders[static_cast<size_t>((mine + turn) % hosts)];
     const int32_t from = leaders[static_cast<size_t>((mine - turn + hosts) % hosts)];
@@ -62,9 +62,9 @@ void reduce_scatter_two_level(Builder& b) {
   const auto mine =
       static_cast<int32_t>(std::find(host.begin(), host.end(), b.rank()) - host.begin());
   b.mirrors(2);
-  const Place held = reduce_host(b, host, mine);
+  const PartialBuffer held = reduce_host(b, host, mine);
   if (mine != 0) return b.recv(host[0], Builder::output());
-  const Place sums = between_hosts(b, held);
+  const PartialBuffer sums = between_hosts(b, held);
   for (const int32_t rank : host)
     if (rank != b.rank()) b.send(rank, slice_at(b, sums, rank, 1));
   b.copy(slice_at(b, sums, b.rank(), 1), Builder::output());

@@ -16,7 +16,7 @@ void reduce_sliced(Builder& b) {
   b.split(place.slices());
   b.mirrors(1);
   b.stage(1);
-  Held held = sum_in_host(b, place, 1);
+  HeldBlocks held = sum_in_host(b, place, 1);
   if (left + 1 < place.hosts()) {
     const Slice theirs = Builder::staged(0, place.mine);
     b.recv(place.team_ring(1), theirs);

@@ -50,8 +50,8 @@ SlicePlace slice_place(const Builder& b) {
 
 // In round k a rank forwards slice k + 1 before the own slice, and adds the input to the previous
 // slice for the next round.
-Held sum_in_host(Builder& b, const SlicePlace& place, int32_t blocks) {
-  const auto slice = [&](Place where, int32_t distance) {
+HeldBlocks sum_in_host(Builder& b, const SlicePlace& place, int32_t blocks) {
+  const auto slice = [&](PartialBuffer where, int32_t distance) {
     return slice_at(b, where, place.slice(distance) * blocks, blocks);
   };
   for (int32_t round = 0; round + 1 < place.slices(); ++round) {

@@ -31,7 +31,7 @@ struct SlicePlace {
 
 /// Leaves each rank its slice of the host's sum, in the first mirror, as `blocks` blocks.
 /// Commutative only.
-[[nodiscard]] Held sum_in_host(Builder& b, const SlicePlace& place, int32_t blocks);
+[[nodiscard]] HeldBlocks sum_in_host(Builder& b, const SlicePlace& place, int32_t blocks);
 
 /// Each rank sends its slice of the output to the host's ranks, except to `complete` (-1: none),
 /// which has all.

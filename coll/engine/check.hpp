@@ -19,7 +19,7 @@ inline constexpr int32_t kNoRoot = -1;
 inline constexpr int32_t kOnThisSide = -2;
 
 /// Sent as raw bytes.
-struct Call {
+struct ComparedCall {
   Collective collective;
   bool irregular, untyped;
   int32_t root;                    // kNoRoot, kOnThisSide, or a rank
@@ -28,11 +28,11 @@ struct Call {
   char data[64];  // "10 MPI_INT"
 };
 
-[[nodiscard]] Call call_of(const Operation& operation) noexcept;
+[[nodiscard]] ComparedCall call_of(const Operation& operation) noexcept;
 /// "bcast of 10 MPI_INT from root 0".
-[[nodiscard]] std::string in_words(const Call& call);
+[[nodiscard]] std::string in_words(const ComparedCall& call);
 /// The error class of the first difference.
-[[nodiscard]] int differ(const Call& one, const Call& other) noexcept;
+[[nodiscard]] int differ(const ComparedCall& one, const ComparedCall& other) noexcept;
 
 class CallCheck {
  public:
@@ -47,7 +47,7 @@ class CallCheck {
 
  private:
   core::Communicator* comm_ = nullptr;
-  Call mine_, theirs_;
+  ComparedCall mine_, theirs_;
   core::Request *sent_ = nullptr, *received_ = nullptr;
   bool dropped_ = false;
 };

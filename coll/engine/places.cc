@@ -10,7 +10,7 @@
 namespace tern::coll {
 namespace {
 
-void warn(core::Process& process, topo::Part::Kind kind, size_t rank) {
+void warn(core::Process& process, topo::MachinePart::Kind kind, size_t rank) {
   if (process.world_rank != 0) return;
   process.explain.warn(
       "collective_levels", {{"part", topo::name_of(kind)}, {"unbound_rank", rank}},
@@ -24,7 +24,7 @@ void warn(core::Process& process, topo::Part::Kind kind, size_t rank) {
 // Equal on all ranks: each knows every rank's part.
 void Places::ask_parts(core::Process& process) {
   asked_ = true;
-  for (const topo::Part::Kind kind : words_.parts) {
+  for (const topo::MachinePart::Kind kind : words_.parts) {
     std::vector<int64_t> level;
     level.reserve(static_cast<size_t>(process.world_size));
     for (int rank = 0; rank < process.world_size; ++rank)

@@ -18,7 +18,7 @@ class Places {
  public:
   using HostOf = int (*)(core::Process& process, int world_rank);
   /// Negative if the rank is not bound to a part.
-  using PartOf = int (*)(core::Process& process, int world_rank, topo::Part::Kind kind);
+  using PartOf = int (*)(core::Process& process, int world_rank, topo::MachinePart::Kind kind);
 
   /// Called once per rank and communicator, for several hosts.
   void set_hosts(HostOf host_of) noexcept { host_of_ = host_of; }

@@ -182,14 +182,14 @@ void Trial::meet() {
 DeviceLinks::State DeviceLinks::between(const cuda::Uuid& own,
                                         const cuda::Uuid& other) const noexcept {
   if (own == other) return State::kGood;
-  for (const Link& link : links_)
+  for (const TriedLink& link : links_)
     if (link.own == own && link.other == other) return link.good ? State::kGood : State::kBad;
   return State::kUntried;
 }
 
 void DeviceLinks::remember(const cuda::Uuid& own, const cuda::Uuid& other, bool good) {
   if (own == other) return;
-  for (Link& link : links_)
+  for (TriedLink& link : links_)
     if (link.own == own && link.other == other) {
       link.good = link.good && good;
       return;

@@ -25,12 +25,12 @@ class DeviceLinks {
                              const std::vector<cuda::Uuid>& devices);
 
  private:
-  struct Link {
+  struct TriedLink {
     cuda::Uuid own, other;
     bool good;
   };
   void remember(const cuda::Uuid& own, const cuda::Uuid& other, bool good);
-  std::vector<Link> links_;
+  std::vector<TriedLink> links_;
 };
 
 }  // namespace tern::coll

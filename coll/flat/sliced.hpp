@@ -20,11 +20,11 @@ class Sliced final : public Parts {
   void read(int64_t epoch) override;
 
  private:
-  struct Part {
+  struct EpochRole {
     int64_t piece;
     bool results;
   };
-  [[nodiscard]] Part part_of(int64_t epoch) const noexcept;
+  [[nodiscard]] EpochRole part_of(int64_t epoch) const noexcept;
   [[nodiscard]] int64_t inputs_of(int64_t piece) const noexcept;
   [[nodiscard]] int64_t results_of(int64_t piece) const noexcept;
   void copy_results(const Range& range);

@@ -156,7 +156,7 @@ void Slab::meet(const std::vector<uint32_t>& all) {
 // A waiter may have asked before its doorbell was known.
 void Slab::reach(int first, int end) {
   for (int rank = first; rank < end; ++rank) {
-    Peer& one = peers_[static_cast<size_t>(rank)];
+    PeerSlab& one = peers_[static_cast<size_t>(rank)];
     if (one.base != nullptr) continue;
     if (rank == rank_) {
       one.base = own_;
@@ -186,7 +186,7 @@ bool Slab::can_get() const {
 }
 
 bool Slab::over() const noexcept {
-  const auto read_all = [this](const Peer& peer) {
+  const auto read_all = [this](const PeerSlab& peer) {
     if (peer.base == nullptr) return true;  // never mapped
     const SlabHead& head = *reinterpret_cast<const SlabHead*>(peer.base);
     const auto ended = [&](const Slots& lane) {
@@ -233,7 +233,7 @@ void Slab::ring() noexcept {
   SlabHead& head = *reinterpret_cast<SlabHead*>(own_);
   if (has_few()) {
     head.awaited.store(0, std::memory_order_relaxed);
-    for (const Peer& peer : peers_)
+    for (const PeerSlab& peer : peers_)
       if (peer.bell != nullptr) peer.bell->ring(true);
     return;
   }

@@ -252,7 +252,7 @@ class Slab {
 
  private:
   friend class Slots;
-  struct Peer {
+  struct PeerSlab {
     std::byte* base = nullptr;
     Doorbell* bell = nullptr;
     uint64_t use = 0;  // claims when mapped; before, the slab's number
@@ -279,7 +279,7 @@ class Slab {
   const int rank_;
   uint32_t slab_;
   std::byte* own_ = nullptr;
-  std::vector<Peer> peers_;
+  std::vector<PeerSlab> peers_;
   Domains domains_;
   std::vector<Slots> lanes_;
   std::vector<std::byte> scratch_;

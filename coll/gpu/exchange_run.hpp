@@ -33,8 +33,8 @@ class ExchangeRun {
   [[nodiscard]] MPI_Count passes() const noexcept { return steps_; }
 
  private:
-  struct Block : PairBlock {
-    explicit Block(const PairBlock& block) noexcept : PairBlock(block) {}
+  struct ExchangeBlock : PairBlock {
+    explicit ExchangeBlock(const PairBlock& block) noexcept : PairBlock(block) {}
     bool packed = false;
     MPI_Count first = 0;
     MPI_Count each = 0;  // bytes per step
@@ -42,13 +42,13 @@ class ExchangeRun {
     [[nodiscard]] MPI_Count steps() const noexcept { return (bytes() + each - 1) / each; }
     [[nodiscard]] MPI_Count end() const noexcept { return first + steps(); }
   };
-  using Blocks = std::vector<Block>;
+  using Blocks = std::vector<ExchangeBlock>;
   [[nodiscard]] Blocks cut(const std::vector<PairBlock>& all);
   void describe() noexcept;
   [[nodiscard]] MPI_Count choose(MPI_Count begin) noexcept;
   void launch(MPI_Count begin, MPI_Count end);
-  void move(const Block& block, bool in, MPI_Count step);
-  [[nodiscard]] std::byte* local(const Block& block, bool in) const noexcept;
+  void move(const ExchangeBlock& block, bool in, MPI_Count step);
+  [[nodiscard]] std::byte* local(const ExchangeBlock& block, bool in) const noexcept;
 
   GpuTeam& team_;
   const Operation& operation_;

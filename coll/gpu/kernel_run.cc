@@ -143,7 +143,7 @@ void KernelRun::describe_side(Space space) noexcept {
   const auto index = static_cast<size_t>(space == Space::kInput ? 0 : 1);
   if (!program_.uses[index]) return;
   Side& side = arguments_.sides[index];
-  const Pieces::Piece first = pieces_.users(space, 0, 0);
+  const Pieces::DataPiece first = pieces_.users(space, 0, 0);
   packed_[index] = !is_plain(first.data, team_.memory.device());
   const bool overwritten = space == Space::kInput && pieces_.puts_aside() > 0;
   if (packed_[index] || overwritten) {
@@ -201,7 +201,7 @@ void KernelRun::pack_side(Space space, MPI_Count pass, bool in) {
   const size_t area = layout.local() + part * layout.kernel_part(layout.local_bytes()) +
                       static_cast<size_t>(in_local(space));
   for (int32_t block = 0; block < pieces_.blocks_of(space); ++block) {
-    const Pieces::Piece users = pieces_.users(space, block, pass);
+    const Pieces::DataPiece users = pieces_.users(space, block, pass);
     std::byte* const local =
         team_.memory.at(team_.memory.rank(), area + static_cast<size_t>(block) * pieces_.unit());
     if (users.bytes == 0) continue;

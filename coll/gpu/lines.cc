@@ -39,10 +39,10 @@ std::string no_nvlink(size_t other) {
   return strf("no NVLink joins the GPU and rank %zu's", other);
 }
 
-class Pair {
+class DevicePair {
  public:
-  Pair(const cuda::Device& device, const topo::NvLinks& links, const LineFacts& mine,
-       const LineFacts& theirs, size_t other)
+  DevicePair(const cuda::Device& device, const topo::NvLinks& links, const LineFacts& mine,
+             const LineFacts& theirs, size_t other)
       : driver_(device.driver), links_(links), mine_(mine), theirs_(theirs), other_(other) {
     has_own_ = driver_.cuDeviceGet(&own_, device.ordinal) == CUDA_SUCCESS;
   }
@@ -122,7 +122,7 @@ LinesVerdict judge_lines(const cuda::Device& device, const topo::NvLinks& links,
   LinesVerdict all_pairs;
   for (size_t other = 0; other < all.size(); ++other) {
     if (other == rank) continue;
-    LinesVerdict one = Pair(device, links, mine, all[other], other).verdict();
+    LinesVerdict one = DevicePair(device, links, mine, all[other], other).verdict();
     if (!one.why_not.empty()) return one;
     if (all_pairs.source.find(one.source) == std::string::npos)
       all_pairs.source += (all_pairs.source.empty() ? "" : "; ") + one.source;

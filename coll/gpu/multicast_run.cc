@@ -105,7 +105,7 @@ void MulticastRun::launch(int64_t begin, int64_t end) {
   if (out_.packed && !job_.failed()) move(out_, false, begin, end);
 }
 
-void MulticastRun::move(const Side& side, bool in, int64_t begin, int64_t end) {
+void MulticastRun::move(const KernelSide& side, bool in, int64_t begin, int64_t end) {
   const auto offset = static_cast<size_t>(begin * kStageVector);
   const size_t length =
       static_cast<size_t>(std::min<MPI_Count>(bytes(), end * kStageVector)) - offset;
@@ -119,7 +119,7 @@ void MulticastRun::move(const Side& side, bool in, int64_t begin, int64_t end) {
   }
 }
 
-int32_t MulticastRun::staged(const Side& side, int32_t block) const noexcept {
+int32_t MulticastRun::staged(const KernelSide& side, int32_t block) const noexcept {
   return has_blocks(operation_.collective) && side.blocks == 1 ? team_.memory.rank() : block;
 }
 
@@ -142,8 +142,8 @@ void MulticastRun::describe() noexcept {
   if (reduces(what)) a.reduction = static_cast<int32_t>(*reduction_of(operation_));
 }
 
-char* MulticastRun::describe_side(Side* side, Space space, int64_t* stride) noexcept {
-  const Pieces::Piece first = pieces_.users(space, 0, 0);
+char* MulticastRun::describe_side(KernelSide* side, Space space, int64_t* stride) noexcept {
+  const Pieces::DataPiece first = pieces_.users(space, 0, 0);
   side->space = space;
   side->blocks = pieces_.blocks_of(space);
   side->packed = !KernelRun::is_plain(first.data, team_.memory.device());

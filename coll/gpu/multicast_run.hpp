@@ -33,7 +33,7 @@ class MulticastRun {
   [[nodiscard]] MPI_Count passes() const noexcept;
 
  private:
-  struct Side {
+  struct KernelSide {
     Space space = Space::kInput;
     int32_t blocks = 0;
     bool packed = false;
@@ -42,10 +42,10 @@ class MulticastRun {
   [[nodiscard]] int64_t vectors() const noexcept { return (bytes() + 15) / 16; }
   [[nodiscard]] int64_t most_room() const noexcept;
   void describe() noexcept;
-  [[nodiscard]] char* describe_side(Side* side, Space space, int64_t* stride) noexcept;
+  [[nodiscard]] char* describe_side(KernelSide* side, Space space, int64_t* stride) noexcept;
   void launch(int64_t begin, int64_t end);
-  void move(const Side& side, bool in, int64_t begin, int64_t end);
-  [[nodiscard]] int32_t staged(const Side& side, int32_t block) const noexcept;
+  void move(const KernelSide& side, bool in, int64_t begin, int64_t end);
+  [[nodiscard]] int32_t staged(const KernelSide& side, int32_t block) const noexcept;
 
   GpuTeam& team_;
   const Placed* const placed_;
@@ -54,7 +54,7 @@ class MulticastRun {
   const Pieces pieces_;
   cuda::Job& job_;
   cuda::MulticastArguments arguments_;
-  Side in_, out_;
+  KernelSide in_, out_;
 };
 
 }  // namespace tern::coll

@@ -121,13 +121,13 @@ size_t Pieces::bytes(const Slice& slice, MPI_Count pass) const noexcept {
   return static_cast<size_t>(range_of(slice, pass).count * element_);
 }
 
-Pieces::Piece Pieces::in_block(const Side& side, int32_t block, bool alone,
-                               const Range& range) const noexcept {
+Pieces::DataPiece Pieces::in_block(const Side& side, int32_t block, bool alone,
+                                   const Range& range) const noexcept {
   return {block_of(side, alone ? -1 : block), static_cast<size_t>(range.first * element_),
           static_cast<size_t>(range.count * element_)};
 }
 
-Pieces::Piece Pieces::piece(const Slice& slice, MPI_Count pass) const noexcept {
+Pieces::DataPiece Pieces::piece(const Slice& slice, MPI_Count pass) const noexcept {
   const Range range = range_of(slice, pass);
   const Side& input = operation_.input;
   const Side& output = operation_.output;
@@ -146,7 +146,7 @@ Pieces::Piece Pieces::piece(const Slice& slice, MPI_Count pass) const noexcept {
   return in_block(output, alone && !splits_ ? rank : slice.first, splits_, range);
 }
 
-Pieces::Piece Pieces::users(Space space, int32_t block, MPI_Count pass) const noexcept {
+Pieces::DataPiece Pieces::users(Space space, int32_t block, MPI_Count pass) const noexcept {
   if (space == Space::kInput && block < puts_aside()) return put_aside(block, pass).users;
   return piece({space, block, splits_ ? schedule_.parts : 1, block}, pass);
 }

@@ -55,15 +55,15 @@ class Pieces {
   }
   [[nodiscard]] MPI_Count block_units(int32_t block) const noexcept;
   [[nodiscard]] size_t bytes(const Slice& slice, MPI_Count pass) const noexcept;
-  struct Piece {
+  struct DataPiece {
     core::Data data;
     size_t offset, bytes;
     [[nodiscard]] std::byte* first() const noexcept { return data.first() + offset; }
   };
   /// Locates an output slice, or an input slice that is not saved.
-  [[nodiscard]] Piece piece(const Slice& slice, MPI_Count pass) const noexcept;
+  [[nodiscard]] DataPiece piece(const Slice& slice, MPI_Count pass) const noexcept;
   /// Locates a block or the whole vector. Input to be saved is read from the output.
-  [[nodiscard]] Piece users(Space space, int32_t block, MPI_Count pass) const noexcept;
+  [[nodiscard]] DataPiece users(Space space, int32_t block, MPI_Count pass) const noexcept;
   [[nodiscard]] int32_t blocks_of(Space space) const noexcept {
     return splits_ || is_alone(space) ? 1 : schedule_.ranks;
   }
@@ -80,7 +80,7 @@ class Pieces {
     return space == Space::kInput ? input_aside_ : output_aside_;
   }
   struct Aside {
-    Piece users;
+    DataPiece users;
     size_t local;
   };
   [[nodiscard]] int32_t puts_aside() const noexcept {
@@ -104,8 +104,8 @@ class Pieces {
   [[nodiscard]] Range range_of(const Slice& slice, MPI_Count pass) const noexcept;
   [[nodiscard]] Range in_vector(const Slice& slice, MPI_Count pass) const noexcept;
   [[nodiscard]] MPI_Count length_of(const Side& side, int32_t block) const noexcept;
-  [[nodiscard]] Piece in_block(const Side& side, int32_t block, bool alone,
-                               const Range& range) const noexcept;
+  [[nodiscard]] DataPiece in_block(const Side& side, int32_t block, bool alone,
+                                   const Range& range) const noexcept;
   [[nodiscard]] MPI_Count total_units() const noexcept;
   void find_asides(bool sides) noexcept;
   [[nodiscard]] Slice whole() const noexcept {

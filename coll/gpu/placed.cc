@@ -11,14 +11,14 @@ namespace tern::coll {
 namespace {
 
 /// The messages of a pair of ranks in a pass, by the receiver's slot.
-struct Edge {
+struct SlotEdge {
   struct Message {
     int32_t blocks = 0, before = 0, index = 0;
   };
   std::map<int32_t, Message> messages;
   int32_t blocks = 0;
 };
-using Edges = std::map<std::pair<int32_t, int32_t>, Edge>;
+using Edges = std::map<std::pair<int32_t, int32_t>, SlotEdge>;
 
 bool puts(const Step& step) noexcept {
   return step.verb == Verb::kPut || (step.verb == Verb::kReduce && step.peer != kSelf);
@@ -48,7 +48,7 @@ Edges edges_of(const std::vector<Schedule>& lowered) {
   return edges;
 }
 
-const Edge::Message* find(const Edges& edges, int32_t from, int32_t to, int32_t slot) {
+const SlotEdge::Message* find(const Edges& edges, int32_t from, int32_t to, int32_t slot) {
   const auto edge = edges.find({from, to});
   if (edge == edges.end()) return nullptr;
   const auto message = edge->second.messages.find(slot);
@@ -63,12 +63,12 @@ std::vector<int32_t> senders_of(const Schedule& own) {
   return senders;
 }
 
-Placed::Place place_of(const Edges& edges, const Schedule& own, const std::vector<int32_t>& senders,
-                       const Slice& slice) {
+Placed::SlotPlace place_of(const Edges& edges, const Schedule& own,
+                           const std::vector<int32_t>& senders, const Slice& slice) {
   const bool far = slice.owner != kSelf && slice.owner != own.rank;
   const int32_t owner = far ? slice.owner : own.rank;
   const int32_t from = far ? own.rank : senders[static_cast<size_t>(slice.place)];
-  const Edge::Message* const message = find(edges, from, owner, slice.place);
+  const SlotEdge::Message* const message = find(edges, from, owner, slice.place);
   TERN_ASSERT(message != nullptr);
   return {owner, from, message->before};
 }
@@ -79,7 +79,7 @@ Placed::Word word_of(const Edges& edges, const std::vector<Schedule>& lowered, c
   const int32_t owner = signals ? step.peer : own.rank, other = signals ? own.rank : step.peer;
   if (lowered[static_cast<size_t>(owner)].is_credit(step.slot))
     return {owner, other, Placed::kCredit};
-  const Edge::Message* const message = find(edges, other, owner, step.slot);
+  const SlotEdge::Message* const message = find(edges, other, owner, step.slot);
   TERN_ASSERT(message != nullptr);
   return {owner, other, message->index};
 }

@@ -17,7 +17,7 @@ namespace tern::coll {
 
 struct Placed {
   /// The place of an inbox slice.
-  struct Place {
+  struct SlotPlace {
     int32_t owner = 0, from = 0;
     int32_t before = 0;  // blocks of earlier messages in the region
   };
@@ -29,8 +29,8 @@ struct Placed {
   static constexpr int32_t kCredit = -1;
 
   Schedule schedule;
-  std::vector<Place> places;  // by slice
-  std::vector<Word> words;    // by step
+  std::vector<SlotPlace> places;  // by slice
+  std::vector<Word> words;        // by step
   // Maxima over all ranks:
   int32_t most_blocks = 0;  // of a pair of ranks in a pass
   int32_t most_messages = 0;

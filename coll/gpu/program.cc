@@ -48,7 +48,7 @@ Operand operand_of(const Placed& placed, size_t index) noexcept {
       break;
     }
     case Space::kInbox: {
-      const Placed::Place& place = placed.places[index];
+      const Placed::SlotPlace& place = placed.places[index];
       made.space = Operand::kInbox;
       made.owner = static_cast<int16_t>(place.owner);
       made.from = static_cast<int16_t>(place.from);

@@ -151,7 +151,7 @@ Failure PushRun::run() {
   return call.end(operation_.collective);
 }
 
-void PushRun::move(const Side& side, int32_t block, bool in) {
+void PushRun::move(const KernelSide& side, int32_t block, bool in) {
   const core::Data data = pieces_.users(side.space, block, 0).data;
   const int32_t which = side.blocks == 1 ? team_.memory.rank() : block;
   const size_t length =
@@ -225,8 +225,8 @@ bool PushRun::keeps_own() const noexcept {
   return !rooted(operation_.collective) || operation_.communicator->rank() == operation_.root;
 }
 
-char* PushRun::describe_side(Side* side, Space space, int64_t* stride) noexcept {
-  const Pieces::Piece first = pieces_.users(space, 0, 0);
+char* PushRun::describe_side(KernelSide* side, Space space, int64_t* stride) noexcept {
+  const Pieces::DataPiece first = pieces_.users(space, 0, 0);
   side->space = space;
   side->blocks = pieces_.blocks_of(space);
   side->packed = !KernelRun::is_plain(first.data, team_.memory.device());

@@ -30,7 +30,7 @@ class PushRun {
   [[nodiscard]] MPI_Count passes() const noexcept;
 
  private:
-  struct Side {
+  struct KernelSide {
     Space space = Space::kInput;
     int32_t blocks = 0;  // 0: side absent
     bool packed = false;
@@ -44,8 +44,8 @@ class PushRun {
   void describe() noexcept;
   void describe_data() noexcept;
   void describe_lengths() noexcept;
-  [[nodiscard]] char* describe_side(Side* side, Space space, int64_t* stride) noexcept;
-  void move(const Side& side, int32_t block, bool in);
+  [[nodiscard]] char* describe_side(KernelSide* side, Space space, int64_t* stride) noexcept;
+  void move(const KernelSide& side, int32_t block, bool in);
   [[nodiscard]] std::byte* local(int32_t block) const noexcept;
 
   GpuTeam& team_;
@@ -55,7 +55,7 @@ class PushRun {
   cuda::Job& job_;
   const Wire wire_;
   cuda::PushArguments arguments_{};
-  Side in_, out_;
+  KernelSide in_, out_;
 };
 
 }  // namespace tern::coll

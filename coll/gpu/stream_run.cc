@@ -141,7 +141,7 @@ std::byte* StreamRun::address(const Slice& slice, MPI_Count pass) const noexcept
   const ScratchLayout& layout = team_.memory.layout();
   if (slice.space != Space::kInbox) return local(pieces_.in_local(slice, pass));
   const auto index = static_cast<size_t>(&slice - schedule_.slices.data());
-  const Placed::Place& place = placed_.places[index];
+  const Placed::SlotPlace& place = placed_.places[index];
   return team_.memory.at(place.owner,
                          layout.inbox(place.from, set_) + pieces_.in_region(place.before));
 }
@@ -151,7 +151,7 @@ void StreamRun::move(const Slice& from, const Slice& to, MPI_Count pass) {
   const size_t bytes = packs ? pieces_.piece(from, pass).bytes : pieces_.bytes(to, pass);
   if (bytes == 0) return;
   if (packs && unpacks) {
-    const Pieces::Piece source = pieces_.piece(from, pass), target = pieces_.piece(to, pass);
+    const Pieces::DataPiece source = pieces_.piece(from, pass), target = pieces_.piece(to, pass);
     if (target.data.type->contiguous())
       return core::pack(*job_, source.data, source.offset, target.first(), bytes);
     std::byte* packed = source.first();
@@ -161,10 +161,10 @@ void StreamRun::move(const Slice& from, const Slice& to, MPI_Count pass) {
     }
     core::unpack(*job_, target.data, target.offset, packed, bytes);
   } else if (packs) {
-    const Pieces::Piece source = pieces_.piece(from, pass);
+    const Pieces::DataPiece source = pieces_.piece(from, pass);
     core::pack(*job_, source.data, source.offset, address(to, pass), bytes);
   } else if (unpacks) {
-    const Pieces::Piece target = pieces_.piece(to, pass);
+    const Pieces::DataPiece target = pieces_.piece(to, pass);
     core::unpack(*job_, target.data, target.offset, address(from, pass), bytes);
   } else {
     job_->copy_mapped(address(to, pass), address(from, pass), bytes);

@@ -34,11 +34,11 @@ class TeamSchedules {
 
  private:
   const int ranks_, rank_;
-  struct Kept {
+  struct CachedSchedule {
     std::unique_ptr<Placed> placed;  // null: *why_not
     std::string why_not;
   };
-  std::map<std::pair<const Algorithm*, int>, Kept> placed_;
+  std::map<std::pair<const Algorithm*, int>, CachedSchedule> placed_;
   std::map<Collective, Placed> exchange_;
   std::set<Said> said_;
 };

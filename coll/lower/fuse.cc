@@ -51,10 +51,10 @@ class Fusion {
 
   // Reads unmodified whole messages in their slots.
   void read_slots() {
-    struct Held {
+    struct HeldMessage {
       int32_t message = kNone, block = 0;
     };
-    std::vector<Held> held(locations_);
+    std::vector<HeldMessage> held(locations_);
     for (Op& op : program_) {
       for (Slice& source : op.sources) {
         if (!local(source) || source.space == Space::kInput) continue;
@@ -62,14 +62,16 @@ class Fusion {
         bool whole =
             message != kNone && messages_[static_cast<size_t>(message)].far.blocks == source.blocks;
         for (int32_t i = 0; whole && i < source.blocks; ++i) {
-          const Held& one = held[location(source, i)];
+          const HeldMessage& one = held[location(source, i)];
           whole = one.message == message && one.block == i;
         }
         if (whole) source = inbox_slice(schedule_, source, message);
       }
       const bool lands = op.verb == Verb::kCopy && op.sources[0].space == Space::kInbox;
       const int32_t message = lands ? op.sources[0].place : kNone;
-      each_location(op.destinations, [&](size_t at, int32_t i) { held[at] = Held{message, i}; });
+      each_location(op.destinations, [&](size_t at, int32_t i) {
+        held[at] = HeldMessage{message, i};
+      });
     }
   }
 

@@ -14,7 +14,7 @@
 namespace tern::coll {
 namespace {
 
-using Kind = topo::Part::Kind;
+using Kind = topo::MachinePart::Kind;
 
 /// Kinds with bindings. A description may contain others.
 constexpr struct {

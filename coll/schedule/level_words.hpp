@@ -14,7 +14,7 @@ namespace tern::coll {
 
 struct LevelWords {
   std::vector<int32_t> sizes;
-  std::vector<topo::Part::Kind> parts;  // outermost first
+  std::vector<topo::MachinePart::Kind> parts;  // outermost first
   [[nodiscard]] bool empty() const noexcept { return sizes.empty() && parts.empty(); }
 };
 

@@ -25,13 +25,13 @@ struct Learnt final : core::Object {
 
 struct Tuning {
   static constexpr size_t kMostKeys = 32, kMostInLearning = 512;
-  struct Entry {
+  struct TunedKey {
     uint32_t key;
     Question question;  // the key's first
     Contest contest;
     uint32_t agreement = 0;  // ns
   };
-  std::vector<std::unique_ptr<Entry>> entries;
+  std::vector<std::unique_ptr<TunedKey>> entries;
   core::Ref<core::Object> learnt;  // null: rebuilt on demand
   uint32_t trail = 0;              // hash of timed rows, equal on all ranks
 
@@ -45,8 +45,8 @@ struct Tuning {
 [[nodiscard]] uint32_t power_of(size_t bytes) noexcept;
 /// Rules cannot express communicators without shared memory on one host, irregular blocks, or fixed
 /// operand order.
-[[nodiscard]] bool has_line(const Tuning::Entry& entry) noexcept;
-[[nodiscard]] Rule rule_of(const Tuning::Entry& entry) noexcept;
+[[nodiscard]] bool has_line(const Tuning::TunedKey& entry) noexcept;
+[[nodiscard]] Rule rule_of(const Tuning::TunedKey& entry) noexcept;
 
 struct Memo {
   /// Calls before the first contest.

@@ -9,7 +9,7 @@
 
 namespace tern::coll {
 
-struct Link {
+struct LinkCost {
   double latency;     // microseconds
   double per_second;  // megabytes
 };
@@ -17,7 +17,7 @@ struct Link {
 /// Defaults: a two-core machine, and TCP between two local network namespaces. Concurrent senders
 /// of a host are assumed not to slow each other.
 struct Model {
-  Link within{0.7, 6000}, between{10, 3300};
+  LinkCost within{0.7, 6000}, between{10, 3300};
   double reduce = 6000, copy = 9000;  // megabytes per second
   double line = 0.03;                 // microseconds per remote cache line
 

@@ -44,16 +44,16 @@ const Algorithm* algorithm_of(Collective collective, const std::string& word) {
              listed(word, known).c_str()));
 }
 
-struct Range {
+struct Bounds {
   int64_t least = 0, most = INT64_MAX;
 };
 
-Range range_of(const std::string& word, const char* what) {
+Bounds range_of(const std::string& word, const char* what) {
   if (word == "any") return {};
   const size_t dots = word.find("..");
   const std::string from = word.substr(0, dots);
   const std::string to = dots == std::string::npos ? from : word.substr(dots + 2);
-  Range range;
+  Bounds range;
   if (!from.empty()) range.least = parse_size(from, what);
   if (!to.empty()) range.most = parse_size(to, what);
   if (range.least < 0 || range.most < range.least)
@@ -75,7 +75,7 @@ bool set_figure(const std::vector<std::string>& words, Model* model) {
   if (within || between) {
     if (words.size() != 3)
       wrong(strf("%s takes a latency in microseconds and megabytes per second", words[0].c_str()));
-    Link& link = within ? model->within : model->between;
+    LinkCost& link = within ? model->within : model->between;
     link = {figure_of(words[1]), figure_of(words[2])};
     return true;
   }
@@ -135,7 +135,7 @@ void qualify(const std::vector<std::string>& words, Rule* rule) {
 Rule rule_of(const std::vector<std::string>& words, int line) {
   const Collective collective = collective_of(words[0]);
   if (words.size() < 4) wrong(strf("%zu words; a line is: %s", words.size(), kForm));
-  const Range ranks = range_of(words[1], "ranks"), bytes = range_of(words[2], "bytes");
+  const Bounds ranks = range_of(words[1], "ranks"), bytes = range_of(words[2], "bytes");
   Rule rule{collective, ranks.least, ranks.most, bytes.least, bytes.most, true,
             true,       false,       false,      Wire::kAuto, nullptr,    line};
   rule.algorithm = algorithm_of(collective, words[3]);

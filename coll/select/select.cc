@@ -189,7 +189,7 @@ Choice Selector::by_own(const Question& question) const noexcept {
 }
 
 Choice Selector::choose(const Question& question, const Forced* hints,
-                        const Known& known) const noexcept {
+                        const MeasuredSources& known) const noexcept {
   const auto which = static_cast<int>(question.collective);
   const auto usable = [&](const Forced& forced) {
     return forced.by[which] != nullptr && can(*forced.by[which], question);
@@ -273,7 +273,8 @@ std::string Selector::reason(const Choice& choice, Collective collective) const 
 
 std::string Selector::in_table(int line) const { return strf("%s, line %d", file_.c_str(), line); }
 
-std::string Selector::sizes(Question question, const Forced* hints, const Known& known) const {
+std::string Selector::sizes(Question question, const Forced* hints,
+                            const MeasuredSources& known) const {
   constexpr size_t kMost = size_t{1} << 30;
   std::string text;
   const Algorithm* before = nullptr;

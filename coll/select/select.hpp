@@ -42,7 +42,7 @@ struct Choice {
 
 class Selector {
  public:
-  struct Known {
+  struct MeasuredSources {
     const MeasuredLines* inherited = nullptr;  // first
     bool earlier_jobs = true;                  // rules of learn() too
   };
@@ -54,7 +54,7 @@ class Selector {
   void force(const Algorithm& algorithm) noexcept;
 
   [[nodiscard]] Choice choose(const Question& question, const Forced* hints,
-                              const Known& known = everything()) const noexcept;
+                              const MeasuredSources& known = everything()) const noexcept;
   [[nodiscard]] Choice unmeasured(const Question& question, const Choice& choice) const noexcept {
     return choice.why == Choice::Why::kMeasured ? by_own(question) : choice;
   }
@@ -75,10 +75,10 @@ class Selector {
   [[nodiscard]] std::string in_table(int line) const;
   /// "to 16 KiB recursive_doubling, then rabenseifner"
   [[nodiscard]] std::string sizes(Question question, const Forced* hints,
-                                  const Known& known = everything()) const;
+                                  const MeasuredSources& known = everything()) const;
 
  private:
-  [[nodiscard]] static Known everything() noexcept { return {}; }
+  [[nodiscard]] static MeasuredSources everything() noexcept { return {}; }
   /// Tern's own table, or else the model.
   [[nodiscard]] Choice by_own(const Question& question) const noexcept;
 

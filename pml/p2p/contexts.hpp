@@ -26,8 +26,8 @@ class Contexts {
   /// communicator has the same id.
   void add(core::Communicator& communicator) {
     const std::lock_guard<std::mutex> guard(mutex_);
-    auto [place, fresh] = entries_.try_emplace(communicator.id(), Entry{0, &communicator});
-    Entry& entry = place->second;
+    auto [place, fresh] = entries_.try_emplace(communicator.id(), ContextEntry{0, &communicator});
+    ContextEntry& entry = place->second;
     if (!fresh && entry.communicator != nullptr && entry.communicator != &communicator)
       refuse(communicator, *entry.communicator);
     entry.communicator = &communicator;
@@ -48,8 +48,8 @@ class Contexts {
   /// Handles an id in a message of `peer`.
   Heard hear_of(core::ContextId id, uint32_t peer, core::Process& process) {
     const std::lock_guard<std::mutex> guard(mutex_);
-    auto [place, fresh] = entries_.try_emplace(id, Entry{0, nullptr});
-    Entry& entry = place->second;
+    auto [place, fresh] = entries_.try_emplace(id, ContextEntry{0, nullptr});
+    ContextEntry& entry = place->second;
     if (fresh) entry.index = free_index(process);
     const bool tell = entry.told_last != peer;
     entry.told_last = peer;
@@ -65,7 +65,7 @@ class Contexts {
   }
 
  private:
-  struct Entry {
+  struct ContextEntry {
     uint32_t index;
     core::Communicator* communicator;  // nullptr: not made here yet
     uint32_t told_last = UINT32_MAX;   // the last recipient of the index
@@ -106,7 +106,7 @@ class Contexts {
     }
   };
   std::mutex mutex_;
-  std::unordered_map<core::ContextId, Entry, Hash> entries_;
+  std::unordered_map<core::ContextId, ContextEntry, Hash> entries_;
 };
 
 }  // namespace tern::pml

@@ -19,7 +19,7 @@ namespace tern::pml {
 namespace {
 
 template <class Request>
-Request* find(const Context& context, uint64_t handle, const PeerState& peer) noexcept {
+Request* find(const ProtocolContext& context, uint64_t handle, const PeerState& peer) noexcept {
   auto* request = dynamic_cast<Request*>(context.process.handles.find<core::Request>(handle));
   return request != nullptr && request->peer == &peer ? request : nullptr;
 }
@@ -34,7 +34,7 @@ TERN_COLD std::string out_of_memory(size_t bytes) noexcept {
 
 }  // namespace
 
-void send_go(Context& context, RecvRequest& request, wire::Way way, uint64_t address,
+void send_go(ProtocolContext& context, RecvRequest& request, wire::Way way, uint64_t address,
              std::span<const std::byte> key) noexcept {
   const wire::Go go{
       request.transfer.partner, request.handle(), request.transfer.bytes, address, way, 0};

@@ -50,7 +50,7 @@ class Polled {
 
 class Transfers {
  public:
-  Transfers(const Context& context) noexcept : context_(context) {}
+  Transfers(const ProtocolContext& context) noexcept : context_(context) {}
 
   /// For tests, before the first message.
   void use(ProtocolTable table) noexcept { table_ = table; }
@@ -96,7 +96,7 @@ class Transfers {
   template <class Request>
   int advance(Polled<Request>& polled) noexcept;
 
-  Context context_;
+  ProtocolContext context_;
   ProtocolTable table_ = protocols();
   Polled<RecvRequest> receiving_;
   Polled<SendRequest> sending_;

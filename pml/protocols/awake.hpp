@@ -15,7 +15,7 @@ class Awake {
   ~Awake() {
     if (progress_ != nullptr) progress_->stay_awake(-1);
   }
-  void begin(const Context& context) noexcept {
+  void begin(const ProtocolContext& context) noexcept {
     if (progress_ != nullptr) return;
     progress_ = &context.channel.progress;
     progress_->stay_awake(1);

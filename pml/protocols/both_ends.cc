@@ -14,7 +14,7 @@ namespace tern::pml {
 namespace {
 
 /// Bytes per system call. A message of two calls has one per end, if each end has a core.
-size_t chunk_of(const Context& context, size_t bytes) noexcept {
+size_t chunk_of(const ProtocolContext& context, size_t bytes) noexcept {
   constexpr size_t kLeast = 16384, kMost = 131072, kMostOnSharedCores = 262144;
   if (context.process.node.oversubscribed) return std::clamp(bytes, kLeast, kMostOnSharedCores);
   return std::clamp((bytes / 2 + kLeast - 1) / kLeast * kLeast, kLeast, kMost);
@@ -22,7 +22,7 @@ size_t chunk_of(const Context& context, size_t bytes) noexcept {
 
 class BothEndsSender final : public SenderHalf {
  public:
-  BothEndsSender(const Context& context, SendRequest& request, Stage stage) noexcept
+  BothEndsSender(const ProtocolContext& context, SendRequest& request, Stage stage) noexcept
       : request_(request),
         stage_(std::move(stage)),
         chunk_(chunk_of(context, request.transfer.bytes)),
@@ -64,7 +64,7 @@ class BothEndsSender final : public SenderHalf {
     return !is_packed() || can_copy(*request_.peer->endpoint);
   }
   Step pack_chunk() noexcept {
-    Range range;
+    ByteRange range;
     if (!packing_.next(&range)) return Step::kAgain;
     stage_.pack(request_.buffer, range.offset, range.length);
     packing_.moved(range.length, 0);
@@ -94,7 +94,7 @@ class BothEndsSender final : public SenderHalf {
 
 class BothEndsReceiver final : public ReceiverHalf {
  public:
-  BothEndsReceiver(Context& context, RecvRequest& request, Stage stage,
+  BothEndsReceiver(ProtocolContext& context, RecvRequest& request, Stage stage,
                    btl::SharedClaims& claims) noexcept
       : context_(context),
         request_(request),
@@ -123,7 +123,7 @@ class BothEndsReceiver final : public ReceiverHalf {
     request_.transfer.moved = stage_.unpacked();
   }
 
-  Context& context_;
+  ProtocolContext& context_;
   RecvRequest& request_;
   Stage stage_;
   Chunks chunks_;
@@ -138,23 +138,23 @@ extern const Protocol kBothEnds{
     .always = false,
     .acknowledged = true,
     .viable_to_send =
-        [](const Context& context, const SendRequest& request) {
+        [](const ProtocolContext& context, const SendRequest& request) {
           return request.peer->endpoint->caps.claims != nullptr && !request.buffer.on_device() &&
                  request.transfer.bytes >= context.limits.both_ends;
         },
-    .send = [](Context& context, SendRequest& request) -> std::unique_ptr<SenderHalf> {
+    .send = [](ProtocolContext& context, SendRequest& request) -> std::unique_ptr<SenderHalf> {
       Stage stage;
       if (!stage.open(context, request.buffer, request.transfer.bytes)) return nullptr;
       auto half = std::make_unique<BothEndsSender>(context, request, std::move(stage));
       return half->open() ? std::move(half) : nullptr;
     },
     .viable_to_receive =
-        [](const Context& context, const RecvRequest& request, const Announced& announced) {
+        [](const ProtocolContext& context, const RecvRequest& request, const Announced& announced) {
           return announced.rts.claims != 0 && request.peer->endpoint->caps.claims != nullptr &&
                  announced.rts.bytes == request.transfer.bytes &&
                  may_copy(context, request, announced);
         },
-    .receive = [](Context& context, RecvRequest& request,
+    .receive = [](ProtocolContext& context, RecvRequest& request,
                   const Announced& announced) -> std::unique_ptr<ReceiverHalf> {
       Stage stage;
       btl::SharedClaims* claims = request.peer->endpoint->caps.claims->find(announced.rts.claims);

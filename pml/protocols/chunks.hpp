@@ -17,7 +17,7 @@
 namespace tern::pml {
 
 /// Bytes of the packed form.
-struct Range {
+struct ByteRange {
   size_t offset = 0, length = 0;
   [[nodiscard]] size_t end() const noexcept { return offset + length; }
 };
@@ -31,7 +31,7 @@ class Chunks {
       : bytes_(bytes), each_(each), claims_(&claims), from_(from) {}
 
   /// The same until moved(); false if none is available now.
-  [[nodiscard]] bool next(Range* range) noexcept {
+  [[nodiscard]] bool next(ByteRange* range) noexcept {
     if (next_.length == 0) next_ = claims_ == nullptr ? in_order() : claimed();
     *range = next_;
     return next_.length != 0;
@@ -65,19 +65,19 @@ class Chunks {
 
  private:
   [[nodiscard]] uint64_t count() const noexcept { return (bytes_ + each_ - 1) / each_; }
-  [[nodiscard]] Range from_offset(size_t offset) const noexcept {
+  [[nodiscard]] ByteRange from_offset(size_t offset) const noexcept {
     return {offset, std::min(each_, bytes_ - offset)};
   }
-  [[nodiscard]] Range in_order() const noexcept { return from_offset(at_); }
-  [[nodiscard]] Range claimed() noexcept {
+  [[nodiscard]] ByteRange in_order() const noexcept { return from_offset(at_); }
+  [[nodiscard]] ByteRange claimed() noexcept {
     const uint64_t chunk =
         from_ == From::kFront ? claims_->claim_front(count()) : claims_->claim_back(count());
-    return chunk == btl::SharedClaims::kNone ? Range{} : from_offset(chunk * each_);
+    return chunk == btl::SharedClaims::kNone ? ByteRange{} : from_offset(chunk * each_);
   }
 
   size_t bytes_, each_;
   size_t at_ = 0;
-  Range next_;  // length 0: none chosen
+  ByteRange next_;  // length 0: none chosen
   btl::SharedClaims* claims_ = nullptr;
   From from_ = From::kFront;
   int error_ = 0;
@@ -87,7 +87,7 @@ class Chunks {
 /// error()`.
 template <class Mover>
 [[nodiscard]] Step move_next(Chunks& chunks, Mover& mover) noexcept {
-  Range range;
+  ByteRange range;
   if (!chunks.next(&range)) return Step::kAgain;
   const size_t length = mover.move(range);
   if (length == 0 && mover.error() == 0) return Step::kAgain;
@@ -112,7 +112,7 @@ class FrameMover {
   [[nodiscard]] static size_t most(const btl::Endpoint& endpoint) noexcept {
     return endpoint.fragment_bytes() - sizeof(wire::DataPrefix);
   }
-  [[nodiscard]] size_t move(const Range& range) noexcept {
+  [[nodiscard]] size_t move(const ByteRange& range) noexcept {
     const wire::DataPrefix prefix{receiver_, range.offset};
     const size_t length = source_.ready(range);
     std::byte* const room =
@@ -138,7 +138,7 @@ class CopyMover {
   enum class Direction : uint8_t { kGet, kPut };
   CopyMover(btl::PeerCopy& copy, std::byte* here, uint64_t there, Direction direction) noexcept
       : copy_(copy), here_(here), there_(there), direction_(direction) {}
-  [[nodiscard]] size_t move(const Range& range) noexcept {
+  [[nodiscard]] size_t move(const ByteRange& range) noexcept {
     const iovec local{here_ + range.offset, range.length};
     const iovec remote{reinterpret_cast<void*>(there_ + range.offset), range.length};
     error_ = direction_ == Direction::kGet ? copy_.get(&local, 1, &remote, 1)

@@ -28,14 +28,15 @@ bool is_sparse(const Buffer& buffer) noexcept {
 
 // The pipeline's two copies overlap on two cores. With several messages, or more ranks than cores,
 // one copy is less work.
-bool prefers_pipeline(const Context& context, size_t bytes) noexcept {
+bool prefers_pipeline(const ProtocolContext& context, size_t bytes) noexcept {
   if (context.limits.pull == Limits::kNever) return true;
   return bytes < context.limits.pull && context.requests.receiving() == 1 &&
          !context.process.node.oversubscribed;
 }
 
 // The kernel cannot copy device mappings and secret memory.
-void explain_copy_failed(const Context& context, const RecvRequest& request, int error) noexcept {
+void explain_copy_failed(const ProtocolContext& context, const RecvRequest& request,
+                         int error) noexcept {
   const core::Peer& peer = *request.peer->peer;
   context.process.explain.warn(
       "fallback", {{"peer", peer.rank}, {"what", "two copies"}, {"why", std::strerror(error)}},
@@ -47,7 +48,7 @@ void explain_copy_failed(const Context& context, const RecvRequest& request, int
 }  // namespace
 
 // With more ranks than cores, the pipeline's frames wake waiting ranks.
-bool Stage::open(const Context& context, const Buffer& buffer, size_t bytes) noexcept {
+bool Stage::open(const ProtocolContext& context, const Buffer& buffer, size_t bytes) noexcept {
   constexpr size_t kMostStaged = 32 << 20;
   if (buffer.type->contiguous()) return true;
   if (is_sparse(buffer)) return false;
@@ -64,14 +65,14 @@ void Stage::unpack(const Buffer& buffer, size_t end) noexcept {
   unpacked_ = end;
 }
 
-bool may_copy(const Context& context, const RecvRequest& request,
+bool may_copy(const ProtocolContext& context, const RecvRequest& request,
               const Announced& announced) noexcept {
   return announced.rts.address != 0 && !request.buffer.on_device() &&
          !prefers_pipeline(context, request.transfer.bytes) && can_copy(*request.peer->endpoint);
 }
 
 // Lets the launcher report the cause of a peer's death first.
-Step copy_failed(Context& context, const RecvRequest& request, int error,
+Step copy_failed(ProtocolContext& context, const RecvRequest& request, int error,
                  Failure* failure) noexcept {
   if (error == ESRCH) {
     constexpr useconds_t kLauncherFirst = 200'000;

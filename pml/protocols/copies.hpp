@@ -13,7 +13,8 @@ namespace tern::pml {
 class Stage {
  public:
   /// Opens a stage if needed. False if the pipeline is faster, or memory is short.
-  [[nodiscard]] bool open(const Context& context, const Buffer& buffer, size_t bytes) noexcept;
+  [[nodiscard]] bool open(const ProtocolContext& context, const Buffer& buffer,
+                          size_t bytes) noexcept;
   [[nodiscard]] bool in_use() const noexcept { return memory_ != nullptr; }
   /// The data, or the packed form.
   [[nodiscard]] std::byte* block(const Buffer& buffer) const noexcept {
@@ -36,11 +37,11 @@ class Stage {
 }
 
 /// Whether copying from the sender is possible and not slower.
-[[nodiscard]] bool may_copy(const Context& context, const RecvRequest& request,
+[[nodiscard]] bool may_copy(const ProtocolContext& context, const RecvRequest& request,
                             const Announced& announced) noexcept;
 
 /// Another protocol must bring the data (logged once), or the peer has died.
-[[nodiscard]] Step copy_failed(Context& context, const RecvRequest& request, int error,
+[[nodiscard]] Step copy_failed(ProtocolContext& context, const RecvRequest& request, int error,
                                Failure* failure) noexcept;
 
 }  // namespace tern::pml

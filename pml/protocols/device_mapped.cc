@@ -25,7 +25,7 @@ class DeviceMappedSender final : public SenderHalf {
  public:
   void announce(Announcement* out) const noexcept override { out->handle = &handle_; }
   /// False if the memory cannot be shared.
-  [[nodiscard]] bool prepare(Context& context, SendRequest& request) noexcept {
+  [[nodiscard]] bool prepare(ProtocolContext& context, SendRequest& request) noexcept {
     cuda::Memory memory;
     cuda::Job job = core::begin_job(context.process, request.buffer, &failure, &memory);
     const size_t bytes = request.transfer.bytes;
@@ -115,19 +115,19 @@ extern const Protocol kDeviceMapped{
     .always = false,
     .acknowledged = true,
     .viable_to_send =
-        [](const Context&, const SendRequest& request) {
+        [](const ProtocolContext&, const SendRequest& request) {
           return request.buffer.on_device() && request.buffer.type->contiguous() &&
                  request.peer->endpoint->caps.maps;
         },
-    .send = [](Context& context, SendRequest& request) -> std::unique_ptr<SenderHalf> {
+    .send = [](ProtocolContext& context, SendRequest& request) -> std::unique_ptr<SenderHalf> {
       auto half = std::make_unique<DeviceMappedSender>();
       return half->prepare(context, request) ? std::move(half) : nullptr;
     },
     .viable_to_receive =
-        [](const Context&, const RecvRequest&, const Announced& announced) {
+        [](const ProtocolContext&, const RecvRequest&, const Announced& announced) {
           return announced.named.there() && !announced.named.pieces().has_value();
         },
-    .receive = [](Context& context, RecvRequest& request,
+    .receive = [](ProtocolContext& context, RecvRequest& request,
                   const Announced& announced) -> std::unique_ptr<ReceiverHalf> {
       auto half = std::make_unique<DeviceMappedReceiver>(context, request);
       return half->prepare(announced) ? std::move(half) : nullptr;

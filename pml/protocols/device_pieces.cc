@@ -44,7 +44,7 @@ class DevicePiecesSender final : public SenderHalf {
   void refused() noexcept override { request_.peer->count_stage(true); }
 
   /// False if no block is available.
-  [[nodiscard]] bool prepare(Context& context) {
+  [[nodiscard]] bool prepare(ProtocolContext& context) {
     job_ = core::begin_job(context.process, request_.buffer, &failure);
     if (failure) return true;
     if (!open_block(context)) {
@@ -76,7 +76,7 @@ class DevicePiecesSender final : public SenderHalf {
   }
 
  private:
-  [[nodiscard]] bool open_block(Context& context) {
+  [[nodiscard]] bool open_block(ProtocolContext& context) {
     const size_t bytes = request_.transfer.bytes + wire::Pieces::kBegin;
     if (job_.failed() || !worth_staging(*request_.peer) ||
         !job_.device().blocks.affords(cuda::Store::kDevice, bytes,
@@ -89,7 +89,7 @@ class DevicePiecesSender final : public SenderHalf {
                               request_.peer->endpoint->caps.same_process);
   }
   // Without all events, the sender packs everything first.
-  void pack_pieces(const Context& context) {
+  void pack_pieces(const ProtocolContext& context) {
     constexpr size_t kGrain = 65536;
     const size_t bytes = request_.transfer.bytes;
     const size_t least = std::max((bytes + wire::Pieces::kMost - 1) / wire::Pieces::kMost,
@@ -198,18 +198,18 @@ extern const Protocol kDevicePieces{
     .always = false,
     .acknowledged = true,
     .viable_to_send =
-        [](const Context&, const SendRequest& request) {
+        [](const ProtocolContext&, const SendRequest& request) {
           return request.buffer.on_device() && request.peer->endpoint->caps.maps;
         },
-    .send = [](Context& context, SendRequest& request) -> std::unique_ptr<SenderHalf> {
+    .send = [](ProtocolContext& context, SendRequest& request) -> std::unique_ptr<SenderHalf> {
       auto half = std::make_unique<DevicePiecesSender>(request);
       return half->prepare(context) ? std::move(half) : nullptr;
     },
     .viable_to_receive =
-        [](const Context&, const RecvRequest&, const Announced& announced) {
+        [](const ProtocolContext&, const RecvRequest&, const Announced& announced) {
           return announced.named.there() && announced.named.pieces().has_value();
         },
-    .receive = [](Context& context, RecvRequest& request,
+    .receive = [](ProtocolContext& context, RecvRequest& request,
                   const Announced& announced) -> std::unique_ptr<ReceiverHalf> {
       auto half = std::make_unique<DevicePiecesReceiver>(context, request);
       return half->prepare(announced) ? std::move(half) : nullptr;

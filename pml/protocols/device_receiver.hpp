@@ -15,7 +15,7 @@ namespace tern::pml {
 
 class DeviceReceiver : public ReceiverHalf {
  public:
-  DeviceReceiver(Context& context, RecvRequest& request) noexcept
+  DeviceReceiver(ProtocolContext& context, RecvRequest& request) noexcept
       : context_(context), request_(request) {}
   Step advance() noexcept final;
 
@@ -30,7 +30,7 @@ class DeviceReceiver : public ReceiverHalf {
   [[nodiscard]] virtual std::string verify() noexcept { return {}; }
   void keep_awake() noexcept { awake_.begin(context_); }
 
-  Context& context_;
+  ProtocolContext& context_;
   RecvRequest& request_;
   std::unique_ptr<btl::MappedPeerMemory> mapped_;
   Awake awake_;

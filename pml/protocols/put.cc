@@ -21,7 +21,7 @@ constexpr uint32_t kPieces = 4;  // per message, to leave room for others
 /// Less travels in frames, without registration.
 constexpr size_t kLeast = 256 << 10;
 
-bool pays(const Context& context, const RecvRequest& request) noexcept {
+bool pays(const ProtocolContext& context, const RecvRequest& request) noexcept {
   const btl::Rdma* const rdma = request.peer->endpoint->caps.rdma;
   const size_t bytes = request.transfer.bytes;
   if (rdma == nullptr) return false;
@@ -36,7 +36,7 @@ class PutMover {
  public:
   PutMover(SendRequest& request, const btl::RemoteKey& to, uint64_t address) noexcept
       : request_(request), to_(to), address_(address) {}
-  [[nodiscard]] size_t move(const Range& range) noexcept {
+  [[nodiscard]] size_t move(const ByteRange& range) noexcept {
     if (request_.operation.left >= kPieces) return 0;
     const auto begun = request_.peer->endpoint->caps.rdma->start_put(
         to_, address_ + range.offset, {request_.buffer.first() + range.offset, range.length},
@@ -53,7 +53,7 @@ class PutMover {
 
 class PutSender final : public SenderHalf {
  public:
-  PutSender(Context& context, SendRequest& request) noexcept
+  PutSender(ProtocolContext& context, SendRequest& request) noexcept
       : context_(context), request_(request), chunks_(request.transfer.bytes, kPiece) {}
   void learn_key(std::span<const std::byte> key) noexcept override {
     to_ = request_.peer->endpoint->caps.rdma->import_key(key);
@@ -85,7 +85,7 @@ class PutSender final : public SenderHalf {
   }
 
  private:
-  Context& context_;
+  ProtocolContext& context_;
   SendRequest& request_;
   Chunks chunks_;
   std::unique_ptr<btl::RemoteKey> to_;
@@ -95,7 +95,7 @@ class PutSender final : public SenderHalf {
 
 class PutReceiver final : public ReceiverHalf {
  public:
-  PutReceiver(Context& context, RecvRequest& request,
+  PutReceiver(ProtocolContext& context, RecvRequest& request,
               std::unique_ptr<btl::MemoryRegion> region) noexcept
       : context_(context), request_(request), region_(std::move(region)) {}
   Step begin() noexcept override {
@@ -110,7 +110,7 @@ class PutReceiver final : public ReceiverHalf {
   }
 
  private:
-  Context& context_;
+  ProtocolContext& context_;
   RecvRequest& request_;
   std::unique_ptr<btl::MemoryRegion> region_;
 };
@@ -123,20 +123,20 @@ extern const Protocol kPut{
     .always = true,
     .acknowledged = false,
     .viable_to_send =
-        [](const Context&, const SendRequest& request) {
+        [](const ProtocolContext&, const SendRequest& request) {
           return request.peer->endpoint->caps.rdma != nullptr && is_one_block(request.buffer);
         },
-    .send = [](Context& context, SendRequest& request) -> std::unique_ptr<SenderHalf> {
+    .send = [](ProtocolContext& context, SendRequest& request) -> std::unique_ptr<SenderHalf> {
       return std::make_unique<PutSender>(context, request);
     },
     // A nonzero address: one block of host memory.
     .viable_to_receive =
-        [](const Context& context, const RecvRequest& request, const Announced& announced) {
+        [](const ProtocolContext& context, const RecvRequest& request, const Announced& announced) {
           return pays(context, request) && announced.rts.address != 0 &&
                  announced.rts.staged == 0 && !announced.named.there() &&
                  is_one_block(request.buffer);
         },
-    .receive = [](Context& context, RecvRequest& request,
+    .receive = [](ProtocolContext& context, RecvRequest& request,
                   const Announced&) -> std::unique_ptr<ReceiverHalf> {
       auto region = request.peer->endpoint->caps.rdma->register_memory(request.buffer.first(),
                                                                        request.transfer.bytes);

@@ -25,13 +25,13 @@ class ErrorCodes {
   [[nodiscard]] int last() const;
 
  private:
-  struct Entry {
+  struct ErrorCode {
     int mpi_class;
     std::string text;
   };
   int add(int mpi_class);
   mutable std::mutex mutex_;
-  std::map<int, Entry> entries_;
+  std::map<int, ErrorCode> entries_;
   int last_ = MPI_ERR_LASTCODE;
 };
 

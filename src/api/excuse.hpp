@@ -13,7 +13,7 @@
 namespace tern::api {
 
 /// The protocol of a refused call.
-enum class Part : uint8_t {
+enum class CallContext : uint8_t {
   kNone,
   kCollective,
   kPersistent,
@@ -26,12 +26,13 @@ enum class Part : uint8_t {
 
 /// Sends the last fail() to the other ranks and keeps it. `aliased` names the collective if
 /// overlapping buffers are the only fault.
-void excuse(core::Communicator& communicator, Part part, int code,
+void excuse(core::Communicator& communicator, CallContext part, int code,
             std::optional<coll::CallKind> aliased = std::nullopt) noexcept;
 
 /// attempt() for a collective; an exception means the call was not begun.
 template <class Work>
-[[nodiscard]] int attempt(core::Communicator& communicator, Part part, Work&& work) noexcept {
+[[nodiscard]] int attempt(core::Communicator& communicator, CallContext part,
+                          Work&& work) noexcept {
   int code = 0;
   const int thrown = guarded([&] { code = work(); });
   if (thrown != 0) excuse(communicator, part, thrown);

@@ -15,10 +15,10 @@ struct Form {
   MPI_Request* request = nullptr;  // receives a handle
 
   /// Selects the protocol for a refused call.
-  [[nodiscard]] Part part() const noexcept {
-    return kind == Kind::kEnqueued     ? Part::kEnqueued
-           : kind == Kind::kPersistent ? Part::kPersistent
-                                       : Part::kCollective;
+  [[nodiscard]] CallContext part() const noexcept {
+    return kind == Kind::kEnqueued     ? CallContext::kEnqueued
+           : kind == Kind::kPersistent ? CallContext::kPersistent
+                                       : CallContext::kCollective;
   }
 };
 

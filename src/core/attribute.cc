@@ -98,14 +98,14 @@ bool Attributes::get(int keyval, void** value) const noexcept {
 
 int Attributes::end_entry(Lock& lock, size_t index, uintptr_t owner) {
   entries_[index].leaving = true;
-  const Entry old = entries_[index];
+  const AttributeValue old = entries_[index];
   const bool held = lock.owns_lock();
   if (held) lock.unlock();
   const int code = run_delete(*old.key, old.keyval, owner, old.value);
   if (held) lock.lock();
-  const auto found = std::find_if(entries_.begin(), entries_.end(), [&old](const Entry& entry) {
-    return entry.number == old.number;
-  });
+  const auto found =
+      std::find_if(entries_.begin(), entries_.end(),
+                   [&old](const AttributeValue& entry) { return entry.number == old.number; });
   if (code == MPI_SUCCESS)
     entries_.erase(found);
   else
@@ -131,9 +131,9 @@ int Attributes::erase(int keyval, uintptr_t owner) {
 
 int Attributes::copy_all(uintptr_t owner, Attributes& to) const {
   Lock lock = hold();
-  const std::vector<Entry> entries = entries_;  // callbacks may change them
+  const std::vector<AttributeValue> entries = entries_;  // callbacks may change them
   if (lock.owns_lock()) lock.unlock();
-  for (const Entry& entry : entries) {
+  for (const AttributeValue& entry : entries) {
     void* value = nullptr;
     bool copied = false;
     if (entry.leaving) continue;

@@ -36,12 +36,12 @@ class Keyvals {
   bool erase(int number, Kind kind) noexcept;
 
  private:
-  struct Slot {
+  struct KeyvalSlot {
     std::shared_ptr<const Keyval> held;
     std::weak_ptr<const Keyval> key;
   };
   mutable std::mutex mutex_;
-  std::map<int, Slot> slots_;
+  std::map<int, KeyvalSlot> slots_;
   int next_ = kFirst;
 };
 
@@ -60,7 +60,7 @@ class Attributes {
   [[nodiscard]] int delete_all(uintptr_t owner);
 
  private:
-  struct Entry {
+  struct AttributeValue {
     int keyval;
     std::shared_ptr<const Keyval> key;
     void* value;
@@ -78,7 +78,7 @@ class Attributes {
   [[nodiscard]] int end_entry(Lock& lock, size_t index, uintptr_t owner);
 
   mutable std::mutex mutex_;
-  std::vector<Entry> entries_;
+  std::vector<AttributeValue> entries_;
   uint64_t next_number_ = 0;
 };
 

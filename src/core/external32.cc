@@ -21,16 +21,16 @@ static_assert(sizeof(Quad) == 16);
 enum class Change : uint8_t { kOrder, kSigned, kUnsigned, kQuad };
 
 /// One number: bytes in memory and in external32.
-struct Part {
+struct ExternalNumber {
   Change change;
   uint8_t native, external;
 };
 
 /// `firsts` numbers of one kind, and a pair's second half.
 struct Format {
-  Part first;
+  ExternalNumber first;
   uint8_t firsts = 1;
-  Part second{Change::kOrder, 0, 0};
+  ExternalNumber second{Change::kOrder, 0, 0};
   [[nodiscard]] size_t native() const noexcept {
     return size_t{first.native} * firsts + second.native;
   }
@@ -39,16 +39,17 @@ struct Format {
   }
 };
 
-constexpr Part plain(size_t bytes) noexcept {
+constexpr ExternalNumber plain(size_t bytes) noexcept {
   return {Change::kOrder, static_cast<uint8_t>(bytes), static_cast<uint8_t>(bytes)};
 }
-constexpr Part integer(Change change, size_t native, uint8_t external) noexcept {
-  return native == external ? plain(native) : Part{change, static_cast<uint8_t>(native), external};
+constexpr ExternalNumber integer(Change change, size_t native, uint8_t external) noexcept {
+  return native == external ? plain(native)
+                            : ExternalNumber{change, static_cast<uint8_t>(native), external};
 }
-constexpr Part kLong = integer(Change::kSigned, sizeof(long), 4);
-constexpr Part kUnsignedLong = integer(Change::kUnsigned, sizeof(long), 4);
-constexpr Part kWide = integer(Change::kUnsigned, sizeof(wchar_t), 2);
-constexpr Part kExtended{Change::kQuad, sizeof(long double), 16};
+constexpr ExternalNumber kLong = integer(Change::kSigned, sizeof(long), 4);
+constexpr ExternalNumber kUnsignedLong = integer(Change::kUnsigned, sizeof(long), 4);
+constexpr ExternalNumber kWide = integer(Change::kUnsigned, sizeof(wchar_t), 2);
+constexpr ExternalNumber kExtended{Change::kQuad, sizeof(long double), 16};
 
 Format format_of(const Datatype& basic) noexcept {
   const auto constant = reinterpret_cast<MPI_Datatype>(basic.handle());
@@ -147,7 +148,8 @@ void convert_quad(const std::byte* from, std::byte* to) noexcept {
 }
 
 template <bool kPacking>
-void convert(const Part& part, const std::byte* from, std::byte* to, size_t count) noexcept {
+void convert(const ExternalNumber& part, const std::byte* from, std::byte* to,
+             size_t count) noexcept {
   const size_t from_bytes = kPacking ? part.native : part.external;
   const size_t to_bytes = kPacking ? part.external : part.native;
   if (part.change == Change::kOrder) return reorder(from, to, from_bytes, count);

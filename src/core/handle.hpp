@@ -52,26 +52,26 @@ class HandleTable {
   [[nodiscard]] std::vector<Object*> live(Kind kind) const;
 
  private:
-  struct Entry {
+  struct HandleEntry {
     std::atomic<Object*> object{nullptr};
     std::atomic<uint32_t> generation{1};  // of the next object
   };
   static constexpr uint32_t kChunk = 1024;
   static constexpr uint32_t kChunks = (1U << kIndexBits) / kChunk;
   static constexpr uint32_t kConstants = 1024;
-  using Chunk = std::array<Entry, kChunk>;
+  using Chunk = std::array<HandleEntry, kChunk>;
 
-  [[nodiscard]] Entry* entry(uint32_t index) const noexcept {
+  [[nodiscard]] HandleEntry* entry(uint32_t index) const noexcept {
     const Chunk* chunk = chunks_[index / kChunk].load(std::memory_order_acquire);
     if (chunk == nullptr) return nullptr;
-    return const_cast<Entry*>(&(*chunk)[index % kChunk]);
+    return const_cast<HandleEntry*>(&(*chunk)[index % kChunk]);
   }
   [[nodiscard]] Object* look_up(uintptr_t word, Kind kind) const noexcept {
     Object* object;
     if (word < kPredefined) {
       object = word < kConstants ? predefined_[word] : nullptr;
     } else {
-      const Entry* found = entry(static_cast<uint32_t>(word) & kIndexMask);
+      const HandleEntry* found = entry(static_cast<uint32_t>(word) & kIndexMask);
       if (found == nullptr) return nullptr;
       object = found->object.load(std::memory_order_acquire);
       if (object == nullptr || object->handle() != word) return nullptr;

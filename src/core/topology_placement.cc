@@ -96,9 +96,9 @@ class Growth {
   std::set<Key> waiting_;
 };
 
-class Blocks {
+class NodeBlock {
  public:
-  Blocks(const Cartesian& grid, int per_node) : grid_(grid), current_(grid.dimensions()) {
+  NodeBlock(const Cartesian& grid, int per_node) : grid_(grid), current_(grid.dimensions()) {
     choose(0, per_node);
   }
   [[nodiscard]] const std::vector<int>& best() const { return best_; }
@@ -137,7 +137,7 @@ class Blocks {
 Placement in_blocks(const Cartesian& grid, const std::vector<std::vector<int>>& nodes) {
   const auto per_node = static_cast<int>(nodes.front().size());
   if (nodes.back().size() != nodes.front().size()) return {};
-  const std::vector<int> block = Blocks(grid, per_node).best();
+  const std::vector<int> block = NodeBlock(grid, per_node).best();
   if (block.empty()) return {};
   Placement order(static_cast<size_t>(grid.size()));
   std::vector<int> coords(grid.dimensions());

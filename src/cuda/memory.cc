@@ -43,10 +43,10 @@ uintptr_t heap_start() noexcept {
 }
 
 /// The writable segment of the program, the first object in the list.
-void find_program(HostRanges::Range& program) noexcept {
+void find_program(HostRanges::AddressRange& program) noexcept {
   ::dl_iterate_phdr(
       [](dl_phdr_info* info, size_t, void* result) {
-        auto& into = *static_cast<HostRanges::Range*>(result);
+        auto& into = *static_cast<HostRanges::AddressRange*>(result);
         for (int i = 0; i < info->dlpi_phnum; ++i) {
           const auto& part = info->dlpi_phdr[i];
           if (part.p_type != PT_LOAD || (part.p_flags & PF_W) == 0) continue;
@@ -76,7 +76,7 @@ void find_stack() noexcept {
 void learn_ranges() noexcept {
   static std::mutex mutex;
   const std::lock_guard<std::mutex> guard(mutex);
-  HostRanges::Range& heap = host_ranges.heap;
+  HostRanges::AddressRange& heap = host_ranges.heap;
   if (heap.begin == 0) {
     find_program(host_ranges.program);
     heap.begin.store(heap_start(), std::memory_order_release);
@@ -127,7 +127,7 @@ MemoryKind ask_driver(const void* address) noexcept {
 
 MemoryKind ask(const void* address) noexcept {
   if (address == nullptr) return MemoryKind::kHost;
-  CallBuffers::Known* const remembered = CallBuffers::find(address);
+  CallBuffers::KnownBuffer* const remembered = CallBuffers::find(address);
   if (remembered != nullptr && remembered->kind != MemoryKind::kUnknown) return remembered->kind;
   const auto at = reinterpret_cast<uintptr_t>(address);
   if (stack_range.bytes == 0) find_stack();
@@ -135,7 +135,7 @@ MemoryKind ask(const void* address) noexcept {
   if (heap == 0 || at - heap < uintptr_t{1} << 36) learn_ranges();
   if (host_ranges.heap.has(at) || at - stack_range.low < stack_range.bytes)
     return MemoryKind::kHost;
-  for (const HostRanges::Range& range : host_ranges.pinned)
+  for (const HostRanges::AddressRange& range : host_ranges.pinned)
     if (range.has(at)) return MemoryKind::kHost;
   const MemoryKind kind = ask_driver(address);
   if (remembered != nullptr) remembered->kind = kind;
@@ -153,9 +153,9 @@ CallBuffers::CallBuffers(const void* one, const void* other) noexcept
 
 CallBuffers::~CallBuffers() { detail::call_buffers = outer_; }
 
-CallBuffers::Known* CallBuffers::find(const void* address) noexcept {
+CallBuffers::KnownBuffer* CallBuffers::find(const void* address) noexcept {
   if (detail::call_buffers == nullptr) return nullptr;
-  for (Known& one : detail::call_buffers->known_)
+  for (KnownBuffer& one : detail::call_buffers->known_)
     if (one.address == address && address != nullptr) return &one;
   return nullptr;
 }
@@ -170,7 +170,7 @@ std::mutex pinned_mutex;
 void know_pinned(const void* begin, size_t bytes) noexcept {
   const std::lock_guard<std::mutex> guard(pinned_mutex);
   const auto at = reinterpret_cast<uintptr_t>(begin);
-  for (detail::HostRanges::Range& range : detail::host_ranges.pinned) {
+  for (detail::HostRanges::AddressRange& range : detail::host_ranges.pinned) {
     if (range.begin != 0 && range.begin != at) continue;
     range.begin.store(at, std::memory_order_release);
     range.bytes.store(bytes, std::memory_order_release);
@@ -180,13 +180,13 @@ void know_pinned(const void* begin, size_t bytes) noexcept {
 
 void forget_pinned(const void* begin) noexcept {
   const std::lock_guard<std::mutex> guard(pinned_mutex);
-  for (detail::HostRanges::Range& range : detail::host_ranges.pinned)
+  for (detail::HostRanges::AddressRange& range : detail::host_ranges.pinned)
     if (range.begin == reinterpret_cast<uintptr_t>(begin))
       range.bytes.store(0, std::memory_order_release);
 }
 
 Memory look_up(const void* address) noexcept {
-  CallBuffers::Known* const remembered = CallBuffers::find(address);
+  CallBuffers::KnownBuffer* const remembered = CallBuffers::find(address);
   if (remembered == nullptr) return detail::ask_all(address);
   if (remembered->looked_up) return remembered->memory;
   remembered->memory = detail::ask_all(address);

@@ -51,16 +51,16 @@ struct Memory {
 namespace detail {
 /// Host-only ranges, found at first use.
 struct HostRanges {
-  struct Range {
+  struct AddressRange {
     std::atomic<uintptr_t> begin{0}, bytes{0};
     [[nodiscard]] bool has(uintptr_t address) const noexcept {
       return address - begin.load(std::memory_order_relaxed) <
              bytes.load(std::memory_order_relaxed);
     }
   };
-  Range program;                 // static data
-  std::array<Range, 64> pinned;  // by the library; a place keeps its address
-  Range heap;                    // brk; grows
+  AddressRange program;                 // static data
+  std::array<AddressRange, 64> pinned;  // by the library; a place keeps its address
+  AddressRange heap;                    // brk; grows
 };
 extern constinit HostRanges host_ranges;
 struct StackRange {
@@ -78,17 +78,17 @@ class CallBuffers {
   CallBuffers(const CallBuffers&) = delete;
   CallBuffers& operator=(const CallBuffers&) = delete;
   ~CallBuffers();
-  struct Known {
+  struct KnownBuffer {
     const void* address = nullptr;
     MemoryKind kind = MemoryKind::kUnknown;
     bool looked_up = false;
     Memory memory;
   };
   /// Returns null for an address that is not a buffer of this thread's calls.
-  [[nodiscard]] static Known* find(const void* address) noexcept;
+  [[nodiscard]] static KnownBuffer* find(const void* address) noexcept;
 
  private:
-  std::array<Known, 2> known_;
+  std::array<KnownBuffer, 2> known_;
   CallBuffers* const outer_;
 };
 

@@ -68,7 +68,7 @@ const char* name_of(Intent intent) noexcept { return kDone[static_cast<int>(inte
 
 /// Calls body(low, high) for each block, until false.
 template <class Body>
-void for_each_piece(const Place& place, int64_t at, Body&& body) noexcept {
+void for_each_piece(const TargetData& place, int64_t at, Body&& body) noexcept {
   // A virtual base, because pointer arithmetic from 0 is undefined.
   constexpr int64_t kAway = int64_t{1} << 46;
   constexpr size_t kPieces = 64;
@@ -94,7 +94,7 @@ AccessLog::Table* AccessLog::table(int target) noexcept {
   return control.valid() ? reinterpret_cast<Table*>(control.behind()) : nullptr;
 }
 
-int AccessLog::begin(const Place& place, int64_t at, Intent intent) noexcept {
+int AccessLog::begin(const TargetData& place, int64_t at, Intent intent) noexcept {
   Table* const there = table(place.target);
   if (there == nullptr) return MPI_SUCCESS;
   Entry entry;

@@ -13,7 +13,7 @@
 namespace tern::rma {
 
 class Targets;
-struct Place;
+struct TargetData;
 
 enum class Intent : uint8_t { kPut, kGet, kUpdate };
 
@@ -25,7 +25,7 @@ class AccessLog {
 
   /// Records an access, or returns MPI_ERR_RMA_CONFLICT with fail() text; MPI_ERR_OTHER if a rank
   /// died with the table locked. `at`: offset of the first element's origin.
-  [[nodiscard]] int begin(const Place& place, int64_t at, Intent intent) noexcept;
+  [[nodiscard]] int begin(const TargetData& place, int64_t at, Intent intent) noexcept;
   /// Removes this rank's accesses; -1 means all targets.
   void end(int target) noexcept;
 

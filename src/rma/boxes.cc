@@ -49,7 +49,7 @@ int swap_here(MappedElements& own, Box& box, std::byte* at) noexcept {
 }  // namespace
 
 Boxes::Boxes(Targets& targets)
-    : targets_(targets), known_(new Known[static_cast<size_t>(targets.size())]) {
+    : targets_(targets), known_(new BoxTarget[static_cast<size_t>(targets.size())]) {
   const core::ChannelLock lock(targets.progress());
   Engine::join(targets.communicator().channel(),
                {this, [](void* self) noexcept { return static_cast<Boxes*>(self)->serve(); }});
@@ -92,7 +92,7 @@ int Boxes::execute(Box& box) noexcept {
 }
 
 /// Posting pays until the target was slow; then the target must have polled since.
-bool Boxes::looks_alive(Known& known, const Box& box) noexcept {
+bool Boxes::looks_alive(BoxTarget& known, const Box& box) noexcept {
   if (TERN_LIKELY(known.pause.load(std::memory_order_relaxed) == 0)) return true;
   const uint32_t polls = box.polls.load(std::memory_order_relaxed);
   if (known.polls.exchange(polls, std::memory_order_relaxed) == polls) return false;
@@ -113,7 +113,7 @@ Box* Boxes::claim(int target) noexcept {
 // Serves its own box meanwhile, because two ranks may wait for each other.
 bool Boxes::await(int target, Box& box, int* code) noexcept {
   constexpr int kMoment = 64, kRoundsBetweenLooks = 4096;
-  Known& known = known_[static_cast<size_t>(target)];
+  BoxTarget& known = known_[static_cast<size_t>(target)];
   box.state.store(Box::kPosted, std::memory_order_release);
   for (int round = 1;; ++round) {
     if (box.state.load(std::memory_order_acquire) == Box::kDone) break;

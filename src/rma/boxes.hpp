@@ -36,7 +36,7 @@ class Boxes {
 
  private:
   /// This rank's view of a target.
-  struct Known {
+  struct BoxTarget {
     std::atomic<uint8_t> pause{0};   // 0: quick; otherwise the pause's length
     std::atomic<uint8_t> left{0};    // in the pause
     std::atomic<uint32_t> polls{0};  // last seen count
@@ -44,10 +44,10 @@ class Boxes {
   [[nodiscard]] Box* claim(int target) noexcept;
   [[nodiscard]] bool await(int target, Box& box, int* code) noexcept;
   [[nodiscard]] int execute(Box& box) noexcept;
-  [[nodiscard]] bool looks_alive(Known& known, const Box& box) noexcept;
+  [[nodiscard]] bool looks_alive(BoxTarget& known, const Box& box) noexcept;
 
   Targets& targets_;
-  std::unique_ptr<Known[]> known_;
+  std::unique_ptr<BoxTarget[]> known_;
 };
 
 }  // namespace tern::rma

@@ -13,7 +13,7 @@
 
 namespace tern::rma {
 
-struct Place;
+struct TargetData;
 
 /// A rank's constant word for trial accesses.
 struct Probe {
@@ -27,10 +27,10 @@ struct Probe {
 
 /// Copy between local data in any memory and another process. Return 0, or an error class with
 /// fail() text. Throw std::bad_alloc.
-[[nodiscard]] int copy_there(core::Process& process, const core::Data& from, const Place& to,
+[[nodiscard]] int copy_there(core::Process& process, const core::Data& from, const TargetData& to,
                              std::byte* address, int32_t pid);
-[[nodiscard]] int copy_from_there(core::Process& process, const Place& from, std::byte* address,
-                                  int32_t pid, const core::Data& to);
+[[nodiscard]] int copy_from_there(core::Process& process, const TargetData& from,
+                                  std::byte* address, int32_t pid, const core::Data& to);
 
 [[nodiscard]] TERN_COLD int fail_copy(int32_t pid, int error) noexcept;
 

@@ -39,7 +39,7 @@ int Messages::poll() noexcept {
 }
 
 void Messages::end(Flight& flight) noexcept {
-  Link& to = link(flight.target);
+  TargetState& to = link(flight.target);
   int error = flight.request->outcome.error;
   if (flight.then == Then::kGranted) to.granted = true;
   if (flight.then == Then::kUnpack && error == MPI_SUCCESS)
@@ -81,7 +81,7 @@ void Messages::describe(int first, int last, WaitReport* report) {
 
 int Messages::flush_links(int first, int last, bool local) noexcept {
   for (int i = first; i <= last; ++i) {
-    Link& to = link(i);
+    TargetState& to = link(i);
     if (!to.dirty || local) continue;
     Record record{};
     record.verb = Verb::kFlush;

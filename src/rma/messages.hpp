@@ -64,13 +64,13 @@ class Messages final : public Path {
   ~Messages() override;
 
   // Lock the channel.
-  int put(const core::Data& origin, const Place& to, const Reached& reached,
+  int put(const core::Data& origin, const TargetData& to, const Reached& reached,
           OpRequest* request) override;
-  int get(const core::Data& origin, const Place& from, const Reached& reached,
+  int get(const core::Data& origin, const TargetData& from, const Reached& reached,
           OpRequest* request) override;
-  int accumulate(const core::Data* origin, const core::Data* result, const Place& at,
+  int accumulate(const core::Data* origin, const core::Data* result, const TargetData& at,
                  const Reached& reached, const Element& element, OpRequest* request) override;
-  int compare_and_swap(const void* origin, const void* compare, void* result, const Place& at,
+  int compare_and_swap(const void* origin, const void* compare, void* result, const TargetData& at,
                        const Reached& reached) override;
 
   /// Waits for operations to the target (-1: all), there or only here (`local`). Locks the channel.
@@ -90,7 +90,7 @@ class Messages final : public Path {
 
  private:
   /// The state of one target.
-  struct Link {
+  struct TargetState {
     uint32_t open = 0;   // messages and awaited answers
     bool dirty = false;  // since the last flush
     bool granted = false;
@@ -104,13 +104,16 @@ class Messages final : public Path {
   using Then = Flights::Then;
 
   struct Batch {
-    Piece pieces[kMostPieces];
+    RecordPiece pieces[kMostPieces];
     size_t count = 0, bytes = 0;
   };
-  static void cut(const Place& place, int64_t at, size_t done, size_t limit, Batch* batch) noexcept;
-  [[nodiscard]] static bool is_block(const Place& place) noexcept;
+  static void cut(const TargetData& place, int64_t at, size_t done, size_t limit,
+                  Batch* batch) noexcept;
+  [[nodiscard]] static bool is_block(const TargetData& place) noexcept;
 
-  [[nodiscard]] Link& link(int target) noexcept { return links_[static_cast<size_t>(target)]; }
+  [[nodiscard]] TargetState& link(int target) noexcept {
+    return links_[static_cast<size_t>(target)];
+  }
   [[nodiscard]] int next_tag() noexcept;
   [[nodiscard]] int send_record(int target, Record record, const Batch* batch,
                                 const std::byte* data, OpRequest* request);
@@ -136,7 +139,7 @@ class Messages final : public Path {
   core::Communicator& communicator_;
   pml::Pml& pml_;
   core::Datatype& byte_;
-  std::vector<Link> links_;
+  std::vector<TargetState> links_;
   Flights flights_;
   int tag_ = 0;
   TargetSide target_side_;

@@ -29,7 +29,7 @@ std::byte* array_of(const core::Data* data) noexcept {
   return data == nullptr ? nullptr : static_cast<std::byte*>(data->address);
 }
 
-bool is_array_like(const core::Data* data, const Place& at) noexcept {
+bool is_array_like(const core::Data* data, const TargetData& at) noexcept {
   return data == nullptr || (data->type == at.type && data->count == at.count && is_on_host(*data));
 }
 
@@ -38,7 +38,7 @@ bool is_aligned(const core::Datatype& type, const void* at) noexcept {
 }
 
 /// Null if not all bytes lie in the part.
-inline std::byte* find_plain(Window& window, const Place& at, size_t length) noexcept {
+inline std::byte* find_plain(Window& window, const TargetData& at, size_t length) noexcept {
   if (static_cast<unsigned>(at.target) >= static_cast<unsigned>(window.targets.size()))
     return nullptr;
   const Target& there = window.targets[at.target];
@@ -57,7 +57,7 @@ inline void count_mapped(Window& window) noexcept {
 }
 
 /// Requires blocks on both sides.
-inline std::byte* find_block(Window& window, const core::Data& here, const Place& at,
+inline std::byte* find_block(Window& window, const core::Data& here, const TargetData& at,
                              size_t* length) noexcept {
   MPI_Count all = 0, own = 0;
   if (!at.type->contiguous() || !here.type->contiguous() || at.type->true_lb() != 0 ||
@@ -87,7 +87,7 @@ inline bool is_under_one_stripe(const Target& part, const std::byte* at, size_t 
 
 /// `origin` or `result` may be null.
 [[gnu::always_inline]] inline Elements find_elements(Window& window, const core::Data* origin,
-                                                     const core::Data* result, const Place& at,
+                                                     const core::Data* result, const TargetData& at,
                                                      const core::Op& op) noexcept {
   const core::Datatype& type = *at.type;
   const core::Op::Loop loop = op.loop(type);
@@ -111,7 +111,7 @@ struct Span {
   bool overflows = false;
 };
 
-Span span_of(const Place& at, int64_t unit) noexcept {
+Span span_of(const TargetData& at, int64_t unit) noexcept {
   Span span;
   const core::Datatype& type = *at.type;
   int64_t origin = 0, all = 0;
@@ -127,7 +127,7 @@ Span span_of(const Place& at, int64_t unit) noexcept {
 }
 
 /// A target using messages checks regions itself.
-int find_attached(Window& window, const Place& at, uint64_t low, uint64_t length,
+int find_attached(Window& window, const TargetData& at, uint64_t low, uint64_t length,
                   Reached* reached) {
   Targets& targets = window.targets;
   bool found = true;
@@ -143,7 +143,7 @@ int find_attached(Window& window, const Place& at, uint64_t low, uint64_t length
               static_cast<unsigned long long>(low), targets.words().c_str(), at.target);
 }
 
-int find_part(Window& window, const Place& at, Reached* reached) {
+int find_part(Window& window, const TargetData& at, Reached* reached) {
   const Target& there = window.targets[at.target];
   const bool dynamic = window.targets.dynamic();
   const Span span = span_of(at, dynamic ? 1 : there.unit);
@@ -165,7 +165,7 @@ int find_part(Window& window, const Place& at, Reached* reached) {
 
 /// Checks epoch, target and bounds, and waits for MPI_Win_post. Returns 0, or an error class with
 /// fail() text; throws std::bad_alloc.
-int begin_access(Window& window, const Place& at, bool with_request, Reached* reached) {
+int begin_access(Window& window, const TargetData& at, bool with_request, Reached* reached) {
   if (at.target == MPI_PROC_NULL) return MPI_SUCCESS;
   int code = window.targets.check(at.target);
   if (code == MPI_SUCCESS)
@@ -179,7 +179,7 @@ int begin_access(Window& window, const Place& at, bool with_request, Reached* re
 }
 
 /// Both sides must have equal sizes.
-int check_bytes(const core::Data& one, const Place& at) noexcept {
+int check_bytes(const core::Data& one, const TargetData& at) noexcept {
   MPI_Count bytes = 0, own = 0;
   if (!__builtin_mul_overflow(at.count, at.type->size(), &bytes) &&
       !__builtin_mul_overflow(one.count, one.type->size(), &own) && own == bytes)
@@ -192,14 +192,14 @@ int check_bytes(const core::Data& one, const Place& at) noexcept {
 }
 
 /// Counts the operation, and logs it for TERN_CHECK=rma.
-int note(Window& window, const Place& at, const Reached& reached, Intent intent) noexcept {
+int note(Window& window, const TargetData& at, const Reached& reached, Intent intent) noexcept {
   core::Process::WindowOperations::add_to(reached.path->counted);
   AccessLog* const log = window.accesses.log.get();
   return TERN_LIKELY(log == nullptr) ? MPI_SUCCESS : log->begin(at, reached.at, intent);
 }
 
 template <class Check, class Run>
-int perform(Window& window, const Place& at, OpRequest* request, Intent intent, Check&& check,
+int perform(Window& window, const TargetData& at, OpRequest* request, Intent intent, Check&& check,
             Run&& run) noexcept {
   try {
     Reached reached;
@@ -214,7 +214,7 @@ int perform(Window& window, const Place& at, OpRequest* request, Intent intent, 
 }
 
 /// Not inlined: the caller's fast path needs no stack frame.
-[[gnu::noinline]] int move(Window& window, const core::Data& here, const Place& at,
+[[gnu::noinline]] int move(Window& window, const core::Data& here, const TargetData& at,
                            OpRequest* request, Intent intent) noexcept {
   return perform(
       window, at, request, intent, [&] { return check_bytes(here, at); },
@@ -226,7 +226,8 @@ int perform(Window& window, const Place& at, OpRequest* request, Intent intent, 
 
 /// A non-null `result` fetches.
 [[gnu::noinline]] int update(Window& window, const core::Data* origin, const core::Data* result,
-                             const Place& at, const core::Op& op, OpRequest* request) noexcept {
+                             const TargetData& at, const core::Op& op,
+                             OpRequest* request) noexcept {
   if (op.reduction() == Reduction::kNoOp && !op.user_defined()) {
     if (result == nullptr)
       return fail(MPI_ERR_OP, "MPI_NO_OP is for MPI_Get_accumulate and MPI_Fetch_and_op");
@@ -249,7 +250,7 @@ int perform(Window& window, const Place& at, OpRequest* request, Intent intent, 
 }
 
 [[gnu::noinline]] int swap(Window& window, const void* origin, const void* compare, void* result,
-                           const Place& at) noexcept {
+                           const TargetData& at) noexcept {
   return perform(
       window, at, nullptr, Intent::kUpdate, [] { return MPI_SUCCESS; },
       [&](Path& path, const Reached& reached) {
@@ -259,7 +260,7 @@ int perform(Window& window, const Place& at, OpRequest* request, Intent intent, 
 
 }  // namespace
 
-int Window::put(const core::Data& origin, const Place& to, OpRequest* request) noexcept {
+int Window::put(const core::Data& origin, const TargetData& to, OpRequest* request) noexcept {
   size_t length = 0;
   std::byte* const there = request == nullptr ? find_block(*this, origin, to, &length) : nullptr;
   if (TERN_UNLIKELY(there == nullptr)) return move(*this, origin, to, request, Intent::kPut);
@@ -268,7 +269,7 @@ int Window::put(const core::Data& origin, const Place& to, OpRequest* request) n
   return MPI_SUCCESS;
 }
 
-int Window::get(const core::Data& origin, const Place& from, OpRequest* request) noexcept {
+int Window::get(const core::Data& origin, const TargetData& from, OpRequest* request) noexcept {
   size_t length = 0;
   const std::byte* const there =
       request == nullptr ? find_block(*this, origin, from, &length) : nullptr;
@@ -278,7 +279,7 @@ int Window::get(const core::Data& origin, const Place& from, OpRequest* request)
   return MPI_SUCCESS;
 }
 
-int Window::accumulate(const core::Data& origin, const Place& to, const core::Op& op,
+int Window::accumulate(const core::Data& origin, const TargetData& to, const core::Op& op,
                        OpRequest* request) noexcept {
   const bool plain = request == nullptr && op.reduction() != Reduction::kNoOp;
   const Elements there = plain ? find_elements(*this, &origin, nullptr, to, op) : Elements{};
@@ -291,7 +292,7 @@ int Window::accumulate(const core::Data& origin, const Place& to, const core::Op
   return held.code();
 }
 
-int Window::get_accumulate(const core::Data& origin, const core::Data& result, const Place& at,
+int Window::get_accumulate(const core::Data& origin, const core::Data& result, const TargetData& at,
                            const core::Op& op, OpRequest* request) noexcept {
   const core::Data* const in = op.reduction() == Reduction::kNoOp ? nullptr : &origin;
   const Elements there =
@@ -306,7 +307,7 @@ int Window::get_accumulate(const core::Data& origin, const core::Data& result, c
   return MPI_SUCCESS;
 }
 
-int Window::fetch_and_op(const void* origin, void* result, const Place& at,
+int Window::fetch_and_op(const void* origin, void* result, const TargetData& at,
                          const core::Op& op) noexcept {
   const core::Datatype& type = *at.type;
   const auto length = static_cast<size_t>(type.size());
@@ -329,7 +330,7 @@ int Window::fetch_and_op(const void* origin, void* result, const Place& at,
 }
 
 int Window::compare_and_swap(const void* origin, const void* compare, void* result,
-                             const Place& at) noexcept {
+                             const TargetData& at) noexcept {
   const auto length = static_cast<size_t>(at.type->size());
   std::byte* const there = find_plain(*this, at, length);
   if (TERN_UNLIKELY(there == nullptr)) return swap(*this, origin, compare, result, at);

@@ -17,7 +17,7 @@ namespace tern::rma {
 class OpRequest;
 class Path;
 
-struct Place {
+struct TargetData {
   int target;
   MPI_Aint disp;  // in displacement units
   MPI_Count count;
@@ -41,16 +41,16 @@ class Path {
 
   // Buffers may lie in any memory. Return 0, or an error class with fail() text; throw
   // std::bad_alloc.
-  [[nodiscard]] virtual int put(const core::Data& origin, const Place& to, const Reached& reached,
-                                OpRequest* request) = 0;
-  [[nodiscard]] virtual int get(const core::Data& origin, const Place& from, const Reached& reached,
-                                OpRequest* request) = 0;
+  [[nodiscard]] virtual int put(const core::Data& origin, const TargetData& to,
+                                const Reached& reached, OpRequest* request) = 0;
+  [[nodiscard]] virtual int get(const core::Data& origin, const TargetData& from,
+                                const Reached& reached, OpRequest* request) = 0;
   /// `origin` or `result` may be null.
   [[nodiscard]] virtual int accumulate(const core::Data* origin, const core::Data* result,
-                                       const Place& at, const Reached& reached,
+                                       const TargetData& at, const Reached& reached,
                                        const Element& element, OpRequest* request) = 0;
   [[nodiscard]] virtual int compare_and_swap(const void* origin, const void* compare, void* result,
-                                             const Place& at, const Reached& reached) = 0;
+                                             const TargetData& at, const Reached& reached) = 0;
 
   Count& counted;  // the process's operations by this path
 };

@@ -21,7 +21,7 @@ int copy_between(core::Process& process, const core::Data& from, const core::Dat
   return MPI_SUCCESS;
 }
 
-bool is_host_block(const core::Data& here, const Place& at) noexcept {
+bool is_host_block(const core::Data& here, const TargetData& at) noexcept {
   return here.type->contiguous() && at.type->contiguous() && !here.on_device();
 }
 
@@ -30,7 +30,7 @@ bool is_array(const core::Data* data, const core::Datatype& basic) noexcept {
 }
 
 /// Arrays of elements, in host memory here.
-bool are_arrays(const core::Data* origin, const core::Data* result, const Place& at,
+bool are_arrays(const core::Data* origin, const core::Data* result, const TargetData& at,
                 const Element& element) noexcept {
   return at.type == element.basic && is_array(origin, *element.basic) &&
          is_array(result, *element.basic);
@@ -43,7 +43,7 @@ Operands operands_of(const core::Data* origin, const core::Data* result) noexcep
 
 /// Handles any layout on both sides.
 int apply_laid_out(core::Process& process, ElementMemory& there, const core::Data* origin,
-                   const core::Data* result, const Place& at, std::byte* address,
+                   const core::Data* result, const TargetData& at, std::byte* address,
                    const Element& element) {
   constexpr size_t kPieces = 64;
   const core::Data none{nullptr, 0, element.basic, cuda::MemoryKind::kHost};
@@ -72,7 +72,7 @@ int apply_laid_out(core::Process& process, ElementMemory& there, const core::Dat
 }
 
 int apply_all(core::Process& process, ElementMemory& there, const core::Data* origin,
-              const core::Data* result, const Place& at, std::byte* address,
+              const core::Data* result, const TargetData& at, std::byte* address,
               const Element& element) {
   if (are_arrays(origin, result, at, element))
     return there.apply(address, static_cast<size_t>(at.count), element,
@@ -82,38 +82,39 @@ int apply_all(core::Process& process, ElementMemory& there, const core::Data* or
 
 }  // namespace
 
-int MappedPath::put(const core::Data& origin, const Place& to, const Reached& reached, OpRequest*) {
+int MappedPath::put(const core::Data& origin, const TargetData& to, const Reached& reached,
+                    OpRequest*) {
   const core::Data there{reached.address, to.count, to.type, targets_[to.target].kind()};
   return copy_between(targets_.process(), core::with_kind(origin), core::with_kind(there));
 }
 
-int MappedPath::get(const core::Data& origin, const Place& from, const Reached& reached,
+int MappedPath::get(const core::Data& origin, const TargetData& from, const Reached& reached,
                     OpRequest*) {
   const core::Data there{reached.address, from.count, from.type, targets_[from.target].kind()};
   return copy_between(targets_.process(), core::with_kind(there), core::with_kind(origin));
 }
 
-int MappedPath::accumulate(const core::Data* origin, const core::Data* result, const Place& at,
+int MappedPath::accumulate(const core::Data* origin, const core::Data* result, const TargetData& at,
                            const Reached& reached, const Element& element, OpRequest*) {
   MappedElements there(targets_.elements_of(at.target));
   return apply_all(targets_.process(), there, origin, result, at, reached.address, element);
 }
 
 int MappedPath::compare_and_swap(const void* origin, const void* compare, void* result,
-                                 const Place& at, const Reached& reached) {
+                                 const TargetData& at, const Reached& reached) {
   return MappedElements(targets_.elements_of(at.target))
       .compare_and_swap(reached.address, static_cast<size_t>(at.type->size()), compare, origin,
                         result);
 }
 
-int DevicePath::accumulate(const core::Data* origin, const core::Data* result, const Place& at,
+int DevicePath::accumulate(const core::Data* origin, const core::Data* result, const TargetData& at,
                            const Reached& reached, const Element& element, OpRequest*) {
   DeviceElements there(targets_.elements_of(at.target), targets_.process());
   return apply_all(targets_.process(), there, origin, result, at, reached.address, element);
 }
 
 int DevicePath::compare_and_swap(const void* origin, const void* compare, void* result,
-                                 const Place& at, const Reached& reached) {
+                                 const TargetData& at, const Reached& reached) {
   return DeviceElements(targets_.elements_of(at.target), targets_.process())
       .compare_and_swap(reached.address, static_cast<size_t>(at.type->size()), compare, origin,
                         result);
@@ -126,7 +127,8 @@ int CopiedPath::judge(int target, int code) noexcept {
               targets_.rank_in_words(target).c_str(), targets_.words().c_str());
 }
 
-int CopiedPath::put(const core::Data& origin, const Place& to, const Reached& reached, OpRequest*) {
+int CopiedPath::put(const core::Data& origin, const TargetData& to, const Reached& reached,
+                    OpRequest*) {
   int code = MPI_SUCCESS;
   const core::Data from = core::with_kind(origin);
   if (is_host_block(from, to) && boxes_.put(to.target, reached.address + to.type->true_lb(),
@@ -136,7 +138,7 @@ int CopiedPath::put(const core::Data& origin, const Place& to, const Reached& re
                                      targets_[to.target].process));
 }
 
-int CopiedPath::get(const core::Data& origin, const Place& from, const Reached& reached,
+int CopiedPath::get(const core::Data& origin, const TargetData& from, const Reached& reached,
                     OpRequest*) {
   int code = MPI_SUCCESS;
   const core::Data to = core::with_kind(origin);
@@ -147,7 +149,7 @@ int CopiedPath::get(const core::Data& origin, const Place& from, const Reached& 
                                             targets_[from.target].process, to));
 }
 
-int CopiedPath::accumulate(const core::Data* origin, const core::Data* result, const Place& at,
+int CopiedPath::accumulate(const core::Data* origin, const core::Data* result, const TargetData& at,
                            const Reached& reached, const Element& element, OpRequest*) {
   int code = MPI_SUCCESS;
   if (are_arrays(origin, result, at, element) &&
@@ -160,7 +162,7 @@ int CopiedPath::accumulate(const core::Data* origin, const core::Data* result, c
 }
 
 int CopiedPath::compare_and_swap(const void* origin, const void* compare, void* result,
-                                 const Place& at, const Reached& reached) {
+                                 const TargetData& at, const Reached& reached) {
   int code = MPI_SUCCESS;
   const auto bytes = static_cast<size_t>(at.type->size());
   if (boxes_.swap(at.target, reached.address, bytes, compare, origin, result, &code)) return code;

@@ -13,13 +13,13 @@ class MappedPath : public Path {
  public:
   explicit MappedPath(Targets& targets) noexcept
       : Path(targets.process().window_operations.mapped), targets_(targets) {}
-  int put(const core::Data& origin, const Place& to, const Reached& reached,
+  int put(const core::Data& origin, const TargetData& to, const Reached& reached,
           OpRequest* request) override;
-  int get(const core::Data& origin, const Place& from, const Reached& reached,
+  int get(const core::Data& origin, const TargetData& from, const Reached& reached,
           OpRequest* request) override;
-  int accumulate(const core::Data* origin, const core::Data* result, const Place& at,
+  int accumulate(const core::Data* origin, const core::Data* result, const TargetData& at,
                  const Reached& reached, const Element& element, OpRequest* request) override;
-  int compare_and_swap(const void* origin, const void* compare, void* result, const Place& at,
+  int compare_and_swap(const void* origin, const void* compare, void* result, const TargetData& at,
                        const Reached& reached) override;
 
  protected:
@@ -29,9 +29,9 @@ class MappedPath : public Path {
 class DevicePath final : public MappedPath {
  public:
   using MappedPath::MappedPath;
-  int accumulate(const core::Data* origin, const core::Data* result, const Place& at,
+  int accumulate(const core::Data* origin, const core::Data* result, const TargetData& at,
                  const Reached& reached, const Element& element, OpRequest* request) override;
-  int compare_and_swap(const void* origin, const void* compare, void* result, const Place& at,
+  int compare_and_swap(const void* origin, const void* compare, void* result, const TargetData& at,
                        const Reached& reached) override;
 };
 
@@ -40,13 +40,13 @@ class CopiedPath final : public Path {
  public:
   explicit CopiedPath(Targets& targets)
       : Path(targets.process().window_operations.copied), targets_(targets), boxes_(targets) {}
-  int put(const core::Data& origin, const Place& to, const Reached& reached,
+  int put(const core::Data& origin, const TargetData& to, const Reached& reached,
           OpRequest* request) override;
-  int get(const core::Data& origin, const Place& from, const Reached& reached,
+  int get(const core::Data& origin, const TargetData& from, const Reached& reached,
           OpRequest* request) override;
-  int accumulate(const core::Data* origin, const core::Data* result, const Place& at,
+  int accumulate(const core::Data* origin, const core::Data* result, const TargetData& at,
                  const Reached& reached, const Element& element, OpRequest* request) override;
-  int compare_and_swap(const void* origin, const void* compare, void* result, const Place& at,
+  int compare_and_swap(const void* origin, const void* compare, void* result, const TargetData& at,
                        const Reached& reached) override;
 
  private:

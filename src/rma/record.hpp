@@ -44,7 +44,7 @@ struct Record {
 static_assert(sizeof(Record) == 32);
 
 /// A range in the target's part, or in its address space.
-struct Piece {
+struct RecordPiece {
   uint64_t at, bytes;
 };
 
@@ -53,7 +53,8 @@ struct Ended {
 };
 
 inline constexpr size_t kMostPieces = 128, kMostInline = 2048;
-inline constexpr size_t kMostRecord = sizeof(Record) + kMostPieces * sizeof(Piece) + kMostInline;
+inline constexpr size_t kMostRecord =
+    sizeof(Record) + kMostPieces * sizeof(RecordPiece) + kMostInline;
 /// With several pieces, or of an accumulate.
 inline constexpr size_t kMostStaged = size_t{1} << 18;
 inline constexpr int kRecordTag = 0;  // data and answers use other tags

@@ -82,13 +82,13 @@ bool Regions::attached(uint64_t address, uint64_t length) const noexcept {
 int Regions::look_up(int target, uint64_t address, uint64_t length, bool* found) {
   const std::lock_guard<std::mutex> guard(mutex_);
   known_.resize(static_cast<size_t>(targets_.size()));
-  Known& known = known_[static_cast<size_t>(target)];
+  CachedRegions& known = known_[static_cast<size_t>(target)];
   const int code = read(target, &known);
   *found = code == MPI_SUCCESS && covers(known.regions, address, length);
   return code;
 }
 
-int Regions::read(int target, Known* known) {
+int Regions::read(int target, CachedRegions* known) {
   constexpr uint32_t kRoundsBeforeLook = 1024;
   const Target& there = targets_[target];
   const Control::Head::Attached& told = there.control.head().attached;

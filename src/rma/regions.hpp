@@ -29,19 +29,19 @@ class Regions {
     uint64_t first, bytes;
   };
   using Table = std::vector<Region>;
-  struct Known {
+  struct CachedRegions {
     uint32_t version = 0;
     Table regions{};
   };
   void show(Table next) noexcept;
   [[nodiscard]] static bool covers(const Table& regions, uint64_t address,
                                    uint64_t length) noexcept;
-  [[nodiscard]] int read(int target, Known* known);
+  [[nodiscard]] int read(int target, CachedRegions* known);
 
   Targets& targets_;
   mutable std::mutex mutex_;
   Table own_;
-  std::vector<Known> known_;
+  std::vector<CachedRegions> known_;
 };
 
 }  // namespace tern::rma

@@ -41,9 +41,9 @@ class TargetSide {
   void forget_own_lock() noexcept;
 
  private:
-  struct Job {
+  struct PendingRecord {
     Record record;
-    std::vector<Piece> pieces;
+    std::vector<RecordPiece> pieces;
     std::vector<std::byte> data;
     core::Request* incoming = nullptr;  // its data, in flight
     bool in_place = false;              // into the part
@@ -60,25 +60,25 @@ class TargetSide {
 
   void listen();
   void take(int origin, size_t bytes);
-  [[nodiscard]] bool parse(size_t bytes, Job* job) const;
-  void receive_data(int origin, Job* job);
+  [[nodiscard]] bool parse(size_t bytes, PendingRecord* job) const;
+  void receive_data(int origin, PendingRecord* job);
   int run(int origin) noexcept;
-  void execute(int origin, Job& job);
-  void execute_put(int origin, Job& job) noexcept;
-  void execute_get(int origin, const Job& job);
-  void execute_accumulate(int origin, const Job& job);
-  void execute_swap(int origin, const Job& job);
-  void execute_flush(int origin, const Job& job);
-  [[nodiscard]] bool in_part(const Piece& piece) const noexcept;
-  [[nodiscard]] bool in_part(const Job& job) const noexcept;
+  void execute(int origin, PendingRecord& job);
+  void execute_put(int origin, PendingRecord& job) noexcept;
+  void execute_get(int origin, const PendingRecord& job);
+  void execute_accumulate(int origin, const PendingRecord& job);
+  void execute_swap(int origin, const PendingRecord& job);
+  void execute_flush(int origin, const PendingRecord& job);
+  [[nodiscard]] bool in_part(const RecordPiece& piece) const noexcept;
+  [[nodiscard]] bool in_part(const PendingRecord& job) const noexcept;
   [[nodiscard]] std::byte* at(uint64_t place) const noexcept;
   void answer(int origin, int32_t tag, std::vector<std::byte> bytes);
   /// `memory` owns a block outside the part.
   void answer_block(int origin, int32_t tag, const core::Data& block,
                     std::vector<std::byte> memory);
-  [[nodiscard]] core::Data part(const Piece& piece) const noexcept;
-  [[nodiscard]] core::Data here(std::byte* bytes, const Piece& piece) const noexcept;
-  void refuse(int origin, const Job& job, int error);
+  [[nodiscard]] core::Data part(const RecordPiece& piece) const noexcept;
+  [[nodiscard]] core::Data here(std::byte* bytes, const RecordPiece& piece) const noexcept;
+  void refuse(int origin, const PendingRecord& job, int error);
   int try_locks() noexcept;
 
   Targets& targets_;
@@ -89,7 +89,7 @@ class TargetSide {
   const std::unique_ptr<ElementMemory> own_;
   std::vector<std::byte> room_;
   core::Request* listening_ = nullptr;
-  std::vector<std::deque<Job>> jobs_;
+  std::vector<std::deque<PendingRecord>> jobs_;
   int waiting_ = 0;              // origins with jobs
   std::vector<int32_t> errors_;  // first since the last flush
   std::deque<Asked> locks_;

@@ -85,7 +85,7 @@ int Window::sync() noexcept {
   return MPI_SUCCESS;
 }
 
-int Window::shared_query(int rank, Part* part) noexcept {
+int Window::shared_query(int rank, WindowPart* part) noexcept {
   if (targets.dynamic())
     return fail(MPI_ERR_RMA_FLAVOR, "%s is dynamic, and has no memory for a query",
                 targets.words().c_str());

@@ -32,18 +32,20 @@ class Window final : public core::Object {
 
   // Return an error class with fail() text. The caller owns a non-null request. Buffers may lie in
   // any memory.
-  [[nodiscard]] int put(const core::Data& origin, const Place& to, OpRequest* request) noexcept;
-  [[nodiscard]] int get(const core::Data& origin, const Place& from, OpRequest* request) noexcept;
-  [[nodiscard]] int accumulate(const core::Data& origin, const Place& to, const core::Op& op,
+  [[nodiscard]] int put(const core::Data& origin, const TargetData& to,
+                        OpRequest* request) noexcept;
+  [[nodiscard]] int get(const core::Data& origin, const TargetData& from,
+                        OpRequest* request) noexcept;
+  [[nodiscard]] int accumulate(const core::Data& origin, const TargetData& to, const core::Op& op,
                                OpRequest* request) noexcept;
   /// MPI_NO_OP ignores `origin`.
   [[nodiscard]] int get_accumulate(const core::Data& origin, const core::Data& result,
-                                   const Place& at, const core::Op& op,
+                                   const TargetData& at, const core::Op& op,
                                    OpRequest* request) noexcept;
-  [[nodiscard]] int fetch_and_op(const void* origin, void* result, const Place& at,
+  [[nodiscard]] int fetch_and_op(const void* origin, void* result, const TargetData& at,
                                  const core::Op& op) noexcept;
   [[nodiscard]] int compare_and_swap(const void* origin, const void* compare, void* result,
-                                     const Place& at) noexcept;
+                                     const TargetData& at) noexcept;
 
   // Fences, flushes and the end return errors like the operations.
   [[nodiscard]] int fence(int assertion) noexcept;
@@ -54,11 +56,11 @@ class Window final : public core::Object {
   [[nodiscard]] int leave() noexcept;
 
   /// MPI_Win_shared_query returns a part's address.
-  struct Part {
+  struct WindowPart {
     int64_t size = 0, unit = 0;
     void* address = nullptr;
   };
-  [[nodiscard]] int shared_query(int rank, Part* part) noexcept;
+  [[nodiscard]] int shared_query(int rank, WindowPart* part) noexcept;
 
   core::Ref<core::ErrorHandler> error_handler;
   core::Attributes attributes;

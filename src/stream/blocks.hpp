@@ -16,13 +16,13 @@ struct PartOfBlocks {
   size_t offset, most;
 };
 
-class Blocks {
+class CallBlocks {
  public:
-  Blocks() = default;
+  CallBlocks() = default;
   /// `count` blocks of the user's side. Throws Error.
-  Blocks(core::Process& process, const Stream* stream, const coll::Side& side, int count);
+  CallBlocks(core::Process& process, const Stream* stream, const coll::Side& side, int count);
   /// Consecutive blocks of these sizes in the packed form of a side.
-  Blocks(Area all, std::vector<size_t> bytes);
+  CallBlocks(Area all, std::vector<size_t> bytes);
 
   [[nodiscard]] bool there() const noexcept { return !bytes_.empty(); }
   [[nodiscard]] int count() const noexcept { return static_cast<int>(bytes_.size()); }

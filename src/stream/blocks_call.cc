@@ -85,7 +85,7 @@ class BlocksCall final : public Call {
   void find_blocks(const CommStream& on, const Operation& operation) {
     core::Process& process = on.communicator().process();
     const auto blocks = [&](const Side& side, int count) {
-      return Blocks(process, on.gpu(), side, count);
+      return CallBlocks(process, on.gpu(), side, count);
     };
     switch (operation.collective) {
       case Collective::kGather:
@@ -125,9 +125,9 @@ class BlocksCall final : public Call {
     const auto area = [&](void* address, MPI_Count count) {
       return Area(process, on.gpu(), address, count * elements_.each_moved, *elements_.moved_as);
     };
-    out_ = Blocks(area(operation.output.address, operation.output.count),
-                  {bytes[static_cast<size_t>(rank_)]});
-    in_ = Blocks(area(operation.input.address, all), std::move(bytes));
+    out_ = CallBlocks(area(operation.output.address, operation.output.count),
+                      {bytes[static_cast<size_t>(rank_)]});
+    in_ = CallBlocks(area(operation.input.address, all), std::move(bytes));
   }
 
   [[nodiscard]] Side own_block(const Side& side) const noexcept {
@@ -167,7 +167,7 @@ class BlocksCall final : public Call {
     }
   }
   /// Describes the consecutive blocks at `here`, clipped to this pass.
-  [[nodiscard]] Side side_of(const Blocks& blocks, int pass, std::byte* here) {
+  [[nodiscard]] Side side_of(const CallBlocks& blocks, int pass, std::byte* here) {
     Side side{here, count_in(blocks.bytes(0, part(pass))), elements_.type};
     if (!operation_.irregular || blocks.count() == 1) return side;
     auto& counts = counts_[static_cast<size_t>(pass) % 2];  // live until the pass ends
@@ -182,7 +182,7 @@ class BlocksCall final : public Call {
     Operation here = operation_;
     here.input = here.output = {};
     here.in_place = false;
-    const auto own = [&](const Blocks& blocks, size_t at) {
+    const auto own = [&](const CallBlocks& blocks, size_t at) {
       return side_of(blocks, pass, half + at);
     };
     switch (here.collective) {
@@ -212,7 +212,7 @@ class BlocksCall final : public Call {
   const bool at_root_;
   Elements elements_;
   size_t per_place_ = 0;
-  Blocks in_, out_;
+  CallBlocks in_, out_;
   std::array<std::vector<MPI_Count>, 2> counts_;
 };
 

@@ -58,9 +58,9 @@ int Calls::put(std::shared_ptr<Call> call, bool* admitted) noexcept {
 
 // If the last call cannot be enqueued, the board stays allocated until MPI ends.
 void Calls::put_end() noexcept {
-  class End final : public Call {
+  class EndCall final : public Call {
    public:
-    End() noexcept : Call("MPI_Comm_free") {}
+    EndCall() noexcept : Call("MPI_Comm_free") {}
     int begin(int, std::byte*, std::vector<core::Request*>*) override { return MPI_SUCCESS; }
   };
   const std::lock_guard<std::mutex> guard(enqueuing_);
@@ -68,7 +68,7 @@ void Calls::put_end() noexcept {
   try {
     const cuda::Current current(stream_.device());
     if (!fate.dead() && !capture_of(stream_).active) {
-      const auto end = std::make_shared<End>();
+      const auto end = std::make_shared<EndCall>();
       const uint32_t number = enter(end, false);
       if (put_into_stream(*end, number, &told) != MPI_SUCCESS && !told) leave(number);
     }
@@ -89,7 +89,7 @@ uint32_t Calls::enter(std::shared_ptr<Call> call, bool captured) {
     }
     number = free_.back();
     free_.pop_back();
-    Entry& entry = entries_[number - 1];
+    ActiveCall& entry = entries_[number - 1];
     entry = {};
     entry.call = std::move(call);
     entry.captured = captured;
@@ -112,7 +112,7 @@ void Calls::leave(uint32_t number) noexcept {
   bool captured = false;
   {
     const std::lock_guard<std::mutex> guard(mutex_);
-    Entry& entry = entries_[number - 1];
+    ActiveCall& entry = entries_[number - 1];
     ended = std::exchange(last_, std::move(entry.call));
     captured = entry.captured;
     free_.push_back(number);  // capacity reserved by enter()
@@ -180,7 +180,7 @@ void Calls::lack_words(const Call& call, uint32_t number, int pairs, bool* told)
   bool over = false;
   {
     const std::lock_guard<std::mutex> guard(mutex_);
-    Entry& entry = entries_[number - 1];
+    ActiveCall& entry = entries_[number - 1];
     entry.cut = call.overlaps ? std::min(call.passes, pairs / 2 + 1) : (pairs + 1) / 2;
     entry.heard = pairs - entry.cut;
     over = entry.ended == entry.cut;

@@ -72,7 +72,7 @@ class Calls {
   void describe(WaitReport* report) const;
 
  private:
-  struct Entry {
+  struct ActiveCall {
     std::shared_ptr<Call> call;  // shared with put(): the call may end before put() returns
     int next = 0;
     int ended = 0;
@@ -102,7 +102,7 @@ class Calls {
   bool keeps_board_ = false;
   std::mutex enqueuing_;  // keeps the parts of a call together in the stream
   std::mutex mutex_;      // of the members below; never held in a driver call
-  std::deque<Entry> entries_;
+  std::deque<ActiveCall> entries_;
   std::vector<uint32_t> free_;
   std::shared_ptr<Call> last_;  // its last copy may still run
   size_t alive_ = 0;

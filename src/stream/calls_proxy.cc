@@ -44,7 +44,7 @@ uint32_t Calls::mail() noexcept {
 }
 
 void Calls::take(uint32_t number) noexcept {
-  Entry* entry = nullptr;
+  ActiveCall* entry = nullptr;
   int poison = 0;
   {
     const std::lock_guard<std::mutex> guard(mutex_);
@@ -85,7 +85,7 @@ bool Calls::end(Flight& flight) noexcept {
   if (!pass.done()) return false;
   core::Outcome first;
   Failure why = pass.collect(&first);
-  Entry* entry = nullptr;
+  ActiveCall* entry = nullptr;
   {
     const std::lock_guard<std::mutex> guard(mutex_);
     entry = &entries_[flight.number - 1];
@@ -106,7 +106,7 @@ void Calls::finish(const Flight& flight, int code) noexcept {
   bool over = false, waits = true;
   {
     const std::lock_guard<std::mutex> guard(mutex_);
-    Entry& entry = entries_[flight.number - 1];
+    ActiveCall& entry = entries_[flight.number - 1];
     const bool last = ++entry.ended == (entry.cut == 0 ? call.passes : entry.cut);
     if (last) entry.ended = 0;
     waits = entry.cut == 0 || flight.pass.number < entry.heard;

@@ -41,35 +41,35 @@ class ExchangeCall final : public Call {
   }
 
   void copy_in(Track& track, int pass, std::byte* half) noexcept override {
-    for (const Block& one : sent_)
-      if (const Part now = part(one, pass); now.bytes > 0)
+    for (const ExchangeBlock& one : sent_)
+      if (const BlockChunk now = part(one, pass); now.bytes > 0)
         one.area.copy_in(track, now.offset, half + place(one), now.bytes);
   }
   void copy_out(Track& track, int pass, const std::byte* half) noexcept override {
-    for (const Block& one : received_)
-      if (const Part now = part(one, pass); now.bytes > 0)
+    for (const ExchangeBlock& one : received_)
+      if (const BlockChunk now = part(one, pass); now.bytes > 0)
         one.area.copy_out(track, now.offset, half + received_at() + place(one), now.bytes);
   }
 
   int begin(int pass, std::byte* half, std::vector<core::Request*>* requests) override {
     if (pass == 0) return enter(requests);
     requests->reserve(received_.size() + sent_.size());
-    for (const Block& one : sent_)
-      if (const Part now = part(one, pass); now.bytes > 0)
+    for (const ExchangeBlock& one : sent_)
+      if (const BlockChunk now = part(one, pass); now.bytes > 0)
         if (const int code = one.area.take(now.offset, half + place(one), now.bytes);
             code != MPI_SUCCESS)
           return code;
-    for (const Block& one : received_)
+    for (const ExchangeBlock& one : received_)
       if (const int code = receive(one, part(one, pass).bytes, half, requests); code != MPI_SUCCESS)
         return code;
-    for (const Block& one : sent_)
+    for (const ExchangeBlock& one : sent_)
       if (const int code = send(one, part(one, pass).bytes, half, requests); code != MPI_SUCCESS)
         return code;
     return MPI_SUCCESS;
   }
   int end(int pass, std::byte* half, const core::Outcome&) override {
-    for (const Block& one : received_)
-      if (const Part now = part(one, pass); now.bytes > 0)
+    for (const ExchangeBlock& one : received_)
+      if (const BlockChunk now = part(one, pass); now.bytes > 0)
         if (const int code =
                 one.area.give(now.offset, half + received_at() + place(one), now.bytes);
             code != MPI_SUCCESS)
@@ -78,7 +78,7 @@ class ExchangeCall final : public Call {
   }
 
  private:
-  struct Block {
+  struct ExchangeBlock {
     Area area;
     int peer;
     int first;
@@ -86,7 +86,7 @@ class ExchangeCall final : public Call {
       return first + static_cast<int>((area.bytes() + each - 1) / each);
     }
   };
-  struct Part {
+  struct BlockChunk {
     size_t offset, bytes;
   };
 
@@ -102,8 +102,8 @@ class ExchangeCall final : public Call {
     return code;
   }
   /// Cuts blocks in pair order; pass 0 is a barrier.
-  std::vector<Block> cut(const CommStream& on, const std::vector<coll::PairBlock>& all) {
-    std::vector<Block> blocks;
+  std::vector<ExchangeBlock> cut(const CommStream& on, const std::vector<coll::PairBlock>& all) {
+    std::vector<ExchangeBlock> blocks;
     std::vector<int> next(static_cast<size_t>(shadow_.size()), 1);  // next pass of each peer
     for (const coll::PairBlock& one : all) {
       int& pass = next[static_cast<size_t>(one.peer)];
@@ -115,20 +115,20 @@ class ExchangeCall final : public Call {
     }
     return blocks;
   }
-  [[nodiscard]] Part part(const Block& block, int pass) const noexcept {
+  [[nodiscard]] BlockChunk part(const ExchangeBlock& block, int pass) const noexcept {
     if (pass < block.first || pass >= block.end(per_place_)) return {0, 0};
     const size_t offset = static_cast<size_t>(pass - block.first) * per_place_;
     return {offset, std::min(per_place_, block.area.bytes() - offset)};
   }
 
-  int receive(const Block& block, size_t bytes, std::byte* half,
+  int receive(const ExchangeBlock& block, size_t bytes, std::byte* half,
               std::vector<core::Request*>* requests) {
     std::byte* const at = half + received_at() + place(block);
     if (block.peer != rank_) return move<false>(block.peer, at, bytes, requests);
     if (bytes > 0) std::memcpy(at, half + place(block), bytes);  // a block for this rank itself
     return MPI_SUCCESS;
   }
-  int send(const Block& block, size_t bytes, std::byte* half,
+  int send(const ExchangeBlock& block, size_t bytes, std::byte* half,
            std::vector<core::Request*>* requests) {
     return block.peer == rank_ ? MPI_SUCCESS
                                : move<true>(block.peer, half + place(block), bytes, requests);
@@ -145,7 +145,7 @@ class ExchangeCall final : public Call {
     if (code == MPI_SUCCESS) requests->push_back(request);
     return code;
   }
-  [[nodiscard]] size_t place(const Block& block) const noexcept {
+  [[nodiscard]] size_t place(const ExchangeBlock& block) const noexcept {
     return static_cast<size_t>(block.peer) * per_place_;
   }
   [[nodiscard]] size_t received_at() const noexcept {
@@ -157,7 +157,7 @@ class ExchangeCall final : public Call {
   core::Datatype& byte_;
   const int rank_;
   const size_t per_place_;
-  std::vector<Block> sent_, received_;
+  std::vector<ExchangeBlock> sent_, received_;
 };
 
 }  // namespace

@@ -188,11 +188,11 @@ class WaitCall final : public Call {
     return MPI_SUCCESS;
   }
   void copy_in(Track& track, int pass, std::byte* half) noexcept override {
-    if (const Part* const part = at(pass))
+    if (const PendingChunk* const part = at(pass))
       part->of->area.copy_in(track, part->offset, half, part->bytes);
   }
   void copy_out(Track& track, int pass, const std::byte* half) noexcept override {
-    if (const Part* const part = at(pass))
+    if (const PendingChunk* const part = at(pass))
       part->of->area.copy_out(track, part->offset, half, part->bytes);
   }
   int begin(int pass, std::byte* half, std::vector<core::Request*>* requests) override {
@@ -232,7 +232,7 @@ class WaitCall final : public Call {
   }
 
  private:
-  struct Part {
+  struct PendingChunk {
     Pending* of;
     size_t offset, bytes;
   };
@@ -241,11 +241,11 @@ class WaitCall final : public Call {
     core::Request* request;
   };
   [[nodiscard]] bool passes_several() const noexcept { return all_.size() > 1; }
-  [[nodiscard]] const Part* at(int pass) const noexcept {
+  [[nodiscard]] const PendingChunk* at(int pass) const noexcept {
     return static_cast<size_t>(pass) < parts_.size() ? &parts_[static_cast<size_t>(pass)] : nullptr;
   }
   void give(int pass, std::byte* half) const noexcept {
-    const Part* const part = at(pass);
+    const PendingChunk* const part = at(pass);
     if (part == nullptr) return;
     const auto received = static_cast<size_t>(part->of->outcome.bytes);
     if (part->offset < received)
@@ -254,7 +254,7 @@ class WaitCall final : public Call {
   }
   const std::vector<Awaited> all_;
   const size_t chunk_;
-  std::vector<Part> parts_;
+  std::vector<PendingChunk> parts_;
   std::vector<Taken> taken_;
 };
 

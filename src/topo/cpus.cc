@@ -118,7 +118,7 @@ int allowed_cpu_count() noexcept {
   return static_cast<int>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));  // over 1,024 processors
 }
 
-Place current_place() noexcept {
+CpuLocation current_place() noexcept {
   unsigned cpu = 0, numa = 0;
   if (::getcpu(&cpu, &numa) != 0) return {};
   return {static_cast<int>(cpu), static_cast<int>(numa)};

@@ -31,11 +31,11 @@ struct Core {
 [[nodiscard]] int allowed_cpu_count() noexcept;
 
 // {-1, -1} if unknown.
-struct Place {
+struct CpuLocation {
   int cpu = -1;
   int numa = -1;
 };
-[[nodiscard]] Place current_place() noexcept;
+[[nodiscard]] CpuLocation current_place() noexcept;
 
 [[nodiscard]] std::string host_name();
 

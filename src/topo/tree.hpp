@@ -11,17 +11,17 @@
 
 namespace tern::topo {
 
-struct Part {
+struct MachinePart {
   enum class Kind { kMachine, kPackage, kNuma, kL3, kCore, kPu };
   Kind kind = Kind::kMachine;
   int number = 0;      // NUMA, PU: the system's number
   uint64_t bytes = 0;  // memory or cache; 0: unknown
   bool allowed = true;
-  std::vector<Part> parts;
+  std::vector<MachinePart> parts;
 };
 
 struct Tree {
-  Part machine;
+  MachinePart machine;
   bool this_machine = true;  // false: from HWLOC_SYNTHETIC or HWLOC_XMLFILE
 };
 
@@ -29,10 +29,10 @@ struct Tree {
 [[nodiscard]] Tree machine_tree();
 
 /// "Package", "NUMA node", "L3", "Core", "PU".
-[[nodiscard]] const char* name_of(Part::Kind kind) noexcept;
-[[nodiscard]] std::vector<int> pus_of(const Part& part, bool allowed_only = false);
-[[nodiscard]] size_t count_of(const Part& part, Part::Kind kind);
+[[nodiscard]] const char* name_of(MachinePart::Kind kind) noexcept;
+[[nodiscard]] std::vector<int> pus_of(const MachinePart& part, bool allowed_only = false);
+[[nodiscard]] size_t count_of(const MachinePart& part, MachinePart::Kind kind);
 /// Ignores numbers.
-[[nodiscard]] bool alike(const Part& a, const Part& b);
+[[nodiscard]] bool alike(const MachinePart& a, const MachinePart& b);
 
 }  // namespace tern::topo

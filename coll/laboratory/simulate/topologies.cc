@@ -18,11 +18,11 @@
 namespace tern::coll {
 namespace {
 
-struct Known {
+struct NamedTopology {
   const char* name;
   const char* text;
 };
-constexpr Known kKnown[] = {
+constexpr NamedTopology kKnown[] = {
     {"dgx-h100", R"(
 gpu  gpu0..gpu7 memory=3350
 node nvswitch
@@ -53,12 +53,12 @@ link nb0..nb7 rail0..rail7 50 6
 
 std::vector<std::string> known_topologies() {
   std::vector<std::string> names;
-  for (const Known& known : kKnown) names.emplace_back(known.name);
+  for (const NamedTopology& known : kKnown) names.emplace_back(known.name);
   return names;
 }
 
 const char* known_topology(const std::string& name) noexcept {
-  for (const Known& known : kKnown)
+  for (const NamedTopology& known : kKnown)
     if (name == known.name) return known.text;
   return nullptr;
 }

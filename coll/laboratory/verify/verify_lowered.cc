@@ -32,7 +32,7 @@ struct Word {
   Clock told;  // the signaller's clock
 };
 
-struct Slot {
+struct SymbolSlot {
   std::vector<Symbol> values;
   std::vector<int64_t> sizes;
   Moment written;
@@ -45,7 +45,7 @@ struct QueueState {
   int32_t entered = 0;  // executions
   bool posted = false;  // waits for the other end
   std::vector<Symbol> memory[kSpaces];
-  std::vector<Slot> slots;
+  std::vector<SymbolSlot> slots;
   std::vector<Word> words;
   Clock clock;
 };
@@ -319,7 +319,7 @@ class LoweredRun {
   }
 
   std::vector<Symbol> read_slot(QueueState& state, const Slice& slice) {
-    Slot& slot = state.slots[static_cast<size_t>(slice.place)];
+    SymbolSlot& slot = state.slots[static_cast<size_t>(slice.place)];
     if (slot.values.empty() || !surely_before(slot.written, state)) {
       blame(state, strf("reads slot %d, which may not have been written", slice.place));
     } else if (slot.sizes != sizes_of(state, slice)) {
@@ -383,7 +383,7 @@ class LoweredRun {
     const Slice& to = state.schedule->destination(what);
     if (!proof_.holds()) return;
     QueueState& owner = at(to.owner);
-    Slot& slot = owner.slots[static_cast<size_t>(to.place)];
+    SymbolSlot& slot = owner.slots[static_cast<size_t>(to.place)];
     std::vector<int64_t> sizes = sizes_of(owner, to);
     if (sizes != sizes_of(state, state.schedule->source(what)))
       return blame(state, "source and destination differ in size");

@@ -84,31 +84,32 @@ int started(const Described& what, Form form, Start&& start) noexcept {
 
 namespace {
 
-void excuse_here(core::Communicator& comm, Part part, int code,
+void excuse_here(core::Communicator& comm, CallContext part, int code,
                  std::optional<coll::CallKind> aliased) {
   switch (part) {
-    case Part::kCollective:
-    case Part::kPersistent:
+    case CallContext::kCollective:
+    case CallContext::kPersistent:
       if (comm.inter()) (void)own_side(comm);
-      return comm.channel().coll->refusals().refuse(comm, part == Part::kPersistent, code, aliased);
-    case Part::kSplit:
-    case Part::kSplitType:
-      return refuse_split(comm, part == Part::kSplitType, code);
-    case Part::kCreate:
+      return comm.channel().coll->refusals().refuse(comm, part == CallContext::kPersistent, code,
+                                                    aliased);
+    case CallContext::kSplit:
+    case CallContext::kSplitType:
+      return refuse_split(comm, part == CallContext::kSplitType, code);
+    case CallContext::kCreate:
       return refuse_create(comm, code);
-    case Part::kDerivation:
+    case CallContext::kDerivation:
       (void)comm.next_derivation();
       return;
-    case Part::kEnqueued:
+    case CallContext::kEnqueued:
       return refuse_enqueued(comm, code, aliased);
-    case Part::kNone:
+    case CallContext::kNone:
       return;
   }
 }
 
 }  // namespace
 
-void excuse(core::Communicator& comm, Part part, int code,
+void excuse(core::Communicator& comm, CallContext part, int code,
             std::optional<coll::CallKind> aliased) noexcept {
   if (ends_the_job(&comm)) return;
   const LastError last = take_last_error();

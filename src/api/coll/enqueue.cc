@@ -40,7 +40,8 @@ int enqueue(const Described& what) noexcept {
   if (const int code = find_stream(*what.operation.communicator, &state); code != MPI_SUCCESS)
     return code;
   if (what.code != MPI_SUCCESS) {
-    excuse(*what.operation.communicator, Part::kEnqueued, what.code, what.aliased_call(false));
+    excuse(*what.operation.communicator, CallContext::kEnqueued, what.code,
+           what.aliased_call(false));
     return what.code;
   }
   return stream::enqueue(*state, what.operation, core::current_call.call);

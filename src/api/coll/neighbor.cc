@@ -17,7 +17,7 @@ using core::Communicator;
 using core::Datatype;
 
 /// `varies`: a block per neighbour; `types`: a type per neighbour.
-struct Blocks {
+struct NeighborBlocks {
   Side side;
   bool varies = false;
   const MPI_Datatype* types = nullptr;
@@ -33,7 +33,8 @@ struct Neighborhood {
   Described what;
   std::vector<Datatype*> send_types, receive_types;
 
-  Neighborhood(Collective collective, Communicator& comm, const Blocks& out, const Blocks& in)
+  Neighborhood(Collective collective, Communicator& comm, const NeighborBlocks& out,
+               const NeighborBlocks& in)
       : what(describe(collective, comm)) {
     if (comm.topology == nullptr) {
       what.code =
@@ -47,7 +48,7 @@ struct Neighborhood {
   }
 
  private:
-  void take(const Blocks& part, size_t neighbors, const BlockNames& names,
+  void take(const NeighborBlocks& part, size_t neighbors, const BlockNames& names,
             std::vector<Datatype*>* types, Side* side) {
     if (what.code != MPI_SUCCESS) return;
     *side = part.side;
@@ -65,20 +66,20 @@ struct Neighborhood {
   }
 };
 
-Blocks same(const void* buffer, MPI_Count count, Datatype& type) {
+NeighborBlocks same(const void* buffer, MPI_Count count, Datatype& type) {
   return {{const_cast<void*>(buffer), count, &type}};
 }
-Blocks varying(const void* buffer, const MPI_Count* counts, const MPI_Aint* displs,
-               Datatype& type) {
+NeighborBlocks varying(const void* buffer, const MPI_Count* counts, const MPI_Aint* displs,
+                       Datatype& type) {
   return {{const_cast<void*>(buffer), 0, &type, counts, displs}, true};
 }
-Blocks typed(const void* buffer, const MPI_Count* counts, const MPI_Aint* displs,
-             const MPI_Datatype* types) {
+NeighborBlocks typed(const void* buffer, const MPI_Count* counts, const MPI_Aint* displs,
+                     const MPI_Datatype* types) {
   return {{const_cast<void*>(buffer), 0, nullptr, counts, displs}, true, types};
 }
 
-int begin(Collective collective, Communicator& comm, Form form, const Blocks& out,
-          const Blocks& in) noexcept {
+int begin(Collective collective, Communicator& comm, Form form, const NeighborBlocks& out,
+          const NeighborBlocks& in) noexcept {
   return attempt(comm, form.part(),
                  [&] { return start(Neighborhood(collective, comm, out, in).what, form); });
 }

@@ -109,7 +109,7 @@ int split(Communicator& parent, int color, int key, const Failure& refused, MPI_
 }
 
 /// This process's part in a split by type, or the reason for none.
-struct Piece {
+struct SplitResult {
   int color = MPI_UNDEFINED;
   const char* resource = nullptr;  // for the hints
   Failure refused;
@@ -121,7 +121,7 @@ int color_on_host(int host, int number) {
 }
 
 /// The ranks served by MPI_Win_allocate_shared; the color is the host's lowest rank.
-Piece shared_memory(const Communicator& parent) {
+SplitResult shared_memory(const Communicator& parent) {
   const core::Slabs* const slabs = parent.channel().slabs;
   for (const int rank : the_process->boot->local_ranks())
     if (rank != the_process->world_rank && slabs != nullptr &&
@@ -131,7 +131,7 @@ Piece shared_memory(const Communicator& parent) {
 }
 
 /// No part if the hint or resource is unknown.
-Piece named_resource(const Communicator& parent, const core::Info* info) {
+SplitResult named_resource(const Communicator& parent, const core::Info* info) {
   const auto wanted = info == nullptr ? std::nullopt : info->get("mpi_hw_resource_type");
   if (!wanted) return {};
   if (*wanted == "mpi_shared_memory") return shared_memory(parent);
@@ -145,7 +145,7 @@ Piece named_resource(const Communicator& parent, const core::Info* info) {
           {}};
 }
 
-Piece guided_by_resource(const Communicator& parent, const core::Info* info) {
+SplitResult guided_by_resource(const Communicator& parent, const core::Info* info) {
   const auto set = info == nullptr ? std::nullopt : info->get("mpi_pset_name");
   if (!set) return named_resource(parent, info);
   if (info->get("mpi_hw_resource_type"))
@@ -164,7 +164,7 @@ Piece guided_by_resource(const Communicator& parent, const core::Info* info) {
 struct TypeBallot {
   Ballot ballot;
   int type, reserved;
-  Place place;
+  CpuLocation place;
 };
 
 bool splits_unguided(const TypeBallot& one) { return one.type == MPI_COMM_TYPE_HW_UNGUIDED; }
@@ -187,7 +187,7 @@ size_t next_finer(const std::vector<TypeBallot>& all) {
   return kResources.size();
 }
 
-int color_in(const Place& place, size_t resource) {
+int color_in(const CpuLocation& place, size_t resource) {
   if (resource == kResources.size() || place[resource] < 0) return MPI_UNDEFINED;
   return color_on_host(place[0], resource == 0 ? 0 : place[resource]);
 }
@@ -206,7 +206,7 @@ Failure check_types(const std::vector<TypeBallot>& all) {
   return {};
 }
 
-Piece part_of_type(const Communicator& parent, int split_type, const core::Info* info) {
+SplitResult part_of_type(const Communicator& parent, int split_type, const core::Info* info) {
   switch (split_type) {
     case MPI_COMM_TYPE_SHARED:
       return shared_memory(parent);
@@ -224,7 +224,7 @@ Piece part_of_type(const Communicator& parent, int split_type, const core::Info*
   }
 }
 
-TypeBallot ballot_of(int split_type, int key, const Piece& part) {
+TypeBallot ballot_of(int split_type, int key, const SplitResult& part) {
   TypeBallot mine{};
   mine.ballot = part.refused ? Ballot{kRefused, part.refused.code} : Ballot{part.color, key};
   mine.type = split_type;
@@ -237,7 +237,7 @@ TypeBallot ballot_of(int split_type, int key, const Piece& part) {
 
 /// Sets *part's resource if the ballots decide it.
 int split_by_type(Communicator& parent, int split_type, int key, const core::Info* info,
-                  Piece* part, MPI_Comm* out) {
+                  SplitResult* part, MPI_Comm* out) {
   const uint64_t number = parent.next_derivation();
   std::vector<TypeBallot> all(static_cast<size_t>(parent.size()));
   all[static_cast<size_t>(parent.rank())] = ballot_of(split_type, key, *part);
@@ -262,7 +262,7 @@ int split_by_type(Communicator& parent, int split_type, int key, const core::Inf
 
 void refuse_split(Communicator& comm, bool by_type, int code) {
   MPI_Comm none = MPI_COMM_NULL;
-  Piece part{MPI_UNDEFINED, nullptr, {code, {}}};
+  SplitResult part{MPI_UNDEFINED, nullptr, {code, {}}};
   (void)(by_type ? split_by_type(comm, MPI_UNDEFINED, 0, nullptr, &part, &none)
                  : split(comm, MPI_UNDEFINED, 0, {code, {}}, &none));
 }
@@ -281,7 +281,7 @@ int comm_split(Communicator& comm, int color, int key, MPI_Comm* newcomm) noexce
 int comm_split_type(Communicator& comm, int split_type, int key, core::Info* info,
                     MPI_Comm* newcomm) noexcept {
   return attempt([&] {
-    Piece part = part_of_type(comm, split_type, info);
+    SplitResult part = part_of_type(comm, split_type, info);
     if (!part.refused) part.refused = check_hints(info);
     const int code =
         own_first(part.refused, split_by_type(comm, split_type, key, info, &part, newcomm));

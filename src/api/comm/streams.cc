@@ -212,7 +212,7 @@ int stream_comm_create(Communicator& comm, Stream* with, MPI_Comm* newcomm) noex
       (void)boards.make(with->device(), chunk, &spare);  // on failure: a duplicate makes its own
     });
     if (code != MPI_SUCCESS) {
-      excuse(comm, Part::kCollective, code);
+      excuse(comm, CallContext::kCollective, code);
       return code;
     }
     code = agree_on_least(comm, static_cast<int64_t>(chunk), &chunk);

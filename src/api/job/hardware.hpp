@@ -11,17 +11,18 @@
 namespace tern::api {
 
 /// Kinds of resources, largest first.
-inline constexpr std::array kResources = {topo::Part::Kind::kMachine, topo::Part::Kind::kPackage,
-                                          topo::Part::Kind::kNuma,    topo::Part::Kind::kL3,
-                                          topo::Part::Kind::kCore,    topo::Part::Kind::kPu};
+inline constexpr std::array kResources = {
+    topo::MachinePart::Kind::kMachine, topo::MachinePart::Kind::kPackage,
+    topo::MachinePart::Kind::kNuma,    topo::MachinePart::Kind::kL3,
+    topo::MachinePart::Kind::kCore,    topo::MachinePart::Kind::kPu};
 
 /// For each of kResources, the resource with all CPUs of this process; kNowhere for several,
 /// kAbsent if unknown.
-using Place = std::array<int, kResources.size()>;
+using CpuLocation = std::array<int, kResources.size()>;
 inline constexpr int kNowhere = -1;
 inline constexpr int kAbsent = -2;
 /// `local_index` is the process's index on its host.
-[[nodiscard]] Place place_here(int local_index) noexcept;
+[[nodiscard]] CpuLocation place_here(int local_index) noexcept;
 
 /// "hwloc://Package"; find_resource ignores case and scheme, and returns -1 for an unknown name.
 [[nodiscard]] const char* resource_name(size_t resource) noexcept;

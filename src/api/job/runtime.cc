@@ -47,11 +47,11 @@ constexpr const char* kPlaceKey = "place";
 
 void publish_place(const core::Process& process) {
   if (coll::level_words(process.params.coll_levels, "TERN_COLL_LEVELS").parts.empty()) return;
-  const Place place = place_here(process.boot->job().local_index);
+  const CpuLocation place = place_here(process.boot->job().local_index);
   process.boot->put(kPlaceKey, {reinterpret_cast<const char*>(place.data()), sizeof place});
 }
 
-size_t resource_of(topo::Part::Kind kind) noexcept {
+size_t resource_of(topo::MachinePart::Kind kind) noexcept {
   return static_cast<size_t>(std::find(kResources.begin(), kResources.end(), kind) -
                              kResources.begin());
 }
@@ -60,13 +60,13 @@ int numa_here(const core::Process& process) {
   constexpr int kMany = 64;
   if (process.node.ranks <= kMany) return kNowhere;
   if (!topo::machine_is_made_up()) return topo::allowed_numa();
-  const Place place = place_here(process.boot->job().local_index);
-  return place[resource_of(topo::Part::Kind::kNuma)];
+  const CpuLocation place = place_here(process.boot->job().local_index);
+  return place[resource_of(topo::MachinePart::Kind::kNuma)];
 }
 
-int part_of(core::Process& process, int rank, topo::Part::Kind kind) {
+int part_of(core::Process& process, int rank, topo::MachinePart::Kind kind) {
   const std::string text = process.boot->get(rank, kPlaceKey);
-  Place place;
+  CpuLocation place;
   if (text.size() != sizeof place) return kNowhere;
   std::memcpy(place.data(), text.data(), sizeof place);
   return place[resource_of(kind)];

@@ -44,13 +44,13 @@ bool SendBuffer::find_room(size_t bytes, size_t* index, size_t* from) const noex
 
 int SendBuffer::send(const pml::Buffer& data, const pml::Envelope& to) {
   const size_t bytes = data.bytes(), needed = rounded(bytes);
-  Slot slot{0, needed, nullptr, nullptr};
+  BufferedSend slot{0, needed, nullptr, nullptr};
   size_t index = slots_.size();
   if (address_ == MPI_BUFFER_AUTOMATIC) {
     slot.own = std::make_unique<std::byte[]>(needed);
   } else if (!find_room(needed, &index, &slot.from)) {
     size_t used = 0;
-    for (const Slot& other : slots_) used += other.to - other.from;
+    for (const BufferedSend& other : slots_) used += other.to - other.from;
     return fail(
         MPI_ERR_BUFFER,
         "a buffered send of %zu bytes does not fit: the attached buffer has %zu bytes, %zu of them "
@@ -96,7 +96,7 @@ void SendBuffer::flush() noexcept {
 
 void SendBuffer::add_to(CompoundRequest& request) {
   drop_finished();
-  for (const Slot& slot : slots_) {
+  for (const BufferedSend& slot : slots_) {
     slot.request->retain();
     request.add(slot.request);
   }

@@ -37,7 +37,7 @@ class SendBuffer {
   void add_to(CompoundRequest& request);
 
  private:
-  struct Slot {
+  struct BufferedSend {
     size_t from, to;
     core::Request* request;
     std::unique_ptr<std::byte[]> own;  // automatic buffering
@@ -49,7 +49,7 @@ class SendBuffer {
 
   void* address_;
   size_t bytes_;
-  std::vector<Slot> slots_;  // by address
+  std::vector<BufferedSend> slots_;  // by address
 };
 
 /// Waits until the owner's messages are sent, and detaches the buffer. A null owner is the process.

@@ -13,7 +13,7 @@ using core::Data;
 using core::Datatype;
 using core::Op;
 using rma::OpRequest;
-using rma::Place;
+using rma::TargetData;
 using rma::Window;
 
 Data data_of(const void* address, MPI_Count count, Datatype& type) noexcept {

@@ -68,7 +68,7 @@ int win_detach(Window& win, const void* base) noexcept {
 
 int win_shared_query(Window& win, int rank, MPI_Aint* size, MPI_Aint* disp_unit,
                      void* baseptr) noexcept {
-  Window::Part part;
+  Window::WindowPart part;
   const int code = win.shared_query(rank, &part);
   if (code != MPI_SUCCESS) return code;
   *size = part.size;

@@ -14,7 +14,7 @@ TERN_DEVICE int64_t divide(int64_t n, const Divisor& by) {
   return static_cast<int64_t>(__umul64hi(static_cast<uint64_t>(n), by.magic) >> by.shift);
 }
 
-struct Place {
+struct Position {
   char* at;
   int64_t left;
 };
@@ -24,7 +24,7 @@ class Locator {
   TERN_DEVICE explicit Locator(const PackArguments& a)
       : a_(a), image_(a.image != nullptr ? DEV(a.image) : a.inline_image), memory_(a.memory) {}
 
-  [[nodiscard]] TERN_DEVICE Place find(int64_t position) const {
+  [[nodiscard]] TERN_DEVICE Position find(int64_t position) const {
     int64_t at = step(position, a_.by_element, a_.element) * a_.extent;
     const LayoutNode* node = nodes() + a_.root;
     for (;;) {
@@ -92,7 +92,7 @@ class Locator {
 TERN_DEVICE void move_any(const PackArguments& a, const Locator& locator, int64_t begin,
                           int64_t end) {
   while (begin < end) {
-    const Place place = locator.find(begin);
+    const Position place = locator.find(begin);
     const int64_t bytes = place.left < end - begin ? place.left : end - begin;
     char* const packed = DEV(a.packed + begin);
     char* const to = a.to_memory != 0 ? place.at : packed;

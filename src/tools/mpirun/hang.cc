@@ -53,7 +53,7 @@ bool read_memory(pid_t pid, std::uint64_t address, void* to, std::size_t bytes) 
 
 }  // namespace
 
-Hang::Hang(Loop& loop, boot::SharedJob& shared, Job job)
+Hang::Hang(Loop& loop, boot::SharedJob& shared, HangJob job)
     : loop_(loop),
       shared_(shared),
       job_(std::move(job)),

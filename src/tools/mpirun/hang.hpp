@@ -26,12 +26,12 @@ class Hang {
     pid_t pid = -1;
     bool ended = false;
   };
-  struct Job {
+  struct HangJob {
     std::function<std::vector<Rank>()> ranks;
     std::function<void(const std::string& line)> say;
   };
 
-  Hang(Loop& loop, boot::SharedJob& shared, Job job);
+  Hang(Loop& loop, boot::SharedJob& shared, HangJob job);
 
   // Asks, waits briefly for answers, prints, then calls `then` if set.
   void report(const std::string& reason, const std::function<void()>& then);
@@ -51,7 +51,7 @@ class Hang {
 
   Loop& loop_;
   boot::SharedJob& shared_;
-  Job job_;
+  HangJob job_;
   StartWatch start_;
   [[nodiscard]] bool is_steady(int rank) const;
 

@@ -204,7 +204,7 @@ double Stopwatch::one_way(int other, int bytes, int rounds) {
   return best;
 }
 
-void Stopwatch::measure_link(int other, coll::Link* link) {
+void Stopwatch::measure_link(int other, coll::LinkCost* link) {
   if (other >= ranks_) return;
   link->latency = one_way(other, 8, 1000);
   link->per_second = kLarge / one_way(other, kLarge, 2 * kTimes);

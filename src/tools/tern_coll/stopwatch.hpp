@@ -55,7 +55,7 @@ class Stopwatch {
   [[nodiscard]] double slowest(double microseconds);
   [[nodiscard]] double time_of(coll::Collective collective, size_t bytes, MPI_Comm comm, int calls);
   [[nodiscard]] double one_way(int other, int bytes, int rounds);
-  void measure_link(int other, coll::Link* link);
+  void measure_link(int other, coll::LinkCost* link);
 
   const MpiLibrary& mpi_;
   const Gpu* const gpu_;

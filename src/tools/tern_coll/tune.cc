@@ -126,7 +126,7 @@ std::string tune_one(Stopwatch& watch, const std::vector<Way>& able, const char*
   return text + lines.text(least - 1);
 }
 
-std::string link_in_words(const char* name, const coll::Link& link, const char* where) {
+std::string link_in_words(const char* name, const coll::LinkCost& link, const char* where) {
   return strf("%s %.2f %.0f   # latency (us) and bandwidth (MB/s) of a message %s\n", name,
               link.latency, link.per_second, where);
 }

@@ -59,9 +59,9 @@ class Elf {
   }
 
  private:
-  template <class Part>
-  [[nodiscard]] Part at(size_t from) const {
-    Part part;
+  template <class MachinePart>
+  [[nodiscard]] MachinePart at(size_t from) const {
+    MachinePart part;
     if (from > bytes_.size() || bytes_.size() - from < sizeof part) refuse("cut off");
     std::memcpy(&part, bytes_.data() + from, sizeof part);
     return part;

@@ -12,7 +12,7 @@
 namespace tern::coll {
 namespace {
 
-using Kind = topo::Part::Kind;
+using Kind = topo::MachinePart::Kind;
 using Sizes = std::vector<int32_t>;
 
 Sizes sizes(const char* text) { return level_words(text, "--levels").sizes; }

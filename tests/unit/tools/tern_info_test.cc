@@ -15,7 +15,7 @@
 namespace tern::info {
 namespace {
 
-using topo::Part;
+using topo::MachinePart;
 using Kind = Part::Kind;
 
 std::string refusal(const std::vector<std::string>& words) {
