@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The handle table under pseudo-random programs, by the fuzz target's own driver; and threads that
-// look up while others free.
+// The handle table under pseudo-random programs (the fuzz target's driver), and under threads that
+// look up handles while other threads free them.
 #include <gtest/gtest.h>
 
 #include <atomic>

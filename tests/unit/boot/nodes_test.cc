@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nodes: what comes out is what went in, numbered in order, and the usual placements take few
-// words.
+// Nodes: round trip, numbering, and short encodings of the usual placements.
 #include "boot/nodes.hpp"
 
 #include <gtest/gtest.h>

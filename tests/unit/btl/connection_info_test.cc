@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ranks publish of themselves: addresses in the connection info, or under keys of their own.
+// Addresses that ranks publish: in the connection info, or under separate keys.
 #include "btl/connection_info.hpp"
 
 #include <gtest/gtest.h>
@@ -68,7 +68,7 @@ TEST(ConnectionInfo, RandomBytesAreReadWithinBounds) {
   }
 }
 
-// Every transport of a rank with the most channels, for each length of an address.
+// All transports of a rank with the most channels, for every address length.
 TEST(AddressBook, TheConnectionInfoHasRoomForEveryTransport) {
   constexpr uint32_t kChannels = core::Process::kMostChannels;
   for (size_t bytes = 1; bytes <= 64; ++bytes) {

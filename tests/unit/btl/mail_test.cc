@@ -79,7 +79,7 @@ TEST_F(MailTest, HundredsComeInSeveralLetters) {
   for (uint32_t i = 1; i <= 300; ++i) EXPECT_TRUE(mine_.take(wanted(i, i), &why_).valid()) << i;
 }
 
-// A full queue and no reader: sending goes on.
+// With a full queue and no reader, sending still returns.
 TEST_F(MailTest, NothingWaits) {
   mine_.ask(handle(1, 4096), &why_);
   Ask ask;
@@ -122,7 +122,7 @@ TEST_F(MailTest, WrongLettersAreDroppedWithTheirDescriptors) {
   EXPECT_FALSE(outbox_.next(&ask, &from));
   Parcel parcel;
   parcel.ledger = ledger_.number();
-  parcel.count = 2;  // of one
+  parcel.count = 2;  // only one follows
   EXPECT_EQ(stranger.send(reader, &parcel, sizeof parcel, &gift, 1), 0);
   parcel.count = 1;
   EXPECT_EQ(stranger.send(reader, &parcel, sizeof parcel - 8, &gift, 1), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One opening of a handle for all channels, with a driver that only counts.
+// All channels share one opening of a handle. The fake driver counts.
 #include "btl/cuda_ipc/opened.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ struct Counts {
   std::atomic<int> open{0}, opened{0};
   std::atomic<CUdeviceptr> next{kHere};
   bool counts_aliases = true;
-  std::atomic<bool> holds{false}, in_close{false};  // a close stays in the driver
+  std::atomic<bool> holds{false}, in_close{false};  // the driver blocks in close
 } counts;
 
 cuda::Driver counting_driver() {
@@ -31,7 +31,7 @@ cuda::Driver counting_driver() {
   };
   driver.cuIpcCloseMemHandle = [](CUdeviceptr) {
     if (counts.open == 0) return CUDA_ERROR_INVALID_VALUE;
-    --counts.open;  // from here on the driver may give the addresses to others
+    --counts.open;  // the driver may reuse the addresses now
     counts.in_close = true;
     while (counts.holds) std::this_thread::yield();
     return counts.in_close = false, CUDA_SUCCESS;

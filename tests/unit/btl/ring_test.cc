@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ring of one pair: frames of every length arrive in order, laps wrap, a full ring refuses.
+// The ring of a pair: frames of every length arrive in order, laps wrap, a full ring refuses.
 #include "btl/sm/ring.hpp"
 
 #include <gtest/gtest.h>
@@ -54,7 +54,7 @@ TEST(Ring, FullRingRefusesUntilTheReaderHasConsumed) {
   EXPECT_TRUE(pair.send(kLines, 8));
 }
 
-// The reader rings the writer's bell where consume() says so.
+// When consume() returns credit, the reader must ring the writer's bell.
 TEST(Ring, CreditIsNeverPublishedInSilence) {
   Pair pair;
   std::mt19937 random(5);
@@ -79,7 +79,7 @@ TEST(Ring, FramesOfManyLinesOverManyLaps) {
   }
 }
 
-// Payload that looks like a mark must not be taken for a frame.
+// Stale payload that looks like a mark is not taken for a frame.
 TEST(Ring, StalePayloadIsNoFrame) {
   Pair pair;
   for (uint32_t lap = 0; lap < 600; ++lap) {
