@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host engine: every algorithm gives the right data for counts around its borders, in place and
-// not, on every root, blocks equal and not, whatever the order in which messages arrive; where one
-// is lost, no rank waits, and none calls wrong data a success.
+// The host engine: every algorithm gives correct data for counts around its borders, in place and
+// not, on every root, with equal and unequal blocks, in every delivery order. If a message is lost,
+// every rank returns, and no rank reports success with wrong data.
 #include "coll/engine/engine_host.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ namespace {
 using core::Datatype;
 using core::Op;
 
-// Elements are functions x -> a x + b modulo a prime; composing them does not commute.
+// An element is a function x -> a x + b modulo a prime. Composition does not commute.
 constexpr int kPrime = 10007;
 struct Element {
   int a, b;
@@ -67,7 +67,7 @@ class Job {
     EXPECT_EQ(failures(), 0);
     check_algorithm();
   }
-  // The message that is delivered after `before` others fails at its receiver.
+  // The receive of the message after `before` others fails.
   void run_losing(int64_t before) {
     world_.wire.lost = before;
     EXPECT_GT(failures(), 0) << "no rank heard of the loss";
@@ -75,7 +75,7 @@ class Job {
   [[nodiscard]] int64_t messages() const { return world_.wire.messages; }
 
  private:
-  // How many ranks fail; the others have the right data.
+  // Returns the number of failed ranks, and checks the data of the others.
   int failures() {
     std::vector<core::Request*> requests;
     for (int r = 0; r < case_.ranks; ++r) {
@@ -97,7 +97,7 @@ class Job {
     return failed;
   }
 
-  /// The schedule that ran is the one that was asked for, wherever there is one.
+  /// Checks that the requested schedule ran, if it can.
   void check_algorithm() {
     const Levels levels = Levels::from_sizes(case_.ranks, {4, 2});
     Question question{what(), case_.ranks,      1,
@@ -120,7 +120,7 @@ class Job {
   [[nodiscard]] int64_t block(int from, int to) const {
     if (!case_.irregular) return case_.count;
     if (what() != Collective::kAlltoall) from = 0;
-    // In place what is sent has the size of what is received.
+    // In place, blocks sent and received have the same size.
     const bool symmetric = case_.in_place && what() == Collective::kAlltoall;
     return (from * (symmetric ? 3 : 5) + to * 3 + case_.count) % 7;
   }
@@ -140,8 +140,7 @@ class Job {
                       what() == Collective::kAlltoall;
     return many ? case_.ranks : 1;
   }
-  // Blocks of irregular operations have a gap of two elements between them; a reduced vector has
-  // none.
+  // Irregular operations leave a gap of two elements between blocks. A reduced vector has no gaps.
   static int64_t lay_out(int blocks, bool gaps, const std::function<int64_t(int)>& size,
                          std::vector<MPI_Count>& counts, std::vector<MPI_Aint>& displs) {
     int64_t at = 0;
@@ -181,7 +180,7 @@ class Job {
     for (int64_t i = 0; i < buffers.input_counts[place]; ++i)
       buffers.input[static_cast<size_t>(buffers.input_displs[place] + i)] = element(r, tag(b, i));
   }
-  // What element i of input block b is called in element().
+  // The tag of element i of input block b in element().
   static int64_t tag(int b, int64_t i) { return b * 1000003 + i; }
 
   void put_in_place(int r) {
@@ -197,7 +196,7 @@ class Job {
       std::copy_n(mine.input.begin(), count, mine.output.begin() + at);
     if (what() == Collective::kAlltoall) refill_alltoall(mine, r);
   }
-  // In place the blocks sent have the places and sizes of those received.
+  // In place, sent blocks have the places and sizes of received blocks.
   void refill_alltoall(Buffers& mine, int r) const {
     mine.output.assign(mine.output.size(), Element{-1, -1});
     for (int b = 0; b < case_.ranks; ++b)
@@ -305,7 +304,7 @@ class EngineRuns : public testing::TestWithParam<Algorithm> {
   static FakeWorld world_of(int ranks) {
     return FakeWorld(ranks, 1, (GetParam().limits & kLevels) != 0 ? "4,2" : "");
   }
-  /// Without TEST_LONG the first, the second and the last.
+  /// Without TEST_LONG: the first, the second and the last root.
   static std::vector<int> roots(int ranks) {
     std::vector<int> found{0};
     for (int root = 1; root < ranks && rooted(GetParam().collective); ++root)
@@ -331,7 +330,7 @@ std::string run_name(const testing::TestParamInfo<Algorithm>& row) {
 INSTANTIATE_TEST_SUITE_P(Table, EngineRuns, testing::ValuesIn(rows(true)), run_name);
 
 TEST_P(EngineRuns, MovesAndReducesEqualBlocks) {
-  // The proofs of verify_test take every number of ranks.
+  // verify_test proves the other numbers of ranks.
   if (long_tests())
     all({1, 2, 3, 4, 5, 6, 7, 8, 13, 16}, {0, 1, 3, 37}, false);
   else

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flat collectives in flight: windows deeper than a lane, beside blocking ones, tested in loops,
-// persistent ones started in any order, ranks that come late, communicators freed, slabs that lack.
+// Flat collectives in flight: more than a lane holds, beside blocking calls, polled in loops,
+// persistent in any start order, with late ranks, freed communicators and exhausted slabs.
 #include <gtest/gtest.h>
 
 #include <barrier>
@@ -76,7 +76,7 @@ TEST_P(Flight, EveryRowAgreesWithASerialReference) {
   });
 }
 
-// Large data: addresses fly, and each rank copies what it needs, also beside small ones.
+// Large data: ranks exchange addresses and copy directly, also beside small operations.
 TEST_P(Flight, LargeDataIsCopiedDirectly) {
   test::World(GetParam()).run([](Process& process) {
     std::vector<Algorithm> direct;
@@ -113,13 +113,13 @@ TEST_P(Flight, ManyLargeOnesWaitForARankThatIsLate) {
   });
 }
 
-// Its sleeps grow to 64 ms and more where no rank rings it. The best of some rounds, for busy
-// cores.
+// Without a ring from the late rank, the peer's sleeps grow to 64 ms and more. The best of several
+// rounds counts, because the cores may be busy.
 TEST(FlightSleep, ALateRankRingsAtOnce) {
   using std::chrono::milliseconds;
   std::barrier all(2);
   test::World(2).run([&](Process& process) {
-    process.node.oversubscribed = false;  // else ranks ask to be rung at once
+    process.node.oversubscribed = false;  // oversubscribed ranks always ask for a ring
     core::Channel& channel = process.channel(0);
     Trials warm;
     add(warm, process, flat(Collective::kAllreduce), 1000, 0, *process.world);
@@ -143,8 +143,7 @@ TEST(FlightSleep, ALateRankRingsAtOnce) {
   });
 }
 
-// The lanes hold eight and sixteen epochs; the rest waits in the queue, also for one rank that is
-// late.
+// The lanes hold 8 and 16 epochs. Other operations wait in the queue, also behind a late rank.
 TEST_P(Flight, MoreAreInFlightThanSlotsHold) {
   test::World(GetParam()).run([](Process& process) {
     for (const int64_t count : {3, 2500})
@@ -176,7 +175,7 @@ TEST_P(Flight, BlockingOnesPassThoseInFlight) {
   });
 }
 
-// Polling alone brings them to their end.
+// Test calls alone complete all operations.
 TEST_P(Flight, PollingCompletesThem) {
   test::World(GetParam()).run([](Process& process) {
     Trials trials;
@@ -212,7 +211,7 @@ TEST_P(Flight, PersistentOnesStartInAnyOrder) {
   });
 }
 
-// The last operation ends the communicator; its slab serves the next.
+// The last operation frees the communicator, and the next communicator takes the slab.
 TEST_P(Flight, CommunicatorsAreFreedWhileTheirsAreInFlight) {
   test::World(GetParam()).run([](Process& process) {
     for (int round = 0; round < 40; ++round) {
@@ -229,8 +228,8 @@ TEST_P(Flight, CommunicatorsAreFreedWhileTheirsAreInFlight) {
   });
 }
 
-// Rank 0 has its slab back, and in use by a request that has had no epoch yet; those of the others
-// are free all the same.
+// Rank 0 gets its slab back first and starts a request before any epoch. The other ranks still find
+// all slabs read.
 TEST_P(Flight, ASlabServesTheSameCommunicatorAgain) {
   std::barrier<> everybody(GetParam());
   test::World(GetParam()).run([&](Process& process) {
@@ -258,7 +257,7 @@ TEST_P(Flight, ASlabServesTheSameCommunicatorAgain) {
   });
 }
 
-// One rank without a slab is enough: all take messages instead, those in flight as well.
+// If any rank gets no slab, all ranks use messages, also in flight.
 class FlightWithoutSlabs : public testing::TestWithParam<Slabs::Size> {};
 INSTANTIATE_TEST_SUITE_P(Sizes, FlightWithoutSlabs,
                          testing::Values(Slabs::Size::kSmall, Slabs::Size::kLarge));
@@ -277,7 +276,8 @@ TEST_P(FlightWithoutSlabs, SchedulesServe) {
         add(trials, process, flat(Collective::kAllreduce), 1 + i * 40, 0, *process.world);
         trials.back()->start();
         if (i % 4 != 0) continue;
-        add(trials, process, flat(Collective::kBcast), 20000, 0, *process.world);  // never flat
+        add(trials, process, flat(Collective::kBcast), 20000, 0,
+            *process.world);  // never flat
         trials.back()->start();
       }
       finish_and_free(trials, round == 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines of earlier jobs in selection: any bytes in the file; the quickest of all rows is among the
-// candidates of a trial; other rows on a rank are found; schedules of trials leave the cache first.
+// Lines of earlier jobs in selection: arbitrary bytes in the file, the fastest row among a trial's
+// candidates, different rows on a rank, eviction of trial schedules first.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ TEST(LearntLines, RandomFiles) {
   }
 }
 
-/// "# bcast 8k: flat 4.6 us, ring 4.0 us": the comments of a table by tern_coll tune.
+/// A comment line of a table by tern_coll tune: "# bcast 8k: flat 4.6 us, ring 4.0 us".
 struct Timed {
   Collective collective;
   size_t bytes;
@@ -67,7 +67,7 @@ std::vector<Timed> read_times(const std::string& file) {
   return all;
 }
 
-/// The least time of candidates by the least time of all rows with the same bits.
+/// The best candidate's time, divided by the best time of all rows with the same bits.
 double loss(const Selector& selector, const Timed& timed, int ranks, bool any_order) {
   Question question{timed.collective, ranks, timed.bytes};
   question.shared = question.single_copy = true;
@@ -85,8 +85,8 @@ double loss(const Selector& selector, const Timed& timed, int ranks, bool any_or
   return of_candidates / best;
 }
 
-/// Times from a machine with two cores: `tern_coll tune` on 2 and 4 ranks. A row within a match's
-/// resolution of the winner counts as the winner.
+/// Times of `tern_coll tune` on 2 and 4 ranks, on a machine with two cores. Rows within a match's
+/// resolution of the winner count as winners.
 TEST(Candidates, HaveTheWinnerForNineKeysOfTen) {
   constexpr double kResolution = 1.08;
   Selector selector;
@@ -108,7 +108,6 @@ TEST(Candidates, HaveTheWinnerForNineKeysOfTen) {
       EXPECT_GE(static_cast<double>(among), 0.9 * static_cast<double>(all.size()))
           << ranks << " ranks, " << (any_order ? "any order" : "in order") << ": " << among
           << " of " << all.size() << missing;
-      // What remains costs little.
       EXPECT_LE(missing.size(), all.size() * 4);
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of the table of algorithms that have a schedule, and those that have none (coll/flat);
-// neighbourhoods apart.
+// The algorithm table's rows with a schedule, and its rows without (coll/flat). Excludes
+// neighborhoods.
 #pragma once
 
 #include <cstdlib>
@@ -10,7 +10,7 @@
 
 namespace tern::coll {
 
-/// --full: sweeps over more numbers of ranks, roots and counts.
+/// Set by --full: sweeps over more ranks, roots and counts.
 inline bool long_tests() { return std::getenv("TEST_LONG") != nullptr; }
 
 inline std::vector<Algorithm> rows(bool with_schedule) {
