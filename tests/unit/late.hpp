@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Late: a bad network between the rank-threads of one test: frames come rounds later, room is
-// refused at random, and links are cut on demand. It keeps the promises of btl.hpp: order within an
+// Late: a bad network between the rank threads of a test. Frames arrive rounds late, sends find no
+// room at random, and tests cut links. Late keeps the promises of btl.hpp: order within an
 // endpoint, no loss while the link holds.
-// Why: protocols and collectives must live with what real networks do, and find out in one process,
-// with a seed, under sanitizers.
-// Usage: a World with a Network (world.hpp). Threads: any; one mutex, for this is no benchmark.
+// Why: protocols and collectives meet the behaviour of real networks in one process, with a seed,
+// under sanitizers.
+// Usage: a World with a Network (world.hpp). Threads: any, serialized by a mutex.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@ struct Place {
   auto operator<=>(const Place&) const = default;
 };
 
-/// What lies between the ranks of one World.
+/// The links between the ranks of a World.
 class Network {
  public:
   explicit Network(uint32_t seed) : random_(seed) {}
@@ -39,12 +39,12 @@ class Network {
   struct Frame {
     btl::Header header;
     std::vector<std::byte> payload;
-    int rounds;                           // of the receiver, until it arrives
-    iovec data{};                         // of ZeroCopy: read when it arrives
-    btl::Operation* operation = nullptr;  // done then
+    int rounds;                           // left, of the receiver
+    iovec data{};                         // ZeroCopy, read on arrival
+    btl::Operation* operation = nullptr;  // completes then
   };
 
-  /// False where the link has no room now.
+  /// Returns false if the link has no room now.
   bool has_room(Place from, Place to) {
     const std::lock_guard<std::mutex> guard(mutex_);
     return links_[{from, to}].size() < kMostFrames && random_() % kRefusals != 0;
@@ -55,7 +55,7 @@ class Network {
     frame.rounds = static_cast<int>(random_() % kMostRounds);
     links_[{from, to}].push_back(std::move(frame));
   }
-  /// What goes to a peer's memory; a flush, without data, ends behind all puts that began before.
+  /// A put into a peer's memory. A flush has no data and completes after all earlier puts.
   struct Put {
     iovec from;
     std::byte* to;
@@ -66,7 +66,7 @@ class Network {
     puts_[{from, to}].push_back(put);
     if (is_cut_locked(from.rank, to.rank)) end_puts(puts_.find({from, to}));
   }
-  /// One of the puts of this place moves, now and then, and not always the first.
+  /// Performs a random put of about every second link. Puts do not pass a flush.
   void move_puts(Place from) {
     const std::lock_guard<std::mutex> guard(mutex_);
     for (auto& [ends, puts] : puts_) {
@@ -82,7 +82,7 @@ class Network {
       puts.erase(chosen);
     }
   }
-  /// A part of an operation that has been read, or will not be any more; null: none.
+  /// Returns an operation with a completed or cancelled part, or null.
   btl::Operation* take_done(Place from) {
     const std::lock_guard<std::mutex> guard(mutex_);
     auto& done = done_[from];
@@ -91,8 +91,8 @@ class Network {
     done.pop_front();
     return operation;
   }
-  /// The next frame to this place that is due, and where it comes from; one round passes on each
-  /// link whose next frame is not. False where nothing is due.
+  /// Takes the next due frame for this place. Returns false if no frame is due. Each call counts a
+  /// round on every link it examines.
   bool take(Place to, Place* from, Frame* frame) {
     const std::lock_guard<std::mutex> guard(mutex_);
     for (auto& [ends, frames] : links_) {
@@ -116,7 +116,7 @@ class Network {
              return link.first.first != from || link.second.empty();
            });
   }
-  /// From now on nothing goes between these ranks, and both are told.
+  /// Cuts the link between two ranks. Both endpoints report the failure.
   void cut(uint32_t one, uint32_t other) {
     const std::lock_guard<std::mutex> guard(mutex_);
     cuts_.insert(std::minmax(one, other));
@@ -156,10 +156,10 @@ class Network {
   std::set<std::pair<uint32_t, uint32_t>> cuts_;
 };
 
-/// Of the World whose rank this thread is; null: no such network.
+/// The network of this thread's World, or null.
 inline thread_local Network* network = nullptr;
 
-/// Ranks are threads: an address is all that a put needs.
+/// Ranks share an address space, so the address is the key.
 class LateRegion final : public btl::MemoryRegion {
  public:
   explicit LateRegion(void* address) : address_(reinterpret_cast<uint64_t>(address)) {}
@@ -223,7 +223,7 @@ class LateEndpoint final : public btl::Endpoint, btl::ZeroCopy, btl::Rdma {
   const char* reason() const noexcept override { return "a test's network"; }
 
   [[nodiscard]] bool is_cut() { return network_.is_cut(here_.rank, to.peer.rank); }
-  bool told = false;  // that it is cut
+  bool told = false;  // the failure is reported
 
  private:
   btl::Start start(const Network::Put& put) {
@@ -275,7 +275,7 @@ class Late final : public btl::Btl {
   }
 
  private:
-  // Ranks of a test have the same number of channels.
+  // All ranks have the same number of channels.
   LateEndpoint& endpoint_to(Place there) {
     auto& endpoint = endpoints_[there];
     if (endpoint == nullptr)

@@ -276,8 +276,7 @@ TEST_P(FlightWithoutSlabs, SchedulesServe) {
         add(trials, process, flat(Collective::kAllreduce), 1 + i * 40, 0, *process.world);
         trials.back()->start();
         if (i % 4 != 0) continue;
-        add(trials, process, flat(Collective::kBcast), 20000, 0,
-            *process.world);  // never flat
+        add(trials, process, flat(Collective::kBcast), 20000, 0, *process.world);  // never flat
         trials.back()->start();
       }
       finish_and_free(trials, round == 1);

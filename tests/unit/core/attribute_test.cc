@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attributes: copy and delete callbacks, their order, and what happens when one fails.
+// Attributes: copy and delete callbacks, their order, and failures.
 #include "core/attribute.hpp"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ using namespace tern::core;
 
 struct Log {
   std::vector<int> copied, deleted;
-  int fail_at = -1;  // the key whose delete callback refuses
+  int fail_at = -1;  // the key whose delete callback fails
 };
 int seven = 7, eight = 8;
 
@@ -88,7 +88,7 @@ TEST_F(AttributesTest, DeleteAllGoesBackwardsAndStopsAtAnError) {
   EXPECT_EQ(log_.deleted, (std::vector<int>{c, b, a}));
 }
 
-// Threads set one key of one object: every value but the last is deleted, and once.
+// Threads set a key of an object: every value but the last is deleted once.
 TEST_F(AttributesTest, ThreadsDeleteEachValueOnce) {
   constexpr int kThreads = 4, kRounds = 500;
   static std::array<std::atomic<int>, kThreads * kRounds> deleted;
@@ -113,7 +113,7 @@ TEST_F(AttributesTest, ThreadsDeleteEachValueOnce) {
   for (const auto& times : deleted) ASSERT_EQ(times.load(), 1);
 }
 
-// The callback reads the value that goes.
+// A delete callback may read the attribute being deleted.
 TEST_F(AttributesTest, ADeleteCallbackUsesTheAttributes) {
   struct Seen {
     Attributes* attributes;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Progress: rounds of polls, waits that end, sleep, are woken and are looked after, and one lock
-// for the threads of a channel.
+// Progress: polling rounds, waits that end, sleep, are woken and watched, and a lock for the
+// threads of a channel.
 #include "core/progress.hpp"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ constexpr bool kSlow = true;  // a poll takes ten times as long
 constexpr bool kSlow = false;
 #endif
 
-/// A room that is polled: each round brings what `events` says, and is counted.
+/// A polled room: counts rounds and returns `events`.
 struct Room {
   std::atomic<int> polls{0}, events{0};
   std::vector<Room*>* order = nullptr;
@@ -51,9 +51,8 @@ struct CountingWatch : Watch {
   void awake() noexcept override { ++awakes; }
 };
 
-/// Notes, from the moment that it begins, how many sleeps there were before its first poll and
-/// before a later one: a thread that does not stay awake sleeps often by then, and one that does
-/// still yields, beside busy cores, too.
+/// From `begins` on, records the number of sleeps before the first poll and before a later poll. A
+/// thread that does not stay awake sleeps often in between. Yields beside busy cores do not count.
 struct NotesSleeps {
   const CountingWatch* watch;
   std::atomic<bool> begins{false}, ended{false};
@@ -72,14 +71,14 @@ struct NotesSleeps {
   }
 };
 
-/// From the calling thread to others.
+/// Context switches of the calling thread.
 long switches() {
   rusage used{};
   EXPECT_EQ(::getrusage(RUSAGE_THREAD, &used), 0);
   return used.ru_nvcsw + used.ru_nivcsw;
 }
 
-/// The calling thread: all that call this share a core.
+/// Binds the calling thread. All callers share a core.
 void bind_to_one_core() {
   cpu_set_t allowed, one;
   EXPECT_EQ(::sched_getaffinity(0, sizeof allowed, &allowed), 0);
@@ -100,7 +99,7 @@ class ProgressTest : public ::testing::Test {
     progress_.sleepers.set_watch(&watch_);
   }
   ~ProgressTest() override { progress_.sleepers.set_watch(nullptr); }
-  /// In this thread, until the flag is set.
+  /// Waits in this thread until the flag is set.
   void wait_for(const std::atomic<bool>& flag) {
     const ChannelLock lock(progress_);
     progress_.wait([&] { return flag.load(); },
@@ -149,7 +148,7 @@ TEST_F(ProgressTest, WhatItPollsEndsAWait) {
     static int poll(void* self) noexcept {
       Ending& room = *static_cast<Ending*>(self);
       if (++room.polls == 10000) room.done = true;
-      return room.polls % 2;  // something happens all the time: no reason to leave the core
+      return room.polls % 2;  // constant events: no reason to leave the core
     }
   } room;
   progress_.add(Ending::poll, &room);
@@ -181,8 +180,8 @@ TEST_F(ProgressTest, ASleepIsWatchedAndSaysWhatItWaitsFor) {
   EXPECT_GT(progress_.idle_ns(), 0);
 }
 
-// The longest sleep is some milliseconds: without a wake a quarter of the waits would rarely end
-// within one.
+// The longest sleep is some milliseconds. Without a wake, a quarter of the waits would rarely end
+// within 1 ms.
 TEST_F(ProgressTest, AnotherThreadWakesIt) {
   constexpr int kTurns = 24;
   std::vector<Clock::duration> took;
@@ -194,7 +193,7 @@ TEST_F(ProgressTest, AnotherThreadWakesIt) {
       wait_for(done);
       end = Clock::now();
     });
-    ASSERT_TRUE(comes([&] { return watch_.asleeps > before + 3; }));  // it sleeps long by now
+    ASSERT_TRUE(comes([&] { return watch_.asleeps > before + 3; }));  // long sleeps by now
     std::this_thread::sleep_for(microseconds(turn * 173 % 1000));
     const auto begin = Clock::now();
     done = true;
@@ -220,7 +219,7 @@ TEST_F(ProgressTest, WhileADeviceWorksNobodySleeps) {
     const ChannelLock lock(progress_);
     progress_.stay_awake(-1);
   }
-  EXPECT_TRUE(comes([&] { return watch_.asleeps > 0; }));  // and now it does
+  EXPECT_TRUE(comes([&] { return watch_.asleeps > 0; }));
   done = true;
   progress_.wake();
   waiter.join();
@@ -282,7 +281,7 @@ TEST_F(ProgressTest, WhoWaitsLooksAfterTheOtherChannels) {
   other.configure({&bell_, 20, 100, true});
   other.add(Room::poll, &elsewhere);
   progress_.set_others({&other}, shared_);
-  other.mutex.lock();  // busy: no thread waits for that lock
+  other.mutex.lock();  // busy: the waiter must not block on the lock
   std::atomic<bool> done{false};
   std::thread waiter([&] { wait_for(done); });
   ASSERT_TRUE(comes([&] { return watch_.asleeps > 0; }));
@@ -309,7 +308,7 @@ TEST_F(ProgressTest, ACallerThatOnlyPollsIsLookedAfter) {
   EXPECT_EQ(watch_.awakes, 1);
 }
 
-// Other programs may have all cores for some periods. Threads that ended long ago do not count.
+// Other programs may take all cores for some periods. Threads that ended long ago do not count.
 TEST(PollingThreads, CountsOutlastPeriodsWithoutPolls) {
   PollingThreads threads;
   for (int i = 0; i < 3; ++i) threads.add(10);
@@ -324,10 +323,10 @@ TEST(PollingThreads, CountsOutlastPeriodsWithoutPolls) {
   EXPECT_EQ(threads.count(), 1);
 }
 
-/// Calls that find nothing, one after the other or with some work between.
+/// Calls without events, back to back or with work between.
 class PollingCallerTest : public ProgressTest {
  protected:
-  /// How many rounds more than calls: one for each time that a call left the core.
+  /// Rounds beyond the number of calls, an extra round for each time that a call left the core.
   int rounds_after_others(int calls, std::chrono::nanoseconds work = microseconds(0)) {
     const int before = room_.polls;
     int events = 0;
@@ -354,8 +353,8 @@ TEST_F(PollingCallerTest, WhereRanksFitTheCoresItKeepsItsCore) {
 
 TEST_F(PollingCallerTest, BesideMoreRanksThanCoresItLeavesTheCore) {
   progress_.configure({&bell_, 0, 100, false});
-  // Where a poll is slow, the time between two counts as the caller's work at times. Beside a busy
-  // thread one is, after each time that the caller left: its caches are cold.
+  // If polls are slow, some of the time between two counts is taken for the caller's work. The same
+  // happens beside a busy thread after each yield, because the caches are cold.
   constexpr int kTries = 20, kEnough = kSlow ? 0 : 2000, kEnoughBesideOthers = kSlow ? 0 : 600;
   int most = 0;
   bool alone = true;
@@ -404,8 +403,8 @@ TEST_F(PollingCallerTest, OfMoreThreadsThanCoresEachLeavesTheCore) {
   for (std::thread& one : threads) one.join();
 }
 
-// Two that share a core, each of which has to see what the other has done: a time slice for each
-// hand-over without, where a poll is thousands of rounds.
+// Two threads share a core, and each waits for the other. Without hand-over, each turn costs a time
+// slice, thousands of polls.
 TEST_F(PollingCallerTest, HandsTheCoreToWhomItPollsFor) {
   constexpr int kHandOvers = 100;
   std::atomic<int> turn{0};
@@ -426,8 +425,8 @@ TEST_F(PollingCallerTest, HandsTheCoreToWhomItPollsFor) {
   EXPECT_LT(first.get() + other.get(), 1000 * kHandOvers);
 }
 
-// The same of threads in wait(), which are configured for a core each. A further thread on that
-// core hides many hand-overs: one try in which it does not hide most of them is enough.
+// As above for threads in wait() that expect a core each. Another thread on the core hides many
+// hand-overs, so a single try with few hidden hand-overs is enough.
 TEST_F(ProgressTest, HandsTheCoreToAThreadThatItWaitsFor) {
   constexpr int kHandOvers = 200, kTries = 20, kSpins = kSlow ? 4000 : 20000;
   constexpr int kEnough = kSpins / 10;
@@ -461,8 +460,8 @@ TEST_F(ProgressTest, HandsTheCoreToAThreadThatItWaitsFor) {
   EXPECT_LE(middle, kEnough);
 }
 
-// A yield to a thread that computes costs a time slice: who has met that sleeps at once for a
-// while.
+// A yield to a computing thread costs a time slice, so after such a yield the waiter sleeps at once
+// for a while.
 TEST_F(ProgressTest, BesideAThreadThatComputesItSleepsInsteadOfYielding) {
   progress_.configure({&bell_, 0, 100, true});
   std::atomic<bool> stop{false};
@@ -481,7 +480,7 @@ TEST_F(ProgressTest, BesideAThreadThatComputesItSleepsInsteadOfYielding) {
       };
       const ChannelLock lock(progress_);
       progress_.wait(slept, [](WaitReport*) {});
-      if (polls_before_sleep == 0) return true;  // with a yield one round follows
+      if (polls_before_sleep == 0) return true;  // a yield would add a round
     }
     return false;
   });

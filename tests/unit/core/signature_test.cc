@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Signatures: what counts is the sequence of basic types, however a type was put together.
+// Signatures: only the sequence of basic types matters, not the constructors.
 #include "core/signature.hpp"
 
 #include <gtest/gtest.h>

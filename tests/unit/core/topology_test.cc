@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Topologies: the arithmetic of grids against obvious loops, balanced dimensions against all
-// factorizations, and placements that cut the traffic between nodes.
+// Topologies: grid arithmetic against plain loops, balanced dimensions against all factorizations,
+// and placements that reduce traffic between nodes.
 #include "core/topology.hpp"
 
 #include <gtest/gtest.h>
@@ -101,7 +101,7 @@ TEST(Dims, LargeNumbersTakeNoTime) {
   EXPECT_EQ(balanced_dims(7, 1), (std::vector<int>{7}));
 }
 
-/// Ranks in blocks: `per_node` on each node.
+/// Block placement: `per_node` ranks on each node.
 std::vector<int> blocked(int ranks, int per_node) {
   std::vector<int> nodes;
   for (int rank = 0; rank < ranks; ++rank) nodes.push_back(rank / per_node);
@@ -113,7 +113,7 @@ void expect_permutation(Placement order) {
   for (size_t i = 0; i < order.size(); ++i) EXPECT_EQ(order[i], static_cast<int>(i));
 }
 
-// 16 nodes with 16 ranks each: by rows every link between rows leaves its node.
+// 16 nodes with 16 ranks each. In row order, every link between rows crosses nodes.
 TEST(Placement, HalvesTheTrafficOfAGridBetweenNodes) {
   const Cartesian grid{{16, 16}, {false, false}};
   const std::vector<int> nodes = blocked(256, 16);
@@ -129,7 +129,7 @@ TEST(Placement, HalvesTheTrafficOfAGridBetweenNodes) {
 TEST(Placement, KnowsPeriodsAndCyclicNodes) {
   const Cartesian grid{{8, 8, 4}, {true, true, true}};
   std::vector<int> nodes;
-  for (int rank = 0; rank < 256; ++rank) nodes.push_back(rank % 8);  // dealt out
+  for (int rank = 0; rank < 256; ++rank) nodes.push_back(rank % 8);  // round robin
   const Graph graph = graph_of(grid);
   Placement plain(256);
   std::iota(plain.begin(), plain.end(), 0);
@@ -138,12 +138,12 @@ TEST(Placement, KnowsPeriodsAndCyclicNodes) {
   EXPECT_LE(crossings(graph, order, nodes) * 2, crossings(graph, plain, nodes));
 }
 
-// A ring of 96 whose members are dealt out over unequal nodes.
+// A ring of 96 ranks, dealt over unequal nodes.
 TEST(Placement, FollowsAnyGraph) {
   Graph ring;
   std::vector<int> nodes;
   for (int v = 0; v < 96; ++v) {
-    ring.edges.push_back((v * 35 + 35) % 96);  // some order of the same ring
+    ring.edges.push_back((v * 35 + 35) % 96);  // the same ring in another order
     ring.index.push_back(v + 1);
     nodes.push_back(v < 60 ? v % 3 : 3);
   }
@@ -161,7 +161,8 @@ TEST(Placement, FollowsAnyGraph) {
   }
 }
 
-// Each rank's own edges: pairs talk much, the ring of all talks little, and both are dealt out.
+// Weighted edges per rank: heavy traffic in pairs, light traffic in the ring of all. Both cross
+// nodes.
 TEST(Placement, HalvesTheTrafficOfAWeightedGraph) {
   constexpr int kRanks = 64;
   std::vector<Edges> by_rank(kRanks);
@@ -187,7 +188,7 @@ TEST(Placement, LeavesWhatCannotBeBetter) {
   Placement plain(12);
   std::iota(plain.begin(), plain.end(), 0);
   EXPECT_EQ(place(line, blocked(12, 4)), plain);
-  EXPECT_EQ(place(line, blocked(12, 12)), plain);  // one node
+  EXPECT_EQ(place(line, blocked(12, 12)), plain);  // a single node
   EXPECT_EQ(place(Cartesian{{5, 2}, {true, false}}, blocked(12, 1)).size(), 10U);
   EXPECT_TRUE(place(Graph{}, {0, 0}).empty());
 }

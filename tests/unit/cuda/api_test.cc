@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our declarations of the CUDA driver against the toolkit's cuda.h: values, layouts, signatures.
-// Why: a slip there calls a driver function with the wrong arguments. Built where configure finds
-// cuda.h. The constants that are macros are compared by the preprocessor: it refuses another text.
+// Tern's declarations of the CUDA driver against the toolkit's cuda.h: values, layouts, signatures.
+// Why: a wrong declaration calls a driver function with wrong arguments. Built where configure
+// finds cuda.h. The preprocessor compares constants that are macros: a redefinition with another
+// text fails.
 #include <cuda.h>
 #include <gtest/gtest.h>
 
@@ -13,13 +14,13 @@ namespace ours {
 }  // namespace ours
 #include "cuda/functions.hpp"
 
-// Each enumerator of cuda/types.hpp: the list is generated from it.
+// Every enumerator of cuda/types.hpp. The build generates the list.
 #define SAME(name) \
   static_assert(static_cast<int>(ours::name) == static_cast<int>(::name), #name " is another");
 #include "cuda_enumerators.inc"
 #undef SAME
 
-// cuda.h keeps this form, which drivers since 11.3 export, to itself.
+// Drivers since 11.3 export this form, but cuda.h does not declare it.
 extern "C" CUresult cuStreamGetCaptureInfo_v2(CUstream, CUstreamCaptureStatus*, cuuint64_t*,
                                               CUgraph*, const CUgraphNode**, size_t*);
 
@@ -31,8 +32,8 @@ TERN_CUDA_FUNCTIONS(DECLARE, DECLARE)
 
 namespace {
 
-// Whether a caller passes the same thing: scalars, enumerations, structures, and pointers to alike
-// things with the same const.
+// Whether both declarations pass the same bits: scalars, enumerations, structures, and pointers
+// with equal const to such types.
 template <class A, class B>
 constexpr bool alike = std::is_same_v<A, B> || (std::is_enum_v<A> && std::is_enum_v<B>) ||
                        (std::is_class_v<A> && std::is_class_v<B>) ||

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pack kernel on the host's shim against Datatype::pack and unpack: random nested types, any
-// range of packed bytes, any alignment; and the arithmetic under it.
+// The pack kernel on the host shim against Datatype::pack and unpack: random nested types, any
+// range of packed bytes, any alignment, and the index arithmetic.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -90,7 +90,7 @@ class PackKernels : public ::testing::Test {
     ASSERT_EQ(kernels->launch(kernel, &grid, &arguments, why, sizeof why), 0) << why;
   }
 
-  /// Whether the range has bytes that lie in one place: no data may be received there.
+  /// Whether bytes of the range share an address. MPI forbids receives into such a range.
   static bool overlaps(const Datatype& type, char* buffer, MPI_Count count, size_t offset,
                        size_t bytes, std::vector<char>& memory) {
     const std::vector<char> ones(bytes, 1), before = memory;
@@ -101,7 +101,7 @@ class PackKernels : public ::testing::Test {
     return static_cast<size_t>(written) != bytes;
   }
 
-  /// `count` elements in memory of random bytes; packs and unpacks a range both ways.
+  /// Packs and unpacks a range of `count` elements, both ways.
   void check(const Datatype& type, MPI_Count count, size_t offset, size_t bytes, size_t skew_memory,
              size_t skew_packed) {
     const auto program = core::device_layout(type);
@@ -180,7 +180,7 @@ TEST_F(PackKernels, ALongListLeavesTheParameter) {
 TEST_F(PackKernels, ARegularTypeNeedsNoLists) {
   const auto column = TypeBuilder().vector(1000000, 1, 7, of(MPI_DOUBLE));
   EXPECT_LE(core::device_layout(*column)->image().size_bytes(), 256U);
-  EXPECT_EQ(core::device_layout(*column), core::device_layout(*column));  // made once
+  EXPECT_EQ(core::device_layout(*column), core::device_layout(*column));  // cached
 }
 
 TEST_F(PackKernels, RowsAreFound) {
@@ -189,7 +189,7 @@ TEST_F(PackKernels, RowsAreFound) {
   ASSERT_TRUE(core::device_layout(*vector)->rows(1, &rows));
   EXPECT_EQ(rows.width, 12);
   EXPECT_EQ(rows.pitch, 20);
-  EXPECT_FALSE(core::device_layout(*vector)->rows(2, &rows));  // the last row has no gap behind it
+  EXPECT_FALSE(core::device_layout(*vector)->rows(2, &rows));  // no gap after the last row
   const auto padded = TypeBuilder().resized(of(MPI_INT), 0, 64);
   ASSERT_TRUE(core::device_layout(*padded)->rows(7, &rows));
   EXPECT_EQ(rows.width, 4);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// tern_push alone on the host's shim and without a driver, ranks as threads: sums in one hop and in
-// two, blocks, barriers, and what goes from one rank to all or from all to one, of many sizes one
-// behind the other, where memory arrives in any order; passes that refresh the flags; a rank that
-// gives up; and the same kernel with a flag that it does not look at.
+// tern_push on the host shim, without a driver, with ranks as threads and stores in any order: sums
+// in one hop and two, blocks, barriers, and data from one rank to all or from all to one, in many
+// sizes back to back. Also: passes that refresh the flags, a rank that times out, and the kernel
+// with an unchecked flag.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -14,7 +14,7 @@
 namespace tern::cuda {
 namespace {
 
-/// Looks away from the flag of the first word.
+/// Ignores the flag of the first word.
 struct OneFlagMissing {
   TERN_DEVICE static bool all(const uint32_t (&flags)[kLlWords], uint32_t wanted) {
     return flags[1] == wanted && flags[2] == wanted && flags[3] == wanted;
@@ -53,7 +53,7 @@ TEST_P(PushKernel, SumsInTwoHops) {
   EXPECT_EQ(ranks.sums(kSizes), 0);
 }
 
-// Who only sends hears from the others when it writes again.
+// A rank that only sends learns of its peers' progress at its next write.
 TEST_P(PushKernel, FromOneToAllAndFromAllToOne) {
   Ranks ranks(GetParam(), wire());
   EXPECT_EQ(ranks.all(kSizes), 0);
@@ -84,7 +84,7 @@ TEST_P(PushKernel, NobodyLeavesABarrierBeforeAllHaveCome) {
   });
 }
 
-// What the flags are for: without one of them data is taken that has not come.
+// With an unchecked flag, the kernel takes data before its arrival.
 TEST_F(OnePushKernel, AFlagThatIsNotLookedAtIsFound) {
   const std::vector<size_t> many(40, 333);
   EXPECT_EQ(Ranks(2, wire()).sums(many), 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every reduction that devices have, with data and the host's result: what the tests of kernels
-// share, whether they run on the host's shim or by a driver.
+// Every device reduction, with data and the host's result. Shared by kernel tests on the host shim
+// and on a driver.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 
 namespace tern::cuda::test {
 
-/// How the elements of a number are made and compared.
+/// How to make and compare the elements of a number.
 enum class Look { kBits, kFloat16, kBfloat16, kFloat, kDouble, kPair };
 
 struct Case {
@@ -64,7 +64,7 @@ inline Look look_of(Number number) {
   }
 }
 
-/// Value and index of a pair: where they lie. Between them may be bytes that mean nothing.
+/// Offsets of value and index in a pair. The padding between has no meaning.
 struct PairShape {
   int value, index_at, index;
 };
@@ -85,7 +85,7 @@ inline PairShape shape_of(Number number) {
 
 class ReduceCases : public ::testing::Test {
  protected:
-  /// Bytes that are numbers, half of them small enough that ties and zeros come about.
+  /// Valid numbers, half of them small, so that ties and zeros occur.
   std::vector<char> random_bytes(const Case& c, size_t count) {
     std::vector<char> bytes(count * static_cast<size_t>(c.plan.bytes));
     for (char& byte : bytes) byte = static_cast<char>(random_());
@@ -147,7 +147,7 @@ class ReduceCases : public ::testing::Test {
     return result;
   }
 
-  /// Compares element by element; the padding of pairs does not count.
+  /// Compares element by element, without the padding of pairs.
   static void compare(const Case& c, const char* result, const std::vector<char>& wanted,
                       size_t count, const std::string& what) {
     if (look_of(c.number) != Look::kPair) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contexts: early messages choose the index, ends forget it, and numbers that come again are free.
+// Contexts: indices of early messages, removal, and reuse of numbers.
 #include "pml/p2p/contexts.hpp"
 
 #include <gtest/gtest.h>
@@ -60,7 +60,7 @@ TEST(Contexts, AnIdThatIsInUseIsRefused) {
     EXPECT_NE(std::string(error.what()).find("particles"), std::string::npos) << error.what();
     EXPECT_NE(std::string(error.what()).find("fields"), std::string::npos) << error.what();
   }
-  contexts.remove(*second);  // of what was never added
+  contexts.remove(*second);  // never added
   core::Communicator* found = nullptr;
   contexts.with(alive->id(), [&](core::Communicator& communicator) { found = &communicator; });
   EXPECT_EQ(found, alive.get());
@@ -75,7 +75,7 @@ TEST(Contexts, NumbersNeverRunOut) {
   contexts.add(*first);
   contexts.add(*second);
   contexts.remove(*first);
-  // A billion communicators later.
+  // After a billion communicators.
   constexpr uint64_t kAll = core::Process::kContextIndices - core::Process::kFirstContextIndex;
   EXPECT_FALSE(rank.process.context_indices_repeat());
   rank.process.skip_context_indices(kAll - 2);

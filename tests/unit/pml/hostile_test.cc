@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames that no honest peer sends: each is ignored with a line, and the requests go on as if it
-// had not come. The same driver as the fuzz target, with pseudo-random bytes, for every run.
+// Frames that no honest peer sends: each is ignored with a message, and requests proceed. Uses the
+// fuzz target's driver with pseudo-random bytes.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -13,7 +13,7 @@ namespace {
 
 using core::Request;
 
-/// One pml with two peers, of which it believes nothing.
+/// A pml with two untrusted peers.
 class Hostile : public testing::Test {
  protected:
   Hostile() {

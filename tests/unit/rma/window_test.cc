@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows of ranks that are threads (ThreadSanitizer sees them), by shared memory, by copies of the
-// kernel and by messages: locks, counters, post-start-complete-wait, large puts and gets, what a
-// record may not ask.
+// Windows with ranks as threads, for ThreadSanitizer: by shared memory, kernel copies and messages.
+// Locks, counters, post-start-complete-wait, large puts and gets, invalid records.
 #include "rma/window.hpp"
 
 #include <gtest/gtest.h>

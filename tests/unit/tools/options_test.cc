@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What users type after mpirun: taken, or refused by a sentence that helps.
+// mpirun's command line: accepted options, and errors that help.
 #include "tools/mpirun/option_parser.hpp"
 
 #include <gtest/gtest.h>
@@ -253,7 +253,7 @@ TEST(Options, RefusalsNameTheWordAndTheCure) {
   EXPECT_SAYS(refusal({"-n", "2"}), "no program");
   EXPECT_SAYS(refusal({":", "a"}), "section 1 of 2 (nothing) names no program");
   EXPECT_SAYS(refusal({"--tag-output=yes", "a"}), "takes 0 values");
-  EXPECT_SAYS(refusal({"-", "a"}), "(taken)");  // a program called "-", as for a shell
+  EXPECT_SAYS(refusal({"-", "a"}), "(taken)");  // a program called "-"
 }
 
 TEST(Options, OthersOptionsAreRefusedByName) {

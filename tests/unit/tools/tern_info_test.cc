@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tern_info without its process: options, paragraphs, JSON, pictures.
+// tern_info in process: options, paragraphs, JSON, pictures.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -73,7 +73,7 @@ TEST(InfoJson, EscapesAndNests) {
             "{\n  \"a\\\"b\": \"line\\u000aend\\\\\",\n  \"empty\": [],\n  \"yes\": true\n}\n");
 }
 
-// Packages of one core each with two PUs.
+// Packages with a core of two PUs each.
 topo::Tree machine(int packages) {
   topo::Tree tree;
   for (int i = 0; i < packages; ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CapturedMachine: a description in machines/ expanded into a temporary folder with /sys and /proc.
+// CapturedMachine: expands a description in machines/ to a temporary folder with /sys and /proc.
 // The format: machines/README.md.
 #pragma once
 
@@ -82,7 +82,7 @@ class CapturedMachine {
     if (!driver.empty()) link(folder + "driver", "/sys/bus/pci/drivers/" + driver);
     link("sys/bus/pci/devices/" + path.substr(path.rfind('/') + 1), "../../../devices/" + path);
   }
-  // As in sysfs: the class links to a folder below the device, with a link `device` back.
+  // As in sysfs: the class links to a folder below the device, which links back by `device`.
   void add_adapter(const std::string& name, std::istream& words) const {
     std::string address;
     words >> address;
