@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Late: a bad network between the rank threads of a test. Frames arrive rounds late, sends find no
-// room at random, and tests cut links. Late keeps the promises of btl.hpp: order within an
-// endpoint, no loss while the link holds.
-// Why: protocols and collectives meet the behaviour of real networks in one process, with a seed,
-// under sanitizers.
-// Usage: a World with a Network (world.hpp). Threads: any, serialized by a mutex.
+// Late: a bad network between the ranks of a test. Frames arrive late, sends find no room at
+// random, and tests cut links. The promises of btl.hpp hold: order within an endpoint, no loss
+// while the link holds.
+// Why: the behaviour of real networks in one process, with a seed, under sanitizers.
+// Usage: a World with a Network (world.hpp). Threads: any.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +30,6 @@ struct Place {
   auto operator<=>(const Place&) const = default;
 };
 
-/// The links between the ranks of a World.
 class Network {
  public:
   explicit Network(uint32_t seed) : random_(seed) {}
@@ -44,7 +42,6 @@ class Network {
     btl::Operation* operation = nullptr;  // completes then
   };
 
-  /// Returns false if the link has no room now.
   bool has_room(Place from, Place to) {
     const std::lock_guard<std::mutex> guard(mutex_);
     return links_[{from, to}].size() < kMostFrames && random_() % kRefusals != 0;
@@ -55,7 +52,7 @@ class Network {
     frame.rounds = static_cast<int>(random_() % kMostRounds);
     links_[{from, to}].push_back(std::move(frame));
   }
-  /// A put into a peer's memory. A flush has no data and completes after all earlier puts.
+  /// A flush has no data and completes after all earlier puts.
   struct Put {
     iovec from;
     std::byte* to;
@@ -66,7 +63,7 @@ class Network {
     puts_[{from, to}].push_back(put);
     if (is_cut_locked(from.rank, to.rank)) end_puts(puts_.find({from, to}));
   }
-  /// Performs a random put of about every second link. Puts do not pass a flush.
+  /// Performs a random put of every second link. Puts do not pass a flush.
   void move_puts(Place from) {
     const std::lock_guard<std::mutex> guard(mutex_);
     for (auto& [ends, puts] : puts_) {
@@ -82,7 +79,7 @@ class Network {
       puts.erase(chosen);
     }
   }
-  /// Returns an operation with a completed or cancelled part, or null.
+  /// An operation with a completed or cancelled part, or null.
   btl::Operation* take_done(Place from) {
     const std::lock_guard<std::mutex> guard(mutex_);
     auto& done = done_[from];
@@ -91,8 +88,7 @@ class Network {
     done.pop_front();
     return operation;
   }
-  /// Takes the next due frame for this place. Returns false if no frame is due. Each call counts a
-  /// round on every link it examines.
+  /// Returns false if no frame is due. Each call counts a round on the examined links.
   bool take(Place to, Place* from, Frame* frame) {
     const std::lock_guard<std::mutex> guard(mutex_);
     for (auto& [ends, frames] : links_) {
@@ -116,7 +112,7 @@ class Network {
              return link.first.first != from || link.second.empty();
            });
   }
-  /// Cuts the link between two ranks. Both endpoints report the failure.
+  /// Both endpoints report the failure.
   void cut(uint32_t one, uint32_t other) {
     const std::lock_guard<std::mutex> guard(mutex_);
     cuts_.insert(std::minmax(one, other));
@@ -156,10 +152,10 @@ class Network {
   std::set<std::pair<uint32_t, uint32_t>> cuts_;
 };
 
-/// The network of this thread's World, or null.
+/// Of this thread's World, or null.
 inline thread_local Network* network = nullptr;
 
-/// Ranks share an address space, so the address is the key.
+/// Ranks share an address space.
 class LateRegion final : public btl::MemoryRegion {
  public:
   explicit LateRegion(void* address) : address_(reinterpret_cast<uint64_t>(address)) {}
@@ -223,7 +219,7 @@ class LateEndpoint final : public btl::Endpoint, btl::ZeroCopy, btl::Rdma {
   const char* reason() const noexcept override { return "a test's network"; }
 
   [[nodiscard]] bool is_cut() { return network_.is_cut(here_.rank, to.peer.rank); }
-  bool told = false;  // the failure is reported
+  bool told = false;
 
  private:
   btl::Start start(const Network::Put& put) {
@@ -275,7 +271,6 @@ class Late final : public btl::Btl {
   }
 
  private:
-  // All ranks have the same number of channels.
   LateEndpoint& endpoint_to(Place there) {
     auto& endpoint = endpoints_[there];
     if (endpoint == nullptr)

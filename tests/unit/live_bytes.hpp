@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// live_bytes: heap bytes in use by the program, counted in operator new and delete.
-// Usage: include in a single file of a program that links the library statically.
+// live_bytes: heap bytes in use, counted in operator new and delete.
+// Usage: include in a single file of a program.
 #pragma once
 
 #include <malloc.h>

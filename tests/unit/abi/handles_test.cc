@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The handle table under pseudo-random programs (the fuzz target's driver), and under threads that
-// look up handles while other threads free them.
+// The handle table under the fuzz target's driver, and under look-ups concurrent with frees.
 #include <gtest/gtest.h>
 
 #include <atomic>

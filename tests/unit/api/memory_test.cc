@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The heap of a rank after MPI_Init does not grow with the job: 8 and 1,024 ranks, 4 per host.
-// Counts allocations at operator new. Shared memory grows only with the ranks of the host.
+// The heap of a rank after MPI_Init does not grow with the job. Shared memory grows only with the
+// ranks of the host.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -19,7 +19,7 @@
 namespace tern::api {
 namespace {
 
-constexpr int kEach = 4;  // ranks of a host
+constexpr int kEach = 4;
 
 class Rank {
  public:
@@ -49,7 +49,7 @@ class Rank {
   std::unique_ptr<Runtime> rooms_;
 };
 
-// Heap bytes of rank 0 after MPI_Init and one look-up of the last rank.
+// Rank 0's heap after MPI_Init and one look-up of the last rank.
 long long kept(int ranks) {
   std::vector<std::string> hosts;
   for (int rank = 0; rank < ranks; ++rank) hosts.push_back(strf("host%d", rank / kEach));
@@ -64,7 +64,7 @@ long long kept(int ranks) {
 }
 
 TEST(Memory, ARankKeepsNoMoreInALargeJob) {
-  (void)kept(8);  // allocates process-wide state
+  (void)kept(8);  // process-wide state
   const long long few = kept(8), many = kept(1024);
   RecordProperty("bytes_at_8", static_cast<int>(few));
   RecordProperty("bytes_at_1024", static_cast<int>(many));

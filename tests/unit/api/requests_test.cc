@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests after an error: a refused receive, a communicator that is already freed.
+// Requests after an error or after the free of their communicator.
 #include <gtest/gtest.h>
 #include <mpi.h>
 
@@ -23,7 +23,7 @@ class Requests : public testing::Test {
   static void TearDownTestSuite() { EXPECT_EQ(MPI_Finalize(), MPI_SUCCESS); }
 };
 
-/// Accepts sends without completing them, and refuses receives.
+/// Accepts sends without completion.
 class RefusesReceives final : public coll::FakePml {
  public:
   explicit RefusesReceives(coll::FakeWire& wire) : FakePml(wire) {}
@@ -54,7 +54,7 @@ TEST_F(Requests, MemoryOfASendOutlivesARefusedReceive) {
       MPI_Isendrecv_replace(data.data(), 1000, MPI_INT, 0, 1, 0, 1, MPI_COMM_SELF, &request);
   channel.pml = real;
   ASSERT_NE(refuses.under_way, nullptr);
-  // AddressSanitizer reports a packed copy that was freed too early.
+  // AddressSanitizer reports a packed copy freed too early.
   for (int i = 0; i < 1000; ++i) EXPECT_EQ(static_cast<int*>(refuses.sent.address)[i], 7);
   EXPECT_EQ(code, MPI_SUCCESS);
   ASSERT_NE(request, MPI_REQUEST_NULL);
@@ -73,7 +73,7 @@ struct End {
 };
 End end;
 
-/// Checks from another thread that the caller holds the channel's lock.
+/// Another thread checks that the caller holds the channel's lock.
 void note_end(core::Communicator& communicator) noexcept {
   core::Progress& progress = communicator.channel().progress;
   std::thread([&progress] {
@@ -84,7 +84,6 @@ void note_end(core::Communicator& communicator) noexcept {
   end.real(communicator);
 }
 
-/// Frees the communicator before its last buffered request.
 template <class Begin>
 void outlive(const Begin& begin) {
   MPI_Comm comm = MPI_COMM_NULL;

@@ -23,7 +23,7 @@
 namespace tern {
 namespace {
 
-constexpr int64_t kLost = 5'000'000;  // microseconds: as good as forever
+constexpr int64_t kLost = 5'000'000;  // microseconds: forever
 
 int64_t now_us() {
   return std::chrono::duration_cast<std::chrono::microseconds>(
@@ -35,7 +35,7 @@ TEST(Doorbell, ARingBetweenArmingAndSleepingIsNotSleptThrough) {
   Doorbell bell;
   const uint32_t armed = bell.arm();
   bell.ring(true);
-  const uint32_t other = bell.arm();  // another thread, after the ring
+  const uint32_t other = bell.arm();
   const int64_t before = now_us();
   bell.sleep(armed, kLost);
   EXPECT_LT(now_us() - before, kLost / 2);
@@ -99,7 +99,6 @@ TEST(Doorbell, DisarmingLeavesItArmedForOthers) {
   EXPECT_LT(now_us() - before, kLost / 2);
 }
 
-// The owner has two threads. One of them only arms and disarms.
 TEST(Doorbell, NoRingIsLostBesideAThreadThatDisarms) {
   constexpr int kRings = 20000;
   Doorbell bell;
@@ -187,7 +186,7 @@ TEST(Doorbell, ARingForWhoIsLeavingHarmsNobody) {
     const pid_t owner = ::fork();
     if (owner == 0) {
       (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
-      const int reading = ::dup(0), writing = ::dup(0);  // the next two, in this order
+      const int reading = ::dup(0), writing = ::dup(0);  // consecutive descriptors
       ::close(reading);
       ::close(writing);
       const BellPipe pipe(*bell);

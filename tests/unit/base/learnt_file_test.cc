@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LearntFile: newer lines replace older ones and concurrent writers lose no line. Files of another
-// machine, with wrong permissions or with invalid contents are ignored with a remark.
+// LearntFile: merges by several writers, and remarks on foreign, unsafe and invalid files.
 #include "base/learnt_file.hpp"
 
 #include <gtest/gtest.h>
@@ -154,7 +153,7 @@ TEST_F(LearntFileTest, NoiseIsIgnored) {
     std::string text = whole;
     for (int i = 0; i < 3; ++i) text[random() % text.size()] = static_cast<char>(random() % 256);
     write(text);
-    (void)lines();  // for the sanitizers
+    (void)lines();
   }
 }
 

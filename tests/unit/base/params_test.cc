@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parameters from the environment: units, ranges, and an error for every wrong name or value.
+// Parameters from the environment: units, ranges, errors.
 #include "base/params.hpp"
 
 #include <gtest/gtest.h>
@@ -165,7 +165,6 @@ TEST(Params, WordsAreOneOrSomeOfThoseInTheTable) {
   }
 }
 
-/// All accepted words of a parameter, and their values.
 template <class Value>
 void expect_words(const std::string& name, Value Params::*field,
                   const std::vector<std::pair<const char*, Value>>& all) {
@@ -223,7 +222,7 @@ TEST(Params, AWordOfAnEnumIsTheValueOfItsPlace) {
                                 {"mpi_errors_return", InitialHandler::kReturn}});
 }
 
-/// Two values that the row accepts, at least one of them not the default.
+/// At least one of the values is not the default.
 std::vector<std::string> values_of(const ParamRow& row) {
   if (row.is_number()) {
     const char* unit = std::string(row.kind) == "Seconds" ? "ms" : "";

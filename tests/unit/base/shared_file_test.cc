@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared files and doorbell pipes, opened through /proc and through keepers in other user
-// namespaces.
+// Shared files and doorbell pipes, through /proc and through keepers in other user namespaces.
 #include "base/shared_file.hpp"
 
 #include <fcntl.h>
@@ -34,7 +33,7 @@ bool enter_user_namespace() {
   return ::write(file.get(), map.data(), map.size()) == static_cast<ssize_t>(map.size());
 }
 
-/// Runs `finds` in a child process with a new user namespace.
+/// Runs `finds` in a new user namespace.
 int elsewhere(const std::function<bool()>& finds) {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(!enter_user_namespace() ? kSkipped : finds() ? 0 : kWrong);
@@ -134,8 +133,7 @@ TEST(SharedFile, WithoutAnyKeeperTheReasonIsSaid) {
   }));
 }
 
-// PR_SET_DUMPABLE 0 closes /proc/PID/fd, so a thread keeps the files. The thread ends with the last
-// file.
+// PR_SET_DUMPABLE 0 closes /proc/PID/fd to other processes.
 TEST(SharedFile, AThreadKeepsThoseOfAProcessThatMayNotBeDumped) {
   const Fd file = file_with("thread");
   ASSERT_EQ(::prctl(PR_SET_DUMPABLE, 0), 0);
@@ -163,7 +161,7 @@ TEST(SharedFile, AnotherPidNamespaceIsNotLookedForInProc) {
   ++there.domain;
   EXPECT_EQ(there.pid_here(), 0);
   EXPECT_FALSE(there.is_own_process());
-  const FoundFile found = open_offered(there, O_RDWR);  // under another number
+  const FoundFile found = open_offered(there, O_RDWR);
   EXPECT_FALSE(found.valid());
   EXPECT_NE(found.why.find("another PID namespace; by mpirun"), std::string::npos) << found.why;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One behaviour suite over FakeBoot, mpirun's shared memory with ranks as threads, and a boot of
-// functions that the program provides.
+// One behaviour suite over the fake boot, mpirun's shared memory and a boot by the program's
+// functions.
 #include "boot/boot.hpp"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ struct Address {
   char text[100];
 };
 
-// Makes the Boot of each rank. One thread calls make() for one rank after another.
+// A single thread calls make() for each rank.
 class Maker {
  public:
   virtual ~Maker() = default;
@@ -43,7 +43,7 @@ class FakeMaker final : public Maker {
   FakeJob job_;
 };
 
-// Sets the environment that mpirun leaves, for each rank in turn.
+// Sets the environment of each rank in turn.
 class MpirunMaker final : public Maker {
  public:
   explicit MpirunMaker(int size)
@@ -65,7 +65,7 @@ class MpirunMaker final : public Maker {
   SharedJob job_;
 };
 
-// The first call makes all Boots, because each rank waits for the others.
+// The first call makes all Boots: each rank waits for the others.
 class ProvidedMaker final : public Maker {
  public:
   explicit ProvidedMaker(int size) : store_(size), boots_(static_cast<std::size_t>(size)) {
@@ -256,8 +256,7 @@ TEST(ProvidedBoot, RanksAskTheStoreSeldom) {
   EXPECT_EQ(store.ended.load(), kRanks);
 }
 
-// The text travels with the connection infos. A text beyond the buffer costs each rank a second
-// request.
+// A text beyond the buffer costs each rank a second request.
 TEST(ProvidedBoot, RankZeroHandsOutWhatWasLearnt) {
   constexpr int kRanks = 4;
   for (const auto& [bytes, requests] : {std::pair{0, 1}, {2000, 1}, {66000, 2}}) {
@@ -299,7 +298,7 @@ TEST(ProvidedBoot, IsTakenOnceAndBeforeAllOthers) {
   Store store(1);
   EXPECT_THROW((void)way_here("provided"), Error);
   provide(store.boot(0));
-  provide(store.boot(0));  // replaces the first
+  provide(store.boot(0));
   EXPECT_EQ(store.ended.load(), 1);
   EXPECT_STREQ(way_here(), "provided");
   EXPECT_STREQ(way_here("singleton"), "provided");
@@ -338,8 +337,7 @@ TEST(MakeBoot, AWrongWayIsRefused) {
   EXPECT_THROW((void)make_boot("mpirun"), Error);
 }
 
-/// Launchers without PMIx, whose ranks must not become worlds of one rank: the environment, and the
-/// cure that the error names.
+/// Launchers whose ranks must not become worlds of one rank, and the cure in the error.
 struct Foreign {
   std::vector<std::pair<const char*, const char*>> environment;
   const char* cure;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nodes: round trip, numbering, and short encodings of the usual placements.
+// Nodes: round trip, numbering, short encodings of usual placements.
 #include "boot/nodes.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank under PMIx servers that answer as PRRTE's and Slurm's do. Functions of the test replace
-// libpmix and count the requests.
+// A rank under PMIx servers that answer as PRRTE's and Slurm's do. The test's functions replace
+// libpmix.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -20,15 +20,14 @@
 namespace tern::boot {
 namespace {
 
-// The job and its server. Rank 0 calls. PMIx's functions take no context argument, so `server` is
-// global.
+// The job and its server. PMIx's functions take no context argument, so `server` is global.
 struct Server {
   std::vector<std::vector<int>> nodes;  // ranks by node, the first with rank 0
   bool fetches_when_asked = true;       // PRRTE refuses "immediate" for remote keys
   bool tells_nodes = true;
   std::map<std::pair<unsigned, std::string>, std::string> keys;
-  int late = 0;       // this many PMIx_Get calls report at once that the key is not there yet
-  int questions = 0;  // PMIx_Get
+  int late = 0;                         // number of PMIx_Get calls without an answer yet
+  int questions = 0;                    // PMIx_Get
   std::vector<std::string> waited;      // "RANK KEY SECONDS" of calls that may block
   std::string log;                      // keys put, ";" for a commit
   pmix_value_cbfunc_t later = nullptr;  // pending PMIx_Get_nb
@@ -117,7 +116,6 @@ pmix_status_t get(const pmix_proc_t* whom, const char* key, const pmix_info_t* i
   return immediate ? PMIX_ERR_NOT_FOUND : PMIX_ERR_TIMEOUT;
 }
 
-// A library whose fences fail.
 PmixLibrary functions() {
   PmixLibrary library;
   library.Init = [](pmix_proc_t* self, pmix_info_t*, size_t) -> pmix_status_t {
@@ -220,7 +218,7 @@ TEST_F(Pmix, AKeyThatNobodyHasPutIsAnErrorThatNamesIt) {
       << "bounded, and once";
 }
 
-// The launcher knows which rank died and ends the job before another rank reports an error.
+// The launcher knows the dead rank and ends the job first.
 TEST_F(Pmix, AFenceThatFailsLeavesTheLauncherTheFirstWord) {
   const auto rank = boot({{0, 1}});
   rank->start_fence();
@@ -270,7 +268,6 @@ TEST_F(Pmix, WhatWasPutIsPutAgain) {
   EXPECT_EQ(server_.log, " key tern.info;");
 }
 
-// 1,024 ranks on 128 hosts, in blocks and round robin.
 TEST_F(Pmix, NodesTakeAQuestionEach) {
   constexpr int kNodes = 128, kEach = 8;
   for (const bool in_turn : {false, true}) {
@@ -295,7 +292,7 @@ TEST_F(Pmix, ServersThatDoNotTellNodesAreAskedForHosts) {
 
 TEST_F(Pmix, NodesThatMakeNoWholeAreNotBelieved) {
   const auto rank = boot({{0, 1}, {2, 3}});
-  server_.nodes[1] = {2, 1};  // 1 twice, 3 missing: 2 and 3 cost a request each
+  server_.nodes[1] = {2, 1};  // 2 and 3 cost a request each
   const int nodes[] = {0, 0, 1, 2};
   for (int r = 0; r < 4; ++r) EXPECT_EQ(rank->node(r), nodes[r]) << r;
 }

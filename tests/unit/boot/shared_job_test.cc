@@ -46,7 +46,7 @@ TEST(SharedJob, OtherDescriptorsAreNotJobs) {
   EXPECT_FALSE(SharedJob::attach(zeros.get()).valid());
   const Fd directory(::open("/usr", O_RDONLY));
   EXPECT_FALSE(SharedJob::attach(directory.get()).valid());
-  // A file of sufficient size without write permission, then a job opened read-only.
+  // No write permission, then a job opened read-only.
   const Fd program(::open("/proc/self/exe", O_RDONLY));
   EXPECT_FALSE(SharedJob::attach(program.get()).valid());
   const Memory memory(2);
@@ -69,7 +69,7 @@ TEST(SharedJob, ARankBelongsToOneProcessUntilThatHasEnded) {
   ::waitid(P_PID, static_cast<id_t>(child), &how, WEXITED | WNOWAIT);
   Memory other(1);
   EXPECT_TRUE(other.job.claim(0, child));
-  EXPECT_TRUE(other.job.claim(0, own));  // after an owner that has exited, reaped or not
+  EXPECT_TRUE(other.job.claim(0, own));  // of an exited owner
   ::waitpid(child, nullptr, 0);
 }
 
@@ -100,7 +100,6 @@ TEST(SharedJob, AFullHeapIsAnErrorAndKeepsWhatWasThere) {
   EXPECT_EQ(value, block);
 }
 
-// With random bytes in the memory, every read terminates within its bounds.
 TEST(SharedJob, GarbageIsNeverFollowed) {
   Memory memory(4);
   for (int rank = 0; rank < 4; ++rank)

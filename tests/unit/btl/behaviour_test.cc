@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The promises of btl.hpp over every transport. A new transport is a row of kRows.
-// Ranks are threads. Each sends to its right neighbour, a single rank to itself.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -36,7 +35,6 @@ std::unique_ptr<Btl> make(const char* name, core::Process& process, Sink& sink, 
   return nullptr;
 }
 
-/// Whether this build and machine support the transport. `self` and `sm` always work.
 bool is_here(std::string_view name) {
   if (name == "self" || name == "sm") return true;
   for (const Trial& trial : try_transports())
@@ -44,14 +42,12 @@ bool is_here(std::string_view name) {
   return false;
 }
 
-/// The bytes of frame `number`.
 std::vector<std::byte> pattern(uint32_t number, size_t bytes) {
   std::vector<std::byte> made(bytes);
   for (size_t i = 0; i < bytes; ++i) made[i] = static_cast<std::byte>(number * 7 + i);
   return made;
 }
 
-/// Checks each arriving frame against its number.
 class Collector final : public Sink {
  public:
   void arrived(Endpoint& from, const Frame& frame) noexcept override {
@@ -93,7 +89,7 @@ struct Rank {
     right.commit(header(bytes));
     ++sent;
   }
-  /// Sends a window of frames without a copy, and overwrites each source once the transport allows.
+  /// Overwrites each source once the transport allows.
   void send_uncopied(ZeroCopy& zero_copy, size_t prefix, const std::vector<size_t>& lengths) {
     struct Part {
       std::vector<std::byte> bytes;
@@ -106,7 +102,7 @@ struct Rank {
       Part& part = parts.emplace_back();
       part.bytes = pattern(sent, prefix + length);
       part.operation.owner = &part.told;
-      auto head = part.bytes;  // copied before the call returns
+      auto head = part.bytes;
       while ((part.begun = zero_copy.start_send(header(0), {head.data(), prefix},
                                                 {part.bytes.data() + prefix, length},
                                                 part.operation)) == Start::kNoRoom)
@@ -120,7 +116,6 @@ struct Rank {
       std::fill(part.bytes.begin(), part.bytes.end(), std::byte{});
     }
   }
-  /// Puts in several operations, and waits for completion.
   void put(const RemoteKey& key, std::byte* to, const std::vector<std::byte>& from) {
     Rdma& rdma = *right.caps.rdma;
     bool told = false;
@@ -139,7 +134,6 @@ struct Rank {
     while (!began(rdma.start_flush(operation))) continue;
     while (operation.left != 0) idle();
   }
-  /// Waits until the rank has received as many frames as it has sent.
   void settle() {
     while (collector.frames < sent) idle();
     EXPECT_EQ(collector.damaged, 0);
@@ -185,7 +179,7 @@ class Behaviour : public testing::TestWithParam<Row> {
     body(self);
     self.settle();
     while (!btl->is_quiet() || !btl->is_met()) self.idle();
-    boot->start_fence();  // other ranks may still need progress of this rank
+    boot->start_fence();  // peers may need this rank's progress
     while (!boot->fence_over()) self.idle();
     boot->end_fence();
   }
@@ -251,7 +245,7 @@ TEST_P(Behaviour, OneSidedCopiesReachThePeersMemory) {
     if (copy == nullptr || !copy->works()) GTEST_SKIP() << "no one-sided copies";
     std::vector<int> theirs(1000), mine(1000);
     std::iota(theirs.begin(), theirs.end(), 5);
-    // The ranks share an address space, so local memory stands for the peer's.
+    // The ranks share an address space.
     const iovec local[] = {{mine.data(), 400}, {mine.data() + 100, 3600}};
     const iovec remote[] = {{theirs.data(), 4000}};
     EXPECT_EQ(copy->get(local, 2, remote, 1), 0);
@@ -266,8 +260,7 @@ TEST_P(Behaviour, WhatWasPutIsThereAfterAFlush) {
   run([](Rank& rank) {
     if (rank.right.caps.rdma == nullptr) return;
     Rdma& rdma = *rank.right.caps.rdma;
-    // The ranks share an address space, so the test reads the peer's memory directly. The owner
-    // gave the key to its right neighbour, and all endpoints of this rank are alike.
+    // The ranks share an address space, so the test reads the peer's memory directly.
     for (const size_t bytes : {size_t{1}, size_t{4096}, size_t{3} << 20}) {
       std::vector<std::byte> theirs(bytes);
       const auto mine = pattern(77, bytes);

@@ -68,7 +68,6 @@ TEST(ConnectionInfo, RandomBytesAreReadWithinBounds) {
   }
 }
 
-// All transports of a rank with the most channels, for every address length.
 TEST(AddressBook, TheConnectionInfoHasRoomForEveryTransport) {
   constexpr uint32_t kChannels = core::Process::kMostChannels;
   for (size_t bytes = 1; bytes <= 64; ++bytes) {

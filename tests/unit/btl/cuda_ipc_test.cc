@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cache of mappings under a counting fake driver, and handles that no honest peer sends.
+// The cache of mappings under a fake driver, and handles of a hostile peer.
 #include "btl/cuda_ipc/cuda_ipc.hpp"
 
 #include <gtest/gtest.h>
@@ -15,13 +15,12 @@ namespace {
 
 constexpr uint64_t kPiece = 2 << 20, kBase = 0x7000'0000'0000;
 
-/// State of the fake driver.
 struct Fake {
   int imports = 0, handles = 0, mapped = 0, reserved = 0, legacy = 0;
   CUdeviceptr next = 0x1000'0000'0000;
   int openings = 0;
-  bool busy = false;     // the application has pending work
-  bool refuses = false;  // cuIpcOpenMemHandle fails
+  bool busy = false;  // the application has pending work
+  bool refuses = false;
 } fake;
 
 cuda::Driver fake_driver() {
@@ -74,7 +73,7 @@ class CudaIpcTest : public ::testing::Test {
     EXPECT_EQ(fake.reserved, 0);
     EXPECT_EQ(fake.legacy, 0);
   }
-  /// Adds a mapping to the ledger of this process, which plays the peer.
+  /// A mapping in the ledger of this process, which plays the peer.
   uint32_t piece(int place, uint64_t id, uint32_t forms = Row::kDescriptor) {
     Row row{};
     row.buffer_id = id;
@@ -142,7 +141,6 @@ TEST_F(CudaIpcTest, OnlyWhatIsNewIsMapped) {
   EXPECT_EQ(last->address, two->address + 3 * kPiece);
 }
 
-// A mapping in use survives its replacement.
 TEST_F(CudaIpcTest, AReplacedPieceIsMappedAnew) {
   auto rows = pieces(3);
   auto old = ipc_->map(handle(rows[0], 0, 3, 100), device_);
@@ -231,7 +229,6 @@ TEST_F(CudaIpcTest, AmongPidNamespacesTheDriverIsAskedOnce) {
   EXPECT_NE(ipc_->map(legacy(kBase + kPiece, kPiece, 2), device_), nullptr) << "of this namespace";
 }
 
-// A process here has the same number, but other descriptors.
 TEST_F(CudaIpcTest, DescriptorsAreNotTakenByNumbersOfAnotherNamespace) {
   const auto rows = pieces(1);
   MemoryHandle theirs = handle(rows[0], 0, 1, 100);

@@ -28,13 +28,12 @@ class Damaged : public testing::Test {
   void put(const ConnectionInfo& info) {
     std::memcpy(boot_.info_of_peer.data(), &info, sizeof info);
   }
-  // Connects as for the first time.
   Endpoint* connect_afresh() {
     AddressBook book(process_);
     Sm sm(process_, sink_, book);
     return sm.connect(process_.peer(1), 0);
   }
-  // As the peer: claims ring 0 and writes this header to its first line.
+  // As the peer: writes this header into ring 0.
   void write(const Header& header, uint32_t block = 0) {
     const Segment& segment = sm_->segment();
     segment.control(0).owner = 2;

@@ -25,7 +25,6 @@ class LedgerTest : public ::testing::Test {
     made.forms = Row::kDescriptor;
     return made;
   }
-  /// Chained rows of adjacent pieces.
   std::vector<uint32_t> pieces(int count) {
     std::vector<uint32_t> rows;
     for (int i = 0; i < count; ++i)
@@ -79,7 +78,6 @@ TEST_F(LedgerTest, RowsEnd) {
   EXPECT_EQ(mine_.add(row(1, kLedgerBase, kLedgerPiece)), 5u);
 }
 
-// The reader does not trust a peer's chain.
 TEST_F(LedgerTest, WrongChainsAreRefused) {
   const auto rows = pieces(3);
   const MemoryHandle whole = handle(rows[0], 3 * kLedgerPiece);

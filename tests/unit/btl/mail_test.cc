@@ -79,7 +79,6 @@ TEST_F(MailTest, HundredsComeInSeveralLetters) {
   for (uint32_t i = 1; i <= 300; ++i) EXPECT_TRUE(mine_.take(wanted(i, i), &why_).valid()) << i;
 }
 
-// With a full queue and no reader, sending still returns.
 TEST_F(MailTest, NothingWaits) {
   mine_.ask(handle(1, 4096), &why_);
   Ask ask;

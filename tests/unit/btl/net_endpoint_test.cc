@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Endpoints between hosts: order of frames, and frames that get lost.
+// Endpoints between hosts: order of frames, and lost frames.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -17,7 +17,6 @@ struct Taken : Sink {
   std::vector<int32_t> tags;
 };
 
-/// Drops every frame.
 struct Deaf final : NetEndpoint {
   using NetEndpoint::NetEndpoint;
   bool send(const Header&, const void*) noexcept override { return true; }

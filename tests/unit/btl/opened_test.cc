@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All channels share one opening of a handle. The fake driver counts.
+// All channels share one opening of a handle.
 #include "btl/cuda_ipc/opened.hpp"
 
 #include <gtest/gtest.h>

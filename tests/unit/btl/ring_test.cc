@@ -54,7 +54,6 @@ TEST(Ring, FullRingRefusesUntilTheReaderHasConsumed) {
   EXPECT_TRUE(pair.send(kLines, 8));
 }
 
-// When consume() returns credit, the reader must ring the writer's bell.
 TEST(Ring, CreditIsNeverPublishedInSilence) {
   Pair pair;
   std::mt19937 random(5);
@@ -79,7 +78,7 @@ TEST(Ring, FramesOfManyLinesOverManyLaps) {
   }
 }
 
-// Stale payload that looks like a mark is not taken for a frame.
+// Stale payload looks like a mark.
 TEST(Ring, StalePayloadIsNoFrame) {
   Pair pair;
   for (uint32_t lap = 0; lap < 600; ++lap) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contest: drops a slow row, keeps a good row in noise and under mode changes of the machine, and
-// keeps trials within the budget at every loop length. A change of the machine starts a new trial.
-// All ranks take the same rows.
+// Contest: drops slow rows, keeps good rows in noise, stays within its budget, and restarts when
+// the machine changes. All ranks take the same rows.
 #include "coll/select/contest.hpp"
 
 #include <gtest/gtest.h>
@@ -27,12 +26,11 @@ Rows rows_of(size_t count) {
   return rows;
 }
 
-/// Ranks of a program, with different measured times.
 struct Ranks {
   Ranks(const Rows& rows, bool learns, bool known, size_t many = 1)
       : contests(many, Contest(rows, 1, kAgreement, learns, known)) {}
 
-  /// Makes a call. Returns the microseconds of the call, the clock reads and the agreement.
+  /// Returns the microseconds of the call with clock reads and agreement.
   double call(const Cost& cost, const std::function<double()>& noise) {
     ++calls;
     Contest& first = contests.front();
@@ -106,7 +104,7 @@ TEST(Contest, CostsTwoInAHundred) {
     Ranks run(rows_of(4), false, false);
     double spent = 0;
     for (int calls = 1; calls <= 100000; ++calls) {
-      spent += run.call(steady(costs), quiet) - costs[0];  // kAgreement is a correct estimate
+      spent += run.call(steady(costs), quiet) - costs[0];
       if (calls >= 100) {
         ASSERT_LE(spent, 0.02 * calls * costs[0]) << calls;
       }
@@ -115,7 +113,7 @@ TEST(Contest, CostsTwoInAHundred) {
   }
 }
 
-// The first estimate of the contest assumes a cheap clock.
+// The first estimate assumes a cheap clock.
 TEST(Contest, ChargesASlowClock) {
   Ranks run(rows_of(4), false, false);
   run.look = 1;
@@ -170,7 +168,7 @@ TEST(Contest, BelievesALineUntilItIsWrong) {
 
 TEST(Contest, ADisturbedPairDecidesNothing) {
   Ranks run(rows_of(2), false, false);
-  // Another process disturbs the first block of the better row.
+  // A disturbance of the first block of the better row.
   const Cost disturbed = [](const Algorithm& taken, uint64_t call) {
     return steady({1, call < 700 ? 9.0 : 0.5})(taken, call);
   };

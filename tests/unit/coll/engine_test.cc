@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host engine: every algorithm gives correct data for counts around its borders, in place and
-// not, on every root, with equal and unequal blocks, in every delivery order. If a message is lost,
+// The host engine: every algorithm gives correct data in every delivery order. After a lost message
 // every rank returns, and no rank reports success with wrong data.
 #include "coll/engine/engine_host.hpp"
 
@@ -46,7 +45,7 @@ void user_function(void* in, void* inout, int* count, MPI_Datatype*) {
 struct Case {
   const Algorithm* algorithm;
   int ranks, root;
-  int64_t count;  // of a block, or of the vector
+  int64_t count;  // per block or vector
   bool in_place;
   bool irregular;
 };
@@ -67,7 +66,6 @@ class Job {
     EXPECT_EQ(failures(), 0);
     check_algorithm();
   }
-  // The receive of the message after `before` others fails.
   void run_losing(int64_t before) {
     world_.wire.lost = before;
     EXPECT_GT(failures(), 0) << "no rank heard of the loss";
@@ -75,7 +73,7 @@ class Job {
   [[nodiscard]] int64_t messages() const { return world_.wire.messages; }
 
  private:
-  // Returns the number of failed ranks, and checks the data of the others.
+  // Returns the number of failed ranks.
   int failures() {
     std::vector<core::Request*> requests;
     for (int r = 0; r < case_.ranks; ++r) {
@@ -97,7 +95,6 @@ class Job {
     return failed;
   }
 
-  /// Checks that the requested schedule ran, if it can.
   void check_algorithm() {
     const Levels levels = Levels::from_sizes(case_.ranks, {4, 2});
     Question question{what(), case_.ranks,      1,
@@ -140,7 +137,7 @@ class Job {
                       what() == Collective::kAlltoall;
     return many ? case_.ranks : 1;
   }
-  // Irregular operations leave a gap of two elements between blocks. A reduced vector has no gaps.
+  // Irregular operations leave a gap of two elements between blocks.
   static int64_t lay_out(int blocks, bool gaps, const std::function<int64_t(int)>& size,
                          std::vector<MPI_Count>& counts, std::vector<MPI_Aint>& displs) {
     int64_t at = 0;
@@ -180,7 +177,6 @@ class Job {
     for (int64_t i = 0; i < buffers.input_counts[place]; ++i)
       buffers.input[static_cast<size_t>(buffers.input_displs[place] + i)] = element(r, tag(b, i));
   }
-  // The tag of element i of input block b in element().
   static int64_t tag(int b, int64_t i) { return b * 1000003 + i; }
 
   void put_in_place(int r) {
@@ -196,7 +192,6 @@ class Job {
       std::copy_n(mine.input.begin(), count, mine.output.begin() + at);
     if (what() == Collective::kAlltoall) refill_alltoall(mine, r);
   }
-  // In place, sent blocks have the places and sizes of received blocks.
   void refill_alltoall(Buffers& mine, int r) const {
     mine.output.assign(mine.output.size(), Element{-1, -1});
     for (int b = 0; b < case_.ranks; ++b)
@@ -330,7 +325,6 @@ std::string run_name(const testing::TestParamInfo<Algorithm>& row) {
 INSTANTIATE_TEST_SUITE_P(Table, EngineRuns, testing::ValuesIn(rows(true)), run_name);
 
 TEST_P(EngineRuns, MovesAndReducesEqualBlocks) {
-  // verify_test proves the other numbers of ranks.
   if (long_tests())
     all({1, 2, 3, 4, 5, 6, 7, 8, 13, 16}, {0, 1, 3, 37}, false);
   else

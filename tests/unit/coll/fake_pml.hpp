@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pml in memory: N ranks in one thread. Messages arrive in random order within MPI's ordering
-// rules.
-// Why: collectives are tested against every timing, without transports.
+// A pml in memory: N ranks in one thread. Messages arrive in random order within MPI's rules.
+// Why: tests of every timing, without transports.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +28,6 @@ struct FakeRequest final : core::Request {
   int lost = MPI_SUCCESS;
 };
 
-/// The messages of all ranks.
 class FakeWire {
  public:
   explicit FakeWire(unsigned seed) : random_(seed) {}
@@ -41,7 +39,7 @@ class FakeWire {
     const size_t mine = (send ? queue.sends : queue.recvs).size();
     if (mine <= (send ? queue.recvs : queue.sends).size()) matched_.push_back(key);
   }
-  /// Delivers a message. Returns false if no message has a matching receive.
+  /// Returns false if no message has a matching receive.
   bool deliver() {
     if (matched_.empty()) return false;
     std::swap(matched_[random_() % matched_.size()], matched_.back());
@@ -54,7 +52,7 @@ class FakeWire {
   }
   [[nodiscard]] bool chance() { return random_() % 2 == 0; }
   int64_t messages = 0;
-  int64_t lost = -1;  // this message, counted from 0, is lost
+  int64_t lost = -1;  // number of a lost message
 
  private:
   struct Queue {
@@ -172,7 +170,6 @@ struct FakeRank {
   }
 };
 
-/// The ranks of a job, in one thread.
 class FakeWorld {
  public:
   /// `levels`: as TERN_COLL_LEVELS.
@@ -191,7 +188,7 @@ class FakeWorld {
       rank->coll = make(process.channel(0));
     }
   }
-  /// Delivers messages until all requests complete. Returns false on a deadlock.
+  /// Returns false on a deadlock.
   bool finish(const std::vector<core::Request*>& requests) {
     for (;;) {
       bool all = true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives in shared memory: exhausted and reused slabs, slabs with unexpected contents, a root
-// that runs ahead, operands in rank order.
+// Collectives in shared memory: exhausted, reused and unexpected slabs, a root ahead of its
+// readers, operand order.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -79,7 +79,6 @@ TEST(Flat, WithoutSlabsSchedulesServe) {
   });
 }
 
-// A thousand communicators in sequence share a few slabs.
 TEST(Flat, SlabsComeBack) {
   test::World(2).run([](Process& process) {
     std::set<uint32_t> seen;
@@ -112,7 +111,7 @@ void expect_bcasts(Process& process, core::Communicator& comm, size_t count, int
   }
 }
 
-// A communicator takes a deep slab after some rooted calls and keeps it, whatever its first slab.
+// A communicator takes a deep slab after some rooted calls.
 TEST(Flat, ManyRootedCallsShareADeepSlab) {
   test::World(3).run([](Process& process) {
     std::set<uint32_t> seen;
@@ -165,7 +164,7 @@ TEST(Flat, ALengthThatNobodyExpectsIsAnError) {
   });
 }
 
-// The rank that leaves first frees its slab while peers still read its departure.
+// The first rank to leave frees its slab while peers still read.
 TEST(Flat, SlabsOfCopiesBetweenBuffersComeBackLate) {
   test::World(4).run([](Process& process) {
     std::minstd_rand random(static_cast<unsigned>(process.world_rank) + 1);
@@ -186,11 +185,10 @@ TEST(Flat, SlabsOfCopiesBetweenBuffersComeBackLate) {
   });
 }
 
-// The root reuses a slot only after the slowest reader has read it.
 TEST(Flat, ARootRunsAheadOfSlowReaders) {
   test::World(3).run([](Process& process) {
     for (const size_t count : {size_t{4}, size_t{100}, size_t{5000}})
-      for (int round = 0; round < 200; ++round) {  // more rounds than slots of any lane
+      for (int round = 0; round < 200; ++round) {  // more than slots of any lane
         std::vector<int> data(count, process.world_rank == 0 ? round : -1);
         if (process.world_rank == 2 && round % 8 == 0)
           std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -239,7 +237,6 @@ TEST_P(FlatReductions, TakeOperandsInTheOrderOfRanks) {
   });
 }
 
-// With two ranks, an in-place sum reduces into the rank's own operand, the left or the right.
 TEST_P(FlatReductions, InPlaceTheSumIsTheSame) {
   test::World(GetParam()).run([](Process& process) {
     for (const char* row : {"flat", "flat_sliced", "flat_direct"}) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flat collectives in flight: more than a lane holds, beside blocking calls, polled in loops,
-// persistent in any start order, with late ranks, freed communicators and exhausted slabs.
+// Flat collectives in flight: more than a lane holds, late ranks, freed communicators, exhausted
+// slabs.
 #include <gtest/gtest.h>
 
 #include <barrier>
@@ -76,7 +76,6 @@ TEST_P(Flight, EveryRowAgreesWithASerialReference) {
   });
 }
 
-// Large data: ranks exchange addresses and copy directly, also beside small operations.
 TEST_P(Flight, LargeDataIsCopiedDirectly) {
   test::World(GetParam()).run([](Process& process) {
     std::vector<Algorithm> direct;
@@ -113,13 +112,13 @@ TEST_P(Flight, ManyLargeOnesWaitForARankThatIsLate) {
   });
 }
 
-// Without a ring from the late rank, the peer's sleeps grow to 64 ms and more. The best of several
-// rounds counts, because the cores may be busy.
+// Without a ring, the peer's sleeps grow to 64 ms. The best round counts, because the cores may be
+// busy.
 TEST(FlightSleep, ALateRankRingsAtOnce) {
   using std::chrono::milliseconds;
   std::barrier all(2);
   test::World(2).run([&](Process& process) {
-    process.node.oversubscribed = false;  // oversubscribed ranks always ask for a ring
+    process.node.oversubscribed = false;  // oversubscribed ranks always ring
     core::Channel& channel = process.channel(0);
     Trials warm;
     add(warm, process, flat(Collective::kAllreduce), 1000, 0, *process.world);
@@ -143,7 +142,7 @@ TEST(FlightSleep, ALateRankRingsAtOnce) {
   });
 }
 
-// The lanes hold 8 and 16 epochs. Other operations wait in the queue, also behind a late rank.
+// The lanes hold 8 and 16 epochs. Other operations wait in the queue.
 TEST_P(Flight, MoreAreInFlightThanSlotsHold) {
   test::World(GetParam()).run([](Process& process) {
     for (const int64_t count : {3, 2500})
@@ -175,7 +174,6 @@ TEST_P(Flight, BlockingOnesPassThoseInFlight) {
   });
 }
 
-// Test calls alone complete all operations.
 TEST_P(Flight, PollingCompletesThem) {
   test::World(GetParam()).run([](Process& process) {
     Trials trials;
@@ -211,7 +209,7 @@ TEST_P(Flight, PersistentOnesStartInAnyOrder) {
   });
 }
 
-// The last operation frees the communicator, and the next communicator takes the slab.
+// The next communicator takes the slab.
 TEST_P(Flight, CommunicatorsAreFreedWhileTheirsAreInFlight) {
   test::World(GetParam()).run([](Process& process) {
     for (int round = 0; round < 40; ++round) {
@@ -228,8 +226,7 @@ TEST_P(Flight, CommunicatorsAreFreedWhileTheirsAreInFlight) {
   });
 }
 
-// Rank 0 gets its slab back first and starts a request before any epoch. The other ranks still find
-// all slabs read.
+// Rank 0 starts a request before any epoch.
 TEST_P(Flight, ASlabServesTheSameCommunicatorAgain) {
   std::barrier<> everybody(GetParam());
   test::World(GetParam()).run([&](Process& process) {
@@ -257,7 +254,7 @@ TEST_P(Flight, ASlabServesTheSameCommunicatorAgain) {
   });
 }
 
-// If any rank gets no slab, all ranks use messages, also in flight.
+// If any rank gets no slab, all ranks use messages.
 class FlightWithoutSlabs : public testing::TestWithParam<Slabs::Size> {};
 INSTANTIATE_TEST_SUITE_P(Sizes, FlightWithoutSlabs,
                          testing::Values(Slabs::Size::kSmall, Slabs::Size::kLarge));

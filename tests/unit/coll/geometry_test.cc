@@ -19,7 +19,7 @@ class GeometryTest : public testing::Test {
 
   [[nodiscard]] Area vector(MPI_Count count) {
     Area area;
-    // The address is only computed with.
+    // Never dereferenced.
     area.base = reinterpret_cast<std::byte*>(uintptr_t{1} << 40);
     area.type = &core::predefined_type(process_, MPI_DOUBLE);
     area.extent = area.type->extent();

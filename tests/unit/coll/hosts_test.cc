@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows with levels of hosts: proved on block and round-robin placements. The traffic between hosts
-// is counted from the schedules, also for rows without levels. The expected numbers are exact, so
-// extra traffic fails a test.
+// Rows with levels of hosts: proofs, and exact traffic between hosts from the schedules. Extra
+// traffic fails a test.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,8 +16,7 @@ namespace {
 
 using enum Collective;
 
-/// Hosts of `each` ranks, placed in blocks or round robin. Communicators make no levels for hosts
-/// of one rank, but the test does.
+/// Blocks or round robin. Communicators make no levels for hosts of one rank, but the test does.
 Levels shape(int32_t hosts, int32_t each, bool dealt = false) {
   Levels levels;
   levels.groups.emplace_back();
@@ -27,7 +25,7 @@ Levels shape(int32_t hosts, int32_t each, bool dealt = false) {
   return levels;
 }
 
-/// Traffic between hosts, for a vector of kBytes. All rows here divide kBytes evenly.
+/// Traffic between hosts for a vector of kBytes.
 constexpr int64_t kBytes = 1152;
 struct Traffic {
   int64_t messages = 0, bytes = 0;
@@ -39,7 +37,7 @@ struct Traffic {
   }
 };
 
-/// Follows the messages of schedules with a single lane.
+/// Follows the messages of single-lane schedules.
 class Count {
  public:
   Count(const Algorithm& row, const Levels& levels, int32_t root) : host_(levels.groups[0]) {
@@ -184,8 +182,7 @@ struct TwoLevelRow {
   Traffic expected;
 };
 
-// A barrier sends only signals. The other collectives have a block of kBytes per rank or pair of
-// ranks.
+// A barrier sends only signals. The others have a block of kBytes per rank or pair.
 TEST(TwoLevel, CountsOfTheOtherCollectives) {
   const TwoLevelRow rows[] = {{kBarrier, 2, 2, {2, 0, 0, 1}},
                               {kBarrier, 4, 2, {8, 0, 0, 2}},
@@ -213,7 +210,6 @@ TEST(TwoLevel, CountsOfTheOtherCollectives) {
   }
 }
 
-// Proves every row with levels on all shapes of hosts.
 TEST(TwoLevel, IsProvedOnAllShapes) {
   const std::pair<int32_t, int32_t> shapes[] = {{2, 1}, {3, 1}, {2, 2}, {2, 4},
                                                 {4, 2}, {3, 3}, {8, 16}};

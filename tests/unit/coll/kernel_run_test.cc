@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every row that runs in streams, run by a kernel, with ranks as threads with a device each, on the
-// software driver. Results match a serial reference, and the stream engine bit by bit. Also: graphs
-// that replay among eager calls of both engines, and a kernel that times out.
+// Every row of streams, run by a kernel on the software driver, against a serial reference and bit
+// by bit against the stream engine. Ranks are threads with a device each.
 #include <algorithm>
 #include <barrier>
 #include <cstdlib>
@@ -67,8 +66,8 @@ TEST_P(KernelRuns, EveryRowAgreesWithASerialReference) {
 
 void use(Process& process, GpuEngine engine) { process.params.gpu_engine = engine; }
 
-/// Allreduces any type by both engines and compares the bits. Rows such as ring reduce slices in
-/// different orders, so both engines must need a single pass.
+/// Compares the bits of both engines. Rows such as ring reduce slices in different orders, so the
+/// vector must fit a single pass.
 void compare(Process& process, const Gpu& gpu, const char* row, MPI_Datatype handle, MPI_Op op,
              int64_t count) {
   process.channel(0).coll->force(*find_algorithm(kAllreduce, row));
@@ -76,7 +75,7 @@ void compare(Process& process, const Gpu& gpu, const char* row, MPI_Datatype han
   const auto bytes = static_cast<size_t>(count) * static_cast<size_t>(type.size());
   const size_t ints = bytes / sizeof(int) + 2;
   std::vector<int> values(ints), nothing(ints, -1), results[2];
-  // No byte pattern is a NaN in any type. Most sums round.
+  // No byte pattern is a NaN in any type.
   auto* const data = reinterpret_cast<unsigned char*>(values.data());
   for (size_t i = 0; i < ints * sizeof(int); ++i)
     data[i] =
@@ -149,7 +148,7 @@ TEST_P(KernelRuns, GraphsReplayAmongCallsOfBothEngines) {
       return found;
     };
     StreamCall small(process, gpu, row(kAllreduce, "recursive_doubling"), 5, 0, true);
-    small.start();  // uploads the programs
+    small.start();
     StreamCall ring(process, gpu, row(kAllreduce, "ring"), 701, 0, false);
     ring.start();
     StreamCall hop(process, gpu, row(kAllreduce, "one_shot"), 300, 0, false);
@@ -189,7 +188,6 @@ TEST_P(KernelRuns, GraphsReplayAmongCallsOfBothEngines) {
   });
 }
 
-/// The wire that a row takes in a team of GPUs, and the explanation.
 class Ways {
  public:
   Ways(Process& process, const Gpu& gpu)
@@ -215,7 +213,6 @@ class Ways {
     EXPECT_NE(way.engine, Way::kNone) << words_;
     return way.engine == Way::kStream ? "copies" : name_of(way.taken());
   }
-  /// The explanation of the last choice.
   [[nodiscard]] const std::string& words() const { return words_; }
   void expect_words(const char* part) const {
     EXPECT_NE(words_.find(part), std::string::npos) << part << " is not in: " << words_;
@@ -239,7 +236,7 @@ void with_ways(const Body& body) {
   });
 }
 
-// LL up to a size, LL128 above. Without LL128, and for rows of several hops, a program runs.
+// LL up to a size, LL128 above, a program otherwise.
 TEST_F(OneKernelRun, WordsOfLlAndLinesDoTheRowsOfOneHop) {
   with_ways([](Process&, Ways& ways) {
     constexpr size_t kLl = 32 << 10, kLines = 256 << 10;
@@ -285,7 +282,7 @@ TEST_F(OneKernelRun, AWireIsTakenWhereAParameterAsksForIt) {
   });
 }
 
-// A hint or a table extends kernels beyond their default sizes, a parameter does not.
+// A hint or a table extends the kernels' sizes, a parameter does not.
 TEST_F(OneKernelRun, ALineBringsKernelsForSizesBeyondTheirs) {
   with_ways([](Process& process, Ways& ways) {
     constexpr size_t kBeyond = (1 << 20) + 4;
@@ -310,7 +307,6 @@ TEST_F(OneKernelRun, ALineBringsKernelsForSizesBeyondTheirs) {
   });
 }
 
-/// Driver calls that put work into a stream.
 unsigned long long calls_into_streams() {
   unsigned long long sum = 0;
   for (const char* name : {"cuLaunchKernel", "cuStreamWriteValue32_v2", "cuStreamWaitValue32_v2",
@@ -320,7 +316,7 @@ unsigned long long calls_into_streams() {
   return sum;
 }
 
-// On every wire: a launch, a word that marks its completion, an event that orders other streams.
+// A launch, a word that marks its completion, an event that orders other streams.
 TEST_F(OneKernelRun, ASmallAllreduceIsOneLaunchAndTwoMore) {
   if (takes_minutes()) GTEST_SKIP() << "takes minutes with sanitizers; TEST_LONG=1 runs it";
   constexpr unsigned long long kRanks = 4;
@@ -363,7 +359,7 @@ TEST_F(OneKernelRun, ASmallAllreduceIsOneLaunchAndTwoMore) {
   }
 }
 
-// The graph uploads the program at each replay, and later calls upload a copy.
+// The graph uploads the program at each replay.
 TEST_F(OneKernelRun, ACaptureTakesAProgramThatNoCallHasUsed) {
   if (takes_minutes()) GTEST_SKIP() << "takes minutes with sanitizers; TEST_LONG=1 runs it";
   Settings settings = kByKernel;
@@ -414,7 +410,7 @@ TEST_F(OneKernelRun, AKernelThatWaitsInVainSaysForWhom) {
     bool taken = false;
     std::string why;
     const auto next = [&] { return enqueue(*process.channel(0).coll, barrier, gpu, &taken, &why); };
-    if (process.world_rank == 1) {  // the kernel ends at once, and the next call fails
+    if (process.world_rank == 1) {  // the kernel ends at once
       never.start();
       gpu.wait();
     }
@@ -423,7 +419,7 @@ TEST_F(OneKernelRun, AKernelThatWaitsInVainSaysForWhom) {
     EXPECT_NE(text.find("in vain"), std::string::npos) << text;
     const char* const who = process.world_rank == 0 ? "for rank 1's" : "rank 0's";
     EXPECT_NE(text.find(who), std::string::npos) << text;
-    EXPECT_EQ(next(), MPI_ERR_OTHER);  // the error stays
+    EXPECT_EQ(next(), MPI_ERR_OTHER);
     meet.arrive_and_wait();
   });
 }

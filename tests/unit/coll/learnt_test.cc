@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines of earlier jobs in selection: arbitrary bytes in the file, the fastest row among a trial's
-// candidates, different rows on a rank, eviction of trial schedules first.
+// Lines of earlier jobs in selection: hostile files, candidates of trials, eviction of trial
+// schedules.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ TEST(LearntLines, RandomFiles) {
   }
 }
 
-/// A comment line of a table by tern_coll tune: "# bcast 8k: flat 4.6 us, ring 4.0 us".
+/// "# bcast 8k: flat 4.6 us, ring 4.0 us" in a table by tern_coll tune.
 struct Timed {
   Collective collective;
   size_t bytes;
@@ -67,7 +67,7 @@ std::vector<Timed> read_times(const std::string& file) {
   return all;
 }
 
-/// The best candidate's time, divided by the best time of all rows with the same bits.
+/// The best candidate's time by the best time of all rows with the same bits.
 double loss(const Selector& selector, const Timed& timed, int ranks, bool any_order) {
   Question question{timed.collective, ranks, timed.bytes};
   question.shared = question.single_copy = true;
@@ -85,8 +85,7 @@ double loss(const Selector& selector, const Timed& timed, int ranks, bool any_or
   return of_candidates / best;
 }
 
-/// Times of `tern_coll tune` on 2 and 4 ranks, on a machine with two cores. Rows within a match's
-/// resolution of the winner count as winners.
+/// Times of `tern_coll tune` on a machine with two cores.
 TEST(Candidates, HaveTheWinnerForNineKeysOfTen) {
   constexpr double kResolution = 1.08;
   Selector selector;

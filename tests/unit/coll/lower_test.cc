@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lowered schedules: every row is proved, with all ranks mapped and with islands. Mutations are
-// caught, and copies without a reader are eliminated.
+// Lowered schedules: proofs with all ranks mapped and with islands, mutations, elimination of
+// copies.
 #include "coll/lower/lower.hpp"
 
 #include <gtest/gtest.h>
@@ -93,7 +93,6 @@ TEST_P(EveryLoweredRow, IsProvedAt32And64Ranks) {
   for (const int32_t ranks : {32, 64}) expect_lowered_everywhere(GetParam(), ranks);
 }
 
-// Every element of a lowered schedule must matter to its proof.
 class LoweredMutations : public testing::Test {
  protected:
   struct Whole {
@@ -103,7 +102,7 @@ class LoweredMutations : public testing::Test {
       return std::string(name_of(row->collective)) + " " + row->name;
     }
   };
-  /// All rows, on the first supported number of ranks from `about`, mapped by `edges`.
+  /// All rows, on the first supported number of ranks from `about`.
   static std::vector<Whole> all(int32_t about, const Edges& edges) {
     static const std::vector<Algorithm> kRows = rows(true);
     std::vector<Whole> made;
@@ -127,7 +126,6 @@ class LoweredMutations : public testing::Test {
     }
     return "";
   }
-  /// Whether the proof fails without the wait and its signal.
   static bool needs(const Whole& whole, int32_t rank, const Step& wait) {
     std::vector<Schedule> schedules = whole.schedules;
     for (Step& step : schedules[static_cast<size_t>(rank)].steps)
@@ -137,7 +135,6 @@ class LoweredMutations : public testing::Test {
         step.verb = Verb::kJoin;
     return !fault(*whole.row, schedules).empty();
   }
-  /// Whether all messages arrive before the first read.
   static bool reads_late(const Whole& whole) {
     return whole.row->emit == allreduce_one_shot || whole.row->emit == allreduce_two_shot ||
            whole.row->emit == reduce_scatter_ordered || whole.row->emit == reduce_linear;
@@ -165,9 +162,8 @@ TEST_F(LoweredMutations, ADroppedStepIsCaught) {
     }
 }
 
-// Drops a signal with its wait: nothing deadlocks, only ordering is lost. Some credits are implied
-// by other messages, but not for one-way data. If all ranks send to all before the first read,
-// other waits may imply one wait per rank.
+// Nothing deadlocks, only ordering is lost. Other messages imply some credits, but not for one-way
+// data.
 TEST_F(LoweredMutations, ADroppedSignalAndItsWaitAreCaught) {
   int needed = 0;
   for (const Whole& whole : all(5, kEdges[0])) {
@@ -216,7 +212,6 @@ TEST_F(LoweredMutations, ASignalBeforeItsPutIsCaught) {
   EXPECT_LE(harmless, 1);  // exscan two_level: another wait covers the slot
 }
 
-// A wait after the read of its slot, and a credit before the read.
 TEST_F(LoweredMutations, WaitsAndCreditsOutOfOrderAreCaught) {
   int tried = 0, harmless = 0;
   for (const Whole& whole : all(6, kEdges[0]))
@@ -274,7 +269,7 @@ TEST_F(LoweredMutations, AWrongSlotOrWordIsCaught) {
     }
 }
 
-// Each rank receives before it sends: valid for each rank alone, a deadlock together.
+// Each rank receives before it sends: a deadlock.
 TEST(Lowered, AnOrderThatWaitsForItselfIsCaught) {
   const Algorithm& row = *find_algorithm(Collective::kAllgather, "ring");
   std::vector<Schedule> schedules;
@@ -309,7 +304,6 @@ TEST_F(LoweredMutations, OperandsOutOfOrderAreCaught) {
   EXPECT_GT(tried, 50);
 }
 
-// The remaining copies are those of the operation.
 struct Count {
   int puts = 0, far_reduces = 0, reduces = 0, copies = 0, signals = 0, waits = 0, other = 0;
   bool operator==(const Count&) const = default;
@@ -334,18 +328,17 @@ Count count_of(Collective collective, const char* name, int32_t ranks, int32_t r
 }
 
 TEST(Lowered, ReducesReadAndWriteSlots) {
-  // Ring of 4, per rank: 3 messages reduce, 2 of them into the next rank's slot. 3 messages bring
-  // results: each is copied out once, and 2 are forwarded from their slots.
+  // Ring of 4, per rank: 3 messages reduce, 2 into the next slot. 3 bring results, 2 are forwarded.
   EXPECT_EQ(count_of(Collective::kAllreduce, "ring", 4, 1, everywhere), (Count{.puts = 1 + 1 + 2,
                                                                                .far_reduces = 2,
                                                                                .reduces = 1,
                                                                                .copies = 3,
                                                                                .signals = 6 + 1,
                                                                                .waits = 6 + 1}));
-  // The middle of a chain: one step between two slots.
+  // One step between two slots.
   EXPECT_EQ(count_of(Collective::kReduce, "chain", 3, 1, everywhere),
             (Count{.far_reduces = 1, .signals = 1 + 1, .waits = 1 + 1}));
-  // A forwarding rank of a tree: from slot to slot, then its own copy.
+  // From slot to slot, then its own copy.
   EXPECT_EQ(count_of(Collective::kBcast, "chain", 3, 1, everywhere),
             (Count{.puts = 1, .copies = 1, .signals = 2, .waits = 2}));
 }

@@ -9,7 +9,7 @@
 
 namespace tern::coll {
 
-/// Calls look(schedules, rank, step) for each rank and step, without the step.
+/// Calls look(schedules, rank, step) for each step, dropped.
 template <class Look>
 void each_dropped_step(const std::vector<Schedule>& whole, const Look& look) {
   for (size_t rank = 0; rank < whole.size(); ++rank)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Neighborhoods: which message goes where. Every row is proved on grids, tori and random graphs.
-// The verifier catches mutations.
+// Neighborhoods: message matching, proofs on grids, tori and random graphs, and mutations.
 #include "coll/schedule/neighbors.hpp"
 
 #include <gtest/gtest.h>
@@ -22,7 +21,7 @@ std::vector<Algorithm> neighbor_rows() {
   return {rest.begin(), rest.end()};
 }
 
-/// All kinds of shapes. Dense shapes have more edges than a window.
+/// Dense shapes have more edges than a window.
 std::vector<Neighborhoods> shapes(int32_t ranks) {
   const auto seed = static_cast<uint32_t>(ranks);
   return {grid_of(ranks, 1, true),           grid_of(ranks, 1, false),
@@ -115,7 +114,7 @@ TEST(Neighborhoods, SwappedSlicesAreCaught) {
   EXPECT_GT(tried, 500);
 }
 
-// In a periodic grid of two, both neighbours are the other rank. Lists cannot tell the edges apart.
+// Both neighbours are the other rank. Lists cannot tell the edges apart.
 TEST(Neighborhoods, AGridTakenForAGraphIsCaught) {
   const Algorithm& row = *find_algorithm(Collective::kNeighborAlltoall, "linear");
   const Neighborhoods grid = grid_of(2, 1, true);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operand order, proved by an operation whose result encodes the tree of applications. Rows with
-// same_bits() reduce from the last operand to the first, for any ranks, sizes and chunks.
+// Operand order: rows with same_bits() reduce from the last operand to the first.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -16,7 +15,7 @@ namespace {
 using core::Process;
 using Words = std::vector<uint64_t>;
 
-/// Neither commutative nor associative. The 64-bit result identifies the operands.
+/// Neither commutative nor associative.
 uint64_t mix(uint64_t left, uint64_t right) {
   uint64_t word = left * 0x9e3779b97f4a7c15 ^ (right << 17 | right >> 47) * 0xc2b2ae3d27d4eb4f;
   word ^= word >> 29;
@@ -48,7 +47,7 @@ bool is_alike(const Algorithm& row, int ranks) {
 struct Call {
   Operation operation{};
   Words from, to;
-  size_t first = 0;  // index of the first element of `to` in the whole vector
+  size_t first = 0;  // of `to` in the whole vector
   int end = 0;       // reduced ranks
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Schedules of puts and gets: correct schedules are proved, and every dropped step is caught.
+// Schedules of puts and gets: proofs, and dropped steps.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -34,8 +34,7 @@ std::string fault_of_remote(const std::vector<Schedule>& schedules) {
 
 constexpr int32_t kEntered = 0, kThere = 1, kTaken = 2;
 
-// Ring allgather: each rank signals its predecessor on entry, puts its newest block into the
-// successor's output, and signals.
+// Ring allgather: each rank puts its newest block into the successor's output.
 void ring_by_puts(Builder& b) {
   b.copy(Builder::input(), Builder::output(b.rank()));
   b.signal(b.ring(-1), kEntered);
@@ -48,7 +47,7 @@ void ring_by_puts(Builder& b) {
   }
 }
 
-// Broadcast: all ranks get from the root, and the root waits for all gets.
+// Broadcast: the root waits for all gets.
 void star_by_gets(Builder& b) {
   if (b.rank() != b.root()) {
     b.wait(b.root(), kThere);
@@ -60,7 +59,7 @@ void star_by_gets(Builder& b) {
   for (int32_t rank = 1; rank < b.ranks(); ++rank) b.wait(rank, kTaken);
 }
 
-// Allreduce with a slot per pair: puts, then reductions in rank order.
+// Allreduce with a slot per pair.
 void slots_by_puts(Builder& b) {
   b.stage(b.ranks());
   for (int32_t d = 1; d < b.ranks(); ++d) b.signal(b.ring(d), kEntered);
@@ -103,7 +102,7 @@ TEST(Remote, ADroppedStepIsCaught) {
   }
 }
 
-// Drops the signal and the wait of a slot: nothing deadlocks, only ordering is lost.
+// Nothing deadlocks, only ordering is lost.
 TEST(Remote, ADroppedWaitAndItsSignalAreCaught) {
   const auto without = [](Collective collective, void (*emit)(Builder&), int32_t slot) {
     std::vector<Schedule> schedules = all(collective, "mutated", 4, emit);
@@ -124,7 +123,6 @@ TEST(Remote, ADroppedWaitAndItsSignalAreCaught) {
   EXPECT_PRED2(has, without(Collective::kAllreduce, slots_by_puts, kThere), "was not written");
 }
 
-// A signal does not wait for the preceding put.
 TEST(Remote, ASignalThatOvertakesIsCaught) {
   std::vector<Schedule> schedules = all(Collective::kAllreduce, "slots by puts", 3, slots_by_puts);
   for (Step& step : schedules[1].steps)
@@ -133,7 +131,6 @@ TEST(Remote, ASignalThatOvertakesIsCaught) {
       << fault_of_remote(schedules);
 }
 
-// Two ranks write the same slot of a third.
 TEST(Remote, TwoWritersAreCaught) {
   const std::vector<Schedule> schedules =
       all(Collective::kAllreduce, "one slot", 3, [](Builder& b) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selection: table syntax with errors by line number, precedence, preferences of the model, and
-// capability of every chosen row. Parameters and algorithm table have the same names.
+// Selection: table syntax, precedence, preferences of the model, capability of every chosen row.
 #include "coll/select/select.hpp"
 
 #include <gtest/gtest.h>
@@ -62,7 +61,7 @@ TEST(Select, WhateverIsChosenCanDoIt) {
             }
 }
 
-/// All questions of blocking and stream calls: every number of ranks, sizes around powers of two.
+/// Every number of ranks, sizes around powers of two.
 template <class Visit>
 void for_all_questions(const Visit& visit) {
   Wires all;
@@ -92,7 +91,7 @@ struct Meant {
   const char* sizes;
 };
 
-// Expected rows for ranks of a host with single copy. A row holds up to the next row's ranks.
+// Ranks of a host with single copy. A row holds up to the next row's ranks.
 constexpr Meant kMeant[] = {
     {Collective::kBarrier, 2, "flat"},
     {Collective::kBarrier, 65, "flat_two_level"},
@@ -129,8 +128,7 @@ constexpr Meant kMeant[] = {
     {Collective::kExscan, 65, "to 16 KiB flat_two_level, then recursive_doubling"},
 };
 
-// The first matching line of the table wins: a line for all ranks must not hide a later line for
-// few.
+// A line for all ranks must not hide a later line for few.
 TEST(Select, RanksOfOneHostTakeTheLinesMeantForThem) {
   Selector selector;
   selector.configure(Params{});
@@ -190,7 +188,7 @@ Wires only(std::initializer_list<Wire> some) {
   return wires;
 }
 
-// A built-in line with a wire applies if the model takes the wire. The model then chooses.
+// The line applies if the model takes the wire.
 TEST(Select, OwnLinesOfAWireNeedThatTheModelTakesIt) {
   Selector selector;
   selector.configure(Params{});
@@ -210,7 +208,7 @@ TEST(Select, OwnLinesOfAWireNeedThatTheModelTakesIt) {
   EXPECT_FALSE(selector.names_wires());
 }
 
-// The first line with an available wire wins. The choice reports the preceding line and its wire.
+// The first line with an available wire wins.
 TEST(Select, LinesOfATableNameWires) {
   const File file(
       "allreduce any ..64k one_shot wire ll128\nallreduce any ..64k two_shot streams wire ll\n"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulator: hand-computed cases, every row on every known machine, errors of invalid files.
+// The simulator: hand-computed cases, every known machine, invalid files.
 #include "coll/laboratory/simulate/simulate.hpp"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ TEST(Network, OneFlowHasAllOfItsLink) {
   EXPECT_DOUBLE_EQ(network.carried(link), 1000);
 }
 
-// Two flows share a link until the shorter ends: 1000 at 50, then 1000 at 100.
+// 1000 at 50, then 1000 at 100.
 TEST(Network, TwoFlowsShare) {
   Network network;
   const int link = network.add(100);
@@ -52,7 +52,7 @@ TEST(Network, TwoFlowsShare) {
   EXPECT_EQ(network.advance(10), std::vector<size_t>{more});
 }
 
-// A flow limited elsewhere leaves its rest to the other flow: 30 and 70 of 100.
+// 30 and 70 of 100.
 TEST(Network, SharesAreMaxMinFair) {
   Network network;
   const int wide = network.add(100), narrow = network.add(30);
@@ -71,7 +71,7 @@ TEST(Network, AWeightCountsForEachByte) {
   EXPECT_DOUBLE_EQ(network.carried(memory), 900);
 }
 
-// 1,000,000 bytes at 10,000 per microsecond, plus latency.
+// 10,000 bytes per microsecond, plus latency.
 TEST(Simulate, OneMessageOverOneLink) {
   const Simulated found =
       simulate(on(Collective::kBcast, "binomial", 2), pair_of(), {.bytes = 1e6});
@@ -80,7 +80,7 @@ TEST(Simulate, OneMessageOverOneLink) {
   EXPECT_NEAR(found.share, 100.0 / 102, 1e-9);
 }
 
-// Lowered: adds the copy out of the inbox, 2e6 bytes at 100,000 per microsecond.
+// Adds the copy out of the inbox at 100,000 bytes per microsecond.
 TEST(Simulate, AStreamPutsAndCopiesOut) {
   const Topology fast = parse_topology("gpu a b memory=100\nlink a b 10 2\n", "fast");
   const Simulated found = simulate(on(Collective::kBcast, "binomial", 2), fast,
@@ -88,17 +88,15 @@ TEST(Simulate, AStreamPutsAndCopiesOut) {
   EXPECT_NEAR(found.time, 2 + 100 + 20, 1e-6);
 }
 
-// Two flows through a switch share the link to their receiver.
 TEST(Simulate, TwoFlowsShareALink) {
   const Topology star = parse_topology("gpu g0..g2\nnode s\nlink g0..g2 s 10 1\n", "star");
-  // Two ranks each send 1,000,000 bytes to rank 0, so its link carries 2,000,000.
+  // The link of rank 0 carries 2,000,000 bytes.
   const Simulated found = simulate(on(Collective::kGather, "linear", 3), star, {.bytes = 1e6});
   EXPECT_NEAR(found.time, 2 + 200, 0.1);
   EXPECT_EQ(star.name_of_link(found.busiest), "s -> g0");
 }
 
-// Ring of 4: 6 rounds of a quarter each. Without a memory bandwidth, reductions and copies take no
-// time.
+// 6 rounds of a quarter each. Without a memory bandwidth, reductions and copies take no time.
 TEST(Simulate, ARingOfFour) {
   const Topology ring = parse_topology(
       "gpu g0..g3\nlink g0 g1 10 2\nlink g1 g2 10 2\nlink g2 g3 10 2\nlink g3 g0 10 2\n", "ring");
@@ -111,7 +109,7 @@ TEST(Simulate, ARingOfFour) {
   }
 }
 
-// Barriers are signals. Dissemination on 4 ranks has two rounds.
+// Dissemination on 4 ranks has two rounds.
 TEST(Simulate, ABarrierTakesLatencies) {
   const Topology star = parse_topology("gpu g0..g3\nnode s\nlink g0..g3 s 10 1.5\n", "star");
   for (const SimulatedEngine engine : {SimulatedEngine::kHost, SimulatedEngine::kStream})
@@ -120,7 +118,7 @@ TEST(Simulate, ABarrierTakesLatencies) {
         2 * 3, 1e-9);
 }
 
-// Chunks of a chain overlap: 2 hops of 5 passes take 6, and the latencies of the first.
+// 2 hops of 5 passes take 6, and the latencies of the first.
 TEST(Simulate, PassesOverlap) {
   const Topology line = parse_topology("gpu a b c\nlink a b 10 0\nlink b c 10 0\n", "line");
   const Simulation what{.bytes = 5e6, .chunk = 1e6};
@@ -129,7 +127,7 @@ TEST(Simulate, PassesOverlap) {
   EXPECT_NEAR(found.time, 600, 1);
 }
 
-// Target of issue 17: ring and two-shot at 256 MiB on the link graph of a DGX H100.
+// Issue 17: 256 MiB on the link graph of a DGX H100.
 TEST(Simulate, RingAndTwoShotReachTheLink) {
   const Topology dgx = load_topology("dgx-h100");
   for (const char* name : {"ring", "two_shot"}) {
@@ -162,7 +160,7 @@ TEST(Simulate, EveryRowEndsOnEveryKnownMachine) {
   }
 }
 
-// Hosts of a rail machine: routes through a network switch are not mapped, and keep to their rail.
+// Routes through a network switch are not mapped, and keep to their rail.
 TEST(Topology, RailsAreTaken) {
   const Topology rails = load_topology("2x8-rail");
   EXPECT_TRUE(rails.route(0, 7).mapped);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every row that runs in streams, with ranks as threads with a device each, on the software driver.
-// Results match a serial reference, in place and not, with zero, one and many passes, back to back
-// without a host wait.
+// Every row of streams on the software driver, against a serial reference. Ranks are threads with a
+// device each.
 #include <atomic>
 #include <barrier>
 #include <cstdlib>
@@ -48,8 +47,7 @@ TEST_P(Streams, EveryRowAgreesWithASerialReference) {
       });
 }
 
-// Ring of 4 ranks in 16 passes: about a driver call per step, and no call that may synchronize the
-// device.
+// About a driver call per step, and none that may synchronize the device.
 TEST(StreamCalls, AStepIsACall) {
   if (takes_minutes()) GTEST_SKIP() << "takes minutes with sanitizers; TEST_LONG=1 runs it";
   ::setenv("SOFTCUDA_DEVICES", std::to_string(kDevices).c_str(), 1);
@@ -76,7 +74,7 @@ TEST(StreamCalls, AStepIsACall) {
         *StreamCollectives::team_of(*process.world)->schedules.placed(ring, 0, &why);
     steps += placed.schedule.steps.size() * kPasses;
     StreamCall call(process, gpu, ring, 1 << 20, 0, false);
-    for (int round = 0; round < 2; ++round) {  // the first round makes an event
+    for (int round = 0; round < 2; ++round) {  // round 0 makes an event
       meet.arrive_and_wait();
       if (process.world_rank == 0) {
         before = all_calls();
@@ -101,7 +99,7 @@ TEST(StreamCalls, AStepIsACall) {
   });
 }
 
-// Samples the latest results of the graphs. Sizes and rows differ from graph to graph.
+// Samples the graphs' latest results.
 TEST_P(Streams, GraphsReplayWithOtherCallsInBetween) {
   if (takes_minutes()) GTEST_SKIP() << "takes minutes with sanitizers; TEST_LONG=1 runs it";
   if (GetParam() > 5) GTEST_SKIP() << "takes too long here";

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every row with ranks as threads over the real transports, for small and large counts and all
-// roots, so that ThreadSanitizer sees all ranks.
+// Every row with ranks as threads over the real transports, for ThreadSanitizer.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -41,7 +40,7 @@ TEST_P(Threads, RowsInSharedMemoryAgreeWithASerialReference) {
   test::World(GetParam()).run([](Process& process) { try_rows(process, rows(false)); });
 }
 
-// A slab changes hands once all ranks have read it. Roots run ahead of slow readers.
+// Roots run ahead of slow readers.
 TEST_P(Threads, SlabsChangeHands) {
   test::World(GetParam()).run([](Process& process) {
     const Algorithm& bcast = *find_algorithm(Collective::kBcast, "flat");

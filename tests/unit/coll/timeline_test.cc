@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The timeline: every step has a time that respects dependencies, and known algorithms take their
-// known number of rounds.
+// The timeline: times respect dependencies, and known algorithms take their known rounds.
 #include "coll/laboratory/timeline.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trial: a collective of a rank with a given row, blocking or in flight, checked against a serial
-// reference.
+// Trial: a collective with a given row, blocking or in flight, against a serial reference.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,7 +20,7 @@ inline int sum(int first, int end, int64_t i) {
   return total;
 }
 
-/// A call of a rank. Element i of a rank's input is value(rank, i).
+/// Element i of a rank's input is value(rank, i).
 class Trial {
  public:
   Trial(core::Process& process, const Algorithm& row, int64_t count, int root,
@@ -44,7 +43,6 @@ class Trial {
   void start() {
     ASSERT_EQ(coll().start(operation(), &request_), MPI_SUCCESS) << take_last_error().text;
   }
-  /// Makes a persistent request for start_again().
   void init() {
     ASSERT_EQ(coll().init(operation(), &request_), MPI_SUCCESS) << take_last_error().text;
   }
@@ -53,7 +51,6 @@ class Trial {
     ASSERT_EQ(request_->start(), MPI_SUCCESS);
   }
   [[nodiscard]] bool done() const { return request_->done(); }
-  /// Waits for the started call, and checks the result.
   void finish() {
     process_.channel(0).progress.wait([this] { return request_->done(); }, [](WaitReport*) {});
     ASSERT_EQ(request_->outcome.error, MPI_SUCCESS) << *request_->error_text;
@@ -129,7 +126,7 @@ class Trial {
         return;
       case kNeighborAllgather:
       case kNeighborAlltoall:
-        return;  // no row of global_algorithms()
+        return;
     }
   }
 

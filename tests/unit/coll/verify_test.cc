@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every algorithm is proved for all ranks up to 64, for all roots up to 9 ranks, and for samples
-// beyond. The verifier catches mutations.
+// Proofs of every algorithm for all ranks up to 64, all roots up to 9 ranks, and samples beyond.
+// Mutations.
 #include "coll/laboratory/verify/verify.hpp"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,6 @@ std::vector<int32_t> roots_of(const Algorithm& row, int32_t ranks) {
   return roots;
 }
 
-/// All kinds of machines: equal hosts, round-robin ranks, uneven hosts, nested levels.
 std::vector<Levels> machines(int32_t ranks) {
   std::vector<int64_t> uneven, dealt;
   for (int32_t r = 0; r < ranks; ++r) {
@@ -65,7 +64,7 @@ TEST_P(EveryAlgorithm, IsProvedAtEveryRankCount) {
 TEST_P(EveryAlgorithm, IsProvedAtSampledLargeRankCounts) {
   const Levels levels256 = Levels::from_sizes(256, {16});
   const bool needs = (GetParam().limits & kLevels) != 0;
-  // Schedules that grow with the square of the ranks stop earlier.
+  // Schedules quadratic in the ranks stop earlier.
   const Schedule sample = build(GetParam(), 256, 0, 0, needs ? &levels256 : nullptr);
   const bool many_blocks = sample.blocks_of(Space::kInput) + sample.blocks_of(Space::kOutput) > 3;
   const bool many_steps = sample.steps.size() > 120;
@@ -81,11 +80,9 @@ TEST_P(EveryAlgorithm, IsProvedAtSampledLargeRankCounts) {
   }
 }
 
-// Every part of a schedule must matter: the proof fails on dropped steps, swapped slices and
-// forgotten dependencies.
 class Mutations : public testing::Test {
  protected:
-  /// The row's schedules for the first supported number of ranks from `about`.
+  /// On the first supported number of ranks from `about`.
   static std::vector<Schedule> all(const Algorithm& row, int32_t about) {
     for (int32_t ranks = about;; ++ranks) {
       const Levels levels = Levels::from_sizes(ranks, {ranks % 3 == 0 ? 3 : 2});
@@ -135,7 +132,7 @@ TEST(Traits, RowsOfOneHopForwardNoData) {
     }
   }
   EXPECT_EQ(with, 10);
-  EXPECT_GT(without, 10);  // forwards() finds chains, rings and trees
+  EXPECT_GT(without, 10);  // chains, rings and trees
 }
 
 TEST_F(Mutations, ADroppedStepIsCaught) {
@@ -155,7 +152,7 @@ TEST_F(Mutations, ForgottenDependenciesAreCaught) {
     bool has_dependencies = false;
     for (Schedule& schedule : schedules)
       for (Step& step : schedule.steps) {
-        // A window only bounds messages in flight, so its removal breaks nothing.
+        // A window only bounds messages in flight.
         has_dependencies |= step.after > 0;
         step.after = 0;
       }
@@ -193,7 +190,7 @@ TEST_F(Mutations, SwappedSlicesAreCaught) {
       Slice& two = victim.slices[random() % victim.slices.size()];
       if (one == two || one.space != two.space) continue;
       std::swap(one, two);
-      // Scratch places, and message order within a window, are free if both ends agree.
+      // Scratch places, and order within a window, are free if both ends agree.
       if (one.space == Space::kStage || one.space == Space::kMirror) continue;
       ++tried;
       if (caught(row, schedules)) continue;

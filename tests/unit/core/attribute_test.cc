@@ -88,7 +88,6 @@ TEST_F(AttributesTest, DeleteAllGoesBackwardsAndStopsAtAnError) {
   EXPECT_EQ(log_.deleted, (std::vector<int>{c, b, a}));
 }
 
-// Threads set a key of an object: every value but the last is deleted once.
 TEST_F(AttributesTest, ThreadsDeleteEachValueOnce) {
   constexpr int kThreads = 4, kRounds = 500;
   static std::array<std::atomic<int>, kThreads * kRounds> deleted;
@@ -113,7 +112,6 @@ TEST_F(AttributesTest, ThreadsDeleteEachValueOnce) {
   for (const auto& times : deleted) ASSERT_EQ(times.load(), 1);
 }
 
-// A delete callback may read the attribute being deleted.
 TEST_F(AttributesTest, ADeleteCallbackUsesTheAttributes) {
   struct Seen {
     Attributes* attributes;

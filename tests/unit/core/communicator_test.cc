@@ -49,8 +49,7 @@ TEST(Communicator, EqualStepsGiveEqualIdsOnAllMembers) {
   }
 }
 
-// A deep and wide tree of communicators with small numbers, as programs build it. A weak hash would
-// give equal ids or repeated halves.
+// A weak hash would give equal ids or repeated halves.
 TEST(Communicator, IdsNeverMeet) {
   std::set<std::pair<uint64_t, uint32_t>> ids;
   std::set<uint64_t> halves;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A reference model of a datatype: the list of its bytes, made from the definitions of the
-// standard.
-// Why: random types are compared with the model. The model has no strides, blocks or merging.
+// A reference model of a datatype: the list of its bytes, from the definitions of the standard.
+// Why: random types are compared with a model without strides, blocks or merging.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +13,7 @@
 namespace tern::core::test {
 
 struct Model {
-  std::vector<int64_t> bytes;   // displacement of each byte, in type map order
+  std::vector<int64_t> bytes;   // displacements in type map order
   std::vector<int64_t> basics;  // packed bytes of each basic element
   int64_t lb = 0, ub = 0;
   bool lb_marked = false, ub_marked = false;
@@ -33,7 +32,6 @@ struct Model {
   }
 };
 
-/// Places copies of models in sequence.
 class ModelMaker {
  public:
   void place(const Model& part, int64_t at) {
@@ -68,7 +66,7 @@ struct Sample {
   Model model;
 };
 
-/// Makes random types by random constructors, with their models.
+/// Random types with their models.
 class RandomTypes {
  public:
   RandomTypes(Process& process, unsigned seed) : process_(process), random_(seed) {}
@@ -216,7 +214,7 @@ class RandomTypes {
     sample.model.lb_marked = sample.model.ub_marked = true;
     return sample;
   }
-  /// The indices of a dimension that a coordinate owns. Blocks are dealt round robin.
+  /// Blocks are dealt round robin.
   static std::vector<int64_t> dealt(int64_t size, int64_t block, int processes, int coordinate) {
     std::vector<int64_t> held;
     for (int64_t i = 0; i < size; ++i)
@@ -260,7 +258,7 @@ class RandomTypes {
     sample.model.lb_marked = sample.model.ub_marked = true;
     return sample;
   }
-  /// Places all elements, slowest dimension outermost. `at` counts elements.
+  /// Slowest dimension outermost. `at` counts elements.
   void place_elements(ModelMaker& maker, const Model& old, const std::vector<MPI_Count>& sizes,
                       const std::vector<MPI_Count>& subsizes, const std::vector<MPI_Count>& starts,
                       int order, size_t level, int64_t at) {

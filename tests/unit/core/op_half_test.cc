@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations on half precision and bfloat16: results are the exact ones, rounded to nearest.
+// Half precision and bfloat16: exact results, rounded to nearest.
 #include <cmath>
 #include <cstring>
 
@@ -44,7 +44,7 @@ TEST_F(OpTest, HalfPrecisionRoundsToTheNearest) {
   }
 }
 
-/// The nearest bfloat16, found by comparison with both neighbours. Ties go to even.
+/// Ties go to even.
 uint16_t nearest_bfloat16(float value) {
   const auto widened = [](uint32_t bits) {
     float wide;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Progress: polling rounds, waits that end, sleep, are woken and watched, and a lock for the
-// threads of a channel.
+// Progress: polling rounds, waits, sleeps, wakes, and the lock of a channel.
 #include "core/progress.hpp"
 
 #include <gtest/gtest.h>
@@ -23,12 +22,11 @@ using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr bool kSlow = true;  // a poll takes ten times as long
+constexpr bool kSlow = true;  // slower polls
 #else
 constexpr bool kSlow = false;
 #endif
 
-/// A polled room: counts rounds and returns `events`.
 struct Room {
   std::atomic<int> polls{0}, events{0};
   std::vector<Room*>* order = nullptr;
@@ -42,7 +40,7 @@ struct Room {
 
 struct CountingWatch : Watch {
   std::atomic<int> asleeps{0}, awakes{0};
-  std::vector<WaitReport> seen;  // at the latest sleep
+  std::vector<WaitReport> seen;
   void asleep(Progress& progress) noexcept override {
     ++asleeps;
     seen.clear();
@@ -51,8 +49,8 @@ struct CountingWatch : Watch {
   void awake() noexcept override { ++awakes; }
 };
 
-/// From `begins` on, records the number of sleeps before the first poll and before a later poll. A
-/// thread that does not stay awake sleeps often in between. Yields beside busy cores do not count.
+/// Records the number of sleeps before the first poll after `begins` and before a later poll.
+/// Yields beside busy cores do not count.
 struct NotesSleeps {
   const CountingWatch* watch;
   std::atomic<bool> begins{false}, ended{false};
@@ -71,14 +69,13 @@ struct NotesSleeps {
   }
 };
 
-/// Context switches of the calling thread.
 long switches() {
   rusage used{};
   EXPECT_EQ(::getrusage(RUSAGE_THREAD, &used), 0);
   return used.ru_nvcsw + used.ru_nivcsw;
 }
 
-/// Binds the calling thread. All callers share a core.
+/// All callers share a core.
 void bind_to_one_core() {
   cpu_set_t allowed, one;
   EXPECT_EQ(::sched_getaffinity(0, sizeof allowed, &allowed), 0);
@@ -99,7 +96,6 @@ class ProgressTest : public ::testing::Test {
     progress_.sleepers.set_watch(&watch_);
   }
   ~ProgressTest() override { progress_.sleepers.set_watch(nullptr); }
-  /// Waits in this thread until the flag is set.
   void wait_for(const std::atomic<bool>& flag) {
     const ChannelLock lock(progress_);
     progress_.wait([&] { return flag.load(); },
@@ -148,7 +144,7 @@ TEST_F(ProgressTest, WhatItPollsEndsAWait) {
     static int poll(void* self) noexcept {
       Ending& room = *static_cast<Ending*>(self);
       if (++room.polls == 10000) room.done = true;
-      return room.polls % 2;  // constant events: no reason to leave the core
+      return room.polls % 2;  // no reason to leave the core
     }
   } room;
   progress_.add(Ending::poll, &room);
@@ -180,8 +176,7 @@ TEST_F(ProgressTest, ASleepIsWatchedAndSaysWhatItWaitsFor) {
   EXPECT_GT(progress_.idle_ns(), 0);
 }
 
-// The longest sleep is some milliseconds. Without a wake, a quarter of the waits would rarely end
-// within 1 ms.
+// Without a wake, a quarter of the waits would rarely end within 1 ms.
 TEST_F(ProgressTest, AnotherThreadWakesIt) {
   constexpr int kTurns = 24;
   std::vector<Clock::duration> took;
@@ -193,7 +188,7 @@ TEST_F(ProgressTest, AnotherThreadWakesIt) {
       wait_for(done);
       end = Clock::now();
     });
-    ASSERT_TRUE(comes([&] { return watch_.asleeps > before + 3; }));  // long sleeps by now
+    ASSERT_TRUE(comes([&] { return watch_.asleeps > before + 3; }));  // long sleeps
     std::this_thread::sleep_for(microseconds(turn * 173 % 1000));
     const auto begin = Clock::now();
     done = true;
@@ -233,7 +228,7 @@ TEST_F(ProgressTest, WhileADeviceWorksForAnotherChannelNobodySleeps) {
   other.configure({&bell_, 20, 100, true});
   std::atomic<bool> done{false};
   std::thread waiter([&] { wait_for(done); });
-  ASSERT_TRUE(comes([&] { return watch_.asleeps > 3; }));  // long sleeps by now
+  ASSERT_TRUE(comes([&] { return watch_.asleeps > 3; }));  // long sleeps
   {
     const ChannelLock lock(other);
     other.stay_awake(1);
@@ -281,7 +276,7 @@ TEST_F(ProgressTest, WhoWaitsLooksAfterTheOtherChannels) {
   other.configure({&bell_, 20, 100, true});
   other.add(Room::poll, &elsewhere);
   progress_.set_others({&other}, shared_);
-  other.mutex.lock();  // busy: the waiter must not block on the lock
+  other.mutex.lock();  // the waiter must not block here
   std::atomic<bool> done{false};
   std::thread waiter([&] { wait_for(done); });
   ASSERT_TRUE(comes([&] { return watch_.asleeps > 0; }));
@@ -308,7 +303,7 @@ TEST_F(ProgressTest, ACallerThatOnlyPollsIsLookedAfter) {
   EXPECT_EQ(watch_.awakes, 1);
 }
 
-// Other programs may take all cores for some periods. Threads that ended long ago do not count.
+// Other programs may take all cores for some periods.
 TEST(PollingThreads, CountsOutlastPeriodsWithoutPolls) {
   PollingThreads threads;
   for (int i = 0; i < 3; ++i) threads.add(10);
@@ -323,10 +318,9 @@ TEST(PollingThreads, CountsOutlastPeriodsWithoutPolls) {
   EXPECT_EQ(threads.count(), 1);
 }
 
-/// Calls without events, back to back or with work between.
 class PollingCallerTest : public ProgressTest {
  protected:
-  /// Rounds beyond the number of calls, an extra round for each time that a call left the core.
+  /// An extra round for each time that a call left the core.
   int rounds_after_others(int calls, std::chrono::nanoseconds work = microseconds(0)) {
     const int before = room_.polls;
     int events = 0;
@@ -353,8 +347,7 @@ TEST_F(PollingCallerTest, WhereRanksFitTheCoresItKeepsItsCore) {
 
 TEST_F(PollingCallerTest, BesideMoreRanksThanCoresItLeavesTheCore) {
   progress_.configure({&bell_, 0, 100, false});
-  // If polls are slow, some of the time between two counts is taken for the caller's work. The same
-  // happens beside a busy thread after each yield, because the caches are cold.
+  // Slow polls, and cold caches after a yield, may count as work of the caller.
   constexpr int kTries = 20, kEnough = kSlow ? 0 : 2000, kEnoughBesideOthers = kSlow ? 0 : 600;
   int most = 0;
   bool alone = true;
@@ -425,8 +418,7 @@ TEST_F(PollingCallerTest, HandsTheCoreToWhomItPollsFor) {
   EXPECT_LT(first.get() + other.get(), 1000 * kHandOvers);
 }
 
-// As above for threads in wait() that expect a core each. Another thread on the core hides many
-// hand-overs, so a single try with few hidden hand-overs is enough.
+// As above in wait(). Another thread on the core hides hand-overs, so one good try is enough.
 TEST_F(ProgressTest, HandsTheCoreToAThreadThatItWaitsFor) {
   constexpr int kHandOvers = 200, kTries = 20, kSpins = kSlow ? 4000 : 20000;
   constexpr int kEnough = kSpins / 10;
@@ -460,8 +452,7 @@ TEST_F(ProgressTest, HandsTheCoreToAThreadThatItWaitsFor) {
   EXPECT_LE(middle, kEnough);
 }
 
-// A yield to a computing thread costs a time slice, so after such a yield the waiter sleeps at once
-// for a while.
+// A yield to a computing thread costs a time slice.
 TEST_F(ProgressTest, BesideAThreadThatComputesItSleepsInsteadOfYielding) {
   progress_.configure({&bell_, 0, 100, true});
   std::atomic<bool> stop{false};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Signatures: only the sequence of basic types matters, not the constructors.
+// Signatures: only the sequence of basic types matters.
 #include "core/signature.hpp"
 
 #include <gtest/gtest.h>

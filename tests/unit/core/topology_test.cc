@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Topologies: grid arithmetic against plain loops, balanced dimensions against all factorizations,
-// and placements that reduce traffic between nodes.
+// Topologies: grid arithmetic, balanced dimensions, placements that reduce traffic between nodes.
 #include "core/topology.hpp"
 
 #include <gtest/gtest.h>
@@ -65,7 +64,6 @@ TEST(Topology, NeighboursAreInTheStandardsOrder) {
   EXPECT_EQ(edges.destinations(), (std::vector<int>{7}));
 }
 
-/// The least spread of all descending factorizations.
 int least_spread(int nodes, int count, int most, int largest) {
   if (count == 1) return nodes <= most ? largest - nodes : INT32_MAX;
   int best = INT32_MAX;
@@ -101,7 +99,7 @@ TEST(Dims, LargeNumbersTakeNoTime) {
   EXPECT_EQ(balanced_dims(7, 1), (std::vector<int>{7}));
 }
 
-/// Block placement: `per_node` ranks on each node.
+/// Block placement.
 std::vector<int> blocked(int ranks, int per_node) {
   std::vector<int> nodes;
   for (int rank = 0; rank < ranks; ++rank) nodes.push_back(rank / per_node);
@@ -113,7 +111,7 @@ void expect_permutation(Placement order) {
   for (size_t i = 0; i < order.size(); ++i) EXPECT_EQ(order[i], static_cast<int>(i));
 }
 
-// 16 nodes with 16 ranks each. In row order, every link between rows crosses nodes.
+// In row order, every link between rows crosses nodes.
 TEST(Placement, HalvesTheTrafficOfAGridBetweenNodes) {
   const Cartesian grid{{16, 16}, {false, false}};
   const std::vector<int> nodes = blocked(256, 16);
@@ -138,7 +136,6 @@ TEST(Placement, KnowsPeriodsAndCyclicNodes) {
   EXPECT_LE(crossings(graph, order, nodes) * 2, crossings(graph, plain, nodes));
 }
 
-// A ring of 96 ranks, dealt over unequal nodes.
 TEST(Placement, FollowsAnyGraph) {
   Graph ring;
   std::vector<int> nodes;
@@ -161,8 +158,7 @@ TEST(Placement, FollowsAnyGraph) {
   }
 }
 
-// Weighted edges per rank: heavy traffic in pairs, light traffic in the ring of all. Both cross
-// nodes.
+// Heavy traffic in pairs, light traffic in the ring. Both cross nodes.
 TEST(Placement, HalvesTheTrafficOfAWeightedGraph) {
   constexpr int kRanks = 64;
   std::vector<Edges> by_rank(kRanks);

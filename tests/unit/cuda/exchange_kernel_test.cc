@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tern_exchange on the host shim, without a driver, with ranks as threads and stores in any order:
-// blocks of many sizes between all pairs, several blocks per pair, self-sends, several steps and
-// launches, consecutive calls. Also: sizes that differ between the ends, leftovers of an earlier
-// call, an absent rank, and the kernel without credits.
+// tern_exchange on the host shim without a driver. Ranks are threads, and stores arrive in any
+// order.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -18,7 +16,7 @@
 namespace tern::cuda {
 namespace {
 
-/// Writes a chunk before the receiver has read the last chunk.
+/// Writes a chunk before the receiver has read the last.
 struct TakesNoLeave {
   static constexpr bool kForLeave = false, kForData = true;
 };
@@ -30,7 +28,7 @@ TERN_KERNEL(test_exchange_at_once, ExchangeArguments, 256, together) {
 constexpr int64_t kEach = 256, kData = 1024, kCredit = 4096, kInbox = 8192;  // bytes; offsets
 constexpr int64_t kLeast = 32;
 
-/// Sizes of the blocks from rank to rank, in bytes.
+/// Bytes of each block between two ranks.
 using Sizes = std::vector<std::vector<std::vector<int64_t>>>;
 
 class Exchange {
@@ -55,7 +53,7 @@ class Exchange {
 
   /// Returns the number of wrong bytes.
   int64_t run(const Sizes& sizes) { return run(sizes, sizes); }
-  /// `asked`: the sizes that the receivers expect.
+  /// `asked`: the receivers' sizes.
   int64_t run(const Sizes& sent, const Sizes& asked) {
     ++number;
     std::vector<int64_t> wrong(static_cast<size_t>(ranks_));
@@ -133,7 +131,7 @@ class Exchange {
     ++*count;
   }
   void launch_all(ExchangeArguments a) {
-    constexpr int64_t kSteps = 40;  // more than any pair has
+    constexpr int64_t kSteps = 40;
     for (int64_t step = 0; step < kSteps; step = a.end) {
       a.begin = step;
       a.end = in_steps ? step + 1 : kSteps;
@@ -148,7 +146,7 @@ class Exchange {
   std::vector<Scratch> scratch_;
 };
 
-// Up to `most` blocks per pair, of up to 5000 bytes.
+// Up to `most` blocks per pair.
 Sizes sizes_of(int ranks, unsigned seed, unsigned most) {
   Sizes all(static_cast<size_t>(ranks));
   for (auto& from : all) {
@@ -202,7 +200,6 @@ TEST_F(OneExchange, SizesThatDifferAreFoundByTheReceiver) {
   EXPECT_EQ(exchange.reports[kParts].peer, 0);
 }
 
-// A chunk without a receiver is not taken by the next call.
 TEST_F(OneExchange, WhatAnEarlierCallLeftIsNotTaken) {
   Exchange exchange(2);
   exchange.patience = 200000000;

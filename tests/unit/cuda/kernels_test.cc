@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels through a driver: loading, every reduction, packing with and without lists in device
-// memory, mail, and the messages when kernels are missing.
+// Kernels through a driver: loading, reductions, packing, mail, and messages if kernels are
+// missing.
 // Runs on the software driver. TERN_TEST_GPU=1 selects the real driver and the embedded kernels.
 #include "cuda/kernels.hpp"
 
@@ -18,7 +18,7 @@ namespace {
 class KernelsTest : public ReduceCases {
  protected:
   void SetUp() override {
-    ::setenv("SOFTCUDA_WEAK", "on", 0);  // reveals a missing fence
+    ::setenv("SOFTCUDA_WEAK", "on", 0);  // reveals missing fences
     driver_ = find_driver();
     if (driver_ == nullptr && on_gpu()) GTEST_SKIP() << "no CUDA driver here";
     ASSERT_NE(driver_, nullptr);
@@ -94,7 +94,6 @@ class KernelsTest : public ReduceCases {
 
   core::Datatype& of(MPI_Datatype constant) { return core::predefined_type(process_, constant); }
 
-  /// An irregular list of `count` integers.
   core::Ref<core::Datatype> scattered(MPI_Count count) {
     std::vector<MPI_Count> places;
     for (MPI_Count i = 0; i < count; ++i)

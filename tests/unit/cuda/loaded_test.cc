@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Detection of newly loaded libraries: whether the last entry of the dynamic linker's list has
-// changed.
+// Newly loaded libraries change the last entry of the dynamic linker's list.
 #include "cuda/loaded.hpp"
 
 #include <dlfcn.h>
@@ -13,7 +12,7 @@
 namespace tern::cuda::test {
 namespace {
 
-// Libraries of glibc: always installed, and rarely loaded.
+// Libraries of glibc, rarely loaded.
 constexpr const char* kSome = "libBrokenLocale.so.1";
 constexpr const char* kOther = "libnss_compat.so.2";
 
@@ -58,7 +57,7 @@ TEST(LastLoaded, SeesWhatIsLoadedAfterIt) {
   EXPECT_NE(next, entry);
   last.look_at(*next);
   EXPECT_TRUE(last.still());
-  std::thread([&last] {  // also from another thread
+  std::thread([&last] {  // from another thread
     const Library second(kOther);
     EXPECT_FALSE(last.still());
   })

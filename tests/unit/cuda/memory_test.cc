@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory type of an address: heap, stacks and static data by comparison, all else by the
-// driver. An address that returns as other memory is classified anew.
+// driver.
 #include "cuda/memory.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ constexpr size_t kBytes = 64 << 10;
 int initialised = 1, zero[1000];
 thread_local int of_thread = 1;
 
-/// Whether comparison alone classifies the address as host memory.
+/// Whether comparison alone finds host memory.
 bool compared(const void* address) {
   const auto at = reinterpret_cast<uintptr_t>(address);
   return detail::host_ranges.heap.has(at) || detail::host_ranges.program.has(at) ||
@@ -42,7 +42,6 @@ struct Mapping {
   void* address;
 };
 
-// Sanitizers place malloc's memory elsewhere.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kHeapByBrk = false;
 #else
@@ -81,7 +80,7 @@ TEST(MemoryKinds, AThreadKnowsItsOwnStackAndNoOther) {
   std::thread([&] {
     int local = 0;
     EXPECT_FALSE(compared(&local)) << "before anything was asked";
-    no_driver_since.doubt();  // else the driver's absence answers at once
+    no_driver_since.doubt();  // or the driver's absence answers
     EXPECT_EQ(kind_of(&local), MemoryKind::kHost);
     EXPECT_EQ(kind_of(&of_main), MemoryKind::kHost);
     EXPECT_EQ(kind_of(&of_thread), MemoryKind::kHost);
@@ -103,7 +102,7 @@ TEST(MemoryKinds, WhatIsMappedIsNotKnownByComparing) {
   EXPECT_EQ(look_up(mapping.address).buffer_id, 0U);
 }
 
-/// With a driver that counts calls.
+/// With a driver.
 class MemoryKindsOfADriver : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -113,7 +112,7 @@ class MemoryKindsOfADriver : public ::testing::Test {
     CUdevice device = 0;
     ASSERT_TRUE(use_first_device(*driver_, &device, &context_));
   }
-  /// Calls of cuPointerGetAttributes. The real driver does not count: 0.
+  /// The real driver does not count: 0.
   static unsigned long long asked() {
     const auto calls = reinterpret_cast<unsigned long long (*)(const char*)>(
         ::dlsym(RTLD_DEFAULT, "softcuda_calls"));
@@ -169,10 +168,10 @@ TEST_F(MemoryKindsOfADriver, EachKindAndItsAllocation) {
   EXPECT_EQ(driver_->cuMemFreeHost(pinned), CUDA_SUCCESS);
 }
 
-// The software driver maps managed memory by mmap, so addresses recur.
+// The software driver maps by mmap, so addresses recur.
 TEST_F(MemoryKindsOfADriver, AnAddressThatComesBackIsAskedForAnew) {
   if (on_gpu()) GTEST_SKIP() << "the real driver has its own addresses";
-  const Mapping hold;  // the mapping below takes the next free address
+  const Mapping hold;
   int reused = 0;
   for (int turn = 0; turn < 20; ++turn) {
     Mapping mapping;
@@ -192,7 +191,7 @@ TEST_F(MemoryKindsOfADriver, AnAddressThatComesBackIsAskedForAnew) {
   EXPECT_GT(reused, 0) << "no address came back: this shows nothing";
 }
 
-// A finished thread's stack is unmapped and may become managed memory.
+// A finished thread's stack may become managed memory.
 TEST_F(MemoryKindsOfADriver, AFormerStackIsNotTheHostsForEver) {
   const void* former = nullptr;
   std::thread([&] {

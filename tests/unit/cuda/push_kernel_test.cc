@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tern_push on the host shim, without a driver, with ranks as threads and stores in any order: sums
-// in one hop and two, blocks, barriers, and data from one rank to all or from all to one, in many
-// sizes back to back. Also: passes that refresh the flags, a rank that times out, and the kernel
-// with an unchecked flag.
+// tern_push on the host shim without a driver. Ranks are threads, and stores arrive in any order.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -14,7 +11,6 @@
 namespace tern::cuda {
 namespace {
 
-/// Ignores the flag of the first word.
 struct OneFlagMissing {
   TERN_DEVICE static bool all(const uint32_t (&flags)[kLlWords], uint32_t wanted) {
     return flags[1] == wanted && flags[2] == wanted && flags[3] == wanted;
@@ -53,13 +49,13 @@ TEST_P(PushKernel, SumsInTwoHops) {
   EXPECT_EQ(ranks.sums(kSizes), 0);
 }
 
-// A rank that only sends learns of its peers' progress at its next write.
+// A rank without receives learns of its peers' progress at its next write.
 TEST_P(PushKernel, FromOneToAllAndFromAllToOne) {
   Ranks ranks(GetParam(), wire());
   EXPECT_EQ(ranks.all(kSizes), 0);
 }
 
-// Every fourth pair of passes moves whole slots.
+// Every fourth pair moves whole slots.
 TEST_P(PushKernel, PassesThatRefreshFlags) {
   Ranks ranks(GetParam(), wire());
   ranks.refresh = 7;
@@ -84,7 +80,6 @@ TEST_P(PushKernel, NobodyLeavesABarrierBeforeAllHaveCome) {
   });
 }
 
-// With an unchecked flag, the kernel takes data before its arrival.
 TEST_F(OnePushKernel, AFlagThatIsNotLookedAtIsFound) {
   const std::vector<size_t> many(40, 333);
   EXPECT_EQ(Ranks(2, wire()).sums(many), 0);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// tern_push_lines on the host shim, with stores in any order but whole lines of 128 bytes: the
-// cases of push_kernel_test.cc on 1 to 17 ranks, at any alignment, and every operation on every
-// type. With torn lines or an unchecked flag, the kernel takes data before its arrival. LL128
-// therefore needs its flags and NVLink.
+// tern_push_lines on the host shim: the cases of push_kernel_test.cc, with whole lines of 128 bytes
+// in any order. Torn lines and unchecked flags give wrong data, so LL128 needs its flags and
+// NVLink.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -13,7 +12,7 @@
 namespace tern::cuda {
 namespace {
 
-/// Checks only the first flag of a warp's four lines.
+/// Checks only the first of a warp's four flags.
 struct FirstLine {
   TERN_DEVICE static bool counts(int line) { return line == 0; }
 };
@@ -29,7 +28,7 @@ constexpr Wire wire(const char* kernel = "tern_push_lines") {
 
 class PushLines : public testing::TestWithParam<int> {
  protected:
-  /// Fewer sizes for many ranks, which are slow on few cores.
+  /// Many ranks are slow on few cores.
   [[nodiscard]] static std::vector<size_t> some(const std::vector<size_t>& sizes) {
     return GetParam() < 9 ? sizes : std::vector<size_t>{1, 61, 481, 3};
   }
@@ -62,7 +61,7 @@ TEST_P(PushLines, SumsInTwoHopsAtAnyAddress) {
   EXPECT_EQ(ranks.sums(some(kLarge)), 0);
 }
 
-// A rank that only sends learns of its peers' progress at its next write.
+// A rank without receives learns of its peers' progress at its next write.
 TEST_P(PushLines, FromOneToAllAndFromAllToOne) {
   Ranks ranks(GetParam(), wire());
   ranks.skew = 3;
@@ -76,7 +75,7 @@ TEST_F(OnePushLines, FlagsThatAreNotLookedAtAreFound) {
   EXPECT_GT(Ranks(2, wire("test_lines_unchecked")).sums(many), 0);
 }
 
-// PCIe tears lines, so LL128 runs over NVLink only.
+// PCIe tears lines.
 TEST_F(OnePushLines, LinesThatTearAreFound) {
   const WeakMemory weak{WeakMemory::kAny};
   const std::vector<size_t> many(40, 333);
@@ -100,7 +99,6 @@ TEST_F(OnePushLines, WholeWarpsGiveUpAndTellTheOther) {
   EXPECT_EQ(ranks.reports[kParts].peer, 0);
 }
 
-/// Each rank's result by both wires, against the host's.
 TEST_F(OnePushLines, EveryOperationOnEveryType) {
   constexpr int kRanks = 3;
   constexpr size_t kCount = 64, kSkew = 2;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reduction kernels on the host shim against the loops of core: every operation on every
-// number, 1 to 16 sources, odd counts, any alignment, the target among the sources.
+// The reduction kernels on the host shim against the loops of core.
 #include <algorithm>
 
 #include "tests/softcuda/shim/launch.h"
@@ -34,7 +33,7 @@ class ReduceKernels : public ReduceCases {
     size_t n, count;
     unsigned blocks;
     size_t skew_source, skew_target;  // bytes from an alignment of 64
-    int in_place;                     // source that is the target; -1: none
+    int in_place;                     // the source's index, or -1
   };
 
   void check(const Case& c, const Shape& shape) {

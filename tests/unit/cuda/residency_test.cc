@@ -98,12 +98,11 @@ TEST(Residency, ARetiredShareThatNobodyWantsKeepsItsPlaces) {
   EXPECT_EQ(old->take(4, kMost), 4);
 }
 
-// Kernels of any share may fill the multiprocessors of a green context.
 TEST(Residency, AShareOnFewMultiprocessorsLimitsAll) {
   Residency gpu;
   const auto wide = gpu.share(), narrow = gpu.share(), late = gpu.share();
   EXPECT_EQ(wide->take(8, kMost), 8);
-  EXPECT_EQ(narrow->take(8, 7), 0);  // blocks of the first share may run there
+  EXPECT_EQ(narrow->take(8, 7), 0);  // the first share's blocks may run there
   wide->keep(2);
   EXPECT_EQ(narrow->take(8, 7), 3);
   EXPECT_EQ(late->take(8, kMost), 1);

@@ -11,7 +11,7 @@ namespace tern::cuda {
 namespace {
 
 struct Fake {
-  std::vector<std::pair<CUdeviceptr, uint32_t>> writes;  // requested, in stream order
+  std::vector<std::pair<CUdeviceptr, uint32_t>> writes;
   int streams = 0, priority = 0, pages = 0;
   alignas(64) std::array<std::byte, 4096> page;
   bool refuses_page = false, refuses_write = false;
@@ -92,7 +92,6 @@ TEST_F(StreamsTest, EachHasAWordOfItsOwn) {
   streams_.end(other);
 }
 
-// The write of an ended stream arrives late.
 TEST_F(StreamsTest, AWriteThatIsLateIsOfNoOtherStream) {
   Stream* const old = make();
   ASSERT_TRUE(old->ask(driver_));

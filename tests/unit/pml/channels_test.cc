@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Channels: ranks as threads, whose own threads use separate communicators concurrently.
+// Channels: concurrent threads of a rank with separate communicators.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -22,7 +22,7 @@ using pml::Mode;
 constexpr int kComms = 6;
 constexpr size_t kSizes[] = {0, 8, 3000, 40000, 300000};
 
-/// Duplicates as by MPI_Comm_dup, in the same order on all ranks.
+/// In the same order on all ranks.
 std::vector<Ref<Communicator>> duplicates(Process& process) {
   std::vector<Ref<Communicator>> made;
   Communicator& world = *process.world;
@@ -35,7 +35,7 @@ std::vector<Ref<Communicator>> duplicates(Process& process) {
   return made;
 }
 
-/// Sends to the right and receives from the left on a communicator.
+/// On one communicator.
 void exchange(Process& process, Communicator& comm, unsigned seed) {
   pml::Pml& pml = *comm.channel().pml;
   const int right = (comm.rank() + 1) % comm.size();

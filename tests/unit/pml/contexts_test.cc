@@ -75,7 +75,6 @@ TEST(Contexts, NumbersNeverRunOut) {
   contexts.add(*first);
   contexts.add(*second);
   contexts.remove(*first);
-  // After a billion communicators.
   constexpr uint64_t kAll = core::Process::kContextIndices - core::Process::kFirstContextIndex;
   EXPECT_FALSE(rank.process.context_indices_repeat());
   rank.process.skip_context_indices(kAll - 2);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages of device memory with ranks as threads, on the software driver: eager, by a single copy,
-// in pieces, and through pinned chunks. Covers sizes around all limits, with and without holes,
-// both directions at once, and a device that fails midway.
+// Messages of device memory on the software driver: eager, single copy, pieces, pinned chunks.
+// Sizes around all limits, with and without holes.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -24,13 +23,12 @@ using pml::Buffer;
 using pml::Envelope;
 using pml::Mode;
 
-constexpr size_t kLine = 64, kHole = 128;  // of data with holes: bytes and stride
+constexpr size_t kLine = 64, kHole = 128;  // bytes and stride with holes
 
 enum class Where { kHost, kDevice };
 
 const cuda::Driver& driver() { return *cuda::test::find_driver(); }
 
-/// Memory with a pattern, contiguous or in lines with holes between.
 class Area {
  public:
   Area(Process& process, Where where, size_t bytes, bool holes)
@@ -61,7 +59,7 @@ class Area {
     for (size_t i = 0; i < bytes_; ++i) host_[place(i)] = pattern(i, seed);
     if (where_ == Where::kDevice) upload();
   }
-  /// Checks the pattern, and that the holes are untouched.
+  /// The holes must be untouched.
   void expect(unsigned seed) {
     if (where_ == Where::kDevice) {
       ASSERT_EQ(driver().cuMemcpyDtoHAsync_v2(host_.data(), device_, span(), nullptr),
@@ -110,7 +108,7 @@ Envelope with(Process& process, int rank) { return {process.world, rank, 5}; }
 
 struct Way {
   const char* name;
-  bool maps;  // ranks may map peer memory
+  bool maps;
   bool bad_network = false;
 };
 
@@ -206,7 +204,7 @@ TEST_P(DeviceMessages, BothWaysAndManyAtOnce) {
   });
 }
 
-// The receiver gets an error, and neither rank hangs.
+// Neither rank hangs.
 TEST_P(DeviceMessages, AReadThatFailsIsAnErrorAtBothEnds) {
   if (cuda::test::on_gpu()) GTEST_SKIP() << "no failures on request";
   const auto fault =
@@ -219,7 +217,7 @@ TEST_P(DeviceMessages, AReadThatFailsIsAnErrorAtBothEnds) {
                  ? process.channel(0).pml->send(area.buffer(), with(process, 1), Mode::kSynchronous)
                  : process.channel(0).pml->recv(area.buffer(), with(process, 0), nullptr);
     };
-    std::string faults;  // copies made for an offer may fail silently, so many calls fail
+    std::string faults;  // copies for an offer may fail silently
     for (int call = 1; call <= 12; ++call)
       for (const char* const name : {"cuLaunchKernel", "cuMemcpyAsync"})
         faults +=

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames that no honest peer sends: each is ignored with a message, and requests proceed. Uses the
-// fuzz target's driver with pseudo-random bytes.
+// Frames of a hostile peer are ignored with a message, by the fuzz target's driver.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -13,7 +12,6 @@ namespace {
 
 using core::Request;
 
-/// A pml with two untrusted peers.
 class Hostile : public testing::Test {
  protected:
   Hostile() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A lost peer: pending requests end with an error that names the peer and the reason, delivered
-// messages can still be received, and other peers go on. The test cuts the network.
+// After a cut of the network, pending requests fail with peer and reason, delivered messages
+// remain, and other peers go on.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -94,7 +94,6 @@ TEST(LostPeer, WhatIsUnderWayWithItFailsAndOthersGoOn) {
       EXPECT_NE(end.text.find("rank 1 on "), std::string::npos) << end.text;
       EXPECT_NE(end.text.find("is lost: late: the test has cut the link"), std::string::npos);
     }
-    // Later requests fail too, at once or in their wait.
     core::Request* later = nullptr;
     ASSERT_EQ(pml.isend(bytes_of(process, small), with(process, 1, 3), Mode::kStandard, &later), 0);
     EXPECT_EQ(end_of(process, later).error, MPI_ERR_PROC_ABORTED);
@@ -105,7 +104,6 @@ TEST(LostPeer, WhatIsUnderWayWithItFailsAndOthersGoOn) {
     EXPECT_EQ(pml.probe(with(process, 1, 6), &outcome), MPI_ERR_PROC_ABORTED);
     bool found = false;
     EXPECT_EQ(pml.iprobe(with(process, 1, 6), &found, &outcome), MPI_ERR_PROC_ABORTED);
-    // Earlier messages remain.
     EXPECT_EQ(pml.recv(bytes_of(process, in), with(process, 1, 1), nullptr), MPI_SUCCESS);
     EXPECT_EQ(in, small);
     steps.reach(1);
@@ -114,7 +112,7 @@ TEST(LostPeer, WhatIsUnderWayWithItFailsAndOthersGoOn) {
   });
 }
 
-// The link is cut after the RTS or during the data.
+// After the RTS, or during the data.
 TEST(LostPeer, ALargeMessageEndsAtBothEnds) {
   for (unsigned seed = 1; seed <= 20; ++seed) {
     World world(2);
@@ -137,7 +135,6 @@ TEST(LostPeer, ALargeMessageEndsAtBothEnds) {
   }
 }
 
-// A blocked probe, and a message matched by mprobe before the cut.
 TEST(LostPeer, ProbesEnd) {
   World world(2);
   world.use(5);
@@ -165,15 +162,14 @@ TEST(LostPeer, ProbesEnd) {
   });
 }
 
-// All ranks exchange messages of all sizes, and a link is cut midway. Every request ends, and
-// successful receives are complete.
+// Successful receives are complete.
 TEST(LostPeer, EveryRequestEndsWhereverTheLinkIsCut) {
   constexpr int kRanks = 4, kRounds = 30;
   for (unsigned seed = 1; seed <= 10; ++seed) {
     World world(kRanks);
     world.use(seed);
     world.run([&](Process& process) {
-      std::mt19937 random(seed);  // equal on all ranks
+      std::mt19937 random(seed);
       for (int round = 0; round < kRounds; ++round) {
         const size_t bytes = random() % 3 == 0 ? random() % 100000 : random() % 300;
         const bool cuts = round == static_cast<int>(seed * 2);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A new protocol needs two halves and a row: this file adds a protocol to the tables of two ranks
-// without other changes. Large messages take the new protocol, refused messages take others, and a
-// late failure at either end fails both requests.
+// A new protocol needs two halves and a row. Large messages take the new row, refused messages take
+// others, and a late failure at either end fails both requests.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -22,11 +21,11 @@ using core::Process;
 using test::World;
 
 constexpr auto kInvertedWay = static_cast<wire::Way>(77);
-constexpr size_t kLeast = 100000, kFailing = 300000;  // viable from kLeast; fails at kFailing
+constexpr size_t kLeast = 100000, kFailing = 300000;  // viable from, fails at
 
 std::atomic<int> sent_inverted{0}, received_inverted{0};
 
-// Sends every byte inverted, in frames.
+// Sends inverted bytes.
 struct InvertedSource {
   const Buffer& buffer;
   static size_t ready(const Range& range) { return std::min<size_t>(range.length, 5000); }
@@ -101,7 +100,7 @@ const Protocol kInverted{
       return std::make_unique<InvertedReceiver>(context, request);
     }};
 
-/// Adds the row on both ranks, before the built-in rows. Rank 0 then sends to rank 1.
+/// Rank 0 sends to rank 1.
 class Table {
  public:
   Table() : rows_{&kInverted} {
@@ -112,7 +111,6 @@ class Table {
     int code = MPI_SUCCESS;
     std::string text;
   };
-  /// Returns the results of both ranks.
   std::array<Result, 2> pass(size_t bytes) {
     std::array<Result, 2> results;
     World(2).run([&](Process& process) {

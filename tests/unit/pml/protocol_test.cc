@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every point-to-point protocol, with ranks as threads: sizes around every limit, all single-copy
-// settings, wildcards, truncation, synchronous mode, many outstanding messages.
+// Every point-to-point protocol: sizes around every limit, wildcards, truncation, synchronous mode,
+// many messages.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -76,7 +76,6 @@ TEST_P(Protocol, EverySizeArrivesWhole) {
   });
 }
 
-// The other rank has only to leave.
 TEST_P(Protocol, ARankThatLeavesStillAnswers) {
   world(2).run([&](Process& process) {
     if (process.world_rank == 1) return;
@@ -113,7 +112,7 @@ TEST_P(Protocol, BothDirectionsAtOnce) {
   });
 }
 
-/// `blocks` blocks of 12 bytes, `every` bytes apart, in a separate buffer.
+/// Blocks of 12 bytes, `every` bytes apart.
 struct Layout {
   Layout(Process& process, MPI_Count blocks, int every, const std::vector<uint8_t>& content)
       : type(core::TypeBuilder().hvector(
@@ -127,15 +126,14 @@ struct Layout {
   std::vector<uint8_t> memory;
 };
 
-// Several fragments and slots. Under ThreadSanitizer, hundreds of megabytes take forty seconds, and
-// tens of megabytes show as many races.
+// Under ThreadSanitizer, hundreds of megabytes take forty seconds and show no more races.
 #if defined(__SANITIZE_THREAD__)
 constexpr MPI_Count kMostBlocks = 30000;
 #else
 constexpr MPI_Count kMostBlocks = 130001;
 #endif
 
-// Between contiguous, dense and sparse layouts, with receive buffers too large and too small.
+// Between contiguous, dense and sparse layouts.
 TEST_P(Protocol, LayoutsArriveWhole) {
   world(2).run([&](Process& process) {
     pml::Pml& pml = *process.channel(0).pml;
@@ -167,8 +165,7 @@ TEST_P(Protocol, LayoutsArriveWhole) {
   });
 }
 
-// Oversubscribed ranks use larger fragments. Each end counts its own cores, for example in a cgroup
-// per rank.
+// Oversubscribed ranks use larger fragments.
 TEST_P(Protocol, OneEndSharesItsCore) {
   world(2).run([&](Process& process) {
     const int other = 1 - process.world_rank;

@@ -23,7 +23,6 @@ using pml::Mode;
 
 constexpr int kRounds = 500, kWindow = 8, kInts = 2;
 
-/// Ranks take turns, outside the counted functions.
 class Turns {
  public:
   void wait_for(int turn) const {
@@ -67,7 +66,7 @@ void poll(const Ends& ends) {
 
 }  // namespace
 
-// External linkage, because valgrind finds functions by name.
+// valgrind finds functions by name.
 __attribute__((noinline)) int counted_send(const Ends& to, const Buffer& buffer) {
   return to.pml.send(buffer, to.envelope, Mode::kStandard);
 }
@@ -101,7 +100,7 @@ struct Way {
   bool blocking = false, posted = false;
 };
 
-// Rank 0 sends windows of messages. Receives are posted before or after. Ranks act in turn.
+// Receives are posted before or after. Ranks act in turn.
 void exchange(const Way& way) {
   Turns turns;
   World(2).run([&](Process& process) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The legal order of calls on a window, and errors that name both calls.
+// The legal order of calls on a window.
 #include "rma/epoch.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,6 @@ using Access = Epoch::Access;
 
 void call(const char* name) { core::current_call.call = name; }
 
-/// The message of a refused call.
 std::string refused(int code) {
   EXPECT_EQ(code, MPI_ERR_RMA_SYNC);
   return take_last_error().text;

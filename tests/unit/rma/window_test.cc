@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows with ranks as threads, for ThreadSanitizer: by shared memory, kernel copies and messages.
-// Locks, counters, post-start-complete-wait, large puts and gets, invalid records.
+// Windows by shared memory, kernel copies and messages. Ranks are threads.
 #include "rma/window.hpp"
 
 #include <gtest/gtest.h>

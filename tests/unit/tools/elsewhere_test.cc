@@ -18,7 +18,6 @@ namespace {
 
 const Allocation kFourNodes{true, 4, 0, false};
 
-// A PATH with launchers made by the test.
 class Elsewhere : public ::testing::Test {
  protected:
   Elsewhere() {

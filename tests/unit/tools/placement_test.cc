@@ -13,7 +13,7 @@
 namespace tern::mpirun {
 namespace {
 
-// Four single-processor cores in two nodes, with private lock folders.
+// Private lock folders.
 class Placement : public ::testing::Test {
  protected:
   Placement() {
@@ -69,7 +69,7 @@ TEST_F(Placement, TasksOfASlurmAllocation) {
   EXPECT_EQ(options.ranks(), 3);
   (void)place({"-n", "2", "a"});
   EXPECT_EQ(options.ranks(), 2);
-  ::setenv("SLURM_STEP_ID", "0", 1);  // a task of Slurm
+  ::setenv("SLURM_STEP_ID", "0", 1);
   (void)place({"a"});
   EXPECT_EQ(options.ranks(), 1);
   for (const char* name : {"SLURM_JOB_ID", "SLURM_NTASKS", "SLURM_STEP_ID"}) ::unsetenv(name);

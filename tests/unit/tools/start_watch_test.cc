@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The watch over the start reports ranks that wait in MPI_Init for a rank that does not call
-// MPI_Init. The watch is silent before the first call and after the last.
+// The watch over the start reports ranks that wait in MPI_Init for other ranks.
 #include "tools/mpirun/start_watch.hpp"
 
 #include <gtest/gtest.h>
@@ -24,7 +23,6 @@ class StartOfThree : public ::testing::Test {
     shared_.set_state(rank, RankState::kInitialised);
     (void)shared_.start_fence(rank);
   }
-  /// Runs for several times the patience.
   std::string heard(double patiences = 6) {
     watch_.begin(3);
     loop_.after(patiences * kPatience, [this] { loop_.stop(); });
@@ -48,7 +46,7 @@ TEST_F(StartOfThree, AllCame) {
 TEST_F(StartOfThree, OneIsMissing) {
   comes(0);
   comes(2);
-  const std::string words = heard(30);  // a busy core delays checks
+  const std::string words = heard(30);  // a busy core delays looks
   EXPECT_EQ(words.find("2 of 3 ranks have called MPI_Init, and no other has for "), 0U) << words;
   EXPECT_NE(words.find("rank 1 is missing"), std::string::npos) << words;
   EXPECT_EQ(words.find("ranks have called", 20), std::string::npos) << "said twice: " << words;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cores held by a job are not taken by another job, and return when the job ends.
+// A core held by a job is not taken by another job.
 #include "topo/core_hold.hpp"
 
 #include <gtest/gtest.h>
@@ -78,7 +78,7 @@ TEST_F(Holds, ProcessorsWithoutAFolderAreFree) {
 }
 
 TEST_F(Holds, TheKernelsOwnFoldersCanBeLocked) {
-  // A second hold gets no core of the first hold, whatever other processes hold.
+  // Other processes may hold cores too.
   CoreHold first, second;
   const auto mine = first.take(allowed_cores());
   EXPECT_TRUE(second.take(mine).empty());

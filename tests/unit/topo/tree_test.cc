@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The trees of synthetic machines, and of this machine.
+// Trees of synthetic machines, and of this machine.
 #include "topo/tree.hpp"
 
 #include <gtest/gtest.h>
