@@ -288,7 +288,7 @@ class Late final : public btl::Btl {
 };
 
 inline constexpr btl::Transport kLate{.name = "late",
-                                      .reaches = "ranks of one test",
+                                      .reaches = "ranks of a test",
                                       .make = [](core::Process& process, btl::Sink& sink,
                                                  btl::AddressBook&) -> std::unique_ptr<btl::Btl> {
                                         if (network == nullptr) return nullptr;

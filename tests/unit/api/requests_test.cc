@@ -36,7 +36,7 @@ class RefusesReceives final : public coll::FakePml {
     return MPI_SUCCESS;
   }
   int irecv_locked(const pml::Buffer&, const pml::Envelope&, core::Request**) noexcept override {
-    return fail(MPI_ERR_OTHER, "no way leads there");
+    return fail(MPI_ERR_OTHER, "no route to the peer");
   }
   pml::Buffer sent;
   core::Request* under_way = nullptr;

@@ -351,7 +351,7 @@ TEST(MakeBoot, LaunchersWithoutPmixAreRefusedWithTheCure) {
     for (const auto& [name, value] : launcher.environment) ::setenv(name, value, 1);
     try {
       (void)make_boot();
-      ADD_FAILURE() << "a world of one, in silence; expected: " << launcher.cure;
+      ADD_FAILURE() << "no error; expected: " << launcher.cure;
     } catch (const Error& error) {
       EXPECT_NE(std::string(error.what()).find(launcher.cure), std::string::npos) << error.what();
     }

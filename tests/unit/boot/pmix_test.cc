@@ -175,13 +175,13 @@ TEST_F(Pmix, AKeyOfAnotherHostIsFetched) {
   const auto rank = boot({{0, 1}, {2, 3}});
   server_.keys = {{{1, "tern.ucx.0"}, "near"}, {{3, "tern.ucx.0"}, "far"}};
   EXPECT_EQ(rank->get(1, "tern.ucx.0"), "near");
-  EXPECT_TRUE(server_.waited.empty()) << "what this host has is there at once";
+  EXPECT_TRUE(server_.waited.empty()) << "the local server has the key at once";
   EXPECT_EQ(rank->get(3, "tern.ucx.0"), "far");
   EXPECT_EQ(server_.waited, std::vector<std::string>{"3 tern.ucx.0 10"});
   server_.fetches_when_asked = false;
   server_.waited.clear();
   EXPECT_EQ(rank->get(3, "tern.ucx.0"), "far");
-  EXPECT_TRUE(server_.waited.empty()) << "Slurm's server has it since the fence";
+  EXPECT_TRUE(server_.waited.empty()) << "Slurm's server has the key since the fence";
 }
 
 TEST_F(Pmix, SoIsAConnectionInfo) {
@@ -197,7 +197,7 @@ TEST_F(Pmix, WhatWasLearntIsRankZerosKey) {
   EXPECT_EQ(server_.log, " learnt;");
   server_.keys = {{{0, "learnt"}, "path\nmachine\nlines"}};
   EXPECT_EQ(rank->learnt(), "path\nmachine\nlines");
-  EXPECT_EQ(server_.waited, std::vector<std::string>{"0 learnt 10"}) << "one question";
+  EXPECT_EQ(server_.waited, std::vector<std::string>{"0 learnt 10"}) << "a single request";
 }
 
 TEST_F(Pmix, AKeyThatNobodyHasPutIsAnErrorThatNamesIt) {

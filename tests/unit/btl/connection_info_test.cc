@@ -124,7 +124,7 @@ TEST(AddressBook, LongAddressesHaveKeysOfTheirOwn) {
   EXPECT_EQ(book.address(peer, "ucx", 1), std::string(90, 'b'));
   EXPECT_EQ(book.address(peer, "sm", 0), "c");
   EXPECT_EQ(book.address(peer, "ofi", 0), "");
-  EXPECT_THROW((void)book.address(peer, "ucx", 2), Error) << "it was not published";
+  EXPECT_THROW((void)book.address(peer, "ucx", 2), Error) << "the address was not published";
   EXPECT_EQ(book.address_as<char>(peer, "sm", 0), 'c');
   EXPECT_THROW((void)book.address_as<int>(peer, "sm", 0), Error);
 }

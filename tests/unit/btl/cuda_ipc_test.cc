@@ -164,7 +164,7 @@ TEST_F(CudaIpcTest, NothingIsUnmappedWhileTheDeviceIsBusy) {
   chain(rows);
   const auto again = ipc_->map(handle(rows[0], 0, 3, 100), device_);
   ASSERT_NE(again, nullptr);
-  EXPECT_NE(again->address, before) << "its place is taken";
+  EXPECT_NE(again->address, before) << "the old place is taken";
   (void)ipc_->map(legacy(kBase + 100 * kPiece, kPiece, 2), device_);
   EXPECT_EQ(fake.mapped, 6);
   EXPECT_EQ(fake.reserved, 2);
@@ -267,7 +267,7 @@ TEST_F(CudaIpcTest, WhatItsOwnerWithdrawsIsLetGoWithoutFurtherMessages) {
   for (const uint32_t one : rows) ledger_.clear(one);
   ipc_->look_after();
   EXPECT_EQ(fake.legacy, 0);
-  EXPECT_EQ(fake.mapped, 3) << "they are in use";
+  EXPECT_EQ(fake.mapped, 3) << "the mappings are in use";
   used.reset();
   ipc_->look_after();
   EXPECT_EQ(fake.mapped, 0);

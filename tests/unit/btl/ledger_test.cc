@@ -121,7 +121,7 @@ TEST(MemoryHandle, ABlockBeginsWithinItsMemory) {
   EXPECT_FALSE(is_sound(handle));
   handle.address = 5000;
   handle.bytes = ~uint64_t{0};
-  EXPECT_FALSE(is_sound(handle)) << "its end is before its beginning";
+  EXPECT_FALSE(is_sound(handle)) << "the end precedes the beginning";
 }
 
 }  // namespace

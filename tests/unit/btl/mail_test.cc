@@ -51,7 +51,7 @@ TEST_F(MailTest, WhatIsAskedForComesAndIsTakenOnce) {
   ASSERT_TRUE(mine_.missed());
   why_ = "something";
   mine_.ask(handle(5, 4096), &why_);
-  EXPECT_EQ(why_, "") << "it will come";
+  EXPECT_EQ(why_, "") << "a reply may still come";
   EXPECT_FALSE(mine_.missed());
   Ask ask;
   Address from;
@@ -138,10 +138,10 @@ TEST(Descriptors, AreTakenFromAProcessThatAllowsIt) {
   const Fd taken = mine.take({{1, ::getpid(), true}, memory.get(), 0, 0, 0}, &why);
   EXPECT_EQ(inode_of(taken.get()), inode_of(memory.get())) << why;
   EXPECT_FALSE(mine.take({{1, ::getpid(), false}, memory.get(), 0, 0, 0}, &why).valid())
-      << "its number is another process's here";
+      << "another process has the number here";
   EXPECT_FALSE(mine.take({{1, ::getpid(), true}, 1 << 20, 0, 0, 0}, &why).valid());
   EXPECT_NE(why.find("cannot be taken"), std::string::npos);
-  EXPECT_FALSE(mine.missed()) << "no process is asked";
+  EXPECT_FALSE(mine.missed()) << "no process was asked";
 }
 
 }  // namespace

@@ -83,11 +83,11 @@ TEST_F(OpenedTest, TheAddressOfAnotherAllocationIsRefused) {
   ASSERT_EQ(open(one), kHere);
   EXPECT_EQ(open(other), CUdeviceptr{0});
   EXPECT_EQ(failure_.why, "the driver gave the address of another allocation");
-  EXPECT_FALSE(failure_.unreachable) << "another time it may give the right one";
+  EXPECT_FALSE(failure_.unreachable) << "a later opening may give the right address";
   EXPECT_EQ(open(other), CUdeviceptr{0});
-  EXPECT_EQ(counts.open, 3) << "closing it could close the first one's";
+  EXPECT_EQ(counts.open, 3) << "a close could close the first opening";
   EXPECT_TRUE(close(one, kHere));
-  EXPECT_EQ(counts.open, 0) << "as often as it was opened";
+  EXPECT_EQ(counts.open, 0) << "as many closes as openings";
   EXPECT_EQ(open(other), kHere);
   EXPECT_TRUE(close(other, kHere));
 }
@@ -107,9 +107,9 @@ TEST_F(OpenedTest, TheAddressOfMemoryThatIsClosingMayBeAnothersByNow) {
   counts.holds = true;
   std::thread closer([&] { EXPECT_TRUE(close(one, kHere)); });
   while (!counts.in_close) std::this_thread::yield();
-  EXPECT_EQ(open(far), kHere) << "it lies in another block of the driver's";
+  EXPECT_EQ(open(far), kHere) << "in another block of the driver";
   const MemoryHandle near = handle(kOwners + 8192, 3);
-  EXPECT_EQ(open(near), CUdeviceptr{0}) << "that may be the first one's";
+  EXPECT_EQ(open(near), CUdeviceptr{0}) << "the address may belong to the closing memory";
   counts.holds = false;
   closer.join();
   EXPECT_TRUE(close(far, kHere));
@@ -136,7 +136,7 @@ TEST_F(OpenedTest, MemoryOfAnotherIdOrProcessIsOpenedForItself) {
   const MemoryHandle one = handle(kOwners, 1), again = handle(kOwners, 2),
                      others = handle(kOwners, 1, 6);
   ASSERT_EQ(open(one), kHere);
-  EXPECT_EQ(open(again), kHere) << "the same place, allocated anew in a block that is open";
+  EXPECT_EQ(open(again), kHere) << "reallocated in an open block";
   counts.next = kHere + kFar;
   EXPECT_EQ(open(others), kHere + kFar);
   EXPECT_EQ(counts.opened, 3);

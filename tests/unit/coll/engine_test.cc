@@ -68,7 +68,7 @@ class Job {
   }
   void run_losing(int64_t before) {
     world_.wire.lost = before;
-    EXPECT_GT(failures(), 0) << "no rank heard of the loss";
+    EXPECT_GT(failures(), 0) << "no rank reported the loss";
   }
   [[nodiscard]] int64_t messages() const { return world_.wire.messages; }
 
@@ -82,7 +82,7 @@ class Job {
       EXPECT_EQ(coll(r).start(operation, &request), MPI_SUCCESS) << take_last_error().text;
       requests.push_back(request);
     }
-    EXPECT_TRUE(world_.finish(requests)) << "nothing moves any more";
+    EXPECT_TRUE(world_.finish(requests)) << "deadlock";
     int failed = 0;
     for (int r = 0; r < case_.ranks; ++r) {
       core::Request* const request = requests[static_cast<size_t>(r)];

@@ -347,7 +347,7 @@ TEST_F(OneKernelRun, ASmallAllreduceIsOneLaunchAndTwoMore) {
           // Queries: capture status, context, memory type of both buffers.
           EXPECT_LE(all_calls() - all - 3 * kRanks, 9 * kRanks);  // less the test's own copies
           std::printf(
-              "%s: %llu calls of the driver for an allreduce of %llu ranks, %llu of them into "
+              "%s: %llu calls of the driver for an allreduce of %llu ranks, %llu into "
               "streams\n",
               wire, all_calls() - all - 3 * kRanks, kRanks, calls_into_streams() - puts);
         }

@@ -67,7 +67,7 @@ std::vector<Timed> read_times(const std::string& file) {
   return all;
 }
 
-/// The best candidate's time by the best time of all rows with the same bits.
+/// The best candidate's time, divided by the best time of all rows with the same bits.
 double loss(const Selector& selector, const Timed& timed, int ranks, bool any_order) {
   Question question{timed.collective, ranks, timed.bytes};
   question.shared = question.single_copy = true;
@@ -147,13 +147,13 @@ TEST(Cache, TrialsEvictSchedulesOfTrialsAlone) {
   for (int32_t i = 0; i < 10; ++i) {
     const size_t room =
         ScheduleCache::kMostSteps - std::min(cache.steps(), ScheduleCache::kMostSteps);
-    EXPECT_GT(cache.get(tried, 2000, i, 0).schedule.steps.size(), room) << "even a single one";
+    EXPECT_GT(cache.get(tried, 2000, i, 0).schedule.steps.size(), room) << "even a single schedule";
   }
   cache.set_trial(false);
   EXPECT_EQ(of(usual), before);
   EXPECT_EQ(of(tried), 1);
   (void)cache.get(usual, 299, 0, 0);
-  EXPECT_EQ(of(usual), before + 1) << "schedules of trials leave first";
+  EXPECT_EQ(of(usual), before + 1) << "trial schedules leave first";
 }
 
 }  // namespace

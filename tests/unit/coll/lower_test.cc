@@ -162,8 +162,8 @@ TEST_F(LoweredMutations, ADroppedStepIsCaught) {
     }
 }
 
-// Nothing deadlocks, only ordering is lost. Other messages imply some credits, but not for one-way
-// data.
+// The schedule does not deadlock, but loses ordering. Other messages imply some credits, but not
+// for one-way data.
 TEST_F(LoweredMutations, ADroppedSignalAndItsWaitAreCaught) {
   int needed = 0;
   for (const Whole& whole : all(5, kEdges[0])) {
@@ -335,10 +335,10 @@ TEST(Lowered, ReducesReadAndWriteSlots) {
                                                                                .copies = 3,
                                                                                .signals = 6 + 1,
                                                                                .waits = 6 + 1}));
-  // One step between two slots.
+  // The middle rank takes one step between two slots.
   EXPECT_EQ(count_of(Collective::kReduce, "chain", 3, 1, everywhere),
             (Count{.far_reduces = 1, .signals = 1 + 1, .waits = 1 + 1}));
-  // From slot to slot, then its own copy.
+  // The middle rank forwards from slot to slot, then copies.
   EXPECT_EQ(count_of(Collective::kBcast, "chain", 3, 1, everywhere),
             (Count{.puts = 1, .copies = 1, .signals = 2, .waits = 2}));
 }

@@ -102,7 +102,7 @@ TEST(Remote, ADroppedStepIsCaught) {
   }
 }
 
-// Nothing deadlocks, only ordering is lost.
+// The schedule does not deadlock, but loses ordering.
 TEST(Remote, ADroppedWaitAndItsSignalAreCaught) {
   const auto without = [](Collective collective, void (*emit)(Builder&), int32_t slot) {
     std::vector<Schedule> schedules = all(collective, "mutated", 4, emit);

@@ -188,7 +188,7 @@ Wires only(std::initializer_list<Wire> some) {
   return wires;
 }
 
-// The line applies if the model takes the wire.
+// A built-in line with a wire applies if the model takes the wire.
 TEST(Select, OwnLinesOfAWireNeedThatTheModelTakesIt) {
   Selector selector;
   selector.configure(Params{});

@@ -40,7 +40,7 @@ TEST(Network, OneFlowHasAllOfItsLink) {
   EXPECT_DOUBLE_EQ(network.carried(link), 1000);
 }
 
-// 1000 at 50, then 1000 at 100.
+// The longer flow moves 1000 bytes at rate 50, then 1000 at rate 100.
 TEST(Network, TwoFlowsShare) {
   Network network;
   const int link = network.add(100);
@@ -52,7 +52,7 @@ TEST(Network, TwoFlowsShare) {
   EXPECT_EQ(network.advance(10), std::vector<size_t>{more});
 }
 
-// 30 and 70 of 100.
+// The flows get 30 and 70 of the wide link.
 TEST(Network, SharesAreMaxMinFair) {
   Network network;
   const int wide = network.add(100), narrow = network.add(30);
@@ -96,7 +96,8 @@ TEST(Simulate, TwoFlowsShareALink) {
   EXPECT_EQ(star.name_of_link(found.busiest), "s -> g0");
 }
 
-// 6 rounds of a quarter each. Without a memory bandwidth, reductions and copies take no time.
+// The ring has 6 rounds of a quarter each. Without a memory bandwidth, reductions and copies take
+// no time.
 TEST(Simulate, ARingOfFour) {
   const Topology ring = parse_topology(
       "gpu g0..g3\nlink g0 g1 10 2\nlink g1 g2 10 2\nlink g2 g3 10 2\nlink g3 g0 10 2\n", "ring");

@@ -63,7 +63,7 @@ class Gpu {
   CUcontext context_ = nullptr;
 };
 
-/// Without memory for pageable data.
+/// Passes no staging memory for pageable data.
 inline int enqueue(Coll& coll, const Operation& operation, const Gpu& gpu, bool* taken,
                    std::string* why) {
   cuda::Stream stream;

@@ -142,7 +142,7 @@ TEST_F(AttributesTest, AFreedKeyLivesWhileAnAttributeUsesIt) {
   EXPECT_EQ(attributes_.delete_all(kOwner), MPI_SUCCESS);
   EXPECT_EQ(log_.deleted, std::vector<int>{k});
   EXPECT_EQ(keyvals_.find(k, Kind::kCommunicator), nullptr);
-  EXPECT_FALSE(keyvals_.erase(k, Kind::kCommunicator)) << "gone with its last attribute";
+  EXPECT_FALSE(keyvals_.erase(k, Kind::kCommunicator)) << "gone with the last attribute";
 }
 
 TEST_F(AttributesTest, AKeyFitsItsKindOnly) {

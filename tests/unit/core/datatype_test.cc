@@ -363,7 +363,7 @@ TEST_F(DatatypeTest, AMillionRandomBlocksAreMadeInMilliseconds) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   EXPECT_LT(seconds, 5);
 #else
-  EXPECT_LT(seconds, 0.25) << "generous, for the machine may be shared";
+  EXPECT_LT(seconds, 0.25) << "generous, because the machine may be shared";
 #endif
   RecordProperty("milliseconds", std::to_string(seconds * 1e3));
   EXPECT_EQ(type->size(), 8 * std::accumulate(lengths.begin(), lengths.end(), MPI_Count{0}));

@@ -80,7 +80,7 @@ TEST(MemoryKinds, AThreadKnowsItsOwnStackAndNoOther) {
   std::thread([&] {
     int local = 0;
     EXPECT_FALSE(compared(&local)) << "before anything was asked";
-    no_driver_since.doubt();  // or the driver's absence answers
+    no_driver_since.doubt();  // else the driver's absence answers at once
     EXPECT_EQ(kind_of(&local), MemoryKind::kHost);
     EXPECT_EQ(kind_of(&of_main), MemoryKind::kHost);
     EXPECT_EQ(kind_of(&of_thread), MemoryKind::kHost);
@@ -188,7 +188,7 @@ TEST_F(MemoryKindsOfADriver, AnAddressThatComesBackIsAskedForAnew) {
     ASSERT_EQ(kind_of(again.address), MemoryKind::kHost);
     ASSERT_NE(look_up(again.address).buffer_id, id);
   }
-  EXPECT_GT(reused, 0) << "no address came back: this shows nothing";
+  EXPECT_GT(reused, 0) << "no address was reused, so the test proves nothing";
 }
 
 // A finished thread's stack may become managed memory.

@@ -344,7 +344,7 @@ TEST_F(OneMulticastKernel, GivesUpAndTellsTheOther) {
   EXPECT_EQ(ranks.reports[kParts].peer, 0);
 }
 
-// Floats that do not round give exact sums.
+// The float operands do not round, so sums are exact.
 TEST_F(OneMulticastKernel, EveryReduction) {
   constexpr int kRanks = 3;
   constexpr size_t kCount = 64;

@@ -115,7 +115,7 @@ TEST_F(StreamsTest, WithoutWordsTheDriverIsAsked) {
   streams_.end(with);
   std::vector<Stream*> many;
   for (int i = 0; i < 100; ++i) many.push_back(make());
-  EXPECT_EQ(many.back()->word, nullptr) << "there is one page";
+  EXPECT_EQ(many.back()->word, nullptr) << "the page is full";
   for (Stream* stream : many) streams_.end(stream);
   EXPECT_EQ(fake.streams, 0);
 }

@@ -22,7 +22,7 @@ using pml::Mode;
 constexpr int kComms = 6;
 constexpr size_t kSizes[] = {0, 8, 3000, 40000, 300000};
 
-/// In the same order on all ranks.
+/// All ranks duplicate in the same order.
 std::vector<Ref<Communicator>> duplicates(Process& process) {
   std::vector<Ref<Communicator>> made;
   Communicator& world = *process.world;
@@ -35,7 +35,7 @@ std::vector<Ref<Communicator>> duplicates(Process& process) {
   return made;
 }
 
-/// On one communicator.
+/// Sends to the right and receives from the left.
 void exchange(Process& process, Communicator& comm, unsigned seed) {
   pml::Pml& pml = *comm.channel().pml;
   const int right = (comm.rank() + 1) % comm.size();

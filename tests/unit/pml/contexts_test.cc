@@ -55,7 +55,7 @@ TEST(Contexts, AnIdThatIsInUseIsRefused) {
   contexts.add(*alive);
   try {
     contexts.add(*second);
-    FAIL() << "two communicators have one id";
+    FAIL() << "two communicators share an id";
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("particles"), std::string::npos) << error.what();
     EXPECT_NE(std::string(error.what()).find("fields"), std::string::npos) << error.what();

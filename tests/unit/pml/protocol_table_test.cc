@@ -21,7 +21,7 @@ using core::Process;
 using test::World;
 
 constexpr auto kInvertedWay = static_cast<wire::Way>(77);
-constexpr size_t kLeast = 100000, kFailing = 300000;  // viable from, fails at
+constexpr size_t kLeast = 100000, kFailing = 300000;  // bytes: viable, failing
 
 std::atomic<int> sent_inverted{0}, received_inverted{0};
 

@@ -64,7 +64,7 @@ class CapturedMachine {
       for (; !first.empty(); first.clear(), words >> first)
         gpus.push_back(parse_pci_address(first).value_or(PciAddress{}));
     } else {
-      ADD_FAILURE() << "a line of no known kind: " << line;
+      ADD_FAILURE() << "unknown kind of line: " << line;
     }
   }
   void link(const std::string& path, const std::string& target) const {

@@ -122,7 +122,7 @@ TEST_P(Machines, HowTheGpusAreJoined) {
   ::setenv("SOFTCUDA_DEVICES", std::to_string(expected.gpus).c_str(), 1);
   ::setenv("SOFTCUDA_PEERS", machine.peers.c_str(), 1);
   ::setenv("SOFTCUDA_PCI", machine.addresses().c_str(), 1);
-  ::setenv("CUDA_VISIBLE_DEVICES", "1", 1);  // no effect
+  ::setenv("CUDA_VISIBLE_DEVICES", "1", 1);  // NVML ignores the variable
   const Nvml nvml(library.c_str());
   for (const char* const name :
        {"SOFTCUDA_DEVICES", "SOFTCUDA_PEERS", "SOFTCUDA_PCI", "CUDA_VISIBLE_DEVICES"})
