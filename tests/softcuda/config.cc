@@ -214,7 +214,7 @@ Link Links::between(int physical, int other) const {
 
 bool Links::switched(int physical, int other) const {
   if (physical == other || between(physical, other) != Link::kNvlink) return false;
-  // Only switches have multicast.
+  // Multicast needs a switch.
   return multicast_ || rows_[static_cast<size_t>(physical)].switched[static_cast<size_t>(other)];
 }
 
@@ -238,7 +238,7 @@ const std::vector<int>& visible_devices() {
       for (int i = 0; i < config().devices; ++i) made.push_back(i);
       return made;
     }
-    // As the real driver: what follows a word that names no device is not seen.
+    // As in the real driver, an invalid word ends the list.
     for (const std::string& word : split(shown, ',')) {
       char* end = nullptr;
       const long device = strtol(word.c_str(), &end, 10);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Primary contexts, contexts of programs, and each thread's stack of them.
+// Primary contexts, contexts of programs, and the context stack of each thread.
 #include "context.hpp"
 
 #include "config.hpp"
@@ -58,7 +58,7 @@ CUcontext make_context(int ordinal) {
   return context;
 }
 
-// Streams and memory go with it.
+// Destroys the context's streams and memory too.
 void end_context(CUcontext context) {
   std::set<CUstream> streams;
   {
@@ -166,7 +166,7 @@ CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev) {
   const CUcontext context = primary_of(dev);
   {
     std::lock_guard lock(table_mutex());
-    if (!context->alive) return CUDA_SUCCESS;  // who has retained it still has
+    if (!context->alive) return CUDA_SUCCESS;  // other owners keep the context
   }
   end_context(context);
   return CUDA_SUCCESS;
@@ -263,7 +263,7 @@ CUresult cuCtxGetFlags(unsigned* flags) {
   return CUDA_SUCCESS;
 }
 
-// What it does not name is switched off.
+// Clears all other flags.
 CUresult cuCtxSetFlags(unsigned flags) {
   SOFTCUDA_ENTER(kContext, flags);
   current_context()->flags = flags;

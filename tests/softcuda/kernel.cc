@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels: a library holds whatever image it was given; its kernels are those of the host library
-// that SOFTCUDA_KERNELS names (shim/launch.h).
+// Kernels: any image gives a library, with the kernels of the host library SOFTCUDA_KERNELS
+// (shim/launch.h).
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,11 +21,11 @@
 #include "stream.hpp"
 #include "user_functions.hpp"
 
-/// A kernel of a library; a function is the same thing.
+/// A kernel of a library. Functions are the same objects.
 struct CUkern_st {
   const TernHostKernel* kernel = nullptr;
   int dynamic_shared = 48 << 10;
-  std::atomic<bool> loaded{false};  // its code lies on the device
+  std::atomic<bool> loaded{false};  // on the device
 };
 
 struct CUlib_st {
@@ -64,7 +64,7 @@ std::set<CUlibrary>& libraries() {
 
 CUkern_st* kernel_of(CUfunction function) { return reinterpret_cast<CUkern_st*>(function); }
 
-// A function is valid as long as its library is loaded. The caller holds table_mutex.
+// A function is valid while its library is loaded. The caller holds table_mutex.
 bool is_known(const CUkern_st* kernel) {
   for (const CUlibrary library : libraries())
     for (const auto& [name, one] : library->kernels)
@@ -72,8 +72,8 @@ bool is_known(const CUkern_st* kernel) {
   return false;
 }
 
-// Where loading is lazy, a kernel's code comes to the device when it is asked for, or launched; and
-// all work of the context may have to end before.
+// With lazy loading, a kernel loads at its query or launch, and may wait for all work of the
+// context.
 bool loads_eagerly() {
   const char* const mode = getenv("CUDA_MODULE_LOADING");
   return mode != nullptr && strcmp(mode, "EAGER") == 0;
@@ -83,7 +83,7 @@ void load(CUkern_st* kernel) {
   if (!kernel->loaded.exchange(true)) wait_as_it_may();
 }
 
-constexpr int kLaunchCompletion = 12030;  // its version
+constexpr int kLaunchCompletion = 12030;  // first version with the attribute
 
 struct Launch {
   Processors on;
@@ -292,7 +292,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction f, void** ker
                                   config->sharedMemBytes,
                                   cooperative},
                                  config->hStream, kernelParams);
-  // When all blocks have begun, says its name; it may be as late as their end.
+  // The event may fire as late as the end of the blocks.
   if (result != CUDA_SUCCESS || begun == nullptr) return result;
   return cuEventRecord(begun, config->hStream);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ledger: driver calls by kind, and sums of modelled time
-// (coll/laboratory/simulate/driver_costs.hpp). The driver spends no modelled time.
+// The ledger: driver calls by kind, and modelled time (coll/laboratory/simulate/driver_costs.hpp).
+// The driver never sleeps for the model.
 #pragma once
 
 namespace softcuda {
@@ -10,9 +10,8 @@ struct Starts {
   unsigned copies = 0, kernels = 0, waits = 0;
 };
 
-/// Work enters a stream.
+/// Counts work on entry into a stream.
 void charge(const Starts& starts);
-/// Writes to the place in SOFTCUDA_LEDGER.
 void write_ledger();
 
 }  // namespace softcuda

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Creating, joining, binding; finding the memory of all members, of other processes, too.
+// Multicast objects: creation, joining, binding, and the memory of all members, also of other
+// processes.
 #include "multicast.hpp"
 
 #include <sys/mman.h>
@@ -25,13 +26,13 @@ struct Binding {
   pid_t pid;
   int fd;
   ino_t inode;
-  size_t at, offset, bytes;  // in the object, in the memory
+  size_t at, offset, bytes;  // at: in the object; offset: in the memory
 };
 
 /// In the first page of the object's file.
 struct Members {
   std::atomic<uint32_t> devices{0};
-  std::atomic<uint32_t> added{0};  // a bit for each of the machine's devices
+  std::atomic<uint32_t> added{0};  // bits of the machine's devices
   size_t bytes;
   Binding bindings[kMostDevices];
 };
@@ -50,7 +51,7 @@ Members* members_of(const Storage& object) {
   return members;
 }
 
-// Memory of a member in this process, mapped once.
+// A member's memory, mapped once per process.
 char* memory_of(const Binding& binding) {
   static auto& mutex = *new std::mutex;
   static auto& mapped = *new std::map<ino_t, std::pair<StoragePtr, char*>>;
@@ -67,7 +68,7 @@ char* memory_of(const Binding& binding) {
   return bytes;
 }
 
-// What is bound stays, also when its handle is released; null lets it go.
+// Keeps bound memory alive after its handle's release. Null unbinds.
 void hold(ino_t object, const Binding& binding, const StoragePtr& memory) {
   static auto& mutex = *new std::mutex;
   static auto& held = *new std::map<std::tuple<ino_t, int, size_t>, StoragePtr>;
@@ -79,7 +80,7 @@ void hold(ino_t object, const Binding& binding, const StoragePtr& memory) {
     held.erase(key);
 }
 
-// The real driver, too, waits for the others to join; where one of them failed, for ever.
+// As in the real driver, waits for all members to join, without a timeout.
 void wait_for_all(const Members& members) {
   Patience patience;
   while (static_cast<unsigned>(__builtin_popcount(members.added)) < members.devices) {

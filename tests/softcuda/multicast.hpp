@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Multicast objects: addresses behind which the same memory of several devices lies. Only the
-// kernels' multimem instructions can use them; a copy or a plain access is an error.
-//
-// An object is a file without a name, as memory is; what is bound to it lies in its first page, for
-// all processes that have imported it.
+// Multicast objects: addresses that map memory of several devices. Only the kernels' multimem
+// instructions may use them.
+// An object is an unnamed file. Its first page lists the bound memory for all importing
+// processes.
 #pragma once
 #include "space.hpp"
 
 namespace softcuda {
 
 bool supports_multicast();
-/// Null where there are more than eight devices, or no memory.
+/// Null for more than eight devices, or without memory.
 StoragePtr make_multicast(unsigned devices, size_t bytes);
-/// The bytes of all devices behind a multicast address, as the kernels reach them; how many.
+/// The host addresses of all copies behind a multicast address. Returns their number.
 int copies_behind(const void* bytes, void** copies, int most);
 
 }  // namespace softcuda

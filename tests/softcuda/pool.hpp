@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory pools: what cuMemAllocAsync takes from.
+// Memory pools for cuMemAllocAsync.
 #pragma once
 #include "memory.hpp"
 
@@ -10,7 +10,7 @@ struct CUmemPoolHandle_st {
   bool is_default = false;
   bool imported = false;
   bool alive = true;
-  softcuda::StoragePtr card;  // its descriptor names the pool to other processes
+  softcuda::StoragePtr card;  // names the pool to other processes
   uint64_t threshold = 0;
   size_t used = 0;
   std::map<int, unsigned long long> access;

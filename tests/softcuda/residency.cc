@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places and turns: in this process by a table, among processes by locks of files, which end with
-// their holder. SOFTCUDA_SHARED names the files.
+// Places and turns: a table within the process, file locks (SOFTCUDA_SHARED) between processes.
+// Locks end with their holder.
 #include "residency.hpp"
 
 #include <fcntl.h>
@@ -43,8 +43,8 @@ int open_for(int physical, const char* what) {
   return fd;
 }
 
-// The caller holds the mutex. Who waits stands in the door, so that a process whose kernels come
-// one after the other lets others in between.
+// The caller holds the mutex. A waiter holds the door's lock, so that no process takes turn after
+// turn.
 void wait_for_turn(Residency& device, int physical, const char* kernel) {
   if (device.file < 0) device.file = open_for(physical, ".turn");
   if (device.door < 0) device.door = open_for(physical, ".door");
@@ -60,7 +60,7 @@ void wait_for_turn(Residency& device, int physical, const char* kernel) {
   flock(device.door, LOCK_UN);
 }
 
-// A byte of the file is a place.
+// Each byte of the file is a place.
 bool lock_place(Residency& device, int physical, size_t place, short type) {
   if (!is_shared() || !config().mps) return true;
   if (device.file < 0) device.file = open_for(physical, ".places");
@@ -104,7 +104,7 @@ int take_place() {
   return 0;
 }
 
-// Over NVLink, and on the device itself, a line of 128 bytes arrives as it was stored.
+// On the device and over NVLink, a line of 128 bytes arrives whole.
 int arrival_at(const void* bytes) {
   if (!config().weak) return 0;
   const std::optional<Allocation> there = find_allocation(address_of_bytes(bytes));

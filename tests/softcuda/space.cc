@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two reservations of the same size, files without names, and a list of free addresses.
+// Two reservations of the same size, unnamed files, and a list of free addresses.
 #include "space.hpp"
 
 #include <fcntl.h>
@@ -46,7 +46,7 @@ char* reserve(size_t bytes) {
   return reinterpret_cast<char*>((at + kGranule - 1) / kGranule * kGranule);
 }
 
-// Each process begins elsewhere, even where addresses are not random.
+// Each process begins at another address, even without address randomization.
 Space& space() {
   static Space& made = []() -> Space& {
     auto& fresh = *new Space;
@@ -61,9 +61,8 @@ Space& space() {
 
 std::atomic<size_t> used[64];
 
-// Each process that has the file open holds a lock on it; all descriptors that were made from one
-// another share theirs. So what was freed is known to be held, by whatever process, until that has
-// ended.
+// Each open file description holds a lock, shared by duplicated descriptors. Freed storage counts
+// as used until the last holder closes the file.
 void lock_for_holder(int fd) {
   struct flock first_byte {};
   first_byte.l_type = F_RDLCK;
@@ -80,7 +79,7 @@ bool has_holder(int watcher) {
   return fcntl(watcher, F_OFD_GETLK, &first_byte) == 0 && first_byte.l_type != F_UNLCK;
 }
 
-/// Freed here, and held by someone.
+/// Freed here, but held elsewhere.
 struct Lingering {
   ino_t inode;
   int physical;
@@ -95,7 +94,7 @@ LingeringList& lingering() {
   return made;
 }
 
-// Nothing is left open for that, which who looks for open descriptors would find.
+// Reads /proc/locks: an open descriptor would disturb tests that count descriptors.
 void drop_what_no_one_holds() {
   std::lock_guard lock(lingering().mutex);
   if (lingering().all.empty()) return;
@@ -116,7 +115,7 @@ int open_again(int fd) {
 
 }  // namespace
 
-// The ids of blocks count for themselves, as those of buffers do: each is another's, too.
+// Block ids and buffer ids count separately, so the same numbers occur as both.
 uint64_t Storage::next_block() {
   static std::atomic<uint64_t> next{1};
   return next++;
@@ -202,7 +201,7 @@ size_t bytes_used(int physical) {
 }
 
 uintptr_t take_addresses(size_t bytes, size_t align) {
-  bytes = (bytes + kGranule - 1) / kGranule * kGranule + kGranule;  // one that stays empty
+  bytes = (bytes + kGranule - 1) / kGranule * kGranule + kGranule;  // one granule stays empty
   Space& all = space();
   std::lock_guard lock(all.mutex);
   for (auto at = all.free.begin(); at != all.free.end(); ++at) {

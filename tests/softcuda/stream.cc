@@ -26,8 +26,8 @@ std::set<CUstream>& live_streams() {
   return made;
 }
 
-// One process at a time on a device, where SOFTCUDA_EXCLUSIVE names files for it. All streams of a
-// process share its turn.
+// With SOFTCUDA_EXCLUSIVE, one process at a time works on a device. All streams of a process share
+// the turn.
 class Turn {
  public:
   explicit Turn(int physical) : here_(places[physical]) {
@@ -56,7 +56,7 @@ class Turn {
 };
 Turn::PlaceOfTurn Turn::places[64];
 
-// Where the launch queue of a stream is full, the call waits.
+// Blocks while the stream's launch queue is full.
 void wait_for_room(CUstream stream) {
   if (config().queue == 0) return;
   std::unique_lock lock(stream->mutex);
@@ -75,7 +75,7 @@ void dawdle() {
   std::this_thread::sleep_for(std::chrono::microseconds(random_below(config().jitter_us)));
 }
 
-// Until it is no longer to be asked again. What still waits when all ends is given up.
+// Repeats a step while it is not ready. Gives up at exit.
 CUresult complete(CUstream stream, const Step& step, bool on_device) {
   Patience patience;
   while (true) {
@@ -154,7 +154,7 @@ CUstream per_thread_stream() {
   return mine.back().second;
 }
 
-// What the work has to wait for in other streams, by the rules of the legacy stream.
+// Adds the dependencies on other streams by the rules of the legacy stream.
 void order_with_legacy(CUstream stream, Work& work) {
   std::lock_guard lock(table_mutex());
   const CUcontext context = stream->context;
@@ -167,7 +167,7 @@ void order_with_legacy(CUstream stream, Work& work) {
   std::erase_if(work.after, [](const Place& place) { return reached(place); });
 }
 
-// Where a stream is done: the legacy stream when the blocking ones are, too.
+// The ends of the stream. The legacy stream includes the blocking streams.
 std::vector<Place> ends_behind(CUstream stream) {
   std::vector<Place> ends;
   std::lock_guard lock(table_mutex());
@@ -320,7 +320,7 @@ CUresult cuStreamCreate(CUstream* phStream, unsigned Flags) {
   return cuStreamCreateWithPriority(phStream, Flags, 0);
 }
 
-// Returns at once; what is queued is still done.
+// Returns at once. Queued work still runs.
 CUresult cuStreamDestroy_v2(CUstream hStream) {
   SOFTCUDA_ENTER(kDriver, hStream);
   {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of the CUDA driver that programs call and Tern does not: for tests, which act as
-// programs do.
-//
-// See: cuda/functions.hpp (those that Tern calls).
+// Driver functions that programs call and Tern does not, for tests that act as programs.
+// See: cuda/functions.hpp (functions of Tern).
 #pragma once
 #include "cuda/api.hpp"
 

@@ -22,7 +22,7 @@ constexpr int kSuccess = 0, kInvalidValue = 1, kLaunchTimeout = 702;
 constexpr unsigned kMostThreads = 1024, kWarp = 32;
 constexpr size_t kMostTogether = 8192;  // threads of a cooperative grid
 
-/// Where `count` threads meet. One thread of the system runs them all: nothing here is atomic.
+/// A meeting of `count` threads. All run on one system thread, so nothing is atomic.
 struct Barrier {
   unsigned count = 0, arrived = 0, generation = 0;
   void open() noexcept {
@@ -41,7 +41,7 @@ struct Block {
   Barrier barrier;
   std::vector<Warp> warps;
   std::vector<char> shared;
-  size_t alive = 0;  // of its threads
+  size_t alive = 0;  // threads
   BlockMemory memory;
 };
 
@@ -50,7 +50,7 @@ struct Thread {
   Here place;
   Block* block = nullptr;
   bool ended = false;
-  // The barrier at which the thread waits, and the barrier's generation when it came; or null.
+  // The barrier of a waiting thread with its generation on arrival, or null.
   const Barrier* barrier = nullptr;
   unsigned generation = 0;
 
@@ -59,21 +59,21 @@ struct Thread {
   }
 };
 
-/// Everything of the grid that runs on this thread of the system.
+/// State of the grid on this system thread.
 struct Grid {
   Body body = nullptr;
   const void* parameter = nullptr;
-  Thread* running = nullptr;      // null: the threads are a plain loop
-  BlockMemory* memory = nullptr;  // of the block that runs
-  Clock::time_point moved;        // when a thread last ended or met the others
-  bool stirs = false;             // whether one did so in this round
+  Thread* running = nullptr;      // null for a plain loop
+  BlockMemory* memory = nullptr;  // of the running block
+  Clock::time_point moved;        // last progress of any thread
+  bool stirs = false;             // progress in this round
   size_t resident = 0;            // blocks
   unsigned pauses = 0;
-  char begun = 0, ended = 0;  // what TSan orders the launch and its end by
+  char begun = 0, ended = 0;  // orders launch and end for TSan
 };
 thread_local Grid grid;
 
-struct Hangs {};  // thrown through a kernel whose threads are a plain loop
+struct Hangs {};  // thrown through a kernel in a plain loop
 
 Clock::duration patience() {
   const char* const seconds = std::getenv("HOST_KERNELS_TIMEOUT");
@@ -95,7 +95,7 @@ Here place(const TernLaunch& launch, size_t block) noexcept {
   return there;
 }
 
-/// Blocks have a place each, as long as they run.
+/// A place for each running block.
 class Places {
  public:
   Places() = default;
@@ -113,7 +113,7 @@ class Places {
     give_place();
     --count_;
   }
-  /// So many at once, however long it takes.
+  /// Takes all places at once, however long the wait.
   void take_all(size_t wanted) {
     while (count_ < wanted) {
       if (take()) continue;
@@ -151,13 +151,13 @@ void thread_main(void* argument) {
   tsan_release(&grid.ended);
   self->ended = true;
   --self->block->alive;
-  Barrier& barrier = self->block->barrier;  // the others do not wait for what has ended
+  Barrier& barrier = self->block->barrier;  // an exited thread leaves the barrier
   if (--barrier.count > 0 && barrier.arrived == barrier.count) barrier.open();
   self->fiber.leave();
 }
 
-/// Of a launch, then kept for the next one, of any thread of the system: TSan never forgets a
-/// fiber, maps memory for each, and has at most 8128.
+/// Threads of a launch, kept for later launches: TSan never frees a fiber, maps memory for each,
+/// and allows at most 8128.
 class Threads {
  public:
   Threads() = default;
@@ -184,15 +184,15 @@ class Threads {
     std::mutex mutex;
     std::vector<std::unique_ptr<Thread>> idle;
   };
-  // Streams may end after the program's statics. Made before there are threads: the guard of a
-  // variable of a function is not seen by TSan here.
+  // Streams may outlive the program's statics. A namespace-scope initializer, because TSan misses
+  // the guard of a local static here.
   static inline Kept* const all_ = new Kept;
   static Kept& kept() { return *all_; }
   std::vector<std::unique_ptr<Thread>> here_;
 };
 
-/// The blocks of a grid that run beside one another. Those that could begin may still have to wait
-/// until the others only spin: so a grid whose blocks do not wait for one another needs few stacks.
+/// The running blocks of a grid. Another block begins only when the others merely spin, so a grid
+/// without waits needs few stacks.
 class Residents {
  public:
   explicit Residents(const TernLaunch& launch)
@@ -201,7 +201,7 @@ class Residents {
         size_(volume(launch.block)),
         seats_(std::min(blocks_, std::max<size_t>(1, kMostTogether / size_))) {}
 
-  /// False: none moves on.
+  /// Returns false if no thread makes progress.
   bool run(Clock::duration patience) {
     const size_t first = launch_.cooperative != 0 ? blocks_ : std::max<size_t>(1, kAtOnce / size_);
     places_.take_all(launch_.cooperative != 0 ? blocks_ : 1);
@@ -216,7 +216,7 @@ class Residents {
       for (size_t seat = 0; seat < seats_.size(); ++seat)
         if (seats_[seat].alive > 0) run_block(seat);
       if (!grid.stirs && !begin_block(false)) {
-        if (grid.resident == 0) grid.moved = Clock::now();  // it waits for a place
+        if (grid.resident == 0) grid.moved = Clock::now();  // waits for a place
         if (grid.resident == 0) std::this_thread::sleep_for(std::chrono::microseconds(50));
         give_way(++idle);
         if (Clock::now() - grid.moved > patience) return false;
@@ -228,10 +228,10 @@ class Residents {
 
  private:
   static constexpr size_t kAtOnce = 512;  // threads
-  // Rounds of threads that hand data on without a barrier are idle ones, too: sleep late.
+  // Threads may exchange data without barriers in idle rounds, so sleep late.
   static constexpr unsigned kIdleRounds = 1000;
 
-  // `has_place`: one was taken for it.
+  // `has_place`: the caller has taken a place.
   bool begin_block(bool has_place) {
     size_t seat = 0;
     while (seat < seats_.size() && seats_[seat].alive > 0) ++seat;
@@ -244,7 +244,7 @@ class Residents {
 
   void prepare(size_t seat) {
     while (threads_.size() < (seat + 1) * size_) threads_.add_one();
-    tsan_acquire(&grid.ended);  // the block that had the seat before
+    tsan_acquire(&grid.ended);  // the previous block of the seat
     Block& block = seats_[seat];
     block.barrier = Barrier{.count = static_cast<unsigned>(size_)};
     block.warps.assign((size_ + kWarp - 1) / kWarp, Warp{});
@@ -263,7 +263,7 @@ class Residents {
     tsan_release(&grid.begun);
   }
 
-  // Each of its threads once.
+  // Resumes each thread of the block once.
   void run_block(size_t seat) {
     BlockMemory& memory = seats_[seat].memory;
     grid.memory = &memory;
@@ -285,7 +285,7 @@ class Residents {
     begin_block(false);
   }
 
-  // Other grids may need the processor.
+  // Other grids may need the core.
   static void give_way(unsigned idle) {
     if (idle < kIdleRounds)
       std::this_thread::yield();
@@ -319,7 +319,7 @@ int complain(int result, char* why, size_t room, const char* form, T... values) 
   return result;
 }
 
-// A warp that votes while it waits for other blocks does not move on by that.
+// A warp that votes while waiting for other blocks makes no progress.
 void wait_at(Barrier& barrier, bool stirs) {
   tsan_release(&barrier);
   const unsigned before = barrier.generation;
