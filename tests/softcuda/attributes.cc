@@ -24,7 +24,7 @@ bool is_host(const Allocation& here) {
   return here.kind == Kind::kHost || here.kind == Kind::kRegistered;
 }
 
-// Booleans are one byte, as documented. The bytes after them stay untouched.
+// Booleans are one byte: the bytes behind stay untouched.
 CUresult tell(void* data, CUpointer_attribute attribute, uintptr_t address,
               const Allocation& here) {
   switch (attribute) {
@@ -72,7 +72,6 @@ CUresult tell(void* data, CUpointer_attribute attribute, uintptr_t address,
   }
 }
 
-// For an unknown address: zeros, and device -2.
 void tell_nothing(void* data, CUpointer_attribute attribute) {
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
@@ -121,8 +120,7 @@ CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdevi
   return found ? tell(data, attribute, ptr, *found) : CUDA_ERROR_INVALID_VALUE;
 }
 
-// Only cuMemAlloc memory and managed memory support SYNC_MEMOPS. The call waits for pending work on
-// the memory.
+// The call waits for pending work on the memory.
 CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute attribute, CUdeviceptr ptr) {
   SOFTCUDA_ENTER(kContext, attribute, ptr);
   if (attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS) return CUDA_ERROR_INVALID_VALUE;

@@ -22,7 +22,7 @@ CUresult spoil(Capture& capture, CUresult error) {
   return error;
 }
 
-/// The capture that work in the context's legacy stream would join, or null.
+/// The capture that the context's legacy stream would join, or null.
 Capture* capture_beside(CUstream stream) {
   if (stream != stream->context->legacy) return nullptr;
   for (const CapturePtr& capture : captures())
@@ -31,7 +31,6 @@ Capture* capture_beside(CUstream stream) {
   return nullptr;
 }
 
-// Refuses work in the legacy stream beside a valid capture.
 CUresult refuse_legacy(CUstream stream) {
   Capture* const beside = capture_beside(stream);
   return beside == nullptr ? CUDA_SUCCESS : spoil(*beside, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
@@ -54,7 +53,6 @@ void add_node(Capture& capture, CUstream stream, Work work) {
   clock[stream] = nodes.size();
 }
 
-// Whether the origin's end depends on the work of every stream.
 bool is_joined(const Capture& capture) {
   const Clock& last = capture.clocks.at(capture.origin);
   for (const auto& [stream, clock] : capture.clocks) {
@@ -107,7 +105,6 @@ CUresult capture_graph(CUstream stream, const GraphPtr& child, bool* captured) {
     node.after.insert(node.after.end(), before.begin(), before.end());
     graph.nodes.push_back(std::move(node));
   }
-  // Later work in the stream depends on all nodes of the child.
   add_node(capture, stream, {.run = [] { return CUDA_SUCCESS; }, .on_device = false});
   std::vector<size_t>& after = graph.nodes.back().after;
   for (size_t i = first; i + 1 < graph.nodes.size(); ++i) after.push_back(i);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stream capture: permitted calls, recorded work, and the errors of violations.
+// Stream capture: permitted calls, recorded work, errors.
 #pragma once
 #include <thread>
 
@@ -16,19 +16,18 @@ struct Capture {
   std::thread::id thread;
   CUstream origin = nullptr;
   bool invalid = false;
-  CUgraph graph = nullptr;           // result, nodes in a valid order
-  std::map<CUstream, Clock> clocks;  // of each participating stream
+  CUgraph graph = nullptr;           // result, in a valid order
+  std::map<CUstream, Clock> clocks;  // of each stream
 };
 
-/// Whether a capture forbids this thread an unsafe call. The call then invalidates the capture.
+/// If so, the call invalidates the capture.
 bool forbidden_by_capture();
-/// Adds work to the graph if the stream captures.
 CUresult capture_work(CUstream stream, Work& work, bool* captured);
-/// Copies the nodes of a launched graph into the captured graph.
+/// Copies the child's nodes into the captured graph.
 CUresult capture_graph(CUstream stream, const GraphPtr& child, bool* captured);
 CUresult capture_record(CUstream stream, CUevent event, bool* captured);
 CUresult capture_wait(CUstream stream, CUevent event, bool* captured);
-/// For calls that a capturing stream, or an event recorded in a capture, refuses.
+/// For calls refused in a capture.
 CUresult refuse_in_capture(CUstream stream);
 CUresult refuse_captured(CUevent event);
 

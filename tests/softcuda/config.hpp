@@ -13,15 +13,14 @@ namespace softcuda {
 /// kLies: a mapping succeeds, but shows other memory.
 enum class Link { kNone, kLies, kPcie, kNvlink };
 enum class Pageable { kRandom, kAsync, kSync };
-/// The result of a second IPC handle of an open block: a new address, the first address, or an
-/// error. kRandom draws one of the last two.
+/// The result of a second IPC handle of an open block. kRandom draws kFirst or kNothing.
 enum class Reopen { kItself, kFirst, kNothing, kRandom };
 enum class Fabric { kOff, kExport, kOn };
 
 struct Config {
   int devices = 1;
   std::string peers = "NV";
-  std::string pci;  // separated by commas, default 0000:01:00.0 and so on
+  std::string pci;  // with commas
   size_t memory = size_t{4} << 30;
   int version = 12040;
   unsigned jitter_us = 0;
@@ -46,22 +45,20 @@ struct Config {
   bool weak = false;
   bool multicast = false;
   bool mig = false;
-  std::string nvml;  // SOFTCUDA_NVML
+  std::string nvml;
   unsigned processors = 4;
-  unsigned connections = 0;  // 0: one for each stream
+  unsigned connections = 0;  // 0: one per stream
   unsigned queue = 0;        // 0: unlimited
 };
 
-/// Reads the environment now. Ends the process if a name or value is wrong.
+/// Ends the process if a name or value is wrong.
 Config read_config();
 /// The environment at the first call.
 const Config& config();
-/// Links between the devices of a machine.
 class Links {
  public:
   explicit Links(const Config& config);
   [[nodiscard]] Link between(int physical, int other) const;
-  /// NVLink through a switch.
   [[nodiscard]] bool switched(int physical, int other) const;
 
  private:
@@ -74,14 +71,12 @@ class Links {
   std::vector<Row> rows_;
 };
 Link link_between(int physical, int other);
-/// "0000:01:00.0". The instances of a GPU share an address.
 std::string pci_of(const Config& config, int physical);
 std::vector<std::string> split(const std::string& text, char at);
-/// The machine's devices in CUDA_VISIBLE_DEVICES, in the order of the list.
 const std::vector<int>& visible_devices();
 
 [[noreturn]] void give_up(const char* format, ...) __attribute__((format(printf, 1, 2)));
-/// A number below `limit`, reproducible for the same seed and calls.
+/// Reproducible for the same seed and calls.
 uint64_t random_below(uint64_t limit);
 
 }  // namespace softcuda

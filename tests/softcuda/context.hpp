@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contexts: primary contexts, contexts of programs, and the stack of each thread.
+// Contexts: primary contexts, contexts of programs, stacks of threads.
 #pragma once
 #include <atomic>
 #include <mutex>
@@ -9,12 +9,12 @@
 #include "cuda/api.hpp"
 #include "entry.hpp"
 
-/// Never freed, so that a stale handle is an error. A primary context returns with a new id.
+/// Never freed: a stale handle is an error. A primary context returns with a new id.
 struct CUctx_st {
   int ordinal = 0;
   int physical = 0;
   bool primary = false;
-  // Multiprocessors of a green context; 0: the whole device.
+  // Of a green context; 0: the whole device.
   unsigned first_processor = 0, processors = 0;
   std::atomic<unsigned> flags{0};
   std::atomic<unsigned long long> id{0};
@@ -32,20 +32,16 @@ namespace softcuda {
 std::mutex& table_mutex();
 
 CUcontext current_context();
-/// CUDA_SUCCESS, or the error that blocks the context.
 CUresult state_of(CUcontext context);
-/// Whether the error ends the context.
 bool is_sticky(CUresult error);
 void poison_context(CUcontext context, CUresult error);
-/// All contexts ever made.
 std::vector<CUcontext> contexts();
 CUcontext primary_of(int ordinal);
-/// A program's context. end_context() frees all its resources.
 CUcontext make_context(int ordinal);
 void end_context(CUcontext context);
 /// -1 for an invalid ordinal.
 int physical_of(int ordinal);
-/// This process's ordinal of the machine's device, or -1 if hidden.
+/// -1 if the device is hidden.
 int ordinal_of(int physical);
 
 }  // namespace softcuda

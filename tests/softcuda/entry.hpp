@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The entry of each function: trace, failures, and rules (initialization, fork, host functions,
-// contexts, captures).
+// The entry of each function: trace, failures, rules.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -11,15 +10,13 @@
 
 namespace softcuda {
 
-/// Requirements of a function.
 enum Needs : unsigned {
-  kContext = 0,     // a current context without a sticky error
+  kContext = 0,     // a current context
   kDriver = 1,      // cuInit
   kNothing = 2,     // not even cuInit
   kUncaptured = 4,  // no capture of global mode
 };
 
-/// An exported function, made at its first call.
 class Function {
  public:
   explicit Function(const char* name);
@@ -45,26 +42,25 @@ CUresult enter(Function& function, unsigned needs, T... values) {
   return enter_with(function, needs, words, static_cast<int>(sizeof...(T)));
 }
 
-/// First statement of each exported function. The arguments appear in the trace.
+/// First statement of each exported function, with arguments for the trace.
 #define SOFTCUDA_ENTER(...)                                   \
   static auto& function_ = *new softcuda::Function(__func__); \
   if (const CUresult refused = softcuda::enter(function_, __VA_ARGS__)) return refused
 
-/// The requested late failure of this thread's current call, for its work.
+/// The requested late failure of the current call's work.
 CUresult late_fault();
 
-/// The driver function that this thread called last. Null in threads of the driver.
+/// This thread's last driver function. Null in driver threads.
 const char* called_function();
 
-/// Marks this thread as running a cuLaunchHostFunc function, which must not call the driver.
+/// Forbids driver calls in a cuLaunchHostFunc function.
 struct HostFunctionScope {
   HostFunctionScope();
   ~HostFunctionScope();
 };
 
-/// Whether the process is exiting.
 bool exiting();
-/// Keeps the object forever, so that a stale handle is an error and no leak.
+/// Kept forever: a stale handle is an error, and no leak.
 template <class T>
 T* make_for_ever() {
   static auto& mutex = *new std::mutex;
@@ -73,7 +69,6 @@ T* make_for_ever() {
   return all.emplace_back(new T);
 }
 
-/// Counts live objects for softcuda_live("streams").
 std::atomic<int64_t>& live(const char* kind);
 
 }  // namespace softcuda

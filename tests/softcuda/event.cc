@@ -31,7 +31,6 @@ void complete(SharedEvent& shared, uint64_t turn) {
   wake(shared.bell);
 }
 
-// Waits for a shared event, or until this process exits.
 void wait_shared(SharedEvent& shared, uint64_t turn) {
   Patience patience;
   while (!exiting()) {

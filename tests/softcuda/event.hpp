@@ -10,7 +10,7 @@
 
 namespace softcuda {
 
-/// Lies in an unnamed file of the maker. Importers map the file.
+/// In an unnamed file, mapped by importers.
 struct SharedEvent {
   std::atomic<uint64_t> recorded;
   std::atomic<uint64_t> completed;
@@ -18,20 +18,19 @@ struct SharedEvent {
   std::atomic<uint32_t> users;
 };
 
-/// The preceding nodes of each captured stream, by count.
+/// Preceding nodes of each captured stream, by count.
 using Clock = std::map<CUstream, uint64_t>;
 
 /// Null for a stale handle.
 CUevent find_event(CUevent handle);
 CUevent make_event(CUcontext context, unsigned flags);
-/// An event of another process.
 CUevent adopt_event(CUcontext context, SharedEvent* shared);
 SharedEvent* take_shared_event(int* fd, ino_t* inode, unsigned* index);
 SharedEvent* map_shared_event(pid_t pid, int fd, ino_t inode, unsigned index);
 
 }  // namespace softcuda
 
-/// Never freed, so that a stale handle is an error.
+/// Never freed: a stale handle is an error.
 struct CUevent_st {
   CUcontext context = nullptr;
   unsigned flags = 0;
@@ -44,6 +43,6 @@ struct CUevent_st {
   int fd = -1;
   ino_t inode = 0;
   unsigned index = 0;
-  std::shared_ptr<softcuda::Capture> capture;  // of the last record, guarded by table_mutex
+  std::shared_ptr<softcuda::Capture> capture;  // guarded by table_mutex
   softcuda::Clock clock;
 };

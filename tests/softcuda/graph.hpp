@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs: nodes of work with dependencies, and retained user objects.
-// A launch draws a random order (SOFTCUDA_SEED) among those that the dependencies allow. A node
-// that waits does not block other branches.
+// Graphs: nodes of work with dependencies, and user objects.
+// A launch draws a random order (SOFTCUDA_SEED) that the dependencies allow. A waiting node does
+// not block other branches.
 #pragma once
 #include <map>
 #include <memory>
@@ -19,7 +19,6 @@ struct Node {
   std::vector<size_t> after;  // preceding nodes
 };
 
-/// References to user objects, released by the destructor.
 class UserReferences {
  public:
   UserReferences() = default;
@@ -27,14 +26,13 @@ class UserReferences {
   UserReferences& operator=(const UserReferences&) = delete;
   ~UserReferences();
   void add(CUuserObject object, unsigned count) { counts_[object] += count; }
-  /// Returns false if the graph has fewer references.
+  /// Returns false if the graph has fewer.
   bool give(CUuserObject object, unsigned count);
 
  private:
   std::map<CUuserObject, unsigned> counts_;
 };
 
-/// Shared by the handle and running launches.
 struct Graph {
   Graph() = default;
   Graph(const Graph& other)
@@ -45,7 +43,7 @@ struct Graph {
   UserReferences references;
   std::vector<std::shared_ptr<Graph>> children;  // child graphs
   std::mutex mutex;
-  Place last;  // of the newest launch; launches run in order
+  Place last;  // launches run in order
 };
 using GraphPtr = std::shared_ptr<Graph>;
 
@@ -55,8 +53,8 @@ void destroy_graph(CUgraph graph);
 
 }  // namespace softcuda
 
-/// Never freed, so that a stale handle is an error.
+/// Never freed: a stale handle is an error.
 struct CUgraph_st {
-  softcuda::GraphPtr body;  // null once destroyed
+  softcuda::GraphPtr body;  // null if destroyed
   softcuda::Capture* captured = nullptr;
 };

@@ -17,7 +17,6 @@ struct CUdevResourceDesc_st {
 namespace softcuda {
 namespace {
 
-// The resource's private bytes hold its first multiprocessor.
 unsigned& first_of(CUdevResource& resource) {
   return *reinterpret_cast<unsigned*>(resource._internal_padding);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A hardware queue, shared by streams under SOFTCUDA_CONNECTIONS. The head blocks all later work,
-// also of other streams: a wait until its end, device work until its start.
+// A hardware queue, shared by streams under SOFTCUDA_CONNECTIONS. The head blocks all later work: a
+// wait until its end, device work until its start.
 #pragma once
 #include "stream.hpp"
 
@@ -8,9 +8,9 @@ namespace softcuda {
 
 class HardwareQueue {
  public:
-  /// Null if each stream has a queue of its own.
+  /// Null if each stream has a queue.
   static HardwareQueue* of(CUstream stream);
-  /// Takes the next ticket. The caller holds the stream's mutex.
+  /// The caller holds the stream's mutex.
   uint64_t enter();
   void come_to_head(uint64_t ticket);
   void leave(uint64_t ticket);
@@ -21,7 +21,6 @@ class HardwareQueue {
   uint64_t entered_ = 0, left_ = 0;
 };
 
-/// The ticket of a piece of work. Released when the work begins, or when a wait ends.
 class Turnstile {
  public:
   Turnstile(CUstream stream, const Work& work);

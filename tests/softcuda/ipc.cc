@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// IPC handles of memory and events: process, descriptor, and the expected inode of the descriptor.
+// IPC handles: process, descriptor, and the descriptor's inode.
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -25,7 +25,7 @@ struct Handle {
   int32_t fd;
   int32_t physical;
   uint64_t inode;
-  uint64_t offset;  // or the event's slot
+  uint64_t offset;  // or event slot
   uint64_t bytes;
   uint64_t id;
 };
@@ -37,7 +37,7 @@ void seal(Opaque* opaque, const Handle& handle) {
   memcpy(opaque, &handle, sizeof handle);
 }
 
-// Refuses handles of this process, and invalid bytes.
+// Refuses handles of this process.
 template <class Opaque>
 CUresult unseal(const Opaque& opaque, uint32_t magic, Handle* handle) {
   memcpy(handle, &opaque, sizeof *handle);
@@ -45,11 +45,11 @@ CUresult unseal(const Opaque& opaque, uint32_t magic, Handle* handle) {
   return handle->pid == getpid() ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
 }
 
-// The mapping of another process's storage in a context, shared by all its handles.
+// Shared by all handles of the storage.
 struct Mapping {
   uintptr_t address = 0;
   StoragePtr storage;
-  std::vector<uint64_t> open = {};  // offsets of allocations, once per handle, oldest first
+  std::vector<uint64_t> open = {};  // once per handle, oldest first
 };
 using Key = std::pair<uint64_t, CUcontext>;  // inode
 std::map<Key, Mapping>& mappings() {
@@ -61,15 +61,14 @@ std::mutex& import_mutex() {
   return made;
 }
 
-// Real drivers were reported to do either of the last two. The caller holds import_mutex.
+// Real drivers do either of the last two. The caller holds import_mutex.
 Reopen answer_for(const Mapping& mapping) {
   if (mapping.open.empty()) return Reopen::kItself;
   if (config().reopen != Reopen::kRandom) return config().reopen;
   return random_below(2) == 0 ? Reopen::kFirst : Reopen::kNothing;
 }
 
-// Models a driver that confuses two allocations: returns the address of another open allocation,
-// and counts no handle more.
+// Models a driver that confuses two allocations: returns another's address, and counts no handle.
 bool gives_another(const Mapping& mapping, const Handle& open, CUdeviceptr* address) {
   if (std::find(mapping.open.begin(), mapping.open.end(), open.offset) != mapping.open.end())
     return false;

@@ -17,10 +17,10 @@ namespace {
 
 struct CallKind {
   const char* name;
-  const char* begins;  // prefix of function names
+  const char* begins;  // prefix
 };
 
-// The first matching row counts.
+// The first match counts.
 constexpr CallKind kCallKinds[] = {
     {"copy", "cuMemcpy"},
     {"copy", "cuMemset"},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of all memory known to the driver, by address.
+// The table of all memory, by address.
 #pragma once
 #include <functional>
 #include <map>
@@ -27,31 +27,27 @@ struct Allocation {
   CUmemoryPool pool = nullptr;
   CUmemGenericAllocationHandle handle = 0;
   bool sync_memops = false;
-  Place late = {};  // last synchronous call with pending writes
-  int opened = 0;   // kImport: number of openings
-  /// kMapped and pools: access rights by machine device.
+  Place late = {};  // with pending writes
+  int opened = 0;   // kImport: count
+  /// kMapped and pools: access rights by device.
   std::map<int, unsigned long long> access = {};
 
   [[nodiscard]] bool on_device() const { return kind < Kind::kManaged; }
 };
 
-/// Adds an allocation with a new id. The caller must not hold table_mutex.
+/// Assigns a new id. The caller must not hold table_mutex.
 void enter_allocation(Allocation allocation);
-/// A copy of the allocation around the address.
+/// Returns a copy.
 std::optional<Allocation> find_allocation(uintptr_t address);
-/// Removes the allocation of this kind that begins at `base`.
 std::optional<Allocation> remove_allocation(uintptr_t base, Kind kind);
-/// Calls `change` with the allocation around the address, under table_mutex.
+/// Calls `change` under table_mutex.
 bool change_allocation(uintptr_t address, const std::function<void(Allocation&)>& change);
-/// The reservation around a mapping. For other memory, the allocation.
+/// The reservation around a mapping, otherwise the allocation.
 std::pair<uintptr_t, size_t> range_of(const Allocation& here);
-/// Frees the memory of a dying context.
 void free_all_of(CUcontext context);
 
-/// Checks that a copy may touch the range: device memory of a single allocation or adjacent
-/// mappings, or host memory.
+/// A copy may touch adjacent mappings, but no more than a single allocation.
 CUresult check_range(uintptr_t address, size_t bytes, int physical);
-/// Fills new or freed memory with a pattern.
 void poison(uintptr_t address, size_t bytes);
 CUresult free_managed(uintptr_t address);
 

@@ -27,7 +27,7 @@ T* word_at(uintptr_t address) {
   return reinterpret_cast<T*>(behind(address));
 }
 
-/// A wait, a write, or neither (a barrier).
+/// Neither a wait nor a write: a barrier.
 struct Operation {
   CUstreamBatchMemOpType type;
   uintptr_t address;
@@ -45,10 +45,9 @@ struct Operation {
 };
 
 constexpr unsigned kMostOperations = 255;
-constexpr int kNoRemoteWrites = 13010;  // first version that refuses
+constexpr int kNoRemoteWrites = 13010;  // refused from this version on
 
-// Pinned host memory and the stream's own device. Versions before 13.1 also write peer memory.
-// Managed memory is refused.
+// Pinned memory and the own device. Before 13.1 also writes to peers.
 bool is_in_reach(const Operation& one, const Allocation& word, int physical) {
   if (word.kind == Kind::kHost || word.kind == Kind::kRegistered) return true;
   if (!word.on_device()) return false;
@@ -95,7 +94,7 @@ CUresult operate(const Operation& one) {
   }
 }
 
-// All operations form a single piece of work and graph node. An invalid operation cancels all.
+// A single piece of work. An invalid operation cancels all.
 CUresult submit_operations(CUstream handle, const std::vector<Operation>& operations) {
   CUstream stream;
   if (const CUresult refused = find_stream(handle, &stream)) return refused;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Multicast objects: creation, joining, binding, and the memory of all members, also of other
-// processes.
+// Multicast objects: creation, joining, binding, memory of members.
 #include "multicast.hpp"
 
 #include <sys/mman.h>
@@ -26,13 +25,13 @@ struct Binding {
   pid_t pid;
   int fd;
   ino_t inode;
-  size_t at, offset, bytes;  // at: in the object; offset: in the memory
+  size_t at, offset, bytes;  // at: in the object; offset: in memory
 };
 
-/// In the first page of the object's file.
+/// On the first page of the object's file.
 struct Members {
   std::atomic<uint32_t> devices{0};
-  std::atomic<uint32_t> added{0};  // bits of the machine's devices
+  std::atomic<uint32_t> added{0};  // bits of devices
   size_t bytes;
   Binding bindings[kMostDevices];
 };
@@ -51,7 +50,6 @@ Members* members_of(const Storage& object) {
   return members;
 }
 
-// A member's memory, mapped once per process.
 char* memory_of(const Binding& binding) {
   static auto& mutex = *new std::mutex;
   static auto& mapped = *new std::map<ino_t, std::pair<StoragePtr, char*>>;
@@ -59,7 +57,7 @@ char* memory_of(const Binding& binding) {
   auto& [storage, bytes] = mapped[binding.inode];
   if (bytes == nullptr) {
     storage = adopt_storage(open_of_process(binding.pid, binding.fd, binding.inode));
-    if (!storage) give_up("memory that is bound to a multicast object has gone");
+    if (!storage) give_up("the memory bound to a multicast object is gone");
     void* const at =
         mmap(nullptr, storage->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, storage->fd, 0);
     if (at == MAP_FAILED) give_up("memory of a multicast object cannot be mapped");
@@ -68,7 +66,7 @@ char* memory_of(const Binding& binding) {
   return bytes;
 }
 
-// Keeps bound memory alive after its handle's release. Null unbinds.
+// Keeps bound memory alive. Null unbinds.
 void hold(ino_t object, const Binding& binding, const StoragePtr& memory) {
   static auto& mutex = *new std::mutex;
   static auto& held = *new std::map<std::tuple<ino_t, int, size_t>, StoragePtr>;
@@ -80,7 +78,7 @@ void hold(ino_t object, const Binding& binding, const StoragePtr& memory) {
     held.erase(key);
 }
 
-// As in the real driver, waits for all members to join, without a timeout.
+// As in the real driver, without a timeout.
 void wait_for_all(const Members& members) {
   Patience patience;
   while (static_cast<unsigned>(__builtin_popcount(members.added)) < members.devices) {

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Multicast objects: addresses that map memory of several devices. Only the kernels' multimem
-// instructions may use them.
-// An object is an unnamed file. Its first page lists the bound memory for all importing
-// processes.
+// Multicast objects: addresses of memory on several devices, for multimem instructions only. The
+// first page of an object's unnamed file lists the bound memory.
 #pragma once
 #include "space.hpp"
 
 namespace softcuda {
 
 bool supports_multicast();
-/// Null for more than eight devices, or without memory.
+/// Null for more than eight devices.
 StoragePtr make_multicast(unsigned devices, size_t bytes);
-/// The host addresses of all copies behind a multicast address. Returns their number.
+/// Returns the number of copies.
 int copies_behind(const void* bytes, void** copies, int most);
 
 }  // namespace softcuda

@@ -59,7 +59,7 @@ struct Machine {
     const std::vector<std::string> words = split(shown, ',');
     return std::find(words.begin(), words.end(), std::to_string(physical)) != words.end();
   }
-  /// Far ends of a device's links: peers, then switches.
+  /// Peers, then switches.
   [[nodiscard]] std::vector<End> ends_of(int physical) const {
     std::vector<End> ends;
     bool switches = false;
@@ -80,7 +80,6 @@ std::unique_ptr<Machine>& machine() {
   return present;
 }
 
-/// The failure requested by SOFTCUDA_NVML.
 NvmlReturn wanted(const char* function) {
   for (const std::string& word : split(machine()->config.nvml, ',')) {
     const size_t colon = word.find(':');
@@ -94,7 +93,7 @@ NvmlReturn enter(const char* function) {
   return machine() == nullptr ? kNvmlUninitialized : wanted(function);
 }
 
-/// The far end of a link, or null.
+/// Null for a missing link.
 const End* end_of(NvmlDevice device, unsigned link, End* place) {
   const std::vector<End> ends = machine()->ends_of(device->physical);
   if (link >= ends.size()) return nullptr;

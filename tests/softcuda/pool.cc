@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stream-ordered allocation: from a device's default pool, which is not exported, and from
-// exportable pools.
+// Stream-ordered allocation, from default and exportable pools.
 #include "pool.hpp"
 
 #include <string.h>
@@ -21,7 +20,7 @@ struct Exported {
   int32_t pid;
   int32_t fd;
   uint64_t inode;
-  uint64_t pool;  // inode of the card
+  uint64_t pool;  // card's inode
   uint64_t bytes;
 };
 static_assert(sizeof(Exported) <= sizeof(CUmemPoolPtrExportData));

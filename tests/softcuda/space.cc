@@ -46,7 +46,7 @@ char* reserve(size_t bytes) {
   return reinterpret_cast<char*>((at + kGranule - 1) / kGranule * kGranule);
 }
 
-// Each process begins at another address, even without address randomization.
+// Addresses differ between processes.
 Space& space() {
   static Space& made = []() -> Space& {
     auto& fresh = *new Space;
@@ -61,8 +61,7 @@ Space& space() {
 
 std::atomic<size_t> used[64];
 
-// Each open file description holds a lock, shared by duplicated descriptors. Freed storage counts
-// as used until the last holder closes the file.
+// Freed storage counts as used until the last holder closes the file.
 void lock_for_holder(int fd) {
   struct flock first_byte {};
   first_byte.l_type = F_RDLCK;
@@ -79,7 +78,7 @@ bool has_holder(int watcher) {
   return fcntl(watcher, F_OFD_GETLK, &first_byte) == 0 && first_byte.l_type != F_UNLCK;
 }
 
-/// Freed here, but held elsewhere.
+/// Memory freed here and held elsewhere.
 struct Lingering {
   ino_t inode;
   int physical;
@@ -94,7 +93,7 @@ LingeringList& lingering() {
   return made;
 }
 
-// Reads /proc/locks: an open descriptor would disturb tests that count descriptors.
+// An open descriptor would disturb tests that count descriptors.
 void drop_what_no_one_holds() {
   std::lock_guard lock(lingering().mutex);
   if (lingering().all.empty()) return;
@@ -115,7 +114,7 @@ int open_again(int fd) {
 
 }  // namespace
 
-// Block ids and buffer ids count separately, so the same numbers occur as both.
+// Block ids count separately from buffer ids.
 uint64_t Storage::next_block() {
   static std::atomic<uint64_t> next{1};
   return next++;
@@ -246,14 +245,14 @@ bool back(uintptr_t address, const Storage& storage, size_t offset, size_t bytes
 void forget_storage(uintptr_t address, size_t bytes) {
   if (mmap(behind(address), bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
            -1, 0) == MAP_FAILED)
-    give_up("no memory for what lies at %#lx", address);
+    give_up("cannot map private memory at %#lx", address);
 }
 
 void unback(uintptr_t address, size_t bytes) {
   for (char* at : {behind(address), reinterpret_cast<char*>(address)})
     if (mmap(at, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
              0) == MAP_FAILED)
-      give_up("cannot take memory back at %#lx", address);
+      give_up("cannot unmap memory at %#lx", address);
 }
 
 bool is_device_address(uintptr_t address) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device memory: addresses that fault on access (guard), and a readable mapping (alias).
-// Why: host code that touches device memory must fail in every test.
+// Device memory: addresses that fault (guard) and readable mappings (alias).
+// Why: host code that touches device memory must fail.
 #pragma once
 #include <sys/types.h>
 
@@ -12,15 +12,15 @@ namespace softcuda {
 
 constexpr size_t kGranule = size_t{2} << 20;
 
-/// Device memory in an unnamed file. The last page names the owner for importing processes.
+/// In an unnamed file. The last page names the owner.
 struct Storage {
   int fd = -1;
   size_t bytes = 0;  // without the last page
   ino_t inode = 0;
   int physical = 0;
-  uint64_t block = next_block();  // id, never reused in this process
-  bool multicast = false;         // a multicast object
-  bool owned = false;             // made by this process, so counted as used
+  uint64_t block = next_block();  // never reused in this process
+  bool multicast = false;
+  bool owned = false;  // by this process
   static uint64_t next_block();
   Storage() = default;
   Storage(const Storage&) = delete;
@@ -29,29 +29,27 @@ struct Storage {
 };
 using StoragePtr = std::shared_ptr<Storage>;
 
-/// Null if the device has too little memory left.
+/// Null if the device is full.
 StoragePtr make_storage(int physical, size_t bytes);
-/// A page of no device, for a multicast object.
 StoragePtr make_object();
-/// The memory in another process's file. Takes the descriptor. Null for a foreign file.
+/// Takes the descriptor. Null for a foreign file.
 StoragePtr adopt_storage(int fd);
-/// Opens descriptor `fd` of process `pid`. Returns -1 if the inode differs.
+/// Returns -1 if the inode differs.
 int open_of_process(pid_t pid, int fd, ino_t inode);
-/// Bytes allocated by this process. Freed memory counts until all exported descriptors and imports
-/// are closed.
+/// Allocated by this process. Freed memory counts until all descriptors and imports are closed.
 size_t bytes_used(int physical);
 
-/// A free address range without memory, or 0. `align` is at least a granule.
+/// Without memory. Returns 0 if no range is free.
 uintptr_t take_addresses(size_t bytes, size_t align = kGranule);
 void give_addresses(uintptr_t address, size_t bytes);
 bool back(uintptr_t address, const Storage& storage, size_t offset, size_t bytes);
-/// Turns the range into private memory of this process.
+/// Makes the range private memory.
 void forget_storage(uintptr_t address, size_t bytes);
 void unback(uintptr_t address, size_t bytes);
 bool is_device_address(uintptr_t address);
-/// The host address behind a device address. Other addresses stay.
+/// The host address of a device address. Other addresses stay.
 void* translate(const void* address);
-/// The device address of host bytes. Other addresses stay.
+/// The inverse of translate().
 uintptr_t address_of_bytes(const void* bytes);
 inline char* behind(uintptr_t address) {
   return static_cast<char*>(translate(reinterpret_cast<const void*>(address)));

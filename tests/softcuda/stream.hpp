@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams: a queue, and a thread from the first piece of work on.
-// Order: within a stream, between the legacy stream and the blocking streams of its context,
-// otherwise only by events.
+// Streams: a queue, and a thread from the first work on. Other streams order only by events and the
+// legacy stream.
 #pragma once
 #include <chrono>
 #include <condition_variable>
@@ -19,21 +18,20 @@ namespace softcuda {
 
 struct Capture;
 
-/// A position in a stream: all work submitted so far.
+/// A place in a stream: all work submitted so far.
 struct Place {
   CUstream stream = nullptr;
   uint64_t ticket = 0;
 };
 
-/// Returns CUDA_SUCCESS, CUDA_ERROR_NOT_READY to be called again, or the error that ends the
-/// context.
+/// CUDA_ERROR_NOT_READY repeats the step. Errors end the context.
 using Step = std::function<CUresult()>;
 
-/// A piece of work: steps in order. After a failure, later work in the context is skipped.
+/// After a failure, later work in the context is skipped.
 struct Work {
   Step run;
   std::vector<Place> after = {};
-  bool always = false;    // runs in failed contexts too: events
+  bool always = false;    // also in failed contexts
   bool on_device = true;  // false: waits, host functions
   const char* what = "a copy, memset or kernel";
   std::vector<Step> more = {};  // after `run`
@@ -54,9 +52,9 @@ struct CUstream_st {
   uint64_t submitted = 0;
   uint64_t completed = 0;
   bool started = false;
-  bool counted = false;                        // in live("streams")
-  bool closed = false;                         // destroyed, the thread ends with the queue
-  std::atomic<bool> abandoned{false};          // context has ended, queued work is dropped
+  bool counted = false;
+  bool closed = false;                         // the thread ends with the queue
+  std::atomic<bool> abandoned{false};          // queued work is dropped
   std::atomic<const char*> busy{nullptr};      // current work
   std::shared_ptr<softcuda::Capture> capture;  // guarded by table_mutex
 };
@@ -67,10 +65,10 @@ namespace softcuda {
 CUstream make_stream(CUcontext context, bool blocking, int priority);
 void abandon_stream(CUstream stream);
 
-/// Resolves a handle, including null, CU_STREAM_LEGACY and CU_STREAM_PER_THREAD. Fails for a stale
-/// handle or a failed context.
+/// Accepts null, CU_STREAM_LEGACY and CU_STREAM_PER_THREAD. Fails for a stale handle or a failed
+/// context.
 CUresult find_stream(CUstream handle, CUstream* stream);
-/// Appends work to the stream, or to the graph that the stream captures.
+/// To the stream, or to its captured graph.
 CUresult submit(CUstream stream, Work work);
 inline CUresult submit(CUstream stream, std::function<CUresult()> run) {
   return submit(stream, Work{.run = std::move(run)});
@@ -79,11 +77,11 @@ inline CUresult submit(CUstream stream, std::function<CUresult()> run) {
 CUresult attempt(CUstream stream, const Step& step, bool on_device);
 Place end_of(CUstream stream);
 bool reached(const Place& place);
-/// Waits until the place is reached. Returns the error of a failed context.
+/// Returns the error of a failed context.
 CUresult wait_for(const Place& place);
-/// Returns CUDA_ERROR_NOT_READY, and yields the core to the device's threads.
+/// Also yields the core to the device's threads.
 CUresult not_ready();
-/// Reports, once, a wait of SOFTCUDA_PATIENCE seconds.
+/// Reports a wait of SOFTCUDA_PATIENCE seconds.
 class Patience {
  public:
   void ask(const std::function<std::string()>& what);
@@ -92,10 +90,8 @@ class Patience {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   bool told_ = false;
 };
-/// With SOFTCUDA_WAITS, waits for all work of the current context, as the real driver may in calls
-/// that allocate, free, pin or load.
+/// With SOFTCUDA_WAITS, waits for all work of the context, as the real driver may.
 void wait_as_it_may();
-/// Waits for all streams of a context, of a device.
 CUresult wait_for_context(CUcontext context);
 void wait_for_device(int physical);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names that libcuda.so.1 exports with an older meaning, such as 32-bit addresses.
+// Exports of libcuda.so.1 with an older meaning.
 // Why: dlsym of such a name gives a function that seems to work. Here a call ends the process.
 #include "config.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Driver functions that programs call and Tern does not, for tests that act as programs.
-// See: cuda/functions.hpp (functions of Tern).
+// Driver functions for tests, unused by Tern.
+// See: cuda/functions.hpp.
 #pragma once
 #include "cuda/api.hpp"
 

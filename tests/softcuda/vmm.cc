@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Virtual memory management: physical memory, reservations, mappings, access rights.
+// Virtual memory: physical memory, reservations, mappings, access rights.
 #include <string.h>
 #include <unistd.h>
 
@@ -13,7 +13,7 @@
 namespace softcuda {
 namespace {
 
-/// Physical memory of a handle. Mappings keep the memory alive.
+/// Mappings keep the memory alive.
 struct Physical {
   StoragePtr storage;
   unsigned long long types = 0;
@@ -28,7 +28,6 @@ std::map<uintptr_t, size_t>& reservations() {
   return made;
 }
 
-// Contents of a CU_MEM_HANDLE_TYPE_FABRIC handle.
 struct FabricWords {
   uint64_t magic;
   int32_t pid;
@@ -45,7 +44,6 @@ CUmemGenericAllocationHandle add(StoragePtr storage, unsigned long long types) {
   return next;
 }
 
-// Whether the range has whole granules of a single reservation.
 bool is_reserved(uintptr_t address, size_t bytes) {
   if (bytes == 0 || address % kGranule != 0 || bytes % kGranule != 0) return false;
   std::lock_guard lock(table_mutex());
@@ -55,7 +53,7 @@ bool is_reserved(uintptr_t address, size_t bytes) {
   return address + bytes <= found->first + found->second;
 }
 
-// Calls `each` with the mappings of the range. Fails unless they fill the range exactly.
+// Fails unless mappings fill the range exactly.
 CUresult for_mappings(uintptr_t address, size_t bytes,
                       const std::function<void(const Allocation&)>& each) {
   std::vector<Allocation> parts;

@@ -152,7 +152,6 @@ class Network {
   std::set<std::pair<uint32_t, uint32_t>> cuts_;
 };
 
-/// Of this thread's World, or null.
 inline thread_local Network* network = nullptr;
 
 /// Ranks share an address space.

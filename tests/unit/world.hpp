@@ -33,7 +33,6 @@ class World {
   using Rank = std::function<void(core::Process&)>;
   using Settings = std::vector<std::pair<std::string, std::string>>;
 
-  /// `settings`: parameters by name.
   explicit World(int ranks, Settings settings = {},
                  core::ThreadLevel level = core::ThreadLevel::kSingle)
       : ranks_(ranks), settings_(std::move(settings)), level_(level), job_(ranks) {

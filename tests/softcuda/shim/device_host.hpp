@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUDA's built-ins for kernels compiled by the host's compiler. Include before the kernels'
-// sources.
-// Threads: a grid runs on one system thread, which owns the thread_local state.
+// CUDA's built-ins for kernels on the host. Include before the kernels' sources.
+// Threads: a grid runs on one system thread.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fibers: the switch (x86-64 and AArch64), stacks, and annotations for sanitizers.
+// Fibers: the switch (x86-64 and AArch64), stacks, annotations for sanitizers.
 #include "tests/softcuda/shim/fiber.hpp"
 
 #include <sys/mman.h>
@@ -26,8 +26,7 @@ extern "C" {
 #define TERN_FIBER_ASAN 1
 #endif
 
-// Saves the registers that a call preserves on the current stack, stores the stack pointer to
-// *save, and restores the registers saved at `to`.
+// Saves the callee-saved registers and the stack pointer in *save, and restores `to`.
 extern "C" void tern_fiber_switch(void** save, void* to);
 #if defined(__x86_64__)
 asm(R"(
@@ -100,7 +99,7 @@ tern_fiber_first:
   brk #0
 )");
 #else
-#error "fibers need a switch for this processor"
+#error "fibers lack a switch for this processor"
 #endif
 extern "C" void tern_fiber_first();
 

@@ -9,13 +9,12 @@
 
 namespace tern::softcuda {
 
-/// Whether the program runs under TSan.
 [[nodiscard]] bool tsan() noexcept;
 /// For TSan, orders release(p) before acquire(p).
 void tsan_release(void* place) noexcept;
 void tsan_acquire(void* place) noexcept;
 
-/// Hides accesses to the shim's own state from TSan. Atomic accesses still order.
+/// Hides the shim's own state from TSan.
 class TsanLooksAway {
  public:
   TsanLooksAway() noexcept;
@@ -32,11 +31,10 @@ class Fiber {
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  /// Prepares entry(argument) for the next resume(). The entry ends with leave(), not return.
+  /// The entry ends with leave(), not return.
   void start(Entry entry, void* argument) noexcept;
-  /// Runs the fiber until leave(). Called on the thread's own stack.
+  /// Runs the fiber until leave().
   void resume() noexcept;
-  /// Returns to the caller of resume().
   void leave() noexcept;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A grid on the host: the loop over blocks and threads, barriers among fibers, the watchdog.
+// A grid on the host: blocks, threads, barriers, watchdog.
 #include "tests/softcuda/shim/grid.hpp"
 
 #include <algorithm>
@@ -20,9 +20,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr int kSuccess = 0, kInvalidValue = 1, kLaunchTimeout = 702;
 constexpr unsigned kMostThreads = 1024, kWarp = 32;
-constexpr size_t kMostTogether = 8192;  // threads of a cooperative grid
+constexpr size_t kMostTogether = 8192;  // of a cooperative grid
 
-/// A meeting of `count` threads. All run on one system thread, so nothing is atomic.
+/// Not atomic: a single system thread runs all threads.
 struct Barrier {
   unsigned count = 0, arrived = 0, generation = 0;
   void open() noexcept {
@@ -50,7 +50,7 @@ struct Thread {
   Here place;
   Block* block = nullptr;
   bool ended = false;
-  // The barrier of a waiting thread with its generation on arrival, or null.
+  // The barrier of a waiting thread, and its generation on arrival.
   const Barrier* barrier = nullptr;
   unsigned generation = 0;
 
@@ -59,21 +59,20 @@ struct Thread {
   }
 };
 
-/// State of the grid on this system thread.
 struct Grid {
   Body body = nullptr;
   const void* parameter = nullptr;
-  Thread* running = nullptr;      // null for a plain loop
-  BlockMemory* memory = nullptr;  // of the running block
-  Clock::time_point moved;        // last progress of any thread
-  bool stirs = false;             // progress in this round
-  size_t resident = 0;            // blocks
+  Thread* running = nullptr;  // null: plain loop
+  BlockMemory* memory = nullptr;
+  Clock::time_point moved;  // last progress
+  bool stirs = false;       // progress in this round
+  size_t resident = 0;      // blocks
   unsigned pauses = 0;
-  char begun = 0, ended = 0;  // orders launch and end for TSan
+  char begun = 0, ended = 0;  // for TSan
 };
 thread_local Grid grid;
 
-struct Hangs {};  // thrown through a kernel in a plain loop
+struct Hangs {};  // unwinds a plain loop
 
 Clock::duration patience() {
   const char* const seconds = std::getenv("HOST_KERNELS_TIMEOUT");
@@ -95,7 +94,6 @@ Here place(const TernLaunch& launch, size_t block) noexcept {
   return there;
 }
 
-/// A place for each running block.
 class Places {
  public:
   Places() = default;
@@ -113,7 +111,6 @@ class Places {
     give_place();
     --count_;
   }
-  /// Takes all places at once, however long the wait.
   void take_all(size_t wanted) {
     while (count_ < wanted) {
       if (take()) continue;
@@ -156,8 +153,7 @@ void thread_main(void* argument) {
   self->fiber.leave();
 }
 
-/// Threads of a launch, kept for later launches: TSan never frees a fiber, maps memory for each,
-/// and allows at most 8128.
+/// Kept for later launches: TSan never frees a fiber and allows at most 8128.
 class Threads {
  public:
   Threads() = default;
@@ -184,15 +180,13 @@ class Threads {
     std::mutex mutex;
     std::vector<std::unique_ptr<Thread>> idle;
   };
-  // Streams may outlive the program's statics. A namespace-scope initializer, because TSan misses
-  // the guard of a local static here.
+  // Streams may outlive statics. TSan misses the guard of a local static here.
   static inline Kept* const all_ = new Kept;
   static Kept& kept() { return *all_; }
   std::vector<std::unique_ptr<Thread>> here_;
 };
 
-/// The running blocks of a grid. Another block begins only when the others merely spin, so a grid
-/// without waits needs few stacks.
+/// Another block begins when the others merely spin, so most grids need few stacks.
 class Residents {
  public:
   explicit Residents(const TernLaunch& launch)
@@ -228,10 +222,9 @@ class Residents {
 
  private:
   static constexpr size_t kAtOnce = 512;  // threads
-  // Threads may exchange data without barriers in idle rounds, so sleep late.
+  // Threads may exchange data in idle rounds, so sleep late.
   static constexpr unsigned kIdleRounds = 1000;
 
-  // `has_place`: the caller has taken a place.
   bool begin_block(bool has_place) {
     size_t seat = 0;
     while (seat < seats_.size() && seats_[seat].alive > 0) ++seat;
@@ -244,7 +237,7 @@ class Residents {
 
   void prepare(size_t seat) {
     while (threads_.size() < (seat + 1) * size_) threads_.add_one();
-    tsan_acquire(&grid.ended);  // the previous block of the seat
+    tsan_acquire(&grid.ended);  // of the previous block
     Block& block = seats_[seat];
     block.barrier = Barrier{.count = static_cast<unsigned>(size_)};
     block.warps.assign((size_ + kWarp - 1) / kWarp, Warp{});
@@ -263,7 +256,6 @@ class Residents {
     tsan_release(&grid.begun);
   }
 
-  // Resumes each thread of the block once.
   void run_block(size_t seat) {
     BlockMemory& memory = seats_[seat].memory;
     grid.memory = &memory;
@@ -285,7 +277,6 @@ class Residents {
     begin_block(false);
   }
 
-  // Other grids may need the core.
   static void give_way(unsigned idle) {
     if (idle < kIdleRounds)
       std::this_thread::yield();
@@ -319,7 +310,7 @@ int complain(int result, char* why, size_t room, const char* form, T... values) 
   return result;
 }
 
-// A warp that votes while waiting for other blocks makes no progress.
+// A warp that votes while waiting makes no progress.
 void wait_at(Barrier& barrier, bool stirs) {
   tsan_release(&barrier);
   const unsigned before = barrier.generation;
@@ -346,8 +337,9 @@ int run_grid(const TernHostKernel& kernel, const TernLaunch& launch, const void*
   const bool too_many = launch.cooperative != 0 && blocks * size > kMostTogether;
   if (blocks == 0 || size == 0 || size > static_cast<size_t>(kernel.max_threads) ||
       size > kMostThreads || too_many)
-    return complain(kInvalidValue, why, room, "kernel %s: no device runs %zu blocks of %zu threads",
-                    kernel.name, blocks, size);
+    return complain(kInvalidValue, why, room,
+                    "kernel %s: no device can run %zu blocks of %zu threads", kernel.name, blocks,
+                    size);
   grid = Grid{.body = body_of(kernel), .parameter = parameter, .moved = Clock::now()};
   bool ended = true;
   try {
@@ -359,10 +351,11 @@ int run_grid(const TernHostKernel& kernel, const TernLaunch& launch, const void*
     ended = false;
   }
   if (ended) return kSuccess;
-  return complain(kLaunchTimeout, why, room,
-                  "kernel %s hangs: of its %zu blocks of %zu threads %zu are resident, and none of "
-                  "these moves on; see HOST_KERNELS_TIMEOUT",
-                  kernel.name, blocks, size, std::max<size_t>(grid.resident, 1));
+  return complain(
+      kLaunchTimeout, why, room,
+      "kernel %s hangs: of its %zu blocks of %zu threads %zu are resident, without progress "
+      "(HOST_KERNELS_TIMEOUT)",
+      kernel.name, blocks, size, std::max<size_t>(grid.resident, 1));
 }
 
 BlockMemory& block_memory() noexcept { return *grid.memory; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A grid on one system thread: plain loops for independent threads, fibers otherwise.
+// A grid on one system thread: plain loops or fibers.
 // Why: tests kernels without a GPU, including barriers and spin loops.
-// Threads: `here` and all grid state belong to the calling thread.
+// Threads: all state belongs to the calling thread.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,6 @@ struct Index {
   unsigned x = 0, y = 0, z = 0;
 };
 
-/// The indices of the running kernel thread.
 struct Here {
   Index thread, block, block_size, grid_size;
   void* shared = nullptr;
@@ -25,14 +24,13 @@ extern thread_local Here here;
 
 using Body = void (*)(const void* parameter);
 
-/// Registers a kernel. For static objects of kernels_host.cc.
 struct Registration {
   Registration(TernHostKernel kernel, Body body);
 };
 [[nodiscard]] Body body_of(const TernHostKernel& kernel) noexcept;
 
 void* translate(const void* address) noexcept;
-/// Takes a place on the device for a block. Returns false if the device is full.
+/// Returns false if the device is full.
 [[nodiscard]] bool take_place() noexcept;
 void give_place() noexcept;
 template <class T>
@@ -40,24 +38,21 @@ T* translated(T* address) noexcept {
   return static_cast<T*>(translate(static_cast<const void*>(address)));
 }
 
-/// Runs all threads of `kernel`. See TernHostKernels::launch.
 int run_grid(const TernHostKernel& kernel, const TernLaunch& launch, const void* parameter,
              char* why, size_t room);
 
-/// Lets other kernel threads run. Does not return after the watchdog has expired.
+/// Lets other threads run. Does not return after the watchdog's timeout.
 void pause();
 void block_barrier();
-/// Meets the threads of the mask. An exited thread is waited for: undefined behaviour on a GPU.
+/// An exited thread is waited for: undefined behaviour on a GPU.
 void warp_barrier(unsigned mask);
 [[nodiscard]] int lane() noexcept;
-/// The mask's lanes that exist in the warp.
 [[nodiscard]] unsigned present_lanes(unsigned mask) noexcept;
-/// 8 bytes per lane, readable by the warp.
+/// 8 bytes per lane.
 [[nodiscard]] uint64_t* warp_slots() noexcept;
-/// 16 aligned bytes per lane, for a warp-wide instruction.
+/// 16 aligned bytes per lane.
 [[nodiscard]] void* warp_pieces() noexcept;
 
-/// The `value` of lane `from`.
 template <class T>
 T exchanged(unsigned mask, T value, int from) {
   static_assert(sizeof(T) <= sizeof(uint64_t));
@@ -68,7 +63,6 @@ T exchanged(unsigned mask, T value, int from) {
   return value;
 }
 
-/// The number of lanes with a true value.
 template <class T>
 int votes(unsigned mask, T value) {
   uint64_t* const slots = warp_slots();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of src/cuda/kernels for the host, and their list behind launch.h.
+// The kernels of src/cuda/kernels for the host.
 #include <atomic>
 #include <cstring>
 #include <deque>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels of the driver's tests, for the host. The real driver gets PTX
-// (tests/gpu/driver/kernels.cc), which needs no toolkit.
+// (tests/gpu/driver/kernels.cc).
 #include "tests/softcuda/shim/test_kernels.hpp"
 
 namespace tern::softcuda {

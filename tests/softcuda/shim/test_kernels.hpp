@@ -6,12 +6,12 @@
 
 namespace tern::softcuda {
 
-/// test_store stores `value`. test_spin waits for `value`.
+/// test_store stores `value`, test_spin waits for `value`.
 struct WordArguments {
   uint32_t* word;
   uint32_t value;
 };
-/// test_meet: each block adds 1 and waits until the sum is `value`.
+/// Each block adds 1 and waits for the sum `value`.
 using MeetArguments = WordArguments;
 
 /// test_publish: stores 16 vectors of 16 bytes, all words `value`, to `data`, then the flag.

@@ -96,7 +96,7 @@ void BlockMemory::settle(const void* word) {
   }
 }
 
-// Stores to a word keep their order, as do earlier stores of a whole line.
+// Stores to a word and to a whole line keep their order.
 bool BlockMemory::may_leave(size_t which) const {
   const Store& mine = stores_[which];
   for (size_t i = 0; i < which; ++i) {
@@ -116,7 +116,7 @@ void BlockMemory::leave(size_t which) {
   put(gone.at, gone.value, gone.bytes);
 }
 
-// Part of a line leaves with some or all of its other parts.
+// Parts of a line may leave together.
 void BlockMemory::drain_some() {
   if (stores_.empty() || (stores_.size() < 64 && random_below(4) != 0)) return;
   const size_t chosen = random_below(stores_.size()), which = may_leave(chosen) ? chosen : 0;
@@ -132,7 +132,7 @@ void BlockMemory::drain_some() {
   }
 }
 
-// A random pause lets other blocks see a partial drain.
+// A pause lets other blocks see a partial drain.
 void BlockMemory::drain() {
   const TsanLooksAway away;
   const size_t rest = stores_.empty() ? 0 : random_below(stores_.size());

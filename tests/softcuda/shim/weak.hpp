@@ -15,17 +15,15 @@
 
 namespace tern::softcuda {
 
-/// Arrival of stores: in program order, in any order with whole lines (NVLink, own memory), or in
-/// any order (PCIe).
+/// In program order, by whole lines (NVLink, own memory), or in any order (PCIe).
 enum class Arrival { kInOrder, kLines, kAny };
 [[nodiscard]] Arrival arrival_at(const void* address) noexcept;
 
-/// Other accesses stay inline in the kernel, so that TSan sees them.
+/// Other accesses stay in the kernel, visible to TSan.
 inline bool is_weak(const void* address) noexcept {
   return arrival_at(address) != Arrival::kInOrder;
 }
 
-/// For weak addresses.
 class BlockMemory {
  public:
   BlockMemory() = default;
@@ -33,11 +31,10 @@ class BlockMemory {
   BlockMemory(const BlockMemory&) = delete;
   BlockMemory& operator=(const BlockMemory&) = delete;
 
-  /// 4 bytes, or a multiple of 8. `line`: arrives with earlier stores to the line if the link keeps
-  /// lines (LL128).
+  /// 4 bytes, or a multiple of 8. `line`: arrives with earlier stores to the line (LL128).
   void store(void* to, const void* value, size_t bytes, bool line = false);
   void load(void* into, const void* from, size_t bytes);
-  /// Drains the block's own stores to a word. A load of the word sees them or newer ones.
+  /// Drains the block's own stores to a word.
   void settle(const void* word);
   void drain();
   /// Drains some stores at random.
@@ -60,7 +57,6 @@ class BlockMemory {
   std::map<uintptr_t, std::array<char, kLine>> lines_;
 };
 
-/// The memory of all devices behind a multicast address.
 struct Copies {
   static constexpr int kMost = 8;
   void* at[kMost] = {};
@@ -68,7 +64,6 @@ struct Copies {
 };
 [[nodiscard]] Copies copies_behind(const void* address) noexcept;
 
-/// Of this thread's running block.
 [[nodiscard]] BlockMemory& block_memory() noexcept;
 
 }  // namespace tern::softcuda

@@ -14,7 +14,7 @@ namespace tern::coll {
 namespace {
 
 using Rows = std::vector<const Algorithm*>;
-/// Microseconds of a call.
+/// Returns the microseconds of a call.
 using Cost = std::function<double(const Algorithm& row, uint64_t call)>;
 
 constexpr double kAgreement = 1, kLook = 0.05;  // microseconds

@@ -19,7 +19,7 @@ class GeometryTest : public testing::Test {
 
   [[nodiscard]] Area vector(MPI_Count count) {
     Area area;
-    // Never dereferenced.
+    // The test never dereferences the address.
     area.base = reinterpret_cast<std::byte*>(uintptr_t{1} << 40);
     area.type = &core::predefined_type(process_, MPI_DOUBLE);
     area.extent = area.type->extent();

@@ -15,7 +15,7 @@ namespace {
 using core::Process;
 using Words = std::vector<uint64_t>;
 
-/// Neither commutative nor associative.
+/// The operation is neither commutative nor associative.
 uint64_t mix(uint64_t left, uint64_t right) {
   uint64_t word = left * 0x9e3779b97f4a7c15 ^ (right << 17 | right >> 47) * 0xc2b2ae3d27d4eb4f;
   word ^= word >> 29;

@@ -59,7 +59,7 @@ void star_by_gets(Builder& b) {
   for (int32_t rank = 1; rank < b.ranks(); ++rank) b.wait(rank, kTaken);
 }
 
-// Allreduce with a slot per pair.
+// Allreduce by puts into a slot per pair, then reductions.
 void slots_by_puts(Builder& b) {
   b.stage(b.ranks());
   for (int32_t d = 1; d < b.ranks(); ++d) b.signal(b.ring(d), kEntered);

@@ -66,7 +66,7 @@ struct Sample {
   Model model;
 };
 
-/// Random types with their models.
+/// Makes random types with their models.
 class RandomTypes {
  public:
   RandomTypes(Process& process, unsigned seed) : process_(process), random_(seed) {}

@@ -74,7 +74,7 @@ TEST_F(OpTest, Bfloat16RoundsToTheNearest) {
     return value;
   };
   for (int i = 0; i < 200000; ++i) {
-    // Similar exponents, so that sums round.
+    // The exponents are similar, so that sums round.
     const auto draw = [&] {
       return static_cast<uint16_t>((random_() & 0x87ffU) | (0x3000U + (random_() & 0x800U)));
     };

@@ -99,7 +99,6 @@ TEST(Dims, LargeNumbersTakeNoTime) {
   EXPECT_EQ(balanced_dims(7, 1), (std::vector<int>{7}));
 }
 
-/// Block placement.
 std::vector<int> blocked(int ranks, int per_node) {
   std::vector<int> nodes;
   for (int rank = 0; rank < ranks; ++rank) nodes.push_back(rank / per_node);

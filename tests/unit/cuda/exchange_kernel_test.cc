@@ -146,7 +146,6 @@ class Exchange {
   std::vector<Scratch> scratch_;
 };
 
-// Up to `most` blocks per pair.
 Sizes sizes_of(int ranks, unsigned seed, unsigned most) {
   Sizes all(static_cast<size_t>(ranks));
   for (auto& from : all) {

@@ -19,7 +19,6 @@ constexpr size_t kBytes = 64 << 10;
 int initialised = 1, zero[1000];
 thread_local int of_thread = 1;
 
-/// Whether comparison alone finds host memory.
 bool compared(const void* address) {
   const auto at = reinterpret_cast<uintptr_t>(address);
   return detail::host_ranges.heap.has(at) || detail::host_ranges.program.has(at) ||
@@ -102,7 +101,6 @@ TEST(MemoryKinds, WhatIsMappedIsNotKnownByComparing) {
   EXPECT_EQ(look_up(mapping.address).buffer_id, 0U);
 }
 
-/// With a driver.
 class MemoryKindsOfADriver : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -45,7 +45,6 @@ int wait(Process& process, core::Request* request) {
 
 Envelope with(Process& process, int rank, int tag) { return {process.world, rank, tag}; }
 
-/// Parameter: TERN_SM_SINGLE_COPY.
 class Protocol : public testing::TestWithParam<const char*> {
  protected:
   World world(int ranks) { return World(ranks, {{"TERN_SM_SINGLE_COPY", GetParam()}}); }

@@ -13,7 +13,6 @@
 namespace tern::mpirun {
 namespace {
 
-// Private lock folders.
 class Placement : public ::testing::Test {
  protected:
   Placement() {
