@@ -171,7 +171,7 @@ TEST(Doorbell, NoRingOfAnUnfencedSenderIsLost) {
   EXPECT_LT(longest, kLost / 2);
 }
 
-// The owner has closed the read end, or has reused its descriptor for another file.
+// The owner has closed the read end, or has reused the descriptor for another file.
 TEST(Doorbell, ARingForWhoIsLeavingHarmsNobody) {
   void* const memory =
       ::mmap(nullptr, sizeof(Doorbell), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

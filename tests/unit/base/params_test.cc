@@ -222,7 +222,7 @@ TEST(Params, AWordOfAnEnumIsTheValueOfItsPlace) {
                                 {"mpi_errors_return", InitialHandler::kReturn}});
 }
 
-/// At least one of the values is not the default.
+/// Includes a value other than the default.
 std::vector<std::string> values_of(const ParamRow& row) {
   if (row.is_number()) {
     const char* unit = std::string(row.kind) == "Seconds" ? "ms" : "";

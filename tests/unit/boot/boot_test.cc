@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One behaviour suite over the fake boot, mpirun's shared memory and a boot by the program's
+// A behaviour suite over the fake boot, mpirun's shared memory and a boot by the program's
 // functions.
 #include "boot/boot.hpp"
 
@@ -337,7 +337,7 @@ TEST(MakeBoot, AWrongWayIsRefused) {
   EXPECT_THROW((void)make_boot("mpirun"), Error);
 }
 
-/// Launchers whose ranks must not become worlds of one rank, and the cure in the error.
+/// Launchers whose ranks must not become singletons, and the cure in the error.
 struct Foreign {
   std::vector<std::pair<const char*, const char*>> environment;
   const char* cure;

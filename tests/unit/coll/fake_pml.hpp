@@ -24,7 +24,7 @@ namespace tern::coll {
 
 struct FakeRequest final : core::Request {
   pml::Buffer buffer;
-  std::vector<std::byte> early;  // data of a send that completed at once
+  std::vector<std::byte> early;  // data of a send completed at once
   int lost = MPI_SUCCESS;
 };
 

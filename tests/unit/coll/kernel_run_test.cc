@@ -316,7 +316,7 @@ unsigned long long calls_into_streams() {
   return sum;
 }
 
-// A launch, a word that marks its completion, an event that orders other streams.
+// A launch, a completion word, an event that orders other streams.
 TEST_F(OneKernelRun, ASmallAllreduceIsOneLaunchAndTwoMore) {
   if (takes_minutes()) GTEST_SKIP() << "takes minutes with sanitizers; TEST_LONG=1 runs it";
   constexpr unsigned long long kRanks = 4;

@@ -47,7 +47,7 @@ TEST_P(Streams, EveryRowAgreesWithASerialReference) {
       });
 }
 
-// About a driver call per step, and none that may synchronize the device.
+// About a driver call per step, without synchronization of the device.
 TEST(StreamCalls, AStepIsACall) {
   if (takes_minutes()) GTEST_SKIP() << "takes minutes with sanitizers; TEST_LONG=1 runs it";
   ::setenv("SOFTCUDA_DEVICES", std::to_string(kDevices).c_str(), 1);

@@ -49,7 +49,7 @@ TEST_P(PushKernel, SumsInTwoHops) {
   EXPECT_EQ(ranks.sums(kSizes), 0);
 }
 
-// A rank without receives learns of its peers' progress at its next write.
+// A rank without receives learns of the peers' progress at the next write.
 TEST_P(PushKernel, FromOneToAllAndFromAllToOne) {
   Ranks ranks(GetParam(), wire());
   EXPECT_EQ(ranks.all(kSizes), 0);

@@ -61,7 +61,7 @@ TEST_P(PushLines, SumsInTwoHopsAtAnyAddress) {
   EXPECT_EQ(ranks.sums(some(kLarge)), 0);
 }
 
-// A rank without receives learns of its peers' progress at its next write.
+// A rank without receives learns of the peers' progress at the next write.
 TEST_P(PushLines, FromOneToAllAndFromAllToOne) {
   Ranks ranks(GetParam(), wire());
   ranks.skew = 3;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The number of ranks, and their cores beside other jobs.
+// The number of ranks, and cores beside other jobs.
 #include "tools/mpirun/placement.hpp"
 
 #include <gtest/gtest.h>

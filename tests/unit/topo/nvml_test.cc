@@ -105,7 +105,7 @@ TEST(Nvml, LinksTellWhereTheOtherGpuIsHiddenFromNvml) {
   EXPECT_EQ(links.gpus.size(), 2u);
   EXPECT_NE(nvml.links_of(gpu(1)).why_not, "");
   EXPECT_EQ(nvml.joint(gpu(0), gpu(1), links, -1).kind, Kind::kNvlink);
-  // The other rank may have published its links to switches.
+  // The other rank may have published links to switches.
   EXPECT_EQ(nvml.joint(gpu(0), gpu(3), links, 18).kind, Kind::kNvswitch);
   EXPECT_EQ(nvml.joint(gpu(0), gpu(3), links, 0).kind, Kind::kNot);
   const Joint unknown = nvml.joint(gpu(0), gpu(3), links, -1);
