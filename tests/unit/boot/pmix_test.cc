@@ -292,7 +292,7 @@ TEST_F(Pmix, ServersThatDoNotTellNodesAreAskedForHosts) {
 
 TEST_F(Pmix, NodesThatMakeNoWholeAreNotBelieved) {
   const auto rank = boot({{0, 1}, {2, 3}});
-  server_.nodes[1] = {2, 1};  // 2 and 3 cost a request each
+  server_.nodes[1] = {2, 1};  // 1 twice, 3 missing: 2 and 3 cost a request each
   const int nodes[] = {0, 0, 1, 2};
   for (int r = 0; r < 4; ++r) EXPECT_EQ(rank->node(r), nodes[r]) << r;
 }

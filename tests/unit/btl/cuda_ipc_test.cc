@@ -205,7 +205,7 @@ TEST_F(CudaIpcTest, OtherMemoryAtTheSameAddress) {
   EXPECT_EQ(fake.legacy, 1);
 }
 
-// Every container has a process 1.
+// Every container has a process with number 1.
 TEST_F(CudaIpcTest, ProcessesWithTheSameNumberAreTwo) {
   MemoryHandle other = legacy(kBase, kPiece, 1);
   other.process = 8;
@@ -286,7 +286,7 @@ TEST_F(CudaIpcTest, AFabricHandleServesWithoutTheLedger) {
   EXPECT_EQ(fake.imports, 1);
 }
 
-// Another file may have the number by now.
+// Another file may have the descriptor's number by now.
 TEST_F(CudaIpcTest, AClosedDescriptorIsNotTaken) {
   const auto rows = pieces(1);
   ledger_.set_descriptor(rows[0], -1);

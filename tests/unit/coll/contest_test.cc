@@ -168,7 +168,7 @@ TEST(Contest, BelievesALineUntilItIsWrong) {
 
 TEST(Contest, ADisturbedPairDecidesNothing) {
   Ranks run(rows_of(2), false, false);
-  // A disturbance of the first block of the better row.
+  // Another process disturbs the first block of the better row.
   const Cost disturbed = [](const Algorithm& taken, uint64_t call) {
     return steady({1, call < 700 ? 9.0 : 0.5})(taken, call);
   };

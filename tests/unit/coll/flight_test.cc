@@ -112,13 +112,13 @@ TEST_P(Flight, ManyLargeOnesWaitForARankThatIsLate) {
   });
 }
 
-// Without a ring, the peer's sleeps grow to 64 ms. The best round counts, because the cores may be
-// busy.
+// Without a ring from the late rank, the peer's sleeps grow to 64 ms. The best round counts,
+// because the cores may be busy.
 TEST(FlightSleep, ALateRankRingsAtOnce) {
   using std::chrono::milliseconds;
   std::barrier all(2);
   test::World(2).run([&](Process& process) {
-    process.node.oversubscribed = false;  // oversubscribed ranks always ring
+    process.node.oversubscribed = false;  // oversubscribed ranks always ask for rings
     core::Channel& channel = process.channel(0);
     Trials warm;
     add(warm, process, flat(Collective::kAllreduce), 1000, 0, *process.world);
@@ -209,7 +209,7 @@ TEST_P(Flight, PersistentOnesStartInAnyOrder) {
   });
 }
 
-// The next communicator takes the slab.
+// The next communicator takes the slab of the freed communicator.
 TEST_P(Flight, CommunicatorsAreFreedWhileTheirsAreInFlight) {
   test::World(GetParam()).run([](Process& process) {
     for (int round = 0; round < 40; ++round) {
@@ -226,7 +226,7 @@ TEST_P(Flight, CommunicatorsAreFreedWhileTheirsAreInFlight) {
   });
 }
 
-// Rank 0 starts a request before any epoch.
+// Rank 0 starts a request before any rank has an epoch.
 TEST_P(Flight, ASlabServesTheSameCommunicatorAgain) {
   std::barrier<> everybody(GetParam());
   test::World(GetParam()).run([&](Process& process) {

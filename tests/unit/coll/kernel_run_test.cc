@@ -236,7 +236,7 @@ void with_ways(const Body& body) {
   });
 }
 
-// LL up to a size, LL128 above, a program otherwise.
+// LL serves sizes up to a limit, LL128 larger ones, and a program all others.
 TEST_F(OneKernelRun, WordsOfLlAndLinesDoTheRowsOfOneHop) {
   with_ways([](Process&, Ways& ways) {
     constexpr size_t kLl = 32 << 10, kLines = 256 << 10;
@@ -316,7 +316,7 @@ unsigned long long calls_into_streams() {
   return sum;
 }
 
-// A launch, a completion word, an event that orders other streams.
+// The calls: a launch, a completion word, an event that orders other streams.
 TEST_F(OneKernelRun, ASmallAllreduceIsOneLaunchAndTwoMore) {
   if (takes_minutes()) GTEST_SKIP() << "takes minutes with sanitizers; TEST_LONG=1 runs it";
   constexpr unsigned long long kRanks = 4;

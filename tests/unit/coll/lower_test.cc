@@ -102,7 +102,7 @@ class LoweredMutations : public testing::Test {
       return std::string(name_of(row->collective)) + " " + row->name;
     }
   };
-  /// All rows, on the first supported number of ranks from `about`.
+  /// The schedules of all rows, for the first supported number of ranks from `about`.
   static std::vector<Whole> all(int32_t about, const Edges& edges) {
     static const std::vector<Algorithm> kRows = rows(true);
     std::vector<Whole> made;

@@ -71,7 +71,7 @@ TEST(Network, AWeightCountsForEachByte) {
   EXPECT_DOUBLE_EQ(network.carried(memory), 900);
 }
 
-// 10,000 bytes per microsecond, plus latency.
+// The link moves 10,000 bytes per microsecond.
 TEST(Simulate, OneMessageOverOneLink) {
   const Simulated found =
       simulate(on(Collective::kBcast, "binomial", 2), pair_of(), {.bytes = 1e6});
@@ -80,7 +80,7 @@ TEST(Simulate, OneMessageOverOneLink) {
   EXPECT_NEAR(found.share, 100.0 / 102, 1e-9);
 }
 
-// Adds the copy out of the inbox at 100,000 bytes per microsecond.
+// A stream also copies out of the inbox, at 100,000 bytes per microsecond.
 TEST(Simulate, AStreamPutsAndCopiesOut) {
   const Topology fast = parse_topology("gpu a b memory=100\nlink a b 10 2\n", "fast");
   const Simulated found = simulate(on(Collective::kBcast, "binomial", 2), fast,
@@ -119,7 +119,7 @@ TEST(Simulate, ABarrierTakesLatencies) {
         2 * 3, 1e-9);
 }
 
-// 2 hops of 5 passes take 6, and the latencies of the first.
+// Passes overlap: 2 hops of 5 passes take 6, and the latencies of the first.
 TEST(Simulate, PassesOverlap) {
   const Topology line = parse_topology("gpu a b c\nlink a b 10 0\nlink b c 10 0\n", "line");
   const Simulation what{.bytes = 5e6, .chunk = 1e6};
@@ -128,7 +128,7 @@ TEST(Simulate, PassesOverlap) {
   EXPECT_NEAR(found.time, 600, 1);
 }
 
-// Issue 17: 256 MiB on the link graph of a DGX H100.
+// Target of issue 17: 256 MiB on the link graph of a DGX H100.
 TEST(Simulate, RingAndTwoShotReachTheLink) {
   const Topology dgx = load_topology("dgx-h100");
   for (const char* name : {"ring", "two_shot"}) {

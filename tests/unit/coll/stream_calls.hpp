@@ -265,7 +265,7 @@ class Graph {
   template <class Record>
   Graph(const Gpu& gpu, const Record& record) {
     CUgraph graph = nullptr;
-    // Other ranks of the process allocate.
+    // Thread-local mode: other ranks of the process allocate.
     ok(driver().cuStreamBeginCapture_v2(gpu.stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
        "cuStreamBeginCapture");
     record();

@@ -47,7 +47,7 @@ TEST_P(Streams, EveryRowAgreesWithASerialReference) {
       });
 }
 
-// About a driver call per step, without synchronization of the device.
+// A step costs about a driver call, and no call synchronizes the device.
 TEST(StreamCalls, AStepIsACall) {
   if (takes_minutes()) GTEST_SKIP() << "takes minutes with sanitizers; TEST_LONG=1 runs it";
   ::setenv("SOFTCUDA_DEVICES", std::to_string(kDevices).c_str(), 1);
@@ -99,7 +99,6 @@ TEST(StreamCalls, AStepIsACall) {
   });
 }
 
-// Samples the graphs' latest results.
 TEST_P(Streams, GraphsReplayWithOtherCallsInBetween) {
   if (takes_minutes()) GTEST_SKIP() << "takes minutes with sanitizers; TEST_LONG=1 runs it";
   if (GetParam() > 5) GTEST_SKIP() << "takes too long here";

@@ -258,7 +258,7 @@ class RandomTypes {
     sample.model.lb_marked = sample.model.ub_marked = true;
     return sample;
   }
-  /// Slowest dimension outermost. `at` counts elements.
+  /// Places the slowest dimension outermost. `at` counts elements.
   void place_elements(ModelMaker& maker, const Model& old, const std::vector<MPI_Count>& sizes,
                       const std::vector<MPI_Count>& subsizes, const std::vector<MPI_Count>& starts,
                       int order, size_t level, int64_t at) {

@@ -332,7 +332,6 @@ TEST_F(DatatypeTest, PairsCountAsTwoElements) {
   EXPECT_EQ(of(MPI_DOUBLE_INT).bytes_of(3), 20);
 }
 
-/// The machine is shared.
 template <class Work>
 double best_time(Work work) {
   double best = 1e9;

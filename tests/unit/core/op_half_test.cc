@@ -44,7 +44,7 @@ TEST_F(OpTest, HalfPrecisionRoundsToTheNearest) {
   }
 }
 
-/// Ties go to even.
+/// Rounds ties to even.
 uint16_t nearest_bfloat16(float value) {
   const auto widened = [](uint32_t bits) {
     float wide;

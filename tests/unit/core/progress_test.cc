@@ -188,7 +188,7 @@ TEST_F(ProgressTest, AnotherThreadWakesIt) {
       wait_for(done);
       end = Clock::now();
     });
-    ASSERT_TRUE(comes([&] { return watch_.asleeps > before + 3; }));  // long sleeps
+    ASSERT_TRUE(comes([&] { return watch_.asleeps > before + 3; }));  // sleeps are long by now
     std::this_thread::sleep_for(microseconds(turn * 173 % 1000));
     const auto begin = Clock::now();
     done = true;
@@ -228,7 +228,7 @@ TEST_F(ProgressTest, WhileADeviceWorksForAnotherChannelNobodySleeps) {
   other.configure({&bell_, 20, 100, true});
   std::atomic<bool> done{false};
   std::thread waiter([&] { wait_for(done); });
-  ASSERT_TRUE(comes([&] { return watch_.asleeps > 3; }));  // long sleeps
+  ASSERT_TRUE(comes([&] { return watch_.asleeps > 3; }));  // sleeps are long by now
   {
     const ChannelLock lock(other);
     other.stay_awake(1);

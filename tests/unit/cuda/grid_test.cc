@@ -32,7 +32,7 @@ TERN_KERNEL(test_reverse, Words, 1024, together) {
   __syncthreads();
   arguments.words[threadIdx.x] = shared[blockDim.x - 1 - threadIdx.x];
 }
-/// Without the barrier: a race for TSan.
+/// Without the barrier, the kernel has a race for TSan.
 TERN_KERNEL(test_race, Words, 1024, together) {
   TERN_SHARED(uint32_t, shared);
   shared[threadIdx.x] = arguments.words[threadIdx.x];

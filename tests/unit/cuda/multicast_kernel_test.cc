@@ -282,7 +282,7 @@ TEST_P(MulticastKernel, AllOfAllSizesWithWeakMemory) {
   }
 }
 
-// Stores in order, so that TSan sees each access.
+// Stores arrive in order, so that TSan sees each access.
 TEST_P(MulticastKernel, AllOfAllSizesInOrder) {
   Ranks ranks(GetParam());
   EXPECT_EQ(ranks.all(kSizes, Data::kPlain), 0);

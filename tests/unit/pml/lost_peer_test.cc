@@ -112,7 +112,7 @@ TEST(LostPeer, WhatIsUnderWayWithItFailsAndOthersGoOn) {
   });
 }
 
-// After the RTS, or during the data.
+// The link is cut after the RTS, or during the data.
 TEST(LostPeer, ALargeMessageEndsAtBothEnds) {
   for (unsigned seed = 1; seed <= 20; ++seed) {
     World world(2);

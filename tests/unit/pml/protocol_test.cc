@@ -132,7 +132,7 @@ constexpr MPI_Count kMostBlocks = 30000;
 constexpr MPI_Count kMostBlocks = 130001;
 #endif
 
-// Between contiguous, dense and sparse layouts.
+// Messages between contiguous, dense and sparse layouts.
 TEST_P(Protocol, LayoutsArriveWhole) {
   world(2).run([&](Process& process) {
     pml::Pml& pml = *process.channel(0).pml;
