@@ -17,10 +17,10 @@
 namespace tern::coll {
 namespace {
 
-/// Words of an agreement behind the blocks.
+/// Words after the blocks.
 constexpr size_t kMore = 3;
 
-/// A trial makes no slab, unless the unmeasured row would have made the same. Alike on all ranks.
+/// A trial creates no slab, unless the unmeasured row would. Equal on all ranks.
 bool has_slab(const CommState& state, const Question& question, const Algorithm& row) noexcept {
   const auto in_flight = [&](FlatMethod method) {
     return method == FlatMethod::kSliced && flat_bytes(question) >= kLeastOnDevice;
@@ -36,7 +36,7 @@ bool has_slab(const CommState& state, const Question& question, const Algorithm&
   return by_own || state.slabs[static_cast<size_t>(size)] != nullptr;
 }
 
-/// Nanoseconds of two readings of the clock, undisturbed.
+/// The time of two clock readings in ns.
 uint32_t clock_ns() noexcept {
   constexpr int kTries = 4, kReadings = 16;
   int64_t least = INT64_MAX;
@@ -95,7 +95,7 @@ void Tuner::attend(CommState& state) const noexcept {
 
 Tuning::Entry* Tuner::enter(CommState& state) const {
   if (state.memo.tuning == nullptr) state.memo.tuning = std::make_unique<Tuning>();
-  state.memo.first_calls.left = 1;  // each new key comes here at once
+  state.memo.first_calls.left = 1;
   const Question& question = state.memo.question;
   std::vector<const Algorithm*> rows;
   for (const Algorithm* row : selector_.candidates(question, *state.memo.answer.algorithm)) {
@@ -121,7 +121,7 @@ Tuning::Entry* Tuner::enter(CommState& state) const {
 Tuner::Trial::Trial(Tuner& tuner, CommState& state)
     : tuner_(tuner), state_(state), entry_(tuner.find(state)), asked_(state.memo.question) {
   answer_ = state.memo.answer;
-  if (state.devices) {  // found since: the contests are over
+  if (state.devices) {  // devices found: the contests end
     state.memo.countdown = nullptr;
     entry_ = nullptr;
     return;
@@ -156,7 +156,7 @@ Error Tuner::different_rows(const CommState& state, const Tuning::Entry& entry, 
   return {
       MPI_ERR_INTERN,
       strf("rank %d of %s has taken other algorithms than rank %zu in measured calls up to a %s "
-           "of about %s, which is a fault in Tern. Cure: TERN_COLL_TUNE=off",
+           "of about %s, a bug in Tern; set TERN_COLL_TUNE=off",
            state.communicator.rank(), state.communicator.name.text().c_str(), rank,
            name_of(entry.question.collective), bytes_in_words(entry.question.bytes).c_str())};
 }
@@ -175,7 +175,7 @@ void Tuner::agree(CommState& state, Tuning::Entry& entry) {
                      name_of(entry.question.collective));
   constexpr int64_t kMost = UINT32_MAX;
   entry.agreement = static_cast<uint32_t>(std::min(now_ns() - began, kMost));
-  // The longest time counts. Of an agreement the shortest: other ranks wait in it, too.
+  // The longest block time counts; the shortest agreement, since other ranks wait in it.
   for (size_t rank = 0; rank < ranks; ++rank) {
     const uint32_t* const one = &all[rank * words];
     for (size_t word = 0; word < words; ++word)

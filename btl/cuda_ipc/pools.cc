@@ -43,7 +43,7 @@ std::unique_ptr<MappedPeerMemory> Pools::map(const PeerLedger& ledger, Descripto
   return std::make_unique<Use>(*this, *pointer, handle.address - handle.base);
 }
 
-// The memory of a pool may be used by its own device; by others, once that was asked for.
+// The pool's own device has access; other devices need a request.
 Pools::Pool* Pools::pool_of(const PeerLedger& ledger, Descriptors& descriptors, uint32_t number,
                             const MemoryHandle& handle, cuda::Device& device, Failure* failure) {
   const Row row = ledger.read(number);
@@ -51,7 +51,7 @@ Pools::Pool* Pools::pool_of(const PeerLedger& ledger, Descriptors& descriptors, 
     if (known.process == handle.process && known.row == number && known.stamp == row.stamp &&
         known.device == &device)
       return &known;
-  failure->why = "its owner shares its pool no more";
+  failure->why = "the owner has withdrawn the pool";
   if (row.stamp == 0 || (row.forms & Row::kPool) == 0) return nullptr;
   const Fd descriptor = descriptors.take(
       {owner_of(handle), row.descriptor, ledger.number(), number, row.stamp}, &failure->why);
@@ -94,7 +94,7 @@ Pools::Pointer* Pools::pointer_of(Pool& pool, const Piece& piece, Failure* failu
   return &pointers_.emplace_back(fresh);
 }
 
-// In a stream of its own, and to its end: the owner of the memory may free it then.
+// Waits in a separate stream, because the owner may free the memory afterwards.
 void Pools::free(Pointer& pointer) noexcept {
   Pool& pool = *pointer.pool;
   if (!pool.device->gone()) {

@@ -92,7 +92,7 @@ void Trials::begin(cuda::Device& device, uint64_t ledger, Block* block) {
 
 void Trials::settle(Ledger& ledger, Block* block) noexcept {
   if (block->filling == nullptr) return;
-  const bool gone = block->fills->gone();  // with its memory
+  const bool gone = block->fills->gone();
   if (!gone && !block->filling->ends_soon()) return;
   const bool filled = !gone && !block->filling->failed();
   block->filling = nullptr;
@@ -135,7 +135,7 @@ void Trials::drop_unlisted() noexcept {
   }
 }
 
-// An ended context has no block any more.
+// An ended context has no block.
 void Trials::end() noexcept {
   for (const Block& one : all_) {
     if (one.at == 0 || cuda::driver() == nullptr) continue;

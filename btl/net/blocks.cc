@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks: one allocation, whose pages are touched only when used.
+// Blocks: one allocation, with pages touched on first use.
 #include "btl/net/blocks.hpp"
 
 #include <new>
@@ -7,7 +7,7 @@
 namespace tern::btl::net {
 namespace {
 
-// Payloads begin at a cache line, heads right before it.
+// Payloads begin at a cache line.
 constexpr size_t kLine = 64;
 size_t stride_for(size_t payload_bytes) noexcept {
   return kLine + (payload_bytes + kLine - 1) / kLine * kLine;

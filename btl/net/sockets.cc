@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sockets: the kernel lists what an epoll descriptor watches, other such descriptors among them,
-// and which descriptors this process has.
+// Sockets: finds descriptors in /proc, also behind nested epoll descriptors.
 #include "btl/net/sockets.hpp"
 
 #include <dirent.h>
@@ -34,7 +33,7 @@ void set(int fd, int level, int option, int value) noexcept {
   (void)::setsockopt(fd, level, option, &value, sizeof value);
 }
 
-// An idle connection is asked four times in that time.
+// An idle connection is probed four times per timeout.
 void limit(int fd, int64_t timeout_us) noexcept {
   constexpr int kProbes = 3;
   const auto milliseconds = static_cast<int>(std::clamp<int64_t>(timeout_us / 1000, 1, INT32_MAX));
@@ -67,7 +66,6 @@ int limit_below(int epoll, int64_t timeout_us, int depth) noexcept {
 
 using Ask = int (*)(int, sockaddr*, socklen_t*);
 
-/// Which port of which host an end of a connection is; port 0: of none.
 struct Place {
   in_port_t port = 0;
   std::array<unsigned char, sizeof(in6_addr)> host{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Directs: the memory of UCX beside the caller's data while a frame of ZeroCopy is under way.
+// Directs: UCX's memory, besides the caller's data, for a ZeroCopy frame under way.
 #pragma once
 
 #include <array>

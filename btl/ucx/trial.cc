@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tries UCX: two workers of a process of its own exchange frames over the network's devices.
+// Trial of UCX: two workers in a child process exchange frames.
 #include <unistd.h>
 
 #include "base/error.hpp"
@@ -12,7 +12,7 @@ namespace tern::btl::ucx {
 namespace {
 
 constexpr const char* kCure =
-    "ucx_info -d lists the networks that UCX sees; UCX_TLS and UCX_NET_DEVICES choose among them";
+    "ucx_info -d lists the networks visible to UCX; UCX_TLS and UCX_NET_DEVICES choose among them";
 
 std::string attempt() {
   std::string why;

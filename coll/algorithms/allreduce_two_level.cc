@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two-level allreduce: the ranks of a host reduce to its lowest, these leaders exchange by
-// recursive doubling, and each hands the result down in its host. Only leaders' messages leave a
-// host. Leaders bracket the operands alike, so the result is bitwise the same everywhere. Cost: 2
-// ceil(log2 g) rounds of n bytes within hosts of g ranks, ceil(log2 q) between q hosts. Commutative
-// only. See: Karonis et al. 2000.
+// Two-level allreduce: each host reduces to its lowest rank, the leader; leaders use recursive
+// doubling and broadcast the result. Only leaders' messages leave a host. Bitwise equal results.
+// Cost: 2 ceil(log2 g) rounds of n bytes within hosts of g ranks, ceil(log2 q) between q hosts.
+// Commutative only. See: Karonis et al. 2000.
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.hpp"
@@ -13,7 +12,7 @@
 namespace tern::coll {
 namespace {
 
-// The sum of the subtree within the host: the input, or in the output.
+// The subtree's sum within the host: the input, or in the output.
 Held gather_up(Builder& b, const std::vector<int32_t>& children) {
   Held held;
   int32_t slot = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Meeting and halving of partial results.
+// Exchange and halving of partial results.
 #include "coll/algorithms/halving.hpp"
 
 namespace tern::coll {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two-level reduce-scatter: the ranks of a host reduce the whole vector to its lowest along a
-// binomial tree, these leaders exchange and add the blocks of each other's hosts, and each hands
-// its ranks their blocks. Only leaders' messages leave a host. Definitions: the partial result lies
-// in the first mirror, what comes in the second. Cost: log2 g rounds of n bytes within hosts of g
-// ranks, q - 1 of n / q between q hosts. Commutative only.
+// Two-level reduce-scatter: each host reduces the vector to its lowest rank, the leader, along a
+// binomial tree; leaders exchange and add the blocks of each other's hosts, then scatter blocks to
+// their ranks. Only leaders' messages leave a host. Definitions: the first mirror holds the partial
+// result, the second received data. Cost: log2 g rounds of n bytes within hosts of g ranks, q - 1
+// of n / q between q hosts. Commutative only.
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.hpp"
@@ -19,7 +19,7 @@ Slice received(const Builder& b, int32_t first, int32_t blocks) {
   return slice_at(b, kAtSecondMirror, first, blocks);
 }
 
-// Reduces the host's vectors to its first rank; returns where this rank's part lies.
+// Reduces the host's vectors to the first rank; returns the place of this rank's part.
 Place reduce_host(Builder& b, const std::vector<int32_t>& host, int32_t mine) {
   const auto size = static_cast<int32_t>(host.size());
   const Binomial tree{size, mine};
@@ -34,7 +34,7 @@ Place reduce_host(Builder& b, const std::vector<int32_t>& host, int32_t mine) {
   return held;
 }
 
-// Leaders add each other's parts of their hosts' blocks; returns where the sums lie.
+// Leaders exchange and add the hosts' blocks; returns the place of the sums.
 Place between_hosts(Builder& b, Place held) {
   const std::vector<int32_t> leaders = b.levels()->leaders();
   const auto hosts = std::ssize(leaders);

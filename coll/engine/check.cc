@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TERN_CHECK=collective: what ranks tell each other, and what is made of it.
+// TERN_CHECK=collective: the exchange of calls, and the comparison.
 #include "coll/engine/check.hpp"
 
 #include <cstring>
@@ -21,7 +21,7 @@ bool is_packed(const core::Datatype& type) noexcept {
   return basic != nullptr && reinterpret_cast<MPI_Datatype>(basic->handle()) == MPI_PACKED;
 }
 
-/// The counts of MPI_Reduce_scatter, which are the same on all ranks.
+/// MPI_Reduce_scatter's counts, equal on all ranks.
 void add_counts(const Side& side, int ranks, Call* call) {
   for (int i = 0; i < ranks; ++i) {
     call->hash = call->hash * 0x9E3779B97F4A7C15ULL + static_cast<uint64_t>(side.counts[i]) + 1;
@@ -33,7 +33,7 @@ void add_counts(const Side& side, int ranks, Call* call) {
 
 void add_data(const Operation& operation, Call* call) {
   const Side& side = agreed_side(operation);
-  if (neighborly(operation.collective)) return;  // each edge has its own size
+  if (neighborly(operation.collective)) return;  // edges differ in size
   if (operation.communicator->inter() && call->root == kOnThisSide) return;
   if (operation.irregular) {
     if (operation.collective == Collective::kReduceScatter)
@@ -57,12 +57,11 @@ int32_t root_in(const Operation& operation) noexcept {
   return operation.root < comm.size() ? kOnThisSide : operation.root - comm.size();
 }
 
-/// Beside the root of its group a rank has no operation that counts.
+/// Non-root ranks of the root's group have no operation.
 bool same_op(const Call& one, const Call& other) noexcept {
   return *one.op == '\0' || *other.op == '\0' || std::strcmp(one.op, other.op) == 0;
 }
 
-/// What two groups can compare of each other.
 int differ_across(const Call& one, const Call& other) noexcept {
   if (one.collective != other.collective || one.irregular != other.irregular) return MPI_ERR_OTHER;
   if (rooted(one.collective) && (one.root == kOnThisSide) == (other.root == kOnThisSide))
@@ -71,7 +70,6 @@ int differ_across(const Call& one, const Call& other) noexcept {
   return one.collective == Collective::kAllreduce ? differ(one, other) : MPI_SUCCESS;
 }
 
-/// The next rank on the ring, or the one before, and the communicator that has it.
 pml::Envelope on_ring(core::Communicator& comm, bool next, int tag) noexcept {
   const int size = comm.size(), rank = comm.rank() + (next ? 1 : -1);
   const bool across = comm.inter() && (rank < 0 || rank == size);
@@ -105,7 +103,7 @@ std::string in_words(const Call& call) {
   std::string text = strf("%s%s", name_of(call.collective), call.irregular ? "v" : "");
   if (*call.data != '\0') text += strf(" of %s", call.data);
   if (*call.op != '\0') text += strf(" by %s", call.op);
-  if (call.root == kOnThisSide) text += " with the root on this side";
+  if (call.root == kOnThisSide) text += " with the root in this group";
   if (call.root >= 0) text += strf(" with root %d", call.root);
   return text;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Epochs: inputs of piece 0, then, by turns, inputs of piece k and results of piece k - 1, and at
-// last the results of the last piece.
+// Epochs: inputs of piece 0; then in turn inputs of piece k and results of piece k - 1; last
+// results.
 #include "coll/flat/sliced.hpp"
 
 namespace tern::coll {

@@ -12,16 +12,16 @@
 namespace tern::coll {
 namespace {
 
-constexpr MPI_Count kLeastPart = 2048;  // bytes; with less, fewer blocks of threads work
+constexpr MPI_Count kLeastPart = 2048;  // bytes; smaller blocks use fewer thread blocks
 
 }  // namespace
 
 const char* ExchangeRun::why_not(const GpuTeam& team, const Params& params,
                                  const Operation& operation) noexcept {
-  if (operation.communicator->inter()) return "it is between two groups";
+  if (operation.communicator->inter()) return "the communicator is an inter-communicator";
   if (params.gpu_engine == GpuEngine::kHost) return "TERN_GPU_ENGINE is host";
   if (params.gpu_engine == GpuEngine::kStream)
-    return "TERN_GPU_ENGINE is stream, and only kernels move blocks whose sizes two ranks know";
+    return "TERN_GPU_ENGINE is stream, and only kernels move blocks of pairwise known sizes";
   if (team.kernels.parts() == 0) return team.kernels.why_none();
   return nullptr;
 }
@@ -53,7 +53,7 @@ Failure ExchangeRun::run() {
 ExchangeRun::Blocks ExchangeRun::cut(const std::vector<PairBlock>& all) {
   Blocks blocks;
   blocks.reserve(all.size());
-  MPI_Count next[cuda::kMostRanks] = {};  // step of a peer
+  MPI_Count next[cuda::kMostRanks] = {};  // next free step of each peer
   const ScratchLayout& layout = team_.memory.layout();
   const MPI_Count parts = team_.kernels.parts();
   const auto most = static_cast<MPI_Count>(layout.kernel_part(layout.kernel_region()));
@@ -87,7 +87,7 @@ void ExchangeRun::describe() noexcept {
   a.set = static_cast<int32_t>(a.number & 1);
 }
 
-// In a step a peer has one block in each direction, and there are as many places in the arguments.
+// The range of steps shrinks until all blocks fit kMostBlocks.
 MPI_Count ExchangeRun::choose(MPI_Count begin) noexcept {
   cuda::ExchangeArguments& a = arguments_;
   const auto count = [&](const Blocks& blocks, MPI_Count end) {
@@ -121,7 +121,6 @@ void ExchangeRun::launch(MPI_Count begin, MPI_Count end) {
             team_.memory.device().kernels()->exchange(job_.stream(), arguments_, blocks_));
 }
 
-// Between the caller's memory and the local one.
 void ExchangeRun::move(const Block& block, bool in, MPI_Count step) {
   if (!block.packed || step < block.first || step >= block.end() || job_.failed()) return;
   const MPI_Count offset = (step - block.first) * block.each;
@@ -132,7 +131,7 @@ void ExchangeRun::move(const Block& block, bool in, MPI_Count step) {
     core::unpack(job_, block.data, static_cast<size_t>(offset), local(block, in), bytes);
 }
 
-/// In a step a peer has one block in each direction.
+/// Each peer has a place per direction, because a step has at most one block there.
 std::byte* ExchangeRun::local(const Block& block, bool in) const noexcept {
   const ScratchLayout& layout = team_.memory.layout();
   const auto place = static_cast<size_t>(in ? block.peer : team_.memory.ranks() + block.peer);

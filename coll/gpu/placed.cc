@@ -10,7 +10,7 @@
 namespace tern::coll {
 namespace {
 
-/// What one rank sends another in a pass, by the slot at the receiver.
+/// The messages of a pair of ranks in a pass, by the receiver's slot.
 struct Edge {
   struct Message {
     int32_t blocks = 0, before = 0, index = 0;
@@ -24,7 +24,7 @@ bool puts(const Step& step) noexcept {
   return step.verb == Verb::kPut || (step.verb == Verb::kReduce && step.peer != kSelf);
 }
 
-// Messages of a pair lie in its region in the order of the receiver's slots.
+// In the region, messages follow the order of the receiver's slots.
 Edges edges_of(const std::vector<Schedule>& lowered) {
   Edges edges;
   for (const Schedule& one : lowered)
@@ -55,7 +55,6 @@ const Edge::Message* find(const Edges& edges, int32_t from, int32_t to, int32_t 
   return message == edge->second.messages.end() ? nullptr : &message->second;
 }
 
-/// The rank that sends what lies in each of the own slots.
 std::vector<int32_t> senders_of(const Schedule& own) {
   std::vector<int32_t> senders(static_cast<size_t>(own.inbox_slots), kSelf);
   for (const Step& step : own.steps)
@@ -99,7 +98,7 @@ bool place(const std::vector<Schedule>& lowered, int rank, Placed* placed, std::
     placed->most_messages =
         std::max(placed->most_messages, static_cast<int32_t>(edge.messages.size()));
     if (edge.messages.size() <= static_cast<size_t>(ScratchLayout::kMessages)) continue;
-    *why = strf("rank %d sends rank %d %zu messages, more than the %d that have words", ends.first,
+    *why = strf("rank %d sends rank %d %zu messages, more than the %d semaphores", ends.first,
                 ends.second, edge.messages.size(), ScratchLayout::kMessages);
     return false;
   }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order: list scheduling of all ranks' steps. Each rank does one thing at a time; of what can
-// begin first, reductions come before messages that are there, these before puts and signals, and
-// copies last. So what comes is copied out between puts, not behind all of them, while the puts of
-// another pass use the link; and credits go back early. Steps of a lane start in order, as in any
-// execution; a receive that has started is done when its message is there.
+// Order: list scheduling of all ranks' steps, one at a time per rank. Among the earliest steps,
+// reductions precede arrived messages, then puts and signals, then copies: data is copied out while
+// another pass uses the link, and credits return early. A started receive completes when its
+// message arrives.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -16,7 +15,7 @@
 namespace tern::coll::lowering {
 namespace {
 
-// Units: sending one whole vector, or one block of those that are not cut.
+// Unit: sending a whole vector, or a block.
 constexpr double kStart = 0.3, kLatency = 0.3, kReduceTime = 0.25, kCopyTime = 0.15, kNever = 1e300;
 
 struct Place {
@@ -25,7 +24,7 @@ struct Place {
   int32_t step;
 };
 
-/// A step that has started, and is not done.
+/// A started step.
 struct Pending {
   int lane;
   int32_t step;
@@ -37,7 +36,7 @@ struct LaneState {
   std::vector<char> done;
 };
 
-/// When something can begin; lower is first.
+/// Lower first.
 struct Rank {
   double start = kNever;
   int kind = 0;
@@ -52,15 +51,14 @@ struct RankState {
   std::vector<LaneState> lanes;
   std::vector<Pending> pending;
   double free = 0;
-  Rank next;  // no later than the true one, unless `stale`
+  Rank next;  // a lower bound, unless `stale`
   bool stale = true;
 };
 
-/// The other end of a message.
 struct End {
   int32_t message = kNone;  // mapped; else:
   Place partner{kSelf, 0, 0};
-  double posted = -1;  // when this end started
+  double posted = -1;  // start of this end
 };
 
 bool sends(Verb verb) noexcept { return verb == Verb::kSend || verb == Verb::kSignal; }
@@ -90,7 +88,7 @@ class GlobalRun {
         if (state.lanes[static_cast<size_t>(l)].complete < state.schedule->lane_size(l))
           throw Error(MPI_ERR_INTERN,
                       state.schedule->describe(l, state.lanes[static_cast<size_t>(l)].complete) +
-                          ": never completes; it cannot be lowered");
+                          ": never completes, cannot be lowered");
     return std::move(made_);
   }
 
@@ -106,8 +104,7 @@ class GlobalRun {
                     static_cast<uint32_t>(place.step)];
   }
 
-  // The n-th message of a lane between two ranks meets the n-th receive, the n-th signal to a slot
-  // the n-th wait.
+  // Matches messages by order within a lane or slot between two ranks.
   void match(const Mapped& mapped) {
     std::map<std::tuple<int32_t, int32_t, int32_t>, std::pair<std::vector<Place>, size_t>> edges;
     const auto each = [&](auto look) {
@@ -130,7 +127,7 @@ class GlobalRun {
       if (next == waiting.size())
         throw Error(MPI_ERR_INTERN,
                     all_[static_cast<size_t>(place.rank)].describe(place.lane, place.step) +
-                        ": is never sent; it cannot be lowered");
+                        ": is never sent, cannot be lowered");
       pair_up(waiting[next++], place, mapped(step.peer, place.rank));
     });
     for (const auto& [key, edge] : edges)
@@ -138,7 +135,7 @@ class GlobalRun {
         const Place& place = edge.first[edge.second];
         throw Error(MPI_ERR_INTERN,
                     all_[static_cast<size_t>(place.rank)].describe(place.lane, place.step) +
-                        ": is never received; it cannot be lowered");
+                        ": is never received, cannot be lowered");
       }
   }
 
@@ -158,7 +155,6 @@ class GlobalRun {
     arrived_.push_back(-1);
   }
 
-  // Starts what may start.
   void issue(int32_t r) {
     RankState& state = at(r);
     state.stale = true;
@@ -196,7 +192,7 @@ class GlobalRun {
       ++lane.complete;
   }
 
-  // When a pending step can begin. Messages that stay messages are begun by their receiver.
+  // The receiver starts unmapped messages.
   Rank start_of(int32_t r, size_t index) {
     const RankState& state = at(r);
     const Pending& pending = state.pending[index];
@@ -222,7 +218,7 @@ class GlobalRun {
     return best;
   }
 
-  // What a rank can begin never comes nearer but by what makes it stale: an old answer is a bound.
+  // Only `stale` ranks' next steps can become earlier.
   std::optional<int32_t> earliest() {
     for (;;) {
       int32_t first = kNone;
@@ -342,7 +338,7 @@ class GlobalRun {
   const std::vector<Schedule>& all_;
   std::vector<RankState> ranks_;
   std::vector<std::vector<End>> ends_;  // by rank and step
-  std::vector<double> arrived_;         // by message; below 0: not yet
+  std::vector<double> arrived_;         // by message; negative: not yet
   Programs made_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Awake: keeps this process's waiting threads from their doorbell, for a device rings none.
+// Awake: keeps waiting threads awake, because devices ring no doorbell.
 #pragma once
 
 #include "core/channel.hpp"

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both ends: sender and receiver copy one message at once: each claims chunks, the receiver from
-// the front, the sender from the back, until all are taken. A sender that is away costs nothing.
-//   receiver: Go with its address; both copy; receiver: Done.
-// Data that is not one block is copied from, or to, its packed form: the sender packs chunk by
-// chunk while the receiver copies what is packed already, and unpacks it.
+// Both ends: the receiver copies chunks from the front, the sender from the back.
+//   receiver: Go with the destination; both copy; receiver: Done.
+// Data with holes is staged: the receiver copies chunks while the sender packs others.
 #include <algorithm>
 
 #include "core/peer.hpp"
@@ -15,7 +13,7 @@
 namespace tern::pml {
 namespace {
 
-/// Bytes of one system call. A message worth two has one for each end, where each end has a core.
+/// Bytes per system call. A message of two calls has one per end, if each end has a core.
 size_t chunk_of(const Context& context, size_t bytes) noexcept {
   constexpr size_t kLeast = 16384, kMost = 131072, kMostOnSharedCores = 262144;
   if (context.process.node.oversubscribed) return std::clamp(bytes, kLeast, kMostOnSharedCores);
@@ -35,7 +33,7 @@ class BothEndsSender final : public SenderHalf {
   BothEndsSender(const BothEndsSender&) = delete;
   BothEndsSender& operator=(const BothEndsSender&) = delete;
 
-  /// False where all claim pairs of this end are taken.
+  /// False if all claim pairs are in use.
   [[nodiscard]] bool open() noexcept {
     claims_ = request_.peer->endpoint->caps.claims->open(&name_);
     if (claims_ == nullptr) return false;
@@ -61,11 +59,10 @@ class BothEndsSender final : public SenderHalf {
 
  private:
   [[nodiscard]] bool is_packed() const noexcept { return !stage_.in_use() || packing_.all_moved(); }
-  // Else the receiver copies everything.
+  // Otherwise the receiver copies everything.
   [[nodiscard]] bool has_work() const noexcept {
     return !is_packed() || can_copy(*request_.peer->endpoint);
   }
-  // The receiver copies the first chunks while the next ones are packed.
   Step pack_chunk() noexcept {
     Range range;
     if (!packing_.next(&range)) return Step::kAgain;
@@ -89,10 +86,10 @@ class BothEndsSender final : public SenderHalf {
   Stage stage_;
   size_t chunk_;
   Chunks packing_;
-  uint32_t packed_ = 0;  // chunks
+  uint32_t packed_ = 0;
   uint32_t name_ = 0;
   btl::SharedClaims* claims_ = nullptr;
-  uint64_t there_ = 0;  // the receiver's block
+  uint64_t there_ = 0;
 };
 
 class BothEndsReceiver final : public ReceiverHalf {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bounced: the pipeline with device memory at this end: chunks of it pass through pinned host
-// memory (bounce.hpp). On the wire it is the pipeline; what the other end's memory is does not
-// matter.
+// Bounced: the pipeline, with device memory at this end staged through pinned memory (bounce.hpp).
 #include <algorithm>
 
 #include "base/copy.hpp"
@@ -16,7 +14,6 @@
 namespace tern::pml {
 namespace {
 
-/// What the device has brought, as a source of fragments.
 class BounceSource {
  public:
   explicit BounceSource(BounceOut& out) noexcept : out_(out) {}
@@ -89,7 +86,7 @@ class BouncedReceiver final : public ReceiverHalf {
     return Step::kWait;
   }
   bool takes_data() const noexcept override { return true; }
-  // What cannot be put is dropped: the request fails when all has come.
+  // After a failure, drops data until the last byte.
   Step take(const std::byte* data, size_t bytes) noexcept override {
     if (in_ == nullptr && failure.code == MPI_SUCCESS) open();
     if (in_ != nullptr) in_->put(data, bytes);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pipeline: the data goes through the transport's memory in fragments, which stay in cache while
-// both cores copy.
+// Pipeline: the data crosses the transport's memory in fragments, which stay in cache while both
+// cores copy.
 //   receiver: Go; sender: Data, Data, ...; both are done with the last byte.
-// Data with holes is packed straight into the fragments, and unpacked from them.
 #include <algorithm>
 
 #include "base/copy.hpp"
@@ -14,7 +13,7 @@
 namespace tern::pml {
 namespace {
 
-/// Whether the blocks end within lines of the packed form, which are then written several times.
+/// Whether blocks end inside cache lines of the packed form.
 bool ends_within_lines(const core::Layout& node) noexcept {
   constexpr int64_t kWord = 8, kLine = 64;
   switch (node.form) {
@@ -30,11 +29,11 @@ bool ends_within_lines(const core::Layout& node) noexcept {
   return true;
 }
 
-/// Packs to lines that come from another core: each is written at once.
+/// Writes each line, owned by another core, once.
 void pack_lines(const Buffer& from, const Range& range, std::byte* to) noexcept {
   if (!ends_within_lines(*from.type->layout().node))
     return from.type->pack(from.address, from.count, range.offset, to, range.length);
-  constexpr size_t kPart = 4096;  // stays in the first cache
+  constexpr size_t kPart = 4096;  // fits the L1 cache
   alignas(64) std::byte part[kPart];
   for (size_t at = 0; at < range.length; at += kPart) {
     const size_t bytes = std::min(kPart, range.length - at);
@@ -43,7 +42,6 @@ void pack_lines(const Buffer& from, const Range& range, std::byte* to) noexcept 
   }
 }
 
-/// The user's buffer, as a source of fragments.
 struct HostSource {
   const Buffer& buffer;
   [[nodiscard]] size_t ready(const Range& range) const noexcept { return range.length; }
@@ -56,10 +54,9 @@ struct HostSource {
   void sent(size_t /*bytes*/) const noexcept {}
 };
 
-/// Straight from the user's buffer, where the transport can.
 class DirectMover {
  public:
-  static constexpr uint32_t kParts = 4;  // of one message under way: others must get through
+  static constexpr uint32_t kParts = 4;  // per message, to leave room for others
   explicit DirectMover(SendRequest& request) noexcept : request_(request) {}
   [[nodiscard]] size_t move(const Range& range) noexcept {
     if (request_.operation.left >= kParts) return 0;

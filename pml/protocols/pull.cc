@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pull: the receiver copies from the sender's memory, which the announcement names.
+// Pull: the receiver copies from the sender's memory.
 //   receiver: copies; Done.
 #include "core/peer.hpp"
 #include "pml/protocol.hpp"
@@ -22,7 +22,7 @@ class PullSender final : public SenderHalf {
 
 class PullReceiver final : public ReceiverHalf {
  public:
-  static constexpr size_t kAtOnce = 512 << 10;  // bytes of one round of progress
+  static constexpr size_t kAtOnce = 512 << 10;  // bytes per round of progress
   PullReceiver(Context& context, RecvRequest& request, Stage stage) noexcept
       : context_(context),
         request_(request),

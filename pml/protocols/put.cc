@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Put: the sender's network writes the data where it belongs, piece by piece.
-//   receiver: Go with its address and its region's key; sender: puts, flush, Landed.
-// Why: a network that writes by itself (RDMA) takes no time of the receiver. Over one of copies
-// (TCP) fragments are as fast, and come without the flush.
+// Put: the sender writes the data by RDMA, piece by piece.
+//   receiver: Go with the address and the region's key; sender: puts, flush, Landed.
+// Why: RDMA takes no time of the receiver. Without RDMA (TCP), fragments are as fast.
 #include <algorithm>
 
 #include "base/log.hpp"
@@ -17,12 +16,11 @@ namespace tern::pml {
 namespace {
 
 constexpr size_t kPiece = 1 << 20;
-constexpr uint32_t kPieces = 4;  // of one message under way: others must get through
+constexpr uint32_t kPieces = 4;  // per message, to leave room for others
 
-/// What a transport that copies by itself takes as frames, where nothing is registered.
+/// Less travels in frames, without registration.
 constexpr size_t kLeast = 256 << 10;
 
-/// Whether the receiver asks for it.
 bool pays(const Context& context, const RecvRequest& request) noexcept {
   const btl::Rdma* const rdma = request.peer->endpoint->caps.rdma;
   const size_t bytes = request.transfer.bytes;
@@ -34,7 +32,6 @@ bool is_one_block(const Buffer& buffer) noexcept {
   return !buffer.on_device() && buffer.type->contiguous();
 }
 
-/// Moves pieces into the peer's memory.
 class PutMover {
  public:
   PutMover(SendRequest& request, const btl::RemoteKey& to, uint64_t address) noexcept
@@ -63,7 +60,7 @@ class PutSender final : public SenderHalf {
   }
   Step begin(const wire::Go& go) noexcept override {
     if (to_ == nullptr) {
-      failure = {MPI_ERR_OTHER, "the receiver's memory cannot be written: its key is unknown"};
+      failure = {MPI_ERR_OTHER, "cannot write the receiver's memory: unknown key"};
       return Step::kFailed;
     }
     address_ = go.address;
@@ -93,7 +90,7 @@ class PutSender final : public SenderHalf {
   Chunks chunks_;
   std::unique_ptr<btl::RemoteKey> to_;
   uint64_t address_ = 0;
-  bool flushed_ = false;  // or about to be
+  bool flushed_ = false;  // or being flushed
 };
 
 class PutReceiver final : public ReceiverHalf {
@@ -132,7 +129,7 @@ extern const Protocol kPut{
     .send = [](Context& context, SendRequest& request) -> std::unique_ptr<SenderHalf> {
       return std::make_unique<PutSender>(context, request);
     },
-    // An address in the announcement: the data is one block of the host there.
+    // A nonzero address: one block of host memory.
     .viable_to_receive =
         [](const Context& context, const RecvRequest& request, const Announced& announced) {
           return pays(context, request) && announced.rts.address != 0 &&

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attributes: setting, copying and deleting by the user's callbacks.
+// Sets, copies and deletes attributes through the user's callbacks.
 #include "core/attribute.hpp"
 
 #include <algorithm>
@@ -14,7 +14,6 @@ constexpr uintptr_t kDup = 1;  // MPI_COMM_DUP_FN, MPI_TYPE_DUP_FN, MPI_WIN_DUP_
 
 void* as_handle(uintptr_t word) noexcept { return reinterpret_cast<void*>(word); }
 
-/// Runs the copy callback: *copied says whether the new object has the attribute.
 int run_copy(const Keyval& key, int keyval, uintptr_t owner, void* in, void** out, bool* copied) {
   *copied = false;
   if (key.copy == nullptr) return MPI_SUCCESS;
@@ -86,7 +85,7 @@ size_t Attributes::last_staying() const noexcept {
   return kNone;
 }
 
-// From the back: a value that is set while the old one leaves comes behind it.
+// From the back: a value set during the deletion of the old value comes later.
 bool Attributes::get(int keyval, void** value) const noexcept {
   const Lock lock = hold();
   for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry) {

@@ -24,7 +24,7 @@ constinit thread_local CallBuffers* call_buffers __attribute__((tls_model("initi
 
 namespace {
 
-/// Where brk began: the 47th field of /proc/self/stat.
+/// Start of brk: field 47 of /proc/self/stat.
 uintptr_t heap_start() noexcept {
   std::FILE* const file = std::fopen("/proc/self/stat", "re");
   if (file == nullptr) return 0;
@@ -33,7 +33,7 @@ uintptr_t heap_start() noexcept {
   std::fclose(file);
   text[length] = '\0';
   const char* at = text + length;
-  while (at > text && *at != ')') --at;  // the name may hold anything
+  while (at > text && *at != ')') --at;  // the name may contain anything
   unsigned long long value = 0;
   constexpr int kFieldsAfterName = 45;
   for (int field = 0; field < kFieldsAfterName && *at != '\0'; ++field)
@@ -42,7 +42,7 @@ uintptr_t heap_start() noexcept {
   return std::sscanf(at, "%llu", &value) == 1 ? static_cast<uintptr_t>(value) : 0;
 }
 
-/// The writable memory of the program itself, which is the first in the list.
+/// The writable segment of the program, the first object in the list.
 void find_program(HostRanges::Range& program) noexcept {
   ::dl_iterate_phdr(
       [](dl_phdr_info* info, size_t, void* result) {
@@ -58,7 +58,7 @@ void find_program(HostRanges::Range& program) noexcept {
       &program);
 }
 
-// Without a limit the stack's range is all that lies below it, whatever comes there.
+// Limited, because an unlimited stack's range would cover all lower addresses.
 void find_stack() noexcept {
   constexpr size_t kMostStack = 64 << 20;
   pthread_attr_t attributes;
@@ -71,8 +71,8 @@ void find_stack() noexcept {
   ::pthread_attr_destroy(&attributes);
 }
 
-// Other threads read the ranges meanwhile: a begin is written once, while its length is still
-// zero, and lengths only grow.
+// Other threads read concurrently: `begin` is written once, before the length, and lengths only
+// grow.
 void learn_ranges() noexcept {
   static std::mutex mutex;
   const std::lock_guard<std::mutex> guard(mutex);
@@ -86,7 +86,7 @@ void learn_ranges() noexcept {
     heap.bytes.store(end - heap.begin, std::memory_order_release);
 }
 
-/// The driver does not answer: what the processor cannot read is a device's.
+/// For a failing driver: memory unreadable to the CPU is a device's.
 TERN_COLD MemoryKind kind_without_driver(const void* address) noexcept {
   char byte = 0;
   const iovec here{&byte, 1}, there{const_cast<void*>(address), 1};
@@ -117,7 +117,7 @@ MemoryKind ask_driver(const void* address) noexcept {
   const CUresult answer = known->cuPointerGetAttributes(names.size(), names.data(), values.data(),
                                                         reinterpret_cast<CUdeviceptr>(address));
   if (answer == CUDA_ERROR_NOT_INITIALIZED || answer == CUDA_ERROR_DEINITIALIZED)
-    return MemoryKind::kHost;  // there is no device memory
+    return MemoryKind::kHost;  // no device memory exists
   if (answer != CUDA_SUCCESS) return kind_without_driver(address);
   if (managed != 0) return MemoryKind::kManaged;
   return type == CU_MEMORYTYPE_DEVICE ? MemoryKind::kDevice : MemoryKind::kHost;
@@ -166,7 +166,7 @@ std::mutex pinned_mutex;
 
 }  // namespace
 
-// A reader may see a place's address and, later, its length: the place is never another address's.
+// A reader may see a place's address and a later length, so a place keeps its address forever.
 void know_pinned(const void* begin, size_t bytes) noexcept {
   const std::lock_guard<std::mutex> guard(pinned_mutex);
   const auto at = reinterpret_cast<uintptr_t>(begin);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copied: what the kernel is asked for.
+// Copied: calls of the kernel.
 #include "rma/copied.hpp"
 
 #include <unistd.h>
@@ -19,7 +19,7 @@ namespace {
 using Call = int (*)(pid_t, const iovec*, size_t, const iovec*, size_t) noexcept;
 constexpr size_t kMostPieces = 64, kStaged = 65536;
 
-/// Both sides in pieces: as many bytes as the shorter list has.
+/// As many bytes per call as the shorter list covers.
 int copy_pieces(Call call, const core::Data& here, const Place& at, std::byte* address,
                 int32_t pid) noexcept {
   iovec near[kMostPieces], far[kMostPieces];
@@ -44,7 +44,7 @@ int copy_host(Call call, const core::Data& here, const Place& at, std::byte* add
   return error == 0 ? MPI_SUCCESS : fail_copy(pid, error);
 }
 
-/// What is under the place's packed bytes [done, done + bytes), and data of this process.
+/// The packed bytes [done, done + bytes).
 int copy_staged(Call call, std::byte* room, size_t bytes, const Place& at, size_t done,
                 std::byte* address, int32_t pid) noexcept {
   iovec far[kMostPieces];
@@ -65,7 +65,7 @@ int try_copies(const Probe& probe) noexcept {
   const iovec near{&word, sizeof word}, far{reinterpret_cast<void*>(probe.address), sizeof word};
   const int error = btl::sm::cma_get(probe.pid, &near, 1, &far, 1);
   if (error != 0) return error;
-  if (word != probe.word) return ESRCH;  // another process than the one we mean
+  if (word != probe.word) return ESRCH;  // another process now
   return btl::sm::cma_put(probe.pid, &near, 1, &far, 1);
 }
 

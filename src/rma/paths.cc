@@ -21,7 +21,6 @@ int copy_between(core::Process& process, const core::Data& from, const core::Dat
   return MPI_SUCCESS;
 }
 
-/// Fit for a box.
 bool is_host_block(const core::Data& here, const Place& at) noexcept {
   return here.type->contiguous() && at.type->contiguous() && !here.on_device();
 }
@@ -30,7 +29,7 @@ bool is_array(const core::Data* data, const core::Datatype& basic) noexcept {
   return data == nullptr || (data->type == &basic && !core::with_kind(*data).on_device());
 }
 
-/// Whether all sides are arrays of elements, and in host memory on this side.
+/// Arrays of elements, in host memory here.
 bool are_arrays(const core::Data* origin, const core::Data* result, const Place& at,
                 const Element& element) noexcept {
   return at.type == element.basic && is_array(origin, *element.basic) &&
@@ -42,7 +41,7 @@ Operands operands_of(const core::Data* origin, const core::Data* result) noexcep
           result == nullptr ? nullptr : static_cast<std::byte*>(result->address)};
 }
 
-/// Of any layout on both sides.
+/// Handles any layout on both sides.
 int apply_laid_out(core::Process& process, ElementMemory& there, const core::Data* origin,
                    const core::Data* result, const Place& at, std::byte* address,
                    const Element& element) {
@@ -120,10 +119,10 @@ int DevicePath::compare_and_swap(const void* origin, const void* compare, void* 
                         result);
 }
 
-/// Names a target with an ended process in the error.
+/// The error names a dead target.
 int CopiedPath::judge(int target, int code) noexcept {
   if (TERN_LIKELY(code == MPI_SUCCESS) || !targets_.has_died(target)) return code;
-  return fail(MPI_ERR_OTHER, "%s has ended, and its memory of %s with it",
+  return fail(MPI_ERR_OTHER, "%s has ended, and so has the memory in %s",
               targets_.rank_in_words(target).c_str(), targets_.words().c_str());
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The paths without messages, done on return: copies, and loops under stripes. Lifetime: Window.
-// Threads: any. See: rma/path.hpp, tests/mpi/rma_copied_memory.c.
+// Paths without messages, complete on return. Threads: any. See: rma/path.hpp,
+// tests/mpi/rma_copied_memory.c.
 #pragma once
 
 #include "rma/boxes.hpp"
@@ -9,7 +9,6 @@
 
 namespace tern::rma {
 
-/// To mapped memory, and to the own part.
 class MappedPath : public Path {
  public:
   explicit MappedPath(Targets& targets) noexcept
@@ -27,7 +26,6 @@ class MappedPath : public Path {
   Targets& targets_;
 };
 
-/// To the own part on a device.
 class DevicePath final : public MappedPath {
  public:
   using MappedPath::MappedPath;
@@ -37,7 +35,7 @@ class DevicePath final : public MappedPath {
                        const Reached& reached) override;
 };
 
-/// To memory of another process of this host: by the box of a polling target, else by the kernel.
+/// Another process on this host: by its box, otherwise the kernel.
 class CopiedPath final : public Path {
  public:
   explicit CopiedPath(Targets& targets)

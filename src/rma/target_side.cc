@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TargetSide: records in, checked, executed in order, answered.
+// TargetSide: validates, executes and answers records.
 #include "rma/target_side.hpp"
 
 #include <algorithm>
@@ -17,9 +17,9 @@
 namespace tern::rma {
 namespace {
 
-constexpr uint32_t kConstants = 1024;  // handles of predefined types are below
+constexpr uint32_t kConstants = 1024;  // limit of predefined handles
 
-/// Has data that may be a message of its own.
+/// Whether the verb has data, possibly in a separate message.
 bool brings_data(Verb verb) noexcept {
   return verb == Verb::kPut || verb == Verb::kAccumulate || verb == Verb::kFetch;
 }
@@ -75,9 +75,9 @@ void TargetSide::listen() {
                         cuda::MemoryKind::kHost};
   if (pml_.irecv_locked(room, {&communicator_, MPI_ANY_SOURCE, kRecordTag, pml::Plane::kUser},
                         &listening_) == MPI_SUCCESS)
-    listening_->made_at = {};  // no leak where the window is one
+    listening_->made_at = {};  // no leak besides the window
   else
-    listening_ = nullptr;  // every peer is lost
+    listening_ = nullptr;  // all peers are lost
 }
 
 int TargetSide::poll() noexcept {
@@ -150,7 +150,7 @@ void TargetSide::receive_data(int origin, Job* job) {
     job->data.resize(job->record.bytes);
     into = job->data.data();
     room = job->data.size();
-  }  // else it is cut off, which is its error
+  }  // truncated: an error
   const auto kind = job->in_place ? targets_.own().kind() : cuda::MemoryKind::kHost;
   const core::Data data = core::with_kind({into, static_cast<MPI_Count>(room), &byte_, kind});
   if (pml_.irecv_locked(data, {&communicator_, origin, job->record.tag, pml::Plane::kUser},
@@ -232,7 +232,6 @@ bool TargetSide::in_part(const Job& job) const noexcept {
                      [this](const Piece& piece) { return in_part(piece); });
 }
 
-/// A piece of the own part, in whatever memory that is.
 core::Data TargetSide::part(const Piece& piece) const noexcept {
   return core::with_kind(
       {at(piece.at), static_cast<MPI_Count>(piece.bytes), &byte_, targets_.own().kind()});
@@ -333,7 +332,7 @@ void TargetSide::answer_block(int origin, int32_t tag, const core::Data& data,
     answers_.push_back(std::move(made));
 }
 
-/// Where an answer is awaited it ends with the error.
+/// Ends an awaited answer with the error.
 void TargetSide::refuse(int origin, const Job& job, int error) {
   int32_t& first = errors_[static_cast<size_t>(origin)];
   if (first == MPI_SUCCESS) first = error;

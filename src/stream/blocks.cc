@@ -16,7 +16,7 @@ Blocks::Blocks(core::Process& process, const Stream* stream, const coll::Side& s
     *this = Blocks(std::move(areas_.front()), std::vector<size_t>(blocks, each));
     return;
   }
-  MPI_Aint place = 0;  // elements
+  MPI_Aint place = 0;
   for (size_t i = 0; i < blocks; ++i) {
     if (side.displs != nullptr) place = side.displs[i];
     areas_.emplace_back(process, stream,

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives of blocks whose sizes each rank knows for itself alone (coll/engine/pairs.hpp).
-// How: each pair of ranks exchanges its blocks as messages of a part each, in order; how many
-// passes that takes is each rank's own affair, and what one sends in a pass the other receives in
-// the same: a pass has one part for each peer and direction.
+// Collectives of blocks of pairwise known sizes (coll/engine/pairs.hpp).
+// How: each pair of ranks exchanges its blocks as messages, a part per pass, in order. Ranks have
+// different numbers of passes, but both ends of a pair move a part in the same pass.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -21,7 +20,7 @@ namespace {
 using coll::Collective;
 using coll::Operation;
 
-constexpr int kTag = 1;  // nothing but these messages is on the shadow's plane of users
+constexpr int kTag = 1;  // the only messages on the shadow's user plane
 
 class ExchangeCall final : public Call {
  public:
@@ -33,7 +32,7 @@ class ExchangeCall final : public Call {
         rank_(shadow_.rank()),
         per_place_(on.chunk() / (2 * static_cast<size_t>(shadow_.size()))) {
     if (per_place_ == 0)
-      throw Error(MPI_ERR_NO_MEM, strf("blocks of %d ranks do not fit the %zu bytes of a chunk; "
+      throw Error(MPI_ERR_NO_MEM, strf("blocks of %d ranks do not fit a chunk of %zu bytes; "
                                        "TERN_TEST=stream_chunk=BYTES sets the size",
                                        shadow_.size(), on.chunk()));
     const coll::Pairs pairs = coll::pairs_of(operation);
@@ -82,12 +81,11 @@ class ExchangeCall final : public Call {
   struct Block {
     Area area;
     int peer;
-    int first;  // pass
+    int first;
     [[nodiscard]] int end(size_t each) const noexcept {
       return first + static_cast<int>((area.bytes() + each - 1) / each);
     }
   };
-  /// Of a block, in a pass.
   struct Part {
     size_t offset, bytes;
   };
@@ -103,10 +101,10 @@ class ExchangeCall final : public Call {
     if (code == MPI_SUCCESS) requests->push_back(request);
     return code;
   }
-  /// In the order of pairs; before them all enter.
+  /// Cuts blocks in pair order; pass 0 is a barrier.
   std::vector<Block> cut(const CommStream& on, const std::vector<coll::PairBlock>& all) {
     std::vector<Block> blocks;
-    std::vector<int> next(static_cast<size_t>(shadow_.size()), 1);  // pass of a peer
+    std::vector<int> next(static_cast<size_t>(shadow_.size()), 1);  // next pass of each peer
     for (const coll::PairBlock& one : all) {
       int& pass = next[static_cast<size_t>(one.peer)];
       blocks.push_back(
@@ -127,7 +125,7 @@ class ExchangeCall final : public Call {
               std::vector<core::Request*>* requests) {
     std::byte* const at = half + received_at() + place(block);
     if (block.peer != rank_) return move<false>(block.peer, at, bytes, requests);
-    if (bytes > 0) std::memcpy(at, half + place(block), bytes);  // what the rank sends itself
+    if (bytes > 0) std::memcpy(at, half + place(block), bytes);  // a block for this rank itself
     return MPI_SUCCESS;
   }
   int send(const Block& block, size_t bytes, std::byte* half,
@@ -158,7 +156,7 @@ class ExchangeCall final : public Call {
   const char* const serves_;
   core::Datatype& byte_;
   const int rank_;
-  const size_t per_place_;  // bytes
+  const size_t per_place_;
   std::vector<Block> sent_, received_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enqueued messages: sends and receives, and the wait for nonblocking ones.
+// Enqueued messages: sends, receives, and waits.
 #include "stream/message.hpp"
 
 #include <algorithm>
@@ -14,12 +14,11 @@
 namespace tern::stream {
 namespace {
 
-/// Parts of a half's size, at least one.
+/// Returns the number of chunks of a message, at least 1.
 int parts_of(size_t bytes, size_t chunk) noexcept {
   return static_cast<int>(std::max<size_t>(1, (bytes + chunk - 1) / chunk));
 }
 
-/// What the messages of a communicator have in common.
 class MessageCall : public Call {
  protected:
   MessageCall(CommStream& on, const Message& message, const char* function)
@@ -34,7 +33,7 @@ class MessageCall : public Call {
   [[nodiscard]] pml::Envelope envelope() const noexcept {
     return {&communicator_, message_.peer, message_.tag};
   }
-  /// The message where it lies, or its packed form at `packed`.
+  /// Describes the user's buffer, or the packed form at `packed`.
   [[nodiscard]] pml::Buffer buffer(std::byte* packed) const noexcept {
     const auto kind = area_.by_stream() ? cuda::MemoryKind::kHost : area_.data().kind;
     if (packed == nullptr) return {message_.address, message_.count, message_.type, kind};
@@ -142,7 +141,6 @@ class RecvCall final : public MessageCall {
   size_t received_ = 0;
 };
 
-/// The beginning of a nonblocking receive.
 class IrecvCall final : public MessageCall {
  public:
   IrecvCall(CommStream& on, const Message& message, std::shared_ptr<Pending> pending,
@@ -164,7 +162,7 @@ class IrecvCall final : public MessageCall {
   const std::shared_ptr<Pending> pending_;
 };
 
-/// All are waited for in the first pass; then what was received goes to where it belongs.
+/// Waits for all requests in the first pass, then copies received data to the buffers.
 class WaitCall final : public Call {
  public:
   WaitCall(const CommStream& on, std::vector<Awaited> all, const char* function)
@@ -176,15 +174,15 @@ class WaitCall final : public Call {
     }
     passes = static_cast<int>(std::max<size_t>(1, parts_.size()));
   }
-  // What one execution of a graph begins it must end, and no other.
+  // An execution of a graph must end exactly its own requests.
   int admit(const Capture& capture) noexcept override {
     for (const Awaited& one : all_) {
       if (one.pending->with_null_rank || one.pending->capture == capture.id) continue;
       return fail(MPI_ERR_REQUEST,
                   one.pending->capture == 0
-                      ? "the request was begun before the stream's capture; wait for it before "
-                        "cudaStreamBeginCapture, or begin it in the capture"
-                      : "the request was begun in a capture that has ended; wait for it by "
+                      ? "the request was started before the stream's capture; wait before "
+                        "cudaStreamBeginCapture, or start in the capture"
+                      : "the request was started in an ended capture; call "
                         "MPIX_Wait_enqueue before cudaStreamEndCapture");
     }
     return MPI_SUCCESS;
@@ -210,8 +208,8 @@ class WaitCall final : public Call {
         core::fill_status(one.status, {MPI_PROC_NULL, MPI_ANY_TAG, MPI_SUCCESS, false, 0},
                           passes_several());
       core::Request* const request = std::exchange(one.pending->request, nullptr);
-      if (request == nullptr) continue;  // or its beginning has failed, which was told
-      request->retain();                 // its outcome is read in end()
+      if (request == nullptr) continue;  // failed at the start, already reported
+      request->retain();                 // end() reads the outcome
       requests->push_back(request);
       taken_.push_back({&one, request});
     }
@@ -260,7 +258,6 @@ class WaitCall final : public Call {
   std::vector<Taken> taken_;
 };
 
-/// Puts what `make` makes into the stream.
 template <class Make>
 int put(CommStream& on, const char* name, Make&& make) noexcept {
   return attempt([&] { return on.enqueue(make()); },
@@ -271,8 +268,8 @@ int put(CommStream& on, const char* name, Make&& make) noexcept {
 
 int EnqueuedRequest::deliver(bool) noexcept {
   return fail(MPI_ERR_REQUEST,
-              "the request is of MPIX_Isend_enqueue or MPIX_Irecv_enqueue, which the stream waits "
-              "for: MPIX_Wait_enqueue");
+              "the request is of MPIX_Isend_enqueue or MPIX_Irecv_enqueue; call "
+              "MPIX_Wait_enqueue");
 }
 
 void EnqueuedRequest::destroy() noexcept {

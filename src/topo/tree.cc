@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From hwloc's objects to our tree.
+// Tree: conversion of hwloc's objects.
 #include "topo/tree.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ class Reader {
       allowed_.insert(allowed_.end(), core.cpus.begin(), core.cpus.end());
   }
 
-  // Appends what `object` holds to `parts`: itself where its kind is drawn, else its parts.
+  // Appends `object`, or the inner parts if the kind is not drawn.
   void read(hwloc_obj_t object, std::vector<Part>* parts) const {
     Part part;
     if (!kind_of(object, &part)) return read_inside(object, parts);
@@ -31,7 +31,7 @@ class Reader {
       parts->push_back(std::move(part));
       return;
     }
-    // A NUMA node of a smaller part is drawn around it.
+    // A smaller part's NUMA node is drawn around the part.
     std::vector<Part> inside;
     for (hwloc_obj_t child = object->first_child; child != nullptr; child = child->next_sibling)
       read(child, &part.parts);
@@ -47,11 +47,11 @@ class Reader {
     wrap(object, std::move(inside), parts);
   }
 
-  // Puts `inside` into the first NUMA node of `object`; further ones (other memory) stand beside.
+  // Puts `inside` into the first NUMA node of `object`; further nodes are siblings.
   static void wrap(hwloc_obj_t object, std::vector<Part> inside, std::vector<Part>* parts) {
     hwloc_obj_t memory = object->memory_first_child;
     while (memory != nullptr && memory->type != HWLOC_OBJ_NUMANODE)
-      memory = memory->memory_first_child;  // a cache of the memory's side
+      memory = memory->memory_first_child;  // a memory-side cache
     if (memory == nullptr) {
       std::move(inside.begin(), inside.end(), std::back_inserter(*parts));
       return;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures in README.md and docs/measurements.md: of the last full runs (the file `figures`), of algorithms and functions.
+"""Figures in README.md and docs/measurements/suites.md: of the last full runs (the file `figures`), of algorithms and functions.
 
 A figure stands between <!-- figures: NAME --> and <!-- end -->; --write puts it there, --check compares. Breaks of lines do
 not matter.
@@ -15,7 +15,7 @@ sys.path.insert(0, str(TOP / "src/abi"))
 import table  # noqa: E402
 
 FILE = HERE / "figures"
-PAGES = ("README.md", "docs/measurements.md")
+PAGES = ("README.md", "docs/measurements/suites.md")
 HEAD = """# SPDX-License-Identifier: Apache-2.0
 # The figures of the last full run of each suite; tests/conformance/run SUITE --record writes them here.
 """

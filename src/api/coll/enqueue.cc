@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "stream": enqueued messages, and the enqueued form of collectives.
-// See: src/stream/README.md; names and meaning: MPICH.
+// Chapter "stream": enqueued messages and collectives. See: src/stream/README.md; names and
+// semantics: MPICH.
 #include <optional>
 
 #include "api/bodies.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// This process's place in the machine, as hwloc shows it.
+// Finds this process's resources with hwloc.
 #include "api/job/hardware.hpp"
 
 #include <strings.h>
@@ -23,8 +23,7 @@ constexpr const char* kNames[] = {"hwloc://Machine", "hwloc://Package", "hwloc:/
                                   "hwloc://L3Cache", "hwloc://Core",    "hwloc://PU"};
 constexpr std::string_view kScheme = "hwloc://";
 
-/// Sorted. On a machine that hwloc makes up nothing is bound: there each process of a host stands
-/// on the processor that its number among them gives.
+/// Returns sorted CPUs. On a synthetic machine each process gets the processor of its local index.
 std::vector<int> cpus_here(const topo::Tree& tree, int local_index) {
   std::vector<int> cpus = topo::allowed_cpus();
   if (!tree.this_machine) {
@@ -41,7 +40,7 @@ bool holds(const topo::Part& part, const std::vector<int>& cpus) {
   return std::includes(inside.begin(), inside.end(), cpus.begin(), cpus.end());
 }
 
-/// The number of the part of that kind which holds all of `cpus`; kNowhere for none.
+/// The part of this kind with all of `cpus`, or kNowhere.
 int find_holder(const topo::Part& part, topo::Part::Kind kind, const std::vector<int>& cpus) {
   if (part.kind == kind && holds(part, cpus)) return part.number;
   for (const topo::Part& inner : part.parts)
@@ -51,7 +50,7 @@ int find_holder(const topo::Part& part, topo::Part::Kind kind, const std::vector
 
 }  // namespace
 
-// Asked anew at each use: a process may change its binding.
+// Reads the binding each time, because a process may change it.
 Place place_here(int local_index) noexcept {
   Place place;
   place.fill(kAbsent);

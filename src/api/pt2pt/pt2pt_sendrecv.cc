@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the nonblocking send-receives: two operations behind one request.
-// See: MPI-5.0 section 3.11.
+// Nonblocking send-receives: two operations behind one request. See: MPI-5.0 section 3.11.
 #include <string>
 
 #include "api/attempt.hpp"
@@ -18,7 +17,6 @@ struct End {
   int tag;
 };
 
-/// A part that ended before it began.
 class NoPart final : public core::Request {
  public:
   explicit NoPart(const core::Outcome& result) {
@@ -39,8 +37,8 @@ core::Request* refused(CompoundRequest& whole, const End& end, int code) {
   return part;
 }
 
-/// Starts both; the receive's outcome is the whole's. A receive that is refused when the send is
-/// under way is an error of the request: its memory is the send's until that has ended.
+/// The receive determines the outcome. A receive refused with the send in flight fails later: the
+/// send uses the request's memory.
 int start(core::Ref<CompoundRequest> whole, core::Communicator& comm, const End& out, const End& in,
           MPI_Request* request) {
   pml::Pml& pml = *comm.channel().pml;

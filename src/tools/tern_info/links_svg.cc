@@ -17,7 +17,7 @@ struct Place {
   double x, y;
 };
 
-/// Their centres: the first is at the top.
+/// Centres of the GPUs; the first at the top.
 std::vector<Place> places_of(size_t count, double radius) {
   std::vector<Place> places;
   for (size_t i = 0; i < count; ++i) {
@@ -28,7 +28,7 @@ std::vector<Place> places_of(size_t count, double radius) {
   return places;
 }
 
-/// Thick for NVLink, thin for PCIe; no line where there is no link.
+/// Thick for NVLink, thin for PCIe; null without a link.
 const char* stroke_of(const std::string& kind) noexcept {
   if (kind == "nvlink") return "stroke=\"#3a8f3a\" stroke-width=\"3\"";
   return kind == "pcie" ? "stroke=\"#777\" stroke-width=\"1\"" : nullptr;

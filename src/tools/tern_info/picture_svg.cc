@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The machine as SVG: nested rectangles; green PUs may be used by this process, grey ones not.
+// The machine as SVG: nested rectangles; PUs in this process's mask are green, others grey.
 #include <algorithm>
 #include <cmath>
 
@@ -45,7 +45,7 @@ const char* colour_of(const Part& part) {
   return "none";
 }
 
-// As many columns as rows; the PUs of a core stand side by side.
+// As many columns as rows; a core's PUs lie side by side.
 int columns_for(const Part& part) {
   const auto count = static_cast<double>(part.parts.size());
   return static_cast<int>(part.kind == Kind::kCore ? count : std::ceil(std::sqrt(count)));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The machine as nested boxes of characters. The layout is ASCII with marks for frames; UTF-8
-// terminals get box-drawing characters at the end.
+// The machine as nested boxes of characters. The layout is ASCII with marks for frames, replaced by
+// box-drawing characters on UTF-8 terminals.
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -20,7 +20,7 @@ namespace {
 
 using topo::Part;
 using Kind = Part::Kind;
-using Block = std::vector<std::string>;  // lines of one length
+using Block = std::vector<std::string>;  // lines of equal length
 
 constexpr size_t kDrawnWhole = 32;  // PUs of the largest machine drawn in full
 constexpr size_t kLongList = 40;    // characters of PU numbers; a longer list becomes a count
@@ -57,7 +57,7 @@ Block below(Block top, Block bottom) {
   return top;
 }
 
-// Rows of at most `per_row` blocks that fit into `room`.
+// Rows of at most `per_row` blocks within `room`.
 Block in_rows(std::vector<Block> blocks, size_t per_row, size_t room) {
   Block whole, row;
   size_t in_row = 0;
@@ -188,7 +188,7 @@ std::string draw_text(const topo::Tree& tree, const Page& page) {
   const size_t all = topo::pus_of(machine).size(), allowed = topo::pus_of(machine, true).size();
   std::string title = strf("Machine, %s, %zu PUs", bytes_in_words(machine.bytes).c_str(), all);
   if (allowed < all) title += strf(", %zu of them for this process", allowed);
-  if (!tree.this_machine) title += "; made up by hwloc's variables";
+  if (!tree.this_machine) title += "; from hwloc's variables";
   const Drawing drawing(all <= kDrawnWhole);
   return with_frames(framed(title, drawing.inside(machine, page.columns - 4)), page.utf8) +
          "[0 1] is a core with its PUs" +

@@ -110,7 +110,7 @@ TEST_F(LearntFileTest, WhatOthersMayWriteIsIgnored) {
 TEST_F(LearntFileTest, AFolderIsNoFile) {
   path = folder;
   EXPECT_EQ(lines(), "");
-  EXPECT_NE(remark.find("no regular file"), std::string::npos) << remark;
+  EXPECT_NE(remark.find("not a regular file"), std::string::npos) << remark;
 }
 
 TEST_F(LearntFileTest, StaysBelowItsLimit) {

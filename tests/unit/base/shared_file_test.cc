@@ -115,7 +115,7 @@ TEST(SharedFile, ItIsNotKeptWhereThatWasNotAskedForNorAfterItsEnd) {
   const auto is_refused = [&] {
     const FoundFile found = open_offered(offered.offer(), O_RDWR);
     return !found.valid() && found.error == EACCES &&
-           found.why.find("by mpirun: it hands out nothing") != std::string::npos;
+           found.why.find("by mpirun: no descriptor received") != std::string::npos;
   };
   EXPECT_FOUND(elsewhere(is_refused));
   const FileOffer before = offered.offer();

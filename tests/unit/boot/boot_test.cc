@@ -346,7 +346,7 @@ struct Foreign {
 TEST(MakeBoot, LaunchersWithoutPmixAreRefusedWithTheCure) {
   const Foreign foreign[] = {
       {{{"SLURM_PROCID", "1"}, {"SLURM_STEP_ID", "0"}, {"SLURM_NTASKS", "4"}}, "srun --mpi=pmix"},
-      {{{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}}, "start them by Tern's mpirun"}};
+      {{{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}}, "start them with Tern's mpirun"}};
   for (const Foreign& launcher : foreign) {
     for (const auto& [name, value] : launcher.environment) ::setenv(name, value, 1);
     try {

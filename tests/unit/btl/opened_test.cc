@@ -82,7 +82,7 @@ TEST_F(OpenedTest, TheAddressOfAnotherAllocationIsRefused) {
   const MemoryHandle one = handle(kOwners, 1), other = handle(kOwners + 4096, 2);
   ASSERT_EQ(open(one), kHere);
   EXPECT_EQ(open(other), CUdeviceptr{0});
-  EXPECT_EQ(failure_.why, "the driver gave the address of another allocation");
+  EXPECT_EQ(failure_.why, "the driver returned the address of another allocation");
   EXPECT_FALSE(failure_.unreachable) << "a later opening may give the right address";
   EXPECT_EQ(open(other), CUdeviceptr{0});
   EXPECT_EQ(counts.open, 3) << "a close could close the first opening";

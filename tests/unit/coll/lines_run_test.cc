@@ -109,7 +109,7 @@ TEST_P(LinesRuns, AKernelThatWaitsInVainSaysForWhom) {
     meet.arrive_and_wait();
     const std::string why = StreamCollectives::team_of(*process.world)->waits.why_given_up();
     if (process.world_rank == 0) {
-      EXPECT_NE(why.find("waited in vain for rank 1's message"), std::string::npos) << why;
+      EXPECT_NE(why.find("timed out waiting for rank 1's message"), std::string::npos) << why;
     }
     meet.arrive_and_wait();
   });

@@ -36,9 +36,9 @@ TEST(LevelWords, SayWhatIsWrong) {
     }
     return "";
   };
-  EXPECT_NE(fault("pakc:2 core:4").find("\"pakc\" is no part of a machine"), std::string::npos);
-  EXPECT_NE(fault("pack:0 core:4").find("0 is no number from 1 on"), std::string::npos);
-  EXPECT_NE(fault("pack:2 l3:2(size=8M core:4").find("a bracket is open"), std::string::npos);
+  EXPECT_NE(fault("pakc:2 core:4").find("\"pakc\" is not a part of a machine"), std::string::npos);
+  EXPECT_NE(fault("pack:0 core:4").find("0 is not a positive number"), std::string::npos);
+  EXPECT_NE(fault("pack:2 l3:2(size=8M core:4").find("a bracket is not closed"), std::string::npos);
   EXPECT_NE(fault("pack:2 core").find("\"core\" has no count"), std::string::npos);
   EXPECT_NE(fault("packge").find("package, numa, l3, core"), std::string::npos);
   EXPECT_NE(fault("8,0").find("from 1 on"), std::string::npos);

@@ -127,7 +127,7 @@ TEST(Remote, ASignalThatOvertakesIsCaught) {
   std::vector<Schedule> schedules = all(Collective::kAllreduce, "slots by puts", 3, slots_by_puts);
   for (Step& step : schedules[1].steps)
     if (step.verb == Verb::kSignal && step.slot == kThere) step.after = 0;
-  EXPECT_NE(fault_of_remote(schedules).find("may still do so"), std::string::npos)
+  EXPECT_NE(fault_of_remote(schedules).find("may still access it"), std::string::npos)
       << fault_of_remote(schedules);
 }
 

@@ -262,13 +262,14 @@ TEST(Select, BadWiresAreNamedByNumber) {
   } catch (const Error& error) {
     const std::string text = error.what();
     for (const char* part :
-         {":1: there is no wire \"ll12\", but simple, ll, ll128, multimem (did you mean ll128?)",
-          ":2: there is no wire \"\"", ":3: \"ll128\" is a wire: write wire ll128",
-          ":4: one_host and wire ll: wires are those between GPUs", ":5: model and wire ll",
-          ":6: \"ll128\" is too much; a line is: collective", ":7: there is no wire \"auto\"",
+         {":1: \"ll12\" is not a wire; known: simple, ll, ll128, multimem (did you mean ll128?)",
+          ":2: \"\" is not a wire", ":3: \"ll128\" is a wire: write wire ll128",
+          ":4: one_host and wire ll: wires apply only to collectives in GPU streams",
+          ":5: model and wire ll: the model chooses the wire too",
+          ":6: \"ll128\" is one word too many; a line is: collective", ":7: \"auto\" is not a wire",
           ":8: \"wir\" is not one of one_host, many_hosts, streams, kernels, wire (did you mean "
           "wire?)",
-          ":10: \"kernels\" is too much"})
+          ":10: \"kernels\" is one word too many"})
       EXPECT_NE(text.find(part), std::string::npos) << part << " is not in " << text;
     EXPECT_EQ(text.find(":9:"), std::string::npos);
   }
@@ -287,7 +288,7 @@ TEST(Select, BadLinesAreNamedByNumber) {
   } catch (const Error& error) {
     const std::string text = error.what();
     for (const char* part :
-         {":2: \"bcst\" begins no line", "did you mean bcast?", ":3: bcast has no",
+         {":2: \"bcst\" does not begin a line", "did you mean bcast?", ":3: bcast has no",
           "chain, double_tree", ":5: bytes", ":6: within takes", ":7: 2 words"})
       EXPECT_NE(text.find(part), std::string::npos) << part << " is not in " << text;
     EXPECT_EQ(text.find(":1:"), std::string::npos);

@@ -29,7 +29,7 @@ TEST(Functions, WhatIsMissingIsToldWithTheDriverThatHasIt) {
   const auto missing = missing_functions(driver);
   EXPECT_EQ(missing, (std::vector<std::string>{"cuFuncLoad (12.4)", "cuMemCreate (12.0)"}));
   EXPECT_EQ(lacks_in_words(driver, "cuFuncLoad"),
-            "the driver, for CUDA 12.2, has no cuFuncLoad: that needs a driver for CUDA 12.4");
+            "the driver for CUDA 12.2 lacks cuFuncLoad, which needs a driver for CUDA 12.4");
 }
 
 TEST(Functions, RequiredOnesAreInDriversFor12_0) {

@@ -158,7 +158,7 @@ TEST(ProtocolTable, AHalfThatFailsLateEndsBothRequests) {
   EXPECT_EQ(results[0].text, "the mirror is broken");
   EXPECT_EQ(results[1].code, MPI_ERR_IO);
   EXPECT_EQ(results[1].text,
-            "rank 0 could not read the 300000 bytes that it sends; its own error says why");
+            "rank 0 could not read the 300000 bytes to send; see the error of that rank");
 }
 
 TEST(ProtocolTable, EveryProtocolHasANameAndTheLastTakesEverything) {

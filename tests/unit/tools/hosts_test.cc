@@ -53,8 +53,9 @@ TEST_F(HostFile, BothWaysOfWritingIt) {
 TEST_F(HostFile, ErrorsNameFileAndLine) {
   EXPECT_EQ(refusal("a\nb slots=x\n"),
             path + ":2: \"x\" is not a number of ranks from 1 to 65536 for host b");
-  EXPECT_EQ(refusal("a cores=2\n"), path + ":1: \"cores=2\" is not known; a line is: name slots=4");
-  EXPECT_EQ(refusal("+n0\n"), path + ":1: \"+n0\" is no host; hosts are written a,b:4");
+  EXPECT_EQ(refusal("a cores=2\n"),
+            path + ":1: \"cores=2\" is unknown; the form of a line is: name slots=4");
+  EXPECT_EQ(refusal("+n0\n"), path + ":1: \"+n0\" is not a host; the form is a,b:4");
   EXPECT_EQ(refusal("\n# only this\n"), path + " names no host");
 }
 

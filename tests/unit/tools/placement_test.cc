@@ -76,7 +76,7 @@ TEST_F(Placement, TasksOfASlurmAllocation) {
 
 TEST_F(Placement, InputOfNoRank) {
   EXPECT_EQ(refusal({"-n", "2", "--stdin", "2", "a"}),
-            "--stdin: \"2\" is no rank of this job, whose ranks are 0..1");
+            "--stdin: \"2\" is not a rank; this job has ranks 0..1");
 }
 
 TEST_F(Placement, SharesOfFreeCores) {
@@ -89,8 +89,8 @@ TEST_F(Placement, SharesOfFreeCores) {
   EXPECT_EQ(third.cpus, (std::vector<Cpus>{{}, {}}));
   EXPECT_EQ(
       third.remark,
-      "4 of the 4 cores are held by another mpirun; nothing is bound, and ranks share cores "
-      "with it (--bind-to share:overload-allowed binds them, --bind-to none leaves this out)");
+      "4 of the 4 cores are held by another mpirun; nothing is bound, and both jobs share "
+      "cores (--bind-to share:overload-allowed binds ranks, --bind-to none silences this remark)");
 }
 
 TEST_F(Placement, WhatIsGivenBackIsFree) {
@@ -121,7 +121,7 @@ TEST_F(Placement, AskedForCoresAreTakenNevertheless) {
   const Places second = place({"-n", "2", "--bind-to", "core", "a"});
   EXPECT_EQ(second.cpus[1], (Cpus{1}));
   EXPECT_EQ(second.remark,
-            "4 of the 4 cores are held by another mpirun; ranks get some of them nevertheless");
+            "4 of the 4 cores are held by another mpirun; both jobs share some cores");
   EXPECT_EQ(place({"-n", "4", "--bind-to", "share:overload-allowed", "a"}).cpus[3], (Cpus{3}));
 }
 

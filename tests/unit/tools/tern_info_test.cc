@@ -45,7 +45,7 @@ TEST(InfoOptions, WrongOnesAreRefusedWithTheNearest) {
   EXPECT_EQ(refusal({"--qqq"}), "--qqq is no option; tern_info --help lists them");
   EXPECT_EQ(refusal({"--svg"}), "--svg needs a FILE");
   EXPECT_EQ(refusal({"--json=yes"}), "--json takes no value");
-  EXPECT_EQ(refusal({"file"}), "\"file\" is no option, and tern_info takes nothing else");
+  EXPECT_EQ(refusal({"file"}), "\"file\" is no option, and tern_info takes only options");
 }
 
 TEST(InfoWords, ParagraphsBreakBetweenWords) {
