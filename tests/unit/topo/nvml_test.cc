@@ -55,7 +55,7 @@ constexpr char kLibrary[] = "libnvidia-ml.so.1";
 TEST(Nvml, EachPairForItself) {
   const Settings settings(Settings::Values{{"SOFTCUDA_DEVICES", "4"}, {"SOFTCUDA_PEERS", kMixed}});
   EXPECT_EQ(ask(kLibrary, 1).kind, Kind::kNvlink);
-  // Both GPUs have links to switches, but NVML denies NVLink between them.
+  // Both GPUs have links to switches, but NVML denies NVLink between the two GPUs.
   EXPECT_EQ(ask(kLibrary, 2).kind, Kind::kNot);
   EXPECT_EQ(ask(kLibrary, 3).kind, Kind::kNvswitch);
 }
