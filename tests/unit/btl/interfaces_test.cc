@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words on the network interfaces of a host.
+// Selection of a host's network interfaces by words.
 #include "btl/net/interfaces.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selection: lines are read, bad ones named by number; who overrides whom; the model prefers what
-// it should; every choice can do the operation; parameters and table of algorithms have the same
-// names.
+// Selection: table syntax, precedence, preferences of the model, capability of every chosen row.
 #include "coll/select/select.hpp"
 
 #include <gtest/gtest.h>
@@ -63,8 +61,7 @@ TEST(Select, WhateverIsChosenCanDoIt) {
             }
 }
 
-/// All questions of blocking calls and of calls in streams: each number of ranks, sizes around the
-/// powers of two.
+/// Every number of ranks, sizes around powers of two.
 template <class Visit>
 void for_all_questions(const Visit& visit) {
   Wires all;
@@ -90,11 +87,11 @@ void for_all_questions(const Visit& visit) {
 
 struct Meant {
   Collective collective;
-  int32_t ranks;  // the least of a class
+  int32_t ranks;  // least ranks of a class
   const char* sizes;
 };
 
-// Ranks share memory and read each other's buffers. A row holds to the next row's ranks.
+// Ranks of a host with single copy. A row holds up to the next row's ranks.
 constexpr Meant kMeant[] = {
     {Collective::kBarrier, 2, "flat"},
     {Collective::kBarrier, 65, "flat_two_level"},
@@ -131,7 +128,7 @@ constexpr Meant kMeant[] = {
     {Collective::kExscan, 65, "to 16 KiB flat_two_level, then recursive_doubling"},
 };
 
-// By the table's first line that fits: a line for all ranks must not hide a later line for few.
+// A line for all ranks must not hide a later line for few.
 TEST(Select, RanksOfOneHostTakeTheLinesMeantForThem) {
   Selector selector;
   selector.configure(Params{});
@@ -191,7 +188,7 @@ Wires only(std::initializer_list<Wire> some) {
   return wires;
 }
 
-// Tern's own lines with a wire are for what the model takes it for, and leave the wire to it.
+// A built-in line with a wire applies if the model takes the wire.
 TEST(Select, OwnLinesOfAWireNeedThatTheModelTakesIt) {
   Selector selector;
   selector.configure(Params{});
@@ -211,8 +208,7 @@ TEST(Select, OwnLinesOfAWireNeedThatTheModelTakesIt) {
   EXPECT_FALSE(selector.names_wires());
 }
 
-// The first line whose wire can be taken; that one before it was passed over, and for which wire,
-// is known.
+// The first line with an available wire wins.
 TEST(Select, LinesOfATableNameWires) {
   const File file(
       "allreduce any ..64k one_shot wire ll128\nallreduce any ..64k two_shot streams wire ll\n"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which call may follow which on a window, and that the sentence names both.
+// The legal order of calls on a window.
 #include "rma/epoch.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,6 @@ using Access = Epoch::Access;
 
 void call(const char* name) { core::current_call.call = name; }
 
-/// The sentence of a call that is refused.
 std::string refused(int code) {
   EXPECT_EQ(code, MPI_ERR_RMA_SYNC);
   return take_last_error().text;

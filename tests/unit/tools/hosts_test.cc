@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host lists and files, and which names are this machine.
+// Host lists and files, and names of this machine.
 #include "tools/mpirun/hosts.hpp"
 
 #include <gtest/gtest.h>
@@ -80,7 +80,7 @@ TEST(Hosts, ThisOne) {
 }
 
 TEST(Hosts, AnotherOne) {
-  EXPECT_FALSE(is_this_host("192.0.2.7"));  // for documentation (RFC 5737): no host has it
+  EXPECT_FALSE(is_this_host("192.0.2.7"));  // reserved (RFC 5737)
   const std::vector<Host> hosts = {{"localhost", 0}, {"192.0.2.7", 0}};
   ASSERT_NE(first_other_host(hosts), nullptr);
   EXPECT_EQ(first_other_host(hosts)->name, "192.0.2.7");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What users type after mpirun: taken, or refused by a sentence that helps.
+// mpirun's command line: accepted options, and errors that help.
 #include "tools/mpirun/option_parser.hpp"
 
 #include <gtest/gtest.h>
@@ -253,7 +253,7 @@ TEST(Options, RefusalsNameTheWordAndTheCure) {
   EXPECT_SAYS(refusal({"-n", "2"}), "no program");
   EXPECT_SAYS(refusal({":", "a"}), "section 1 of 2 (nothing) names no program");
   EXPECT_SAYS(refusal({"--tag-output=yes", "a"}), "takes 0 values");
-  EXPECT_SAYS(refusal({"-", "a"}), "(taken)");  // a program called "-", as for a shell
+  EXPECT_SAYS(refusal({"-", "a"}), "(taken)");  // a program called "-"
 }
 
 TEST(Options, OthersOptionsAreRefusedByName) {
@@ -271,7 +271,7 @@ TEST(Options, OthersOptionsAreRefusedByName) {
                                                          {"-ckpoint-interval", "no checkpoints"}};
   for (const auto& [option, answer] : answers) {
     EXPECT_SAYS(refusal({option, "a"}), answer) << option;
-    EXPECT_EQ(refusal({option, "a"}).rfind(option, 0), 0u) << "it names what was typed";
+    EXPECT_EQ(refusal({option, "a"}).rfind(option, 0), 0u) << "the error names the option as typed";
   }
 }
 
@@ -281,7 +281,7 @@ TEST(Options, WhatChangesNoResultIsTakenAndSaid) {
                                          "map", "--display-map", "a", "--mca", "x", "y"});
   EXPECT_EQ(options.ranks(), 2);
   EXPECT_EQ(options.apps[0].command, (std::vector<std::string>{"a", "--mca", "x", "y"}));
-  ASSERT_EQ(options.remarks.size(), 6u) << "one for each name";
+  ASSERT_EQ(options.remarks.size(), 6u) << "a remark for each name";
   EXPECT_SAYS(options.remarks[0], "--mca has no effect here: this sets Open MPI's parameters");
   EXPECT_SAYS(options.remarks[1], "-iface has no effect here");
   EXPECT_SAYS(options.remarks[2], "-bootstrap has no effect here");

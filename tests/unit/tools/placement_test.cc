@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many ranks there are, and which cores they take where other jobs hold some.
+// The number of ranks, and cores beside other jobs.
 #include "tools/mpirun/placement.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,6 @@
 namespace tern::mpirun {
 namespace {
 
-// Four cores of one processor each in two nodes, with folders to lock that no other process uses.
 class Placement : public ::testing::Test {
  protected:
   Placement() {
@@ -69,7 +68,7 @@ TEST_F(Placement, TasksOfASlurmAllocation) {
   EXPECT_EQ(options.ranks(), 3);
   (void)place({"-n", "2", "a"});
   EXPECT_EQ(options.ranks(), 2);
-  ::setenv("SLURM_STEP_ID", "0", 1);  // one of its tasks
+  ::setenv("SLURM_STEP_ID", "0", 1);
   (void)place({"a"});
   EXPECT_EQ(options.ranks(), 1);
   for (const char* name : {"SLURM_JOB_ID", "SLURM_NTASKS", "SLURM_STEP_ID"}) ::unsetenv(name);
