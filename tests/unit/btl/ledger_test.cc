@@ -46,7 +46,7 @@ class LedgerTest : public ::testing::Test {
 
   Ledger mine_;
   PeerLedger theirs_{Fd(::dup(mine_.descriptor())), mine_.number()};
-  std::vector<Piece> found_;
+  std::vector<ChainPiece> found_;
   std::string why_;
 };
 

@@ -28,8 +28,8 @@ std::atomic<int> sent_inverted{0}, received_inverted{0};
 // Sends inverted bytes.
 struct InvertedSource {
   const Buffer& buffer;
-  static size_t ready(const Range& range) { return std::min<size_t>(range.length, 5000); }
-  void fill(std::byte* room, const Range& range) const {
+  static size_t ready(const ByteRange& range) { return std::min<size_t>(range.length, 5000); }
+  void fill(std::byte* room, const ByteRange& range) const {
     for (size_t i = 0; i < range.length; ++i) room[i] = ~buffer.first()[range.offset + i];
   }
   static void sent(size_t /*bytes*/) {}
@@ -64,7 +64,8 @@ class InvertedSender final : public SenderHalf {
 
 class InvertedReceiver final : public ReceiverHalf {
  public:
-  InvertedReceiver(Context& context, RecvRequest& request) : context_(context), request_(request) {}
+  InvertedReceiver(ProtocolContext& context, RecvRequest& request)
+      : context_(context), request_(request) {}
   Step begin() noexcept override {
     send_go(context_, request_, kInvertedWay);
     return Step::kWait;
@@ -80,7 +81,7 @@ class InvertedReceiver final : public ReceiverHalf {
   }
 
  private:
-  Context& context_;
+  ProtocolContext& context_;
   RecvRequest& request_;
 };
 
@@ -89,13 +90,13 @@ const Protocol kInverted{
     .way = kInvertedWay,
     .always = true,
     .acknowledged = false,
-    .viable_to_send = [](const Context&, const SendRequest&) { return true; },
-    .send = [](Context&, SendRequest& request) -> std::unique_ptr<SenderHalf> {
+    .viable_to_send = [](const ProtocolContext&, const SendRequest&) { return true; },
+    .send = [](ProtocolContext&, SendRequest& request) -> std::unique_ptr<SenderHalf> {
       return std::make_unique<InvertedSender>(request);
     },
-    .viable_to_receive = [](const Context&, const RecvRequest& request,
+    .viable_to_receive = [](const ProtocolContext&, const RecvRequest& request,
                             const Announced&) { return request.transfer.bytes >= kLeast; },
-    .receive = [](Context& context, RecvRequest& request,
+    .receive = [](ProtocolContext& context, RecvRequest& request,
                   const Announced&) -> std::unique_ptr<ReceiverHalf> {
       return std::make_unique<InvertedReceiver>(context, request);
     }};

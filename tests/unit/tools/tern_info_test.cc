@@ -16,7 +16,7 @@ namespace tern::info {
 namespace {
 
 using topo::MachinePart;
-using Kind = Part::Kind;
+using Kind = MachinePart::Kind;
 
 std::string refusal(const std::vector<std::string>& words) {
   try {
@@ -76,7 +76,7 @@ TEST(InfoJson, EscapesAndNests) {
 topo::Tree machine(int packages) {
   topo::Tree tree;
   for (int i = 0; i < packages; ++i) {
-    Part core{Kind::kCore, i, 0, true, {}};
+    MachinePart core{Kind::kCore, i, 0, true, {}};
     for (int pu = 2 * i; pu < 2 * i + 2; ++pu) core.parts.push_back({Kind::kPu, pu, 0, true, {}});
     tree.machine.parts.push_back({Kind::kPackage, i, 0, true, {core}});
   }
