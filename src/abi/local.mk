@@ -19,7 +19,7 @@ include_HEADERS += include/mpi.h include/mpix.h
 
 BUILT_SOURCES += gen/abi.stamp
 CLEANFILES += gen/abi.stamp gen/api/bodies.hpp gen/unsupported.inc $(abi_entry_points)
-# The empty recipe makes make check their times again.
+# The empty recipe makes make check the timestamps again.
 $(abi_entry_points) gen/api/bodies.hpp: gen/abi.stamp
 	@:
 gen/abi.stamp: $(srcdir)/src/abi/functions.txt $(addprefix $(srcdir)/,$(abi_generators)) \

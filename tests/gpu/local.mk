@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# The tests of the CUDA driver: one program, which tests/gpu/run starts on the software driver and on the real one.
-# Programs in tests/gpu/mpi are found by themselves.
-# Preloaded into programs of tests/mpi: their heap is a device's.
+# Tests of the CUDA driver: tests/gpu/run starts one program on the software driver and on the real driver, and finds
+# the programs of tests/gpu/mpi.
+# A preloaded library: the heap of programs of tests/mpi becomes device memory.
 tests/gpu/libheap.so: $(srcdir)/tests/gpu/heap.cc
 	@$(MKDIR_P) $(@D)
 	$(AM_V_CXXLD)$(CXX) $(DEFS) -I$(srcdir)/src $(AM_CXXFLAGS) $(CXXFLAGS) $(AM_LDFLAGS) -shared -fPIC -Wl,-z,defs \
@@ -17,15 +17,15 @@ tests_gpu_driver_driver_test_SOURCES = tests/gpu/driver/driver_test.cc tests/gpu
   tests/gpu/driver/residency.cc tests/gpu/driver/sharing.cc tests/gpu/driver/soft.cc tests/gpu/driver/streams.cc
 tests_gpu_driver_driver_test_CPPFLAGS = -I$(top_srcdir)/src -I$(top_srcdir) $(GTEST_CFLAGS)
 tests_gpu_driver_driver_test_LDADD = $(GTEST_LIBS) -ldl
-# The waiting kernels, with all ranks in one process.
+# A program for the waiting kernels, with all ranks in one process.
 check_PROGRAMS += tests/gpu/kernels/kernels_test
 tests_gpu_kernels_kernels_test_SOURCES = tests/gpu/kernels/kernels_test.cc tests/gpu/kernels/batch.cc \
   tests/gpu/kernels/call.cc tests/gpu/kernels/call_put.cc tests/gpu/kernels/late.cc tests/gpu/kernels/ranks.cc tests/gpu/kernels/round.cc \
   tests/gpu/kernels/times.cc
 tests_gpu_kernels_kernels_test_LDADD = libtern.la
-# It goes into the bundle.
+# The program is part of the bundle.
 tests_gpu_kernels_kernels_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--gc-sections -Wc,-static-libstdc++ -Wc,-static-libgcc
-# The waiting kernels with planted faults.
+# A library of the waiting kernels with planted faults.
 check_LTLIBRARIES += libtern_planted.la
 libtern_planted_la_SOURCES = tests/gpu/kernels/plants.cc
 libtern_planted_la_CXXFLAGS = $(AM_CXXFLAGS) -fno-strict-aliasing
