@@ -134,7 +134,7 @@ sanitized_streams() {
 install_sanitized() {
   configure_sanitized "$1" "$2"
   step "build ${1##*/}" "the compiler's message is in the log" make -C "$1" -j "$jobs"
-  step "install ${1##*/}" "is ${1##*/} writable?" make -C "$1" install DESTDIR="$1/stage"
+  step "install ${1##*/}" "${1##*/} must be writable" make -C "$1" install DESTDIR="$1/stage"
 }
 sanitized_mpi() {
   local dir=$top/_build-$1 list=$2
