@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# The suites of ./quickstart check, and the sum of their totals. Sourced by quickstart.
-# A suite is a function suite_NAME. Its last line is "N passed, N failed, N skipped". A new suite also needs its name in
-# a list below. From a fresh clone the usual suites should take 20 minutes on two cores; slow tests that find few
-# additional faults belong to --full. unit and asan also run the fuzz targets on their corpus.
+# The suites of ./quickstart check. Sourced by quickstart.
+# A suite is a function suite_NAME, listed below. The last line of a suite is "N passed, N failed, N skipped".
+# In a fresh clone the usual suites should take 20 minutes on two cores. Slow tests with few additional findings belong
+# to --full. unit and asan also run the fuzz targets on the corpus.
 usual_suites=(fresh lint conformance unit mpi gpu hosts cmake images differential asan network tsan torch-smoke)
 long_suites=(clang dist fuzz tidy torch mpi-asan mpi-tsan gpu-asan gpu-tsan streams-asan streams-tsan)
 other_suites=(abi)
 full=
 
-# build_units DIR OPTION...: builds the unit tests chosen by these options of tests/unit/run, and the software driver.
+# build_units DIR OPTION...: builds the unit tests chosen by options of tests/unit/run, and the software driver.
 build_units() {
   local dir=$1 programs
   shift
@@ -34,7 +34,7 @@ suite_unit() {
   [ -z "$full" ] || { export TEST_LONG=1; options=(); } # more ranks, counts, roots
   unit_tests_in "$build" "${options[@]}"
 }
-# Single-threaded proofs and sweeps, and collectives in streams. Sanitizers multiply their time, and skip most tests of streams.
+# Single-threaded proofs and sweeps, and collectives in streams. Slow with sanitizers, which skip most tests of streams.
 optimised=(coll/verify_test coll/engine_test coll/neighbors_test coll/lower_test coll/hosts_test coll/simulate_test
   coll/stream_test coll/kernel_run_test coll/lines_run_test base/params_test cuda/functions_test)
 proofs=(--without coll/verify_test --without coll/engine_test --without coll/neighbors_test)
@@ -69,7 +69,7 @@ sanitized() {
   configure_sanitized "$top/_build-$1" "${sanitizers[$1]}"
   unit_tests_in "$top/_build-$1" "${options[@]}"
 }
-# Flags for short compilations: line numbers only; -O0, but for TSan -Og, which compiles faster than -O0 and -O1.
+# Flags for short compilations: line numbers only, -O0. TSan compiles fastest with -Og.
 configure_sanitized() {
   local flags='-O0 -g1 -fno-sanitize=null'  # null pointers crash anyway; checks take 1/4 of compilation
   [ "$2" != thread ] || flags='-Og -g1'
@@ -82,7 +82,7 @@ suite_clang() {
   step "build _build-clang" "the compiler's message is in the log" make -C "$dir" -j "$jobs" tests-built
   unit_tests_in "$dir"
 }
-# Kernels for real devices: a separate suite, so machines without nvcc run all other suites.
+# Kernels for real devices; needs nvcc, unlike all other suites.
 suite_images() { tests/images/run --build "$top/_build-images" $full; }
 suite_differential() {
   tests/differential/run --prefix "$prefix" --build "$build/differential" --peers "$build/peers" --jobs "$jobs" $full
@@ -122,7 +122,7 @@ sanitized_gpu() {
   $(fixed_addresses) tests/gpu/run soft mpi/ --prefix "$dir/stage$prefix" --tree "$dir" --sanitizers "$2" \
     --timeout-scale 5 $full "${some[@]}"
 }
-# Collectives in streams, with ranks as threads: minutes with sanitizers, so asan and tsan skip these tests.
+# Collectives in streams, with ranks as threads. asan and tsan skip these tests, of some minutes.
 suite_streams-asan() { sanitized_streams asan address,undefined; }
 suite_streams-tsan() { sanitized_streams tsan thread; }
 sanitized_streams() {
@@ -144,7 +144,7 @@ sanitized_mpi() {
     --timeout-scale 5 $full "$@"
 }
 suite_lint() { tests/lint/run --prefix "$prefix" $full; }
-# libFuzzer needs clang. -g1: line numbers for its findings.
+# libFuzzer needs clang. -g1: line numbers of findings.
 suite_fuzz() {
   local dir=$top/_build-fuzz
   CC=clang CXX=clang++ configure_in "$dir" --enable-sanitizers=fuzzer-no-link,address,undefined \
@@ -161,12 +161,12 @@ suite_tidy() { tests/tidy/run --build "$build"; }
 suite_dist() { tests/dist/run --build "$build"; }
 
 # Sets cpu: CPU seconds of the shell's terminated children.
-look_at_cpu() { # without a subshell, whose times differ
+look_at_cpu() { # not in a subshell: its times differ
   times >"$logs/times"
   cpu=$(awk -F '[ms ]+' 'NR == 2 { printf "%d", 60 * ($1 + $3) + $2 + $4 }' "$logs/times")
 }
 
-# These suites leave a core idle at times (downloads, sleeping ranks). Meanwhile compilers for later suites run with lowest priority.
+# Suites with an idle core at times (downloads, sleeping ranks). Beside them, compilers for later suites run at lowest priority.
 waiting_suites=' fresh mpi '
 ahead=
 begin_ahead() {
@@ -201,7 +201,7 @@ perform() {
 }
 without_totals() { sed -u -E "/^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$/d"; }
 
-# run_suite NAME: runs the suite, shows its lines, and adds its totals to the sum.
+# run_suite NAME: runs the suite, shows the lines, and adds up the totals.
 run_suite() {
   local name=$1 start=$SECONDS cpu before log=$logs/check-$1.log status
   say "== $name"
@@ -236,8 +236,8 @@ conclude() {
   passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
 }
 
-# Jobs over several hosts leave both cores idle most of the time. hosts runs beside suites that share no test programs with
-# hosts and measure nothing. Its lines follow the lines of these suites.
+# The suite hosts leaves both cores idle most of the time. The suites beside hosts use other test programs and measure no
+# times. The lines of hosts follow theirs.
 beside_hosts=' cmake images differential '
 beside=
 begin_beside() {
@@ -264,7 +264,7 @@ end_group() {
   for ((i = 0; i < 50; i++)); do kill -0 -- "-$1" 2>/dev/null || break; sleep 0.1; done
 }
 
-# MPICH and Open MPI from PyPI, for prterun and the differential tests. Offline, tests skip what needs both.
+# MPICH and Open MPI from PyPI, for prterun and the differential tests. Offline these tests are skipped.
 prte=
 peers() {
   case " ${suites[*]} " in *" mpi "* | *" hosts "* | *" differential "* | *" torch"*) ;; *) return 0 ;; esac
