@@ -42,7 +42,7 @@ lowered=(--without coll/lower_test --without coll/hosts_test --without coll/simu
 # Rooms without threads: half of the time of the TSan build.
 single_threaded=(--without unit/core/ --without unit/topo/ --without unit/tools/ --without unit/abi/ --without unit/api/)
 
-# Messages over a bad network in one process. --full adds collectives and a random seed.
+# network sends messages over a bad network in one process. --full adds collectives and a random seed.
 suite_network() {
   local seed=1 what=pml/
   [ -z "$full" ] || seed=$RANDOM what=/
@@ -82,7 +82,7 @@ suite_clang() {
   step "build _build-clang" "the compiler's message is in the log" make -C "$dir" -j "$jobs" tests-built
   unit_tests_in "$dir"
 }
-# Kernels for real devices; needs nvcc, unlike all other suites.
+# The suite images compiles kernels for real devices. Only images needs nvcc.
 suite_images() { tests/images/run --build "$top/_build-images" $full; }
 suite_differential() {
   tests/differential/run --prefix "$prefix" --build "$build/differential" --peers "$build/peers" --jobs "$jobs" $full
@@ -97,7 +97,7 @@ suite_hosts() {
 build_driver() {
   step "build the software driver" "the compiler's message is in the log" make -C "$build" -j "$jobs" driver-built
 }
-# On the software driver, and with a GPU on the real driver.
+# tests/gpu runs on the software driver, and with a GPU also on the real driver.
 suite_gpu() {
   build_driver
   tests/gpu/run --prefix "$prefix" --tree "$build" $full
@@ -122,7 +122,7 @@ sanitized_gpu() {
   $(fixed_addresses) tests/gpu/run soft mpi/ --prefix "$dir/stage$prefix" --tree "$dir" --sanitizers "$2" \
     --timeout-scale 5 $full "${some[@]}"
 }
-# Collectives in streams, with ranks as threads. asan and tsan skip these tests, of some minutes.
+# Tests of collectives in streams, with ranks as threads. asan and tsan skip these tests, which take some minutes.
 suite_streams-asan() { sanitized_streams asan address,undefined; }
 suite_streams-tsan() { sanitized_streams tsan thread; }
 sanitized_streams() {
@@ -154,7 +154,7 @@ suite_fuzz() {
 }
 suite_cmake() { tests/cmake/run --prefix "$prefix" --build "$build/cmake-test"; }
 suite_fresh() { tests/fresh/run --prefix "$prefix" --build "$build" $full; }
-# Skipped without PyTorch; only tests/torch/setup installs PyTorch.
+# tests/torch is skipped without PyTorch; only tests/torch/setup installs PyTorch.
 suite_torch-smoke() { tests/torch/run --prefix "$prefix" --build "$build/torch" --smoke; }
 suite_torch() { tests/torch/run --prefix "$prefix" --build "$build/torch" $full; }
 suite_tidy() { tests/tidy/run --build "$build"; }
