@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Containers of the same host, without mpirun. With a user namespace for each rank, keeper threads
-// pass the shared memory on, and a dead rank is noticed. With a network namespace for each rank,
-// every rank gets an error at the first contact.
+// Containers of one host, without mpirun. With a user namespace per rank, keeper threads pass the
+// shared memory on, and a dead rank is noticed. With a network namespace per rank, every rank gets
+// an error at the first contact.
 //
 // ranks: singleton
 // timeout: 60
@@ -17,7 +17,7 @@
 
 enum { kVictim = 2, kFlood = 5000 };
 
-// As `unshare -U -r` does.
+// Same as `unshare -U -r`.
 static int contain(int spaces) {
   char map[64];
   const int length = snprintf(map, sizeof map, "0 %u 1", geteuid());

@@ -21,7 +21,7 @@ static int file_put(void* context, const char* key, const void* value, int bytes
   CHECK(context == &files);
   ++requests;
   file_name(name, sizeof name, files.rank, key);
-  // Two processes may have been given one rank: a name for each.
+  // The name contains the pid, because a test gives one rank to two processes.
   snprintf(fresh, sizeof fresh, "%s.%d", name, (int)getpid());
   FILE* file = fopen(fresh, "w");
   if (file == NULL) return MPI_ERR_NO_SPACE;

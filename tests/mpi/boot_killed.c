@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank that is killed, and no launcher that would end the others: who has sent to it, or has data
-// that it never read, ends MPI without it, and says so.
+// A rank is killed, and no launcher ends the others. Survivors that sent to the victim, or left its
+// data unread, finish MPI with a warning.
 //
 // ranks: singleton
 // timeout: 60
@@ -12,7 +12,7 @@
 
 enum { kVictim = 2, kFlood = 5000 };
 
-// The victim has ended when it is sent to; its parent, which waits for others first, leaves it a
+// Returns when the victim is dead. The parent waits for other ranks first, so the victim is a
 // zombie.
 static void die_after(MPI_Comm comm, int me) {
   OK(MPI_Barrier(comm));
@@ -28,7 +28,7 @@ static MPI_Session begin_world(int me, int members, const char* job, MPI_Comm* c
   return session;
 }
 
-// A first message, which the victim never meets.
+// The first message to the victim.
 static void first_contact(int me, int members) {
   MPI_Comm comm;
   MPI_Session session = begin_world(me, members, "contact", &comm);
@@ -38,7 +38,7 @@ static void first_contact(int me, int members) {
   OK(MPI_Session_finalize(&session));
 }
 
-// More messages than there is room for.
+// More messages than the victim's ring can hold.
 static void full_ring(int me, int members) {
   MPI_Comm comm;
   MPI_Session session = begin_world(me, members, "ring", &comm);
@@ -60,7 +60,7 @@ static void two_broadcasts(MPI_Comm comm) {
   OK(MPI_Bcast(data, sizeof data, MPI_CHAR, 0, comm));
 }
 
-// Parts of collectives, which the root has left for it. The first ones make what they lie in.
+// The root leaves broadcast data unread. The first broadcasts allocate the slots for the data.
 static void unread(int me, int members) {
   MPI_Comm comm;
   MPI_Session session = begin_world(me, members, "unread", &comm);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measurements in jobs without a launcher (MPIX_Boot_provide, as under torchrun): rank 0 hands the
-// lines of TERN_COLL_LEARNT to all ranks with the connection infos, and keeps the job's
+// Measurements in jobs without a launcher (MPIX_Boot_provide, as under torchrun). Rank 0 sends the
+// lines of TERN_COLL_LEARNT to all ranks with the connection infos, and writes the job's
 // measurements, in sessions and after MPI_Init.
 //
 // ranks: singleton
@@ -13,7 +13,7 @@
 
 enum { kBytes = 8192, kMost = 4, kLearns = 400 };
 
-static char file[64], said[64];  // TERN_COLL_LEARNT; rank 0's standard error
+static char file[64], said[64];  // the file TERN_COLL_LEARNT; rank 0's standard error
 static int calls, sessions;
 
 static void gather(MPI_Comm comm, int me, int members) {
@@ -51,7 +51,7 @@ static void run(const char* tune, int of_sessions, int many) {
   strcpy(directory, "/tmp/tern-boot-XXXXXX");
 }
 
-// Whether a line of the file has both words.
+// Returns 1 if a line of the file contains both words.
 static int has_line(const char* name, const char* first, const char* second) {
   char line[1024];
   int found = 0;
@@ -63,7 +63,7 @@ static int has_line(const char* name, const char* first, const char* second) {
   return found;
 }
 
-// A right head, `more` lines about other calls, and a line about the calls.
+// Writes a valid head, `more` lines about other calls, and a line about the tested calls.
 static void plant(int more) {
   char head[1024];
   FILE* open = fopen(file, "r");

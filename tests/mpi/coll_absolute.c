@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives whose buffers have one base address: both are MPI_BOTTOM with absolute types, or one
-// array in which the data to send and the data to receive lie apart or between each other. Against
-// a model: the whole array is compared, so what is lost and what is overwritten shows. All
-// operations, blocking, nonblocking and persistent. SEED=number repeats one round.
+// Collectives with one base address for both buffers: MPI_BOTTOM with absolute types, or one array
+// with separate or interleaved data. A model checks the whole array, so lost and overwritten data
+// are detected. All operations, blocking, nonblocking and persistent. SEED=number repeats one
+// round.
 // ranks: 1 2 3 5
 #include "check.h"
 
@@ -23,7 +23,7 @@ enum Kind {
   kKinds
 };
 enum { kBlocking, kNonblocking, kPersistent, kForms };
-enum { kEqual, kVarying, kTyped };  // blocks of one size; of several; each with a type of its own
+enum { kEqual, kVarying, kTyped };  // blocks of equal size; of several; with a type each
 static const char* const kNames[] = {"bcast",
                                      "gather",
                                      "scatter",
@@ -37,13 +37,13 @@ static const char* const kNames[] = {"bcast",
                                      "scan",
                                      "exscan"};
 
-// A round, alike on all ranks.
+// One round. All ranks have equal values.
 struct Call {
   enum Kind kind;
   int form, sizes, root, count, inside;
 };
 
-// One buffer in the array. Integer i of block b lies at start + (displs[b] + i) * step.
+// One buffer in the array. Integer i of block b is at start + (displs[b] + i) * step.
 struct Side {
   int blocks, start, step, total;
   int counts[kMost], displs[kMost], from[kMost], to[kMost];
@@ -54,7 +54,7 @@ struct Side {
 static int *array, *expected, length;
 static unsigned shared, own;
 static MPI_Comm ring;
-static MPI_Aint absolute;  // where the array is, if the types say so; else 0
+static MPI_Aint absolute;  // the array's address for absolute types, else 0
 static MPI_Aint reduced_at;
 
 static unsigned next_of(unsigned* state, unsigned below) {
@@ -78,7 +78,7 @@ static void add_block(struct Side* side, const struct Call* call, int from, int 
   side->total += side->counts[side->blocks++];
 }
 
-// The blocks of either side, the neighbours being oneself and the next rank of a ring.
+// Adds the blocks of one side. The neighbors are the rank itself and the next rank of a ring.
 static void add_blocks(struct Side* side, const struct Call* call, int sends) {
   const int root = rank == call->root;
   switch (call->kind) {
@@ -111,7 +111,7 @@ static void add_blocks(struct Side* side, const struct Call* call, int sends) {
   }
 }
 
-// Equal blocks follow each other; others lie in the opposite order.
+// Equal blocks are consecutive. Other blocks are in reverse order.
 static void settle(struct Side* side, const struct Call* call) {
   int next = 0;
   for (int i = 0; i < side->blocks; ++i) {
@@ -121,7 +121,7 @@ static void settle(struct Side* side, const struct Call* call) {
   }
 }
 
-// An integer `start` integers behind the base, `step` from the next.
+// Returns a type with an integer at `start`, and an extent of `step` integers.
 static MPI_Datatype type_of(int start, int step) {
   const int one = 1;
   const MPI_Aint where = absolute + start * (MPI_Aint)sizeof(int);
@@ -150,7 +150,7 @@ static void* base(void) { return absolute != 0 ? MPI_BOTTOM : (void*)array; }
     if (call->form == kPersistent) OK(MPI_##name##_init(__VA_ARGS__, MPI_INFO_NULL, request)); \
   } while (0)
 
-// Of the others it starts none.
+// Starts only gather collectives.
 static void gathers(const struct Call* call, struct Side* out, struct Side* in,
                     MPI_Request* request) {
   const int root = call->root, sent = out->counts[0], received = in->counts[0];
@@ -192,7 +192,7 @@ static void exchanges(const struct Call* call, struct Side* out, struct Side* in
   if (call->sizes == kVarying)
     FORMS(Alltoallv, Ialltoallv, base(), out->counts, out->displs, out->type, base(), in->counts,
           in->displs, in->type, MPI_COMM_WORLD);
-  for (int b = 0; b < size; ++b)  // in bytes
+  for (int b = 0; b < size; ++b)  // displacements in bytes
     out->displs[b] = (int)out->bytes[b], in->displs[b] = (int)in->bytes[b];
   if (call->sizes == kTyped)
     FORMS(Alltoallw, Ialltoallw, base(), out->counts, out->displs, out->types, base(), in->counts,
@@ -212,7 +212,7 @@ static void exchanges_beside(const struct Call* call, struct Side* out, struct S
           base(), in->counts, in->bytes, in->types, ring);
 }
 
-// How often it is run: a persistent one twice.
+// Completes the call. A persistent request runs twice.
 static void finish(const struct Call* call, MPI_Request* request) {
   if (call->form == kBlocking) return;
   for (int run = 0; run < 2; ++run) {
@@ -274,7 +274,7 @@ static void broadcasts(const struct Call* call, MPI_Request* request) {
   OK(MPI_Type_free(&type));
 }
 
-// Adds integers that lie reduced_at bytes behind either address.
+// Adds integers at offset reduced_at of both addresses.
 static void add(void* in, void* inout, int* count, MPI_Datatype* type) {
   (void)type;
   const int* const from = (const int*)((size_t)in + (size_t)reduced_at);
@@ -304,20 +304,20 @@ static void start_reduction(const struct Call* call, const void* in, void* out, 
     FORMS(Reduce_scatter, Ireduce_scatter, in, out, counts, type, op, MPI_COMM_WORLD);
 }
 
-// What rank has at the end, of block b.
+// The expected result of this rank in block b.
 static int result(const struct Call* call, int b, int i) {
   if (call->kind == kScan) return sum(rank, b, i);
   if (call->kind == kExscan) return sum(rank - 1, b, i);
   return sum(size - 1, b, i);
 }
 
-// Two addresses in one array with a type that lies behind both; or in place. What lies in front of
-// the type's data belongs to no type.
+// Reduces between two addresses of one array, or in place. The type's data starts behind both
+// addresses, and bytes in front of the data must not change.
 static void reduces(struct Call* call) {
   const int start = 3, scatters = call->kind == kReduceScatter;
   const int leaf = call->kind == kReduce && rank != call->root;
   const int inside = absolute != 0 || (call->inside && call->form != kPersistent);
-  if (absolute != 0 && call->form == kPersistent) call->form = kNonblocking;  // in place once
+  if (absolute != 0 && call->form == kPersistent) call->form = kNonblocking;  // once in place
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Datatype type = type_of(start, 1);
   MPI_Op op;
@@ -342,7 +342,7 @@ static void reduces(struct Call* call) {
                            : (char*)(array + apart),
                   type, op, &request);
   finish(call, &request);
-  // Of a reduce-scatter in place only the own block counts; of an exscan rank 0's is unspecified.
+  // A reduce-scatter in place defines only the own block. Rank 0's exscan result is undefined.
   if (inside && scatters)
     for (int i = results; i < total; ++i) array[start + i] = expected[start + i];
   compare(call, inside ? "in place" : "apart");

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives that move data: every root, counts around the borders of algorithms, in place, dense
-// types and types with holes (different ones on both ends), blocking and nonblocking, equal blocks
-// and different ones.
+// Collectives that move data: every root, counts around algorithm thresholds, in place, dense types
+// and types with holes (different at both ends), blocking and nonblocking, equal and unequal
+// blocks.
 // ranks: 1 2 3 4 5 8
 // timeout: 180
 #include "check.h"
 
-// An element is three ints; kinds of types that describe it.
+// An element is three ints. A kind is a datatype for elements.
 enum { kInts = 3 };
 struct Kind {
   MPI_Datatype type;
@@ -62,7 +62,7 @@ static void expect(const int* at, const struct Kind* kind, long place, int count
     }
 }
 
-// Holes must stay as they were.
+// Holes must not change.
 static void expect_holes(const int* at, const struct Kind* kind, long elements) {
   if (kind->stride == kInts) return;
   for (long i = 0; i < elements; ++i) {
@@ -157,7 +157,7 @@ static void alltoall(const struct Kind* mine, const struct Kind* theirs, int n, 
   free(out);
 }
 
-// Blocks of different sizes; the displacements count elements of the type and leave gaps.
+// Blocks of different sizes. Displacements count elements of the type and leave gaps.
 static int sizes_of(const struct Kind* kind, int n, int symmetric, int* counts, int* displs,
                     int sends, long* places) {
   long at = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a new communicator takes over from its parent (the error handler; by dup the attributes),
-// and what free does to attributes while operations are pending.
+// A new communicator inherits its parent's error handler, and with dup the attributes.
+// MPI_Comm_free calls delete callbacks although operations are pending.
 // ranks: 1 2 4
 #include "check.h"
 
@@ -28,7 +28,7 @@ static void hear(MPI_Comm* comm, int* code, ...) {
   ++heard;
 }
 
-// The handler of the parent is called for an error on the child.
+// An error on the child calls the parent's handler.
 static void check_inherits(MPI_Comm* comm) {
   const int before = heard;
   if (*comm == MPI_COMM_NULL) return;
@@ -75,7 +75,7 @@ static void attributes(void) {
   CHECK(flag && value == &cells[1]);
   OK(MPI_Comm_free(&child));
   CHECK_EQ(deletes, 1);
-  OK(MPI_Comm_split(parent, 0, rank, &child));  // only dup copies
+  OK(MPI_Comm_split(parent, 0, rank, &child));  // only dup copies attributes
   OK(MPI_Comm_get_attr(child, key, &value, &flag));
   CHECK(!flag && copies == 1);
   OK(MPI_Comm_free(&child));
@@ -93,7 +93,7 @@ static void attributes(void) {
   CHECK_EQ(deletes, before + 1);
 }
 
-// Delete callbacks run in the call of free, though a message is still under way.
+// MPI_Comm_free runs the delete callbacks at once, although a message is pending.
 static void deleted_while_pending(void) {
   MPI_Comm comm;
   MPI_Request requests[2];

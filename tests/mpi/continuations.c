@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPIX_Continue and MPIX_Continueall: functions are called once, when all operations are complete,
-// by who waits for or tests the continuation request; they may start more.
+// MPIX_Continue and MPIX_Continueall: a callback runs once, after all operations, in the thread
+// that waits for or tests the continuation request. Callbacks may start more operations.
 //
 // ranks: 1 2 4
 // cflags: -pthread
@@ -54,7 +54,7 @@ static void sets(int flags) {
   OK(MPI_Waitall(1, &all, MPI_STATUSES_IGNORE));
   CHECK_EQ(calls, 3);
   CHECK_EQ(in[0], left);
-  // A collective, tested.
+  // A collective, completed by tests.
   MPI_Request barrier;
   int flag = 0;
   OK(MPI_Start(&all));
@@ -65,7 +65,7 @@ static void sets(int flags) {
   OK(MPI_Request_free(&all));
 }
 
-// When they are called where all is complete at once.
+// Callbacks for operations that are already complete.
 static void at_once(void) {
   MPI_Request none = MPI_REQUEST_NULL;
   int flag = 0;
@@ -84,7 +84,7 @@ static void at_once(void) {
   OK(MPI_Test(&all, &flag, MPI_STATUS_IGNORE));
   CHECK_EQ(flag, 1);
   OK(MPI_Request_free(&all));
-  // At most two in a test.
+  // At most two callbacks per test.
   OK(MPIX_Continue_init(2, MPIX_CONT_POLL_ONLY, MPI_INFO_NULL, &all));
   OK(MPI_Start(&all));
   calls = 0;
@@ -98,7 +98,7 @@ static void at_once(void) {
   OK(MPI_Request_free(&all));
 }
 
-// Each function starts the next message: no depth, and the request is complete after the last.
+// Each callback starts the next message. The recursion stays flat, and the request completes last.
 static int next_message(int rc, void* data) {
   CHECK_EQ(rc, MPI_SUCCESS);
   MPI_Request requests[2];
@@ -151,7 +151,7 @@ static int fails(int rc, void* data) {
   return MPI_ERR_ACCESS;
 }
 
-// A message that is cut off: the function hears of it, or is not called.
+// Truncated message: the callback gets the error, or is not called.
 static void failures(void) {
   int room = 0, count = 5, marker;
   void* data[5] = {NULL};
@@ -169,7 +169,7 @@ static void failures(void) {
     CHECK_EQ(class_of(code), invoke ? MPI_SUCCESS : MPI_ERR_TRUNCATE);
     if (invoke) CHECK_EQ(class_of(last_rc), MPI_ERR_TRUNCATE);
     if (invoke)
-      CHECK(strstr(last_text, "12 bytes") != NULL);  // the whole sentence, not the class's
+      CHECK(strstr(last_text, "12 bytes") != NULL);  // the text of the request, not of the class
     count = 5;
     OK(MPIX_Continue_get_failed(all, &count, data));
     CHECK_EQ(count, invoke ? 0 : 1);
@@ -190,7 +190,7 @@ static void failures(void) {
   FAILS(MPIX_Continue_init(0, 64, MPI_INFO_NULL, &all), MPI_ERR_ARG);
 }
 
-// A thread waits, asleep, for what another attaches later.
+// A thread sleeps in a wait for operations that another thread attaches later.
 static MPI_Request first;
 
 static void* wait_for_all(void* unused) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wrong arguments give the right class, and their sentence says what was wrong with which values on
-// which rank.
+// Wrong arguments return the right class, and the text names the argument, its value and the valid
+// range.
 // ranks: singleton 2
 #include "says.h"
 
@@ -59,8 +59,7 @@ static void collectives(void) {
        "recvbuf is a null");
 }
 
-// Calls without an object: their errors go to MPI_COMM_SELF, and functions without a body name
-// themselves.
+// Errors of calls without an object go to MPI_COMM_SELF. Unsupported functions name themselves.
 static void without_object(void) {
   int flag = 0, key = MPI_KEYVAL_INVALID;
   void* value = NULL;
@@ -70,7 +69,7 @@ static void without_object(void) {
   SAYS(Comm_get_attr, (MPI_COMM_WORLD, MPI_KEYVAL_INVALID, &value, &flag), ERR_KEYVAL,
        "MPI_KEYVAL_INVALID");
   SAYS(Comm_free_keyval, (&key), ERR_KEYVAL, "MPI_KEYVAL_INVALID");
-  // Without a file the handler is MPI_FILE_NULL's, which returns, whatever a communicator has.
+  // Without a file, the handler of MPI_FILE_NULL applies, and returns the error.
   OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
   OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL));
   SAYS(File_open, (MPI_COMM_WORLD, "x", MPI_MODE_RDONLY, MPI_INFO_NULL, &file),

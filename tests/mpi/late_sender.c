@@ -41,7 +41,8 @@ static void broadcast(int bytes, MPI_Request* request) {
   OK(MPI_Ibcast(rank == 0 ? out : in, bytes, MPI_BYTE, 0, MPI_COMM_WORLD, request));
 }
 
-// Seconds of the receiver: of ten tries the first short time counts, for a busy core delays some.
+// Returns the receiver's seconds: the first short time of ten tries, because a busy core delays
+// some.
 static double waits(Begin* begin, int bytes) {
   double seconds = 1e9;
   for (int turn = 0; turn < 10 && seconds > 0.5e-6 * kAway; ++turn) {
