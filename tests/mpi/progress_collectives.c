@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A large message gets on while its ranks do nothing but small collectives: these make progress,
-// though they may need none themselves.
+// A large message advances while its ranks only call small collectives. Collectives make progress,
+// even without pending work of their own.
 // ranks: 2 3
 #include "check.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_PROC_NULL: every operation completes at once, moves nothing, and says so in its status.
+// MPI_PROC_NULL: every operation completes at once without data, and returns the MPI_PROC_NULL
+// status.
 // ranks: 1 2
 #include "check.h"
 
@@ -45,7 +46,7 @@ static void nonblocking(int* value, MPI_Status* status) {
   OK(MPI_Request_free(&requests[1]));
 }
 
-// The ends of a line: one neighbour is MPI_PROC_NULL.
+// A line of ranks, with MPI_PROC_NULL at both ends.
 static void line(MPI_Status* status) {
   const int right = rank + 1 < size ? rank + 1 : MPI_PROC_NULL;
   const int left = rank > 0 ? rank - 1 : MPI_PROC_NULL;
@@ -58,7 +59,7 @@ static void line(MPI_Status* status) {
     check_status(status, left, 2, MPI_INT, 1);
 }
 
-// As MPICH and Open MPI do: without data, a null datatype is no error.
+// As in MPICH and Open MPI, a null datatype without data is no error.
 static void no_type(MPI_Status* status) {
   const MPI_Datatype none = MPI_DATATYPE_NULL;
   MPI_Request requests[4];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A synchronous send does not complete before its receive has begun, whatever the size.
+// A synchronous send of any size does not complete before its receive starts.
 // ranks: 2
 #include "check.h"
 

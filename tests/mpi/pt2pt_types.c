@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Derived types on either side: the layouts may differ, only the sequence of basic elements must
+// Derived types at both ends: the layouts may differ, but the sequences of basic elements must
 // agree.
 // ranks: 1 2 3
 // timeout: 120
@@ -12,11 +12,11 @@ struct Particle {
   char name[5];
 };
 
-// Places of `ints` integers, in order, in a buffer of `extent` bytes: what a type selects.
+// Positions of `ints` integers, in type map order, in a buffer of `extent` bytes.
 struct Layout {
   MPI_Datatype type;
   int count;      // elements of `type`
-  int ints;       // basic elements in all of them
+  int ints;       // basic elements in total
   size_t extent;  // bytes of the buffer
   int (*place)(int i);
 };
@@ -57,7 +57,7 @@ static struct Layout make(int which) {
   return made;
 }
 
-// The address to hand to MPI: a type that runs backwards starts at its last place.
+// The address passed to MPI: a reversed type starts at its last position.
 static int* origin(const struct Layout* layout, int* buffer) {
   return layout->place == backwards ? buffer + 6143 : buffer;
 }
@@ -122,7 +122,8 @@ static void particles(int count) {
   OK(MPI_Type_free(&particle));
 }
 
-// A message that ends inside an element: get_count says MPI_UNDEFINED, get_elements what came.
+// A message ends inside an element: MPI_Get_count returns MPI_UNDEFINED, MPI_Get_elements the
+// number of received elements.
 static void partial_element(void) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   const int out[7] = {0, 1, 2, 3, 4, 5, 6};
@@ -140,7 +141,7 @@ static void partial_element(void) {
   OK(MPI_Type_free(&triple));
 }
 
-// The user may free a type while a message of it is under way.
+// The user may free a datatype while a message is in flight.
 static void freed_while_pending(void) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   int *out = malloc(40000 * sizeof *out), *in = calloc(40000, sizeof *in);
@@ -159,7 +160,7 @@ static void freed_while_pending(void) {
   free(in);
 }
 
-// Room for fewer elements of a layout with holes than come.
+// The receive has fewer elements, with holes, than the message.
 static void truncated_with_holes(void) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   enum { kRoom = 5000, kSent = 30000 };

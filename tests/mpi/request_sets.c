@@ -99,7 +99,7 @@ static void check_empty(MPI_Status* status) {
   CHECK_EQ(cancelled, 0);
 }
 
-// Arrays that hold nothing to wait for.
+// Arrays without active requests.
 static void with_nothing(int count, MPI_Request* null) {
   MPI_Status statuses[4];
   int index = 0, flag = 0, outcount = 0, indices[4];
@@ -143,7 +143,7 @@ int main(int argc, char** argv) {
   MPI_Request null[4] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
   with_nothing(4, null);
   with_nothing(0, null);
-  OK(MPI_Recv_init(in, 1, MPI_INT, left, 0, MPI_COMM_WORLD, &null[2]));  // inactive counts as null
+  OK(MPI_Recv_init(in, 1, MPI_INT, left, 0, MPI_COMM_WORLD, &null[2]));  // counts as null
   with_nothing(4, null);
   OK(MPI_Request_free(&null[2]));
   return end();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accumulates: all origins at once on the same elements, every operation on every kind of type,
-// derived types on both sides, results, compare and swap, requests.
+// Accumulates: all origins on the same elements at once, every operation on every kind of type,
+// derived types at both ends, results, compare and swap, requests.
 // ranks: 1 2 4 8
 // variant: created
 //   Memory of the program's own.
@@ -74,7 +74,7 @@ static void swaps(MPI_Win win, char* mine) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-// Long vectors of all ranks to rank 0, across stripes, misaligned by 4.
+// All ranks accumulate long vectors at rank 0, across stripes, misaligned by 4 bytes.
 static void vectors(MPI_Win win, char* mine) {
   enum { kCount = 30000 };
   static double in[kCount], got[kCount];
@@ -90,7 +90,7 @@ static void vectors(MPI_Win win, char* mine) {
   for (int i = 0; i < kCount; ++i) CHECK(got[i] == 5.0 * size * i);
 }
 
-// What MPI_Reduce_local makes is what an accumulate makes, for all operations and types.
+// MPI_Accumulate and MPI_Reduce_local give equal results, for all operations and types.
 static void operations(MPI_Win win, char* mine) {
   static const struct {
     MPI_Datatype type;
@@ -152,7 +152,7 @@ static void operations(MPI_Win win, char* mine) {
   OK(MPI_Win_set_errhandler(win, MPI_ERRORS_ARE_FATAL));
 }
 
-// Columns at the target, a reversed order at the origin; pairs with holes.
+// Columns at the target, a reversed order at the origin, and pairs with holes.
 static void derived(MPI_Win win, char* mine) {
   enum { kRows = 100, kColumns = 8 };
   MPI_Datatype column, backwards;

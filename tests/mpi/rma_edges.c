@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations at the edges of a part: its last bytes, one further, displacements and counts that
-// overflow, elements on both sides of a stripe's end, elements that are not aligned.
+// Operations at the edges of a rank's memory: the last bytes, one byte further, overflowing
+// displacements and counts, elements across a stripe boundary, misaligned elements.
 // ranks: 2 3
 // variant: messages
 //   Windows that no other rank maps: all goes by messages.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads at once: each with a window of its own, and all on one; by shared memory and by messages.
+// Concurrent threads, each with its own window, and all on one window, through shared memory and
+// messages.
 // ranks: 1 2 4
 // cflags: -pthread
 // timeout: 120
@@ -9,11 +10,11 @@
 
 enum { kThreads = 4, kRounds = 200 };
 
-static MPI_Win common[2];  // allocated, and of the program's own memory
+static MPI_Win common[2];  // allocated, and created on user memory
 static long* common_base[2];
 static MPI_Comm comms[kThreads];
 
-// Every thread of every rank counts in the window that all use; the epoch is the main thread's.
+// Every thread of every rank counts in the shared window. The main thread opens the epoch.
 static void* count(void* argument) {
   const int mine = (int)(long)argument;
   static long old[kThreads][kRounds][2];  // written until the next flush
