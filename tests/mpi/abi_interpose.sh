@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A profiler that interposes every function: it sees each call of the program once, and none that
-# the library makes. The calls are those of abi_errors.py and of abi_program.c, which works.
+# A profiler that interposes every function sees each call of the program once, and no call of the
+# library itself. Runs the calls of abi_errors.py and abi_program.c.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
