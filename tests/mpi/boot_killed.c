@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank is killed, and no launcher ends the others. Survivors that sent to the victim, or left its
-// data unread, finish MPI with a warning.
+// A rank is killed, and no launcher ends the others. Survivors with a message to the victim, or
+// unread data in the victim's ring, finish MPI with a warning.
 //
 // ranks: singleton
 // timeout: 60

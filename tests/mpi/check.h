@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks for multi-process tests, with place and rank of a failure, and known data. Why: a test
-// prints nothing if it passes, and ends the whole job at the first failure.
+// Checks for multi-process tests, with place and rank of a failure, and known data. Why: a passing
+// test prints nothing, and the first failure ends the whole job.
 #ifndef TERN_TESTS_CHECK_H
 #define TERN_TESTS_CHECK_H
 
@@ -97,7 +97,7 @@ static UNUSED void need(int ranks) {
   exit(77);
 }
 
-// Data depends on seed and place, so a lost, doubled or moved byte is detected.
+// Data depends on seed and place, to detect lost, doubled and moved bytes.
 static UNUSED unsigned char pattern(size_t place, unsigned seed) {
   const unsigned long long x = (place + 1) * 0x9e3779b97f4a7c15ULL + seed * 0xd1342543de82ef95ULL;
   return (unsigned char)(x >> 56 ^ x >> 31);
@@ -108,7 +108,7 @@ static UNUSED void fill(void* buffer, size_t bytes, unsigned seed) {
   for (size_t i = 0; i < bytes; ++i) at[i] = pattern(i, seed);
 }
 
-// Returns the index of the first byte that differs from fill(), or `bytes`.
+// Returns the index of the first byte unlike fill(), or `bytes`.
 static UNUSED size_t first_wrong(const void* buffer, size_t bytes, unsigned seed) {
   const unsigned char* at = (const unsigned char*)buffer;
   for (size_t i = 0; i < bytes; ++i)

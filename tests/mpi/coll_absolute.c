@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives with one base address for both buffers: MPI_BOTTOM with absolute types, or one array
-// with separate or interleaved data. A model checks the whole array, so lost and overwritten data
-// are detected. All operations, blocking, nonblocking and persistent. SEED=number repeats one
-// round.
+// Collectives with a common base address of both buffers: MPI_BOTTOM with absolute types, or an
+// array with separate or interleaved data. A model checks the whole array for lost and overwritten
+// data. All operations, blocking, nonblocking and persistent. SEED=number repeats a round.
 // ranks: 1 2 3 5
 #include "check.h"
 
@@ -37,13 +36,13 @@ static const char* const kNames[] = {"bcast",
                                      "scan",
                                      "exscan"};
 
-// One round. All ranks have equal values.
+// A round. All ranks have equal values.
 struct Call {
   enum Kind kind;
   int form, sizes, root, count, inside;
 };
 
-// One buffer in the array. Integer i of block b is at start + (displs[b] + i) * step.
+// A buffer in the array. Integer i of block b is at start + (displs[b] + i) * step.
 struct Side {
   int blocks, start, step, total;
   int counts[kMost], displs[kMost], from[kMost], to[kMost];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives of more than 2^31 elements and of more than 4 GiB in one call. Memory: 2 ranks with
-// 4.5 GiB each, and up to 3 GiB of scratch.
+// Collectives of more than 2^31 elements and of more than 4 GiB per call. Memory: 2 ranks with 4.5
+// GiB each, and up to 3 GiB of scratch.
 // full: yes
 // ranks: 2
 // timeout: 600
@@ -77,7 +77,7 @@ static void partial_sums(unsigned char* memory) {
   expect(memory, 40);
 }
 
-// A vector above 2^31. Each rank gets one half.
+// A vector above 2^31. Each rank gets half.
 static void scattered_sum(unsigned char* memory) {
   const MPI_Count half = kMany / 2;
   memset(memory, 0, (size_t)kMany);

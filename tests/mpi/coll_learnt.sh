@@ -38,7 +38,7 @@ explained() { calls "$@" -x TERN_EXPLAIN=1; }
 check "without measurements tern_coll shows no line" says 'nothing was measured' tern_coll show
 check "a learning job" calls 3 600 -x TERN_COLL_TUNE=learn
 check "the learning job writes lines with times" grep -Eq '^allgather 3 4097\.\.8192 [a-z_]+ one_host  # [0-9.]+ us, [0-9]+ rounds, any order$' cache/learnt
-check "lines of sums without "any order"" grep -Eq '^allreduce 3 4097\.\.8192 flat[a-z_]* one_host  # [0-9.]+ us, [0-9]+ rounds$|^allreduce 3 4097\.\.8192 (one|two)_shot ' cache/learnt
+check "lines of sums keep the order" grep -Eq '^allreduce 3 4097\.\.8192 flat[a-z_]* one_host  # [0-9.]+ us, [0-9]+ rounds$|^allreduce 3 4097\.\.8192 (one|two)_shot ' cache/learnt
 check "a head with version, machine and lines" grep -Eq '^# Tern [0-9.]+; .* CPUs.*bound; 2 lines$' cache/learnt
 check "only the owner may read and write the file" test "$(stat -c %a cache/learnt)" = 600
 check "tern_coll shows the lines" says '^allgather 3 4097' tern_coll show

@@ -108,7 +108,7 @@ static void persistent(void) {
   for (int i = 0; i < 3; ++i) OK(MPI_Request_free(&requests[i]));
 }
 
-// Persistent collectives are created in one order and started in any order.
+// Persistent collectives start in any order, unlike the order of creation.
 static void persistent_in_any_order(void) {
   enum { kMade = 4 };
   int values[kMade], sum;

@@ -148,7 +148,7 @@ static void round_of_many(void) {
     start(&ops[i], comm, i, &requests[2 * i]);
     alive[left++] = i;
   }
-  // Each rank waits for one pair, tests one pair, or starts more, in its own order.
+  // Each rank waits for one pair, tests one pair, or starts more.
   while (left > 0) {
     const int pick = (int)(next_of(&own_state) % (unsigned)left), i = alive[pick];
     int done = 1;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rank passes wrong arguments, and its error handler returns. The waiting ranks also get an
+// A rank passes wrong arguments, and the error handler returns. The waiting ranks also get an
 // error, in every form and size, and later collectives of the communicator fail. Messages and
-// copies of the communicator work. A rank that needs no data of the failed rank may succeed, and
-// learns of the failure in a later call. If all ranks refuse a call, the communicator stays usable.
+// copies of the communicator work. A rank without need of the failed rank's data may succeed, and
+// gets the error in a later call. If all ranks refuse a call, the communicator stays usable.
 // ranks: 2 3 5
 // timeout: 120
 // variant: threads
-//   With locks, and with messages that are announced before their data comes.
+//   With locks, and with an RTS for every message.
 //   args: threads
 //   env: TERN_EAGER_LIMIT=0
 #include "check.h"
@@ -153,7 +153,7 @@ static void makes_up(int victim) {
   OK(MPI_Comm_free(&comm));
 }
 
-// As in MPICH, rank 0 also checks its unused result buffer, so no rank starts the call.
+// As in MPICH, rank 0 also checks the unused result buffer, to refuse the call like all others.
 static void all_refuse_exscan(void) {
   begin_on_a_copy();
   FAILS(MPI_Exscan(in, in, 2, MPI_INT, MPI_SUM, comm), MPI_ERR_BUFFER);
@@ -198,7 +198,7 @@ static void is_told_at_once(int victim, int persistent) {
   end_by_its_copy();
 }
 
-// Many collectives in flight, one of them refused: none hangs.
+// Many collectives in flight, with a refused call among them: no call hangs.
 static void among_others(int victim, int count) {
   enum { kAll = 24, kBad = 11 };
   MPI_Request all[kAll];
@@ -245,7 +245,7 @@ static void persistent_starts(int victim) {
   end_by_its_copy();
 }
 
-// Calls that create communicators: all ranks get an error if the call synchronizes, and later calls
+// Calls that create communicators: if the call synchronizes, all ranks get an error. Later calls
 // work.
 static void creating(int victim) {
   begin_on_a_copy();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives that move data, with random derived types that differ at both ends, against a list of
+// Collectives that move data, with random derived types, different at both ends, against a list of
 // bytes: counts around chunk and protocol thresholds, all roots, in place, unequal blocks,
-// blocking, nonblocking and persistent. Bytes outside blocks must not change. SEED=number repeats
-// one round.
+// blocking, nonblocking and persistent. Bytes outside blocks must not change. SEED=number repeats a
+// round.
 // ranks: 1 2 3 4 5 8
 // timeout: 300
 #include "layout.h"
@@ -36,7 +36,7 @@ struct Shape {
   const struct Layout *sent, *received;
 };
 
-// The elements of one buffer, in blocks.
+// The elements of a buffer, in blocks.
 struct Side {
   const struct Layout* layout;
   int blocks, counts[kMostRanks], displs[kMostRanks];
@@ -234,7 +234,7 @@ static void run(const struct Shape* shape) {
   free(out.room.memory);
 }
 
-// All blocks of any rank fit into one buffer without overlap.
+// All blocks of any rank fit into a buffer without overlap.
 static int fit(const struct Layout* layout, const struct Layout* other, long units) {
   return fits(layout, size * (2 * units + 2) * other->ints, kMostBytes, seen);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A new communicator inherits its parent's error handler, and with dup the attributes.
+// A new communicator inherits the parent's error handler, and with dup the attributes.
 // MPI_Comm_free calls delete callbacks although operations are pending.
 // ranks: 1 2 4
 #include "check.h"
@@ -80,8 +80,7 @@ static void attributes(void) {
   CHECK(!flag && copies == 1);
   OK(MPI_Comm_free(&child));
   CHECK_EQ(deletes, 1);
-  refuse = 1;  // a copy callback that fails makes dup fail; what it copied is deleted, the parent
-               // stays whole
+  refuse = 1;  // a failing copy callback fails dup: copies are deleted, the parent stays intact
   OK(MPI_Comm_set_errhandler(parent, MPI_ERRORS_RETURN));
   CHECK(MPI_Comm_dup(parent, &child) != MPI_SUCCESS);
   refuse = 0;

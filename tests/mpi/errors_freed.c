@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An operation fails after its communicator was freed: the communicator's error handler still runs.
+// The error handler of a freed communicator still runs for a failing operation.
 // ranks: 2
 #include "check.h"
 
@@ -21,7 +21,7 @@ static MPI_Comm make(MPI_Errhandler handler) {
   return comm;
 }
 
-// Rank 0 has started a failing operation. Rank 1 keeps its communicator until the end.
+// Rank 0 has started a failing operation. Rank 1 keeps the communicator until the end.
 static void let_fail(MPI_Request* request, MPI_Comm* comm, enum When when) {
   int failed = 0;
   if (when == kFreedFirst) OK(MPI_Comm_free(comm));

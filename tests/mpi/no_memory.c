@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The allocator always fails. Requests of a warm pool to several full peers still end. A large
-// message or a receive that needs memory fails alone, and the other end gets an error.
+// message or a receive without memory fails alone, and the other end gets an error.
 // ranks: 4
 // env: TERN_TEST=sm_ring=4096
 // mpirun: --oversubscribe
@@ -86,7 +86,7 @@ int main(int argc, char** argv) {
   for (int to = 1; to < 4; ++to)
     for (int i = 0; i < kLarge; ++i) large[to - 1][i] = (char)(i * 7 + to);
   OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
-  // Warms the pool: as many requests as all floods need, with one peer.
+  // Warms the pool with one peer: the number of requests in all floods.
   if (rank == 0) {
     int n = 0;
     for (int i = 0; i < 3 * kMessages; ++i)

@@ -88,7 +88,7 @@ static void not_a_wait_for_the_last(int bytes, int in_parts) {
   free(data);
 }
 
-// The receiver's type has triples of every second int, so partitions end inside elements. Type and
+// The receiver's type has triples of every second int, to end partitions inside elements. Type and
 // communicator are freed early.
 static void derived_types(int out_parts, int in_parts) {
   enum { kInts = 6000 };

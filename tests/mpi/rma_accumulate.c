@@ -3,14 +3,14 @@
 // derived types at both ends, results, compare and swap, requests.
 // ranks: 1 2 4 8
 // variant: created
-//   Memory of the program's own.
+//   User memory.
 //   cflags: -DOWN_MEMORY
 // variant: copied
-//   Windows whose memory the kernel copies.
+//   Windows copied by the kernel.
 //   ranks: 2 4 8
 //   env: TERN_TEST=rma=copied
 // variant: messages
-//   Windows that no other rank maps: all goes by messages.
+//   Windows by messages, without mappings.
 //   ranks: 2 4 8
 //   env: TERN_TEST=rma=messages
 #include <stddef.h>

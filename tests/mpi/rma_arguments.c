@@ -4,7 +4,7 @@
 // gap inside an element, different alignments per rank.
 // ranks: 2
 // variant: messages
-//   Windows that no other rank maps: all goes by messages.
+//   Windows by messages, without mappings.
 //   env: TERN_TEST=rma=messages
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TERN_CHECK=rma: an access that conflicts with a pending access is an error that names both calls.
-// Accesses that the standard allows pass, as do accesses after a flush, unlock, fence or complete.
+// TERN_CHECK=rma: an access in conflict with a pending access gives an error with both calls.
+// Accesses allowed by the standard pass, and all accesses after a flush, unlock, fence or complete.
 // ranks: 2 4
 // env: TERN_CHECK=rma
 // transport: sm, of ranks of other hosts nothing is known

@@ -3,7 +3,7 @@
 // displacements and counts, elements across a stripe boundary, misaligned elements.
 // ranks: 2 3
 // variant: messages
-//   Windows that no other rank maps: all goes by messages.
+//   Windows by messages, without mappings.
 //   ranks: 2
 //   env: TERN_TEST=rma=messages
 #include <stdint.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank is killed while it holds a lock, or before its post. Waiting ranks get an error with the
-// rank's name. The test stops mpirun meanwhile, because mpirun would end the job.
+// A rank dies with a lock held, or before its post. Waiting ranks get an error with the rank's
+// name. The test stops mpirun meanwhile, because mpirun would end the job.
 // ranks: 3
 // timeout: 20
 // expect-exit: nonzero

@@ -2,14 +2,14 @@
 // Locks, flushes, post-start-complete-wait, fences with assertions, and calls in the wrong epoch.
 // ranks: 1 2 4 8
 // variant: created
-//   Memory of the program's own.
+//   User memory.
 //   cflags: -DOWN_MEMORY
 // variant: copied
-//   Windows whose memory the kernel copies.
+//   Windows copied by the kernel.
 //   ranks: 2 4 8
 //   env: TERN_TEST=rma=copied
 // variant: messages
-//   Windows that no other rank maps: all goes by messages.
+//   Windows by messages, without mappings.
 //   ranks: 2 4 8
 //   env: TERN_TEST=rma=messages
 #include "check.h"
@@ -38,7 +38,7 @@ static void exclusive_locks(MPI_Win win, long* mine) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-// Shared and exclusive locks mixed. Each rank writes its own element at all targets.
+// Shared and exclusive locks mixed. Each rank writes a separate element at all targets.
 static void shared_locks(MPI_Win win, long* mine) {
   for (int i = 0; i < kRounds; ++i) {
     const int target = (rank + i) % size;

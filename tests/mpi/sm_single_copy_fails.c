@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies between processes work first, then fail, as for buffers that the kernel cannot copy (here:
-// secret memory, and a system call filter). Every message still arrives.
+// Copies between processes work first, then fail: the test uses secret memory and a system call
+// filter. Every message still arrives.
 // ranks: 2 3
 // transport: sm, its copies are those of shared memory
 // env: TERN_SM_SINGLE_COPY=auto TERN_TEST=sm_pull_limit=0,sm_both_limit=300k
@@ -57,7 +57,7 @@ static void exchange(int* out, int* in, int count, MPI_Datatype type, int room) 
   for (int k = 0; k < room && k < count; ++k) CHECK_EQ(in[k], k * 3 + other);
 }
 
-// The first half of an array of pairs, reversed, so the sender must pack.
+// The first half of an array of pairs, reversed: the sender must pack.
 static void exchange_columns(int* out, int* in, int count) {
   const int other = 1 - rank;
   MPI_Datatype column;
@@ -82,7 +82,7 @@ static void all_ways(int* out, int* in, int most) {
   }
 }
 
-// Collectives that read directly from buffers.
+// Collectives with direct reads of the buffers.
 static void collectives(int* out, int* in, int count) {
   const int half = count / 2;
   for (int in_place = 0; in_place < 2; ++in_place) {

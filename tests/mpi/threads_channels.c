@@ -91,7 +91,7 @@ static void waits_elsewhere(void) {
   }
 }
 
-// Each thread has its own communicator.
+// Each thread has a separate communicator.
 static void* exchange_by_thread(void* which) {
   const int c = (int)(long)which, peer = 1 - rank;
   for (int i = 0; i < kRounds; ++i) {
@@ -118,7 +118,7 @@ static void threads_side_by_side(void) {
 }
 
 // Groups of one communicator create different numbers of inter-communicators. The library counts
-// them per pair of groups.
+// inter-communicators per pair of groups.
 static void sides(void) {
   if (size != 4) return;
   static const int groups[3][2] = {{0, 1}, {2, 2}, {3, 3}};

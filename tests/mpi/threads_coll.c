@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_THREAD_MULTIPLE: concurrent threads run all kinds of collectives, each on its own
-// communicators: one of all ranks, one of a pair, and short-lived duplicates; blocking, several in
-// flight, and persistent. Every result is checked.
+// MPI_THREAD_MULTIPLE: concurrent threads run all kinds of collectives, blocking, several in
+// flight, and persistent. Each thread has a communicator of all ranks, a communicator of a pair,
+// and short-lived duplicates. Every result is checked.
 // ranks: 1 2 4
 // timeout: 120
 #include <pthread.h>
