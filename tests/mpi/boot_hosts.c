@@ -8,7 +8,7 @@
 
 #include "boot_files.h"
 
-// Two host names stand for two machines, so the ranks share no memory.
+// Two host names stand for two machines without shared memory.
 static void two_hosts(int me, int members) {
   files_boot(me, members, "hosts");
   files.host = me % 2 == 0 ? "even" : "odd";
@@ -32,7 +32,7 @@ static void blocks(int me, int members) {
   OK(MPI_Session_finalize(&session));
 }
 
-// Runs in a child process, because UCX reads the environment when it is loaded.
+// Runs in a child process, because UCX reads the environment at load time.
 static void has_network(int me, int members) {
   (void)me, (void)members;
   if (dlopen("libucp.so.0", RTLD_LAZY) == NULL && dlopen("libfabric.so.1", RTLD_LAZY) == NULL)

@@ -148,7 +148,7 @@ static void partitioned(enum When when) {
   OK(MPI_Request_free(&request));
 }
 
-// A matched message also belongs to its communicator.
+// A matched message also belongs to a communicator.
 static void matched(int ints, int freed, int immediate) {
   MPI_Comm comm = make(MPI_ERRORS_RETURN);
   int* data = calloc((size_t)ints, sizeof(int));
@@ -172,7 +172,7 @@ static void matched(int ints, int freed, int immediate) {
   free(data);
 }
 
-// A buffered request that outlives its communicator.
+// A buffered request kept beyond the lifetime of its communicator.
 static void buffered(void) {
   MPI_Comm comm = make(MPI_ERRORS_RETURN);
   static char room[4096];

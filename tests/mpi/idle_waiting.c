@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waiting ranks leave the core. With more ranks than cores, all ranks but one wait for a message
-// and use less than 5 % of a core together. The message wakes them at once, and few ranks wake
-// earlier.
+// Waiting ranks leave the core. With more ranks than cores, all waiting ranks together use less
+// than 5 % of a core. The message wakes all ranks at once, and few ranks wake earlier.
 // ranks: 9
 // transport: sm, libfabric's provider net has no descriptor to sleep on that is cheap
 #include <sys/resource.h>

@@ -22,7 +22,7 @@ enum { kMessages = 200, kLarge = 300000 };
 static MPI_Request requests[3 * kMessages + 3];
 static char small[2000], large[3][kLarge], from[kLarge];
 
-// All ranks except 0 sleep, so all rings stay full.
+// All ranks except 0 sleep, to keep all rings full.
 static void flood(int first, int last) {
   int n = 0;
   for (int to = first; to <= last; ++to)

@@ -68,7 +68,7 @@ static void all_at_once(int count, int by_any) {
   free(in), free(out), free(requests);
 }
 
-// A large message needs progress of a sender that waits on another communicator.
+// A large message needs progress of a sender waiting on another communicator.
 static void waits_elsewhere(void) {
   for (int c = 0; c < kComms; ++c) {
     const int other = (c + 1) % kComms, next = (rank + 1) % size, last = (rank + size - 1) % size;
