@@ -11,22 +11,22 @@
 #include "basics.hpp"
 #include "random.hpp"
 
-// Runs of equal basic elements: index of the basic type, number. Both sides of a message have one
-// signature.
+// Runs of equal basic elements: index of the basic type, number. Both sides of a message have the
+// same signature.
 using Signature = std::vector<std::pair<int, int>>;
 Signature any_signature(Random& random);
-// Bytes of data of one item.
+// Bytes of data per item.
 int bytes_of(const Signature& signature);
 std::string text_of(const Signature& signature);
 bool has_padding(const Signature& signature);
 bool has_pairs(const Signature& signature);
 bool has_addresses(const Signature& signature);
 bool has_longs(const Signature& signature);  // wide characters, too
-// A random number of items: `places` times as many take a mebibyte at most.
+// A random number of items. `places` times the number fits into 1 MiB.
 int any_count(Random& random, const Signature& signature, int places);
 
-// True: since the last look this thread got a smaller count or a simpler type, because of a fault
-// in peer.hpp.
+// Returns true if this thread got a smaller count or a simpler type since the last call, because of
+// a fault in peer.hpp.
 bool was_given_less();
 void give_less();
 
@@ -44,7 +44,7 @@ class Layout {
   ~Layout();
 
   MPI_Datatype type = MPI_DATATYPE_NULL;
-  bool named = true;  // predefined, so not to be freed
+  bool named = true;  // predefined, never freed
   std::vector<Element> map;
   MPI_Aint lb = 0, extent = 0;
   std::string text;
@@ -56,7 +56,7 @@ class Layout {
 // A committed type with the elements of `signature`, `times` times.
 Layout any_layout(Random& random, const Signature& signature, int times);
 Layout predefined(int basic);
-// Takes `type`: the elements of `inner` at each of `places` in turn.
+// Takes `type`: the elements of `inner` at each of `places`, in order.
 Layout derived(MPI_Datatype type, const Layout& inner, const std::vector<MPI_Aint>& places,
                std::string text);
 

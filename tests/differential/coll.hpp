@@ -14,10 +14,10 @@ void reduce_scatter_block(Step& step, Call& call);
 void scan(Step& step, Call& call);
 void exscan(Step& step, Call& call);
 
-// A reduction for a call: its operation, and elements.
+// A reduction for a call: operation and elements.
 struct Reducing {
   explicit Reducing(Step& step, Call& call);
-  Layout layout();  // of one element
+  Layout layout();  // of an element
   MPI_Op op = MPI_OP_NULL;
   Signature signature;
   int basic = -1;  // -1: user-defined
@@ -26,19 +26,19 @@ struct Reducing {
  private:
   Layout user_;
 };
-// Buffers' real values are compared within a bound.
+// Compares real values of the buffers within a bound.
 void look_at_reals(Call& call, int basic, int ranks);
 
-// Random collectives of one group.
+// Random collectives of a group.
 void any_collective(Step& step);
 
 Layout predefined_bytes();
 
-// The parts of a buffer of MPI_Alltoallw, each with another type.
+// The parts of a buffer of MPI_Alltoallw, each with its own type.
 class Parts {
  public:
   void add(Step& step, const Signature& signature, int items);
-  // Adds counts and places to call.ints, places to call.bytes, too, types to call.types. Returns
+  // Adds counts and places to call.ints, also places to call.bytes, types to call.types. Returns
   // the buffer.
   void* into(Call& call);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls with a wrong argument, on all ranks alike: the class of the error is the same.
+// Calls with a wrong argument on all ranks: the class of the error is equal.
 #include <cstring>
 
 #include "peer.hpp"
@@ -23,7 +23,7 @@ MPI_Comm made;
 MPI_Group group;
 MPI_Datatype type;
 
-// One wrong argument in each.
+// One wrong argument per call.
 const Wrong kWrong[] = {
     {"Send to a rank beyond",
      [](MPI_Comm c, int n) { return MPI_Send(value, 1, MPI_INT, n, 1, c); }},

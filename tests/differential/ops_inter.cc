@@ -66,7 +66,7 @@ void gather_or_scatter(Step& step, Call& call, Between b) {
 }
 
 void allgather(Step& step, Call& call, Between b) {
-  // Each group sends another signature.
+  // The groups send different signatures.
   Signature signatures[2] = {any_signature(step.all), any_signature(step.all)};
   const int items[2] = {any_count(step.all, signatures[0], step.size),
                         any_count(step.all, signatures[1], step.size)};
@@ -109,7 +109,7 @@ void reduce(Step& step, Call& call, Between b) {
 void barrier(Step&, Call& call, Between b) { THREE_FORMS(call, Barrier, barrier, b.comm); }
 
 using Make = void (*)(Step&, Call&, Between);
-// MPICH 5.0.2 and Open MPI 5.0.11 hang if another collective is under way with a rooted call and a
+// MPICH 5.0.2 and Open MPI 5.0.11 hang if a collective is in flight next to a rooted call and a
 // rank has MPI_PROC_NULL as root (MPI-5.0, 6.12 allows both at once). So rooted calls run alone.
 constexpr Make kCalls[] = {allgather, alltoall,          allreduce, barrier,
                            bcast,     gather_or_scatter, reduce};
@@ -132,7 +132,7 @@ void messages(Step& step, const Between& b) {
 void between(Step& step) {
   if (step.size == 1) return;
   Between b;
-  // Any ranks are in either group.
+  // Random ranks in either group.
   std::vector<int> groups(static_cast<size_t>(step.size));
   for (int& group : groups) group = step.all.below(2);
   groups[0] = 0, groups[1] = 1;

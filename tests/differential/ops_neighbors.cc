@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Topologies, and collectives of neighbourhoods.
+// Topologies, and neighborhood collectives.
 #include <algorithm>
 
 #include "call.hpp"
@@ -35,7 +35,7 @@ void grid(Step& step, Topology& t) {
   }
 }
 
-// Random edges, at most one from a rank to another.
+// Random edges, at most one between two ranks in each direction.
 void random_graph(Step& step, Topology& t) {
   for (int i = 0; i < step.size; ++i) {
     for (int j = 0; j < step.size; ++j) {
@@ -75,15 +75,15 @@ void alltoall(Step& step, Call& call, const Topology& t) {
               in.count, in.type(), t.comm);
 }
 
-// How many items the edge from one rank to another carries.
+// The number of items on the edge between two ranks.
 int carried(const Step& step, int from, int to, int most) {
   if (from == MPI_PROC_NULL || to == MPI_PROC_NULL) return 0;
   Random random(mixed(step.key, static_cast<uint64_t>(from * 100 + to + 7)));
   return random.one_in(4) ? 0 : random.between(0, most);
 }
 
-// Open MPI 5.0.11 checks as many receive counts as the rank has outgoing edges, and vice versa:
-// zeros follow the counts.
+// Open MPI 5.0.11 checks as many receive counts as the rank has outgoing edges, and vice versa.
+// Zeros follow the counts.
 constexpr size_t kMost = 16;
 
 void alltoallv(Step& step, Call& call, const Topology& t) {
@@ -141,7 +141,7 @@ constexpr Make kCalls[] = {allgather, alltoall, allgatherv, alltoallv, alltoallw
 
 void neighbors(Step& step) {
   Topology t;
-  // Topologies do not reorder ranks, so carried() may use the ranks of step.comm.
+  // Topologies do not reorder ranks, and carried() uses the ranks of step.comm.
   (step.all.one_in(2) ? grid : random_graph)(step, t);
   run_calls(step, [&t](Step& s, Call& call) {
     kCalls[s.all.below(static_cast<int>(std::size(kCalls)))](s, call, t);

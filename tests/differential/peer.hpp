@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frequent faults of MPICH and Open MPI. The programs avoid each of these, and the operation is not
-// compared then.
+// Frequent faults of MPICH and Open MPI. The programs avoid these faults, and skip the comparison
+// of the operation.
 #pragma once
 
 #include <mpi.h>

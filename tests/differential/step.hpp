@@ -19,8 +19,8 @@ struct Options {
   const char* kind = nullptr;  // only operations of this kind
   bool verbose = false;
   bool threads = false;  // MPI_THREAD_MULTIPLE
-  bool falsify = false;  // the last rank of the first program is to say something false
-  bool hang = false;     // the first program is to hang
+  bool falsify = false;  // the last rank of the first program falsifies a value
+  bool hang = false;     // the first program hangs
   std::string out;       // path without the rank
 };
 
@@ -29,8 +29,8 @@ class Step {
   // For the operation `index` of program `seed`.
   Step(uint64_t seed, int index, MPI_Comm comm, FILE* words);
 
-  Random all;   // the same on all ranks
-  Random mine;  // this rank's
+  Random all;   // equal on all ranks
+  Random mine;  // of this rank
   MPI_Comm comm;
   int rank = 0, size = 1;
   uint64_t key;  // seeds the streams
@@ -39,20 +39,20 @@ class Step {
   // A fresh copy of `mine` of rank `which`.
   Random of(int which) const { return Random(mixed(key, static_cast<uint64_t>(which) + 1)); }
 
-  // Records; in verbose runs writes a line, too.
+  // Records. Verbose runs also write a line.
   void see(const char* what, long long value);
   void see(const char* what, const void* data, size_t bytes);
   void see(const char* what, const std::string& text);
   void see(const char* what, Buffer& buffer);
-  // A real value: libraries may differ by `bound`.
+  // A real value. Libraries may differ by `bound`.
   void near(const char* what, double value, double bound);
-  // Records the class of an error. True: no error.
+  // Records the class of an error. Returns true without an error.
   bool ok(int error, const char* call);
-  // A status: source, tag, and how many elements of `type`.
+  // A status: source, tag, and the number of elements of `type`.
   void see(const char* what, const MPI_Status& status, MPI_Datatype type);
   // Describes the next action, for readers of verbose runs.
   __attribute__((format(printf, 2, 3))) void say(const char* format, ...);
-  // The library has a known fault here: the operation is not compared.
+  // A known fault of the library: the operation is not compared.
   void skip(const char* why) { skipped_ = why; }
 
   // Adds the record of a thread's step.

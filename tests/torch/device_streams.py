@@ -46,7 +46,8 @@ def has(tensor, wanted, what):
 torch.cuda.get_device_capability = lambda device=None: (8, 0)  # torch.distributed asks, and this PyTorch has no GPU
 soft.use_stream(soft.new_stream())
 
-# The first call of a group prepares its stream and cannot be captured. Messages can never be
+# The first call of a group prepares the stream and cannot be captured. Messages can never be
+# captured.
 # captured.
 tensor = soft.to_device(own(4))
 soft.begin_capture()
@@ -75,7 +76,7 @@ for size in (0, 1, 1000, 300_000):
     dist.all_reduce(tensor)
     has(tensor, own(size, total), f"a synchronous sum of {size}")
 
-# Another stream waits for the call, and so does a future's stream.
+# Another stream and a future's stream wait for the call.
 tensor = gated()
 work = dist.all_reduce(tensor, async_op=True)
 soft.use_stream(soft.new_stream())
