@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Uses a little of everything in the ABI: constants, layouts, callbacks, handles as integers.
-// abi_swap.sh runs this program on another MPI library than it was built with.
+// Constants, layouts, callbacks and handles of the ABI. abi_swap.sh runs this program on another
+// MPI library.
 #include <stddef.h>
 
 #include "check.h"

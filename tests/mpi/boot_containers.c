@@ -81,7 +81,7 @@ static void find_nothing(int me, int members) {
   const int code = MPI_Barrier(comm);
   if (code == MPI_SUCCESS) FAIL("%s", "a barrier");
   check_says(code, MPI_ERR_OTHER, "network namespace");
-  sleep_ms(1000);  // the other rank gets the same error
+  sleep_ms(1000);  // the other rank fails, too
   _exit(0);
 }
 

@@ -8,14 +8,13 @@
 
 #include "boot_files.h"
 
-// Two host names stand for two machines without shared memory.
+// Two host names, so no shared memory.
 static void two_hosts(int me, int members) {
   files_boot(me, members, "hosts");
   files.host = me % 2 == 0 ? "even" : "odd";
   check_world(&files);
 }
 
-// The first two ranks are on one host, the others on a second host.
 static void blocks(int me, int members) {
   MPI_Session session;
   files_boot(me, members, "nodes");
@@ -32,7 +31,7 @@ static void blocks(int me, int members) {
   OK(MPI_Session_finalize(&session));
 }
 
-// Runs in a child process, because UCX reads the environment at load time.
+// In a child process, because UCX reads the environment at load time.
 static void has_network(int me, int members) {
   (void)me, (void)members;
   if (dlopen("libucp.so.0", RTLD_LAZY) == NULL && dlopen("libfabric.so.1", RTLD_LAZY) == NULL)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank is killed, and no launcher ends the others. Survivors with a message to the victim, or
-// unread data in the victim's ring, finish MPI with a warning.
+// A rank is killed without a launcher. Survivors with data for or from the victim finish MPI with a
+// warning.
 //
 // ranks: singleton
 // timeout: 60
@@ -12,8 +12,7 @@
 
 enum { kVictim = 2, kFlood = 5000 };
 
-// Returns when the victim is dead. The parent waits for other ranks first, so the victim is a
-// zombie.
+// The dead victim is a zombie, because the parent waits for other ranks first.
 static void die_after(MPI_Comm comm, int me) {
   OK(MPI_Barrier(comm));
   if (me == kVictim) raise(SIGKILL);
@@ -28,7 +27,6 @@ static MPI_Session begin_world(int me, int members, const char* job, MPI_Comm* c
   return session;
 }
 
-// The first message to the victim.
 static void first_contact(int me, int members) {
   MPI_Comm comm;
   MPI_Session session = begin_world(me, members, "contact", &comm);
@@ -38,7 +36,6 @@ static void first_contact(int me, int members) {
   OK(MPI_Session_finalize(&session));
 }
 
-// More messages than the victim's ring can hold.
 static void full_ring(int me, int members) {
   MPI_Comm comm;
   MPI_Session session = begin_world(me, members, "ring", &comm);
@@ -60,7 +57,7 @@ static void two_broadcasts(MPI_Comm comm) {
   OK(MPI_Bcast(data, sizeof data, MPI_CHAR, 0, comm));
 }
 
-// The root leaves broadcast data unread. The first broadcasts allocate the slots for the data.
+// The root leaves broadcast data unread. The first broadcasts allocate the slots.
 static void unread(int me, int members) {
   MPI_Comm comm;
   MPI_Session session = begin_world(me, members, "unread", &comm);

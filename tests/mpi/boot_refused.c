@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A wrong MPIX_Boot, a failing function, or contradicting ranks give every rank an error with a
-// sentence. No rank falls back to a world of size 1.
+// A wrong MPIX_Boot, a failing function or contradicting ranks give every rank an error, and no
+// world of one.
 //
 // ranks: singleton
 // timeout: 120
@@ -28,7 +28,7 @@ static void structs(int me, int members) {
   REFUSED(job, "no/path", "job \"no/path\"");
   check_says(MPIX_Boot_provide(NULL), MPI_ERR_ARG, "boot is a null pointer");
   CHECK_EQ(ended, 0);
-  // The last call wins. The members abort, done and host may be null.
+  // The last call wins. abort, done and host may be null.
   OK(MPIX_Boot_provide(files_boot(0, 1, "first")));
   files_boot(0, 1, "second");
   files.abort = NULL;
@@ -46,12 +46,11 @@ static void init_fails(const MPIX_Boot* boot, int error_class, const char* words
   CHECK(session == MPI_SESSION_NULL);
   OK(MPI_Initialized(&flag));
   CHECK_EQ(flag, 0);
-  // A later MPI_Session_init does not use the old functions, and starts no world of one rank.
+  // A later session neither uses the old functions, nor starts a world of one.
   check_says(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session), MPI_ERR_OTHER,
              "call it again");
 }
 
-// The ranks get different sizes.
 static void sizes(int me, int members) {
   files_boot(me, me == 0 ? members : members + 1, "sizes");
   init_fails(&files, MPI_ERR_OTHER, me == 0 ? "4 on rank 1, but 3 on rank 0" : "on rank 0");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buffered sends: completion before any receive, reuse of buffer space, the error of a full buffer,
-// buffers of communicators, automatic buffers, and waiting in detach and flush.
+// Buffered sends: early completion, reuse of space, a full buffer, buffers of communicators,
+// automatic buffers, detach and flush.
 // ranks: 1 2 3
 // env: TERN_TEST=net_eager=8k
 #include "check.h"
@@ -24,7 +24,6 @@ static void take(int from, int tag, int seed, MPI_Comm comm) {
   for (int i = 0; i < kInts; ++i) CHECK_EQ(got[i], seed * 7919 + i);
 }
 
-// Every rank sends all messages before any rank receives.
 static void send_all_first(MPI_Comm comm, int rounds) {
   int size_, rank_;
   OK(MPI_Comm_size(comm, &size_));
@@ -43,7 +42,7 @@ static void send_all_first(MPI_Comm comm, int rounds) {
         CHECK_EQ(flag, 1);
       }
     }
-    set(-1);  // the data was copied
+    set(-1);  // data was copied
     for (int i = kMessages - 1; i >= 0; --i) take(left, i, i, comm);
     MPI_Barrier(comm);
   }
@@ -62,7 +61,7 @@ static void check_attach_and_detach(void) {
   CHECK_EQ(bytes, sizeof memory);
 }
 
-// Large messages stay in the buffer until the receiver takes the data.
+// Large messages occupy the buffer until received.
 static void check_no_room(void) {
   static char large[100000], got[100000], small[150000 + MPI_BSEND_OVERHEAD];
   void* address;
@@ -132,7 +131,7 @@ static void check_communicators(void) {
   OK(MPI_Wait(&flushed, MPI_STATUS_IGNORE));
   FAILS(MPI_Bsend(data, 1, MPI_INT, rank, 0, MPI_COMM_WORLD), MPI_ERR_BUFFER);
   OK(MPI_Comm_free(&own));
-  memset(memory, 0, sizeof memory);  // the buffer is ours again
+  memset(memory, 0, sizeof memory);  // ours again
 }
 
 static void check_persistent(void) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Warmed calls allocate no memory: the program counts calls of the C library's allocator around
-// each call. call_costs.sh counts the instructions of the same calls. Rank 1 prepares each call, so
-// rank 0 never waits: rank 1 polls plain memory, or has entered the collective.
+// Warmed calls allocate no memory, by counts of glibc's allocator. call_costs.sh counts
+// instructions of the same calls. Rank 0 never waits, because rank 1 polls plain memory or has
+// entered the collective.
 //
 // ranks: 2
 // env: TERN_SPIN=1s
@@ -23,7 +23,6 @@
 #define CALLGRIND_DUMP_STATS_AT(name) (void)(name)
 #endif
 
-// Internal names of glibc's allocator.
 void* __libc_malloc(size_t);
 void* __libc_calloc(size_t, size_t);
 void* __libc_realloc(void*, size_t);
@@ -77,10 +76,10 @@ static void allreduce_64k(void) {
   MPI_Allreduce(out, in, kLarge / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
-// The action of rank 1 for a call of rank 0.
+// Rank 1's action for a call of rank 0.
 typedef enum { kNothing, kReceivesAfter, kSends, kIsProbed, kJoins } Peer;
 
-// Rank `who` publishes the next step, and the other rank waits for the step.
+// Rank `who` publishes the next step. The other rank waits.
 static void step_of(int who) {
   static int step = 0;
   ++step;
@@ -96,9 +95,7 @@ static void counted(const char* name, void (*call)(void)) {
   CALLGRIND_DUMP_STATS_AT(name);
 }
 
-// The message has arrived, and is unexpected if it was probed; or rank 1 has entered the
-// collective. Rank 1 sends the next message after the call, because more unexpected messages need
-// memory.
+// Rank 1 sends the next message after the call, because more unexpected messages need memory.
 static void call_once(const char* name, Peer peer, void (*call)(void)) {
   const int sends = peer == kSends || peer == kIsProbed;
   if (sends && rank == 1) MPI_Send(SMALL(small), 0, 0, MPI_COMM_WORLD);
@@ -110,7 +107,7 @@ static void call_once(const char* name, Peer peer, void (*call)(void)) {
   if (sends) step_of(0);
 }
 
-// Returns the largest number of allocations in one call.
+// Returns the largest number of allocations in a call.
 static long run(const char* name, Peer peer, void (*call)(void), int times) {
   long most = 0;
   step_of(1);

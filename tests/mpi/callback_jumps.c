@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// longjmp out of callbacks that run outside a wait: an operation in MPI_Reduce_local, an
-// attribute's copy and delete functions, a generalised request's query function. The jump ends the
-// call, and MPI still works.
+// longjmp out of callbacks that run outside a wait: the jump ends the call, and MPI still works.
 // ranks: singleton 2 3
 // mpirun: --oversubscribe
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks for multi-process tests, with place and rank of a failure, and known data. Why: a passing
-// test prints nothing, and the first failure ends the whole job.
+// Checks with place and rank of a failure, and known data. Why: a passing test prints nothing, and
+// the first failure ends the job.
 #ifndef TERN_TESTS_CHECK_H
 #define TERN_TESTS_CHECK_H
 
@@ -13,7 +13,7 @@
 
 static int rank UNUSED, size UNUSED;  // in MPI_COMM_WORLD
 
-static UNUSED void (*before_abort)(void);  // called when a test fails
+static UNUSED void (*before_abort)(void);
 
 #define FAIL(...)                                                   \
   do {                                                              \
@@ -38,14 +38,13 @@ static UNUSED void (*before_abort)(void);  // called when a test fails
       FAIL("%s is %lld, expected %lld (%s)", #value, value_, expected_, #expected); \
   } while (0)
 
-// An MPI call that must succeed.
 #define OK(call)                                                             \
   do {                                                                       \
     const int code_ = (call);                                                \
     if (code_ != MPI_SUCCESS) FAIL("%s gives %s", #call, error_text(code_)); \
   } while (0)
 
-// An MPI call that must fail with the given class. The error handler must return.
+// The error handler must return.
 #define FAILS(call, error_class)                                                             \
   do {                                                                                       \
     const int code_ = (call);                                                                \
@@ -89,7 +88,6 @@ static UNUSED int end(void) {
   return 0;
 }
 
-// Skips a test that needs more ranks.
 static UNUSED void need(int ranks) {
   if (size >= ranks) return;
   if (rank == 0) printf("needs %d ranks\n", ranks);
@@ -97,7 +95,7 @@ static UNUSED void need(int ranks) {
   exit(77);
 }
 
-// Data depends on seed and place, to detect lost, doubled and moved bytes.
+// Depends on seed and place, to detect lost, doubled and moved bytes.
 static UNUSED unsigned char pattern(size_t place, unsigned seed) {
   const unsigned long long x = (place + 1) * 0x9e3779b97f4a7c15ULL + seed * 0xd1342543de82ef95ULL;
   return (unsigned char)(x >> 56 ^ x >> 31);
@@ -131,7 +129,6 @@ static UNUSED int untouched(const void* buffer, size_t from, size_t to, int valu
   return 1;
 }
 
-// Checks the status of a message of `count` elements of `type`.
 #define check_status(status, source, tag, type, count)                                     \
   do {                                                                                     \
     const MPI_Status* const of_ = (status);                                                \

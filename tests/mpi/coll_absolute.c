@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives with a common base address of both buffers: MPI_BOTTOM with absolute types, or an
-// array with separate or interleaved data. A model checks the whole array for lost and overwritten
-// data. All operations, blocking, nonblocking and persistent. SEED=number repeats a round.
+// Collectives with a common base address of both buffers: MPI_BOTTOM with absolute types, or
+// separate or interleaved data of an array. A model checks the whole array. SEED=number repeats a
+// round.
 // ranks: 1 2 3 5
 #include "check.h"
 
@@ -22,7 +22,7 @@ enum Kind {
   kKinds
 };
 enum { kBlocking, kNonblocking, kPersistent, kForms };
-enum { kEqual, kVarying, kTyped };  // blocks of equal size; of several; with a type each
+enum { kEqual, kVarying, kTyped };  // equal blocks; different sizes; a type each
 static const char* const kNames[] = {"bcast",
                                      "gather",
                                      "scatter",
@@ -36,13 +36,12 @@ static const char* const kNames[] = {"bcast",
                                      "scan",
                                      "exscan"};
 
-// A round. All ranks have equal values.
 struct Call {
   enum Kind kind;
   int form, sizes, root, count, inside;
 };
 
-// A buffer in the array. Integer i of block b is at start + (displs[b] + i) * step.
+// Integer i of block b is at start + (displs[b] + i) * step.
 struct Side {
   int blocks, start, step, total;
   int counts[kMost], displs[kMost], from[kMost], to[kMost];
@@ -77,7 +76,7 @@ static void add_block(struct Side* side, const struct Call* call, int from, int 
   side->total += side->counts[side->blocks++];
 }
 
-// Adds the blocks of one side. The neighbors are the rank itself and the next rank of a ring.
+// The neighbors are the rank itself and the next rank of a ring.
 static void add_blocks(struct Side* side, const struct Call* call, int sends) {
   const int root = rank == call->root;
   switch (call->kind) {
@@ -120,7 +119,7 @@ static void settle(struct Side* side, const struct Call* call) {
   }
 }
 
-// Returns a type with an integer at `start`, and an extent of `step` integers.
+// A type with an integer at `start` and an extent of `step` integers.
 static MPI_Datatype type_of(int start, int step) {
   const int one = 1;
   const MPI_Aint where = absolute + start * (MPI_Aint)sizeof(int);
@@ -149,7 +148,6 @@ static void* base(void) { return absolute != 0 ? MPI_BOTTOM : (void*)array; }
     if (call->form == kPersistent) OK(MPI_##name##_init(__VA_ARGS__, MPI_INFO_NULL, request)); \
   } while (0)
 
-// Starts only gather collectives.
 static void gathers(const struct Call* call, struct Side* out, struct Side* in,
                     MPI_Request* request) {
   const int root = call->root, sent = out->counts[0], received = in->counts[0];
@@ -191,7 +189,7 @@ static void exchanges(const struct Call* call, struct Side* out, struct Side* in
   if (call->sizes == kVarying)
     FORMS(Alltoallv, Ialltoallv, base(), out->counts, out->displs, out->type, base(), in->counts,
           in->displs, in->type, MPI_COMM_WORLD);
-  for (int b = 0; b < size; ++b)  // displacements in bytes
+  for (int b = 0; b < size; ++b)  // in bytes
     out->displs[b] = (int)out->bytes[b], in->displs[b] = (int)in->bytes[b];
   if (call->sizes == kTyped)
     FORMS(Alltoallw, Ialltoallw, base(), out->counts, out->displs, out->types, base(), in->counts,
@@ -211,7 +209,7 @@ static void exchanges_beside(const struct Call* call, struct Side* out, struct S
           base(), in->counts, in->bytes, in->types, ring);
 }
 
-// Completes the call. A persistent request runs twice.
+// A persistent request runs twice.
 static void finish(const struct Call* call, MPI_Request* request) {
   if (call->form == kBlocking) return;
   for (int run = 0; run < 2; ++run) {
@@ -273,7 +271,6 @@ static void broadcasts(const struct Call* call, MPI_Request* request) {
   OK(MPI_Type_free(&type));
 }
 
-// Adds integers at offset reduced_at of both addresses.
 static void add(void* in, void* inout, int* count, MPI_Datatype* type) {
   (void)type;
   const int* const from = (const int*)((size_t)in + (size_t)reduced_at);
@@ -303,15 +300,13 @@ static void start_reduction(const struct Call* call, const void* in, void* out, 
     FORMS(Reduce_scatter, Ireduce_scatter, in, out, counts, type, op, MPI_COMM_WORLD);
 }
 
-// The expected result of this rank in block b.
 static int result(const struct Call* call, int b, int i) {
   if (call->kind == kScan) return sum(rank, b, i);
   if (call->kind == kExscan) return sum(rank - 1, b, i);
   return sum(size - 1, b, i);
 }
 
-// Reduces between two addresses of one array, or in place. The type's data starts behind both
-// addresses, and bytes in front of the data must not change.
+// The type's data starts behind both addresses. Bytes in front of the data must not change.
 static void reduces(struct Call* call) {
   const int start = 3, scatters = call->kind == kReduceScatter;
   const int leaf = call->kind == kReduce && rank != call->root;
@@ -341,7 +336,7 @@ static void reduces(struct Call* call) {
                            : (char*)(array + apart),
                   type, op, &request);
   finish(call, &request);
-  // A reduce-scatter in place defines only the own block. Rank 0's exscan result is undefined.
+  // Only the own block of a reduce-scatter in place, and no exscan result of rank 0, is defined.
   if (inside && scatters)
     for (int i = results; i < total; ++i) array[start + i] = expected[start + i];
   compare(call, inside ? "in place" : "apart");

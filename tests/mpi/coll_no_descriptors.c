@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank without a free descriptor cannot reach the others. Its collective fails, and the
-// collective fails on all ranks once a descriptor is free.
+// A rank without a free descriptor: its collective fails, and all ranks fail once a descriptor is
+// free.
 // ranks: 2 3 5
 // transport: sm, a network loses the peer that it has no descriptor for
 #include <stdio.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many collectives in flight on overlapping communicators, with messages in between, completed in
-// random order; persistent collectives started repeatedly; no rank leaves a barrier before all
-// ranks have entered.
+// Many collectives in flight on overlapping communicators, with messages, completed in random
+// order; persistent restarts; no rank leaves a barrier early.
 // ranks: 1 2 3 4 5 8
 // timeout: 120
 #include "check.h"
@@ -108,7 +107,6 @@ static void persistent(void) {
   for (int i = 0; i < 3; ++i) OK(MPI_Request_free(&requests[i]));
 }
 
-// Persistent collectives start in any order, unlike the order of creation.
 static void persistent_in_any_order(void) {
   enum { kMade = 4 };
   int values[kMade], sum;
@@ -132,7 +130,7 @@ static void persistent_in_any_order(void) {
   for (int i = 0; i < kMade; ++i) OK(MPI_Request_free(&requests[i]));
 }
 
-// No rank leaves before the last rank enters. All ranks read one machine's clock.
+// All ranks read one clock.
 static void barriers(void) {
   for (int round = 0; round < 20; ++round) {
     const int late = round % size;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A random mixture of collectives and messages, many in flight, on overlapping communicators with
-// short lives, completed in random order. Every result is checked. Takes up to 3 seconds, or a
-// minute with --full.
+// A random mixture of collectives and messages on overlapping, short-lived communicators, completed
+// in random order. Takes up to 3 seconds, or a minute with --full.
 // ranks: 1 2 3 5 8
 // timeout: 120
 #include "check.h"
@@ -15,7 +14,7 @@ static unsigned next_of(unsigned* state) {
 }
 static unsigned shared_random(void) { return next_of(&shared_state); }  // equal on all ranks
 
-static MPI_Comm comms[kComms];  // MPI_COMM_NULL on ranks outside the communicator
+static MPI_Comm comms[kComms];  // MPI_COMM_NULL outside
 
 static void make_comm(int i) {
   const unsigned how = shared_random(), salt = shared_random();
@@ -148,7 +147,6 @@ static void round_of_many(void) {
     start(&ops[i], comm, i, &requests[2 * i]);
     alive[left++] = i;
   }
-  // Each rank waits for one pair, tests one pair, or starts more.
   while (left > 0) {
     const int pick = (int)(next_of(&own_state) % (unsigned)left), i = alive[pick];
     int done = 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every reduction operation on every C type against a serial reference: reduce with every root,
-// allreduce, reduce_scatter(_block), scan, exscan, in place and not, blocking and nonblocking.
+// Every reduction operation on every C type against a serial reference, with every root, in place
+// and not, blocking and nonblocking.
 // ranks: 1 2 3 4 5 8
 // timeout: 180
 #include <complex.h>
@@ -11,14 +11,13 @@
 enum { kMost = 5000 };
 static const int kCounts[] = {0, 1, 3, 64, kMost};
 
-// A datatype: a rank's data, and reference functions of the valid operations.
 typedef void (*Reference)(void* sum, const void* next, size_t count);
 struct Type {
   const char* name;
   MPI_Datatype type;
   size_t size;
   void (*fill)(void* data, int from, size_t count);
-  Reference ops[10];  // indexed as kOps; NULL if the operation is invalid for the type
+  Reference ops[10];  // indexed as kOps; NULL: invalid for the type
 };
 static const struct {
   const char* name;
@@ -27,7 +26,7 @@ static const struct {
               {"land", MPI_LAND}, {"lor", MPI_LOR},   {"lxor", MPI_LXOR}, {"band", MPI_BAND},
               {"bor", MPI_BOR},   {"bxor", MPI_BXOR}};
 
-// Small integers keep floating sums and products exact. Most are 1, so products stay small.
+// Small integers, mostly 1, keep floating sums and products exact.
 static int small(int from, size_t i) {
   const int x = (int)((i * 7 + (size_t)from * 3) % 5);
   return x < 3 ? 1 : x - 2;
@@ -128,7 +127,7 @@ static const struct Type kTypes[] = {
 };
 
 enum { kRoom = 16 * 8 * kMost };
-static unsigned char *in, *out;  // malloc, because tests/gpu/run replaces malloc by device memory
+static unsigned char *in, *out;  // tests/gpu/run replaces malloc by device memory
 static unsigned char wanted[kRoom], next[kRoom];
 static int nonblocking;
 static const struct Type* type;
@@ -143,7 +142,7 @@ static void refer(size_t count, int end) {
   }
 }
 
-// Compares values of long double, because the padding bytes are undefined.
+// The padding of long double is undefined.
 static int same(const void* a, const void* b, size_t count) {
   if (type->type != MPI_LONG_DOUBLE) return memcmp(a, b, count * type->size) == 0;
   for (size_t i = 0; i < count; ++i)
@@ -217,7 +216,7 @@ static void scattered(int n, int in_place) {
   expect(out, (size_t)before, (size_t)counts[rank], "reduce_scatter");
 }
 
-// Value and index: MINLOC (MAXLOC) takes the lowest index of equal values.
+// MINLOC and MAXLOC take the lowest index of equal values.
 struct Pair {
   double value;
   int place;
@@ -248,7 +247,7 @@ int main(int argc, char** argv) {
       type = &kTypes[t];
       if (type->ops[which] == NULL) continue;
       for (size_t c = 0; c < sizeof kCounts / sizeof kCounts[0]; ++c) {
-        // Algorithm thresholds do not depend on the type, so few types use the largest count.
+        // Thresholds do not depend on the type, so few types use the largest count.
         if (kCounts[c] == kMost && (size_t)which != t % 10) continue;
         nonblocking = (which + (int)c) % 2;
         for (int in_place = 0; in_place < 2; ++in_place) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// User operations, commutative and not, on random derived types against a serial reference: counts
-// around chunk and protocol thresholds, all roots, in place, unequal blocks, blocking, nonblocking
-// and persistent. Bytes outside elements must not change. SEED=number repeats one round.
+// User operations on random derived types against a serial reference: counts around thresholds, all
+// roots, in place, unequal blocks. Bytes outside elements must not change. SEED=number repeats a
+// round.
 // ranks: 1 2 3 4 5 8
 // timeout: 300
 #include "layout.h"
@@ -17,8 +17,8 @@ static const char* const kFormNames[] = {"blocking", "nonblocking", "persistent"
 struct Shape {
   enum Kind kind;
   enum Form form;
-  int root, in_place, count;  // elements of the vector, or of a block
-  int counts[kMostRanks];     // for reduce_scatter
+  int root, in_place, count;  // elements of the vector or block
+  int counts[kMostRanks];     // of reduce_scatter
   const struct Layout* layout;
   MPI_Op op;
 };
@@ -26,7 +26,7 @@ struct Shape {
 static char* seen;
 static unsigned long long seed;
 
-// -- the operation: functions x -> a x + b modulo a prime, as a * prime + b; or their sums
+// -- functions x -> a x + b modulo a prime, as a * prime + b; or their sums
 
 static const struct Layout* reduced;
 static int commutes;

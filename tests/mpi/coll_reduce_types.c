@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every predefined datatype and valid operation in every reducing collective, blocking, nonblocking
-// and persistent, in place and not. The reference is MPI_Reduce_local, which
-// tests/unit/core/op_test.cc checks against C++. Small integers make floating sums independent of
+// Every predefined datatype and operation in every reducing collective. The reference is
+// MPI_Reduce_local (tests/unit/core/op_test.cc). Small integers make floating sums independent of
 // the order.
 // ranks: 1 2 3 5 8
 // timeout: 180
@@ -12,13 +11,12 @@
 
 enum { kMost = 3000, kMostRanks = 16 };
 
-// Representation of a type's value, and padding bytes.
 enum Kind { kInteger, kFloat, kComplex, kLogical, kPair };
 struct Type {
   const char* name;
   MPI_Datatype type;
   enum Kind kind;
-  int bytes;  // size of the number, of half a complex number, or of the value of a pair
+  int bytes;  // of the number, half a complex number, or a pair's value
   int extent;
 };
 
@@ -115,9 +113,9 @@ static void write(char* at, int bytes, int floating, int number) {
   if (floating && bytes == (int)sizeof(double)) *(double*)(void*)at = number;
   if (floating && bytes == (int)sizeof(long double)) {
     const long double value = number;
-    memcpy(at, &value, 10);  // the other bytes are padding
+    memcpy(at, &value, 10);  // the rest is padding
   }
-  if (!floating) *at = (char)number;  // the memory is zero; little endian
+  if (!floating) *at = (char)number;  // zeroed, little endian
 }
 
 // Mostly 1, so products stay small.
@@ -140,10 +138,10 @@ static void fill_with(const struct Type* type, char* data, int from, long count)
 }
 
 enum { kRoom = 32 * kMostRanks * kMost };
-static char *in, *out;  // malloc, because tests/gpu/run replaces malloc by device memory
+static char *in, *out;  // tests/gpu/run replaces malloc by device memory
 static char wanted[kRoom], right[kRoom];
 
-// wanted = data of the first `ranks` ranks, reduced in rank order.
+// wanted = data of the first `ranks` ranks, in rank order.
 static void refer(const struct Type* type, MPI_Op op, long count, int ranks) {
   fill_with(type, wanted, 0, count);
   for (int r = 1; r < ranks; ++r) {
@@ -153,7 +151,7 @@ static void refer(const struct Type* type, MPI_Op op, long count, int ranks) {
   }
 }
 
-// Returns 0 for padding, because collectives need not move padding.
+// Collectives need not move padding.
 static int means(const struct Type* type, int byte) {
   const int of_value = byte % type->bytes;
   if (type->kind == kPair && byte >= type->bytes) {
@@ -170,7 +168,6 @@ static void expect(const struct Type* type, long first, long count, const char* 
              count, type->name, op, size, i);
 }
 
-// Rotates through blocking, nonblocking and persistent.
 static int turn;
 #define DO(Name, name, ...)                                                      \
   do {                                                                           \
@@ -230,7 +227,7 @@ static void scattered(const struct Type* type, int which, int n, int in_place) {
   expect(type, before, counts[rank], "reduce_scatter", which);
 }
 
-// MPI-5.0 sections 6.9.2 and 6.9.4: the number of operations valid for a type of this kind.
+// MPI-5.0 sections 6.9.2 and 6.9.4: the number of operations for this type.
 static int operations_of(const struct Type* type) {
   switch (type->kind) {
     case kInteger:

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank passes wrong arguments, and the error handler returns. The waiting ranks also get an
-// error, in every form and size, and later collectives of the communicator fail. Messages and
-// copies of the communicator work. A rank without need of the failed rank's data may succeed, and
-// gets the error in a later call. If all ranks refuse a call, the communicator stays usable.
+// A rank passes wrong arguments, and the error handler returns. Waiting ranks and later collectives
+// of the communicator fail, but messages and copies work. A rank without need of the failed rank's
+// data may succeed, and fails later. If all ranks refuse a call, the communicator stays usable.
 // ranks: 2 3 5
 // timeout: 120
 // variant: threads
@@ -50,7 +49,7 @@ static int run(enum Kind kind, int count, MPI_Datatype type, int root) {
   }
 }
 
-// Collectives fail on all ranks after at most three calls. Messages still work.
+// Collectives fail on all ranks after at most three calls.
 static void is_over(void) {
   int sum = 0, code = MPI_SUCCESS, tries = 0, told = -1;
   for (; code == MPI_SUCCESS; ++tries) {
@@ -78,7 +77,6 @@ static void works(void) {
   OK(MPI_Barrier(comm));
 }
 
-// A copy of a communicator with failed collectives works.
 static void end_by_its_copy(void) {
   MPI_Comm copy;
   OK(MPI_Comm_dup(comm, &copy));
@@ -118,7 +116,6 @@ static void refuses_as_root(int count, int victim) {
   end_by_its_copy();
 }
 
-// All ranks refuse a call, and later calls succeed.
 static void all_refuse(void) {
   begin_on_a_copy();
   for (int round = 0; round < 3; ++round) {
@@ -137,8 +134,7 @@ static void all_refuse(void) {
   OK(MPI_Comm_free(&comm));
 }
 
-// If only a rank's buffers are wrong, the rank's next correct call joins the collective, and the
-// communicator survives.
+// If only buffers are wrong, the rank's next correct call joins the collective.
 static void makes_up(int victim) {
   const int bad = rank == victim;
   int sum = 0;
@@ -153,7 +149,7 @@ static void makes_up(int victim) {
   OK(MPI_Comm_free(&comm));
 }
 
-// As in MPICH, rank 0 also checks the unused result buffer, to refuse the call like all others.
+// As in MPICH, rank 0 also checks the unused result buffer.
 static void all_refuse_exscan(void) {
   begin_on_a_copy();
   FAILS(MPI_Exscan(in, in, 2, MPI_INT, MPI_SUM, comm), MPI_ERR_BUFFER);
@@ -176,7 +172,7 @@ static void does_not_make_up(int victim, int how) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-// Other faults fail at once. A persistent request's number never matches a blocking call's number.
+// Other faults fail at once. Persistent and blocking calls never match.
 static void is_told_at_once(int victim, int persistent) {
   begin_on_a_copy();
   const int bad = rank == victim;
@@ -198,7 +194,6 @@ static void is_told_at_once(int victim, int persistent) {
   end_by_its_copy();
 }
 
-// Many collectives in flight, with a refused call among them: no call hangs.
 static void among_others(int victim, int count) {
   enum { kAll = 24, kBad = 11 };
   MPI_Request all[kAll];
@@ -219,7 +214,7 @@ static void among_others(int victim, int count) {
   end_by_its_copy();
 }
 
-// A refused persistent request blocks no other request, but the communicator's collectives end.
+// Other requests complete, but the communicator's collectives end.
 static void persistent_starts(int victim) {
   MPI_Request good, bad;
   int sum = 0;
@@ -228,7 +223,7 @@ static void persistent_starts(int victim) {
   OK(MPI_Start(&good));
   OK(MPI_Wait(&good, MPI_STATUS_IGNORE));
   CHECK_EQ(sum, size * (size - 1) / 2);
-  OK(MPI_Barrier(MPI_COMM_WORLD));  // a rank still waiting would see the failure
+  OK(MPI_Barrier(MPI_COMM_WORLD));  // a waiting rank would see the failure
   bad = MPI_REQUEST_NULL;
   int code =
       MPI_Bcast_init(in, rank == victim ? -1 : 1, MPI_INT, victim, comm, MPI_INFO_NULL, &bad);
@@ -245,8 +240,7 @@ static void persistent_starts(int victim) {
   end_by_its_copy();
 }
 
-// Calls that create communicators: if the call synchronizes, all ranks get an error. Later calls
-// work.
+// If the call synchronizes, all ranks get an error. Later calls work.
 static void creating(int victim) {
   begin_on_a_copy();
   const int bad = rank == victim, all[1] = {size}, none[1] = {0}, self[1] = {rank}, one[1] = {1};
@@ -276,7 +270,6 @@ static void creating(int victim) {
   OK(MPI_Comm_free(&comm));
 }
 
-// Between two groups.
 static void between(int victim) {
   MPI_Comm own, inter, copy;
   begin_on_a_copy();
@@ -293,7 +286,7 @@ static void between(int victim) {
   OK(MPI_Comm_free(&own));
 }
 
-// Creation of inter-communicators: no rank waits for the refusing rank, and the next call works.
+// No rank waits for the refusing rank.
 static void makes_between(int victim) {
   MPI_Comm own, inter, made;
   MPI_Group group;

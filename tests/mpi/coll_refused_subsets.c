@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A random subset of ranks passes a wrong argument to a collective. All ranks continue with other
-// collectives, wrong on another subset. Results are undefined, but every call ends, messages
-// arrive, and a copy of the communicator works. With correct arguments, all results are checked.
-// Argument 1 is the seed; argument 2 prints every call.
+// Random subsets of ranks pass wrong arguments to collectives. Results are undefined, but every
+// call ends, messages arrive, and a copy of the communicator works. Argument 1 is the seed;
+// argument 2 prints every call.
 //
 // ranks: 2 3 4
 // full-ranks: 5 7
@@ -135,7 +134,6 @@ static void a_copy_works(void) {
   OK(MPI_Comm_free(&copy));
 }
 
-// Enabled by argument 2.
 static int verbose;
 #define say(...)                     \
   do {                               \

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collectives that move data, with random derived types, different at both ends, against a list of
-// bytes: counts around chunk and protocol thresholds, all roots, in place, unequal blocks,
-// blocking, nonblocking and persistent. Bytes outside blocks must not change. SEED=number repeats a
-// round.
+// bytes: counts around thresholds, all roots, in place, unequal blocks. Bytes outside blocks must
+// not change. SEED=number repeats a round.
 // ranks: 1 2 3 4 5 8
 // timeout: 300
 #include "layout.h"
@@ -27,7 +26,7 @@ static const char* const kKindNames[] = {"bcast",      "gather",   "gatherv",
                                          "allgatherv", "alltoall", "alltoallv"};
 static const char* const kFormNames[] = {"blocking", "nonblocking", "persistent"};
 
-// The size of a block in units. A unit is divisible by the integers of both types.
+// A unit is divisible by the integers of both types.
 struct Shape {
   enum Kind kind;
   enum Form form;
@@ -36,7 +35,6 @@ struct Shape {
   const struct Layout *sent, *received;
 };
 
-// The elements of a buffer, in blocks.
 struct Side {
   const struct Layout* layout;
   int blocks, counts[kMostRanks], displs[kMostRanks];
@@ -60,7 +58,7 @@ static int value(int from, int to, int round, long i) {
   return from * 1000003 + to * 10007 + round * 500009 + (int)i * 31;
 }
 
-// Sender and receiver of block b of a buffer. The receiver is 0 if all ranks get the same data.
+// The receiver is 0 if all ranks get the same data.
 static int from_of(const struct Shape* shape, int sends, int b) {
   switch (shape->kind) {
     case kBcast:
@@ -100,7 +98,7 @@ static int blocks_of(const struct Shape* shape, int sends) {
   }
 }
 
-// Equal blocks are adjacent, other blocks have a gap of one element. Returns the total of elements.
+// Equal blocks are adjacent, other blocks have a gap of one element.
 static long lay_out(const struct Shape* shape, int sends, const struct Layout* layout,
                     struct Side* side) {
   const struct Layout* other = layout == shape->sent ? shape->received : shape->sent;
@@ -234,7 +232,7 @@ static void run(const struct Shape* shape) {
   free(out.room.memory);
 }
 
-// All blocks of any rank fit into a buffer without overlap.
+// All blocks of any rank fit into a buffer.
 static int fit(const struct Layout* layout, const struct Layout* other, long units) {
   return fits(layout, size * (2 * units + 2) * other->ints, kMostBytes, seen);
 }

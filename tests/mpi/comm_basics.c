@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Properties of communicators: ranks, comparison, names, hints, and refused calls of MPI_Comm_free.
+// Ranks, comparison, names, hints of communicators, and refused frees.
 // ranks: 1 2 4 singleton
 #include "check.h"
 
@@ -76,7 +76,7 @@ static void hints(void) {
   OK(MPI_Info_get(used, "mpi_assert_no_any_tag", MPI_MAX_INFO_VAL, value, &flag));
   CHECK(flag && strcmp(value, "true") == 0);
   OK(MPI_Info_free(&used));
-  OK(MPI_Comm_dup(comm, &copy));  // a copy does not inherit hints
+  OK(MPI_Comm_dup(comm, &copy));  // hints are not inherited
   OK(MPI_Comm_get_info(copy, &used));
   OK(MPI_Info_get(used, "mpi_assert_no_any_tag", MPI_MAX_INFO_VAL, value, &flag));
   CHECK(!flag || strcmp(value, "false") == 0);

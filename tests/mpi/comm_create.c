@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every way to create a communicator: members, ranks, order, and separation of messages.
+// Every way to create a communicator: members, ranks, order, separate messages.
 //
 // ranks: 1 2 3 4 8
 #include "check.h"
 
-// Sends messages around a ring in `comm`. The parent uses the same tags at the same time.
+// The parent uses the same tags at the same time.
 static void check_works(MPI_Comm comm) {
   int me, members, in = -1, other = -1;
   MPI_Request requests[2];
@@ -21,7 +21,6 @@ static void check_works(MPI_Comm comm) {
   CHECK_EQ(other, -500);
 }
 
-// Checks the members of `comm`: world ranks in this order.
 static void check_members(MPI_Comm comm, int n, const int* expected) {
   MPI_Group group, world;
   int found = -1, mine[64], in_world[64];
@@ -62,7 +61,7 @@ static void duplicates(void) {
   check_and_free(&first, 1, &rank);
 }
 
-// MPI_Comm_idup must not wait for other ranks: here, each rank first needs a message.
+// MPI_Comm_idup must not wait: each rank first needs a message.
 static void nonblocking_duplicate(void) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   int in = -1, all[64];
@@ -79,7 +78,7 @@ static void nonblocking_duplicate(void) {
   check_and_free(&made, size, all);
 }
 
-// MPI_Comm_disconnect waits for pending operations. A request of MPI_Comm_idup completes as usual.
+// MPI_Comm_disconnect waits for pending operations.
 static void disconnect(void) {
   MPI_Comm comm;
   MPI_Request requests[3];
@@ -102,7 +101,7 @@ static void disconnect(void) {
 static void splits(void) {
   int expected[64], n = 0;
   MPI_Comm made;
-  OK(MPI_Comm_split(MPI_COMM_WORLD, rank % 3, -rank, &made));  // reverse order in each part
+  OK(MPI_Comm_split(MPI_COMM_WORLD, rank % 3, -rank, &made));  // reverse order
   for (int i = size - 1; i >= 0; --i)
     if (i % 3 == rank % 3) expected[n++] = i;
   check_and_free(&made, n, expected);
@@ -118,7 +117,7 @@ static void splits(void) {
     check_and_free(&made, size - 1, expected);
   }
   OK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &made));
-  // tests/hosts sets SHAPE to the number of hosts. Every host has equally many ranks.
+  // tests/hosts sets SHAPE to the number of hosts, with equally many ranks each.
   const int each = size / (getenv("SHAPE") == NULL ? 1 : atoi(getenv("SHAPE")));
   for (int i = 0; i < each; ++i) expected[i] = rank / each * each + i;
   check_and_free(&made, each, expected);
@@ -163,7 +162,7 @@ static void from_groups(void) {
   OK(MPI_Group_free(&world));
 }
 
-// Only the members call: overlapping groups, repeated groups, different tags.
+// Only members call: overlapping and repeated groups, different tags.
 static void create_groups(void) {
   MPI_Group world, pair;
   MPI_Comm made[4];

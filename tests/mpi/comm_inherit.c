@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A new communicator inherits the parent's error handler, and with dup the attributes.
-// MPI_Comm_free calls delete callbacks although operations are pending.
+// A new communicator inherits the error handler, and with dup the attributes. MPI_Comm_free calls
+// delete callbacks although operations are pending.
 // ranks: 1 2 4
 #include "check.h"
 
@@ -28,7 +28,6 @@ static void hear(MPI_Comm* comm, int* code, ...) {
   ++heard;
 }
 
-// An error on the child calls the parent's handler.
 static void check_inherits(MPI_Comm* comm) {
   const int before = heard;
   if (*comm == MPI_COMM_NULL) return;
@@ -80,7 +79,7 @@ static void attributes(void) {
   CHECK(!flag && copies == 1);
   OK(MPI_Comm_free(&child));
   CHECK_EQ(deletes, 1);
-  refuse = 1;  // a failing copy callback fails dup: copies are deleted, the parent stays intact
+  refuse = 1;  // a failing copy callback fails dup; copies are deleted
   OK(MPI_Comm_set_errhandler(parent, MPI_ERRORS_RETURN));
   CHECK(MPI_Comm_dup(parent, &child) != MPI_SUCCESS);
   refuse = 0;
@@ -92,7 +91,6 @@ static void attributes(void) {
   CHECK_EQ(deletes, before + 1);
 }
 
-// MPI_Comm_free runs the delete callbacks at once, although a message is pending.
 static void deleted_while_pending(void) {
   MPI_Comm comm;
   MPI_Request requests[2];

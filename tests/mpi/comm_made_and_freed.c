@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ten thousand communicators created and freed, many alive together, or freed with pending
-// messages.
+// Ten thousand communicators created and freed, many alive together, or with pending messages.
 // ranks: 1 2 4
 // timeout: 120
 #include "check.h"
@@ -32,7 +31,7 @@ static void split_and_free(int rounds) {
   }
 }
 
-// Overlapping groups, created by their members alone, in a different order on each rank.
+// Created by their members alone, in a different order on each rank.
 static void overlapping_groups(int rounds) {
   MPI_Group world, pairs[2];
   MPI_Comm comms[2];
@@ -44,7 +43,7 @@ static void overlapping_groups(int rounds) {
   OK(MPI_Group_incl(world, 2, with_right, &pairs[1]));
   for (int i = 0; i < rounds; ++i) {
     const int first = (i + rank) % 2;
-    // A ring of pairs: even ranks begin on one side, odd ranks on the other.
+    // Even ranks begin on one side, odd ranks on the other.
     OK(MPI_Comm_create_group(MPI_COMM_WORLD, pairs[first], 5, &comms[first]));
     OK(MPI_Comm_create_group(MPI_COMM_WORLD, pairs[1 - first], 5, &comms[1 - first]));
     for (int k = 0; k < 2; ++k) {
@@ -63,7 +62,6 @@ static void overlapping_groups(int rounds) {
   OK(MPI_Group_free(&world));
 }
 
-// Many live communicators, each with a waiting message, received in reverse order.
 static void many_alive(int count) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   MPI_Comm* comms = malloc((size_t)count * sizeof *comms);
@@ -86,7 +84,6 @@ static void many_alive(int count) {
   free(out);
 }
 
-// Pending operations of a freed communicator complete normally.
 static void freed_while_pending(int bytes) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   char *out = malloc((size_t)bytes), *in = malloc((size_t)bytes);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two thousand live communicators per rank, of all ranks and of pairs. An allreduce costs as much
-// as with few communicators, an idle communicator takes less than 2 KiB, and free returns all
-// memory. MANY=n sets the number.
+// Two thousand live communicators: an allreduce costs as much as with few, an idle communicator
+// takes less than 2 KiB, and free returns all memory. MANY=n sets the number.
 // ranks: 2 4
 // timeout: 120
 // sanitizers: no, they keep freed memory
@@ -11,13 +10,13 @@
 
 #include "check.h"
 
-// kSlack covers the growth of message pools. A leaked communicator is many times as large.
+// kSlack covers the growth of message pools.
 enum { kFew = 10, kMost = 20000, kBatches = 400, kBatch = 100, kIdle = 2048, kSlack = 32 };
 
 static MPI_Comm comms[kMost];
 static int many = 2000;
 
-// Bytes of the heap, and of memory written by this process, with a share of shared pages.
+// Bytes of the heap, and of written memory, with a share of shared pages.
 static long allocated(void) {
   const struct mallinfo2 heap = mallinfo2();
   return (long)(heap.uordblks + heap.hblkhd);
@@ -32,7 +31,7 @@ static long dirty(void) {
   return kib < 0 ? allocated() : kib * 1024;
 }
 
-// No rank creates or uses a communicator while another rank measures memory.
+// No rank creates or uses a communicator during a measurement.
 static long together(long (*bytes)(void)) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
   const long found = bytes();
@@ -40,7 +39,7 @@ static long together(long (*bytes)(void)) {
   return found;
 }
 
-// Every second communicator has all ranks. The others are pairs of neighbors, created by the pair.
+// Every second communicator has all ranks, the others a pair.
 static void make(int from, int to) {
   const int low = rank - rank % 2, pair[2] = {low, low + 1};
   MPI_Group world, both;
@@ -63,7 +62,7 @@ static void use(int i) {
   if (sum != wanted) FAIL("the sum on communicator %d is %g, expected %g", i, sum, wanted);
 }
 
-// Returns the seconds of kBatch allreduces over communicators [0, on) in a scattered order.
+// Seconds of kBatch allreduces over communicators [0, on) in a scattered order.
 static double seconds(int batch, int on) {
   const double begin = MPI_Wtime();
   for (int i = 0; i < kBatch; ++i) use((int)((batch * kBatch + i) * 7919LL % on));
@@ -75,9 +74,8 @@ static int by_value(const void* a, const void* b) {
   return (x > y) - (x < y);
 }
 
-// Compares medians of alternating short batches, because other programs disturb few batches. The
-// bound of 8 leaves room for cache misses. A scan of all communicators would take 200 times as
-// long.
+// Medians of alternating short batches, because other programs disturb few. The bound of 8 leaves
+// room for cache misses. A scan of all communicators would take 200 times as long.
 static void cost(void) {
   static double few[kBatches], all[kBatches];
   for (int i = 0; i < kBatches; ++i) {
@@ -100,7 +98,7 @@ int main(int argc, char** argv) {
   need(2);
   if (given != NULL) many = atoi(given);
   CHECK(size % 2 == 0 && many >= 100 && many <= kMost);
-  for (int round = 0; round < 2; ++round) {  // tables and pools grow in the first round
+  for (int round = 0; round < 2; ++round) {  // tables and pools grow first
     const long before = together(allocated), written = together(dirty);
     make(0, many);
     const long idle = together(dirty) - written;

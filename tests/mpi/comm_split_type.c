@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Communicators by hardware, on a synthetic machine of hwloc: two packages of two cores, one rank
-// per core.
+// Communicators by hardware, on a synthetic machine of hwloc: two packages of two cores.
 //
 // ranks: 1 2 4
 // hosts: no, the machine that hwloc makes up is one host with four cores
@@ -20,7 +19,7 @@ static int split_with(MPI_Comm comm, int type, const char* key, const char* valu
   return code;
 }
 
-// Checks for `n` ranks of the world from `first`, and frees `made`.
+// `n` ranks of the world from `first`.
 static void check_made(int n, int first) {
   int members, me, lowest;
   CHECK(made != MPI_COMM_NULL);
@@ -74,7 +73,7 @@ static void by_sets(void) {
   CHECK(made == MPI_COMM_NULL);
 }
 
-// Splits further until no resource separates the members.
+// Splits until no resource separates the members.
 static void unguided(void) {
   const int package = rank / 2;
   if (size == 4) {
@@ -96,7 +95,7 @@ static void unguided(void) {
   }
 }
 
-// Ranks with MPI_UNDEFINED do not know the type of the others. Later calls work.
+// Ranks with MPI_UNDEFINED do not know the type of the others.
 static void undefined_among(void) {
   static const int types[] = {MPI_COMM_TYPE_HW_UNGUIDED, MPI_COMM_TYPE_SHARED,
                               MPI_COMM_TYPE_HW_UNGUIDED, MPI_UNDEFINED};
@@ -116,7 +115,6 @@ static void undefined_among(void) {
   }
 }
 
-// The caller's info returns the chosen resource.
 static void tells(void) {
   MPI_Info info;
   char value[64] = "";

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wrong arguments return the right class, and the text names the argument, its value and the valid
-// range.
+// Wrong arguments return the right class, and a text with argument, value and valid range.
 // ranks: singleton 2
 #include "says.h"
 
@@ -59,7 +58,7 @@ static void collectives(void) {
        "recvbuf is a null");
 }
 
-// Errors of calls without an object go to MPI_COMM_SELF. Unsupported functions name themselves.
+// Errors without an object go to MPI_COMM_SELF. Unsupported functions name themselves.
 static void without_object(void) {
   int flag = 0, key = MPI_KEYVAL_INVALID;
   void* value = NULL;
@@ -69,7 +68,7 @@ static void without_object(void) {
   SAYS(Comm_get_attr, (MPI_COMM_WORLD, MPI_KEYVAL_INVALID, &value, &flag), ERR_KEYVAL,
        "MPI_KEYVAL_INVALID");
   SAYS(Comm_free_keyval, (&key), ERR_KEYVAL, "MPI_KEYVAL_INVALID");
-  // Without a file, the handler of MPI_FILE_NULL applies, and returns the error.
+  // Without a file, MPI_FILE_NULL's handler returns the error.
   OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
   OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL));
   SAYS(File_open, (MPI_COMM_WORLD, "x", MPI_MODE_RDONLY, MPI_INFO_NULL, &file),

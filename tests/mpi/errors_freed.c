@@ -21,7 +21,7 @@ static MPI_Comm make(MPI_Errhandler handler) {
   return comm;
 }
 
-// Rank 0 has started a failing operation. Rank 1 keeps the communicator until the end.
+// Rank 1 keeps the communicator until the end.
 static void let_fail(MPI_Request* request, MPI_Comm* comm, enum When when) {
   int failed = 0;
   if (when == kFreedFirst) OK(MPI_Comm_free(comm));
@@ -148,7 +148,6 @@ static void partitioned(enum When when) {
   OK(MPI_Request_free(&request));
 }
 
-// A matched message also belongs to a communicator.
 static void matched(int ints, int freed, int immediate) {
   MPI_Comm comm = make(MPI_ERRORS_RETURN);
   int* data = calloc((size_t)ints, sizeof(int));
@@ -172,7 +171,6 @@ static void matched(int ints, int freed, int immediate) {
   free(data);
 }
 
-// A buffered request kept beyond the lifetime of its communicator.
 static void buffered(void) {
   MPI_Comm comm = make(MPI_ERRORS_RETURN);
   static char room[4096];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A million mostly small messages, not received for two seconds: the receiver's memory stays
-// bounded, no message is lost, the order holds. Then senders in a cycle.
+// A million messages, not received for two seconds: the receiver's memory stays bounded, no message
+// is lost, the order holds. Then senders in a cycle.
 // ranks: 2 3
 // sanitizers: no, they keep freed memory
 // timeout: 120
@@ -55,7 +55,7 @@ static void stem(void) {
   if (growth > kMostGrowthKiB * (size - 1)) FAIL("grown by %ld KiB", growth);
 }
 
-// Each rank floods its right neighbor with nonblocking sends, then receives from the left.
+// Each rank floods the right neighbor, then receives from the left.
 static void cycle(void) {
   static MPI_Request requests[kCycle];
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;

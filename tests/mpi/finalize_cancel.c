@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank in MPI_Finalize still answers: its neighbor cancels a message that was never received.
+// A rank in MPI_Finalize still answers a neighbor that cancels a message.
 // ranks: 2 4 7
 // timeout: 20
 #include <unistd.h>

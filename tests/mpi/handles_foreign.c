@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Handles of another process: rank 0 creates more objects than rank 1 and sends the handles. At
-// rank 1 each handle gives an error of its class, or names an own object by chance. Nothing
-// crashes, and rank 1's objects stay intact.
+// Rank 0 sends handles to rank 1: each gives an error of its class, or names an object of rank 1 by
+// chance. Rank 1's objects stay intact.
 // ranks: 2
 #include <stdint.h>
 
@@ -57,7 +56,7 @@ static void make(struct Words* words, int count) {
   }
 }
 
-// Calls without side effects, in case the handle is valid here.
+// Calls without side effects on valid handles.
 static void use(const struct Words* theirs) {
   int got, flag;
   MPI_Comm made;

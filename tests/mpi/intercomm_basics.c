@@ -3,7 +3,7 @@
 // ranks: 2 3 4 7
 #include "check.h"
 
-// The even and the odd ranks of the world. The leader of a group is its last rank.
+// The even and the odd ranks. The leader of a group is the last rank.
 static MPI_Comm own;
 static int mine, members, others, color;
 
@@ -16,7 +16,7 @@ static MPI_Comm make(int tag) {
   others = size - members;
   OK(MPI_Comm_split(MPI_COMM_WORLD, color, rank, &own));
   const int remote_leader = color == 0 ? 2 * (odd - 1) + 1 : 2 * (even - 1);
-  // peer_comm and remote_leader are significant only at the leader.
+  // Significant only at the leader.
   const int leads = mine == members - 1;
   OK(MPI_Intercomm_create(own, members - 1, leads ? MPI_COMM_WORLD : MPI_COMM_NULL,
                           leads ? remote_leader : -77, tag, &inter));
@@ -36,7 +36,6 @@ static void check_group(MPI_Group group, int n, int first, int stride) {
   OK(MPI_Group_free(&group));
 }
 
-// Every rank sends to all remote ranks, and receives by wildcard.
 static void check_messages(MPI_Comm inter) {
   int me, remote;
   OK(MPI_Comm_rank(inter, &me));
@@ -58,7 +57,7 @@ static void check_messages(MPI_Comm inter) {
     CHECK_EQ(in / 1000 % 2, 1 - color);
   }
   OK(MPI_Waitall(remote, requests, MPI_STATUSES_IGNORE));
-  // A large message in both directions between equal ranks of the two sides.
+  // A large message in both directions between equal ranks.
   if (me >= remote) return;
   enum { kLarge = 300000 };
   char *data = malloc(kLarge), *room = malloc(kLarge);
@@ -118,7 +117,7 @@ static void duplicates(MPI_Comm inter) {
 static void splits(MPI_Comm inter) {
   MPI_Comm made;
   int value;
-  OK(MPI_Comm_split(inter, 0, -mine, &made));  // all ranks, reversed
+  OK(MPI_Comm_split(inter, 0, -mine, &made));  // reversed
   CHECK_EQ(compare(inter, made), members == 1 && others == 1 ? MPI_CONGRUENT : MPI_SIMILAR);
   OK(MPI_Comm_rank(made, &value));
   CHECK_EQ(value, members - 1 - mine);
@@ -204,7 +203,7 @@ static void wrong(MPI_Comm inter) {
   FAILS(MPI_Intercomm_create(own, members, MPI_COMM_WORLD, 0, 0, &made), MPI_ERR_RANK);
   FAILS(MPI_Intercomm_create(own, -1, MPI_COMM_WORLD, 0, 0, &made), MPI_ERR_RANK);
   FAILS(MPI_Intercomm_create(own, 0, MPI_COMM_WORLD, 0, -5, &made), MPI_ERR_TAG);
-  // Only the leader sees the wrong argument. The other ranks get MPI_ERR_COMM.
+  // Only the leader sees the wrong argument.
   FAILS(MPI_Intercomm_create(own, 0, MPI_COMM_WORLD, size, 0, &made),
         mine == 0 ? MPI_ERR_RANK : MPI_ERR_COMM);
   FAILS(MPI_Intercomm_create(own, 0, MPI_COMM_WORLD, rank, 0, &made),
@@ -219,7 +218,7 @@ static void wrong(MPI_Comm inter) {
   OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
 }
 
-// Rank 2 is in both groups: all ranks get an error.
+// Rank 2 is in both groups.
 static void overlap(void) {
   MPI_Comm copies[2], made = MPI_COMM_NULL;
   for (int i = 0; i < 2; ++i)

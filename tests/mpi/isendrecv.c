@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_Isendrecv and MPI_Isendrecv_replace: one request for both operations, with the status of the
-// receive.
+// MPI_Isendrecv and MPI_Isendrecv_replace: one request, with the status of the receive.
 // ranks: 1 2 3 4
 #include "check.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared objects of the leak tests, and limits of memory growth. Each case runs twenty thousand
-// times, or a million times with --full. LEAK_VERBOSE=1 prints each case.
+// Objects and limits of the leak tests. Each case runs twenty thousand times, or a million times
+// with --full. LEAK_VERBOSE=1 prints each case.
 #ifndef TERN_TESTS_LEAK_H
 #define TERN_TESTS_LEAK_H
 
@@ -57,8 +57,8 @@ static struct Grown growth(const struct Case* it, int turns) {
   return grown;
 }
 
-// The first turns fill pools and grow arrays. On busy cores a fast rank may fill a pool further in
-// any round, so a leak must grow in all three rounds. One byte per turn is found.
+// The first turns fill pools and grow arrays. A fast rank may fill a pool further in any round, so
+// a leak must grow in all three. One byte per turn is found.
 static void check_case(const struct Case* it, int turns) {
   for (int i = 0; i < turns / 2 + 500; ++i) it->once();
   int leaks = 1, anywhere = 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every kind of object created and freed many times: allocated memory stays constant, and handles
-// do not run out.
+// Objects created and freed many times: allocated memory stays constant, and handles do not run
+// out.
 // ranks: 2
 // transport: sm, libraries of networks keep memory
 // timeout: 3000
@@ -62,7 +62,7 @@ static void comm_used(void) {  // frees caches of schedules and contexts
   OK(MPI_Bcast(data, 8, vector, 0, made));
   free_comm(made);
 }
-static void comm_pair(void) {  // some programs create a pair per message of a phase
+static void comm_pair(void) {  // as programs with a pair per message
   static int turn;
   MPI_Comm made;
   int sum = -1;

@@ -50,7 +50,6 @@ static void no_process(void) {
   check_status(&status, MPI_PROC_NULL, MPI_ANY_TAG, MPI_BYTE, 0);
 }
 
-// Skips the test if the library has no matched probe.
 static void need_matched_probe(void) {
   int flag = 0;
   MPI_Message message;

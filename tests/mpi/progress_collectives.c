@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A large message advances while its ranks only call small collectives. Collectives make progress,
-// even without pending work of their own.
+// Small collectives advance a large message, even without pending work of their own.
 // ranks: 2 3
 #include "check.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Progress: repeated calls of any kind, or one blocking call, advance earlier operations: a long
-// message to the rank and a long message from the rank. Rank 0 repeats one kind of call (only
-// sends, probes, tests, ...), or blocks in one call, until the others report completion.
+// Repeated calls of any kind, or one blocking call, advance earlier operations: a long message to
+// the rank and a long message from the rank.
 // ranks: 3
 // timeout: 240
 #include <fcntl.h>
@@ -86,7 +85,7 @@ static void only_reduces(void) {
   OK(MPI_Allreduce(&number, &sum, 1, MPI_INT, MPI_SUM, pair));
 }
 
-static void drain(void) {  // rank 2 receives from rank 0 until a message with tag kEnd
+static void drain(void) {  // until a message with tag kEnd
   MPI_Status status;
   do OK(MPI_Recv(&number, 1, MPI_INT, 0, MPI_ANY_TAG, MPI_COMM_WORLD, &status));
   while (status.MPI_TAG != kEnd);
@@ -124,9 +123,9 @@ static void barrier_when_told(void) {
 static const struct {
   const char* name;
   void (*rank_0)(void);
-  int repeats;  // repeats until rank 1 is done; otherwise the call ends by itself
+  int repeats;  // until rank 1 is done
   void (*rank_2)(void);
-  int told_end;  // rank 0 sends rank 2 a message after the stop
+  int told_end;  // rank 2 gets a message after the stop
 } cases[] = {{"only tests", only_tests, 1, NULL, 0},
              {"only testany", only_testany, 1, NULL, 0},
              {"only testsome", only_testsome, 1, NULL, 0},
@@ -142,7 +141,7 @@ static const struct {
              {"blocks in barrier", only_barriers, 0, barrier_when_told, 0}};
 
 static void begin_case(void) {
-  OK(MPI_Barrier(MPI_COMM_WORLD));  // all ranks have seen the previous stop
+  OK(MPI_Barrier(MPI_COMM_WORLD));  // all saw the previous stop
   if (rank == 0) *stop = 0;
   OK(MPI_Barrier(MPI_COMM_WORLD));
 }
@@ -150,7 +149,7 @@ static void begin_case(void) {
 static void check_case(int which, int receives) {
   MPI_Request request;
   begin_case();
-  if (rank == 0) {  // after the start, only polls for completion
+  if (rank == 0) {  // then only polls for completion
     if (receives)
       OK(MPI_Irecv(in, kBytes, MPI_CHAR, 1, kLong, MPI_COMM_WORLD, &request));
     else
@@ -173,7 +172,7 @@ static void check_case(int which, int receives) {
   }
 }
 
-// Both sides repeat until rank 1 is done. The exchanged values agree on the last turn.
+// Both sides agree on the last turn by the exchanged values.
 static void together(void (*turn)(void)) {
   MPI_Request request;
   int mine, any = 0;

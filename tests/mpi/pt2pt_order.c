@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages with equal envelopes never overtake, in any mix of eager and rendezvous sizes, with
-// receives posted early, late, or with wildcards.
+// Messages with equal envelopes never overtake, in any mix of eager and rendezvous sizes.
 // ranks: 1 2 4
 #include "check.h"
 
@@ -34,7 +33,7 @@ static void receive_all(char* buffer, int from, int wild) {
   }
 }
 
-// Posted early: specific and wildcard receives alternate. The order of posting decides the match.
+// The order of posting decides the match.
 static void receive_posted(int from) {
   enum { kPosted = 48 };
   char* buffer = malloc((size_t)kPosted * kMost);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random traffic over several communicators against a model computed by all ranks: any size, tag,
-// mode, receive order and completion call, with early and late receives. Only a failure prints the
-// seed.
+// Random traffic over several communicators against a model computed by all ranks. Only a failure
+// prints the seed.
 // ranks: 1 2 3 4 8
 // timeout: 120
 #include "check.h"
@@ -40,7 +39,7 @@ static void invent(struct Message* messages, unsigned round) {
   }
 }
 
-// comms[1] reverses the ranks, so a library that used world ranks would fail.
+// comms[1] reverses the ranks, to detect the use of world ranks.
 static int rank_in(int comm, int world_rank) {
   return comm == 1 ? size - 1 - world_rank : world_rank;
 }
@@ -67,7 +66,7 @@ static void check_received(const struct Message* m, const char* buffer, const MP
   CHECK(untouched(buffer, (size_t)m->bytes, (size_t)m->bytes + 8, 0x5a));
 }
 
-// Completes all requests in a manner drawn by the rank. statuses[i] belongs to request i.
+// statuses[i] belongs to request i.
 static void complete(int n, MPI_Request* requests, MPI_Status* statuses, unsigned how) {
   int index, flag = 0, indices[2 * kBatch], count, done = 0;
   MPI_Status some[2 * kBatch];

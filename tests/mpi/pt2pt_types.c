@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Derived types at both ends: the layouts may differ, but the sequences of basic elements must
-// agree.
+// Derived types at both ends: layouts may differ, but the basic elements must agree.
 // ranks: 1 2 3
 // timeout: 120
 #include <stddef.h>
@@ -12,12 +11,12 @@ struct Particle {
   char name[5];
 };
 
-// Positions of `ints` integers, in type map order, in a buffer of `extent` bytes.
+// Positions of `ints` integers, in type map order, in `extent` bytes.
 struct Layout {
   MPI_Datatype type;
-  int count;      // elements of `type`
-  int ints;       // basic elements in total
-  size_t extent;  // bytes of the buffer
+  int count;      // of `type`
+  int ints;       // in total
+  size_t extent;  // bytes
   int (*place)(int i);
 };
 
@@ -57,7 +56,7 @@ static struct Layout make(int which) {
   return made;
 }
 
-// The address passed to MPI: a reversed type starts at its last position.
+// A reversed type starts at the last position.
 static int* origin(const struct Layout* layout, int* buffer) {
   return layout->place == backwards ? buffer + 6143 : buffer;
 }
@@ -122,8 +121,7 @@ static void particles(int count) {
   OK(MPI_Type_free(&particle));
 }
 
-// A message ends inside an element: MPI_Get_count returns MPI_UNDEFINED, MPI_Get_elements the
-// number of received elements.
+// MPI_Get_count returns MPI_UNDEFINED, MPI_Get_elements the received elements.
 static void partial_element(void) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   const int out[7] = {0, 1, 2, 3, 4, 5, 6};
@@ -141,7 +139,6 @@ static void partial_element(void) {
   OK(MPI_Type_free(&triple));
 }
 
-// The user may free a datatype while a message is in flight.
 static void freed_while_pending(void) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   int *out = malloc(40000 * sizeof *out), *in = calloc(40000, sizeof *in);
@@ -160,7 +157,6 @@ static void freed_while_pending(void) {
   free(in);
 }
 
-// The receive has fewer elements, with holes, than the message.
 static void truncated_with_holes(void) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   enum { kRoom = 5000, kSent = 30000 };

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waitany, waitsome, waitall, testany, testsome, testall: indices, statuses, null and inactive
-// requests.
+// Waitany, waitsome, waitall and tests: indices, statuses, null and inactive requests.
 // ranks: 1 2 3
 #include "check.h"
 
@@ -99,7 +98,6 @@ static void check_empty(MPI_Status* status) {
   CHECK_EQ(cancelled, 0);
 }
 
-// Arrays without active requests.
 static void with_nothing(int count, MPI_Request* null) {
   MPI_Status statuses[4];
   int index = 0, flag = 0, outcount = 0, indices[4];

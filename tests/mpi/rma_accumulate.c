@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accumulates: all origins on the same elements at once, every operation on every kind of type,
-// derived types at both ends, results, compare and swap, requests.
+// Accumulates of all origins on the same elements, every operation and type, derived types, compare
+// and swap, requests.
 // ranks: 1 2 4 8
 // variant: created
 //   User memory.
@@ -51,7 +51,6 @@ static void counters(MPI_Win win, char* mine) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-// A counter by compare and swap.
 static void swaps(MPI_Win win, char* mine) {
   memset(mine, 0, 64);
   OK(MPI_Barrier(MPI_COMM_WORLD));
@@ -74,7 +73,7 @@ static void swaps(MPI_Win win, char* mine) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-// All ranks accumulate long vectors at rank 0, across stripes, misaligned by 4 bytes.
+// Long vectors at rank 0, across stripes, misaligned by 4 bytes.
 static void vectors(MPI_Win win, char* mine) {
   enum { kCount = 30000 };
   static double in[kCount], got[kCount];
@@ -90,7 +89,7 @@ static void vectors(MPI_Win win, char* mine) {
   for (int i = 0; i < kCount; ++i) CHECK(got[i] == 5.0 * size * i);
 }
 
-// MPI_Accumulate and MPI_Reduce_local give equal results, for all operations and types.
+// Equal to MPI_Reduce_local, for all operations and types.
 static void operations(MPI_Win win, char* mine) {
   static const struct {
     MPI_Datatype type;
@@ -152,7 +151,6 @@ static void operations(MPI_Win win, char* mine) {
   OK(MPI_Win_set_errhandler(win, MPI_ERRORS_ARE_FATAL));
 }
 
-// Columns at the target, a reversed order at the origin, and pairs with holes.
 static void derived(MPI_Win win, char* mine) {
   enum { kRows = 100, kColumns = 8 };
   MPI_Datatype column, backwards;

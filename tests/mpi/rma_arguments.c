@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unusual arguments of origins: absolute types at displacement 0 and displacements below 0 in
-// dynamic windows, null buffers, overflowing byte counts, types of MPI_Type_create_f90_integer, a
-// gap inside an element, different alignments per rank.
+// Absolute types and displacements below 0 in dynamic windows, null buffers, overflowing byte
+// counts, types of MPI_Type_create_f90_integer, gaps inside elements, different alignments per
+// rank.
 // ranks: 2
 // variant: messages
 //   Windows by messages, without mappings.
@@ -87,7 +87,6 @@ static void gaps(MPI_Win win, unsigned char* memory) {
   }
 }
 
-// Rank 0 requests another alignment than rank 1.
 static void alignments(void) {
   MPI_Win win;
   MPI_Info info;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small operations on user memory. A polling target executes the operations; the kernel does while
-// the target computes. Counters, swaps, blocks around the size of a box, elements of all shapes.
-// All ranks access the next rank and rank 0, and rank 0 sometimes computes.
+// Small operations on user memory, executed by a polling target, or by the kernel while the target
+// computes: counters, swaps, blocks around the size of a box, elements of all shapes.
 // ranks: 2 4 8
 #include <stddef.h>
 
@@ -32,7 +31,7 @@ static void compute(double seconds) {
   while (MPI_Wtime() - start < seconds) continue;
 }
 
-// Every ticket is drawn once. Only the rank stored in `owner` changes the field.
+// Every ticket is drawn once. Only the rank in `owner` changes the field.
 static void counters(void) {
   const long one = 1;
   for (int i = 0; i < kRounds; ++i) {
@@ -68,7 +67,6 @@ static void check_tickets(void) {
   free(seen);
 }
 
-// Each rank has exclusive access to the next rank's block.
 static void blocks(int next) {
   static const int sizes[] = {0, 1, 7, 8, 63, 64, 65, 511, 1023, 1024, 1025, kBlock};
   unsigned char from[kBlock], to[kBlock];
@@ -84,7 +82,6 @@ static void blocks(int next) {
   }
 }
 
-// All ranks access rank 0's elements. Rank 0 checks sums and indices.
 static void elements(void) {
   struct {
     double value;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TERN_CHECK=rma: an access in conflict with a pending access gives an error with both calls.
-// Accesses allowed by the standard pass, and all accesses after a flush, unlock, fence or complete.
+// TERN_CHECK=rma: conflicting accesses give an error with both calls. Accesses allowed by the
+// standard pass.
 // ranks: 2 4
 // env: TERN_CHECK=rma
 // transport: sm, of ranks of other hosts nothing is known
@@ -19,7 +19,6 @@ static void conflict(int code, const char* first, const char* second) {
   CHECK(strstr(error_text(code), second) != NULL);
 }
 
-// Rank 1's accesses to rank 0 conflict with rank 0's accesses to itself.
 static void of_two_ranks(void) {
   OK(MPI_Win_lock_all(0, win));
   if (rank == 0) OK(MPI_Put(values, 4, MPI_INT, 0, 0, 4, MPI_INT, win));
@@ -49,7 +48,7 @@ static void of_two_ranks(void) {
   meet();
 }
 
-// Each rank has its own columns, interleaved.
+// Interleaved columns per rank.
 static void between_each_other(void) {
   MPI_Datatype column;
   OK(MPI_Type_vector(kInts / size, 1, size, MPI_INT, &column));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows over all kinds of memory: static, stack, heap, shared and private file mappings,
-// untouched pages, size 0. Read-only memory is readable. Access to unmapped memory is an error, not
-// a crash.
+// Windows over all kinds of memory. Read-only memory is readable. Access to unmapped memory is an
+// error, not a crash.
 // ranks: 2 3
 // hosts: no, a target of another host would crash
 // transport: sm, as other hosts do
@@ -53,8 +52,8 @@ static void mappings(void) {
   fclose(file);
 }
 
-// The middle of the window is unmapped, and the rest is read-only. A polling target would execute
-// smaller operations itself.
+// The middle is unmapped, the rest read-only. A polling target would execute smaller operations
+// itself.
 static void lost_memory(void) {
   enum { kMany = 1024 };
   MPI_Win win;

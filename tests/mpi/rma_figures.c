@@ -21,7 +21,6 @@ static unsigned long long read_one(MPI_T_pvar_handle handle) {
   return value;
 }
 
-// Twenty operations on the next rank's memory.
 static void operate(MPI_Win win) {
   const int next = (rank + 1) % size, one = 1;
   int old;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random epochs against a sequential model: puts, gets and accumulates of all sizes, with derived
-// types, on all window flavors. Every rank computes all operations, and checks its memory and its
-// results.
+// Random epochs against a sequential model, on all window flavors. Every rank computes all
+// operations, and checks its memory and results.
 // ranks: 1 2 3 4
 // variant: copied
 //   Cross-memory attach, except for shared windows.
@@ -19,20 +18,20 @@ static unsigned next_random(unsigned below) {
   return (state >> 8) % below;
 }
 
-enum { kMost = 40000, kOps = 6 };  // elements per rank; operations of a rank in an epoch
+enum { kMost = 40000, kOps = 6 };  // elements per rank; operations per epoch
 enum { kPut, kGet, kSum, kFetch, kKinds };
 
 typedef struct {
-  int kind, target, count, at, stride;  // elements at at, at + stride, ...
-  int value;                            // of the first element; each next element adds one
+  int kind, target, count, at, stride;  // at at, at + stride, ...
+  int value;                            // of the first; then one more each
 } Operation;
 
-static int* model;  // memory of all ranks, in rank order
-static int* got;    // indexed by operation
+static int* model;  // of all ranks, in rank order
+static int* got;    // by operation
 static int* expected;
 
-// No operation of an epoch overlaps a put: each rank has its own rows in every rank's memory. The
-// upper half of the rows is shared, and takes the sums of all ranks.
+// No operation overlaps a put: each rank has separate rows in every rank's memory. The upper half
+// of the rows takes sums of all ranks.
 static Operation draw(int of, int number, int part) {
   Operation one;
   static const int most[] = {1, 3, 20, 200, 3000};
@@ -75,7 +74,6 @@ static void issue(const Operation* one, int* buffer, MPI_Win win, const MPI_Aint
   OK(MPI_Type_free(&type));
 }
 
-// Applies an operation to the model, and stores the values read.
 static void apply_to_model(const Operation* one, int part, int* found) {
   for (int i = 0; i < one->count; ++i) {
     int* place = model + (size_t)one->target * (size_t)part + one->at + i * one->stride;
@@ -88,7 +86,7 @@ static void apply_to_model(const Operation* one, int part, int* found) {
 static void epoch(MPI_Win win, int* mine, int part, const MPI_Aint* bases, int unit, int how) {
   Operation mine_all[kOps];
   memset(got, 0xff, sizeof(int) * kOps * 3000);
-  const int sums = (int)next_random(2);  // elements are summed, or read, by all in an epoch
+  const int sums = (int)next_random(2);  // elements are summed, or read, by all
   for (int of = 0; of < size; ++of)
     for (int i = 0; i < kOps; ++i) {
       Operation one = draw(of, i, part);

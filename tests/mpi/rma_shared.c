@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows in shared memory: the placement, and MPI_Win_shared_query for every kind of window.
+// Windows in shared memory: placement, and MPI_Win_shared_query.
 // ranks: 1 2 4
 // hosts: no, the ranks must share memory
 #include <stdint.h>
@@ -15,7 +15,7 @@ static void query(MPI_Win win, int of, MPI_Aint bytes, int unit, char** base) {
   CHECK_EQ(its_unit, unit);
 }
 
-// Rank r allocates r * 40 bytes, so rank 1 is the lowest rank with memory.
+// Rank 1 is the lowest rank with memory.
 static void parts(int apart) {
   MPI_Info info;
   MPI_Win win;
@@ -86,7 +86,7 @@ static void others(void) {
   OK(MPI_Win_free(&win));
 }
 
-// Large allocations: only touched pages use memory.
+// Only touched pages use memory.
 static void large(void) {
   MPI_Win win;
   char* mine;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Locks, flushes, post-start-complete-wait, fences with assertions, and calls in the wrong epoch.
+// Locks, flushes, post-start-complete-wait, fences with assertions, wrong epochs.
 // ranks: 1 2 4 8
 // variant: created
 //   User memory.
@@ -16,7 +16,6 @@
 
 enum { kRounds = 200 };
 
-// Each rank increments a plain counter under rank 0's exclusive lock.
 static void exclusive_locks(MPI_Win win, long* mine) {
   mine[0] = 0;
   OK(MPI_Barrier(MPI_COMM_WORLD));
@@ -38,7 +37,7 @@ static void exclusive_locks(MPI_Win win, long* mine) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-// Shared and exclusive locks mixed. Each rank writes a separate element at all targets.
+// Each rank writes a separate element at all targets.
 static void shared_locks(MPI_Win win, long* mine) {
   for (int i = 0; i < kRounds; ++i) {
     const int target = (rank + i) % size;
@@ -77,7 +76,7 @@ static void several_locks(MPI_Win win) {
   OK(MPI_Win_unlock(MPI_PROC_NULL, win));
 }
 
-// Every rank exposes its memory to all ranks, including itself.
+// To all ranks, including itself.
 static void post_start(MPI_Win win, long* mine, int tested) {
   MPI_Group all, none = MPI_GROUP_EMPTY;
   OK(MPI_Win_get_group(win, &all));
@@ -102,7 +101,7 @@ static void post_start(MPI_Win win, long* mine, int tested) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-// A ring of origins and targets, started before the post.
+// Started before the post.
 static void ring(MPI_Win win, long* mine) {
   MPI_Group all, to, from;
   OK(MPI_Win_get_group(win, &all));
@@ -133,7 +132,7 @@ static void fences(MPI_Win win, long* mine) {
     OK(MPI_Win_fence(MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED, win));
     OK(MPI_Barrier(MPI_COMM_WORLD));
   }
-  OK(MPI_Win_fence(0, win));  // unused: a lock ends the epoch
+  OK(MPI_Win_fence(0, win));  // a lock ends the epoch
   OK(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win));
   OK(MPI_Win_unlock(0, win));
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A target computes without calling MPI. Locks, puts, gets and counters on its memory end long
-// before the target returns, on every path.
+// Operations on the memory of a computing target end long before the target returns, on every path.
 // ranks: 3
 // full-ranks: 2 4
 // timeout: 30

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Concurrent threads, each with its own window, and all on one window, through shared memory and
-// messages.
+// Concurrent threads, each with a window, and all on one window.
 // ranks: 1 2 4
 // cflags: -pthread
 // timeout: 120
@@ -10,11 +9,11 @@
 
 enum { kThreads = 4, kRounds = 200 };
 
-static MPI_Win common[2];  // allocated, and created on user memory
+static MPI_Win common[2];  // allocated; created on user memory
 static long* common_base[2];
 static MPI_Comm comms[kThreads];
 
-// Every thread of every rank counts in the shared window. The main thread opens the epoch.
+// The main thread opens the epoch.
 static void* count(void* argument) {
   const int mine = (int)(long)argument;
   static long old[kThreads][kRounds][2];  // written until the next flush

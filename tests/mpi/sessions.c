@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI without MPI_Init: a session, its process sets, a communicator of a group, messages; twice.
+// MPI without MPI_Init: a session, process sets, a communicator, messages; twice.
 //
 // ranks: singleton 1 2 3
 #include "check.h"
@@ -27,7 +27,7 @@ static void use(MPI_Session session) {
   CHECK_EQ(result, MPI_CONGRUENT);
   OK(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, first));
   CHECK_EQ(sum, size);
-  // Equal envelopes on two communicators: the messages must not mix.
+  // Equal envelopes on two communicators must not mix.
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   int out[2] = {100 + rank, 200 + rank}, in[2] = {0, 0};
   MPI_Request requests[4];

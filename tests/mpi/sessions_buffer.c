@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_Session_finalize detaches the session's buffer after sending its messages. A later session at
-// the same address has no buffer.
+// MPI_Session_finalize sends and detaches the session's buffer. A later session at the same address
+// has no buffer.
 // ranks: 1 2
 // timeout: 30
 #include <unistd.h>
@@ -26,7 +26,7 @@ static MPI_Comm comm_of(MPI_Session session) {
   return comm;
 }
 
-// Consecutive sessions have the same address. One session stays open.
+// Consecutive sessions have the same address.
 static void buffers_end(void) {
   MPI_Session kept = open_session();
   for (int round = 0; round < 20; ++round) {
@@ -40,7 +40,6 @@ static void buffers_end(void) {
   OK(MPI_Session_finalize(&kept));
 }
 
-// MPI_Session_finalize returns the buffer to the program after the message left.
 static void messages_are_sent(void) {
   MPI_Session session = open_session();
   MPI_Comm comm = comm_of(session);

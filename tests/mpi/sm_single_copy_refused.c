@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // If the kernel refuses copies between processes (a container's filter), large messages still
-// arrive, and the library prints the reason and the cure.
+// arrive, and the library prints reason and cure.
 // ranks: 2 3
 // transport: sm, its copies are those of shared memory
 // expect-stderr: two copies instead of one.*process_vm_readv.*Operation not permitted.*SYS_PTRACE

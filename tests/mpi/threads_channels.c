@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Communicators on different channels: ranks with different thread levels, and therefore different
-// numbers of channels, exchange data on many communicators. A wait on one channel does not block
-// the others.
+// Ranks with different thread levels, and different numbers of channels, exchange data. A wait on
+// one channel does not block the others.
 // cflags: -pthread
 // ranks: 1 2 3 4
 #include <mpi.h>
@@ -35,7 +34,6 @@ static int right(const int* data, int count, int from, int comm) {
   return 1;
 }
 
-// All ranks exchange on all communicators, completed by one call.
 static void all_at_once(int count, int by_any) {
   const int each = kComms * size;
   MPI_Request* requests = malloc(2 * (size_t)each * sizeof *requests);
@@ -68,7 +66,7 @@ static void all_at_once(int count, int by_any) {
   free(in), free(out), free(requests);
 }
 
-// A large message needs progress of a sender waiting on another communicator.
+// A large message needs progress of a sender waiting elsewhere.
 static void waits_elsewhere(void) {
   for (int c = 0; c < kComms; ++c) {
     const int other = (c + 1) % kComms, next = (rank + 1) % size, last = (rank + size - 1) % size;
@@ -91,7 +89,6 @@ static void waits_elsewhere(void) {
   }
 }
 
-// Each thread has a separate communicator.
 static void* exchange_by_thread(void* which) {
   const int c = (int)(long)which, peer = 1 - rank;
   for (int i = 0; i < kRounds; ++i) {
@@ -117,8 +114,7 @@ static void threads_side_by_side(void) {
   for (int t = 0; t < kThreads; ++t) pthread_join(threads[t], NULL);
 }
 
-// Groups of one communicator create different numbers of inter-communicators. The library counts
-// inter-communicators per pair of groups.
+// Groups create different numbers of inter-communicators, counted per pair of groups.
 static void sides(void) {
   if (size != 4) return;
   static const int groups[3][2] = {{0, 1}, {2, 2}, {3, 3}};

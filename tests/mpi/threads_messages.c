@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages and requests across threads: some threads match (MPI_Mprobe, MPI_Improbe), others
-// receive the matched messages, others complete the senders' requests. No message is lost or
-// doubled. A thread's matches from one sender and tag are in order.
+// Some threads match messages, others receive the matched messages, others complete the senders'
+// requests. No message is lost or doubled, and a thread's matches of one sender and tag are in
+// order.
 // ranks: 1 2 3
 // timeout: 120
 #include <pthread.h>
@@ -13,7 +13,7 @@ enum { kMessages = 600, kTags = 3, kMatchers = 2, kMost = 40000, kQueue = kMessa
 struct Matched {
   MPI_Message message;
   MPI_Status status;
-  int matcher, index;  // index: the sender's message number, known after the receive
+  int matcher, index;  // index: the sender's number, known after the receive
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -114,7 +114,6 @@ static void* start_all(void* argument) {
   return NULL;
 }
 
-// Completes the requests of start_all in batches.
 static void* complete_all(void* argument) {
   (void)argument;
   for (int done = 0; done < kMessages;) {
@@ -128,7 +127,6 @@ static void* complete_all(void* argument) {
   return NULL;
 }
 
-// A thread's matches on one tag are in order of sending.
 static void check_order(void) {
   for (int matcher = 0; matcher < kMatchers; ++matcher) {
     int last[kTags] = {-1, -1, -1};

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_THREAD_MULTIPLE: MPI_Type_create_f90_* returns the same type to all threads, also in
-// concurrent first calls, while other threads create and free datatypes.
+// MPI_Type_create_f90_* returns the same type to all threads, also in concurrent first calls.
 // ranks: singleton 1
 #include <pthread.h>
 #include <stdatomic.h>

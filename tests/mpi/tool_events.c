@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_T events of unexpected messages: content, time of the call, lifetime.
+// MPI_T events of unexpected messages: content, time, lifetime.
 // ranks: 2
 #include "check.h"
 
@@ -69,7 +69,6 @@ static void what_there_is(void) {
   CHECK(now > 0 && now < most);
 }
 
-// Rank 0 sends `length` bytes. Rank 1 probes, then receives.
 static void one_early_message(int length) {
   char* data = calloc(1, (size_t)length);
   if (rank == 0) {

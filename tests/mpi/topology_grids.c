@@ -9,7 +9,6 @@ static int kind_of(MPI_Comm comm) {
   return kind;
 }
 
-// A message to one neighbor of a dimension arrives from the opposite neighbor.
 static void check_shift(MPI_Comm grid, int direction, int disp) {
   int from, to, in = -1, me, mine[3], theirs[3];
   OK(MPI_Comm_rank(grid, &me));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Five neighborhood collectives, blocking, nonblocking and persistent, on grids (edges, periods of
-// one and two), graphs and distributed graphs with repeated edges.
+// Five neighborhood collectives in all forms, on grids (edges, periods of one and two), graphs and
+// distributed graphs with repeated edges.
 // ranks: 1 2 3 4 8
 #include "check.h"
 
@@ -8,15 +8,14 @@ enum { kMost = 64, kBlock = 3 };
 static MPI_Comm comm;
 static int me, in, out, sources[kMost], destinations[kMost], grid;
 
-// The value sent by rank `from` in its block for neighbor number `to`.
 static int value(int from, int to, int i) { return 10000 * from + 10 * to + i; }
 
-// Returns this rank's number in the neighbor list of source i.
+// This rank's number in the neighbor list of source i.
 static int number_there(int i) {
-  if (grid) return i ^ 1;  // the opposite direction
+  if (grid) return i ^ 1;  // opposite direction
   int before = 0, seen = 0;
   for (int j = 0; j < i; ++j) before += sources[j] == sources[i];
-  // All graphs here have equal edges at every rank: shifts by +1, +1, -1.
+  // All graphs here have equal edges at every rank: +1, +1, -1.
   const int shifts[] = {1, 1, size - 1};
   for (int j = 0; j < 3; ++j)
     if ((sources[i] + shifts[j]) % size == me && seen++ == before) return j;
@@ -32,7 +31,7 @@ static void prepare(void) {
   for (int i = 0; i < out; ++i)
     for (int k = 0; k < kBlock; ++k) send_block[i * kBlock + k] = value(me, i, k);
   memset(receive_block, -1, sizeof receive_block);
-  for (int i = 0; i < out; ++i) {  // v and w: the edge determines the number of elements
+  for (int i = 0; i < out; ++i) {  // the edge determines the number of elements
     counts_out[i] = 1 + i % kBlock;
     displs_out[i] = i * kBlock;
     bytes_out[i] = (MPI_Aint)sizeof(int) * i * kBlock;
@@ -47,7 +46,7 @@ static void prepare(void) {
   }
 }
 
-// Received block i has `count` values of the sender's block `number`.
+// `count` values of the sender's block `number`.
 static void check_block(int i, const int* block, int number, int count) {
   for (int k = 0; k < kBlock; ++k) {
     const int none = sources[i] == MPI_PROC_NULL || k >= count;
@@ -169,8 +168,7 @@ static void persistent(int operation) {
   OK(MPI_Request_free(&request));
 }
 
-// Two persistent collectives, started in different orders on different ranks. Types and
-// communicator are freed before the starts.
+// Started in different orders on different ranks. Types and communicator are freed before.
 static void any_order(void) {
   int from[2] = {me, -me - 5}, to[2][kMost];
   MPI_Request requests[2];
@@ -197,7 +195,6 @@ static void any_order(void) {
   for (int i = 0; i < 2; ++i) OK(MPI_Request_free(&requests[i]));
 }
 
-// 100000 integers to each neighbor at once, several operations in flight.
 static void large(void) {
   enum { kLarge = 100000 };
   int* data = malloc(sizeof(int) * kLarge);
@@ -255,7 +252,7 @@ static void on_edges(void) {
   everything();
 }
 
-// A graph in which only ranks 0 and 1 are neighbors, twice.
+// Only ranks 0 and 1 are neighbors, twice.
 static void on_graph(void) {
   int index[kMost], edges[] = {1, 1, 0, 0}, got[2] = {-1, -1};
   if (size < 2) return;
@@ -297,7 +294,7 @@ static void wrong(void) {
   OK(MPI_Comm_free(&comm));
 }
 
-// A rank without neighbors in one direction may pass a null buffer.
+// Without neighbors in one direction, the buffer may be null.
 static void alone(void) {
   const int to_next = (rank + 1) % size, from_before = (rank + size - 1) % size;
   const int sends = rank != size - 1, receives = rank != 0;  // a chain

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Neighborhood collectives on random graphs known to all ranks: repeated edges, edges from a rank
-// to itself, more edges than concurrent messages; many outstanding, persistent restarts, any order
-// of completion. Results follow from the graph.
+// Neighborhood collectives on random graphs: repeated edges, edges to the same rank, more edges
+// than concurrent messages, persistent restarts, any order of completion.
 // ranks: 1 2 3 5 8
 #include "check.h"
 
@@ -13,12 +12,12 @@ static int any(int below) {
   return (int)((state >> 8) % (unsigned)below);
 }
 
-// Edge e goes from from[e] to to[e]. Each rank lists its edges in order of their keys.
+// Edge e goes from from[e] to to[e]. Each rank lists its edges by key.
 static int edges, from[kMostEdges], to[kMostEdges], key_out[kMostEdges], key_in[kMostEdges];
 static int out, in, mine_out[kMostEdges], mine_in[kMostEdges];  // edges, by index
 static MPI_Comm comm;
 
-// Lists the edges of a rank by key. Keys are unique.
+// Keys are unique.
 static int listed(int who, const int* ends, const int* keys, int* list) {
   int count = 0;
   for (int e = 0; e < edges; ++e) {
@@ -48,8 +47,7 @@ static void make_graph(int degree) {
                                     MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm));
 }
 
-// Returns the sender's index of the edge with my index i: the k-th edges between a pair of ranks
-// match.
+// The sender's index of my edge i: the k-th edges between a pair of ranks match.
 static int place_there(int i) {
   const int sender = from[mine_in[i]];
   int before = 0, theirs[kMostEdges];
@@ -64,10 +62,9 @@ static int value(int who, int place, int i, int round) {
   return who * 1000000 + place * 10000 + i + 7 * round;
 }
 
-// The number of integers on the sender's edge `place`.
 static int length(int sender, int place, int largest) { return (sender * 5 + place * 3) % largest; }
 
-// A collective in flight. Its buffers have `largest` integers per edge.
+// Buffers have `largest` integers per edge.
 struct Trial {
   int gathers, irregular, persistent, largest, round;
   int *send, *receive, *counts_out, *counts_in, *displs_out, *displs_in;
@@ -167,8 +164,7 @@ static void release(struct Trial* t) {
   for (size_t i = 0; i < sizeof all / sizeof *all; ++i) free(all[i]);
 }
 
-// Several collectives in flight. Persistent collectives start three times, in an order chosen per
-// rank.
+// Persistent collectives start three times, in an order chosen per rank.
 static void several(void) {
   struct Trial trials[kOutstanding];
   MPI_Request requests[kOutstanding];
