@@ -20,7 +20,6 @@ ${CC:-gcc} -std=c11 -I"$TOP/include" -fsyntax-only "$work/check.c"
 echo "mpi.h agrees with the standard: $(grep -c '^CONSTANT' "$work/check.c") constants," \
   "$(grep -c 'differs' "$work/check.c") functions"
 
-# Names exported by the library.
 library=$(ls "$PREFIX"/lib*/libmpi_abi.so.1 2>/dev/null | head -n 1)
 [ -n "$library" ] || { echo "there is no libmpi_abi.so.1 under $PREFIX"; exit 1; }
 nm -D --defined-only "$library" | awk '{print $3}' | sort >"$work/exported"

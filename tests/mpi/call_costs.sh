@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Instructions of warmed calls, counted by valgrind's callgrind in call_costs.c, against a list. The
-# minimum of 20 calls has no wait, because rank 1 polls or has entered the collective before rank 0
-# calls.
+# Compares instructions of warmed calls with a list, by valgrind's callgrind in call_costs.c. The
+# minimum of 20 calls has no wait.
 # timeout: 240
 # transport: sm, the counts are shared memory's
 # hosts: no, the counts are shared memory's
@@ -12,8 +11,7 @@ trap 'rm -rf "$work" "$log"' EXIT
 
 # The list is for g++ 12 -O2 on x86-64, with bounds 3 % higher: releases change a few instructions,
 # and 20 more in a send must fail. Other compilers get 25 %: clang++ 14 takes 17 % more for a send,
-# 13 % for a receive, 7 % for a put, and less for allreduces of two ranks. A justified change of the
-# library's cost updates the list with the printed counts.
+# 13 % for a receive, 7 % for a put. A justified change updates the list.
 list="
 send 344
 isend 572
@@ -50,7 +48,6 @@ printf '#include <valgrind/callgrind.h>\nint main(void) { return 0; }\n' >"$work
   cat "$work/errors"
   exit 1
 }
-# "NAME COUNT", with the minimum of each name.
 sed -s -n 's/^desc: Trigger: Client Request: //p; s/^summary: //p' "$work"/out.* | paste -d' ' - - |
   sort -k1,1 -k2,2n | awk '!seen[$1]++' >"$work/counts"
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# TERN_CHECK=leaks prints leaked objects with the calls that created them, and nothing for a clean
-# program. TERN_CHECK=types names both sides, and must be equal on all ranks.
+# TERN_CHECK=leaks prints leaked objects with their calls. TERN_CHECK=types names both sides, and
+# must be equal on all ranks.
 . "$TOP/tests/verdicts.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work" "$log"' EXIT
@@ -75,7 +75,7 @@ check "leaks by kind, with count, call and cure" leaks \
   '1 window made by MPI_Win_create at .*; MPI_Win_free is missing' \
   '1 group made by MPI_Comm_group' '1 info object made by MPI_Info_create .*MPI_Info_free is missing'
 quiet() { [ -z "$("$MPIRUN" -n 2 -x TERN_CHECK=all ./leaky 0 2>&1)" ]; }
-requests() { # requests owned by a leaked window are no leak
+requests() { # requests of a leaked window are no leak
   ! "$MPIRUN" -n 2 -x TERN_CHECK=leaks ./leaky 1 2>&1 | grep -q "requests\\? made by MPI_Win"
 }
 check "pending requests of a window are no leak" requests

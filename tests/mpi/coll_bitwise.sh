@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Equal inputs on equally many ranks give equal bits: on every rank, in the next call and in the
-# next run, for any order of arrival, with every reducing algorithm and the default choice.
+# Equal inputs give equal bits on all ranks and in all runs, for any order of arrival, with every
+# reducing algorithm and the default choice.
 # timeout: 600
 . "$TOP/tests/verdicts.sh"
 work=$(mktemp -d)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# TERN_CHECK=collective: if ranks call different collectives, or pass different arguments, an error
-# names both calls. Matching calls pass in every form.
+# TERN_CHECK=collective: an error names both calls if ranks call different collectives or pass
+# different arguments.
 # timeout: 120
 . "$TOP/tests/verdicts.sh"
 work=$(mktemp -d)

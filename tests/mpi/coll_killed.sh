@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A rank killed inside a collective ends the job within seconds, with a status and a message: every
-# collective, small and large, blocking and nonblocking.
+# A rank killed inside a collective ends the job within seconds, with a status and a message.
 # timeout: 240
 # transport: sm, over a network others may tell of the death before mpirun sees it
 . "$TOP/tests/verdicts.sh"

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Measurements (TERN_COLL_TUNE) kept for later jobs (TERN_COLL_LEARNT): a learning run writes lines,
-# and a later job starts with them. tern_coll shows and deletes the lines, mpirun ignores an
-# untrusted file with a remark, and no line changes the bits of a sum.
+# Measurements (TERN_COLL_TUNE) kept for later jobs (TERN_COLL_LEARNT). mpirun ignores an untrusted
+# file with a remark, and no line changes the bits of a sum.
 # timeout: 180
 . "$TOP/tests/verdicts.sh"
 work=$(mktemp -d)
@@ -49,7 +48,7 @@ check "not with TERN_COLL_LEARNT=none" eval '! TERN_COLL_LEARNT=none calls 3 1 -
 check "another number of ranks has no lines" eval '! explained 4 1 | grep "by measurement"'
 check "a parameter overrides the lines" says 'ranks: ring .* by TERN_COLL' explained 3 1 -x TERN_COLL=allgather=ring
 
-# A file written by hand: a valid head, and a line with a row whose sums have other bits.
+# A valid head, and a line with a row whose sums have other bits.
 head=$(head -1 cache/learnt)
 { echo "${head/; 2 lines/; 2 lines}"; echo 'allgather 3 any ring one_host'; echo 'allreduce 3 any ring one_host'; } >cache/learnt
 check "a line for an allgather" says 'allgather of 8192 bytes on 3 ranks: ring .* by measurement' explained 3 1
@@ -128,8 +127,7 @@ by_pmix() { # by_pmix LAUNCHER TIMES VARIABLE...
   shift 2
   env TERN_BOOT=pmix "$@" timeout 60 "$launcher" --oversubscribe -n 3 "./$program" "$times" 2>&1
 }
-# A session's communicator starts before the lines arrive, and keeps its rows: the root calls before
-# MPI_Init.
+# A session's communicator starts before the lines arrive, and keeps its rows.
 cat >early.c <<'C'
 #include <mpi.h>
 #include <stdio.h>

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # 96 ranks of one host: collectives use shared memory in levels, also on smaller communicators.
-# Checks results of every row with levels, elements larger than a slot, bounded memory, and a killed
-# rank.
+# Elements larger than a slot, bounded memory, a killed rank.
 # timeout: 240
 # transport: sm, rows in shared memory
 . "$TOP/tests/verdicts.sh"
@@ -124,7 +123,7 @@ if [ -n "${FULL:-}" ]; then
   check "rows on NUMA nodes" timeout 200 "$MPIRUN" -n $ranks -x HWLOC_SYNTHETIC='numa:4 core:24 pu:1' "$work/rows" $rows
 fi
 
-ends() { # ends within seconds, with a message
+ends() { # within seconds, with a message
   local text
   SECONDS=0
   text=$(timeout 60 "$MPIRUN" -n $ranks "$work/many" dies 2>&1) && return 1

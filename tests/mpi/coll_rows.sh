@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Every row of the algorithm table on real processes, against a serial reference: counts around
-# chunk sizes, roots, in place, dense and derived types with a negative lower bound, commutative and
-# non-commutative operations, blocking, nonblocking and persistent. Float sums have equal bits on
-# all ranks and in all runs.
+# chunk sizes, roots, in place, derived types with a negative lower bound, commutative and
+# non-commutative operations. Float sums have equal bits on all ranks and in all runs.
 # timeout: 600
 . "$TOP/tests/verdicts.sh"
 work=$(mktemp -d)

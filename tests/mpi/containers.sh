@@ -194,7 +194,6 @@ user=()
 [ "$(id -u)" != 0 ] || user=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 has_user() { "${user[@]}" "$MPIRUN" --version >/dev/null 2>&1; }
 
-# Namespaces per rank.
 for spaces in "-U -r" "-U -r -m" "-U -r -n" "-U -r -p --fork" "-U -r -p -m --mount-proc --fork" "-U -r -m -n -i -u -p --fork"; do
   # shellcheck disable=SC2086
   if ! unshare $spaces true 2>/dev/null; then
@@ -228,7 +227,6 @@ else
   skip "user namespaces" "the kernel refuses them here"
 fi
 
-# PR_SET_DUMPABLE 0, and an unreadable program file.
 if has_user; then
   for mode in 1 2 3; do
     check "PR_SET_DUMPABLE 0, mode $mode" says "$right" run "${user[@]}" "$MPIRUN" -n 4 ./all dumpable $mode
@@ -240,7 +238,6 @@ else
   skip "programs that may not be dumped" "root may read all, and another user cannot run mpirun here"
 fi
 
-# System call filters.
 ./refuse EPERM memfd_create -- true
 if [ $? = 77 ]; then
   skip "filters of system calls" "the kernel refuses them here"
@@ -258,7 +255,7 @@ check "/dev/shm is empty" sh -c '! ls /dev/shm /tmp | grep "^tern\.[A-Za-z0-9]\{
 if unshare -U -r -m true 2>/dev/null; then
   check "a namespace per rank, and memfd_create refused" says "$right" run "$MPIRUN" -n 4 unshare -U -r -m \
     ./refuse EPERM memfd_create -- ./all
-  # /dev/shm is too small, TMPDIR is large enough.
+  # /dev/shm is too small.
   small=(unshare -U -r -m sh -c 'mount -t tmpfs -o size=64k none /dev/shm && exec "$@"' sh)
   if "${small[@]}" true 2>/dev/null; then
     check "TMPDIR replaces a small /dev/shm" silent run "${small[@]}" ./refuse EPERM memfd_create -- "$MPIRUN" -n 4 ./all

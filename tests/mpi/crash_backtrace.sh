@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# A rank killed by a signal prints a backtrace, and ends with its usual status. Handlers of the
-# program stay installed.
+# A rank killed by a signal prints a backtrace, and keeps its exit status. The program's handlers
+# stay installed.
 # timeout: 120
 # transport: sm, over a network others may tell of the death before mpirun sees it
 . "$TOP/tests/verdicts.sh"
@@ -123,7 +123,7 @@ check "a signal from another process" crashes bus 135 'SIGBUS (bus error), sent 
 check "a stack overflow" crashes overflow 139 SIGSEGV 'and more'
 check "after MPI_Finalize" fails 139 'killed by SIGSEGV' "$MPIRUN" -n 2 ./crash finalized
 check "without mpirun" sh -c './crash segv 2>err; [ $? = 139 ] && grep -q "killed by SIGSEGV" err'
-quiet() { # quiet CODE PATTERN COMMAND...: exit CODE and output PATTERN, without a report
+quiet() { # quiet CODE PATTERN COMMAND...: without a report
   fails "$@" && ! "${@:3}" 2>&1 | grep 'killed by SIGSEGV ('
 }
 check "the program's own handler, set before MPI_Init" quiet 7 'own handler' "$MPIRUN" -n 1 ./crash own-before

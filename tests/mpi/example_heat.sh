@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The heat example: a valid picture, equal for every number of ranks and shape of parts. Wrong
-# arguments are refused.
+# The heat example: an equal picture for every number of ranks and shape of parts.
 # timeout: 120
 . "$TOP/tests/verdicts.sh"
 work=$(mktemp -d)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Little memory, few descriptors, full disks: every run succeeds, or ends within seconds with a
-# message about the missing resource. No hang, signal or silent end.
+# message about the missing resource.
 # timeout: 600
 . "$TOP/tests/verdicts.sh"
 work=$(mktemp -d)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Another user of the machine can neither attach to, read or write a running job, nor guess a name
-# of its files.
+# Another user of the machine can neither attach to, read or write a running job, nor guess names of
+# files.
 # timeout: 120
 . "$TOP/tests/verdicts.sh"
 if [ "$(id -u)" != 0 ] || ! command -v setpriv >/dev/null || ! setpriv --reuid=65534 --regid=65534 --clear-groups true; then
@@ -46,7 +46,6 @@ stop() {
   wait "$job"
   job=
 } 2>/dev/null
-# The other user tries every descriptor, memory and environment. Every attempt must fail.
 cannot_open_anything() {
   local pid path opened=0 tried=0
   for pid in "${pids[@]}"; do
@@ -72,13 +71,13 @@ no_secret_in_command_lines() {
   for pid in "${pids[@]}"; do tr '\0' ' ' <"/proc/$pid/cmdline" | grep -E 'TERN_BOOT|PMIX|uri|tcp4' && return 1; done
   return 0
 }
-folders_are_closed() { # the PMIx server's folder: mode 0700, 16 random bytes in the name, unreadable for others
+folders_are_closed() { # mode 0700, 16 random bytes in the name, unreadable for others
   local folder
   folder=$(ls -d tmp/tern-mpirun.*) || return 1
   [ "$(stat -c %a "$folder")" = 700 ] && [[ $folder =~ \.[0-9a-f]{32}$ ]] && ! other ls "$folder" 2>/dev/null
 }
 pmix_port() { tr '\0' '\n' <"/proc/${pids[-1]}/environ" | sed -n 's/^PMIX_SERVER_URI4=.*:\([0-9]*\)$/\1/p'; }
-door_is_closed() { # the PMIx port closes a connection of another user without an answer
+door_is_closed() { # the PMIx port closes other users' connections without an answer
   local port
   port=$(pmix_port)
   [ -n "$port" ] || return 1
@@ -120,7 +119,7 @@ sys.exit(let_in != 0 or len(ports) < 2)
 END_OF_PYTHON
 }
 
-# libpmix waits for the first bytes of each connection, so a silent connection would block all
+# libpmix waits for the first bytes of each connection, and a silent connection would block all
 # others.
 listening_ports() { # ports of mpirun
   python3 - "$job" <<'END_OF_PYTHON'

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# MPI_T's variables, categories and events have the names of tests/lint/interface.d/tools, and
-# TERN_EXPLAIN=json:FILE has the fields of tests/lint/interface.d/explain. See: tern_abi(7),
-# tests/lint/interface.
+# MPI_T has the names of tests/lint/interface.d/tools, and TERN_EXPLAIN=json:FILE the fields of
+# tests/lint/interface.d/explain. See: tern_abi(7), tests/lint/interface.
 # transport: sm, the job explains shared memory
 . "$TOP/tests/verdicts.sh"
 lists=$TOP/tests/lint/interface.d

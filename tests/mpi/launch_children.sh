@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# A rank is one process: a child of a rank is a world of one, in every state of the inherited
-# descriptor. A program behind a wrapper is the rank, as is each of several consecutive programs.
+# A rank is one process. A child of a rank is a world of one. A program behind a wrapper is the
+# rank, as is each of several consecutive programs.
 # timeout: 60
 . "$TOP/tests/verdicts.sh"
 work=$(mktemp -d)

@@ -18,7 +18,6 @@ cd "$work" || exit 1
 mkdir folder
 cp "$(command -v sleep)" folder/napper
 
-# A running job.
 "$MPIRUN" -n 2 sh -c 'echo $$ >pid.$PMIX_RANK; exec sleep 60' : -wdir folder -n 1 ./napper 60 &
 job=$!
 for ((i = 0; i < 300; i++)); do
@@ -84,7 +83,7 @@ else
 fi
 check "ranks continue after the stop" sh -c "cat started; grep -q 'exited normally' started && cat ranks/rank.?/stdout | grep -c begun | grep -qx 2"
 
-# A rank under gdb, and gdb on a rank. Neither loses the name of a program, in any order of loading.
+# A rank under gdb, and gdb on a rank: gdb opens each loaded file by name.
 cat >mapped.c <<'END'
 #include <mpi.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Ends of MPI programs: MPI_Abort, without MPI_Finalize, after MPI_Finalize, killed inside MPI; and
-# mpirun's messages and exit codes.
+# mpirun's messages and exit codes for MPI_Abort, missing MPI_Finalize, exits after MPI_Finalize,
+# and kills inside MPI.
 # timeout: 240
 # transport: sm, over a network others may tell of the death before mpirun sees it
 . "$TOP/tests/verdicts.sh"

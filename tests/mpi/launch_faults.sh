@@ -27,7 +27,7 @@ gone_within() { # gone_within TENTHS
   return 1
 }
 fails_at_once() { fails "$@" && gone_within 20; } # fails, with no leftovers after two seconds
-start_job() { # start_job N COMMAND...: in the background; returns when all N ranks run
+start_job() { # start_job N COMMAND...: in the background, until all N ranks run
   local n=$1 i
   shift
   rm -f up.*

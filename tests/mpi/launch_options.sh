@@ -90,7 +90,7 @@ if [ "$(nproc)" -ge 2 ]; then
       "$MPIRUN" -n 2 sh -c "$mask >mine.\$PMIX_RANK; while [ ! -e go ]; do sleep 0.05; done" &
       holder=$!
       while [ "$(cat mine.0 mine.1 2>/dev/null | wc -l)" != 2 ]; do sleep 0.02; done
-      [ "$(cat mine.0)" != "$(cat mine.1)" ] && break  # this job holds the cores; otherwise, another job does
+      [ "$(cat mine.0)" != "$(cat mine.1)" ] && break  # else another job holds the cores
       : >go
       wait "$holder"
       sleep 0.2

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A stopped tracer holds a rank, so even SIGKILL does not end the rank. mpirun reports the tracer
-# and ends.
+# A stopped tracer holds a rank against SIGKILL. mpirun reports the tracer and ends.
 # timeout: 90
 # waits: yes
 . "$TOP/tests/verdicts.sh"
@@ -8,7 +7,7 @@ work=$(mktemp -d)
 tracer=
 trap '[ -z "$tracer" ] || kill "$tracer" 2>/dev/null; rm -rf "$work" "$log"' EXIT
 cd "$work" || exit 1
-# Attaches to a process and sleeps, like a stopped debugger. Exit 2: attaching is forbidden.
+# Attaches to a process and sleeps. Exit 2: attaching is forbidden.
 cat >tracer.c <<'C'
 #include <stdio.h>
 #include <stdlib.h>

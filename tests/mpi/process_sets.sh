@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Process sets of launchers: mpirun's --pset, and sets of a PMIx server (prterun). All ranks list
-# the same sets, groups of sets make communicators, and MPI_Comm_split_type accepts the names.
+# Process sets of mpirun's --pset and of a PMIx server (prterun): lists, communicators,
+# MPI_Comm_split_type.
 . "$TOP/tests/verdicts.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work" "$log"' EXIT

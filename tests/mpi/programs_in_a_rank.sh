@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Ranks are scripts with several MPI programs. The n-th consecutive program of a rank connects to
-# the n-th program of the other ranks. Two concurrent programs, or a program without peers, end the
-# job with a message. No mixed world, no hang.
+# Ranks are scripts with several MPI programs. The n-th program of a rank connects to the n-th
+# program of the other ranks. Concurrent programs, or a program without peers, end the job with a
+# message.
 # timeout: 200
 . "$TOP/tests/verdicts.sh"
 work=$(mktemp -d)
@@ -59,7 +59,7 @@ has() { grep -q -e "$1" out || { cat out; return 1; }; }
 lacks() { ! grep -e "$1" out; }
 ok_from() { [ "$(grep -c "^ok $1 [0-9]*/$2\$" out)" = "$2" ] || { cat out; return 1; }; }
 
-in_turn() { # in_turn PROGRAM RANKS: three programs, started at different times per rank
+in_turn() { # in_turn PROGRAM RANKS: three programs, at different times per rank
   local turn
   for turn in 1 2 3 4 5 6 7 8; do
     run -n "$2" sh -c "./$1 a; [ \$PMIX_RANK = $((turn % 2)) ] || sleep 0.$((turn % 3)); ./$1 b; ./$1 c" || { cat out; return 1; }
@@ -81,7 +81,7 @@ at_once() { # at_once PROGRAM LASTING: LASTING keeps both programs running at on
     lacks '/1$' || return 1
   done
 }
-beside() { # a child of a rank is a world of one, and no second program
+beside() { # a child of a rank is a world of one
   run -n 2 ./world a "./world c" && ok_from a 2 && [ "$(grep -c '^ok c 0/1$' out)" = 2 ] || { cat out; return 1; }
 }
 on_request() { # two programs at once, each a world of one

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Unimplemented functions: one line on stderr per function and job, with every error handler, and
-# tern_info --program lists them before the job. Invalid or truncated files are refused with a
-# message.
+# Unimplemented functions print one line per function and job, and tern_info --program lists them.
+# Invalid or truncated files are refused with a message.
 . "$TOP/tests/verdicts.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work" "$log"' EXIT

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The compiler wrappers answer the queries of build systems, accept another compiler, and never call
+# The compiler wrappers answer queries of build systems, accept another compiler, and never call
 # themselves.
 # timeout: 60
 . "$TOP/tests/verdicts.sh"
