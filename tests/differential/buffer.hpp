@@ -11,8 +11,7 @@
 #include "basics.hpp"
 #include "random.hpp"
 
-// Runs of equal basic elements: index of the basic type, number. Both sides of a message have the
-// same signature.
+// Runs of equal basic elements: index of the basic type, number. Equal on both sides of a message.
 using Signature = std::vector<std::pair<int, int>>;
 Signature any_signature(Random& random);
 // Bytes of data per item.
@@ -22,11 +21,10 @@ bool has_padding(const Signature& signature);
 bool has_pairs(const Signature& signature);
 bool has_addresses(const Signature& signature);
 bool has_longs(const Signature& signature);  // wide characters, too
-// A random number of items. `places` times the number fits into 1 MiB.
+// `places` times the number fits into 1 MiB.
 int any_count(Random& random, const Signature& signature, int places);
 
-// Returns true if this thread got a smaller count or a simpler type since the last call, because of
-// a fault in peer.hpp.
+// Returns true if this thread got a smaller count or a simpler type since the last call (peer.hpp).
 bool was_given_less();
 void give_less();
 
@@ -49,7 +47,7 @@ class Layout {
   MPI_Aint lb = 0, extent = 0;
   std::string text;
 
-  MPI_Aint first() const;  // of its bytes
+  MPI_Aint first() const;  // of the bytes
   MPI_Aint end() const;
 };
 
@@ -62,17 +60,16 @@ Layout derived(MPI_Datatype type, const Layout& inner, const std::vector<MPI_Ain
 
 class Buffer {
  public:
-  // Room for the items 0 .. places-1 of `layout`.
   Buffer(Layout&& layout, int count, MPI_Aint places);
   Buffer(const Buffer&) = delete;
-  // With any layout for `items` times the signature.
+  // Any layout for `items` times the signature.
   static Layout wrapped(Random& random, const Signature& signature, int items, int* count);
 
-  // Gives all bytes and elements new values; `seed` alone determines the values.
+  // New values of all bytes, by `seed` alone.
   void fill(uint64_t seed, Values values);
-  // After a reduction: clears padding and the sign of zero.
+  // Clears padding and the sign of zero, after a reduction.
   void normalise();
-  // Clears padding inside elements: some libraries copy padding.
+  // Some libraries copy padding.
   void clear_padding();
   void* at(MPI_Aint item = 0) { return base() + item * layout.extent; }
   void* at_byte(MPI_Aint byte) { return base() + byte; }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions and classes shared by the files of collectives.
+// Shared by the files of collectives.
 #pragma once
 
 #include <vector>
 
 #include "call.hpp"
 
-// Reductions, in ops_reduce.cc.
+// In ops_reduce.cc.
 void reduce(Step& step, Call& call);
 void allreduce(Step& step, Call& call);
 void reduce_scatter(Step& step, Call& call);
@@ -14,7 +14,6 @@ void reduce_scatter_block(Step& step, Call& call);
 void scan(Step& step, Call& call);
 void exscan(Step& step, Call& call);
 
-// A reduction for a call: operation and elements.
 struct Reducing {
   explicit Reducing(Step& step, Call& call);
   Layout layout();  // of an element
@@ -29,7 +28,6 @@ struct Reducing {
 // Compares real values of the buffers within a bound.
 void look_at_reals(Call& call, int basic, int ranks);
 
-// Random collectives of a group.
 void any_collective(Step& step);
 
 Layout predefined_bytes();
@@ -38,8 +36,7 @@ Layout predefined_bytes();
 class Parts {
  public:
   void add(Step& step, const Signature& signature, int items);
-  // Adds counts and places to call.ints, also places to call.bytes, types to call.types. Returns
-  // the buffer.
+  // Adds counts and places to call.ints and call.bytes, types to call.types. Returns the buffer.
   void* into(Call& call);
 
  private:

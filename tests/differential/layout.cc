@@ -77,7 +77,7 @@ int divisor(Random& random, int number) {
   return found[static_cast<size_t>(random.below(static_cast<int>(found.size())))];
 }
 
-// Blocks in any order with gaps: lengths with the sum `sum`, and places in elements.
+// Blocks in any order with gaps. Lengths have the sum `sum`, places count elements.
 struct Blocks {
   std::vector<int> lengths, places;
 };
@@ -112,7 +112,6 @@ class Maker {
  public:
   explicit Maker(Random& random) : random_(random) {}
 
-  // `number` elements of a basic type.
   Layout elements(int basic, int number, int depth) {
     if (number == 1 && (depth == 0 || random_.one_in(2))) return predefined(basic);
     if (depth == 0) return contiguous(predefined(basic), number);
@@ -143,7 +142,7 @@ class Maker {
     }
   }
 
-  // Elements of several types, or of a single type in pieces.
+  // Several types, or pieces of a single type.
   Layout structure(const Signature& signature, int depth) {
     std::vector<Layout> parts;
     for (const auto& [basic, number] : signature) {
@@ -263,7 +262,7 @@ class Maker {
                        ", items " + text_of(blocks.places) + ", " + inner.text + ")");
   }
 
-  // Places, in items, of the array elements with the given indices per dimension.
+  // Places, in items, of the elements with the given indices per dimension.
   static std::vector<MPI_Aint> places_in(const std::vector<int>& sizes,
                                          const std::vector<std::vector<int>>& indices, bool c) {
     std::vector<MPI_Aint> places = {0};
@@ -304,7 +303,7 @@ class Maker {
                        (c ? ", C, " : ", Fortran, ") + inner.text + ")");
   }
 
-  // Each process has equally many elements in each dimension.
+  // Processes have equally many elements per dimension.
   Layout darray(int basic, int number, int depth) {
     int rest = divisor(random_, number);
     const Layout inner = elements(basic, number / rest, depth - 1);
@@ -317,7 +316,7 @@ class Maker {
       rest /= own.back();
       const bool cyclic = random_.one_in(2);
       kinds.push_back(cyclic ? MPI_DISTRIBUTE_CYCLIC : MPI_DISTRIBUTE_BLOCK);
-      // MPI_DISTRIBUTE_DFLT_DARG is 19 in the standard ABI, and no block has this length.
+      // MPI_DISTRIBUTE_DFLT_DARG is 19, and no block has this length.
       const int length = divisor(random_, own.back());
       blocks.push_back(!cyclic ? MPI_DISTRIBUTE_DFLT_DARG : length == 19 ? 1 : length);
       processes.push_back(random_.between(1, 3));
@@ -374,7 +373,6 @@ Layout any_layout(Random& random, const Signature& signature, int times) {
   Layout layout;
   if (signature.size() == 1) {
     const auto [basic, number] = signature[0];
-    // Half of all sides are plain.
     if (number * times == 1 && random.one_in(2)) return predefined(basic);
     layout = maker.elements(basic, number * times, random.pick({0, 0, 1, 1, 2, 3}));
   } else {

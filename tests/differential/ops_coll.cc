@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives of a group for moving data: random roots, counts, types at both ends, in place or
-// not.
+// Collectives of a group for moving data.
 #include <algorithm>
 
 #include "call.hpp"
@@ -61,14 +60,14 @@ void scatter(Step& step, Call& call) {
   THREE_FORMS(call, Scatter, scatter, from, sent, send_type, to, count, type, root, step.comm);
 }
 
-// A rank's data for all others: one part, or a part per rank.
+// One part for all ranks, or a part per rank.
 struct Sent {
   const void* from = MPI_IN_PLACE;
   int count = kNone;
   MPI_Datatype type = MPI_INT;
 };
 
-// Makes both buffers of an all-to-all exchange. Returns the receive buffer.
+// Returns the receive buffer.
 Buffer& exchange(Step& step, Call& call, int parts, Sent& sent) {
   const Signature signature = any_signature(step.all);
   const int items = any_count(step.all, signature, step.size);
@@ -96,7 +95,7 @@ void alltoall(Step& step, Call& call) {
               step.comm);
 }
 
-// A buffer with parts of a layout and signature, with different counts.
+// Parts with different counts.
 Buffer& add_parts(Step& step, Call& call, const char* who, const Signature& signature,
                   const std::vector<int>& counts) {
   std::vector<int>& places = call.ints.emplace_back();
@@ -172,7 +171,7 @@ void allgatherv(Step& step, Call& call) {
               step.comm);
 }
 
-// The number of items per pair of ranks. In place, both directions have equal numbers.
+// Items per pair of ranks, in place equal in both directions.
 std::vector<std::vector<int>> any_matrix(Step& step, int most, bool equal) {
   const auto size = static_cast<size_t>(step.size);
   std::vector<std::vector<int>> matrix(size);
@@ -299,7 +298,6 @@ void* Parts::into(Call& call) {
   std::vector<int>& places = call.ints.emplace_back();
   places.reserve(1);
   for (MPI_Aint place : bytes) places.push_back(static_cast<int>(place));
-  // Bytes without a layout.
   Buffer& memory = call.buffers.emplace_back(predefined_bytes(), static_cast<int>(end_), end_);
   return memory.at();
 }
