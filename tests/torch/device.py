@@ -34,7 +34,7 @@ def has(tensor, wanted, what):
     world.same(soft.to_host(tensor), wanted, what)
 
 
-torch.cuda.get_device_capability = lambda device=None: (8, 0)  # torch.distributed asks, and this PyTorch has no GPU
+torch.cuda.get_device_capability = lambda device=None: (8, 0)  # torch.distributed asks, without a GPU here
 soft.use_stream(soft.new_stream())
 for size in (1, 1000, 300_000):
     tensor, start = late(size), time.monotonic()
@@ -43,14 +43,13 @@ for size in (1, 1000, 300_000):
     assert spent < LATE / 1000 and not work.is_completed(), f"the call took {spent} s, complete: {work.is_completed()}"
     work.wait()
     has(tensor, own(size, total), f"an asynchronous sum of {size}")
-    tensor = work = None  # freeing memory waits for the device, and must not happen in the next call
+    tensor = work = None  # freeing memory waits for the device
 tensor = late()
 dist.all_reduce(tensor)
 has(tensor, own(1000, total), "a synchronous sum")
 has(dist.all_reduce(late(), async_op=True).get_future().wait()[0], own(1000, total), "a future's sum")
 
-# Ranks start calls in one order, for data of any memory type: here, half of the ranks have device
-# data.
+# Half of the ranks have device data.
 tensor, small = late() if rank % 2 else own(1000), own(3)
 works = [dist.all_reduce(tensor, async_op=True), dist.all_reduce(small, async_op=True)]
 dist.barrier()

@@ -43,12 +43,11 @@ def has(tensor, wanted, what):
     world.same(soft.to_host(tensor), wanted, what)
 
 
-torch.cuda.get_device_capability = lambda device=None: (8, 0)  # torch.distributed asks, and this PyTorch has no GPU
+torch.cuda.get_device_capability = lambda device=None: (8, 0)  # torch.distributed asks, without a GPU here
 soft.use_stream(soft.new_stream())
 
-# The first call of a group prepares the stream and cannot be captured. Messages can never be
-# captured.
-# captured.
+# The first call of a group prepares the stream, so only later calls can be captured. Messages never
+# can.
 tensor = soft.to_device(own(4))
 soft.begin_capture()
 with world.raises(RuntimeError, "Make one before the capture"):
@@ -112,7 +111,7 @@ for size in (1, 1000, 100_000):
     has(part, own(size, ranks * (rank + 1)), "a reduce-scatter")
     dist.all_to_all_single(every, soft.to_device(own(size * ranks)))
     has(every, wanted, "an alltoall")
-    splits = [size + other for other in range(ranks)]  # rows per target; each source sends this rank's share
+    splits = [size + other for other in range(ranks)]  # rows per target; this rank's share of each source
     got = soft.to_device(torch.zeros((size + rank) * ranks))
     dist.all_to_all_single(got, soft.to_device(own(sum(splits))), [size + rank] * ranks, splits)
     has(got, torch.cat([own(size + rank, one + 1) for one in range(ranks)]), "an alltoall by splits")
@@ -128,8 +127,7 @@ for size in (1, 1000, 100_000):
     has(got, own(size, left + 1), "a message")
     has(tensor, own(size, total), "a sum beside a message")
 
-# A graph replays captured calls with the data of each launch. Calls between launches are not part
-# of the graph.
+# A graph replays captured calls with the data of each launch.
 soft.use_stream(soft.new_stream())
 tensor, every = soft.to_device(own(1000)), soft.to_device(torch.zeros(1000 * ranks))
 soft.begin_capture()
@@ -147,7 +145,7 @@ for turn in range(1, 4):
     dist.all_reduce(other)
     has(other, own(10, total), f"a sum after launch {turn}")
 
-# A missing rank: the others' streams continue, and the group is dead.
+# A missing rank: the others' streams continue, and the group dies.
 group = dist.new_group(timeout=world.milliseconds(3000))
 tensor = soft.to_device(own(4))
 dist.all_reduce(tensor, group=group)

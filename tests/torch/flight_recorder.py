@@ -35,8 +35,7 @@ def described(one):
             one["input_dtypes"], one["output_sizes"], one["state"], one["retired"])
 
 
-# Each call, synchronous or asynchronous, appears once and in order. Each group counts its own
-# calls.
+# Each call appears once and in order. Each group counts its own calls.
 group, other = dist.new_group(group_desc="training"), dist.new_group()
 dist.all_reduce(torch.ones(3, 5), group=group)
 dist.all_reduce(torch.ones(1_000_000), group=group, async_op=True).wait()
@@ -73,7 +72,7 @@ assert trace["pg_config"][group.group_name]["ranks"] == str(list(range(ranks))),
 assert any(frame["filename"] == __file__ for frame in trace["entries"][0]["frames"]), trace["entries"][0]["frames"]
 assert not json.loads(c10d._dump_fr_trace_json()).get("entries"), "gloo's recorder has the calls"
 
-# A call missing on another rank is the only call in flight. Later, the call completes.
+# A call missing on another rank is the only call in flight.
 if rank == 0:
     work = dist.all_reduce(torch.ones(9), group=group, async_op=True)
     time.sleep(0.1)
@@ -88,7 +87,7 @@ work.wait()
 assert entries(group)[-1]["state"] == "completed", entries(group)[-1]
 work = None
 
-# Timeout: each waiting rank writes a dump with the pending call.
+# Each waiting rank writes a dump with the pending call.
 late = dist.new_group(timeout=world.milliseconds(500))
 if rank != 1:
     with world.raises(dist.DistBackendError, "has not ended on rank"):

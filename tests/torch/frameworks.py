@@ -34,7 +34,6 @@ several = functional.reduce_scatter_tensor_coalesced([torch.ones(ranks), torch.o
 _, part = map(functional.wait_tensor, several)
 world.same(part, torch.full((2,), float(ranks)), "coalesced reduce_scatter")
 
-# Sharded tensors: redistributed and added.
 whole = torch.arange(float(8 * ranks)).reshape(2 * ranks, 4)
 sharded = distribute_tensor(whole, mesh, [Shard(0)])
 world.same(sharded.redistribute(mesh, [Replicate()]).to_local(), whole, "a redistributed tensor")
@@ -69,7 +68,6 @@ for _ in range(5):
 for (name, shard), one in zip(model.named_parameters(), alone.parameters()):
     assert torch.allclose(shard.full_tensor(), one, atol=1e-6), name
 
-# Saved by all ranks and loaded again.
 place = [tempfile.mkdtemp() if rank == 0 else None]
 dist.broadcast_object_list(place)
 state = model.state_dict()

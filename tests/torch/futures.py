@@ -43,20 +43,20 @@ for future in futures:
     assert future.wait()[0][0].item() == total
 assert all(work.is_completed() and work.is_success() for work in many)
 
-# Polled without a wait.
+# Polled.
 work = dist.all_reduce(own(200_000), async_op=True)
 while not work.is_completed():
     pass
 assert work.result()[0][-1].item() == total
 
-# Waited for in another thread.
+# In another thread.
 work, seen = dist.all_reduce(own(), async_op=True), []
 thread = threading.Thread(target=lambda: (work.wait(), seen.append(work.result()[0][0].item())))
 thread.start()
 thread.join()
 assert seen == [total], seen
 
-# get_future() while another thread waits, for a message that only the calling thread can cause.
+# get_future() while another thread waits, for a message caused by the caller.
 if rank < 2:
     works = [dist.irecv(torch.empty(1), 1 - rank, tag=7)]
     thread = threading.Thread(target=works[0].wait)
@@ -69,11 +69,10 @@ if rank < 2:
     assert future.wait()[0].item() == 1 - rank
     thread.join()
 
-# A refused call returns no future, without side effects.
+# A refused call has no side effects.
 with world.raises(ValueError, "tern"):
     dist.all_reduce(torch.ones(2), dist.ReduceOp.BOR, async_op=True)
 
-# Concurrent threads, each with its own group.
 groups = [dist.new_group() for _ in range(4)]
 sums = [None] * 4
 

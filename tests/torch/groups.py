@@ -13,7 +13,6 @@ import world
 
 rank, ranks = world.begin()
 
-# All pairs, each with a separate collective.
 pairs = {}
 for a in range(ranks):
     for b in range(a + 1, ranks):
@@ -32,7 +31,7 @@ tensor = torch.full((1,), float(rank))
 dist.broadcast(tensor, mine[0], group=group)
 assert tensor.item() == mine[0]
 
-# Sequence numbers count collectives, not messages.
+# Messages do not count.
 group = dist.new_group()
 backend = group._get_backend(torch.device("cpu"))
 before = backend._get_sequence_number_for_group()
@@ -50,9 +49,8 @@ kept = dist.all_reduce(torch.ones(4), async_op=True)
 kept.wait()
 dist.destroy_process_group()
 
-# Each world has a new store. At a reused port, a fast rank would find the previous world. The last
-# rank's store removes the file: after an earlier removal, another rank might read a new file
-# forever.
+# At a reused port, a fast rank would find the previous world, so each world has a new store. The
+# last rank's store removes the file: after an earlier removal, another rank might read a new file
 # forever.
 place = os.path.join(tempfile.gettempdir(), f"torch-tern-{os.getppid()}-")
 for turn in range(10):

@@ -6,8 +6,8 @@ ranks, the groups are dead, their buffers are never reused, and the job ends."""
 import os
 import time
 
-# PyTorch's flight recorder writes its report inside the timed-out call, so rank 0 would still be
-# inside at rank 1's timeout.
+# The flight recorder writes its report inside the timed-out call. Rank 0 would still be inside at
+# rank 1's timeout.
 os.environ["TORCH_FR_BUFFER_SIZE"] = "0"
 
 import torch

@@ -125,7 +125,7 @@ def check_end(rank, one, words, killed, before, what):
 
 def turn(what, how, victim, pause, words):
     with tempfile.TemporaryDirectory() as place:
-        # Disables PyTorch's flight recorder, which writes a report for seconds when a group ends.
+        # The flight recorder would write a report for seconds.
         environment = dict(os.environ, TORCH_FR_BUFFER_SIZE="0", TORCH_NCCL_TRACE_BUFFER_SIZE="0", MASTER_ADDR="127.0.0.1",
                            MASTER_PORT="1", WORLD_SIZE=str(RANKS))
         ranks = [subprocess.Popen([sys.executable, "-W", "ignore", __file__, how, str(rank), place], stdout=subprocess.PIPE,

@@ -100,7 +100,6 @@ for call in CALLS:
                     got, wanted = got.to_dense(), wanted.to_dense()
                 world.same(got, wanted, f"{call.__name__} of {size}, rank {turn} {'without' if are_others_async else 'with'} async_op")
 
-# Many calls in flight on some ranks, one after another on the rest.
 tensors = [own(size) for size in range(1, 60)]
 works = [dist.all_reduce(one, async_op=rank % 2 == 0) for one in tensors]
 for one, work in zip(tensors, works):

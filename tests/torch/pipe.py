@@ -73,7 +73,6 @@ except KeyError as error:
     assert "nonsense" in str(error) and "ask" in str(error), error
 while counts["end"] <= ranks:  # arrived after the nonsense, perhaps together
     pipe.poll()
-# Another pipe, on a subset of the ranks.
 if ranks > 2:
     group = dist.new_group([0, 2])
     if rank in (0, 2):
@@ -85,7 +84,7 @@ if ranks > 2:
             other.poll()
         assert got == [(1 - dist.get_rank(group), 2.0 - rank)], got
         other.flush()
-    # Groups with a common rank, which has created more pipes than the others.
+    # Groups with a common rank, which has more pipes.
     for members in ((0, 1), (1, 2)):
         group = dist.new_group(list(members))
         if rank in members:

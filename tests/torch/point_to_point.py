@@ -20,7 +20,6 @@ for dtype in world.ALL:
         sending.wait()
         world.same(got, wanted, f"a message of {size} {dtype}")
 
-# Tags select messages in any order.
 works = [dist.isend(torch.full((3,), float(tag)), right, tag=tag) for tag in range(5)]
 for tag in reversed(range(5)):
     got = torch.empty(3)
@@ -29,7 +28,6 @@ for tag in reversed(range(5)):
 for work in works:
     work.wait()
 
-# Any source returns the sender.
 if rank == 0:
     seen = set()
     for _ in range(ranks - 1):
@@ -58,7 +56,6 @@ for _ in range(20):
     dist.recv(got, left)
     world.same(got, torch.full((50_000,), float(left)), "a dropped send")
 
-# Several collectives behind one Work.
 tensors = [torch.full((size,), float(rank)) for size in (1, 50, 100_000)]
 with dist._coalescing_manager(async_ops=True) as manager:
     for tensor in tensors:

@@ -11,7 +11,6 @@ import world
 rank, ranks = world.begin(timeout=world.milliseconds(20000))
 other = 1 - rank
 
-# Wrong arguments on this rank.
 with world.raises(ValueError, "dest is 7, but the communicator has ranks 0..1"):
     dist.send(torch.ones(3), 7)
 with world.raises(ValueError, "tag is -5"):
@@ -35,7 +34,6 @@ tensor = torch.full((3,), 5.0)
 dist.all_reduce(tensor, group=alone)
 world.same(tensor, torch.full((3,), 5.0), "a sum of a rank alone, or of none")
 
-# A message longer than its buffer.
 group = dist.new_group()
 if rank == 0:
     dist.send(torch.ones(5), 1, group=group)
@@ -43,8 +41,7 @@ else:
     with world.raises(dist.DistBackendError, "the message from rank 0 with tag 0 has 20 bytes, but the receive has room for 12"):
         dist.recv(torch.ones(3), 0, group=group)
 
-# Sizes with small differences, and with differences so large that ranks select different
-# algorithms.
+# Also differences so large that ranks select different algorithms.
 CALLS = {
     "allreduce": lambda size, group: dist.all_reduce(torch.ones(size), group=group),
     "asynchronous allreduce": lambda size, group: dist.all_reduce(torch.ones(size), group=group, async_op=True).wait(),

@@ -18,8 +18,7 @@ def total(group):
     return tensor.item()
 
 
-# Older versions of PyTorch require a GPU before calling the backend. Without a GPU, these versions
-# only have new_group.
+# Older versions of PyTorch require a GPU for split_group.
 try:
     halves = dist.split_group(None, [list(range(0, ranks, 2)), list(range(1, ranks, 2))])
 except (AttributeError, RuntimeError) as error:
@@ -51,7 +50,7 @@ if rank == ranks - 1:
 else:
     assert some == dist.GroupMember.NON_GROUP_MEMBER
 
-# A split of a split has the parent's ranks. The parent may end first.
+# The parent may end first.
 whole = dist.split_group(None, [order])
 inner = dist.split_group(whole, [[0, 1]])
 if rank in order[:2]:
@@ -60,7 +59,7 @@ dist.destroy_process_group(whole)
 if rank in order[:2]:
     assert total(inner) == order[0] + order[1] + 2
 
-# Repeated splits of the same ranks give different groups. Calls of different groups do not mix.
+# Calls of different groups do not mix.
 same = [dist.split_group(None, [order]) for _ in range(5)]
 works, tensors = [], [torch.full((1000 + turn,), float(turn)) for turn in range(5)]
 for turn, group in enumerate(same):

@@ -6,8 +6,7 @@ import os
 import tempfile
 import time
 
-# The flight recorder may delay the end of calls by two seconds for a report; flight_recorder.py
-# tests the report.
+# The flight recorder would delay the end of calls by two seconds (flight_recorder.py).
 os.environ["TORCH_FR_BUFFER_SIZE"] = "0"
 
 import torch
@@ -35,7 +34,6 @@ if rank == 0:
 dist.barrier()
 dist.monitored_barrier()
 
-# A wait for a call missing on another rank.
 for is_async in (True, False):
     group = dist.new_group(timeout=world.milliseconds(400))
     hooks = []
@@ -60,7 +58,6 @@ if rank == 0:
         dist.all_reduce(torch.eye(3).to_sparse(), group=group)
 dist.barrier()
 
-# By a future.
 group = dist.new_group(timeout=world.milliseconds(400))
 if rank == 2:
     future = dist.all_reduce(torch.ones(4), group=group, async_op=True).get_future()
@@ -99,7 +96,7 @@ tensor = torch.ones(1)
 dist.all_reduce(tensor)
 assert tensor.item() == ranks
 
-# Another world, also for ranks with pending requests.
+# Also for ranks with pending requests.
 dist.barrier()
 dist.destroy_process_group()
 group = backend = work = None

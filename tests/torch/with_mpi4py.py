@@ -44,7 +44,6 @@ tensor = torch.ones(4)
 comm.Allreduce(MPI.IN_PLACE, tensor.numpy(), op=MPI.SUM)  # mpi4py accepts a tensor's memory as a buffer
 assert tensor[0].item() == ranks
 
-# Forked workers, and a forked process with a refused call.
 for (batch,) in DataLoader(TensorDataset(torch.arange(64.0)), batch_size=8, num_workers=2, multiprocessing_context="fork"):
     dist.all_reduce(batch)
     assert comm.allreduce(1) == ranks
@@ -57,7 +56,6 @@ if child == 0:
     os._exit(3)
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0, "a forked process could communicate"
 
-# Ten worlds of torch.distributed within one MPI of mpi4py.
 dist.destroy_process_group()
 assert comm.allreduce(1) == ranks  # MPI still works
 place = comm.bcast(os.path.join(tempfile.gettempdir(), f"torch-tern-mpi4py-{os.getpid()}-"))
