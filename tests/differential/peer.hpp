@@ -26,10 +26,11 @@ constexpr bool kNoElementsOfStructs = kMpich;
 // collectives (MPI-5.0, 3.7.5: MPI_UNDEFINED).
 constexpr bool kWaitsForInactive = kMpich;
 // MPICH 5.0.2: MPI_Request_free of an inactive persistent collective frees a schedule still in a
-// list, by valgrind; later calls crash or hang (MPI-5.0, 6.13). Uses nonblocking calls instead.
+// list, as valgrind shows; later calls crash or hang (MPI-5.0, 6.13). Uses nonblocking calls.
 constexpr bool kNoPersistentCollectives = kMpich;
 // MPICH 5.0.2: MPI_Reduce_scatter and MPI_Reduce_scatter_block allocate the true extent per item
-// instead of the extent, by valgrind, so user functions get memory out of bounds (MPI-5.0, 6.9.5).
+// instead of the extent, as valgrind shows: user functions get memory out of bounds
+// (MPI-5.0, 6.9.5).
 constexpr bool kTooLittleRoom = kMpich;
 // MPICH 5.0.2: MPI_Allreduce with a negative count overwrites memory (MPI-5.0, 9.3 allows this).
 constexpr bool kTakesNegativeCounts = kMpich;

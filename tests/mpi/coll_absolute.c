@@ -336,7 +336,7 @@ static void reduces(struct Call* call) {
                            : (char*)(array + apart),
                   type, op, &request);
   finish(call, &request);
-  // Only the own block of a reduce-scatter in place, and no exscan result of rank 0, is defined.
+  // In place, reduce-scatter defines only the own block. Rank 0's exscan result is undefined.
   if (inside && scatters)
     for (int i = results; i < total; ++i) array[start + i] = expected[start + i];
   compare(call, inside ? "in place" : "apart");
