@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sentences of the argument checks.
+// Error texts of the argument checks.
 #include "abi/checks.hpp"
 
 #include <cinttypes>
@@ -58,11 +58,11 @@ int no_status(const char* what) noexcept {
 }
 
 int explain_count(const char* what, MPI_Count value) noexcept {
-  return fail(MPI_ERR_COUNT, "%s is %" PRId64 ", but it must not be negative", what, value);
+  return fail(MPI_ERR_COUNT, "%s is %" PRId64 ", but must not be negative", what, value);
 }
 
 int explain_bytes(const char* what, MPI_Count value) noexcept {
-  return fail(MPI_ERR_SIZE, "%s is %" PRId64 " bytes, but it must not be negative", what, value);
+  return fail(MPI_ERR_SIZE, "%s is %" PRId64 " bytes, but must not be negative", what, value);
 }
 
 int explain_tag(const char* what, int tag) noexcept {
@@ -97,17 +97,17 @@ int explain_buffer(const char* what, const void* buffer, MPI_Count count,
     const core::Apart apart = apart_from_bottom(count, type);
     return fail(MPI_ERR_BUFFER,
                 "%s is MPI_BOTTOM, and the datatype reaches from %s (%p) to %s (%p); "
-                "one buffer lies on the host, or on one device",
+                "a buffer must lie on the host or on a single device",
                 what, place(apart.one).c_str(), apart.one, place(apart.other).c_str(), apart.other);
   }
   if (buffer == nullptr)
     return fail(MPI_ERR_BUFFER, "%s is a null pointer, but the count is %" PRId64, what, count);
-  return fail(MPI_ERR_BUFFER, "%s is %p, which is no address of data", what, buffer);
+  return fail(MPI_ERR_BUFFER, "%s is %p, which is not a valid address", what, buffer);
 }
 
 int not_committed(const char* what, const core::Datatype& type) noexcept {
   const std::string name = type.name.or_words("a derived datatype");
-  return fail(MPI_ERR_TYPE, "%s is %s that was not committed: call MPI_Type_commit first", what,
+  return fail(MPI_ERR_TYPE, "%s is %s, which is not committed: call MPI_Type_commit first", what,
               name.c_str());
 }
 

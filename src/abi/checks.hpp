@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The argument checks of the entry points: what is cheap inline, what is said when one fails out of
-// line.
-// Why: a wrong argument is named with its value where it enters, and a right one costs a compare.
-// Cost: all checks of an MPI_Send together at most 3 ns (tests/mpi/abi_cost.sh measures it).
-// See: src/abi/emit_entry.py (which check goes with which kind), MPI-5.0 section 9.3.
+// Argument checks of the entry points: inline predicates and out-of-line error texts.
+// Cost: at most 3 ns for all checks of an MPI_Send (tests/mpi/abi_cost.sh).
+// See: src/abi/emit_entry.py (the checks of each parameter kind), MPI-5.0 section 9.3.
 #pragma once
 
 #include "abi/entry.hpp"
@@ -11,7 +9,7 @@
 
 namespace tern::abi {
 
-// MPI_TAG_UB is the largest int: only negative tags are wrong.
+// MPI_TAG_UB is INT_MAX, so only negative tags are invalid.
 inline bool bad_tag(int tag) noexcept { return tag < 0; }
 inline bool bad_any_tag(int tag) noexcept { return tag < 0 && tag != MPI_ANY_TAG; }
 
@@ -32,8 +30,8 @@ inline bool bad_root(int root, const core::Communicator& comm) noexcept {
          !(comm.inter() && (root == MPI_ROOT || root == MPI_PROC_NULL));
 }
 
-/// Which arguments of a rooted collective count at this rank: the root's own, those of all others
-/// (leaf), any (part): beside the root of its group of an inter-communicator none does.
+/// Which arguments of a rooted collective are significant at this rank: the root's, the leaves', or
+/// any (part). On an inter-communicator none is significant in the root's group beside the root.
 struct Roles {
   bool root, leaf, part;
   Roles(int rank, const core::Communicator& comm) noexcept
@@ -42,23 +40,23 @@ struct Roles {
         part(root || leaf) {}
 };
 
-/// Rank 0 of an exclusive scan has no result.
+/// False for rank 0 of an exclusive scan out of place: its buffer is not significant.
 inline bool counts_after_first(const core::Communicator& comm, const void* sendbuf) noexcept {
   return comm.rank() != 0 || sendbuf == MPI_IN_PLACE;
 }
 
-/// Stands for a datatype that does not count at this rank or with MPI_IN_PLACE: MPI_BYTE.
+/// MPI_BYTE in place of a datatype not significant at this rank or with MPI_IN_PLACE.
 inline core::Datatype* ignored_type(const Call& call) noexcept {
   return call.find<core::Datatype>(MPI_BYTE);
 }
 
-/// Likewise for an operation.
+/// MPI_SUM in place of an operation not significant at this rank.
 inline core::Op* ignored_op(const Call& call) noexcept { return call.find<core::Op>(MPI_SUM); }
 
 // Lengths of arrays with one element per process.
 inline int peers(const core::Communicator& comm) noexcept { return comm.peer_count(); }
 inline int members(const core::Communicator& comm) noexcept { return comm.size(); }
-// Neighbours; none where there is no topology, which the body refuses.
+// Numbers of neighbours; 0 without a topology, an error reported by the body.
 inline int indegree(const core::Communicator& comm) noexcept {
   return comm.topology == nullptr ? 0 : static_cast<int>(comm.topology->sources().size());
 }
@@ -66,14 +64,14 @@ inline int outdegree(const core::Communicator& comm) noexcept {
   return comm.topology == nullptr ? 0 : static_cast<int>(comm.topology->destinations().size());
 }
 
-/// Who has none on a side needs no buffer there.
+/// A rank without neighbours on one side needs no buffer for this side.
 inline bool may_have_neighbors(const core::Communicator& comm,
                                int degree(const core::Communicator&)) noexcept {
   return comm.topology == nullptr || degree(comm) > 0;
 }
 
-/// Null is MPI_BOTTOM: legal with a datatype made of addresses, of the host or of one device, or
-/// without data. The first page never is data.
+/// A buffer address in the first page, never mapped, is legal as MPI_BOTTOM (null) with a datatype
+/// of absolute addresses on the host or on a single device, or with a type of size 0.
 TERN_COLD bool legal_low_address(const void* buffer, MPI_Count count,
                                  const core::Datatype& type) noexcept;
 inline bool bad_buffer(const void* buffer, MPI_Count count, const core::Datatype& type) noexcept {
@@ -82,13 +80,13 @@ inline bool bad_buffer(const void* buffer, MPI_Count count, const core::Datatype
          !legal_low_address(buffer, count, type);
 }
 
-/// MPI_REPLACE and MPI_NO_OP are for one-sided communication only.
+/// MPI_REPLACE and MPI_NO_OP are only for one-sided communication.
 inline bool bad_reduction(const core::Op& op) noexcept {
   return op.handle() == reinterpret_cast<uintptr_t>(MPI_REPLACE) ||
          op.handle() == reinterpret_cast<uintptr_t>(MPI_NO_OP);
 }
 
-// What is said: `what` is the parameter's name.
+// Error texts: fail() with the parameter name `what`. Each returns the error class.
 [[nodiscard]] TERN_COLD int null_argument(const char* what) noexcept;
 [[nodiscard]] TERN_COLD int no_status(const char* what) noexcept;
 [[nodiscard]] TERN_COLD int explain_count(const char* what, MPI_Count value) noexcept;

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""C++ declarations of the bodies: each row's function as src/api defines it."""
+"""C++ declarations of the bodies in src/api, one per row."""
 from table import HANDLES, WIDE
 
 BODIES_HEAD = '''// SPDX-License-Identifier: Apache-2.0
 // Generated from src/abi/functions.txt by src/abi/generate.py: the bodies of the MPI functions.
-// Arguments are resolved and checked: handles are objects, counts are wide. A body returns
-// MPI_SUCCESS or tern::fail(...). Results: handles and statuses as the user sees them.
+// Arguments are checked and resolved: handles are objects, counts are wide. A body returns
+// MPI_SUCCESS or tern::fail(...). Results are user handles and statuses.
 #pragma once
 
 #include "mpix.h"
@@ -39,7 +39,7 @@ def body_name(function, large):
 
 
 def body_param(function, p):
-    """The parameter as the body declares it; None where the body does not see it."""
+    """The parameter of the body; None if the body does not get the parameter."""
     if p.raw == '...':
         return None
     if function.raw or p.raw is not None:
@@ -60,7 +60,7 @@ def pointer(declaration):
 
 
 def shared_params(function):
-    """Those of the row, without the ones that a form adds."""
+    """The parameters of the row, without parameters added by a form."""
     return [p for p in function.params if p.kind not in ('request', 'hints')]
 
 

@@ -29,7 +29,7 @@ HEARS = ('comm', 'win', 'file', 'session')  # kinds of objects with an error han
 
 
 class Entry:
-    """Writes one entry point. Names of resolved values are the parameter's name with `_` behind."""
+    """Writes one entry point. The resolved value of parameter `x` is named `x_`."""
 
     def __init__(self, function, large):
         self.f, self.large, self.out = function, large, []
@@ -39,7 +39,7 @@ class Entry:
         self.moves_data = any(p.kind in ('buffer', 'inplace') for p in function.params)
         self.object = next((p for p in function.params
                             if p.kind in HEARS and not p.array and p.direction != 'out'), None)
-        if self.object is None:  # what is to be made will have this handler
+        if self.object is None:  # the handler of the object to be created
             self.object = next((p for p in function.params
                                 if p.kind == 'errhandler' and p.direction == 'in'), None)
 
@@ -52,7 +52,7 @@ class Entry:
     def refusal(self, answer):
         return answer if self.widens else f'raise(call, {answer})'
 
-    # -- when an argument counts at all
+    # -- significance of arguments
 
     def condition(self, p):
         """The C++ condition under which `p` is significant; '' for always."""
@@ -64,7 +64,7 @@ class Entry:
         return ' && '.join(found)
 
     def role(self, p):
-        """Whose argument of a rooted collective it is; '' for everybody's, on all ranks."""
+        """The C++ condition for a rooted collective's argument; '' if significant on all ranks."""
         if self.f.name.endswith('et_accumulate') and p.name.startswith('origin_'):
             return 'op != MPI_NO_OP'
         if not self.rooted or p.kind not in ('buffer', 'inplace', 'count', 'disp', 'datatype', 'op'):
@@ -101,8 +101,7 @@ class Entry:
         self.refuse(failed, f'bad_handle<{kind}>("{p.name}", {value})')
 
     def no_message(self, p):
-        """The C++ condition under which a datatype may be null: no data, to or from MPI_PROC_NULL. Programs pass that, and
-        MPICH and Open MPI accept it."""
+        """The C++ condition for a legal null datatype: no data, to or from MPI_PROC_NULL, as in MPICH and Open MPI."""
         at = self.f.params.index(p)
         counts = [q for q in self.f.params[:at] if q.kind == 'count']
         ranks = list(itertools.takewhile(lambda q: q.kind != 'buffer', self.f.params[at:]))
@@ -116,14 +115,14 @@ class Entry:
         return p.handle and HANDLES[p.kind][1] and not p.array and p.direction != 'out'
 
     def resolve_all(self):
-        for p in self.f.params:  # what a call that fails leaves
+        for p in self.f.params:  # the results of a failed call
             if p.kind == 'comm' and p.direction == 'out':
                 self.line(f'if ({p.name} != nullptr) *{p.name} = MPI_COMM_NULL;')
         if self.object:
             self.resolve(self.object)
             self.line(f'call.at = {self.object.name}_;')
             if self.part():
-                self.line(f'call.part = api::Part::{self.part()};')
+                self.line(f'call.part = api::CallContext::{self.part()};')
         if any(p.kind == 'root' for p in self.f.params):
             self.refuse(f'bad_root(root, *{self.object.name}_)', 'explain_root(call, "root", root)')
         if self.rooted:
@@ -166,7 +165,7 @@ class Entry:
                 self.line(f'const {WIDE[p.kind][2]} {p.name}_ = {condition} ? {p.name} : 0;')
 
     def local_outs(self):
-        """Before the body: room for results that must be narrowed."""
+        """Before the body: variables for results to be narrowed."""
         for p in self.f.params:
             if p.wide and not p.array and p.direction != 'in' and not self.large:
                 start = f'*{p.name}' if p.direction == 'inout' else '0'
@@ -212,7 +211,7 @@ class Entry:
             return self.buffer_check(p)
         if p.kind == 'datatype' and self.moves_data:
             return [(f'!{name}_->committed()', f'not_committed("{name}", *{name}_)')]
-        if p.kind == 'bytes' and self.object and self.part():  # a window's: its body tells all ranks
+        if p.kind == 'bytes' and self.object and self.part():  # a window's body notifies all ranks
             return []
         value = self.resolved(p)
         simple = {'count': f'{value} < 0', 'length': f'{value} < 0', 'bytes': f'{value} < 0',
@@ -266,7 +265,7 @@ class Entry:
         return self.resolved(p)
 
     def part(self):
-        """What the others wait for where this rank's arguments are refused."""
+        """The api::Part for which other ranks wait if this rank's arguments are refused."""
         if self.object.kind != 'comm' or self.f.mode:
             return None
         return FORMS[self.f.form][2] if self.f.form else self.f.part and f'k{self.f.part}'
@@ -275,7 +274,7 @@ class Entry:
         return ', '.join(self.argument(p) for p in params if p.raw != '...')
 
     def form(self):
-        """The call of the one body that all forms of a row have."""
+        """The call of the body shared by all forms of a row."""
         if self.f.mode:
             return f'api::{SENDS[self.f.form]}<pml::Mode::{self.f.mode}>({self.arguments(self.f.params)})'
         kind, more, _ = FORMS[self.f.form]
@@ -284,7 +283,7 @@ class Entry:
 
     def call_body(self):
         if self.object and self.part():
-            self.line('call.part = api::Part::kNone;')
+            self.line('call.part = api::CallContext::kNone;')
         call = self.form() if self.f.form else f'api::{body_name(self.f, self.large)}({self.arguments(self.f.params)})'
         narrows = not self.large and any(
             p.wide and not p.array and p.direction != 'in' for p in self.f.params)
@@ -321,7 +320,7 @@ class Entry:
         return f'{head} {{\n' + '\n'.join(self.out) + '\n}\n'
 
     def stub_object(self):
-        if self.f.chapter == 'io':  # without a file: the handler of MPI_FILE_NULL, which returns
+        if self.f.chapter == 'io':  # without a file: the handler of MPI_FILE_NULL
             return ', MPI_FILE_NULL' + ''.join(f', {p.name}' for p in self.f.params if p.kind == 'comm')
         if not self.object:
             return ''
@@ -345,7 +344,7 @@ def alias(new, old, weak):
 
 
 def entry_points(function):
-    """All entry points of one row, each with its weak MPI_ name."""
+    """The entry points of one row, with weak MPI_ names."""
     parts = []
     for name, large in function.forms():
         if name != function.name and function.same_c:

@@ -1,35 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Manual pages of section 3: what the table has (synopsis, parameters, checks) and what src/abi/pages says."""
+"""Manual pages of section 3: synopsis, parameters and checks from the table, texts from src/abi/pages."""
 import mdoc
 from table import HANDLES, MEANING, WIDE
 
 HANDLE_KINDS = ('request', 'live_request', 'message')
-HEARS = ('comm', 'win', 'session')  # kinds of objects with an error handler of their own
+HEARS = ('comm', 'win', 'session')  # kinds of objects with an error handler
 WAYS = {'in': 'input', 'out': 'output', 'inout': 'input and output'}
-ERRORS = {  # kind -> what goes wrong with it
+ERRORS = {  # kind -> error class and cause
     'count': ('MPI_ERR_COUNT', 'a count is negative'),
     'length': ('MPI_ERR_COUNT', 'a length is negative'),
     'bytes': ('MPI_ERR_SIZE', 'a number of bytes is negative'),
     'tag': ('MPI_ERR_TAG', 'a tag is negative; MPI_ANY_TAG is for receives'),
     'anytag': ('MPI_ERR_TAG', 'a tag is negative and not MPI_ANY_TAG'),
-    'dest': ('MPI_ERR_RANK', '`{0}` is neither a rank of the communicator (between groups: of the other '
-                             'group) nor MPI_PROC_NULL'),
-    'source': ('MPI_ERR_RANK', '`{0}` is neither a rank of the communicator (between groups: of the '
-                               'other group) nor MPI_ANY_SOURCE nor MPI_PROC_NULL'),
+    'dest': ('MPI_ERR_RANK', '`{0}` is neither a rank of the communicator (on an inter-communicator: of the '
+                             'remote group) nor MPI_PROC_NULL'),
+    'source': ('MPI_ERR_RANK', '`{0}` is neither a rank of the communicator (on an inter-communicator: of '
+                               'the remote group) nor MPI_ANY_SOURCE nor MPI_PROC_NULL'),
     'rank': ('MPI_ERR_RANK', '`{0}` is not a rank of the communicator'),
     'target': ('MPI_ERR_RANK', '`{0}` is neither a rank of the window nor MPI_PROC_NULL'),
     'root': ('MPI_ERR_ROOT', '`{0}` is not a rank of the communicator; MPI_ROOT and MPI_PROC_NULL are '
                              'for inter-communicators'),
-    'buffer': ('MPI_ERR_BUFFER', '`{0}` is null with data to move, or MPI_IN_PLACE where that is not allowed'),
-    'inplace': ('MPI_ERR_BUFFER', 'a buffer is null with data to move'),
-    'keyval': ('MPI_ERR_KEYVAL', '`{0}` is no attribute key'),
+    'buffer': ('MPI_ERR_BUFFER', '`{0}` is null while its count is not 0, or MPI_IN_PLACE where not allowed'),
+    'inplace': ('MPI_ERR_BUFFER', 'a buffer is null while its count is not 0'),
+    'keyval': ('MPI_ERR_KEYVAL', '`{0}` is not a valid attribute key'),
     'string': ('MPI_ERR_ARG', 'a string or an address for a result is null'),
 }
-NOUNS = {'request': 'request', 'live_request': 'request', 'message': 'message'}
+NOUNS = {'hints': 'info object', 'request': 'request', 'live_request': 'request', 'message': 'message'}
 LENGTHS = {'': '', 'peers': ' with an entry for each rank', 'members': ' with an entry for each rank',
-           'indegree': ' with an entry for each neighbour from which data comes',
-           'outdegree': ' with an entry for each neighbour to which data goes'}
-UNSUPPORTED = 'always: Tern does not have this function yet'
+           'indegree': ' with an entry for each source',
+           'outdegree': ' with an entry for each destination'}
+UNSUPPORTED = 'always: Tern does not implement this function yet'
 
 
 def meaning(p):
@@ -42,7 +42,7 @@ def meaning(p):
 
 
 def errors(function):
-    """Class -> cause, of what the entry point and the body check whatever the function does."""
+    """Error class -> cause, for the checks which every entry point or body makes."""
     if not function.has_body:
         none = 'MPI_T_ERR_NOT_SUPPORTED' if function.chapter == 'tool' else 'MPI_ERR_UNSUPPORTED_OPERATION'
         return {none: UNSUPPORTED}
@@ -54,33 +54,34 @@ def errors(function):
     for p in function.params:
         if p.handle and p.direction != 'out':
             noun = NOUNS.get(p.kind, MEANING[p.kind].split(',')[0])
-            also = '; or it was not committed' if p.kind == 'datatype' and moves_data else ''
-            also = '; or it is MPI_REPLACE or MPI_NO_OP' if p.kind == 'op' and moves_data else also
+            also = '; or not committed' if p.kind == 'datatype' and moves_data else ''
+            also = '; or MPI_REPLACE or MPI_NO_OP' if p.kind == 'op' and moves_data else also
+            subject = f'an entry of `{p.name}`' if p.array else f'`{p.name}`'
             null = '' if p.kind == 'hints' else 'a null handle, '
             found.setdefault(HANDLES[p.kind][2],
-                             f'`{p.name}` is no {noun}: {null}one that was freed, or never made{also}')
+                             f'{subject} is not a valid {noun}: {null}already freed, or never created{also}')
         elif p.kind in ERRORS and p.direction != 'out' and (p.kind != 'rank' or has_ranks):
             error, why = ERRORS[p.kind]
             found.setdefault(error, why.format(p.name))
         elif p.direction != 'in' and p.raw is None or p.array:
-            found.setdefault('MPI_ERR_ARG', 'an address for a result, or an array, is null')
+            found.setdefault('MPI_ERR_ARG', 'a result address or an array is null')
     if not function.anytime:
-        found['MPI_ERR_OTHER'] = 'the call came before MPI_Init or after MPI_Finalize'
+        found['MPI_ERR_OTHER'] = 'called before MPI_Init or after MPI_Finalize'
     return found
 
 
 FAMILIES = (  # (how the name ends, words) where summaries.txt has no line
     ('_toint', 'a handle as an integer'), ('_fromint', 'the handle of an integer'),
-    ('_create_errhandler', 'makes an error handler of a function'),
+    ('_create_errhandler', 'creates an error handler from a function'),
     ('_get_errhandler', 'the error handler of an object'),
     ('_set_errhandler', 'sets the error handler of an object'),
     ('_call_errhandler', 'calls the error handler of an object'),
-    ('_create_keyval', 'makes an attribute key'), ('_free_keyval', 'frees an attribute key'),
+    ('_create_keyval', 'creates an attribute key'), ('_free_keyval', 'frees an attribute key'),
     ('_get_attr', 'the value of an attribute'), ('_set_attr', 'sets an attribute'),
     ('_delete_attr', 'deletes an attribute'),
-    ('_attach_buffer', 'gives memory for buffered sends'),
-    ('_detach_buffer', 'takes back the memory for buffered sends'),
-    ('_iflush_buffer', 'asks to hear when all buffered sends have left'),
+    ('_attach_buffer', 'attaches memory for buffered sends'),
+    ('_detach_buffer', 'detaches the memory for buffered sends'),
+    ('_iflush_buffer', 'waits for all buffered sends, nonblocking'),
     ('_flush_buffer', 'waits for all buffered sends'))
 
 
@@ -91,7 +92,7 @@ def read_summaries(path):
 
 
 def summary(name, words):
-    """The words of the function, of the one it is a form of, of its family, or of its name."""
+    """The NAME line: from summaries.txt, else from the blocking form, the family or the name."""
     if name in words:
         return words[name]
     if name.endswith('_init') and name[:-5] in words:
@@ -162,16 +163,16 @@ class Page:
             return []
         error = next(iter(errors(self.function)))
         if self.function.chapter == 'tool':
-            return [[f'Tern does not have this function yet: every call returns {error}.']]
-        text = f'Tern does not have this function yet: every call fails with {error}, whatever its arguments.'
+            return [[f'Tern does not implement this function yet: every call returns {error}.']]
+        text = f'Tern does not implement this function yet: every call fails with {error}.'
         kinds = {p.kind for p in self.function.params}
         if self.function.chapter == 'io' or 'file' in kinds:
-            return [[f'{text} The code is returned, as is usual for files, and the program goes on. '
-                     'What follows is what the function is for.']]
+            return [[f'{text} As usual for files, the call returns the code and the program continues. '
+                     'The rest of this page describes the function of the standard.']]
         comm = next((p.name for p in self.function.params if p.kind == 'comm' and p.direction != 'out'), None)
         whose = f'`{comm}`' if comm else 'MPI_COMM_SELF'
-        return [[f'{text} The error goes to the error handler of {whose}, which ends the program unless '
-                 'another one was set. What follows is what the function is for.']]
+        return [[f'{text} The call invokes the error handler of {whose}; the default handler ends the program. '
+                 'The rest of this page describes the function of the standard.']]
 
     def large(self):
         forms = list(self.function.forms())
@@ -182,32 +183,31 @@ class Page:
         types = sorted({WIDE[p.kind][1] for p in self.function.params if p.wide} |
                        {'MPI_Count' for p in self.function.params if p.only_large})
         if not types:
-            return [[f'{self.function.prefix}{forms[1][0]} is the same for a callback that gets counts as MPI_Count.']]
-        return [[f'{self.function.prefix}{forms[1][0]} is the same with {" and ".join(types)} where this function has a '
-                 'narrower type, for data that an int cannot count.']]
+            return [[f'{self.function.prefix}{forms[1][0]} takes a callback with counts of type MPI_Count.']]
+        return [[f'{self.function.prefix}{forms[1][0]} takes {" and ".join(types)} in place of narrower '
+                 'types.']]
 
     def anytime(self):
         if not self.function.anytime:
             return []
-        return [[f'{self.own} may be called at any time, before MPI_Init and after MPI_Finalize too.']]
+        return [[f'{self.own} may be called at any time, even before MPI_Init and after MPI_Finalize.']]
 
     def returned(self):
         self.out.append('.Sh RETURN VALUES')
         if self.function.chapter == 'tool':
-            said = 'MPI_SUCCESS, or a class of error. No error handler is called: functions of the tool ' \
-                'interface only return it.'
+            said = 'MPI_SUCCESS, or an error class. Functions of the tool interface call no error handler.'
         elif not self.function.gives_code:
             said = 'The result; there are no error codes.'
         else:
-            said = f'MPI_SUCCESS, or an error code after the error handler of {self.hears()} has returned; ' \
-                'unless the program sets another one, that handler ends the program.'
+            said = f'MPI_SUCCESS, or an error code if the error handler of {self.hears()} returns. The ' \
+                'default handler ends the program.'
             if self.function.chapter == 'io' or any(p.kind == 'file' for p in self.function.params):
                 said = 'MPI_SUCCESS or an error code.'
         self.out += self.prose.text(said)
 
     def hears(self):
         if any(p.kind in HANDLE_KINDS and p.direction != 'out' for p in self.function.params):
-            return 'the communicator of the operation, or of MPI_COMM_SELF if it has none'
+            return 'the communicator of the operation, else of MPI_COMM_SELF,'
         at = next((p for p in self.function.params
                    if p.kind in HEARS and not p.array and p.direction != 'out'), None)
         if at and (at.kind != 'win' or self.function.has_body):
@@ -224,7 +224,7 @@ class Page:
                 several = one.ranks not in ([], ['1'])
                 times = f'{one.ranks[0]} ranks' if several else 'one rank'
                 order = ', in any order' if several and len(one.prints) > 1 else ''
-                self.out += ['.Pp', f'With {times} it prints{order}:', *mdoc.literal('\n'.join(one.prints))]
+                self.out += ['.Pp', f'Output of {times}{order}:', *mdoc.literal('\n'.join(one.prints))]
 
     def causes(self):
         if not self.function.gives_code:
@@ -245,7 +245,7 @@ class Page:
             self.pages.related(self.function.name, self.text), key=lambda one: (self.pages.functions[one].prefix + one).lower())]
         self.out += ['.Sh SEE ALSO', *(line + ' ,' for line in ['.Xr mpirun 1', *names]), '.Xr tern 7',
                      '.Sh STANDARDS',
-                     'An extension; the names of streams are those of MPICH.' if self.function.extends else 'MPI-5.0.']
+                     'An extension; stream functions have the names of MPICH.' if self.function.extends else 'MPI-5.0.']
 
     def render(self):
         for part in (self.head, self.synopsis, self.description, self.returned, self.examples,

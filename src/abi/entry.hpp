@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a generated entry point is made of: the call, its handles, its way out.
-// Why: the generated code stays short, and everything that is rare stays out of line.
-// Threads: any; a Call is a value of the calling thread.
+// Building blocks of generated entry points: the call, handle lookup and error exit.
+// Why: rare paths stay out of line, so entry points stay short.
+// Threads: any; a Call belongs to the calling thread.
 // See: src/abi/checks.hpp (the argument checks), src/abi/raise.cc (errors), src/abi/generate.py.
 #pragma once
 
@@ -27,8 +27,8 @@
 
 namespace tern::abi {
 
-/// One call of the C API. `at` is the object whose error handler hears of errors, or the handler
-/// itself; null: MPI_COMM_SELF's.
+/// One call of the C API. `at` is the object with the error handler, or the handler itself; null
+/// means MPI_COMM_SELF's handler.
 struct Call {
   [[gnu::always_inline]] Call(const char* function, core::Process* of) noexcept
       : name(function), process(of) {
@@ -37,24 +37,24 @@ struct Call {
   const char* name;
   core::Process* process;
   core::Object* at = nullptr;
-  api::Part part = api::Part::kNone;  // until the body has taken over
+  api::CallContext part = api::CallContext::kNone;  // kNone once the body runs
 
   template <class T, class Handle>
   [[nodiscard]] T* find(Handle handle) const noexcept {
     return process->handles.find<T>(handle);
   }
-  /// The way out: raises what the body returned.
+  /// Returns the body's result, and raises an error.
   [[nodiscard]] int end(int code) const;
-  /// Checks and a body, where the entry point makes objects with destructors: these end before an
-  /// error handler runs. C++ exceptions and longjmp out of a handler pass through the entry point's
-  /// frame without clean-ups.
+  /// Runs checks and body of an entry point whose objects have destructors. The destructors run
+  /// before an error handler, because C++ exceptions and longjmp leave a handler through the entry
+  /// point's frame without clean-ups.
   template <class Body>
   [[nodiscard, gnu::always_inline]] int run(Body&& body) const {
     return end(body());
   }
 };
 
-/// Delivers the code and the sentence of fail() to the error handler; returns the code if that
+/// Delivers the code and the text of fail() to the error handler; returns the code if the handler
 /// returns.
 [[nodiscard]] TERN_COLD int raise(Call call, int code);
 
@@ -62,11 +62,11 @@ inline int Call::end(int code) const {
   return TERN_LIKELY(code == MPI_SUCCESS) ? code : raise(*this, code);
 }
 
-// The functions below describe an error with fail() and return its class.
+// Each function below calls fail() and returns the error class.
 
-/// The call came before MPI_Init or after MPI_Finalize.
+/// Called before MPI_Init or after MPI_Finalize.
 [[nodiscard]] TERN_COLD int not_running() noexcept;
-/// `what` is the parameter's name; the class of the error is the kind's.
+/// `what` is the parameter's name. The kind determines the error class.
 [[nodiscard]] TERN_COLD int bad_handle(core::Kind kind, const char* what, uintptr_t word) noexcept;
 template <class T, class Handle>
 [[nodiscard]] TERN_COLD int bad_handle(const char* what, Handle handle) noexcept {
@@ -74,20 +74,20 @@ template <class T, class Handle>
 }
 [[nodiscard]] TERN_COLD int no_memory() noexcept;
 
-/// Stubs: functions that have no body yet. Each is named on stderr once, by rank 0 of the
-/// communicator, whatever the error handler: programs that never look at codes lose data otherwise.
+/// Stubs of functions without a body. Rank 0 of the communicator names each function on stderr
+/// once, at any error handler: programs without error checks would lose data silently.
 [[nodiscard]] TERN_COLD int unsupported(Call& call) noexcept;
 [[nodiscard]] TERN_COLD int unsupported(Call& call, MPI_Comm comm) noexcept;
 [[nodiscard]] TERN_COLD int unsupported(Call& call, MPI_Session session) noexcept;
 [[nodiscard]] TERN_COLD int unsupported(Call& call, MPI_Win win) noexcept;
-/// Files have their own default: the handler of MPI_FILE_NULL, which returns.
-/// The ranks that opened files by one communicator let its rank 0 speak.
+/// Files use the handler of MPI_FILE_NULL, which returns by default. Only rank 0 of the
+/// communicator which opened files prints.
 [[nodiscard]] TERN_COLD int unsupported(Call& call, MPI_File file,
                                         MPI_Comm comm = MPI_COMM_NULL) noexcept;
-/// For functions that return no error code.
+/// For functions without an error code.
 TERN_COLD void name_unsupported(const char* name) noexcept;
 
-/// The values of an int array as a wider type; a null array stays null.
+/// An int array converted to a wider type; null stays null.
 template <class Wide>
 class Widened {
  public:
@@ -110,7 +110,7 @@ class Widened {
   bool failed_ = false;
 };
 
-/// What a body wrote as MPI_Count, for an int: MPI_UNDEFINED where it does not fit.
+/// An MPI_Count result as int; MPI_UNDEFINED if too large.
 inline int narrowed(MPI_Count value) noexcept {
   return value == static_cast<int>(value) ? static_cast<int>(value) : MPI_UNDEFINED;
 }

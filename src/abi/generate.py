@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes what follows from the table of MPI functions.
+"""Generates entry points, declarations and manual pages from the table of MPI functions.
 
   generate.py --table src/abi/functions.txt --out gen    gen/abi, gen/api/bodies.hpp, gen/man3
   generate.py --table src/abi/functions.txt --chapters   the chapters (one .cc file each)
   generate.py --table src/abi/functions.txt --prototypes all C prototypes of mpi.h, one a line
   generate.py --table src/abi/functions.txt --names      all names, one a line
 
-A file whose content stays the same is not touched, so nothing is rebuilt for it.
+Unchanged files keep their times, so nothing is rebuilt for them.
 """
 import argparse
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The generated entry points and the rule that makes them: see Makefile.am for GEN.
+# Generated entry points and their rule; Makefile.am explains GEN.
 abi_generators = src/base/generated.py src/abi/generate.py src/abi/table.py src/abi/emit_bodies.py \
   src/abi/emit_entry.py src/abi/emit_man.py src/abi/pages.py src/abi/mdoc.py src/abi/summaries.txt
 EXTRA_DIST += src/abi/functions.txt src/abi/exports.map $(abi_generators)
@@ -7,7 +7,7 @@ EXTRA_DIST += src/abi/functions.txt src/abi/exports.map $(abi_generators)
 abi_sources += src/abi/checks.cc
 abi_sources += src/abi/raise.cc
 
-# One file a chapter of functions.txt, so that several compile at once.
+# One file per chapter of functions.txt, for parallel compilation.
 abi_entry_points = \
   gen/abi/env.cc gen/abi/abi.cc gen/abi/info.cc gen/abi/errhandler.cc gen/abi/attribute.cc \
   gen/abi/status.cc gen/abi/request.cc gen/abi/pt2pt.cc gen/abi/buffer.cc gen/abi/partitioned.cc \
@@ -19,7 +19,7 @@ include_HEADERS += include/mpi.h include/mpix.h
 
 BUILT_SOURCES += gen/abi.stamp
 CLEANFILES += gen/abi.stamp gen/api/bodies.hpp gen/unsupported.inc $(abi_entry_points)
-# The empty recipe makes make look at their times again.
+# The empty recipe makes make check their times again.
 $(abi_entry_points) gen/api/bodies.hpp: gen/abi.stamp
 	@:
 gen/abi.stamp: $(srcdir)/src/abi/functions.txt $(addprefix $(srcdir)/,$(abi_generators)) \
@@ -27,7 +27,7 @@ gen/abi.stamp: $(srcdir)/src/abi/functions.txt $(addprefix $(srcdir)/,$(abi_gene
 	$(AM_V_GEN)$(PYTHON) $(srcdir)/src/abi/generate.py --table $(srcdir)/src/abi/functions.txt --out gen
 	@touch $@
 
-# Manual pages of section 3, one a function: Makefile.am installs them.
+# Manual pages of section 3, one per function; Makefile.am installs the pages.
 abi-install-man: gen/abi.stamp
 	$(MKDIR_P) $(DESTDIR)$(mandir)/man3 && $(INSTALL_DATA) gen/man3/*.3 $(DESTDIR)$(mandir)/man3
 

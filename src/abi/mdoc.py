@@ -21,7 +21,7 @@ def quoted(text):
 
 
 class Prose:
-    """Renders text for one page: which names are parameters, which functions."""
+    """Renders text for one page; knows the page's parameters and all functions."""
 
     def __init__(self, own, parameters, functions):
         self.own, self.parameters, self.functions = own, parameters, functions
@@ -51,7 +51,7 @@ class Prose:
         return f'Dv {name}' if re.fullmatch(r'MPIX?_[A-Z0-9_]+', name) else f'Vt {name}'
 
     def word(self, word):
-        """A macro line for a word that has names in it, or None."""
+        """A macro line for a word with names in it, or None."""
         parts, at = [], 0
         for found in NAME.finditer(word):
             parts += [word[at:found.start()], self.macro(found)]

@@ -9,16 +9,16 @@
 
 using namespace tern;
 
-/// The name that tools may replace, beside PNAME.
+/// Declares the weak name NAME, which tools may interpose, for PNAME.
 #define TERN_PROFILED(NAME) __attribute__((weak, alias("P" #NAME))) decltype(P##NAME) NAME
 
 extern "C" {
 
-/// Support by the library, not by the machine: a driver may come to life later.
+/// Support by the library, not the machine: a program may load the driver later.
 int PMPIX_Query_cuda_support(void) { return 1; }
 TERN_PROFILED(MPIX_Query_cuda_support);
 
-/// Programs for MPICH and for Open MPI ask of others, too.
+/// Queries of MPICH and Open MPI for other vendors.
 int PMPIX_Query_hip_support(void) { return 0; }
 TERN_PROFILED(MPIX_Query_hip_support);
 int PMPIX_Query_rocm_support(void) { return 0; }
@@ -31,7 +31,7 @@ int PMPIX_GPU_query_support(int gpu_type, int* is_supported) {
   if (is_supported == nullptr) return call.end(abi::null_argument("is_supported"));
   if (gpu_type < MPIX_GPU_SUPPORT_CUDA || gpu_type > MPIX_GPU_SUPPORT_HIP)
     return call.end(
-        fail(MPI_ERR_ARG, "gpu_type is %d, which is no MPIX_GPU_SUPPORT_ value", gpu_type));
+        fail(MPI_ERR_ARG, "gpu_type is %d, which is not an MPIX_GPU_SUPPORT_ value", gpu_type));
   *is_supported = gpu_type == MPIX_GPU_SUPPORT_CUDA ? PMPIX_Query_cuda_support() : 0;
   return MPI_SUCCESS;
 }

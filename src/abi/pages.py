@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The text of the manual pages of section 3: pages/CHAPTER.txt as objects, and what each function's page says.
+"""Texts of the manual pages of section 3: pages/CHAPTER.txt as objects, and the text of each function.
 
-src/abi/pages/README.md explains how an entry looks. A function without an entry takes the text of its
-blocking form, with the sentences that shared.txt has for nonblocking and persistent forms.
+src/abi/pages/README.md explains the form of an entry. A function without an entry uses the text of its
+blocking form behind a text of shared.txt for nonblocking or persistent forms.
 """
 import os
 import re
@@ -25,7 +25,7 @@ class PageError(Exception):
 
 @dataclass
 class Text:
-    """What a page says: paragraphs, sections of paragraphs, and lists. A paragraph is a list of lines."""
+    """The text of a page: paragraphs, sections of paragraphs, and lists. A paragraph is a list of lines."""
     paragraphs: list = field(default_factory=list)
     sections: dict = field(default_factory=dict)
     arguments: dict = field(default_factory=dict)
@@ -33,7 +33,7 @@ class Text:
     related: list = field(default_factory=list)
 
     def behind(self, other):
-        """Puts `other` behind: its paragraphs follow; of sections and list items the first one counts."""
+        """Appends the paragraphs of `other`, and its sections and list items if not yet present."""
         self.paragraphs += other.paragraphs
         for mine, more in ((self.sections, other.sections), (self.arguments, other.arguments),
                            (self.errors, other.errors)):
@@ -42,7 +42,7 @@ class Text:
         self.related += [one for one in other.related if one not in self.related]
 
     def filled(self, words):
-        """The same with words in place of {name}, {1} and so on."""
+        """A copy with words in place of {name}, {1} and so on."""
         def fill(text):
             return re.sub(r'\{([\w ]*)\}', lambda found: words.get(found[1], found[0]), text)
 
@@ -56,7 +56,7 @@ class Text:
 
 @dataclass
 class Entry:
-    """One entry of a chapter file: for functions (with words for its blanks), or a text that others take in."""
+    """One entry of a chapter file: for functions (with words for blanks), or a shared text."""
     chapter: str
     line: int
     functions: dict = field(default_factory=dict)  # name -> words
@@ -89,7 +89,7 @@ def head(text, chapter, line):
 
 
 class Reader:
-    """Reads one file, line by line; `into` is where paragraphs go at the moment."""
+    """Reads one file, line by line; `into` is the current list of paragraphs."""
 
     def __init__(self, chapter):
         self.chapter, self.entries, self.entry = chapter, [], None
@@ -168,7 +168,7 @@ class Reader:
 
 
 def base_of(function, names):
-    """The blocking function of which this is the nonblocking or persistent form, and which form it is."""
+    """The blocking function of a nonblocking or persistent form, and the form."""
     if not function.params or function.params[-1].name != 'request':
         return None, ''
     name = function.name
@@ -185,20 +185,20 @@ def listed(names):
 
 
 def untouched(function):
-    """What the caller must leave alone while the operation is under way: its data, and arrays, in words."""
+    """Restrictions on buffers and arrays until the operation completes, in words."""
     data = [p for p in function.params if p.kind in BUFFERS]
     reads = [p.name for p in data if p.direction == 'in']
     writes = [p.name for p in data if p.direction != 'in']
     arrays = [p.name for p in function.params if p.array and p.direction == 'in']
-    said = [f'{listed(reads)} must not be changed'] if reads else []
-    said += [f'{listed(writes)} must be neither read nor changed'] if writes else []
-    still = f'{listed(arrays)} must stay as they are' if arrays else ''
+    said = [f'{listed(reads)} must not be modified'] if reads else []
+    said += [f'{listed(writes)} must be neither read nor modified'] if writes else []
+    still = f'{listed(arrays)} must not be modified' if arrays else ''
     return {'untouched': ', and '.join(said), 'arrays': f', and {still}' if arrays else '',
             'arrays until freed': f'{still} until the request is freed.' if arrays else ''}
 
 
 class Example:
-    """A program of a page; the lines at its top say what it shows, how it is run, and what it prints."""
+    """A program of a page; its head lists functions shown, ranks and expected output."""
 
     def __init__(self, path):
         self.name = os.path.basename(path)
@@ -244,7 +244,7 @@ class Pages:
             known[name] = entry
 
     def taken(self, entry, words):
-        """The entry's text with what it takes in behind."""
+        """The entry's text, followed by the texts of its `with:`."""
         text = Text()
         text.behind(entry.text)
         for name in entry.takes:
@@ -254,7 +254,7 @@ class Pages:
         return text.filled(words)
 
     def text(self, name):
-        """What the page of this function says, or None."""
+        """The text of this function's page, or None."""
         entry = self.entries.get(name)
         base = None
         if entry is None or entry.adds:
@@ -268,7 +268,7 @@ class Pages:
 
     @staticmethod
     def added(base, text):
-        """The derived text, with paragraphs added and sections replaced."""
+        """The derived text with added paragraphs and replaced sections."""
         paragraphs = base.paragraphs + text.paragraphs
         text.paragraphs = []
         text.behind(base)
@@ -276,7 +276,7 @@ class Pages:
         return text
 
     def derived(self, name):
-        """The text of the blocking form as that of its nonblocking or persistent form, or None."""
+        """The text of a nonblocking or persistent form, derived from the blocking form, or None."""
         base, form = base_of(self.functions[name], self.functions)
         of = self.text(base) if base else None
         if of is None:
@@ -300,7 +300,7 @@ class Pages:
         return [one for one in self.examples if name in one.shows]
 
     def related(self, name, text):
-        """Names for SEE ALSO: those of the text, and the other forms of the function."""
+        """Names for SEE ALSO: from the text, and other forms of the function."""
         found = set(text.related) if text else set()
         for other, row in self.functions.items():
             if base_of(row, self.functions)[0] == name:

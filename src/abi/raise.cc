@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors on their way to the user: the sentence completed, the object's error handler found and
-// obeyed.
+// Error delivery: completes the error text and calls the object's error handler.
 #include <atomic>
 #include <cinttypes>
 #include <cstdio>
@@ -22,7 +21,8 @@ namespace {
 
 using core::Kind;
 
-/// The object told of the error: fail_on's, the call's, MPI_COMM_SELF; null before MPI_Init.
+/// The object with the error handler: fail_on's, the call's, else MPI_COMM_SELF; null before
+/// MPI_Init.
 core::Object* listener(const Call& call, void* named) noexcept {
   if (named != nullptr) return static_cast<core::Object*>(named);
   if (call.at != nullptr) return call.at;
@@ -74,9 +74,9 @@ KindNames names_of(Kind kind) noexcept {
   return {"handle", "null", MPI_ERR_ARG, 0};
 }
 
-/// Tells the error's object. *throws: the error is a kept exception instead.
+/// Returns the call of the error handler. *throws: the error is a kept exception instead.
 core::ErrorHandler::UserCall delivered(const Call& call, int code, bool* throws) noexcept {
-  if (call.part != api::Part::kNone && call.at != nullptr)
+  if (call.part != api::CallContext::kNone && call.at != nullptr)
     api::excuse(static_cast<core::Communicator&>(*call.at), call.part, code);
   const LastError last = take_last_error();
   *throws = core::keeps_exception_of(last.text);
@@ -86,7 +86,7 @@ core::ErrorHandler::UserCall delivered(const Call& call, int code, bool* throws)
     const std::string reason =
         last.text.empty() ? api::class_sentence(api::class_of(code)) : last.text;
     text = strf("%s: %s (%s)", call.name, reason.c_str(), class_name(code).c_str());
-  } catch (const std::bad_alloc&) {  // short: it needs no memory
+  } catch (const std::bad_alloc&) {  // without an allocation
     text = "out of memory";
   }
   return api::deliver(call.process, listener(call, last.object), code, text);
@@ -94,8 +94,8 @@ core::ErrorHandler::UserCall delivered(const Call& call, int code, bool* throws)
 
 }  // namespace
 
-// No destructor, no lock and no noexcept function stands between the entry point and a user's
-// handler: the handler may throw or jump.
+// The stack between the entry point and a user's handler has no destructor, lock or noexcept
+// function, because the handler may throw or jump.
 int raise(Call call, int code) {
   if (const auto requested = api::take_requested_call()) {
     requested->run();
@@ -110,7 +110,7 @@ int raise(Call call, int code) {
 
 int not_running() noexcept {
   const char* when = api::was_finalized() ? "after MPI_Finalize" : "before MPI_Init";
-  return fail(MPI_ERR_OTHER, "called %s, which this function does not allow", when);
+  return fail(MPI_ERR_OTHER, "called %s, where this function is not allowed", when);
 }
 
 int bad_handle(core::Kind kind, const char* what, uintptr_t word) noexcept {
@@ -119,16 +119,16 @@ int bad_handle(core::Kind kind, const char* what, uintptr_t word) noexcept {
     return fail(names.mpi_class, "%s is %s, but %s %s is needed", what, names.null_name,
                 std::strchr("aeiou", names.noun[0]) != nullptr ? "an" : "a", names.noun);
   return fail(names.mpi_class,
-              "%s is 0x%" PRIxPTR ", which is no %s (already freed, or never made)", what, word,
-              names.noun);
+              "%s is 0x%" PRIxPTR ", which is not a valid %s (already freed or never created)",
+              what, word, names.noun);
 }
 
 int no_memory() noexcept { return fail(MPI_ERR_NO_MEM, "no memory for the arguments"); }
 
 namespace {
 
-constexpr const char* kMissing = "this version of Tern does not have it yet";
-// Whether this process speaks for the others with which it opens files.
+constexpr const char* kMissing = "not implemented in this version of Tern";
+// This process prints for all processes which open files together.
 std::atomic<bool> speaks_of_files{true};
 
 void say_missing(const char* name) noexcept {

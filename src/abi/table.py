@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of MPI functions as objects: what functions.txt says, how each kind looks in C.
+"""The table of MPI functions as objects, and the C types of parameter kinds.
 
-functions.txt explains its own syntax; KINDS below is the vocabulary of its parameter kinds.
+functions.txt explains its syntax; HANDLES, WIDE and PLAIN below are the parameter kinds.
 """
 import re
 from dataclasses import dataclass, field, replace
@@ -19,7 +19,7 @@ HANDLES = {  # kind -> (C type, class of the object behind it, error class of a 
     'win': ('MPI_Win', 'rma::Window', 'MPI_ERR_WIN'),
     'file': ('MPI_File', 'io::File', 'MPI_ERR_FILE'),
     'stream': ('MPIX_Stream', 'stream::Stream', 'MPIX_ERR_STREAM'),
-    # Checked, and passed as they are: null is legal (request), or the body replaces them.
+    # Checked, but passed as handles: null is legal (request), or the body replaces the handle.
     'request': ('MPI_Request', None, 'MPI_ERR_REQUEST'),
     'live_request': ('MPI_Request', None, 'MPI_ERR_REQUEST'),
     'message': ('MPI_Message', None, 'MPI_ERR_REQUEST'),
@@ -40,7 +40,7 @@ PLAIN = {  # kind -> C type, the same in every form
     'large_count': 'MPI_Count', 'large_counts': 'MPI_Count',
 }
 
-MEANING = {  # kind -> what man pages say of it
+MEANING = {  # kind -> its words in the manual pages
     'comm': 'communicator', 'datatype': 'datatype', 'group': 'group', 'op': 'reduction operation',
     'rma_op': 'predefined reduction operation', 'errhandler': 'error handler',
     'info': 'info object', 'hints': 'info object with hints, or MPI_INFO_NULL',
@@ -74,7 +74,7 @@ class Param:
     length: str = None
     root_only: bool = False
     may_be_null: bool = False
-    raw: str = None  # a C declaration taken as it is
+    raw: str = None  # a verbatim C declaration
 
     @property
     def array(self):
@@ -94,7 +94,7 @@ class Param:
 
     @property
     def null(self):
-        """The null handle, where that is a legal argument: the body then gets a pointer; else ''."""
+        """The null handle if it is a legal argument (the body then gets a pointer), else ''."""
         if self.kind == 'hints':
             return 'MPI_INFO_NULL'
         legal = self.may_be_null and self.handle and not self.array and self.direction == 'in'
@@ -105,12 +105,12 @@ class Param:
             return WIDE[self.kind][1 if large else 0]
         if self.kind in HANDLES:
             return HANDLES[self.kind][0]
-        if self.kind.endswith('~'):  # a callback with a form of its own in the _c function
+        if self.kind.endswith('~'):  # a callback with another type in the _c function
             return self.kind[:-2] + ('_c*' if large else '*')
         return PLAIN.get(self.kind, self.kind)
 
     def declare(self, large=False):
-        """The parameter as the C prototype has it."""
+        """The parameter in the C prototype."""
         if self.raw is not None:
             return self.raw
         if self.kind in ('buffer', 'inplace', 'pointer', 'address', 'string'):
@@ -140,7 +140,7 @@ class Function:
     line: int = 0
     home: str = ''        # chapter of the row
     base: str = ''        # of @forms and @modes: the name in the row
-    form: str = ''        # of them: blocking, nonblocking, persistent, enqueue
+    form: str = ''        # of @forms and @modes: blocking, nonblocking, persistent, enqueue
     mode: str = ''        # of @modes: an enumerator of pml::Mode
     part: str = ''        # @part=
 
@@ -159,7 +159,7 @@ class Function:
 
     @property
     def raw(self):
-        """Handles reach the body as the user gave them."""
+        """The body gets the handles unresolved."""
         return not self.gives_code or self.chapter == 'tool'
 
     @property
@@ -168,7 +168,7 @@ class Function:
             p.wide or p.only_large or p.kind.endswith('~') for p in self.params)
 
     def forms(self):
-        """(C name without MPI_, large) of every entry point of this row."""
+        """(C name without MPI_, large) of each entry point of this row."""
         yield self.name, False
         if self.has_large:
             yield self.name + '_c', not self.same_c
@@ -203,7 +203,7 @@ def parse_param(text, line):
         raise TableError(f'line {line}: cannot read the parameter "{text}"')
     kind = found['kind']
     if kind not in KNOWN and not kind.startswith('MPI_'):
-        raise TableError(f'line {line}: "{kind}" in "{text}" is no kind; the list is at the top')
+        raise TableError(f'line {line}: "{kind}" in "{text}" is not a kind; see the list at the top')
     direction = {'>': 'out', '<>': 'inout', None: 'in'}[found['dir']]
     may_be_null = bool(found['null']) or kind == 'status' and direction == 'out'
     return Param(kind, found['name'] or kind, direction, found['length'], bool(found['root']),
@@ -218,7 +218,7 @@ def parse_row(text, chapter, line):
     tags = dict(tag.partition('=')[::2] for tag in found['tags'].split())
     for tag in tags:
         if tag not in TAGS:
-            raise TableError(f'line {line}: there is no tag "{tag}"; the list is at the top')
+            raise TableError(f'line {line}: there is no tag "{tag}"; see the list at the top')
     function = Function(found['name'], chapter, found['mark'] == '+', line=line, home=chapter,
                         anytime='@anytime' in tags, own_c='@own_c' in tags, part=tags.get('@part', ''),
                         same_c='@same_c' in tags, returns=found['returns'] or 'int')
@@ -243,7 +243,7 @@ def enqueued(function):
 
 
 def read(path):
-    """All rows of the table, in order. A line that begins with spaces continues a row."""
+    """All rows of the table, in order. A line indented by four continues a row."""
     rows, chapter, pending, start = [], None, '', 0
     with open(path, encoding='utf-8') as lines:
         for number, line in enumerate([*lines, '\n'], 1):

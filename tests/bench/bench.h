@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all benchmarks share: options, binding, timed batches, patterns in buffers, and the line of
-// a result. Why: every program must treat every MPI library the same way and print what `compare`
-// can read. Use: bench_open, then bench_time and bench_report for each measurement, then
-// bench_close. Plain C11 and MPI;
-//      each program is this header and one .c file.
+// The common part of all benchmarks: options, binding, timed batches, patterns in buffers, result
+// lines. Why: each program must treat all MPI libraries alike and print lines for `compare`.
+// Use: bench_open, then bench_time and bench_report for each measurement, then bench_close. Plain
+// C11 and MPI; a program is this header and one .c file.
 // Output: `name size ranks value unit`, one line a measurement, on rank 0's stdout; complaints go
 // to stderr.
 #pragma once
@@ -24,14 +23,14 @@ typedef struct {
   int rank, ranks;
   double seconds;          // budget of one measurement
   size_t min, max;         // sizes in bytes, by powers of two
-  size_t step;             // from size to size; 0: the program's own
-  size_t rotate;           // bytes that the buffers rotate over; 0: hot buffers
+  size_t step;             // factor from size to size; 0: the program's
+  size_t rotate;           // bytes of rotating buffers; 0: hot buffers
   int window;              // messages in flight
   int tags;                // different tags in a window
   int multiple;            // MPI_THREAD_MULTIPLE
-  int heap;                // buffers are the heap's, else mapped
-  int unexpected;          // receives are posted after the messages were sent
-  int fixed_root;          // rank 0 is the root of every call, else the root moves on
+  int heap;                // buffers from the heap, else mapped
+  int unexpected;          // receives are posted after the arrival
+  int fixed_root;          // rank 0 is every root, else roots take turns
   const char* operations;  // comma-separated filter; NULL: all
 } Bench;
 
@@ -58,7 +57,7 @@ _Noreturn static void bench_usage(const char* program, const char* wrong) {
   exit(wrong ? 2 : 0);
 }
 
-// The rank before MPI_Init, as the launchers tell it; -1 when none does.
+// The rank before MPI_Init, from the launcher's variables; -1 without one.
 static int bench_rank_from_launcher(void) {
   static const char* const names[] = {"PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK",
                                       "SLURM_PROCID"};
@@ -74,7 +73,7 @@ static int bench_is_set(const char* variable) {
   return value && strcmp(value, "1") == 0;
 }
 
-// The cores that were allowed at first: a second call must not see what the first one set.
+// `allowed` keeps the first mask: a second call must not see the mask set here.
 static void bench_bind(int rank) {
   static cpu_set_t allowed;
   if (rank < 0 || !bench_is_set("BENCH_BIND")) return;
@@ -88,8 +87,8 @@ static void bench_bind(int rank) {
   if (sched_setaffinity(0, sizeof set, &set) != 0) perror("bench: sched_setaffinity");
 }
 
-// Before all other processes of the machine. Where the kernel schedules sessions as groups,
-// niceness counts within a group only, and some launchers give each rank a session of its own.
+// Above all other processes of the machine. If the kernel schedules sessions as groups, niceness
+// counts only within a group, and some launchers start a session per rank.
 static void bench_take_priority(void) {
   if (!bench_is_set("BENCH_PRIORITY")) return;
   if (setpriority(PRIO_PROCESS, 0, -20) != 0) perror("bench: BENCH_PRIORITY");
@@ -116,12 +115,12 @@ static int bench_option(Bench* bench, const char* name, const char* value) {
   return 0;
 }
 
-// What the program needs; it may define this before it includes this header.
+// A program may define its thread level before the #include of this header.
 #ifndef BENCH_THREAD_LEVEL
 #define BENCH_THREAD_LEVEL MPI_THREAD_SINGLE
 #endif
 
-// --multiple asks for that level where the program itself needs less.
+// --multiple raises the program's thread level.
 static void bench_init(const Bench* bench) {
   int granted;
   const int wanted = bench->multiple ? MPI_THREAD_MULTIPLE : BENCH_THREAD_LEVEL;
@@ -131,7 +130,7 @@ static void bench_init(const Bench* bench) {
   MPI_Abort(MPI_COMM_WORLD, 3);
 }
 
-// Binds before MPI_Init where the launcher tells the rank, so that the library sees its final core.
+// Binds before MPI_Init if the launcher gives the rank, so the library sees the final core.
 static Bench bench_open(int argc, char** argv, size_t max) {
   Bench bench = {.seconds = 0.1, .min = 1, .max = max, .window = 64, .tags = 1};
   for (int i = 1; i < argc;) {
@@ -171,7 +170,7 @@ static inline void bench_need_ranks(const Bench* bench, int least) {
   exit(2);
 }
 
-// Whether --operations names it.
+// Returns whether --operations names the operation.
 static inline int bench_wanted(const Bench* bench, const char* name) {
   const size_t length = strlen(name);
   for (const char* at = bench->operations; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
@@ -188,8 +187,8 @@ static int bench_by_value(const void* a, const void* b) {
   return (x > y) - (x < y);
 }
 
-// Rank 0 tells all how many iterations come next. Plain messages, here and below, so that a
-// benchmark uses no part of the library that it does not measure.
+// Rank 0 sends the next number of iterations to all ranks. Only plain messages, here and below: a
+// benchmark uses no other part of the library than the measured one.
 static inline long bench_agree(const Bench* bench, long iterations) {
   for (int r = 1; bench->rank == 0 && r < bench->ranks; ++r)
     MPI_Send(&iterations, 1, MPI_LONG, r, kControlTag, MPI_COMM_WORLD);
@@ -198,7 +197,7 @@ static inline long bench_agree(const Bench* bench, long iterations) {
   return iterations;
 }
 
-// One batch on every rank; the time of the slowest, known to rank 0.
+// One batch on every rank; rank 0 returns the time of the slowest rank.
 static inline double bench_batch(const Bench* bench, BenchBody body, void* state, long iterations) {
   const double start = MPI_Wtime();
   body(state, iterations);
@@ -211,13 +210,13 @@ static inline double bench_batch(const Bench* bench, BenchBody body, void* state
   return slowest;
 }
 
-// The 99th percentile of the last bench_time() over its result.
+// Quotient of the 99th percentile and the result of the last bench_time().
 static double bench_tail;
 
-// Seconds of one iteration: the lower quartile of batches that take a sixtieth of the budget each,
-// for what disturbs a batch only ever makes it longer (BENCH_BUSY: their mean, for there the
-// disturbance is measured); on rank 0, elsewhere 0. Rank 0 alone decides
-// how long a batch is and when it is enough, so that a slow library ends in time too.
+// Seconds of one iteration on rank 0, elsewhere 0: the lower quartile of the batches, since
+// disturbances only lengthen a batch (BENCH_BUSY: their mean, since disturbances are measured).
+// A batch takes a sixtieth of the budget. Rank 0 alone sets the length and number of batches, so a
+// slow library ends in time too.
 static inline double bench_time(const Bench* bench, BenchBody body, void* state) {
   double times[kMaxBatches], sum = 0;
   const double begin = MPI_Wtime();
@@ -253,14 +252,14 @@ static inline void bench_report(const Bench* bench, const char* name, size_t siz
 
 // ---- buffers ----------------------------------------------------------------------------------
 
-// A buffer that a benchmark sends from or receives into: always the same bytes (hot), or the next
-// ones of a pool that no cache holds (rotating).
+// A buffer of messages: always the same bytes (hot), or the next bytes of a pool beyond all caches
+// (rotating).
 typedef struct {
   char* base;
   size_t bytes, stride, next;
 } BenchBuffer;
 
-// By mmap, as the C library does for what is large; or from the heap, whatever its size.
+// By mmap, as the C library allocates large blocks; with --heap from the heap at any size.
 static inline void* bench_allocate(const Bench* bench, size_t bytes) {
   if (bench->heap) {
     mallopt(M_MMAP_MAX, 0);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buckets: as training reduces its gradients: some allreduces (16) in flight at once, then a wait
-// for all; time of all of them, slowest rank, by the size of one. From one buffer into another, in
-// place, and persistent.
+// Buckets, as in training: 16 allreduces of gradients in flight, then a wait for all. Time of all
+// 16 on the slowest rank, by the size of one: from one buffer into another, in place, persistent.
 #include "bench.h"
 
 enum { kBuckets = 16, kLargest = 1 << 18 };
@@ -44,7 +43,7 @@ static void check(Buckets* b, size_t size) {
   for (int i = 0; i < all; ++i)
     if (b->in[i] != ranks * (ranks - 1) / 2.0 + (double)ranks * (i % 1000))
       bench_fail(b->bench, "buckets: a sum is wrong", size);
-  for (int i = 0; i < all; ++i) from[i] = 0;  // sums of sums in place would leave the numbers
+  for (int i = 0; i < all; ++i) from[i] = 0;  // repeated sums in place overflow
 }
 
 static void measure(Buckets* b, size_t size) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collectives by size, blocking, nonblocking (i...) and persistent (..._init: made once, started
-// many times): time of one call, back to back, slowest rank. Size is what one rank contributes to
-// one other: the whole vector of allreduce, reduce and bcast, one block of the others. The root
-// moves on with each call, so that it cannot run ahead of the rest, unless it is to stay
-// (--fixed-root). NAME_first: the first call on a duplicate of MPI_COMM_WORLD (persistent: making
-// the request, too).
+// many times): time of one call, back to back, slowest rank. Size is the contribution of one rank
+// to one other: the whole vector of allreduce, reduce and bcast, one block of the others. The root
+// moves on with each call and cannot run ahead of the others; --fixed-root keeps rank 0. NAME_first
+// is the first call on a duplicate of MPI_COMM_WORLD (persistent: with the call that makes the
+// request).
 #include "bench.h"
 
 enum { kMostRanks = 1024 };
@@ -14,12 +14,12 @@ typedef struct {
   const Bench* bench;
   MPI_Comm comm;
   char *out, *in;
-  int count;    // bytes, or doubles where values are reduced
+  int count;    // bytes; of reductions doubles
   int* counts;  // the same for each rank
   void (*call)(void* state, int root, MPI_Request* request);
   Form form;
-  int roots;                         // that take turns, from rank 0 on; 1: no turns
-  MPI_Request requests[kMostRanks];  // persistent: by root; else the first is used
+  int roots;                         // ranks that take turns, from rank 0 on
+  MPI_Request requests[kMostRanks];  // persistent: by root; else only [0]
 } Collective;
 
 #define CALL(name) static void name(void* state, int root, MPI_Request* request)
@@ -106,8 +106,7 @@ CALL(alltoall_init) {
   MPI_Alltoall_init(c->out, n, MPI_CHAR, c->in, n, MPI_CHAR, world, MPI_INFO_NULL, request);
 }
 
-// What a rank holds of `in` after the call with root 0, to be compared with a pattern; see
-// expected().
+// The content of a rank's result after a call with root 0; expected() compares.
 typedef enum {
   kNothing,
   kRootPattern,
@@ -126,7 +125,7 @@ typedef struct {
   void (*call)(void*, int, MPI_Request*);
   Form form;
   int rooted, reduces;
-  size_t min, max;  // of the sizes that make sense
+  size_t min, max;  // bytes
   int blocks;       // buffers hold a block for each rank
   Result result;
 } Operation;
@@ -168,7 +167,7 @@ static void repeat(void* state, long iterations) {
   }
 }
 
-// A call, and what makes its request, with root 0.
+// Makes the request of a persistent call with root 0, then calls as `repeat` does.
 static void once(void* state, long iterations) {
   Collective* c = state;
   if (c->form == kPersistent) c->call(c, 0, &c->requests[0]);
@@ -191,7 +190,7 @@ static void fill(const Collective* c, const Operation* op, size_t size) {
                  rank * 1000 + (op->result == kExchanged || op->result == kMyBlock ? (int)b : 0));
 }
 
-// `from`: which element of the sum of all ranks comes first.
+// `from`: index of the first element in the vector of all ranks.
 static void expect_sum(const Collective* c, size_t from, size_t size) {
   const int ranks = c->bench->ranks;
   for (int i = 0; i < c->count; ++i) {
@@ -218,7 +217,7 @@ static void expect(const Collective* c, const Operation* op, size_t size) {
 
 // ---- time -------------------------------------------------------------------------------------
 
-// The lower quartile over communicators, as of batches.
+// The lower quartile over communicators.
 static void measure_first(Collective* c, const Operation* op, size_t size) {
   enum { kCommunicators = 8 };
   double times[kCommunicators];
@@ -246,7 +245,7 @@ static void measure(Collective* c, const Operation* op, size_t size) {
   for (int r = 0; r < c->roots && c->form == kPersistent; ++r) c->call(c, r, &c->requests[r]);
   repeat(c, 1);
   expect(c, op, size);
-  if (op->result == kSumInPlace) memset(c->in, 0, size);  // sums of sums would leave the numbers
+  if (op->result == kSumInPlace) memset(c->in, 0, size);  // repeated sums in place overflow
   const double seconds = bench_time(c->bench, repeat, c);
   bench_report(c->bench, op->name, size, seconds * 1e6, "us");
   for (int r = 0; r < c->roots && c->form == kPersistent; ++r) MPI_Request_free(&c->requests[r]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Making and freeing communicators: split, create_group of two ranks, dup, and dup with a first
-// barrier, which shows what was put off; then, of a thousand, the memory of one that was made, and
-// of one that was used once, by an allreduce of 8 B.
+// Makes and frees communicators: split, create_group of two ranks, dup, and dup with a first
+// barrier, since libraries postpone set-up until the first call. Then the memory of one of a
+// thousand communicators, new and after an allreduce of 8 B.
 #include "bench.h"
 
 typedef struct {
@@ -48,8 +48,8 @@ static void duplicate_barrier(void* of, long iterations) {
   }
 }
 
-// Bytes that this process has written to, a page that N processes share counting a Nth; mean over
-// the ranks, known to rank 0.
+// Dirty bytes of this process, with 1/N of a page shared by N processes; mean over the ranks, on
+// rank 0 only.
 static double own_memory(const Bench* bench) {
   FILE* file = fopen("/proc/self/smaps_rollup", "r");
   char line[256];
@@ -73,8 +73,8 @@ static void use(const Bench* bench, MPI_Comm comm) {
   if (sum != bench->ranks * (bench->ranks - 1) / 2.0) bench_fail(bench, "the sum is wrong", 8);
 }
 
-// Some are made and used first, so that growing pools are not counted as a communicator's cost. The
-// barriers: no rank makes or uses one while another looks at its memory.
+// Fifty communicators are made and used first, so growing pools do not count. Between the barriers
+// no rank makes or uses a communicator while another rank reads its memory figures.
 static void memory(const Bench* bench) {
   enum { kBefore = 50, kMore = 1000 };
   static MPI_Comm made[kBefore + kMore];

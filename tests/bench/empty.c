@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The empty job: what `mpirun` of it takes, seen from outside, is the cost of starting and ending.
+// The empty job: the run time of `mpirun empty` is the cost of start and end.
 #include <mpi.h>
 
 int main(int argc, char** argv) {

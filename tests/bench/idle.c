@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What waiting costs: rank 0 sleeps outside MPI while all others wait in MPI_Recv, then in
-// MPI_Barrier. Prints the processor time of those who wait, in percent of one core for all of them
-// together, and how long it takes until all have woken and answered.
+// The cost of waiting: rank 0 sleeps outside MPI while the other ranks wait in MPI_Recv, then in
+// MPI_Barrier. Prints the processor time of all waiting ranks together, in percent of one core, and
+// the time until all ranks have woken and answered.
 #include "bench.h"
 
 enum { kTag = 1, kAnswerTag = 2 };

@@ -9,15 +9,19 @@ EXTRA_DIST += \
 	tests/bench/communicators.c \
 	tests/bench/compare \
 	tests/bench/comparison/README.md \
-	tests/bench/comparison/document.py \
+	tests/bench/comparison/data.py \
+	tests/bench/comparison/history.py \
 	tests/bench/comparison/library.py \
 	tests/bench/comparison/machine.py \
 	tests/bench/comparison/measure.py \
+	tests/bench/comparison/pages.py \
 	tests/bench/comparison/ratios.py \
+	tests/bench/comparison/record.py \
 	tests/bench/comparison/report.py \
 	tests/bench/comparison/suite.py \
 	tests/bench/comparison/svg.py \
 	tests/bench/comparison/test \
+	tests/bench/comparison/topics.py \
 	tests/bench/empty.c \
 	tests/bench/idle.c \
 	tests/bench/latency.c \
@@ -26,6 +30,7 @@ EXTRA_DIST += \
 	tests/bench/overlap.c \
 	tests/bench/overlap_collectives.c \
 	tests/bench/pack.c \
+	tests/bench/pages \
 	tests/bench/pairs.c \
 	tests/bench/paths/README.md \
 	tests/bench/paths/call.c \

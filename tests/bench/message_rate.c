@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small messages a second from rank 0 to rank 1, a window at a time.
-// --tags N: the window's messages carry N tags and are received in reverse order, so that matching
-// has to search.
-// --unexpected: all of a window has arrived before its receives are posted.
+// --tags N: the window's messages carry N tags and are received in reverse order, so matching has
+// to search. --unexpected: the whole window arrives before its receives are posted.
 #include "bench.h"
 
 enum { kSize = 8, kAnswerTag = 32001, kSentTag = 32002 };
@@ -14,7 +13,7 @@ typedef struct {
   MPI_Request* requests;
 } Flood;
 
-// Message m of a window; equal tags are received in the order of sending, as MPI has it.
+// The tag of message m of a window. MPI keeps the order of messages with equal tags.
 static int tag_of(const Bench* bench, int m) { return m % bench->tags; }
 
 static void send_window(Flood* f) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Progress while a rank computes: rank 1 begins its half of a transfer and computes for 20 ms; how
-// long rank 0's blocking half takes. A library that moves data in calls alone needs those 20 ms.
+// Progress while a rank computes: rank 1 begins its half of a transfer and computes for 20 ms. The
+// figure is the time of rank 0's blocking half. A library without progress outside of calls needs
+// the 20 ms.
 #include "bench.h"
 
 enum { kRounds = 15 };
@@ -11,7 +12,7 @@ static void compute(void) {
   for (const double begin = MPI_Wtime(); MPI_Wtime() - begin < kCompute;) sum += 1;
 }
 
-// Seconds of rank 0's half, the median of some rounds.
+// Seconds of rank 0's half: the median of the rounds.
 static double seconds_of(const Bench* bench, char* data, size_t size, int receives) {
   double times[kRounds];
   const int count = (int)size, peer = 1 - bench->rank;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much of a nonblocking collective hides behind computation, as the OSU benchmarks define it:
-// start, compute for as long as the collective alone takes, with no call into the library, wait;
-// hidden % = max(0, 100 - (whole - computing) / collective alone * 100), of means over ranks.
-// A figure for each size, and their mean.
+// The share of a nonblocking collective hidden behind computation, as defined by the OSU
+// benchmarks: start, compute for the time of the collective alone, without a call into the library,
+// wait. hidden % = max(0, 100 - (whole - computing) / collective alone * 100), of means over ranks.
+// One figure for each size, and the mean of all sizes.
 #include "bench.h"
 
 enum { kBatches = 9, kLargest = 2 << 20 };
@@ -35,7 +35,7 @@ static const Operation kOperations[] = {
     {"overlap_ibcast", "overlap_ibcast_mean", ibcast},
 };
 
-// Ones to be summed; else a rank's bytes tell which rank they are from.
+// Ones for sums; else bytes that identify the rank.
 static void fill(const Buffers* b, const Operation* op) {
   const size_t all = (size_t)b->bytes * (size_t)b->bench->ranks;
   const double one = 1;
@@ -71,7 +71,7 @@ static double compute(double seconds) {
   return now - begin;
 }
 
-// Seconds of start, computing and wait, and of the computing in it: sums over calls.
+// Seconds of start, computation and wait, and of the computation alone: sums over calls.
 typedef struct {
   double whole, computing;
 } Times;
@@ -112,7 +112,7 @@ static double hidden_in_batch(Buffers* b, const Operation* op, long count) {
   return hidden > 0 ? hidden : 0;
 }
 
-// The median over batches that together take about the budget.
+// The median over batches; all batches together take about the budget.
 static double hidden_share(Buffers* b, const Operation* op) {
   double shares[kBatches];
   calls(b, op, 3, 0);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_Pack and MPI_Unpack of a dozen layouts; with two ranks, the sending of such data.
-// Why: what a datatype costs is what packing it costs, and no transport hides it here.
+// MPI_Pack and MPI_Unpack of a dozen layouts; with two ranks, messages of these layouts.
+// Why: packing is the cost of a datatype, and no transport hides the cost here.
 #include "bench.h"
 
 typedef struct {
   const char* name;
-  MPI_Datatype (*make)(int bytes);  // one element holds so many bytes of data
+  MPI_Datatype (*make)(int bytes);  // one element has `bytes` of data
 } Layout;
 
 // Blocks of `block` bytes, each at the start of `every` bytes.
@@ -124,7 +124,7 @@ static void unpack(void* of, long iterations) {
   }
 }
 
-// There and back, both times from and into the layout.
+// Ping-pong; both ranks send and receive the layout.
 static void exchange(void* of, long iterations) {
   State* state = of;
   const int other = 1 - state->bench->rank;
@@ -139,7 +139,7 @@ static void exchange(void* of, long iterations) {
   }
 }
 
-// The same by hand: packed, sent as bytes, unpacked.
+// The same by hand: pack, send bytes, unpack.
 static void exchange_by_hand(void* of, long iterations) {
   State* state = of;
   const int other = 1 - state->bench->rank;

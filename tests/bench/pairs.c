@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A communicator for every pair of ranks, as libraries of groups make them: what one costs to make
-// (MPI_Comm_create_group), and what 1,024 rounds cost in which every rank goes over its pairs with
-// an allreduce of 100 floats in each. All follow one order, a tournament in which no rank waits for
-// a pair that meets later.
+// A communicator for each pair of ranks: the time of MPI_Comm_create_group, and of 1,024 rounds. In
+// a round each rank does an allreduce of 100 floats with every other rank, in the order of a
+// tournament, so no rank waits for a later pair.
 #include "bench.h"
 
 enum { kRounds = 1024, kFloats = 100, kMostRanks = 1024 };
@@ -16,8 +15,8 @@ typedef struct {
   float out[kFloats], in[kFloats];
 } State;
 
-// Whom `rank` meets on `day` of a tournament of `teams` (an even number): team 0 stays, the others
-// move on by one seat a day.
+// The rank that `rank` meets on `day` of a tournament of `teams` (an even number): team 0 stays,
+// the other teams move on by one seat a day.
 static int opponent(int rank, int day, int teams) {
   const int seats = teams - 1;
   if (rank == 0) return day % seats + 1;
@@ -55,7 +54,7 @@ static void make_and_unmake(void* of, long iterations) {
   for (long i = 0; i < iterations; ++i) make(of), unmake(of);
 }
 
-// One float is another in each round, so that what an earlier round left is told from a result.
+// A float changes in each round, so the result of an earlier round is an error.
 static void rounds(void* of, long iterations) {
   State* state = of;
   const int rank = state->bench->rank;

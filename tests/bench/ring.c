@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A token of 8 bytes goes round all ranks: the time of one hop. With more ranks than cores it tells
-// whether waiting ranks leave the core.
+// A token of 8 bytes goes round all ranks: the time of one hop. With more ranks than cores the
+// figure shows whether waiting ranks yield the core.
 #include "bench.h"
 
 enum { kTag = 1 };

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures in README.md and docs/measurements.md: the last full runs (file `figures`), algorithms, functions.
+"""Figures in README.md and docs/measurements/suites.md: the last full runs (file `figures`), algorithms, functions.
 
 A figure is between <!-- figures: NAME --> and <!-- end -->. --write inserts figures, --check compares. Line breaks do
 not matter.
@@ -15,7 +15,7 @@ sys.path.insert(0, str(TOP / "src/abi"))
 import table  # noqa: E402
 
 FILE = HERE / "figures"
-PAGES = ("README.md", "docs/measurements.md")
+PAGES = ("README.md", "docs/measurements/suites.md")
 HEAD = """# SPDX-License-Identifier: Apache-2.0
 # The figures of the last full run of each suite; tests/conformance/run SUITE --record writes them here.
 """

@@ -48,7 +48,7 @@ static void init_fails(const MPIX_Boot* boot, int error_class, const char* words
   CHECK_EQ(flag, 0);
   // A later session neither uses the old functions, nor starts a world of one.
   check_says(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session), MPI_ERR_OTHER,
-             "call it again");
+             "call MPIX_Boot_provide again");
 }
 
 static void sizes(int me, int members) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that cannot go on ends all ranks, and mpirun with the status 3.
+// Rank 0 aborts the job, and mpirun exits with status 3.
 // shows: Abort
 // ranks: 2
 // expect-exit: 3
@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
     fflush(stdout);
     MPI_Abort(MPI_COMM_WORLD, 3);
   }
-  MPI_Barrier(MPI_COMM_WORLD);  // rank 1 would wait here for ever
+  MPI_Barrier(MPI_COMM_WORLD);  // rank 1 waits here until the abort
   MPI_Finalize();
   return 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All ranks learn how many elements each of them has.
+// Each rank gets the number of elements of every rank.
 // shows: Allgather
 // ranks: 3
 // prints: rank 0 knows: 1 2 3

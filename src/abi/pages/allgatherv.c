@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every rank gets all elements, of which rank i has i + 1.
+// Each rank gets all elements; rank i contributes i + 1.
 // shows: Allgatherv Allgather
 // ranks: 2
 // prints: rank 0 has: 0 10 11

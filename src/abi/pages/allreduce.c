@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every rank learns the sum and the largest of all ranks' values.
+// Each rank gets the sum and the maximum of all values.
 // shows: Allreduce
 // ranks: 4
 // prints: the sum is 10, the largest value 4
@@ -13,7 +13,7 @@ int main(int argc, char** argv) {
   const int mine = rank + 1;
   int sum;
   MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  int largest = mine;  // in place: the value before, the result afterwards
+  int largest = mine;  // in place: input, then result
   MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   if (rank == 3) printf("the sum is %d, the largest value %d\n", sum, largest);
   MPI_Finalize();

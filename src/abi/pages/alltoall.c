@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each rank sends one number to each: rank i sends 10 * i + j to rank j.
+// Each rank sends a number to every rank: rank i sends 10 * i + j to rank j.
 // shows: Alltoall
 // ranks: 3
 // prints: rank 0 has 0 10 20

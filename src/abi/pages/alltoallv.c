@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each rank sends its numbers to the rank that they belong to, and first tells each how many will
-// come.
+// Each rank sends numbers to their destination ranks, after exchanging the counts.
 // shows: Alltoall Alltoallv
 // ranks: 2
 // prints: rank 0 got the even numbers 4 2 8
@@ -12,7 +11,7 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  // Sorted by destination: even numbers go to rank 0, odd ones to rank 1.
+  // Sorted by destination: even numbers to rank 0, odd numbers to rank 1.
   const int numbers[2][3] = {{4, 1, 3}, {2, 8, 5}};
   const int out_counts[2] = {rank == 0 ? 1 : 2, rank == 0 ? 2 : 1};
   const int out_places[2] = {0, out_counts[0]};

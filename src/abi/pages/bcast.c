@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rank 0 reads the parameters; all ranks need them.
+// Rank 0 reads the parameters and broadcasts them.
 // shows: Bcast
 // ranks: 3
 // prints: rank 0: 100 steps of 0.5

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both ranks send before they receive; the attached buffer keeps the messages meanwhile.
+// Both ranks send before receiving; the attached buffer holds the messages.
 // shows: Bsend Buffer_attach Buffer_detach Pack_size
 // ranks: 2
 // prints: rank 0 has 1

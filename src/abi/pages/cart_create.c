@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Six ranks form a grid of 3 by 2, whose rows are rings; each rank learns its place and its
+// Six ranks form a grid of 3 by 2 with periodic rows. Each rank gets its coordinates and
 // neighbours.
 // shows: Dims_create Cart_create Cart_coords Cart_shift
 // ranks: 6
@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   MPI_Dims_create(size, 2, dims);
   MPI_Comm grid;
-  MPI_Cart_create(MPI_COMM_WORLD, 2, dims, periodic, 1, &grid);  // 1: ranks may be renumbered
+  MPI_Cart_create(MPI_COMM_WORLD, 2, dims, periodic, 1, &grid);  // 1: reorder
   int rank, at[2], up, down, left, right;
   MPI_Comm_rank(grid, &rank);
   MPI_Cart_coords(grid, rank, 2, at);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A library sends on a copy of its caller's communicator, so that no message of the caller, even
-// with any source and any tag, is taken for one of its own.
+// A library communicates on a duplicate of the caller's communicator, so that its wildcard receive
+// cannot match a message of the caller.
 // shows: Comm_dup Comm_free
 // ranks: 2
 // prints: rank 1: the library got 2, the program 1

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// With MPI_ERRORS_RETURN the program looks at errors itself.
+// With MPI_ERRORS_RETURN the program handles an error code.
 // shows: Comm_set_errhandler Error_class Error_string
 // ranks: 1
 // prints: the class is MPI_ERR_RANK: yes

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each rank has some elements, rank i as many as i + 1. Rank 0 first asks how many, then collects
-// them without gaps.
+// Rank i has i + 1 elements. Rank 0 first gathers the counts, then all elements without gaps.
 // shows: Gather Gatherv
 // ranks: 3
 // prints: rank 0 has: 0 10 11 20 21 22

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks 0 and 2 get a communicator of their own, with rank 2 first.
+// Ranks 2 and 0 get their own communicator, in this order.
 // shows: Comm_group Group_incl Comm_create Group_free Group_rank
 // ranks: 3
 // prints: rank 0 has no. 1 of the group

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every rank says who it is and how many there are.
+// Each rank prints its rank and the number of ranks.
 // shows: Init Finalize Comm_rank Comm_size
 // ranks: 3
 // prints: rank 0 of 3

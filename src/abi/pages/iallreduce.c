@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sum is under way while the rank does something that does not need it.
+// A nonblocking sum overlaps other work.
 // shows: Iallreduce Wait
 // ranks: 3
 // prints: the sum is 6
@@ -13,7 +13,7 @@ int main(int argc, char** argv) {
   const int mine = rank + 1;
   MPI_Request request;
   MPI_Iallreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
-  // Work that needs neither `mine` nor `sum` could be done here.
+  // Work without `mine` and `sum` goes here.
   MPI_Wait(&request, MPI_STATUS_IGNORE);
   if (rank == 0) printf("the sum is %d\n", sum);
   MPI_Finalize();

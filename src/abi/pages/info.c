@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hints are pairs of strings; here one is set and read again.
+// A program sets a key of an info object and reads the value.
 // shows: Info_create Info_set Info_get_string Info_free
 // ranks: 1
 // prints: the value has 3 characters: yes

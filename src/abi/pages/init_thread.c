@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that starts threads asks for the level that they need, and looks at what it got. A
-// library asks whether its program has begun already.
+// A program with threads requests a level of thread support and checks the result. A library tests
+// whether MPI is initialised.
 // shows: Init_thread Initialized Finalized Query_thread
 // ranks: 1
 // prints: initialized: no

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rank 0 serves requests as they come and could do other things between them; a request with the
-// tag 1 says that its sender has no more.
+// Rank 0 polls for requests. A request with tag 1 is the last of its sender.
 // shows: Iprobe
 // ranks: 3
 // prints: rank 0 served 4 requests of 2 ranks

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two ranks exchange data while they compute.
+// Two ranks exchange data while computing.
 // shows: Isend Irecv Wait
 // ranks: 2
 // prints: rank 0 has 10 1
@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
   MPI_Request receive, send;
   MPI_Irecv(theirs, 2, MPI_INT, other, 0, MPI_COMM_WORLD, &receive);
   MPI_Isend(mine, 2, MPI_INT, other, 0, MPI_COMM_WORLD, &send);
-  // Work that needs neither array could be done here.
+  // Work without the two arrays goes here.
   MPI_Wait(&receive, MPI_STATUS_IGNORE);
   printf("rank %d has %d %d\n", rank, theirs[0], theirs[1]);
   MPI_Wait(&send, MPI_STATUS_IGNORE);  // now `mine` may change

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of several threads that wait for messages of any length each takes one out before it receives
-// it; here with one thread.
+// A matched probe lets several threads receive messages of unknown length; here one thread.
 // shows: Mprobe Mrecv Get_count
 // ranks: 2
 // prints: rank 1 has 3 numbers

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// On a ring each rank sends one number to its left and one to its right neighbour.
+// Each rank of a ring sends a number to its left neighbour and another to its right neighbour.
 // shows: Neighbor_alltoall Cart_create
 // ranks: 4
 // prints: rank 0 has 32 from the left and 11 from the right

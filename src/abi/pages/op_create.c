@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A reduction with an operation of the program: the product of complex numbers, kept as two
-// doubles each.
+// A reduction with a user-defined operation: the product of complex numbers, stored as two doubles
+// each.
 // shows: Op_create Op_free Allreduce
 // ranks: 4
 // prints: the product is -4
@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
   MPI_Type_contiguous(2, MPI_DOUBLE, &complex_number);
   MPI_Type_commit(&complex_number);
   MPI_Op product;
-  MPI_Op_create(multiply, 1, &product);  // 1: the order does not matter
+  MPI_Op_create(multiply, 1, &product);  // 1: commutative
   const double mine[2] = {1, 1};         // 1 + i
   double result[2];
   MPI_Allreduce(mine, result, 1, complex_number, product, MPI_COMM_WORLD);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rank 0 sends a buffer in four partitions, each as soon as it is filled; rank 1 begins with those
-// that are there.
+// Rank 0 sends each of four partitions when it is filled; rank 1 uses partitions as they arrive.
 // shows: Psend_init Precv_init Pready Parrived Start
 // ranks: 2
 // prints: rank 1: the sum of 4 partitions is 28

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same exchange in every step: the requests are made once and started each time.
+// Persistent requests repeat the same exchange in every step.
 // shows: Send_init Recv_init Start Startall Request_free
 // ranks: 2
 // prints: rank 0 has 12 after 3 steps
@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
   for (int step = 0; step < 3; ++step) {
     if (step == 0) {
       MPI_Startall(2, requests);
-    } else {  // one by one
+    } else {  // individually
       MPI_Start(&requests[0]);
       MPI_Start(&requests[1]);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rank 1 asks how long the next message is before it allocates memory for it.
+// Rank 1 probes the length of the next message before allocating memory.
 // shows: Probe Get_count
 // ranks: 2
 // prints: rank 1 has 5 numbers from rank 0 with the tag 3

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rank 0 learns which ranks run on its own host.
+// Rank 0 finds the ranks on its own host.
 // shows: Get_processor_name Gather
 // ranks: 3
 // prints: 3 of 3 ranks are on the host of rank 0

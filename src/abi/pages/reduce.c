@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each rank adds up a part of a series; rank 0 gets the sum, which is pi.
+// Each rank sums a part of a series; rank 0 gets the total, pi.
 // shows: Reduce
 // ranks: 4
 // prints: pi is 3.14159

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rank 0 gives up the request of a send, because the answer of rank 1 says that the message has
-// come.
+// Rank 0 frees the request of a send, because the reply of rank 1 confirms the arrival.
 // shows: Request_free Isend
 // ranks: 2
 // prints: rank 0 has the answer 8

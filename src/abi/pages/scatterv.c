@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rank 0 deals out ten elements to three ranks; who comes first gets one more.
+// Rank 0 distributes ten elements to three ranks; rank 0 gets the extra element.
 // shows: Scatterv
 // ranks: 3
 // prints: rank 0 has 4 elements, from 0

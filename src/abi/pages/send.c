@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rank 0 sends ten numbers; rank 1 does not know how many will come, and asks the status.
+// Rank 0 sends ten numbers; rank 1 reads the count from the status.
 // shows: Send Recv Get_count
 // ranks: 2
 // prints: rank 1 has 10 numbers from rank 0, the last is 81

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks on a line pass a value to the right. The first has no neighbour at its left, the last
-// none at its right.
+// Ranks on a line pass a value to the right. The first rank has no left neighbour, the last no
+// right neighbour.
 // shows: Sendrecv
 // ranks: 3
 // prints: rank 0 has -1

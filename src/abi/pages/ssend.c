@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When the synchronous send returns rank 0 knows that rank 1 has come to its receive.
+// The return of the synchronous send proves to rank 0 that rank 1 has reached its receive.
 // shows: Ssend
 // ranks: 2
 // prints: rank 1 has 5

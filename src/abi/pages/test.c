@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rank 1 works in small pieces until the message is there.
+// Rank 1 works in small steps until the message arrives.
 // shows: Test Irecv
 // ranks: 2
 // prints: rank 1 has 42, after some work: yes

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A struct is sent as it lies in memory, with the gap between its fields. The type is resized to
-// the length of the struct, so that it fits an array of them.
+// A struct is sent directly from memory, including the padding between fields. The type is resized
+// to the size of the struct, so arrays of structs can be sent.
 // shows: Type_create_struct Get_address Aint_diff Type_create_resized Type_commit Type_free
 // shows: Type_size Type_get_extent
 // ranks: 2

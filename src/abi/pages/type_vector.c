@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A column of a matrix is sent as one element, and arrives as three numbers in a row.
+// A matrix column is sent as one element and received as three contiguous numbers.
 // shows: Type_vector Type_contiguous Type_commit Type_free
 // ranks: 2
 // prints: rank 1 has 1 5 9
@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
   int rank;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Datatype column, row;
-  MPI_Type_vector(3, 1, 4, MPI_INT, &column);  // 3 blocks of 1 element, each 4 elements further on
+  MPI_Type_vector(3, 1, 4, MPI_INT, &column);  // 3 blocks of 1 element, stride 4
   MPI_Type_contiguous(3, MPI_INT, &row);
   MPI_Type_commit(&column);
   MPI_Type_commit(&row);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks on a ring exchange values with both neighbours at once: first all operations begin, then
-// one call waits for them.
+// Ranks on a ring exchange values with both neighbours: all operations start, then one call waits.
 // shows: Waitall
 // ranks: 3
 // prints: rank 0: 2 and 1

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rank 0 takes results in the order in which they come.
+// Rank 0 takes results in order of arrival.
 // shows: Waitany Irecv
 // ranks: 3
 // prints: result 1: 10

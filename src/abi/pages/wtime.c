@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The time that a piece of work takes is that of the slowest rank; the barrier lets all ranks
-// begin together.
+// The time of a step is the time of the slowest rank; the barrier gives all ranks a common start.
 // shows: Wtime Wtick Barrier Reduce
 // ranks: 2
 // prints: the slowest rank needed less than a minute: yes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Other programs on the machine: each computes all the time, in a session of its own, as those of another user would."""
+"""Computing programs beside a run, each in its own session, like programs of another user."""
 
 import contextlib
 import os
@@ -17,7 +17,7 @@ while os.getppid() == int(sys.argv[1]):
 
 @contextlib.contextmanager
 def busy(count):
-    """`count` of them run within; they end with this process, too."""
+    """Runs `count` programs within the block; the programs also end with this process."""
     running = [subprocess.Popen([sys.executable, "-c", LOOP, str(os.getpid())], stdin=subprocess.DEVNULL, start_new_session=True) for _ in range(count)]
     try:
         yield
@@ -28,7 +28,7 @@ def busy(count):
 
 
 def confine(cores):
-    """Puts this process, and all that it starts, on these cores; ValueError where one of them is not to be had."""
+    """Puts this process and its children on these cores. Throws ValueError for a core outside of the allowed ones."""
     allowed = os.sched_getaffinity(0)
     if not cores or not cores <= allowed:
         raise ValueError(f"--cores: expected some of {','.join(map(str, sorted(allowed)))}, not {','.join(map(str, sorted(cores)))}")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Between hosts, which are namespaces of this machine (tests/hosts): the configurations of each library, how their jobs
-are started there, and the proof that what they send goes over the network."""
+"""Runs between hosts, the namespaces of tests/hosts: configurations of each library, job launch, and the proof that data crosses
+the network."""
 
 import dataclasses
 import importlib.util
@@ -17,11 +17,11 @@ from . import measure, ratios
 from .suite import SHAPES
 
 TESTS = Path(__file__).resolve().parents[2]
-AGENT = Path("/run/hosts/agent")  # in the machine of tests/hosts/run alone
+AGENT = Path("/run/hosts/agent")  # only in the machine of tests/hosts/run
 MOST_HOSTS = max(hosts for hosts, _ in SHAPES.values())
 
-# Of more ranks than cores those of Open MPI that wait give way only if they are told to. Its btl ofi is left out
-# everywhere: where a host has no fast network, looking for one takes a second of each start, and nothing is sent by it.
+# Waiting ranks of Open MPI yield only with mpi_yield_when_idle. No configuration has btl ofi: without a fast network its search
+# takes a second of each start, and btl ofi sends nothing.
 OPENMPI = {"OMPI_MCA_mpi_yield_when_idle": "1"}
 WAYS = {  # flavour -> configuration -> environment of its ranks
     "tern": {"": {}},
@@ -41,7 +41,7 @@ WAYS = {  # flavour -> configuration -> environment of its ranks
 
 @dataclasses.dataclass
 class Configuration(libraries.Library):
-    """One of a library's ways to send; its name is LIBRARY-WAY."""
+    """A transport configuration of a library; its name is LIBRARY-WAY."""
     of: str = ""
     way: str = ""
     launcher: str = ""
@@ -56,12 +56,12 @@ class Configuration(libraries.Library):
         return [*launcher_words(self.launcher, ranks, self.prte()), *job]
 
     def prte(self):
-        """The prefix of prterun: Open MPI brings its own."""
+        """The prefix of prterun; Open MPI has its own prterun."""
         return str(self.mpicc.parent.parent) if self.flavour == "openmpi" else os.environ.get("PRTE", "")
 
 
 def launcher_words(launcher, ranks, prte, known={}):
-    """Of tests/hosts/hosts.sh, asked once: a shell before each job would be measured with it."""
+    """The words of tests/hosts/hosts.sh, asked once: a shell before each job would count in the measurement."""
     key = launcher, ranks, prte
     if key not in known:
         script = f'. "{TESTS}/hosts/hosts.sh"; launch_by="printf %s\\\\0"; launch "$@"'
@@ -73,7 +73,7 @@ def launcher_words(launcher, ranks, prte, known={}):
 
 
 def configurations(measured, launcher):
-    """Every way of every library; those of one library follow each other."""
+    """Every configuration, grouped by library."""
     found = []
     for one in measured:
         if one.flavour not in WAYS:
@@ -92,7 +92,7 @@ def configurations(measured, launcher):
 
 
 def absent():
-    """Why there can be no hosts here, or None."""
+    """The reason why this machine cannot have hosts, or None."""
     spec = importlib.util.spec_from_file_location("hosts_machine", TESTS / "runner/machine.py")
     machine = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(machine)
@@ -100,7 +100,7 @@ def absent():
 
 
 def enter(measured):
-    """Becomes the same command in the login node of the hosts, unless it is there already."""
+    """Executes the same command in the login node of the hosts, unless this process runs there."""
     if AGENT.exists():
         if len(os.environ.get("HOSTS", "").split()) < MOST_HOSTS:
             raise libraries.SetupError(f"--hosts needs {MOST_HOSTS} hosts: tests/hosts/run --hosts {MOST_HOSTS} --shell")
@@ -120,7 +120,7 @@ def enter(measured):
 
 
 def find_launcher(asked):
-    """Of Tern's jobs: prterun, as Open MPI's, where there is one; else srun of a Slurm of the run's own."""
+    """The launcher of Tern's jobs: an available prterun, else srun of a private Slurm."""
     there = {"prte": bool(os.environ.get("PRTE")), "slurm": "SLURM_CONF" in os.environ and bool(shutil.which("srun"))}
     if asked and not there[asked]:
         cure = {"prte": "TERN_PRTE=PREFIX says where prterun is", "slurm": "install Slurm"}[asked]
@@ -138,7 +138,7 @@ PROOF_BYTES = 64 << 20
 
 
 def bytes_from(host, text):
-    """What this host has sent, by the counters of the bridge's end of its cable."""
+    """Bytes sent by a host, by the counters of the bridge's end of the cable."""
     found = re.search(rf"^ *{host}: *(\d+) ", text, re.M)
     return int(found[1]) if found else 0
 
@@ -148,7 +148,7 @@ def from_first_host():
 
 
 def prove(one, timeout, counter=from_first_host):
-    """What is wrong if rank 0 sends a window of 1 MiB to a rank of another host and this does not cross the cable, or None."""
+    """None if a window of 1 MiB messages from rank 0 to another host crosses the cable; else the fault."""
     before = counter()
     variables = libraries.variables(False, False, False, one.settings)
     output, _, wrong = measure.launch(one.command(2, "bandwidth", PROOF, variables), libraries.environment(variables), timeout)
@@ -164,7 +164,7 @@ def prove(one, timeout, counter=from_first_host):
 
 
 def prove_all(found, timeout):
-    """(those that send over the network, failures of the others)."""
+    """(configurations that send over the network, failures of the others)."""
     wrong = {one.name: prove(one, timeout) for one in found}
     failures = [("hosts_proof", 2, name, words) for name, words in wrong.items() if words]
     return [one for one in found if not wrong[one.name]], failures
@@ -174,7 +174,7 @@ def prove_all(found, timeout):
 
 
 def best_ways(results, found):
-    """Results by library: of each figure the values of the configuration that is best there."""
+    """Results by library: for each figure the values of the best configuration."""
     by_library = dataclasses.replace(results, values=measure.Results().values)
     known = {one.name: one for one in found}
     for key, by_name in results.values.items():

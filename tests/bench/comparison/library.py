@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An MPI library under measurement: its compiler, its launcher, and how both are asked."""
+"""An MPI library under measurement: compiler, launcher, version, build."""
 
 import os
 import re
@@ -10,10 +10,10 @@ from pathlib import Path
 
 
 class SetupError(Exception):
-    """Something that the user must mend; the text says what and how."""
+    """A fault that the user can mend; the text has fault and cure."""
 
 
-# What each launcher wants, so that no library binds and the benchmark's own BENCH_BIND decides for all alike.
+# Launcher options without binding: BENCH_BIND of the benchmark binds alike for all libraries.
 FLAVOURS = (
     ("openmpi", re.compile(r"Open MPI|OpenRTE|prte", re.I), ["--bind-to", "none", "--oversubscribe"]),
     ("mpich", re.compile(r"HYDRA|MPICH", re.I), ["-bind-to", "none"]),
@@ -31,16 +31,17 @@ class Library:
     flavour: str = "unknown"
     options: list = field(default_factory=list)
     version: str = ""
+    build: str = ""  # origin and options of the build, of a peer
     programs: Path = Path()
     settings: dict = field(default_factory=dict)  # environment variables of its runs
 
     def command(self, ranks, program, arguments, variables):
-        """`variables` are in the launcher's environment, which it takes along."""
+        """`variables` are in the launcher's environment already."""
         return [str(self.mpirun), *self.options, "-n", str(ranks), str(self.programs / program), *arguments]
 
 
 def variables(bind, priority, busy, settings):
-    """Of a run's ranks."""
+    """The environment variables of a run's ranks."""
     return {**settings, "BENCH_BIND": str(int(bind)), "BENCH_PRIORITY": str(int(priority)), "BENCH_BUSY": str(int(busy))}
 
 
@@ -49,7 +50,7 @@ def environment(of_ranks=None):
 
 
 def find(name, where):
-    """A library from `NAME=PREFIX` or `NAME=PATH_OF_MPICC`, both with `,VARIABLE=VALUE` as often as wanted."""
+    """A library from `NAME=PREFIX` or `NAME=PATH_OF_MPICC`, both with any number of `,VARIABLE=VALUE`."""
     where, *settings = where.split(",")
     if wrong := [text for text in settings if "=" not in text]:
         raise SetupError(f"{name}: expected VARIABLE=VALUE after the comma, not {wrong[0]}")
@@ -74,11 +75,29 @@ def describe(library):
             break
     number = re.search(r"\d+\.\d+(\.\d+)?\S*", text)
     library.version = number.group(0) if number else "unknown version"
+    library.build = build_words(library, text)
     return library
 
 
+def build_words(library, text):
+    """Origin and transports of a peer's build; `text` is the launcher's version."""
+    folder = library.mpicc.parent
+    info = folder / "ompi_info"
+    if os.access(info, os.X_OK):
+        text += subprocess.run([str(info)], capture_output=True, text=True, timeout=60, env=environment()).stdout
+    words = ["wheel of PyPI"] if (folder.parent / "pyvenv.cfg").is_file() else []
+    return " ".join(words + list(dict.fromkeys(re.findall(r"--with-(?:device=[\w:,]+|ucx|ofi)\b", text))))
+
+
+def described(library):
+    """Version, build and settings, as a data file keeps them."""
+    notes = [library.build, *(f"{name}={value}" for name, value in library.settings.items())]
+    notes = ", ".join(filter(None, notes))
+    return f"{library.version} ({notes})" if notes else library.version
+
+
 def build(library, sources, programs, out):
-    """Compiles the programs that changed; raises SetupError with the compiler's words."""
+    """Compiles the programs that changed; raises SetupError with the compiler's output."""
     library.programs = out / library.name
     library.programs.mkdir(parents=True, exist_ok=True)
     for program in programs:

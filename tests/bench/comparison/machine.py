@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The machine that the figures come from, in a few lines."""
+"""The machine of the figures, in a few words."""
 
 import os
 import platform
@@ -31,7 +31,7 @@ def memory_gib():
 
 
 def busy_share(seconds=0.2):
-    """Of all cores, how much was used in the next moments (0 to 1)."""
+    """Used share of all cores in the next `seconds` (0 to 1)."""
     def ticks():
         words = [int(word) for word in Path("/proc/stat").read_text().splitlines()[0].split()[1:]]
         return sum(words[:8]), words[3] + words[4]
@@ -42,7 +42,7 @@ def busy_share(seconds=0.2):
 
 
 def wait_for_quiet(patience, share=0.1):
-    """Until others use less than `share` of the cores; False when `patience` seconds did not bring that."""
+    """Waits until others use less than `share` of the cores; False after `patience` seconds."""
     end = time.monotonic() + patience
     while busy_share() > share:
         if time.monotonic() > end:
@@ -50,17 +50,15 @@ def wait_for_quiet(patience, share=0.1):
     return True
 
 
-def describe(measured):
-    versions = ", ".join(f"{library.name} {library.version}" for library in measured)
-    return (f"{os.cpu_count()} cores, {processor()}, {caches()}, {memory_gib():.0f} GiB, "
-            f"Linux {platform.release()}; {versions}.")
+def describe():
+    return f"{os.cpu_count()} cores, {processor()}, {caches()}, {memory_gib():.0f} GiB, Linux {platform.release()}"
 
 
 def conditions(options, results):
-    """How the figures were taken, in one line."""
-    return (f"{time.strftime('%Y-%m-%d')}, better quartiles of {options.repeat} rounds, "
+    """The method of the run, in one line."""
+    return (f"better quartiles of {options.repeat} rounds, "
             f"{'ranks bound while they fit the cores' if options.bind else 'ranks not bound'}; others used the machine "
             f"at the start of {results.disturbed} of {results.runs} runs"
             f"{' (--priority)' if options.priority else ''}"
             f"{f'; {options.hogs} other programs computed all the time, and values are means' if options.hogs else ''}"
-            f"{'; on cores ' + ','.join(map(str, sorted(options.cores))) + ' alone' if options.cores else ''}.")
+            f"{'; on cores ' + ','.join(map(str, sorted(options.cores))) + ' alone' if options.cores else ''}")

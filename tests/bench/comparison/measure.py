@@ -17,7 +17,7 @@ from . import library as libraries
 
 
 class Key(NamedTuple):
-    """One thing measured."""
+    """The identity of a figure."""
     name: str
     size: int
     ranks: int
@@ -28,10 +28,10 @@ class Key(NamedTuple):
 class Results:
     values: dict = field(default_factory=lambda: defaultdict(lambda: defaultdict(list)))  # Key -> library -> [value]
     failures: list = field(default_factory=list)
-    ways: dict = field(default_factory=dict)  # Key -> library -> the configuration that its values are of, where it has several
-    benches: set = field(default_factory=set)  # that were run, with or without success
+    ways: dict = field(default_factory=dict)  # Key -> library -> configuration of the values
+    benches: set = field(default_factory=set)  # with or without success
     runs: int = 0
-    disturbed: int = 0  # of these runs, begun although others used the machine
+    disturbed: int = 0  # runs that began while others used the machine
 
     def add(self, library, key, value):
         self.values[key][library].append(value)
@@ -41,7 +41,7 @@ LINE = re.compile(r"(\w+) (\d+) (\d+) ([-+.e\d]+) (\S+)")
 
 
 def parse(text, ranks):
-    """The lines `name size ranks value unit`; anything else (a launcher's warnings) is passed over."""
+    """The lines `name size ranks value unit`; skips other lines (a launcher's warnings)."""
     for line in text.splitlines():
         found = LINE.fullmatch(line)
         if found and int(found[3]) == ranks:
@@ -49,7 +49,7 @@ def parse(text, ranks):
 
 
 def launch(command, environment, timeout):
-    """One run: (output, its Cost, what failed or None). The whole process group is gone afterwards."""
+    """One run: (output, Cost, failure or None). Ends the whole process group."""
     start, used = time.monotonic(), cpu_seconds()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
                                text=True, errors="replace", env=environment, start_new_session=True)
@@ -71,17 +71,17 @@ def launch(command, environment, timeout):
 
 class Cost(NamedTuple):
     seconds: float
-    cpu: float  # seconds of all processors
+    cpu: float  # seconds, all processors
 
 
 def cpu_seconds():
-    """Of the children that have ended."""
+    """Processor time of ended children."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def stop(process):
-    """TERM lets a launcher end its ranks; KILL takes what stays."""
+    """TERM lets a launcher end its ranks; KILL ends the rest."""
     for number, patience in ((signal.SIGTERM, 5), (signal.SIGKILL, 5)):
         try:
             os.killpg(process.pid, number)
@@ -118,7 +118,7 @@ def run_once(results, library, bench, ranks, options):
 
 
 def run_all(suite, measured, options):
-    """A B C, B C A, C A B, ...: every library meets the machine's moods alike. Two failures end a library's part."""
+    """A B C, B C A, C A B, ...: all libraries meet the machine's modes alike. After two failures a library is skipped."""
     results = Results()
     for bench in suite:
         for ranks in options.ranks or bench.ranks:

@@ -8,22 +8,22 @@ from .suite import BARS, HIDDEN, MORE_IS_BETTER, RATES
 
 
 class Row(NamedTuple):
-    """One measurement of all libraries. Ratios: subject / best peer as times (below 1: ahead), or None."""
+    """One figure of all libraries. Ratios: subject / best peer, of times (below 1 the subject is faster), or None."""
     key: tuple
-    figures: dict  # library -> the better quartile over all rounds
-    ratio: float   # of these figures
-    rounds: list   # of each round alone, which shows how far the machine's noise goes
-    ways: dict = {}  # library -> the configuration that its figure is of, where there were several
+    figures: dict  # library -> better quartile over the rounds
+    ratio: float   # of `figures`
+    rounds: list   # ratio of each round: the machine's noise
+    ways: dict = {}  # library -> configuration of the figure
 
 
 def better_quartile(values, unit):
-    """The value that a quarter of the rounds reached. What disturbs a run makes it worse, and a machine whose cores are
-    far from each other for seconds triples what small messages take: the median of few rounds is then chance."""
+    """The value reached by a quarter of the rounds. Disturbances only worsen a run, and cores far from each other for seconds
+    triple the time of small messages: a median of few rounds is chance."""
     return sorted(values, reverse=unit in MORE_IS_BETTER)[(len(values) - 1) // 4]
 
 
 def ratio_of(key, by_library, subject):
-    """Of one value for each library. Of shares that are hidden what is left is compared, at least a thousandth."""
+    """The ratio of one value per library. For hidden shares: of the visible rest, at least a thousandth."""
     if key.unit == HIDDEN:
         by_library = {name: max(100 - value, 0.1) for name, value in by_library.items()}
     rate = key.unit in RATES
@@ -76,7 +76,7 @@ def verdicts(all_rows, subject):
 
 
 def tables_of_bars(all_rows, subject):
-    """Verdicts by the table that they belong to."""
+    """Verdicts by name of table."""
     found = {}
     for verdict in verdicts(all_rows, subject):
         found.setdefault(verdict.bar.table, []).append(verdict)

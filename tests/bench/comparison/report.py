@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables as Markdown; plain text is the same table, which aligned Markdown reads well as."""
+"""Tables as aligned Markdown, also for reading as plain text."""
 
 from .ratios import geometric_mean, tables_of_bars
-from .suite import LAYOUTS, place
+from .suite import place
 
 
 def size_words(size):
@@ -65,41 +65,9 @@ def bars_table(verdicts, subject):
                  lines)
 
 
-def layout_table(all_rows, columns):
-    """A line for each layout of data that was measured; None for none. A column: its heading, the names of the
-    figures that it takes, and what it says of their rows, which are by size."""
-    by_name = {}
-    for row in all_rows:
-        by_name.setdefault(row.key.name, []).append(row)
-    lines = []
-    for layout in LAYOUTS:
-        cells = [(say, [by_name.get(f"{name}_{layout}") for name in names]) for _, names, say in columns]
-        if all(all(found) for _, found in cells):
-            lines.append([layout.replace("_", " "), *(say(*found) for say, found in cells)])
-    return table(["layout", *(heading for heading, _, _ in columns)], lines) if lines else None
-
-
-def layout_tables(all_rows, subject):
-    """Packing, and sending packed by the library and by hand: `pack` and `send_layouts`."""
-    def times(rows):
-        return " / ".join(number(row.figures.get(subject)) for row in rows)
-
-    def against_peers(rows):
-        return ratio_words(geometric_mean(row.ratio for row in rows))
-
-    def against_hand(rows, by_hand):
-        return " / ".join(ratio_words(a.figures[subject] / b.figures[subject]) for a, b in zip(rows, by_hand))
-
-    packing = [column for name in ("pack", "unpack")
-               for column in ((f"{name}, 16 KiB / 1 MiB (us)", (name,), times), ("/ best peer", (name,), against_peers))]
-    sending = [("send, 16 KiB / 1 MiB (us)", ("send",), times), ("/ best peer", ("send",), against_peers),
-               ("/ packed by hand", ("send", "send_by_hand"), against_hand)]
-    found = {"pack": layout_table(all_rows, packing), "send_layouts": layout_table(all_rows, sending)}
-    return {name: text for name, text in found.items() if text}
-
-
-def failures(results):
-    return "\n".join(f"- {bench}, {place(bench, ranks)}, {name}: {wrong}" for bench, ranks, name, wrong in results.failures)
+def failure_lines(results):
+    """Equal failures of several rounds are one line."""
+    return list(dict.fromkeys(f"{bench}, {place(bench, ranks)}, {name}: {wrong}" for bench, ranks, name, wrong in results.failures))
 
 
 def whole(results, all_rows, names, machine):
@@ -110,5 +78,5 @@ def whole(results, all_rows, names, machine):
                   if any(verdict.ratio for verdict in verdicts)]
     if results.failures:
         parts.append("Failures (their figures are missing above, or come from the rounds that worked):\n\n"
-                     + failures(results))
+                     + "\n".join(f"- {line}" for line in failure_lines(results)))
     return "\n\n".join(parts) + "\n"

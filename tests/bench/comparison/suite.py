@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is measured, and the bars that Tern sets itself. One row each; nothing else decides."""
+"""The benchmarks and the bars, one row each."""
 
 from dataclasses import dataclass
 
@@ -13,8 +13,8 @@ class Bench:
     what: str
     arguments: tuple = ()
     budget: float = 0.1
-    figures: tuple = ()  # what the names of its figures begin with, where that is not its own name
-    prefix: str = ""     # goes before the names that the program gives its figures
+    figures: tuple = ()  # beginnings of the figures' names, unless they begin with `name`
+    prefix: str = ""     # before the program's names of figures
 
 
 BLOCKING = ("allreduce", "bcast", "reduce", "allgather", "alltoall", "gather", "scatter", "reduce_scatter", "barrier")
@@ -23,7 +23,7 @@ IN_PLACE = ("allreduce_in_place", "iallreduce_in_place")
 BUCKETS = ("buckets", "buckets_in_place", "buckets_init")
 ROOTED = ("bcast", "reduce", "gather", "scatter")
 PERSISTENT = ("allreduce_init", "alltoall_init", "bcast_init")
-SIZES = tuple(8 ** power for power in range(1, 8))  # 8 B to 2 MiB, of the bars of collectives
+SIZES = tuple(8 ** power for power in range(1, 8))  # 8 B to 2 MiB, for the bars of collectives
 
 
 def collectives(name, operations, what):
@@ -101,15 +101,15 @@ LAYOUTS = ("rows_4", "rows_8", "rows_64", "rows_4096", "column_of_doubles", "col
 
 @dataclass(frozen=True)
 class Bar:
-    """A promise: the geometric mean over `sizes` (None: all) of Tern / best peer, as times, stays below `at_least`;
-    the aim is a ratio, too, or with `limit` a value of the figure itself."""
+    """A bound: the geometric mean over `sizes` (None: all) of Tern / best peer stays below `at_least`. The aim is another ratio,
+    or with `limit` a value of Tern's figure."""
     what: str
-    name: str    # of the figure, or a tuple of several
+    name: str    # of a figure, or a tuple of names
     ranks: int
     at_least: float
     aim: float
     sizes: tuple = None
-    table: str = "bars"  # bars of one table are shown where one of them was measured, and kept where all were
+    table: str = "bars"  # printed if one of its bars was measured
     limit: float = None
     limit_words: str = ""
 
@@ -182,11 +182,13 @@ BARS = (
                        ("polling_shift", "a shift round a ring, then MPI_Testall in a loop"),
                        ("polling_iprobe", "a hop of a token, MPI_Iprobe in a loop"))) + tuple(bars_of_collectives()) + tuple(bars_of_hosts())
 
+README = ("latency", "latency_rotate", "bandwidth", "bandwidth_rotate", "message_rate", "startup", "ring", "overlap", "collectives",
+          "rma")  # for the table of results in README.md
 DEFAULT = ("latency", "latency_heap", "bandwidth", "bandwidth_heap", "message_rate", "startup", "ring", "polling", "pack", "send_layouts", "communicators")
 
 RATES = ("MB/s", "M/s", "x")
-HIDDEN = "%hidden"                  # how much of a time is not seen, 0 to 100
-MORE_IS_BETTER = (*RATES, HIDDEN)   # of every other unit less is
+HIDDEN = "%hidden"                  # share of a time behind computation, 0 to 100
+MORE_IS_BETTER = (*RATES, HIDDEN)   # of other units less is better
 
 
 def place(name, ranks):
@@ -195,9 +197,10 @@ def place(name, ranks):
 
 
 def by_names(names, benches=BENCHES, prefix=""):
-    """`names`: with or without the prefix that these benchmarks have; `all` is every one."""
+    """`names`: with or without the prefix of these benchmarks; `all` is every benchmark, `readme` the results in README.md."""
     known = {bench.name[len(prefix):]: bench for bench in benches}
-    names = list(known) if names == ["all"] else [name.removeprefix(prefix) for name in names]
+    groups = {("all",): known, ("readme",): README}
+    names = [name.removeprefix(prefix) for name in groups.get(tuple(names), names)]
     wrong = [name for name in names if name not in known]
     if wrong:
         raise ValueError(f"no benchmark named {', '.join(wrong)}; there are {', '.join(known)}")

@@ -14,7 +14,7 @@ COLUMNS = 3  # of a sheet
 
 @dataclass(frozen=True)
 class Frame:
-    """A picture's size in pixels, and what its edges keep for words."""
+    """A picture's size in pixels, and the margins for words."""
     width: int
     height: int
     left: int
@@ -40,7 +40,7 @@ class Logarithmic:
         return self.start + share * (self.end - self.start)
 
     def ticks(self, most):
-        """So many at the most, as powers of the base."""
+        """At most `most` ticks, as powers of the base."""
         step = -(-(self.high - self.low + 1) // most)
         return [self.base ** power for power in range(self.low, self.high + 1, step)]
 
@@ -104,7 +104,7 @@ def by_ranks(row):
 
 
 def panel(title, unit, rows, names, frame, place=by_size):
-    """The inside of a picture, or None where a line would have fewer than two points."""
+    """The inside of a picture, or None if lines have fewer than two points."""
     rows = [row for row in rows if place(row) > 0]
     shares = unit == HIDDEN
     values = [value for row in rows for value in row.figures.values() if value > 0 or shares]
@@ -148,7 +148,7 @@ def sheet(title, panels, names):
 
 
 def sheets(found, names):
-    """(file, picture) of each benchmark that has several figures, for each rank count."""
+    """(file, picture) of each benchmark with several figures, for each rank count."""
     for bench in BENCHES + HOSTS_BENCHES:
         for ranks in sorted({key[1] for key in found}):
             rows = [(name, unit, group) for (name, count, unit), group in found.items()
@@ -160,7 +160,7 @@ def sheets(found, names):
 
 
 def single(found, names):
-    """(file, picture) of each figure that has sizes, for each rank count; of others by ranks."""
+    """(file, picture) of each figure with sizes, for each rank count; of other figures by ranks."""
     without_size = {}
     for (name, ranks, unit), rows in found.items():
         yield f"{name}-{ranks}.svg", plot(f"{name}, {ranks} ranks", unit, rows, names)
@@ -170,7 +170,7 @@ def single(found, names):
 
 
 def draw_all(rows, names, out):
-    """Writes NAME-RANKS.svg for what has sizes, NAME.svg for what has none, BENCHMARK-RANKS.svg for a sheet of several
+    """Writes NAME-RANKS.svg for figures with sizes, NAME.svg for figures without, BENCHMARK-RANKS.svg for a sheet of several
     figures; returns the paths."""
     found, paths = groups(rows), []
     for name, drawn in [*single(found, names), *sheets(found, names)]:

@@ -1,19 +1,43 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`compare --bench torch`: runs tests/bench/torch/compare, which compares torch.distributed on Tern with gloo."""
+"""`compare --bench torch`: runs tests/bench/torch/compare, torch.distributed on Tern beside gloo."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
-from . import hogs, measure
+from . import data, hogs, measure, record
 
 TOP = Path(__file__).resolve().parents[3]
+LINE = re.compile(r"(\d+) ranks +(\w+) +(\d+) B +tern +([\d.]+) us +gloo +([\d.]+) us .*")
+
+
+def parse(text):
+    """The lines of a data file, from the output of torch/compare."""
+    found = filter(None, map(LINE.fullmatch, text.splitlines()))
+    return [data.Line(f"torch_{one[2]}", int(one[1]), int(one[3]), "us", {"tern": float(one[4]), "gloo": float(one[5])}) for one in found]
+
+
+def libraries(python, prefix):
+    """Versions of Tern and of PyTorch."""
+    version = subprocess.run([python, "-c", "import torch; print(torch.__version__)"], capture_output=True, text=True).stdout.strip()
+    tern = subprocess.run([prefix / "bin/mpirun", "--version"], capture_output=True, text=True).stdout.strip()
+    return {"tern": tern.split()[-1] if tern else "", "gloo": f"of PyTorch {version or 'of unknown version'}"}
+
+
+def echo(stream):
+    """Prints each line as it comes; returns all."""
+    lines = []
+    for line in stream:
+        print(line, end="", flush=True)
+        lines.append(line)
+    return "".join(lines)
 
 
 def compare(options):
-    """The exit code of the comparison. The prefix is --tern's; PyTorch's Python is TORCH_PYTHON or what tests/torch/setup made in _torch, or in
-    the user's cache."""
+    """The exit code of the comparison. The prefix is --tern's; PyTorch's Python is TORCH_PYTHON, or made by tests/torch/setup in
+    _torch or the user's cache."""
     prefix = Path(options.tern or TOP / "_install").resolve()
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     made = [place / "venv/bin/python" for place in (TOP / "_torch", cache / "tern-torch")]
@@ -30,11 +54,15 @@ def compare(options):
     if options.arguments:
         command += ["--", *options.arguments]
     paths = [str(site)] + [path for path in [os.environ.get("PYTHONPATH")] if path]
+    record.begin(options, prefix)
     environment = dict(os.environ, PATH=f"{prefix / 'bin'}:{os.environ['PATH']}", PYTHONPATH=":".join(paths))
     with hogs.busy(options.hogs):
-        running = subprocess.Popen(command, env=environment, start_new_session=True)
+        running = subprocess.Popen(command, env=environment, start_new_session=True, stdout=subprocess.PIPE, text=True)
         try:
-            return running.wait()
+            lines, code = parse(echo(running.stdout)), running.wait()
         except BaseException:   # Ctrl-C, TERM: no rank stays behind
             measure.stop(running)
             raise
+    if options.update is not None and lines:
+        record.update(options, data.Run("", {"method": "better quartiles"}, libraries(python, prefix), lines=lines))
+    return code

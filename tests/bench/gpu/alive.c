@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A library for LD_PRELOAD: brings CUDA to life before main, as programs do that have device
-// memory, for measuring what that costs messages of host memory. gcc -shared -fPIC -o alive.so
-// tests/bench/gpu/alive.c -ldl
+// A library for LD_PRELOAD: initialises CUDA before main, to measure the effect of a driver on
+// messages of host memory. gcc -shared -fPIC -o alive.so tests/bench/gpu/alive.c -ldl
 #include <dlfcn.h>
 #include <stdio.h>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the GPU benchmarks share: options, memory, timed batches, and the line of a result.
-// Why: CUDA is the driver alone (libcuda.so.1), so that a compiled program runs wherever one is.
+// The common part of the GPU benchmarks: options, memory, timed batches, result lines.
+// Why: CUDA is the driver alone (libcuda.so.1), so a compiled program runs on any machine with a
+// driver.
 // Output: `name bytes ranks value unit` on rank 0, as in bench.h.
 #pragma once
 
@@ -17,7 +18,7 @@ namespace tern::bench {
 using test::Area;
 using test::Kind;
 
-inline bool quick = false;  // small sizes, few rounds: that it runs, not how fast
+inline bool quick = false;  // small sizes, few rounds: a test, no figure
 inline CUstream stream = nullptr;
 
 inline void start(int* argc, char*** argv) {
@@ -40,7 +41,7 @@ inline int finish() {
 
 inline size_t large() { return quick ? size_t{64} << 10 : size_t{64} << 20; }
 
-/// Seconds of one round: the median of batches, of the slowest rank. Collective.
+/// Seconds of one round on the slowest rank: the median of the batches. Collective.
 inline double seconds_of(int rounds, const std::function<void()>& round) {
   std::vector<double> batches;
   round();

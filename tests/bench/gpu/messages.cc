@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Latency and bandwidth between two ranks for every pair of memory kinds; the same by hand, through
-// pinned buffers, as a user would write it; and the copies of one process that bound them.
+// pinned buffers; and copies of one process as the bound.
 #include <deque>
 #include <string>
 
@@ -60,7 +60,7 @@ void fill(Buffers* buffers, Kind kind, size_t bytes) {
   for (int i = 0; i < kWindow; ++i) buffers->emplace_back(kind, bytes);
 }
 
-/// A window of messages from rank 0 to rank 1, and a word back.
+/// A window of messages from rank 0 to rank 1, and an empty answer.
 void window(Buffers& buffers, size_t bytes) {
   MPI_Request requests[kWindow];
   for (int i = 0; i < kWindow; ++i) {

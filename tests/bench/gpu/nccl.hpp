@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NCCL as it is installed: BENCH_NCCL (a file), the loader's path, or the packages of python3
-// (nvidia/nccl/lib). Why by dlopen: the programs run without it, too.
+// An installed NCCL: BENCH_NCCL (a file), the loader's path, or the packages of python3
+// (nvidia/nccl/lib). By dlopen, since the programs also run without NCCL.
 #pragma once
 
 #include <dlfcn.h>
@@ -16,7 +16,7 @@ namespace tern::bench {
 struct NcclId {
   char bytes[128];
 };
-// The part of nccl.h that is used: X(NAME, ARGUMENTS...) is ncclNAME.
+// The used part of nccl.h: X(NAME, ARGUMENTS...) is ncclNAME.
 #define TERN_NCCL(X)                                                      \
   X(GetVersion, int*)                                                     \
   X(GetUniqueId, NcclId*)                                                 \
@@ -62,7 +62,7 @@ inline void* nccl_library() {
   return file.empty() ? nullptr : dlopen(file.c_str(), RTLD_NOW);
 }
 
-/// Whether two ranks have one GPU. Collective.
+/// Returns whether two ranks share a GPU. Collective.
 inline bool ranks_share_gpu() {
   CUdevice device = 0;
   CUuuid mine{};
@@ -88,7 +88,7 @@ inline std::string nccl_version_in_words(int version) {
          std::to_string(version % 100);
 }
 
-/// Why NCCL is not measured; empty: *nccl has a communicator of all ranks. Collective.
+/// Returns the reason against NCCL; if empty, *nccl has a communicator of all ranks. Collective.
 inline std::string open_nccl(Nccl* nccl) {
   if (quick && std::getenv("BENCH_NCCL") == nullptr) return "not with --quick";
   void* const library = nccl_library();

@@ -51,7 +51,7 @@ void nccl_exchange(const Nccl& nccl, const Side& s, CUstream queue) {
   CHECK_EQ(nccl.GroupEnd(), 0);
 }
 
-/// The same by both libraries, and by a blocking call for what is expected.
+/// One operation by both libraries, and by a blocking call for the expected result.
 struct Operation {
   const char* name;
   bool in_blocks;      // the larger buffer has a block for each rank
@@ -104,7 +104,7 @@ const Operation kOperations[] = {
      [](const Side& s, MPI_Comm comm) {
        OK(MPIX_Bcast_enqueue(rank == 0 ? s.from : s.to, s.count, MPI_FLOAT, 0, comm));
      },
-     // In place, as MPI has it.
+     // In place.
      [](const Nccl& n, const Side& s, CUstream q) {
        float* const data = rank == 0 ? s.from : s.to;
        CHECK_EQ(n.Broadcast(data, data, length(s), kNcclFloat, 0, n.comm, q), 0);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `compare` runs on the ranks of one job: each figure on Tern and on gloo alternately; rank 0 prints all values.
+"""The program of `compare`'s ranks: each figure on Tern and on gloo alternately; rank 0 prints all values.
 
-Lines are: figure size backend seconds. A figure's batch is as many calls as take about `--batch` seconds on rank 0's clock.
+Lines are: figure size backend seconds. The calls of a batch take about `--batch` seconds on rank 0's clock.
 """
 
 import argparse
@@ -28,7 +28,7 @@ worlds = {"tern": dist.group.WORLD, "gloo": dist.new_group(backend="gloo")}
 
 
 def collectives(size):
-    """Each call on so many bytes a rank; the scattering ones share that much out."""
+    """The calls with `size` bytes in a rank's larger buffer."""
     elements = size // 4
     whole, part = torch.ones(elements), torch.ones(max(1, elements // ranks))
     full = torch.empty(part.numel() * ranks)
@@ -82,7 +82,7 @@ def pairs():
 
 
 def training():
-    """A step of a model of 10 million weights, whose computation is small."""
+    """A step of a model with 10 million weights and little computation."""
     models = {}
     for name, group in worlds.items():
         torch.manual_seed(0)
@@ -99,7 +99,7 @@ def training():
 
 
 def starts():
-    """init_process_group and destroy_process_group, each with a store of its own."""
+    """init_process_group and destroy_process_group with a new store each time."""
     place = f"/tmp/torch-tern-bench-{os.getppid()}-"
     for turn in range(2 * options.rounds):
         for name in sorted(worlds, reverse=turn % 2 == 1):

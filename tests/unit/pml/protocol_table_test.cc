@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A new protocol is its two halves and one row: this file adds one to the table of two ranks, and
-// nothing else knows of it. Large messages take it; refused messages take the other protocols;
-// where one of its ends fails late, both requests end with an error.
+// A new protocol needs two halves and a row. Large messages take the new row, refused messages take
+// others, and a late failure at either end fails both requests.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -22,11 +21,11 @@ using core::Process;
 using test::World;
 
 constexpr auto kInvertedWay = static_cast<wire::Way>(77);
-constexpr size_t kLeast = 100000, kFailing = 300000;  // bytes: from where on it is viable; it fails
+constexpr size_t kLeast = 100000, kFailing = 300000;  // bytes: viable, failing
 
 std::atomic<int> sent_inverted{0}, received_inverted{0};
 
-// Inverted: every byte travels inverted, in frames.
+// Sends inverted bytes.
 struct InvertedSource {
   const Buffer& buffer;
   static size_t ready(const Range& range) { return std::min<size_t>(range.length, 5000); }
@@ -101,7 +100,7 @@ const Protocol kInverted{
       return std::make_unique<InvertedReceiver>(context, request);
     }};
 
-/// Both ranks get the row, before those of this build; then rank 0 sends to rank 1.
+/// Rank 0 sends to rank 1.
 class Table {
  public:
   Table() : rows_{&kInverted} {
@@ -112,7 +111,6 @@ class Table {
     int code = MPI_SUCCESS;
     std::string text;
   };
-  /// What each of the two ranks returns.
   std::array<Result, 2> pass(size_t bytes) {
     std::array<Result, 2> results;
     World(2).run([&](Process& process) {
@@ -160,7 +158,7 @@ TEST(ProtocolTable, AHalfThatFailsLateEndsBothRequests) {
   EXPECT_EQ(results[0].text, "the mirror is broken");
   EXPECT_EQ(results[1].code, MPI_ERR_IO);
   EXPECT_EQ(results[1].text,
-            "rank 0 could not read the 300000 bytes that it sends; its own error says why");
+            "rank 0 could not read the 300000 bytes to send; see the error of that rank");
 }
 
 TEST(ProtocolTable, EveryProtocolHasANameAndTheLastTakesEverything) {

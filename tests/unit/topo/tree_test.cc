@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tree of machines that hwloc makes up, and of this one.
+// Trees of synthetic machines, and of this machine.
 #include "topo/tree.hpp"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ TEST(Tree, LevelsStandInTheOrderPackageNumaCacheCorePu) {
   EXPECT_EQ(count_of(tree.machine, Kind::kL3), 8u);
   EXPECT_EQ(count_of(tree.machine, Kind::kCore), 64u);
   EXPECT_EQ(pus_of(tree.machine).size(), 128u);
-  EXPECT_EQ(pus_of(tree.machine, true).size(), 128u) << "nothing is forbidden on a made-up machine";
+  EXPECT_EQ(pus_of(tree.machine, true).size(), 128u) << "a synthetic machine forbids nothing";
 }
 
 TEST(Tree, EqualPartsAreAlikeWhateverTheirNumbers) {
