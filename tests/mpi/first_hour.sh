@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The commands of docs/first-hour.md work in a checkout and print the expected lines. `--full` also runs the last section, a build
-# with a new algorithm, in copies of tree and build.
-# timeout: 900
+# with a new algorithm, in a copy of the tree.
+# timeout: 1500
 . "$TOP/tests/verdicts.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work" "$log"' EXIT
