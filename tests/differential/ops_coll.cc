@@ -60,7 +60,7 @@ void scatter(Step& step, Call& call) {
   THREE_FORMS(call, Scatter, scatter, from, sent, send_type, to, count, type, root, step.comm);
 }
 
-// One part for all ranks, or a part per rank.
+// A part for all ranks, or a part per rank.
 struct Sent {
   const void* from = MPI_IN_PLACE;
   int count = kNone;
@@ -216,7 +216,7 @@ void alltoallw(Step& step, Call& call) {
   const bool in_place = step.all.one_in(4);
   for (size_t i = 0; i < size; ++i) {
     for (size_t j = 0; j < size; ++j) {
-      // Parts are compared as bytes, so padding must not occur.
+      // Parts are compared as bytes: padding must not occur.
       Signature signature = any_signature(step.all);
       while (has_padding(signature)) signature = any_signature(step.all);
       signatures[i].push_back(signature);

@@ -46,7 +46,7 @@ static void init_fails(const MPIX_Boot* boot, int error_class, const char* words
   CHECK(session == MPI_SESSION_NULL);
   OK(MPI_Initialized(&flag));
   CHECK_EQ(flag, 0);
-  // A later session neither uses the old functions, nor starts a world of one.
+  // A later session neither uses the old functions, nor starts a singleton world.
   check_says(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session), MPI_ERR_OTHER,
              "call MPIX_Boot_provide again");
 }
@@ -69,7 +69,7 @@ static void same_rank(int me, int members) {
   patience_ms = 1000;
   OK(MPIX_Boot_provide(files_boot(me == 2 ? 1 : me, members - 1, "same")));
   const int code = MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
-  // Only one of the two processes with rank 1 may see the conflict.
+  // Possibly only the second process with rank 1 sees the conflict.
   _exit(code != MPI_SUCCESS && strstr(error_text(code), "two processes were given rank 1") ? 9 : 0);
 }
 

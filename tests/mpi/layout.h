@@ -11,7 +11,7 @@ enum { kMostInts = 60000, kMostSpan = 1 << 22 };
 struct Layout {
   MPI_Datatype type;
   int ints,
-      marked;  // marked: its bounds were set, and then count before those that follow from data
+      marked;  // marked: explicit bounds, with priority over bounds of the data
   long lb, ub;
   long* at;  // integer offsets, in type map order
 };
@@ -47,7 +47,7 @@ static void bound(struct Layout* whole, long lb, long ub, int marked) {
   if (ub > whole->ub) whole->ub = ub;
 }
 
-// Appends `count` copies of `part`, one extent apart, from `from`.
+// Appends `count` adjacent copies of `part`, from `from`.
 static void place(struct Layout* whole, const struct Layout* part, int count, long from) {
   for (int i = 0; i < count; ++i) {
     const long by = from + i * (part->ub - part->lb);

@@ -123,7 +123,7 @@ static void derived_types(int out_parts, int in_parts) {
   free(in);
 }
 
-// Requests of one tag match in order of creation. A request freed without use keeps its place.
+// Requests of a tag match in order of creation. A request freed without use keeps its place.
 static void matched_in_the_order_of_making(void) {
   int out[3] = {1, 2, 3}, in[3] = {0, 0, 0};
   MPI_Request sends[3], receives[3];
@@ -153,7 +153,7 @@ static void matched_in_the_order_of_making(void) {
   }
 }
 
-// No partitions at one or both ends: both ends complete.
+// No partitions at either end or at both: both ends complete.
 static void no_partitions(void) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   for (int empty = 0; empty < 3; ++empty) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank dies with a lock held, or before its post: waiting ranks get an error with the rank's
-// name. A running mpirun would end the job, so the test stops mpirun.
+// A rank dies with a lock held, or before a post: waiting ranks get an error with the rank's name.
+// The test stops mpirun, because mpirun would end the job.
 // ranks: 3
 // timeout: 20
 // expect-exit: nonzero

@@ -14,7 +14,7 @@ import world
 
 rank, ranks = world.begin()
 total = float(sum(range(1, ranks + 1)))
-kept = []  # freeing memory waits for the device, which may wait for a gate
+kept = []  # freeing memory waits for the device and its gates
 right, left = (rank + 1) % ranks, (rank - 1) % ranks
 
 

@@ -24,7 +24,7 @@ for (a, b), group in pairs.items():
         world.same(tensor, torch.full((100,), float(a + b)), f"the pair {a}, {b}")
         assert dist.get_rank(group) == (a, b).index(rank) and dist.get_process_group_ranks(group) == [a, b]
 
-# Only members create the group. PyTorch counts these calls, so every rank creates a group.
+# Only members create the group. Every rank creates a group, because PyTorch counts the calls.
 mine = [rank - rank % 2 + 1, rank - rank % 2]
 group = dist.new_group(mine, use_local_synchronization=True)
 tensor = torch.full((1,), float(rank))
@@ -49,8 +49,8 @@ kept = dist.all_reduce(torch.ones(4), async_op=True)
 kept.wait()
 dist.destroy_process_group()
 
-# At a reused port, a fast rank would find the previous world, so each world has a new store. The
-# last rank's store removes the file: after an earlier removal, another rank might read a new file
+# Each world has a new store: at a reused port, a fast rank would find the previous world. The last
+# rank's store removes the file: after an earlier removal, another rank might read a new file
 # forever.
 place = os.path.join(tempfile.gettempdir(), f"torch-tern-{os.getppid()}-")
 for turn in range(10):
