@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A rank that is stopped (SIGSTOP, a debugger) is reported as stopped, whether it was in a call or not."""
+"""A stopped rank (SIGSTOP, a debugger) is reported as stopped, inside and outside a call."""
 # program: starts its ranks itself
 
 import os
