@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives in words.
+// Formats a description, and reads the setting that enables the comparison.
 #include "description.hpp"
 
 #include <torch/csrc/distributed/c10d/debug.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Error codes of MPI as C++ exceptions, with Tern's sentence. PyTorch makes Python's from them.
+// MPI error codes as C++ exceptions with Tern's message. PyTorch converts them to Python's.
 #ifndef TORCH_TERN_ERRORS_HPP
 #define TORCH_TERN_ERRORS_HPP
 
@@ -10,16 +10,16 @@
 
 namespace torch_tern {
 
-// The sentence of an error code, which names the call, the argument and its value.
+// Returns the library's message for an error code: the call, the argument and the argument's value.
 std::string sentence(int code);
 
-// Whether communication goes no further; not so where arguments were refused, or a message was cut.
+// Returns true if the communicator is unusable: neither a refused argument nor a truncated message.
 bool is_fatal(int code);
 
-// Whether sizes differ among ranks.
+// Returns true if sizes differ across ranks.
 bool is_truncated(int code);
 
-// ValueError for refused arguments, else DistBackendError; null for MPI_SUCCESS.
+// ValueError for refused arguments, otherwise DistBackendError. Null for MPI_SUCCESS.
 std::exception_ptr exception_of(int code);
 // Throws the exception of an error code.
 inline void check(int code) {
@@ -28,11 +28,11 @@ inline void check(int code) {
   }
 }
 
-// DistBackendError with these words.
+// Throws DistBackendError with these words.
 [[noreturn]] void fail(const std::string& words);
 std::exception_ptr failure(const std::string& words);
 
-// The exception of `step`, or null.
+// Runs `step`. Returns the step's exception, or null.
 template <class Step>
 std::exception_ptr attempt(const Step& step) {
   try {

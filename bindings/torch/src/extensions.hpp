@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of Tern that this package uses where the library has them, looked up by name.
-// Why: the package also runs on a libmpi_abi.so.1 that has only the standard's functions.
+// Tern's extensions, looked up by name at run time.
+// Why: the package also runs on a libmpi_abi.so.1 with the standard's functions alone.
 #ifndef TORCH_TERN_EXTENSIONS_HPP
 #define TORCH_TERN_EXTENSIONS_HPP
 
@@ -11,7 +11,8 @@
 
 namespace torch_tern {
 
-// How a program tells Tern its rank and lets it exchange values; results are MPI error classes.
+// The callbacks through which Tern learns its rank and exchanges values. They return MPI error
+// classes.
 struct Boot {
   int version, rank, size;
   const char *job, *host;
@@ -40,7 +41,7 @@ struct Extensions {
   int (*stream_create)(MPI_Info, StreamHandle*) = nullptr;                 // MPIX_Stream_create
   int (*stream_free)(StreamHandle*) = nullptr;                             // MPIX_Stream_free
   int (*stream_comm_create)(MPI_Comm, StreamHandle, MPI_Comm*) = nullptr;
-  // Of each collective that this package makes: where its enqueued form is.
+  // Maps each blocking collective of this package to its enqueued form.
   std::map<void*, void*> enqueued;
 
   bool have_streams() const;
@@ -48,7 +49,7 @@ struct Extensions {
 
 const Extensions& extensions();
 
-// MPIX_Allreduce_enqueue_c for MPI_Allreduce_c, and so on: the same arguments.
+// Returns for example MPIX_Allreduce_enqueue_c for MPI_Allreduce_c. Both take the same arguments.
 template <class Function>
 Function* enqueued_form(Function* blocking) {
   return reinterpret_cast<Function*>(extensions().enqueued.at(reinterpret_cast<void*>(blocking)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Broadcast, allgather, gather and scatter: bytes, whatever the type of the elements.
+// Broadcast, allgather, gather and scatter. They move bytes, whatever the element type.
 #include "backend.hpp"
 #include "memory.hpp"
 
@@ -7,7 +7,7 @@ namespace torch_tern {
 
 namespace {
 
-// Older versions of PyTorch have one kind for all coalesced calls.
+// Older versions of PyTorch have one OpType for all coalesced calls.
 template <class Type>
 constexpr Type coalesced_gather() {
   if constexpr (requires { Type::ALLGATHER_INTO_TENSOR_COALESCED; }) {
@@ -58,7 +58,7 @@ void gather_all_flat(Operation& operation, const at::Tensor& output, const at::T
                   group.comm());
 }
 
-// `rank`: of this process. All ranks know all sizes, so all choose the same call.
+// `rank` is this process's rank. Every rank knows all sizes, so all ranks choose the same MPI call.
 void gather_all(Operation& operation, const Tensors& outputs, const at::Tensor& input, int rank) {
   const Group& group = *operation.group();
   require_count(outputs, group.size(), "allgather");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An operation's MPI calls: made, queued, waited for.
+// An operation's MPI calls: issue, queue, wait.
 #include "issue.hpp"
 
 #include <ATen/core/grad_mode.h>
@@ -15,7 +15,7 @@ namespace torch_tern {
 
 namespace {
 
-// The error of one request, after a failed call on all requests.
+// Returns the first failed request's error after a failed call on all requests.
 int error_among(int code, const std::vector<MPI_Status>& statuses) {
   for (const MPI_Status& status : statuses) {
     if (code == MPI_ERR_IN_STATUS && status.MPI_ERROR != MPI_SUCCESS) {
@@ -55,7 +55,7 @@ bool Issue::must_queue() {
   return is_queued_;
 }
 
-// A blocking call waits here as long as a nonblocking call would wait in the queue.
+// A blocking call waits here for its place in the queue and for the device's data.
 void Issue::await_turn() {
   if (group_->queued > 0) {
     DeviceQueue::get().await_begun(*group_);
@@ -74,7 +74,8 @@ void Issue::await_turn() {
   }
 }
 
-// If the driver gives no stream, calls wait for the data here, and are over when they return.
+// If the driver provides no stream, each call blocks here until the data is ready and then
+// completes before it returns.
 void Issue::make_queued() {
   std::unique_ptr<Timer> timer;
   if (on_device_.is_enqueued() && !on_device_.stream_comm()->stream()) {
@@ -106,7 +107,7 @@ int Issue::test(bool& are_complete) {
   return code;
 }
 
-// Each wait inside MPI ends with a request or an alarm.
+// Each wait inside MPI ends with a request or with the alarm.
 std::exception_ptr Issue::wait_for_requests(Milliseconds time) {
   auto deadline = after(Clock::now(), time);
   note_wait();
@@ -130,7 +131,8 @@ std::exception_ptr Issue::wait_for_requests(Milliseconds time) {
   return nullptr;
 }
 
-// Ends at the deadline, or with all requests; without MPIX_Comm_interrupt, with the group, too.
+// Returns at the deadline or when all requests are complete. Without MPIX_Comm_interrupt the
+// group's end also ends the wait.
 int Issue::wait_until(Clock::time_point deadline) {
   AlarmRequest alarm;
   const Group::Alarm link(*group_, *this, [&] {
@@ -159,7 +161,7 @@ int Issue::wait_until(Clock::time_point deadline) {
   return MPI_SUCCESS;
 }
 
-// Steps on tensors of a device are in the operation's stream; the event at the end is behind them.
+// For device tensors the steps run in the operation's stream, and the final event follows them.
 void Issue::run_ends(std::exception_ptr& error) {
   const auto failed = attempt([&] {
     const at::NoGradGuard no_grad;

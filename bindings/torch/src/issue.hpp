@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first half of an operation's life. MPI calls are made at once, or behind the data of a device
-// and earlier calls, or put into a stream. The tensors that MPI uses are held until the end.
-// Lifetime: of the operation. Threads: the caller; then the thread with the requests.
+// The first half of an operation's life: its MPI calls. A call starts at once, or after the
+// device's data and earlier calls, or goes into a stream. The operation holds the tensors until the
+// end. Lifetime: of the operation. Threads: the caller, then the thread that waits for the
+// requests.
 #ifndef TORCH_TERN_ISSUE_HPP
 #define TORCH_TERN_ISSUE_HPP
 
@@ -22,12 +23,12 @@ class Issue : public Call {
   Issue(std::shared_ptr<Group> group, const char* words, Milliseconds wanted);
 
   OnDevice& on_device() { return on_device_; }
-  // Comes before any MPI call. If ranks compare calls, and two calls differ, all ranks throw.
+  // Call this before any MPI call. If ranks compare calls and two calls differ, all ranks throw.
   void describe(const Description& description);
 
-  // Makes the nonblocking call: a request follows the arguments of the blocking one. In a stream,
-  // makes the enqueued form of the blocking call. Blocking calls of MPI do not match nonblocking
-  // calls: even for a synchronous caller no rank makes a blocking call.
+  // Issues the nonblocking call, or in a stream the enqueued form of the blocking call. Both take
+  // the same arguments. A synchronous caller also gets the nonblocking call, because blocking and
+  // nonblocking collectives do not match across ranks.
   template <class Blocking, class Nonblocking, class... Arguments>
   void issue(Blocking blocking, Nonblocking nonblocking, Arguments... arguments) {
     if (on_device_.is_enqueued()) {
@@ -38,8 +39,8 @@ class Issue : public Call {
       post(nonblocking, arguments...);
     }
   }
-  // A nonblocking call and a wait, even for an asynchronous caller: for calls that need the results
-  // of others. On all ranks.
+  // Issues a nonblocking call and waits for it, for steps that need its result. Every rank must use
+  // it for the same call.
   template <class Nonblocking, class... Arguments>
   void make(Nonblocking nonblocking, Arguments... arguments) {
     await_turn();
@@ -48,7 +49,7 @@ class Issue : public Call {
       std::rethrow_exception(error);
     }
   }
-  // A nonblocking call; later, if the data of this or of an earlier call is not ready yet.
+  // Issues a nonblocking call, later if the data of this call or an earlier one is not ready.
   template <class Nonblocking, class... Arguments>
   void post(Nonblocking nonblocking, Arguments... arguments) {
     auto call = [this, nonblocking, arguments...] { make_now(nonblocking, arguments...); };
@@ -59,9 +60,9 @@ class Issue : public Call {
     }
   }
 
-  // MPI reads or writes the tensor's memory until the end.
+  // Keeps the tensor alive until the end: MPI accesses its memory.
   void hold(const at::Tensor& tensor) { held_.push_back(tensor); }
-  // Runs when all requests are complete, in the order of these calls.
+  // Adds a step. Steps run in order after all requests are complete.
   void at_end(std::function<void()> step) { ends_.push_back(std::move(step)); }
 
   // For the thread that waits for the requests.
@@ -72,16 +73,16 @@ class Issue : public Call {
  protected:
   bool is_queued() const { return is_queued_; }
   bool has_requests() const;
-  // In the current stream, for an enqueued operation.
+  // An enqueued operation makes its calls in the current stream.
   void make_queued();
   // Returns the error code of a failed request.
   int test(bool& are_complete);
-  // Until all are complete. Returns the error of a request, or of the group's end. Throws the
-  // exception of a signal's handler, or of the wait's alarm; the MPI calls go on.
+  // Blocks until all requests are complete. Returns the error of a request or of the group's end.
+  // Throws a signal handler's exception, and the MPI calls continue.
   std::exception_ptr wait_for_requests(Milliseconds time);
-  // Runs the steps at the end, unless an error is known. A failed step gives the error.
+  // Runs the steps unless `error` is set. A failing step sets `error`.
   void run_ends(std::exception_ptr& error);
-  // Peers may still read and write the memory of a call that was ended.
+  // Never frees the tensors of an interrupted call, because peers may still access them.
   void leak_held() { new std::vector<at::Tensor>(std::move(held_)); }
 
   OnDevice on_device_;

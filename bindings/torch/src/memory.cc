@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors as buffers of MPI.
+// Tensors as MPI buffers.
 #include "memory.hpp"
 
 namespace torch_tern {
@@ -19,8 +19,7 @@ bool are_adjacent(const std::vector<at::Tensor>& tensors) {
   return true;
 }
 
-// The elements of all, beginning where the first begins; only for tensors that lie one after the
-// other.
+// Views adjacent tensors as one flat tensor.
 at::Tensor span(const std::vector<at::Tensor>& tensors) {
   std::int64_t elements = 0;
   for (const at::Tensor& tensor : tensors) {

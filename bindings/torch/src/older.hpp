@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of PyTorch's that its older versions lack. Seen from inside c10d, its own come first, and
-// the stand-ins here last; so no list of versions is needed.
+// Stand-ins for names that older versions of PyTorch lack. Inside c10d, name lookup finds PyTorch's
+// own names first and these last, so no version checks are needed.
 #ifndef TORCH_TERN_OLDER_HPP
 #define TORCH_TERN_OLDER_HPP
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams and events of an operation on a device: the choice of the stream, the capture into a
-// graph, the event at the end.
+// Streams and events of a device operation: the choice of the stream, graph capture, the final
+// event.
 #include "on_device.hpp"
 
 #include "device_queue.hpp"
@@ -19,13 +19,13 @@ void OnDevice::use(const at::Device& device) {
   } else {
     refuse_capture(
         device, call_.words(),
-        may_enqueue_ ? StreamComm::why_impossible(device) : "messages are not put into streams");
+        may_enqueue_ ? StreamComm::why_impossible(device) : "sends and receives have no stream");
   }
   device_ = device;
 }
 
-// The group's first call waits here for all members. Calls before came in the same order on all
-// ranks.
+// The group's first call on a device blocks here for all members. All ranks have made the earlier
+// calls in the same order.
 void OnDevice::use_stream_comm(const at::Device& device) {
   Group& group = *call_.group();
   if (!group.stream_comm()) {

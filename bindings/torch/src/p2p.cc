@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Send and receive. They have no sequence number: only some ranks of the group call them.
+// Send and receive. They have no sequence number, because only some ranks of the group take part.
 #include "backend.hpp"
 #include "memory.hpp"
 
@@ -7,7 +7,7 @@ namespace torch_tern {
 
 namespace {
 
-// Its one tensor, which the operation holds.
+// Returns the call's only tensor, which the operation then holds.
 const at::Tensor& message(Operation& operation, const Tensors& tensors, const char* words) {
   const at::Tensor& tensor = only(tensors, words);
   admit(operation, tensor, words);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The thread that waits for operations whose completion calls back, or which no other thread waits
-// for. A callback may itself wait for a later operation; so before callbacks run, another thread
-// may take over the waiting. Lifetime: of the process. Threads: any may submit. It sleeps inside
-// MPI (waiting.hpp).
+// Waits for operations with callbacks and for operations without a waiting thread.
+// Why several threads: a callback may wait for a later operation, so another thread takes over the
+// lead before callbacks run. Lifetime: of the process. Threads: any may submit. The leader sleeps
+// inside MPI (waiting.hpp).
 #ifndef TORCH_TERN_PROGRESS_HPP
 #define TORCH_TERN_PROGRESS_HPP
 
@@ -23,15 +23,15 @@ class Progress {
  public:
   static Progress& get();
   void submit(std::shared_ptr<Operation> operation);
-  // Joins the threads; pending operations stay pending. A later submit starts the threads again.
+  // Joins the threads. Pending operations stay pending, and a later submit restarts the threads.
   void stop();
-  // Until nothing is pending, or so long.
+  // Waits until nothing is pending, at most for `time`.
   void await_idle(std::chrono::milliseconds time);
 
  private:
   void run();
   bool is_idle();
-  // Waits until some of the pending operations are complete or given up.
+  // Waits until at least one pending operation has ended.
   void lead(std::unique_lock<std::mutex>& lock);
   void want_leader();
   void kick();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The callbacks with which Tern exchanges values over a Store.
-// Keys are tern/JOB/ATTEMPT/NUMBER/RANK/KEY.
+// Exchanges Tern's start-up values over a Store. Keys are tern/JOB/ATTEMPT/NUMBER/RANK/KEY.
 #include "store_boot.hpp"
 
 #include <mpi.h>
@@ -22,8 +21,8 @@ namespace {
 
 using StorePointer = c10::intrusive_ptr<c10d::Store>;
 
-// What one world has in the store. Threads: Tern calls from any; a Store takes one call at a time
-// for itself.
+// One world's entries in the store. Threads: Tern calls from any thread, and a Store serializes its
+// calls.
 struct StoreBoot {
   StorePointer store;
   int rank, size;
@@ -94,8 +93,8 @@ void abort_job(void* context, int code, const char* text) {
 
 void done(void* context) { delete static_cast<StoreBoot*>(context); }
 
-// A word that all ranks share, made by the first that asks. It is a part of the names of shared
-// memory.
+// Returns a word common to all ranks, made by the first caller. The word becomes part of the names
+// of shared memory.
 std::string agree_on_job(c10d::Store& store, const std::string& key) {
   std::random_device device;
   char own[32];
@@ -107,7 +106,7 @@ std::string agree_on_job(c10d::Store& store, const std::string& key) {
   return {agreed.begin(), agreed.end()};
 }
 
-// torchrun starts workers again with the store that those before them have used.
+// torchrun restarts workers with the same store, so the attempt is part of the keys.
 std::string attempt() {
   const char* const restarts = std::getenv("TORCHELASTIC_RESTART_COUNT");
   return restarts ? restarts : "0";
@@ -115,7 +114,7 @@ std::string attempt() {
 
 }  // namespace
 
-// torchrun's workers have the variables of what has started torchrun itself, too.
+// torchrun's workers inherit the variables of the launcher that started torchrun.
 bool has_launcher() { return !std::getenv("TORCHELASTIC_RUN_ID") && was_launched(); }
 
 bool was_launched() {
@@ -130,9 +129,9 @@ bool was_launched() {
 void boot_over(const StorePointer& store, int rank, int size) {
   if (!extensions().boot_provide) {
     fail(
-        "this process was not started by mpirun or srun, and the libmpi_abi.so.1 in use has no "
-        "MPIX_Boot_provide, by "
-        "which ranks could meet in PyTorch's Store. Start it as \"mpirun -n " +
+        "this process has no MPI launcher, and the libmpi_abi.so.1 in use lacks "
+        "MPIX_Boot_provide, "
+        "which PyTorch's Store needs. Start the program as \"mpirun -n " +
         std::to_string(size) +
         " python ...\" with torch_tern.init() before init_process_group, or use a newer Tern");
   }
@@ -147,7 +146,7 @@ void boot_over(const StorePointer& store, int rank, int size) {
   const Boot words{1,   rank, size,  boot->job.c_str(), "",  boot.get(),
                    put, get,  fence, abort_job,         done};
   check(extensions().boot_provide(&words));
-  boot.release();  // `done` deletes it
+  boot.release();  // `done` deletes the object
 }
 
 }  // namespace torch_tern

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A group's communicator for collectives that are put into a stream of a device
-// (MPIX_Allreduce_enqueue and their like), and that stream, which is PyTorch's.
-// Why: the host waits for nothing, and graphs can capture the calls. Lifetime: of its group, from
-// the first collective on a device on; what is in the stream takes place when it is gone, too.
-// Threads: any, after the constructor.
+// A group's communicator for enqueued collectives (MPIX_Allreduce_enqueue and others), and its
+// PyTorch stream.
+// Why: the host never blocks, and graphs can capture the calls.
+// Lifetime: from the group's first collective on a device to the group's end. Enqueued work still
+// runs after the destructor. Threads: any, after the constructor.
 #ifndef TORCH_TERN_STREAM_COMM_HPP
 #define TORCH_TERN_STREAM_COMM_HPP
 
@@ -18,8 +18,8 @@ namespace torch_tern {
 
 class StreamComm {
  public:
-  // The same on all ranks, as long as they have one libmpi_abi.so.1, one PyTorch, and one value of
-  // TORCH_TERN_ENQUEUE ("0" turns it off).
+  // Equal on all ranks that share one libmpi_abi.so.1, one PyTorch and one TORCH_TERN_ENQUEUE ("0"
+  // disables streams).
   static bool is_possible(const c10::Device& device) { return why_impossible(device).empty(); }
   static std::string why_impossible(const c10::Device& device);
 
@@ -31,8 +31,8 @@ class StreamComm {
 
   MPI_Comm comm() const { return comm_; }
   const c10::Device& device() const { return device_; }
-  // None where this rank's driver cannot: its calls are over when they return, and match those of
-  // ranks that have one.
+  // Empty if this rank's driver cannot provide a stream. Calls then complete before they return,
+  // and still match enqueued calls of other ranks.
   const std::optional<c10::Stream>& stream() const { return stream_; }
   const std::string& why_no_stream() const { return why_no_stream_; }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// How one thread waits for all operations that are pending, asleep while none ends.
-// Why: where the library has MPIX_Continue, an operation is attached once, also while the thread
-// sleeps, and each completion costs the same however many are pending; else an array is waited for,
-// which is made anew whenever one comes or goes.
-// Lifetime: of Progress. Threads: all under the lock of Progress; `wait` lets go of it.
+// How one thread waits for all pending operations and sleeps until one ends.
+// Why: with MPIX_Continue an operation is attached once, even while the thread sleeps, and a
+// completion costs the same however many operations are pending. Without it, the thread waits for
+// an array, rebuilt after every change.
+// Lifetime: of Progress. Threads: callers hold the lock of Progress, which `wait` releases while
+// asleep.
 #ifndef TORCH_TERN_WAITING_HPP
 #define TORCH_TERN_WAITING_HPP
 
@@ -28,7 +29,7 @@ class Waiting {
   virtual ~Waiting() = default;
   virtual void add(std::shared_ptr<Operation> operation) = 0;
   virtual bool is_empty() const = 0;
-  // Until an operation has ended, or `wake` is called; who waits is one thread.
+  // Blocks until an operation has ended or `wake` is called. One thread at a time may wait.
   virtual std::vector<Ended> wait(std::unique_lock<std::mutex>& lock) = 0;
   virtual void wake() = 0;
 };
