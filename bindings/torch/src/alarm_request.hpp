@@ -30,7 +30,7 @@ class AlarmRequest {
       MPI_Grequest_complete(request_);
     }
   }
-  // Call this after a wait returned, and thereby freed, the request.
+  // A wait has freed the request.
   void was_waited_for() { is_gone_ = true; }
 
  private:

@@ -8,7 +8,7 @@ namespace torch_tern {
 
 namespace {
 
-// Copies the group's name. The template keeps older PyTorch compiling, whose options lack the name.
+// A template, because options of older PyTorch have no name.
 template <class Pointer>
 std::string take_name(const Pointer& from, Pointer& to) {
   if constexpr (requires { from->group_name; }) {

@@ -14,12 +14,11 @@ namespace {
 
 using std::chrono::microseconds;
 
-// Tags outside the usual range of programs: the arrival of a rank, and rank 0's answer (1: all
-// ranks arrived; 0: a rank is missing).
+// Tags unlikely in programs: arrival, and rank 0's answer (1: all arrived).
 constexpr int kArrived = 0x7ffe0000 - 1;
 constexpr int kAnswer = kArrived - 1;
 
-// Cancels the request. Returns true if the request completed nevertheless.
+// Returns true if the request completed nevertheless.
 bool give_up(MPI_Request& request) {
   MPI_Cancel(&request);
   MPI_Status status;
@@ -29,8 +28,7 @@ bool give_up(MPI_Request& request) {
   return !is_cancelled;
 }
 
-// Requests on buffers of this stack frame: the destructor cancels pending ones, also on an
-// exception.
+// Cancels pending requests on this frame's buffers, also after an exception.
 struct Requests {
   explicit Requests(int count) : all(count, MPI_REQUEST_NULL) {}
   ~Requests() {
@@ -45,8 +43,7 @@ struct Requests {
   std::vector<MPI_Request> all;
 };
 
-// Waits until the deadline or the peer's death, then cancels the request. Returns true on
-// completion. `why` gets the reason if the peer was lost.
+// Cancels the request after the deadline or the peer's death. `why` gets the reason of a failure.
 bool await(const Group& group, int peer, MPI_Request& request, Clock::time_point deadline,
            std::string& why) {
   microseconds nap{20};
@@ -89,12 +86,12 @@ void answer(const Group& group, const std::vector<int>& ranks, char word) {
   for (const int rank : ranks) {
     MPI_Request request = MPI_REQUEST_NULL;
     check(MPI_Isend(&word, 1, MPI_CHAR, rank, kAnswer, group.comm(), &request));
-    std::string why;  // ignored: another call reports the failure
+    std::string why;  // unused: another call reports the failure
     await(group, rank, request, Clock::now() + std::chrono::seconds(1), why);
   }
 }
 
-// The part of rank 0: collects the arrivals.
+// On rank 0.
 void await_others(const Group& group, Milliseconds timeout, bool waits_for_all) {
   const int size = group.size();
   const auto deadline = Clock::now() + timeout;
@@ -125,7 +122,7 @@ void await_others(const Group& group, Milliseconds timeout, bool waits_for_all) 
   fail(sentence.str());
 }
 
-// The part of all other ranks.
+// On all other ranks.
 void await_first(const Group& group, int own, Milliseconds timeout) {
   const auto deadline = Clock::now() + timeout;
   char word = 1, all_are_here = 0;

@@ -12,7 +12,7 @@ namespace torch_tern {
 
 namespace {
 
-// Grace period after a peer's end, for data still in flight.
+// Grace period for data in flight after a peer's end.
 constexpr Milliseconds kMoment{300};
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Name, number, peer and deadline of one collective or message.
-// Why: every error message names its call, and Group needs nothing else from a call.
-// Lifetime: of the operation. Threads: one thread begins the call; any thread may use it later.
+// Why: every error message names the call, and Group needs nothing else from an operation.
+// Lifetime: of the operation. Threads: one thread begins the call, then any.
 #ifndef TORCH_TERN_CALL_HPP
 #define TORCH_TERN_CALL_HPP
 
@@ -19,10 +19,9 @@
 
 namespace torch_tern {
 
-// Longest pause between two polls of a device.
 constexpr std::chrono::microseconds kLongestNap{200};
 
-// Times above a year mean no deadline.
+// Returns max() for times above a year.
 inline Clock::time_point after(Clock::time_point begin, Milliseconds time) {
   return time > std::chrono::hours(24 * 365) ? Clock::time_point::max() : begin + time;
 }
@@ -36,7 +35,7 @@ class Call {
 
   const std::shared_ptr<Group>& group() const { return group_; }
   const char* words() const { return words_; }
-  // "allreduce number 3 of group "0"", or "recv of group "0"".
+  // Returns for example "allreduce number 3 of group "0"", or "recv of group "0"".
   std::string name() const;
   Milliseconds timeout() const { return timeout_; }
   Clock::time_point deadline() const { return after(begun_, timeout_); }
@@ -46,24 +45,20 @@ class Call {
   // The other rank of a message, or MPI_ANY_SOURCE.
   void set_peer(int peer) { peer_ = peer; }
 
-  // A thread starts to wait. From then on an alarm of the group may examine this call.
   void note_wait() { waits_since_ = Clock::now(); }
-  // Returns true if `member`'s end means that this call cannot complete, and data in flight has had
-  // time to arrive. A killed rank may have sent a part of its data.
+  // Returns true if the end of `member` prevents the completion and data in flight has had time to
+  // arrive. A killed rank may have sent a part.
   bool waits_in_vain(int member, const Group::EndOfRank& end) const;
 
-  // Ends the group, because the call did not complete within `time`.
   void end_overdue(Milliseconds time) const;
-  // Ends the group at the deadline of a blocking MPI call. Exits the process if the library cannot
-  // interrupt calls.
+  // Ends the group at the deadline. Exits the process if the library cannot interrupt calls.
   std::unique_ptr<Timer> watch() const;
-  // Returns the exception for a request's error code, or the group's reason if the group is dead.
+  // Returns the exception for an error code, or the group's reason if the group is dead.
   std::exception_ptr error_of(int code) const;
 
  protected:
-  // The call is complete, or failed.
   void note_end();
-  // The call was refused before any MPI call: returns its sequence number.
+  // Returns the sequence number, after a refusal before any MPI call.
   void take_back();
 
   const std::shared_ptr<Group> group_;

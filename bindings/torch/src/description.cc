@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formats a description, and reads the setting that enables the comparison.
+// Formats descriptions.
 #include "description.hpp"
 
 #include <torch/csrc/distributed/c10d/debug.h>

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A description of a collective call, and its comparison across ranks.
+// Describes a collective, and compares descriptions across ranks.
 // Why: MPI moves most collectives as bytes, so mismatched types, operations or roots corrupt data
-// silently. TERN_CHECK=collective or TORCH_DISTRIBUTED_DEBUG=DETAIL, on any rank, makes all ranks
-// compare each collective before its data moves. Cost: an allgather of 64 bytes for each compared
-// collective.
+// silently. TERN_CHECK=collective or TORCH_DISTRIBUTED_DEBUG=DETAIL on any rank enables the
+// comparison on all ranks. Cost: an allgather of 64 bytes before each collective.
 #ifndef TORCH_TERN_DESCRIPTION_HPP
 #define TORCH_TERN_DESCRIPTION_HPP
 
@@ -26,7 +25,6 @@ struct Description {
 
   Description() = default;
   explicit Description(const char* words);
-  // For collectives with equal element counts on all ranks.
   Description(const char* words, const std::vector<at::Tensor>& of);
   Description(const char* words, const at::Tensor& of);
   Description by(const c10d::ReduceOp& reduce_op) const;
@@ -34,12 +32,11 @@ struct Description {
   Description of_any_size() const;
 
   bool operator==(const Description& other) const = default;
-  // Returns for example "allreduce of 10 Float by SUM".
+  // For example "allreduce of 10 Float by SUM".
   std::string words() const;
 };
 
-// Returns true if this rank requests the comparison. The ranks agree when the world begins, and one
-// request is enough.
+// Returns this rank's request. All ranks compare if any rank requests the comparison.
 bool wants_comparison();
 void set_comparison(bool is_on);
 bool compares_calls();

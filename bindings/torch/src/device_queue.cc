@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The queue of calls on devices, and their use of c10.
+// The queue of device calls.
 #include "device_queue.hpp"
 
 #include <c10/core/impl/VirtualGuardImpl.h>
@@ -16,7 +16,7 @@ namespace {
 
 using std::chrono::microseconds;
 
-// Bounds of the back-off between two polls of the events.
+// Bounds of the back-off between two polls.
 constexpr microseconds kShortest{10}, kLongest{200};
 
 // Older versions of PyTorch lack the query.
@@ -49,7 +49,7 @@ void refuse_capture(const c10::Device& device, const char* words, const std::str
               device, " is captured into a graph, but the graph cannot contain it: ", why);
 }
 
-// Never destroyed: the thread may still use the queue at process exit.
+// Never destroyed: the thread may outlive main().
 DeviceQueue& DeviceQueue::get() {
   static auto* const one = new DeviceQueue;
   return *one;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts MPI error codes to exceptions that PyTorch translates.
+// Converts MPI error codes.
 #include "errors.hpp"
 
 #include <c10/util/Exception.h>
@@ -8,7 +8,7 @@ namespace torch_tern {
 
 namespace {
 
-// Error classes of invalid arguments. The communicator stays usable.
+// Invalid arguments: the communicator stays usable.
 bool is_refusal(int error_class) {
   switch (error_class) {
     case MPI_ERR_ARG:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI error codes as C++ exceptions with Tern's message. PyTorch converts them to Python's.
+// MPI error codes as C++ exceptions, which PyTorch converts to Python's.
 #ifndef TORCH_TERN_ERRORS_HPP
 #define TORCH_TERN_ERRORS_HPP
 
@@ -10,29 +10,27 @@
 
 namespace torch_tern {
 
-// Returns the library's message for an error code: the call, the argument and the argument's value.
+// Returns the library's message.
 std::string sentence(int code);
 
-// Returns true if the communicator is unusable: neither a refused argument nor a truncated message.
+// Returns false for refused arguments and truncated messages.
 bool is_fatal(int code);
 
-// Returns true if sizes differ across ranks.
 bool is_truncated(int code);
 
-// ValueError for refused arguments, otherwise DistBackendError. Null for MPI_SUCCESS.
+// Returns ValueError for refused arguments, otherwise DistBackendError. Null for MPI_SUCCESS.
 std::exception_ptr exception_of(int code);
-// Throws the exception of an error code.
 inline void check(int code) {
   if (code != MPI_SUCCESS) [[unlikely]] {
     std::rethrow_exception(exception_of(code));
   }
 }
 
-// Throws DistBackendError with these words.
+// Throws DistBackendError.
 [[noreturn]] void fail(const std::string& words);
 std::exception_ptr failure(const std::string& words);
 
-// Runs `step`. Returns the step's exception, or null.
+// Returns the exception of `step`, or null.
 template <class Step>
 std::exception_ptr attempt(const Step& step) {
   try {

@@ -10,7 +10,7 @@ namespace torch_tern {
 
 namespace {
 
-// RTLD_DEFAULT finds nothing here: Python loads extension modules with RTLD_LOCAL.
+// Python loads extension modules with RTLD_LOCAL, so RTLD_DEFAULT finds nothing.
 void* library() {
   Dl_info info;
   if (dladdr(reinterpret_cast<void*>(&MPI_Get_version), &info) == 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tern's extensions, looked up by name at run time.
-// Why: the package also runs on a libmpi_abi.so.1 with the standard's functions alone.
+// Why: the package also runs with a libmpi_abi.so.1 without extensions.
 #ifndef TORCH_TERN_EXTENSIONS_HPP
 #define TORCH_TERN_EXTENSIONS_HPP
 
@@ -11,8 +11,7 @@
 
 namespace torch_tern {
 
-// The callbacks through which Tern learns its rank and exchanges values. They return MPI error
-// classes.
+// See MPIX_Boot_provide(3). The callbacks return MPI error classes.
 struct Boot {
   int version, rank, size;
   const char *job, *host;
@@ -24,7 +23,6 @@ struct Boot {
   void (*done)(void*);
 };
 
-// An MPIX_Stream.
 using StreamHandle = struct StreamObject*;
 constexpr std::uintptr_t kNoStream = 0x3f0;  // MPIX_STREAM_NULL
 
@@ -41,7 +39,7 @@ struct Extensions {
   int (*stream_create)(MPI_Info, StreamHandle*) = nullptr;                 // MPIX_Stream_create
   int (*stream_free)(StreamHandle*) = nullptr;                             // MPIX_Stream_free
   int (*stream_comm_create)(MPI_Comm, StreamHandle, MPI_Comm*) = nullptr;
-  // Maps each blocking collective of this package to its enqueued form.
+  // Maps a blocking collective to the enqueued form.
   std::map<void*, void*> enqueued;
 
   bool have_streams() const;
@@ -49,7 +47,7 @@ struct Extensions {
 
 const Extensions& extensions();
 
-// Returns for example MPIX_Allreduce_enqueue_c for MPI_Allreduce_c. Both take the same arguments.
+// For MPI_Allreduce_c returns MPIX_Allreduce_enqueue_c, with the same arguments.
 template <class Function>
 Function* enqueued_form(Function* blocking) {
   return reinterpret_cast<Function*>(extensions().enqueued.at(reinterpret_cast<void*>(blocking)));

@@ -19,18 +19,17 @@ namespace {
 std::mutex hooks_mutex;
 auto& hook_threads = *new std::vector<std::thread>;
 
-// Returns true for a hook of PyTorch's flight recorder.
 bool is_recorder(const std::function<void()>& hook) {
   return std::string_view(hook.target_type().name()).find("FlightRecorder") !=
          std::string_view::npos;
 }
 
-// PyTorch's flight recorder imports this module in a thread and abandons the thread after 15 s. A
-// thread inside an import aborts the process when Python ends, so the import happens here first.
+// PyTorch's flight recorder imports this module in a thread, abandoned after 15 s. A thread inside
+// an import aborts Python's exit, so the import happens here first.
 void import_for_report() {
   const pybind11::gil_scoped_acquire python;
   Py_XDECREF(PyImport_ImportModule("torch._inductor.codecache"));
-  PyErr_Clear();  // on failure the report is only shorter
+  PyErr_Clear();  // the report is shorter then
 }
 
 void run_hook(const std::function<void()>& hook) {
@@ -44,8 +43,7 @@ void run_hook(const std::function<void()>& hook) {
   }
 }
 
-// Runs the program's own hooks before the flight recorder's. A recorder may write for many seconds,
-// so the caller waits at most 2 s.
+// The program's own hooks run before the flight recorder's. Recorders may write for many seconds.
 void run_hooks(std::map<std::int64_t, std::function<void()>> by_number) {
   if (by_number.empty()) {
     return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The state of a group: alive, or dead with the first reason.
-// Why: errors, timeouts and aborts come from any thread, and only the first counts. This binding
-// does not link the library's tern::Fate, and must run abort hooks before the death.
+// Why: errors, timeouts and aborts come from any thread, and only the first counts. Unlike
+// tern::Fate, runs abort hooks before the death.
 // Lifetime: of the group. Threads: any. Cost: dead() is one load.
 #ifndef TORCH_TERN_FATE_HPP
 #define TORCH_TERN_FATE_HPP
@@ -18,12 +18,11 @@ namespace torch_tern {
 class Fate {
  public:
   bool dead() const { return is_dead_.load(std::memory_order_acquire); }
-  // Returns the reason of the death, or an empty string.
   std::string why() const { return dead() ? why_ : std::string(); }
   bool by_timeout() const { return dead() && by_timeout_; }
 
-  // Takes effect once: gets the reason, runs the hooks (at most 2 s), marks the group dead, calls
-  // `tell`. Concurrent callers block until the first call returns.
+  // Once: gets the reason, runs the hooks (at most 2 s), marks the group dead, calls `tell`.
+  // Concurrent callers block meanwhile.
   void end(const std::function<std::string()>& why, bool by_timeout,
            const std::function<void()>& tell);
 
@@ -40,7 +39,7 @@ class Fate {
   std::map<std::int64_t, std::function<void()>> hooks_;
 };
 
-// Waits until all abort hooks have returned. The hooks may need the GIL.
+// Joins all hook threads. Hooks may need the GIL.
 void await_hooks();
 
 }  // namespace torch_tern

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state shared by all operations of a process group.
+// The shared state of a process group.
 #include "group.hpp"
 
 #include <algorithm>
@@ -43,7 +43,7 @@ Group::~Group() {
     PeerWatch::get().note_calls(name_, sequence);
   }
   if (is_forked() || calls_no_more()) {
-    (void)stream_comm_.release();  // MPI may no longer be called
+    (void)stream_comm_.release();  // MPI must not be called
   } else if (!close()) {
     (void)stream_comm_.release();
     session_->abandon();  // a request may stay pending forever
@@ -78,7 +78,7 @@ void Group::end(const std::string& why) {
   fate_.end([&why] { return why; }, false, [this] { wake_waits(); });
 }
 
-// Reads the peers' states before the hooks run, because the hooks may take seconds.
+// Reads the peers before the hooks, which may take seconds.
 void Group::end_with_report(const std::string& words, bool by_timeout) {
   const auto why = [&] { return words + (hang_report_ ? hang_report_->describe(ranks_) : ""); };
   fate_.end(why, by_timeout, [this] { wake_waits(); });

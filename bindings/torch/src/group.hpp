@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state shared by all operations of a process group: communicator, timeouts, and fate.
-// Lifetime: the backend and all its operations hold it. Threads: any.
+// The state shared by the operations of a process group: communicator, timeouts, fate.
+// Lifetime: held by the backend and all operations. Threads: any.
 #ifndef TORCH_TERN_GROUP_HPP
 #define TORCH_TERN_GROUP_HPP
 
@@ -38,31 +38,29 @@ class Group {
   Group& operator=(const Group&) = delete;
 
   MPI_Comm comm() const { return comm_; }
-  // The communicator for enqueued collectives. Null until the group's first collective on a device.
+  // Null until the group's first collective on a device.
   const StreamComm* stream_comm() const { return stream_comm_.get(); }
   // Collective. A group serves one device per rank.
   void open_stream_comm(const c10::Device& device);
   const std::string& name() const { return name_; }
-  // The members as ranks of the world, in order.
+  // The members as ranks of the world.
   const std::vector<int>& ranks() const { return ranks_; }
   int size() const { return static_cast<int>(ranks_.size()); }
   const std::shared_ptr<Session>& session() const { return session_; }
 
-  // Throws if the group is dead or the process was forked.
+  // Throws if the group is dead or the process is a fork.
   void refuse_dead() const;
   Fate& fate() { return fate_; }
   const Fate& fate() const { return fate_; }
 
-  // Frees the communicator unless operations are pending. Returns true if the communicator is free.
+  // Frees the communicator, or returns false if operations are pending.
   bool close();
 
-  // Ends the group: runs the abort hooks and fails all pending calls and waits. Only the first end
-  // counts.
+  // Runs the abort hooks and fails all pending calls and waits, once.
   void end(const std::string& why);
 
-  // Ends the group because of an overdue call. The reason describes the other members' calls.
+  // The reason describes the calls of all members.
   void end_overdue(const std::string& words);
-  // Ends the group because of a failed call, with the same description.
   void end_broken(const std::string& words);
   void set_hang_report(std::shared_ptr<HangReport> report) { hang_report_ = std::move(report); }
   const std::shared_ptr<HangReport>& hang_report() const { return hang_report_; }
@@ -73,12 +71,11 @@ class Group {
     bool has_died;
     std::uint64_t calls;
   };
-  // Ends the group if a thread waits for this rank and the wait cannot succeed.
+  // Ends the group if a thread waits for this rank in vain.
   void note_end_of(const EndOfRank& end);
-  // Returns true if this member is known to have been killed.
   bool has_died(int member) const;
 
-  // Count the operations, and publish the last call for peers.
+  // Counts the operation and publishes the call for peers.
   void note_begin(const char* words, Clock::time_point when) {
     ++under_way;
     ++last_call.under_way;
@@ -92,7 +89,7 @@ class Group {
     --last_call.under_way;
   }
 
-  // While an Alarm lives, the group's end calls `ring`. Each waiting thread creates an Alarm.
+  // Calls `ring` at the group's end. Each waiting thread has an Alarm.
   class Alarm {
    public:
     Alarm(Group& group, const Call& call, std::function<void()> ring);
@@ -107,22 +104,21 @@ class Group {
     friend class Group;
   };
 
-  // Gives the number of a refused call to the next call, so the ranks' numbers stay equal.
+  // Reuses the number of a refused call, to match ranks without the call.
   void take_back(std::uint64_t number) {
     std::uint64_t next = number + 1;
     sequence.compare_exchange_strong(next, number);
   }
 
   Timeouts timeouts;
-  WeakList<Operation> remembered;  // operations whose Works may outlive Python without a wait
+  WeakList<Operation> remembered;  // for operations without a wait when Python exits
   std::atomic<std::uint64_t> sequence{0};
-  std::atomic<int> pipes{0};      // pipes created from this group
-  std::atomic<int> queued{0};     // operations in the device queue that have not begun
-  std::atomic<int> under_way{0};  // operations that are not concluded
+  std::atomic<int> pipes{0};      // created from this group
+  std::atomic<int> queued{0};     // in the device queue, not begun
+  std::atomic<int> under_way{0};  // operations not concluded
 
  private:
   void end_with_report(const std::string& words, bool by_timeout);
-  // Ends the calls and the waits of all threads.
   void wake_waits();
 
   std::shared_ptr<Session> session_;
@@ -138,7 +134,6 @@ class Group {
   std::set<int> dead_;  // members
 };
 
-// All existing groups. The interpreter's exit closes them.
 std::vector<std::shared_ptr<Group>> living_groups();
 std::shared_ptr<Group> make_group(std::shared_ptr<Session> session, const std::vector<int>& ranks,
                                   const std::string& name, Milliseconds timeout);

@@ -50,7 +50,6 @@ ProcessRecord own_record() {
   return own;
 }
 
-// Returns false if the system refuses the access.
 bool read_from(std::int64_t pid, const void* address, void* to, std::size_t bytes) {
   const iovec here{to, bytes};
   const iovec there{const_cast<void*>(address), bytes};
@@ -58,7 +57,7 @@ bool read_from(std::int64_t pid, const void* address, void* to, std::size_t byte
          static_cast<ssize_t>(bytes);
 }
 
-// Reads at most 64 bytes of a peer's string, byte by byte: the next page may be unmapped.
+// Reads up to 64 bytes, one at a time: the next page may be unmapped.
 std::string text_from(std::int64_t pid, const char* address) {
   std::string text;
   for (char next = 0; text.size() < 64; text += next) {
@@ -110,7 +109,7 @@ ProcessState state_of(std::int64_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string line;
   std::getline(file, line);
-  const auto end = line.rfind(')');  // end of the process name, which may contain any character
+  const auto end = line.rfind(')');  // the process name may contain parentheses
   if (end == std::string::npos) {
     return {};
   }
@@ -172,7 +171,7 @@ void HangReport::watch_peers(const std::shared_ptr<HangReport>& self,
   PeerWatch::get().begin(self, own.word, std::move(peers));
 }
 
-// The world's last group is gone, so this process makes no more calls in the world.
+// The last group is gone: no more calls in this world.
 HangReport::~HangReport() { PeerWatch::get().leave(); }
 
 std::shared_ptr<HangReport> HangReport::current() {

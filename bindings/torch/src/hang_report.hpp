@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Describes the state of each rank when a call is overdue.
-// Why: torchrun has no mpirun to detect hangs. The exception must also name a rank that hangs
-// outside MPI or is dead. The overdue process therefore reads its peers' last calls from their
-// memory and checks which processes ended. The peers send nothing.
-// Lifetime: of a world; the groups hold it. Threads: any.
+// Describes the state of each rank after a timeout.
+// Why: torchrun detects no hangs, and the exception must name ranks that hang outside MPI or are
+// dead. The process reads the last calls from the peers' memory and checks for dead processes.
+// Peers send nothing.
+// Lifetime: of a world, held by the groups. Threads: any.
 #ifndef TORCH_TERN_HANG_REPORT_HPP
 #define TORCH_TERN_HANG_REPORT_HPP
 
@@ -18,46 +18,43 @@ namespace torch_tern {
 
 class Group;
 
-// The state of a process as the kernel reports it.
 struct ProcessState {
-  std::uint64_t start = 0;  // start time; 0: no such process, or a zombie
-  bool is_stopped = false;  // by a signal, or a debugger
+  std::uint64_t start = 0;  // 0: no such process, or a zombie
+  bool is_stopped = false;  // by a signal or a debugger
 };
 ProcessState state_of(std::int64_t pid);
 
-// The last call that this process began. Peers read the record, so its strings are never freed.
+// The process's last call, read by peers. The strings are never freed.
 struct LastCall {
   std::atomic<const char*> words, group;
   std::atomic<std::int64_t> sequence;  // -1: none
   std::atomic<std::int64_t> begun;     // in ticks of the steady clock, common to a host
-  std::atomic<int> under_way;          // operations that are not concluded
+  std::atomic<int> under_way;          // operations not concluded
 };
 extern LastCall last_call;
 
-// Returns a copy of the text that is never freed.
+// Returns a copy of the text, never freed.
 const char* lasting(const std::string& text);
 
-// Identifies a process and locates its LastCall. The ranks exchange these records when a world
-// begins.
+// Locates a rank's LastCall. Ranks exchange the records when a world begins.
 struct ProcessRecord {
-  char place[96];  // the host's boot and the PID namespace
+  char place[96];  // boot ID and PID namespace
   std::int64_t pid;
   std::uint64_t start;  // start time, because PIDs are reused
-  std::uint64_t word;   // random number of the process in this world
+  std::uint64_t word;   // random, new for each world
   bool compares;        // requests the comparison of calls
   const LastCall* last;
 };
 
 class HangReport {
  public:
-  // Collective over the world's group, within the group's timeout. Starts to watch the peers if no
-  // launcher does.
+  // Collective over the world's group, within the timeout. Watches the peers if no launcher does.
   static std::shared_ptr<HangReport> begin(const std::shared_ptr<Group>& world, bool watches_peers);
   ~HangReport();
-  // Returns the report of the newest world.
+  // The newest world's report.
   static std::shared_ptr<HangReport> current();
 
-  // Returns the state of each of these ranks, as text to append to an error message.
+  // Returns text to append to an error message.
   std::string describe(const std::vector<int>& ranks) const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An operation's MPI calls: issue, queue, wait.
+// Issues, queues and waits for MPI calls.
 #include "issue.hpp"
 
 #include <ATen/core/grad_mode.h>
@@ -15,7 +15,6 @@ namespace torch_tern {
 
 namespace {
 
-// Returns the first failed request's error after a failed call on all requests.
 int error_among(int code, const std::vector<MPI_Status>& statuses) {
   for (const MPI_Status& status : statuses) {
     if (code == MPI_ERR_IN_STATUS && status.MPI_ERROR != MPI_SUCCESS) {
@@ -55,7 +54,7 @@ bool Issue::must_queue() {
   return is_queued_;
 }
 
-// A blocking call waits here for its place in the queue and for the device's data.
+// Blocks like the device queue would delay a nonblocking call.
 void Issue::await_turn() {
   if (group_->queued > 0) {
     DeviceQueue::get().await_begun(*group_);
@@ -74,8 +73,7 @@ void Issue::await_turn() {
   }
 }
 
-// If the driver provides no stream, each call blocks here until the data is ready and then
-// completes before it returns.
+// Without a stream, waits for the data here. The calls then complete before return.
 void Issue::make_queued() {
   std::unique_ptr<Timer> timer;
   if (on_device_.is_enqueued() && !on_device_.stream_comm()->stream()) {
@@ -107,7 +105,6 @@ int Issue::test(bool& are_complete) {
   return code;
 }
 
-// Each wait inside MPI ends with a request or with the alarm.
 std::exception_ptr Issue::wait_for_requests(Milliseconds time) {
   auto deadline = after(Clock::now(), time);
   note_wait();
@@ -131,8 +128,7 @@ std::exception_ptr Issue::wait_for_requests(Milliseconds time) {
   return nullptr;
 }
 
-// Returns at the deadline or when all requests are complete. Without MPIX_Comm_interrupt the
-// group's end also ends the wait.
+// Without MPIX_Comm_interrupt the group's end also ends the wait.
 int Issue::wait_until(Clock::time_point deadline) {
   AlarmRequest alarm;
   const Group::Alarm link(*group_, *this, [&] {
@@ -161,7 +157,7 @@ int Issue::wait_until(Clock::time_point deadline) {
   return MPI_SUCCESS;
 }
 
-// For device tensors the steps run in the operation's stream, and the final event follows them.
+// Steps on device tensors run in the operation's stream, before the final event.
 void Issue::run_ends(std::exception_ptr& error) {
   const auto failed = attempt([&] {
     const at::NoGradGuard no_grad;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first half of an operation's life: its MPI calls. A call starts at once, or after the
-// device's data and earlier calls, or goes into a stream. The operation holds the tensors until the
-// end. Lifetime: of the operation. Threads: the caller, then the thread that waits for the
-// requests.
+// The MPI calls of an operation. A call starts at once, or after the device's data and earlier
+// calls, or goes into a stream. The tensors are held until the end. Lifetime: of the operation.
+// Threads: the caller, then the thread with the requests.
 #ifndef TORCH_TERN_ISSUE_HPP
 #define TORCH_TERN_ISSUE_HPP
 
@@ -23,12 +22,12 @@ class Issue : public Call {
   Issue(std::shared_ptr<Group> group, const char* words, Milliseconds wanted);
 
   OnDevice& on_device() { return on_device_; }
-  // Call this before any MPI call. If ranks compare calls and two calls differ, all ranks throw.
+  // Precedes all MPI calls. If ranks compare calls and two calls differ, all ranks throw.
   void describe(const Description& description);
 
-  // Issues the nonblocking call, or in a stream the enqueued form of the blocking call. Both take
-  // the same arguments. A synchronous caller also gets the nonblocking call, because blocking and
-  // nonblocking collectives do not match across ranks.
+  // Issues the nonblocking call, or in a stream the enqueued form of the blocking call. A
+  // synchronous caller also gets the nonblocking call: blocking and nonblocking collectives do not
+  // match.
   template <class Blocking, class Nonblocking, class... Arguments>
   void issue(Blocking blocking, Nonblocking nonblocking, Arguments... arguments) {
     if (on_device_.is_enqueued()) {
@@ -39,8 +38,7 @@ class Issue : public Call {
       post(nonblocking, arguments...);
     }
   }
-  // Issues a nonblocking call and waits for it, for steps that need its result. Every rank must use
-  // it for the same call.
+  // Issues the nonblocking call and waits for the result. All ranks must do the same.
   template <class Nonblocking, class... Arguments>
   void make(Nonblocking nonblocking, Arguments... arguments) {
     await_turn();
@@ -49,7 +47,7 @@ class Issue : public Call {
       std::rethrow_exception(error);
     }
   }
-  // Issues a nonblocking call, later if the data of this call or an earlier one is not ready.
+  // Issues the nonblocking call, after the data and earlier calls are ready.
   template <class Nonblocking, class... Arguments>
   void post(Nonblocking nonblocking, Arguments... arguments) {
     auto call = [this, nonblocking, arguments...] { make_now(nonblocking, arguments...); };
@@ -60,9 +58,9 @@ class Issue : public Call {
     }
   }
 
-  // Keeps the tensor alive until the end: MPI accesses its memory.
+  // MPI accesses the tensor's memory until the end.
   void hold(const at::Tensor& tensor) { held_.push_back(tensor); }
-  // Adds a step. Steps run in order after all requests are complete.
+  // Steps run in order after all requests are complete.
   void at_end(std::function<void()> step) { ends_.push_back(std::move(step)); }
 
   // For the thread that waits for the requests.
@@ -73,16 +71,15 @@ class Issue : public Call {
  protected:
   bool is_queued() const { return is_queued_; }
   bool has_requests() const;
-  // An enqueued operation makes its calls in the current stream.
   void make_queued();
   // Returns the error code of a failed request.
   int test(bool& are_complete);
-  // Blocks until all requests are complete. Returns the error of a request or of the group's end.
-  // Throws a signal handler's exception, and the MPI calls continue.
+  // Returns the error of a request or of the group's end. Throws a signal handler's exception; the
+  // MPI calls continue.
   std::exception_ptr wait_for_requests(Milliseconds time);
   // Runs the steps unless `error` is set. A failing step sets `error`.
   void run_ends(std::exception_ptr& error);
-  // Never frees the tensors of an interrupted call, because peers may still access them.
+  // Peers may still access the memory of an interrupted call.
   void leak_held() { new std::vector<at::Tensor>(std::move(held_)); }
 
   OnDevice on_device_;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The base of Backend: options, timeouts, hooks, shutdown, and the steps from an operation to a
+// The base of Backend: options, timeouts, hooks, shutdown, and the path from an operation to a
 // Work.
-// Why: the collectives and messages form a class of their own, Backend.
 // Lifetime: of the process group. Threads: PyTorch's.
 #ifndef TORCH_TERN_LIFECYCLE_HPP
 #define TORCH_TERN_LIFECYCLE_HPP
@@ -22,8 +21,7 @@ namespace torch_tern {
 using Tensors = std::vector<at::Tensor>;
 using WorkPointer = c10::intrusive_ptr<c10d::Work>;
 
-// Returns true if the caller continues before the call is complete. Older versions of PyTorch lack
-// the option.
+// Returns true if the caller continues before completion. Older PyTorch lacks the option.
 template <class Options>
 bool is_async(const Options& options) {
   if constexpr (requires { options.asyncOp; }) {
@@ -38,7 +36,7 @@ class Lifecycle : public c10d::Backend {
 
   Lifecycle(std::shared_ptr<Group> group, int rank, OptionsPointer options);
 
-  // Methods without `override` are virtual only in newer versions of PyTorch.
+  // Without `override`: virtual only in newer versions of PyTorch.
   const std::shared_ptr<Group>& group() const { return group_; }
   const std::string getBackendName() const override { return "tern"; }
   OptionsPointer getBackendOptions() { return options_; }
@@ -66,13 +64,13 @@ class Lifecycle : public c10d::Backend {
   using OperationPointer = std::shared_ptr<Operation>;
 
   MPI_Comm comm() const { return group_->comm(); }
-  // Creates an operation with the next sequence number.
+  // Takes the next sequence number.
   template <class Options>
   OperationPointer start(const char* words, const Options& options) {
     return start(words, options.timeout, is_async(options));
   }
   OperationPointer start(const char* words, Milliseconds timeout, bool is_async);
-  // Begins the operation. `outputs` become the Work's result and its future's value.
+  // Begins the operation. `outputs`: the result of the Work and of the future.
   WorkPointer finish(const OperationPointer& operation, c10d::OpType type, const char* title,
                      const Tensors& inputs, const Tensors& outputs);
 

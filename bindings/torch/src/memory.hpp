@@ -13,30 +13,29 @@
 
 namespace torch_tern {
 
-// Returns true if MPI can access the tensor directly: dense and in row-major order.
+// Returns true for tensors dense and in row-major order.
 bool is_plain(const at::Tensor& tensor);
 
-// Returns the only tensor of a list. `words` name the call in errors.
+// `words` name the call in errors.
 const at::Tensor& only(const std::vector<at::Tensor>& tensors, const char* words);
 const std::vector<at::Tensor>& only(const std::vector<std::vector<at::Tensor>>& lists,
                                     const char* words);
 
-// Throws for tensors that are not dense, and for devices unknown to MPI.
+// Throws for tensors neither dense nor in memory known to MPI.
 void admit(Operation& operation, const at::Tensor& tensor, const char* words);
 void require_alike(const at::Tensor& one, const at::Tensor& other, const char* words);
 
-// Return a buffer that the operation holds. At the end a written copy is copied back.
+// Return a buffer, held by the operation. A written copy is copied back at the end.
 at::Tensor readable(Operation& operation, const at::Tensor& tensor, const char* words);
 at::Tensor writable(Operation& operation, const at::Tensor& tensor, const char* words);
 
-// Return one flat buffer for a list: the tensors' own memory if adjacent, otherwise a copy.
+// Return one flat buffer: the tensors' own memory if adjacent, otherwise a copy.
 at::Tensor readable(Operation& operation, const std::vector<at::Tensor>& tensors,
                     const char* words);
 at::Tensor writable(Operation& operation, const std::vector<at::Tensor>& tensors,
                     const char* words);
 
-// `joined` returns a flat copy of all elements. `part_at_end` copies a flat tensor back to the list
-// at the end.
+// `joined` copies all elements into a flat tensor, `part_at_end` copies them back at the end.
 at::Tensor joined(const std::vector<at::Tensor>& tensors);
 void part_at_end(Operation& operation, const at::Tensor& all,
                  const std::vector<at::Tensor>& tensors);
@@ -45,7 +44,7 @@ inline MPI_Count bytes_of(const at::Tensor& tensor) {
   return static_cast<MPI_Count>(tensor.nbytes());
 }
 
-// The sizes and offsets in bytes of adjacent blocks, one per rank.
+// Adjacent blocks in bytes, one per rank.
 struct Parts {
   Parts() = default;
   explicit Parts(const std::vector<at::Tensor>& tensors) {

@@ -34,7 +34,7 @@ void require_world(const Session& session, int rank, int size) {
        ". Call torch_tern.init() before init_process_group under mpirun or srun");
 }
 
-// `ranks` lists the members as ranks of the world. An empty list means all ranks.
+// `ranks`: members as ranks of the world. Empty means all.
 c10::intrusive_ptr<Backend> create(const StorePointer& store, int rank, std::vector<int> ranks,
                                    int world_rank, int world_size, const std::string& name,
                                    Milliseconds timeout) {
@@ -58,7 +58,7 @@ c10::intrusive_ptr<Backend> create(const StorePointer& store, int rank, std::vec
   return c10::make_intrusive<Backend>(std::move(group), rank, options);
 }
 
-// Returns the rank and size in the job, the rank and size on the host, and rank 0's words.
+// Returns rank and size in the job, rank and size on the host, rank 0's words.
 std::tuple<int, int, int, int, std::string> meet(const std::string& words) {
   const auto session = Session::open();
   std::vector<int> ranks(session->size());
@@ -82,7 +82,7 @@ std::tuple<int, int, int, int, std::string> meet(const std::string& words) {
   return {session->rank(), session->size(), local, locals, text};
 }
 
-// Peers have made the same calls, so calls without a wait complete soon.
+// Peers have made the same calls, so pending calls complete soon.
 void complete_remembered() {
   for (const std::shared_ptr<Group>& group : living_groups()) {
     if (group->fate().dead()) {
@@ -95,8 +95,8 @@ void complete_remembered() {
   Progress::get().await_idle(std::chrono::seconds(2));
 }
 
-// Ends the threads that call Python, and the session unless requests are pending. After an uncaught
-// exception (`has_failed`) it does not wait for peers.
+// Ends the threads that call Python, and the session if nothing is pending. After an uncaught
+// exception (`has_failed`) does not wait for peers.
 void end(bool has_failed) {
   if (is_forked()) {
     return;
@@ -124,7 +124,7 @@ void end(bool has_failed) {
   call_no_more();
 }
 
-// Releases the GIL, because the destructor may block.
+// The destructor may block.
 struct EndOfPipe {
   void operator()(Pipe* pipe) const {
     const pybind11::gil_scoped_release free;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stand-ins for names that older versions of PyTorch lack. Inside c10d, name lookup finds PyTorch's
-// own names first and these last, so no version checks are needed.
+// Names missing in older versions of PyTorch. Inside c10d, name lookup prefers PyTorch's names, so
+// no version checks are needed.
 #ifndef TORCH_TERN_OLDER_HPP
 #define TORCH_TERN_OLDER_HPP
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams and events of a device operation: the choice of the stream, graph capture, the final
-// event.
+// Streams and events of a device operation.
 #include "on_device.hpp"
 
 #include "device_queue.hpp"
@@ -24,13 +23,12 @@ void OnDevice::use(const at::Device& device) {
   device_ = device;
 }
 
-// The group's first call on a device blocks here for all members. All ranks have made the earlier
-// calls in the same order.
+// The first call on a device blocks for all members. Calls come in the same order on all ranks.
 void OnDevice::use_stream_comm(const at::Device& device) {
   Group& group = *call_.group();
   if (!group.stream_comm()) {
     refuse_capture(device, call_.words(),
-                   "the first collective of a group on a device prepares its stream. Make one "
+                   "the first collective of a group on a device prepares a stream. Make one "
                    "before the capture");
     const auto timer = call_.watch();
     if (const auto error = attempt([&] { group.open_stream_comm(device); })) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device part of an operation: a stream, and the events before and after the calls.
-// How: a collective goes into the group's stream (stream_comm.hpp) if possible. Any other call
-// begins when the event before the call is complete (device_queue.hpp). The final steps run in the
-// same stream or in a new stream, and the last event follows the steps.
+// The device part of an operation: a stream, and events before and after the calls.
+// How: a collective goes into the group's stream (stream_comm.hpp) if possible. Other calls begin
+// after the first event (device_queue.hpp). The final steps run in the same or a new stream, before
+// the last event.
 // Lifetime: of the operation. Threads: one at a time; any for are_ends_done() and is_done().
 #ifndef TORCH_TERN_ON_DEVICE_HPP
 #define TORCH_TERN_ON_DEVICE_HPP
@@ -20,35 +20,33 @@ class OnDevice {
  public:
   explicit OnDevice(Call& call) : call_(call) {}
 
-  // Permits the group's stream. Collectives call this.
+  // For collectives.
   void allow_stream() { may_enqueue_ = true; }
-  // Registers a tensor's device. Throws if the device's current stream is being captured and the
-  // graph cannot contain the call.
+  // Throws if the device's current stream is being captured and the graph cannot contain the call.
   void use(const at::Device& device);
   // Empty if all tensors are on the CPU.
   const std::optional<at::Device>& device() const { return device_; }
-  // The communicator of an enqueued operation, otherwise null.
+  // Null unless the operation is enqueued.
   const StreamComm* stream_comm() const { return stream_comm_; }
   bool is_enqueued() const { return stream_comm_ != nullptr; }
   bool is_captured() const { return is_captured_; }
 
-  // Records the event after which the data is ready in the current stream.
+  // Records the event for the tensors' data in the current stream.
   void record_ready();
   bool is_ready() const { return !data_is_ready_ || data_is_ready_->query(); }
 
   // Makes the operation's stream wait for the current stream.
   void fork();
-  // Makes the operation's stream current while the guard lives.
   std::optional<c10::StreamGuard> in_own_stream();
   // Records the final event in the current stream.
   void record_end();
   bool has_end() const { return ends_are_done_.has_value(); }
   bool are_ends_done() const { return !ends_are_done_ || ends_are_done_->query(); }
-  // A captured operation completes with the graph's capture.
+  // A captured operation is done after the capture.
   bool is_done() const { return !is_enqueued() || is_captured_ || are_ends_done(); }
   // Makes the current stream wait for the final event.
   void block_current() const;
-  // Joins the forked stream after the captured calls, as stream capture requires.
+  // Joins the forked stream after the calls, as a capture requires.
   void join() const;
 
  private:

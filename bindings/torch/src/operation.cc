@@ -10,7 +10,7 @@
 
 namespace torch_tern {
 
-// An operation without a conclusion was refused. MPI continues the calls made before the refusal.
+// A refused operation has no conclusion. Calls made before the refusal continue in MPI.
 Operation::~Operation() {
   if (is_done_ || is_forked()) {
     return;
@@ -41,7 +41,6 @@ void Operation::begin() {
   }
 }
 
-// The current stream continues at once. The group's stream runs the calls and the final steps.
 void Operation::put_into_stream() {
   is_handed_ = true;
   on_device_.fork();
@@ -136,8 +135,8 @@ void Operation::conclude(std::exception_ptr error) {
   }
 }
 
-// The caller may hold the GIL, so this never blocks on another thread's wait. The waiting thread
-// completes the future.
+// The caller may hold the GIL, so this must not block on a waiting thread. That thread completes
+// the future.
 c10::intrusive_ptr<c10::ivalue::Future> Operation::future() {
   std::unique_lock waiting(waiting_, std::defer_lock);
   while (!waiting.try_lock()) {
@@ -159,7 +158,7 @@ c10::intrusive_ptr<c10::ivalue::Future> Operation::future() {
   return future_;
 }
 
-// Requires mutex_.
+// Under mutex_.
 c10::intrusive_ptr<c10::ivalue::Future> Operation::future_or_new() {
   if (!future_) {
     future_ = make_future();

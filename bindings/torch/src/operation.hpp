@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// One collective or message: adds tests, waits, the future and the conclusion to the call
-// (call.hpp) and its MPI calls (issue.hpp).
-// Why: a program may drop the Work before the data has moved. The operation lives until then.
-// Lifetime: the Work holds the operation. The progress thread also holds the operation once a
-// future is wanted or the Work is gone. Threads: one thread begins the call; any thread may test,
-// wait or get the future.
+// One collective or message, from the call (call.hpp) and the MPI calls (issue.hpp) to completion.
+// Why: a program may drop the Work before the data has moved.
+// Lifetime: held by the Work, and by the progress thread once a future exists or the Work is gone.
+// Threads: one thread begins the call, then any.
 #ifndef TORCH_TERN_OPERATION_HPP
 #define TORCH_TERN_OPERATION_HPP
 
@@ -28,32 +26,30 @@ class Operation : public Issue, public std::enable_shared_from_this<Operation> {
       : Issue(std::move(group), words, wanted), is_sync_(is_sync) {}
   ~Operation();
 
-  // Sets the results of the Work and of the future.
+  // Sets the result of the Work and of the future.
   void set_value(c10::IValue value, std::vector<at::Tensor> tensors);
-  // Any thread may call the hook, after success.
+  // Called by any thread, after success.
   void set_completion_hook(std::function<void()> hook) { completion_hook_ = std::move(hook); }
-  // All calls are made, or queued behind the current stream's work.
+  // Makes or queues all calls.
   void begin();
-  // A synchronous caller continues after completion, in the current stream too.
   bool is_sync() const { return is_sync_; }
 
   bool is_complete();
   bool has_succeeded() const { return is_done_ && !error() && on_device_.is_done(); }
   std::exception_ptr error() const;
-  // Blocks until completion. Throws the operation's error. Zero means the operation's timeout.
+  // Throws the operation's error. Zero means the operation's timeout.
   void wait(Milliseconds time);
   c10::intrusive_ptr<c10::ivalue::Future> future();
   const std::vector<at::Tensor>& tensors() const { return tensors_; }
-  // The Work is gone. Pending MPI calls continue.
+  // The Work is gone. Pending calls continue.
   void release();
-  // Like release() at Python's exit, but never blocks on another thread's wait.
+  // Like release(), but never blocks on another thread's wait.
   void release_at_end();
 
-  // For the device queue: true if the data is ready or the group is dead. Then the queue makes the
-  // calls.
+  // For the device queue.
   bool is_ready() { return group_->fate().dead() || on_device_.is_ready(); }
   void make_queued_calls();
-  // Takes effect once, after the device is done: ends the deadline and calls the hook.
+  // Once, after the device is done: ends the deadline and calls the hook.
   void settle(const std::exception_ptr& error);
 
   // For the progress thread.
@@ -79,8 +75,8 @@ class Operation : public Issue, public std::enable_shared_from_this<Operation> {
   std::vector<at::Tensor> tensors_;
   std::atomic<bool> is_settled_{false};
 
-  std::mutex waiting_;        // held during a test of or a wait for the requests
-  bool is_handed_ = false;    // the progress thread owns the requests (under waiting_)
+  std::mutex waiting_;        // held while a thread tests or waits for the requests
+  bool is_handed_ = false;    // the progress thread has the requests (under waiting_)
   mutable std::mutex mutex_;  // guards the members below
   std::condition_variable done_;
   bool is_waited_for_ = false;  // by the holder of waiting_, until the conclusion

@@ -25,7 +25,7 @@ namespace torch_tern {
 
 namespace {
 
-// Milliseconds between two checks of the waits after an end, and of processes without a pidfd.
+// In milliseconds: polls of waits after an end, and of processes without a pidfd.
 constexpr int kBetweenLooks = 200, kBetweenSearches = 1000;
 constexpr std::size_t kLongestText = 64 * 1024;
 
@@ -35,7 +35,7 @@ struct CallsOf {
 
 std::uint64_t key_of(const std::string& group) { return std::hash<std::string>()(group); }
 
-// A socket in the abstract namespace leaves no file behind.
+// The abstract namespace leaves no file behind.
 socklen_t address_of(std::int64_t pid, std::uint64_t start, sockaddr_un& address) {
   address = {};
   address.sun_family = AF_UNIX;
@@ -56,7 +56,7 @@ int descriptor_of(const PeerWatch::Peer& peer) {
 
 }  // namespace
 
-// Never destroyed: the thread may still run at process exit.
+// Never destroyed: the thread may outlive main().
 PeerWatch& PeerWatch::get() {
   static auto* const one = new PeerWatch;
   return *one;
@@ -71,7 +71,7 @@ void PeerWatch::open() {
   wake_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   sockaddr_un address;
   const socklen_t length = address_of(getpid(), state_of(getpid()).start, address);
-  // Without the socket, a peer's normal end looks like a kill.
+  // Without the socket, a peer's normal exit looks like a kill.
   if (bind(socket_, reinterpret_cast<const sockaddr*>(&address), length) != 0) {
     std::fprintf(stderr, "tern: no socket for farewells of peers: %s\n", std::strerror(errno));
   }
@@ -154,7 +154,7 @@ void PeerWatch::run() {
       if (is_stopping_) {
         return;
       }
-      // a farewell arrives before the end of its process, so the ends are read first
+      // a farewell precedes the end of the sender, so the ends are read first
       look_for_ends();
     }
     report();
@@ -227,7 +227,7 @@ void PeerWatch::read_farewells() {
   }
 }
 
-// Holds no lock: groups may end here.
+// Without the lock: groups may end here.
 void PeerWatch::report() {
   std::vector<Peer> ended;
   std::shared_ptr<HangReport> world;

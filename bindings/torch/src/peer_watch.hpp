@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ends waits for dead processes of this host and for processes that left the world.
-// Why: without a launcher nothing ends the other ranks, and a wait would last for the whole
-// timeout. A process that exits normally sends its peers a farewell with its number of collectives
-// in each group. Waits for these collectives continue. Waits for later collectives, or for a killed
-// process, end.
-// Lifetime: of the process; only the newest world is watched. Threads: any. A thread of its own
-// sleeps until a peer ends (pidfd_open(2)) or sends a farewell (a datagram, unix(7)).
+// Why: without a launcher a wait would last until the timeout. A process at a normal exit sends a
+// farewell with the number of collectives per group. Waits within this number continue. Later
+// waits, and waits for killed processes, end.
+// Lifetime: of the process; watches the newest world. Threads: any. A thread sleeps until a peer
+// ends (pidfd_open(2)) or sends a farewell (a datagram, unix(7)).
 #ifndef TORCH_TERN_PEER_WATCH_HPP
 #define TORCH_TERN_PEER_WATCH_HPP
 
@@ -23,27 +22,26 @@ class HangReport;
 
 class PeerWatch {
  public:
-  // A peer: a rank of the world on this host.
+  // A rank of the world on this host.
   struct Peer {
     int rank;
     std::int64_t pid;
     std::uint64_t start;  // as in ProcessRecord
-    std::uint64_t word;   // random number of the process in this world
+    std::uint64_t word;   // random, new for each world
     int descriptor = -1;  // pidfd; -1: refused, or closed after the end
     bool has_died = false, has_left = false;
     std::map<std::uint64_t, std::uint64_t> calls;  // from the farewell, by group
   };
 
   static PeerWatch& get();
-  // Opens the socket for farewells. Call this before peers learn of this process.
+  // Opens the socket, before peers learn of this process.
   void open();
   void begin(const std::shared_ptr<HangReport>& world, std::uint64_t own_word,
              std::vector<Peer> peers);
-  // Records the group's number of collectives when the group ends.
+  // Keeps the group's number of collectives for the farewell.
   void note_calls(const std::string& group, std::uint64_t calls);
   // Sends the farewell, once per world.
   void leave();
-  // Ends the thread.
   void stop();
 
   bool has_left(int rank);

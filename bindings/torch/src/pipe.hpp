@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors as active messages: a header chosen by the sender, and a tensor of a type and shape
-// unknown to the receiver. Why: programs that answer requests as they arrive (parameter servers,
-// embedding tables, schedulers) have no collective order.
+// Tensors as active messages: the receiver needs no type and shape in advance.
+// Why: parameter servers, embedding tables and schedulers answer requests in any order.
 // Lifetime: of the Python object. Threads: one at a time.
 #ifndef TORCH_TERN_PIPE_HPP
 #define TORCH_TERN_PIPE_HPP
@@ -24,10 +23,10 @@ class Pipe {
   struct Message {
     int source;
     std::string header;
-    at::Tensor tensor;  // undefined if the message has no tensor
+    at::Tensor tensor;  // may be undefined
   };
 
-  // Collective over the group's members, but sends no message.
+  // Collective over the group's members, without communication.
   explicit Pipe(Group& group);
   ~Pipe();
   Pipe(const Pipe&) = delete;
@@ -35,9 +34,9 @@ class Pipe {
 
   // Returns at once. The tensor must not change until `flush` returns.
   void send(int to, const std::string& header, const at::Tensor& tensor);
-  // Returns the complete messages. Messages of one sender keep their order.
+  // Returns the complete messages, in order per sender.
   std::vector<Message> poll();
-  // Blocks until all sends are complete. Throws after the group's timeout.
+  // Waits until all sends are complete. Throws after the group's timeout.
   void flush();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The completion threads: the leader waits inside MPI, the other threads run callbacks or sleep.
+// The completion threads: the leader waits inside MPI, others run callbacks or sleep.
 #include "progress.hpp"
 
 #include <utility>
@@ -8,7 +8,7 @@
 
 namespace torch_tern {
 
-// Never destroyed: threads may still use the object at process exit.
+// Never destroyed: threads may outlive main().
 Progress& Progress::get() {
   static auto* const one = new Progress;
   return *one;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waits for operations with callbacks and for operations without a waiting thread.
-// Why several threads: a callback may wait for a later operation, so another thread takes over the
-// lead before callbacks run. Lifetime: of the process. Threads: any may submit. The leader sleeps
-// inside MPI (waiting.hpp).
+// Waits for operations with callbacks or without a waiting thread.
+// Why: a callback may wait for a later operation, so another thread takes the lead before callbacks
+// run.
+// Lifetime: of the process. Threads: any may submit. The leader sleeps inside MPI (waiting.hpp).
 #ifndef TORCH_TERN_PROGRESS_HPP
 #define TORCH_TERN_PROGRESS_HPP
 
@@ -23,15 +23,14 @@ class Progress {
  public:
   static Progress& get();
   void submit(std::shared_ptr<Operation> operation);
-  // Joins the threads. Pending operations stay pending, and a later submit restarts the threads.
+  // Joins the threads. A later submit restarts the threads.
   void stop();
-  // Waits until nothing is pending, at most for `time`.
   void await_idle(std::chrono::milliseconds time);
 
  private:
   void run();
   bool is_idle();
-  // Waits until at least one pending operation has ended.
+  // Returns after at least one operation has ended.
   void lead(std::unique_lock<std::mutex>& lock);
   void want_leader();
   void kick();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Allreduce, reduce and reduce-scatter. Adds the operations that MPI lacks: AVG and PREMUL_SUM.
+// Allreduce, reduce and reduce-scatter, with AVG and PREMUL_SUM.
 #include "backend.hpp"
 #include "memory.hpp"
 #include "types.hpp"
@@ -8,7 +8,7 @@ namespace torch_tern {
 
 namespace {
 
-// Older versions of PyTorch have one OpType for all coalesced calls.
+// Older PyTorch has a single OpType for all coalesced calls.
 template <class Type>
 constexpr Type coalesced_scatter() {
   if constexpr (requires { Type::REDUCE_SCATTER_TENSOR_COALESCED; }) {
@@ -18,7 +18,7 @@ constexpr Type coalesced_scatter() {
   }
 }
 
-// Small tensors of one type travel as one message. Larger tensors gain nothing.
+// Packs small tensors of one type. Larger tensors gain nothing.
 constexpr std::size_t kLargestPacked = 64 * 1024;
 
 MPI_Count count_of(const at::Tensor& tensor, const Reduction& how) {
@@ -33,7 +33,7 @@ void divide_at_end(Operation& operation, const Reduction& how, const at::Tensor&
   }
 }
 
-// Factors differ across ranks, so each rank multiplies before the sum.
+// Factors differ across ranks, so each rank multiplies first.
 void multiply(const at::Tensor& tensor, const c10d::ReduceOp& op, int ranks) {
   const at::NoGradGuard no_grad;
   const at::Tensor product = premultiplied(tensor, op, ranks);
@@ -53,8 +53,8 @@ bool are_packable(const Tensors& tensors) {
   return tensors.size() > 1 && bytes <= kLargestPacked;
 }
 
-// Returns the premultiplied tensor, or a copy of it, which the operation holds. Final steps run in
-// the order of these calls, so the division precedes the copy back.
+// Returns the multiplied tensor or a copy. Steps run in order: first the division, then the copy
+// back.
 at::Tensor operand(Operation& operation, const at::Tensor& tensor, const c10d::ReduceOp& op,
                    const Reduction& how) {
   const int ranks = operation.group()->size();
@@ -69,7 +69,7 @@ at::Tensor operand(Operation& operation, const at::Tensor& tensor, const c10d::R
   return plain;
 }
 
-// Returns the buffer for the sum: the output, or a tensor that is copied to the output at the end.
+// Returns the output, or a buffer copied to the output at the end.
 at::Tensor target_of(Operation& operation, const at::Tensor& output, const at::Tensor& source,
                      const Reduction& how) {
   const bool is_own = is_plain(output) && !overlap(output, source);

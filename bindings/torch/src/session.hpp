@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The MPI session of this process, and the communicators made from it.
-// Why: PyTorch may destroy its world and create another any number of times. MPI_Init works once.
-// Lifetime: from the first group to the last; each group holds the session. Threads: any.
+// Why: PyTorch may create worlds repeatedly, but MPI_Init works once.
+// Lifetime: from the first group to the last, held by the groups. Threads: any.
 #ifndef TORCH_TERN_SESSION_HPP
 #define TORCH_TERN_SESSION_HPP
 
@@ -15,9 +15,8 @@ namespace torch_tern {
 
 class Session {
  public:
-  // Returns the open session, or a new one.
   static std::shared_ptr<Session> open();
-  // Returns the open session, or null.
+  // Null without an open session.
   static std::shared_ptr<Session> current();
 
   Session();
@@ -25,20 +24,19 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // Starts a new world. The next world reuses the groups' names, so the world's number becomes part
-  // of the communicator's name. (Ranks count sessions differently: a rank with a stuck request
-  // keeps its session.)
+  // Counts the worlds, because group names repeat in the next world. (Session counts differ across
+  // ranks: a rank with a stuck request keeps the session.)
   static void begin_world();
 
   int rank() const { return rank_; }
   int size() const { return size_; }
 
-  // Returns a communicator of these ranks of the world. All members pass the same name.
+  // Collective over these ranks of the world, with equal names.
   MPI_Comm communicator(const std::vector<int>& ranks, const std::string& name) const;
 
-  // Ends the session early. Requires that all communicators are free.
+  // Requires that all communicators are free.
   void close();
-  // Leaves the session open forever, because some requests will never complete.
+  // Leaves the session open forever, because some requests never complete.
   void abandon() { is_abandoned_ = true; }
 
  private:
@@ -49,11 +47,10 @@ class Session {
   bool is_abandoned_ = false;
 };
 
-// Returns true in a fork of the process that opened the session. A fork must not call MPI.
+// Returns true in a fork of the process with the session. A fork must not call MPI.
 bool is_forked();
-// Throws in a forked process.
 void refuse_fork();
-// Forbids MPI calls from now on: Python is exiting and the session was left open.
+// Forbids MPI calls: Python exits and the session stays open.
 void call_no_more();
 bool calls_no_more();
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs Python's signal handlers while a thread waits for MPI.
-// Why: Python only notes a signal, and runs the handler when its first thread executes Python code.
-// Without these polls Ctrl-C takes effect after the wait.
+// Why: Python defers handlers until the first thread executes Python code, so Ctrl-C would take
+// effect after the wait.
 #ifndef TORCH_TERN_SIGNALS_HPP
 #define TORCH_TERN_SIGNALS_HPP
 
@@ -9,11 +9,11 @@
 
 namespace torch_tern {
 
-// Returns the next time to poll for signals. Only Python's first thread polls.
+// The next poll: max() except on Python's first thread.
 std::chrono::steady_clock::time_point next_look_for_signals();
 
-// Runs the handlers of pending signals and throws their exception (pybind11::error_already_set), so
-// KeyboardInterrupt leaves the wait. Takes the GIL.
+// Throws a handler's exception (pybind11::error_already_set), so KeyboardInterrupt leaves the wait.
+// Takes the GIL.
 void run_signal_handlers();
 
 }  // namespace torch_tern

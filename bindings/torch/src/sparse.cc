@@ -10,7 +10,7 @@ namespace torch_tern {
 
 namespace {
 
-// Returns the rows of all ranks in rank order. `own` is contiguous and has this rank's rows.
+// Concatenates the rows of all ranks. `own` must be contiguous.
 at::Tensor gather_rows(Operation& operation, const at::Tensor& own,
                        const std::vector<MPI_Count>& rows, MPI_Comm comm) {
   std::vector<std::int64_t> shape = own.sizes().vec();
@@ -46,7 +46,7 @@ at::Tensor sum_sparse(Operation& operation, const at::Tensor& tensor) {
 
 }  // namespace
 
-// The calls depend on each other's results, so they complete here even for an asynchronous caller.
+// Each call needs the previous result, so even an asynchronous caller waits.
 WorkPointer Backend::allreduce_sparse(Tensors& tensors, const c10d::AllreduceOptions& options) {
   const at::Tensor& tensor = only(tensors, "allreduce_sparse");
   TORCH_CHECK_VALUE(tensor.layout() == at::kSparse && tensor.device().is_cpu(),

@@ -21,8 +21,7 @@ namespace {
 
 using StorePointer = c10::intrusive_ptr<c10d::Store>;
 
-// One world's entries in the store. Threads: Tern calls from any thread, and a Store serializes its
-// calls.
+// One world. Threads: Tern calls from any, and a Store serializes calls.
 struct StoreBoot {
   StorePointer store;
   int rank, size;
@@ -36,7 +35,6 @@ struct StoreBoot {
 
 StoreBoot& of(void* context) { return *static_cast<StoreBoot*>(context); }
 
-// Exceptions must not pass through Tern.
 template <class Step>
 int guarded(Step step) {
   try {
@@ -93,8 +91,7 @@ void abort_job(void* context, int code, const char* text) {
 
 void done(void* context) { delete static_cast<StoreBoot*>(context); }
 
-// Returns a word common to all ranks, made by the first caller. The word becomes part of the names
-// of shared memory.
+// Agrees on the first caller's word, a part of shared-memory names.
 std::string agree_on_job(c10d::Store& store, const std::string& key) {
   std::random_device device;
   char own[32];
@@ -106,7 +103,7 @@ std::string agree_on_job(c10d::Store& store, const std::string& key) {
   return {agreed.begin(), agreed.end()};
 }
 
-// torchrun restarts workers with the same store, so the attempt is part of the keys.
+// torchrun restarts workers with the same store.
 std::string attempt() {
   const char* const restarts = std::getenv("TORCHELASTIC_RESTART_COUNT");
   return restarts ? restarts : "0";
@@ -114,7 +111,7 @@ std::string attempt() {
 
 }  // namespace
 
-// torchrun's workers inherit the variables of the launcher that started torchrun.
+// Workers inherit the variables of torchrun's own launcher.
 bool has_launcher() { return !std::getenv("TORCHELASTIC_RUN_ID") && was_launched(); }
 
 bool was_launched() {

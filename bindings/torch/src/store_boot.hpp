@@ -9,13 +9,12 @@
 
 namespace torch_tern {
 
-// Returns true if mpirun, srun or another MPI launcher assigned this process its rank.
+// Returns true if an MPI launcher assigned this process's rank.
 bool has_launcher();
-// Returns true if an MPI launcher started this process, or torchrun.
+// Returns true if an MPI launcher started this process or torchrun.
 bool was_launched();
 
-// Makes `size` processes with this store the next session's world. Throws if Tern lacks
-// MPIX_Boot_provide.
+// The next session contains the `size` processes of this store. Throws without MPIX_Boot_provide.
 void boot_over(const c10::intrusive_ptr<c10d::Store>& store, int rank, int size);
 
 }  // namespace torch_tern

@@ -15,7 +15,7 @@ namespace torch_tern {
 
 namespace {
 
-// Older versions of PyTorch do not expose native stream handles.
+// Older PyTorch hides native handles.
 template <class Guard>
 constexpr bool can_name_streams() {
   return requires(const Guard& guard, const c10::Stream& stream) {
@@ -36,7 +36,7 @@ bool is_turned_off() {
   return word && std::string_view(word) == "0";
 }
 
-// Returns an MPIX_Stream, or MPIX_STREAM_NULL with the reason in `why_none`.
+// On failure returns MPIX_STREAM_NULL and the reason.
 StreamHandle make_stream(const c10::Stream& stream, std::string& why_none) {
   StreamHandle made = reinterpret_cast<StreamHandle>(kNoStream);
   void* const handle = native_handle(*c10::impl::getDeviceGuardImpl(stream.device_type()), stream);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A group's communicator for enqueued collectives (MPIX_Allreduce_enqueue and others), and its
-// PyTorch stream.
+// A group's communicator and PyTorch stream for enqueued collectives (MPIX_Allreduce_enqueue).
 // Why: the host never blocks, and graphs can capture the calls.
-// Lifetime: from the group's first collective on a device to the group's end. Enqueued work still
-// runs after the destructor. Threads: any, after the constructor.
+// Lifetime: from the group's first collective on a device. Enqueued work outlives the object.
+// Threads: any, after the constructor.
 #ifndef TORCH_TERN_STREAM_COMM_HPP
 #define TORCH_TERN_STREAM_COMM_HPP
 
@@ -18,8 +17,8 @@ namespace torch_tern {
 
 class StreamComm {
  public:
-  // Equal on all ranks that share one libmpi_abi.so.1, one PyTorch and one TORCH_TERN_ENQUEUE ("0"
-  // disables streams).
+  // Equal on all ranks with the same libmpi_abi.so.1, PyTorch and TORCH_TERN_ENQUEUE (0 disables
+  // streams).
   static bool is_possible(const c10::Device& device) { return why_impossible(device).empty(); }
   static std::string why_impossible(const c10::Device& device);
 
@@ -31,8 +30,8 @@ class StreamComm {
 
   MPI_Comm comm() const { return comm_; }
   const c10::Device& device() const { return device_; }
-  // Empty if this rank's driver cannot provide a stream. Calls then complete before they return,
-  // and still match enqueued calls of other ranks.
+  // Empty if the driver provides no stream. Calls then complete before return, and match enqueued
+  // calls of other ranks.
   const std::optional<c10::Stream>& stream() const { return stream_; }
   const std::string& why_no_stream() const { return why_no_stream_; }
 

@@ -15,10 +15,10 @@ namespace torch_tern {
 
 using Milliseconds = std::chrono::milliseconds;
 
-// Extra time for all operations, until the first operation with this extension has ended.
+// Extra time for all operations, until the first operation with the extension has ended.
 struct Extension {
   Milliseconds more;
-  bool is_new = true;  // no operation has used the extension yet
+  bool is_new = true;  // not used yet
   std::atomic<bool> is_over{false};
 };
 
@@ -35,8 +35,8 @@ class Timeouts {
     has_extensions_ = true;
   }
 
-  // Returns the timeout of an operation that begins now. `ending` gets the extensions that end with
-  // the operation. A negative `wanted` means the usual timeout.
+  // Returns the timeout of a new operation. `ending` gets the extensions that end with the
+  // operation. A negative `wanted` means the usual timeout.
   Milliseconds of(Milliseconds wanted, std::vector<std::shared_ptr<Extension>>& ending) {
     Milliseconds time = wanted < Milliseconds::zero() ? usual() : wanted;
     if (!has_extensions_.load(std::memory_order_relaxed)) [[likely]] {

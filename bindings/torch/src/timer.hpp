@@ -9,8 +9,7 @@
 
 namespace torch_tern {
 
-// Calls `ring` once on the timers' thread, at time `when`. The destructor prevents a pending call
-// and waits for a running one.
+// Calls `ring` once, on the timers' thread. After the destructor `ring` does not run.
 class Timer {
  public:
   Timer(std::chrono::steady_clock::time_point when, std::function<void()> ring);

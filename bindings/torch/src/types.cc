@@ -102,7 +102,6 @@ MPI_Op operation_of(ReduceOp::RedOpType op) {
   }
 }
 
-// A bool is a byte with value 0 or 1.
 Reduction of_bool(ReduceOp::RedOpType op) {
   switch (op) {
     case ReduceOp::SUM:
@@ -120,7 +119,6 @@ Reduction of_bool(ReduceOp::RedOpType op) {
   }
 }
 
-// A sum of complex numbers is two sums of real numbers.
 Reduction of_complex(ScalarType type, ReduceOp::RedOpType op) {
   const bool is_single = type == ScalarType::ComplexFloat;
   switch (op) {

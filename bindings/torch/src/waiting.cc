@@ -12,8 +12,7 @@ namespace torch_tern {
 
 namespace {
 
-// Uses MPIX_Continue: the library calls `note` for each completed operation. Also needs
-// MPIX_Comm_interrupt, which completes the operations of a dead group.
+// With MPIX_Continue and MPIX_Comm_interrupt, which completes the operations of dead groups.
 class Continuations final : public Waiting {
  public:
   explicit Continuations(std::mutex& mutex) : mutex_(mutex) {}
@@ -28,7 +27,7 @@ class Continuations final : public Waiting {
     std::vector<MPI_Request>& requests = operation->requests();
     one->statuses.resize(requests.size());
     one->operation = std::move(operation);
-    // Deferred, because the caller holds the lock that `note` takes.
+    // Deferred: `note` takes the lock.
     check(extensions().continue_all(static_cast<int>(requests.size()), requests.data(), note,
                                     one.get(), kInvokeFailed | kDeferComplete, one->statuses.data(),
                                     all_));
@@ -55,7 +54,7 @@ class Continuations final : public Waiting {
     }
     if (pending_ == 0) {
       MPI_Request_free(&all_);
-    } else if (index == 0) {  // an operation was attached after all earlier ones had completed
+    } else if (index == 0) {  // an operation was attached after the others had completed
       MPI_Start(&all_);
     }
     return std::exchange(ended_, {});
@@ -99,7 +98,7 @@ bool is_done(Operation& operation) {
                      [](MPI_Request request) { return request == MPI_REQUEST_NULL; });
 }
 
-// Uses MPI_Waitsome, with any MPI library.
+// With MPI_Waitsome and any library.
 class Array final : public Waiting {
  public:
   void add(std::shared_ptr<Operation> operation) override {
@@ -133,8 +132,7 @@ class Array final : public Waiting {
     std::size_t operation, request;
   };
 
-  // Returns when a request or the alarm is complete. Each operation's error goes to its entry in
-  // `errors`.
+  // Stores each operation's error in `errors`.
   static void wait_for_some(const Operations& operations, AlarmRequest& alarm,
                             std::vector<std::exception_ptr>& errors) {
     std::vector<MPI_Request> requests;
@@ -168,8 +166,7 @@ class Array final : public Waiting {
     }
   }
 
-  // Returns the completed operations, and the operations of dead groups, whose requests may never
-  // complete.
+  // Includes the operations of dead groups, whose requests may never complete.
   std::vector<Ended> take_ended(Operations& watched, std::vector<std::exception_ptr>& errors) {
     std::vector<Ended> ended;
     for (std::size_t i = 0; i < watched.size(); ++i) {

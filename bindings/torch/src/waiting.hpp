@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// How one thread waits for all pending operations and sleeps until one ends.
-// Why: with MPIX_Continue an operation is attached once, even while the thread sleeps, and a
-// completion costs the same however many operations are pending. Without it, the thread waits for
-// an array, rebuilt after every change.
-// Lifetime: of Progress. Threads: callers hold the lock of Progress, which `wait` releases while
-// asleep.
+// One sleeping thread waits for all pending operations.
+// Why: MPIX_Continue attaches an operation once, even while the thread sleeps, and the cost of a
+// completion does not grow with the number of operations. Otherwise every change rebuilds an array
+// of requests.
+// Lifetime: of Progress. Threads: under the lock of Progress, which `wait` releases while asleep.
 #ifndef TORCH_TERN_WAITING_HPP
 #define TORCH_TERN_WAITING_HPP
 
@@ -29,7 +28,7 @@ class Waiting {
   virtual ~Waiting() = default;
   virtual void add(std::shared_ptr<Operation> operation) = 0;
   virtual bool is_empty() const = 0;
-  // Blocks until an operation has ended or `wake` is called. One thread at a time may wait.
+  // Blocks until an operation has ended or `wake` is called. One thread at a time.
   virtual std::vector<Ended> wait(std::unique_lock<std::mutex>& lock) = 0;
   virtual void wake() = 0;
 };

@@ -45,7 +45,7 @@ int Work::sourceRank() const { return operation_->source(); }
 
 std::vector<at::Tensor> Work::result() { return operation_->tensors(); }
 
-// wait() also makes the current stream wait for the data.
+// wait() also blocks the current stream.
 void Work::synchronize() { wait(Milliseconds::zero()); }
 
 bool Work::wait(std::chrono::milliseconds timeout) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PyTorch's handle of an operation, and one Work for several operations.
+// PyTorch's handles of one operation and of several.
 #ifndef TORCH_TERN_WORK_HPP
 #define TORCH_TERN_WORK_HPP
 
@@ -13,7 +13,7 @@ namespace torch_tern {
 
 class Work : public c10d::Work {
  public:
-  // `title` names the call in the profiler.
+  // `title`: for the profiler.
   Work(int rank, c10d::OpType type, const char* title, const std::vector<at::Tensor>& inputs,
        std::shared_ptr<Operation> operation);
   ~Work() override;
@@ -38,10 +38,10 @@ class Work : public c10d::Work {
 
   std::shared_ptr<Operation> operation_;
   const std::uint64_t key_;
-  std::atomic<bool> has_ended_{false};  // the profiler knows the end
+  std::atomic<bool> has_ended_{false};  // the profiler knows
 };
 
-// Completes with its last member. Its future's value is the concatenation of the members' values.
+// Complete when all members are. The future's value concatenates the members' values.
 class Works : public c10d::Work {
  public:
   Works(int rank, c10d::OpType type, std::vector<c10::intrusive_ptr<c10d::Work>> works);
@@ -62,7 +62,7 @@ class Works : public c10d::Work {
   c10::intrusive_ptr<c10::ivalue::Future> future_;
 };
 
-// Returns a number that no other Work has.
+// Never returns a number twice.
 std::uint64_t next_key();
 
 }  // namespace torch_tern
