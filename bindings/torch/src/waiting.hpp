@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One sleeping thread waits for all pending operations.
+// A single sleeping thread waits for all pending operations.
 // Why: MPIX_Continue attaches an operation once, even while the thread sleeps, and the cost of a
 // completion does not grow with the number of operations. Otherwise every change rebuilds an array
 // of requests.
@@ -28,7 +28,7 @@ class Waiting {
   virtual ~Waiting() = default;
   virtual void add(std::shared_ptr<Operation> operation) = 0;
   virtual bool is_empty() const = 0;
-  // Blocks until an operation has ended or `wake` is called. One thread at a time.
+  // Blocks until an operation has ended or `wake` is called. Single caller at a time.
   virtual std::vector<Ended> wait(std::unique_lock<std::mutex>& lock) = 0;
   virtual void wake() = 0;
 };
