@@ -33,7 +33,7 @@ void exchange() {
                     1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
 }
 
-// The context has the handle of the one before, and the program asks for the flag itself.
+// The new context reuses the handle of the old one, and the program sets the flag itself.
 int flag_of_new_context_stays() {
   exchange();
   CUdevice device = 0;
@@ -64,7 +64,7 @@ int main(int argc, char** argv) {
     const size_t first = said.find("CU_CTX_SYNC_MEMOPS");
     if ((first == std::string::npos) != own) FAIL("rank %d says: %s", rank, said.c_str());
     if (!own && said.find("CU_CTX_SYNC_MEMOPS", first + 1) != std::string::npos)
-      FAIL("it is said twice: %s", said.c_str());
+      FAIL("the flag is named twice: %s", said.c_str());
   }
   if ((flags() & kSyncMemops) == 0) FAIL("the context is not synchronous");
   OK(MPI_Finalize());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program resets its device (cudaDeviceReset) between two messages: what was made in the
-// context is gone, and the next message and the next reduction work as the first ones did.
+// The program resets the device between messages (cudaDeviceReset). The context's resources are
+// gone, and messages and reductions still work.
 // ranks: 2
 // configurations: 1 2-apart 4-peers
 #include "allocators.hpp"
