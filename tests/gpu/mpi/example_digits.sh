@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# examples/digits --device: steps in streams and as a graph end with the same weights, which are
-# those that reading well takes.
+# examples/digits --device: steps in streams and in a graph reach equal weights, good enough to read
+# digits.
 # configurations: 1 2-apart
 # full-configurations: 4-peers
 # timeout: 120

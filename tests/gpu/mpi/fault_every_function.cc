@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every function of the driver that a protocol calls fails once, at its first and at a later call,
-// at the sender and at the receiver: each call of MPI ends, with an error or by another way; what
-// it calls a success is right; the next message is well; and nothing is left in the driver.
+// Each driver function of a protocol fails once, at the first and at a later call, on the sender
+// and on the receiver. Every MPI call returns, with an error or by a fallback. Successful calls
+// deliver correct data, the next message works, and nothing leaks in the driver.
 // ranks: 2
 // configurations: 1
 // full-configurations: 2-apart
@@ -16,7 +16,7 @@ int codes[4];
 int step = 0;
 long long not_given_back = 0;
 
-// In memory that is new, so that each round sees it for the first time.
+// New memory in each round repeats all first-use steps.
 struct Round {
   Area in, out;
   size_t bytes;
@@ -37,7 +37,7 @@ struct Protocol {
   const Allocator& by;
   size_t bytes;
   int (*run)(const Round& round);
-  bool (*right)(const Round& round);  // at rank 1, or at all ranks
+  bool (*right)(const Round& round);  // on rank 1, or on all ranks
 };
 
 int message(const Round& round) {
@@ -93,7 +93,7 @@ void run_in_new_memory(const Protocol& protocol) {
   OK(protocol.run(round));
 }
 
-// Where giving back is what fails, one thing stays.
+// If a release fails, one object leaks.
 bool gives_back(const std::string& fault) {
   for (const char* word : {"Destroy", "Free", "Unmap", "Release", "Close"})
     if (fault.find(word) != std::string::npos) return true;
@@ -134,7 +134,8 @@ void once(const Protocol& protocol, const std::string& fault, int at) {
 
 int main(int argc, char** argv) {
   begin(&argc, &argv);
-  if (!control().there()) return end() == 0 ? 77 : 1;  // a real driver does not fail when asked
+  if (!control().there())
+    return end() == 0 ? 77 : 1;  // only the software driver can fail on request
   OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
   end_with_words();
   start_cuda();
@@ -149,7 +150,7 @@ int main(int argc, char** argv) {
     for (const int at : {0, 1})
       for (const std::string& fault : called(at, [&] { run_in_new_memory(protocol); }))
         for (const char* error : {"2", "999"})
-          // Where cuCtxGetId fails the context is gone, and all that was in it (context_reset.cc).
+          // A failing cuCtxGetId means a lost context (context_reset.cc).
           if (fault.find(only) == 0 && fault.find("cuCtxGetId") != 0)
             once(protocol, fault + error, at);
   OK(MPI_Type_free(&columns));

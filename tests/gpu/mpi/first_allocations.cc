@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the library allocates and loads may wait for all work on the device, and that work for this
-// rank: it is done at the first device pointer, while the device is quiet, and not in the middle of
+// Allocations and loads may wait for all device work, and that work may wait for this rank. The
+// library therefore does both at the first device pointer, on a quiet device, and never during
 // later messages of other sizes, layouts and memories.
 // ranks: 2
 // configurations: 1 4-peers 2-apart

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that forks after it has used a GPU: in the child, where no driver works, the library
-// does not call it, whether the child computes, exits or goes at once; the parent goes on
+// A fork after the use of a GPU: no driver works in the child, so the library does not call the
+// driver there, whether the child computes, exits or ends at once. The parent continues
 // undisturbed.
 // ranks: 2
 #include <sys/mman.h>
@@ -17,13 +17,13 @@ unsigned long long calls_at_fork = 0;
 bool in_child = false;
 }  // namespace
 
-// In a child its parent's threads are gone, and what they held is a leak to LeakSanitizer.
+// A child lacks the parent's threads, so LeakSanitizer would report their memory.
 extern "C" int __lsan_is_turned_off();
 extern "C" int __lsan_is_turned_off() { return in_child ? 1 : 0; }
 
 namespace {
 
-// Made before MPI_Init, and so the last to go.
+// Constructed before MPI_Init, so destroyed last.
 struct AtTheEnd {
   ~AtTheEnd() {
     if (in_child && control().there() && control().all_calls() != calls_at_fork) _exit(3);
@@ -41,7 +41,7 @@ void exchange() {
   }
 }
 
-// Local calls on memory that is neither heap nor stack.
+// Computes locally on mapped memory, neither heap nor stack.
 void compute() {
   constexpr int kInts = 1 << 18;
   void* const memory = mmap(nullptr, 3 * kInts * sizeof(int), PROT_READ | PROT_WRITE,

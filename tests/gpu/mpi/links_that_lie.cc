@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Some machines with PCIe switches map memory of a peer's device, and reads there give other data.
-// Messages and windows give the right data before the first collective. Tern names the reason for
-// the way through the host once.
+// Some machines with PCIe switches map a peer device's memory but read wrong data. Messages and
+// windows transfer correct data even before the first collective. Tern prints the reason for the
+// path through the host once.
 // ranks: 2 3
 // configurations: lies 4-peers
 // timeout: 60

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory is freed, and other memory comes to lie where it was, between two messages: what is sent
-// arrives, never what was there before. Mappings of a peer's memory are bounded, and all are gone
-// in the end.
+// Memory is freed, and other memory takes the address between two messages: each message delivers
+// its own data, never stale data. The number of peer mappings is bounded, and all are closed in the
+// end.
 // ranks: 2
 // env: TERN_TEST=cuda_ipc_cache=4M
 #include <unistd.h>
@@ -24,7 +24,7 @@ void send_and_compare(const Area& mine, unsigned seed) {
   if (mine.get(kBytes) != bytes_of(kBytes, seed)) FAIL("message %u is stale", seed);
 }
 
-// Each message from new memory, at an address that may have been another's.
+// Each message uses new memory, perhaps at a reused address.
 void reused(const Allocator& by) {
   for (unsigned round = 0; round < 12; ++round) {
     const Area mine = by.make(kBytes + round % 3 * 4096);
@@ -33,7 +33,7 @@ void reused(const Allocator& by) {
   }
 }
 
-// An allocation of another kind where one was.
+// Reuses the address with another kind of allocation.
 void reused_by_another() {
   for (unsigned round = 0; round < 3; ++round)
     for (const Allocator& by : kAllocators) {
@@ -43,7 +43,7 @@ void reused_by_another() {
     }
 }
 
-// More memory than the cache holds, again and again.
+// Sends more memory than the cache holds, repeatedly.
 void bounded() {
   std::vector<Area> many;
   for (int i = 0; i < 24; ++i) many.push_back(plain(kBytes));
