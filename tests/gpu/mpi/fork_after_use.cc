@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fork after the use of a GPU: no driver works in the child, so the library does not call the
+// A fork after the use of a GPU: no driver works in the child, and the library does not call the
 // driver there, whether the child computes, exits or ends at once. The parent continues
 // undisturbed.
 // ranks: 2
@@ -17,13 +17,13 @@ unsigned long long calls_at_fork = 0;
 bool in_child = false;
 }  // namespace
 
-// A child lacks the parent's threads, so LeakSanitizer would report their memory.
+// LeakSanitizer would report memory of the parent's threads, absent in a child.
 extern "C" int __lsan_is_turned_off();
 extern "C" int __lsan_is_turned_off() { return in_child ? 1 : 0; }
 
 namespace {
 
-// Constructed before MPI_Init, so destroyed last.
+// Constructed before MPI_Init and destroyed last.
 struct AtTheEnd {
   ~AtTheEnd() {
     if (in_child && control().there() && control().all_calls() != calls_at_fork) _exit(3);
@@ -66,7 +66,7 @@ void child(bool computes, bool exits) {
   int status = 0;
   CHECK(waitpid(pid, &status, 0) == pid);
   if (status != 0)
-    FAIL("a forked child that %s and %s ends with status %x (3 << 8: it has called the driver)",
+    FAIL("a forked child that %s and %s ends with status %x (3 << 8: a driver call)",
          computes ? "computes" : "does nothing", exits ? "exits" : "goes at once", status);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of pools that can be shared: a pool is exported and imported once, each allocation goes by
-// one copy, and the peer has given it back when the message has arrived, for its owner may free it
+// Memory of shareable pools: a pool is exported and imported once, and an allocation travels by one
+// copy. The peer releases the memory before the message completes, because the owner may free it
 // then. Pools come and go.
 // ranks: 2
 // configurations: 1 4-peers 2-apart
@@ -30,13 +30,13 @@ bool reachable() {
   return can != 0;
 }
 
-/// From one area, into the same at the other end, in pieces that lie in it anywhere.
+/// Sends between equal offsets of one area on each rank.
 void message(const Area& area, int from, size_t offset, size_t bytes) {
   static unsigned seed = 0;
   const auto want = bytes_of(bytes, ++seed);
   if (rank == from) {
     area.put(want, offset);
-    CU(cuCtxSynchronize());  // what is not written yet is packed first, into other memory
+    CU(cuCtxSynchronize());  // pending writes would be packed
     OK(MPI_Send(area.address(offset), static_cast<int>(bytes), MPI_BYTE, 1 - from, 0,
                 MPI_COMM_WORLD));
     return;
@@ -56,7 +56,7 @@ void both_ways(const Area& area, size_t offset, size_t bytes) {
   message(area, 1, offset, bytes);
 }
 
-// Two at once from one allocation: the peer maps it once.
+// Two concurrent messages of one allocation need one mapping.
 void side_by_side(const Area& area) {
   MPI_Request requests[2];
   const auto want = bytes_of(kBytes, 77);
@@ -86,7 +86,7 @@ void messages() {
     OK(MPI_Barrier(MPI_COMM_WORLD));
   }
   if (control().there())
-    CHECK_EQ(control().calls("cuMemPoolExportToShareableHandle"), shared);  // once was enough
+    CHECK_EQ(control().calls("cuMemPoolExportToShareableHandle"), shared);  // exported once
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ void every_size(Kind from, Kind to, int peer) {
   }
 }
 
-// Several at once, received in another order, some before they are sent.
+// Several messages at once, received in another order, some receives posted early.
 void outstanding(Kind from, Kind to, int peer) {
   constexpr int kMessages = 6;
   constexpr size_t kBytes = 150001;
@@ -123,7 +123,7 @@ void matched_and_persistent(Kind from, Kind to, int peer) {
   }
 }
 
-// Columns on one side or on both: what lies between them stays as it is.
+// Columns on one side or both. Gaps stay unchanged.
 void with_holes(Kind from, Kind to, int peer) {
   for (const int rows : {10, 3000})
     for (const int form : {0, 1, 2}) {  // holes at the sender, the receiver, both

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several processes on one GPU, which runs one at a time: nothing waits on it for another process,
-// and everything arrives. Messages of all sizes at once, both ways, with collectives between them.
+// Several processes share a GPU that runs one process at a time: no GPU work waits for another
+// process, and all data arrives. Messages of all sizes run at once, both ways, between collectives.
 // ranks: 2 3 4
 // configurations: in-turn 1
 #include "allocators.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rank says on its standard error, for tests of it. A test that fails meanwhile shows it
-// all. Why not by streams of C++: a bundled test would carry their megabyte with it.
+// Captures a rank's standard error. A failing test shows the text.
+// Why no C++ streams: they add a megabyte to a bundled test.
 #pragma once
 
 #include <fcntl.h>
@@ -13,12 +13,12 @@
 
 #include "tests/mpi/check.h"
 
-// Null in a build without sanitizers.
+// Null without sanitizers.
 extern "C" [[gnu::weak]] void __sanitizer_set_report_fd(void* descriptor);
 
 namespace tern::test {
 
-/// While it lives what is said goes to a file of its own. One at a time.
+/// Redirects standard error to a file while an object lives. One object at a time.
 class Heard {
  public:
   Heard() {
@@ -41,7 +41,7 @@ class Heard {
     (void)close(file_);
   }
 
-  /// All of it, since byte `from`.
+  /// Returns the text from byte `from` on.
   [[nodiscard]] std::string text(size_t from = 0) const {
     std::string all;
     char part[4096];
@@ -53,14 +53,14 @@ class Heard {
   [[nodiscard]] bool has(const char* words) const {
     return text().find(words) != std::string::npos;
   }
-  /// Whether it has within some seconds.
+  /// Waits up to some seconds for the words.
   [[nodiscard]] bool will_have(const char* words, int seconds) const {
     for (int i = 0; i < seconds * 100 && !has(words); ++i) (void)usleep(10'000);
     return has(words);
   }
 
  private:
-  /// What a sanitizer finds stays on the screen.
+  /// Sanitizer reports stay on the screen.
   static void report_to(int descriptor) {
     if (__sanitizer_set_report_fd != nullptr)
       __sanitizer_set_report_fd(reinterpret_cast<void*>(static_cast<intptr_t>(descriptor)));

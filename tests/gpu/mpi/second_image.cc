@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver refuses the first image of the kernels, as a CUDA 13 image on sm_70 or a driver older
-// than its toolkit: the second is loaded, its kernels run, and TERN_EXPLAIN says so. An error that
-// speaks of no image ends the search.
+// The driver refuses the first kernel image, like a CUDA 13 image on sm_70 or an old driver: Tern
+// loads the second image, and TERN_EXPLAIN reports it. An error without relation to images ends the
+// search.
 // ranks: 2
 // configurations: 4-peers
 // env: TERN_EXPLAIN=1 TERN_GPU_ENGINE=kernel

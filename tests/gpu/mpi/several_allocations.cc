@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datatypes of absolute addresses that reach over several allocations of a device: such as lie side
-// by side, such as are far from each other, and such as the program wrote at last by copies that
-// have not landed; in calls, and in what is enqueued. What reaches from the host to a device, or
-// from one device to another, is refused with both places, by all ranks of a collective.
+// Datatypes of absolute addresses across several device allocations: adjacent, distant, or last
+// written by copies still in flight; in calls and enqueued. A type that spans host and device, or
+// two devices, is refused with both places, by all ranks of a collective.
 // ranks: 2
 // configurations: 1 4-peers 2-apart mps
 // env: SOFTCUDA_LATE=1000
@@ -28,7 +27,7 @@ MPI_Datatype type_of(const std::vector<const void*>& places, size_t bytes) {
   return type;
 }
 
-/// Allocations of so many bytes each, and a type that is all of them.
+/// Several allocations of equal size, and a type of all.
 struct Parts {
   std::vector<Area> areas;
   MPI_Datatype type = MPI_DATATYPE_NULL;
@@ -62,7 +61,7 @@ std::vector<uint8_t> expected(int of, size_t bytes, unsigned round) {
   return all;
 }
 
-/// By copies on the device, which return before they have landed.
+/// Writes by device copies that return early.
 void write_late(const Parts& parts, const std::vector<uint8_t>& data, const Area& aside) {
   aside.put(data);
   CU(cuCtxSynchronize());
@@ -74,7 +73,7 @@ void write_late(const Parts& parts, const std::vector<uint8_t>& data, const Area
 enum Call { kMessage, kSendrecv, kBcast, kAllgather, kAlltoall, kCalls };
 const char* const kNames[] = {"message", "sendrecv", "bcast", "allgather", "alltoall"};
 
-/// What rank 0 has comes to rank 1 (of sendrecv the other way, too).
+/// Moves rank 0's data to rank 1, sendrecv also back.
 void move(Call call, const Parts& parts, std::vector<uint8_t>* gathered) {
   const int bytes = static_cast<int>(gathered->size()) / size;
   const auto packed = [&](int from) { return gathered->data() + from * bytes; };
@@ -95,7 +94,7 @@ void move(Call call, const Parts& parts, std::vector<uint8_t>* gathered) {
     case kAllgather:
       OK(MPI_Allgather(MPI_BOTTOM, 1, parts.type, gathered->data(), bytes, MPI_BYTE, kComm));
       return;
-    default:  // a block for each rank, all of them the same
+    default:  // equal blocks for all ranks
       int counts[] = {1, 1}, places[] = {0, 0}, bytes_each[] = {bytes, bytes},
           begins[] = {0, bytes};
       OK(MPI_Alltoallv(MPI_BOTTOM, counts, places, parts.type, gathered->data(), bytes_each, begins,
@@ -121,7 +120,7 @@ void round(const Allocator& by, Call call, const Parts& parts, size_t bytes, uns
          number);
 }
 
-/// The same on a stream, which does it when it comes there.
+/// The same on a stream.
 void enqueue(size_t bytes) {
   const OnStream on;
   const Parts parts({"cudaMalloc", plain}, bytes);
@@ -154,7 +153,7 @@ void refused(const char* what, const std::vector<const void*>& places, size_t by
   FAILS(MPI_Recv(MPI_BOTTOM, 1, type, other, 0, kComm, MPI_STATUS_IGNORE), MPI_ERR_BUFFER);
   FAILS(MPI_Pack(MPI_BOTTOM, 1, type, packed.data(), length, &position, kComm), MPI_ERR_BUFFER);
   FAILS(MPI_Unpack(packed.data(), length, &position, MPI_BOTTOM, 1, type, kComm), MPI_ERR_BUFFER);
-  // Rank 1 has what may be sent, and hears that rank 0 has not.
+  // Rank 1's buffer is valid, and rank 1 learns of rank 0's refusal.
   const int bcast = rank == 0 ? MPI_Bcast(MPI_BOTTOM, 1, type, 0, kComm)
                               : MPI_Bcast(packed.data(), length, MPI_BYTE, 0, kComm);
   if (std::strstr(error_text(bcast), "reaches from") == nullptr)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Devices alone do collectives of the first duplicate of a communicator with a stream: beside calls
-// of the parent, in graphs of both at once, and after the end of the parent. MPI_Comm_dup waits for
-// no rank. The host does collectives of further duplicates, with the same results.
+// The devices alone perform collectives on the first duplicate of a communicator with a stream:
+// beside the parent's calls, in concurrent graphs of both, and after the parent's end. MPI_Comm_dup
+// waits for no rank. The host performs collectives on further duplicates, with equal results.
 // ranks: 2 3
 // configurations: 4-peers
 // queues: many, ranks launch graphs in opposite orders, and one queue has one order
@@ -39,7 +39,7 @@ void sum(const Vector<int>& data, size_t ints, MPI_Comm comm) {
                             MPI_SUM, comm));
 }
 
-/// Calls of both communicators in turn.
+/// Alternates between both communicators.
 void in_turn(const OnStream& on, MPI_Comm twin) {
   for (const size_t ints : {size_t{1}, size_t{1000}, size_t{40000}, size_t{900000}}) {
     Vector<int> one(ints), other(ints);
@@ -59,7 +59,7 @@ void in_turn(const OnStream& on, MPI_Comm twin) {
   }
 }
 
-/// A call as a graph.
+/// A call, captured in a graph.
 class Graph {
  public:
   Graph(const OnStream& on, const Vector<int>& data, size_t ints, MPI_Comm comm) {
@@ -79,7 +79,7 @@ class Graph {
   CUgraphExec exec_ = nullptr;
 };
 
-/// Graphs of both in streams of their own; even ranks launch one first, odd ranks the other.
+/// Graphs of both communicators on separate streams. Even and odd ranks launch in opposite orders.
 void graphs_at_once(const OnStream& on, MPI_Comm twin) {
   constexpr size_t kInts = 5000;
   CUstream queues[2] = {};
@@ -105,7 +105,7 @@ void graphs_at_once(const OnStream& on, MPI_Comm twin) {
   for (CUstream queue : queues) CU(cuStreamDestroy_v2(queue));
 }
 
-/// Rank 0 duplicates during a wait of its stream for the other ranks: these begin after that.
+/// Rank 0 duplicates while its stream waits for the other ranks, which start later.
 MPI_Comm duplicate_at_work(const OnStream& on) {
   Vector<int> data(1000);
   MPI_Comm twin = MPI_COMM_NULL;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first use of a row, or of a datatype with a long list of holes, does not wait, even with one
-// hardware queue for all streams. Rank 0 enqueues first calls, commits types and sends a message;
-// the other ranks receive the message before they enqueue. A capture records first uses.
+// The first use of a row, or of a datatype with many holes, does not wait, even if all streams
+// share a hardware queue. Rank 0 enqueues first calls, commits types and sends a message. The other
+// ranks receive before they enqueue. A capture records first uses.
 // ranks: 2 3
 // configurations: 4-peers
 // env: SOFTCUDA_CONNECTIONS=1
@@ -78,8 +78,8 @@ struct Data {
   }
 };
 
-/// With a queue for each stream the message is of device memory with the new type: Tern's own
-/// stream packs the data.
+/// With a hardware queue per stream, the message has device data of the new type, packed in Tern's
+/// own stream.
 void first_uses(bool by_device) {
   const OnStream on;
   Data data;
@@ -106,7 +106,7 @@ void first_uses(bool by_device) {
   OK(MPI_Type_free(&type));
 }
 
-/// First uses inside a capture; calls between replays use the same rows.
+/// First uses inside a capture. Calls between replays use the same rows.
 void first_uses_in_graph(MPI_Comm parent) {
   const OnStream on(parent);
   Data data;

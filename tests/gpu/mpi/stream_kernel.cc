@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enqueued collectives by kernels that wait for other ranks': the host has no part in them, a rank
-// that is late is named and may still come, one that refuses lets the others' kernels go, and one
-// that never comes is named by an error.
+// Enqueued collectives by kernels that wait for other ranks' kernels: the host takes no part. A
+// late rank is named and may still come. A refusing rank releases the other kernels. An absent rank
+// is named by an error.
 // ranks: 2 3 4
 // configurations: 4-peers weak mps
 // env: TERN_GPU_ENGINE=kernel
 // variant: lines
-//   Lines of LL128 are asked for: the same waits, and the same reports. Lines go over NVLink alone;
-//   where some link is PCIe, where they would tear, no rank takes them.
+//   LL128 requested: same waits, same reports. LL128 uses NVLink alone: if a link is PCIe, where a
+//   line would tear, no rank uses LL128.
 //   configurations: 4-peers weak pcie mps
 //   env: TERN_GPU_ENGINE=kernel TERN_GPU_WIRE=ll128
 // variant: multicast
-//   Through the switch: one launch each, and the same reports.
+//   Multimem: one launch per call, same reports.
 //   configurations: 4-peers
 //   env: TERN_GPU_ENGINE=kernel TERN_GPU_WIRE=multimem
 #include <string>
@@ -54,7 +54,7 @@ void one_launch(const OnStream& on) {
   }
 }
 
-// The last rank comes when the patience of the others is over, and before they give up.
+// The last rank comes after the others' timeout, before their kernels give up.
 void late_rank(const OnStream& on) {
   const Heard heard;
   const bool late = rank == size - 1;
@@ -71,7 +71,7 @@ void refused_by_one() {
   allreduce(on, 10, "before a refusal");
   Vector<int> data(4);
   const bool wrong = rank == size - 1;
-  if (wrong) OK(MPI_Barrier(MPI_COMM_WORLD));  // it refuses when the others have made the call
+  if (wrong) OK(MPI_Barrier(MPI_COMM_WORLD));  // refuses after the other calls
   const int code = MPIX_Allreduce_enqueue(MPI_IN_PLACE, data.on_device(), wrong ? -1 : 4, MPI_INT,
                                           MPI_SUM, on.comm);
   CHECK_EQ(class_of(code), wrong ? MPI_ERR_COUNT : MPI_SUCCESS);
@@ -84,7 +84,7 @@ void refused_by_one() {
     FAIL("the refusal is told as \"%s\"", error_text(next));
 }
 
-// Two seconds after that the kernel gives up; its data is wrong then, and the next call says so.
+// Two seconds later the kernel gives up with invalid data, and the next call returns an error.
 void rank_that_never_comes() {
   const Heard heard;
   const OnStream on;
