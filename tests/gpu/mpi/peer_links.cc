@@ -78,7 +78,7 @@ void all_of(int n) {
   });
 }
 
-// One rank has host data, and one rank has a type with gaps.
+// Rank-dependent data: on the host, or with gaps in the type.
 void alike_on_some() {
   constexpr int n = 100003;
   const MPI_Comm w = MPI_COMM_WORLD;

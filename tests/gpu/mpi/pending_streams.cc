@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program's stream waits for an event that another rank causes only after its messages, like
-// another library's kernel. Sends and receives of device memory from any allocator do not wait for
-// the stream, and a concurrent capture stays valid. Only this program runs on the driver for CUDA
-// 12.0, so it includes kernels.
+// The program's stream waits for another rank's action, which follows the messages, like another
+// library's kernel. Sends and receives of device memory from any allocator do not wait for the
+// stream, and a concurrent capture stays valid. No other program runs on the driver for CUDA 12.0,
+// hence the kernels.
 // ranks: 2
 // queues: many, the program's wait heads the only queue and holds up MPI's work behind it
 // configurations: 1 2-apart 12.0
@@ -15,7 +15,7 @@ namespace {
 const bool kOldest = std::getenv("SOFTCUDA_VERSION") != nullptr;  // context flags stay
 constexpr size_t kEager = 65536;                                  // copied during the call
 
-/// A blocking stream, the default: the legacy stream waits for it.
+/// A blocking stream, the default: the legacy stream waits for such a stream.
 class PendingStream {
  public:
   PendingStream() : word_(plain(sizeof(uint32_t))) {
@@ -54,7 +54,7 @@ void check(const Allocator& by, const Area& memory, size_t bytes) {
   if (memory.get(bytes) != bytes_of(bytes, 1)) FAIL("%s: %zu bytes are wrong", by.name, bytes);
 }
 
-// Rank 1 ends its stream's wait after the data, rank 0 only after a message about it.
+// Rank 1 ends the wait of its own stream after the data, rank 0 only after a message from rank 1.
 void message(const Allocator& by, size_t bytes) {
   const Area memory = make(by, bytes);
   const int count = static_cast<int>(bytes);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of shareable pools: a pool is exported and imported once, and an allocation travels by one
-// copy. The peer releases the memory before the message completes, because the owner may free it
-// then. Pools come and go.
+// Memory of shareable pools: a pool is exported and imported once, and an allocation travels by a
+// single copy. The peer releases the memory before the message completes, because the owner may
+// then free it. Pools come and go.
 // ranks: 2
 // configurations: 1 4-peers 2-apart
 #include "allocators.hpp"
@@ -30,7 +30,7 @@ bool reachable() {
   return can != 0;
 }
 
-/// Sends between equal offsets of one area on each rank.
+/// Sends between equal offsets of an area on each rank.
 void message(const Area& area, int from, size_t offset, size_t bytes) {
   static unsigned seed = 0;
   const auto want = bytes_of(bytes, ++seed);
@@ -56,7 +56,7 @@ void both_ways(const Area& area, size_t offset, size_t bytes) {
   message(area, 1, offset, bytes);
 }
 
-// Two concurrent messages of one allocation need one mapping.
+// Two concurrent messages of an allocation share a mapping.
 void side_by_side(const Area& area) {
   MPI_Request requests[2];
   const auto want = bytes_of(kBytes, 77);
@@ -68,7 +68,7 @@ void side_by_side(const Area& area) {
     if (rank == 1) OK(MPI_Irecv(half, kBytes / 2, MPI_BYTE, 0, i, MPI_COMM_WORLD, &requests[i]));
   }
   OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
-  if (rank == 1 && area.get(kBytes) != want) FAIL("two messages from one allocation are wrong");
+  if (rank == 1 && area.get(kBytes) != want) FAIL("two messages of an allocation are wrong");
 }
 
 void messages() {

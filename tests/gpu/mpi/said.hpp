@@ -25,7 +25,8 @@ class Heard {
     char name[] = "/tmp/tern_said_XXXXXX";
     file_ = mkstemp(name);
     screen_ = dup(2);
-    if (file_ < 0 || screen_ < 0 || dup2(file_, 2) < 0) FAIL("no file of what is said: %s", name);
+    if (file_ < 0 || screen_ < 0 || dup2(file_, 2) < 0)
+      FAIL("cannot redirect standard error to %s", name);
     (void)unlink(name);
     report_to(screen_);
     present_ = this;

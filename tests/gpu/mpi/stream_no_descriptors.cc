@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clients of MPS refuse descriptors of each other's memory, and accept the driver's older handles.
-// They are a team, and kernels do enqueued calls.
+// MPS clients refuse descriptors of peer memory but accept the driver's older handles. The ranks
+// form a team, and kernels perform enqueued calls.
 // ranks: 2
 // configurations: mps
 // env: SOFTCUDA_FAULT=cuMemImportFromShareableHandle:1:801,cuMemImportFromShareableHandle:2:801

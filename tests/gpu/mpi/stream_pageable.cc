@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enqueued collectives with pageable memory on one side return at once. Rank 0 enqueues, then
-// sends a message; the other ranks receive the message before they enqueue. Every engine, data
-// with holes, data larger than the stage, graphs.
+// Enqueued collectives with pageable memory on one side return at once. Rank 0 enqueues, then sends
+// a message, and the other ranks enqueue only after the message. Covers every engine, data with
+// holes, data beyond the staging buffer, graphs.
 // ranks: 2 3
 // configurations: 4-peers
 // env: SOFTCUDA_PAGEABLE=sync
@@ -59,7 +59,7 @@ void rank_0_first(const Enqueue& enqueue) {
     OK(MPI_Send(&token, 1, MPI_INT, to, 7, MPI_COMM_WORLD));
 }
 
-/// The second call reads the first call's result; both stand behind rank 0's wait.
+/// The second call reads the first call's result. Both follow rank 0's wait.
 void reductions(const OnStream& on, int count) {
   Vector<int> device(static_cast<size_t>(count)), back(static_cast<size_t>(count));
   Pageable sum(count, 1);
@@ -109,7 +109,7 @@ void moves(const OnStream& on, int count, int stride) {
   out.check_gaps("allgather");
 }
 
-/// By pairs: a rank knows only its own counts.
+/// Each rank knows only its own counts.
 void of_pairs(const OnStream& on, int count) {
   std::vector<int> counts(static_cast<size_t>(size), count), places(static_cast<size_t>(size));
   for (int of = 0; of < size; ++of) places[static_cast<size_t>(of)] = of * count;
@@ -126,7 +126,7 @@ void of_pairs(const OnStream& on, int count) {
   for (int i = 0; i < count * size; ++i) check(in[i], rank * 100 + i / count, "alltoallv", i);
 }
 
-/// Each replay reads and writes current data, also after MPI_Comm_free.
+/// Each replay uses current data, also after MPI_Comm_free.
 void in_graph(int count) {
   OnStream on;
   Pageable out(count, 1), in(count, 1);
@@ -137,7 +137,7 @@ void in_graph(int count) {
     OK(MPIX_Allreduce_enqueue(between.on_device(), in.memory.data(), count, MPI_INT, MPI_MAX,
                               on.comm));
   };
-  enqueue();  // programs are on the device then
+  enqueue();  // uploads the programs
   on.sync();
   CUgraph graph = nullptr;
   CUgraphExec made = nullptr;

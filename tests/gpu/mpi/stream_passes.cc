@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enqueued collectives of far more data than the scratch holds go in many passes, in turn in two
-// streams: each gives what the ordinary one gives, in place, too, with blocks of many sizes, where
-// a pass must not write what a later one still reads.
+// Enqueued collectives of more data than the scratch holds take many passes, alternating between
+// two streams. Results match ordinary calls, also in place and with different block sizes, where a
+// pass must not overwrite the input of a later pass.
 // ranks: 2 3
 // configurations: 4-peers jitter
 // full-configurations: mps
@@ -88,7 +88,7 @@ void equal(const OnStream& on, int count) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  setenv("TERN_GPU_SCRATCH", "1048576", 1);  // the least
+  setenv("TERN_GPU_SCRATCH", "1048576", 1);  // the minimum
   begin(&argc, &argv);
   start_cuda();
   {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A type that the program frees while a stream has yet to pack or unpack data of it: its layout
-// lies on the device as long as the stream needs it, and as a graph may be launched, whatever types
-// are committed meanwhile.
+// The program frees a type before the stream packs or unpacks its data: the layout stays on the
+// device until the stream has used it, and as long as a graph may be launched, whatever types are
+// committed meanwhile.
 // ranks: 2 3
 // configurations: 1 4-peers
 // env: TERN_GPU_SCRATCH=4M
@@ -11,9 +11,9 @@ using namespace tern::test;
 
 namespace {
 
-constexpr int kBlocks = 1000;  // of integers; more than a launch holds
+constexpr int kBlocks = 1000;  // of integers; beyond the capacity of a launch
 
-/// Of integers with holes at many places.
+/// A type of integers with many holes.
 MPI_Datatype holes(unsigned seed, int* integers) {
   std::vector<int> lengths, places;
   int at = 0;
@@ -30,8 +30,8 @@ MPI_Datatype holes(unsigned seed, int* integers) {
   OK(MPI_Type_commit(&type));
   return type;
 }
-// Another room on the device than the first type's, once there is one: to make it would wait for
-// what is in the streams.
+// Commits other types: their layout buffer must exist early, because its allocation waits for the
+// streams.
 void other_types() {
   for (unsigned seed = 100; seed < 120; ++seed) {
     int unused = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A wait of another library heads the only hardware queue when a rank maps a peer's memory for the
-// first time. The copy of the link's trial stands behind the wait. Messages of host memory go on,
-// and one message ends the wait. The received data are right.
+// Another library's wait heads the only hardware queue during the first import of a peer's memory,
+// ahead of the copy for the link test. Host messages continue, and one message ends the wait.
+// Received data is correct.
 // ranks: 2
 // configurations: queue-peers
 // timeout: 60
@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kCount = 300'000;
 
-/// The other library: its stream waits for a word.
+/// Another library with a waiting stream.
 class Wait {
  public:
   Wait() {
@@ -47,7 +47,7 @@ int main(int argc, char** argv) {
     const std::vector<uint8_t> data(kCount, 7);
     area.put(data.data(), kCount);
     CU(cuCtxSynchronize());
-    const Area other = plain(kCount);  // now the device is prepared
+    const Area other = plain(kCount);  // the device is prepared now
     OK(MPI_Sendrecv(area.address(), kCount, MPI_BYTE, 0, 0, other.address(), kCount, MPI_BYTE, 0, 0,
                     MPI_COMM_SELF, MPI_STATUS_IGNORE));
     MPI_Request request = MPI_REQUEST_NULL;
