@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels for the host with faults: KERNELS_PLANT names a fault; kernels_test must find each.
-// The product has none of this code.
+// The host's kernels with planted faults: KERNELS_PLANT selects a fault, and kernels_test must
+// detect each. The product contains none of this code.
 //
 //   flag     LL: one word of four is ignored           ll128: one line of four is ignored
 //            simple, exchange: no wait for data        multimem: a meeting begins one too early
@@ -10,9 +10,9 @@
 //   acquire  simple, exchange, multimem: no fence after the wait
 //
 // How: the kernels' waits are template parameters. Macros replace the fences, and the loads and
-// stores of bulk data: weak memory then delays bulk data, too.
-// Faults without effect on the software driver, for the twins in ptx.cuh are equal: a torn word of
-// 8 bytes, a missing fence of the alias proxy (multimem), accesses without "volatile". See:
+// stores of bulk data, so weak memory also delays bulk data.
+// Not detectable on the software driver, as the host twins in ptx.cuh are equal: a torn word of 8
+// bytes, a missing fence of the alias proxy (multimem), accesses without "volatile". See:
 // tests/gpu/mpi/kernel_plants.sh, tests/softcuda/shim/weak.hpp.
 #include <cstdlib>
 #include <cstring>
@@ -62,8 +62,7 @@ TERN_DEVICE void signal_system(uint32_t* word, uint32_t value) {
 
 namespace tern::cuda {
 
-/// Whether an access goes through the block's view of weak memory; unaligned accesses are made in
-/// order.
+/// Returns true if weak memory may delay the access. Unaligned accesses are in order.
 inline bool is_late(const void* at, int bytes) {
   if (!softcuda::is_weak(at)) return false;
   if ((reinterpret_cast<uintptr_t>(at) & 7U) == 0 && bytes % 8 == 0) return true;

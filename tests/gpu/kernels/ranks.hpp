@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Machine and Ranks: 1 to 8 ranks of a team of GPUs in one process, each with scratch, a stream and
-// a communicator; rank r uses device r modulo the number of devices.
-// Why: on one GPU, kernels of several processes wait for each other under MPS alone; kernels of a
-// process always may.
-// Lifetime: of the program. Threads: one. Errors: Error with a sentence.
-// See: coll/gpu/team.hpp.
+// a communicator. Rank r uses device r modulo the number of devices.
+// Why: on one GPU, kernels of several processes can wait for each other only under MPS, but kernels
+// of a process always can.
+// Lifetime: of the program. Threads: one. Errors: throws Error with a message. See:
+// coll/gpu/team.hpp.
 #pragma once
 
 #include <memory>
@@ -18,9 +18,9 @@
 
 namespace tern::kernels_test {
 
-/// Throws Error after a failure of the driver.
+/// Throws Error if the driver failed.
 void must(const char* function, CUresult result);
-/// Throws Error with the sentence unless the sentence is empty.
+/// Throws Error unless `why` is empty.
 void must(const std::string& why);
 
 /// The driver, the devices, and the types and operations of MPI.
@@ -28,7 +28,7 @@ class Machine {
  public:
   static constexpr int kMostRanks = 8;
 
-  /// Devices at most; 0: all. Without a device the process ends with status 77.
+  /// Uses at most this many devices; 0: all. Exits with status 77 without a device.
   explicit Machine(int most_devices);
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
@@ -75,15 +75,15 @@ class Ranks {
   [[nodiscard]] int count() const noexcept { return static_cast<int>(all_.size()); }
   [[nodiscard]] Rank& at(int rank) noexcept { return all_[static_cast<size_t>(rank)]; }
   [[nodiscard]] Machine& machine() noexcept { return machine_; }
-  /// Of kernels, as of KernelRun; 0: wait() ends them.
+  /// Timeout of kernels, as in KernelRun; 0: only wait() ends them.
   uint64_t patience = 0;
-  /// Why the team has no multicast memory; empty: multicast memory exists.
+  /// Empty if multicast memory exists, otherwise the reason.
   [[nodiscard]] const std::string& no_multicast() const noexcept { return no_multicast_; }
 
-  /// Of threads, at most; alike on all ranks.
+  /// Sets the maximum number of thread blocks, equal on all ranks.
   void use_blocks(int most);
-  /// Waits for the streams; at the limit ends all waiting kernels. Empty, or the waits: rank,
-  /// awaited rank, place.
+  /// Waits for the streams, and ends all waiting kernels at the limit. Returns the waits (rank,
+  /// awaited rank, place), or empty.
   [[nodiscard]] std::string wait(double seconds);
 
  private:

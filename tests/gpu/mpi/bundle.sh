@@ -23,7 +23,7 @@ clear() { env -i "$@"; }
 size=$(du -sm "$bundle" | cut -f 1)
 # The limit is 40 MiB with kernels for one architecture (less than 2 MiB), absent in this tree.
 [ "$size" -lt 38 ] || fail "the bundle has $size MiB"
-! grep -rlF "$tree" "$bundle/bin/mpirun" "$bundle/tests" "$bundle/bench" || fail "these name the build tree"
+! grep -rlF "$tree" "$bundle/bin/mpirun" "$bundle/tests" "$bundle/bench" || fail "the files above contain the build tree's path"
 
 clear "$bundle/run-tests" >"$work/out" 2>&1 && fail "without a driver the tests passed" || status=$?
 [ -e /dev/nvidiactl ] || [ "$status" = 77 ] || fail "without a driver: exit $status, $(cat "$work/out")"
@@ -45,11 +45,11 @@ clear "$bundle/experiments" --out "$work/experiments" >"$work/out" 2>&1 && fail 
 [ -e /dev/nvidiactl ] || [ "$status" = 77 ] || fail "experiments without a driver: exit $status, $(cat "$work/out")"
 experiments --software "$soft" --only "machine kernels" || fail "$(cat "$work/out")"
 grep -q '^kernels: passed: 20 rounds' "$work/out" || fail "the kernels did not run: $(cat "$work/out")"
-grep -qF '| nccl | enqueued operations beside NCCL | still to do |' "$work/out" || fail "no table: $(cat "$work/out")"
+grep -qF '| nccl | enqueued operations against NCCL | pending |' "$work/out" || fail "no table: $(cat "$work/out")"
 experiments --software "$soft" --seconds 0 || fail "$(cat "$work/out")"
-grep -q '^There was no time for: driver costs' "$work/out" || fail "no time, and not said: $(cat "$work/out")"
+grep -q '^Not enough time for: driver costs' "$work/out" || fail "the time limit is not reported: $(cat "$work/out")"
 experiments --software "$soft" || fail "$(cat "$work/out"; tail -n 20 "$work/experiments"/*.log)"
-grep -q '^kernels: known: passed' "$work/out" || fail "the second call does not go on: $(cat "$work/out")"
+grep -q '^kernels: known: passed' "$work/out" || fail "the second call does not continue: $(cat "$work/out")"
 for step in driver costs tests bench proxy mps; do
   grep -q "^$step: passed" "$work/out" || [ ! -e "$bundle/tests/driver_test" ] || fail "$step did not pass: $(cat "$work/out")"
 done
@@ -63,5 +63,5 @@ python3 "$TOP/coll/gpu/verdicts.py" --record "$work/as-real" --out "$work/compil
 grep -q '{"push", "20' "$work/compiled" || fail "verdicts of another form: $(cat "$work/as-real")"
 # A failing step is reported, and repeated on request.
 rm "$bundle/tests/support_queries"
-experiments --software "$soft" --only tests --again tests && fail "a test is missing, and the step passed" || :
+experiments --software "$soft" --only tests --again tests && fail "a test is missing, but the step passed" || :
 grep -q '^tests: failed: 0 passed.*support_queries' "$work/out" || fail "no reason: $(cat "$work/out")"

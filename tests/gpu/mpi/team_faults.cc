@@ -97,6 +97,6 @@ int main(int argc, char** argv) {
   for (const int count : counts) each("a reduction", count, true, area, only);
   CHECK(*only != '\0' || (outcomes[0] > 0 && outcomes[1] > 0));
   if (std::getenv("FAULT_TELLS") != nullptr)
-    std::printf("[rank %d] %d well, %d told\n", rank, outcomes[0], outcomes[1]);
+    std::printf("[rank %d] %d succeed, %d fail\n", rank, outcomes[0], outcomes[1]);
   return end();
 }
