@@ -97,7 +97,7 @@ TEST_F(Multicast, WhatOneWritesAllHaveAndWhatAllHaveIsReduced) {
     OK(cu().cuDeviceGetAttribute(&second, CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, 1));
   }
   if (cu().cuMulticastCreate == nullptr || !first || !second)
-    GTEST_SKIP() << "two devices with multicast are needed";
+    GTEST_SKIP() << "needs two devices with multicast";
   Peer peer("joining");
   Member member{0};
   const CUmulticastObjectProp prop{2, kBytes, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0};
