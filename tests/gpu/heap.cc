@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Preloaded: the program's malloc and new return device memory.
 //
-// Why: the unchanged tests of tests/mpi also cover device memory. Static data and stacks stay on
-// the host, so kinds mix. Libraries get ordinary memory.
-// GPU_HEAP selects the kind: `managed`, or `device` on a machine with processor access
-// (SOFTCUDA_OPEN). GPU_HEAP_LOG names a file for a line at exit: allocations, copies and kernels. A
-// header per allocation detects underruns and double frees.
+// Why: the unchanged tests of tests/mpi also cover device memory. Static data, stacks and libraries
+// keep host memory, so kinds mix.
+// GPU_HEAP selects `managed`, or `device` on a machine with processor access (SOFTCUDA_OPEN). At
+// exit a line goes to GPU_HEAP_LOG: allocations, copies and kernels. Headers detect underruns and
+// double frees.
 // Not for sanitizers: other allocations use glibc's internal names.
 #include <dlfcn.h>
 #include <link.h>
@@ -73,7 +73,7 @@ struct Driver {
   }
 };
 
-// Like the runtime, makes the primary context current in the first allocating thread.
+// Like the runtime, the first allocating thread makes the primary context current.
 const Driver& driver() {
   static const Driver found = [] {
     const Driver one{dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL)};
@@ -126,7 +126,7 @@ bool is_mine(const void* memory) {
   return false;
 }
 
-// Places are powers of two. Free places are kept forever.
+// Sizes are powers of two. Free places are kept.
 void* take_place(size_t whole) {
   Head*& first = free_places[std::countr_zero(whole)];
   if (Head* const found = first) {
@@ -197,7 +197,6 @@ Range find_program() {
   return found;
 }
 
-// Returns true if the caller is code of the program.
 bool is_for_program(const void* caller) {
   static constinit std::atomic<uintptr_t> begin{0}, end{0};
   if (inside) return false;

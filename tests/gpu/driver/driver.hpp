@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tools of the CUDA driver's tests: functions opened by name, peer processes, a fixture with a
-// context.
+// Driver functions opened by name, peer processes, and a fixture with a context.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -28,27 +27,26 @@ struct Driver {
 /// Exits if the other twin's driver is loaded.
 const Driver& cu();
 
-/// A peer process's function and exit status. Roles are static objects.
+/// A peer process's function. Roles are static objects.
 struct Role {
   Role(const char* name, int (*run)(int socket));
   const char* const name;
   int (*const run)(int socket);
   Role* const next;
 };
-// For the peer process: a failure exits with the line number.
+// In a peer process a failure exits with the line number.
 #define MUST(call) \
   if ((call) != CUDA_SUCCESS) _exit(100 + __LINE__ % 100)
-/// Makes a device's primary context current and returns a non-blocking stream.
+/// Returns a non-blocking stream, with the device's primary context current.
 CUstream begin_peer(int device = 0);
 
-/// This program as another process in a role, with a socket to it.
+/// This program as another process, with a socket.
 class Peer {
  public:
   explicit Peer(const char* role);
   Peer(const Peer&) = delete;
   Peer& operator=(const Peer&) = delete;
   ~Peer();
-  /// Returns the exit status: 0 for success.
   int wait();
   int socket = -1;
 
@@ -56,14 +54,13 @@ class Peer {
   int pid_ = -1;
 };
 
-/// Returns the peer's output until its end.
 std::string words_of(Peer& peer);
 void send_bytes(int socket, const void* data, size_t bytes);
 void receive_bytes(int socket, void* data, size_t bytes);
 void send_fd(int socket, int fd);
 int receive_fd(int socket);
 
-/// Provides the current primary context of device 0, and a non-blocking stream.
+/// The fixture has device 0's primary context and a non-blocking stream.
 class Gpu : public ::testing::Test {
  protected:
   void SetUp() override;

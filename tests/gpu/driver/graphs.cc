@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of a stream engine, captured and launched repeatedly: copies, semaphores, kernels,
-// forks and joins, and objects kept alive by a graph.
+// A stream engine's operations, captured and launched repeatedly, and objects kept alive by a
+// graph.
 #include <unistd.h>
 
 #include <atomic>
@@ -86,7 +86,6 @@ TEST_F(Graphs, ForkedStreamsMeetAtEachLaunch) {
   }
 }
 
-// Relaunchable: a batch waits for 1 and then writes 0.
 TEST_F(Graphs, WordsAreWaitedForAndResetAtEachLaunch) {
   const CUdeviceptr word = allocate(8), value = allocate(64), copy = allocate(64);
   fill(word, 0, 8);
@@ -112,7 +111,6 @@ TEST_F(Graphs, WordsAreWaitedForAndResetAtEachLaunch) {
   OK(cu().cuStreamDestroy_v2(third));
 }
 
-// Branches of a graph run concurrently: a branch may wait for another branch's write.
 TEST_F(Graphs, ABranchWaitsForAWordOfAnother) {
   const CUdeviceptr word = allocate(4);
   begin();
@@ -195,7 +193,7 @@ TEST_F(Graphs, ACaptureThatFailsLetsItsObjectsGo) {
   EXPECT_EQ(ended, 1);
 }
 
-// Undocumented for real drivers: refusal or hang.
+// Undocumented for real drivers.
 TEST_F(Graphs, DestructorsMayNotCallTheDriver) {
   if (!cu().is_soft) GTEST_SKIP() << "software driver only";
   std::atomic<int> result{-1};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels: in graphs, load times, calls that wait for kernels, and shared hardware queues.
+// Kernels in graphs, their load times, calls that wait for them, and shared hardware queues.
 #include "kernels.hpp"
 
 #include <unistd.h>
@@ -12,7 +12,7 @@
 namespace driver_test {
 namespace {
 
-// Each takes {semaphore address, value}: PTX of tests/softcuda/shim/test_kernels.cu.
+// PTX of tests/softcuda/shim/test_kernels.cu. Parameters: {semaphore address, value}.
 const char* const kPtx = R"(
 .version 6.0
 .target sm_70
@@ -142,8 +142,7 @@ class KernelsRun : public KernelTest {
     OK(cu().cuMemsetD32Async(gate_, 1, 1, other_));
     OK(cu().cuStreamSynchronize(other_));
   }
-  // Runs the call in a thread. The call may wait for the context's work; the software driver's
-  // answer is known.
+  // The call may wait for the context's work; on the software driver the answer is known.
   void expect_wait(const char* what, const std::function<void()>& call) {
     close_gate(stream_);
     std::atomic<bool> done{false};
@@ -261,7 +260,7 @@ TEST_F(KernelsRun, AWaitThatLastsSaysForWhat) {
   EXPECT_NE(said.find("busy with a wait for a word"), std::string::npos) << said;
 }
 
-// One hardware queue for all streams, and launch queues of eight entries.
+// One hardware queue, and launch queues of eight entries.
 int narrow_peer(int) {
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "1", 1);
   setenv("SOFTCUDA_CONNECTIONS", "1", 1);

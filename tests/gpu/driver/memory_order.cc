@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory order between kernels: with release and acquire, and without.
+// Memory order between kernels.
 #include "kernels.hpp"
 
 #include <unistd.h>
@@ -11,7 +11,6 @@ namespace {
 
 class MemoryOrder : public KernelTest {};
 
-// Counts the wrong words in several rounds.
 uint32_t publish_and_read(TestKernels& kernels, const CUstream (&streams)[2], CUdeviceptr memory,
                           bool writer_is_careful, bool reader_is_careful) {
   constexpr size_t kFlag = 1024, kWrong = 2048;
@@ -54,7 +53,7 @@ TEST_F(MemoryOrder, WhatIsReleasedIsSeenByWhoAcquires) {
   EXPECT_EQ(publish_and_read(kernels, streams, memory, true, true), 0u);
 }
 
-// Without order a device promises nothing, but the software driver must show errors.
+// The software driver must show errors; a device promises nothing.
 int weak_peer(int) {
   setenv("SOFTCUDA_WEAK", "on", 1);
   const CUstream stream = begin_peer();
@@ -78,7 +77,7 @@ int weak_peer(int) {
 }
 const Role kWeak("weak", weak_peer);
 
-// Device 0 stores a line to device 1's memory: over NVLink the last word arrives last.
+// Over NVLink the last word of a line arrives last.
 int lines_peer(int, const char* links) {
   setenv("SOFTCUDA_WEAK", "on", 1);
   setenv("SOFTCUDA_DEVICES", "2", 1);
@@ -103,7 +102,6 @@ int lines_peer(int, const char* links) {
   MUST(cu().cuCtxEnablePeerAccess(owner, 0));
   const bool whole = strcmp(links, "NV") == 0;
   uint32_t wrong = 0;
-  // On a busy machine the reader may often be late.
   for (uint32_t value = 1; value <= 50 || (!whole && wrong == 0 && value <= 2000); ++value) {
     MUST(cu().cuCtxPushCurrent_v2(owner));
     launch("test_read_line", reader, value);

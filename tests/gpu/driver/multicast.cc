@@ -12,7 +12,6 @@ namespace {
 
 constexpr size_t kBytes = 4 << 20;
 
-/// One process's part: device memory, mapped and bound.
 struct Member {
   CUdevice device;
   CUmemGenericAllocationHandle memory = 0, object = 0;
@@ -64,7 +63,6 @@ Words words_at(CUdeviceptr at, CUstream stream) {
   return words;
 }
 
-// Joins with device 1 on request, then checks for the peer's data.
 int joining_peer(int socket) {
   const CUstream stream = begin_peer(1);
   Member member{1};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resident blocks: kernels of a process and of two, instances of a GPU.
+// Resident blocks of one process and of two, and GPU instances.
 #include "kernels.hpp"
 
 #include <unistd.h>
@@ -65,7 +65,7 @@ TEST_F(Residency, MoreBlocksThanFitComeOneAfterTheOther) {
   EXPECT_EQ(sum, blocks);
 }
 
-// A block waits for a block without room: forever on a device, until the watchdog here.
+// A block waits forever for a block without room. The watchdog reports the hang.
 int crowded_peer(int socket) {
   setenv("HOST_KERNELS_TIMEOUT", "1", 1);
   dup2(socket, STDERR_FILENO);
@@ -95,7 +95,6 @@ TEST_F(Residency, ABlockThatWaitsForOneWithoutAPlaceHangs) {
       << said;
 }
 
-// Two processes with a kernel each, waiting for each other.
 int meeting_peer(int socket) {
   setenv("HOST_KERNELS_TIMEOUT", "2", 1);
   const CUstream stream = begin_peer();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory and events shared between processes: legacy IPC, cuMemMap by descriptor, pools.
+// Memory and events between processes: legacy IPC, descriptors, pools.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -29,7 +29,7 @@ void send_handles(int socket, CUdeviceptr address, CUevent event) {
   send_bytes(socket, &event_handle, sizeof event_handle);
 }
 
-// Opens memory in an open block. Some drivers refuse.
+// Some drivers refuse to open memory of an open block.
 bool opens_again(const CUipcMemHandle& handle, CUdeviceptr open, CUdeviceptr* address) {
   const CUresult result =
       cu().cuIpcOpenMemHandle_v2(address, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
@@ -39,7 +39,6 @@ bool opens_again(const CUipcMemHandle& handle, CUdeviceptr open, CUdeviceptr* ad
   return false;
 }
 
-// Gets a handle and an event, waits for the event, checks, writes, and reports.
 int legacy_peer(int socket) {
   const CUstream stream = begin_peer();
   CUipcMemHandle handle;
@@ -79,7 +78,6 @@ TEST_F(Sharing, MemoryAndEventsByLegacyHandles) {
   OK(cu().cuEventDestroy_v2(event));
 }
 
-// Opens an event once. At each request of the owner polls until the event occurs.
 int asking_peer(int socket) {
   const CUstream stream = begin_peer();
   CUipcMemHandle handle;
@@ -120,8 +118,8 @@ TEST_F(Sharing, AnEventThatWasOpenedOnceIsAskedAfterEachRecord) {
   OK(cu().cuEventDestroy_v2(event));
 }
 
-// Several small allocations must open separately. Some drivers refuse all but the first, or return
-// another allocation's address. The library must detect both.
+// Some drivers refuse all allocations but the first, or return another allocation's address. The
+// library must detect both.
 int small_peer(int socket) {
   const CUstream stream = begin_peer();
   CUdeviceptr first = 0;
@@ -388,7 +386,6 @@ TEST_F(Sharing, AnExportedDescriptorHoldsWhatWasReleased) {
   EXPECT_GE(free_memory() + kNoise, before);
 }
 
-// Imports, and releases on request.
 int holding_peer(int socket) {
   const CUstream stream = begin_peer();
   CUmemGenericAllocationHandle handle = 0;

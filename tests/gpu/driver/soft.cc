@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Features of the software driver alone: faulting memory, failures on request.
+// The software driver alone: faulting memory, failures on request.
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +31,7 @@ constexpr bool kTsan = true;
 constexpr bool kTsan = false;
 #endif
 
-// Killed by the signal, or stopped by a sanitizer.
+// The process died by the signal, or a sanitizer stopped the access.
 bool ended_badly(int status) { return !WIFEXITED(status) || WEXITSTATUS(status) != 0; }
 
 TEST_F(SoftDeathTest, TheProcessorCannotTouchDeviceMemory) {
@@ -47,7 +47,6 @@ TEST_F(Soft, TheSystemCannotTouchDeviceMemory) {
   close(fd);
 }
 
-// A stream is a thread: ThreadSanitizer reports a missing wait as a race.
 TEST_F(Soft, AMissingWaitIsARace) {
   if (!kTsan) GTEST_SKIP() << "needs a build with --enable-sanitizers=thread";
   Peer careful("wait"), careless("no-wait");
@@ -125,7 +124,6 @@ TEST_F(Soft, MemoryEnds) {
   EXPECT_EQ(cu().cuMemAlloc_v2(&address, free + 4096), CUDA_ERROR_OUT_OF_MEMORY);
 }
 
-// A handle, mapped twice in an address range.
 TEST_F(Soft, ABlockAMappingAndARangeAreThreeThings) {
   constexpr size_t kPart = 2 << 20;
   CUmemAllocationProp prop{};

@@ -174,7 +174,6 @@ Call::Bytes Call::data_of(int rank, uint64_t salt) const {
   return data;
 }
 
-/// One block per rank.
 Call::Bytes Call::block_of(const Bytes& data, int rank, int block) const {
   const auto bytes = [&](int i) {
     const MPI_Count elements = shape_.of().what == kAlltoall ? length(rank, i) : length(i, i);
@@ -186,7 +185,6 @@ Call::Bytes Call::block_of(const Bytes& data, int rank, int block) const {
   return {begin, begin + static_cast<std::ptrdiff_t>(bytes(block))};
 }
 
-/// Reduces from the last rank's operand to the first.
 Call::Bytes Call::reduced(const std::vector<Bytes>& all, int last) const {
   Bytes sum = all[static_cast<size_t>(last)];
   for (int rank = last - 1; rank >= 0; --rank)

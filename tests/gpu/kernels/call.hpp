@@ -16,13 +16,13 @@
 
 namespace tern::kernels_test {
 
-/// The wires: columns of the table. kSimple: schedule programs (tern_interpret).
+/// Columns of the table. kSimple: schedule programs (tern_interpret).
 enum class Column : uint8_t { kLl, kLl128, kSimple, kExchange, kMultimem };
 inline constexpr int kColumns = 5;
 inline constexpr std::array<const char*, kColumns> kColumnNames = {"ll", "ll128", "simple",
                                                                    "exchange", "multimem"};
 
-/// An operation: a row of the table.
+/// A row of the table.
 struct Line {
   coll::Collective what;
   bool irregular;   // different block sizes
@@ -49,7 +49,7 @@ inline constexpr std::array<Line, 17> kLines = {{
     {coll::Collective::kAlltoall, true, "linear", "alltoallv"},
 }};
 
-/// A type and an operation. Exact: equal bits for any operand order.
+/// Exact: equal bits for any operand order.
 struct Kind {
   const char* name;
   MPI_Datatype type;
@@ -73,7 +73,7 @@ struct Shape {
   [[nodiscard]] std::string in_words(int ranks) const;
 };
 
-/// All bytes of a round's calls on a rank: before the round, and expected.
+/// A round's bytes on a rank.
 struct Image {
   std::vector<unsigned char> before, wanted;
   std::vector<bool> any;  // undefined bytes
@@ -84,30 +84,26 @@ using Images = std::array<Image, kPlaces>;
 
 class Call {
  public:
-  /// Reserves room in each rank's images.
   Call(Ranks& ranks, const Shape& shape, std::vector<Images>* images);
 
   [[nodiscard]] const Shape& shape() const noexcept { return shape_; }
   /// Elements between two ranks, or of a rank's block.
   [[nodiscard]] static MPI_Count length(const Shape& shape, int from, int to) noexcept;
-  /// Writes data from the salt, and the result, into the images.
   void fill(uint64_t salt, std::vector<Images>* images) const;
-  /// Binds the images to a rank's addresses. Valid during the call's lifetime.
+  /// The operation is valid during the call's lifetime.
   [[nodiscard]] const coll::Operation& operation(int rank, std::byte* device, std::byte* pinned);
-  /// The reason why the wire cannot serve the call, or empty. Requires operation().
+  /// Returns an empty string if the wire can serve the call. Requires operation().
   [[nodiscard]] std::string why_not();
   /// Uploads programs; may wait for the device.
   void prepare();
-  /// Enqueues on a rank's stream. Before a barrier each rank writes a word, afterwards it reads all
-  /// words.
+  /// Around a barrier each rank writes a word and reads all words.
   void put(int rank);
-  /// Enqueues only the operation.
   void put_operation(Rank& rank);
-  /// Locates an image's byte, or returns empty for another call's byte.
+  /// Returns an empty string for another call's byte.
   [[nodiscard]] std::string find(int rank, Place place, size_t byte) const;
 
  private:
-  /// One side of a rank: lengths and places of blocks in elements.
+  /// Lengths and places are in elements.
   struct Buffer {
     bool exists = false, several = false;
     Place place = kDevice;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Call: enqueues the operation by the library's engines.
+// Call: the library's engines enqueue the operation.
 #include "base/error.hpp"
 #include "coll/engine/pairs.hpp"
 #include "coll/gpu/exchange_run.hpp"

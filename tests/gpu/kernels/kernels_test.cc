@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The waiting kernels on one GPU: 1 to 8 ranks in one process, random calls by each wire, all bytes
 // compared.
-// Usage: kernels_test [--option value]...; see --help. Exit status 0: success; 1: a fault, with the
-// options for a repetition; 77: no device.
+// Usage: kernels_test --help. Exit status 0: success; 1: a fault, with the options to repeat it;
+// 77: no device.
 // See: tests/gpu/README.md, tests/gpu/kernels/plants.cc.
 #include <sys/resource.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Machine and Ranks: team creation without messages, and waits for streams.
+// Team creation without messages, and waits for streams.
 #include "tests/gpu/kernels/ranks.hpp"
 
 #include <dlfcn.h>
@@ -22,7 +22,6 @@
 namespace tern::kernels_test {
 namespace {
 
-/// Scratch of a rank in this process.
 class Here final : public pml::MappedPeerMemory {
  public:
   explicit Here(std::byte* at) { address = at; }
@@ -42,8 +41,8 @@ void must(const std::string& why) {
   if (!why.empty()) throw Error(MPI_ERR_OTHER, why);
 }
 
-// Each stream needs its own hardware queue: in a shared queue, a kernel may wait forever behind
-// another rank's kernel. The driver reads the variable before the first context.
+// A shared hardware queue could block a kernel behind another rank's kernel forever. The driver
+// reads the variable before the first context.
 Machine::Machine(int most_devices) {
   (void)::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 1);
   void* const library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
@@ -205,8 +204,7 @@ bool Ranks::idle(Rank& rank) {
   return result == CUDA_SUCCESS;
 }
 
-/// Seconds for time limits. On the software driver they are CPU seconds, because other programs
-/// compete for the cores.
+/// Returns CPU seconds on the software driver, because other programs compete for the cores.
 double Ranks::seconds_now() const noexcept {
   constexpr double kBillion = 1e9, kWallWeighs = 1.0 / 20;
   const double wall = static_cast<double>(now_ns()) / kBillion;

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Machine and Ranks: 1 to 8 ranks of a team of GPUs in one process, each with scratch, a stream and
-// a communicator. Rank r uses device r modulo the number of devices.
-// Why: on one GPU, kernels of several processes can wait for each other only under MPS, but kernels
-// of a process always can.
-// Lifetime: of the program. Threads: one. Errors: throws Error with a message. See:
-// coll/gpu/team.hpp.
+// Machine and Ranks: 1 to 8 ranks of a team in one process, each with scratch, a stream and a
+// communicator. Rank r uses device r modulo the number of devices.
+// Why: only under MPS can kernels of several processes wait for each other on one GPU.
+// Lifetime: of the program. Threads: one. Errors: throws Error. See: coll/gpu/team.hpp.
 #pragma once
 
 #include <memory>
@@ -18,17 +16,15 @@
 
 namespace tern::kernels_test {
 
-/// Throws Error if the driver failed.
 void must(const char* function, CUresult result);
 /// Throws Error unless `why` is empty.
 void must(const std::string& why);
 
-/// The driver, the devices, and the types and operations of MPI.
 class Machine {
  public:
   static constexpr int kMostRanks = 8;
 
-  /// Uses at most this many devices; 0: all. Exits with status 77 without a device.
+  /// 0 means all devices. Exits with status 77 without a device.
   explicit Machine(int most_devices);
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
@@ -56,7 +52,6 @@ class Machine {
   std::vector<CUdeviceptr> anchors_;  // an allocation in each context
 };
 
-/// A rank of a team.
 struct Rank {
   int number;
   cuda::Device* device;
@@ -77,13 +72,12 @@ class Ranks {
   [[nodiscard]] Machine& machine() noexcept { return machine_; }
   /// Timeout of kernels, as in KernelRun; 0: only wait() ends them.
   uint64_t patience = 0;
-  /// Empty if multicast memory exists, otherwise the reason.
+  /// Returns an empty string if multicast memory exists.
   [[nodiscard]] const std::string& no_multicast() const noexcept { return no_multicast_; }
 
-  /// Sets the maximum number of thread blocks, equal on all ranks.
+  /// All ranks pass the same value.
   void use_blocks(int most);
-  /// Waits for the streams, and ends all waiting kernels at the limit. Returns the waits (rank,
-  /// awaited rank, place), or empty.
+  /// Ends all waiting kernels at the limit. Returns their waits, or empty.
   [[nodiscard]] std::string wait(double seconds);
 
  private:

@@ -22,7 +22,7 @@ using enum coll::Collective;
 constexpr size_t kMostCalls = 5;
 constexpr size_t kRoomOfCall = 8192;  // guard bytes and gaps
 
-/// Rows with operands from the last rank to the first. A scan's chain begins at the first rank.
+/// Operands go from the last rank to the first. A scan's chain begins at the first.
 bool is_in_rank_order(const coll::Algorithm& row) noexcept {
   if ((row.collective == kScan || row.collective == kExscan) &&
       std::strcmp(row.name, "linear") == 0)
@@ -48,12 +48,10 @@ std::vector<const coll::Algorithm*> rows_of(const Line& line, int ranks) {
   return rows;
 }
 
-/// Blocks per side.
 int blocks_of(coll::Collective what, int ranks) noexcept {
   return coll::splits(what) || what == kBarrier ? 1 : ranks;
 }
 
-/// A random order of the ranks.
 std::vector<int> shuffled(Random* random, int count) {
   std::vector<int> order(static_cast<size_t>(count));
   for (int i = 0; i < count; ++i) order[static_cast<size_t>(i)] = i;
@@ -146,7 +144,7 @@ int64_t Rounds::draw_count(Random* random, const Shape& shape, Ranks& ranks) con
       core::predefined_type(machine_.process(), kinds()[static_cast<size_t>(shape.kind)].type)
           .size());
   const auto most = static_cast<int64_t>(options_.bytes / element) / blocks;
-  // Bytes of a slot, and of one pass of all blocks.
+  // Bytes of a slot, then of one pass of all blocks.
   size_t room = layout.kernel_part(layout.kernel_region());
   if (shape.column == Column::kLl) room = layout.push_room(Wire::kLl) * 16;
   if (shape.column == Column::kLl128) room = layout.push_room(Wire::kLl128) * 16;
@@ -243,7 +241,6 @@ std::string Rounds::run_in_a_row(Random* random, Ranks& ranks, Batch* batch) {
   return batch->check();
 }
 
-/// A batch, recorded for each rank.
 class Graph {
  public:
   Graph(Ranks& ranks, Batch* batch) : ranks_(ranks) {
@@ -279,8 +276,7 @@ class Graph {
   std::vector<CUgraphExec> all_;
 };
 
-// Replays several times, with the other calls after the first replay, then compares, and repeats
-// with new data.
+// Replays, with the other calls after the first replay, compares, and repeats with new data.
 std::string Rounds::run_graph(Random* random, Ranks& ranks, Batch* batch, Batch* other) {
   constexpr int kTimes = 2;
   batch->bring(random->next());

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rounds: random calls on a random number of ranks, in a row or as a graph with replays between
-// other calls. Afterwards all bytes of all ranks are compared. Seed and number determine a round,
-// so each round is repeatable.
+// other calls. All bytes of all ranks are compared. Seed and number determine a round.
 // Lifetime: of the program. Threads: one.
 #pragma once
 
@@ -29,7 +28,7 @@ struct Options {
   std::string line;               // empty: any
 };
 
-/// Each rank's memory for a round: buffers, and originals for a restore.
+/// Holds buffers, and originals for a restore.
 class Arena {
  public:
   Arena(Machine& machine, size_t bytes);
@@ -48,28 +47,25 @@ class Arena {
   std::vector<std::array<CUdeviceptr, 2 * kPlaces>> all_;
 };
 
-/// Successive calls on the same ranks, with their data.
 class Batch {
  public:
-  /// Uses the arena from `offset` on.
   Batch(Ranks& ranks, Arena& arena, size_t offset);
   Batch(const Batch&) = delete;
   Batch& operator=(const Batch&) = delete;
 
-  /// Returns the reason for a refusal, or empty.
+  /// Returns an empty string if the call was added.
   [[nodiscard]] std::string add(const Shape& shape);
   [[nodiscard]] bool empty() const noexcept { return calls_.empty(); }
-  /// Uploads data from the salt, and waits.
+  /// Waits for the upload.
   void bring(uint64_t salt);
-  /// Enqueues a copy of the uploaded data, or the calls.
+  /// Enqueue a copy of the uploaded data, and the calls.
   void restore(int rank);
   void put(int rank);
   [[nodiscard]] Call& call(size_t i) noexcept { return *calls_[i]; }
   [[nodiscard]] size_t size() const noexcept { return calls_.size(); }
-  /// Requires idle streams. Returns the first difference, or empty.
+  /// Requires idle streams. Returns the first difference.
   [[nodiscard]] std::string check();
   [[nodiscard]] std::string in_words() const;
-  /// Returns the used bytes of the arena.
   [[nodiscard]] size_t end() const noexcept;
 
  private:
@@ -82,7 +78,6 @@ class Batch {
   std::vector<std::unique_ptr<Call>> calls_;
 };
 
-/// Calls per cell, and reasons for empty cells.
 struct Table {
   std::array<std::array<int64_t, kColumns>, kLines.size()> calls{};
   std::array<std::array<std::string, kColumns>, kLines.size()> why;
@@ -96,9 +91,8 @@ class Rounds {
  public:
   Rounds(Machine& machine, const Options& options);
   ~Rounds();
-  /// Returns the reason of a failure, or empty.
+  /// Returns an empty string on success.
   [[nodiscard]] std::string run(int64_t round);
-  /// Describes the last round.
   [[nodiscard]] const std::string& in_words() const noexcept { return words_; }
   [[nodiscard]] const Table& table() const noexcept { return table_; }
   [[nodiscard]] Ranks& ranks(int count);
@@ -122,14 +116,14 @@ class Rounds {
   std::string words_;
 };
 
-/// For each wire rank 1 is late: rank 0's kernel names rank 1, then a timeout or the host ends the
-/// kernel. Returns the fault, or empty.
+/// Rank 1 is late: rank 0's kernel names rank 1, then a timeout or the host ends the kernel.
+/// Returns an empty string on success.
 [[nodiscard]] std::string check_late_ranks(Machine& machine, const Options& options);
 
-/// Prints event times of each operation by each wire, from 8 bytes to options.bytes.
+/// Measures sizes from 8 bytes to options.bytes.
 void print_times(Rounds& rounds);
 
-/// Returns the algorithm for a cell, or null.
+/// Returns null if no algorithm serves the cell.
 [[nodiscard]] const coll::Algorithm* row_for(const Shape& shape, int ranks, Random* random);
 
 }  // namespace tern::kernels_test

@@ -32,7 +32,7 @@ class Event {
   Rank& rank_;
 };
 
-/// Returns the median of several measurements, in microseconds per call.
+/// Returns the median in microseconds.
 double time_of(Ranks& ranks, Call& call, double patience) {
   Event begin(ranks.at(0)), end(ranks.at(0));
   std::vector<double> times;
