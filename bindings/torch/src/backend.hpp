@@ -13,7 +13,7 @@ class Backend final : public Lifecycle {
  public:
   using Lifecycle::Lifecycle;
 
-  // Without `override`: virtual only in newer versions of PyTorch.
+  // Methods without `override` are virtual only in newer versions of PyTorch.
   bool supportsSplitting() const override { return true; }
   c10::intrusive_ptr<c10d::Backend> split(const c10::intrusive_ptr<c10d::Store>& store,
                                           const std::vector<int>& ranks,

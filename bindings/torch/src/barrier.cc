@@ -91,7 +91,7 @@ void answer(const Group& group, const std::vector<int>& ranks, char word) {
   }
 }
 
-// On rank 0.
+// Rank 0 collects the arrivals and answers.
 void await_others(const Group& group, Milliseconds timeout, bool waits_for_all) {
   const int size = group.size();
   const auto deadline = Clock::now() + timeout;
@@ -122,7 +122,7 @@ void await_others(const Group& group, Milliseconds timeout, bool waits_for_all) 
   fail(sentence.str());
 }
 
-// On all other ranks.
+// The other ranks arrive and wait for rank 0's answer.
 void await_first(const Group& group, int own, Milliseconds timeout) {
   const auto deadline = Clock::now() + timeout;
   char word = 1, all_are_here = 0;

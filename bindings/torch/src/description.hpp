@@ -32,7 +32,7 @@ struct Description {
   Description of_any_size() const;
 
   bool operator==(const Description& other) const = default;
-  // For example "allreduce of 10 Float by SUM".
+  // Returns for example "allreduce of 10 Float by SUM".
   std::string words() const;
 };
 

@@ -27,7 +27,7 @@ class Group;
 class Operation;
 
 c10::Stream current_stream(const c10::Device& device);
-// From the device's pool.
+// Takes a stream from the device's pool.
 c10::Stream new_stream(const c10::Device& device);
 bool is_capturing(const c10::Device& device);
 // Throws during a capture, because the graph would miss the call.
@@ -38,7 +38,7 @@ class DeviceQueue {
   static DeviceQueue& get();
   void push(std::shared_ptr<Operation> operation);
   void await_begun(const Group& group);
-  // Until the operation's final steps are done.
+  // Holds the tensors until the operation's final steps are done.
   void keep_until_done(std::shared_ptr<Operation> operation, std::vector<at::Tensor> tensors);
   void await_done(std::chrono::milliseconds most);
   // Drops calls that have not begun. A later push restarts the thread.

@@ -13,7 +13,7 @@ namespace torch_tern {
 // Returns the library's message.
 std::string sentence(int code);
 
-// Returns false for refused arguments and truncated messages.
+// Returns true unless arguments were refused or a message was truncated.
 bool is_fatal(int code);
 
 bool is_truncated(int code);

@@ -21,8 +21,8 @@ class Fate {
   std::string why() const { return dead() ? why_ : std::string(); }
   bool by_timeout() const { return dead() && by_timeout_; }
 
-  // Once: gets the reason, runs the hooks (at most 2 s), marks the group dead, calls `tell`.
-  // Concurrent callers block meanwhile.
+  // Takes effect once: gets the reason, runs the hooks (at most 2 s), marks the group dead, calls
+  // `tell`. Concurrent callers block meanwhile.
   void end(const std::function<std::string()>& why, bool by_timeout,
            const std::function<void()>& tell);
 

@@ -38,7 +38,7 @@ class Group {
   Group& operator=(const Group&) = delete;
 
   MPI_Comm comm() const { return comm_; }
-  // Null until the group's first collective on a device.
+  // Returns null until the group's first collective on a device.
   const StreamComm* stream_comm() const { return stream_comm_.get(); }
   // Collective. A group serves one device per rank.
   void open_stream_comm(const c10::Device& device);

@@ -63,7 +63,7 @@ class Issue : public Call {
   // Steps run in order after all requests are complete.
   void at_end(std::function<void()> step) { ends_.push_back(std::move(step)); }
 
-  // For the thread that waits for the requests.
+  // Only the waiting thread may use these.
   std::vector<MPI_Request>& requests() { return requests_; }
   void note_status(const MPI_Status& status) { status_ = status; }
   int source() const { return status_.MPI_SOURCE; }

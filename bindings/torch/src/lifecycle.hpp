@@ -36,7 +36,7 @@ class Lifecycle : public c10d::Backend {
 
   Lifecycle(std::shared_ptr<Group> group, int rank, OptionsPointer options);
 
-  // Without `override`: virtual only in newer versions of PyTorch.
+  // Methods without `override` are virtual only in newer versions of PyTorch.
   const std::shared_ptr<Group>& group() const { return group_; }
   const std::string getBackendName() const override { return "tern"; }
   OptionsPointer getBackendOptions() { return options_; }

@@ -158,7 +158,7 @@ c10::intrusive_ptr<c10::ivalue::Future> Operation::future() {
   return future_;
 }
 
-// Under mutex_.
+// The caller holds mutex_.
 c10::intrusive_ptr<c10::ivalue::Future> Operation::future_or_new() {
   if (!future_) {
     future_ = make_future();

@@ -46,13 +46,13 @@ class Operation : public Issue, public std::enable_shared_from_this<Operation> {
   // Like release(), but never blocks on another thread's wait.
   void release_at_end();
 
-  // For the device queue.
+  // The device queue calls these.
   bool is_ready() { return group_->fate().dead() || on_device_.is_ready(); }
   void make_queued_calls();
-  // Once, after the device is done: ends the deadline and calls the hook.
+  // Takes effect once, after the device is done: ends the deadline and calls the hook.
   void settle(const std::exception_ptr& error);
 
-  // For the progress thread.
+  // The progress thread calls this.
   void conclude(std::exception_ptr error);
   // From now on the deadline and the group's end call `kick`.
   void guard(std::function<void()> kick);

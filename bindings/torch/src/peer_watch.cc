@@ -25,7 +25,7 @@ namespace torch_tern {
 
 namespace {
 
-// In milliseconds: polls of waits after an end, and of processes without a pidfd.
+// Poll intervals in milliseconds: for waits after an end, and for processes without a pidfd.
 constexpr int kBetweenLooks = 200, kBetweenSearches = 1000;
 constexpr std::size_t kLongestText = 64 * 1024;
 
@@ -56,7 +56,7 @@ int descriptor_of(const PeerWatch::Peer& peer) {
 
 }  // namespace
 
-// Never destroyed: the thread may outlive main().
+// The watch is never destroyed: the thread may outlive main().
 PeerWatch& PeerWatch::get() {
   static auto* const one = new PeerWatch;
   return *one;
@@ -227,7 +227,7 @@ void PeerWatch::read_farewells() {
   }
 }
 
-// Without the lock: groups may end here.
+// Groups may end here, so the caller holds no lock.
 void PeerWatch::report() {
   std::vector<Peer> ended;
   std::shared_ptr<HangReport> world;

@@ -16,7 +16,7 @@ namespace torch_tern {
 class Session {
  public:
   static std::shared_ptr<Session> open();
-  // Null without an open session.
+  // Returns null without an open session.
   static std::shared_ptr<Session> current();
 
   Session();

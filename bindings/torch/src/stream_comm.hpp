@@ -30,8 +30,8 @@ class StreamComm {
 
   MPI_Comm comm() const { return comm_; }
   const c10::Device& device() const { return device_; }
-  // Empty if the driver provides no stream. Calls then complete before return, and match enqueued
-  // calls of other ranks.
+  // The stream is empty if the driver provides none. Calls then complete before return, and match
+  // enqueued calls of other ranks.
   const std::optional<c10::Stream>& stream() const { return stream_; }
   const std::string& why_no_stream() const { return why_no_stream_; }
 

@@ -12,7 +12,7 @@ namespace torch_tern {
 
 namespace {
 
-// With MPIX_Continue and MPIX_Comm_interrupt, which completes the operations of dead groups.
+// Uses MPIX_Continue and MPIX_Comm_interrupt, which completes the operations of dead groups.
 class Continuations final : public Waiting {
  public:
   explicit Continuations(std::mutex& mutex) : mutex_(mutex) {}
@@ -98,7 +98,7 @@ bool is_done(Operation& operation) {
                      [](MPI_Request request) { return request == MPI_REQUEST_NULL; });
 }
 
-// With MPI_Waitsome and any library.
+// Uses MPI_Waitsome, with any library.
 class Array final : public Waiting {
  public:
   void add(std::shared_ptr<Operation> operation) override {
