@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels in graphs, their load times, calls that wait for them, and shared hardware queues.
+// Kernels: graphs, load times, calls with a wait for kernels, and shared hardware queues.
 #include "kernels.hpp"
 
 #include <unistd.h>
@@ -260,7 +260,7 @@ TEST_F(KernelsRun, AWaitThatLastsSaysForWhat) {
   EXPECT_NE(said.find("busy with a wait for a word"), std::string::npos) << said;
 }
 
-// One hardware queue, and launch queues of eight entries.
+// A single hardware queue, and launch queues of eight entries.
 int narrow_peer(int) {
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "1", 1);
   setenv("SOFTCUDA_CONNECTIONS", "1", 1);

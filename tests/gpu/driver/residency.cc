@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resident blocks of one process and of two, and GPU instances.
+// Resident blocks of a single process and of two, and GPU instances.
 #include "kernels.hpp"
 
 #include <unistd.h>
@@ -131,7 +131,7 @@ TEST_F(Residency, KernelsOfTwoProcessesMeetUnderMps) {
     OK(kernels.launch("test_meet", stream_, word_, 3));
     OK(cu().cuStreamSynchronize(stream_));
   }
-  // Without MPS a kernel keeps the device until the watchdog ends it.
+  // Without MPS, a kernel keeps the device until the watchdog ends the kernel.
   EXPECT_EQ(peer.wait(), mps != 0 ? 0 : 1);
   EXPECT_EQ(other.wait(), mps != 0 ? 0 : 1);
 }

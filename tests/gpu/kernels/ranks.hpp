@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Machine and Ranks: 1 to 8 ranks of a team in one process, each with scratch, a stream and a
+// Machine and Ranks: 1 to 8 ranks of a team in a single process, each with scratch, a stream and a
 // communicator. Rank r uses device r modulo the number of devices.
-// Why: only under MPS can kernels of several processes wait for each other on one GPU.
-// Lifetime: of the program. Threads: one. Errors: throws Error. See: coll/gpu/team.hpp.
+// Why: only under MPS can kernels of several processes wait for each other on a GPU.
+// Lifetime: of the program. Threads: single. Errors: throws Error. See: coll/gpu/team.hpp.
 #pragma once
 
 #include <memory>
@@ -77,7 +77,7 @@ class Ranks {
 
   /// All ranks pass the same value.
   void use_blocks(int most);
-  /// Ends all waiting kernels at the limit. Returns their waits, or empty.
+  /// Ends all waiting kernels at the limit. Returns the waits, or empty.
   [[nodiscard]] std::string wait(double seconds);
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_Alloc_mem by kind: the driver's attributes of the memory, messages between every two kinds,
-// and MPI_Free_mem without a leak.
+// MPI_Alloc_mem by kind: driver attributes, messages between every two kinds, MPI_Free_mem without
+// leaks.
 // ranks: 2
 #include <string>
 
@@ -74,7 +74,7 @@ void message(const char* from, const char* to) {
   OK(MPI_Free_mem(memory));
 }
 
-// Frees in a context other than the allocation's, repeatedly and without a leak.
+// Frees in another context, repeatedly.
 void freed() {
   size_t before = 0, after = 0, total = 0;
   CU(cuMemGetInfo_v2(&before, &total));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every collective on memory of every kind, equal or mixed across ranks, in place or not, blocking,
-// nonblocking and persistent: results equal those on host memory.
+// Every collective on memory of every kind matches host memory: mixed kinds, in place, blocking,
+// nonblocking, persistent.
 // ranks: 2 3
 // configurations: 1 4-peers 2-apart jitter mps queue
 // full-configurations: 12.0
@@ -112,7 +112,6 @@ void in_place(Form form, Kind kind, int n) {
   }
 }
 
-/// Ranks use different kinds.
 Kind mixed(int shift) {
   constexpr Kind kMix[] = {Kind::kHost, Kind::kDevice, Kind::kMapped, Kind::kManaged, Kind::kPool};
   return kMix[(rank + shift) % 5];

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Large collectives of device memory do not copy data through the host, by the software driver's
-// trace.
+// Large collectives of device memory bypass the host, by the software driver's trace.
 // ranks: 2 4
 // configurations: 1 4-peers in-turn
 // full-configurations: 12.0
@@ -49,7 +48,7 @@ void reductions(const Area& in, const Area& out, Trace* trace) {
                     w));
     check("MPI_Alltoall", trace);
   }
-  // The trace must show a real copy to the host, or the checks prove nothing.
+  // A real copy to the host must appear in the trace.
   (void)in.get(kBytes);
   if (trace->through_host() < kBytes) FAIL("the trace does not show a copy to the host");
 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks in containers of one machine: each has a PID namespace and /proc of its own and is process
-// 1. The ranks count as separate hosts with a shared device. Data arrives from memory of every
-// kind, in both directions, and no rank mistakes a peer's address for its own. Memory with a
-// descriptor is mapped, because descriptors travel over a socket.
-// ranks: singleton
-// configurations: 1 4-peers fabric
+// Ranks in containers of one machine, each process 1 of a PID namespace with a private /proc.
+// The
+// ranks count as separate hosts with a shared device. Data arrives from memory of every kind, and
+// no rank mistakes a peer's address for a local address. Memory with a descriptor is mapped,
+// because descriptors travel over a socket. ranks: singleton configurations: 1 4-peers fabric
 // sanitizers: no, its processes are forked
 // timeout: 120
 #include <dlfcn.h>
@@ -23,7 +22,7 @@ MPI_Comm both = MPI_COMM_NULL;
 
 unsigned long long imported() { return control().calls("cuMemImportFromShareableHandle"); }
 
-/// Both ranks send and receive at once, at equal addresses if possible.
+/// Both ranks send at once, at equal addresses if possible.
 void exchange(const Allocator& by, size_t bytes, unsigned seed) {
   const Area out = by.make(bytes), in = by.make(bytes);
   out.put(bytes_of(bytes, seed + static_cast<unsigned>(rank)));
@@ -45,7 +44,7 @@ void collective() {
   for (const int value : values) CHECK_EQ(value, 3);
 }
 
-/// The first message requests the descriptor. Later messages find the mapping.
+/// The first message requests the descriptor, later messages find the mapping.
 void is_mapped() {
   const Allocator by{"cuMemCreate", [](size_t bytes) { return mapped(bytes, 1, kFd, kFd); }};
   const Area out = by.make(3 << 20), in = by.make(3 << 20);
@@ -93,7 +92,7 @@ void contain(int me, int members) {
   exit(status == 0 ? 0 : 1);
 }
 
-// Checked in child processes. A container may refuse each step, and a chroot's root is no mount.
+// A container may refuse each step, and a chroot's root is no mount.
 void can_contain(int, int) {
   if (unshare(CLONE_NEWPID | CLONE_NEWNS) != 0) _exit(1);
   if (mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) _exit(1);

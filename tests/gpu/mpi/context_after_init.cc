@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUDA starts after MPI_Init. The current context may be none, the primary context, the program's
-// own, or another device's. Every call preserves the current context and the thread's capture mode,
-// even during a capture.
+// CUDA starts after MPI_Init, with any current context: none, the primary, the program's, another
+// device's. Every call preserves the context and the thread's capture mode, even during a capture.
 // ranks: 2
 // configurations: 1 4-peers 2-apart jitter in-turn
 #include "allocators.hpp"
@@ -19,7 +18,7 @@ CUstreamCaptureMode mode_now() {
 }
 
 const char* situation = "";
-// An MPI call that preserves the context and the mode.
+// The call must preserve the context and the mode.
 #define SAME(call)                                                               \
   do {                                                                           \
     CUcontext before_ = nullptr, after_ = nullptr;                               \
@@ -73,7 +72,7 @@ void in(const char* name, CUcontext current, const Area& from, const Area& to) {
   checked(from, to);
 }
 
-// PyTorch captures in the global mode, so Tern must make no forbidden call on this thread.
+// PyTorch captures in the global mode, which forbids many calls on this thread.
 void in_a_capture(const Area& from, const Area& to) {
   situation = "in a capture";
   CUstream stream = nullptr;

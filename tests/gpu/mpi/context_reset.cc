@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program resets the device between messages (cudaDeviceReset). The context's resources are
-// gone, and messages and reductions still work.
+// Messages and reductions still work after the program resets the device (cudaDeviceReset).
 // ranks: 2
 // configurations: 1 2-apart 4-peers
 #include "allocators.hpp"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Descriptors travel over a socket if a process may not take a peer's descriptors (containers). The
-// first message goes through the host during the request; later messages need one copy, also from
-// new memory. Both directions work at once, without a wait. Rank 0 selects the socket
+// first message goes through the host, later messages need one copy. Rank 0 selects the socket
 // (cuda_ipc_descriptors in TERN_TEST); the system refuses rank 1, like Docker.
 // ranks: 2
 // configurations: 1
@@ -22,7 +21,6 @@ namespace {
 
 constexpr size_t kBytes = 5 << 20;
 
-/// Takes effect from now on.
 void refuse_pidfd_getfd() {
   sock_filter steps[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -58,7 +56,7 @@ unsigned long long pointers() {
   return control().there() ? control().calls("cuMemPoolImportPointer") : 0;
 }
 
-// Both ends import from each other at the same time.
+// Both ranks import from each other at once.
 void at_once() {
   for (unsigned i = 0; i < 4; ++i) {
     const Area in = mapped(kBytes, 3, kFd, kFd), out = mapped(kBytes, 3, kFd, kFd);

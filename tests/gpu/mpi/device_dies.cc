@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device dies (illegal access, error 700) during messages: each request on the device fails with
-// the rank and the driver's error name, the peer learns of the death soon, no rank hangs, and host
-// messages continue.
+// A device dies (illegal access, error 700) during messages: each of its requests fails with the
+// rank and the driver's error name, the peer learns of the death soon, and host messages continue.
 // ranks: 2
 // configurations: 1 2-apart
 // alone: yes
@@ -24,14 +23,14 @@ void check_text(int code) {
     FAIL("the error does not say where: %s", text.c_str());
 }
 
-// Seconds of this rank's CPU time: a polling rank gets the same share as a busy peer.
+// A polling rank gets the same CPU time as a busy peer.
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
 constexpr double kSoon = 10;
 #else
 constexpr double kSoon = 1;
 #endif
 
-/// Waits for all requests. Returns the number of failed requests.
+/// Returns the number of failed requests.
 int ended(std::vector<MPI_Request>& requests, bool mine) {
   int failed = 0;
   const std::clock_t start = std::clock();
@@ -92,7 +91,6 @@ void exchange(const Case& what) {
   }
   failed += ended(requests, rank == what.dies);
   const bool is_dead = rank == what.dies && dead();
-  // A dead device allows neither reads nor writes.
   const bool none = what.before && (rank == what.dies || what.dies == 0);
   if (none && failed != kMessages) FAIL("%d of %d requests fail", failed, kMessages);
   if (is_dead && failed == 0) FAIL("the device is dead, and no request says so");

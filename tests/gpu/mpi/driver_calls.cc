@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts the driver calls per message of known device memory; a call costs about 1 us on a real
-// driver. No call waits for a stream or for a whole device. Both ranks together: 8 B take two
-// pointer look-ups, a context query and a kernel; 64 MiB add the receiver's copy and its completion
-// poll.
+// driver. No call waits for a stream or a device. On both ranks together, 8 B take two pointer
+// look-ups, a context query and a kernel; 64 MiB add the receiver's copy and completion poll.
 // ranks: 2
 // configurations: 1 4-peers
 // sanitizers: no
@@ -20,7 +19,7 @@ long long sum_of(const Counts& counts) {
   return sum;
 }
 
-/// Each rank polls pending offers every 5 ms, after 0.1 s.
+/// After 0.1 s each rank polls pending offers every 5 ms.
 double looks(double seconds) { return std::max(0.0, seconds - 0.1) / 0.005 * 2; }
 
 void send(const Area& memory, int bytes) {
@@ -52,7 +51,7 @@ void message(const Area& memory, int bytes, int most) {
     FAIL("a message of %d bytes takes %.1f calls of the driver, more than %d", bytes, each, most);
 }
 
-/// Memory is named, mapped and made synchronous by its first message only.
+/// The first message names, maps and synchronises the memory.
 void first_use(const Area& memory) {
   constexpr int kBytes = 8 << 20;
   const std::vector<Expected> named = {{"cuPointerGetAttributes", kAny, true},
@@ -83,8 +82,7 @@ void first_use(const Area& memory) {
               rank == 0 ? std::vector<Expected>{{"cuPointerGetAttributes", kAny, true}} : copied);
 }
 
-/// Columns from a peer device cross the link as one block, and a kernel scatters them, not row by
-/// row.
+/// Columns from a peer device cross the link as a block, and a kernel scatters them.
 void columns(const Area& memory) {
   MPI_Datatype column;
   OK(MPI_Type_vector(1 << 14, 16, 32, MPI_FLOAT, &column));
@@ -119,7 +117,6 @@ int main(int argc, char** argv) {
     return 77;
   }
   const Area memory = plain(64 << 20);
-  // The memory type, the context, and a kernel with a copy to the peer's pinned memory.
   expect_calls("8 bytes",
                {{"cuPointerGetAttributes", 2}, {"cuCtxGetCurrent", 1}, {"cuLaunchKernel", 1}},
                [&] { send(memory, 8); });

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program loads libcuda.so.1 after MPI_Init and after host messages, like mpi4py before torch.
-// Nothing loads the driver earlier.
+// The program itself loads libcuda.so.1 after MPI_Init and host messages, like mpi4py before torch.
 // ranks: 2
 // cuda: no
 #include <dlfcn.h>

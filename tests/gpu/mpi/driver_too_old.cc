@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A driver too old for Tern: device memory is refused with the reason, not mistaken for host
-// memory. Host memory works.
+// With a driver too old for Tern, device memory is refused with the reason, and host memory works.
 // ranks: 2
 // configurations: 11.8
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A segment like PyTorch's expandable segments: a reserved address range, mapped in blocks. Buffers
-// lie in one block or across several, the segment grows, and a middle block is replaced. Each
-// message is one copy, the peer imports only new blocks, and releases unmapped blocks.
+// A segment like PyTorch's expandable segments: a reserved address range, mapped in blocks. The
+// segment grows, and a middle block is replaced. Each message is a single copy. The peer imports
+// only new blocks, and releases unmapped blocks.
 // ranks: 2
 // configurations: 1 4-peers
 #include "allocators.hpp"
@@ -58,7 +58,7 @@ unsigned long long imports() {
 
 constexpr unsigned long long kAny = ~0ULL;
 
-/// Sends between equal offsets of both segments. The receiver imports `fresh` blocks.
+/// The receiver imports `fresh` blocks.
 void message(const Segment& segment, int from, size_t offset, size_t bytes,
              unsigned long long fresh) {
   static unsigned seed = 0;
@@ -87,7 +87,7 @@ void both_ways(const Segment& segment, size_t offset, size_t bytes, unsigned lon
 void grows_and_changes(Segment& segment) {
   const size_t grain = segment.grain;
   segment.map(0);
-  both_ways(segment, 5, grain / 2, 1);  // within one
+  both_ways(segment, 5, grain / 2, 1);  // within a block
   both_ways(segment, 0, grain, 0);
   for (int i = 1; i < 4; ++i) segment.map(i);
   both_ways(segment, grain - 300000, 600000, 1);  // across a border
@@ -106,7 +106,6 @@ void grows_and_changes(Segment& segment) {
   both_ways(segment, grain / 2, 3 * grain, 2);
 }
 
-// Counts new mappings.
 long long more_mappings(const std::vector<long long>& before) {
   const auto now = alive();
   for (size_t i = 0; i < before.size(); ++i)
@@ -114,7 +113,7 @@ long long more_mappings(const std::vector<long long>& before) {
   return 0;
 }
 
-// Other messages make the peer release the segment's mappings soon.
+// Other messages make the peer release the mappings soon.
 void lets_go(const std::vector<long long>& before) {
   const Area small = plain(100000);
   const double until = MPI_Wtime() + 10;

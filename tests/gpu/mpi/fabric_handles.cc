@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fabric handles come first. If the import fails (rank 1), memory travels by descriptor, or through
-// the host without a descriptor.
+// Memory travels by fabric handle. If the import fails (rank 1), it travels by descriptor, or
+// through the host.
 // ranks: 2
 // configurations: fabric
 #include "allocators.hpp"
@@ -13,7 +13,7 @@ constexpr auto kFabric = CU_MEM_HANDLE_TYPE_FABRIC;
 constexpr auto kBoth = static_cast<CUmemAllocationHandleType>(kFabric | kFd);
 constexpr size_t kBytes = 5 << 20;
 
-/// On the receiver: new mappings, and attempted imports.
+/// The receiver counts new mappings and attempted imports.
 struct Cost {
   long long mappings;
   unsigned long long tries;

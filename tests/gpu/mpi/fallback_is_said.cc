@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A slow path of device memory is reported once, with the reason and the cure; a fast path is not.
-// Rank 0 requests explanations (TERN_EXPLAIN), rank 1 does not.
+// A slow path of device memory is reported once, with reason and cure. Rank 0 requests explanations
+// (TERN_EXPLAIN), rank 1 does not.
 // ranks: 2
 // configurations: 1 2-apart
 #include "allocators.hpp"
@@ -12,7 +12,6 @@ namespace {
 
 const Heard* heard = nullptr;
 
-/// Counts lines with these words since the start.
 int lines_with(const char* words) {
   const std::string text = heard->text();
   int count = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each driver function of a protocol fails once, at the first and at a later call, on the sender
-// and on the receiver. Every MPI call returns, with an error or by a fallback. Successful calls
-// deliver correct data, the next message works, and nothing leaks in the driver.
+// Each driver function of a protocol fails once, at the first and at a later call, on sender and
+// receiver. Every MPI call returns, successful calls deliver correct data, the next message works,
+// and nothing leaks.
 // ranks: 2
 // configurations: 1
 // full-configurations: 2-apart
@@ -16,7 +16,7 @@ int codes[4];
 int step = 0;
 long long not_given_back = 0;
 
-// New memory in each round repeats all first-use steps.
+// New memory repeats the first-use steps in each round.
 struct Round {
   Area in, out;
   size_t bytes;
@@ -93,7 +93,7 @@ void run_in_new_memory(const Protocol& protocol) {
   OK(protocol.run(round));
 }
 
-// If a release fails, one object leaks.
+// A failing release leaks one object.
 bool gives_back(const std::string& fault) {
   for (const char* word : {"Destroy", "Free", "Unmap", "Release", "Close"})
     if (fault.find(word) != std::string::npos) return true;

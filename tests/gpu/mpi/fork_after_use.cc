@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fork after the use of a GPU: no driver works in the child, and the library does not call the
-// driver there, whether the child computes, exits or ends at once. The parent continues
-// undisturbed.
+// After a fork no driver works in the child, and the library does not call the driver there. The
+// parent continues undisturbed.
 // ranks: 2
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -17,7 +16,7 @@ unsigned long long calls_at_fork = 0;
 bool in_child = false;
 }  // namespace
 
-// LeakSanitizer would report memory of the parent's threads, absent in a child.
+// LeakSanitizer would report memory of the parent's threads.
 extern "C" int __lsan_is_turned_off();
 extern "C" int __lsan_is_turned_off() { return in_child ? 1 : 0; }
 
@@ -41,7 +40,7 @@ void exchange() {
   }
 }
 
-// Computes locally on mapped memory, neither heap nor stack.
+// Computes on mapped memory, neither heap nor stack.
 void compute() {
   constexpr int kInts = 1 << 18;
   void* const memory = mmap(nullptr, 3 * kInts * sizeof(int), PROT_READ | PROT_WRITE,

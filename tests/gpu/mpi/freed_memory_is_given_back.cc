@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // No process keeps memory that the program sent and freed without MPI_Free_mem, even without
-// further device messages: while both ranks poll, and while the receiver blocks in a host receive
-// and the sender calls MPI occasionally.
+// further device messages: while both ranks poll, and while the receiver blocks and the sender
+// calls MPI occasionally.
 // ranks: 2
 // configurations: 1 4-peers
 #include <unistd.h>
@@ -19,7 +19,6 @@ namespace {
 
 constexpr size_t kBytes = 4 << 20;
 
-/// Counts descriptors of the software driver's memory.
 int descriptors() {
   int count = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
@@ -63,7 +62,6 @@ void check_held(const char* name, const char* how) {
          now.mappings - before.mappings);
 }
 
-/// Both programs wait for another event.
 void both_poll(const Allocator& from, const Area& into) {
   send_and_free(from, into);
   for (const double end = seconds() + 5; !same(before, held()) && seconds() < end;) {
@@ -96,7 +94,7 @@ void poll_for(double time) {
   }
 }
 
-/// The descriptor is closed after 5 s and recreated for the next message.
+/// The descriptor is closed after 5 s, and recreated for the next message.
 void unused_memory_is_named_again(const Area& into) {
   if (rank == 1) {
     for (unsigned i = 0; i < 2; ++i) {

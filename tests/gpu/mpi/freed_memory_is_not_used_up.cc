@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Freed memory returns to the device after a message: peers close their imports, and the owner
-// closes the descriptor. A device with room for eight buffers sends forty.
+// Peers and the owner release freed memory after a message: a device with room for eight buffers
+// sends forty.
 // ranks: 2
 // configurations: 1 4-peers
 // full-configurations: 12.0

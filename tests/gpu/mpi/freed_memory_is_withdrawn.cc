@@ -15,7 +15,6 @@ namespace {
 
 constexpr int kBytes = 1 << 20;
 
-/// Counts descriptors of the software driver's memory.
 int descriptors() {
   int count = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each rank sees only its own device (CUDA_VISIBLE_DEVICES), so the driver knows no links to other
-// GPUs, but NVML does. Ranks choose LL128 if NVLink joins all GPUs, directly or through switches,
-// even if NVML shows only the rank's own device (nvml-own) or no pairs (nvml-old). With PCIe
-// between two GPUs, or without NVML (nvml-away), no rank chooses LL128, and a reason is printed.
+// Each rank sees only one device (CUDA_VISIBLE_DEVICES), so NVML must report the links. Ranks
+// choose LL128 if NVLink joins all GPUs, also if NVML shows only the rank's own device (nvml-own)
+// or no pairs (nvml-old). With a PCIe link, or without NVML (nvml-away), no rank chooses LL128, and
+// a reason is printed.
 // ranks: 2 3 4
 // configurations: 4-peers weak pcie nvml-own nvml-old nvml-away
 // env: TERN_EXPLAIN=1
@@ -19,7 +19,7 @@ constexpr char kOtherReason[] = "it does not see rank";
 
 bool nvml_is_here() { return dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL) != nullptr; }
 
-/// PCIe joins 0 and 3, and 1 and 2.
+/// PCIe joins devices 0 and 3, and devices 1 and 2.
 bool all_are_linked() {
   const char* const peers = std::getenv("SOFTCUDA_PEERS");
   return peers == nullptr || std::string(peers).find("PCIE") == std::string::npos || size < 3;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Allocation IDs and memory block IDs are separate: a pool allocation and a mapping with equal
-// numbers stay distinct. Neither a refusal nor an export of one applies to the other.
+// A pool allocation and a mapping with equal IDs stay distinct: neither a refusal nor an export
+// extends to the other.
 // ranks: 2
 // configurations: 1 4-peers
 #include "allocators.hpp"
@@ -23,7 +23,7 @@ struct Pair {
   Area pooled, mapped;
 };
 
-/// Advances allocation IDs past block IDs: managed memory has no block.
+/// Managed memory has no block, and advances only the allocation IDs.
 Area ahead(Area (*make)(size_t bytes)) {
   const Area mapping = mapped(kBytes, 1, kFd, kFd);
   const uint64_t block = id_of(mapping, CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID);
@@ -32,7 +32,7 @@ Area ahead(Area (*make)(size_t bytes)) {
   return make(kBytes);
 }
 
-/// Returns a pool allocation, and a mapping whose block has the same number, or an empty pair.
+/// Returns an allocation and a mapping with equal IDs, or an empty pair.
 Pair same_number(Area (*make)(size_t bytes)) {
   Area pooled = ahead(make);
   const uint64_t wanted = id_of(pooled, CU_POINTER_ATTRIBUTE_BUFFER_ID);
@@ -58,7 +58,6 @@ void message(const Area& area, const Area& into, unsigned seed) {
   CHECK(into.get(kBytes) == bytes_of(kBytes, seed));
 }
 
-/// Both ranks learn if rank 0 found a pair.
 bool both_have(const Pair& pair) {
   int there = pair.mapped.at != 0;
   OK(MPI_Bcast(&there, 1, MPI_INT, 0, MPI_COMM_WORLD));

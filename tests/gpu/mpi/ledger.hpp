@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ledger: an operation's driver calls by function, from the software driver's counters.
-// Why: a call costs microseconds on a real driver, so tests state the number of calls.
+// Ledger: an operation's driver calls by function, as counted by the software driver. Real calls
+// cost microseconds.
 #pragma once
 
 #include <map>
@@ -9,7 +9,6 @@
 
 namespace tern::test {
 
-/// Prints for example "cuLaunchKernel 1, cuEventRecord 2", alphabetically.
 using Counts = std::map<std::string, long long>;
 
 inline std::string in_words(const Counts& counts) {
@@ -26,7 +25,6 @@ inline Counts all_counts() {
   return counts;
 }
 
-/// Counts this process's calls since construction.
 class Ledger {
  public:
   [[nodiscard]] Counts made() const {
@@ -34,8 +32,7 @@ class Ledger {
     for (const auto& [function, count] : before_) counts[function] -= count;
     return counts;
   }
-  /// Excludes completion polls, whose number depends on timing, with their three calls for the
-  /// context and the capture mode.
+  /// Excludes completion polls and their three calls each, because the number depends on timing.
   [[nodiscard]] Counts made_but_questions() const {
     Counts counts = made();
     const long long questions = counts["cuStreamQuery"] + counts["cuEventQuery"];
@@ -49,7 +46,6 @@ class Ledger {
   Counts before_ = all_counts();
 };
 
-/// Filters calls that may wait for a device's work or for a stream.
 inline std::string waits_for_device(const Counts& counts) {
   Counts waits;
   for (const char* name :
@@ -80,7 +76,7 @@ inline std::string in_words(const Expected& one) {
   return text;
 }
 
-/// Fails unless `rounds` rounds made exactly these calls. Counts are per round.
+/// Requires exactly these calls per round.
 inline void check_calls(const char* what, const Ledger& ledger, int rounds,
                         const std::vector<Expected>& expected) {
   const Counts made = ledger.made_but_questions();
@@ -98,7 +94,6 @@ inline void check_calls(const char* what, const Ledger& ledger, int rounds,
          in_words(made).c_str(), wanted.c_str());
 }
 
-/// Checks the calls per round, after some warm-up calls.
 template <class Call>
 void expect_calls(const char* what, const std::vector<Expected>& expected, Call&& call) {
   constexpr int kRounds = 8;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Some machines with PCIe switches map a peer device's memory but read wrong data. Messages and
-// windows transfer correct data even before the first collective. Tern prints the reason for the
-// path through the host once.
+// Some PCIe switches map a peer device's memory but deliver wrong data. Messages and windows are
+// correct even before the first collective, and Tern prints the reason for the path through the
+// host once.
 // ranks: 2 3
 // configurations: lies 4-peers
 // timeout: 60

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of every kind that a program may pass to MPI.
-// Why: a test loops over the kinds, and like a user's program fills memory by synchronous copies,
-// without Tern.
+// Memory of every kind that a program may pass to MPI, filled by synchronous copies without Tern,
+// like a user's program.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +22,6 @@ CUresult cuMemcpyDtoH_v2(void* to, CUdeviceptr from, size_t bytes);
 
 namespace tern::test {
 
-/// Factor for time limits.
 #if defined(__SANITIZE_THREAD__)
 inline constexpr int kSlowness = 6;
 #elif defined(__SANITIZE_ADDRESS__)
@@ -48,7 +46,7 @@ inline const char* const kKindNames[] = {"host",         "pinned",  "registered"
                                          "other_device", "managed", "pool",       "mapped"};
 inline const char* name_of(Kind kind) { return kKindNames[static_cast<int>(kind)]; }
 
-/// Initialises CUDA and selects the rank's own GPU, or the first.
+/// Selects the rank's own GPU, or the first.
 inline int devices = 0;
 inline CUcontext contexts[16];
 inline void start_cuda() {
@@ -62,7 +60,6 @@ inline void start_cuda() {
   CU(cuCtxSetCurrent(contexts[rank % devices]));
 }
 
-/// Memory by one kind of allocation.
 struct Area {
   CUdeviceptr at = 0;
   size_t bytes = 0;
@@ -83,7 +80,6 @@ struct Area {
   [[nodiscard]] void* address(size_t offset = 0) const {
     return reinterpret_cast<void*>(at + offset);
   }
-  /// Copies synchronously from pageable memory.
   void put(const void* data, size_t size, size_t offset = 0) const {
     if (on_host)
       std::memcpy(address(offset), data, size);
@@ -106,7 +102,6 @@ struct Area {
   }
 };
 
-/// Wraps host memory with a deallocator.
 inline Area of_host(void* address, size_t bytes, void (*free)(void* address)) {
   Area area;
   area.at = reinterpret_cast<CUdeviceptr>(address);
@@ -171,7 +166,6 @@ inline Area default_pool(size_t bytes) {
   return area;
 }
 
-/// Creates a shareable pool.
 inline CUmemoryPool make_pool() {
   CUmemPoolProps properties{};
   properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
@@ -201,8 +195,8 @@ inline Area exportable_pool(size_t bytes) {
   return area;
 }
 
-/// Maps `parts` handles in one address range, like PyTorch's expandable segments. Even parts have
-/// handle type `even`, odd parts have type `odd`.
+/// Maps `parts` handles in one range, like PyTorch's expandable segments: even parts of type
+/// `even`, odd parts of type `odd`.
 inline Area mapped(size_t bytes, int parts, CUmemAllocationHandleType even,
                    CUmemAllocationHandleType odd) {
   CUmemAllocationProp properties{};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory is freed, and other memory takes the address between two messages: each message delivers
-// its own data, never stale data. The number of peer mappings is bounded, and all are closed in the
-// end.
+// Other memory takes a freed buffer's address between two messages: no message delivers stale data.
+// Peer mappings are bounded, and all are closed in the end.
 // ranks: 2
 // env: TERN_TEST=cuda_ipc_cache=4M
 #include <unistd.h>
@@ -24,7 +23,6 @@ void send_and_compare(const Area& mine, unsigned seed) {
   if (mine.get(kBytes) != bytes_of(kBytes, seed)) FAIL("message %u is stale", seed);
 }
 
-// Each message uses new memory, perhaps at a reused address.
 void reused(const Allocator& by) {
   for (unsigned round = 0; round < 12; ++round) {
     const Area mine = by.make(kBytes + round % 3 * 4096);
@@ -33,7 +31,6 @@ void reused(const Allocator& by) {
   }
 }
 
-// Reuses the address with another kind of allocation.
 void reused_by_another() {
   for (unsigned round = 0; round < 3; ++round)
     for (const Allocator& by : kAllocators) {
@@ -43,7 +40,7 @@ void reused_by_another() {
     }
 }
 
-// Sends more memory than the cache holds, repeatedly.
+// The total exceeds the cache.
 void bounded() {
   std::vector<Area> many;
   for (int i = 0; i < 24; ++i) many.push_back(plain(kBytes));

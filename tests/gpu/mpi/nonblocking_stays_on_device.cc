@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Large nonblocking and persistent collectives of device memory stay on the devices, like blocking
-// ones: no byte passes through the host, and neither start nor progress waits for a device.
+// Large nonblocking and persistent collectives of device memory bypass the host, and neither start
+// nor progress waits for a device.
 // ranks: 2 4
 // configurations: 1 4-peers in-turn
 // full-configurations: 12.0
@@ -126,7 +126,6 @@ void verify(const Case& one, const Area& out) {
            static_cast<double>(one.expected(i)));
 }
 
-// The broadcast's root has the vector in the output buffer.
 void prepare(const Area& out) {
   if (rank == size - 1) return put_own(out);
   out.put(std::vector<uint8_t>(kBytes, 0xee));

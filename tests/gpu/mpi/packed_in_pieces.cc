@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data with holes or in memory without a handle passes in chunks through a block of the same
-// device: one chunk, several, the maximum; complete, truncated, into holes, to the host, to the
-// rank itself. After the RTS the transfer needs no call of the sender's program.
+// Data with holes, or without a handle, passes in chunks through a block of the same device: one
+// chunk, several, the maximum; truncated, into holes, to the host, to the rank itself. After the
+// RTS the transfer needs no call of the sender.
 // ranks: 2
 // configurations: 1 4-peers 2-apart
 #include <unistd.h>
@@ -44,7 +44,7 @@ void send(const Shape& shape, int count, int to) {
   OK(MPI_Send(area.address(), count, shape.type(), to, 0, MPI_COMM_WORLD));
 }
 
-/// Expects the sender's data, up to the room.
+/// The result is the sender's data, up to the room.
 void receive(const Shape& shape, int count, size_t room, bool to_host) {
   auto want = packed(
       bytes_of(static_cast<size_t>(count) * shape.unit(), static_cast<unsigned>(count)), shape);
@@ -82,7 +82,6 @@ void sizes() {
     }
 }
 
-/// From holes into holes on the same rank.
 void to_self() {
   const Shape& shape = kShapes[2];
   const size_t bytes = 4 * kPiece / 24 * 24;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program's stream waits for another rank's action, which follows the messages, like another
-// library's kernel. Sends and receives of device memory from any allocator do not wait for the
-// stream, and a concurrent capture stays valid. No other program runs on the driver for CUDA 12.0,
-// hence the kernels.
+// The program's stream waits, like another library's kernel, for an action that follows the
+// messages. Sends and receives of any device memory do not wait for the stream, and a concurrent
+// capture stays valid. No other program tests the driver for CUDA 12.0, hence the kernels.
 // ranks: 2
 // queues: many, the program's wait heads the only queue and holds up MPI's work behind it
 // configurations: 1 2-apart 12.0
@@ -15,7 +14,7 @@ namespace {
 const bool kOldest = std::getenv("SOFTCUDA_VERSION") != nullptr;  // context flags stay
 constexpr size_t kEager = 65536;                                  // copied during the call
 
-/// A blocking stream, the default: the legacy stream waits for such a stream.
+/// A blocking stream is the default: the legacy stream waits for it.
 class PendingStream {
  public:
   PendingStream() : word_(plain(sizeof(uint32_t))) {
@@ -54,7 +53,7 @@ void check(const Allocator& by, const Area& memory, size_t bytes) {
   if (memory.get(bytes) != bytes_of(bytes, 1)) FAIL("%s: %zu bytes are wrong", by.name, bytes);
 }
 
-// Rank 1 ends the wait of its own stream after the data, rank 0 only after a message from rank 1.
+// Rank 1 ends its stream's wait after the data, rank 0 after a message from rank 1.
 void message(const Allocator& by, size_t bytes) {
   const Area memory = make(by, bytes);
   const int count = static_cast<int>(bytes);
@@ -71,7 +70,7 @@ void message(const Allocator& by, size_t bytes) {
   check(by, memory, bytes);
 }
 
-// For pools and mappings, the driver for CUDA 12.0 reveals a complete write only by the end of the
+// The driver for CUDA 12.0 shows complete writes to pools and mappings only by the end of the
 // legacy stream. Nonblocking calls return at once and complete with the stream.
 void begun(const Allocator& by, size_t bytes) {
   const Area memory = make(by, bytes);
@@ -91,7 +90,7 @@ void begun(const Allocator& by, size_t bytes) {
   check(by, memory, bytes);
 }
 
-// Only the receiver's stream waits. Data arrives during another call of the receiver.
+// Data arrives during another call of the receiver.
 void arrives_in_a_barrier(const Allocator& by, size_t bytes) {
   const Area memory = make(by, bytes);
   const int count = static_cast<int>(bytes);
@@ -137,7 +136,7 @@ void capture_goes_on() {
   for (size_t i = 0; i < memory.size(); ++i) check(kAllocators[i], memory[i], bytes);
 }
 
-// Waits once for pending work of the contexts.
+// Pending work of the contexts is awaited once.
 void warm_up() {
   for (const Allocator& by : kAllocators) {
     const Area memory = make(by, 64);

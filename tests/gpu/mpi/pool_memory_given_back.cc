@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of shareable pools: a pool is exported and imported once, and an allocation travels by a
-// single copy. The peer releases the memory before the message completes, because the owner may
-// then free it. Pools come and go.
+// A shareable pool is exported and imported once, and an allocation travels by a single copy. The
+// peer releases the memory before the message completes, because the owner may then free it.
 // ranks: 2
 // configurations: 1 4-peers 2-apart
 #include "allocators.hpp"
@@ -30,7 +29,6 @@ bool reachable() {
   return can != 0;
 }
 
-/// Sends between equal offsets of an area on each rank.
 void message(const Area& area, int from, size_t offset, size_t bytes) {
   static unsigned seed = 0;
   const auto want = bytes_of(bytes, ++seed);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Captures a rank's standard error. A failing test shows the text.
-// Why no C++ streams: they add a megabyte to a bundled test.
+// Captures a rank's standard error. C++ streams would add a megabyte to a bundled test.
 #pragma once
 
 #include <fcntl.h>
@@ -13,12 +12,12 @@
 
 #include "tests/mpi/check.h"
 
-// Null without sanitizers.
+// The function is null without sanitizers.
 extern "C" [[gnu::weak]] void __sanitizer_set_report_fd(void* descriptor);
 
 namespace tern::test {
 
-/// Redirects standard error to a file while an object lives. One object at a time.
+/// Redirects standard error to a file. One object at a time.
 class Heard {
  public:
   Heard() {
@@ -42,7 +41,6 @@ class Heard {
     (void)close(file_);
   }
 
-  /// Returns the text from byte `from` on.
   [[nodiscard]] std::string text(size_t from = 0) const {
     std::string all;
     char part[4096];
@@ -54,7 +52,6 @@ class Heard {
   [[nodiscard]] bool has(const char* words) const {
     return text().find(words) != std::string::npos;
   }
-  /// Waits up to some seconds for the words.
   [[nodiscard]] bool will_have(const char* words, int seconds) const {
     for (int i = 0; i < seconds * 100 && !has(words); ++i) (void)usleep(10'000);
     return has(words);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datatypes of absolute addresses across several device allocations: adjacent, distant, or last
-// written by copies still in flight; in calls and enqueued. A type that spans host and device, or
-// two devices, is refused with both places, by all ranks of a collective.
+// Datatypes of absolute addresses across several device allocations, also with copies still in
+// flight, in calls and enqueued. All ranks refuse a type across host and device, or across two
+// devices, with both places.
 // ranks: 2
 // configurations: 1 4-peers 2-apart mps
 // env: SOFTCUDA_LATE=1000
@@ -27,7 +27,6 @@ MPI_Datatype type_of(const std::vector<const void*>& places, size_t bytes) {
   return type;
 }
 
-/// Several allocations of equal size, and a type of all.
 struct Parts {
   std::vector<Area> areas;
   MPI_Datatype type = MPI_DATATYPE_NULL;
@@ -61,7 +60,7 @@ std::vector<uint8_t> expected(int of, size_t bytes, unsigned round) {
   return all;
 }
 
-/// Writes by device copies that return early.
+/// Device copies return early.
 void write_late(const Parts& parts, const std::vector<uint8_t>& data, const Area& aside) {
   aside.put(data);
   CU(cuCtxSynchronize());
@@ -73,7 +72,6 @@ void write_late(const Parts& parts, const std::vector<uint8_t>& data, const Area
 enum Call { kMessage, kSendrecv, kBcast, kAllgather, kAlltoall, kCalls };
 const char* const kNames[] = {"message", "sendrecv", "bcast", "allgather", "alltoall"};
 
-/// Moves rank 0's data to rank 1, sendrecv also back.
 void move(Call call, const Parts& parts, std::vector<uint8_t>* gathered) {
   const int bytes = static_cast<int>(gathered->size()) / size;
   const auto packed = [&](int from) { return gathered->data() + from * bytes; };
@@ -120,7 +118,6 @@ void round(const Allocator& by, Call call, const Parts& parts, size_t bytes, uns
          number);
 }
 
-/// The same on a stream.
 void enqueue(size_t bytes) {
   const OnStream on;
   const Parts parts({"cudaMalloc", plain}, bytes);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Enqueued collectives between linked devices: the host takes no part, a graph outlives its
-// communicator, host memory works, communicators follow each other, and a late rank is named after
-// the timeout.
+// communicator, host memory works, and a late rank is named after the timeout.
 // ranks: 2 3 4
 // configurations: 4-peers
 // env: TERN_TEST=gpu_multicast=off
@@ -29,8 +28,7 @@ void fill(Vector<int>& send, int count) {
   for (int i = 0; i < count; ++i) send[static_cast<size_t>(i)] = rank * 1000 + i % 997;
 }
 
-/// Before the first and after the last enqueued call, the host has no work: ranks sleep outside MPI
-/// until the data arrives.
+/// Ranks sleep outside MPI until the data arrives.
 void without_the_host(const OnStream& on) {
   constexpr int kCount = 300007;
   Vector<int> send(kCount), recv(kCount);
@@ -45,7 +43,7 @@ void without_the_host(const OnStream& on) {
   check_sums(recv, kCount, "allreduce");
 }
 
-/// Pageable host memory, beyond the reach of some kernels.
+/// Some kernels cannot reach pageable memory.
 void of_the_host(const OnStream& on) {
   constexpr int kCount = 4001;
   std::vector<int> send(kCount), recv(kCount, -1);
@@ -77,7 +75,6 @@ CUgraphExec graph_of(const OnStream& on, Vector<int>& send, Vector<int>& recv, i
   return made;
 }
 
-/// The graph of a freed communicator replays beside the next communicator of the same ranks.
 void graph_outlives_communicator() {
   constexpr int kCount = 10001;
   OnStream on;
@@ -111,7 +108,7 @@ void many_communicators() {
   without_the_host(one);
 }
 
-/// The last rank is two seconds late. The timeout of the other ranks is one second.
+/// The last rank is two seconds late, beyond the timeout of one second.
 void late_rank(const Heard& heard) {
   const OnStream on;
   constexpr int kCount = 50;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver calls of each enqueued operation, by function: a kernel collective launches once for
-// any wire and size; copies, semaphore operations and kernels of the stream engine grow with the
-// data.
+// Driver calls of each enqueued operation: a kernel collective launches once; copies, semaphore
+// operations and kernels of the stream engine grow with the data.
 // ranks: 3
 // configurations: 4-peers
 // env: TERN_TEST=gpu_multicast=off
@@ -20,9 +19,8 @@ using namespace tern::test;
 
 namespace {
 
-/// The memory types, the program's context, the capture's state; then the kernel, its completion
-/// semaphore, and an event for the order of streams. Tern may also query memory of earlier
-/// messages.
+/// The memory types, the context, the capture state, the kernel, a completion semaphore, and an
+/// event for the stream order. Tern may also query memory of earlier messages.
 const std::vector<Expected> kOneKernel = {
     {"cuPointerGetAttributes", kAny, true},
     {"cuCtxGetCurrent", 1},
@@ -56,7 +54,7 @@ void allreduce_by(const char* wire, int floats) {
   OK(MPI_Comm_free(&parent));
 }
 
-/// Calls that enqueue work, and the work, as counted by the driver or computed by tern_coll.
+/// The driver's counts, or tern_coll's.
 struct Work {
   long long calls = 0, copies = 0, kernels = 0, waits = 0;
 };
@@ -102,7 +100,7 @@ void large_allreduce(Call&& check) {
   on.sync();
 }
 
-/// The counts equal tern_coll's counts for the busiest rank.
+/// The counts equal tern_coll's for the busiest rank.
 void large_by_stream() {
   large_allreduce([](auto&& sum) {
     const Work before = counted();
@@ -149,8 +147,8 @@ void alltoallv() {
   });
 }
 
-/// Through pinned memory in passes of 1 MiB: one copy and one batch of semaphore operations per
-/// pass.
+/// Messages pass through pinned memory, 1 MiB per pass, with a copy and a batch of semaphore
+/// operations each.
 void messages(int bytes) {
   const int passes = (bytes + (1 << 20) - 1) >> 20;
   std::vector<Expected> expected = {{"cuStreamSynchronize", 1}};  // the test's own

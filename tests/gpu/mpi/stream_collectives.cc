@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every enqueued collective matches the ordinary one: a single element and many chunks, in place,
-// from each root, blocks of any size, device and host memory, types with holes, in stream order.
+// Every enqueued collective matches the ordinary one: many sizes, in place, all roots, device and
+// host memory, holes, stream order.
 // ranks: 1 2 3 4
 // configurations: 1 4-peers 2-apart jitter queue-peers
 // timeout: 120
@@ -28,7 +28,6 @@ namespace {
 const OnStream* on = nullptr;
 MPI_Datatype with_holes = MPI_DATATYPE_NULL;  // two integers, four apart
 
-/// Buffers for the ordinary call and for the stream.
 class Both {
  public:
   Both(Kind kind, int ints, unsigned seed)
@@ -40,7 +39,6 @@ class Both {
       reference_[i] =
           static_cast<int>((i * 31 + seed * 1009 + static_cast<unsigned>(rank) * 77) % 1000);
   }
-  /// Writes the reference data into the stream's buffer, in stream order.
   void put() {
     if (area_.on_host) {
       on->sync();
@@ -82,7 +80,6 @@ struct Case {
   }
 };
 
-/// Compares an ordinary call on MPI_COMM_WORLD with the enqueued call.
 template <class Ordinary, class Enqueued>
 void compare(const Case& the, const char* name, int send_ints, int recv_ints, Ordinary&& ordinary,
              Enqueued&& enqueued) {
@@ -158,7 +155,7 @@ void any_blocks(const Case& the) {
     COMPARE(the, Reduce_scatter, sum, mine, send, recv, c, MPI_INT, MPI_SUM, comm);
   else
     COMPARE(the, Reduce_scatter, 0, sum, MPI_IN_PLACE, recv, c, MPI_INT, MPI_SUM, comm);
-  // Block (i, j) has (i + j) % 3 * count elements, the same from both sides, also in place.
+  // Block (i, j) has (i + j) % 3 * count elements on both ranks.
   std::vector<int> pairs, places;
   int all = 0;
   for (int i = 0; i < size; ++i) {

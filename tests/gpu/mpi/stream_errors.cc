@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Invalid streams and arguments of enqueued operations fail at once, with the reason. Later
-// failures appear in the communicator's next call. Ranks whose partner refused its arguments
-// continue and learn of the refusal.
+// Invalid streams and arguments fail at once, with the reason. Later failures appear in the
+// communicator's next call. The partners of a refusing rank continue and learn of the refusal.
 // ranks: 1 2 3
 // configurations: 1 2-apart jitter
 #include <string>
@@ -83,7 +82,7 @@ void late_error(const OnStream& on) {
   on.sync();
 }
 
-// The last rank refuses. The other streams continue, and the next calls report the refusal.
+// The other streams continue, and the next calls report the refusal.
 void refused_by_one() {
   const OnStream on;
   OK(MPI_Comm_set_errhandler(on.comm, MPI_ERRORS_RETURN));

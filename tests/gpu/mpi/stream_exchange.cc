@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enqueued collectives with blocks known only to sender and receiver, between devices: gatherv,
-// scatterv and alltoallv with empty blocks and blocks of several passes, in place, with host memory
-// and types with holes on some ranks, beside other kernels, and in replayed graphs. A call takes
-// one launch and no copy. Mismatched counts are an error.
+// Enqueued gatherv, scatterv and alltoallv between devices, with blocks known only to sender and
+// receiver: empty to several passes, in place, host memory, holes, beside other kernels, in graphs.
+// A call takes one launch and no copy. Mismatched counts are an error.
 // ranks: 1 2 3 4
 // configurations: 4-peers weak mps
 // env: TERN_GPU_SCRATCH=4M
@@ -16,7 +15,7 @@ using namespace tern::test;
 
 namespace {
 
-// Integers from one rank to another: none, a few, some KiB, more than one step.
+// Counts range from none to more than one step.
 int count_of(int from, int to, int round) {
   constexpr int kCounts[] = {0, 3, 1001, 17, 5000, 1, 90001};
   return kCounts[(from * 3 + to * 5 + round) % 7];
@@ -25,7 +24,7 @@ int value(int from, int to, int round, int i) {
   return (from * 16 + to) * 1000003 + round * 7919 + i;
 }
 
-/// One side's blocks on this rank, one integer apart.
+/// Blocks are one integer apart.
 struct Layout {
   std::vector<int> counts, displs;
   size_t all = 0;
@@ -53,7 +52,7 @@ void fill(Vector<int>& data, const Layout& layout, int round) {
       data[static_cast<size_t>(layout.displs[static_cast<size_t>(to)] + i)] =
           value(rank, to, round, i);
 }
-/// `but`: the rank whose block must be unchanged.
+/// The block of rank `but` must be unchanged.
 void check(Vector<int>& data, const Layout& layout, int round, const char* what, int but = -1) {
   for (int from = 0; from < size; ++from) {
     const int count = layout.counts[static_cast<size_t>(from)],
@@ -70,7 +69,7 @@ void blank(Vector<int>& data, size_t count) {
   for (size_t i = 0; i < count; ++i) data[i] = -1;
 }
 
-/// `on_host`: the rank with host memory.
+/// Rank `on_host` uses host memory.
 void all_to_all(const OnStream& on, int round, int on_host) {
   const Layout out = sent_by(rank, round), in = received_by(rank, round);
   Vector<int> send(out.all), recv(in.all);
@@ -87,7 +86,7 @@ void all_to_all(const OnStream& on, int round, int on_host) {
   check(recv, in, round, host ? "alltoallv on the host" : "alltoallv");
 }
 
-/// Blocks of both directions have equal sizes.
+/// Both directions have equal counts.
 void in_place(const OnStream& on, int round) {
   Layout both;
   for (int i = 0; i < size; ++i) both.add(count_of(std::min(i, rank), std::max(i, rank), round));
@@ -152,7 +151,7 @@ void scatter(const OnStream& on, int round, int root, bool in_place) {
   }
 }
 
-/// Another kernel with the same regions and semaphores.
+/// Another kernel uses the same regions and semaphores.
 void reduce(const OnStream& on, int round) {
   constexpr size_t kCount = 20001;
   Vector<int> data(kCount);
@@ -178,7 +177,8 @@ void everything(const OnStream& on) {
   }
 }
 
-// Uses MPI_BOTTOM and types of addresses. Each rank sends nothing to the next rank, without a type.
+// Types have addresses relative to MPI_BOTTOM. Each rank sends nothing to the next rank, without a
+// type.
 void by_addresses(const OnStream& on) {
   const auto n = static_cast<size_t>(size);
   constexpr int kEach = 3000;
@@ -237,8 +237,8 @@ void one_launch(const OnStream& on) {
   on.sync();
   CHECK_EQ(control().calls("cuLaunchKernel"), launches + 1);
   CHECK_EQ(control().calls("cuMemcpyAsync"), copies);
-  // Each buffer's location is queried once. A thread checks exports now and then with further
-  // queries, but not during all calls.
+  // Each buffer's location is queried once. A thread that checks exports adds queries, but not in
+  // every call.
   auto asked = std::numeric_limits<unsigned long long>::max();
   for (int i = 0; i < 20; ++i) {
     const auto before = control().calls("cuPointerGetAttributes");
@@ -279,7 +279,6 @@ void replayed(const OnStream& on) {
   CU(cuGraphExecDestroy(exec));
 }
 
-// The last rank sends rank 0 more than expected.
 void lengths_that_differ() {
   const OnStream on;
   OK(MPI_Comm_set_errhandler(on.comm, MPI_ERRORS_RETURN));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each driver function of enqueued operations fails once on one rank, at the first and at the
-// second call: during the creation of a stream communicator, and during an operation. Every MPI
-// call and every stream ends. Ranks agree on the communicator's existence. Ranks without an error
-// have correct data. A later communicator works.
+// Each driver function of enqueued operations fails once on one rank, at the first and the second
+// call, during the creation of a stream communicator and during an operation. Every call and stream
+// ends, ranks agree on the communicator's existence, ranks without an error have correct data, and
+// a later communicator works.
 // ranks: 2 4
 // configurations: 1 4-peers mps 2-apart islands
 // queues: many, a write in another stream ends the waits of a failed call
@@ -19,14 +19,13 @@ using namespace tern::test;
 namespace {
 
 int outcomes[2];  // successes, failures
-/// Without --full tests every fourth fault, or every second with a single operation.
+/// Without --full only every fourth fault is tested, or every second with a single operation.
 size_t every() {
   const char* const full = std::getenv("FULL");
   return full != nullptr && *full != '\0' ? 1 : size == 2 ? 4 : 2;
 }
 int step = 0;
 
-/// One operation on its own data.
 struct Operation {
   const char* name;
   size_t count;  // integers
@@ -48,7 +47,7 @@ const Operation kOperations[] = {
     {"a message", 20000, message, false},
 };
 
-/// Waits for the stream, even if the query itself fails.
+/// The query itself may fail.
 void wait_for(CUstream queue) {
   while (cuStreamQuery(queue) != CUDA_SUCCESS) usleep(100);
 }
@@ -60,7 +59,7 @@ void interrupt_if_one_failed(int code, MPI_Comm comm) {
   if (worst != MPI_SUCCESS) OK(MPIX_Comm_interrupt(comm));
 }
 
-/// Enqueues and waits, then calls again for a late error. Returns zero or this rank's first error.
+/// A second call reports a late error. Returns zero or this rank's first error.
 int run(const Operation& operation, const OnStream& on, const std::string& fault) {
   Vector<int> data(operation.count);
   const int base = ++step * 10;
@@ -112,7 +111,6 @@ void while_running(const Operation& operation, const char* only) {
     }
 }
 
-/// Returns a communicator on the stream, or none.
 MPI_Comm attempt(CUstream queue, const std::string& fault) {
   MPI_Info info = MPI_INFO_NULL;
   OK(MPI_Info_create(&info));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enqueued operations in graphs: a capture runs nothing. Each of a thousand launches uses the
-// current data, between eager calls. Two graphs differ in size, and one outlives its communicator.
-// Requests unsuitable for a capture are refused, and the capture stays valid.
+// Enqueued operations in graphs: a capture runs nothing, and each of a thousand launches uses
+// current data, between eager calls. A graph may outlive its communicator. Requests unsuitable for
+// a capture are refused, and the capture stays valid.
 // ranks: 1 2 3
 // configurations: 1 4-peers 2-apart jitter queue-peers
 // timeout: 120
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kReplays = 1000;
 
-/// Captures a stream until end(), in PyTorch's mode: no thread may make an unsafe call meanwhile.
+/// In PyTorch's capture mode no thread may make an unsafe call.
 class Graph {
  public:
   explicit Graph(CUstream queue) : queue_(queue) {
@@ -38,7 +38,7 @@ class Graph {
   CUgraphExec exec_ = nullptr;
 };
 
-/// A step: a global sum, a message round the ring by nonblocking calls, a broadcast.
+/// A step has a global sum, a message round the ring, and a broadcast.
 class Step {
  public:
   Step(const OnStream& on, int count)
@@ -112,7 +112,6 @@ void replay(const OnStream& on) {
     if (round % 7 == 0) large.check(round, "the second graph");
     if (round % 5 == 0) eager.check(round, "eager calls");
   }
-  // Several launches without a wait.
   small.set(7);
   for (int i = 0; i < 20; ++i) first.launch();
   on.sync();

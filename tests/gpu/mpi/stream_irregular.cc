@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enqueued allgathers and reduce-scatters with different block sizes. All ranks know all sizes and
-// choose by the mean, even if some describe the data by another type: small blocks travel directly
-// by LL, large blocks round a ring, also if one rank has all data. Results are correct, also in
-// place and with host memory.
+// Enqueued allgathers and reduce-scatters with different block sizes. All ranks choose by the mean
+// size, even with different types: small blocks travel directly by LL, large blocks round a ring.
+// Results are correct, also in place and with host memory.
 // ranks: 3 4
 // configurations: 4-peers
 // env: TERN_EXPLAIN=1
@@ -33,7 +32,7 @@ std::vector<int> counts_of(const Blocks& blocks, int each) {
   return counts;
 }
 
-/// `pairs`: this rank uses a type of two integers.
+/// With `pairs` this rank uses a type of two integers.
 void gather(const OnStream& on, const Blocks& blocks, bool pairs, MPI_Datatype pair) {
   const MPI_Datatype type = pairs ? pair : MPI_INT;
   const int each = pairs ? 1 : 2;  // elements per pair
@@ -50,7 +49,7 @@ void gather(const OnStream& on, const Blocks& blocks, bool pairs, MPI_Datatype p
   for (size_t i = 0; i < in.bytes() / sizeof(int); ++i) in[i] = static_cast<int>(first + i);
   in.put(on.queue);
   out.spoil(on.queue);
-  // The last rank, not the explaining rank, uses host memory.
+  // The last rank uses host memory and prints no explanation.
   OK(MPIX_Allgatherv_enqueue(rank == size - 1 ? &in[0] : in.on_device(), own, type, out.on_device(),
                              counts.data(), displs.data(), type, on.comm));
   out.get(on.queue);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks on two pairs of GPUs, linked only within the pairs: large enqueued allreduces and
-// broadcasts are correct in place, from each root, with counts not divisible by two, between other
-// calls, and in replayed graphs. Only each rank's part passes through the host. A rank without the
-// call is named to all, even if an earlier error is the reason. Duplicates work too.
+// Ranks on two linked pairs of GPUs: large enqueued allreduces and broadcasts are correct in place,
+// from each root, with odd counts, between other calls, and in graphs. Only each rank's part passes
+// through the host. A rank without the call is named to all, even if an earlier error is the
+// reason.
 // ranks: 4 3
 // configurations: islands islands-crossed
 // timeout: 60
@@ -58,7 +58,6 @@ void eager(const OnStream& on, int count) {
   }
 }
 
-/// Replays a graph between eager calls.
 void in_graph(const OnStream& on, int count) {
   Data data(count), other(count / 2);
   CUgraph graph = nullptr;
@@ -97,7 +96,7 @@ void through_host(const OnStream& on, Trace* trace) {
     FAIL("%zu bytes of %zu go through the host", bytes, kBytes);
 }
 
-/// One rank refuses its arguments: the other streams end, and the next calls name the rank.
+/// The other streams end, and the next calls name the refusing rank.
 void one_takes_no_part() {
   OnStream on;
   OK(MPI_Comm_set_errhandler(on.comm, MPI_ERRORS_RETURN));
@@ -118,8 +117,7 @@ void one_takes_no_part() {
     FAIL("the error does not name rank 1: %s", error_text(later));
 }
 
-/// Rank 1 sends itself a message too long for its receive. Rank 1's next call returns this error
-/// instead of the operation's.
+/// Rank 1's message to itself is too long, and its next call returns this error.
 void one_has_an_earlier_error(int count) {
   OnStream on;
   OK(MPI_Comm_set_errhandler(on.comm, MPI_ERRORS_RETURN));
@@ -151,7 +149,6 @@ void one_has_an_earlier_error(int count) {
     FAIL("the error of a sum of %d does not name rank 1: %s", count, error_text(code));
 }
 
-/// A duplicate uses its parent's stream.
 void duplicate(const OnStream& parent, int count) {
   MPI_Comm twin = MPI_COMM_NULL;
   OK(MPI_Comm_dup(parent.comm, &twin));

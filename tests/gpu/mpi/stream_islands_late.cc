@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks on two pairs of GPUs, linked only within the pairs. One rank never makes a large enqueued
-// call, or never launches a graph: the peer's kernel times out, and so do the streams of the other
-// pair. All ranks get an error, including the late one, and a later communicator works. An argument
-// limits the cases; without --full two are skipped.
+// Ranks on two linked pairs of GPUs. One rank never makes a large enqueued call, or never launches
+// a graph: the peer's kernel and the other pair's streams time out. All ranks get an error, and a
+// later communicator works. An argument limits the cases; without --full two are skipped.
 // ranks: 4
 // configurations: islands
 // full-configurations: islands-crossed
@@ -43,7 +42,7 @@ const Case kCases[] = {
     {"a broadcast, and the communicator goes", broadcast, false, false, true},
 };
 
-/// Captures the case as a graph. Null if the case has no graph.
+/// Returns null if the case has no graph.
 CUgraphExec captured(const Case& one, const OnStream& on, int* data) {
   if (!one.by_graph) return nullptr;
   CUgraph graph = nullptr;
@@ -56,7 +55,6 @@ CUgraphExec captured(const Case& one, const OnStream& on, int* data) {
   return exec;
 }
 
-/// Makes the call. The stream must end.
 void take_part(const Case& one, OnStream& on, CUgraphExec exec, int* data) {
   const double begun = MPI_Wtime();
   if (exec != nullptr)
@@ -93,7 +91,6 @@ void absent_in(const Case& one) {
   if (exec != nullptr) CU(cuGraphExecDestroy(exec));
 }
 
-/// A later communicator works.
 void after(const Case& one) {
   const OnStream on;
   Vector<int> data(kCount);

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enqueued collectives by kernels that wait for other ranks' kernels: the host takes no part. A
-// late rank is named and may still come. A refusing rank releases the other kernels. An absent rank
-// is named by an error.
+// Enqueued collectives by waiting kernels, without the host: a late rank is named and may still
+// come, a refusing rank releases the other kernels, and an error names an absent rank.
 // ranks: 2 3 4
 // configurations: 4-peers weak mps
 // env: TERN_GPU_ENGINE=kernel
 // variant: lines
-//   LL128 requested: same waits, same reports. LL128 uses NVLink alone: if a link is PCIe, where a
-//   line would tear, no rank uses LL128.
+//   LL128 requested: same waits, same reports. Over PCIe, where lines tear, no rank uses LL128.
 //   configurations: 4-peers weak pcie mps
 //   env: TERN_GPU_ENGINE=kernel TERN_GPU_WIRE=ll128
 // variant: multicast
@@ -54,7 +52,7 @@ void one_launch(const OnStream& on) {
   }
 }
 
-// The last rank comes after the others' timeout, before their kernels give up.
+// The last rank comes after the timeout, before the kernels give up.
 void late_rank(const OnStream& on) {
   const Heard heard;
   const bool late = rank == size - 1;
@@ -84,7 +82,7 @@ void refused_by_one() {
     FAIL("the refusal is told as \"%s\"", error_text(next));
 }
 
-// Two seconds later the kernel gives up with invalid data, and the next call returns an error.
+// The kernel gives up two seconds later, and the next call returns an error.
 void rank_that_never_comes() {
   const Heard heard;
   const OnStream on;

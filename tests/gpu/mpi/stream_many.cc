@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// More stream communicators than multiprocessors. Even and odd ranks enqueue in opposite orders and
-// with opposite stream priorities. Waiting kernels never fill a device, and each call ends. The
-// second round frees half of the communicators during calls of the other half, and creates new
-// ones.
+// More stream communicators than multiprocessors, enqueued in opposite orders and priorities by
+// even and odd ranks. Waiting kernels never fill a device. The second round frees half of the
+// communicators during calls of the other half.
 // ranks: 2 4
 // configurations: 4-peers
 // queues: many, ranks enqueue in opposite orders, and one queue has one order
@@ -26,7 +25,6 @@ namespace {
 
 constexpr int kMany = 16, kInts = 20000;
 
-/// A call on each communicator, in either order.
 class Calls {
  public:
   explicit Calls(int round) : round_(round) {

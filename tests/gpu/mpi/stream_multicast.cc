@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Large collectives through a reducing and replicating switch. By default calls of 3 ranks and more
-// than 1 MiB use the switch, and TERN_EXPLAIN names the reason for another path; on request calls
-// of any size use the switch. Data: one pass and several, in place, misaligned, with holes and in
-// host memory on some ranks, floats, in graphs between other calls. Ordinary calls give the host's
-// bits.
+// Large collectives through a reducing and replicating switch: the default for at least 3 ranks and
+// more than 1 MiB. TERN_EXPLAIN names the reason for another path. On request calls of any size use
+// the switch. Data varies: passes, in place, misaligned, holes, host memory, floats, graphs.
+// Ordinary calls give the host's bits.
 // ranks: 2 3 4
 // configurations: 4-peers 1 mps
 // env: TERN_EXPLAIN=1
@@ -59,8 +58,8 @@ void allreduce(const OnStream& on, size_t count, MPI_Datatype type, MPI_Op op, b
   }
 }
 
-/// Rank 0 uses host memory, rank 1 every third integer of device memory (except in reductions),
-/// others misaligned data.
+/// Rank 0 uses host memory, rank 1 every third integer (except in reductions), other ranks
+/// misaligned data.
 void of_many_kinds(const OnStream& on, size_t count, bool reduces) {
   Vector<int> data(3 * count + 1);
   MPI_Datatype spaced = MPI_DATATYPE_NULL;
@@ -111,7 +110,7 @@ void blocks(const OnStream& on, size_t count, bool in_place) {
       FAIL("blocks of %zu: element %zu is %d, expected %d", count, i, gathered[i], sum(i));
 }
 
-/// Ordinary calls with the host's bits: integers use the switch, floats do not.
+/// Integers use the switch, floats do not.
 template <class T>
 void ordinary(size_t count, MPI_Datatype type, bool is_switched, const char* what) {
   Vector<T> data(count), result(count);
@@ -121,7 +120,7 @@ void ordinary(size_t count, MPI_Datatype type, bool is_switched, const char* wha
                    MPI_COMM_WORLD));
   CU(cuMemcpyHtoD_v2(reinterpret_cast<CUdeviceptr>(data.on_device()), given.data(), data.bytes()));
   said_before = heard->text().size();
-  // A busy device moves all ranks to another path, without a new attempt for some calls.
+  // A busy device moves all ranks to another path for some calls.
   bool taken = false;
   for (int call = 0; call < 64; ++call) {
     if (call % 16 == 0) usleep(50'000);
@@ -165,7 +164,6 @@ void replay(const OnStream& on) {
   CU(cuGraphExecDestroy(exec));
 }
 
-/// The default choice.
 void large(const OnStream& on, bool is_switched) {
   const bool taken = is_switched && size > 2;
   expect_switch(false, "nothing yet");

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each driver function of the multicast set-up fails on one rank, while a stream waits for another
-// rank's data: all ranks get a communicator without multicast memory, and sums are correct. Without
-// a failure the memory exists.
+// rank: all ranks get a communicator without multicast memory, and sums are correct.
 // ranks: 3
 // configurations: 4-peers
 // env: TERN_EXPLAIN=1
@@ -36,8 +35,8 @@ void sum(const OnStream& on) {
       FAIL("%s: element %zu is %d", doing, i, data[i]);
 }
 
-/// Creates a communicator while rank 0's stream waits for a message from rank 1's busy stream. The
-/// caller keeps the communicator, so the next one gets other memory.
+/// The stream of rank 0 waits for rank 1's busy stream meanwhile. The caller keeps the
+/// communicator, so the next one gets other memory.
 std::unique_ptr<OnStream> make(const OnStream& busy, const std::string& fault, int at) {
   Vector<int> message(1000);
   if (rank == 1)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enqueued neighbourhood collectives and alltoallw match the ordinary calls on the host: on open
-// and periodic grids, also if both neighbours are the same rank or the rank itself, and on graphs
-// with repeated edges, beyond the capacity of a launch; between devices, through the host, and in a
-// replayed graph.
+// Enqueued neighbourhood collectives and alltoallw match the host: open and periodic grids, a
+// neighbour on both sides or the rank itself, repeated edges beyond a launch's capacity; between
+// devices, through the host, and in a graph.
 // ranks: 1 2 3 4
 // configurations: 1 4-peers 2-apart weak
 // env: TERN_GPU_SCRATCH=4M
@@ -15,7 +14,7 @@ using namespace tern::test;
 
 namespace {
 
-/// A neighbourhood and its blocks. Elements differ by edge, equal on both ends.
+/// Elements differ by edge, equal on both ends.
 class Neighborhood {
  public:
   Neighborhood(MPI_Comm parent, const char* name) : name_(name), comm_(parent), on_(parent) {
@@ -48,7 +47,6 @@ class Neighborhood {
     alltoallv(round, true);
   }
 
-  /// Replays the calls fifty times in a graph.
   void replayed() {
     const size_t sent = total(send_counts_), received = total(recv_counts_);
     Vector<int> send(sent), recv(received);
@@ -97,7 +95,6 @@ class Neighborhood {
     for (size_t i = 0; i < count; ++i)
       data[i] = rank * 10000019 + round * 7907 + static_cast<int>(i);
   }
-  /// Compares block by block.
   void same(Vector<int>& found, const std::vector<int>& wanted, const std::vector<int>& counts,
             const char* what) const {
     size_t at = 0;
@@ -107,7 +104,6 @@ class Neighborhood {
           FAIL("%s, %s: element %d of block %zu is %d, expected %d", name_, what, i, block,
                found[at], wanted[at]);
   }
-  /// Compares a call on host buffers with a call on device buffers.
   template <class Ordinary, class Enqueued>
   void compare(size_t sent, const std::vector<int>& counts, int round, const char* what,
                const Ordinary& ordinary, const Enqueued& enqueued) const {
@@ -149,7 +145,6 @@ class Neighborhood {
           OK(MPIX_Neighbor_alltoall_enqueue(send, count, MPI_INT, recv, count, MPI_INT, on_.comm));
         });
   }
-  /// Lengths differ by rank.
   void allgatherv(int round) const {
     const int mine = kLengths[(rank + round) % 4];
     std::vector<int> counts(n(in_)), displs;
@@ -211,7 +206,6 @@ void grid(int dimensions, bool periodic, const char* name) {
   OK(MPI_Comm_free(&comm));
 }
 
-/// Repeats each edge between two ranks `times` times.
 void graph(int times, const char* name) {
   std::vector<int> ranks, weights;
   for (int i = 0; i < times; ++i)
@@ -232,7 +226,6 @@ void graph(int times, const char* name) {
   OK(MPI_Comm_free(&comm));
 }
 
-// Integers for some ranks, doubles for others.
 void typed() {
   const OnStream on;
   const auto n = static_cast<size_t>(size);
@@ -269,7 +262,7 @@ void wrong_calls() {
   SAYS(MPIX_Neighbor_alltoall_enqueue(data.on_device(), 1, MPI_INT, data.on_device(), 1, MPI_INT,
                                       on.comm),
        MPI_ERR_TOPOLOGY, "no topology");
-  // Both neighbours are the rank itself, so sizes are compared block by block.
+  // Sizes are compared block by block, although both neighbours are the rank itself.
   int dims[1] = {1}, periods[1] = {1};
   MPI_Comm self = MPI_COMM_NULL;
   OK(MPI_Cart_create(MPI_COMM_SELF, 1, dims, periods, 0, &self));
@@ -285,7 +278,6 @@ void wrong_calls() {
   OK(MPI_Comm_free(&self));
 }
 
-/// Returns true if the devices perform the calls.
 bool all_reach_all() {
   if (devices < size) return false;
   for (int from = 0; from < size; ++from)

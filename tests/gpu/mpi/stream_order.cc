@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enqueued operations follow stream order: they see earlier stream work, and later work sees their
-// results, without a wait in any call.
+// Enqueued operations follow stream order, without a wait in any call.
 // ranks: 1 2 3
 // configurations: 1 4-peers 2-apart jitter 13.1
 #include "settings.hpp"
@@ -50,7 +49,7 @@ void broadcast(const OnStream& on, int count, int root) {
       FAIL("bcast of %d from %d: element %d is %d", count, root, i, data[static_cast<size_t>(i)]);
 }
 
-// A message round the ring. The receive buffer's surplus stays unchanged.
+// The receive buffer's surplus stays unchanged.
 void messages(const OnStream& on, int count, bool nonblocking) {
   const int room = count + 5, right = (rank + 1) % size, left = (rank + size - 1) % size;
   Vector<int> send(static_cast<size_t>(count)), recv(static_cast<size_t>(room));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enqueued collectives of more data than the scratch holds take many passes, alternating between
-// two streams. Results match ordinary calls, also in place and with different block sizes, where a
-// pass must not overwrite the input of a later pass.
+// Enqueued collectives beyond the scratch size take many passes in two alternating streams. A pass
+// must not overwrite the input of a later pass, in place or with different block sizes.
 // ranks: 2 3
 // configurations: 4-peers jitter
 // full-configurations: mps

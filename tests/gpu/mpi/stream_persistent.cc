@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams start persistent requests repeatedly, in stream order, also in a graph. Streams mark
-// partitions ready. An unsuitable request is refused with the reason.
+// Streams start persistent requests repeatedly, also in a graph, and mark partitions ready.
+// Unsuitable requests are refused with the reason.
 // ranks: 1 2 3
 // configurations: 1 4-peers 2-apart jitter
 // queues: many, started operations of several streams wait in different orders
@@ -29,7 +29,6 @@ void check(Vector<int>& data, int count, int of, int round, const char* what) {
            data[static_cast<size_t>(i)], element(of, i, round));
 }
 
-/// A message round the ring, and a message to MPI_PROC_NULL.
 class Ring {
  public:
   Ring(const OnStream& on, int count, bool synchronous)
@@ -64,7 +63,6 @@ class Ring {
     on_.sync();
     check_round(round);
   }
-  // Ordinary calls start the same requests.
   void run_by_the_host(int round) {
     fill_in(round);
     out_.put(on_.queue);
@@ -261,7 +259,7 @@ void refused_partitions(const OnStream& on) {
   for (MPI_Request& request : requests) OK(MPI_Request_free(&request));
 }
 
-// A freed communicator, and a capture with an abandoned request.
+// The communicator was freed, and a capture abandoned a request.
 void left_behind() {
   MPI_Request request = MPI_REQUEST_NULL;
   Vector<int> data(4);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules of TERN_COLL_TABLE with a wire: an enqueued allreduce of any size uses the wire. If the
-// machine lacks the wire, the next fitting rule applies, and TERN_EXPLAIN names the skipped rule
-// and the reason. A communicator's hint overrides the table, and so does TERN_GPU_WIRE. All sums
-// are correct.
+// An enqueued allreduce of any size uses the wire of the matching rule in TERN_COLL_TABLE. If the
+// machine lacks the wire, the next rule applies, and TERN_EXPLAIN names the skipped rule and the
+// reason. A communicator's hint and TERN_GPU_WIRE override the table.
 // ranks: 2 3 4
 // configurations: 4-peers weak pcie mps
 // env: TERN_EXPLAIN=1
@@ -29,7 +28,6 @@ constexpr const char* kTable =
     "allreduce any 4m..            two_shot wire ll\n"
     "allreduce any 4m..            ring     streams\n";
 
-/// A file for all ranks, because their rules must be equal.
 std::string table_name() { return "/tmp/tern_stream_table." + std::to_string(getppid()); }
 
 void write_table() {
@@ -61,8 +59,7 @@ class Expected {
  public:
   Expected(const OnStream& on, const Heard& heard) : on_(on), heard_(heard) {}
 
-  /// Checks the report after an allreduce. "LINE" in `words` stands for the table's name and ",
-  /// line".
+  /// In `words`, "LINE" stands for the table's name and ", line".
   void operator()(size_t ints, MPI_Op op, const char* wire, std::string words) {
     const size_t before = heard_.text().size();
     allreduce(on_, ints, op);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program frees a type before the stream packs or unpacks its data: the layout stays on the
-// device until the stream has used it, and as long as a graph may be launched, whatever types are
-// committed meanwhile.
+// The program frees a type before the stream packs or unpacks data: the layout stays on the device
+// while the stream or a graph may use it.
 // ranks: 2 3
 // configurations: 1 4-peers
 // env: TERN_GPU_SCRATCH=4M
@@ -13,7 +12,6 @@ namespace {
 
 constexpr int kBlocks = 1000;  // of integers; beyond the capacity of a launch
 
-/// A type of integers with many holes.
 MPI_Datatype holes(unsigned seed, int* integers) {
   std::vector<int> lengths, places;
   int at = 0;
@@ -30,8 +28,7 @@ MPI_Datatype holes(unsigned seed, int* integers) {
   OK(MPI_Type_commit(&type));
   return type;
 }
-// Commits other types: their layout buffer must exist early, because its allocation waits for the
-// streams.
+// A second layout buffer must exist early: the allocation waits for the streams.
 void other_types() {
   for (unsigned seed = 100; seed < 120; ++seed) {
     int unused = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queries before a program passes device memory: MPIX_Query_cuda_support and its variants, and the
-// memory kinds of the world, of sessions, and of their communicators.
+// MPIX_Query_cuda_support and its variants, and the memory kinds of the world, of sessions, and of
+// communicators.
 // ranks: 1 2
 // mpirun: -memory-alloc-kinds system,cuda:device,nobodys:kind
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank's device is busy when a device collective begins: the other ranks wait without limit, and
-// report the awaited rank after TERN_GPU_TIMEOUT. After an interrupt of the communicator they
-// return at once, even if a waiting kernel blocks the hardware queue.
+// A rank's device is busy: the other ranks wait without limit, and report the awaited rank after
+// TERN_GPU_TIMEOUT. After an interrupt they return at once, even if a waiting kernel blocks the
+// hardware queue.
 // ranks: 2
 // configurations: queue-peers
 // alone: yes
@@ -25,7 +25,6 @@ int sum(MPI_Comm comm, const Area& area) {
   return MPI_Allreduce(MPI_IN_PLACE, area.address(), 100, MPI_INT, MPI_SUM, comm);
 }
 
-/// Keeps rank 1's device busy.
 void occupy(CUstream stream) {
   if (rank != 1) return;
   CU(cuLaunchHostFunc(

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events around device collectives. A communicator's first collective completes while the device
-// waits for another rank, in another library's stream or in an enqueued operation. A call valid on
-// all ranks returns its result before any next call. Different counts, or a kernel program absent
-// from one device, are an immediate error on both ranks.
+// A communicator's first device collective completes while the device waits for another rank, in
+// another library's stream or in an enqueued operation. A valid call returns its result before any
+// next call. Different counts, or a kernel program absent from one device, are an immediate error
+// on both ranks.
 // ranks: 2
 // configurations: 4-peers mps
 // queues: many, another library's wait heads the only queue, before the collective's copies
@@ -26,12 +26,11 @@ int sum(MPI_Comm comm, const Area& area, int count) {
   return MPI_Allreduce(MPI_IN_PLACE, area.address(), count, MPI_INT, MPI_SUM, comm);
 }
 
-/// Later calls use teams: the first calls have prepared the driver and the communicator.
 void settle(MPI_Comm comm, const Area& area) {
   for (int i = 0; i < 3; ++i) OK(sum(comm, area, 100));
 }
 
-/// A stream's work waits for the rank's action after the collective.
+/// The stream waits for the rank's action after the collective.
 void beside_pending_stream(const Area& area) {
   now("a first collective beside a waiting stream", 20);
   MPI_Comm comm = duplicate();
@@ -52,7 +51,6 @@ void beside_pending_stream(const Area& area) {
   OK(MPI_Comm_free(&comm));
 }
 
-/// Rank 0 enqueues before the collective, rank 1 afterwards.
 void beside_enqueued(const Area& area) {
   now("a first collective beside an enqueued operation", 20);
   MPI_Comm comm = duplicate();
@@ -70,7 +68,7 @@ void beside_enqueued(const Area& area) {
   OK(MPI_Comm_free(&comm));
 }
 
-/// Both ranks refuse the next call, perhaps before the peer has this call's result.
+/// One rank may refuse the next call before the peer has this call's result.
 void before_refused(const Area& area) {
   now("a collective before a refused call", 20);
   for (int round = 0; round < 20; ++round) {
@@ -95,7 +93,7 @@ void unlike_counts(const Area& area) {
   }
 }
 
-/// The size needs a program, which earlier calls have not uploaded.
+/// Earlier calls have not uploaded the program of this size.
 void without_program(const Area& area) {
   if (!control().there()) return;
   now("a program missing on the device", 20);

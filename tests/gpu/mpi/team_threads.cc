@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads of a rank run ordinary device collectives concurrently, on separate communicators, in a
-// different order on each rank. All sums are correct, and no thread waits for another thread's
-// collective that cannot begin. Some calls use large data or host memory.
+// Threads run device collectives concurrently on separate communicators, in a different order on
+// each rank. No thread waits for another thread's collective.
 // ranks: 2 3
 // configurations: 1 4-peers mps queue-peers
 // timeout: 90

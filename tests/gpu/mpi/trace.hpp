@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trace: copies between host and device, from the software driver's trace.
-// Why: tests can prove that no byte of a call passes through the host.
+// Trace: copies between host and device in the software driver's trace.
 #pragma once
 
 #include <unistd.h>
@@ -14,7 +13,7 @@ namespace tern::test {
 
 class Trace {
  public:
-  /// Construct before the driver is initialised.
+  /// Precedes the driver's initialisation.
   Trace() {
     char folder[] = "/tmp/tern_trace_XXXXXX";
     if (mkdtemp(folder) == nullptr) FAIL("no folder for the trace in %s", "/tmp");
@@ -28,7 +27,6 @@ class Trace {
     (void)rmdir(folder_.c_str());
   }
 
-  /// Returns the bytes copied between host and device since the previous call.
   [[nodiscard]] size_t through_host() {
     std::FILE* const file = std::fopen(name().c_str(), "r");
     if (file == nullptr || std::fseek(file, place_, SEEK_SET) != 0)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Another library's wait heads the only hardware queue during the first import of a peer's memory,
-// ahead of the copy for the link test. Host messages continue, and one message ends the wait.
-// Received data is correct.
+// During the first import of a peer's memory another library's wait heads the only hardware queue,
+// ahead of the link test's copy. Host messages continue, and one message ends the wait.
 // ranks: 2
 // configurations: queue-peers
 // timeout: 60
@@ -13,7 +12,6 @@ namespace {
 
 constexpr int kCount = 300'000;
 
-/// Another library with a waiting stream.
 class Wait {
  public:
   Wait() {

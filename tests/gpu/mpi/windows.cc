@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows on memory of every kind, with origins of every kind: blocks, holes on both sides,
-// accumulates with and without kernels, counters and swaps, on the next rank and on the rank
-// itself. Every other rank's window is in host memory. Dynamic windows refuse device memory.
+// Windows on memory of every kind, with origins of every kind: blocks, holes, accumulates with and
+// without kernels, counters, swaps. Dynamic windows refuse device memory.
 // ranks: 2 3
 // configurations: 1 4-peers 2-apart jitter
 #include "memory.hpp"
@@ -98,7 +97,6 @@ void accumulates(const Window& window, Kind origin, int target) {
     CHECK_EQ(got[static_cast<size_t>(i)], 2 * added[static_cast<size_t>(i)]);
 }
 
-/// Elements with trailing gaps.
 void pairs(const Window& window, int target) {
   struct Pair {
     double value;
@@ -119,7 +117,6 @@ void pairs(const Window& window, int target) {
   }
 }
 
-/// All ranks update one counter.
 void counters(const Window& window) {
   const int one = 1, zero = 0;
   int drawn = -1;
