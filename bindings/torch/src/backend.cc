@@ -8,7 +8,7 @@ namespace torch_tern {
 
 namespace {
 
-// A template, because options of older PyTorch have no name.
+// Options of older PyTorch have no name, so this is a template.
 template <class Pointer>
 std::string take_name(const Pointer& from, Pointer& to) {
   if constexpr (requires { from->group_name; }) {

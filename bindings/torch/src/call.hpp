@@ -35,7 +35,7 @@ class Call {
 
   const std::shared_ptr<Group>& group() const { return group_; }
   const char* words() const { return words_; }
-  // Returns for example "allreduce number 3 of group "0"", or "recv of group "0"".
+  // Returns for example "allreduce number 3 of group "0"".
   std::string name() const;
   Milliseconds timeout() const { return timeout_; }
   Clock::time_point deadline() const { return after(begun_, timeout_); }
@@ -53,12 +53,12 @@ class Call {
   void end_overdue(Milliseconds time) const;
   // Ends the group at the deadline. Exits the process if the library cannot interrupt calls.
   std::unique_ptr<Timer> watch() const;
-  // Returns the exception for an error code, or the group's reason if the group is dead.
+  // Returns the group's reason if the group is dead.
   std::exception_ptr error_of(int code) const;
 
  protected:
   void note_end();
-  // Returns the sequence number, after a refusal before any MPI call.
+  // Gives back the sequence number of a call refused before any MPI call.
   void take_back();
 
   const std::shared_ptr<Group> group_;

@@ -10,7 +10,6 @@
 
 namespace torch_tern {
 
-// Returns the library's message.
 std::string sentence(int code);
 
 // Returns true unless arguments were refused or a message was truncated.
@@ -26,7 +25,6 @@ inline void check(int code) {
   }
 }
 
-// Throws DistBackendError.
 [[noreturn]] void fail(const std::string& words);
 std::exception_ptr failure(const std::string& words);
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tern's extensions, looked up by name at run time.
-// Why: the package also runs with a libmpi_abi.so.1 without extensions.
+// Tern's extensions, looked up by name, because the package also runs with libraries without them.
 #ifndef TORCH_TERN_EXTENSIONS_HPP
 #define TORCH_TERN_EXTENSIONS_HPP
 
@@ -30,14 +29,14 @@ constexpr std::uintptr_t kNoStream = 0x3f0;  // MPIX_STREAM_NULL
 constexpr int kDeferComplete = 8, kInvokeFailed = 16;
 
 struct Extensions {
-  int (*boot_provide)(const Boot*) = nullptr;                        // MPIX_Boot_provide
-  int (*comm_interrupt)(MPI_Comm) = nullptr;                         // MPIX_Comm_interrupt
-  int (*continue_init)(int, int, MPI_Info, MPI_Request*) = nullptr;  // MPIX_Continue_init
+  int (*boot_provide)(const Boot*) = nullptr;
+  int (*comm_interrupt)(MPI_Comm) = nullptr;
+  int (*continue_init)(int, int, MPI_Info, MPI_Request*) = nullptr;
   int (*continue_all)(int, MPI_Request*, int (*)(int, void*), void*, int, MPI_Status*,
-                      MPI_Request) = nullptr;                              // MPIX_Continueall
-  int (*info_set_hex)(MPI_Info, const char*, const void*, int) = nullptr;  // MPIX_Info_set_hex
-  int (*stream_create)(MPI_Info, StreamHandle*) = nullptr;                 // MPIX_Stream_create
-  int (*stream_free)(StreamHandle*) = nullptr;                             // MPIX_Stream_free
+                      MPI_Request) = nullptr;
+  int (*info_set_hex)(MPI_Info, const char*, const void*, int) = nullptr;
+  int (*stream_create)(MPI_Info, StreamHandle*) = nullptr;
+  int (*stream_free)(StreamHandle*) = nullptr;
   int (*stream_comm_create)(MPI_Comm, StreamHandle, MPI_Comm*) = nullptr;
   // Maps a blocking collective to the enqueued form.
   std::map<void*, void*> enqueued;

@@ -43,7 +43,7 @@ void run_hook(const std::function<void()>& hook) {
   }
 }
 
-// The program's own hooks run before the flight recorder's. Recorders may write for many seconds.
+// The program's own hooks run first, because recorders may write for many seconds.
 void run_hooks(std::map<std::int64_t, std::function<void()>> by_number) {
   if (by_number.empty()) {
     return;

@@ -43,7 +43,6 @@ class Group {
   // Collective. A group serves one device per rank.
   void open_stream_comm(const c10::Device& device);
   const std::string& name() const { return name_; }
-  // The members as ranks of the world.
   const std::vector<int>& ranks() const { return ranks_; }
   int size() const { return static_cast<int>(ranks_.size()); }
   const std::shared_ptr<Session>& session() const { return session_; }

@@ -51,7 +51,6 @@ class HangReport {
   // Collective over the world's group, within the timeout. Watches the peers if no launcher does.
   static std::shared_ptr<HangReport> begin(const std::shared_ptr<Group>& world, bool watches_peers);
   ~HangReport();
-  // The newest world's report.
   static std::shared_ptr<HangReport> current();
 
   // Returns text to append to an error message.

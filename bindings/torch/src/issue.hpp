@@ -38,7 +38,7 @@ class Issue : public Call {
       post(nonblocking, arguments...);
     }
   }
-  // Issues the nonblocking call and waits for the result. All ranks must do the same.
+  // All ranks must issue and wait alike.
   template <class Nonblocking, class... Arguments>
   void make(Nonblocking nonblocking, Arguments... arguments) {
     await_turn();
@@ -47,7 +47,7 @@ class Issue : public Call {
       std::rethrow_exception(error);
     }
   }
-  // Issues the nonblocking call, after the data and earlier calls are ready.
+  // Queues the call if the data or an earlier call is not ready.
   template <class Nonblocking, class... Arguments>
   void post(Nonblocking nonblocking, Arguments... arguments) {
     auto call = [this, nonblocking, arguments...] { make_now(nonblocking, arguments...); };
@@ -72,7 +72,6 @@ class Issue : public Call {
   bool is_queued() const { return is_queued_; }
   bool has_requests() const;
   void make_queued();
-  // Returns the error code of a failed request.
   int test(bool& are_complete);
   // Returns the error of a request or of the group's end. Throws a signal handler's exception; the
   // MPI calls continue.

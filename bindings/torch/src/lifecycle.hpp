@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The base of Backend: options, timeouts, hooks, shutdown, and the path from an operation to a
+// The base of Backend: options, timeouts, hooks, shutdown, and the steps from an operation to a
 // Work.
 // Lifetime: of the process group. Threads: PyTorch's.
 #ifndef TORCH_TERN_LIFECYCLE_HPP
@@ -64,7 +64,6 @@ class Lifecycle : public c10d::Backend {
   using OperationPointer = std::shared_ptr<Operation>;
 
   MPI_Comm comm() const { return group_->comm(); }
-  // Takes the next sequence number.
   template <class Options>
   OperationPointer start(const char* words, const Options& options) {
     return start(words, options.timeout, is_async(options));

@@ -16,7 +16,6 @@ namespace torch_tern {
 // Returns true for tensors dense and in row-major order.
 bool is_plain(const at::Tensor& tensor);
 
-// `words` name the call in errors.
 const at::Tensor& only(const std::vector<at::Tensor>& tensors, const char* words);
 const std::vector<at::Tensor>& only(const std::vector<std::vector<at::Tensor>>& lists,
                                     const char* words);
@@ -35,7 +34,6 @@ at::Tensor readable(Operation& operation, const std::vector<at::Tensor>& tensors
 at::Tensor writable(Operation& operation, const std::vector<at::Tensor>& tensors,
                     const char* words);
 
-// `joined` copies all elements into a flat tensor, `part_at_end` copies them back at the end.
 at::Tensor joined(const std::vector<at::Tensor>& tensors);
 void part_at_end(Operation& operation, const at::Tensor& all,
                  const std::vector<at::Tensor>& tensors);

@@ -31,14 +31,12 @@ class OnDevice {
   bool is_enqueued() const { return stream_comm_ != nullptr; }
   bool is_captured() const { return is_captured_; }
 
-  // Records the event for the tensors' data in the current stream.
   void record_ready();
   bool is_ready() const { return !data_is_ready_ || data_is_ready_->query(); }
 
   // Makes the operation's stream wait for the current stream.
   void fork();
   std::optional<c10::StreamGuard> in_own_stream();
-  // Records the final event in the current stream.
   void record_end();
   bool has_end() const { return ends_are_done_.has_value(); }
   bool are_ends_done() const { return !ends_are_done_ || ends_are_done_->query(); }

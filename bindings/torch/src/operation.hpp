@@ -26,11 +26,9 @@ class Operation : public Issue, public std::enable_shared_from_this<Operation> {
       : Issue(std::move(group), words, wanted), is_sync_(is_sync) {}
   ~Operation();
 
-  // Sets the result of the Work and of the future.
   void set_value(c10::IValue value, std::vector<at::Tensor> tensors);
   // Called by any thread, after success.
   void set_completion_hook(std::function<void()> hook) { completion_hook_ = std::move(hook); }
-  // Makes or queues all calls.
   void begin();
   bool is_sync() const { return is_sync_; }
 
@@ -52,7 +50,6 @@ class Operation : public Issue, public std::enable_shared_from_this<Operation> {
   // Takes effect once, after the device is done: ends the deadline and calls the hook.
   void settle(const std::exception_ptr& error);
 
-  // The progress thread calls this.
   void conclude(std::exception_ptr error);
   // From now on the deadline and the group's end call `kick`.
   void guard(std::function<void()> kick);

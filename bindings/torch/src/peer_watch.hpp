@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ends waits for dead processes of this host and for processes that left the world.
-// Why: without a launcher a wait would last until the timeout. A process at a normal exit sends a
-// farewell with the number of collectives per group. Waits within this number continue. Later
-// waits, and waits for killed processes, end.
+// Why: without a launcher a wait would last until the timeout. At a normal exit a process sends a
+// farewell with the number of collectives per group. Later waits, and waits for killed processes,
+// end.
 // Lifetime: of the process; watches the newest world. Threads: any. A thread sleeps until a peer
 // ends (pidfd_open(2)) or sends a farewell (a datagram, unix(7)).
 #ifndef TORCH_TERN_PEER_WATCH_HPP

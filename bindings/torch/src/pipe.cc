@@ -37,7 +37,6 @@ std::string envelope_of(const at::Tensor& tensor, const std::string& header) {
   return text += header;
 }
 
-// Undefined for an envelope without a tensor.
 at::Tensor tensor_of(const std::string& envelope) {
   Shape shape;
   std::memcpy(&shape, envelope.data(), sizeof shape);

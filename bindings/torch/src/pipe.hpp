@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors as active messages: the receiver needs no type and shape in advance.
-// Why: parameter servers, embedding tables and schedulers answer requests in any order.
+// Tensors as active messages: the receiver needs no type, shape or collective order in advance, as
+// in parameter servers, embedding tables and schedulers.
 // Lifetime: of the Python object. Threads: one at a time.
 #ifndef TORCH_TERN_PIPE_HPP
 #define TORCH_TERN_PIPE_HPP

@@ -21,7 +21,7 @@ namespace {
 
 using StorePointer = c10::intrusive_ptr<c10d::Store>;
 
-// One world. Threads: Tern calls from any, and a Store serializes calls.
+// A world's state in the Store. Threads: Tern calls from any, and a Store serializes calls.
 struct StoreBoot {
   StorePointer store;
   int rank, size;

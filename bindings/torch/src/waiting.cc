@@ -132,7 +132,6 @@ class Array final : public Waiting {
     std::size_t operation, request;
   };
 
-  // Stores each operation's error in `errors`.
   static void wait_for_some(const Operations& operations, AlarmRequest& alarm,
                             std::vector<std::exception_ptr>& errors) {
     std::vector<MPI_Request> requests;

@@ -13,7 +13,6 @@ namespace torch_tern {
 
 class Work : public c10d::Work {
  public:
-  // `title`: for the profiler.
   Work(int rank, c10d::OpType type, const char* title, const std::vector<at::Tensor>& inputs,
        std::shared_ptr<Operation> operation);
   ~Work() override;
@@ -41,7 +40,7 @@ class Work : public c10d::Work {
   std::atomic<bool> has_ended_{false};  // the profiler knows
 };
 
-// Complete when all members are. The future's value concatenates the members' values.
+// A Works is complete when all members are. The future's value concatenates theirs.
 class Works : public c10d::Work {
  public:
   Works(int rank, c10d::OpType type, std::vector<c10::intrusive_ptr<c10d::Work>> works);
