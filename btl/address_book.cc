@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// AddressBook: look-ups and their checks.
+// AddressBook: look-ups and checks.
 #include "btl/address_book.hpp"
 
 #include <cstring>
@@ -49,19 +49,18 @@ const ConnectionInfo& AddressBook::of(const core::Peer& peer) {
 
 void AddressBook::check(const ConnectionInfo& info, uint32_t rank) const {
   if (info.wire_version != kWireVersion)
-    throw Error(MPI_ERR_OTHER,
-                strf("rank %u speaks version %u of Tern's wire, this rank %u: all ranks need the "
-                     "same installation",
-                     rank, info.wire_version, kWireVersion));
+    throw Error(MPI_ERR_OTHER, strf("rank %u has wire version %u, but this rank has %u: run all "
+                                    "ranks with the same installation of Tern",
+                                    rank, info.wire_version, kWireVersion));
   if (info.parameter_hash != process_.params.shared_hash())
     throw Error(MPI_ERR_OTHER,
-                strf("rank %u and this rank have different parameters that must be equal on all "
-                     "ranks; set them for all, by mpirun -genv. They are %s",
+                strf("rank %u and this rank differ in parameters that must be equal on all ranks; "
+                     "set them with mpirun -genv. The parameters are %s",
                      rank, process_.params.shared_in_words().c_str()));
   constexpr uint32_t kMost = core::Process::kMostChannels;
   if (info.channels == 0 || info.channels > kMost || (info.channels & (info.channels - 1)) != 0)
     throw Error(MPI_ERR_OTHER,
-                strf("the connection info of rank %u says %u channels, but there are 1 to %u", rank,
+                strf("the connection info of rank %u has %u channels, but the range is 1..%u", rank,
                      info.channels, kMost));
 }
 

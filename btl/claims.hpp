@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SharedClaims: two processes share out the chunks of one transfer without a message.
-// Why: two cores that copy halves beat one; a partner that never comes costs nothing.
+// SharedClaims: lets two processes share the chunks of one copy without messages.
 // Threads: any, of both processes. Lifetime: the sender's segment.
 #pragma once
 
@@ -10,19 +9,19 @@
 namespace tern::btl {
 
 struct alignas(64) SharedClaims {
-  std::atomic<uint64_t> taken{0};     // low half: chunks from the front; high half: from the back
-  std::atomic<uint32_t> finished{0};  // chunks copied
-  std::atomic<uint32_t> failed{0};    // errno of a copy that failed
-  std::atomic<uint32_t> ready{kAll};  // chunks from the front that the sender has packed
-  uint32_t chunk = 0;                 // bytes of each but the last; the sender says
+  std::atomic<uint64_t> taken{0};  // low half: chunks from the front; high half: from the back
+  std::atomic<uint32_t> finished{0};
+  std::atomic<uint32_t> failed{0};
+  std::atomic<uint32_t> ready{kAll};
+  uint32_t chunk = 0;  // chunk size, set by the sender
 
   static constexpr uint64_t kNone = UINT64_MAX;
   static constexpr uint32_t kAll = UINT32_MAX;
 
-  /// The next chunk of `chunks` from the front (or the back), kNone when all are taken, or the next
-  /// is not ready. The front is one end's alone, the back the other's.
+  /// Returns the next of `chunks` chunks, or kNone if all are taken or the next is not ready. One
+  /// end uses the front, the other the back.
   uint64_t claim_front(uint64_t chunks) noexcept {
-    if (all_taken(chunks)) return kNone;  // callers ask again while they wait for the other end
+    if (all_taken(chunks)) return kNone;
     const uint32_t first_not_ready = ready.load(std::memory_order_acquire);
     if ((taken.load(std::memory_order_relaxed) & UINT32_MAX) >= first_not_ready) return kNone;
     const uint64_t before = taken.fetch_add(1, std::memory_order_acq_rel);

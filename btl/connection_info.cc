@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ConnectionInfo: a list of addresses, each behind its head.
+// ConnectionInfo: a list of addresses, each behind a head.
 #include "btl/connection_info.hpp"
 
 #include <algorithm>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ConnectionInfo: what each rank tells the others through boot: how it was built, and the addresses
-// by which its transports are reached.
+// ConnectionInfo: the record that each rank publishes through boot.
 #pragma once
 
 #include <array>
@@ -13,34 +12,31 @@ namespace tern::btl {
 
 inline constexpr uint32_t kWireVersion = 15;
 
-/// Travels as it is.
+/// Sent byte for byte.
 struct ConnectionInfo {
   uint32_t wire_version;
   uint32_t parameter_hash;  // Params::shared_hash(), equal on both ends
-  uint32_t machine;         // of machine_id(): whether devices may be shared
-  uint16_t channels;        // of that process, a power of two
-  uint16_t used;            // of `addresses`
+  uint32_t machine;         // machine_id(), truncated
+  uint16_t channels;
+  uint16_t used;
   std::array<std::byte, 112> addresses;
 
-  /// What stands before each address.
   struct Head {
-    char transport[6];  // padded with zeros
+    char transport[6];
     uint8_t channel;
-    uint8_t bytes;  // of the address, which follows; kElsewhere: those of all channels have keys
+    uint8_t bytes;  // kElsewhere: all channels' addresses have keys
   };
   static constexpr uint8_t kElsewhere = 255;
-  /// Longer ones have keys of their own, so that there is room for what every transport has to say.
+  /// Longer addresses have keys.
   static constexpr size_t kLongest = 48;
-  /// Heads that add() leaves room for: add_elsewhere() of each transport with channels, ofi and
-  /// ucx.
+  /// Reserved by add() for add_elsewhere() of ofi and ucx.
   static constexpr size_t kSpareHeads = 2;
   enum class Found { kNowhere, kHere, kElsewhere };
 
-  /// False where it is too long, or there is no room for it; then nothing has changed.
+  /// Returns false, without change, if the address does not fit.
   bool add(std::string_view transport, uint32_t channel, std::string_view address) noexcept;
-  /// Once for all channels. False where there is no room for that.
+  /// Returns false if there is no room.
   bool add_elsewhere(std::string_view transport) noexcept;
-  /// Reads nothing beyond `addresses`, whatever stands there.
   [[nodiscard]] Found find(std::string_view transport, uint32_t channel,
                            std::string* address) const;
 
@@ -50,7 +46,7 @@ struct ConnectionInfo {
 };
 static_assert(sizeof(ConnectionInfo) == 128);
 
-/// The key of an address that did not fit: "tern.ucx.0".
+/// "tern.ucx.0"
 [[nodiscard]] std::string address_key(std::string_view transport, uint32_t channel);
 
 }  // namespace tern::btl

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copying between two lists of memory pieces of one process.
+// Copies between lists of memory pieces in a process.
 #pragma once
 
 #include <sys/uio.h>
@@ -12,7 +12,7 @@
 
 namespace tern::btl {
 
-/// As many bytes as the shorter list has. The pieces may overlap where both lists are one piece.
+/// Copies the bytes of the shorter list. Single pieces may overlap.
 inline void copy_pieces(const iovec* to, size_t tos, const iovec* from, size_t froms) noexcept {
   size_t i = 0, j = 0, in_to = 0, in_from = 0;
   while (i < tos && j < froms) {
@@ -26,7 +26,6 @@ inline void copy_pieces(const iovec* to, size_t tos, const iovec* from, size_t f
   }
 }
 
-/// For a peer in this process: plain copies.
 class OwnProcessCopy final : public PeerCopy {
  public:
   bool works() noexcept override { return true; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of ways to device memory: a new one is a row here.
+// The table of device transports: a new one is a row here.
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 #include "btl/device.hpp"
 #include "core/process.hpp"
 
-// One row is the name of a folder.
+// Each row is a folder.
 #define TERN_DEVICE_WAYS(ROW) \
   ROW(peer)                   \
   ROW(cuda_ipc)
@@ -47,7 +47,7 @@ void Devices::look_if_time() noexcept {
   const int64_t now = now_ns();
   if (now < next_look_ns_) return;
   next_look_ns_ = now + kPeriodUs * 1000;
-  if (cuda::driver() == nullptr) return;  // a forked child
+  if (cuda::driver() == nullptr) return;  // in a forked child
   for (const auto& way : ways_) way->look_after();
   process_.gpus.look_after();
 }
@@ -76,11 +76,10 @@ bool Devices::offer(cuda::Device& device, const cuda::Memory& memory, const void
     why = error.what();
   }
   if (!told_offer_)
-    process_.explain.warn(
-        "fallback", {{"what", "staged device memory"}},
-        strf("the %zu bytes of device memory at %p cannot be shared with other ranks, "
-             "and are copied once more or go through the host: %s",
-             bytes, address, why.c_str()));
+    process_.explain.warn("fallback", {{"what", "staged device memory"}},
+                          strf("the %zu bytes of device memory at %p cannot be shared with other "
+                               "ranks; transfers need one more copy or go through the host: %s",
+                               bytes, address, why.c_str()));
   told_offer_ = true;
   return false;
 }

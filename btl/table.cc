@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of transports: a new one is a row here and a configure check.
+// Table: a new transport is a row here and a configure check.
 #include "btl/table.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 #include "core/process.hpp"
 #include "mpi.h"
 
-// One row is the name of a folder.
+// Each row is a folder.
 #define TERN_TRANSPORTS(ROW) \
   ROW(self)                  \
   ROW(sm)                    \
@@ -67,7 +67,7 @@ Table::Table(core::Process& process, Sink& sink, uint32_t channel, Table* first)
   }
 }
 
-// Transports between hosts: one that its network is made for goes first.
+// Among transports between hosts, goes_first() decides.
 void Table::make_all(Sink& sink) {
   const auto between = [](const auto& btl) { return btl->may_lose_peers(); };
   for (const Transport* transport : transports()) {
@@ -88,7 +88,7 @@ namespace {
   const bool here = process.boot != nullptr && process.boot->is_local(static_cast<int>(peer.rank));
   throw Error(MPI_ERR_OTHER,
               strf("no transport reaches rank %u, which is on %s host (TERN_TRANSPORT=%s); "
-                   "tern_info says which transports work here, and what others need",
+                   "tern_info lists the transports that work here, and the needs of the others",
                    peer.rank, here ? "this" : "another", process.params.transport.c_str()));
 }
 }  // namespace
@@ -109,7 +109,7 @@ bool Table::is_met() const noexcept {
   return std::all_of(btls_.begin(), btls_.end(), [](const auto& btl) { return btl->is_met(); });
 }
 
-// Asks each: a question may begin what the answer needs.
+// No short circuit: each is_quiet() may start a flush.
 bool Table::is_quiet() noexcept {
   bool quiet = true;
   for (const auto& btl : btls_) quiet &= btl->is_quiet();

@@ -9,11 +9,11 @@
 namespace tern::btl {
 
 struct Trial {
-  std::string name;     // "sm"
-  std::string reaches;  // "ranks of the same host"
+  std::string name;
+  std::string reaches;
   bool works = false;
-  std::string finding;  // what was done, or what went wrong
-  std::string cure;     // empty where it works
+  std::string finding;
+  std::string cure;
 };
 
 }  // namespace tern::btl

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// BlockingCall: one blocking collective on its way through the executors.
+// BlockingCall: state of a blocking collective, passed from executor to executor.
 #pragma once
 
 #include "coll/comm_state.hpp"
@@ -15,14 +15,12 @@ struct BlockingCall {
   const Question question;
   const CallNumber number;
   CommState& state;
-  /// The row of ranks with shared memory; null: no shared memory.
   const Algorithm* shared = nullptr;
-  Slots* slots = nullptr;  // once an executor needs them
-  /// The memory of all ranks' data, once told.
+  Slots* slots = nullptr;
   Where where = Where::kUnknown;
-  int code = 0;              // the executor's result
-  bool by_schedule = false;  // a schedule was the executor
-  bool timed = false;        // by a contest: the time of an explanation would count
+  int code = 0;
+  bool by_schedule = false;
+  bool timed = false;  // timed by a contest, not by an explanation
 
   [[nodiscard]] FlatMethod method() const noexcept {
     return shared == nullptr ? FlatMethod::kNone : shared->flat;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Coll: from an operation to its executor.
+// Coll: dispatch of calls to executors.
 #include "coll/coll.hpp"
 
 #include <new>
@@ -21,16 +21,15 @@ const void* kept_by(const Side& side) noexcept {
 }
 
 Failure no_memory(const Operation& operation) noexcept {
-  return failure(MPI_ERR_NO_MEM, "no memory for %s on %d ranks; its scratch is a part of the data",
+  return failure(MPI_ERR_NO_MEM, "no memory for %s on %d ranks; the scratch is a part of the data",
                  name_of(operation.collective), operation.communicator->size());
 }
 
 }  // namespace
 
-/// An implementation of calls. `why_not`: null where the executor may serve a blocking call,
-/// otherwise the reason; alike on all ranks. `run`: false where all ranks have found alike that the
-/// next executor must serve. `make`: for nonblocking and persistent calls; null, or with a null
-/// result, where the next executor must serve.
+/// `why_not`: null if the executor may serve a blocking call, else the reason; equal on all ranks.
+/// `run`: false, on all ranks, if the next executor must serve. `make`: for nonblocking and
+/// persistent calls; null, or a null result: the next executor must serve.
 struct Coll::Executor {
   const char* name;
   const char* (*why_not)(const Coll& coll, const BlockingCall& call) noexcept;
@@ -39,7 +38,7 @@ struct Coll::Executor {
                        bool persistent);
 };
 
-/// In the order in which they are asked. A schedule serves every call.
+/// Executors in order of trial. A schedule serves every call.
 struct Coll::Executors {
   static constexpr Executor kAll[] = {
       {"flight",
@@ -114,7 +113,7 @@ void Coll::hear(core::Communicator& communicator, const std::string& why) noexce
   StreamCollectives::forsake_teams(communicator, why);
 }
 
-// A neighbourhood's schedule belongs to its communicator; null for all else.
+// Null except for neighbourhoods.
 std::shared_ptr<CachedSchedule> Coll::neighborhood_of(CommState& state, const Algorithm& algorithm,
                                                       const Operation& operation) {
   if (TERN_LIKELY(!neighborly(operation.collective))) return {};
@@ -188,7 +187,7 @@ int Coll::run(const Operation& operation) noexcept {
 }
 
 void Coll::go_through(BlockingCall& call) {
-  // Small data on ranks without devices meets the only executor that can serve it at once.
+  // Fast path: small data on ranks without devices.
   if (TERN_LIKELY(call.method() != FlatMethod::kNone &&
                   flat_bytes(call.question) < kLeastOnDevice) &&
       TERN_LIKELY(shared_.take_slots(call) && !call.state.devices) && shared_.run_in_slots(call))
@@ -214,12 +213,12 @@ void Coll::go_through_tried(BlockingCall& call) {
   trial.end();
 }
 
-// A schedule measures itself, from its start to its end.
+// A schedule times its own execution.
 void Coll::go_through_explained(BlockingCall& call) {
   if (call.method() == FlatMethod::kDirect) (void)shared_.take_slots(call);  // may change the row
   if (call.method() == FlatMethod::kNone) return go_through(call);
   const Choice choice = call.state.memo.answer;
-  const Question asked = call.state.memo.question;  // the run may ask others
+  const Question asked = call.state.memo.question;  // the run may overwrite it
   Measured* const sum = context_.explain(call.state, asked, choice, explained(call));
   Stopwatch watch(sum);
   watch.begin();
@@ -227,7 +226,6 @@ void Coll::go_through_explained(BlockingCall& call) {
   if (!call.by_schedule) watch.end();
 }
 
-/// "; executors: slots, schedule; refused: flight (...), ..."
 std::string Coll::explained(const BlockingCall& call) const {
   std::string serving, refused;
   for (const Executor& one : Executors::kAll) {

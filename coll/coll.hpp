@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Coll: the collectives of one channel: one door through which each call goes to an executor.
-// How: a call asks the executors of a table in turn (coll.cc); for nonblocking and persistent calls
-// an executor makes a request; calls in streams go to streams(). Life cycle: api::Runtime makes it
-// after the pml, and ends it before the pml, after the last collective. Threads: run() and the
-// start functions from any thread; they take the channel's lock. Order: collectives of one
-// communicator are numbered as they start, persistent ones as they are made; the number is part of
-// their messages' tags. See: coll/README.md.
+// Coll: the collectives of one channel, dispatched through a table of executors (coll.cc).
+// Lifetime: api::Runtime, within the pml's. Threads: any; run() and the start functions take the
+// channel's lock. Order: collectives of a communicator are numbered when started, persistent ones
+// when created; message tags contain the number. See: coll/README.md.
 #pragma once
 
 #include <memory>
@@ -27,46 +24,41 @@ class Coll final : UnderWay, ScheduleMaker {
   Coll& operator=(const Coll&) = delete;
   ~Coll();
 
-  /// Blocking. Returns an error class with fail() text.
+  /// Blocking. Returns an error class, with the text in fail().
   [[nodiscard]] int run(const Operation& operation) noexcept;
-  /// Nonblocking: *request has a handle and one reference for the caller.
+  /// Nonblocking: *request has a handle and a reference for the caller.
   [[nodiscard]] int start(const Operation& operation, core::Request** request) noexcept {
     return make(operation, false, request);
   }
-  /// Persistent: bound, to be started any number of times (MPI_Start).
+  /// Persistent: bound now, started by MPI_Start.
   [[nodiscard]] int init(const Operation& operation, core::Request** request) noexcept {
     return make(operation, true, request);
   }
-  /// Calls in streams.
   [[nodiscard]] StreamCollectives& streams() noexcept { return streams_; }
 
-  /// The communicator was interrupted: its collectives end with an error. Lock held.
+  /// Lock held.
   TERN_COLD void interrupt(core::Communicator& communicator) noexcept {
     StreamCollectives::forsake_teams(communicator, "the communicator was interrupted");
     context_.refusals.interrupt(communicator);
   }
 
-  /// The operation of a persistent request of init(); null for other requests.
+  /// Null for other requests.
   [[nodiscard]] static const Operation* operation_of(const core::Request& request) noexcept;
 
-  /// From now on several threads may call.
+  /// Called before a second thread makes calls.
   void admit_threads() noexcept {
     context_.executions.admit_threads();
     context_.flights.admit_threads();
   }
-  /// From now on this algorithm serves its operation wherever it can.
   void force(const Algorithm& algorithm) noexcept { context_.selector.force(algorithm); }
-  /// How to find the host of a rank of the world.
   void set_hosts(Places::HostOf host_of) noexcept { context_.places.set_hosts(host_of); }
   void set_parts(Places::PartOf part_of) noexcept { context_.places.set_parts(part_of); }
 
-  /// Context::learn() of this channel. Throws std::bad_alloc.
   void learn(const std::string& text, bool skips_sessions) { context_.learn(text, skips_sessions); }
 
   [[nodiscard]] Refusals& refusals() noexcept { return context_.refusals; }
   [[nodiscard]] const ScheduleCache& cache() const noexcept { return context_.executions.cache(); }
-  /// No peer reads a slab any more whose communicator is gone, nor is to hear of a refusal. Lock
-  /// held.
+  /// True once no peer reads slabs of freed communicators and all refusals are sent. Lock held.
   [[nodiscard]] bool all_read() noexcept {
     return context_.flights.all_read() && context_.refusals.all_told();
   }
@@ -84,7 +76,6 @@ class Coll final : UnderWay, ScheduleMaker {
   TERN_COLD void hear(core::Communicator& communicator, const std::string& why) noexcept override;
   [[nodiscard]] Failure run_instead(const Operation& operation, CallNumber number,
                                     uint32_t sequence, Execution** made) noexcept override;
-  /// The other ranks hear the failure. Returns the class with fail() text.
   [[nodiscard]] TERN_COLD int refuse_call(core::Communicator& communicator, CallNumber number,
                                           const Failure& why) noexcept;
   [[nodiscard]] static std::shared_ptr<CachedSchedule> neighborhood_of(CommState& state,
@@ -92,19 +83,15 @@ class Coll final : UnderWay, ScheduleMaker {
                                                                        const Operation& operation);
   void go_through(BlockingCall& call);
   TERN_COLD void go_through_explained(BlockingCall& call);
-  /// Whose row or time a contest wants.
   TERN_COLD void go_through_tried(BlockingCall& call);
   [[nodiscard]] std::string explained(const BlockingCall& call) const;
   void run_schedule(BlockingCall& call);
-  /// `shared`: choose as for ranks that share memory. `islands`: as of Context::choose. Throws
-  /// Error, std::bad_alloc.
+  /// `shared`: may choose rows of shared memory. `islands`: see Context::choose. Throws.
   [[nodiscard]] Execution* prepare(const Operation& operation, const Question& question,
                                    bool shared, bool islands);
-  /// TERN_EXPLAIN, behind prepare().
   TERN_COLD void explain(Execution& execution, core::Communicator& communicator);
   [[nodiscard]] Execution* bind(const Operation& operation, CommState& state, const Choice& choice,
                                 bool islands);
-  /// As start() and init().
   [[nodiscard]] int make(const Operation& operation, bool persistent,
                          core::Request** request) noexcept;
   [[nodiscard]] CollRequest* make_by_executor(const Operation& operation, bool persistent);

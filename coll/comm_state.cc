@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What collectives know of a communicator.
+// CommState: hints, and the end of a communicator's state.
 #include "coll/comm_state.hpp"
 
 #include "base/error.hpp"
@@ -21,7 +21,7 @@ CommState::CommState(core::Communicator& owner, Flights& of_channel) noexcept
 CommState::~CommState() {
   for (const auto& one : {team, own.team})
     if (one != nullptr) GpuTeams::give_back(*one);
-  const bool ended = communicator.channel().coll == nullptr;  // before this communicator
+  const bool ended = communicator.channel().coll == nullptr;  // the channel ended first
   if (!ended) flights_of_channel_.refusals().leave(*this);
   for (auto& one : slabs)
     if (one != nullptr && !ended)

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CommState: what collectives keep per communicator: its levels, its hints, and, while
-// TERN_EXPLAIN is on, how long each choice took. Why: made at the first collective, so that an idle
-// communicator holds nothing. Lifetime: the communicator. Threads: under the channel's lock.
+// CommState: collective state of a communicator, created at its first collective.
 #pragma once
 
 #include <atomic>
@@ -28,7 +26,7 @@ class DeviceCalls;
 struct CommState final : CommRefusals {
   CommState(core::Communicator& owner, Flights& of_channel) noexcept;
   ~CommState() override;
-  /// Ends measurement: rows serve by what they do with devices.
+  /// A rank has a device driver: ends measurement.
   void find_devices() noexcept {
     if (!devices) memo.forget();
     devices = true;
@@ -38,28 +36,28 @@ struct CommState final : CommRefusals {
   }
 
   const Levels* levels = nullptr;
-  const Levels* islands = nullptr;                      // of ranks whose devices reach each other
-  bool shares_large = true;                             // large ones, too
-  bool single_copy = true;                              // and buffers, likewise
-  bool devices = false;                                 // a rank has a driver of devices
-  bool asked_for_drivers = false;                       // for that alone, without slots
-  std::unique_ptr<Slab> slabs[2];                       // by size; null until they are used
-  std::unique_ptr<FlatQueue> flights[3];                // of nonblocking calls, likewise
-  std::unique_ptr<Forced> hints;                        // null: none
-  std::shared_ptr<GpuTeam> team;                        // of its ranks' streams; null: none
-  std::string no_team;                                  // why not
-  bool has_duplicate = false;                           // which has the team's twin, if any
-  std::atomic<const char*> wire_taken{nullptr};         // by the last call of its streams
-  std::vector<std::shared_ptr<GpuTeam>> related_teams;  // of parts of its ranks, whose streams wait
-  /// Of ordinary calls on devices.
+  const Levels* islands = nullptr;  // levels by peer access
+  bool shares_large = true;
+  bool single_copy = true;  // all ranks can read each other's buffers
+  bool devices = false;     // a rank has a device driver
+  bool asked_for_drivers = false;
+  std::unique_ptr<Slab> slabs[2];         // by size
+  std::unique_ptr<FlatQueue> flights[3];  // of nonblocking calls
+  std::unique_ptr<Forced> hints;
+  std::shared_ptr<GpuTeam> team;  // for streams
+  std::string no_team;
+  bool has_duplicate = false;                    // the duplicate owns the team's twin, if any
+  std::atomic<const char*> wire_taken{nullptr};  // by the last call in its streams
+  std::vector<std::shared_ptr<GpuTeam>> related_teams;  // of sub-communicators
+  /// The team for blocking calls on device memory.
   struct OwnTeam {
-    std::shared_ptr<GpuTeam> team;       // null: not yet, or none
-    std::unique_ptr<DeviceCalls> calls;  // in its streams
-    uint32_t rests = 0, last_rest = 0;   // calls before ranks ask for it again
-    uint32_t calls_without = 0;          // of device memory
-    bool none = false;                   // ranks came to that together
+    std::shared_ptr<GpuTeam> team;
+    std::unique_ptr<DeviceCalls> calls;
+    uint32_t rests = 0, last_rest = 0;  // calls until the next probe
+    uint32_t calls_without = 0;         // device calls without a team
+    bool none = false;                  // agreed by all ranks
   } own;
-  std::shared_ptr<CachedSchedule> neighborhoods[2];  // of its topology: allgather, alltoall
+  std::shared_ptr<CachedSchedule> neighborhoods[2];  // allgather, alltoall
   Memo memo;
   using Size = std::pair<const Algorithm*, int>;
   std::map<Size, Measured> measured;
@@ -68,7 +66,6 @@ struct CommState final : CommRefusals {
   Flights& flights_of_channel_;
 };
 
-/// The algorithms that the communicator's hints name; null: none.
 [[nodiscard]] std::unique_ptr<Forced> hints_of(const core::Communicator& communicator);
 
 }  // namespace tern::coll

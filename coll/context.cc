@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Context: facts of communicators and operations, and the choice among the rows.
+// Context: facts of communicators and operations; choice of rows.
 #include "coll/context.hpp"
 
 #include <algorithm>
@@ -12,10 +12,10 @@
 namespace tern::coll {
 namespace {
 
-// Bits in a slab; page tables grow with the square of the number.
+// Bits in a slab; page tables grow with the square of the rank count.
 constexpr int kMostRanks = SlabHead::kMostRanks;
 
-/// Bytes of a block, if all had one size, in units of so many bytes.
+/// The mean block size in bytes, rounded up to `unit`.
 size_t mean_block(const Side& blocks, int32_t ranks, size_t unit) noexcept {
   const MPI_Count sum = std::accumulate(blocks.counts, blocks.counts + ranks, MPI_Count{0});
   if (sum == 0 || unit == 0) return 0;
@@ -23,8 +23,7 @@ size_t mean_block(const Side& blocks, int32_t ranks, size_t unit) noexcept {
   return (units + static_cast<size_t>(ranks) - 1) / static_cast<size_t>(ranks) * unit;
 }
 
-/// Whether the order of the operands leaves the bits as they are. Types of the user: no, since
-/// another one may come to the same address.
+/// Whether any operand order gives equal bits. Not for user types, whose addresses may be reused.
 TERN_COLD bool any_order_of(const CommState& state, const Operation& operation) noexcept {
   const core::Op* const op = operation.op;
   if (op == nullptr || (state.hints != nullptr && state.hints->any_order)) return true;
@@ -47,13 +46,13 @@ Context::Context(core::Channel& of, UnderWay& under_way, ScheduleMaker& schedule
   places.configure(process.params.coll_levels);
 }
 
-Selector::Known Context::known_to(const core::Communicator& communicator) const noexcept {
+Selector::MeasuredSources Context::known_to(const core::Communicator& communicator) const noexcept {
   return {lines_of(communicator.inherited),
           !skips_sessions_ || communicator.session.get() == nullptr};
 }
 
 void Context::learn(const std::string& text, bool skips_sessions) {
-  const core::ChannelLock lock(channel.progress);  // threads may be in sessions
+  const core::ChannelLock lock(channel.progress);
   skips_sessions_ = skips_sessions;
   if (text.empty() || process.params.coll_tune == CollTune::kOff) return;
   LearntFile::Packed packed = LearntFile::unpack(text);
@@ -67,13 +66,14 @@ Question question_of(const Operation& operation) noexcept {
   question.equal_blocks = !operation.irregular;
   if (question.equal_blocks && side.type != nullptr)
     question.bytes = static_cast<size_t>(side.count) * static_cast<size_t>(side.type->size());
-  // All ranks know all counts; what counts is their sum.
+  // All ranks know all counts.
   if (operation.collective == Collective::kReduceScatter && operation.input.counts != nullptr)
     question.bytes = mean_block(operation.input, question.ranks,
                                 static_cast<size_t>(operation.input.type->size()));
   if (operation.collective == Collective::kAllgather && operation.output.counts != nullptr &&
       !operation.communicator->inter())
-    question.bytes = mean_block(operation.output, question.ranks, 1);  // types may differ
+    question.bytes =
+        mean_block(operation.output, question.ranks, 1);  // types may differ between ranks
   question.commutative = operation.op == nullptr || operation.op->commutative();
   return question;
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Collectives: schedules, the algorithms that emit them, their verifier and the engine that runs them.
+# Collectives: schedules, algorithms, selection, engines and tools.
 coll_sources += coll/schedule/schedule.cc
 coll_sources += coll/schedule/neighbors.cc
 coll_sources += coll/schedule/builder.cc
@@ -21,7 +21,7 @@ coll_sources += coll/laboratory/simulate/topologies.cc
 coll_sources += coll/laboratory/simulate/network.cc
 coll_sources += coll/laboratory/simulate/simulate.cc
 coll_sources += coll/algorithms/table.cc
-# The other files of coll/algorithms, in one compilation; nothing else lists them.
+# The other files of coll/algorithms, compiled as one source.
 nodist_libtern_la_SOURCES += gen/coll/algorithms.cc
 nodist_libtern_la_SOURCES += gen/coll/algorithm_words.cc
 coll_sources += coll/laboratory/timeline.cc
@@ -93,7 +93,7 @@ coll_sources += coll/stream_collectives.cc
 coll_sources += coll/context.cc
 coll_sources += coll/coll.cc
 
-# Which engines and wires a recorded run on a GPU has passed.
+# Engines and wires passed by recorded runs on a GPU.
 EXTRA_DIST += coll/gpu/verdicts.py coll/gpu/verdicts.txt
 BUILT_SOURCES += gen/gpu_verdicts.inc
 CLEANFILES += gen/gpu_verdicts.inc
@@ -105,10 +105,10 @@ algorithms_generated = gen/coll/emitters.hpp gen/coll/algorithms.cc gen/coll/alg
 EXTRA_DIST += coll/algorithms/generate.py
 BUILT_SOURCES += gen/coll.stamp
 CLEANFILES += gen/coll.stamp $(algorithms_generated)
-# The recipe makes make look at their times again; it makes anew what was removed.
+# The recipe makes make check the timestamps again, and restores a removed file.
 $(algorithms_generated): gen/coll.stamp
 	@test -f $@ || { rm -f gen/coll.stamp; $(MAKE) gen/coll.stamp; }
-# The folder's own time changes where a file comes or goes.
+# The folder's time changes when a file is added or removed.
 gen/coll.stamp: $(srcdir)/coll/algorithms $(wildcard $(srcdir)/coll/algorithms/*.cc) \
   $(srcdir)/coll/algorithms/generate.py $(srcdir)/src/base/generated.py
 	$(AM_V_GEN)$(PYTHON) $(srcdir)/coll/algorithms/generate.py --folder $(srcdir)/coll/algorithms --out gen/coll

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SharedCollectives: slabs, and blocking collectives of ranks that share memory.
+// SharedCollectives: slabs, and blocking collectives.
 #include "coll/shared_collectives.hpp"
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 namespace tern::coll {
 namespace {
 
-// Bits of an introduction: a driver of devices is loaded; ranks share cores; of a large slab, this
-// rank cannot read the others' buffers.
+// Flags of an introduction: a device driver is loaded; ranks share cores; this rank cannot read the
+// others' buffers (large slab).
 constexpr uint32_t kDriver = 1U << 31, kCrowded = 1U << 30, kReadsNone = 1U << 29;
 
 uint32_t introduction_of(const Slab& slab, Slab::Size size) {
@@ -26,7 +26,7 @@ uint32_t introduction_of(const Slab& slab, Slab::Size size) {
          (reads_none ? kReadsNone : 0);
 }
 
-/// Clears the bit. True: a rank had the bit.
+/// Clears the bit; returns whether any rank had it.
 bool take_bit(uint32_t bit, std::vector<uint32_t>* all) noexcept {
   bool any = false;
   for (uint32_t& one : *all) {
@@ -37,7 +37,7 @@ bool take_bit(uint32_t bit, std::vector<uint32_t>* all) noexcept {
   return any;
 }
 
-/// Many ranks do not read each other's devices.
+/// Exchanges placement among more than kFewRanks ranks.
 bool any_on_device(const Operation& operation, Slots& slots) {
   core::Process& process = operation.communicator->process();
   core::Datatype& type = core::predefined_type(process, MPI_INT);
@@ -71,7 +71,7 @@ bool SharedCollectives::make_slab(CommState& state, Slab::Size size, const char*
       return false;
     }
     made->meet(all);
-  } catch (...) {  // peers may read it, and do until the communicator ends
+  } catch (...) {  // peers may read it until the communicator ends
     state.shares_memory = false;
     slab = std::move(made);
     throw;
@@ -80,7 +80,6 @@ bool SharedCollectives::make_slab(CommState& state, Slab::Size size, const char*
   return true;
 }
 
-// Some messages at the first use; from then on none.
 Slab* SharedCollectives::slab_for(CommState& state, Slab::Size size, const char* name) {
   std::unique_ptr<Slab>& slab = state.slabs[static_cast<size_t>(size)];
   if (TERN_LIKELY(slab != nullptr)) return slab.get();
@@ -91,14 +90,13 @@ Slab* SharedCollectives::slab_for(CommState& state, Slab::Size size, const char*
   return slab.get();
 }
 
-// Once for a communicator.
 void SharedCollectives::lack(CommState& state, Slab::Size size) {
   const bool large = size == Slab::Size::kLarge;
   (large ? state.shares_large : state.shares_memory) = false;
   context_.process.explain.say(
       "fallback", {{"what", "messages"}, {"communicator", state.communicator.name.text()}},
-      strf("collectives%s on %s take messages instead of shared memory: a rank has "
-           "more communicators than slabs; freeing some helps those made later",
+      strf("collectives%s on %s use messages instead of shared memory: a rank has "
+           "more communicators than slabs; free unused communicators",
            large ? strf(" above %zu B", kSmallLane.room()).c_str() : "",
            state.communicator.name.or_words("a communicator").c_str()));
 }
@@ -131,14 +129,14 @@ bool SharedCollectives::take_slots(BlockingCall& call) {
     return false;
   }
   call.slots = &slab->lane_for(bytes);
-  if (method == FlatMethod::kDirect && !state.single_copy)  // the slab has told
+  if (method == FlatMethod::kDirect && !state.single_copy)
     call.shared = context_.choose(state, call.operation, call.question, true).algorithm;
   return true;
 }
 
-// The first slab keeps the deep slab.
+// The first slab owns the deep slab.
 bool SharedCollectives::take_deep_slots(BlockingCall& call, size_t bytes) {
-  constexpr uint32_t kWithoutDeep = 16;  // all ranks count alike
+  constexpr uint32_t kWithoutDeep = 16;  // counted alike on all ranks
   Slab* keeper = nullptr;
   for (const auto& slab : call.state.slabs)
     if (slab != nullptr && (keeper == nullptr || slab->deep != nullptr)) keeper = slab.get();
@@ -169,8 +167,8 @@ const char* SharedCollectives::why_not_on_devices(const BlockingCall& call) noex
   if (call.operation.collective == Collective::kBarrier) return "a barrier has no data";
   if (call.method() == FlatMethod::kNone &&
       (!call.state.devices || !OnDevice::takes(call.operation.collective)))
-    return "no rank has a driver of devices";
-  if (flat_bytes(call.question) < kLeastOnDevice) return "small data goes through the host";
+    return "no rank has a device driver";
+  if (flat_bytes(call.question) < kLeastOnDevice) return "small data is staged through the host";
   if (call.where == Where::kHost) return "no rank's data lies on a device";
   return nullptr;
 }
@@ -187,15 +185,15 @@ bool SharedCollectives::run_on_devices(BlockingCall& call) {
   if (call.where == Where::kSome && !all.islands().empty())
     call.state.islands =
         context_.places.of_names(*operation.communicator, all.islands(),
-                                 "collectives of memory on GPUs that do not all reach each other");
+                                 "collectives of memory on GPUs without peer access between all");
   if (call.where != Where::kAll) return false;
   if (TERN_UNLIKELY(context_.explains(*operation.communicator)))
     context_.process.gpus.tell_choice(
         context_.process.explain,
-        strf("%s of device memory: every rank %s the buffers of all ranks, which %s",
+        strf("%s of device memory: every rank %s the buffers of all ranks; %s",
              name_of(operation.collective),
-             operation.op != nullptr ? "reduces its slice of" : "copies what it needs from",
-             all.shares_one() ? "share a GPU" : "have GPUs that reach each other"));
+             operation.op != nullptr ? "reduces its slice of" : "copies its part from",
+             all.shares_one() ? "all share a GPU" : "all GPUs have peer access"));
   call.code = all.run();
   return true;
 }
@@ -212,7 +210,7 @@ int SharedCollectives::run_plain(const BlockingCall& call, Where* where) {
   Staged staged(call.operation);
   const Failure why = staged.download();
   if (call.method() == FlatMethod::kWhole) slots.mark_device();
-  const Slots::Poisoned poisoned(slots, static_cast<bool>(why));  // the others wait for this rank
+  const Slots::Poisoned poisoned(slots, static_cast<bool>(why));  // the peers wait for this rank
   const int code = run(staged.operation());
   if (where != nullptr && *where != Where::kHost) return code;
   if (why) return fail(why);

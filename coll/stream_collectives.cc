@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// StreamCollectives: choosing a way into the stream, and going it.
+// StreamCollectives: selection and launch of a way into the stream.
 #include "coll/stream_collectives.hpp"
 
 #include <algorithm>
@@ -23,14 +23,13 @@
 namespace tern::coll {
 namespace {
 
-/// The bits of the host's slots; two operands may come in any order.
+/// Bits equal to the host's slots; two operands may swap.
 bool has_bits_of_slots(const Placed& placed, const Operation& operation) noexcept {
   return placed.has(kRankOrder) || (placed.schedule.ranks == 2 && operation.op->changes_places());
 }
 const char* wire_of(const Way& way) noexcept {
   return way.taken() == Wire::kAuto ? "copies" : name_of(way.taken());
 }
-/// Ways that are explained apart.
 int kind_of(const Way& way) noexcept {
   return ((static_cast<int>(way.choice.passed_wire) * kWires + static_cast<int>(way.asked.wire)) *
               kWires +
@@ -105,7 +104,7 @@ Question StreamCollectives::question_in_stream(const GpuTeam& team, const AskedW
   return question;
 }
 
-// All of it depends on what is alike on all ranks.
+// Uses only facts equal on all ranks.
 const Placed* StreamCollectives::placed_for(CommState& state, GpuTeam& team,
                                             const Operation& operation, const Question& question,
                                             const Choice& choice, std::string* why_not) {
@@ -149,7 +148,6 @@ std::string StreamCollectives::in_words(const Way& way) const {
               reason_in_words(way.why_passed, way.asked, asker).c_str());
 }
 
-// Once for a row and a size.
 template <class Run>
 void StreamCollectives::explain_way(CommState& state, GpuTeam& team, const Placed& placed,
                                     const Way& way, const Run& run) {
@@ -188,7 +186,7 @@ void StreamCollectives::explain_way(CommState& state, GpuTeam& team, const Place
 Failure StreamCollectives::run_in_stream(CommState& state, GpuTeam& team, const Placed& placed,
                                          const Operation& operation, const Way& way,
                                          cuda::Job& job) {
-  // Of ordinary calls the host waits for the end: it can end them.
+  // The host can end ordinary calls.
   const uint64_t patience = job.borrowed() ? context_.process.params.gpu_timeout * 1000 : 0;
   const auto go = [&](auto&& run) {
     explain_way(state, team, placed, way, run);
@@ -207,14 +205,14 @@ Failure StreamCollectives::why_useless(GpuTeam& team) {
   if (team.forsaken.dead())
     return failure(MPI_ERR_OTHER,
                    "%s. No collective can be enqueued on this communicator any more; "
-                   "MPIX_Stream_comm_create makes one that takes them",
+                   "create a new one with MPIX_Stream_comm_create",
                    team.forsaken.why());
   if (std::string why = team.waits.why_given_up(); !why.empty())
     team.broken.end({MPI_ERR_OTHER, std::move(why)});
   return team.broken.reason();
 }
 
-// Where the row of a line, or the scratch, forbids its wire, other lines may fit.
+// If a rule's wire is impossible, other rules may fit.
 StreamCollectives::Chosen StreamCollectives::choose_way(CommState& state, GpuTeam& team,
                                                         const Operation& operation, cuda::Job& job,
                                                         std::string* why_not) {
@@ -229,7 +227,7 @@ StreamCollectives::Chosen StreamCollectives::choose_way(CommState& state, GpuTea
     if (placed == nullptr) return {};
     if (!job.borrowed() && reduces(operation.collective) &&
         !has_bits_of_slots(*placed, operation)) {
-      *why_not = "its operands would be taken in another order than on the host";
+      *why_not = "the order of operands would differ from the host's";
       return {};
     }
     const bool by_table = asked.by != AskedWire::kHint && choice.wire != Wire::kAuto;
@@ -266,19 +264,19 @@ Failure StreamCollectives::put_into(CommState& state, GpuTeam& team, const Opera
   }
   *taken = true;
   state.wire_taken.store(wire_of(way), std::memory_order_relaxed);
-  if (!way.failure.empty()) {  // of this rank alone: the others' kernels wait for its
-    team.broken.end(
-        failure(MPI_ERR_OTHER, "a program has no place on the device: %s", way.failure.c_str()));
+  if (!way.failure.empty()) {  // other ranks' kernels wait
+    team.broken.end(failure(MPI_ERR_OTHER, "a kernel program cannot be placed on the device: %s",
+                            way.failure.c_str()));
     return team.broken.reason();
   }
   return unless_failed(team, run_in_stream(state, team, *placed, operation, way, job));
 }
 
-// What is put into streams counts on all of it.
+// Later stream operations depend on this call.
 Failure StreamCollectives::unless_failed(GpuTeam& team, Failure why) {
   if (TERN_UNLIKELY(why))
-    team.broken.end(failure(MPI_ERR_OTHER, "an earlier call that was put into a stream failed: %s",
-                            why.text.c_str()));
+    team.broken.end(
+        failure(MPI_ERR_OTHER, "an earlier enqueued call failed: %s", why.text.c_str()));
   return why;
 }
 
@@ -296,7 +294,7 @@ Failure StreamCollectives::exchange_in_stream(CommState& state, GpuTeam& team,
                   team.calls.next_exchange());
   Way way;
   way.engine = Way::kExchange;
-  way.why = "the two ranks of a pair know the sizes of its blocks";
+  way.why = "only the two ranks of a pair know the block sizes";
   state.wire_taken.store(wire_of(way), std::memory_order_relaxed);
   if (run.passes() > 0)
     explain_way(state, team, team.schedules.exchange(operation.collective), way, run);
@@ -369,7 +367,7 @@ int StreamCollectives::enqueue(const Operation& operation, cuda::Stream& stream,
         return fail(put_into(state, *state.team, operation, job, taken, why_not));
       },
       [&] {
-        return fail(MPI_ERR_NO_MEM, "no memory to put %s into a stream",
+        return fail(MPI_ERR_NO_MEM, "no memory to enqueue %s in a stream",
                     name_of(operation.collective));
       });
 }

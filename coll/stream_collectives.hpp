@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// StreamCollectives: collectives that are put into streams of GPUs, and the teams that serve them.
-// Lifetime: Coll. Threads: any; the functions take the channel's lock where they need it.
-// See: coll/gpu/README.md.
+// StreamCollectives: collectives in GPU streams, and their teams. Threads: any; the functions lock
+// the channel. See: coll/gpu/README.md.
 #pragma once
 
 #include <memory>
@@ -19,34 +18,30 @@ class StreamCollectives {
   explicit StreamCollectives(Context& context) noexcept
       : context_(context), teams_(context.executions) {}
 
-  /// Together with all ranks: prepares the communicator. `device`: of this rank's stream; null: it
-  /// has none. *islands: as of GpuTeams::lease.
+  /// Collective. `device`: of this rank's stream, or null. *islands: see GpuTeams::lease.
   [[nodiscard]] Failure prepare(core::Communicator& communicator, cuda::Device* device,
                                 std::vector<int>* islands = nullptr) noexcept;
-  /// A duplicate is about to be made, on all ranks: whether it is the first. No message is sent.
+  /// All ranks call this before a duplicate is made: whether it is the first. Sends no message.
   [[nodiscard]] static bool first_duplicate(const core::Communicator& communicator) noexcept;
-  /// The first one gets the twin of the communicator's team, if there is one.
+  /// The first duplicate gets the twin of the team, if any.
   [[nodiscard]] Failure prepare_duplicate(const core::Communicator& communicator,
                                           core::Communicator& made) noexcept;
-  /// Of a communicator so prepared; null where its ranks have none.
+  /// Null if not prepared.
   [[nodiscard]] static std::shared_ptr<GpuTeam> team_of(
       const core::Communicator& communicator) noexcept;
-  /// By which wire the last enqueued collective went between its devices: a word of TERN_GPU_WIRE,
-  /// or "copies"; null where none has. No lock is held.
+  /// The last collective's wire: a value of TERN_GPU_WIRE, or "copies"; null before. Without the
+  /// lock.
   [[nodiscard]] static const char* wire_taken(const core::Communicator& communicator) noexcept;
-  /// Why it has none.
   [[nodiscard]] static std::string why_no_team(const core::Communicator& communicator);
-  /// An error where a rank takes no part in a collective, or the communicator was interrupted. No
-  /// lock is held.
+  /// Returns an error if a rank refuses a collective or the communicator was interrupted. Without
+  /// the lock.
   [[nodiscard]] int fail_if_over(const core::Communicator& communicator) const noexcept;
-  /// What is said of a communicator's streams is said of those of another with some of its ranks,
-  /// too.
+  /// Propagates stream failures to `other`, which has some of the ranks.
   static void relate(core::Communicator& communicator, const core::Communicator& other);
-  /// Puts an operation on such a communicator into a stream, without waiting for the stream;
-  /// pageable memory goes through its stage. Not *taken: all ranks must use another way, *why_not.
+  /// Does not wait for the stream; stages pageable memory. Not *taken: all ranks need another path,
+  /// *why_not.
   [[nodiscard]] int enqueue(const Operation& operation, cuda::Stream& stream, bool* taken,
                             std::string* why_not) noexcept;
-  /// As enqueue(), with a team and a job of its device.
   [[nodiscard]] Failure put_into(CommState& state, GpuTeam& team, const Operation& operation,
                                  cuda::Job& job, bool* taken, std::string* why_not);
   TERN_COLD static void forsake_teams(const core::Communicator& communicator,
@@ -54,7 +49,7 @@ class StreamCollectives {
   [[nodiscard]] GpuTeams& teams() noexcept { return teams_; }
 
  private:
-  /// `placed` null: nothing serves, with *why_not.
+  /// `placed` is null, with *why_not, if no way serves.
   struct Chosen {
     const Placed* placed = nullptr;
     Way way;
@@ -67,7 +62,7 @@ class StreamCollectives {
                                          const Operation& operation, const Question& question,
                                          const Choice& choice, std::string* why_not);
   [[nodiscard]] static Failure why_useless(GpuTeam& team);
-  /// *no_multimem: why_not_multicast().
+  /// *no_multimem: see why_not_multicast().
   [[nodiscard]] Question question_in_stream(const GpuTeam& team, const AskedWire& asked,
                                             const Operation& operation, bool any_order,
                                             const char** no_multimem) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TeamCollectives: telling each other, the team's first use, and waiting for the devices.
+// TeamCollectives: placement, team creation, waits for devices.
 #include "coll/team_collectives.hpp"
 
 #include <sched.h>
@@ -20,14 +20,14 @@
 namespace tern::coll {
 namespace {
 
-/// Where a side's data begins; null where this rank has no data there.
+/// Null if this rank has no data.
 const std::byte* first_of(const Operation& operation, const Side& side) noexcept {
   const bool scatters = operation.collective == Collective::kScatter;
   const bool meant = !operation.in_place || (&side == &operation.input) == scatters;
   return meant ? first_byte_of(side) : nullptr;
 }
 
-/// The turn of a call to have work that waits on the device; null: of none.
+/// The exclusive right to queue waiting work; null if taken.
 class Turn {
  public:
   explicit Turn(cuda::Device* device) noexcept
@@ -43,13 +43,13 @@ class Turn {
   cuda::Device* const device_;
 };
 
-/// Calls in which ranks do not ask, after one in which they asked in vain: that cost them an epoch.
+/// Exponential back-off after a failed probe, which costs an epoch.
 void rest(CommState& state) noexcept {
   constexpr uint32_t kMost = 255;
   state.own.rests = state.own.last_rest = std::min(kMost, 2 * state.own.last_rest + 1);
 }
 
-/// A rank takes no part in what is under way. One that takes no part in the next call does in this.
+/// True if some rank refused an active call.
 bool is_cut(const CommState& state) noexcept {
   return state.fate.dead() || state.communicator.fate.dead();
 }
@@ -63,15 +63,15 @@ bool has_come(const GpuTeam& team, uint32_t call) noexcept {
 const char* TeamCollectives::why_not(const BlockingCall& call) const noexcept {
   const CommState& state = call.state;
   if (call.shared == nullptr) return "the ranks share no memory";
-  if (!state.devices) return "no rank has a driver of devices";
-  if (state.own.none) return "the devices are no team";
-  if (state.own.rests > 0) return "data of earlier calls lay elsewhere";
-  if (call.question.ranks > cuda::kMostRanks) return "the ranks are too many";
-  if (!OnDevice::takes(call.operation.collective)) return "the collective has no such form";
+  if (!state.devices) return "no rank has a device driver";
+  if (state.own.none) return "the devices form no team";
+  if (state.own.rests > 0) return "data of earlier calls was not on the devices";
+  if (call.question.ranks > cuda::kMostRanks) return "too many ranks";
+  if (!OnDevice::takes(call.operation.collective)) return "devices do not support the collective";
   if (!all_read_all(call.operation.collective) && flat_bytes(call.question) < kLeastOnDevice)
-    return "asking all ranks costs more than small data";
+    return "for small data the exchange between ranks costs more";
   if (!takes_ordinary(context_.process.params, call.operation, call.question.bytes))
-    return "TERN_GPU_ENGINE or the size keeps the call from the devices' streams";
+    return "TERN_GPU_ENGINE or the size excludes device streams";
   return Pieces::why_not(call.operation);
 }
 
@@ -100,8 +100,7 @@ bool TeamCollectives::run(BlockingCall& call) {
   return where == Where::kHost && !asks_first;
 }
 
-// Without a stream where some of it lies elsewhere, or cannot be used: the way through the host
-// says why.
+// Returns a job without a stream if the data is elsewhere or unusable.
 cuda::Job TeamCollectives::job_for(CommState& state, const Operation& operation) noexcept {
   cuda::Job job;
   const auto gives_up = [&] {
@@ -123,7 +122,7 @@ cuda::Job TeamCollectives::job_for(CommState& state, const Operation& operation)
     Failure unusable;
     job = core::begin_job(context_.process, data, &unusable);
     if (unusable) return gives_up();
-    // Making a team waits for what is on the device, which may wait for another rank.
+    // Team creation waits for the device's work, which may wait for another rank.
     if (state.own.team == nullptr && !becomes_quiet(state, job.device())) return gives_up();
     if (state.own.team != nullptr && &state.own.team->memory.device() != &job.device())
       return gives_up();
@@ -132,9 +131,9 @@ cuda::Job TeamCollectives::job_for(CommState& state, const Operation& operation)
   return job;
 }
 
-// A program may always have work in the default stream, but puts no more there while it is in a
-// call: now and then a call waits until the stream is empty. Ranks count calls alike, and so wait
-// in the same one. Work that itself waits for another rank outlasts the attempt.
+// A program may always have work in the default stream, but adds none during a call: calls 4, 8,
+// 16, ... wait until the stream is empty. All ranks count alike. Work that waits for another rank
+// outlasts the attempt.
 bool TeamCollectives::becomes_quiet(CommState& state, cuda::Device& device) noexcept {
   constexpr uint32_t kFirst = 4, kToTell = 256;
   constexpr int64_t kLongest = 100'000'000;  // ns
@@ -152,15 +151,14 @@ bool TeamCollectives::becomes_quiet(CommState& state, cuda::Device& device) noex
   if (call == kToTell && context_.process.explain.on())
     context_.process.gpus.tell_choice(
         context_.process.explain,
-        strf("small collectives of device memory on %s go through the host, which is slower: the "
-             "memory that devices share is allocated while device %d has no work in the default "
-             "stream and no enqueued calls, and some collectives have waited for that in vain, "
-             "0.1 s each. One collective after a cudaDeviceSynchronize helps",
+        strf("small collectives of device memory on %s take the slower host path: memory "
+             "shared by the devices is allocated only while device %d has no work in the default "
+             "stream and no enqueued calls, and some collectives have waited 0.1 s each without "
+             "success; call a collective after cudaDeviceSynchronize",
              state.communicator.name.or_words("a communicator").c_str(), device.ordinal));
   return false;
 }
 
-// Some messages at the first use, and memory of the device.
 bool TeamCollectives::has_own_team(CommState& state, cuda::Device& device) {
   if (TERN_LIKELY(state.own.team != nullptr)) return true;
   std::string why_not;
@@ -170,7 +168,7 @@ bool TeamCollectives::has_own_team(CommState& state, cuda::Device& device) {
   if (state.own.none) {
     context_.process.gpus.tell_choice(
         context_.process.explain,
-        strf("collectives of device memory on %s do not go from device to device alone: %s",
+        strf("direct GPU collectives on %s disabled: %s",
              state.communicator.name.or_words("a communicator").c_str(), why_not.c_str()));
     return false;
   }
@@ -207,7 +205,7 @@ void TeamCollectives::await_team(CommState& state, const Operation& operation, c
                                  uint32_t call) {
   GpuTeam& team = *state.own.team;
   constexpr int64_t kMomentNs = 100'000'000;
-  int64_t let_go = 0;  // when
+  int64_t let_go = 0;  // ns
   context_.channel.progress.stay_awake(1);
   context_.channel.progress.wait(
       [&] {
@@ -230,13 +228,12 @@ void TeamCollectives::await_team(CommState& state, const Operation& operation, c
                        name_of(operation.collective), job.failure().c_str()));
   job.has_ended();
   if (TERN_LIKELY(let_go == 0)) return;
-  team.broken.end(failure(MPI_ERR_OTHER, "a collective was ended"));
+  team.broken.end(failure(MPI_ERR_OTHER, "a collective was aborted"));
   const Fate& fate = state.communicator.fate.dead() ? state.communicator.fate : state.fate;
   throw Error(fate.reason());
 }
 
-// What is in the stream waits for ranks that will not come: it is let go, as it uses the caller's
-// buffers.
+// The stream waits for absent ranks; it is released because it uses the caller's buffers.
 void TeamCollectives::leave_team(CommState& state, cuda::Job& job, const Failure& why) {
   constexpr int64_t kMostNs = 10'000'000'000;
   state.own.team->broken.end(why);

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// TeamCollectives: the executor of blocking collectives of memory on devices whose ranks are a
-// team. Why: small data takes one kernel on each device, instead of two copies through the host.
-// Order: only a rank itself knows where its data lies, and all ranks must use the same executor.
-// The first epoch of the slots tells. All ranks are in the call then, and no kernel waits for a
-// program.
-// Lifetime: Coll. Threads: under the channel's lock.
-// See: coll/gpu/README.md.
+// TeamCollectives: the executor of blocking collectives of device memory on a team of GPUs. Why:
+// a kernel per device instead of two copies through the host. Order: a rank knows only where its
+// own data lies, so the first epoch of the slots exchanges this; afterwards all ranks are in the
+// call, and no kernel waits for a program.
 #pragma once
 
 #include "coll/blocking_call.hpp"
@@ -20,7 +17,7 @@ class TeamCollectives {
   TeamCollectives(Context& context, SharedCollectives& shared, StreamCollectives& streams) noexcept
       : context_(context), shared_(shared), streams_(streams) {}
 
-  // As the executors of SharedCollectives.
+  // See SharedCollectives.
   [[nodiscard]] const char* why_not(const BlockingCall& call) const noexcept;
   [[nodiscard]] bool run(BlockingCall& call);
 

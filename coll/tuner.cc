@@ -17,10 +17,10 @@
 namespace tern::coll {
 namespace {
 
-/// Words of an agreement behind the blocks.
+/// Words after the blocks.
 constexpr size_t kMore = 3;
 
-/// A trial makes no slab, unless the unmeasured row would have made the same. Alike on all ranks.
+/// A trial creates no slab, unless the unmeasured row would. Equal on all ranks.
 bool has_slab(const CommState& state, const Question& question, const Algorithm& row) noexcept {
   const auto in_flight = [&](FlatMethod method) {
     return method == FlatMethod::kSliced && flat_bytes(question) >= kLeastOnDevice;
@@ -36,7 +36,7 @@ bool has_slab(const CommState& state, const Question& question, const Algorithm&
   return by_own || state.slabs[static_cast<size_t>(size)] != nullptr;
 }
 
-/// Nanoseconds of two readings of the clock, undisturbed.
+/// The time of two clock readings in ns.
 uint32_t clock_ns() noexcept {
   constexpr int kTries = 4, kReadings = 16;
   int64_t least = INT64_MAX;
@@ -64,7 +64,7 @@ uint32_t Tuner::key_of(const Question& question) noexcept {
          bit(question.equal_blocks, 18) | bit(question.shared, 19) | bit(question.single_copy, 20);
 }
 
-Tuning::Entry* Tuner::find(const CommState& state) const noexcept {
+Tuning::TunedKey* Tuner::find(const CommState& state) const noexcept {
   if (state.memo.tuning == nullptr) return nullptr;
   const uint32_t key = key_of(state.memo.question);
   for (const auto& entry : state.memo.tuning->entries)
@@ -80,7 +80,7 @@ void Tuner::attend(CommState& state) const noexcept {
                           !neighborly(question.collective) && question.ranks > 1 &&
                           (question.bytes > 0 || question.collective == Collective::kBarrier);
   if (!measurable) return;
-  Tuning::Entry* const entry = find(state);
+  Tuning::TunedKey* const entry = find(state);
   if (entry == nullptr) {
     const size_t most = mode_ == CollTune::kLearn ? Tuning::kMostInLearning : Tuning::kMostKeys;
     if (state.memo.tuning == nullptr || state.memo.tuning->entries.size() < most)
@@ -93,9 +93,9 @@ void Tuner::attend(CommState& state) const noexcept {
     state.memo.answer = {&entry->contest.serving(), Choice::Why::kMeasured};
 }
 
-Tuning::Entry* Tuner::enter(CommState& state) const {
+Tuning::TunedKey* Tuner::enter(CommState& state) const {
   if (state.memo.tuning == nullptr) state.memo.tuning = std::make_unique<Tuning>();
-  state.memo.first_calls.left = 1;  // each new key comes here at once
+  state.memo.first_calls.left = 1;
   const Question& question = state.memo.question;
   std::vector<const Algorithm*> rows;
   for (const Algorithm* row : selector_.candidates(question, *state.memo.answer.algorithm)) {
@@ -107,7 +107,7 @@ Tuning::Entry* Tuner::enter(CommState& state) const {
   exchange.levels = question.levels;
   static const Algorithm& bruck = *find_algorithm(Collective::kAllgather, "bruck");
   const Model& model = selector_.model();
-  auto made = std::make_unique<Tuning::Entry>(Tuning::Entry{
+  auto made = std::make_unique<Tuning::TunedKey>(Tuning::TunedKey{
       key_of(question), question,
       Contest(rows, model.predict(*rows[0], question), model.predict(bruck, exchange),
               mode_ == CollTune::kLearn, state.memo.answer.why == Choice::Why::kMeasured)});
@@ -121,7 +121,7 @@ Tuning::Entry* Tuner::enter(CommState& state) const {
 Tuner::Trial::Trial(Tuner& tuner, CommState& state)
     : tuner_(tuner), state_(state), entry_(tuner.find(state)), asked_(state.memo.question) {
   answer_ = state.memo.answer;
-  if (state.devices) {  // found since: the contests are over
+  if (state.devices) {  // devices found: the contests end
     state.memo.countdown = nullptr;
     entry_ = nullptr;
     return;
@@ -152,16 +152,16 @@ void Tuner::Trial::end() {
 }
 
 // Never the program's fault. The next calls could hang.
-Error Tuner::different_rows(const CommState& state, const Tuning::Entry& entry, size_t rank) {
+Error Tuner::different_rows(const CommState& state, const Tuning::TunedKey& entry, size_t rank) {
   return {
       MPI_ERR_INTERN,
       strf("rank %d of %s has taken other algorithms than rank %zu in measured calls up to a %s "
-           "of about %s, which is a fault in Tern. Cure: TERN_COLL_TUNE=off",
+           "of about %s, a bug in Tern; set TERN_COLL_TUNE=off",
            state.communicator.rank(), state.communicator.name.text().c_str(), rank,
            name_of(entry.question.collective), bytes_in_words(entry.question.bytes).c_str())};
 }
 
-void Tuner::agree(CommState& state, Tuning::Entry& entry) {
+void Tuner::agree(CommState& state, Tuning::TunedKey& entry) {
   Contest& contest = entry.contest;
   const auto ranks = static_cast<size_t>(state.communicator.size());
   std::vector<uint32_t> mine(contest.times().begin(), contest.times().end());
@@ -175,7 +175,7 @@ void Tuner::agree(CommState& state, Tuning::Entry& entry) {
                      name_of(entry.question.collective));
   constexpr int64_t kMost = UINT32_MAX;
   entry.agreement = static_cast<uint32_t>(std::min(now_ns() - began, kMost));
-  // The longest time counts. Of an agreement the shortest: other ranks wait in it, too.
+  // The longest block time counts; the shortest agreement, since other ranks wait in it.
   for (size_t rank = 0; rank < ranks; ++rank) {
     const uint32_t* const one = &all[rank * words];
     for (size_t word = 0; word < words; ++word)
@@ -194,7 +194,7 @@ void Tuner::agree(CommState& state, Tuning::Entry& entry) {
             contest.serving().name, before.name, contest.nanoseconds() / 1000, contest.rounds()));
 }
 
-void Tuner::note(const Tuning::Entry& entry) {
+void Tuner::note(const Tuning::TunedKey& entry) {
   const Rule rule = rule_of(entry);
   const auto least = static_cast<long long>(rule.least_bytes);
   const auto most = static_cast<long long>(rule.most_bytes);
@@ -219,7 +219,7 @@ void Tuner::save() noexcept {
       [] { return Failure{}; });
 }
 
-void Tuner::tell(const CommState& state, const Tuning::Entry& entry,
+void Tuner::tell(const CommState& state, const Tuning::TunedKey& entry,
                  const std::string& news) const {
   if (!process_.explain.on() || state.communicator.rank() != 0) return;
   const Question& question = entry.question;

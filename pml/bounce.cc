@@ -25,10 +25,10 @@ Bounce::Bounce(core::Process& process, const core::Data& buffer, size_t bytes, c
     chunk.job = by != nullptr ? cuda::Job(*by) : core::begin_job(process, buffer, &why);
     if (why) throw Error(std::move(why));
     cuda::Device& device = chunk.job.device();
-    // Fewer or pageable chunks are better than an allocation, which waits for the program's work.
+    // Fewer, or pageable, chunks beat an allocation, which waits for the user's work.
     const bool lends = device.blocks.lends(kPinned, chunk_bytes_);
     if (i > 0 && !lends) {
-      chunk.job.abandon();  // no copy begun, but perhaps behind the program's stream
+      chunk.job.abandon();  // may be behind the user's stream
       chunks_.resize(i);
       return;
     }
@@ -49,7 +49,6 @@ bool Bounce::sound(cuda::Job& job) noexcept {
   return false;
 }
 
-// Chunks are asked for, and sent, one after the other.
 void BounceOut::fetch_more() noexcept {
   for (size_t i = 0; i < chunks_.size() && fetched_ < bytes_; ++i) {
     Chunk& chunk = chunks_[(first_ + i) % chunks_.size()];
@@ -94,7 +93,6 @@ void BounceIn::put(const std::byte* data, size_t bytes) noexcept {
       return;
     }
   } catch (const std::bad_alloc&) {
-    // wait for a chunk
   }
   if (drain(INT64_MAX)) (void)fill_chunks(data + put, bytes - put, INT64_MAX);
 }
@@ -107,8 +105,7 @@ bool BounceIn::drain(int64_t patience) noexcept {
   return true;
 }
 
-// The copy of a chunk may stand behind a stream of the program's, and the program may let the
-// stream go after this call. A chunk without an earlier copy is free at once.
+// The copy of a chunk may be behind a user's stream, stalled until this call returns.
 size_t BounceIn::fill_chunks(const std::byte* data, size_t bytes, int64_t patience) noexcept {
   int64_t end = 0;
   size_t done = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Limits: from which size on messages travel otherwise, from the parameters (src/base/params.hpp).
+// Limits: message sizes at which the protocol changes, from the parameters (src/base/params.hpp).
 #pragma once
 
 #include <algorithm>
@@ -10,24 +10,23 @@
 
 namespace tern::pml {
 
-/// Largest eager message, bytes: a frame has at most 65,535. Less where a frame of the transport
-/// has less room.
+/// A frame has at most 65,535 bytes.
 inline constexpr size_t kMostEager = 65280;
-/// The same of device memory: a longer message stays on devices.
+/// Longer messages stay on devices.
 inline constexpr size_t kMostEagerOnDevice = 8192;
-/// Room in a frame for the prefixes of an eager message, bytes at most.
+/// For all prefixes of an eager message.
 inline constexpr size_t kMostPrefix = 128;
-/// From here on, where a transport can, it sends from where the data lies: less is copied faster.
+/// Minimum for zero copy.
 inline constexpr size_t kLeastDirect = 1024;
 
 struct Limits {
   static constexpr size_t kNever = SIZE_MAX;
-  size_t eager;       // bytes: up to here at once
-  size_t net_eager;   // the same where the transport sends from where the data lies
-  size_t unexpected;  // bytes that one sender may have here without a receive
-  size_t put;         // put by the sender, where its transport can, from here on; 0: it says
-  size_t pull;        // a message that travels alone is pulled from here on; kNever
-  size_t both_ends;   // copied by both ends from here on; kNever
+  size_t eager;
+  size_t net_eager;
+  size_t unexpected;
+  size_t put;        // minimum for puts; 0: the transport decides
+  size_t pull;       // minimum for pulling a lone message, or kNever
+  size_t both_ends;  // minimum, or kNever
 
   explicit Limits(const core::Process& process)
       : eager(std::min(static_cast<size_t>(process.params.eager_limit), kMostEager)),

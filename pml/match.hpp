@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// KeyedQueues: first-in first-out queues by (context, source, tag), hashed, intrusive.
-// Why: a specific receive costs the same whether one or a million other messages wait.
-// Cost: one hash and a short chain per append, first or remove; queues that became empty stay until
-// the table is rebuilt, so that a pattern that repeats allocates nothing. Threads: under the
-// channel's lock. See: tests/unit/pml/matching_test.cc.
+// KeyedQueues: hashed, intrusive FIFO queues by (context, source, tag).
+// Why: the cost of a specific receive is independent of the number of waiting messages.
+// Cost: one hash and a short chain per operation. Empty queues stay until the next rebuild, so
+// repeated patterns allocate nothing. Threads: under the channel's lock. See:
+// tests/unit/pml/matching_test.cc.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@
 namespace tern::pml {
 
 struct Key {
-  uint32_t context;  // index and plane
-  uint32_t source;   // peer index
+  uint32_t context;
+  uint32_t source;
   int32_t tag;
   bool operator==(const Key&) const = default;
   [[nodiscard]] uint64_t hash() const noexcept {
@@ -30,15 +30,15 @@ struct Queue {
   Key key{};
   T* first = nullptr;
   T* last = nullptr;
-  Queue* next = nullptr;  // in the bucket, or in the list of free ones
+  Queue* next = nullptr;
 };
 
-/// What an item needs for each table that it may stand in.
+/// Links of an item in one table.
 template <class T>
 struct Hook {
   T* next = nullptr;
   T* previous = nullptr;
-  Queue<T>* queue = nullptr;  // null while in none
+  Queue<T>* queue = nullptr;  // null: not queued
 };
 
 /// T has `Hook<T> hooks[...]`; this table uses hooks[I].
@@ -100,7 +100,7 @@ class KeyedQueues {
     ++in_buckets_;
     return *(recent_ = queue);
   }
-  // Frees the empty queues; doubles the buckets where that was not enough.
+  // Frees the empty queues; doubles the buckets if still too full.
   void rebuild() {
     size_t used = 0;
     for (const Queue<T>* queue : buckets_)
@@ -108,7 +108,7 @@ class KeyedQueues {
     std::vector<Queue<T>*> kept;
     kept.reserve(used);
     std::vector<Queue<T>*> buckets(buckets_.size() * (used * 2 > buckets_.size() ? 2 : 1));
-    // From here on nothing fails.
+    // Nothing below can fail.
     recent_ = nullptr;
     for (Queue<T>* queue : buckets_)
       while (queue != nullptr) {
@@ -132,7 +132,7 @@ class KeyedQueues {
   std::vector<Queue<T>*> buckets_;
   std::vector<std::unique_ptr<Queue<T>>> all_;
   Queue<T>* free_ = nullptr;
-  Queue<T>* recent_ = nullptr;  // of the last append: programs repeat themselves
+  Queue<T>* recent_ = nullptr;  // of the last append; patterns repeat
   size_t items_ = 0;
   size_t in_buckets_ = 0;
 };

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Posted and Unexpected: which receive takes which message, in MPI's order, wildcards included.
-// Why: the order among specific and wildcard receives is the order of posting; among messages that
-// of arrival. Cost: an arrival looks into the tables that are not empty; wildcard indices of
-// unexpected messages are built when the first such receive comes, so programs without wildcards do
-// not pay for them. Threads: under the channel's lock. See: tests/unit/pml/matching_test.cc.
+// Posted and Unexpected: matching in MPI's order, including wildcards: receives in posting order,
+// messages in arrival order.
+// Cost: an arrival searches non-empty tables only. The first wildcard receive builds the wildcard
+// indices. Threads: under the channel's lock. See: tests/unit/pml/matching_test.cc.
 #pragma once
 
 #include "base/error.hpp"
@@ -14,7 +13,7 @@ namespace tern::pml {
 
 inline constexpr uint32_t kAnySource = UINT32_MAX;
 
-/// Receives that wait. T has hooks[1] and `uint64_t posted_at`, `Key key` (with wildcards).
+/// T has hooks[1], `uint64_t posted_at` and `Key key` (with wildcards).
 template <class T>
 class Posted {
  public:
@@ -24,7 +23,7 @@ class Posted {
   }
   void remove(T& receive) noexcept { table(receive.key).remove(receive); }
 
-  /// The earliest receive that takes a message with this key; it is removed.
+  /// Removes the earliest receive for a message with this key.
   [[nodiscard]] T* take(const Key& key) noexcept {
     T* best = exact_.empty() ? nullptr : exact_.first(key);
     if (TERN_UNLIKELY(wild())) best = earlier_wild(best, key);
@@ -63,8 +62,7 @@ class Posted {
   uint64_t clock_ = 0;
 };
 
-/// Messages that wait. T has hooks[4], `Key key` (no wildcards) and `T *earlier, *later` (all, by
-/// arrival).
+/// T has hooks[4], `Key key` (no wildcards) and `T *earlier, *later` (by arrival).
 template <class T>
 class Unexpected {
  public:
@@ -86,7 +84,7 @@ class Unexpected {
     (message.earlier == nullptr ? first_ : message.earlier->later) = message.later;
     (message.later == nullptr ? last_ : message.later->earlier) = message.earlier;
   }
-  /// The earliest message that a receive with this key (wildcards allowed) takes; it stays.
+  /// Finds the earliest message for a receive with this key.
   [[nodiscard]] T* find(const Key& key) {
     if (exact_.empty()) return nullptr;
     const bool any_source = key.source == kAnySource, any_tag = key.tag == MPI_ANY_TAG;
@@ -106,7 +104,7 @@ class Unexpected {
     by_tag_.append({key.context, kAnySource, key.tag}, message);
     all_.append({key.context, kAnySource, MPI_ANY_TAG}, message);
   }
-  /// Throws std::bad_alloc, without indices then.
+  /// On std::bad_alloc, leaves no indices.
   void build_indices() {
     try {
       for (T* message = first_; message != nullptr; message = message->later) index(*message);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ObjectPool: objects that are reused, never given back to the heap before the end.
-// Why: no allocation on the data path.
-// Threads: acquire and release may come from different threads where `threaded`.
+// ObjectPool: reusable objects, so the data path allocates nothing.
+// Threads: if `threaded`, any may acquire and release.
 #pragma once
 
 #include <atomic>
@@ -15,7 +14,7 @@ class ObjectPool {
  public:
   void set_threaded(bool threaded) noexcept { threaded_ = threaded; }
 
-  /// A used object, or nullptr if all are in use (then add() one).
+  /// Null if all are in use; then call add().
   [[nodiscard]] T* acquire() noexcept {
     lock();
     T* object = nullptr;
@@ -29,11 +28,10 @@ class ObjectPool {
   T* add(std::unique_ptr<T> object) {
     return add(std::move(object), [](T&) {});
   }
-  /// `prepare` is called with the object. Where it throws, or std::bad_alloc comes, the pool is as
-  /// before.
+  /// An exception of `prepare` leaves the pool unchanged.
   template <class Prepare>
   T* add(std::unique_ptr<T> object, const Prepare& prepare) {
-    const Held held(*this);
+    const PoolLock held(*this);
     all_.push_back(std::move(object));
     try {
       free_.reserve(all_.capacity());
@@ -46,19 +44,19 @@ class ObjectPool {
   }
   void release(T& object) noexcept {
     lock();
-    free_.push_back(&object);  // reserved by add()
+    free_.push_back(&object);  // capacity reserved by add()
     unlock();
   }
   [[nodiscard]] size_t in_use() const noexcept { return all_.size() - free_.size(); }
   [[nodiscard]] const std::vector<std::unique_ptr<T>>& all() const noexcept { return all_; }
 
  private:
-  class Held {
+  class PoolLock {
    public:
-    explicit Held(ObjectPool& pool) noexcept : pool_(pool) { pool_.lock(); }
-    Held(const Held&) = delete;
-    Held& operator=(const Held&) = delete;
-    ~Held() { pool_.unlock(); }
+    explicit PoolLock(ObjectPool& pool) noexcept : pool_(pool) { pool_.lock(); }
+    PoolLock(const PoolLock&) = delete;
+    PoolLock& operator=(const PoolLock&) = delete;
+    ~PoolLock() { pool_.unlock(); }
 
    private:
     ObjectPool& pool_;

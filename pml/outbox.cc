@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Outbox: see the header.
+// Outbox: frames out.
 #include "pml/outbox.hpp"
 
 #include <cstring>
@@ -18,7 +18,7 @@ Outbox::Outbox(core::Channel& channel)
   for (int i = 0; i < kMadeBefore; ++i) give_back(&controls_.emplace_back());
 }
 
-// Without memory and without a spare one the process ends (base/last_words.hpp).
+// Without memory and spares, the process ends (base/last_words.hpp).
 PeerState::Control& Outbox::take_control() noexcept {
   if (spare_ != nullptr) return *std::exchange(spare_, spare_->next);
   return controls_.emplace_back();
@@ -104,7 +104,7 @@ bool Outbox::remove(SendRequest& request) noexcept {
   return false;
 }
 
-// It leaves the list in the next round.
+// The peer leaves the list in the next round.
 void Outbox::drop(PeerState& peer) noexcept {
   while (peer.first_control != nullptr)
     give_back(std::exchange(peer.first_control, peer.first_control->next));
@@ -133,13 +133,12 @@ void Outbox::wait_until_empty() noexcept {
     return true;
   };
   channel_.progress.wait(all_sent, [this](WaitReport* report) {
-    report->words += "room to send what is still under way";
+    report->words += "room for the remaining frames";
     for (const PeerState* peer = first_listed_; peer != nullptr; peer = peer->next_listed)
       report->wait_for(static_cast<int>(peer->peer->rank));
   });
 }
 
-// True when nothing waits any more.
 bool Outbox::flush(PeerState& peer) noexcept {
   while (peer.first_control != nullptr) {
     PeerState::Control* const control = peer.first_control;
@@ -149,7 +148,7 @@ bool Outbox::flush(PeerState& peer) noexcept {
   }
   while (peer.first_waiting != nullptr) {
     SendRequest* request = peer.first_waiting;
-    SendRequest* next = request->next_waiting;  // emit may finish and recycle it
+    SendRequest* next = request->next_waiting;  // emit() may recycle the request
     if (!emitter_->emit(*request)) return false;
     peer.first_waiting = next;
     if (next == nullptr) peer.last_waiting = nullptr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// PrefixWriter, PrefixReader: what stands before the data of a frame, written and read piece by
-// piece. Why: frames do not align their payload, and the sender may still be writing, so each value
-// is copied, once. Lengths are checked before (see well_formed in engine.cc).
+// PrefixWriter, PrefixReader: access to the prefix of a frame.
+// Payload is unaligned, and the sender may still be writing, so each value is copied once. The
+// caller checks lengths (well_formed in engine.cc).
 #pragma once
 
 #include <cstddef>

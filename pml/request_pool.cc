@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RequestPool: see the header; and how persistent requests keep what the user may free.
+// RequestPool: requests, and references of persistent requests.
 #include "pml/request_pool.hpp"
 
 #include <utility>
@@ -10,8 +10,7 @@
 namespace tern::pml {
 namespace {
 
-/// The same by registers: a copy by vectors, or a look at it, waits for the stores that have just
-/// written the fields one by one.
+/// By registers: vector loads would stall on the scalar stores to the fields.
 inline void take(Buffer& to, const Buffer& from) noexcept {
   void* address = from.address;
   MPI_Count count = from.count;
@@ -27,7 +26,7 @@ inline void take(Buffer& to, const Buffer& from) noexcept {
   to.kind = kind;
 }
 
-/// Under the channel's lock: the communicator's end needs it.
+/// Needs the channel's lock: this may end the communicator.
 void release_kept(const Buffer& buffer, core::Communicator& communicator) noexcept {
   if (!buffer.type->predefined()) buffer.type->release();
   communicator.request_ended();
@@ -44,7 +43,7 @@ void set_error_text(core::Request& request, const std::string& text) noexcept {
   delete std::exchange(request.error_text, nullptr);
   try {
     request.error_text = new std::string(text);
-  } catch (const std::bad_alloc&) {  // the class alone tells
+  } catch (const std::bad_alloc&) {
   }
 }
 
@@ -78,7 +77,7 @@ RequestPool::~RequestPool() {
   for (auto& send : sends_.all()) process_.handles.erase(*send);
   for (auto& recv : recvs_.all()) {
     process_.handles.erase(*recv);
-    delete recv->error_text;  // of an operation that never ended
+    delete recv->error_text;
   }
 }
 
@@ -133,7 +132,7 @@ void RequestPool::begin(SendRequest& request, int lost) noexcept {
   request.next_waiting = nullptr;
   request.awaits = SendRequest::Awaits::kNothing;
   request.ending = false;
-  request.retain();  // the operation's reference
+  request.retain();
   ++request.communicator->pending;
   if (!request.buffer.type->predefined()) request.buffer.type->retain();
 }
@@ -142,12 +141,12 @@ void RequestPool::begin(RecvRequest& request) noexcept {
   request.restart();
   request.outcome = {};
   request.peer = nullptr;
-  request.retain();  // the operation's reference
+  request.retain();
   ++request.communicator->pending;
   if (!request.buffer.type->predefined()) request.buffer.type->retain();
 }
 
-// What the transport still reads stays the request's.
+// Keeps the buffer until the transport has ended.
 void RequestPool::finish_later(SendRequest& request, int error) noexcept {
   request.ending = true;
   request.awaits = SendRequest::Awaits::kNothing;

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// RequestPool: the requests of one channel: made, begun, finished, recycled.
-// Why: what a request keeps alive (its type, its communicator, itself) is taken and released here
-// and nowhere else, whichever protocol moves its data.
-// Lifetime: P2p. Threads: under the channel's lock, except make and recycle (see
-// ObjectPool).
+// RequestPool: makes, starts, finishes and recycles the requests of one channel, including
+// references (type, communicator, itself).
+// Lifetime: P2p. Threads: under the channel's lock, except make and recycle (see ObjectPool).
 #pragma once
 
 #include "pml/matching.hpp"
@@ -19,53 +17,47 @@ class RequestPool {
   RequestPool(const RequestPool&) = delete;
   RequestPool& operator=(const RequestPool&) = delete;
 
-  /// From now on several threads may call (see Runtime::admit_threads).
+  /// See Runtime::admit_threads.
   void admit_threads() noexcept {
     sends_.set_threaded(true);
     recvs_.set_threaded(true);
   }
 
-  /// Null, with fail() text, where there is no memory.
+  /// Null with fail() text without memory.
   [[nodiscard]] SendRequest* make_send(const Buffer& buffer, const Envelope& to,
                                        Mode mode) noexcept;
   [[nodiscard]] RecvRequest* make_recv(const Buffer& buffer, const Envelope& from) noexcept;
-  /// A complete send, shared by all that ended within their call; null where every request must
-  /// know its call (TERN_CHECK=leaks).
+  /// Shared by all sends that finish inside their call; null under TERN_CHECK=leaks.
   [[nodiscard]] SendRequest* completed_send() const noexcept {
     return tracks_ ? nullptr : completed_;
   }
 
-  /// The operation begins: from here to finish() it has a reference of its own.
+  /// The operation holds a reference until finish().
   void begin(SendRequest& request, int lost) noexcept;
   void begin(RecvRequest& request) noexcept;
-  /// The operation ends. A receive keeps an error that is noted already (truncation) where `error`
-  /// is MPI_SUCCESS.
-  /// A send ends no sooner than what the transport does for it (btl::Operation).
+  /// If `error` is MPI_SUCCESS, a receive keeps an earlier error (truncation). A send ends only
+  /// after all transport operations.
   void finish(SendRequest& request, int error) noexcept;
   void finish(RecvRequest& request, int error) noexcept;
-  /// The transport is done with what it did for the send.
+  /// The send's transport operations have ended.
   void done(SendRequest& request) noexcept;
-  /// The one way to fail a request that has begun. Who tells the other end: Transfers.
+  /// The only way to fail a started request. Transfers notifies the other end.
   TERN_COLD void fail(SendRequest& request, const Failure& failure) noexcept;
   TERN_COLD void fail(RecvRequest& request, const Failure& failure) noexcept;
   TERN_COLD void fail(SendRequest& request, const Fate& fate) noexcept;
-  /// The receive has matched a message whose data is to come.
+  /// The data is still to come.
   void mark_large(RecvRequest& request) noexcept {
     request.large = true;
     ++receiving_;
   }
-  /// How many of these there are.
   [[nodiscard]] int receiving() const noexcept { return receiving_; }
 
-  /// The last reference has gone.
   void recycle(SendRequest& request) noexcept { recycle(request, sends_); }
   void recycle(RecvRequest& request) noexcept { recycle(request, recvs_); }
 
-  /// Adds the operations under way to a report's words.
   void describe_open(WaitReport* report) const;
-  /// Receives that ended.
   [[nodiscard]] uint64_t received() const noexcept { return received_; }
-  /// One ended without a request.
+  /// Counts a receive completed without a request.
   void count_received() noexcept { ++received_; }
   [[nodiscard]] const std::vector<std::unique_ptr<RecvRequest>>& receives() const noexcept {
     return recvs_.all();
@@ -93,12 +85,11 @@ class RequestPool {
   SendRequest* completed_ = nullptr;
 };
 
-/// What a persistent request keeps: the user may free type and communicator before it.
+/// Retains type and communicator: the user may free both.
 void keep_for_restart(const Buffer& buffer, core::Communicator& communicator) noexcept;
-/// An error of an earlier round of a persistent request is forgotten.
+/// Clears the error of an earlier start.
 void forget_failure(core::Request& request) noexcept;
 
-/// Of a receive: where it looks for messages.
 [[nodiscard]] inline uint32_t context_of(const Envelope& from) noexcept {
   return wire::context_word(from.communicator->index(), static_cast<uint32_t>(from.plane));
 }

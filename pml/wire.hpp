@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the pml's frames say: the kinds, and what stands before the data of each.
-// Why: one place that both ends read. A change here is a new btl::kWireVersion.
-// Names of requests are their handle words: looked up and checked on arrival, never trusted as
-// pointers.
+// The wire format of the pml: kinds of frames, and prefixes before the data.
+// Every change needs a new btl::kWireVersion. The receiver looks up and checks handles of requests.
 #pragma once
 
 #include <cstdint>
@@ -15,55 +13,52 @@ namespace tern::pml::wire {
 
 enum Kind : uint8_t {
   kEager = 1,      // data
-  kEagerSync = 2,  // SyncPrefix, data: answered by kDone when matched
-  kRts = 3,        // Rts: a large message waits for its receive
-  kGo = 4,       // Go, and a MemoryRegion's key with kPut: receiver to sender: how the data travels
-  kData = 5,     // DataPrefix, data
-  kDone = 6,     // Done: receiver to sender: it has everything (or failed)
-  kContext = 7,  // ContextTold: the index by which to name a communicator from now on
-  kPace = 8,     // Pace: receiver to sender: what may be sent before its receive is known
-  kLanded = 11,  // Landed: sender to receiver: all that it has put is there
-  kFailed = 10,  // Failed: sender to receiver: the data of an announced message cannot come
-  kWithdraw = 9,  // Withdraw: sender to receiver: forget an announced message that was not received
+  kEagerSync = 2,  // SyncPrefix, data; answered with kDone after matching
+  kRts = 3,        // Rts
+  kGo = 4,         // Go (the CTS), with kPut also a memory key
+  kData = 5,       // DataPrefix, data
+  kDone = 6,       // Done: complete or failed
+  kContext = 7,    // ContextTold
+  kPace = 8,       // Pace: eager or RTS only
+  kLanded = 11,    // Landed: all puts have landed
+  kFailed = 10,    // Failed: the data will not come
+  kWithdraw = 9,   // Withdraw: cancels an unmatched message
 };
-/// Flag of a kind: the payload begins with a LongContext, and the header's context is the plane
-/// alone.
+/// Flag: a LongContext comes first, and the header has the plane only.
 inline constexpr uint8_t kLong = 0x40;
-/// Flag of a message's kind: a Signature stands before the rest (after the LongContext).
+/// Flag: a Signature follows the LongContext.
 inline constexpr uint8_t kSigned = 0x20;
-/// Flag of an announcement: a btl::MemoryHandle stands after the Rts, and Pieces where there is
-/// more.
+/// Flag of kRts: a btl::MemoryHandle follows, then possibly Pieces.
 inline constexpr uint8_t kWithHandle = 0x10;
 
 struct LongContext {
   uint64_t creator;
   uint64_t counter;
 };
-/// The basic types of what was sent, for TERN_CHECK=types.
+/// For TERN_CHECK=types.
 struct Signature {
   uint64_t hash;
   uint64_t elements;
-  uint64_t untyped;  // nonzero: MPI_PACKED, which matches everything
-  char words[40];    // "10 MPI_FLOAT", with an end
+  uint64_t untyped;  // nonzero: MPI_PACKED, matches all
+  char words[40];    // "10 MPI_FLOAT"
 };
 struct SyncPrefix {
   uint64_t sender;
 };
 struct Rts {
   uint64_t bytes;
-  uint64_t sender;   // 0: the data cannot come; the address is the error class
-  uint64_t address;  // of the data where it is one block, or packed into one, else 0
-  uint32_t claims;   // name of the sender's SharedClaims, 0 for none
-  uint32_t staged;   // nonzero: the block is filled chunk by chunk; to be read by claims only
+  uint64_t sender;   // 0: lost; `address` is the error class
+  uint64_t address;  // of the data or packed data, if one block
+  uint32_t claims;   // the sender's SharedClaims; 0: none
+  uint32_t staged;   // nonzero: filled chunk by chunk
 };
-/// The handle's block is being written, piece by piece: each is there when its event has happened
-/// and its stamp, one of the words before the data, is that of the message: a device that has died
-/// writes none.
+/// The block is written in pieces. A piece is ready when the event has happened and the stamp
+/// before the data is this message's; a dead device writes no stamp.
 struct Pieces {
   static constexpr uint32_t kMost = 8;
-  static constexpr size_t kBegin = 256;  // of the data in the block
-  uint64_t bytes;                        // of each; the last may have less
-  uint32_t count;                        // 0: all of it is there
+  static constexpr size_t kBegin = 256;  // of the data
+  uint64_t bytes;                        // size of all pieces but the last
+  uint32_t count;                        // 0: the data is complete
   uint32_t stamp;
   cuda::EventName events[kMost];
 };
@@ -71,8 +66,8 @@ enum class Way : uint32_t { kNone = 0, kPipeline = 1, kBothEnds = 2, kPieces = 3
 struct Go {
   uint64_t sender;
   uint64_t receiver;
-  uint64_t bytes;    // how many the receiver takes
-  uint64_t address;  // kBothEnds, kPut: where they go
+  uint64_t bytes;
+  uint64_t address;  // kBothEnds, kPut: destination
   Way way;
   uint32_t reserved;
 };
@@ -82,13 +77,13 @@ struct DataPrefix {
 };
 struct Done {
   uint64_t sender;
-  uint64_t error;  // MPI error class
+  uint64_t error;
 };
 struct ContextTold {
   LongContext id;
   uint64_t index;
 };
-/// Done::error of a message that was withdrawn: no class of MPI.
+/// Done::error of a cancelled message.
 inline constexpr uint64_t kWithdrawn = UINT64_MAX;
 struct Withdraw {
   uint64_t sender;
@@ -98,18 +93,17 @@ struct Landed {
 };
 struct Failed {
   uint64_t receiver;
-  uint64_t error;  // MPI error class
+  uint64_t error;
 };
 struct Pace {
-  uint64_t eager;  // nonzero: as usual; zero: announcements only
+  uint64_t eager;  // nonzero: eager allowed; zero: RTS only
 };
 
-/// The class of a failure that a peer tells of; MPI_ERR_OTHER for a word that is no error class.
+/// MPI_ERR_OTHER if invalid.
 inline int class_from(uint64_t told) noexcept {
   return told == MPI_SUCCESS || told >= MPI_ERR_LASTCODE ? MPI_ERR_OTHER : static_cast<int>(told);
 }
 
-/// The header's context: index and plane in one word.
 inline uint32_t context_word(uint32_t index, uint32_t plane) noexcept { return index << 2 | plane; }
 
 }  // namespace tern::pml::wire

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Closer: a thread that unmaps what peers have withdrawn.
-// Why: unmapping waits for all work on the device, and a stream of the program's may wait for what
-// this rank does next: a thread that makes progress must not wait for that. No call of the driver
-// says whether streams that do not meet the legacy stream have work.
-// Lifetime: of its transport; the thread from the first import that goes. The end waits for what is
-// left. Threads: one owner; the thread touches the driver and what it was given alone.
+// Closer: a thread that unmaps memory withdrawn by peers.
+// Why: unmapping waits for all work on the device, and a stream of the program may wait for this
+// rank's next call, so a progress thread must not unmap. The driver cannot tell whether
+// non-blocking streams have work.
+// Lifetime: the transport's; the thread starts with the first withdrawn import, and end() waits for
+// the last. Threads: a single owner; the thread touches only the driver and the queue.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,6 @@ namespace tern::btl::cuda_ipc {
 
 class Closer {
  public:
-  /// An import on its way out.
   struct Going {
     explicit Going(const Import& import) : what(import) {}
     Import what;
@@ -33,11 +32,11 @@ class Closer {
   Closer(const Closer&) = delete;
   Closer& operator=(const Closer&) = delete;
   ~Closer() { end(); }
-  /// Waits for what is left.
+  /// Unmaps all imports in the queue and ends the thread.
   void end() noexcept;
-  /// Where no thread can be had it is done before this returns. Throws std::bad_alloc.
+  /// Queues an import. Without a thread, unmaps before returning. Throws std::bad_alloc.
   void close(std::shared_ptr<Going> one);
-  /// Waits for what was given, at most so long.
+  /// Waits for the queue, at most `most`.
   void wait(std::chrono::microseconds most) noexcept;
 
  private:
@@ -46,7 +45,7 @@ class Closer {
 
   std::mutex mutex_;
   std::condition_variable given_, done_;
-  std::deque<std::shared_ptr<Going>> queue_;  // the first one is under way
+  std::deque<std::shared_ptr<Going>> queue_;  // the first is in progress
   bool ends_ = false;
   std::thread thread_;
 };

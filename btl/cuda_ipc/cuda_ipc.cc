@@ -12,7 +12,7 @@
 namespace tern::btl::cuda_ipc {
 namespace {
 
-/// For a place, or for room, that other memory is to be mapped in.
+/// Longest wait for a place, or for room, for other memory.
 constexpr std::chrono::milliseconds kLongestWait{50};
 
 }  // namespace
@@ -28,7 +28,7 @@ class CudaIpc::Use final : public MappedPeerMemory {
     ++import.uses;
     import.last = turn;
   }
-  /// Where the block of the handle is, once all are added.
+  /// Computes the address of the handle's block, after all add().
   void place(const MemoryHandle& handle) noexcept {
     address = reinterpret_cast<std::byte*>(imports_.front()->here + (handle.address - handle.base));
   }
@@ -38,7 +38,7 @@ class CudaIpc::Use final : public MappedPeerMemory {
 };
 
 CudaIpc::~CudaIpc() {
-  for (Link& link : links_)
+  for (DeviceLink& link : links_)
     if (std::exchange(link.trial, nullptr) != nullptr) (void)unmap(link.block);
   closer_.end();
   for (const auto& node : leaving_) (void)unmap(node.mapped());
@@ -48,7 +48,7 @@ CudaIpc::~CudaIpc() {
 
 std::unique_ptr<MappedPeerMemory> CudaIpc::map(const MemoryHandle& handle, cuda::Device& device) {
   if (handle.form == MemoryHandle::Form::kNone || !is_sound(handle)) {
-    failure_ = {"its owner could not share it"};
+    failure_ = {"the owner could not share the memory"};
     return nullptr;
   }
   ++turn_;
@@ -56,10 +56,11 @@ std::unique_ptr<MappedPeerMemory> CudaIpc::map(const MemoryHandle& handle, cuda:
   drop_unused(1);
   Exports::instance().answer();
   if (refused(handle, device)) {
-    failure_.why = "it was tried before, and the device does not reach that memory";
+    failure_.why = "an earlier attempt showed that the device cannot map this memory";
     return nullptr;
   }
-  // First: a driver may not open the trial's block beside other memory of its 2 MiB.
+  // The trial comes first, because some drivers cannot open the trial's block beside other memory
+  // of its 2 MiB.
   if (!(handle.device == device.uuid) && !gives_right_data(handle, device)) return nullptr;
   auto mapped = handle.form == MemoryHandle::Form::kLegacy ? map_legacy(handle, device)
                                                            : map_listed(handle, device);
@@ -69,7 +70,7 @@ std::unique_ptr<MappedPeerMemory> CudaIpc::map(const MemoryHandle& handle, cuda:
   return mapped;
 }
 
-// Whether a driver takes its own handles from another PID namespace is learnt by trying once.
+// A single attempt shows whether the driver accepts legacy handles across PID namespaces.
 bool CudaIpc::is_refused_among_spaces(const MemoryHandle& handle) const noexcept {
   return handle.form == MemoryHandle::Form::kLegacy && !owner_of(handle).has_number;
 }
@@ -94,7 +95,7 @@ std::unique_ptr<MappedPeerMemory> CudaIpc::map_legacy(const MemoryHandle& handle
     const cuda::Current current(device);
     Import import;
     bool open = open_legacy(handle, device, &import, &failure_);
-    if (!open && (!leaving_.empty() || !closing_.empty())) {  // perhaps it is still mapped
+    if (!open && (!leaving_.empty() || !closing_.empty())) {  // perhaps still mapped
       drop_leaving(When::kNow);
       closer_.wait(kLongestWait);
       failure_ = {};
@@ -113,30 +114,30 @@ std::unique_ptr<MappedPeerMemory> CudaIpc::map_legacy(const MemoryHandle& handle
   return use;
 }
 
-// A link without a verdict is used: a refusal decides the algorithms of a whole communicator, and
-// must not depend on the speed of one copy.
+// A link without a verdict is used: a refusal decides a whole communicator's algorithms, and must
+// not depend on the speed of a copy.
 bool CudaIpc::gives_right_data(const MemoryHandle& handle, cuda::Device& device) {
-  auto link = std::find_if(links_.begin(), links_.end(), [&](const Link& one) {
+  auto link = std::find_if(links_.begin(), links_.end(), [&](const DeviceLink& one) {
     return one.by == &device && one.to == handle.device;
   });
-  if (link == links_.end()) link = links_.insert(links_.end(), Link{&device, handle.device});
-  if (link->state == Link::State::kUntried && link->trial == nullptr) {
+  if (link == links_.end()) link = links_.insert(links_.end(), DeviceLink{&device, handle.device});
+  if (link->state == DeviceLink::State::kUntried && link->trial == nullptr) {
     begin_trial(handle, device, &*link);
     failure_ = {};
   }
   end_trial(&*link);
-  if (link->state != Link::State::kBad) return true;
-  failure_ = {"a trial has shown that its device reads other data there than is there", false,
+  if (link->state != DeviceLink::State::kBad) return true;
+  failure_ = {"a trial has shown that the device reads wrong data from the peer's memory", false,
               true};
   return false;
 }
 
-// Only with a listed block of the owner's, and only on a quiet device.
-void CudaIpc::begin_trial(const MemoryHandle& handle, cuda::Device& device, Link* link) {
+// A trial needs a listed block of the owner, and a quiet device.
+void CudaIpc::begin_trial(const MemoryHandle& handle, cuda::Device& device, DeviceLink* link) {
   constexpr int kMostTries = 256;
   if (link->tries >= kMostTries) return;
   ++link->tries;
-  (void)stamp_of_legacy(handle);  // brings the ledger
+  (void)stamp_of_legacy(handle);
   const auto peer = peers_.find(handle.process);
   if (peer == peers_.end() || peer->second.ledger == nullptr) return;
   const Row row = peer->second.ledger->trial_of(handle.device);
@@ -148,7 +149,7 @@ void CudaIpc::begin_trial(const MemoryHandle& handle, cuda::Device& device, Link
   block.bytes = row.bytes;
   std::memcpy(block.driver_handle, row.handle, sizeof block.driver_handle);
   link->pattern = trial_pattern(peer->second.ledger->number());
-  const bool others = std::any_of(links_.begin(), links_.end(), [&](const Link& one) {
+  const bool others = std::any_of(links_.begin(), links_.end(), [&](const DeviceLink& one) {
     return one.by == &device && one.trial != nullptr;
   });
   const cuda::Current current(device);
@@ -160,22 +161,23 @@ void CudaIpc::begin_trial(const MemoryHandle& handle, cuda::Device& device, Link
   link->trial = std::move(trial);
 }
 
-// The verdict, once the copy has ended. The closer unmaps: a stream may wait for this message.
-void CudaIpc::end_trial(Link* link) {
+// Reads the verdict after the copy. The closer unmaps, because a stream may wait for this message.
+void CudaIpc::end_trial(DeviceLink* link) {
   if (link->trial == nullptr || !link->trial->ends_soon()) return;
   const auto trial = std::move(link->trial);
   if (!trial->failed())
-    link->state = trial->has(link->pattern) ? Link::State::kGood : Link::State::kBad;
+    link->state = trial->has(link->pattern) ? DeviceLink::State::kGood : DeviceLink::State::kBad;
   let_go(link->block);
 }
 
-// Its owner's ledger says when it is no more. 0 where that cannot be read (yet).
+// Returns the stamp by which the owner's ledger shows when legacy memory is freed; 0 if the ledger
+// is not readable (yet).
 uint64_t CudaIpc::stamp_of_legacy(const MemoryHandle& handle) noexcept {
   constexpr int kMostTries = 64;
   if (handle.listed.row == 0) return 0;
   uint64_t stamp = 0;
   try {
-    Peer* peer = &peers_[handle.process];
+    LedgerPeer* peer = &peers_[handle.process];
     if (peer->ledger == nullptr && peer->tries++ >= kMostTries) return 0;
     peer = peer_of(handle);
     if (peer != nullptr) {
@@ -183,7 +185,6 @@ uint64_t CudaIpc::stamp_of_legacy(const MemoryHandle& handle) noexcept {
       if (row.buffer_id == handle.buffer_id && row.base == handle.base) stamp = row.stamp;
     }
   } catch (const std::exception&) {
-    // then it is closed when its place is needed
   }
   failure_ = {};
   return stamp;
@@ -191,24 +192,24 @@ uint64_t CudaIpc::stamp_of_legacy(const MemoryHandle& handle) noexcept {
 
 std::unique_ptr<MappedPeerMemory> CudaIpc::map_listed(const MemoryHandle& handle,
                                                       cuda::Device& device) {
-  Peer* const peer = peer_of(handle);
+  LedgerPeer* const peer = peer_of(handle);
   if (peer == nullptr && handle.form == MemoryHandle::Form::kFabric)
     return map_fabric(handle, device);
   if (peer == nullptr || !read_chain(*peer->ledger, handle, &pieces_, &failure_.why))
     return nullptr;
   const Row& first = pieces_.front().row;
   if (first.buffer_id != handle.buffer_id) {
-    failure_.why = "its owner has other memory there by now";
+    failure_.why = "the owner has reused the address for other memory";
     return nullptr;
   }
   if ((first.forms & Row::kPointer) == 0) return map_mappings(*peer, handle, device);
   if (first.bytes == handle.bytes)
     return pools_.map(*peer->ledger, descriptors_, pieces_.front(), handle, device, &failure_);
-  failure_.why = "its owner names a pool's memory together with other memory";
+  failure_.why = "the owner's handle mixes pool memory with other memory";
   return nullptr;
 }
 
-// The ledger cannot be had, but the driver's handle of the one mapping serves by itself.
+// Without a ledger, the fabric handle of a single mapping suffices.
 std::unique_ptr<MappedPeerMemory> CudaIpc::map_fabric(const MemoryHandle& handle,
                                                       cuda::Device& device) {
   Row row{};
@@ -221,16 +222,17 @@ std::unique_ptr<MappedPeerMemory> CudaIpc::map_fabric(const MemoryHandle& handle
   return map_mappings(peers_[handle.process], handle, device);
 }
 
-// What of the block is mapped in its window stays; the rest is mapped there now.
-std::unique_ptr<MappedPeerMemory> CudaIpc::map_mappings(Peer& peer, const MemoryHandle& handle,
+// Keeps mapped pieces of the block and maps the others.
+std::unique_ptr<MappedPeerMemory> CudaIpc::map_mappings(LedgerPeer& peer,
+                                                        const MemoryHandle& handle,
                                                         cuda::Device& device) {
   auto use = std::make_unique<Use>();
   retire_replaced(handle, device);
   Window* const window = window_of(handle, device);
   if (window == nullptr) return nullptr;
-  ++window->imports;  // stays while this looks for room
-  std::vector<const Piece*> missing;
-  for (const Piece& piece : pieces_) {
+  ++window->imports;  // keeps the window during eviction
+  std::vector<const ChainPiece*> missing;
+  for (const ChainPiece& piece : pieces_) {
     const auto known = imports_.find(Key{&device, handle.process, piece.row.base});
     if (known != imports_.end() && known->second.window == window &&
         known->second.buffer_id == piece.row.buffer_id && known->second.bytes == piece.row.bytes)
@@ -246,10 +248,10 @@ std::unique_ptr<MappedPeerMemory> CudaIpc::map_mappings(Peer& peer, const Memory
   return use;
 }
 
-bool CudaIpc::map_missing(Peer& peer, Window& window, const std::vector<const Piece*>& missing,
-                          Use& use) {
+bool CudaIpc::map_missing(LedgerPeer& peer, Window& window,
+                          const std::vector<const ChainPiece*>& missing, Use& use) {
   size_t bytes = 0;
-  for (const Piece* piece : missing) {
+  for (const ChainPiece* piece : missing) {
     retire_overlapping({window.device, window.owner.process, piece->row.base}, piece->row.bytes);
     bytes += piece->row.bytes;
   }
@@ -258,7 +260,7 @@ bool CudaIpc::map_missing(Peer& peer, Window& window, const std::vector<const Pi
   std::vector<Imports::iterator> fresh;
   fresh.reserve(missing.size());
   bool there = true;
-  for (const Piece* piece : missing) {
+  for (const ChainPiece* piece : missing) {
     Import import;
     there = map_piece(peer.ledger.get(), descriptors_, *piece, window, &peer.fabric, &import,
                       &failure_);
@@ -274,7 +276,7 @@ bool CudaIpc::map_missing(Peer& peer, Window& window, const std::vector<const Pi
   return there;
 }
 
-// One call for what lies side by side.
+// Makes one call per contiguous range.
 bool CudaIpc::allow_all(const Window& window, const std::vector<Imports::iterator>& fresh) {
   for (size_t first = 0, next = 0; first < fresh.size(); first = next) {
     const CUdeviceptr begin = fresh[first]->second.here;
@@ -286,11 +288,11 @@ bool CudaIpc::allow_all(const Window& window, const std::vector<Imports::iterato
   return true;
 }
 
-// The ledger is another one where another process has the number of one that has ended: what was
-// mapped is of the dead.
-CudaIpc::Peer* CudaIpc::peer_of(const MemoryHandle& handle) {
+// A new ledger number means a new process with the same number: old mappings belong to the dead
+// process.
+CudaIpc::LedgerPeer* CudaIpc::peer_of(const MemoryHandle& handle) {
   const Listed& place = handle.listed;
-  Peer& peer = peers_[handle.process];
+  LedgerPeer& peer = peers_[handle.process];
   if (peer.ledger != nullptr && peer.ledger->number() == place.ledger) return &peer;
   const Fd file =
       descriptors_.take({owner_of(handle), place.descriptor, place.ledger, 0, 0}, &failure_.why);
@@ -321,9 +323,9 @@ void CudaIpc::leave(Window* window) noexcept {
   windows_.remove_if([&](const Window& one) { return &one == window; });
 }
 
-// Before a window is chosen: the one in which they lie may be closed by that.
+// Runs before the choice of a window, because retiring may close the window.
 void CudaIpc::retire_replaced(const MemoryHandle& handle, cuda::Device& device) {
-  for (const Piece& piece : pieces_) {
+  for (const ChainPiece& piece : pieces_) {
     const Key key{&device, handle.process, piece.row.base};
     const auto known = imports_.find(key);
     if (known == imports_.end() || known->second.buffer_id != piece.row.buffer_id ||
@@ -332,7 +334,7 @@ void CudaIpc::retire_replaced(const MemoryHandle& handle, cuda::Device& device) 
   }
 }
 
-// What lies where other memory was is proof that this is no more.
+// New memory at an address proves that the old memory is gone.
 void CudaIpc::retire_overlapping(const Key& key, uint64_t bytes) {
   const auto& [device, process, base] = key;
   const auto is_theirs = [&, on = device, of = process](Imports::iterator at) {
@@ -347,8 +349,8 @@ void CudaIpc::retire_overlapping(const Key& key, uint64_t bytes) {
     at = retire(at);
 }
 
-// Unmapping waits for all work on the device, and the application's may wait for what this rank
-// does next: so not while there is any. Its place in the window is taken until then.
+// Unmapping waits for all device work, and the application's work may wait for this rank. On a busy
+// device the import stays mapped and keeps the place in the window.
 CudaIpc::Imports::iterator CudaIpc::retire(Imports::iterator at) {
   const auto next = std::next(at);
   const Import& import = at->second;
@@ -362,9 +364,8 @@ CudaIpc::Imports::iterator CudaIpc::retire(Imports::iterator at) {
   return next;
 }
 
-// It takes no time where the device has nothing to do. Where it has, this waits for the first
-// alone; what lies in a window keeps its place, and nothing else comes into that. Where there is no
-// memory for it nothing has changed.
+// Unmapping is fast on an idle device. On a busy device only the first import is waited for; an
+// import in a window keeps the place. Without memory nothing changes.
 void CudaIpc::let_go(const Import& import) {
   drop_closed();
   Closing going{std::make_shared<Closer::Going>(import)};
@@ -405,8 +406,8 @@ void CudaIpc::drop_leaving(When when) {
   drop_closed();
 }
 
-// What was not unmapped when it went out of date; pools and, one at each call, mappings that their
-// owners have withdrawn, for they keep memory that was freed.
+// Drops stale imports and pools, and mappings withdrawn by their owners, because mappings keep
+// freed memory. Checks `imports` mappings per call.
 void CudaIpc::drop_unused(int imports) {
   drop_leaving(When::kQuiet);
   if (!pools_.empty())
@@ -416,7 +417,7 @@ void CudaIpc::drop_unused(int imports) {
     if (at == imports_.end()) at = imports_.begin();
     looked_at_ = at->first;
     const Import& import = at->second;
-    const Peer& peer = peers_[std::get<1>(at->first)];
+    const LedgerPeer& peer = peers_[std::get<1>(at->first)];
     const bool is_there =
         import.row == 0 || (peer.ledger != nullptr && peer.ledger->is(import.row, import.stamp));
     at = is_there || import.uses != 0 ? std::next(at) : retire(at);
@@ -426,7 +427,7 @@ void CudaIpc::drop_unused(int imports) {
 void CudaIpc::look_after() noexcept {
   constexpr int kImports = 256;
   try {
-    for (Link& link : links_) end_trial(&link);
+    for (DeviceLink& link : links_) end_trial(&link);
     drop_unused(kImports);
     descriptors_.open_letters();
     descriptors_.forget_withdrawn([this](uint64_t ledger, uint32_t row, uint64_t stamp) {
@@ -436,7 +437,6 @@ void CudaIpc::look_after() noexcept {
       return true;
     });
   } catch (const std::bad_alloc&) {
-    // the next time
   }
 }
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// CudaIpc: device memory of other processes of this machine, mapped into this one.
-// Cache: what was mapped is kept for the next message from the same allocation, up to so many
-// bytes, and is taken for it only while the allocation's buffer id is the same: memory that was
-// freed and allocated again is mapped anew. Unmapping waits for everything on the device, so what
-// is in use is never unmapped, and the rest only where room is needed, where other memory has come
-// to lie there, or where its owner has withdrawn it.
+// CudaIpc: maps device memory of other processes of this machine.
+// Cache: mappings are kept, up to a number of bytes, and reused while the allocation's buffer id is
+// the same; freed and reallocated memory is mapped anew. Unmapping waits for all device work. So
+// mappings in use stay, and others are unmapped only for room, for other memory at the same
+// address, or when the owner withdraws the memory.
 // Threads: under the channel's lock. See: btl/device.hpp, btl/cuda_ipc/README.md,
 // tests/gpu/mpi/expandable_segment.cc, memory_reused_at_address.cc.
 #pragma once
@@ -28,61 +27,62 @@ class CudaIpc final : public DeviceTransport {
       : most_bytes_(most_bytes), descriptors_(ways) {}
   ~CudaIpc() override;
   std::unique_ptr<MappedPeerMemory> map(const MemoryHandle& handle, cuda::Device& device) override;
-  /// Gives back mappings whose owners have withdrawn them.
+  /// Unmaps memory withdrawn by owners.
   void look_after() noexcept override;
-  /// Empty where the next handle from the same memory will be reached.
+  /// Returns an empty string if the next handle for the same memory will work.
   [[nodiscard]] std::string why_not() const override { return failure_.why; }
   [[nodiscard]] bool found_wrong_data() const noexcept override { return failure_.wrong_data; }
 
  private:
   class Use;
-  /// The device, the owner's process_id(), and the address in the owner.
+  /// Device, owner's process_id(), owner's address.
   using Key = std::tuple<const cuda::Device*, uint64_t, uint64_t>;
   using Imports = std::map<Key, Import>;
   using Closing = std::list<std::shared_ptr<Closer::Going>>;
-  /// Found by trying once: a peer's device that this one does not reach.
+  /// A peer's device that this device cannot map, found by trial.
   struct Refused {
     uint64_t process;
     MemoryHandle::Form form;
     cuda::Uuid device;
     const cuda::Device* by;
   };
-  /// From the device of the first to memory of the other.
-  struct Link {
+  /// The link from device `by` to memory of device `to`.
+  struct DeviceLink {
     const cuda::Device* by;
     cuda::Uuid to;
     enum class State : uint8_t { kUntried, kGood, kBad } state = State::kUntried;
     int tries = 0;
-    Import block = {};  // of the trial that runs
+    Import block = {};
     std::vector<uint64_t> pattern = {};
     std::unique_ptr<TrialCopy> trial = nullptr;
   };
-  struct Peer {
+  struct LedgerPeer {
     std::unique_ptr<PeerLedger> ledger;
-    bool fabric = true;  // its fabric handles are worth trying
-    int tries = 0;       // to get its ledger for legacy handles, which serve without
+    bool fabric = true;  // fabric handles may work
+    int tries = 0;       // to get the ledger for legacy handles, which work without
   };
 
   [[nodiscard]] bool is_refused_among_spaces(const MemoryHandle& handle) const noexcept;
   [[nodiscard]] bool refused(const MemoryHandle& handle, const cuda::Device& device) const noexcept;
   std::unique_ptr<MappedPeerMemory> map_legacy(const MemoryHandle& handle, cuda::Device& device);
   [[nodiscard]] bool gives_right_data(const MemoryHandle& handle, cuda::Device& device);
-  void begin_trial(const MemoryHandle& handle, cuda::Device& device, Link* link);
-  void end_trial(Link* link);
+  void begin_trial(const MemoryHandle& handle, cuda::Device& device, DeviceLink* link);
+  void end_trial(DeviceLink* link);
   [[nodiscard]] uint64_t stamp_of_legacy(const MemoryHandle& handle) noexcept;
   std::unique_ptr<MappedPeerMemory> map_fabric(const MemoryHandle& handle, cuda::Device& device);
   std::unique_ptr<MappedPeerMemory> map_listed(const MemoryHandle& handle, cuda::Device& device);
-  std::unique_ptr<MappedPeerMemory> map_mappings(Peer& peer, const MemoryHandle& handle,
+  std::unique_ptr<MappedPeerMemory> map_mappings(LedgerPeer& peer, const MemoryHandle& handle,
                                                  cuda::Device& device);
-  bool map_missing(Peer& peer, Window& window, const std::vector<const Piece*>& missing, Use& use);
-  Peer* peer_of(const MemoryHandle& handle);
+  bool map_missing(LedgerPeer& peer, Window& window, const std::vector<const ChainPiece*>& missing,
+                   Use& use);
+  LedgerPeer* peer_of(const MemoryHandle& handle);
   Window* window_of(const MemoryHandle& handle, cuda::Device& device);
   bool allow_all(const Window& window, const std::vector<Imports::iterator>& fresh);
   void leave(Window* window) noexcept;
   void retire_replaced(const MemoryHandle& handle, cuda::Device& device);
   void retire_overlapping(const Key& key, uint64_t bytes);
   Imports::iterator retire(Imports::iterator at);
-  /// The closer has it from now on; who calls forgets it.
+  /// Hands the import to the closer; the caller forgets the import.
   void let_go(const Import& import);
   void drop_closed() noexcept;
   enum class When : uint8_t { kQuiet, kNow };
@@ -94,16 +94,16 @@ class CudaIpc final : public DeviceTransport {
   size_t bytes_ = 0;
   uint64_t turn_ = 0;
   Imports imports_;
-  std::list<Imports::node_type> leaving_;  // out of date, in use, or not to be unmapped yet
-  Closing closing_;                        // the closer has them
+  std::list<Imports::node_type> leaving_;  // stale, but in use or not yet unmappable
+  Closing closing_;
   Closer closer_;
   std::list<Window> windows_;
-  std::unordered_map<uint64_t, Peer> peers_;
+  std::unordered_map<uint64_t, LedgerPeer> peers_;
   Pools pools_;
   Descriptors descriptors_;
   std::vector<Refused> refused_;
-  std::vector<Link> links_;
-  std::vector<Piece> pieces_;  // of the handle at hand
+  std::vector<DeviceLink> links_;
+  std::vector<ChainPiece> pieces_;
   Key looked_at_{};
   Failure failure_;
 };

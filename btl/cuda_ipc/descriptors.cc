@@ -15,8 +15,8 @@
 namespace tern::btl::cuda_ipc {
 namespace {
 
-constexpr int64_t kKept = 60'000'000'000;  // ns; then what was not taken is closed
-constexpr int kPatience = 16;              // requests without an answer; then it is said
+constexpr int64_t kKept = 60'000'000'000;  // ns; unused descriptors are then closed
+constexpr int kPatience = 16;              // unanswered requests before an error
 
 Fd take_by_pidfd(int pid, int descriptor) noexcept {
   const Fd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
@@ -38,13 +38,13 @@ Fd Descriptors::take(const Wanted& wanted, std::string* why_not) {
   const int pid = wanted.owner.pid;
   if (ways_.pidfd && !wanted.owner.has_number) {
     *why_not = strf(
-        "process %d is of another PID namespace (a container), where descriptors come "
-        "over a socket alone",
+        "process %d is in another PID namespace (a container), where descriptors can only be "
+        "sent over a socket",
         pid);
   } else if (ways_.pidfd && refused_.count(wanted.owner.process) == 0) {
     Fd taken = take_by_pidfd(pid, wanted.descriptor);
     if (taken.valid()) return taken;
-    *why_not = strf("its descriptor %d cannot be taken from process %d: %s", wanted.descriptor, pid,
+    *why_not = strf("taking descriptor %d from process %d failed: %s", wanted.descriptor, pid,
                     std::strerror(errno));
     const bool for_good = errno == EPERM || errno == ENOSYS || errno == EACCES || errno == ESRCH;
     if (!ways_.socket || !for_good) return {};
@@ -74,7 +74,7 @@ void Descriptors::ask(const MemoryHandle& handle, std::string* why_not) {
                                                       &letter, sizeof letter, nullptr, 0);
   if (error != 0 && error != EAGAIN)
     *why_not = strf(
-        "the system does not let its descriptors be taken (pidfd_getfd), and process %d cannot be "
+        "the system forbids taking descriptors (pidfd_getfd), and process %d cannot be "
         "asked for them over a socket: %s",
         handle.pid, std::strerror(error));
   else if (++unanswered_ > kPatience)
@@ -91,7 +91,7 @@ void Descriptors::forget_withdrawn(const IsThere& is_there) {
   });
 }
 
-// The row numbers in a letter are trusted: a process that may send them may write the ledger, too.
+// Row numbers are trusted: any sender of letters can also write the ledger.
 void Descriptors::open_letters() {
   if (!socket_.has_value() || !socket_->valid()) return;
   Parcel parcel;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Descriptors of other processes of this host: taken by pidfd_getfd, or sent by their owner on
-// request (letters.hpp).
-// Why a request is not waited for: its owner answers at its next call with device memory, and may
-// be waiting for this process until then. So the message at hand goes through the host, and the
-// next from the same memory does not.
-// Lifetime: what has come and was not taken is closed after some time. Threads: under the channel's
-// lock. See: btl/cuda_ipc/README.md.
+// Descriptors: descriptors of other processes of this host, taken with pidfd_getfd or sent by the
+// owner on request (letters.hpp).
+// Why requests are asynchronous: the owner answers at the next call with device memory, and may
+// wait for this process before. So the current message goes through the host, unlike the next from
+// the same memory.
+// Lifetime: unused descriptors are closed after some time. Threads: under the channel's lock. See:
+// btl/cuda_ipc/README.md.
 #pragma once
 
 #include <cstdint>
@@ -23,22 +23,19 @@
 
 namespace tern::btl::cuda_ipc {
 
-/// The ways that TERN_CUDA_IPC_DESCRIPTORS allows.
 struct DescriptorWays {
   bool pidfd = true, socket = true;
 };
 [[nodiscard]] DescriptorWays descriptor_ways(DescriptorWay asked) noexcept;
 
-/// A process that shares memory.
 struct Owner {
-  uint64_t process;  // process_id()
-  int32_t pid;       // as it has it
-  bool has_number;   // this process has it alike: both are of one PID namespace
+  uint64_t process;
+  int32_t pid;      // in the owner's PID namespace
+  bool has_number;  // both processes share a PID namespace
 };
 [[nodiscard]] Owner owner_of(const MemoryHandle& handle) noexcept;
 
-/// A descriptor of a peer's: its number there, and its row in the ledger (0 and stamp 0: of the
-/// ledger itself).
+/// A peer's descriptor and the row (row and stamp 0: the ledger's own descriptor).
 struct Wanted {
   Owner owner;
   int32_t descriptor;
@@ -50,28 +47,28 @@ struct Wanted {
 class Descriptors {
  public:
   explicit Descriptors(DescriptorWays ways) noexcept : ways_(ways) {}
-  /// None with a reason where it cannot be had, or not yet.
+  /// Returns an invalid descriptor and a reason if not available, or not yet.
   [[nodiscard]] Fd take(const Wanted& wanted, std::string* why_not);
-  /// Whether something was not there that its owner can send; forgotten by asking.
+  /// Whether the owner can send a missing descriptor; reset by ask().
   [[nodiscard]] bool missed() const noexcept { return missed_; }
-  /// Asks the owner of a handle for what is needed. *why_not is emptied where it will come.
+  /// Requests a handle's descriptors from the owner. Clears *why_not if an answer will come.
   void ask(const MemoryHandle& handle, std::string* why_not);
-  /// Takes what has come, and closes what was not taken for some time.
+  /// Receives letters, and closes unused descriptors.
   void open_letters();
-  /// Closes those of rows that are not there any more: they keep memory that was freed.
+  /// Closes descriptors of withdrawn rows, because descriptors keep freed memory.
   using IsThere = std::function<bool(uint64_t ledger, uint32_t row, uint64_t stamp)>;
   void forget_withdrawn(const IsThere& is_there);
 
  private:
-  using Key = std::tuple<uint64_t, uint32_t, uint64_t>;  // ledger, row, stamp
-  struct Kept {
+  using Key = std::tuple<uint64_t, uint32_t, uint64_t>;
+  struct CachedDescriptor {
     Fd descriptor;
     int64_t since_ns;
   };
   const DescriptorWays ways_;
   std::optional<MailSocket> socket_;  // from the first request on
-  std::map<Key, Kept> kept_;
-  std::unordered_set<uint64_t> refused_;  // processes of which none can be taken
+  std::map<Key, CachedDescriptor> kept_;
+  std::unordered_set<uint64_t> refused_;  // processes without permission for pidfd_getfd
   int unanswered_ = 0;
   bool missed_ = false;
 };

@@ -14,7 +14,7 @@
 namespace tern::btl::cuda_ipc {
 namespace {
 
-constexpr size_t kMostKnown = 4096;  // refusals; then all are new again
+constexpr size_t kMostKnown = 4096;  // refusals before the cache is emptied
 
 size_t most_descriptors() noexcept {
   rlimit limit{};
@@ -22,7 +22,7 @@ size_t most_descriptors() noexcept {
   return std::min<size_t>(limit.rlim_cur / 2, LedgerFile::kRows);
 }
 
-/// The driver will say the same next time.
+/// Whether the driver will always refuse.
 bool for_good(CUresult result) noexcept {
   return result == CUDA_ERROR_INVALID_VALUE || result == CUDA_ERROR_NOT_SUPPORTED ||
          result == CUDA_ERROR_NOT_PERMITTED;
@@ -42,7 +42,7 @@ void Exports::answer_locked() {
   while (outbox_->next(&ask, &from)) send_rows(ask, from);
 }
 
-// The ledger, and the descriptors of the rows that a handle's block lies in.
+// Sends the ledger, and the descriptors of all rows of a handle's block.
 void Exports::send_rows(const Ask& ask, const Address& to) {
   outbox_->add(to, 0, 0, ledger_->descriptor());
   uint64_t left = ask.bytes;
@@ -72,7 +72,7 @@ void Exports::send_fresh() {
 }
 
 Exports& Exports::instance() noexcept {
-  static Exports& all = *new Exports;  // outlives whatever static object ends MPI
+  static Exports& all = *new Exports;  // outlives all static objects
   return all;
 }
 
@@ -118,8 +118,8 @@ bool Exports::name_legacy(cuda::Device& device, const cuda::Memory& memory, Memo
     const CUresult result =
         device.driver.cuIpcGetMemHandle(&named, static_cast<CUdeviceptr>(memory.base));
     if (result != CUDA_SUCCESS) {
-      *why_not =
-          "the driver gives no handle for it: " + cuda::words_of("cuIpcGetMemHandle", result);
+      *why_not = "the driver gives no handle for the memory: " +
+                 cuda::words_of("cuIpcGetMemHandle", result);
       return false;
     }
     Row row{};
@@ -146,7 +146,7 @@ bool Exports::name_mappings(cuda::Device& device, size_t bytes, MemoryHandle* ha
   for (;; piece = mapping_at(end)) {
     if (piece.kind != cuda::MemoryKind::kDevice || piece.base != end || piece.bytes == 0 ||
         piece.buffer_id == 0 || piece.legacy_ipc || piece.pooled) {
-      *why_not = "it does not lie in one allocation, nor in mappings side by side";
+      *why_not = "the buffer is neither in a single allocation nor in adjacent mappings";
       return false;
     }
     const uint32_t row = row_of(device, piece, why_not);
@@ -180,8 +180,8 @@ bool Exports::name_pooled(cuda::Device& device, const cuda::Memory& memory, Memo
     count_pointer(pool, 1);
     if (result != CUDA_SUCCESS) {
       count_pointer(pool, -1);
-      *why_not =
-          "the driver does not share it: " + cuda::words_of("cuMemPoolExportPointer", result);
+      *why_not = "the driver refuses to share the memory: " +
+                 cuda::words_of("cuMemPoolExportPointer", result);
       return false;
     }
     std::memcpy(row.handle, &words, sizeof words);
@@ -207,7 +207,7 @@ void Exports::put(cuda::Device& device, uint32_t row, MemoryHandle* handle) noex
     std::memcpy(handle->driver_handle, listed.handle, sizeof handle->driver_handle);
 }
 
-// 0 where it is new, or with a reason where it is known that it cannot be shared.
+// Returns 0 for unknown memory, or with a reason for memory that cannot be shared.
 uint32_t Exports::known_row(const cuda::Memory& memory, bool with_descriptor,
                             std::string* why_not) {
   if (const auto known = rows_.find(Name::of(memory)); known != rows_.end()) {
@@ -215,7 +215,7 @@ uint32_t Exports::known_row(const cuda::Memory& memory, bool with_descriptor,
     entries_[place].used = turn_;
     entries_[place].offered_ns = now_ns();
     if (entries_[place].base == memory.base) return place;
-    withdraw(place);  // the same memory, mapped elsewhere by now
+    withdraw(place);  // the same memory, mapped elsewhere
   }
   if (const auto no = refused_.find(Name::of(memory)); no != refused_.end()) {
     *why_not = no->second;
@@ -224,12 +224,12 @@ uint32_t Exports::known_row(const cuda::Memory& memory, bool with_descriptor,
   look_at(4, now_ns());
   if (!make_room(with_descriptor))
     *why_not =
-        "it consists of more mappings than this process may have descriptors for at once: a "
-        "higher limit (ulimit -n) cures it";
+        "the buffer has more mappings than this process may have descriptors: raise the "
+        "limit (ulimit -n)";
   return 0;
 }
 
-// 0 with a reason where it cannot be shared.
+// Returns 0 with a reason if sharing is impossible.
 uint32_t Exports::row_of(cuda::Device& device, const cuda::Memory& memory, std::string* why_not) {
   if (const uint32_t known = known_row(memory, true, why_not); known != 0 || !why_not->empty())
     return known == 0 || open_again(device, known, why_not) ? known : 0;
@@ -238,16 +238,16 @@ uint32_t Exports::row_of(cuda::Device& device, const cuda::Memory& memory, std::
   const Named named = export_mapping(device.driver, memory.base, &row, &descriptor);
   if (named.result == CUDA_SUCCESS) return enter(memory, row, std::move(descriptor));
   *why_not =
-      "a mapping of it (cuMemCreate) cannot be shared; it was made without "
+      "a mapping of the buffer (cuMemCreate) cannot be shared; the program created it without "
       "CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, or the driver refuses: " +
       cuda::words_of(named.function, named.result);
   if (for_good(named.result)) refuse(memory, *why_not);
   return 0;
 }
 
-// What importers have mapped by the row stays right: it is the same memory.
+// Reopens the descriptor of a row. Importers' mappings stay valid, because the memory is the same.
 bool Exports::open_again(cuda::Device& device, uint32_t place, std::string* why_not) {
-  Entry& entry = entries_[place];
+  Export& entry = entries_[place];
   if (entry.descriptor.valid() || ((*ledger_)[place].forms & Row::kDescriptor) == 0) return true;
   Row row{};
   Fd descriptor;
@@ -259,39 +259,40 @@ bool Exports::open_again(cuda::Device& device, uint32_t place, std::string* why_
     ++descriptors_;
     return true;
   }
-  *why_not =
-      "a mapping of it cannot be shared again: " + cuda::words_of(named.function, named.result);
+  *why_not = "a mapping of the buffer cannot be shared again: " +
+             cuda::words_of(named.function, named.result);
   withdraw(place);
   return false;
 }
 
-// It keeps the memory, and may be the last that does. Pools' stay for their pointers. A receiver
-// that comes later still takes that message through the host, which is little beside its delay.
+// A descriptor keeps memory alive, perhaps as the last holder. Pools keep theirs for their
+// pointers. A late receiver takes that message through the host, which costs little beside the
+// delay.
 void Exports::close_idle(uint32_t place, int64_t now) noexcept {
   constexpr int64_t kIdle = 5'000'000'000;  // ns
-  Entry& entry = entries_[place];
+  Export& entry = entries_[place];
   if (!entry.descriptor.valid() || entry.name.id == 0 || now - entry.offered_ns < kIdle) return;
   ledger_->set_descriptor(place, -1);
   entry.descriptor.reset();
   --descriptors_;
 }
 
-// A pool is shared with its first pointer. Its handle may be another pool's by now where all memory
-// that was listed of it is gone. 0 with a reason where it cannot be shared.
+// The first pointer shares the pool. When all listed memory of a pool is gone, its handle may name
+// another pool. Returns 0 with a reason if sharing is impossible.
 uint32_t Exports::pool_of(const cuda::Driver& driver, const cuda::Memory& memory,
                           std::string* why_not) {
-  constexpr int kBetweenQuestions = 256;  // the handle may be another pool's by then
+  constexpr int kBetweenQuestions = 256;  // retry: the handle may name another pool
   CUmemoryPool handle = nullptr;
   CUpointer_attribute name = CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE;
   void* value = &handle;
   CUresult result = driver.cuPointerGetAttributes(1, &name, &value, memory.base);
   if (result != CUDA_SUCCESS || driver.cuMemPoolExportToShareableHandle == nullptr ||
       driver.cuMemPoolExportPointer == nullptr) {
-    *why_not = "the driver does not tell or share its pool";
+    *why_not = "the driver cannot name or share the memory's pool";
     return 0;
   }
   const auto known = [&]() -> uint32_t {
-    for (const Pool& pool : pools_)
+    for (const ListedPool& pool : pools_)
       if (pool.handle == handle) return pool.row;
     return 0;
   };
@@ -308,8 +309,8 @@ uint32_t Exports::pool_of(const cuda::Driver& driver, const cuda::Memory& memory
   else if (const uint32_t row = share_pool(driver, handle, &result); row != 0)
     return row;
   *why_not =
-      "its pool (cudaMallocAsync) is not exportable; cudaMalloc's memory is, and that of pools "
-      "made for it (cudaMemPoolCreate with a handle type)";
+      "the memory's pool (cudaMallocAsync) is not exportable; use cudaMalloc, or a pool "
+      "with a handle type (cudaMemPoolCreate)";
   if (for_good(result)) {
     refuse(memory, *why_not);
     unshared_pools_.try_emplace(handle, 0);
@@ -330,7 +331,6 @@ uint32_t Exports::share_pool(const cuda::Driver& driver, CUmemoryPool handle, CU
   return place;
 }
 
-// A pool goes with its last pointer.
 void Exports::count_pointer(uint32_t row, int change) noexcept {
   for (auto pool = pools_.begin(); pool != pools_.end(); ++pool) {
     if (pool->row != row) continue;
@@ -346,7 +346,7 @@ void Exports::refuse(const cuda::Memory& memory, const std::string& why) {
   refused_.emplace(Name::of(memory), why);
 }
 
-// For one more row with a descriptor. False where this offer has taken all.
+// Makes room for a row. Returns false if this offer has used all rows or descriptors.
 bool Exports::make_room(bool with_descriptor) {
   if (ledger_ == nullptr) ledger_ = std::make_unique<Ledger>();
   if (sends_ && outbox_ == nullptr) outbox_ = std::make_unique<Outbox>(*ledger_);
@@ -355,7 +355,7 @@ bool Exports::make_room(bool with_descriptor) {
     return true;
   uint32_t oldest = 0;
   for (uint32_t row = 1; row < entries_.size(); ++row) {
-    const Entry& entry = entries_[row];
+    const Export& entry = entries_[row];
     if (entry.name.id == 0 || entry.used == turn_) continue;
     if (oldest == 0 || entry.used < entries_[oldest].used) oldest = row;
   }
@@ -382,10 +382,10 @@ void Exports::note_fresh(uint32_t row) {
   if (outbox_ != nullptr && !outbox_->readers().empty()) fresh_.push_back(row);
 }
 
-// The row first: who takes the descriptor looks there afterwards.
+// Clears the row first, because importers check the row after taking the descriptor.
 void Exports::withdraw(uint32_t row) noexcept {
   ledger_->clear(row);
-  Entry& entry = entries_[row];
+  Export& entry = entries_[row];
   rows_.erase(entry.name);
   if (entry.descriptor.valid()) --descriptors_;
   const uint32_t pool = entry.pool;
@@ -393,7 +393,7 @@ void Exports::withdraw(uint32_t row) noexcept {
   if (pool != 0) count_pointer(pool, -1);
 }
 
-bool Exports::is_there(const Entry& entry) noexcept {
+bool Exports::is_there(const Export& entry) noexcept {
   return Name::of(mapping_at(entry.base)) == entry.name;
 }
 
@@ -409,18 +409,17 @@ void Exports::look_after() noexcept {
   try {
     answer_locked();
   } catch (const std::bad_alloc&) {
-    // it is asked again
   }
   trials_.look_after(*ledger_);
   for (uint32_t place = 1; place < entries_.size(); ++place) close_idle(place, now);
 }
 
-// A descriptor keeps the memory that it names, and importers drop what is withdrawn.
+// Withdraws freed memory, because descriptors keep memory, and importers drop withdrawn memory.
 void Exports::look_at(int entries, int64_t now) noexcept {
-  constexpr int64_t kFresh = 100'000'000;  // ns: what is offered is there
+  constexpr int64_t kFresh = 100'000'000;  // ns: recently offered memory exists
   for (const size_t all = entries_.size(); all > 1 && entries > 0; --entries) {
     looked_at_ = looked_at_ + 1 < all ? looked_at_ + 1 : 1;
-    const Entry& entry = entries_[looked_at_];
+    const Export& entry = entries_[looked_at_];
     if (entry.name.id == 0 || now - entry.offered_ns < kFresh) continue;
     if (!is_there(entry)) withdraw(looked_at_);
   }

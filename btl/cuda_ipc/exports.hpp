@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exports: what this process has named for others: legacy handles, and rows of its ledger with the
-// descriptors behind them; each made once for an allocation, by its id.
-// Why: naming is a driver call or several, and a message from memory that is known costs none.
-// A descriptor keeps the memory that it names, and so does a mapping of a peer's: some entries are
-// looked at in each offer and now and then besides, and what was freed is withdrawn. A descriptor
-// that was not offered for seconds is closed; the next offer makes another. Half of the
-// descriptors that the process may have are taken at most; then the one that was not offered for
-// longest is withdrawn: a peer that wanted it gets the data through the host. Lifetime: of the
-// process, which has one table of descriptors, whatever ranks it has; emptied when the last rank
-// leaves. Threads: any. See: btl/cuda_ipc/README.md.
+// Exports: the memory named for other processes: legacy handles, and ledger rows with their
+// descriptors. Each allocation is named once, by id.
+// Why: naming takes driver calls; messages from known memory take none.
+// Withdrawing: descriptors and peers' mappings keep memory alive. Each offer, and a periodic check,
+// looks at some entries and withdraws freed memory. Descriptors not offered for seconds are closed,
+// and reopened by the next offer. At most half of the process's descriptors are used; then the
+// entry idle for longest is withdrawn, and peers get the data through the host.
+// Lifetime: the process, with a single table for all ranks; emptied when the last rank leaves.
+// Threads: any. See: btl/cuda_ipc/README.md.
 #pragma once
 
 #include <compare>
@@ -27,28 +26,27 @@ namespace tern::btl::cuda_ipc {
 class Exports {
  public:
   static Exports& instance() noexcept;
-  /// Memory that cuIpcGetMemHandle takes. False with a reason.
+  /// Names cuIpcGetMemHandle memory. Returns false with a reason.
   bool name_legacy(cuda::Device& device, const cuda::Memory& memory, MemoryHandle* handle,
                    std::string* why_not);
-  /// Mappings side by side, from the one at the handle's address on. The same.
+  /// Names adjacent mappings from the handle's address on.
   bool name_mappings(cuda::Device& device, size_t bytes, MemoryHandle* handle,
                      std::string* why_not);
-  /// Memory from a pool. The same.
+  /// Names pool memory.
   bool name_pooled(cuda::Device& device, const cuda::Memory& memory, MemoryHandle* handle,
                    std::string* why_not);
-  /// Sends descriptors to those who have asked.
+  /// Sends requested descriptors.
   void answer();
-  /// Looks whether some of what was named is still there, and closes descriptors that were not
-  /// offered for some time; at most once in some milliseconds, however often it is called.
+  /// Withdraws freed memory and closes idle descriptors; at most every few ms.
   void look_after() noexcept;
-  /// Memory that this process frees now: what was named of it is withdrawn.
+  /// Withdraws memory before this process frees the memory.
   void forget(uintptr_t address, size_t bytes) noexcept;
-  /// A rank begins, a rank ends. Whether descriptors may be sent: as the first rank says.
+  /// A rank begins or ends. `sends`: allow sending descriptors; the first rank decides.
   void join(bool sends) noexcept;
   void leave() noexcept;
 
  private:
-  /// An allocation's name in this process: ids of both kinds count for themselves.
+  /// Ids of the two kinds may coincide.
   struct Name {
     uint64_t id = 0;
     cuda::IdKind kind = cuda::IdKind::kBuffer;
@@ -57,16 +55,16 @@ class Exports {
       return {memory.buffer_id, memory.id_kind};
     }
   };
-  struct Entry {
+  struct Export {
     Name name;
     uintptr_t base = 0;
-    uint64_t used = 0;       // the turn of its last offer
-    int64_t offered_ns = 0;  // the time of it
-    uint32_t pool = 0;       // row of its pool
+    uint64_t used = 0;
+    int64_t offered_ns = 0;
+    uint32_t pool = 0;
     Fd descriptor;
   };
-  /// A pool that lists memory. Its row has an entry without a name.
-  struct Pool {
+  /// A pool with listed memory. The entry of the pool's row has no name.
+  struct ListedPool {
     CUmemoryPool handle;
     uint32_t row;
     int pointers = 0;
@@ -85,7 +83,7 @@ class Exports {
   uint32_t share_pool(const cuda::Driver& driver, CUmemoryPool handle, CUresult* result);
   void count_pointer(uint32_t pool, int change) noexcept;
   void put(cuda::Device& device, uint32_t row, MemoryHandle* handle) noexcept;
-  [[nodiscard]] static bool is_there(const Entry& entry) noexcept;
+  [[nodiscard]] static bool is_there(const Export& entry) noexcept;
   void withdraw(uint32_t row) noexcept;
   void look_at(int entries, int64_t now) noexcept;
   void refuse(const cuda::Memory& memory, const std::string& why);
@@ -95,14 +93,14 @@ class Exports {
   bool sends_ = false;
   uint64_t turn_ = 0;
   std::unique_ptr<Ledger> ledger_;  // from the first row on
-  std::unique_ptr<Outbox> outbox_;  // with it
-  std::vector<Entry> entries_;      // by row
-  std::vector<uint32_t> fresh_;     // rows that no reader was sent
-  std::vector<Pool> pools_;
+  std::unique_ptr<Outbox> outbox_;
+  std::vector<Export> entries_;
+  std::vector<uint32_t> fresh_;  // rows not yet sent to readers
+  std::vector<ListedPool> pools_;
   Trials trials_;
   std::map<Name, uint32_t> rows_;
-  std::map<Name, std::string> refused_;         // for good
-  std::map<CUmemoryPool, int> unshared_pools_;  // and how often they were met since
+  std::map<Name, std::string> refused_;         // permanent
+  std::map<CUmemoryPool, int> unshared_pools_;  // with the number of later attempts
   size_t descriptors_ = 0;
   uint32_t looked_at_ = 0;
   int64_t next_look_ns_ = 0;

@@ -62,7 +62,7 @@ void Ledger::clear(uint32_t row) noexcept {
   try {
     free_.push_back(row);
   } catch (const std::bad_alloc&) {
-    // it is not used again
+    // the row stays unused
   }
 }
 
@@ -78,18 +78,18 @@ PeerLedger::PeerLedger(const Fd& file, uint64_t number) : number_(number) {
   struct stat about;
   if (::fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode) ||
       about.st_size != static_cast<off_t>(sizeof(LedgerFile)) || !has_fixed_size(file.get()))
-    throw Error(MPI_ERR_OTHER, "what it names is no list of shared memory");
+    throw Error(MPI_ERR_OTHER, "the peer's file is not a list of shared memory");
   void* const at = ::mmap(nullptr, sizeof(LedgerFile), PROT_READ, MAP_SHARED, file.get(), 0);
   if (at == MAP_FAILED)
     throw Error(MPI_ERR_OTHER,
-                strf("its list of shared memory cannot be mapped: %s", std::strerror(errno)));
+                strf("mapping the peer's list of shared memory failed: %s", std::strerror(errno)));
   mapping_ = Mapping(at, sizeof(LedgerFile));
   const auto& all = *reinterpret_cast<const LedgerFile*>(mapping_.data());
   if (all.magic != LedgerFile::kMagic || all.number != number)
-    throw Error(MPI_ERR_OTHER, "its list of shared memory is not the one that the handle names");
+    throw Error(MPI_ERR_OTHER, "the peer's list of shared memory is not the handle's");
 }
 
-// The stamp before and after: what lies between is of one row.
+// An equal stamp before and after proves a consistent row.
 Row PeerLedger::read(uint32_t number) const noexcept {
   Row copy{};
   if (number == 0 || number >= LedgerFile::kRows) return copy;
@@ -121,8 +121,8 @@ bool PeerLedger::has_descriptor(uint32_t number, uint64_t stamp, int descriptor)
   return std::atomic_ref(row.descriptor).load(std::memory_order_seq_cst) == descriptor;
 }
 
-bool read_chain(const PeerLedger& ledger, const MemoryHandle& handle, std::vector<Piece>* pieces,
-                std::string* why_not) {
+bool read_chain(const PeerLedger& ledger, const MemoryHandle& handle,
+                std::vector<ChainPiece>* pieces, std::string* why_not) {
   pieces->clear();
   uint64_t left = handle.bytes, at = handle.base;
   for (uint32_t number = handle.listed.row; left > 0;) {
@@ -130,8 +130,8 @@ bool read_chain(const PeerLedger& ledger, const MemoryHandle& handle, std::vecto
     if (row.stamp == 0 || row.base != at || row.bytes == 0 || row.bytes > left ||
         pieces->size() >= LedgerFile::kRows) {
       *why_not =
-          strf("row %u of its list of shared memory does not name the %llu bytes at %#llx", number,
-               static_cast<unsigned long long>(left), static_cast<unsigned long long>(at));
+          strf("row %u of the peer's list of shared memory does not name the %llu bytes at %#llx",
+               number, static_cast<unsigned long long>(left), static_cast<unsigned long long>(at));
       return false;
     }
     pieces->push_back({number, row});

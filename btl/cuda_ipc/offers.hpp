@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Naming own device memory for other processes.
+// Names device memory of this process for others.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace tern::btl::cuda_ipc {
 
-/// DeviceTransport::offer.
+/// Implements DeviceTransport::offer.
 [[nodiscard]] bool offer(cuda::Device& device, const cuda::Memory& memory, size_t bytes,
                          MemoryHandle* handle, std::string* why_not);
 

@@ -8,7 +8,7 @@
 namespace tern::btl::cuda_ipc {
 
 Opened& Opened::instance() noexcept {
-  static Opened& all = *new Opened;  // outlives whatever static object ends MPI
+  static Opened& all = *new Opened;  // outlives all static objects
   return all;
 }
 
@@ -36,7 +36,7 @@ CUdeviceptr Opened::open(const MemoryHandle& handle, cuda::Device& device, Failu
     return 0;
   }
   if (is_anothers(here, handle, device)) {
-    *failure = {"the driver gave the address of another allocation"};
+    *failure = {"the driver returned the address of another allocation"};
     return 0;
   }
   all_.splice(all_.end(), fresh);
@@ -65,9 +65,8 @@ bool Opened::close(const cuda::Device& device, uint64_t base, uint64_t buffer_id
   return is_closed;
 }
 
-// A driver with a count for each address keeps the memory mapped until all aliases are closed. A
-// driver without such a count refuses the further closes. The address of a newer opening is left
-// alone.
+// A driver that counts per address keeps the memory mapped until all aliases are closed; other
+// drivers refuse the extra closes. Newer openings at the address are left alone.
 void Opened::close_aliases(const One& closed) noexcept {
   const bool is_taken = std::any_of(all_.begin(), all_.end(), [&](const One& one) {
     return &one != &closed && one.device == closed.device && one.here == closed.here;
@@ -96,9 +95,9 @@ bool Opened::closes_block_of(const MemoryHandle& handle, const cuda::Device& dev
   });
 }
 
-// An alias is closed together with the first allocation: a driver without a count of aliases would
-// unmap the first allocation at once. A close that is under way in the driver may have freed its
-// address already, so only allocations of the same 2 MiB count as aliases then.
+// An alias is closed with the first allocation: a driver without alias counts would unmap that
+// allocation at once. A close in progress may have freed its address already; then only allocations
+// of the same 2 MiB count as aliases.
 bool Opened::is_anothers(CUdeviceptr here, const MemoryHandle& handle,
                          const cuda::Device& device) noexcept {
   const bool closes_block = closes_block_of(handle, device);

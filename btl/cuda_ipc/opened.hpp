@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opened: the table of legacy IPC handles that this process has open, for all channels.
-// Why: drivers answer a second open of a 2 MiB block, or of one handle, in three ways: with a
-// count, with the address of the first allocation, with an error. Each allocation is opened once
-// in a context, and the address of another allocation is refused.
+// Opened: the process's open legacy IPC handles, for all channels.
+// Why: for a second open of a handle or a 2 MiB block, drivers return a counted address, the first
+// allocation's address, or an error. So each allocation is opened once per context, and another
+// allocation's address is refused.
 // Lifetime: the process; an entry until its last close().
 // Threads: any. See: btl/cuda_ipc/opening.hpp, tests/gpu/mpi/reopened_block.cc.
 #pragma once
@@ -20,21 +20,21 @@ namespace tern::btl::cuda_ipc {
 class Opened {
  public:
   static Opened& instance() noexcept;
-  /// The address of the handle's allocation in this process; 0 with the reason. Waits up to 50 ms
-  /// for a close() of the same 2 MiB. The device's context is current. Throws std::bad_alloc.
+  /// Returns the allocation's address in this process, or 0 with the reason. Waits up to 50 ms for
+  /// a close() of the same 2 MiB. Requires the context. Throws std::bad_alloc.
   [[nodiscard]] CUdeviceptr open(const MemoryHandle& handle, cuda::Device& device,
                                  Failure* failure);
-  /// The last close of an allocation waits for all work on the device.
+  /// The last close waits for all work on the device.
   bool close(const cuda::Device& device, uint64_t base, uint64_t buffer_id,
              CUdeviceptr here) noexcept;
 
  private:
   struct One {
     const cuda::Device* device;
-    uint64_t process, base, bytes, buffer_id;  // of the owner
+    uint64_t process, base, bytes, buffer_id;
     CUdeviceptr here;
-    int users;    // 0: the driver closes the handle just now
-    int aliases;  // openings of other allocations with the same address
+    int users;    // 0: the driver is closing the handle
+    int aliases;  // openings of other allocations at the same address
   };
   One* find(const MemoryHandle& handle, const cuda::Device& device) noexcept;
   bool closes_block_of(const MemoryHandle& handle, const cuda::Device& device) noexcept;
@@ -42,7 +42,7 @@ class Opened {
   bool is_anothers(CUdeviceptr here, const MemoryHandle& handle,
                    const cuda::Device& device) noexcept;
 
-  std::mutex mutex_;  // free during a close: the driver waits for the device
+  std::mutex mutex_;  // free during a close, which waits for the device
   std::condition_variable closed_;
   std::list<One> all_;
 };

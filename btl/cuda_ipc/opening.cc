@@ -18,7 +18,7 @@ bool fail_with(Failure* failure, const char* function, CUresult result) {
   return false;
 }
 
-// Where the driver says that there is no channel, it is not asked again.
+// Fabric handles are not retried if the driver lacks a fabric channel.
 bool import_by_fabric(const cuda::Driver& driver, const Row& row, bool* worth_trying,
                       CUmemGenericAllocationHandle* handle, Failure* failure) {
   CUmemFabricHandle words;
@@ -31,17 +31,16 @@ bool import_by_fabric(const cuda::Driver& driver, const Row& row, bool* worth_tr
          fail_with(failure, "cuMemImportFromShareableHandle of a fabric handle", result);
 }
 
-// The row is looked at again: its owner may have closed the descriptor meanwhile, and opened
-// something else.
-bool import_by_descriptor(const PeerLedger* ledger, Descriptors& descriptors, const Piece& piece,
-                          const Window& window, CUmemGenericAllocationHandle* handle,
-                          Failure* failure) {
+// Checks the row again: the owner may have closed and reused the descriptor number.
+bool import_by_descriptor(const PeerLedger* ledger, Descriptors& descriptors,
+                          const ChainPiece& piece, const Window& window,
+                          CUmemGenericAllocationHandle* handle, Failure* failure) {
   const Fd descriptor = descriptors.take(
       {window.owner, piece.row.descriptor, ledger->number(), piece.number, piece.row.stamp},
       &failure->why);
   if (!descriptor.valid()) return false;
   if (!ledger->has_descriptor(piece.number, piece.row.stamp, piece.row.descriptor)) {
-    failure->why = "its owner shares it no more";
+    failure->why = "the owner has withdrawn the memory";
     return false;
   }
   const CUresult result = window.device->driver.cuMemImportFromShareableHandle(
@@ -50,10 +49,10 @@ bool import_by_descriptor(const PeerLedger* ledger, Descriptors& descriptors, co
   return result == CUDA_SUCCESS || fail_with(failure, "cuMemImportFromShareableHandle", result);
 }
 
-bool import_piece(const PeerLedger* ledger, Descriptors& descriptors, const Piece& piece,
+bool import_piece(const PeerLedger* ledger, Descriptors& descriptors, const ChainPiece& piece,
                   const Window& window, bool* fabric, CUmemGenericAllocationHandle* handle,
                   Failure* failure) {
-  failure->why = "its owner shares it in a way that this process does not know";
+  failure->why = "the owner shares the memory in an unknown form";
   if ((piece.row.forms & Row::kFabric) != 0 && *fabric &&
       import_by_fabric(window.device->driver, piece.row, fabric, handle, failure))
     return true;
@@ -71,8 +70,7 @@ bool open_legacy(const MemoryHandle& handle, cuda::Device& device, Import* impor
   return import->here != 0;
 }
 
-// Twice as much as the block, or more, to both sides of it; the block alone where addresses are
-// scarce.
+// Reserves at least twice the block, around the block; only the block if addresses are scarce.
 bool reserve(const MemoryHandle& handle, cuda::Device& device, Window* window, Failure* failure) {
   const cuda::Driver& driver = device.driver;
   if (!cuda::can_map(driver) || driver.cuMemImportFromShareableHandle == nullptr) {
@@ -90,7 +88,7 @@ bool reserve(const MemoryHandle& handle, cuda::Device& device, Window* window, F
   return result == CUDA_SUCCESS || fail_with(failure, "cuMemAddressReserve", result);
 }
 
-bool map_piece(const PeerLedger* ledger, Descriptors& descriptors, const Piece& piece,
+bool map_piece(const PeerLedger* ledger, Descriptors& descriptors, const ChainPiece& piece,
                Window& window, bool* fabric, Import* import, Failure* failure) {
   const cuda::Driver& driver = window.device->driver;
   const Row& row = piece.row;
@@ -100,7 +98,7 @@ bool map_piece(const PeerLedger* ledger, Descriptors& descriptors, const Piece& 
       window.device, &window,  row.buffer_id, row.bytes, window.here + (row.base - window.base),
       piece.number,  row.stamp};
   const CUresult result = driver.cuMemMap(import->here, row.bytes, 0, handle, 0);
-  (void)driver.cuMemRelease(handle);  // the mapping keeps it
+  (void)driver.cuMemRelease(handle);  // the mapping keeps the memory
   if (result != CUDA_SUCCESS) return fail_with(failure, "cuMemMap", result);
   ++window.imports;
   return true;

@@ -35,7 +35,7 @@ void Outbox::add(const Address& to, uint32_t row, uint64_t stamp, int descriptor
   if (++parcel_.count == Parcel::kMost) send(to);
 }
 
-// What does not fit into the reader's queue it asks for again.
+// The reader asks again for lost parcels.
 void Outbox::send(const Address& to) {
   if (parcel_.count == 0) return;
   const int error = socket_.send(to, &parcel_, sizeof parcel_, descriptors_, parcel_.count);

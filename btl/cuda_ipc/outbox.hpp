@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Outbox: sends descriptors of this process's ledger to the peers that have asked.
-// Why: see base/mail.hpp. A peer that has asked once gets what is new without asking again, before
-// the handle that names it.
+// Outbox: sends the ledger's descriptors to readers, the peers with a request.
+// Why: see base/mail.hpp. A peer asks once; new descriptors follow unasked, before their handle.
 // Threads: under the lock of Exports.
 #pragma once
 
@@ -15,13 +14,13 @@ namespace tern::btl::cuda_ipc {
 class Outbox {
  public:
   explicit Outbox(const Ledger& ledger);
-  /// The next request; false if there is no more. A peer that asks is a reader from now on.
+  /// Returns the next request; false: none. The sender becomes a reader.
   bool next(Ask* ask, Address* from);
   [[nodiscard]] const std::vector<Address>& readers() const noexcept { return readers_; }
-  /// A descriptor for the next send(); full ones are sent at once.
+  /// Collects a descriptor; a full parcel is sent at once.
   void add(const Address& to, uint32_t row, uint64_t stamp, int descriptor);
   void send(const Address& to);
-  /// Those whose sockets are gone.
+  /// Forgets readers with closed sockets.
   void forget_the_gone();
 
  private:

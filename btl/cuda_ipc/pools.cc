@@ -22,11 +22,11 @@ class Pools::Use final : public MappedPeerMemory {
 
 Pools::~Pools() {
   while (!pointers_.empty()) free(pointers_.front());
-  for (const Pool& pool : pools_) destroy(pool);
+  for (const PeerPool& pool : pools_) destroy(pool);
 }
 
 std::unique_ptr<MappedPeerMemory> Pools::map(const PeerLedger& ledger, Descriptors& descriptors,
-                                             const Piece& piece, const MemoryHandle& handle,
+                                             const ChainPiece& piece, const MemoryHandle& handle,
                                              cuda::Device& device, Failure* failure) {
   const cuda::Driver& driver = device.driver;
   if (driver.cuMemPoolImportFromShareableHandle == nullptr ||
@@ -36,28 +36,29 @@ std::unique_ptr<MappedPeerMemory> Pools::map(const PeerLedger& ledger, Descripto
     return nullptr;
   }
   const cuda::Current current(device);
-  Pool* const pool = pool_of(ledger, descriptors, piece.row.next, handle, device, failure);
+  PeerPool* const pool = pool_of(ledger, descriptors, piece.row.next, handle, device, failure);
   if (pool == nullptr) return nullptr;
   Pointer* const pointer = pointer_of(*pool, piece, failure);
   if (pointer == nullptr) return nullptr;
   return std::make_unique<Use>(*this, *pointer, handle.address - handle.base);
 }
 
-// The memory of a pool may be used by its own device; by others, once that was asked for.
-Pools::Pool* Pools::pool_of(const PeerLedger& ledger, Descriptors& descriptors, uint32_t number,
-                            const MemoryHandle& handle, cuda::Device& device, Failure* failure) {
+// The pool's own device has access; other devices need a request.
+Pools::PeerPool* Pools::pool_of(const PeerLedger& ledger, Descriptors& descriptors, uint32_t number,
+                                const MemoryHandle& handle, cuda::Device& device,
+                                Failure* failure) {
   const Row row = ledger.read(number);
-  for (Pool& known : pools_)
+  for (PeerPool& known : pools_)
     if (known.process == handle.process && known.row == number && known.stamp == row.stamp &&
         known.device == &device)
       return &known;
-  failure->why = "its owner shares its pool no more";
+  failure->why = "the owner has withdrawn the pool";
   if (row.stamp == 0 || (row.forms & Row::kPool) == 0) return nullptr;
   const Fd descriptor = descriptors.take(
       {owner_of(handle), row.descriptor, ledger.number(), number, row.stamp}, &failure->why);
   if (!descriptor.valid() || !ledger.has_descriptor(number, row.stamp, row.descriptor))
     return nullptr;
-  Pool fresh{handle.process, number, row.stamp, &device};
+  PeerPool fresh{handle.process, number, row.stamp, &device};
   const CUresult imported = device.driver.cuMemPoolImportFromShareableHandle(
       &fresh.handle, reinterpret_cast<void*>(static_cast<intptr_t>(descriptor.get())),
       CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
@@ -77,7 +78,7 @@ Pools::Pool* Pools::pool_of(const PeerLedger& ledger, Descriptors& descriptors, 
   return nullptr;
 }
 
-Pools::Pointer* Pools::pointer_of(Pool& pool, const Piece& piece, Failure* failure) {
+Pools::Pointer* Pools::pointer_of(PeerPool& pool, const ChainPiece& piece, Failure* failure) {
   for (Pointer& known : pointers_)
     if (known.pool == &pool && known.stamp == piece.row.stamp) return &known;
   CUmemPoolPtrExportData words;
@@ -94,9 +95,9 @@ Pools::Pointer* Pools::pointer_of(Pool& pool, const Piece& piece, Failure* failu
   return &pointers_.emplace_back(fresh);
 }
 
-// In a stream of its own, and to its end: the owner of the memory may free it then.
+// Waits in a separate stream, because the owner may free the memory afterwards.
 void Pools::free(Pointer& pointer) noexcept {
-  Pool& pool = *pointer.pool;
+  PeerPool& pool = *pointer.pool;
   if (!pool.device->gone()) {
     const cuda::Driver& driver = pool.device->driver;
     cuda::Job job(*pool.device);
@@ -111,7 +112,7 @@ void Pools::free(Pointer& pointer) noexcept {
 }
 
 void Pools::drop_withdrawn(uint64_t process, const PeerLedger* ledger) noexcept {
-  pools_.remove_if([&](const Pool& pool) {
+  pools_.remove_if([&](const PeerPool& pool) {
     const bool gone = pool.process == process && pool.pointers == 0 &&
                       (ledger == nullptr || !ledger->is(pool.row, pool.stamp));
     if (gone) destroy(pool);
@@ -119,7 +120,7 @@ void Pools::drop_withdrawn(uint64_t process, const PeerLedger* ledger) noexcept 
   });
 }
 
-void Pools::destroy(const Pool& pool) noexcept {
+void Pools::destroy(const PeerPool& pool) noexcept {
   if (!pool.device->gone()) (void)pool.device->driver.cuMemPoolDestroy(pool.handle);
 }
 

@@ -53,9 +53,9 @@ void Trials::list(cuda::Device& device, Ledger& ledger) noexcept {
   constexpr int kMostTries = 64;
   try {
     auto known = std::find_if(all_.begin(), all_.end(),
-                              [&](const Block& one) { return one.device == device.uuid; });
+                              [&](const TrialBlock& one) { return one.device == device.uuid; });
     if (known == all_.end())
-      known = all_.insert(all_.end(), Block{device.uuid, &device.driver, device.context});
+      known = all_.insert(all_.end(), TrialBlock{device.uuid, &device.driver, device.context});
     if (known->at != 0) return;
     settle(ledger, &*known);
     if (known->at != 0 || known->filling != nullptr || known->tries >= kMostTries) return;
@@ -69,10 +69,10 @@ void Trials::list(cuda::Device& device, Ledger& ledger) noexcept {
 }
 
 void Trials::look_after(Ledger& ledger) noexcept {
-  for (Block& one : all_) settle(ledger, &one);
+  for (TrialBlock& one : all_) settle(ledger, &one);
 }
 
-void Trials::begin(cuda::Device& device, uint64_t ledger, Block* block) {
+void Trials::begin(cuda::Device& device, uint64_t ledger, TrialBlock* block) {
   constexpr size_t kAlone = 2 << 20;  // drivers may map 2 MiB as a whole
   const auto pattern = trial_pattern(ledger);
   const cuda::Current current(device);
@@ -90,9 +90,9 @@ void Trials::begin(cuda::Device& device, uint64_t ledger, Block* block) {
   block->filling = std::move(filling);
 }
 
-void Trials::settle(Ledger& ledger, Block* block) noexcept {
+void Trials::settle(Ledger& ledger, TrialBlock* block) noexcept {
   if (block->filling == nullptr) return;
-  const bool gone = block->fills->gone();  // with its memory
+  const bool gone = block->fills->gone();
   if (!gone && !block->filling->ends_soon()) return;
   const bool filled = !gone && !block->filling->failed();
   block->filling = nullptr;
@@ -101,7 +101,7 @@ void Trials::settle(Ledger& ledger, Block* block) noexcept {
   block->tries = INT_MAX;
 }
 
-bool Trials::enter(Ledger& ledger, Block* block) noexcept {
+bool Trials::enter(Ledger& ledger, TrialBlock* block) noexcept {
   const cuda::Device& device = *block->fills;
   const cuda::Current current(device);
   const cuda::Memory memory = cuda::look_up(block->filled);
@@ -124,7 +124,7 @@ bool Trials::enter(Ledger& ledger, Block* block) noexcept {
 }
 
 void Trials::drop_unlisted() noexcept {
-  for (Block& one : all_) {
+  for (TrialBlock& one : all_) {
     if (one.filling == nullptr) continue;
     if (cuda::driver() == nullptr) {
       (void)one.filling.release();  // a process without a driver: no call
@@ -135,9 +135,9 @@ void Trials::drop_unlisted() noexcept {
   }
 }
 
-// An ended context has no block any more.
+// An ended context has no block.
 void Trials::end() noexcept {
-  for (const Block& one : all_) {
+  for (const TrialBlock& one : all_) {
     if (one.at == 0 || cuda::driver() == nullptr) continue;
     const cuda::Current current(*one.driver, one.context);
     if (current.result() == CUDA_SUCCESS &&

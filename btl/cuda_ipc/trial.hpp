@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trials: for each own device a block with a pattern known to peers, for a test of their links.
-// Why: on some machines (PCIe switches with access control, virtual machines) a mapping of peer
-// memory works and reads give other data. coll/flat/device_links.hpp tests links with all ranks of
-// a communicator; a message has two ranks.
-// How: the owner fills a block of a quiet device and lists the block in its ledger. A peer maps the
-// block and compares the data before it maps other memory of the device. Both wait 20 ms for their
-// copy, or longer on busy cores: a kernel of another library may head the hardware queue and wait
-// for messages of this rank.
+// Trials: a block with a known pattern per device, for peers to test their links.
+// Why: on some machines (PCIe switches with access control, virtual machines) peer mappings work,
+// but reads return wrong data. coll/flat/device_links.hpp tests links with all ranks of a
+// communicator; a message has two ranks.
+// How: the owner fills a block of a quiet device and lists the block in its ledger. A peer maps and
+// compares the block before other memory of the device. Both wait 20 ms for their copy, longer on
+// busy cores, because a kernel of another library may head the hardware queue and wait for messages
+// of this rank.
 // Lifetime: Trials, of Exports; a TrialCopy until its work has ended. Threads: under the lock of
 // Exports, or of the transport.
 // See: tests/gpu/mpi/links_that_lie.cc.
@@ -23,30 +23,26 @@
 namespace tern::btl::cuda_ipc {
 
 constexpr size_t kTrialBytes = 65536;
-/// `ledger`: the number of the owner's ledger.
 [[nodiscard]] std::vector<uint64_t> trial_pattern(uint64_t ledger);
 
-/// An asynchronous copy between a block of a device and pinned memory.
 class TrialCopy {
  public:
-  /// `spare`: take idle memory only, since an allocation waits for other work.
+  /// `spare`: use only idle memory, because allocation waits for other work.
   TrialCopy(cuda::Device& device, bool spare);
-  /// Whether the copy has its memory.
   [[nodiscard]] bool ready() const noexcept { return aside_.valid() && pinned_.valid(); }
   void write(void* block, const std::vector<uint64_t>& pattern) noexcept;
-  /// Through the device's own memory, like a read by kernels.
+  /// Reads through the device's own memory, as kernels do.
   void read(const void* block) noexcept;
-  /// Whether the copy has ended; waits in the first 20 ms, longer where the cores are busy.
+  /// Whether the copy has ended; waits up to 20 ms at first, longer on busy cores.
   [[nodiscard]] bool ends_soon() noexcept;
   [[nodiscard]] bool failed() const noexcept { return job_.failed(); }
-  /// Whether the bytes read are the pattern.
   [[nodiscard]] bool has(const std::vector<uint64_t>& pattern) const noexcept;
 
  private:
   cuda::Loan aside_, pinned_;
-  int64_t patience_ = 0;  // ns
-  int turns_ = 64;        // yields at least: a yield on busy cores may last 20 ms
-  cuda::Job job_;         // last: its destructor waits for the copies
+  int64_t patience_ = 0;
+  int turns_ = 64;  // minimum of yields, since a yield on busy cores may last 20 ms
+  cuda::Job job_;   // last: its destructor waits for the copies
 };
 
 class Trials {
@@ -54,32 +50,31 @@ class Trials {
   Trials() = default;
   Trials(const Trials&) = delete;
   Trials& operator=(const Trials&) = delete;
-  /// Lists a block of this device once. A busy device is tried again a few times.
+  /// Lists a block of this device once. Retries a busy device a few times.
   void list(cuda::Device& device, Ledger& ledger) noexcept;
-  /// Lists blocks whose copies were under way.
   void look_after(Ledger& ledger) noexcept;
-  /// Before a device ends: waits for its copies.
+  /// Waits for the copies of a device that is about to end.
   void drop_unlisted() noexcept;
-  /// Gives the listed blocks back. Rows end with the ledger.
+  /// Frees the listed blocks. Rows end with the ledger.
   void end() noexcept;
 
  private:
-  struct Block {
+  struct TrialBlock {
     cuda::Uuid device;
     const cuda::Driver* driver;
     CUcontext context;
     CUdeviceptr at = 0;
     uint64_t buffer_id = 0;
     int tries = 0;
-    cuda::Device* fills = nullptr;  // the device of `filling`
+    cuda::Device* fills = nullptr;
     std::byte* filled = nullptr;
     size_t filled_bytes = 0;
     std::unique_ptr<TrialCopy> filling = nullptr;
   };
-  static void begin(cuda::Device& device, uint64_t ledger, Block* block);
-  static void settle(Ledger& ledger, Block* block) noexcept;
-  [[nodiscard]] static bool enter(Ledger& ledger, Block* block) noexcept;
-  std::vector<Block> all_;
+  static void begin(cuda::Device& device, uint64_t ledger, TrialBlock* block);
+  static void settle(Ledger& ledger, TrialBlock* block) noexcept;
+  [[nodiscard]] static bool enter(Ledger& ledger, TrialBlock* block) noexcept;
+  std::vector<TrialBlock> all_;
 };
 
 }  // namespace tern::btl::cuda_ipc

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The row of this folder in the table of ways to device memory.
+// This folder's row in the table of device transports.
 #include <optional>
 
 #include "btl/cuda_ipc/cuda_ipc.hpp"
@@ -10,7 +10,7 @@
 namespace tern::btl::cuda_ipc {
 namespace {
 
-/// With TERN_TEST=cuda_ipc=0 memory is named for ranks that map, and none is mapped here.
+/// With TERN_TEST=cuda_ipc=0 this rank names memory for other ranks, but maps none.
 class Way final : public DeviceTransport {
  public:
   explicit Way(const Params& params) {

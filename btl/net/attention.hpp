@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention: how often a quiet network is looked at.
-// Why: on TCP a look that finds nothing is a system call, dearer than a message in shared memory:
-// while nothing comes over the network, it is looked at every 32nd round.
+// Attention: polls a quiet network every 32nd round, because an idle poll on TCP is a system call.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +8,7 @@ namespace tern::btl::net {
 
 class Attention {
  public:
-  /// Of this round. `busy`: something of ours is under way.
+  /// `busy`: operations are under way.
   [[nodiscard]] bool is_due(bool busy) noexcept {
     return idle_rounds_ <= kAttentive || busy || (++idle_rounds_ & kSeldom) == 0;
   }
@@ -20,7 +18,6 @@ class Attention {
     else if (idle_rounds_ <= kAttentive)
       ++idle_rounds_;
   }
-  /// The next round is to look in any case.
   void wake() noexcept { idle_rounds_ = 0; }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks: one allocation, whose pages are touched only when used.
+// Blocks: one allocation, with pages touched on first use.
 #include "btl/net/blocks.hpp"
 
 #include <new>
@@ -7,7 +7,7 @@
 namespace tern::btl::net {
 namespace {
 
-// Payloads begin at a cache line, heads right before it.
+// Payloads begin at a cache line.
 constexpr size_t kLine = 64;
 size_t stride_for(size_t payload_bytes) noexcept {
   return kLine + (payload_bytes + kLine - 1) / kLine * kLine;
@@ -15,8 +15,8 @@ size_t stride_for(size_t payload_bytes) noexcept {
 
 }  // namespace
 
-Blocks::Blocks(size_t count, size_t payload_bytes)
-    : Pool(count),
+FrameBuffers::FrameBuffers(size_t count, size_t payload_bytes)
+    : FreeList(count),
       bytes_(count * stride_for(payload_bytes)),
       memory_(static_cast<std::byte*>(::operator new[](bytes_))) {
   for (size_t i = 0; i < count; ++i) {

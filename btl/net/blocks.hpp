@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks: the memory of frames that the library has not sent yet; how many there are bounds what
-// one channel has under way.
+// Blocks: memory of frames not yet sent by the library. The count bounds a channel's sends in
+// flight.
 #pragma once
 
 #include <cstddef>
@@ -12,18 +12,17 @@
 
 namespace tern::btl::net {
 
-/// The library reads the head until the send ends, so it lies with the payload, right before it.
-struct Block {
-  Block* next;
-  Endpoint* endpoint;  // while under way
-  WireHead* head;      // right before the payload
+/// The library reads head and payload until the send ends.
+struct FrameBuffer {
+  FrameBuffer* next;
+  Endpoint* endpoint;
+  WireHead* head;
   std::byte* payload;
 };
 
-class Blocks : public Pool<Block> {
+class FrameBuffers : public FreeList<FrameBuffer> {
  public:
-  Blocks(size_t count, size_t payload_bytes);
-  /// Where all of them lie.
+  FrameBuffers(size_t count, size_t payload_bytes);
   [[nodiscard]] std::span<std::byte> memory() const noexcept { return {memory_.get(), bytes_}; }
 
  private:

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NetEndpoint: what endpoints between hosts have in common: frames have numbers, and are handed on
-// in their order.
+// NetEndpoint: base of the endpoints between hosts; delivers frames in order.
 // Lifetime: Network. Threads: under the channel's lock.
 #pragma once
 
@@ -15,30 +14,29 @@ namespace tern::btl::net {
 
 class NetEndpoint : public Endpoint {
  public:
-  /// `own`: what frames say of this end, with the peer's cookie.
+  /// `own`: sender fields of this end's frames.
   NetEndpoint(Sink& sink, const Destination& leads_to, const Caps& can, const Origin& own)
       : Endpoint(leads_to, can), sink_(sink), own_(own) {}
 
-  Fate fate;  // dead: the peer is lost, and frames to and from it are dropped
+  Fate fate;  // dead: the peer is lost
 
-  /// A frame that came: hands it on in its turn, with those that waited for it. False where it
-  /// cannot be in its turn.
+  /// Returns false if the sequence number is invalid.
   [[nodiscard]] bool arrive(const WireHead& head, std::span<const std::byte> payload);
-  /// Whether the frame whose turn it is was sent, and has not come for `timeout_ns`: a library that
-  /// connects again by itself loses what was under way. Asked several times in that.
+  /// Whether the next frame has been missing for `timeout_ns`: reconnecting loses frames. Call
+  /// several times per timeout.
   [[nodiscard]] bool has_lost_frame(int64_t now_ns, int64_t timeout_ns) noexcept;
 
  protected:
-  /// With the number of the next frame; count_sent() once it is on its way.
+  /// Call count_sent() after sending.
   [[nodiscard]] WireHead head_for(const Header& header) const noexcept {
     WireHead head{header, own_};
     head.origin.sequence = next_sent_;
     return head;
   }
   void count_sent() noexcept { ++next_sent_; }
-  /// Whether a frame is missing: later ones are here, or a probe that came behind it.
+  /// Whether a later frame or probe arrived first.
   [[nodiscard]] bool lacks_frame() const noexcept { return probe_is_ahead_ || !early_.empty(); }
-  /// How many frames came, probes as well; goes round.
+  /// Frames and probes, modulo 2^32.
   [[nodiscard]] uint32_t arrivals() const noexcept { return arrivals_; }
 
   Sink& sink_;
@@ -48,7 +46,6 @@ class NetEndpoint : public Endpoint {
     WireHead head;
     std::vector<std::byte> payload;
   };
-  /// Frames that come before their turn, where the network has several ways.
   static constexpr uint16_t kMostEarly = 1024;
   void hand_on_early();
   void note_probe(uint16_t number) noexcept {
@@ -59,13 +56,12 @@ class NetEndpoint : public Endpoint {
 
   const Origin own_;
   uint16_t next_sent_ = 0, next_taken_ = 0;
-  bool probe_is_ahead_ = false;  // of next_taken_; its number:
+  bool probe_is_ahead_ = false;
   uint16_t probed_ = 0;
-  // Of has_lost_frame().
   uint16_t lacked_ = 0;
   int64_t lacked_since_ns_ = 0;
   uint32_t arrivals_ = 0;
-  std::map<uint16_t, Early> early_;  // by number: never many
+  std::map<uint16_t, Early> early_;
 };
 
 }  // namespace tern::btl::net

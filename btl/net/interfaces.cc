@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interfaces: asked of the kernel, and put in words.
+// Interfaces: queried from the kernel and described in words.
 #include "btl/net/interfaces.hpp"
 
 #include <arpa/inet.h>
@@ -62,10 +62,10 @@ std::string words_on(const std::vector<Interface>& all, const char* variable) {
   }
   std::string text = "this host has " + joined(told);
   if (inner.empty()) return text;
-  text += strf("; %s lead%s to no other host", joined(inner).c_str(), inner.size() == 1 ? "s" : "");
+  text += strf("; %s reach%s no other host", joined(inner).c_str(), inner.size() == 1 ? "es" : "");
   if (others.empty()) return text;
   return text +
-         strf(": %s=%s leaves %s out", variable, others.c_str(), inner.size() == 1 ? "it" : "them");
+         strf(": %s=%s excludes %s", variable, others.c_str(), inner.size() == 1 ? "it" : "them");
 }
 
 }  // namespace tern::btl::net

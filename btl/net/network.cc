@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Network: contacts and arrivals.
+// Network: first contacts and received frames.
 #include "btl/net/network.hpp"
 
 #include <cstdlib>
@@ -35,17 +35,16 @@ Network::Network(core::Process& process, Sink& sink, AddressBook& book, uint32_t
   if (channel == 0 && process.explain.on()) explain(interfaces);
 }
 
-// One rank tells it for its host.
 void Network::explain(const char* variable) const {
   if (process_.boot->job().local_index != 0) return;
   const char* const set = std::getenv(variable);
   const std::string words = set == nullptr ? words_on(interfaces(), variable)
-                                           : strf("%s=%s says over what", variable, set);
+                                           : strf("%s=%s selects the interfaces", variable, set);
   process_.explain.say("network", {{"library", library_}, {"interfaces", words}},
                        strf("%s reaches other hosts: %s", library_, words.c_str()));
 }
 
-// The cookie, then the library's own bytes.
+// The cookie, then the library's bytes.
 std::string Network::address() {
   const std::string bytes(reinterpret_cast<const char*>(&cookie_), sizeof cookie_);
   return bytes + library_address();
@@ -64,7 +63,6 @@ NetEndpoint* Network::known(uint32_t rank, uint32_t channel) noexcept {
   return found == endpoints_.end() ? nullptr : found->second.get();
 }
 
-// A peer without this transport may have another that this process has as well.
 Endpoint* Network::connect(core::Peer& peer, uint32_t hint) {
   if (!reaches(peer)) return nullptr;
   const uint32_t channels = book_.of(peer).channels;
@@ -78,7 +76,7 @@ NetEndpoint& Network::endpoint_to(core::Peer& peer, uint32_t channel, uint32_t c
                                   const std::string& address) {
   Origin own{0, static_cast<uint32_t>(process_.world_rank), 0, static_cast<uint8_t>(channel_), 0};
   if (address.size() <= sizeof own.cookie)
-    throw Error(MPI_ERR_OTHER, strf("rank %u has published an address of %zu bytes for %s: too few",
+    throw Error(MPI_ERR_OTHER, strf("rank %u published an address of only %zu bytes for %s",
                                     peer.rank, address.size(), library_));
   std::memcpy(&own.cookie, address.data(), sizeof own.cookie);
   auto endpoint =
@@ -88,12 +86,12 @@ NetEndpoint& Network::endpoint_to(core::Peer& peer, uint32_t channel, uint32_t c
 
 void Network::arrived(std::span<const std::byte> message) noexcept {
   WireHead frame;
-  if (message.size() < sizeof frame) return refuse("it is no frame of Tern");
+  if (message.size() < sizeof frame) return refuse("not a frame of Tern");
   std::memcpy(&frame, message.data(), sizeof frame);
   const auto payload = message.subspan(sizeof frame);
-  if (frame.origin.cookie != cookie_) return refuse("it was meant for another");
+  if (frame.origin.cookie != cookie_) return refuse("addressed to another process");
   if (frame.header.bytes != payload.size() && frame.header.bytes != 0)
-    return refuse("its length is wrong");
+    return refuse("wrong length");
   try {
     take(frame, payload);
   } catch (const std::exception& error) {
@@ -109,25 +107,23 @@ void Network::take(const WireHead& head, std::span<const std::byte> payload) {
   if (TERN_UNLIKELY(endpoint == nullptr)) {
     if (origin.rank >= static_cast<uint32_t>(process_.world_size) || origin.nspace != 0 ||
         static_cast<int>(origin.rank) == process_.world_rank)
-      return refuse("it names no other rank of this job");
+      return refuse("the sender is not another rank of this job");
     core::Peer& peer = process_.peer(origin.rank);
     const uint32_t channels = book_.of(peer).channels;
-    if (origin.channel >= channels)
-      return refuse("it names a channel that its sender does not have");
+    if (origin.channel >= channels) return refuse("the sender has no such channel");
     const std::string address = book_.address(peer, name(), origin.channel);
-    if (address.empty()) return refuse("its sender has published no address of this transport");
+    if (address.empty()) return refuse("the sender published no address of this transport");
     endpoint = &endpoint_to(peer, origin.channel, channels, address);
   }
-  if (!endpoint->arrive(head, payload))
-    return refuse("its place in the sequence of frames is wrong");
+  if (!endpoint->arrive(head, payload)) return refuse("wrong sequence number");
   ++frames_;
 }
 
 void Network::refuse(const char* why) noexcept {
   if (told_refusal_) return;
   told_refusal_ = true;
-  log_line("a frame that came over %s is dropped: %s (further ones are dropped in silence)",
-           library_, why);
+  log_line("dropped a frame received over %s: %s (further frames are dropped silently)", library_,
+           why);
 }
 
 bool is_wanted(const core::Process& process, const char* transport) noexcept {

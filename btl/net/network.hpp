@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Network: what transports between hosts have in common: addresses, first contacts, frames that
-// come.
-// Lifetime: the Table of a channel. Threads: under the channel's lock.
-// See: README.md of this folder.
+// Network: base of the transports between hosts: addresses, first contacts, received frames.
+// Lifetime: the Table of a channel. Threads: under the channel's lock. See: README.md.
 #pragma once
 
 #include <memory>
@@ -27,21 +25,20 @@ class Network : public Btl {
   void set_leaving() noexcept final { leaving_ = true; }
 
  protected:
-  /// `library`: as users know it; `interfaces`: its variable that says which it is to use.
+  /// `interfaces`: the library's variable for choosing interfaces.
   Network(core::Process& process, Sink& sink, AddressBook& book, uint32_t channel,
           const char* library, const char* interfaces);
 
-  /// Of this channel, as the library has it. Throws Error.
+  /// Throws Error.
   [[nodiscard]] virtual std::string library_address() = 0;
   /// `address`: the peer's library_address(). Throws Error.
   [[nodiscard]] virtual std::unique_ptr<NetEndpoint> make_endpoint(const Destination& leads_to,
                                                                    const std::string& address,
                                                                    const Origin& own) = 0;
-  /// Whether the peer's devices are of the same machine, as where both are containers of one.
+  /// Whether the ranks' devices are in one machine (two containers).
   [[nodiscard]] bool shares_machine(const core::Peer& peer) const;
-  /// A frame that came, its head first: checks it, and hands it to its endpoint.
   void arrived(std::span<const std::byte> message) noexcept;
-  /// Drops what came: it costs its sender a frame, never this process.
+  /// Drops a frame, and logs the first reason.
   void refuse(const char* why) noexcept;
 
   core::Process& process_;
@@ -49,10 +46,9 @@ class Network : public Btl {
   AddressBook& book_;
   const uint32_t channel_;
   Attention attention_;
-  int frames_ = 0;  // of this round
+  int frames_ = 0;
   bool leaving_ = false;
 
-  /// Those that were made; each is what make_endpoint gave.
   std::unordered_map<uint64_t, std::unique_ptr<NetEndpoint>> endpoints_;  // by rank and channel
 
  private:
@@ -63,13 +59,12 @@ class Network : public Btl {
   void take(const WireHead& head, std::span<const std::byte> payload);
 
   const char* const library_;
-  const uint32_t cookie_;  // what frames to this channel must name
-  Doorbell bell_;          // for threads of this rank, where it is alone on its host
+  const uint32_t cookie_;
+  Doorbell bell_;  // for a rank alone on the host
   bool told_refusal_ = false;
 };
 
-/// Whether this process has peers on other hosts, or TERN_TRANSPORT names this transport: others
-/// open no library.
+/// Whether this process has peers on other hosts, or TERN_TRANSPORT names the transport.
 [[nodiscard]] bool is_wanted(const core::Process& process, const char* transport) noexcept;
 
 }  // namespace tern::btl::net

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pool: so many things of one kind that a library keeps while it is at work with them.
-// Lifetime: a channel's transport, until the library has let go of each. Threads: under the
+// Pool: a fixed number of objects lent to a library.
+// Lifetime: a channel's transport, until the library returns each object. Threads: under the
 // channel's lock.
 #pragma once
 
@@ -9,14 +9,14 @@
 
 namespace tern::btl::net {
 
-/// T has a member `next`, a pointer to T, which is the pool's.
+/// T has a member `T* next`.
 template <class T>
-class Pool {
+class FreeList {
  public:
-  explicit Pool(size_t count) : all_(new T[count]) {
+  explicit FreeList(size_t count) : all_(new T[count]) {
     for (size_t i = count; i > 0; --i) push(all_[i - 1]);
   }
-  /// Null where all are under way.
+  /// Null if all are in use.
   [[nodiscard]] T* take() noexcept {
     T* const taken = free_;
     if (taken == nullptr) return nullptr;

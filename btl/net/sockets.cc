@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sockets: the kernel lists what an epoll descriptor watches, other such descriptors among them,
-// and which descriptors this process has.
+// Sockets: finds descriptors in /proc, also behind nested epoll descriptors.
 #include "btl/net/sockets.hpp"
 
 #include <dirent.h>
@@ -34,7 +33,7 @@ void set(int fd, int level, int option, int value) noexcept {
   (void)::setsockopt(fd, level, option, &value, sizeof value);
 }
 
-// An idle connection is asked four times in that time.
+// An idle connection is probed four times per timeout.
 void limit(int fd, int64_t timeout_us) noexcept {
   constexpr int kProbes = 3;
   const auto milliseconds = static_cast<int>(std::clamp<int64_t>(timeout_us / 1000, 1, INT32_MAX));
@@ -67,17 +66,16 @@ int limit_below(int epoll, int64_t timeout_us, int depth) noexcept {
 
 using Ask = int (*)(int, sockaddr*, socklen_t*);
 
-/// Which port of which host an end of a connection is; port 0: of none.
-struct Place {
+struct SocketAddress {
   in_port_t port = 0;
   std::array<unsigned char, sizeof(in6_addr)> host{};
-  bool operator==(const Place&) const = default;
+  bool operator==(const SocketAddress&) const = default;
 };
 
-Place place_of(const void* address, size_t bytes) noexcept {
+SocketAddress place_of(const void* address, size_t bytes) noexcept {
   sockaddr_storage end{};
   std::memcpy(&end, address, std::min(bytes, sizeof end));
-  Place place;
+  SocketAddress place;
   if (end.ss_family == AF_INET) {
     sockaddr_in four;
     std::memcpy(&four, &end, sizeof four);
@@ -92,7 +90,7 @@ Place place_of(const void* address, size_t bytes) noexcept {
   return place;
 }
 
-Place end_of(int fd, Ask ask) noexcept {
+SocketAddress end_of(int fd, Ask ask) noexcept {
   sockaddr_storage end{};
   socklen_t bytes = sizeof end;
   if (ask(fd, reinterpret_cast<sockaddr*>(&end), &bytes) != 0) return {};
@@ -100,9 +98,9 @@ Place end_of(int fd, Ask ask) noexcept {
 }
 
 bool leads_to(int fd, const std::vector<std::string>& addresses) noexcept {
-  const Place here = end_of(fd, ::getsockname), there = end_of(fd, ::getpeername);
+  const SocketAddress here = end_of(fd, ::getsockname), there = end_of(fd, ::getpeername);
   return std::any_of(addresses.begin(), addresses.end(), [&](const std::string& address) {
-    const Place place = place_of(address.data(), address.size());
+    const SocketAddress place = place_of(address.data(), address.size());
     return place.port != 0 && (place == here || place == there);
   });
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long TCP connections that a library made wait for a peer that does not answer.
-// Why: UCX and libfabric leave that to the kernel, which tries for a quarter of an hour where data
-// is under way (UCX_TCP_USER_TIMEOUT came after 1.13). A peer's kernel answers while its process
-// computes, so that only a host or a link that has gone is meant. The libraries do not show their
-// connections: they are found as members of an event descriptor, or by their ends.
+// Time limits for TCP connections made by a library.
+// Why: UCX and libfabric leave timeouts to the kernel (15 minutes; UCX_TCP_USER_TIMEOUT came after
+// 1.13). A peer's kernel answers even while the process computes, hence a timeout means a lost host
+// or link.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +11,10 @@
 
 namespace tern::btl::net {
 
-/// All connections behind an epoll descriptor; how many. `timeout_us`: without an answer.
+/// For all connections behind an epoll descriptor. Returns the number of connections.
 int limit_silence(int epoll, int64_t timeout_us) noexcept;
 
-/// All of this process that one of these addresses, bytes of a sockaddr, is an end of; how many.
+/// For all connections to or from `addresses` (bytes of a sockaddr).
 int limit_silence(const std::vector<std::string>& addresses, int64_t timeout_us) noexcept;
 
 }  // namespace tern::btl::net

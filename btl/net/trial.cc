@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two ranks of one process, and the process that they are tried in.
+// Trial: two ranks in one child process.
 #include "btl/net/trial.hpp"
 
 #include <sys/wait.h>
@@ -23,7 +23,6 @@ namespace {
 constexpr int64_t kPatienceNs = 5'000'000'000;
 constexpr uint32_t kFrames = 64;
 
-/// Two ranks of one process, which find each other in two maps.
 class TrialBoot final : public boot::Boot {
  public:
   struct Keys {
@@ -83,7 +82,7 @@ struct Rank {
   std::unique_ptr<Btl> btl;
 };
 
-// Its words, with a "+" before them for success.
+// Writes the result, with a leading "+" on success.
 [[noreturn]] void try_and_tell(const std::function<std::string()>& attempt, int to) {
   std::string words;
   try {
@@ -117,7 +116,7 @@ std::string exchange_frames(const MakeRank& make) {
 }
 
 Trial try_apart(const char* name, const char* cure, const std::function<std::string()>& attempt) {
-  Trial trial{name, kReaches, false, "no process could be started for it", cure};
+  Trial trial{name, kReaches, false, "cannot start a process for the trial", cure};
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return trial;
   const Fd reader(ends[0]);
@@ -134,8 +133,7 @@ Trial try_apart(const char* name, const char* cure, const std::function<std::str
   ::waitpid(child, &status, 0);
   trial.works = words.starts_with('+');
   if (trial.works) words.erase(0, 1), trial.cure.clear();
-  trial.finding =
-      words.empty() ? strf("a process that tried it ended with status %d", status) : words;
+  trial.finding = words.empty() ? strf("the trial process ended with status %d", status) : words;
   return trial;
 }
 

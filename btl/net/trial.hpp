@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trying a transport between hosts: two ranks of one process exchange frames over the network's
-// devices.
-// See: btl/trial.hpp.
+// Trial of a transport between hosts: two ranks of one process exchange frames. See: btl/trial.hpp.
 #pragma once
 
 #include <functional>
@@ -18,11 +16,10 @@ inline constexpr const char* kReaches = "ranks of other hosts";
 using MakeRank =
     std::function<std::unique_ptr<Btl>(core::Process& process, Sink& sink, AddressBook& book)>;
 
-/// What was sent, in words: "64 frames of 8 to 65472 bytes". Throws Error.
+/// Returns "64 frames of 8 to 65472 bytes". Throws Error.
 [[nodiscard]] std::string exchange_frames(const MakeRank& make);
 
-/// Runs `attempt` in a process of its own, where what libraries do to a process stays. It returns
-/// what was done, or throws Error.
+/// Runs `attempt` in a child process, to contain the library's side effects.
 [[nodiscard]] Trial try_apart(const char* name, const char* cure,
                               const std::function<std::string()>& attempt);
 

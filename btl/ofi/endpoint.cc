@@ -18,7 +18,7 @@ OfiEndpoint::OfiEndpoint(Port& port, Sink& sink, const Destination& leads_to, bo
       port_(port),
       to_(port.insert(address)) {}
 
-// What libfabric says to a frame that it was given: false is "no room", for now.
+// Returns false if there was no room.
 bool OfiEndpoint::begun(ssize_t result) noexcept {
   refused_ = result == -FI_EAGAIN;
   if (TERN_UNLIKELY(refused_)) return false;
@@ -50,10 +50,10 @@ bool OfiEndpoint::send(const Header& header, const void* payload) noexcept {
   return true;
 }
 
-// One frame may wait for room, since commit() cannot refuse it.
+// One frame may wait for room, because commit() cannot fail.
 std::byte* OfiEndpoint::begin(size_t /*bytes*/) noexcept {
   if (waiting_ != nullptr) return nullptr;
-  Block* const block = port_.blocks.take();
+  FrameBuffer* const block = port_.blocks.take();
   if (block == nullptr) return nullptr;
   filling_ = port_.sendings.take();
   if (filling_ == nullptr) {
@@ -82,7 +82,7 @@ bool OfiEndpoint::post(Sending& sending) noexcept {
   sending.receives = false;
   const ssize_t result =
       ::fi_send(port_.ep(), sending.block->head, sizeof(WireHead) + sending.bytes,
-                port_.blocks_key(), to_, static_cast<Context*>(&sending));
+                port_.blocks_key(), to_, static_cast<CompletionContext*>(&sending));
   if (!begun(result)) return false;
   if (result == 0)
     ++under_way_;
@@ -118,7 +118,7 @@ Start OfiEndpoint::start_send(const Header& header, const iovec& prefix, const i
   sending->operation = &operation;
   const iovec parts[] = {{sending->front.data(), sizeof head + prefix.iov_len}, data};
   const ssize_t result = ::fi_sendv(port_.ep(), parts, nullptr, data.iov_len == 0 ? 1 : 2, to_,
-                                    static_cast<Context*>(sending));
+                                    static_cast<CompletionContext*>(sending));
   if (result != 0) port_.sendings.give_back(*sending);
   if (!begun(result)) return Start::kNoRoom;
   if (result != 0) return Start::kDone;
@@ -142,18 +142,16 @@ void OfiEndpoint::ended(Sending& sending, int error) noexcept {
   if (operation != nullptr && !port_.sink_gone && --operation->left == 0) sink_.done(*operation);
 }
 
-// libfabric may be calling: only marks.
 void OfiEndpoint::fail(const std::string& why) noexcept {
   if (fate.end(failure(MPI_ERR_PROC_ABORTED, "%s", why.c_str()))) port_.has_failures = true;
 }
 
-// A peer that has gone may be told of by nothing but a message that finds no room for ever. Where
-// that was a probe, the connection has been given up already, and cannot be made again.
+// Some providers report a lost peer only by refusing messages for ever.
 void OfiEndpoint::look_after(int64_t now_ns, int64_t timeout_ns) noexcept {
   constexpr int64_t kProbes = 8, kAttempts = 4, kLost = 2;
   if (fate.dead_locked()) return;
   if (has_lost_frame(now_ns, timeout_ns / kLost))
-    return fail("a frame was lost: libfabric has connected again, and does not send it once more");
+    return fail("a frame was lost: libfabric reconnected without resending the frame");
   const bool moved = seen_moved_ != moved_ || seen_arrivals_ != arrivals();
   const bool was_there = seen_moved_ != 0 || seen_arrivals_ != 0;
   seen_moved_ = moved_;
@@ -169,11 +167,11 @@ void OfiEndpoint::look_after(int64_t now_ns, int64_t timeout_ns) noexcept {
     since_ns_ = now_ns;
     probe();
   } else if (silent_ns >= timeout_ns) {
-    fail(strf("nothing moved for %lld ms; TERN_NET_TIMEOUT says how long it may",
+    fail(strf("no progress for %lld ms; TERN_NET_TIMEOUT sets the limit",
               static_cast<long long>(timeout_ns / 1'000'000)));
   } else if (probe_refused_ && was_there && port_.fabric->is_sockets() &&
              silent_ns >= timeout_ns / kAttempts) {
-    fail("its connection has ended, and it takes no other");
+    fail("the connection has ended, and the peer accepts no new connection");
   } else if (refused_ && waiting_ == nullptr) {
     probe();
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// OfiEndpoint: one channel of a peer of another host.
+// OfiEndpoint: a channel of a peer on another host.
 // Lifetime: Ofi. Threads: under the channel's lock.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace tern::btl::ofi {
 
 class OfiEndpoint final : public net::NetEndpoint, ZeroCopy {
  public:
-  /// `address`: the peer's port's. Throws Error.
+  /// `address`: the peer's. Throws Error.
   OfiEndpoint(Port& port, Sink& sink, const Destination& leads_to, bool maps,
               const std::string& address, const Origin& own);
 
@@ -26,17 +26,16 @@ class OfiEndpoint final : public net::NetEndpoint, ZeroCopy {
   const char* transport() const noexcept override { return "ofi"; }
   const char* reason() const noexcept override { return "libfabric: the network"; }
 
-  /// libfabric has let go of a frame; `error`: its number, or 0.
+  /// `error`: libfabric's number, or 0.
   void ended(Sending& sending, int error) noexcept;
-  /// Sends what found no room before. False where some of it still finds none.
+  /// Returns false without room.
   bool send_waiting() noexcept;
-  /// For a peer of which nothing is heard: asks whether it is there, and fails where what is under
-  /// way to it has not moved for `timeout_ns`. Called several times in that.
+  /// Probes a silent peer, and fails if pending work does not move for `timeout_ns`.
   void look_after(int64_t now_ns, int64_t timeout_ns) noexcept;
-  bool told = false;  // the sink, that it failed
+  bool told = false;
 
  private:
-  /// Whether it is on its way, or has failed; false: no room.
+  /// Returns false without room.
   bool post(Sending& sending) noexcept;
   bool begun(ssize_t result) noexcept;
   void let_go(Sending& sending) noexcept;
@@ -48,16 +47,15 @@ class OfiEndpoint final : public net::NetEndpoint, ZeroCopy {
 
   Port& port_;
   const fi_addr_t to_;
-  Sending* filling_ = nullptr;  // between begin() and commit()
-  Sending* waiting_ = nullptr;  // it found no room; then no other is begun
+  Sending* filling_ = nullptr;
+  Sending* waiting_ = nullptr;  // found no room, blocks others
   uint32_t under_way_ = 0;
-  bool refused_ = false;  // the last attempt found no room
-  uint32_t moved_ = 0;    // counts what went or ended; goes round
-  // Of look_after().
+  bool refused_ = false;
+  uint32_t moved_ = 0;  // sends and completions, modulo 2^32
   uint32_t seen_moved_ = 0, seen_arrivals_ = 0;
-  int64_t since_ns_ = 0;  // nothing has moved
+  int64_t since_ns_ = 0;
   bool probe_refused_ = false;
-  bool waited_ = false;  // something, since then
+  bool waited_ = false;
 };
 
 }  // namespace tern::btl::ofi

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fabric: asking libfabric what there is, and choosing.
+// Fabric: querying libfabric and choosing a provider.
 #include "btl/ofi/fabric.hpp"
 
 #include <algorithm>
@@ -14,16 +14,16 @@
 namespace tern::btl::ofi {
 namespace {
 
-// The best first. Others only by name: what they need, or how fast they are, is not known.
-// "tcp" has endpoints of this kind from libfabric 1.18 on; in 1.17 they are those of "net".
+// Best first. Other providers are used by name only. "tcp" has FI_EP_RDM endpoints since libfabric
+// 1.18; 1.17 has them in "net".
 constexpr std::string_view kKnown[] = {"cxi",           "efa", "opx", "psm3",
                                        "verbs;ofi_rxm", "tcp", "net", "tcp;ofi_rxm"};
-constexpr size_t kFast = 4;  // of these
+constexpr size_t kFast = 4;  // the first four have dedicated adapters
 
-// What is used, and what is obeyed where a provider asks for it.
 fi_info* hints(const Library& fi) {
   fi_info* const hints = fi.fi_dupinfo(nullptr);
-  if (hints == nullptr) throw Error(MPI_ERR_NO_MEM, "no memory to ask libfabric what there is");
+  if (hints == nullptr)
+    throw Error(MPI_ERR_NO_MEM, "no memory for the query of libfabric's providers");
   hints->caps = FI_MSG | FI_MULTI_RECV;
   hints->mode = FI_CONTEXT | FI_CONTEXT2;
   hints->ep_attr->type = FI_EP_RDM;
@@ -44,7 +44,7 @@ fi_info* ask(const Library& fi) {
   fi_info* found = nullptr;
   const int result = fi.fi_getinfo(kApi, nullptr, nullptr, 0, asked, &found);
   fi.fi_freeinfo(asked);
-  require(fi, result, "no provider serves here");
+  require(fi, result, "no usable provider");
   return found;
 }
 
@@ -92,10 +92,10 @@ Fabric::Fabric(const Library& library, const std::string& wanted) : fi(library),
   if (fabric_ != nullptr) return;
   fi.fi_freeinfo(all_);
   require(fi, result, provider_.c_str());
-  throw Error(MPI_ERR_OTHER,
-              strf("libfabric %u.%u has no provider that serves here as %s; there are %s", fi.major,
-                   fi.minor, wanted.empty() ? "one that is chosen unasked" : wanted.c_str(),
-                   there.c_str()));
+  throw Error(
+      MPI_ERR_OTHER,
+      strf("libfabric %u.%u has no usable provider for %s; available providers: %s", fi.major,
+           fi.minor, wanted.empty() ? "automatic selection" : wanted.c_str(), there.c_str()));
 }
 
 Fabric::~Fabric() {

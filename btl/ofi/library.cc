@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Library: opening libfabric with the environment that it reads then.
+// Library: opens libfabric with a suitable environment.
 #include "btl/ofi/library.hpp"
 
 #include <dlfcn.h>
@@ -15,16 +15,16 @@ namespace {
 
 struct Opened {
   Library library;
-  std::string why;  // not; empty where it is open
+  std::string why;
 };
 
-// libfabric and its providers read these when they are loaded. What the user has set stays.
+// The user's values take precedence.
 void set_environment() {
-  ::setenv("FI_HMEM", "system", 0);  // no CUDA: it would be initialised, unasked
+  ::setenv("FI_HMEM", "system", 0);  // prevents initialising CUDA
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  ::setenv("FI_MR_CACHE_MONITOR", "disabled", 0);  // it would patch what the sanitizer has patched
+  ::setenv("FI_MR_CACHE_MONITOR", "disabled", 0);  // would patch the sanitizer's functions
 #endif
-  for (const char* name : {"HFI_NO_BACKTRACE", "PSM3_NO_BACKTRACE"})  // handlers of signals
+  for (const char* name : {"HFI_NO_BACKTRACE", "PSM3_NO_BACKTRACE"})  // prevents signal handlers
     ::setenv(name, "1", 0);
 }
 
@@ -44,7 +44,7 @@ Opened open(const char* name) {
   Library& library = opened.library;
 #define TERN_OFI_FIND(name)                                                        \
   library.name = reinterpret_cast<decltype(library.name)>(::dlsym(handle, #name)); \
-  if (library.name == nullptr && opened.why.empty()) opened.why = "it has no function " #name;
+  if (library.name == nullptr && opened.why.empty()) opened.why = "missing function " #name;
   TERN_OFI_FUNCTIONS(TERN_OFI_FIND)
 #undef TERN_OFI_FIND
   if (!opened.why.empty()) return opened;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ofi: contacts, completions, the round; the row of the table.
+// Ofi: first contacts, completions, progress.
 #include "btl/ofi/ofi.hpp"
 
 #include <array>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kLimitLooks = 3;
 
-// What is published: the length of the provider's name, the name, libfabric's own bytes.
+// Published as: length of the provider's name, name, libfabric's address.
 struct PeerAddress {
   std::string provider;
   std::string port;
@@ -30,8 +30,7 @@ PeerAddress address_from(const std::string& bytes) {
   return {bytes.substr(1, length), bytes.substr(1 + length)};
 }
 
-// A descriptor makes each look dearer: where each rank has a core, and an adapter of its own to
-// poll, it is left out.
+// A wait descriptor makes polls dearer: not used with a core per rank and a dedicated adapter.
 bool is_to_sleep(const core::Process& process, const Fabric& fabric) {
   if (!fabric.sleeps_well()) return false;
   return !fabric.is_fast() || process.node.oversubscribed ||
@@ -70,8 +69,8 @@ std::unique_ptr<net::NetEndpoint> Ofi::make_endpoint(const Destination& leads_to
   if (theirs.provider != port_.fabric->provider())
     throw Error(
         MPI_ERR_OTHER,
-        strf("rank %u uses the provider \"%s\" of libfabric, this rank \"%s\": choose one "
-             "that all hosts have by TERN_OFI_PROVIDER; tern_info lists them",
+        strf("rank %u uses libfabric's provider \"%s\", but this rank uses \"%s\": set "
+             "TERN_OFI_PROVIDER to a provider of all hosts (tern_info lists them)",
              leads_to.peer.rank, theirs.provider.c_str(), port_.fabric->provider().c_str()));
   if (port_.fabric->is_sockets()) {
     addresses_.push_back(theirs.port);
@@ -82,7 +81,7 @@ std::unique_ptr<net::NetEndpoint> Ofi::make_endpoint(const Destination& leads_to
 }
 
 void Ofi::completed(const fi_cq_data_entry& entry) noexcept {
-  auto& context = *static_cast<Context*>(entry.op_context);
+  auto& context = *static_cast<CompletionContext*>(entry.op_context);
   if (!context.receives) {
     auto& sending = static_cast<Sending&>(context);
     return sending.endpoint->ended(sending, 0);
@@ -94,14 +93,14 @@ void Ofi::completed(const fi_cq_data_entry& entry) noexcept {
   if (frame.size() >= sizeof(WireHead))
     arrived(frame);
   else if (!frame.empty())
-    refuse("it is no frame of Tern");
+    refuse("not a frame of Tern");
   if (!frame.empty())
     receive.count(static_cast<size_t>(frame.data() - receive.memory), frame.size());
   if (!many || (entry.flags & FI_MULTI_RECV) != 0) receive.released = true;
   if (receive.is_empty(port_.fabric->releases_in_order())) port_.unposted.push_back(&receive);
 }
 
-// A buffer that is full is posted again only when all of it has been handed on.
+// A full buffer is reposted after delivery of all frames.
 int Ofi::read_queue() noexcept {
   constexpr int kMostReads = 4;
   int found = 0;
@@ -122,18 +121,18 @@ int Ofi::read_queue() noexcept {
   return found;
 }
 
-// What was sent fails its endpoint; a buffer is used on. Errors of neither are told once.
+// A failed send fails the endpoint; a failed receive is logged once.
 void Ofi::read_error() noexcept {
   fi_cq_err_entry error{};
   if (::fi_cq_readerr(port_.cq(), &error, 0) <= 0) return;
   if (error.op_context == nullptr || error.err == FI_ECANCELED) return;
-  auto& context = *static_cast<Context*>(error.op_context);
+  auto& context = *static_cast<CompletionContext*>(error.op_context);
   if (!context.receives) {
     auto& sending = static_cast<Sending&>(context);
     return sending.endpoint->ended(sending, error.err);
   }
   if (!told_error_)
-    log_line("libfabric: a receive failed: %s (further ones fail in silence)",
+    log_line("libfabric: a receive failed: %s (further failures are not logged)",
              port_.fi.fi_strerror(error.err));
   told_error_ = true;
   if ((error.flags & FI_MULTI_RECV) != 0) port_.unposted.push_back(&static_cast<Receive&>(context));
@@ -165,7 +164,7 @@ void Ofi::look_after_peers() noexcept {
   if (endpoints_.empty()) return;
   if (limits_to_set_ > 0) {
     --limits_to_set_;
-    // Behind it comes an attempt to connect again.
+    // Leaves the last eighth for reconnecting.
     (void)net::limit_silence(addresses_, process_.params.net_timeout / 8 * 7);
   }
   for (auto& [key, made] : endpoints_) static_cast<OfiEndpoint&>(*made).look_after(now, timeout);
@@ -191,8 +190,7 @@ Alarm Ofi::alarm() noexcept {
   return {fd, [](void* self) noexcept { return static_cast<Ofi*>(self)->arm(); }, this};
 }
 
-// A provider may be busy for ever: after a few refusals the sleep is tried, which a readable
-// descriptor ends at once.
+// A provider may be busy for ever: after a few refusals the rank sleeps anyway.
 bool Ofi::arm() noexcept {
   constexpr int kRefusals = 3;
   attention_.wake();
@@ -208,7 +206,7 @@ std::unique_ptr<Btl> make(core::Process& process, Sink& sink, AddressBook& book)
   std::string why;
   const Library* const opened = library(process.params.ofi_library, &why);
   if (opened == nullptr) {
-    log_line("libfabric cannot be opened, so that ranks of other hosts are not reached by it: %s",
+    log_line("cannot open libfabric, so ranks on other hosts are unreachable through libfabric: %s",
              why.c_str());
     return nullptr;
   }
@@ -216,7 +214,6 @@ std::unique_ptr<Btl> make(core::Process& process, Sink& sink, AddressBook& book)
   return std::make_unique<Ofi>(process, sink, book, std::move(fabric), 0);
 }
 
-// Asked where another transport between hosts is there.
 bool is_spare(const core::Process& process) {
   return !process.params.names_transport("ofi") && !fast_adapter_here();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ofi: the transport between hosts, over libfabric.
-// See: README.md of this folder, tests/unit/btl/behaviour_test.cc, tests/hosts/.
+// Ofi: the transport between hosts, over libfabric. See: README.md,
+// tests/unit/btl/behaviour_test.cc, tests/hosts/.
 #pragma once
 
 #include <memory>
@@ -32,7 +32,6 @@ class Ofi final : public net::Network {
                                                   const std::string& address,
                                                   const Origin& own) override;
   bool arm() noexcept;
-  /// How many completions there were.
   int read_queue() noexcept;
   void completed(const fi_cq_data_entry& entry) noexcept;
   TERN_COLD void read_error() noexcept;
@@ -42,15 +41,14 @@ class Ofi final : public net::Network {
   TERN_COLD void look_after_peers() noexcept;
 
   Port port_;
-  int busy_ = 0;  // refusals to sleep, one after the other
+  int busy_ = 0;
   uint32_t rounds_ = 0;
   int64_t next_look_ns_ = 0;
-  int limits_to_set_ = 0;  // looks to come: connections open some time after their endpoints
-  std::vector<std::string> addresses_;  // this port's and its peers'
+  int limits_to_set_ = 0;  // further searches, because connections open late
+  std::vector<std::string> addresses_;
   bool told_error_ = false;
 };
 
-/// ofi/trial.cc.
 [[nodiscard]] std::vector<Trial> try_here();
 
 }  // namespace tern::btl::ofi

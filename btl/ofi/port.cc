@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Port: opening libfabric's objects, as the provider wants them.
+// Port: opening libfabric's objects.
 #include "btl/ofi/port.hpp"
 
 #include <algorithm>
@@ -26,19 +26,18 @@ Port::Port(std::shared_ptr<const Fabric> of, bool sleeps) : fabric(std::move(of)
   const fi_info& info = *fabric->info();
   if (info.ep_attr->max_msg_size < kMostFrame)
     throw Error(MPI_ERR_OTHER,
-                strf("the provider %s of libfabric sends %zu bytes at once, but %zu "
-                     "are needed",
+                strf("libfabric's provider %s has a message limit of %zu bytes, but Tern needs %zu",
                      fabric->provider().c_str(), info.ep_attr->max_msg_size, kMostFrame));
   inject_bytes = info.tx_attr->inject_size;
   if (!fabric->wants_registration() && info.tx_attr->iov_limit >= 2) zero_copy_bytes = kMaxZeroCopy;
 }
 
-// Memory that is bound to an endpoint goes before it, else behind it: it may still be read.
+// With FI_MR_ENDPOINT, memory regions are closed before the endpoint. Otherwise the endpoint is
+// closed first, because libfabric may still read the memory.
 Port::~Port() {
   if ((fabric->info()->domain_attr->mr_mode & FI_MR_ENDPOINT) == 0) ep_.reset();
 }
 
-// Not every provider has a descriptor.
 void Port::open_queue(bool sleeps) {
   fi_cq_attr attributes{};
   attributes.format = FI_CQ_FORMAT_DATA;
@@ -96,7 +95,7 @@ Fid<fid_mr> Port::register_memory(void* memory, size_t bytes, uint64_t access, u
 
 std::string Port::address() const {
   size_t bytes = 0;
-  (void)::fi_getname(&ep_->fid, nullptr, &bytes);  // too short: it says how many there are
+  (void)::fi_getname(&ep_->fid, nullptr, &bytes);
   std::string address(bytes, '\0');
   require(fi, ::fi_getname(&ep_->fid, address.data(), &bytes), "fi_getname");
   address.resize(bytes);
@@ -108,7 +107,7 @@ fi_addr_t Port::insert(const std::string& address) {
   const int inserted = ::fi_av_insert(av_.get(), address.data(), 1, &number, 0, nullptr);
   require(fi, std::min(inserted, 0), "fi_av_insert");
   if (inserted != 1 || number == FI_ADDR_NOTAVAIL)
-    throw Error(MPI_ERR_OTHER, "libfabric does not take a peer's address");
+    throw Error(MPI_ERR_OTHER, "libfabric rejects a peer's address");
   return number;
 }
 
@@ -122,14 +121,14 @@ bool Port::post(Receive& receive) noexcept {
   message.desc = &key;
   message.iov_count = 1;
   message.addr = FI_ADDR_UNSPEC;
-  message.context = static_cast<Context*>(&receive);
+  message.context = static_cast<CompletionContext*>(&receive);
   return ::fi_recvmsg(ep_.get(), &message, fabric->takes_many() ? FI_MULTI_RECV : 0) == 0;
 }
 
 void Port::post_all() {
   for (Receive& receive : receives_)
     if (!post(receive))
-      throw Error(MPI_ERR_OTHER, strf("the provider %s of libfabric takes no buffers to receive in",
+      throw Error(MPI_ERR_OTHER, strf("libfabric's provider %s accepts no receive buffers",
                                       fabric->provider().c_str()));
 }
 

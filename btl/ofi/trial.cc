@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tries libfabric: two ports of a process of its own exchange frames over the provider that a job
-// would use.
+// Trial of libfabric: two ports in a child process exchange frames over the default provider.
 #include <unistd.h>
 
 #include "base/error.hpp"
@@ -13,8 +12,8 @@ namespace tern::btl::ofi {
 namespace {
 
 constexpr const char* kCure =
-    "fi_info lists the providers that libfabric has here; TERN_OFI_PROVIDER chooses one, and "
-    "FI_TCP_IFACE=eth0 (FI_NET_IFACE for the provider net) the network of those over TCP";
+    "fi_info lists libfabric's providers; TERN_OFI_PROVIDER chooses one, and FI_TCP_IFACE=eth0 "
+    "(FI_NET_IFACE for the provider net) the network interface of TCP providers";
 
 std::string attempt() {
   std::string why;

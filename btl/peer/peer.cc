@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Peer: device memory of this process: messages of a rank to itself, ranks that are threads. A
-// process cannot open its own handles and need not: the address serves on any of its devices, once
-// they have access to it.
+// Peer: device memory of this process, by address: a process cannot open its own IPC handles.
 #include "base/process_id.hpp"
 #include "btl/device.hpp"
 
 namespace tern::btl::peer {
 namespace {
 
-// Where access is refused copies may work all the same: the driver takes another way.
+// The driver can copy without peer access, so errors are ignored.
 void give_access(cuda::Device& device, uint64_t address) noexcept {
   const cuda::Memory memory = cuda::look_up(reinterpret_cast<const void*>(address));
   if (memory.kind != cuda::MemoryKind::kDevice || memory.device == device.ordinal) return;
@@ -23,7 +21,7 @@ void give_access(cuda::Device& device, uint64_t address) noexcept {
   }
 }
 
-class Peer final : public DeviceTransport {
+class PeerTransport final : public DeviceTransport {
  public:
   std::unique_ptr<MappedPeerMemory> map(const MemoryHandle& handle, cuda::Device& device) override {
     if (handle.process != process_id()) return nullptr;
@@ -38,7 +36,7 @@ class Peer final : public DeviceTransport {
 
 extern const DeviceTransportRow kDeviceTransport{
     .name = "peer", .make = [](core::Process&) -> std::unique_ptr<DeviceTransport> {
-      return std::make_unique<Peer>();
+      return std::make_unique<PeerTransport>();
     }};
 
 }  // namespace tern::btl::peer

@@ -25,7 +25,7 @@ class alignas(64) SelfEndpoint final : public Endpoint {
     return true;
   }
   std::byte* begin(size_t /*bytes*/) noexcept override {
-    // A frame that is being delivered may cause others: each has a buffer of its own.
+    // Delivering a frame may send others: one buffer per nesting level.
     if (depth_ == buffers_.size()) buffers_.push_back(std::make_unique<std::byte[]>(kMostPayload));
     return buffers_[depth_++].get();
   }
@@ -39,13 +39,13 @@ class alignas(64) SelfEndpoint final : public Endpoint {
   const char* reason() const noexcept override { return "copies: the same process"; }
 
  private:
-  /// What has arrived may be what another thread waits for.
+  /// Another thread may be waiting for this frame.
   void wake_threads() const noexcept {
     if (TERN_UNLIKELY(threads_ != nullptr)) threads_->wake();
   }
 
   Sink& sink_;
-  core::Progress* const threads_;  // null: one thread alone
+  core::Progress* const threads_;
   std::vector<std::unique_ptr<std::byte[]>> buffers_;
   size_t depth_ = 0;
   OwnProcessCopy copy_;
@@ -61,7 +61,6 @@ bool Self::reaches(const core::Peer& peer) const noexcept {
   return static_cast<int>(peer.rank) == process_.world_rank && peer.nspace == 0;
 }
 
-// The own communicators of a channel hint are all in one channel: this one.
 Endpoint* Self::connect(core::Peer& peer, uint32_t) {
   if (!reaches(peer)) return nullptr;
   if (endpoint_ == nullptr)

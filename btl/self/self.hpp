@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Self: messages of a rank to itself: a frame arrives inside send().
-// Why: the pml's protocols need no special case for the own rank.
+// Self: messages of a rank to itself; a frame arrives inside send().
 #pragma once
 
 #include <memory>
@@ -28,7 +27,6 @@ class Self final : public Btl {
   std::unique_ptr<Endpoint> endpoint_;
 };
 
-/// self/trial.cc.
 [[nodiscard]] std::vector<Trial> try_here();
 
 }  // namespace tern::btl::self

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tries the way to the own rank: a frame is sent and must arrive unchanged.
+// Trial of self: sends a frame and checks the arrival.
 #include <cstring>
 
 #include "btl/self/self.hpp"
@@ -30,7 +30,7 @@ std::vector<Trial> try_here() {
   const bool sent =
       endpoint != nullptr && endpoint->send({0, 1, sizeof kText, 0, 0, 0}, kText) && taker.whole;
   return {{"self", "the own rank", sent,
-           sent ? "a frame arrived unchanged" : "a frame to the own rank did not arrive",
+           sent ? "a frame arrived unchanged" : "a frame to this rank did not arrive",
            sent ? "" : "this is a defect of Tern: please report it"}};
 }
 

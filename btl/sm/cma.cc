@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cma: the calls, and what to do when they copy less than asked.
+// Cma: the system calls, and repetition of short copies.
 #include "btl/sm/cma.hpp"
 
 #include <sys/prctl.h>
@@ -14,19 +14,19 @@
 namespace tern::btl::sm {
 namespace {
 
-using Call = ssize_t (*)(pid_t, const iovec*, unsigned long, const iovec*, unsigned long,
-                         unsigned long);
+using CopyFunction = ssize_t (*)(pid_t, const iovec*, unsigned long, const iovec*, unsigned long,
+                                 unsigned long);
 constexpr size_t kMostPieces = 1024;
 constexpr size_t kMostBytes = 0x7ffff000;
 
-/// A walk over pieces of which the kernel may take any prefix.
+/// The kernel may copy any prefix.
 struct Walk {
   const iovec* pieces;
   size_t count;
-  size_t inside = 0;  // bytes of the first piece that are done
+  size_t inside = 0;  // finished bytes of the first piece
 
-  // Fills `window` with at most kMostPieces pieces of at most `limit` bytes together; how many, and
-  // their bytes.
+  // Fills `window` with at most kMostPieces pieces of `limit` bytes in all. Returns the number of
+  // pieces.
   size_t window(iovec* window, size_t limit, size_t* bytes) const noexcept {
     size_t used = 0, skip = inside;
     *bytes = 0;
@@ -49,7 +49,7 @@ struct Walk {
   }
 };
 
-int copy(Call call, pid_t pid, const iovec* local, size_t locals, const iovec* remote,
+int copy(CopyFunction call, pid_t pid, const iovec* local, size_t locals, const iovec* remote,
          size_t remotes) noexcept {
   Walk here{local, locals}, there{remote, remotes};
   iovec near[kMostPieces], far[kMostPieces];
@@ -61,7 +61,7 @@ int copy(Call call, pid_t pid, const iovec* local, size_t locals, const iovec* r
     if (near_count == 0 || far_count == 0) return 0;
     const ssize_t done = call(pid, near, near_count, far, far_count, 0);
     if (done < 0 && errno == EINTR) continue;
-    if (done < 0 && errno == ESRCH && !by_later_thread) {  // its first thread may have ended alone
+    if (done < 0 && errno == ESRCH && !by_later_thread) {  // the first thread may have ended alone
       by_later_thread = true;
       const pid_t later = later_thread_of(pid);
       if (later == 0) return ESRCH;
@@ -75,8 +75,8 @@ int copy(Call call, pid_t pid, const iovec* local, size_t locals, const iovec* r
   }
 }
 
-// The usual case of one block each needs no windows.
-int get_or_put(Call call, pid_t pid, const iovec* local, size_t locals, const iovec* remote,
+// Fast path for single blocks.
+int get_or_put(CopyFunction call, pid_t pid, const iovec* local, size_t locals, const iovec* remote,
                size_t remotes) noexcept {
   if (locals == 1 && remotes == 1) {
     const size_t bytes = std::min(local->iov_len, remote->iov_len);
@@ -104,14 +104,14 @@ int cma_probe(pid_t pid, const void* address, unsigned long expected) noexcept {
   const iovec remote{const_cast<void*>(address), sizeof word};
   const int error = cma_get(pid, &local, 1, &remote, 1);
   if (error != 0) return error;
-  return word == expected ? 0 : ESRCH;  // another process than the one we mean
+  return word == expected ? 0 : ESRCH;  // another process has this pid
 }
 
 const char* cma_cure() noexcept {
-  return needs_keeper() ? "one user namespace for all ranks of the host, and a program that may be "
-                          "read and dumped"
-                        : "allow ptrace among processes of one user (sysctl "
-                          "kernel.yama.ptrace_scope=0, docker --cap-add=SYS_PTRACE)";
+  return needs_keeper()
+             ? "a common user namespace for all ranks of the host, and a readable, dumpable program"
+             : "allow ptrace among processes of one user (sysctl "
+               "kernel.yama.ptrace_scope=0, docker --cap-add=SYS_PTRACE)";
 }
 
 void cma_allow(pid_t launcher) noexcept {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SmEndpoint: frames out and in, copies straight between processes.
+// SmEndpoint: frames, and copies between processes.
 #include "btl/sm/endpoint.hpp"
 
 #include <algorithm>
@@ -17,7 +17,6 @@
 namespace tern::btl::sm {
 namespace {
 
-/// Claims a ring of the segment's channel for what `writer` names.
 uint32_t claim_ring(const Segment& segment, uint32_t channel, uint64_t writer) {
   const uint32_t rings = segment.shape().rings;
   const uint32_t mine =
@@ -36,7 +35,7 @@ bool Attached::gone(uint32_t rank) noexcept {
   return segment.head().gone.load(std::memory_order_relaxed) != 0 || has_died(rank);
 }
 
-// A launcher would end this rank, too: the sentence appears in jobs without one.
+// The message appears only without a launcher, which would end this rank as well.
 bool Attached::has_died(uint32_t rank) noexcept {
   constexpr int64_t kBetweenLooksNs = 50'000'000;
   std::atomic<uint32_t>& gone = segment.head().gone;
@@ -47,8 +46,9 @@ bool Attached::has_died(uint32_t rank) noexcept {
   next_look_ns = now + kBetweenLooksNs;
   if (is_first || address.is_own_process() || !has_ended(address.pid_here())) return false;
   gone = SegmentHead::kDied;
-  log_line("rank %u has died without leaving MPI (process %d); this rank leaves without it", rank,
-           address.pid);
+  log_line(
+      "rank %u has died without leaving MPI (process %d); MPI_Finalize does not wait for this rank",
+      rank, address.pid);
   return true;
 }
 
@@ -67,7 +67,7 @@ SmEndpoint::SmEndpoint(Shared& shared, const Destination& leads_to, Attached& pe
       claims_(shared, peer.segment) {
   const uint32_t ring =
       claim_ring(segment_, to.channel, RingControl::name(shared.own_rank, shared.own_channel));
-  const uint32_t lines = segment_.shape().ring_lines;  // the peer may have set its own
+  const uint32_t lines = segment_.shape().ring_lines;  // the peer may have another sm_ring
   inline_limit_ = std::min(shared.inline_limit, std::max<size_t>(lines / 8, 1) * kLine);
   writer_ = RingWriter(segment_.ring(ring), lines, &segment_.control(ring));
   shared_.pool.add(in_flight_);
@@ -124,8 +124,7 @@ void SmEndpoint::commit(const Header& header) noexcept {
   shared_.ring_bell_of(segment_);
 }
 
-// What the peer has written is checked before it is used: nothing outside the ring and the pool is
-// read, whatever stands there.
+// Checks all values from the peer: reads never leave the ring and the pool.
 bool SmQueue::peek(Frame* frame) noexcept {
   if (TERN_UNLIKELY(!bound_ || damaged_)) return false;
   const Line* line = ring_.front(&frame->header);
@@ -151,7 +150,7 @@ bool SmQueue::peek(Frame* frame) noexcept {
   return true;
 }
 
-// A line that the reader has written goes back to the writer faster than one that both have read.
+// Storing to each line makes the line exclusive, which speeds up the writer's next access.
 void SmQueue::take_lines() noexcept {
   std::byte* const block = peer_.block(front_block_);
   for (size_t at = 0; at < front_bytes_; at += kLine)
@@ -169,15 +168,14 @@ void SmQueue::pop() noexcept {
   if (TERN_UNLIKELY(tell)) shared_.ring_bell_of(peer_);
 }
 
-// Once in a process: where one peer refuses, most do.
 void CmaCopy::explain_refusal(int error) noexcept {
   if (shared_.refusal_said) return;
   shared_.refusal_said = true;
   shared_.explain.warn(
       "fallback", {{"peer", rank_}, {"what", "two copies"}, {"why", std::strerror(error)}},
       strf("large messages between ranks of this host take two copies instead of one: "
-           "process_vm_readv of rank %u says %s. Cure: %s, or set TERN_SM_SINGLE_COPY=pipeline to "
-           "say so on purpose",
+           "process_vm_readv of rank %u fails: %s. Cure: %s, or set TERN_SM_SINGLE_COPY=pipeline "
+           "to accept two copies",
            rank_, std::strerror(error), cma_cure()));
 }
 

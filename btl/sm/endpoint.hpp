@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SmEndpoint: one peer on this host: the ring towards it, the ring from it, copies by the kernel,
-// claims in both segments.
+// SmEndpoint: a peer on this host: rings in both directions, copies by the kernel, claims.
 // Lifetime: Sm. Threads: under the channel's lock.
 #pragma once
 
@@ -16,46 +15,42 @@
 
 namespace tern::btl::sm {
 
-/// What all endpoints of a channel share.
 struct Shared {
   const Segment& own;
   Pool pool;
   std::vector<uint32_t> free_claims;
   uint32_t own_rank, own_channel;
-  size_t inline_limit;    // bytes of payload that travel in a ring's lines
-  size_t fragment_bytes;  // of the pipeline, and how many to one peer still fit the cache
+  size_t inline_limit;
+  size_t fragment_bytes;  // of the pipeline; fragments per peer in the cache
   size_t fragments;
   const Explain& explain;
   bool refusal_said = false;
-  bool fenced;  // more ranks than cores, or threads of progress: waiters sleep at once, so senders
-                // fence before they look
+  bool fenced;  // waiters sleep soon, so senders fence before looking
 
   void ring_bell_of(const Segment& peer) const noexcept { peer.head().doorbell.ring(fenced); }
 };
 
-/// A peer of this host.
 struct Attached {
   SmAddress address;
   uint32_t channels;
   Segment segment;
-  int64_t next_look_ns = 0;  // at its process
+  int64_t next_look_ns = 0;
 
-  /// Whether it has left MPI, or its process has ended without. For who is about to leave: the
-  /// first call looks at the clock alone, later ones at the process now and then.
+  /// Whether the peer has left MPI or died. The first call reads the clock only; later calls check
+  /// the process every 50 ms.
   [[nodiscard]] bool gone(uint32_t rank) noexcept;
   [[nodiscard]] bool has_died(uint32_t rank) noexcept;
 };
 
-/// The ring of frames from the peer.
 class SmQueue final : public FrameQueue {
  public:
   SmQueue(const Shared& shared, const Segment& peer) noexcept : shared_(shared), peer_(peer) {}
   bool peek(Frame* frame) noexcept override;
   void pop() noexcept override;
-  /// Its ring is number `index` of the own segment.
+  /// `index`: ring in the own segment.
   void bind(uint32_t index) noexcept;
   [[nodiscard]] bool bound() const noexcept { return bound_; }
-  /// A frame of the peer makes no sense: none is read any more.
+  /// The peer wrote an invalid frame.
   [[nodiscard]] bool damaged() const noexcept { return damaged_; }
 
  private:
@@ -66,13 +61,13 @@ class SmQueue final : public FrameQueue {
   RingReader ring_;
   bool bound_ = false;
   bool damaged_ = false;
-  // Between peek and pop.
+  // Between peek() and pop().
   uint64_t front_lines_ = 0;
   uint32_t front_block_ = Pool::kNone;
-  size_t front_bytes_ = 0;  // in that block
+  size_t front_bytes_ = 0;
 };
 
-/// Copies by the kernel (process_vm_readv), with its permission.
+/// Copies by the kernel (process_vm_readv), if permitted.
 class CmaCopy final : public PeerCopy {
  public:
   CmaCopy(Shared& shared, const Attached& peer, uint32_t rank) noexcept
@@ -87,7 +82,7 @@ class CmaCopy final : public PeerCopy {
   Shared& shared_;
   const Attached& peer_;
   const uint32_t rank_;
-  std::optional<bool> works_;  // null: not tried
+  std::optional<bool> works_;
 };
 
 class SmClaims final : public Claims {
@@ -105,7 +100,6 @@ class SmClaims final : public Claims {
 
 class SmEndpoint final : public Endpoint {
  public:
-  /// Claims a ring in the peer's segment. Throws Error.
   SmEndpoint(Shared& shared, const Destination& leads_to, Attached& peer);
 
   bool send(const Header& header, const void* payload) noexcept override;
@@ -128,11 +122,11 @@ class SmEndpoint final : public Endpoint {
   OwnProcessCopy own_process_copy_;
   SmClaims claims_;
   RingWriter writer_;
-  size_t inline_limit_ = 0;    // payload bytes that travel in this ring's lines
-  Line* open_line_ = nullptr;  // between begin and commit
+  size_t inline_limit_ = 0;  // limit of payload in lines
+  Line* open_line_ = nullptr;
   uint64_t open_lines_ = 0;
   uint32_t open_block_ = Pool::kNone;
-  Pool::InFlight in_flight_;  // blocks that the peer has not read yet
+  Pool::InFlight in_flight_;
 };
 
 }  // namespace tern::btl::sm

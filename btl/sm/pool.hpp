@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pool: blocks of the own segment that carry payload too large for a ring's lines.
-// Why: one pool per sender (and channel), not per pair; blocks are reused last-in first-out, so few
-// of them stay in cache. A peer that does not read must not stop what goes to others: half of the
-// blocks go to any peer, first come, first served; of the other half each peer has an equal share
-// of its own. Protocol: the sender marks a block busy and names it in a frame; the reader clears
-// the mark when it has copied, in the order of the frames. Threads: the owner under the channel's
-// lock; readers (other processes) only clear marks. See: tests/unit/btl/pool_test.cc.
+// Pool: blocks of the own segment for payload too large for a ring's lines.
+// Why: last-in first-out reuse keeps few blocks in cache. A peer that does not read must not block
+// others: any peer may use half of the blocks, and each peer has an equal share of the other half.
+// Protocol: the sender marks a block busy and names the block in a frame; the reader copies, then
+// clears the mark, in frame order.
+// Threads: the owner under the channel's lock; readers (other processes) only clear marks. See:
+// tests/unit/btl/pool_test.cc.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ class Pool {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
 
-  /// The blocks that wait for one reader, in the order in which it gives them back.
+  /// Unread blocks of one reader, in reading order.
   class InFlight {
    public:
     [[nodiscard]] uint32_t count() const noexcept { return count_; }
@@ -39,13 +39,13 @@ class Pool {
     for (uint32_t block = blocks; block > 0; --block) free_.push_back(first_ + block - 1);
   }
 
-  /// A reader's. Before its first block.
+  /// Call before the reader's first take().
   void add(InFlight& reader) {
     readers_.push_back(&reader);
     share_ = std::max<size_t>(reserve_ / readers_.size(), 1);
   }
 
-  /// A block to fill for a reader; kNone when those that it may have wait for it.
+  /// kNone if the reader's allowance is used up.
   [[nodiscard]] uint32_t take(InFlight& reader) noexcept {
     reclaim(reader);
     if (TERN_UNLIKELY(!may_have_more(reader))) {
@@ -56,12 +56,11 @@ class Pool {
     free_.pop_back();
     return block;
   }
-  /// Blocks that still wait for this reader.
   [[nodiscard]] size_t in_flight(InFlight& reader) noexcept {
     reclaim(reader);
     return reader.count_;
   }
-  /// `block` goes out in the next frame.
+  /// The next frame names `block`.
   void sent(uint32_t block, InFlight& reader) noexcept {
     segment_.flag(block).busy.store(1, std::memory_order_relaxed);
     next(block) = kNone;
@@ -84,11 +83,11 @@ class Pool {
   }
 
   const Segment& segment_;
-  const uint32_t first_;  // of the channel's
-  const size_t reserve_;  // the last ones that are free
-  size_t share_ = 1;      // of these, each reader's
+  const uint32_t first_;
+  const size_t reserve_;  // free blocks kept for the shares
+  size_t share_ = 1;      // each reader's share of the reserve
   std::vector<uint32_t> free_;
-  std::vector<uint32_t> next_;  // by block: the one sent after it to the same reader
+  std::vector<uint32_t> next_;  // by block: the next one sent to the same reader
   std::vector<InFlight*> readers_;
 };
 

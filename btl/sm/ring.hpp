@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// RingWriter and RingReader: frames through lines of 64 bytes, one writer, one reader.
-// Why: a small message is one cache line: header and up to 48 bytes of payload, seen by one load of
-// its mark. Protocol: a frame takes 1 to kMostLines consecutive lines; its first line's mark is the
-// lap (1..255, never 0) and is stored last. The reader clears the first word of the further lines
-// before it gives them back, so stale payload never looks like a mark. A frame that does not fit
-// before the end of the ring is preceded by a skip frame. Credit: the reader publishes what it
-// consumed each quarter of the ring; the writer keeps a copy. Cost: two cache-line transfers for a
-// small frame; consumed is read when the copy says full.
+// RingWriter and RingReader: frames in lines of 64 bytes, with a single writer and a single reader.
+// Why: a small message is one cache line: header and up to 48 bytes of payload.
+// Protocol: a frame takes 1 to kMostLines consecutive lines. The first line's mark is the lap
+// (1..255), stored last. The reader clears the first word of the further lines, because stale
+// payload must never look like a mark. A skip frame precedes a frame too long for the end of the
+// ring.
+// Credit: the reader publishes the consumed lines every quarter of the ring; the writer caches the
+// count.
+// Cost: two cache-line transfers per small frame.
 #pragma once
 
 #include <algorithm>
@@ -19,19 +20,19 @@
 namespace tern::btl::sm {
 
 inline constexpr size_t kInline = kLine - sizeof(Header);
-inline constexpr uint8_t kPooled = 0x80;  // of Header::kind: the payload is in the writer's pool
-inline constexpr uint8_t kSkip = 0x7f;    // of Header::kind: go on at the start of the ring
+inline constexpr uint8_t kPooled = 0x80;  // bit of Header::kind: the payload is in the writer's
+                                          // pool
+inline constexpr uint8_t kSkip = 0x7f;    // Header::kind: continue at the start of the ring
 
 inline uint64_t lines_for(size_t payload) noexcept {
   return (payload + sizeof(Header) + kLine - 1) / kLine;
 }
 
-/// Marks run from 1 to 255: 0 is a line that was never written.
 inline uint8_t next_lap(uint8_t lap) noexcept {
   return lap == 255 ? uint8_t{1} : static_cast<uint8_t>(lap + 1);
 }
 
-/// The two words of a header; the first, with the mark, is stored last.
+/// The first word, with the mark, is stored last.
 struct HeaderWords {
   uint64_t first, second;
 };
@@ -58,7 +59,7 @@ class RingWriter {
   RingWriter(Line* lines, uint32_t count, RingControl* control) noexcept
       : lines_(lines), count_(count), control_(control) {}
 
-  /// The place of a frame of `needed` lines, or nullptr when the ring is full.
+  /// Null if the ring is full.
   [[nodiscard]] Line* reserve(uint64_t needed) noexcept {
     const uint64_t place = head_ & (count_ - 1);
     if (TERN_UNLIKELY(place + needed > count_)) {
@@ -68,9 +69,8 @@ class RingWriter {
     }
     return has_room(needed) ? lines_ + place : nullptr;
   }
-  /// Publishes the frame at `line`, as reserved. A line a little ahead is asked for to be written,
-  /// so that a burst of small frames does not wait for each line by itself; not the next one, which
-  /// the reader polls.
+  /// Prefetches a line ahead for writing, against stalls in bursts of small frames. The next line
+  /// is left to the polling reader.
   void publish(Line* line, Header header, uint64_t used) noexcept {
     header.mark = lap_;
     store_header(line, header);
@@ -103,7 +103,7 @@ class RingReader {
   RingReader(Line* lines, uint32_t count, RingControl* control) noexcept
       : lines_(lines), count_(count), control_(control) {}
 
-  /// The first line of the next frame, or nullptr.
+  /// The next frame's first line, or null.
   [[nodiscard]] const Line* front(Header* header) noexcept {
     for (;;) {
       Line* line = lines_ + (tail_ & (count_ - 1));
@@ -115,12 +115,12 @@ class RingReader {
                              std::atomic_ref<uint64_t>(words[1]).load(std::memory_order_relaxed)};
       std::memcpy(header, &both, sizeof *header);
       if (TERN_LIKELY(header->kind != kSkip)) return line;
-      advance(lines_to_end());  // the credit goes with the next frame's, of which the writer hears
+      advance(lines_to_end());  // consume() publishes the credit
     }
   }
-  /// Lines from the front frame to the end of the ring: it cannot have more.
+  /// The limit of a frame, in lines.
   [[nodiscard]] uint64_t lines_to_end() const noexcept { return count_ - (tail_ & (count_ - 1)); }
-  /// Gives the lines of the front frame back. True when the writer should hear of new credit.
+  /// True if the caller must notify the writer of new credit.
   bool consume(uint64_t used) noexcept {
     advance(used);
     if (tail_ - published_ < count_ / 4) return false;

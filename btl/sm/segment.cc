@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Segment: created, and attached through the owner's descriptor.
+// Segment: creating and attaching.
 #include "btl/sm/segment.hpp"
 
 #include <fcntl.h>
@@ -45,15 +45,14 @@ struct Offsets {
   }
 };
 
-/// A dying process has closed everything, or its files can no longer be listed.
+/// Without open files, a process is dying, or /proc denies the list.
 bool has_files(pid_t pid) {
   std::error_code error;
   const std::filesystem::directory_iterator files("/proc/" + std::to_string(pid) + "/fd", error);
   return !error && files != std::filesystem::directory_iterator();
 }
 
-/// A process without the descriptor that it announced may be dying: of its death the launcher
-/// knows why, and gets the time to say so first. True where it has ended.
+/// Waits 200 ms for a possibly dying process, to let the launcher report the cause first.
 bool ends_within_a_moment(pid_t pid) {
   constexpr int kLooks = 40;
   constexpr useconds_t kPause = 5000;
@@ -71,14 +70,12 @@ Fd open_of_rank(const SmAddress& address, uint32_t rank) {
   FoundFile found = open_offered(address, O_RDWR);
   struct stat status {};
   if (!found.valid() && (found.error == EMFILE || found.error == ENFILE))
-    throw Error(MPI_ERR_NO_MEM,
-                strf("cannot attach the shared memory of rank %u: %s; ulimit -n says how "
-                     "many a process may have",
-                     rank, std::strerror(found.error)));
+    throw Error(MPI_ERR_NO_MEM, strf("cannot attach the shared memory of rank %u: %s; ulimit -n "
+                                     "shows the limit of a process",
+                                     rank, std::strerror(found.error)));
   if (!found.valid() && ends_within_a_moment(address.pid_here()))
     throw Error(MPI_ERR_OTHER,
-                strf("rank %u (pid %d) has ended: it left, or died, without MPI_Finalize", rank,
-                     address.pid));
+                strf("rank %u (pid %d) has ended without MPI_Finalize", rank, address.pid));
   if (!found.valid())
     throw Error(MPI_ERR_OTHER,
                 strf("cannot attach the shared memory of rank %u (%s); ranks of one host must run "
@@ -98,7 +95,7 @@ Fd open_of_rank(const SmAddress& address, uint32_t rank) {
 
 size_t Shape::bytes() const noexcept { return Offsets(*this).end; }
 
-// Small enough that sizes do not overflow; the ring's places are found by masking.
+// Bounds the sizes against overflow; masks need powers of two.
 bool Shape::sensible() const noexcept {
   constexpr uint32_t kMost = 1 << 20;
   return channels > 0 && channels <= kMostChannels && (channels & (channels - 1)) == 0 &&
@@ -144,7 +141,7 @@ Segment Segment::attach(const SmAddress& address, uint32_t rank) {
   if (address.is_own_process()) {
     segment.base_ = reinterpret_cast<std::byte*>(address.base);
   } else {
-    segment.map_ = Mapping::shared(fd.get(), address.bytes);  // the descriptor is not kept
+    segment.map_ = Mapping::shared(fd.get(), address.bytes);  // the mapping outlives the descriptor
     segment.base_ = segment.map_.data();
   }
   const SegmentHead& head = segment.head();
@@ -152,7 +149,7 @@ Segment Segment::attach(const SmAddress& address, uint32_t rank) {
   if (head.magic != kMagic || head.rank != rank || !shape.sensible() ||
       shape.bytes() != address.bytes)
     throw Error(MPI_ERR_OTHER,
-                strf("the shared memory of rank %u is not one of this version of Tern", rank));
+                strf("the shared memory of rank %u is of another version of Tern", rank));
   segment.lay_out(shape);
   return segment;
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Segment: the memory of one rank that its node mates map: doorbell, rings towards it, payload pool
-// from it, slabs that peers read; all of these are in equal parts for the channels of that rank.
-// Why: a memfd has no name: nothing in /dev/shm, nothing left behind, and only processes of the
-// same user can attach (base/shared_file.hpp). Layout: SegmentHead | RingControl[] |
-// SharedClaims[] | BlockFlag[] | rings | pool blocks | slabs. Pages are touched only when used.
+// Segment: a rank's memory, mapped by the host's ranks: doorbell, rings towards the rank, payload
+// pool, slabs, divided equally among the rank's channels.
+// Why: a memfd leaves nothing behind and admits only processes of the same user
+// (base/shared_file.hpp).
+// Layout: SegmentHead | RingControl[] | SharedClaims[] | BlockFlag[] | rings | pool blocks | slabs.
+// Untouched pages are not allocated.
 #pragma once
 
 #include <array>
@@ -22,10 +23,10 @@
 namespace tern::btl::sm {
 
 inline constexpr size_t kLine = 64;
-inline constexpr uint32_t kClaims = 64;  // of a channel
+inline constexpr uint32_t kClaims = 64;  // per channel
 inline constexpr uint32_t kMostChannels = core::Process::kMostChannels;
 inline constexpr size_t kBlockBytes = kMostPayload;
-inline constexpr uint32_t kSlabs[core::Slabs::kSizes] = {4096, 32, 32};  // of a channel, by size
+inline constexpr uint32_t kSlabs[core::Slabs::kSizes] = {4096, 32, 32};  // per channel, by size
 
 struct alignas(kLine) Line {
   std::byte bytes[kLine];
@@ -34,17 +35,17 @@ struct alignas(kLine) Line {
 struct SegmentHead {
   uint64_t magic;
   uint32_t channels, rings, ring_lines, blocks, rank;
-  std::atomic<uint32_t> gone;  // kLeft: its owner has left MPI, perhaps for a while
-  static constexpr uint32_t kLeft = 1, kDied = 2;  // the second is set by peers, for good
+  std::atomic<uint32_t> gone;                      // kLeft: the owner has left MPI
+  static constexpr uint32_t kLeft = 1, kDied = 2;  // kDied is set by peers
   alignas(kLine) Doorbell doorbell;
-  /// By senders, in order; each channel's word in a line of its own.
+  /// Claimed by senders in order.
   struct alignas(kLine) Claimed {
     std::atomic<uint32_t> rings;
   };
   std::array<Claimed, kMostChannels> claimed;
 };
 
-/// Of one ring: who writes it (0 while it is being claimed), and how far it was read.
+/// `owner`: the writer, 0 while being claimed.
 struct RingControl {
   alignas(kLine) std::atomic<uint64_t> owner;
   static uint64_t name(uint32_t rank, uint32_t channel) noexcept {
@@ -52,20 +53,19 @@ struct RingControl {
   }
   static uint32_t rank_of(uint64_t name) noexcept { return static_cast<uint32_t>(name) - 1; }
   static uint32_t channel_of(uint64_t name) noexcept { return static_cast<uint32_t>(name >> 32); }
-  alignas(kLine) std::atomic<uint64_t> consumed;  // lines, ever
+  alignas(kLine) std::atomic<uint64_t> consumed;
 };
 
-/// 1 while a pool block waits for its reader.
+/// 1 until the reader has copied the block.
 struct alignas(kLine) BlockFlag {
   std::atomic<uint32_t> busy;
 };
 
-/// What a frame whose payload is in the pool has in its line.
 struct PoolPayload {
   uint32_t block;
 };
 
-/// Rings and blocks are a channel's; names of rings, blocks and claims count over all of them.
+/// Rings and blocks per channel. Indices count over all channels.
 struct Shape {
   uint32_t channels, rings, ring_lines, blocks;
   [[nodiscard]] size_t bytes() const noexcept;
@@ -78,20 +78,18 @@ struct Shape {
   }
 };
 
-/// Where a rank's segment is; published by boot.
+/// The location of a segment, published through boot.
 struct SmAddress : FileOffer {
   uint64_t bytes = 0;
-  uint64_t base = 0;  // in that process: probes of one-sided copies read it; ranks that are threads
-                      // share it
+  uint64_t base = 0;  // in the owner: read by the probe of copies, used directly in the same
+                      // process
 };
 
-/// A mapped segment, own or a peer's.
 class Segment {
  public:
   Segment() = default;
-  /// A fresh one. Throws Error.
   static Segment create(const Shape& shape, uint32_t rank);
-  /// The peer's. Throws Error naming the cure.
+  /// Throws Error with the cure.
   static Segment attach(const SmAddress& address, uint32_t rank);
 
   [[nodiscard]] SegmentHead& head() const noexcept { return *at<SegmentHead>(0); }
@@ -115,7 +113,6 @@ class Segment {
   }
   [[nodiscard]] const Shape& shape() const noexcept { return shape_; }
   [[nodiscard]] const Fd& fd() const noexcept { return fd_; }
-  /// Of an own one.
   [[nodiscard]] SmAddress address() const noexcept;
   [[nodiscard]] bool valid() const noexcept { return base_ != nullptr; }
   [[nodiscard]] std::byte* base() const noexcept { return base_; }
@@ -129,11 +126,11 @@ class Segment {
 
   Fd fd_;
   OfferedFile offered_;
-  Mapping map_;  // invalid where another rank of this process owns it
+  Mapping map_;  // invalid if another rank of this process owns it
   std::byte* base_ = nullptr;
   Shape shape_{};
   size_t controls_ = 0, claims_ = 0, flags_ = 0, rings_ = 0, blocks_ = 0;
-  std::array<size_t, core::Slabs::kSizes> slabs_{};  // by size
+  std::array<size_t, core::Slabs::kSizes> slabs_{};
 };
 
 }  // namespace tern::btl::sm

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SmSlabs: free lists, and where a peer's slab lies.
+// SmSlabs: free lists, and peers' slabs.
 #include "btl/sm/slabs.hpp"
 
 #include <cstring>
@@ -76,8 +76,8 @@ int SmSlabs::get(core::Peer& peer, void* to, uint64_t from, size_t bytes) noexce
   return cma_get(pid, &local, 1, &remote, 1);
 }
 
-// One system call for both ends: a buffer is hardly ever in two mappings of different kinds. The
-// answer is not kept: the address may be another kind of memory in the next call.
+// Checks both ends: a buffer hardly ever spans two mappings. Not cached, because the address may be
+// remapped.
 bool SmSlabs::is_readable(const void* address, size_t bytes) noexcept {
   const auto first = reinterpret_cast<uintptr_t>(address), last = first + bytes - 1;
   std::array<std::byte, 2> ends;
@@ -89,10 +89,9 @@ bool SmSlabs::is_readable(const void* address, size_t bytes) noexcept {
   if (!std::exchange(refusal_said_, true))
     process_.explain.warn(
         "fallback", {{"what", "two copies"}, {"why", std::strerror(error)}},
-        strf(
-            "%zu bytes of a collective take two copies: the kernel lets no other process read them "
-            "(%s), as with mappings of devices. Cure: buffers in ordinary memory",
-            bytes, std::strerror(error)));
+        strf("%zu bytes of a collective take two copies: the kernel denies other processes access "
+             "to the buffer (%s), as for device mappings. Cure: use ordinary memory",
+             bytes, std::strerror(error)));
   return false;
 }
 

@@ -14,12 +14,11 @@
 
 namespace tern::btl::sm {
 
-/// The segments of the host's ranks. Sm implements this interface.
 class HostSegments {
  public:
   [[nodiscard]] virtual bool reaches_segment(const core::Peer& peer) const noexcept = 0;
   [[nodiscard]] virtual const Segment& segment() const noexcept = 0;
-  /// A rank of this host; attached at the first call. Throws Error.
+  /// Attaches at the first call. Throws Error.
   virtual Attached& attached(const core::Peer& peer) = 0;
 
  protected:
@@ -28,7 +27,6 @@ class HostSegments {
 
 class SmSlabs final : public core::Slabs {
  public:
-  /// Of the own segment, those of this channel.
   SmSlabs(const core::Process& process, HostSegments& segments, uint32_t channel,
           bool fenced) noexcept
       : process_(process), segments_(segments), channel_(channel), fenced_(fenced) {}
@@ -47,8 +45,8 @@ class SmSlabs final : public core::Slabs {
 
  private:
   struct Free {
-    uint32_t untouched = 0;  // from here on none was ever claimed: their pages are not there
-    std::vector<uint32_t> returned;  // room for all that were
+    uint32_t untouched = 0;          // from here on, slabs have no pages yet
+    std::vector<uint32_t> returned;  // capacity for all claimed slabs
   };
 
   const core::Process& process_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sm: the segment, first contacts, and the round over all rings.
+// Sm: the segment, first contacts, progress over all rings.
 #include "btl/sm/sm.hpp"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ Shape shape_for(const core::Process& process) {
       static_cast<uint32_t>(static_cast<size_t>(process.params.sm_ring_bytes) / kLine);
   const auto blocks =
       static_cast<uint32_t>(static_cast<size_t>(process.params.sm_pool_bytes) / kBlockBytes);
-  // A peer with more channels writes to one of the own from several.
+  // A peer with more channels writes to an own channel from several.
   const uint32_t channels = process.channel_count();
   const auto rings = static_cast<uint32_t>(process.node.ranks) * (kMostChannels / channels);
   return {channels, rings, lines, blocks};
@@ -37,7 +37,7 @@ std::vector<uint32_t> claims_of(uint32_t channel) {
 
 std::shared_ptr<Segment> make_segment(const core::Process& process) {
   if ((process.params.sm_ring_bytes & (process.params.sm_ring_bytes - 1)) != 0)
-    throw Error(MPI_ERR_ARG, strf("sm_ring in TERN_TEST is %lld, but it must be a power of two",
+    throw Error(MPI_ERR_ARG, strf("sm_ring in TERN_TEST is %lld, but must be a power of two",
                                   static_cast<long long>(process.params.sm_ring_bytes)));
   return std::make_shared<Segment>(
       Segment::create(shape_for(process), static_cast<uint32_t>(process.world_rank)));
@@ -72,12 +72,10 @@ Sm::Sm(core::Process& process, Sink& sink, AddressBook& book, uint32_t channel,
 
 Sm::~Sm() = default;
 
-// In the same segment.
 std::unique_ptr<Btl> Sm::for_channel(Sink& sink, uint32_t channel) {
   return std::unique_ptr<Btl>(new Sm(process_, sink, book_, channel, segment_));
 }
 
-// All channels are in one segment.
 std::string Sm::address() {
   if (shared_.own_channel != 0) return {};
   const SmAddress own = segment_->address();
@@ -110,7 +108,7 @@ SmAddress Sm::address_of(const core::Peer& peer) const {
   const auto address = book_.address_as<SmAddress>(peer, name(), 0);
   if (address.is_own_process() && !process_.boot->job().threads)
     throw Error(MPI_ERR_OTHER, strf("the connection info of rank %u names the process of this rank "
-                                    "(%d): two processes have entered the job as one rank",
+                                    "(%d): two processes have entered the job as the same rank",
                                     peer.rank, address.pid));
   return address;
 }
@@ -128,14 +126,14 @@ uint32_t Sm::claimed(std::memory_order order) const noexcept {
   return segment_->head().claimed[shared_.own_channel].rings.load(order);
 }
 
-// A ring claimed in the own segment: a peer is about to send for the first time.
+// A newly claimed ring announces a first message.
 void Sm::meet_new_senders() noexcept {
   const uint32_t rings = segment_->shape().rings;
   const uint32_t claimed_rings = std::min(claimed(std::memory_order_acquire), rings);
   while (met_ < claimed_rings) {
     const uint32_t ring = shared_.own_channel * rings + met_;
     const uint64_t writer = segment_->control(ring).owner.load(std::memory_order_acquire);
-    if (writer == 0 || now_ns() < try_again_at_) return;  // still being claimed
+    if (writer == 0 || now_ns() < try_again_at_) return;
     try {
       meet(writer, ring);
     } catch (const Error& error) {
@@ -148,7 +146,7 @@ void Sm::meet_new_senders() noexcept {
   }
 }
 
-// Descriptors may come back: the sender waits, and is looked for again.
+// Descriptors may become free: retries for 5 s, while the sender waits.
 bool Sm::may_pass(const Error& error) noexcept {
   constexpr int64_t kLongest = 5'000'000'000, kBetweenTries = 10'000'000;
   const int64_t now = now_ns();
@@ -163,16 +161,14 @@ bool Sm::may_pass(const Error& error) noexcept {
 void Sm::meet(uint64_t writer, uint32_t ring) {
   const uint32_t rank = RingControl::rank_of(writer), channel = RingControl::channel_of(writer);
   if (!process_.boot->is_local(static_cast<int>(rank)))
-    throw Error(MPI_ERR_INTERN, strf("a ring of the shared memory is damaged: it names rank %u, "
-                                     "which is not on this host",
-                                     rank));
+    throw Error(MPI_ERR_INTERN,
+                strf("a ring of the shared memory is damaged: rank %u is not on this host", rank));
   core::Peer& peer = process_.peer(rank);
   const uint32_t channels = attached(peer).channels;
   if (channel >= channels)
-    throw Error(MPI_ERR_INTERN,
-                strf("a ring of the shared memory is damaged: it names channel %u of rank %u, "
-                     "which has %u",
-                     channel, rank, channels));
+    throw Error(MPI_ERR_INTERN, strf("a ring of the shared memory is damaged: channel %u of rank "
+                                     "%u, but the rank has %u channels",
+                                     channel, rank, channels));
   SmEndpoint& endpoint = endpoint_to({peer, channel, channels});
   if (endpoint.queue.bound())
     throw Error(MPI_ERR_INTERN, strf("the shared memory is damaged: two rings name rank %u", rank));
@@ -180,7 +176,7 @@ void Sm::meet(uint64_t writer, uint32_t ring) {
   senders_.push_back(&endpoint);
 }
 
-// Once: under a launcher this process ends here.
+// Once; under a launcher this ends the process.
 void Sm::give_up(const std::string& why) noexcept {
   if (given_up_) return;
   given_up_ = true;
@@ -198,13 +194,13 @@ int Sm::drain(SmEndpoint& endpoint) noexcept {
   }
   if (TERN_UNLIKELY(endpoint.queue.damaged()))
     give_up(
-        strf("the shared memory between rank %u and this one is damaged: a frame of kind %u "
-             "says that it has %u bytes. Does a rank write outside its arrays?",
+        strf("the shared memory between rank %u and this rank is damaged: a frame of kind %u "
+             "claims %u bytes. Does a rank write outside its arrays?",
              endpoint.to.peer.rank, frame.header.kind, frame.header.bytes));
   return frames;
 }
 
-// A peer that has met this rank has attached its memory, and claimed a ring in it.
+// A peer with a bound ring has attached this segment.
 bool Sm::is_met() const noexcept {
   return std::all_of(endpoints_.begin(), endpoints_.end(), [](const auto& endpoint) {
     return endpoint->queue.bound() || endpoint->gone();

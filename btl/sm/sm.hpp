@@ -18,7 +18,6 @@ namespace tern::btl::sm {
 
 class Sm final : public Btl, HostSegments {
  public:
-  /// Channel 0's.
   Sm(core::Process& process, Sink& sink, AddressBook& book);
   ~Sm() override;
 
@@ -56,18 +55,17 @@ class Sm final : public Btl, HostSegments {
   core::Process& process_;
   Sink& sink_;
   AddressBook& book_;
-  const std::shared_ptr<Segment> segment_;  // of all channels
+  const std::shared_ptr<Segment> segment_;
   Shared shared_;
   SmSlabs slabs_;
-  std::unordered_map<uint32_t, Attached> attached_;     // by rank
-  std::vector<std::unique_ptr<SmEndpoint>> endpoints_;  // in the order of first contact
-  std::vector<SmEndpoint*> senders_;                    // those with a ring towards this rank
+  std::unordered_map<uint32_t, Attached> attached_;
+  std::vector<std::unique_ptr<SmEndpoint>> endpoints_;
+  std::vector<SmEndpoint*> senders_;  // with a ring towards this rank
   bool given_up_ = false;
-  uint32_t met_ = 0;                              // rings of the channel's that are bound
-  int64_t refused_since_ = 0, try_again_at_ = 0;  // the next one, for want of descriptors; now_ns()
+  uint32_t met_ = 0;
+  int64_t refused_since_ = 0, try_again_at_ = 0;  // missing descriptors; now_ns()
 };
 
-/// sm/trial.cc.
 [[nodiscard]] std::vector<Trial> try_here();
 
 }  // namespace tern::btl::sm

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tries shared memory and copies straight between processes: two processes are started, exchange
-// frames through the transport itself, and then read and write each other's private memory.
-// Why: they are siblings, as the ranks of mpirun are, so that the kernel's rules are the same.
+// Trial of shared memory: two child processes exchange frames, then read and write each other's
+// private memory.
+// Why: siblings, like the ranks of mpirun, so the kernel applies the same rules.
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,17 +29,16 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr auto kPatience = std::chrono::seconds(2);
 constexpr uint32_t kFrames = 96;
-constexpr size_t kSizes[] = {8, 1000, kBlockBytes};  // in one line, in several, in the pool
+constexpr size_t kSizes[] = {8, 1000, kBlockBytes};  // in one line, several, the pool
 constexpr size_t kCopied = 65536;
 
-// What the two processes share, beside the transport that is tried.
 struct Meeting {
   std::atomic<int> arrivals;
   boot::ConnectionInfo infos[2];
-  std::atomic<std::byte*> memory[2];  // private to each, of kCopied bytes
+  std::atomic<std::byte*> memory[2];  // private, kCopied bytes
   pid_t pids[2];
-  std::atomic<uint32_t> frames;  // that arrived whole
-  int copy_errors[2];            // of reading, of writing
+  std::atomic<uint32_t> frames;
+  int copy_errors[2];
   char failures[2][400];
 };
 
@@ -85,7 +84,7 @@ class TrialBoot final : public boot::Boot {
 
  private:
   Meeting& meeting_;
-  int awaited_ = 0;  // arrivals
+  int awaited_ = 0;
 };
 
 std::byte byte_of(uint32_t frame, size_t at) { return static_cast<std::byte>(frame * 7 + at); }
@@ -119,7 +118,7 @@ void exchange_frames(Sm& sm, Endpoint& peer, const Taker& taker) {
   });
 }
 
-// Rank 0 reads the other's private memory, then rank 1 writes that of rank 0.
+// Rank 0 reads rank 1's private memory, then rank 1 writes rank 0's.
 void copy_memory(Meeting& meeting, TrialBoot& boot, int rank) {
   std::vector<std::byte> memory(kCopied, static_cast<std::byte>(rank + 1)), copy(kCopied);
   meeting.memory[rank] = memory.data();
@@ -157,7 +156,7 @@ void be_rank(Meeting& meeting, int rank, pid_t launcher) {
   boot.put_connection_info(boot::connection_info_of(info));
   boot.fence();
   Endpoint* peer = sm.connect(process.peer(static_cast<uint32_t>(1 - rank)), 0);
-  if (peer == nullptr) throw Error(MPI_ERR_OTHER, "it does not reach the other process");
+  if (peer == nullptr) throw Error(MPI_ERR_OTHER, "sm does not reach the other process");
   exchange_frames(sm, *peer, taker);
   meeting.frames += taker.good;
   copy_memory(meeting, boot, rank);
@@ -176,7 +175,6 @@ pid_t start_rank(Meeting& meeting, int rank) {
   ::_exit(0);
 }
 
-// Why the process did not do its part; empty where it did.
 std::string end_of_rank(pid_t pid, const char* failure) {
   if (pid < 0) return strf("no process could be started: %s", std::strerror(errno));
   int status = 0;
@@ -248,7 +246,7 @@ std::vector<Trial> try_here() {
   const pid_t ranks[] = {start_rank(meeting, 0), start_rank(meeting, 1)};
   std::string failure = end_of_rank(ranks[0], meeting.failures[0]);
   const std::string other = end_of_rank(ranks[1], meeting.failures[1]);
-  // What a rank says of the other's absence is the less telling half.
+  // A missing peer is a symptom, so prefer the other rank's failure.
   if (failure.empty() || failure.find("did not happen") != std::string::npos)
     failure = other.empty() ? failure : other;
   const Trial frames = judge_frames(meeting, failure);

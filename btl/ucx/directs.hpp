@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Directs: the memory of UCX beside the caller's data while a frame of ZeroCopy is under way.
+// Directs: UCX's memory, besides the caller's data, for a ZeroCopy frame under way.
 #pragma once
 
 #include <array>
@@ -10,8 +10,8 @@
 
 namespace tern::btl::ucx {
 
-using net::Block;
-using net::Blocks;
+using net::FrameBuffer;
+using net::FrameBuffers;
 using net::Origin;
 using net::WireHead;
 class UcxEndpoint;
@@ -24,6 +24,6 @@ struct Direct {
   Direct* next;
 };
 
-using Directs = net::Pool<Direct>;
+using Directs = net::FreeList<Direct>;
 
 }  // namespace tern::btl::ucx

@@ -11,7 +11,7 @@
 namespace tern::btl::ucx {
 namespace {
 
-// Payload that is copied to the stack, behind its head.
+// Limit of frames on the stack.
 constexpr size_t kSmall = 2048;
 
 }  // namespace
@@ -35,9 +35,9 @@ UcxEndpoint::UcxEndpoint(Worker& worker, Sink& sink, const Destination& leads_to
 
 UcxEndpoint::~UcxEndpoint() = default;
 
-// Small frames go out at once where UCX has room: nothing is kept then.
+// Small frames need no block if UCX has room.
 bool UcxEndpoint::send(const Header& header, const void* payload) noexcept {
-  if (TERN_UNLIKELY(fate.dead_locked())) return true;  // its operations fail elsewhere
+  if (TERN_UNLIKELY(fate.dead_locked())) return true;  // dropped: the peer is lost
   if (TERN_LIKELY(header.bytes <= kSmall) && send_small(header, payload)) return true;
   std::byte* const room = begin(header.bytes);
   if (room == nullptr) return false;
@@ -70,7 +70,7 @@ std::byte* UcxEndpoint::begin(size_t /*bytes*/) noexcept {
 }
 
 void UcxEndpoint::commit(const Header& header) noexcept {
-  Block& block = *filling_;
+  FrameBuffer& block = *filling_;
   filling_ = nullptr;
   if (TERN_UNLIKELY(fate.dead_locked())) return worker_.blocks.give_back(block);
   *block.head = head_for(header);
@@ -98,7 +98,7 @@ void* UcxEndpoint::post(const void* what, size_t count, ucp_request_param_t* par
 
 Start UcxEndpoint::start_send(const Header& header, const iovec& prefix, const iovec& data,
                               Operation& operation) noexcept {
-  if (TERN_UNLIKELY(fate.dead_locked())) return Start::kDone;  // as in send
+  if (TERN_UNLIKELY(fate.dead_locked())) return Start::kDone;
   Direct* const direct = direct_for(operation);
   if (direct == nullptr) return Start::kNoRoom;
   const WireHead head = head_for(header);
@@ -144,14 +144,14 @@ void UcxEndpoint::ended(void* request, ucs_status_t status, void* sent) noexcept
 }
 
 void UcxEndpoint::sent(void* request, ucs_status_t status, void* sent_block) noexcept {
-  Block& block = *static_cast<Block*>(sent_block);
+  FrameBuffer& block = *static_cast<FrameBuffer*>(sent_block);
   auto& endpoint = static_cast<UcxEndpoint&>(*block.endpoint);
   endpoint.worker_.ucp.ucp_request_free(request);
   endpoint.worker_.blocks.give_back(block);
   if (TERN_UNLIKELY(status != UCS_OK)) failed(&endpoint, endpoint.ep_, status);
 }
 
-// UCX calls this in its progress: only marks.
+// UCX calls failed() inside progress, so only mark the failure.
 void UcxEndpoint::failed(void* endpoint, ucp_ep_h, ucs_status_t status) noexcept {
   auto& self = *static_cast<UcxEndpoint*>(endpoint);
   const char* const why = self.worker_.ucp.ucs_status_string(status);

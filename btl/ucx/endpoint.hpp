@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// UcxEndpoint: one channel of a peer of another host.
+// UcxEndpoint: one channel of a peer on another host.
 // Lifetime: Ucx. Threads: under the channel's lock.
 #pragma once
 
@@ -10,12 +10,11 @@
 
 namespace tern::btl::ucx {
 
-/// See Rdma::offloaded.
-[[nodiscard]] bool offloads_puts(const std::shared_ptr<Context>& context) noexcept;
+[[nodiscard]] bool offloads_puts(const std::shared_ptr<UcpContext>& context) noexcept;
 
 class UcxEndpoint final : public net::NetEndpoint, ZeroCopy, Rdma {
  public:
-  /// `address`: the peer's worker's. Throws Error.
+  /// `address`: the peer's. Throws Error.
   UcxEndpoint(Worker& worker, Sink& sink, const Destination& leads_to, bool maps,
               const std::string& address, const Origin& own);
   ~UcxEndpoint() override;
@@ -35,24 +34,22 @@ class UcxEndpoint final : public net::NetEndpoint, ZeroCopy, Rdma {
   const char* reason() const noexcept override { return "UCX: the network"; }
 
   [[nodiscard]] bool closed() const noexcept { return ep_ == nullptr; }
-  /// Lets UCX's endpoint go, without asking the peer. The request that tells when that is done, or
-  /// null.
+  /// Does not contact the peer. Returns the close request, or null.
   [[nodiscard]] void* close() noexcept;
 
  private:
   [[nodiscard]] bool send_small(const Header& header, const void* payload) noexcept;
-  /// UCX's request for a frame that is an eager message; null where it is done.
+  /// Returns UCX's request, or null when done.
   void* post(const void* what, size_t count, ucp_request_param_t* params, void* user_data) noexcept;
   static void sent(void* request, ucs_status_t status, void* block) noexcept;
   static void ended(void* request, ucs_status_t status, void* direct) noexcept;
-  /// What has become of what UCX began for this operation.
   Start begun(void* request, Direct& direct) noexcept;
   [[nodiscard]] Direct* direct_for(Operation& operation) noexcept;
   static void failed(void* endpoint, ucp_ep_h, ucs_status_t status) noexcept;
 
   Worker& worker_;
   ucp_ep_h ep_ = nullptr;
-  Block* filling_ = nullptr;  // between begin() and commit()
+  FrameBuffer* filling_ = nullptr;
 };
 
 }  // namespace tern::btl::ucx

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Library: opening UCX with the environment that it reads then.
+// Library: opens UCX with a suitable environment.
 #include "btl/ucx/library.hpp"
 
 #include <dlfcn.h>
@@ -16,22 +16,21 @@ constexpr unsigned kLeastMajor = 1, kLeastMinor = 13;
 
 struct Opened {
   Library library;
-  std::string why;  // not; empty where it is open
+  std::string why;
 };
 
-// UCX reads these when it is loaded. What the user has set stays.
+// The user's values take precedence.
 void set_environment() {
-  // Its CUDA modules call cuInit(): only where the program uses CUDA already.
+  // UCX's CUDA modules would call cuInit().
   if (::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD) == nullptr)
     ::setenv("UCX_MODULES", "^cuda,cuda_ipc,gdr_copy", 0);
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  ::setenv("UCX_MEM_EVENTS", "n", 0);  // it would patch what the sanitizer has patched
+  ::setenv("UCX_MEM_EVENTS", "n", 0);  // would patch the sanitizer's functions
 #endif
   ::setenv("UCX_ERROR_SIGNALS", "", 0);
   ::setenv("UCX_HANDLE_ERRORS", "none", 0);
   ::setenv("UCX_WARN_UNUSED_ENV_VARS", "n", 0);
-  // A frame with all its data (Worker::kMaxZeroCopy, and heads) is one message of UCX's TCP, which
-  // is not put together from parts.
+  // Fits a frame with kMaxZeroCopy bytes, so TCP need not reassemble frames.
   ::setenv("UCX_TCP_RX_SEG_SIZE", "132k", 0);
 }
 
@@ -39,7 +38,7 @@ void* look_up(void* handle, const char* name, std::string* why) {
   void* const found = ::dlsym(handle, name);
   if (found == nullptr && why->empty())
     *why =
-        strf("it has no function %s: UCX %u.%u or newer is needed", name, kLeastMajor, kLeastMinor);
+        strf("missing function %s: UCX %u.%u or newer is needed", name, kLeastMajor, kLeastMinor);
   return found;
 }
 

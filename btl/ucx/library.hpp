@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Library: UCX, opened when the first job needs it.
-// Why: a program that stays on one host pays nothing for it, and a build with it runs where it is
-// not installed. It is never closed: it hooks the allocator.
+// Library: UCX, opened at first need. Never closed: UCX hooks the allocator.
 // Threads: any. See: TERN_UCX_LIBRARY in tern(7).
 #pragma once
 
@@ -11,7 +9,7 @@
 
 namespace tern::btl::ucx {
 
-/// All that is called; every one is in 1.13.
+/// All present in 1.13.
 // clang-format off
 #define TERN_UCX_FUNCTIONS(X)                                                                  \
   X(ucp_get_version) X(ucp_init_version) X(ucp_config_read) X(ucp_config_modify)               \
@@ -31,8 +29,8 @@ struct Library {
   unsigned major = 0, minor = 0;
 };
 
-/// Null with the reason where it cannot be opened.
-/// `file`: TERN_UCX_LIBRARY; empty: where the system has it. The first call opens it.
+/// Null, with the reason, on failure. `file`: TERN_UCX_LIBRARY, or empty. The first call opens the
+/// library.
 [[nodiscard]] const Library* library(const std::string& file, std::string* why);
 
 }  // namespace tern::btl::ucx

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that a peer writes: its key goes to the peer, whose UCX puts. Nothing is cached here:
-// registrations are UCX's own affair, and over TCP there are none.
+// Registered memory for puts by a peer. UCX caches registrations.
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -12,7 +11,7 @@ namespace {
 
 class UcxRegion final : public MemoryRegion {
  public:
-  UcxRegion(const std::shared_ptr<Context>& context, void* address, size_t bytes)
+  UcxRegion(const std::shared_ptr<UcpContext>& context, void* address, size_t bytes)
       : context_(context) {
     const Library& ucp = context->ucp;
     ucp_mem_map_params_t params{};
@@ -35,14 +34,14 @@ class UcxRegion final : public MemoryRegion {
   std::span<const std::byte> key() const noexcept override { return key_; }
 
  private:
-  const std::shared_ptr<Context> context_;
+  const std::shared_ptr<UcpContext> context_;
   ucp_mem_h memory_ = nullptr;
   std::vector<std::byte> key_;
 };
 
 class UcxRemoteKey final : public RemoteKey {
  public:
-  UcxRemoteKey(const std::shared_ptr<Context>& context, ucp_rkey_h key) noexcept
+  UcxRemoteKey(const std::shared_ptr<UcpContext>& context, ucp_rkey_h key) noexcept
       : context_(context), key_(key) {}
   UcxRemoteKey(const UcxRemoteKey&) = delete;
   UcxRemoteKey& operator=(const UcxRemoteKey&) = delete;
@@ -50,15 +49,14 @@ class UcxRemoteKey final : public RemoteKey {
   [[nodiscard]] ucp_rkey_h get() const noexcept { return key_; }
 
  private:
-  const std::shared_ptr<Context> context_;
+  const std::shared_ptr<UcpContext> context_;
   const ucp_rkey_h key_;
 };
 
 }  // namespace
 
-// A key without anything in it (a map of memory domains, a type) belongs to a network without
-// registration: its puts are copies.
-bool offloads_puts(const std::shared_ptr<Context>& context) noexcept {
+// A small key means a network without registration, where puts are copies.
+bool offloads_puts(const std::shared_ptr<UcpContext>& context) noexcept {
   constexpr size_t kEmptyKey = 16;
   std::byte memory[64];
   try {
@@ -78,7 +76,7 @@ std::unique_ptr<MemoryRegion> UcxEndpoint::register_memory(void* address, size_t
   }
 }
 
-// UCX reads a key as it comes: its length is what it says of itself, at most a region's.
+// UCX trusts lengths inside the key: pads with zeros to the maximum size.
 std::unique_ptr<RemoteKey> UcxEndpoint::import_key(std::span<const std::byte> key) noexcept {
   if (fate.dead_locked() || key.empty() || key.size() > MemoryRegion::kMostKey) return nullptr;
   std::array<std::byte, MemoryRegion::kMostKey> whole{};
@@ -90,7 +88,7 @@ std::unique_ptr<RemoteKey> UcxEndpoint::import_key(std::span<const std::byte> ke
 
 Start UcxEndpoint::start_put(const RemoteKey& key, uint64_t address, const iovec& from,
                              Operation& operation) noexcept {
-  if (fate.dead_locked()) return Start::kDone;  // as in send
+  if (fate.dead_locked()) return Start::kDone;
   Direct* const direct = direct_for(operation);
   if (direct == nullptr) return Start::kNoRoom;
   ucp_request_param_t params{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tries UCX: two workers of a process of its own exchange frames over the network's devices.
+// Trial of UCX: two workers in a child process exchange frames.
 #include <unistd.h>
 
 #include "base/error.hpp"
@@ -12,7 +12,7 @@ namespace tern::btl::ucx {
 namespace {
 
 constexpr const char* kCure =
-    "ucx_info -d lists the networks that UCX sees; UCX_TLS and UCX_NET_DEVICES choose among them";
+    "ucx_info -d lists the networks visible to UCX; UCX_TLS and UCX_NET_DEVICES choose among them";
 
 std::string attempt() {
   std::string why;
@@ -20,7 +20,7 @@ std::string attempt() {
   const Params params = Params::from(::environ, &complaints);
   const Library* const opened = library(params.ucx_library, &why);
   if (opened == nullptr) throw Error(MPI_ERR_OTHER, why);
-  const auto context = std::make_shared<Context>(*opened, 2, 1, true);
+  const auto context = std::make_shared<UcpContext>(*opened, 2, 1, true);
   const std::string sent =
       net::exchange_frames([&](core::Process& process, Sink& sink, AddressBook& book) {
         return std::make_unique<Ucx>(process, sink, book, context, 0);

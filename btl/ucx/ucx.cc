@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ucx: contacts, arrivals, the round.
+// Ucx: first contacts, received frames, progress.
 #include "btl/ucx/ucx.hpp"
 
 #include "base/clock.hpp"
@@ -18,7 +18,7 @@ constexpr int kLooks = 3;
 
 }  // namespace
 
-Ucx::Ucx(core::Process& process, Sink& sink, AddressBook& book, std::shared_ptr<Context> context,
+Ucx::Ucx(core::Process& process, Sink& sink, AddressBook& book, std::shared_ptr<UcpContext> context,
          uint32_t channel)
     : Network(process, sink, book, channel, "UCX", "UCX_NET_DEVICES"), worker_(std::move(context)) {
   worker_.offloads_puts = offloads_puts(worker_.context);
@@ -59,13 +59,13 @@ ucs_status_t Ucx::arrived(void* self, const void*, size_t head_bytes, void* mess
                           const ucp_am_recv_param_t* how) noexcept {
   auto& ucx = *static_cast<Ucx*>(self);
   if (head_bytes != 0 || (how->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0)
-    ucx.refuse("it is no frame of Tern");
+    ucx.refuse("not a frame of Tern");
   else
     ucx.Network::arrived({static_cast<const std::byte*>(message), length});
   return UCS_OK;
 }
 
-// Its frames that UCX still has come back with an error when its endpoint is closed.
+// Closing the endpoint returns unsent frames with an error.
 void Ucx::give_up_failed() noexcept {
   worker_.has_failures = false;
   for (auto& [key, made] : endpoints_) {
@@ -77,7 +77,7 @@ void Ucx::give_up_failed() noexcept {
   }
 }
 
-// Now, soon, and a second later.
+// At once, after 50 ms, and a second later.
 void Ucx::limit_silence_of_new() noexcept {
   constexpr int64_t kSoonNs = 50'000'000, kLaterNs = 1'000'000'000;
   const int64_t now = now_ns();
@@ -93,8 +93,7 @@ Alarm Ucx::alarm() noexcept {
   return {fd, [](void* self) noexcept { return static_cast<Ucx*>(self)->arm(); }, this};
 }
 
-// The next round is to look in any case. UCX has versions that are busy for ever: after a few
-// refusals the sleep is tried, which a readable descriptor ends at once.
+// Some versions of UCX are busy for ever: after a few refusals the rank sleeps anyway.
 bool Ucx::arm() noexcept {
   constexpr int kRefusals = 3;
   attention_.wake();
@@ -120,12 +119,12 @@ std::unique_ptr<Btl> make(core::Process& process, Sink& sink, AddressBook& book)
   std::string why;
   const Library* const opened = library(process.params.ucx_library, &why);
   if (opened == nullptr) {
-    log_line("UCX cannot be opened, so that ranks of other hosts are not reached: %s", why.c_str());
+    log_line("cannot open UCX, so ranks on other hosts are unreachable: %s", why.c_str());
     return nullptr;
   }
-  auto context = std::make_shared<Context>(*opened, static_cast<size_t>(process.world_size),
-                                           static_cast<size_t>(process.node.ranks),
-                                           process.channel_count() > 1);
+  auto context = std::make_shared<UcpContext>(*opened, static_cast<size_t>(process.world_size),
+                                              static_cast<size_t>(process.node.ranks),
+                                              process.channel_count() > 1);
   return std::make_unique<Ucx>(process, sink, book, std::move(context), 0);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ucx: the transport between hosts, over UCX.
-// See: README.md of this folder, tests/unit/btl/behaviour_test.cc, tests/hosts/.
+// Ucx: the transport between hosts, over UCX. See: README.md, tests/unit/btl/behaviour_test.cc,
+// tests/hosts/.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ namespace tern::btl::ucx {
 
 class Ucx final : public net::Network {
  public:
-  Ucx(core::Process& process, Sink& sink, AddressBook& book, std::shared_ptr<Context> context,
+  Ucx(core::Process& process, Sink& sink, AddressBook& book, std::shared_ptr<UcpContext> context,
       uint32_t channel);
   ~Ucx() override;
 
@@ -37,12 +37,11 @@ class Ucx final : public net::Network {
                               size_t bytes, const ucp_am_recv_param_t* how) noexcept;
 
   Worker worker_;
-  int busy_ = 0;               // refusals to be armed, one after the other
-  int looks_for_sockets_ = 0;  // to come: connections open some time after their endpoints
+  int busy_ = 0;
+  int looks_for_sockets_ = 0;  // further searches, because connections open late
   int64_t next_look_ns_ = 0;
 };
 
-/// ucx/trial.cc.
 [[nodiscard]] std::vector<Trial> try_here();
 
 }  // namespace tern::btl::ucx

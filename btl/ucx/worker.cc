@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Context, Worker: making and ending UCX's objects.
+// Context, Worker: making and destroying UCX's objects.
 #include "btl/ucx/worker.hpp"
 
 #include <cstdlib>
@@ -12,7 +12,7 @@
 namespace tern::btl::ucx {
 namespace {
 
-// What the user has not set. Ranks of one host have their own transport.
+// Keeps the user's UCX_TLS. Ranks of one host use sm.
 void configure(const Library& ucp, ucp_config_t* config) {
   if (std::getenv("UCX_TLS") == nullptr)
     require(ucp, ucp.ucp_config_modify(config, "TLS", "^sm,self"), "UCX_TLS=^sm,self");
@@ -26,7 +26,7 @@ void require(const Library& ucp, ucs_status_t status, const char* what) {
                                     ucp.ucs_status_string(status)));
 }
 
-Context::Context(const Library& library, size_t ranks, size_t ranks_here, bool workers)
+UcpContext::UcpContext(const Library& library, size_t ranks, size_t ranks_here, bool workers)
     : ucp(library) {
   const SignalsKept kept;
   ucp_config_t* config = nullptr;
@@ -41,7 +41,7 @@ Context::Context(const Library& library, size_t ranks, size_t ranks_here, bool w
     params.estimated_num_eps = ranks;
     params.estimated_num_ppn = ranks_here;
     require(ucp, ucp.ucp_init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, config, &context_),
-            "ucp_init: is there a network that UCX_TLS and UCX_NET_DEVICES allow?");
+            "ucp_init: do UCX_TLS and UCX_NET_DEVICES allow a network?");
   } catch (...) {
     ucp.ucp_config_release(config);
     throw;
@@ -49,9 +49,9 @@ Context::Context(const Library& library, size_t ranks, size_t ranks_here, bool w
   ucp.ucp_config_release(config);
 }
 
-Context::~Context() { ucp.ucp_cleanup(context_); }
+UcpContext::~UcpContext() { ucp.ucp_cleanup(context_); }
 
-Worker::Worker(std::shared_ptr<Context> of) : context(std::move(of)), ucp(context->ucp) {
+Worker::Worker(std::shared_ptr<UcpContext> of) : context(std::move(of)), ucp(context->ucp) {
   ucp_worker_params_t params{};
   params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
   params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
@@ -60,7 +60,7 @@ Worker::Worker(std::shared_ptr<Context> of) : context(std::move(of)), ucp(contex
 
 Worker::~Worker() {
   if (flush_ != nullptr) ucp.ucp_request_free(flush_);
-  // Blocks that are still under way belong to UCX: it gives them back, or ends with the worker.
+  // UCX owns blocks under way.
   constexpr int64_t kPatienceNs = 1'000'000'000;
   for (const int64_t end = now_ns() + kPatienceNs; has_under_way() && now_ns() < end;) progress();
   ucp.ucp_worker_destroy(worker_);

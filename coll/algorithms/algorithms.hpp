@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of collective algorithms: one row, one file.
-// Why: selection, verification, documentation and the tests go over the same rows.
-// Adding one: a file here with one function of type Emit, and a row in table.cc; generate.py makes
-// the declaration, the line for make and the parameter's word.
+// The table of collective algorithms. New algorithm: a file here with a function of type Emit, and
+// a row in table.cc; generate.py adds the declaration, the compilation and the parameter's value.
 #pragma once
 
 #include <cstddef>
@@ -15,53 +13,52 @@
 
 namespace tern::coll {
 
-/// What an algorithm cannot do; bits.
+/// Limitations; bits.
 enum Limit : unsigned {
   kAnything = 0,
-  kCommutative = 1,  // needs an operation whose operands may change places
-  kEqualBlocks = 2,  // not for the irregular forms
-  kPowerOfTwo = 4,   // so many ranks
+  kCommutative = 1,  // needs a commutative operation
+  kEqualBlocks = 2,  // excludes irregular forms
+  kPowerOfTwo = 4,   // rank count
   kEvenRanks = 8,
-  kLevels = 16,        // needs to know which ranks are near each other
-  kEqualHosts = 32,    // and that these groups are of one size
-  kHostsInOrder = 64,  // and of consecutive ranks
-  kShared = 128,       // memory that all ranks see; it has no schedule (coll/flat)
+  kLevels = 16,        // needs Levels
+  kEqualHosts = 32,    // groups of equal size
+  kHostsInOrder = 64,  // groups of consecutive ranks
+  kShared = 128,       // shared memory without a schedule (coll/flat)
 };
 
-/// Properties on which engines rely; bits. Proof: tests/unit/coll/verify_test.cc.
+/// Properties used by engines; bits. Proof: tests/unit/coll/verify_test.cc.
 enum Trait : unsigned {
   kNoTrait = 0,
-  kOneHop = 1,     // no rank sends data that it has received or reduced
-  kTwoHops = 2,    // ranks reduce their parts, and send the results
-  kRankOrder = 4,  // each element is reduced by one rank from the last operand to the first: the
-                   // bits of slots
-  kBySwitch = 8,   // NVLink switches can do the same
+  kOneHop = 1,     // ranks send only their input
+  kTwoHops = 2,    // ranks reduce parts, and send the results
+  kRankOrder = 4,  // a rank reduces each element, from the last operand to the first
+  kBySwitch = 8,
 };
 
-inline constexpr int32_t kRadix = 4;    // of k-nomial trees
-inline constexpr int32_t kWindow = 32;  // steps under way at once where all messages go directly
-inline constexpr int32_t kSlots = 4;    // partial results that a rank receives at once
+inline constexpr int32_t kRadix = 4;    // radix of k-nomial trees
+inline constexpr int32_t kWindow = 32;  // steps in flight when messages go directly
+inline constexpr int32_t kSlots = 4;    // received at once
 
-/// What a cost depends on: ranks, bytes of the vector (or of all blocks), and hosts.
+/// Ranks, bytes of the vector (or of all blocks), hosts.
 struct Shape {
   double p, n, hosts;
 };
-/// What the busiest rank does, for the whole of n. `parts`: into how many the vector is split.
+/// The busiest rank's work for n bytes. `parts`: of the vector.
 struct Work {
-  double rounds = 0;    // messages one after the other on the longest way
-  double bytes = 0;     // that these carry
+  double rounds = 0;    // messages on the critical path
+  double bytes = 0;     // along
   double messages = 0;  // sent by the busiest rank
-  double load = 0;      // bytes that it sends
+  double load = 0;      // bytes sent
   double reduced = 0, copied = 0;
   double parts = 1;
-  double lines = 0;  // cache lines of other ranks
+  double lines = 0;  // read from other ranks
 };
-/// Between hosts, and within them. Algorithms that know no levels do everything between.
+/// Costs between hosts and within hosts. Algorithms without levels use `far`.
 struct Cost {
   Work far, near;
 };
 
-/// Emits one rank's schedule. Straight-line: rank arithmetic and verbs, nothing else.
+/// Rank arithmetic and verbs only.
 using Emit = void (*)(Builder& builder);
 
 struct Algorithm {
@@ -69,38 +66,34 @@ struct Algorithm {
   const char* name;
   Emit emit;
   unsigned limits;
-  size_t chunk;         // bytes of a block that one pass carries; 0: everything in one pass
-  const char* formula;  // rounds; bytes per rank for a vector (or all blocks) of n bytes on p ranks
-  Cost (*cost)(Shape);  // the same for numbers
-  const char* see;      // where it is described
+  size_t chunk;         // block bytes per pass; 0: one pass
+  const char* formula;  // rounds; bytes per rank, for n bytes on p ranks
+  Cost (*cost)(Shape);  // the same as numbers
+  const char* see;      // source
   FlatMethod flat = FlatMethod::kNone;
   unsigned traits = kNoTrait;
 };
 
 [[nodiscard]] std::span<const Algorithm> algorithms() noexcept;
-/// The rows of all but neighbourhoods.
+/// All rows except neighbourhoods.
 [[nodiscard]] std::span<const Algorithm> global_algorithms() noexcept;
-/// The rows that serve two groups, one for each collective that is defined between them.
+/// Rows for inter-communicators.
 [[nodiscard]] std::span<const Algorithm> between_algorithms() noexcept;
-/// Null where the collective is not defined between two groups.
+/// Null if the collective is undefined between two groups.
 [[nodiscard]] const Algorithm* between_groups(Collective collective) noexcept;
-/// The rows of one collective.
 [[nodiscard]] std::span<const Algorithm> algorithms(Collective collective) noexcept;
-/// The row of this name; nullptr if no row has it.
 [[nodiscard]] const Algorithm* find_algorithm(Collective collective, const char* name) noexcept;
-/// Rows without a schedule: nothing to build, verify or draw.
 [[nodiscard]] inline bool has_schedule(const Algorithm& algorithm) noexcept {
   return algorithm.emit != nullptr;
 }
-/// Whether there is a schedule for so many ranks with these levels (null: not known).
+/// `levels`: null if unknown.
 [[nodiscard]] bool serves(const Algorithm& algorithm, int32_t ranks, const Levels* levels) noexcept;
-/// The schedule of one rank.
 [[nodiscard]] Schedule build(const Algorithm& algorithm, int32_t ranks, int32_t rank, int32_t root,
                              const Levels* levels = nullptr);
-/// The same between two groups; `root` as in Schedule.
+/// Builds a schedule for inter-communicators; `root` as in Schedule.
 [[nodiscard]] Schedule build_between(const Algorithm& algorithm, int32_t ranks, int32_t others,
                                      int32_t rank, int32_t root);
-/// The same of a neighbourhood.
+/// Builds a schedule for a neighbourhood.
 [[nodiscard]] Schedule build(const Algorithm& algorithm, int32_t ranks, int32_t rank,
                              std::shared_ptr<const Neighbors> neighbors);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linear allgather: everybody sends its block to everybody, with a window; the order keeps any one
-// rank from being everybody's first target. Cost: p - 1 messages of one block each way, no rank
-// waits for another's progress. Serves irregular blocks.
+// Linear allgather: every rank sends a block to every other, within a window, successor first: no
+// rank is everyone's first target. Cost: p - 1 messages of a block each way; ranks do not depend on
+// each other's progress.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace tern::coll {

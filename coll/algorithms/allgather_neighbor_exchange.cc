@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Neighbour exchange allgather: pairs swap their blocks, then each rank turns to the neighbours on
-// its two sides in turn and hands over the two blocks that it got last. Half the rounds of the
-// ring, and only neighbours talk. Cost: p / 2 rounds, n (p - 1) / p bytes. Even numbers of ranks
-// only. See: Chen, Wang et al. 2005.
+// Neighbour exchange allgather: pairs swap blocks, then each rank alternates between two
+// neighbours and forwards the two blocks received last. Half the rounds of the ring. Cost: p / 2
+// rounds, n (p - 1) / p bytes. Even rank counts only. See: Chen, Wang et al. 2005.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace tern::coll {
 namespace {
 
-// Even ranks have the neighbours +1, -1, +1, ...; odd ones -1, +1, ...
+// Even ranks alternate +1, -1, ...; odd ranks -1, +1, ...
 int32_t neighbor(const Builder& b, int32_t rank, int32_t round) {
   return b.wrap(rank + ((rank + round) % 2 == 0 ? 1 : -1));
 }
 
-// The first block of the pair that `rank` got last before round `round` (round 1: its own pair):
-// what the neighbour of the round before had got in the one before that, and so on, in one
-// direction.
+// The first block of the pair received by `rank` before round `round` (round 1: the rank's own):
+// pairs travel a rank per round.
 int32_t last_pair(const Builder& b, int32_t rank, int32_t round) {
   const int32_t way = (rank + round - 1) % 2 == 0 ? 1 : -1;
   return b.wrap(rank + way * (round - 1)) / 2 * 2;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ring allgather: every rank hands on to the next what it got from the one before.
-// Cost: p - 1 rounds, n (p - 1) / p bytes. Serves irregular blocks. See: Chan et al. 2007.
+// Ring allgather: every rank forwards each received block. Cost: p - 1 rounds, n (p - 1) / p bytes.
+// See: Chan et al. 2007.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace tern::coll {

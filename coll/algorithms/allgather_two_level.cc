@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two-level allgather: the lowest rank of each host collects its blocks, these leaders pass the
-// hosts' blocks round a ring, and each hands all blocks out in its host along a binomial tree. Only
-// leaders' messages leave a host. Definitions: blocks of a host go as runs of consecutive ranks.
-// Cost: g + log2 g messages within hosts of g ranks, q - 1 rounds of n / q bytes between q hosts.
-// See: Traff 2006.
+// Two-level allgather: each host's lowest rank, the leader, collects the host's blocks; leaders
+// pass them around a ring and broadcast all blocks down a binomial tree. Only leaders' messages
+// leave a host. Cost: g + log2 g messages within hosts of g ranks, q - 1 rounds of n / q bytes
+// between q hosts. See: Traff 2006.
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.hpp"

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Allreduce along two trees at once: each reduces half of the vector to its root, which sends it
-// down again. Definitions: node v is rank v - 1; half and lane t belong to tree t, and so do the
-// stage slots 2 t and 2 t + 1 for its children. The root's sum is copied, so the result is bitwise
-// the same everywhere. Cost: about 4 log2 p + k rounds of n / k bytes for k chunks. Commutative
-// only. See: Sanders, Speck, Traff 2009.
+// Allreduce along two trees: each reduces half of the vector to its root and broadcasts the sum.
+// Definitions: node v is rank v - 1; half t, lane t and stage slots 2 t and 2 t + 1 (children)
+// belong to tree t. Results are bitwise equal on all ranks. Cost: about 4 log2 p + k rounds of n /
+// k bytes for k chunks. Commutative only. See: Sanders, Speck, Traff 2009.
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/tree.hpp"
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Allreduce in one shot: every rank sends its vector to all others and reduces all of them, in rank
-// order. Why: one hop, for vectors so small that their bytes do not count, and the same bits
-// everywhere; kernels run it by words of LL (coll/gpu/push_run.hpp).
-// Cost: p - 1 messages of n in one round; p n reduced, n copied.
-// See: Shah et al. 2025 (MSCCL++, "one-phase all-pairs").
+// One-shot allreduce: every rank sends a vector to all others and reduces all, in rank order.
+// Why: a single hop, and bitwise equal results; kernels use LL (coll/gpu/push_run.hpp). Cost: p - 1
+// messages of n in a round; p n reduced, n copied. See: Shah et al. 2025 (MSCCL++, "one-phase
+// all-pairs").
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/emitters.hpp"
 
@@ -20,7 +19,7 @@ void allreduce_one_shot(Builder& b) {
     b.recv(b.ring(-round), all[static_cast<size_t>(b.ring(-round))]);
     b.send(b.ring(round), Builder::input());
   }
-  // In place the own vector is not last in general, and may not be written before it is read.
+  // In place, only the last operand may be overwritten by the reduction.
   const Slice sum = mine == last ? Builder::output() : Builder::staged(last);
   if (ranks > 1) b.reduce(all, sum);
   if (mine != last || ranks == 1) b.copy(ranks == 1 ? all[0] : sum, Builder::output());

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rabenseifner's allreduce: reduce-scatter by recursive halving, then allgather by recursive
-// doubling. Each block is computed once and copied, so the result is bitwise the same everywhere;
-// rank order is kept. Cost: 2 log2 p rounds, 2 n (p - 1) / p bytes (2 n more if p is no power of
-// two). See: Rabenseifner 2004.
+// doubling. Rank order; bitwise equal results. Cost: 2 log2 p rounds, 2 n (p - 1) / p bytes (2 n
+// more unless p is a power of two). See: Rabenseifner 2004.
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/halving.hpp"
 
@@ -12,7 +11,7 @@ void allreduce_rabenseifner(Builder& b) {
   const Fold fold{b.ranks(), b.rank()};
   b.split(fold.size());
   b.mirrors(1);
-  Held held{.blocks = fold.size()};
+  HeldBlocks held{.blocks = fold.size()};
   fold_in(b, fold, held);
   if (fold.idle()) {
     b.recv(fold.mate(), Builder::output(0, fold.size()));

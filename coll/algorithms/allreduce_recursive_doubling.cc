@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recursive doubling allreduce: partners at distance 1, 2, 4, ... exchange partial results and both
-// combine them. Everybody brackets the operands alike, so the result is bitwise the same
-// everywhere; rank order is kept. Cost: ceil(log2 p) rounds of n bytes (two more if p is no power
-// of two). See: Thakur, Rabenseifner, Gropp 2005.
+// combine. Rank order; bitwise equal results. Cost: ceil(log2 p) rounds of n bytes (two more unless
+// p is a power of two). See: Thakur, Rabenseifner, Gropp 2005.
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/halving.hpp"
 
@@ -11,7 +10,7 @@ namespace tern::coll {
 void allreduce_recursive_doubling(Builder& b) {
   const Fold fold{b.ranks(), b.rank()};
   b.mirrors(1);
-  Held held;
+  HeldBlocks held;
   double_up(b, fold, held);
   if (held.at != kAtOutput) b.copy(slice_of(b, held), Builder::output());
 }

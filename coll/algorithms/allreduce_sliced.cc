@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sliced allreduce: in each host a reduce-scatter gives every rank a slice, the j-th ranks of all
-// hosts allreduce slice j, and each host gathers the slices. Definitions: g ranks on each of q
-// hosts. Between two hosts the slices are exchanged whole; a power of two of hosts halves and
-// doubles; others use a ring. Every block's sum is bracketed alike wherever it is computed: the
-// result is bitwise the same everywhere. Cost: 2 (g - 1) rounds and 2 n (g - 1) / g bytes within
-// hosts; between them 2 log2 q rounds (2: 1; a ring: 2 (q - 1)) and 2 n / g (q - 1) / q bytes of
-// each rank. Commutative only. See: Traff, Hunold 2020.
+// Sliced allreduce: a reduce-scatter in each host gives every rank a slice, the j-th ranks of all
+// hosts allreduce slice j, and each host allgathers. Definitions: q hosts of g ranks. Two hosts
+// exchange whole slices; a power of two halves and doubles; others use a ring. Bitwise equal
+// results. Cost: 2 (g - 1) rounds and 2 n (g - 1) / g bytes within hosts; between hosts, per rank,
+// 2 log2 q rounds (2 hosts: 1; ring: 2 (q - 1)) and 2 n / g (q - 1) / q bytes. Commutative only.
+// See: Traff, Hunold 2020.
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/slices.hpp"
 
 namespace tern::coll {
 namespace {
 
-// Result in the output.
-void ring_between(Builder& b, const SlicePlace& place, const Held& held) {
+// Leaves the result in the output.
+void ring_between(Builder& b, const SlicePlace& place, const HeldBlocks& held) {
   const int32_t hosts = place.hosts();
-  const Place sums = held.at == kAtMirror ? kAtOutput : kAtMirror;
-  const auto block = [&](Place where, int32_t distance) {
+  const PartialBuffer sums = held.at == kAtMirror ? kAtOutput : kAtMirror;
+  const auto block = [&](PartialBuffer where, int32_t distance) {
     const int32_t number = ((place.at + distance) % hosts + hosts) % hosts;
     return slice_at(b, where, held.low + number, 1);
   };
@@ -32,7 +31,7 @@ void ring_between(Builder& b, const SlicePlace& place, const Held& held) {
   }
 }
 
-void between(Builder& b, const SlicePlace& place, Held held) {
+void between(Builder& b, const SlicePlace& place, HeldBlocks held) {
   const Fold fold{place.hosts(), place.at, place.team.data()};
   if (fold.extra() != 0) return ring_between(b, place, held);
   if (place.hosts() == 2)

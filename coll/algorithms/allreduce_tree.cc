@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Allreduce as reduction to rank 0 and broadcast from there, along one binomial tree; chunks go up
-// and down at the same time. Rank order is kept, and what rank 0 has is copied, so the result is
-// bitwise the same everywhere. Cost: 2 ceil(log2 p) rounds of n bytes.
+// Tree allreduce: reduction to rank 0 and broadcast along one binomial tree; chunks move up and
+// down at once. Rank order; bitwise equal results. Cost: 2 ceil(log2 p) rounds of n bytes.
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/tree.hpp"
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two-level allreduce: the ranks of a host reduce to its lowest, these leaders exchange by
-// recursive doubling, and each hands the result down in its host. Only leaders' messages leave a
-// host. Leaders bracket the operands alike, so the result is bitwise the same everywhere. Cost: 2
-// ceil(log2 g) rounds of n bytes within hosts of g ranks, ceil(log2 q) between q hosts. Commutative
-// only. See: Karonis et al. 2000.
+// Two-level allreduce: each host reduces to its lowest rank, the leader; leaders use recursive
+// doubling and broadcast the result. Only leaders' messages leave a host. Bitwise equal results.
+// Cost: 2 ceil(log2 g) rounds of n bytes within hosts of g ranks, ceil(log2 q) between q hosts.
+// Commutative only. See: Karonis et al. 2000.
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.hpp"
@@ -13,9 +12,9 @@
 namespace tern::coll {
 namespace {
 
-// The sum of the subtree within the host: the input, or in the output.
-Held gather_up(Builder& b, const std::vector<int32_t>& children) {
-  Held held;
+// The subtree's sum within the host: the input, or in the output.
+HeldBlocks gather_up(Builder& b, const std::vector<int32_t>& children) {
+  HeldBlocks held;
   int32_t slot = 0;
   for (auto child = children.rbegin(); child != children.rend(); ++child) {
     const Slice received = Builder::staged(slot++ % 2);
@@ -32,7 +31,7 @@ void allreduce_two_level(Builder& b) {
   const HostPlace place = host_place(b);
   b.stage(2);
   b.mirrors(1);
-  Held held = gather_up(b, place.children);
+  HeldBlocks held = gather_up(b, place.children);
   if (place.parent >= 0) {
     b.send(place.parent, slice_of(b, held));
     b.recv(place.parent, Builder::output());

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Allreduce in two shots: every rank sends each other one its part of the vector, reduces its own
-// part of all, in rank order, and sends the result to all.
-// Why: two hops whatever the ranks, at the ring's bytes: the fewest where each rank reaches all
-// others at full speed (a switch), and the same bits everywhere.
-// Cost: 2 (p - 1) messages of n / p in two rounds; n reduced, n / p copied.
-// See: Cowan et al. 2023 (MSCCLang, "all pairs").
+// Two-shot allreduce: each rank receives its part of every vector, reduces in rank order, and sends
+// the result to all. Why: two hops at the ring's bytes, fastest with full-speed links between all
+// ranks (a switch); bitwise equal results. Cost: 2 (p - 1) messages of n / p in two rounds; n
+// reduced, n / p copied. See: Cowan et al. 2023 (MSCCLang, "all pairs").
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/emitters.hpp"
 
@@ -22,7 +20,7 @@ void allreduce_two_shot(Builder& b) {
     b.recv(b.ring(-round), parts[static_cast<size_t>(b.ring(-round))]);
     b.send(b.ring(round), Builder::input(b.ring(round)));
   }
-  // In place the own part is not last in general, and may not be written before it is read.
+  // In place, only the last operand may be overwritten by the reduction.
   const Slice sum = mine == last ? Builder::output(mine) : Builder::staged(last, mine);
   if (ranks > 1) b.reduce(parts, sum);
   if (mine != last || ranks == 1) b.copy(ranks == 1 ? parts[0] : sum, Builder::output(mine));

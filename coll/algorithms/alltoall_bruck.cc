@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bruck's alltoall: a block for the d-th rank after this one travels by the powers of two in d,
-// many blocks at a time. Definitions: stage slot d (1 to p - 1) holds the block that still goes on
-// by the bits of d not yet done; slots from p on are where one round's blocks lie side by side, p /
-// 2 to send and p / 2 received. Cost: ceil(log2 p) rounds, n / 2 bytes each. For small blocks. See:
-// Bruck et al. 1997.
+// Bruck's alltoall: a block for the d-th rank after this rank travels by the powers of two in d,
+// many blocks per message. Definitions: stage slot d (1 to p - 1) holds the block that still has to
+// travel the remaining bits of d; slots from p on hold a round's blocks contiguously, p / 2 to send
+// and p / 2 received. Cost: ceil(log2 p) rounds of n / 2 bytes. For small blocks. See: Bruck et al.
+// 1997.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace tern::coll {

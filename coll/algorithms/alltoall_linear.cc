@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linear alltoall: all messages go directly, as many at once as a window allows; the order keeps
-// any one rank from being everybody's first target. Cost: p - 1 messages of one block; no copies,
-// and no rank waits for a slow one before the window is full. Serves irregular blocks.
+// Linear alltoall: direct messages within a window, successor first: no rank is
+// everyone's first target. Cost: p - 1 messages of a block; no copies.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace tern::coll {

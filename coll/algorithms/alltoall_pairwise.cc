@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairwise exchange alltoall: in round k every rank sends to the k-th after it and receives from
-// the k-th before it, one round at a time, so that no link and no rank has two partners at once.
-// Cost: p - 1 rounds of one block; no copies. Serves irregular blocks. See: Thakur, Rabenseifner,
-// Gropp 2005.
+// Pairwise alltoall: in round k every rank sends to the k-th next rank and receives from the k-th
+// previous rank. Rounds do not overlap: a link has a single message at once. Cost: p - 1 rounds of
+// a block; no copies. See: Thakur, Rabenseifner, Gropp 2005.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace tern::coll {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two-level alltoall: within a host the j-th rank collects everything that is for the j-th rank of
-// any host; then the j-th ranks of all hosts exchange. Between hosts there are q - 1 messages of g
-// blocks per rank instead of p - g of one. Definitions: q hosts of g ranks; stage slot j' q + x
-// holds the block for rank j' of host x, slot p + j' q + x what rank j' of this host has for this
-// place in host x; then slot x g + j' again, side by side for one message. Cost: g + q - 2
-// messages, 2 n bytes, 2 n of copies. Hosts of one size only. See: Bruck et al. 1997; Traff,
-// Rougier 2014.
+// Two-level alltoall: within a host the j-th rank collects all blocks for j-th ranks, then the j-th
+// ranks of all hosts exchange: q - 1 messages of g blocks between hosts per rank, instead of p - g
+// of one. Definitions: q hosts of g ranks; stage slot j' q + x holds the block for rank j' of host
+// x; slot p + j' q + x, the block from rank j' of this host for this rank's place in host x; then
+// slot x g + j' again, contiguous for one message. Cost: g + q - 2 messages, 2 n bytes, 2 n of
+// copies. Hosts of equal size only. See: Bruck et al. 1997; Traff, Rougier 2014.
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dissemination barrier: in round k everybody tells the rank 2^k further on, and hears from the one
-// 2^k back. Cost: ceil(log2 p) rounds, no bytes. See: Hensgen, Finkel, Manber 1988.
+// Dissemination barrier: in round k each rank signals the rank 2^k further and waits for the rank
+// 2^k before. Cost: ceil(log2 p) rounds, no bytes. See: Hensgen, Finkel, Manber 1988.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace tern::coll {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Barrier along a 4-nomial tree: word that a subtree has entered goes up to rank 0, word that all
-// have comes down. Two messages per rank in all. Cost: 2 ceil(log4 p) rounds, no bytes. See:
-// Mellor-Crummey, Scott 1991.
+// Tree barrier: signals go up a 4-nomial tree to rank 0 and down again, two per rank. Cost: 2
+// ceil(log4 p) rounds, no bytes. See: Mellor-Crummey, Scott 1991.
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/tree.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two-level barrier: word that the ranks of a host have entered goes up to its lowest, these
-// leaders tell each other by dissemination, and each releases its host. Cost: 2 ceil(log2 g) rounds
-// within hosts of g ranks, ceil(log2 q) between q hosts, no bytes. See: Karonis et al. 2000.
+// Two-level barrier: each host's ranks signal the lowest rank, the leader; leaders use
+// dissemination, then release the hosts. Cost: 2 ceil(log2 g) rounds within hosts of g ranks,
+// ceil(log2 q) between q hosts, no bytes. See: Karonis et al. 2000.
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linear broadcast: the root sends to everybody; between two ranks there is nothing better.
-// Cost: p - 1 messages of n bytes at the root, one at the others.
+// Linear broadcast: the root sends to every rank; optimal for two ranks. Cost: p - 1 messages of n
+// bytes at the root.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace tern::coll {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Broadcast as binomial scatter and ring allgather: the root sends little more than the vector
-// once. Definitions: block i of p belongs to the i-th rank after the root. Cost: log2 p + p - 1
-// rounds, 2 n (p - 1) / p bytes. See: Barnett et al. 1994; Thakur, Rabenseifner, Gropp 2005.
+// Broadcast as binomial scatter and ring allgather: the root sends little more than n. Definitions:
+// block i of p belongs to the i-th rank after the root. Cost: log2 p + p - 1 rounds, 2 n (p - 1) /
+// p bytes. See: Barnett et al. 1994; Thakur, Rabenseifner, Gropp 2005.
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/ranks.hpp"
 
@@ -18,8 +18,7 @@ void bcast_scatter_allgather(Builder& b) {
     if (tree.node + step < ranks)
       b.send(b.ring(step), Builder::output(tree.node + step, tree.width(step)));
 
-  // Blocks that the scatter left here need not come again: the neighbour before sends only what
-  // this rank lacks.
+  // The predecessor skips blocks already received in the scatter.
   const Binomial next{ranks, (tree.node + 1) % ranks};
   const auto has = [](const Binomial& at, int32_t block) {
     return at.node == 0 || (block >= at.node && block < at.node + at.subtree());

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives between two groups (MPI-5.0 section 6.2.3): what is one for a whole group goes from
-// rank to rank, from the other group's rank 0 down a tree, or up a tree in rank order to the own
-// rank 0 and across; what differs from rank to rank goes directly, as much at once as a window
-// allows. Definitions: p ranks here, q there, numbered p to p + q - 1. A rooted one has a root
-// below p on the root's side (the other ranks there have nothing to do), from p on on the other.
-// Cost: trees ceil(log2 p) + 1 + ceil(log2 q) rounds of n bytes; direct: q messages per rank.
+// Collectives of inter-communicators (MPI-5.0 section 6.2.3). Data common to a group goes from the
+// remote rank 0 down a tree, or up a tree in rank order to rank 0 and across; other blocks go
+// directly, within a window. Definitions: p local ranks; q remote ranks, numbered p to p + q - 1.
+// In rooted collectives the root is below p in the root's group (other ranks are idle), from p on
+// in the other. Cost: trees ceil(log2 p) + 1 + ceil(log2 q) rounds of n bytes; direct: q messages
+// per rank.
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.hpp"
@@ -16,7 +16,7 @@ namespace {
 
 int32_t other(const Builder& b, int32_t rank) { return b.ranks() + rank; }
 bool is_root(const Builder& b) { return b.root() == b.rank(); }
-/// The root is on the other side.
+/// The root is in the remote group.
 bool is_leaf(const Builder& b) { return b.root() >= b.ranks(); }
 
 Tree tree_of(const Builder& b) { return Tree::k_nomial(b.ranks(), 0, 2); }
@@ -27,8 +27,7 @@ void hand_down(Builder& b, const Tree& tree, int32_t from_there) {
   for (const int32_t child : tree.children(b.rank())) b.send(child, Builder::output());
 }
 
-// In each round a rank sends to one at a distance and receives from one at the same: a rank
-// that waits, waits for an earlier round.
+// Each round uses a single distance: a rank can wait only for an earlier round.
 void exchange(Builder& b, bool same_for_all) {
   const int32_t rounds = std::max(b.ranks(), b.others());
   b.window(kWindow);
@@ -39,9 +38,9 @@ void exchange(Builder& b, bool same_for_all) {
   }
 }
 
-/// The vectors of this group reduced to rank 0, in rank order; where the result lies.
-Place reduce_vectors(Builder& b, const Tree& tree) {
-  Place held = kAtInput, spare = kAtMirror;
+/// Reduces this group's vectors to rank 0, in rank order; returns the result's place.
+PartialBuffer reduce_vectors(Builder& b, const Tree& tree) {
+  PartialBuffer held = kAtInput, spare = kAtMirror;
   const std::vector<int32_t> children = tree.children(b.rank());
   for (auto child = children.rbegin(); child != children.rend(); ++child) {
     const Slice received = slice_at(b, spare, 0, b.ranks());
@@ -102,17 +101,17 @@ void between_allreduce(Builder& b) {
   hand_down(b, tree, other(b, 0));
 }
 
-// The sides cut their vectors differently, so all of it goes across.
+// The groups split vectors differently: sends the whole vector across.
 void between_reduce_scatter(Builder& b) {
   const Tree tree = tree_of(b);
   b.mirrors(2);
-  const Place held = reduce_vectors(b, tree);
+  const PartialBuffer held = reduce_vectors(b, tree);
   const Slice vector = slice_at(b, held, 0, b.ranks());
   if (b.rank() != 0) {
     b.send(tree.parent(b.rank()), vector);
     return b.recv(0, Builder::output());
   }
-  const Place theirs = held == kAtMirror ? kAtSecondMirror : kAtMirror;
+  const PartialBuffer theirs = held == kAtMirror ? kAtSecondMirror : kAtMirror;
   b.recv(other(b, 0), slice_at(b, theirs, 0, b.ranks()));
   b.send(other(b, 0), vector);
   for (int32_t rank = 1; rank < b.ranks(); ++rank) b.send(rank, slice_at(b, theirs, rank, 1));

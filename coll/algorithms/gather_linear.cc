@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linear gather: everybody sends to the root, which receives from all with a window.
-// Cost: p - 1 messages at the root, each of one block; no copies. Serves irregular blocks.
+// Linear gather: every rank sends to the root, which receives within a window. Cost: p - 1 messages
+// of a block at the root; no copies.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace tern::coll {

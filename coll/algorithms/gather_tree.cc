@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gather along a tree: a rank collects the blocks of its subtree, then hands them on as one
-// message. Trees: binomial, 4-nomial, by levels (each host sends once). Definitions: stage slot i
-// holds the block of the i-th rank of the subtree; the root's blocks lie by rank, so its children
-// send runs of consecutive ranks. Cost: binomial ceil(log2 p) rounds, at most n / 2 bytes in one.
-// See: Chan, Heimlich, Purkayastha, van de Geijn 2007.
+// Tree gather: a rank collects the subtree's blocks and forwards a single message. Trees:
+// binomial, 4-nomial, by levels (a message per host). Definitions: stage slot i holds the block
+// of the subtree's i-th rank; the root stores blocks by rank: children send runs of
+// consecutive ranks. Cost: binomial ceil(log2 p) rounds of at most n / 2 bytes. See: Chan,
+// Heimlich, Purkayastha, van de Geijn 2007.
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/tree.hpp"
 

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes what follows from the table of algorithms and from the files beside it.
+"""Generates sources from the table of algorithms and the files of its folder.
 
   generate.py --folder coll/algorithms --out gen/coll
 
-  OUT/emitters.hpp        the declarations of the functions that the rows name
+  OUT/emitters.hpp        declarations of the functions named by rows
   OUT/algorithms.cc       includes every file: one compilation parses the common headers once
-  OUT/algorithm_words.cc  the words of the parameters that force an algorithm (base/params.hpp)
+  OUT/algorithm_words.cc  values of the parameters that force an algorithm (base/params.hpp)
 
-A row without a function, a function without a row, and a name that two files use for themselves are errors.
-A file whose content stays the same is not touched, so nothing is rebuilt for it.
+A row without a function, a function without a row, and a local name in two files are errors.
+Unchanged files are not rewritten, to avoid rebuilds.
 """
 import argparse
 import os
@@ -37,7 +37,7 @@ def snake(name):
 
 
 class File:
-    """What one .cc file defines: functions of type Emit, and names in unnamed namespaces."""
+    """Definitions of a .cc file: functions of type Emit, and names in unnamed namespaces."""
 
     def __init__(self, folder, name):
         self.name, self.emits, self.locals = name, [], set()

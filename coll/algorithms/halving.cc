@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Meeting and halving of partial results.
+// Exchange and halving of partial results.
 #include "coll/algorithms/halving.hpp"
 
 namespace tern::coll {
 
-Slice slice_at(const Builder& b, Place at, int32_t first, int32_t blocks) noexcept {
+Slice slice_at(const Builder& b, PartialBuffer at, int32_t first, int32_t blocks) noexcept {
   return {at.space, first, blocks, first + at.copy * b.mirror_blocks()};
 }
 
-void meet(Builder& b, Held& held, int32_t partner) {
-  const Place where = held.at == kAtMirror ? held.spare : kAtMirror;
+void meet(Builder& b, HeldBlocks& held, int32_t partner) {
+  const PartialBuffer where = held.at == kAtMirror ? held.spare : kAtMirror;
   const Slice theirs = slice_at(b, where, held.low, held.blocks);
   const Slice mine = slice_of(b, held);
   b.recv(partner, theirs);
@@ -22,7 +22,7 @@ void meet(Builder& b, Held& held, int32_t partner) {
   b.reduce(theirs, mine, slice_of(b, held));
 }
 
-void fold_in(Builder& b, const Fold& fold, Held& held) {
+void fold_in(Builder& b, const Fold& fold, HeldBlocks& held) {
   if (!fold.paired()) return;
   if (fold.idle())
     b.send(fold.mate(), slice_of(b, held));
@@ -30,7 +30,7 @@ void fold_in(Builder& b, const Fold& fold, Held& held) {
     meet(b, held, fold.mate());
 }
 
-void double_up(Builder& b, const Fold& fold, Held& held) {
+void double_up(Builder& b, const Fold& fold, HeldBlocks& held) {
   fold_in(b, fold, held);
   if (fold.idle()) {
     b.recv(fold.mate(), slice_at(b, kAtOutput, held.low, held.blocks));
@@ -45,7 +45,7 @@ void double_up(Builder& b, const Fold& fold, Held& held) {
   if (fold.paired()) b.send(fold.mate(), slice_of(b, held));
 }
 
-void halve(Builder& b, const Fold& fold, Held& held) {
+void halve(Builder& b, const Fold& fold, HeldBlocks& held) {
   for (int32_t mask = 1; mask < fold.size(); mask *= 2) {
     const int32_t partner = fold.rank_of(fold.number() ^ mask);
     const int32_t half = held.blocks / 2;
@@ -58,7 +58,7 @@ void halve(Builder& b, const Fold& fold, Held& held) {
   }
 }
 
-void double_back(Builder& b, const Fold& fold, Held& held) {
+void double_back(Builder& b, const Fold& fold, HeldBlocks& held) {
   for (int32_t mask = fold.size() / 2; mask > 0; mask /= 2) {
     const int32_t partner = fold.rank_of(fold.number() ^ mask);
     const int32_t theirs =

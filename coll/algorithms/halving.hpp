@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Meeting of partial results, and the reduce-scatter half of Rabenseifner's algorithms.
-// Why: recursive doubling and halving share one bookkeeping: where the partial result lies so that
-// left op right can be left in place, in rank order, for any number of ranks. See:
-// coll/algorithms/ranks.hpp (Fold); Thakur, Rabenseifner, Gropp 2005.
+// Recursive doubling and halving of partial results. Partial results stay in rank order, and in
+// place, for any rank count. See: coll/algorithms/ranks.hpp (Fold); Thakur, Rabenseifner, Gropp
+// 2005.
 #pragma once
 
 #include "coll/algorithms/ranks.hpp"
@@ -10,49 +9,45 @@
 
 namespace tern::coll {
 
-/// A vector in one of the memories that can hold partial results.
-struct Place {
+struct PartialBuffer {
   Space space;
-  int32_t copy;  // which mirror
-  bool operator==(const Place&) const = default;
+  int32_t copy;  // mirror number
+  bool operator==(const PartialBuffer&) const = default;
 };
-inline constexpr Place kAtInput{Space::kInput, 0};
-inline constexpr Place kAtOutput{Space::kOutput, 0};
-inline constexpr Place kAtMirror{Space::kMirror, 0};
-inline constexpr Place kAtSecondMirror{Space::kMirror, 1};
+inline constexpr PartialBuffer kAtInput{Space::kInput, 0};
+inline constexpr PartialBuffer kAtOutput{Space::kOutput, 0};
+inline constexpr PartialBuffer kAtMirror{Space::kMirror, 0};
+inline constexpr PartialBuffer kAtSecondMirror{Space::kMirror, 1};
 
-/// The blocks [low, low + blocks) of the partial result, and where they lie.
-struct Held {
-  Place at = kAtInput;
-  Place spare = kAtOutput;  // where results go that cannot stay at `at`; never the first mirror
+/// Blocks [low, low + blocks) of the partial result.
+struct HeldBlocks {
+  PartialBuffer at = kAtInput;
+  PartialBuffer spare = kAtOutput;  // never the first mirror
   int32_t low = 0, blocks = 1;
 };
 
-[[nodiscard]] Slice slice_at(const Builder& b, Place at, int32_t first, int32_t blocks) noexcept;
-[[nodiscard]] inline Slice slice_of(const Builder& b, const Held& held) noexcept {
+[[nodiscard]] Slice slice_at(const Builder& b, PartialBuffer at, int32_t first,
+                             int32_t blocks) noexcept;
+[[nodiscard]] inline Slice slice_of(const Builder& b, const HeldBlocks& held) noexcept {
   return slice_at(b, held.at, held.low, held.blocks);
 }
 
-/// Receives the partner's part of the blocks held and combines, the lower rank's on the left.
-void meet(Builder& b, Held& held, int32_t partner);
+/// Receives the partner's part and combines, the lower rank's on the left.
+void meet(Builder& b, HeldBlocks& held, int32_t partner);
 
-/// The pairs of the fold combine: idle ranks send their input, their partners hold both.
-void fold_in(Builder& b, const Fold& fold, Held& held);
+/// Idle ranks send their input, partners combine.
+void fold_in(Builder& b, const Fold& fold, HeldBlocks& held);
 
-/// Partners at distance 1, 2, 4, ... exchange all that they hold and combine it: everybody ends
-/// with the sum, the same bits everywhere.
-void double_up(Builder& b, const Fold& fold, Held& held);
+/// Partners at distance 1, 2, 4, ... exchange and combine all blocks: bitwise equal sums.
+void double_up(Builder& b, const Fold& fold, HeldBlocks& held);
 
-/// Halves the vector (split into fold.size() blocks) with ever farther partners, until each active
-/// rank holds one reduced block. Partners of round k differ in bit k, so what meets is adjacent in
-/// rank order.
-void halve(Builder& b, const Fold& fold, Held& held);
+/// Halves the vector (fold.size() blocks) with ever farther partners, until each active rank holds
+/// a reduced block. Partners of round k differ in bit k, which preserves rank order.
+void halve(Builder& b, const Fold& fold, HeldBlocks& held);
 
-/// After halve(), with the result in the output: the same partners in reverse hand each other all
-/// that they hold, until each active rank has every block.
-void double_back(Builder& b, const Fold& fold, Held& held);
+/// Reverses halve(), until each active rank has every block.
+void double_back(Builder& b, const Fold& fold, HeldBlocks& held);
 
-/// The block that halve() leaves with an active rank.
 [[nodiscard]] int32_t halved_block(const Fold& fold, int32_t number) noexcept;
 
 }  // namespace tern::coll

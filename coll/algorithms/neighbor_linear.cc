@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linear neighbourhood exchange: a message for each edge of the graph, as many at once as a window
-// allows; what a rank sends itself is copied. Each rank takes its edges in one order that is the
-// same for all, by distance and then by sender, so that the first edge which is not done is under
-// way at both its ends: windows of any size cannot wait for each other in a circle. Edges that all
-// fit the window go receives first, so that no message comes unexpected. A grid has a lane for each
-// direction: what goes down comes from above, also where both are one rank.
-// Cost: one round, a message per edge. Serves irregular blocks.
+// Linear neighbourhood exchange: a message per edge within a window; edges to the rank itself are
+// copied. All ranks order edges alike, by distance, then by sender: both ends have started the
+// first pending edge, and windows of any size cannot deadlock. If all edges fit the window,
+// receives start first, to avoid unexpected messages. A grid has a lane per direction, to separate
+// the two edges between the same ranks. Cost: one round, a message per edge.
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.hpp"
@@ -13,13 +11,13 @@
 namespace tern::coll {
 namespace {
 
-/// An edge at one of its ends.
+/// An end of an edge.
 struct End {
   int32_t distance, sender, place, peer;
   bool sends;
 };
 
-/// Those of one lane, in the order in which they are started.
+/// The ends of a lane, in start order.
 std::vector<End> ends_of(const Builder& b, int32_t lane) {
   const Neighbors& near = b.neighbors();
   std::vector<End> ends;

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rank arithmetic that algorithms share: pure functions, tested apart.
+// Rank arithmetic of algorithms.
 #pragma once
 
 #include <cstdint>
 
 namespace tern::coll {
 
-/// The largest power of two that is not above n (n >= 1).
+/// n >= 1.
 [[nodiscard]] constexpr int32_t floor_power(int32_t n) noexcept {
   int32_t power = 1;
   while (power <= n / 2) power *= 2;
   return power;
 }
 
-/// The lowest set bit; for 0 the least power of two that is not below `ranks`.
+/// The lowest set bit; for 0 the smallest power of two >= `ranks`.
 [[nodiscard]] constexpr int32_t low_bit(int32_t number, int32_t ranks) noexcept {
   if (number != 0) return number & -number;
   int32_t power = 1;
@@ -21,13 +21,12 @@ namespace tern::coll {
   return power;
 }
 
-/// A tree in which node v (0 the root) has the children v + 1, v + 2, v + 4, ... below v's lowest
-/// set bit, each with the `width` nodes from it on. `width` is cut at the number of ranks.
+/// A tree in which node v (root: 0) has children v + 1, v + 2, v + 4, ... below v's lowest set bit,
+/// each with `width` consecutive nodes.
 struct Binomial {
   int32_t ranks, node;
   [[nodiscard]] constexpr int32_t reach() const noexcept { return low_bit(node, ranks); }
   [[nodiscard]] constexpr int32_t parent() const noexcept { return node - reach(); }
-  /// Nodes of the subtree of `child` = node + step.
   [[nodiscard]] constexpr int32_t width(int32_t step) const noexcept {
     return step < ranks - node - step ? step : ranks - node - step;
   }
@@ -36,9 +35,9 @@ struct Binomial {
   }
 };
 
-/// Any number of ranks as a power of two of pairs and singles, in order: the first 2 * extra ranks
-/// go in pairs, whose even member hands its part to the odd one and gets the result from it.
-/// With `team` the ranks are places in that list, ascending.
+/// Maps any rank count to a power of two: the first 2 * extra ranks form pairs: the even rank
+/// sends a part and receives the result; others stay single. `team`: ranks index this
+/// ascending list.
 struct Fold {
   int32_t ranks, rank;
   const int32_t* team = nullptr;
@@ -46,18 +45,16 @@ struct Fold {
   [[nodiscard]] constexpr int32_t extra() const noexcept { return ranks - size(); }
   [[nodiscard]] constexpr bool paired() const noexcept { return rank < 2 * extra(); }
   [[nodiscard]] constexpr bool idle() const noexcept { return paired() && rank % 2 == 0; }
-  /// This rank's number among the active ones.
   [[nodiscard]] constexpr int32_t number() const noexcept {
     return paired() ? rank / 2 : rank - extra();
   }
   [[nodiscard]] constexpr int32_t rank_of(int32_t number) const noexcept {
     return named(number < extra() ? 2 * number + 1 : number + extra());
   }
-  /// The other one of a pair.
   [[nodiscard]] constexpr int32_t mate() const noexcept {
     return named(idle() ? rank + 1 : rank - 1);
   }
-  /// The first rank that stands behind this active number, and those before it.
+  /// Ranks before an active number.
   [[nodiscard]] constexpr int32_t ranks_before(int32_t number) const noexcept {
     return number < extra() ? 2 * number : number + extra();
   }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linear reduce: everybody sends to the root, which combines all vectors from the highest rank
-// down. Why: one hop, for vectors so small that their bytes do not count; kernels run it by words
-// of LL (coll/gpu/push_run.hpp).
-// Cost: p - 1 messages of n at the root, which reduces p n and has scratch of p n.
+// Linear reduce: every rank sends to the root; the root combines all vectors from the highest rank
+// down. Why: a single hop; kernels use LL (coll/gpu/push_run.hpp). Cost: p - 1
+// messages of n, p n reduced, and scratch of p n at the root.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace tern::coll {
@@ -20,7 +19,7 @@ void reduce_linear(Builder& b) {
     all.push_back(rank == mine ? Builder::input() : Builder::staged(rank));
   for (int32_t distance = 1; distance < ranks; ++distance)
     b.recv(b.ring(distance), all[static_cast<size_t>(b.ring(distance))]);
-  // In place the own vector is not last in general, and may not be written before it is read.
+  // In place, only the last operand may be overwritten by the reduction.
   const Slice sum = mine == last ? Builder::output() : Builder::staged(last);
   if (ranks > 1) b.reduce(all, sum);
   if (mine != last || ranks == 1) b.copy(ranks == 1 ? all[0] : sum, Builder::output());

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rabenseifner's reduce: reduce-scatter by recursive halving, then every rank sends its block to
-// the root. Rank order is kept. Cost: log2 p + 1 rounds, 2 n (p - 1) / p bytes. See: Rabenseifner
-// 2004.
+// the root. Rank order. Cost: log2 p + 1 rounds, 2 n (p - 1) / p bytes. See: Rabenseifner 2004.
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/halving.hpp"
 
@@ -11,7 +10,7 @@ void reduce_scatter_gather(Builder& b) {
   const Fold fold{b.ranks(), b.rank()};
   b.split(fold.size());
   b.mirrors(2);
-  Held held{.spare = kAtSecondMirror, .blocks = fold.size()};
+  HeldBlocks held{.spare = kAtSecondMirror, .blocks = fold.size()};
   fold_in(b, fold, held);
   if (!fold.idle()) {
     halve(b, fold, held);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reduce-scatter in rank order: every rank collects its block from all others, then combines them
-// from the highest rank down. For operations whose operands may not change places. Definitions:
-// stage slot r holds rank r's contribution. Cost: p - 1 messages of one block each way, scratch of
-// p blocks.
+// Ordered reduce-scatter: every rank collects a block from all others and combines from the
+// highest rank down. For noncommutative operations. Definitions: stage slot r holds rank r's block.
+// Cost: p - 1 messages of a block each way, scratch of p blocks.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace tern::coll {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairwise reduce-scatter: in round k every rank sends the k-th after it that rank's block, and
-// adds what comes from the k-th before it to its own. Sends come straight from the input and wait
-// for nothing. Cost: p - 1 rounds, n (p - 1) / p bytes. Commutative only. See: Thakur,
-// Rabenseifner, Gropp 2005.
+// Pairwise reduce-scatter: in round k every rank sends the k-th rank after it that rank's block,
+// and adds the block received from the k-th rank before. Sends read the input and wait for nothing.
+// Cost: p - 1 rounds, n (p - 1) / p bytes. Commutative only. See: Thakur, Rabenseifner, Gropp 2005.
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.hpp"

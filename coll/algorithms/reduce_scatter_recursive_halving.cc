@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recursive halving reduce-scatter: partners at distance p / 2, p / 4, ... exchange the half of the
-// blocks that the other side is for, and add. Definitions: active number i is for the blocks of the
-// ranks folded into it. Cost: ceil(log2 p) rounds, n (p - 1) / p bytes (2 n more if p is no power
-// of two). Commutative only. See: Thakur, Rabenseifner, Gropp 2005.
+// blocks owned by the other side, and add. Definitions: active number i owns the blocks of the
+// ranks folded into it. Cost: ceil(log2 p) rounds, n (p - 1) / p bytes (2 n more unless p is a
+// power of two). Commutative only. See: Thakur, Rabenseifner, Gropp 2005.
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/halving.hpp"
 
@@ -11,7 +11,7 @@ namespace tern::coll {
 void reduce_scatter_recursive_halving(Builder& b) {
   const Fold fold{b.ranks(), b.rank()};
   b.mirrors(2);
-  Held held{.spare = kAtSecondMirror, .blocks = b.ranks()};
+  HeldBlocks held{.spare = kAtSecondMirror, .blocks = b.ranks()};
   fold_in(b, fold, held);
   if (fold.idle()) return b.recv(fold.mate(), Builder::output());
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two-level reduce-scatter: the ranks of a host reduce the whole vector to its lowest along a
-// binomial tree, these leaders exchange and add the blocks of each other's hosts, and each hands
-// its ranks their blocks. Only leaders' messages leave a host. Definitions: the partial result lies
-// in the first mirror, what comes in the second. Cost: log2 g rounds of n bytes within hosts of g
-// ranks, q - 1 of n / q between q hosts. Commutative only.
+// Two-level reduce-scatter: each host reduces the vector to its lowest rank, the leader, along a
+// binomial tree; leaders exchange and add the blocks of each other's hosts, then scatter blocks to
+// their ranks. Only leaders' messages leave a host. Definitions: the first mirror holds the partial
+// result, the second received data. Cost: log2 g rounds of n bytes within hosts of g ranks, q - 1
+// of n / q between q hosts. Commutative only.
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.hpp"
@@ -19,11 +19,11 @@ Slice received(const Builder& b, int32_t first, int32_t blocks) {
   return slice_at(b, kAtSecondMirror, first, blocks);
 }
 
-// Reduces the host's vectors to its first rank; returns where this rank's part lies.
-Place reduce_host(Builder& b, const std::vector<int32_t>& host, int32_t mine) {
+// Reduces the host's vectors to the first rank; returns the place of this rank's part.
+PartialBuffer reduce_host(Builder& b, const std::vector<int32_t>& host, int32_t mine) {
   const auto size = static_cast<int32_t>(host.size());
   const Binomial tree{size, mine};
-  Place held = kAtInput;
+  PartialBuffer held = kAtInput;
   for (int32_t step = 1; step < tree.reach() && mine + step < size; step *= 2) {
     const int32_t child = mine + step;
     b.recv(host[static_cast<size_t>(child)], received(b, 0, b.ranks()));
@@ -34,13 +34,13 @@ Place reduce_host(Builder& b, const std::vector<int32_t>& host, int32_t mine) {
   return held;
 }
 
-// Leaders add each other's parts of their hosts' blocks; returns where the sums lie.
-Place between_hosts(Builder& b, Place held) {
+// Leaders exchange and add the hosts' blocks; returns the place of the sums.
+PartialBuffer between_hosts(Builder& b, PartialBuffer held) {
   const std::vector<int32_t> leaders = b.levels()->leaders();
   const auto hosts = std::ssize(leaders);
   const auto mine = std::find(leaders.begin(), leaders.end(), b.rank()) - leaders.begin();
   const std::vector<RankRun> blocks = runs_of(b.levels()->host_of(b.rank()));
-  Place sums = held;
+  PartialBuffer sums = held;
   for (auto turn = decltype(hosts){1}; turn < hosts; ++turn) {
     const int32_t to = leaders[static_cast<size_t>((mine + turn) % hosts)];
     const int32_t from = leaders[static_cast<size_t>((mine - turn + hosts) % hosts)];
@@ -62,9 +62,9 @@ void reduce_scatter_two_level(Builder& b) {
   const auto mine =
       static_cast<int32_t>(std::find(host.begin(), host.end(), b.rank()) - host.begin());
   b.mirrors(2);
-  const Place held = reduce_host(b, host, mine);
+  const PartialBuffer held = reduce_host(b, host, mine);
   if (mine != 0) return b.recv(host[0], Builder::output());
-  const Place sums = between_hosts(b, held);
+  const PartialBuffer sums = between_hosts(b, held);
   for (const int32_t rank : host)
     if (rank != b.rank()) b.send(rank, slice_at(b, sums, rank, 1));
   b.copy(slice_at(b, sums, b.rank(), 1), Builder::output());

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sliced reduce: in each host a reduce-scatter gives every rank a slice, slice j goes down a chain
-// of the j-th ranks of all hosts to the root's host, and the root gathers the slices there.
-// Definitions: g ranks on each of q hosts; the host after the root's is the last but one of the
-// chain. Cost: g rounds and n bytes within hosts (the root receives n), q - 1 rounds and n / g
-// bytes of each rank between them. Commutative only. See: Traff, Hunold 2020.
+// Sliced reduce: a reduce-scatter in each host gives every rank a slice, slice j goes down a chain
+// of the j-th ranks of all hosts to the root's host, and the root gathers. Definitions: q hosts of
+// g ranks; the host after the root's is the last but one of the chain. Cost: g rounds and n bytes
+// within hosts (the root receives n), q - 1 rounds and n / g bytes per rank between hosts.
+// Commutative only. See: Traff, Hunold 2020.
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/slices.hpp"
 
@@ -16,7 +16,7 @@ void reduce_sliced(Builder& b) {
   b.split(place.slices());
   b.mirrors(1);
   b.stage(1);
-  Held held = sum_in_host(b, place, 1);
+  HeldBlocks held = sum_in_host(b, place, 1);
   if (left + 1 < place.hosts()) {
     const Slice theirs = Builder::staged(0, place.mine);
     b.recv(place.team_ring(1), theirs);

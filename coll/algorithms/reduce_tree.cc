@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reduction along a tree: partial results meet on the way to the root, those of small subtrees
-// first. Trees: binomial and 4-nomial around the root, which let operands change places; binomial
-// in rank order to rank 0, which hands the result on to the root; by levels (each host sends once).
-// Definitions: `held` is where the partial result of this rank's subtree lies; stage slots take
-// turns, so that held op received can be left where the received part lies. Cost: ceil(log2 p)
-// rounds (one more in order), n bytes each. See: Thakur, Rabenseifner, Gropp 2005.
+// Tree reduction: partial results combine on the way to the root, small subtrees first. Trees:
+// binomial and 4-nomial from the root, for commutative operations; binomial in rank order to rank
+// 0, then to the root; by levels (a message per host). Definitions: `held` is the
+// partial result of this rank's subtree; stage slots alternate: held op received may replace the
+// received part. Cost: ceil(log2 p) rounds (another in order) of n bytes. See: Thakur,
+// Rabenseifner, Gropp 2005.
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.hpp"

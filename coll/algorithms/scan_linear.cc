@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scan and exscan along the row of ranks: each adds its input to what comes from the rank before
-// and hands it on, chunk after chunk. Rank order is kept. Cost: p - 1 + k rounds of n / k bytes for
-// k chunks; every rank sends n bytes in all.
+// Linear scan and exscan: each rank adds its input to the previous rank's result and forwards chunk
+// after chunk. Rank order. Cost: p - 1 + k rounds of n / k bytes for k chunks; n bytes sent per
+// rank.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace tern::coll {

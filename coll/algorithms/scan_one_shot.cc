@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scan and exscan in one shot: every rank sends its vector to all ranks above and reduces what
-// comes from below, in rank order. Why: one hop, for vectors so small that their bytes do not
-// count; kernels run it by words of LL and lines of LL128 (coll/gpu/push_run.hpp). Cost: up to p -
-// 1 messages of n in one round; up to p n reduced. See: allreduce_one_shot.cc.
+// One-shot scan and exscan: every rank sends a vector to all higher ranks and reduces the lower
+// ranks' vectors, in rank order. Why: a single hop; kernels use LL and LL128
+// (coll/gpu/push_run.hpp). Cost: up to p - 1 messages of n in a round; up to p n reduced. See:
+// allreduce_one_shot.cc.
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/emitters.hpp"
 
 namespace tern::coll {
 namespace {
 
-/// What comes from the ranks below; the own vector goes to those above.
+/// Returns the lower ranks' vectors; sends this rank's vector to the higher ranks.
 std::vector<Slice> exchange_upwards(Builder& b) {
   const int32_t ranks = b.ranks(), mine = b.rank();
   b.stage(ranks);

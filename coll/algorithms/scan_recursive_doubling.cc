@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scan and exscan by recursive doubling: in round k a rank gets the partial result of the 2^k ranks
-// up to the one 2^k before it, and puts it on the left of its own. Rank order is kept. Cost:
-// ceil(log2 p) rounds of n bytes. See: Hillis, Steele 1986.
+// Recursive doubling scan and exscan: in round k a rank receives the partial result of the 2^k
+// ranks up to the rank 2^k before, and prepends it. Rank order. Cost: ceil(log2 p) rounds of n
+// bytes. See: Hillis, Steele 1986.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace tern::coll {
@@ -17,7 +17,7 @@ void scan_recursive_doubling(Builder& b) {
   }
 }
 
-// The partial result with the own input is kept in the stage; the output lacks it.
+// The stage holds the partial result including this rank's input; the output excludes the input.
 void exscan_recursive_doubling(Builder& b) {
   const Slice partial = Builder::staged(1);
   b.stage(2);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two-level scan and exscan: each host scans by recursive doubling; the last ranks, which have the
-// sums of their hosts, scan these; each hands what came before its host down to its ranks, who put
-// it on the left of their own. Only last ranks' messages leave a host. Rank order is kept, so hosts
-// must be of consecutive ranks. Cost: 2 ceil(log2 g) rounds of n bytes within hosts of g ranks,
-// ceil(log2 q) between q hosts.
+// Two-level scan and exscan: each host scans by recursive doubling; the hosts' last ranks scan the
+// hosts' sums, then distribute the preceding hosts' sum, which their ranks prepend. Only last
+// ranks' messages leave a host. Rank order, so hosts must hold consecutive ranks. Cost: 2 ceil(log2
+// g) rounds of n bytes within hosts of g ranks, ceil(log2 q) between q hosts.
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.hpp"
@@ -15,7 +14,7 @@ namespace {
 constexpr Slice kReceived{Space::kStage, 0, 1, 0}, kSum{Space::kStage, 0, 1, 1},
     kBefore{Space::kStage, 0, 1, 2};
 
-/// Some ranks in order, of whom this one is number `mine`.
+/// Ranks in order; this rank is at `mine`.
 struct Row {
   std::vector<int32_t> ranks;
   int32_t mine;
@@ -29,8 +28,8 @@ Row row_of(std::vector<int32_t> ranks, int32_t rank) {
   return {std::move(ranks), static_cast<int32_t>(mine)};
 }
 
-/// `sum` becomes the sum up to and with this rank, as far as others need it (`keep`: in any case);
-/// `before`, where wanted, the sum of those before.
+/// `sum` becomes the sum up to and including this rank, if others need it (`keep`: always);
+/// `before`, unless null, the sum of preceding ranks.
 void double_up(Builder& b, const Row& row, const Slice& sum, bool keep, const Slice* before) {
   for (int32_t distance = 1; distance < row.size(); distance *= 2) {
     if (row.mine + distance < row.size()) b.send(row.rank(row.mine + distance), sum);
@@ -42,7 +41,7 @@ void double_up(Builder& b, const Row& row, const Slice& sum, bool keep, const Sl
   }
 }
 
-/// What the last of the host has in kBefore reaches all of it, along a binomial tree.
+/// Broadcasts kBefore of the host's last rank along a binomial tree.
 void hand_down_host(Builder& b, const Row& host) {
   const auto rank_at = [&](int32_t node) { return host.rank(host.size() - 1 - node); };
   const int32_t node = host.size() - 1 - host.mine;
@@ -61,7 +60,7 @@ void two_level(Builder& b, bool inclusive) {
   const Row between = row_of(ends, host.ranks.back());
 
   b.stage(3);
-  const bool tells = host.last() && !between.last();  // the next hosts need this one's sum
+  const bool tells = host.last() && !between.last();  // later hosts need this host's sum
   const Slice own = inclusive ? output : kSum;
   if (inclusive || tells || !host.last()) b.copy(Builder::input(), own);
   double_up(b, host, own, inclusive || tells, inclusive ? nullptr : &output);

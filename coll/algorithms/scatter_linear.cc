@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linear scatter: the root sends every rank its block, with a window.
-// Cost: p - 1 messages at the root, each of one block; no copies. Serves irregular blocks.
+// Linear scatter: the root sends every rank its block, within a window. Cost: p - 1 messages of a
+// block at the root; no copies.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace tern::coll {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scatter along a tree: a rank gets the blocks of its subtree as one message and hands its children
-// theirs. Trees: binomial, 4-nomial, by levels (each host receives once). Definitions: stage slot i
-// holds the block of the i-th rank of the subtree; the root's blocks lie by rank, so it sends runs
-// of consecutive ranks. Cost: binomial ceil(log2 p) rounds, at most n / 2 bytes in one. See: Chan,
-// Heimlich, Purkayastha, van de Geijn 2007.
+// Tree scatter: a rank receives the subtree's blocks as a single message and forwards the
+// children's blocks. Trees: binomial, 4-nomial, by levels (a message per host). Definitions: stage
+// slot i holds the block of the subtree's i-th rank; the root sends runs of consecutive ranks.
+// Cost: binomial ceil(log2 p) rounds of at most n / 2 bytes. See: Chan, Heimlich, Purkayastha, van
+// de Geijn 2007.
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/tree.hpp"
 

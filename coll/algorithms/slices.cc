@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The phases of sliced algorithms within a host.
+// Sliced algorithms: phases within a host.
 #include "coll/algorithms/slices.hpp"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ SlicePlace slice_place(const Builder& b) {
   place.at = host_number(b, b.rank());
   place.mine = static_cast<int32_t>(
       std::lower_bound(place.host.begin(), place.host.end(), b.rank()) - place.host.begin());
-  // Of each host the rank before which as many were seen, by the host's leader.
+  // Each host's rank at the same index, by the host's leader.
   const std::vector<int32_t>& leader = b.levels()->groups[0];
   std::vector<int32_t> seen(leader.size(), 0), by_leader(leader.size(), -1);
   for (int32_t rank = 0; rank < b.ranks(); ++rank) {
@@ -48,10 +48,10 @@ SlicePlace slice_place(const Builder& b) {
   return place;
 }
 
-// In round k a rank passes on slice k + 1 before its own and adds its input to the one before
-// that, which the next rank gets in the round after.
-Held sum_in_host(Builder& b, const SlicePlace& place, int32_t blocks) {
-  const auto slice = [&](Place where, int32_t distance) {
+// In round k a rank forwards slice k + 1 before the own slice, and adds the input to the previous
+// slice for the next round.
+HeldBlocks sum_in_host(Builder& b, const SlicePlace& place, int32_t blocks) {
+  const auto slice = [&](PartialBuffer where, int32_t distance) {
     return slice_at(b, where, place.slice(distance) * blocks, blocks);
   };
   for (int32_t round = 0; round + 1 < place.slices(); ++round) {

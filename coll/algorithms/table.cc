@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of collective algorithms. In costs: lg is the logarithm rounded up, g the ranks of a
-// host; a copy within a rank is counted, a message of a leaf is not.
+// The table of collective algorithms. In formulas lg is rounded up, g is the number of ranks of a
+// host; copies within a rank count, a leaf's messages do not.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -19,18 +19,18 @@ constexpr size_t kKi = 1024;
 
 double lg(double p) { return std::ceil(std::log2(p)); }
 double log4(double p) { return std::ceil(std::log2(p) / 2); }
-/// Children of a node of a 4-nomial tree, as they cost on average.
+/// Average children of a node of a 4-nomial tree, as a cost.
 double fan(double p) { return p < 4 ? p - 1 : 2.5; }
 double pow2(double p) { return floor_power(static_cast<int32_t>(p)); }
 double per_host(S s) { return std::ceil(s.p / s.hosts); }
-/// Rounds that only numbers of ranks beside powers of two have.
+/// Extra rounds if p is not a power of two.
 double folds(double p) { return pow2(p) == p ? 0 : 1; }
 
-/// No pipeline: what is on the longest way is what the busiest rank does.
+/// Without pipelining, the critical path equals the busiest rank's work.
 Cost plain(double rounds, double bytes, double reduced = 0, double copied = 0) {
   return {{rounds, bytes, rounds, bytes, reduced, copied}, {}};
 }
-/// Chunks follow each other: the way of one, and what a rank does for each.
+/// Pipelined chunks: the first chunk's path, and a rank's work for each.
 Cost piped(Work way) { return {way, {}}; }
 
 Cost tree(double depth, double fan, double n) {  // down, or up without reducing
@@ -39,12 +39,10 @@ Cost tree(double depth, double fan, double n) {  // down, or up without reducing
 Cost tree_sum(double depth, double fan, double n) {
   return piped({depth * fan, depth * fan * n, 1, n, depth * fan * n, n});
 }
-/// Everybody writes and reads memory that all see; `read`: slots of others, a line of each at
-/// least.
+/// Every rank writes and reads shared memory; `read`: slots of others, at least a cache line each.
 Cost flat(double epochs, double read, double copied, double reduced = 0) {
   return {{epochs, 0, 0, 0, reduced, copied, 1, read}, {}};
 }
-/// Of p - 1 other ranks.
 Cost flat_all(S s, double epochs, double copied, double reduced = 0) {
   return flat(epochs, epochs * (s.p - 1), copied, reduced);
 }
@@ -52,12 +50,11 @@ Cost flat_all(S s, double epochs, double copied, double reduced = 0) {
 Cost flat_domains(S s, double epochs, double copied, double reduced = 0) {
   return flat(epochs, 2 * std::sqrt(s.p), copied, reduced * 2 * std::sqrt(s.p));
 }
-/// A chain of hosts for each slice.
 Work chained(S s, double reduced) {
   const double slice = s.n / per_host(s);
   return {s.hosts - 1, (s.hosts - 1) * slice, 1, slice, reduced, 0, per_host(s)};
 }
-/// Two exchange, a power of two halves and doubles, others go round.
+/// Two hosts exchange, a power of two halves and doubles, others use a ring.
 double sliced_rounds(double hosts) {
   if (hosts == 2) return 1;
   return folds(hosts) == 0 ? 2 * lg(hosts) : 2 * (hosts - 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trees: who hangs where.
+// Construction of trees.
 #include "coll/algorithms/tree.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ void Tree::attach(int32_t child, int32_t parent) noexcept {
   above.last = child;
 }
 
-// Hangs the members under the first of them, as a k-nomial tree, the largest subtrees first.
+// Hangs the members under the first as a k-nomial tree, largest subtrees first.
 void Tree::hang(const std::vector<int32_t>& members, int32_t radix) noexcept {
   const int64_t count = static_cast<int64_t>(members.size());
   const auto member = [&](int64_t node) { return members[static_cast<size_t>(node)]; };
@@ -86,8 +86,8 @@ std::vector<int32_t> Tree::subtree(int32_t rank) const {
   return found;
 }
 
-// The second tree is the first one over other names: mirrored where that turns leaves into inner
-// nodes (even counts), else turned by one.
+// The second tree renames the first's nodes: mirrored for even counts, which turns leaves into
+// inner nodes, else rotated by one.
 int32_t DoubleTree::inner(int32_t node) const noexcept {
   if (!second) return node;
   return count % 2 == 0 ? count + 1 - node : node % count + 1;

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trees over all ranks: k-nomial ones, and those that follow the levels of a machine.
-// Why: broadcast, reduction, gather, scatter and barrier along a tree are each written once; which
-// tree it is makes the algorithm. Definitions: the root's subtree is everybody; a rank's subtree is
-// it, then its children's, the last child first: for k-nomial trees that is the order of the ranks
-// from the root on. Cost: of order p to make. See: tests/unit/coll/tree_test.cc.
+// Trees over all ranks: k-nomial, or by machine level. A rank's subtree is the rank, then the
+// children's subtrees, last child first: in k-nomial trees, rank order from the root. Cost: O(p).
 #pragma once
 
 #include <cstdint>
@@ -16,17 +13,15 @@ namespace tern::coll {
 
 class Tree {
  public:
-  /// Node v (counted from the root round) has the children v + d k^i, 0 < d < k, for all i below
-  /// v's lowest digit that is not 0.
+  /// Node v has children v + d k^i, 0 < d < k, for all i below v's lowest nonzero digit.
   [[nodiscard]] static Tree k_nomial(int32_t ranks, int32_t root, int32_t radix);
-  /// Leaders of the outermost groups form a binomial tree, then those of the groups within each.
-  /// A group with the root has it as its leader, others their lowest rank. Without levels:
-  /// binomial.
+  /// Leaders of the outermost groups form a binomial tree, then leaders within each. The root leads
+  /// its group; elsewhere the lowest rank leads. Without levels: binomial.
   [[nodiscard]] static Tree by_levels(const Levels* levels, int32_t ranks, int32_t root);
 
   /// -1 for the root.
   [[nodiscard]] int32_t parent(int32_t rank) const noexcept { return at(rank).parent; }
-  /// The one with the largest subtree (the outermost level) first.
+  /// A rank's children, largest subtree first.
   [[nodiscard]] std::vector<int32_t> children(int32_t rank) const;
   [[nodiscard]] std::vector<int32_t> subtree(int32_t rank) const;
 
@@ -47,27 +42,25 @@ class Tree {
   std::vector<Node> nodes_;
 };
 
-/// Where a rank is in the tree of its host, the root of which is the host's lowest rank: its
-/// leader.
+/// A rank's place in its host's tree, rooted at the lowest rank.
 struct HostPlace {
-  int32_t parent = -1;  // -1 for the leader
+  int32_t parent = -1;
   std::vector<int32_t> children;
 };
-/// Of the rank that `b` builds for. Needs levels.
+/// Needs levels.
 [[nodiscard]] HostPlace host_place(const Builder& b);
 
-/// Emits the reduction of all inputs up the tree, and returns where this rank's part of the result
-/// lies: at the root, all of it. In reduce_tree.cc.
+/// Emits the reduction up the tree. Returns this rank's part of the result.
 Slice reduce_up(Builder& b, const Tree& tree);
 
-/// Two in-order binary trees over the nodes 1..count, each of which is a leaf in at least one (but
-/// a single one). See: Sanders, Speck, Traff 2009.
+/// Two in-order binary trees over nodes 1..count; each node is a leaf in at least one, unless count
+/// is 1. See: Sanders, Speck, Traff 2009.
 struct DoubleTree {
   int32_t count;
   bool second;
   /// 0 for the root.
   [[nodiscard]] int32_t parent(int32_t node) const noexcept;
-  /// 0 if it has no such child.
+  /// 0: no child.
   [[nodiscard]] int32_t left(int32_t node) const noexcept;
   [[nodiscard]] int32_t right(int32_t node) const noexcept;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binding: from the caller's buffers to the areas that a schedule's slices lie in.
+// Bound: maps the caller's buffers to the areas of a schedule's slices.
 #include "coll/engine/bound.hpp"
 
 #include <algorithm>
@@ -20,7 +20,6 @@ MPI_Count total(const Area& area, int32_t blocks) noexcept {
   return sum;
 }
 
-/// Block `block` of `area` as an area of its own.
 Area block_of(Area area, int32_t block) noexcept {
   if (area.types != nullptr) {
     area.base += area.displs[block];
@@ -42,7 +41,7 @@ Area block_of(Area area, int32_t block) noexcept {
   return area;
 }
 
-/// Of the first block that has data; null where none has, or each has a type of its own.
+/// Null if no block has data, or types differ.
 const void* first_data(const Side& side, int32_t blocks) noexcept {
   if (side.type == nullptr || side.types != nullptr) return nullptr;
   const auto* const base = static_cast<const std::byte*>(side.address) + side.type->true_lb();
@@ -99,12 +98,11 @@ Area Bound::area_of(const Side& side) const noexcept {
   area.type = byte_;
   area.scale = side.type->size();
   if (!splits(schedule_->collective)) return area;
-  area.block *= area.scale;  // a vector is cut at bytes: ranks may name it by different types
+  area.block *= area.scale;  // ranks' types may differ
   area.extent = area.scale = 1;
   return area;
 }
 
-// The unit of scratch, and the blocks that it holds.
 Area Bound::area_like() const noexcept {
   const Collective what = schedule_->collective;
   if (reduces(what)) return area_of(operation().input);
@@ -129,7 +127,7 @@ Bound::Areas Bound::find_areas() {
   return areas;
 }
 
-// What was put aside lies at the front of the memory, the scratch of each pass behind it.
+// The copied input, then the scratch of each pass.
 void Bound::place(Areas& areas, size_t chunk, std::byte* memory) {
   scratch_ = memory + aside_bytes_;
   geometry_.set_scratch_kind(scratch_kind_);
@@ -142,7 +140,7 @@ void Bound::place(Areas& areas, size_t chunk, std::byte* memory) {
   geometry_.bind(*schedule_, areas.input, areas.output, areas.like, chunk);
 }
 
-// Where the rank has data on a device all of it stays there. Throws std::bad_alloc.
+// Allocates scratch on the device if the rank has device data. Throws std::bad_alloc.
 std::byte* Bound::find_memory(size_t bytes) {
   scratch_kind_ = cuda::MemoryKind::kHost;
   for (const Space space : {Space::kOutput, Space::kInput}) {
@@ -153,7 +151,7 @@ std::byte* Bound::find_memory(size_t bytes) {
     Failure why;
     cuda::Job job = core::begin_job(process_, address, &why);
     if (!why) device_memory_ = cuda::Block(job, bytes);
-    if (!device_memory_.valid()) break;  // the others count on this rank: host memory serves, too
+    if (!device_memory_.valid()) break;  // host memory works, and peers depend on this rank
     scratch_kind_ = cuda::MemoryKind::kDevice;
     return device_memory_.data();
   }
@@ -181,8 +179,7 @@ void Bound::bind_in_place(Area& input, Area& output) {
   }
 }
 
-// The input is overwritten while it is still to be sent: its blocks move to memory of the
-// execution, as bytes.
+// The collective overwrites the input before the sends: copies the blocks as bytes.
 void Bound::put_blocks_aside(Area& input, const Area& output) {
   aside_ = Kept::kInput;
   aside_blocks_ = schedule_->ranks;
@@ -204,7 +201,7 @@ void Bound::put_blocks_aside(Area& input, const Area& output) {
   put_aside_ = input;
 }
 
-// The same for a vector to be reduced: it keeps its layout.
+// Copies a vector to be reduced, in its layout.
 void Bound::put_vector_aside(Area& input) {
   const core::Datatype& type = *input.type;
   const MPI_Count count = total(input, schedule_->ranks);
@@ -219,8 +216,7 @@ void Bound::put_vector_aside(Area& input) {
   aside_origin_ = (type.extent() < 0 ? span : 0) - type.true_lb();
 }
 
-// A vector with holes is cut at bytes like everybody else's: it is packed first (root) or unpacked
-// at the end.
+// Packs a vector with holes first (root) or unpacks last, since ranks split at bytes.
 void Bound::pack_bcast(Area& output) {
   core::Datatype& type = *operation().output.type;
   if (type.contiguous()) return;

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bound: a schedule bound to the buffers of one operation: where each slice lies in each pass.
-// Why: none of it has to do with progress: arguments of the caller that
-// are kept, what MPI_IN_PLACE makes of them, data that must be put aside, scratch.
-// Movement operations speak bytes wherever the data is dense, so that ranks may describe it by
-// different types; vectors of a broadcast are packed where they are not. Reductions speak elements
-// of the caller's type, in scratch too.
-// Lifetime: of an execution; bound again and again. Threads: one at a time.
-// See: coll/engine/geometry.hpp, coll/engine/engine_host.hpp.
+// Bound: a schedule bound to the buffers of an operation: the address of each slice in each pass.
+// Movement operations use bytes for dense data, since types may differ between ranks; broadcasts
+// pack other vectors. Reductions use elements of the caller's type. Lifetime: an execution, rebound
+// for each call.
 #pragma once
 
 #include <cstddef>
@@ -23,26 +19,24 @@ namespace tern::coll {
 
 class Bound {
  public:
-  /// How many passes have scratch of their own, and how large a pass may be.
   struct Passes {
     size_t chunk;  // bytes of a block; 0: one pass
-    size_t most;   // at once
+    size_t most;   // concurrent passes
   };
 
-  /// `kept`: of the request; stays as long.
+  /// `kept` belongs to the request and outlives this object.
   Bound(core::Process& process, core::Datatype* byte, KeptOperation& kept) noexcept
       : process_(process), byte_(byte), kept_(kept) {}
 
-  /// Keeps what the operation names, until the request drops it. `cached` stays in use until
-  /// release(); `own` is it where no cache has it. Memory that it needs lies where the rank's data
-  /// lies. Throws std::bad_alloc.
+  /// Keeps types and arrays until the request drops them. `cached` stays in use until release();
+  /// `own` holds it if no cache does. Scratch lies where the rank's data lies. Throws
+  /// std::bad_alloc.
   void bind(const Operation& operation, const Passes& passes, CachedSchedule& cached,
             std::shared_ptr<CachedSchedule> own = {});
   void release() noexcept;
 
   [[nodiscard]] const Schedule& schedule() const noexcept { return *schedule_; }
   [[nodiscard]] MPI_Count passes() const noexcept { return geometry_.passes(); }
-  /// Passes that have scratch of their own.
   [[nodiscard]] size_t at_once() const noexcept { return at_once_; }
   [[nodiscard]] std::byte* scratch_of(size_t which) const noexcept {
     return scratch_ + which * scratch_bytes_;
@@ -52,7 +46,7 @@ class Bound {
     return geometry_.at(slice, pass, scratch);
   }
 
-  /// Data that is copied before the first step, or after the last.
+  /// A copy before the first step, or after the last.
   struct Aside {
     pml::Buffer from, to;
   };
@@ -89,7 +83,7 @@ class Bound {
   std::shared_ptr<CachedSchedule> own_;
   const Schedule* schedule_ = nullptr;
   Geometry geometry_;
-  // What is put aside, then each pass's scratch: on the device where the buffers are.
+  // Copied inputs, then each pass's scratch.
   std::vector<std::byte> memory_;
   cuda::Block device_memory_;
   cuda::MemoryKind scratch_kind_ = cuda::MemoryKind::kHost;
@@ -98,7 +92,7 @@ class Bound {
 
   Kept aside_ = Kept::kNothing;
   size_t aside_bytes_ = 0;
-  ptrdiff_t aside_origin_ = 0;  // from the memory's start to element 0 of what was put aside
+  ptrdiff_t aside_origin_ = 0;  // offset to element 0 of the copied input
   int32_t aside_blocks_ = 0;
   Area of_user_, put_aside_;
   std::vector<MPI_Count> aside_counts_;

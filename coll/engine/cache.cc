@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ScheduleCache: look-up, and room for new ones.
+// ScheduleCache: look-up and eviction.
 #include "coll/engine/cache.hpp"
 
 namespace tern::coll {

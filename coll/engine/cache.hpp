@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ScheduleCache: schedules by shape, built at the first use.
-// Why: a schedule depends on (algorithm, ranks, rank, root, levels) alone, so communicators of one
-// shape share it: a thousand pairs hold one schedule, and an idle communicator none. Bound: beyond
-// kMostSteps steps in all, schedules that are not running leave, the longest unused first. A trial
-// evicts schedules of trials alone, and goes beyond the bound rather than evict others.
-// Lifetime: Coll. Threads: under the channel's lock.
+// ScheduleCache: schedules by shape, built at first use and shared by communicators. Beyond
+// kMostSteps steps in total, the least recently used idle schedules are evicted; trials evict only
+// schedules of trials.
 #pragma once
 
 #include <atomic>
@@ -20,7 +17,7 @@ namespace tern::coll {
 struct CachedSchedule {
   explicit CachedSchedule(Schedule made) noexcept : schedule(std::move(made)) {}
   const Schedule schedule;
-  std::atomic<int> running{0};  // executions; it stays while there is one
+  std::atomic<int> running{0};  // executions; nonzero prevents eviction
   uint64_t last_use = 0;
 };
 
@@ -31,12 +28,11 @@ class ScheduleCache {
   /// Throws std::bad_alloc.
   CachedSchedule& get(const Algorithm& algorithm, int32_t ranks, int32_t rank, int32_t root,
                       const Levels* levels = nullptr);
-  /// Between two groups: build_between()'s.
+  /// Builds schedules for inter-communicators by build_between().
   CachedSchedule& get_between(const Algorithm& algorithm, int32_t ranks, int32_t others,
                               int32_t rank, int32_t root);
-  /// Of each schedule.
   [[nodiscard]] std::vector<const Algorithm*> algorithms() const;
-  /// From now on schedules are for a trial: the first to leave, until another call uses them.
+  /// Schedules of a trial are evicted first.
   void set_trial(bool on) noexcept { trial_ = on; }
   [[nodiscard]] size_t steps() const noexcept { return steps_; }
   [[nodiscard]] size_t size() const noexcept { return schedules_.size(); }
@@ -45,13 +41,13 @@ class ScheduleCache {
   struct Key {
     const Algorithm* algorithm;
     int32_t ranks, rank, root, others;
-    const Levels* levels;  // null for algorithms that ask for none
+    const Levels* levels;
     bool operator==(const Key&) const = default;
   };
   struct Hash {
     size_t operator()(const Key& key) const noexcept;
   };
-  static constexpr uint64_t kOfTrials = 0;  // last_use of schedules that trials alone have used
+  static constexpr uint64_t kOfTrials = 0;  // last_use of schedules used only by trials
 
   template <class Make>
   CachedSchedule& find(const Key& key, Make&& make);

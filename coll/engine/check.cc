@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TERN_CHECK=collective: what ranks tell each other, and what is made of it.
+// TERN_CHECK=collective: the exchange of calls, and the comparison.
 #include "coll/engine/check.hpp"
 
 #include <cstring>
@@ -21,8 +21,8 @@ bool is_packed(const core::Datatype& type) noexcept {
   return basic != nullptr && reinterpret_cast<MPI_Datatype>(basic->handle()) == MPI_PACKED;
 }
 
-/// The counts of MPI_Reduce_scatter, which are the same on all ranks.
-void add_counts(const Side& side, int ranks, Call* call) {
+/// MPI_Reduce_scatter's counts, equal on all ranks.
+void add_counts(const Side& side, int ranks, ComparedCall* call) {
   for (int i = 0; i < ranks; ++i) {
     call->hash = call->hash * 0x9E3779B97F4A7C15ULL + static_cast<uint64_t>(side.counts[i]) + 1;
     call->elements += static_cast<uint64_t>(side.counts[i]);
@@ -31,9 +31,9 @@ void add_counts(const Side& side, int ranks, Call* call) {
             strf("%llu elements in parts", static_cast<unsigned long long>(call->elements)));
 }
 
-void add_data(const Operation& operation, Call* call) {
+void add_data(const Operation& operation, ComparedCall* call) {
   const Side& side = agreed_side(operation);
-  if (neighborly(operation.collective)) return;  // each edge has its own size
+  if (neighborly(operation.collective)) return;  // edges differ in size
   if (operation.communicator->inter() && call->root == kOnThisSide) return;
   if (operation.irregular) {
     if (operation.collective == Collective::kReduceScatter)
@@ -57,13 +57,12 @@ int32_t root_in(const Operation& operation) noexcept {
   return operation.root < comm.size() ? kOnThisSide : operation.root - comm.size();
 }
 
-/// Beside the root of its group a rank has no operation that counts.
-bool same_op(const Call& one, const Call& other) noexcept {
+/// Non-root ranks of the root's group have no operation.
+bool same_op(const ComparedCall& one, const ComparedCall& other) noexcept {
   return *one.op == '\0' || *other.op == '\0' || std::strcmp(one.op, other.op) == 0;
 }
 
-/// What two groups can compare of each other.
-int differ_across(const Call& one, const Call& other) noexcept {
+int differ_across(const ComparedCall& one, const ComparedCall& other) noexcept {
   if (one.collective != other.collective || one.irregular != other.irregular) return MPI_ERR_OTHER;
   if (rooted(one.collective) && (one.root == kOnThisSide) == (other.root == kOnThisSide))
     return MPI_ERR_ROOT;
@@ -71,7 +70,6 @@ int differ_across(const Call& one, const Call& other) noexcept {
   return one.collective == Collective::kAllreduce ? differ(one, other) : MPI_SUCCESS;
 }
 
-/// The next rank on the ring, or the one before, and the communicator that has it.
 pml::Envelope on_ring(core::Communicator& comm, bool next, int tag) noexcept {
   const int size = comm.size(), rank = comm.rank() + (next ? 1 : -1);
   const bool across = comm.inter() && (rank < 0 || rank == size);
@@ -90,8 +88,8 @@ const Side& agreed_side(const Operation& operation) noexcept {
   return input ? operation.input : operation.output;
 }
 
-Call call_of(const Operation& operation) noexcept {
-  Call call{};
+ComparedCall call_of(const Operation& operation) noexcept {
+  ComparedCall call{};
   std::memset(static_cast<void*>(&call), 0, sizeof call);
   call.collective = operation.collective;
   call.irregular = operation.irregular;
@@ -101,16 +99,16 @@ Call call_of(const Operation& operation) noexcept {
   return call;
 }
 
-std::string in_words(const Call& call) {
+std::string in_words(const ComparedCall& call) {
   std::string text = strf("%s%s", name_of(call.collective), call.irregular ? "v" : "");
   if (*call.data != '\0') text += strf(" of %s", call.data);
   if (*call.op != '\0') text += strf(" by %s", call.op);
-  if (call.root == kOnThisSide) text += " with the root on this side";
+  if (call.root == kOnThisSide) text += " with the root in this group";
   if (call.root >= 0) text += strf(" with root %d", call.root);
   return text;
 }
 
-int differ(const Call& one, const Call& other) noexcept {
+int differ(const ComparedCall& one, const ComparedCall& other) noexcept {
   if (one.collective != other.collective || one.irregular != other.irregular) return MPI_ERR_OTHER;
   if (one.root != other.root) return MPI_ERR_ROOT;
   if (!same_op(one, other)) return MPI_ERR_OP;
@@ -125,7 +123,8 @@ int CallCheck::begin(pml::Pml& pml, core::Datatype* byte, const Operation& opera
   sent_ = received_ = nullptr;
   dropped_ = false;
   mine_ = call_of(operation);
-  const pml::Buffer out{&mine_, sizeof(Call), byte}, in{&theirs_, sizeof(Call), byte};
+  const pml::Buffer out{&mine_, sizeof(ComparedCall), byte},
+      in{&theirs_, sizeof(ComparedCall), byte};
   const int code = pml.irecv_locked(in, on_ring(*comm_, false, tag), &received_);
   return code != MPI_SUCCESS ? code : pml.isend_locked(out, on_ring(*comm_, true, tag), &sent_);
 }

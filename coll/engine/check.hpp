@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Check: TERN_CHECK=collective. Before a collective moves data each rank tells the next one of the
-// ring what it calls, and compares what the one before says. Between two groups the ring goes
-// through both; of a call on the other side fewer things can be compared. Why: a root, count, type
-// or operation that differs is a hang or garbage without it. Two neighbours that differ both know,
-// and refuse the call (refusal.hpp). Cost: a message of sizeof(Call) per rank. See: MPI-5.0
-// section 6.14; tests/mpi/coll_check.sh.
+// Check: TERN_CHECK=collective. Before a collective each rank sends its call around a ring, through
+// both groups of an inter-communicator, and compares its predecessor's call. Why: a mismatch hangs
+// or corrupts data. Both neighbours detect a mismatch and refuse the call (refusal.hpp). Cost: a
+// message of sizeof(Call) per rank. See: MPI-5.0 section 6.14; tests/mpi/coll_check.sh.
 #pragma once
 
 #include <cstdint>
@@ -17,46 +15,44 @@
 namespace tern::coll {
 
 inline constexpr int32_t kNoRoot = -1;
-/// Of two groups.
+/// The root of an inter-communicator's call is in this group.
 inline constexpr int32_t kOnThisSide = -2;
 
-/// One rank's call; travels as it is.
-struct Call {
+/// Sent as raw bytes.
+struct ComparedCall {
   Collective collective;
   bool irregular, untyped;
   int32_t root;                    // kNoRoot, kOnThisSide, or a rank
-  uint64_t bytes, elements, hash;  // of the vector, or of one block; 0 where blocks differ
+  uint64_t bytes, elements, hash;  // vector or block; 0 if blocks differ
   char op[24];
   char data[64];  // "10 MPI_INT"
 };
 
-[[nodiscard]] Call call_of(const Operation& operation) noexcept;
+[[nodiscard]] ComparedCall call_of(const Operation& operation) noexcept;
 /// "bcast of 10 MPI_INT from root 0".
-[[nodiscard]] std::string in_words(const Call& call);
-/// The error class of the first thing in which they differ; MPI_SUCCESS where nothing does.
-[[nodiscard]] int differ(const Call& one, const Call& other) noexcept;
+[[nodiscard]] std::string in_words(const ComparedCall& call);
+/// The error class of the first difference.
+[[nodiscard]] int differ(const ComparedCall& one, const ComparedCall& other) noexcept;
 
-/// The exchange of one execution, while it is under way. Under the channel's lock.
 class CallCheck {
  public:
-  /// Posts both messages. An error class with fail() text.
+  /// Returns an error class, with the text in fail().
   [[nodiscard]] int begin(pml::Pml& pml, core::Datatype* byte, const Operation& operation,
                           int tag) noexcept;
   [[nodiscard]] bool done() const noexcept { return sent_->done() && received_->done(); }
-  /// Once it is done: MPI_SUCCESS where the calls match, else an error class with fail() text that
-  /// names both. `number`: of the collective.
+  /// Returns an error class, with both calls in fail(), on a mismatch. `number`: of the collective.
   [[nodiscard]] int end(uint32_t number) noexcept;
-  /// Cancels what is under way; false while the peers may still look at it.
+  /// Cancels; false while peers may access the messages.
   [[nodiscard]] bool drop() noexcept;
 
  private:
   core::Communicator* comm_ = nullptr;
-  Call mine_, theirs_;
+  ComparedCall mine_, theirs_;
   core::Request *sent_ = nullptr, *received_ = nullptr;
-  bool dropped_ = false;  // both are cancelled
+  bool dropped_ = false;
 };
 
-/// The side whose size all ranks agree on.
+/// The side with a size equal on all ranks.
 [[nodiscard]] const Side& agreed_side(const Operation& operation) noexcept;
 
 }  // namespace tern::coll

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CollRequest: begin, end, error, and the way back to the pool.
+// CollRequest: begin, end, errors, return to the pool.
 #include "coll/engine/coll_request.hpp"
 
 #include <utility>
@@ -9,7 +9,6 @@
 namespace tern::coll {
 namespace {
 
-// Persistent collectives have sequences of their own: from kSequences.
 constexpr uint32_t kSequences = 1U << 14;
 
 }  // namespace

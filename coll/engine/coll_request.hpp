@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CollRequest: a collective under way: a call in flight or a schedule.
-// Why: both have a number, a measured time, an error and a pool.
-// Lifetime: pooled; the user's handle is a reference, the running operation is another.
-// Threads: under the channel's lock; start() takes it.
-// See: coll/flat/queue.hpp (FlatCall), coll/engine/engine_host.hpp (Execution).
+// CollRequest: an active collective: a call in flight (FlatCall) or a schedule (Execution).
+// Lifetime: pooled; the user's handle and the running operation hold a reference each.
 #pragma once
 
 #include <string>
@@ -16,8 +13,7 @@
 
 namespace tern::coll {
 
-/// For the tags of the next collective with messages, or of a persistent collective. A collective
-/// without messages takes none, since tags have few bits.
+/// A tag sequence. Tags have few bits, so collectives without messages take none.
 [[nodiscard]] uint32_t next_sequence(core::Communicator& communicator) noexcept;
 [[nodiscard]] uint32_t sequence_of(CallNumber persistent) noexcept;
 
@@ -28,25 +24,22 @@ class CollRequest : public core::Request {
 
   [[nodiscard]] const Operation& operation() const noexcept { return kept_.operation(); }
   [[nodiscard]] CallNumber number() const noexcept { return number_; }
-  /// The caller has taken its number.
   void number(CallNumber number) noexcept {
     number_ = number;
     numbered_ = true;
   }
-  /// The caller has taken the first part of its messages' tags.
   void tag_by(uint32_t sequence) noexcept {
     sequence_ = sequence;
     tagged_ = true;
   }
-  /// Takes its number now: ranks make persistent collectives in the same order, but start them in
-  /// different orders.
+  /// Takes the number now: ranks create persistent collectives in equal order, but may start them
+  /// in any order.
   void set_persistent() noexcept;
-  /// Adds the time of every run to `sum` (null: none).
+  /// Null: no measurement.
   void measure(Measured* sum) noexcept { watch_.measure(sum); }
 
-  /// Begins; progress does the rest.
   virtual void go() noexcept = 0;
-  /// Calls go() and waits for the end. The caller releases the request.
+  /// The caller releases the request.
   [[nodiscard]] Failure run() noexcept;
   int start() noexcept final;
   void describe(WaitReport* report) const override;
@@ -56,9 +49,7 @@ class CollRequest : public core::Request {
   CollRequest(core::Channel& of, Refusals& refusals) noexcept;
 
   void begin() noexcept;
-  /// Completes and releases the request.
   void end() noexcept;
-  /// The first error counts.
   TERN_COLD void take_error(Failure why) noexcept;
   [[nodiscard]] uint32_t sequence() const noexcept { return sequence_; }
   [[nodiscard]] Refusals& refusals() const noexcept { return refusals_; }
@@ -66,7 +57,6 @@ class CollRequest : public core::Request {
   KeptOperation kept_;
 
  private:
-  /// Before the request goes to its pool.
   virtual void unbind() noexcept = 0;
   virtual void pool() noexcept = 0;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host engine: runs the steps of a bound schedule.
+// Execution: runs the steps of a bound schedule.
 #include "coll/engine/engine_host.hpp"
 
 #include <algorithm>
@@ -13,11 +13,11 @@
 namespace tern::coll {
 namespace {
 
-// The tag of a message: sequence of the collective, pass, lane (signals: kSignals + slot).
+// Message tags: sequence of the collective, pass, lane (signals: kSignals + slot).
 constexpr int kPassBits = 8, kLowBits = 8;
 constexpr int kSignals = 128;
 constexpr int kMostOperands = 16;  // reduced at once
-constexpr int kCheck = 255;        // not a signal's: those have a slot for each round of a barrier
+constexpr int kCheck = 255;        // distinct from signals, with a slot per barrier round
 
 }  // namespace
 
@@ -116,7 +116,7 @@ bool Execution::advance(int& events) noexcept {
   return true;
 }
 
-// The peers' part cannot come any more: what is under way is cancelled, and the error returned.
+// Peers have stopped: cancels the rest.
 bool Execution::abandon(int& events) noexcept {
   checking_ = checking_ && !check_->drop();
   bool left = checking_;
@@ -141,7 +141,7 @@ void Execution::finish() noexcept {
   end();
 }
 
-// True when the pass is complete.
+// True once complete.
 bool Execution::advance_pass(PassRun& pass, int& events) noexcept {
   bool moved = true;
   bool complete = true;
@@ -223,7 +223,7 @@ void Execution::message(PassRun& pass, int lane, int32_t index, const Step& step
   if (data) {
     buffer = bound_.at(sends ? schedule_->source(step) : schedule_->destination(step), pass.number,
                        pass.scratch);
-    if (buffer.bytes() == 0) return;  // both ends know
+    if (buffer.bytes() == 0) return;  // known to both ends
   }
   core::Communicator* on = operation().communicator;
   const bool across = step.peer >= schedule_->ranks;
@@ -235,11 +235,11 @@ void Execution::message(PassRun& pass, int lane, int32_t index, const Step& step
   const int code = begin_message(buffer, envelope, sends, &request);
   if (TERN_UNLIKELY(code != MPI_SUCCESS)) return refuse(code);
   LaneRun& run = pass.lanes[static_cast<size_t>(lane)];
-  run.flights.push_back({index, request});  // reserved when bound
+  run.flights.push_back({index, request});
   if (request->done()) retire(run);
 }
 
-// A rank that has failed has nothing right to send: who would receive it fails as well.
+// A failed rank has no valid data: its receivers fail too.
 int Execution::begin_message(const pml::Buffer& buffer, const pml::Envelope& envelope, bool sends,
                              core::Request** request) noexcept {
   pml::Pml& pml = owner_.pml();
@@ -256,7 +256,7 @@ std::unique_ptr<core::DeviceWork> Execution::new_work(bool on_device) noexcept {
 // A device rings no doorbell.
 void Execution::fly(LaneRun& lane, int32_t index, std::unique_ptr<core::DeviceWork> work) noexcept {
   channel->progress.stay_awake(1);
-  lane.flights.push_back({index, nullptr, work.release()});  // reserved when bound
+  lane.flights.push_back({index, nullptr, work.release()});  // capacity reserved by bind()
 }
 
 void Execution::land(const Flight& flight) noexcept {
@@ -293,7 +293,7 @@ void Execution::reduce(PassRun& pass, int lane, int32_t index, const Step& step)
       core::with_kind(bound_.at(schedule_->destination(step), pass.number, pass.scratch));
   std::unique_ptr<core::DeviceWork> work = new_work(to.on_device());
   std::array<pml::Buffer, kMostOperands> sources;
-  // More than fit are taken from the last on, as the order of operands wants it.
+  // Takes excess operands from the last on, to keep their order.
   bool begun = false;
   for (int left = step.sources; left > 0;) {
     const int some = std::min(left, kMostOperands - (begun ? 1 : 0));

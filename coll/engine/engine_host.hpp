@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Execution: one collective under way on the host: a schedule bound to buffers, run by progress
-// over the pml. Why: blocking (start and wait), nonblocking (start) and persistent (start again)
-// are the same object. Passes (chunks) overlap, up to kMostPasses at once, each with scratch of its
-// own; lanes go as their dependencies allow. What a device copies or reduces is a step under way
-// like a message: nothing here waits for a device. Lifetime: pooled by Executions; the user's
-// handle is one reference, running another. Threads: under the channel's lock. See:
-// coll/schedule/schedule.hpp (what the steps mean); tests/unit/coll/engine_test.cc.
+// Execution: a schedule bound to buffers, run by progress over the pml. Up to kMostPasses passes
+// (chunks) overlap, each with separate scratch. Device work is a step in flight, like a message;
+// the host never waits for a device. Lifetime: pooled; the user's handle and the running operation
+// hold a reference each. See: coll/schedule/schedule.hpp; tests/unit/coll/engine_test.cc.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +26,7 @@ namespace tern::coll {
 
 class Execution;
 
-/// The channel of an execution. Executions implements this interface.
+/// Executions implements the interface.
 class ExecutionOwner {
  public:
   [[nodiscard]] core::Channel& channel() const noexcept { return channel_; }
@@ -37,7 +34,6 @@ class ExecutionOwner {
   [[nodiscard]] pml::Pml& pml() const noexcept { return *channel_.pml; }
   [[nodiscard]] core::Datatype* byte_type() const noexcept { return byte_; }
   [[nodiscard]] Refusals& refusals() const noexcept { return refusals_; }
-  /// Launches a bound one.
   virtual void go(Execution& execution) noexcept = 0;
   virtual void release(Execution& execution) noexcept = 0;
 
@@ -54,18 +50,16 @@ class Execution final : public CollRequest {
  public:
   explicit Execution(ExecutionOwner& owner) noexcept;
 
-  /// Binds operation and schedule. Throws std::bad_alloc. `cached` stays in use until the execution
-  /// ends; `own` is it where no cache has it.
+  /// Throws std::bad_alloc. `cached` stays in use until the end; `own` holds it if no cache does.
   void bind(const Operation& operation, const Algorithm& algorithm, CachedSchedule& cached,
             std::shared_ptr<CachedSchedule> own = {});
-  /// Until it is in its pool again, ranks compare their calls first (null: they do not).
+  /// Ranks compare calls before they run, until the execution is pooled.
   void check(std::unique_ptr<CallCheck> check) noexcept { check_ = std::move(check); }
-  /// Another rank takes no part: it is abandoned when it advances.
+  /// Another rank refuses: the next advance() abandons the execution.
   TERN_COLD void refused(const std::string& why) noexcept;
-  /// Begins; advance() must follow.
   void launch() noexcept;
-  /// Does what can be done now; adds the steps that began or ended to `events`. True when the
-  /// operation is complete: then the execution may be gone.
+  /// Adds the steps begun or ended to `events`. True when complete; the execution may then be
+  /// freed.
   bool advance(int& events) noexcept;
   void go() noexcept override { owner_.go(*this); }
   void describe(WaitReport* report) const override;
@@ -73,7 +67,7 @@ class Execution final : public CollRequest {
  private:
   static constexpr size_t kMostPasses = 3;
 
-  /// A step under way: a message, or work of a device.
+  /// A step in flight: a message, or device work.
   struct Flight {
     int32_t step;
     core::Request* request;
@@ -100,7 +94,6 @@ class Execution final : public CollRequest {
   void bind_passes();
   void copy_aside(int32_t blocks, bool back) noexcept;
 
-  // Running (engine_host.cc).
   bool abandon(int& events) noexcept;
   bool advance_pass(PassRun& pass, int& events) noexcept;
   bool advance_lane(PassRun& pass, int lane, int& events) noexcept;
@@ -112,7 +105,7 @@ class Execution final : public CollRequest {
                                   bool sends, core::Request** request) noexcept;
   void copy(PassRun& pass, int lane, int32_t index, const Step& step) noexcept;
   void reduce(PassRun& pass, int lane, int32_t index, const Step& step) noexcept;
-  /// Work that goes on by itself, where there is memory for it.
+  /// Asynchronous work; null without memory.
   [[nodiscard]] std::unique_ptr<core::DeviceWork> new_work(bool on_device) noexcept;
   void fly(LaneRun& lane, int32_t index, std::unique_ptr<core::DeviceWork> work) noexcept;
   void land(const Flight& flight) noexcept;
@@ -121,24 +114,22 @@ class Execution final : public CollRequest {
   void finish() noexcept;
   void unbind() noexcept override;
   void pool() noexcept override { owner_.release(*this); }
-  /// With the collective's name.
+  /// Adds the collective's name.
   void note_error(int code, const char* text) noexcept;
-  /// Tells the others not to wait for the rest of this rank's part.
   TERN_COLD void refuse(int code) noexcept;
-  /// The result of a copy.
   void note(const Failure& why) noexcept;
   [[nodiscard]] int tag(const PassRun& pass, int low) const noexcept;
 
   ExecutionOwner& owner_;
   Bound bound_;
-  const Schedule* schedule_ = nullptr;  // of bound_, as the operation is
+  const Schedule* schedule_ = nullptr;
   std::vector<PassRun> runs_;
   size_t run_count_ = 0;
   MPI_Count next_pass_ = 0;
   size_t active_passes_ = 0;
-  std::unique_ptr<CallCheck> check_;  // null: none
+  std::unique_ptr<CallCheck> check_;
   bool checking_ = false;
-  bool broken_ = false;  // the rest will never happen
+  bool broken_ = false;
 };
 
 }  // namespace tern::coll

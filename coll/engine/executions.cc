@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executions: the pool, and what is under way.
+// Executions: pool and progress.
 #include "coll/engine/executions.hpp"
 
 #include <utility>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executions: binds, launches, advances and pools the schedules of a channel.
-// Lifetime: Coll. Threads: under the channel's lock. See: coll/engine/engine_host.hpp.
+// Executions: binds, launches, advances and pools a channel's schedules.
 #pragma once
 
 #include <cstdint>
@@ -26,29 +25,26 @@ class Executions final : public ExecutionOwner {
 
   [[nodiscard]] const ScheduleCache& cache() const noexcept { return cache_; }
   void set_trial(bool on) noexcept { cache_.set_trial(on); }
-  /// From now on several threads may call.
   void admit_threads() noexcept { pool_.set_threaded(true); }
 
-  /// With the communicator's own schedule where there is one. Throws std::bad_alloc.
+  /// `own`: the communicator's schedule, or null. Throws std::bad_alloc.
   [[nodiscard]] Execution* bound(const Operation& operation, const Algorithm& algorithm,
                                  const Levels* levels, std::shared_ptr<CachedSchedule> own);
   void go(Execution& execution) noexcept override;
   void release(Execution& execution) noexcept override;
   [[nodiscard]] bool idle() const noexcept { return running_.empty(); }
-  /// Advances all; adds the number of steps begun and ended.
+  /// Adds the steps begun and ended.
   void advance(int* events) noexcept;
-  /// Ends a communicator's executions with this error; the other ranks learn the reason.
+  /// Fails a communicator's executions, and notifies the other ranks.
   TERN_COLD void refuse(core::Communicator& communicator, const std::string& why,
                         const std::string& error) noexcept;
 
-  /// `bytes` of every rank to `all`, by rank, by messages. `name`: what for. Throws Error.
+  /// Gathers by messages. `name`: the purpose, for errors. Throws Error.
   void gather(core::Communicator& communicator, const void* mine, void* all, size_t bytes,
               const char* name);
-  /// One number of every rank, by messages. Throws Error.
   [[nodiscard]] std::vector<uint32_t> exchange(core::Communicator& communicator, uint32_t mine,
                                                const char* name);
-  /// Begins to gather one number of every rank. The caller waits for the execution and releases it.
-  /// Throws.
+  /// The caller waits for the execution and releases it. Throws.
   [[nodiscard]] Execution* begin_exchange(core::Communicator& communicator, uint32_t* mine,
                                           uint32_t* all, const char* name, CallNumber number,
                                           uint32_t sequence);
@@ -60,7 +56,7 @@ class Executions final : public ExecutionOwner {
 
   ScheduleCache cache_;
   pml::ObjectPool<Execution> pool_;
-  std::vector<Execution*> running_;  // as large as the pool
+  std::vector<Execution*> running_;
 };
 
 }  // namespace tern::coll

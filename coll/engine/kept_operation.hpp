@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// KeptOperation: an operation with references to types and copies of arrays.
-// Why: callers may free types and arrays before a nonblocking call ends.
-// Lifetime: of a pooled request, for one call after another. Threads: one at a time.
-// See: coll/engine/bound.hpp, coll/flat/queue.hpp.
+// KeptOperation: an operation with references to types and copies of arrays, since callers may free
+// both before a nonblocking call ends.
 #pragma once
 
 #include <vector>
@@ -11,12 +9,11 @@
 
 namespace tern::coll {
 
-/// Counts and displacements of blocks one after the other.
 void make_adjacent(const std::vector<MPI_Count>& counts, std::vector<MPI_Aint>& displs);
 
 class KeptOperation {
  public:
-  /// Block counts are for sides with arrays. Throws std::bad_alloc.
+  /// Block counts apply to sides with arrays. Throws std::bad_alloc.
   void keep(const Operation& operation, int32_t input_blocks, int32_t output_blocks) {
     operation_ = operation;
     input_type_ = core::Ref<core::Datatype>(operation.input.type);
@@ -25,7 +22,6 @@ class KeptOperation {
     input_.take(operation_.input, input_blocks);
     output_.take(operation_.output, output_blocks);
   }
-  /// Drops the references. The communicator stays valid.
   void release() noexcept {
     input_type_ = {};
     output_type_ = {};
@@ -41,7 +37,7 @@ class KeptOperation {
     std::vector<MPI_Aint> displs;
     std::vector<core::Datatype*> types;
     std::vector<core::Ref<core::Datatype>> held;
-    /// Copies the side's arrays, and points the side to the copies.
+    /// Points the side to copies of its arrays.
     void take(Side& side, int32_t blocks) {
       held.clear();
       if (TERN_UNLIKELY(side.counts != nullptr)) copy(side, blocks);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measured: predicted and measured time of an algorithm, for TERN_EXPLAIN.
+// Measured: predicted and measured times, for TERN_EXPLAIN.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace tern::coll {
 
-/// Number and total time of an algorithm's calls of one size (a power of two).
+/// Totals per algorithm and size (a power of two).
 struct Measured {
   int64_t count = 0, nanoseconds = 0;
-  double predicted = 0;  // microseconds, in sum
+  double predicted = 0;  // microseconds, total
 };
 
-/// Adds the time from begin() to end() to a sum. Without a sum the clock is not read.
+/// Null: no clock reads.
 class Stopwatch {
  public:
   explicit Stopwatch(Measured* sum = nullptr) noexcept : sum_(sum) {}

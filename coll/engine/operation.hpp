@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operation: a collective call in the terms of coll/schedule/collective.hpp: what it is, and the
-// two buffers. Why: forty MPI functions (blocking, nonblocking, irregular) become one description.
+// Operation: a collective call in the terms of coll/schedule/collective.hpp; covers forty MPI
+// functions.
 #pragma once
 
 #include <string>
@@ -14,9 +14,9 @@
 
 namespace tern::coll {
 
-/// One buffer of the caller's. Blocks of `count` elements one after the other, or of counts[i]
-/// elements at displs[i] (elements from `address`; without displs one after the other). Operations
-/// that split: one vector of `count`. With `types` every block has its own, and displs count bytes.
+/// A buffer: blocks of `count` elements, or of counts[i] elements at displs[i] (in elements;
+/// adjacent without displs). Operations that split: a vector of `count`. With `types`, displs count
+/// bytes.
 struct Side {
   void* address = nullptr;
   MPI_Count count = 0;
@@ -26,38 +26,37 @@ struct Side {
   core::Datatype* const* types = nullptr;
 };
 
-/// Where its data begins; null where the rank lacks it. The address of types that count from
-/// MPI_BOTTOM is null, too.
+/// Null if the rank has no data, or for types relative to MPI_BOTTOM.
 [[nodiscard]] inline std::byte* first_byte_of(const Side& side) noexcept {
   if (side.type == nullptr) return nullptr;
   return static_cast<std::byte*>(side.address) + side.type->true_lb();
 }
 
-/// Block `block` of a side that has several; -1: what is a single one. Said to be a device's.
+/// -1: a side without blocks. Marks device data.
 [[nodiscard]] core::Data block_of(const Side& side, int32_t block) noexcept;
 
 struct Operation {
-  /// Plain stores to the members: a string instruction takes longer.
+  /// Member stores are faster than a string instruction.
   Operation() noexcept {}
   Collective collective = Collective::kBarrier;
   core::Communicator* communicator = nullptr;
-  int root = 0;  // between groups as in Schedule
+  int root = 0;  // inter-communicators: see Schedule
   core::Op* op = nullptr;
-  /// A side that the rank lacks (output of a reduce away from the root, ...) is left as it is.
+  /// A side absent on this rank keeps its defaults.
   Side input, output;
-  /// MPI_IN_PLACE was given: the input's (scatter: the output's) address and type mean nothing.
+  /// MPI_IN_PLACE: ignores the input's (scatter: the output's) address and type.
   bool in_place = false;
-  /// The output of a reduce-scatter is the own block of its input.
+  /// The result replaces this rank's input block.
   bool onto_own_block = false;
-  /// Blocks differ (gatherv, ...), on this rank or on others.
+  /// Blocks differ on this rank or others.
   bool irregular = false;
-  /// What the user calls it, where it serves another operation.
+  /// The user's call, if different.
   const char* serves = nullptr;
 
   [[nodiscard]] CallKind kind(bool blocking) const noexcept { return {collective, blocking, root}; }
 };
 
-/// "its part in an allreduce on MPI_COMM_WORLD": what a rank waits for.
+/// "its part in an allreduce on MPI_COMM_WORLD"
 [[nodiscard]] std::string part_in(const char* name, const core::Communicator& communicator);
 
 }  // namespace tern::coll

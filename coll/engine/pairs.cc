@@ -12,7 +12,6 @@ namespace {
 
 using enum Collective;
 
-/// `block`: as of block_of().
 void add(std::vector<PairBlock>* blocks, const Side& side, int32_t block, int32_t peer) {
   const PairBlock made{block_of(side, block), peer};
   if (peer != kNoRank && made.data.count > 0 && made.data.bytes() > 0) blocks->push_back(made);
@@ -27,7 +26,7 @@ Pairs of_neighborhood(const Operation& operation) {
   };
   for (int32_t i = 0; i < count(all.destinations); ++i)
     add(&pairs.sent, operation.input, one ? -1 : i, all.destinations[static_cast<size_t>(i)]);
-  // In the order of the sender's places, which in a grid are the opposite ones (neighbors.hpp).
+  // Follows the sender's order: grid places are opposite (neighbors.hpp).
   for (int32_t i = 0; i < count(all.sources); ++i) {
     const int32_t place = all.grid ? i ^ 1 : i;
     add(&pairs.received, operation.output, place, all.sources[static_cast<size_t>(place)]);
@@ -35,8 +34,7 @@ Pairs of_neighborhood(const Operation& operation) {
   return pairs;
 }
 
-// In place the root's own block stays where it is. Round the ring, so that not all send to one rank
-// at once.
+// In place, the root's block stays. The order spreads the load.
 Pairs of_ranks(const Operation& operation) {
   Pairs pairs;
   const int rank = operation.communicator->rank(), root = operation.root;
@@ -66,7 +64,6 @@ Pairs of_ranks(const Operation& operation) {
   return pairs;
 }
 
-/// What a rank sends itself, block by block.
 void check_own(const Pairs& pairs, int rank) {
   size_t i = 0, j = 0;
   const auto next = [&](const std::vector<PairBlock>& blocks, size_t* at) {

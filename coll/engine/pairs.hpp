@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairs: an operation as blocks between pairs of ranks, each of which only the two need know:
-// gatherv, scatterv, alltoallv, alltoallw and the collectives of neighbourhoods.
-// Order: the blocks of one peer stand in an order to which both ends come by themselves; empty ones
-// are left out, at both ends. What a rank sends itself goes by a pair, too, but for what stays in
-// its place (MPI_IN_PLACE).
+// Pairs: an operation as blocks known only to pairs of ranks: gatherv, scatterv, alltoallv,
+// alltoallw, neighbourhoods. Both ends list a peer's nonempty blocks in equal order. Blocks to the
+// rank itself form pairs too, unless in place.
 #pragma once
 
 #include <vector>
@@ -21,10 +19,8 @@ struct Pairs {
   std::vector<PairBlock> sent, received;
 };
 
-/// Whether an operation is one whose blocks not every rank knows.
 [[nodiscard]] bool goes_by_pairs(const Operation& operation) noexcept;
-/// Throws std::bad_alloc; Error (MPI_ERR_TRUNCATE) where the rank sends itself other blocks than it
-/// receives from itself.
+/// Throws std::bad_alloc; Error (MPI_ERR_TRUNCATE) if blocks to the rank itself differ in size.
 [[nodiscard]] Pairs pairs_of(const Operation& operation);
 
 }  // namespace tern::coll

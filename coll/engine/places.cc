@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From hosts, descriptions and bindings to the levels of a communicator.
+// Places: levels from hosts, descriptions and bindings.
 #include "coll/engine/places.hpp"
 
 #include <algorithm>
@@ -10,21 +10,21 @@
 namespace tern::coll {
 namespace {
 
-void warn(core::Process& process, topo::Part::Kind kind, size_t rank) {
+void warn(core::Process& process, topo::MachinePart::Kind kind, size_t rank) {
   if (process.world_rank != 0) return;
   process.explain.warn(
       "collective_levels", {{"part", topo::name_of(kind)}, {"unbound_rank", rank}},
-      strf("TERN_COLL_LEVELS asks for levels by %s, but rank %zu is not bound to one %s (or its "
-           "machine has none); this level is left out. mpirun --bind-to core binds ranks",
+      strf("TERN_COLL_LEVELS has levels by %s, but rank %zu is not bound to a single %s (or the "
+           "machine has none): level ignored; bind ranks with mpirun --bind-to core",
            topo::name_of(kind), rank, topo::name_of(kind)));
 }
 
 }  // namespace
 
-// The same on all ranks: each knows every rank's part.
+// Equal on all ranks: each knows every rank's part.
 void Places::ask_parts(core::Process& process) {
   asked_ = true;
-  for (const topo::Part::Kind kind : words_.parts) {
+  for (const topo::MachinePart::Kind kind : words_.parts) {
     std::vector<int64_t> level;
     level.reserve(static_cast<size_t>(process.world_size));
     for (int rank = 0; rank < process.world_size; ++rank)
@@ -68,7 +68,7 @@ const Levels* Places::of_names(const core::Communicator& communicator, const Nam
   if (process.explain.on() && communicator.rank() == 0)
     process.explain.say(
         "collective_levels", {{"communicator", communicator.name.text()}, {"levels", made.text()}},
-        strf("%s on %s know levels: %s", what, communicator.name.or_words("a communicator").c_str(),
+        strf("%s on %s use levels: %s", what, communicator.name.or_words("a communicator").c_str(),
              made.text().c_str()));
   return known_.emplace_back(std::make_unique<Levels>(std::move(made))).get();
 }

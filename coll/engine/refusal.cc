@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Refusals: what happens where a rank takes no part.
+// Refusals: numbering, deferral and handling of notices.
 #include "coll/engine/refusal.hpp"
 
 #include <algorithm>
@@ -15,16 +15,15 @@
 namespace tern::coll {
 namespace {
 
-// Tags of calls after a refusal are far from those before it, so that nothing of a call that others
-// began matches one that this rank begins later; where all have refused it they are the same again.
+// Separates tags, so messages of calls begun elsewhere match no later call. If all ranks refuse,
+// tags stay equal.
 constexpr uint32_t kTagsApart = 5003;
-constexpr int kFollowed = 16;  // calls behind a refusal that is not told: the others hear of each
-// For which a rank may wait for others that wait for it, before it says so; between polls that are
-// further apart it does something else.
+constexpr int kFollowed = 16;
+// ns: wait before a deferred refusal is sent; longest counted gap between polls.
 constexpr int64_t kLongest = 1'000'000'000, kLongestLater = 5 * kLongest, kWaits = 20'000'000;
 
-// CollectiveNumbers::Count::recent has a byte per call, the newest in the lowest: four bits for the
-// collective, one for blocking calls, the last three of the root.
+// CollectiveNumbers::Count::recent: a byte per call, newest lowest: four bits collective, one bit
+// blocking, three low bits of the root.
 constexpr int kBitsOfOne = 8;
 constexpr uint64_t kBlockingBit = 1 << 4, kRootBits = 7 << 5, kNoCall = 15;  // a refused call
 static_assert(kCollectives <= kNoCall);
@@ -37,7 +36,7 @@ CallKind kind_of(uint64_t bits) noexcept {
   return {static_cast<Collective>(bits & 15), (bits & kBlockingBit) != 0,
           static_cast<int>((bits & kRootBits) >> 5)};
 }
-/// Between two groups roots have other numbers on the two sides.
+/// Two groups number roots differently.
 bool match(CallKind one, CallKind other, const core::Communicator& comm) noexcept {
   const uint64_t ignored = comm.inter() ? kRootBits : 0;
   return (bits_of(one) | ignored) == (bits_of(other) | ignored);
@@ -71,7 +70,6 @@ Trouble& trouble_of(CommRefusals& state) {
   return *state.trouble;
 }
 
-/// The number that the communicator's next collective will have.
 uint32_t next(const core::Communicator& comm, bool persistent) noexcept {
   return comm.numbers.of(persistent).next;
 }
@@ -118,9 +116,9 @@ void Refusals::refuse(core::Communicator& comm, bool persistent, const Failure& 
       refuse_call(comm, take_number(comm, persistent, kNoCall), why);
     }
   } catch (const std::exception&) {
-    log_line("no memory to remember that this rank takes no part in a collective");
+    log_line("no memory to record this rank's refusal of a collective");
   }
-  channel_.progress.poll();  // a program that does nothing else must not gather such messages
+  channel_.progress.poll();  // frees notices in a program without other MPI calls
 }
 
 void Refusals::refuse(core::Communicator& comm, bool persistent, int code,
@@ -136,7 +134,8 @@ void Refusals::defer(CommRefusals& state, Trouble::Deferred refusal) {
   if (trouble != nullptr && trouble->deferred &&
       trouble->deferred->persistent == refusal.persistent) {
     refusal.waited = trouble->deferred->waited;
-    refusal.followed = std::max(1, trouble->deferred->followed);  // which of both is made up for?
+    refusal.followed = std::max(1, trouble->deferred->followed);  // unknown which refusal is
+                                                                  // replaced
   }
   drop_deferred(state, refusal.persistent);
   troubled_ = true;
@@ -145,7 +144,7 @@ void Refusals::defer(CommRefusals& state, Trouble::Deferred refusal) {
   channel_.progress.stay_awake(1);
 }
 
-// A rank that computes does not wait, and may still make up for it.
+// A computing rank may still call the replacing collective.
 bool Refusals::waited_long(CommRefusals& state) noexcept {
   if (state.trouble == nullptr || !state.trouble->deferred) return false;
   Trouble::Deferred& deferred = *state.trouble->deferred;
@@ -155,7 +154,7 @@ bool Refusals::waited_long(CommRefusals& state) noexcept {
   return deferred.waited > (deferred.followed == 0 ? kLongest : kLongestLater);
 }
 
-// The numbers of persistent ones and of others are apart: one makes up for its own kind.
+// A call replaces only its own kind.
 void Refusals::drop_deferred(CommRefusals& state, bool persistent) noexcept {
   if (state.trouble == nullptr || !state.trouble->deferred) return;
   const Trouble::Deferred& refused = *state.trouble->deferred;
@@ -187,12 +186,12 @@ void Refusals::compare(CommRefusals& state, const Trouble::Heard& heard) {
   const Notice& notice = heard.notice;
   const bool persistent = notice.persistent != 0;
   const uint32_t age = next(comm, persistent) - 1 - notice.number;
-  if (age >= 64 / kBitsOfOne) return;  // too long ago
+  if (age >= 64 / kBitsOfOne) return;
   const uint64_t own =
       comm.numbers.of(persistent).recent >> age * kBitsOfOne & ((1 << kBitsOfOne) - 1);
   if (own == kNoCall || match(kind_of(own), notice.kind, comm)) return;
   end_collectives(
-      state, strf("rank %d%s refused a call (%s) and went on with %s, where this rank called %s",
+      state, strf("rank %d%s refused a call (%s) and went on with %s, but this rank called %s",
                   comm.named(notice.rank), heard.across ? " of the other group" : "", notice.why,
                   words_of(notice.kind, comm).c_str(), words_of(kind_of(own), comm).c_str()));
   core::Communicator& on = comm.inter() && !heard.across ? *comm.side : comm;
@@ -209,7 +208,7 @@ void Refusals::tell_deferred(CommRefusals& state) noexcept {
               deferred.why);
 }
 
-// Calls have followed: this rank may come to the next one, too, and others may not have begun it.
+// Calls have followed: the rank may still enter the next call.
 void Refusals::tell_waiting(CommRefusals& state) {
   Trouble::Deferred& refused = *state.trouble->deferred;
   if (refused.followed == 0) return tell_deferred(state);
@@ -241,11 +240,11 @@ void Refusals::refuse_call(core::Communicator& comm, CallNumber number,
                                  why.text.empty() && name != nullptr ? name : why.text));
     }
   } catch (const std::exception&) {
-    log_line("no memory to tell the other ranks that this one takes no part in a collective");
+    log_line("no memory to notify the other ranks of this rank's refusal of a collective");
   }
 }
 
-// Of every communicator that has had a collective; the others hear when they have their first.
+// Other communicators handle notices at their first collective.
 void Refusals::look() noexcept {
   const bool fresh = channel_.refusals != heard_;
   heard_ = channel_.refusals;
@@ -258,16 +257,16 @@ void Refusals::look() noexcept {
       if (deferred_ != 0 && waited_long(*state)) tell_waiting(*state);
       hear(*state, fresh);
     } catch (const std::bad_alloc&) {
-      --heard_;  // again at the next poll
+      --heard_;  // retry at the next poll
     }
-    state = forgotten == left_ ? following : states_;  // what ended may be what follows
+    state = forgotten == left_ ? following : states_;  // the following state may be gone
   }
 }
 
 void Refusals::hear(CommRefusals& state, bool fresh) {
   core::Communicator& comm = state.communicator;
   if (comm.fate.dead_locked()) return;
-  struct Kept {  // what ends here may be what kept it
+  struct Kept {  // keeps the communicator
     explicit Kept(core::Communicator& one) noexcept : communicator(one) { ++one.pending; }
     Kept(const Kept&) = delete;
     Kept& operator=(const Kept&) = delete;
@@ -285,7 +284,7 @@ void Refusals::hear(CommRefusals& state, bool fresh) {
   reconsider(state, next(comm, false), next(comm, true));
 }
 
-// A receive that finds nothing is cancelled at once: nothing stays posted while no rank refuses.
+// Cancels unmatched receives at once.
 bool Refusals::receive(CommRefusals& state, core::Communicator& on, bool across) {
   std::list<Trouble::Coming>& coming = trouble_of(state).coming;
   Trouble::Coming& one = coming.emplace_back(Trouble::Coming{nullptr, across, {}});
@@ -300,7 +299,7 @@ bool Refusals::receive(CommRefusals& state, core::Communicator& on, bool across)
   if (!one.request->done()) one.request->cancel_locked();
   if (!one.request->done() || !one.request->outcome.cancelled) {
     ++waiting_;
-    ++state.communicator.pending;  // its state has the notice
+    ++state.communicator.pending;
     return true;
   }
   one.request->release();
@@ -313,10 +312,10 @@ void Refusals::take_one(CommRefusals& state, std::list<Trouble::Coming>::iterato
   come->request->release();
   state.trouble->coming.erase(come);
   --waiting_;
-  --state.communicator.pending;  // hear() keeps it, too
+  --state.communicator.pending;
 }
 
-// One of a call that is still to come waits: this rank may refuse it, too.
+// Stores a notice about a later call: this rank may refuse it too.
 void Refusals::take(CommRefusals& state, const Trouble::Heard& heard, bool come) {
   core::Communicator& comm = state.communicator;
   Trouble& trouble = trouble_of(state);
@@ -331,9 +330,9 @@ void Refusals::take(CommRefusals& state, const Trouble::Heard& heard, bool come)
     return;
   }
   if (notice.says == Notice::Says::kTakesPart)
-    return end_collectives(state, strf("rank %d%s took part in a collective that this rank refused",
+    return end_collectives(state, strf("rank %d%s took part in a collective refused by this rank",
                                        comm.named(notice.rank), where));
-  // Who has begun a later call does not wait in this one.
+  // A rank in a later call does not wait in this call.
   if (notice.says == Notice::Says::kAbsent &&
       (!come || behind(notice.number + 1, next(comm, notice.persistent != 0))))
     return;
@@ -363,7 +362,7 @@ void Refusals::reconsider(CommRefusals& state, uint32_t next, uint32_t next_pers
   for (size_t i = 0; i < heard.size();) {
     const Trouble::Heard one = heard[i];
     const bool come =
-        one.notice.says == Notice::Says::kInstead  // compared when the call has its number
+        one.notice.says == Notice::Says::kInstead  // compared once the call has its number
             ? has_come(state.communicator, one.notice)
             : behind(one.notice.number, one.notice.persistent != 0 ? next_persistent : next);
     if (!state.fate.dead_locked() && !come) {
@@ -386,11 +385,10 @@ void Refusals::end(core::Communicator& comm, const std::string& why) noexcept {
   }
 }
 
-// Others may wait for what this rank had in flight.
 void Refusals::end_collectives(CommRefusals& state, const std::string& why) {
   if (state.fate.dead_locked()) return;
   core::Communicator& comm = state.communicator;
-  if (state.trouble != nullptr && state.trouble->deferred) {  // no more is to be told
+  if (state.trouble != nullptr && state.trouble->deferred) {
     state.trouble->deferred.reset();
     --deferred_;
     channel_.progress.stay_awake(-1);
@@ -398,15 +396,15 @@ void Refusals::end_collectives(CommRefusals& state, const std::string& why) {
   Failure error{MPI_ERR_OTHER, why};
   if (!comm.fate.dead_locked())
     error.text +=
-        strf(". No collective of %s works any more; MPI_Comm_dup makes a communicator that does",
+        strf(". No collective of %s works any more; MPI_Comm_dup makes a working communicator",
              comm.name.or_words("this communicator").c_str());
   state.fate.end(error);
   state.shares_memory = false;
   under_way_.refuse(comm, why, error.text);
-  if (process_.threaded()) channel_.progress.wake();  // others may wait for them
+  if (process_.threaded()) channel_.progress.wake();
 }
 
-// No memory: what is under way ends as its messages do, and what begins by itself.
+// Calls in flight end with their messages, and new calls fail at entry.
 void Refusals::interrupt(core::Communicator& comm) noexcept {
   troubled_ = true;
   if (comm.coll == nullptr) return;
@@ -414,7 +412,7 @@ void Refusals::interrupt(core::Communicator& comm) noexcept {
     auto& state = static_cast<CommRefusals&>(*comm.coll);
     end_collectives(state, comm.fate.why());
   } catch (const std::bad_alloc&) {
-    log_line("no memory to end the collectives of a communicator that is interrupted");
+    log_line("no memory to end the collectives of an interrupted communicator");
   }
 }
 
@@ -427,7 +425,7 @@ Failure Refusals::settle(core::Communicator& comm, bool persistent, CallKind kin
     reconsider(state, next(comm, false) + (persistent ? 0 : 1),
                next(comm, true) + (persistent ? 1 : 0));
   } catch (const std::bad_alloc&) {
-    return failure(MPI_ERR_NO_MEM, "no memory to hear what another rank refuses");
+    return failure(MPI_ERR_NO_MEM, "no memory to handle another rank's refusal");
   }
   return state.fate.reason();
 }
@@ -439,7 +437,7 @@ int Refusals::over(core::Communicator& comm, CallNumber number) noexcept {
   try {
     tell_all(comm, make_notice(Notice::Says::kRefuses, number, comm.rank(), state->fate.why()));
   } catch (const std::bad_alloc&) {
-    log_line("no memory to tell the other ranks that a persistent collective is not started");
+    log_line("no memory to notify the other ranks of a persistent collective not started");
   }
   return state->fate.fail();
 }
@@ -450,7 +448,7 @@ void Refusals::broken_off(core::Communicator& comm, CallNumber number,
   try {
     tell_all(comm, make_notice(Notice::Says::kRefuses, number, comm.rank(), why));
   } catch (const std::bad_alloc&) {
-    log_line("no memory to tell the other ranks that this one takes no part in a collective");
+    log_line("no memory to notify the other ranks of this rank's refusal of a collective");
   }
 }
 
@@ -465,7 +463,7 @@ void Refusals::catch_up(CommRefusals& state) {
   try {
     hear(state, true);
   } catch (const std::bad_alloc&) {
-    --heard_;  // again at the next poll
+    --heard_;  // retry at the next poll
     throw;
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Refusals: notices sent, and sent again where that failed.
+// Refusals: sends notices and retries failed sends.
 #include <algorithm>
 #include <new>
 #include <string>
@@ -13,7 +13,7 @@
 namespace tern::coll {
 namespace {
 
-// For which it tries to tell one that it does not reach, and how often.
+// ns
 constexpr int64_t kLongestUntold = 5'000'000'000, kBetweenTries = 10'000'000;
 
 }  // namespace
@@ -28,7 +28,7 @@ void Refusals::tell_all(core::Communicator& comm, const Notice& notice) {
   if (comm.inter() && comm.side) to_all(*comm.side);
 }
 
-// What has arrived is forgotten.
+// Releases completed notices first.
 Told& Refusals::tell(const Notice& notice) {
   for (Told& told : told_)
     std::erase_if(told.sends, [](core::Request* request) {
@@ -65,7 +65,7 @@ void Refusals::send(Told& told, core::Communicator& on, int rank) {
   channel_.progress.stay_awake(1);
 }
 
-// A later attempt may succeed: another program may hold the descriptors for a while.
+// Another program may hold the file descriptors for a while.
 bool Refusals::try_again(Untold& one) noexcept {
   one.tried = now_ns();
   if (one.on->fate.dead_locked()) return true;

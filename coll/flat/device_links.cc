@@ -16,30 +16,28 @@ namespace tern::coll {
 namespace {
 
 constexpr const char* kName = "a trial of the links between devices";
-constexpr size_t kPattern = 65536;  // bytes that are read
-constexpr size_t kMark = 256;       // bytes that each rank writes, behind them
+constexpr size_t kPattern = 65536;
+constexpr size_t kMark = 256;  // written by each rank, after the pattern
 
-/// No two ranks have the same, nor a rank twice.
 std::vector<uint64_t> pattern_of(int rank, uint64_t salt, size_t bytes) {
   const uint64_t seed = (static_cast<uint64_t>(rank) + 1) * 0x9e3779b97f4a7c15 + salt;
   return tern::pattern_of(seed, bytes / sizeof(uint64_t));
 }
 
-/// One rank's part in a trial.
 class Trial {
  public:
   Trial(core::Process& process, Slots& slots, pml::Pml& pml, cuda::Job& job,
         const std::vector<cuda::Uuid>& devices);
 
-  /// The own block, and all others mapped here. A rank that lacks some says so in what follows.
+  /// Maps all ranks' blocks. A rank without a block reports this in meet().
   void open();
   void read_and_write();
   void check_marks();
-  /// Untried where memory or a device was lacking, here or there: that says nothing of the link.
+  /// kUntried if memory or a device was missing.
   [[nodiscard]] DeviceLinks::State state(int rank) const {
     return states_[static_cast<size_t>(rank)];
   }
-  /// An epoch: all have come so far. Each tells whether it has written what it had to.
+  /// A barrier; ranks exchange whether they wrote.
   void meet();
 
  private:
@@ -62,9 +60,9 @@ class Trial {
   cuda::Block block_, aside_;
   std::vector<std::unique_ptr<pml::MappedPeerMemory>> there_;
   std::vector<State> states_;
-  std::vector<bool> is_other_;  // on another device
+  std::vector<bool> is_other_;
   bool written_ = false;
-  std::vector<bool> wrote_;  // the others, what they had to
+  std::vector<bool> wrote_;
 };
 
 Trial::Trial(core::Process& process, Slots& slots, pml::Pml& pml, cuda::Job& job,
@@ -104,7 +102,7 @@ void Trial::open() {
     const auto at = static_cast<size_t>(i);
     there_[at] = pml_.map(handle, job_.device());
     if (there_[at] == nullptr && pml_.avoids(job_.device().uuid, handle.device))
-      states_[at] = State::kBad;  // a message has found that
+      states_[at] = State::kBad;  // found by a message
   }
   slots_.awaited_all();
   slots_.end();
@@ -130,8 +128,8 @@ bool Trial::reads(int rank, const std::byte* there) {
   const auto pattern = pattern_of(rank, 0, kPattern);
   job_.copy(aside_.data(), there, kPattern);
   if (!holds(aside_.data(), pattern)) return false;
-  if (job_.device().kernels() == nullptr) return true;  // then none will read there
-  job_.set(aside_.data(), 0);  // else a load that does nothing would not be seen
+  if (job_.device().kernels() == nullptr) return true;  // no kernel, no loads
+  job_.set(aside_.data(), 0);                           // exposes a load without effect
   return load_by_kernel(aside_.data(), there) && holds(aside_.data(), pattern);
 }
 
@@ -184,14 +182,14 @@ void Trial::meet() {
 DeviceLinks::State DeviceLinks::between(const cuda::Uuid& own,
                                         const cuda::Uuid& other) const noexcept {
   if (own == other) return State::kGood;
-  for (const Link& link : links_)
+  for (const TriedLink& link : links_)
     if (link.own == own && link.other == other) return link.good ? State::kGood : State::kBad;
   return State::kUntried;
 }
 
 void DeviceLinks::remember(const cuda::Uuid& own, const cuda::Uuid& other, bool good) {
   if (own == other) return;
-  for (Link& link : links_)
+  for (TriedLink& link : links_)
     if (link.own == own && link.other == other) {
       link.good = link.good && good;
       return;
@@ -206,7 +204,7 @@ bool DeviceLinks::try_all(core::Process& process, Slots& slots, pml::Pml& pml, c
   trial.read_and_write();
   trial.meet();
   trial.check_marks();
-  trial.meet();  // a block is given back when the others have let it go
+  trial.meet();  // peers unmap before the block is freed
   bool all = true;
   for (int i = 0; i < slots.ranks(); ++i) {
     const cuda::Uuid& other = devices[static_cast<size_t>(i)];

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeviceLinks: which devices reach each other's memory in truth: loads by kernels and copies that
-// were tried once for each pair.
-// Why: on some machines (PCIe switches with access control, virtual machines) memory of a peer can
-// be mapped, and what comes from there is wrong.
-// Lifetime: Coll. Threads: under the channel's lock.
-// See: tests/gpu/mpi/peer_links.cc.
+// DeviceLinks: device pairs with working peer access; each pair is tried once. Why: some machines
+// (PCIe switches with access control, virtual machines) map peer memory but return wrong data. See:
+// tests/gpu/mpi/peer_links.cc.
 #pragma once
 
 #include <cstdint>
@@ -21,20 +18,19 @@ class DeviceLinks {
  public:
   enum class State : uint8_t { kUntried, kGood, kBad };
   [[nodiscard]] State between(const cuda::Uuid& own, const cuda::Uuid& other) const noexcept;
-  /// Some epochs of all ranks: each reads a pattern of each other's, by a kernel and by a copy, and
-  /// writes one. `job` is on the own device, `devices` are those of all ranks. Whether all of this
-  /// rank's are good. What could be tried is remembered; of what is wrong nothing is mapped any
-  /// more.
+  /// Each rank reads every peer's pattern, by kernel and by copy, and writes a mark. `job`: on this
+  /// rank's device; `devices`: of all ranks. Returns whether all links of this rank work; bad links
+  /// are never mapped again.
   [[nodiscard]] bool try_all(core::Process& process, Slots& slots, pml::Pml& pml, cuda::Job& job,
                              const std::vector<cuda::Uuid>& devices);
 
  private:
-  struct Link {
+  struct TriedLink {
     cuda::Uuid own, other;
     bool good;
   };
   void remember(const cuda::Uuid& own, const cuda::Uuid& other, bool good);
-  std::vector<Link> links_;
+  std::vector<TriedLink> links_;
 };
 
 }  // namespace tern::coll

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flat collectives of large data: each rank posts where its data is, and copies what it needs
-// straight from the others' buffers.
+// Direct: large data, copied straight from the peers' buffers.
 #include "coll/flat/direct.hpp"
 
 #include <unistd.h>
@@ -15,7 +14,7 @@
 namespace tern::coll {
 namespace {
 
-/// Bytes reduced at once: much for a copy between processes, little for a cache.
+/// Large for a copy between processes, small for a cache.
 constexpr size_t kPiece = 65536;
 
 }  // namespace
@@ -28,7 +27,7 @@ Direct::Direct(const Operation& operation, Slots& slots) noexcept : Parts(operat
   epochs_ = reduces_for_others && !between_two() ? 3 : 2;
 }
 
-// Of two, each reads the other's whole vector: that is as much as two halves, and one epoch less.
+// Two ranks read each other's whole vector, which saves an epoch.
 bool Direct::between_two() const noexcept {
   return ranks_ == 2 && !(operation_.collective == kAllreduce && operation_.in_place);
 }
@@ -37,7 +36,7 @@ bool Direct::has_output() const noexcept {
   return operation_.collective != kReduce || rank_ == root_;
 }
 
-// In place what the others want of an exchange would be overwritten: it moves aside first.
+// In place, an exchange would overwrite the peers' data: copies it first.
 void Direct::prepare() {
   const bool in_place = operation_.in_place;
   switch (operation_.collective) {
@@ -57,7 +56,7 @@ void Direct::prepare() {
   if (!out_.dense()) aside_.resize(out_.bytes());
 }
 
-// In place the result would lie where others still read: it waits aside.
+// In place, peers still read the memory of the result.
 void Direct::prepare_reduce_scatter() {
   slots_.scratch(2 * kPiece);
   own_ = {0, length_of(rank_)};
@@ -68,8 +67,7 @@ void Direct::prepare_reduce_scatter() {
   input_ = for_others(in_.at(0), bytes_of(total));
 }
 
-// Each rank reduces its slice, then all, or the root, read the slices. In place the slice takes the
-// place of an operand that no other rank needs.
+// In place, a rank's reduced slice replaces an operand needed by no other rank.
 void Direct::prepare_reduction() {
   slots_.scratch(2 * kPiece);
   const MPI_Count count = operation_.input.count;
@@ -88,7 +86,6 @@ void Direct::prepare_reduction() {
   reduced_ = aside_.data();
 }
 
-// A rank that has failed has nothing to read.
 void Direct::post(const std::byte* data) {
   const Post value = reinterpret_cast<uint64_t>(data);
   copy_bytes(slots_.claim(), &value, sizeof value);
@@ -101,7 +98,7 @@ const std::byte* Direct::for_others(const std::byte* data, size_t bytes) {
   return packed_.data();
 }
 
-// Of a rank that has died the launcher knows why, and says so first.
+// The launcher reports the cause first.
 int Direct::cannot_get(int rank, uint64_t address, size_t bytes, int error) noexcept {
   if (error != ESRCH)
     return fail(MPI_ERR_OTHER, "%s: %zu bytes at 0x%" PRIx64 " of rank %d cannot be read: %s",
@@ -179,7 +176,7 @@ void Direct::read_inputs() {
   slots_.awaited_all();
 }
 
-// Piece by piece, so that operands stay in the cache. In place `to` is one of the operands.
+// Reduces in cache-sized pieces. In place `to` is an operand.
 void Direct::reduce_slice(const Range& own, std::byte* to) {
   if (own.count == 0 || code_ != MPI_SUCCESS) return;
   std::byte* const scratch = slots_.scratch(2 * kPiece);

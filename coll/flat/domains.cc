@@ -8,14 +8,14 @@
 namespace tern::coll {
 namespace {
 
-/// Parts of about this size cost the fewest lines.
+/// Minimizes the cache lines read.
 int best_size(int ranks) noexcept {
   return std::max(1, static_cast<int>(std::lround(std::sqrt(static_cast<double>(ranks)))));
 }
 
 int parts_of(int ranks, int size) noexcept { return std::max(1, (ranks + size / 2) / size); }
 
-/// The first rank of each run of ranks on a node. Empty: a node is unknown.
+/// First ranks. Empty if a node is unknown.
 std::vector<int32_t> runs_on_nodes(const std::vector<int>& nodes) {
   std::vector<int32_t> runs;
   for (size_t rank = 0; rank < nodes.size(); ++rank) {
@@ -29,7 +29,7 @@ std::vector<int32_t> runs_on_nodes(const std::vector<int>& nodes) {
 
 Domains::Domains(int ranks) noexcept : ranks_(ranks), count_(parts_of(ranks, best_size(ranks))) {}
 
-// Many short runs: ranks go round the nodes.
+// Many short runs mean round-robin placement.
 Domains::Domains(const std::vector<int>& nodes) : Domains(static_cast<int>(nodes.size())) {
   std::vector<int32_t> runs = runs_on_nodes(nodes);
   const int size = best_size(ranks_);

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Domains: the ranks of a communicator in groups of consecutive ranks. A group has about the square
-// root of all ranks, and lies on a single NUMA node where all ranks are bound to nodes.
-// Why: 192 ranks in a single level read 191 cache lines each. Through domains a leader reads 28.
-// Lifetime: of a slab. Threads: immutable. See: coll/flat/two_level.hpp,
-// tests/unit/coll/domains_test.cc.
+// Domains: groups of about sqrt(ranks) consecutive ranks, each on a NUMA node if all ranks are
+// bound to nodes. Why: in a single level of 192 ranks each rank reads 191 cache lines; with domains
+// a leader reads 28. See: coll/flat/two_level.hpp.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +15,18 @@ class Domains {
   static constexpr int kUnknown = -1;
 
   Domains() = default;
-  /// Equal parts. No memory.
+  /// Makes equal parts without allocation.
   explicit Domains(int ranks) noexcept;
-  /// `nodes`: the NUMA node of each rank, or kUnknown. Equal parts where a node is unknown, or
-  /// where nodes change from rank to rank. Throws std::bad_alloc.
+  /// `nodes`: each rank's NUMA node. Equal parts if a node is unknown or nodes alternate. Throws
+  /// std::bad_alloc.
   explicit Domains(const std::vector<int>& nodes);
 
   [[nodiscard]] int count() const noexcept { return count_; }
-  /// The first rank of a domain; of count(): the number of ranks.
+  /// The first rank of a domain; for count(): the number of ranks.
   [[nodiscard]] int first(int domain) const noexcept {
     if (firsts_ != nullptr) return firsts_[static_cast<size_t>(domain)];
     return static_cast<int>(int64_t{ranks_} * domain / count_);
   }
-  /// The domain of a rank.
   [[nodiscard]] int of(int rank) const noexcept;
 
  private:

@@ -16,8 +16,7 @@ Failure FlatEpochs::begin(const Operation& operation, FlatMethod method, bool la
   return large ? plan_large(operation, method, slots) : plan_staged(operation, method, slots);
 }
 
-// Small data of a device goes through host memory. After a failed read the rank's epochs are
-// poisoned.
+// Stages small device data. After a failed download the rank's epochs are poisoned.
 Failure FlatEpochs::plan_staged(const Operation& operation, FlatMethod method,
                                 Slots& slots) noexcept {
   staged_.reset();

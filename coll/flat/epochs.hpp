@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// FlatEpochs: the epochs of one flat collective in flight: planned at the call's turn, written
-// ahead, read in order.
-// Why: the user's request (queue.hpp) knows nothing of slots.
-// Errors: begin() and end() return them; read() an error class with fail() text. A rank with
-// unreadable data posts poisoned slots. Lifetime: of a pooled request, for one call after another.
-// Threads: under the channel's lock. See: coll/flat/slots.hpp, coll/flat/parts.hpp.
+// FlatEpochs: the epochs of a flat collective in flight: written ahead, read in order. Errors:
+// begin() and end() return them; read() returns an error class, with the text in fail(). A rank
+// with unreadable data posts poisoned slots. Lifetime: a pooled request, across calls.
 #pragma once
 
 #include <optional>
@@ -23,8 +20,8 @@ namespace tern::coll {
 
 class FlatEpochs {
  public:
-  /// `before`: the last epoch taken by an earlier call of the lane. `large`: in the first epoch all
-  /// ranks post whether their data lies on a device.
+  /// `before`: the lane's last epoch. `large`: in the first epoch all ranks post whether their data
+  /// lies on a device.
   [[nodiscard]] Failure begin(const Operation& operation, FlatMethod method, bool large,
                               uint64_t before, Slots& slots) noexcept;
   [[nodiscard]] uint64_t count() const noexcept { return static_cast<uint64_t>(parts_->epochs()); }
@@ -33,31 +30,30 @@ class FlatEpochs {
   [[nodiscard]] bool can_write() const noexcept {
     return written_ < parts_->epochs() && parts_->can_write(written_, read_);
   }
-  /// Whether the next write uses the own slot.
+  /// Whether the next write uses this rank's slot.
   [[nodiscard]] bool writes() const noexcept { return parts_->writes(written_); }
-  /// Epochs of the lane: of the next write, and of the next read.
+  /// The next epochs, as the lane's.
   [[nodiscard]] uint64_t to_write() const noexcept { return in_lane(written_); }
   [[nodiscard]] uint64_t to_read() const noexcept { return in_lane(read_); }
   void write(Slots& slots) noexcept;
 
   [[nodiscard]] bool all_read() const noexcept { return read_ == parts_->epochs(); }
   [[nodiscard]] bool can_read() const noexcept { return read_ < written_; }
-  /// Of the next read.
   [[nodiscard]] Parts::Sources sources() const noexcept { return parts_->sources(read_); }
   [[nodiscard]] int source(const Parts::Sources& of, int place) const noexcept {
     return of.named ? parts_->source(place) : place;
   }
   static constexpr uint64_t kNoEpoch = 0;
-  /// The next read fills the own slot of this epoch of the lane, or kNoEpoch.
+  /// The lane's epoch whose slot the next read fills, or kNoEpoch.
   [[nodiscard]] uint64_t fills() const noexcept {
     const int64_t epoch = parts_->fills(read_);
     return epoch == Parts::kNoEpoch ? kNoEpoch : in_lane(epoch);
   }
   [[nodiscard]] int read(Slots& slots) noexcept;
-  /// A rank's data lies on a device: the epochs are over on all ranks, and no data was moved.
+  /// True if some rank's data lies on a device: the epochs have ended without effect.
   [[nodiscard]] bool found_device() const noexcept { return found_device_; }
 
-  /// A result in host memory moves to the caller's buffer on a device.
+  /// Uploads a staged result.
   [[nodiscard]] Failure end() noexcept { return staged_ ? staged_->upload() : Failure{}; }
   void clear() noexcept;
 
@@ -71,14 +67,14 @@ class FlatEpochs {
                                    Slots& slots) noexcept;
   [[nodiscard]] Failure plan_direct(const Operation& operation, Slots& slots) noexcept;
 
-  std::optional<Staged> staged_;  // for buffers on a device
+  std::optional<Staged> staged_;
   std::variant<std::monostate, Parts, Direct, Sliced, TwoLevel> plan_;
-  Parts* parts_ = nullptr;          // in plan_
-  int64_t written_ = 0, read_ = 0;  // epochs
-  uint64_t first_ = 0;              // of the lane
-  bool unreadable_ = false;         // this rank's data
-  bool asks_ = false;               // `large` of begin()
-  bool on_device_ = false;          // this rank's data, in a large call
+  Parts* parts_ = nullptr;
+  int64_t written_ = 0, read_ = 0;
+  uint64_t first_ = 0;       // first epoch in the lane
+  bool unreadable_ = false;  // this rank's data
+  bool asks_ = false;
+  bool on_device_ = false;  // this rank's data, in a large call
   bool found_device_ = false;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flights: queues that are not empty, pooled calls, and slabs that peers may still read.
+// Flights: nonempty queues, pooled calls, retired slabs.
 #include "coll/flat/flights.hpp"
 
 #include <algorithm>
@@ -58,7 +58,7 @@ void Flights::poll(int* events) noexcept {
     while (ended != nullptr) {
       FlatCall& call = *ended;
       ended = call.next();
-      call.finish();  // the queue may be gone
+      call.finish();  // may free the queue
     }
   }
 }
@@ -75,7 +75,7 @@ void Flights::refuse(core::Communicator& communicator, const std::string& why,
   while (ended != nullptr) std::exchange(ended, ended->next())->finish();
 }
 
-// What was freed long ago is looked at now and then, all of it where there is no other.
+// Checks retired slabs now and then.
 std::unique_ptr<Slab> Flights::make_slab(core::Communicator& communicator, Slab::Size size,
                                          const Lane* flight) {
   sweep(kSweptAtOnce);
@@ -92,12 +92,13 @@ void Flights::lacks_slabs(const core::Communicator& communicator) {
   --slabs_in_use_;
   executions_.process().explain.say(
       "fallback", {{"what", "messages"}, {"communicator", communicator.name.text()}},
-      strf("nonblocking collectives on %s take messages instead of shared memory: a rank has more "
-           "communicators and persistent requests than slabs; freeing some helps those made later",
+      strf("nonblocking collectives on %s use messages instead of shared memory: a rank has more "
+           "communicators and persistent requests than slabs; free unused communicators and "
+           "requests",
            communicator.name.or_words("a communicator").c_str()));
 }
 
-// Whether peers still read it is asked later: at the end of the job their memory may be gone.
+// Readers are checked later: at the end of the job the peers' memory may be gone.
 void Flights::retire(std::unique_ptr<Slab> slab) noexcept {
   if (slab->deep != nullptr) retire(std::move(slab->deep));
   --slabs_in_use_;

@@ -41,7 +41,7 @@ Where Parts::where(Slots& slots) {
   return there == slots.ranks() && unlike == 0 ? Where::kAll : Where::kSome;
 }
 
-// All are asked before any part is taken: in place that would overwrite what is posted again then.
+// Reads all posts first: in place, taking a part would overwrite data to be posted again.
 Where Parts::run_here(bool mine) {
   slots_.begin(name_);
   mine ? write_elsewhere() : write(0);
@@ -62,7 +62,7 @@ void Parts::await_all() {
   slots_.awaited_all();
 }
 
-// Nothing is copied where the user says that it is there already. What comes here is the host's.
+// Data lies on the host.
 void Parts::copy_own(int input_block, int output_block) noexcept {
   if (operation_.in_place || in_.bytes() == 0) return;
   if (TERN_LIKELY(in_.dense() && out_.dense()))
@@ -170,7 +170,7 @@ void Parts::write(int64_t epoch) {
   }
 }
 
-// The own block moves once the others may go on.
+// Copies this rank's block after the peers may continue.
 void Parts::read(int64_t epoch) {
   const Range range = piece(epoch);
   const bool root = rank_ == root_, first = epoch == 0;

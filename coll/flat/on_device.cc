@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// OnDevice: how ranks meet, and how they end. What they do: on_device_reduce.cc, on_device_move.cc.
+// OnDevice: set-up and end. The work: on_device_reduce.cc, on_device_move.cc.
 #include "coll/flat/on_device.hpp"
 
 #include <algorithm>
@@ -50,7 +50,7 @@ Where OnDevice::meet() {
   return agreed.tried || try_links() ? Where::kAll : Where::kSome;
 }
 
-// Able: the other ranks can be told where the data is, and all of it is there.
+// True if all data lies on the device and memory handles exist.
 bool OnDevice::prepare(Post* mine) {
   mine->leader = process_.params.cuda_reduce == SharedReduction::kLeader ? 1 : 0;
   return (moves() ? prepare_moves(mine) : prepare_reduction(mine)) && job_.finish();
@@ -185,7 +185,7 @@ bool OnDevice::try_links() {
   if (bad)
     process_.gpus.tell_fallback(
         process_.explain,
-        "devices of ranks map each other's memory, but what they read there is not what is there: "
+        "devices of ranks map each other's memory, but reads return wrong data: "
         "collectives of device memory take messages");
   return agree(good).all;
 }
@@ -198,7 +198,7 @@ std::byte* OnDevice::output_of(int rank) const noexcept {
   return rank == rank_ ? out_.at(0) : outputs_[static_cast<size_t>(rank)]->address;
 }
 
-// Slices begin at multiples of a line.
+// Slices begin at multiples of a cache line.
 OnDevice::Range OnDevice::slice(int rank, MPI_Count count) const noexcept {
   constexpr MPI_Count kGrain = 64;
   const auto begin = [&](int of) {
@@ -230,7 +230,7 @@ void OnDevice::work() {
   if (own.count > 0) reduce(own);
 }
 
-// The last phase's end lets the owners free what is mapped here.
+// Afterwards owners may free the mapped buffers.
 int OnDevice::end_phase(int code) {
   if (!job_.finish() && code == MPI_SUCCESS)
     code = fail(MPI_ERR_OTHER, "%s: %s device memory failed: %s", name_of(operation_.collective),

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// OnDevice: large collectives of ranks whose data lies on devices that reach each other (one GPU
-// that they share, or one for each rank): all map the buffers of all, kernels reduce from there,
-// and what is only moved is copied by those who read it.
-// Why: one pass over the data at the rate of the memory or of the links, nothing of it through the
-// host; and no process waits for another inside a kernel: phases end on the host (on a shared GPU
-// kernels of two processes may never run at the same time).
-// Order: operands are taken in the order of ranks: the same bits everywhere.
-// Cost: epochs of slots: one to learn whether any rank has device memory, one where all have mapped
-// all, one when all are done; of a broadcast one more. The first time that two devices meet they
-// are tried (device_links.hpp).
-// Lifetime: of one call. Threads: under the channel's lock. See: coll/flat/README.md.
+// OnDevice: large collectives of data on devices with peer access (a shared GPU, or a GPU per
+// rank): all ranks map all buffers, kernels reduce from them, readers copy. Why: a single pass over
+// the data at memory or link rate, without the host. Phases end on the host, since kernels of two
+// processes on a shared GPU may never run concurrently. Operands in rank order: equal bits on all
+// ranks. Epochs: to find device memory, after all have mapped, at the end, and another for
+// broadcasts.
 #pragma once
 
 #include <array>
@@ -30,48 +25,46 @@ class OnDevice {
  public:
   OnDevice(const Operation& operation, Slots& slots, pml::Pml& pml, DeviceLinks& links);
   [[nodiscard]] static bool takes(Collective what) noexcept;
-  /// An epoch or more of all ranks, which come to the same. kSome: a schedule must do it; kAll:
+  /// Exchanges placement; equal result on all ranks. kSome: a schedule must serve; kAll: call
   /// run().
   [[nodiscard]] Where meet();
-  /// 0, or an error class with fail() text.
+  /// Returns an error class, with the text in fail().
   [[nodiscard]] int run();
-  /// After kSome of a collective in which all read from all: levels of names of groups, by
-  /// rank, outermost first: ranks that reach each other's devices, and those that share one. Alike
-  /// on all ranks; empty where nothing is known.
+  /// Group names by rank after kSome, outermost level first: ranks with peer access, ranks on one
+  /// device. Equal on all ranks; may be empty.
   [[nodiscard]] const std::vector<std::vector<int64_t>>& islands() const noexcept {
     return islands_;
   }
-  /// Whether all ranks share one device: after meet().
+  /// Valid after meet().
   [[nodiscard]] bool shares_one() const noexcept;
 
  private:
   struct Post {
     uint32_t on_device, able, leader, reserved;
-    uint64_t bytes;                   // of the vector, or of a block
-    pml::MemoryHandle input, output;  // what others read; what they write, or read afterwards
+    uint64_t bytes;                   // vector or block
+    pml::MemoryHandle input, output;  // read; written, or read later
   };
   struct Range {
     MPI_Count first, count;  // elements
   };
-  /// Which sides this rank has, and their blocks.
   struct Sides {
     bool reads, writes;
     int in_blocks, out_blocks;
   };
   struct Agreed {
-    bool all;                         // every rank says yes
-    bool tried;                       // no rank has met a device for the first time
-    std::array<uint64_t, 4> reached;  // a bit for each rank whose memory is mapped here
+    bool all;
+    bool tried;                       // no device pair is new
+    std::array<uint64_t, 4> reached;  // a bit per rank
   };
   static constexpr int kMostInIslands = 256;
 
-  // Before the first epoch. False where this rank's buffers do not serve.
+  // Call before the first epoch. False if buffers are unsuitable.
   [[nodiscard]] bool prepare(Post* mine);
   [[nodiscard]] bool prepare_reduction(Post* mine);
   [[nodiscard]] bool prepare_moves(Post* mine);
   [[nodiscard]] Sides sides() const noexcept;
   [[nodiscard]] bool name_for_others(const Sides& own, Post* mine);
-  /// The job becomes that of the data's device; later ones only settle.
+  /// Binds the job to the data's device; later calls settle.
   [[nodiscard]] bool take(const core::Data& data);
   [[nodiscard]] bool name(const void* address, size_t bytes, pml::MemoryHandle* handle);
 
@@ -91,12 +84,12 @@ class OnDevice {
   void move_slices() noexcept;
   [[nodiscard]] Range own_range() const noexcept;
   [[nodiscard]] Range slice(int rank, MPI_Count count) const noexcept;
-  /// Ends a phase: the job has ended on all ranks. A failure is everybody's.
+  /// Waits for the job on all ranks. A failure fails all ranks.
   [[nodiscard]] int end_phase(int code);
   [[nodiscard]] int end_together(int code);
 
   [[nodiscard]] bool moves() const noexcept { return operation_.op == nullptr; }
-  /// A broadcast between devices: each rank hands on a slice.
+  /// A broadcast in which each rank forwards a slice.
   [[nodiscard]] bool hands_on() const noexcept;
   [[nodiscard]] const std::byte* input_of(int rank) const noexcept;
   [[nodiscard]] std::byte* output_of(int rank) const noexcept;
@@ -112,7 +105,8 @@ class OnDevice {
   const int rank_, ranks_;
   const View in_, out_;
   std::vector<Post> posts_;
-  std::vector<std::unique_ptr<pml::MappedPeerMemory>> inputs_, outputs_;  // by rank; null: the own
+  std::vector<std::unique_ptr<pml::MappedPeerMemory>> inputs_,
+      outputs_;  // indexed by rank; null: this rank
   std::array<uint64_t, 4> reached_{};
   std::vector<std::vector<int64_t>> islands_;
   cuda::Block aside_;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// OnDevice: collectives that move data: each rank copies what it needs from the others' buffers.
-// A broadcast between devices would be as slow as the root's link: each rank copies a slice from
-// the root, and the other slices from those who have them by then.
+// OnDevice: data movement. In a large broadcast each rank copies a slice from the root and the
+// other slices from peers, to relieve the root's link.
 #include "coll/flat/on_device.hpp"
 #include "mpi.h"
 
@@ -38,8 +37,7 @@ OnDevice::Sides OnDevice::sides() const noexcept {
   }
 }
 
-// One block of memory on each side: what has gaps is packed by messages. In place an alltoall would
-// need the data aside.
+// Only contiguous data qualifies. An alltoall in place would need a copy.
 bool OnDevice::prepare_moves(Post* mine) {
   const Collective what = operation_.collective;
   if (!moves_whole(what) || (what == kAlltoall && operation_.in_place)) return false;
@@ -74,7 +72,7 @@ bool OnDevice::name_for_others(const Sides& own, Post* mine) {
 }
 
 bool OnDevice::hands_on() const noexcept {
-  constexpr uint64_t kLeast = 1 << 20;  // bytes: below them an epoch more costs more
+  constexpr uint64_t kLeast = 1 << 20;  // bytes; makes up for an epoch
   return operation_.collective == kBcast && ranks_ > 2 && out_.bytes() >= kLeast && !shares_one();
 }
 

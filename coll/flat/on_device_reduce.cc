@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// OnDevice: reductions. Each rank's kernel reads its slice of all inputs; the result goes to those
-// who need it.
+// OnDevice: reductions. Each rank's kernel reduces a slice of all inputs and spreads the result.
 #include <array>
 
 #include "coll/flat/on_device.hpp"
@@ -48,7 +47,7 @@ bool OnDevice::prepare_reduction(Post* mine) {
                           name(output.first(), output.bytes(), &mine->output));
 }
 
-// A leader has one slice, which is everything.
+// A leader reduces the whole vector.
 OnDevice::Range OnDevice::own_range() const noexcept {
   const Side& in = operation_.input;
   if (operation_.collective == Collective::kReduceScatter) {
@@ -83,8 +82,7 @@ void OnDevice::reduce(const Range& range) noexcept {
   if (spreads(operation_.collective)) spread(range, target);
 }
 
-// No other rank reads what is overwritten, in place either: a slice is read by its own rank alone.
-// Copies leave the SMs to the application.
+// Safe in place: a slice is read only by its own rank. Copies leave the SMs to the application.
 void OnDevice::spread(const Range& range, const std::byte* result) noexcept {
   const auto size = static_cast<size_t>(operation_.input.type->size());
   const size_t bytes = static_cast<size_t>(range.count) * size;

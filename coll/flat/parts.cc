@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts: construction, and sizes.
+// Parts: construction and sizes.
 #include "coll/flat/parts.hpp"
 
 namespace tern::coll {
@@ -20,10 +20,10 @@ FlatShape::FlatShape(const Operation& operation, const Slots& slots) noexcept
 Parts::Parts(const Operation& operation, Slots& slots) noexcept
     : FlatShape(operation, slots), slots_(slots), name_(name_of(operation.collective)) {}
 
-// What fits into one epoch is the rule, and pays for no division.
+// The common single epoch needs no division.
 void FlatShape::plan_epochs(MPI_Count room) noexcept {
   const bool root = rank_ == root_;
-  MPI_Count blocks = 1;  // that share a slot
+  MPI_Count blocks = 1;  // blocks per slot
   switch (operation_.collective) {
     case kBarrier:
       break;
@@ -54,7 +54,7 @@ void FlatShape::plan_epochs(MPI_Count room) noexcept {
   epochs_ = (total_ + most_ - 1) / most_;
 }
 
-// Counts may differ by block.
+// Counts may differ between blocks.
 FlatShape::Scattered FlatShape::scattered(const Range& range) const noexcept {
   Scattered piece{0, {0, 0}};
   for (int i = 0; i < ranks_; ++i) {

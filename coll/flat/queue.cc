@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// FlatQueue: meeting, writing ahead, reading in order.
+// FlatQueue: exchange of slabs, writing ahead, reading in order.
 #include "coll/flat/queue.hpp"
 
 #include <algorithm>
@@ -12,14 +12,14 @@
 namespace tern::coll {
 namespace {
 
-// Rounds that find nothing before the rank asks to be rung. Asking costs those who write a line.
+// Rounds without events before asking for a ring, which costs writers a cache line.
 constexpr uint32_t kPatience = 50;
-constexpr uint64_t kAhead = 3;  // epochs from the one that is read to the one that is fetched
-// Beside the number of a slab:
+constexpr uint64_t kAhead = 3;  // epochs prefetched
+// Bits beside the slab number:
 constexpr uint32_t kCannotGet = 1U << 31;
-constexpr uint32_t kMedium = 1U << 29, kLarge = 2U << 29, kSizes = 3U << 29;  // of the lane's slots
+constexpr uint32_t kMedium = 1U << 29, kLarge = 2U << 29,
+                   kSizes = 3U << 29;  // size class of the lane
 
-/// The size of the calls of a lane.
 uint32_t size_of(const Lane& lane) noexcept {
   if (lane.room() <= kSmallFlightLane.room()) return 0;
   return lane.room() <= kMediumFlightLane.room() ? kMedium : kLarge;
@@ -45,7 +45,7 @@ FlatQueue::FlatQueue(QueueOwner& owner, core::Communicator& communicator, const 
     : owner_(owner), channel_(communicator.channel()), communicator_(communicator), lane_(lane) {}
 
 FlatQueue::~FlatQueue() {
-  const bool ended = channel_.coll == nullptr;  // before this queue
+  const bool ended = channel_.coll == nullptr;  // the channel ended first
   if (!ended) owner_.unlist(*this);
   if (slab_ == nullptr) return;
   if (!ended)
@@ -87,13 +87,13 @@ void FlatQueue::meet() noexcept {
                                                   name_of(first.operation().collective),
                                                   first.number(), first.sequence());
   } catch (const std::exception&) {
-    refuse_first(MPI_ERR_NO_MEM, "no memory for what the ranks share");
+    refuse_first(MPI_ERR_NO_MEM, "no memory for the shared slabs");
     state_ = State::kSchedules;
     sort();
   }
 }
 
-// All wait for this rank's slab.
+// All ranks wait for this rank's slab.
 void FlatQueue::refuse_first(int code, const std::string& why) noexcept {
   owner_.executions().refusals().refuse_call(communicator_, calls_.first->number(),
                                              failure(code, "%s", why.c_str()));
@@ -131,7 +131,7 @@ void FlatQueue::meet_slabs() noexcept {
     state_ = State::kMet;
   } catch (const std::exception& error) {
     refuse_first(MPI_ERR_NO_MEM,
-                 strf("no access to the memory that the ranks share: %s", error.what()));
+                 strf("no access to the shared memory of the ranks: %s", error.what()));
   }
 }
 
@@ -157,8 +157,7 @@ void FlatQueue::advance(FlatCall** ended, int* events) noexcept {
   if (TERN_UNLIKELY(schedules_.first != nullptr)) advance_schedules(ended, events);
   if (TERN_UNLIKELY(state_ != State::kMet)) return;
   int moved = advance_epochs(ended);
-  // A post before the question rings no bell. An event in the look before a sleep has set
-  // fruitless_ back, and the sleep follows all the same.
+  // Posts before the question ring no bell. The last look before a sleep may have reset fruitless_.
   const bool asks = moved == 0 && (++fruitless_ > patience_ || channel_.progress.is_before_sleep());
   if (asks && ask_the_late()) moved = advance_epochs(ended);
   if (moved != 0) fruitless_ = 0;
@@ -175,7 +174,7 @@ int FlatQueue::advance_epochs(FlatCall** ended) noexcept {
   return moved;
 }
 
-// What must be read before it can go on does not keep those behind it from writing.
+// A call waiting to read does not block later calls' writes.
 void FlatQueue::write_ahead(int* events) noexcept {
   Slots& slots = slab_->lane();
   no_room_ = Slots::kNoRank;
@@ -203,7 +202,7 @@ void FlatQueue::read_in_order(FlatCall** ended, int* events) noexcept {
       while (awaited_ < sources.end) {
         const int rank = epochs.source(sources, awaited_);
         if (rank != slots.rank() && !slots.posted(rank, epoch)) break;
-        ++awaited_;  // the own part is written, or there is no part
+        ++awaited_;  // this rank's part is written or absent
       }
       if (awaited_ < sources.end) return;
       const uint64_t fills = epochs.fills();
@@ -239,8 +238,7 @@ int FlatQueue::late_source() const noexcept {
   return awaited_ >= sources.end ? Slots::kNoRank : epochs.source(sources, awaited_);
 }
 
-// Once it sleeps it must hear of what it waits for: each of these ranks rings when it has done
-// more.
+// The awaited ranks will ring, so this rank can sleep.
 bool FlatQueue::ask_the_late() noexcept {
   Slots& slots = slab_->lane();
   bool asked = false;
@@ -275,16 +273,16 @@ void FlatQueue::describe(const FlatCall& call, WaitReport* report) const {
   int late = late_source();
   if (late == Slots::kNoRank) late = no_room_;
   if (late == Slots::kNoRank) return;
-  report->words += strf(&call == calls_.first ? ": rank %d has not come"
-                                              : ": rank %d has not come to one that began before",
+  report->words += strf(&call == calls_.first ? ": rank %d has not joined"
+                                              : ": rank %d has not joined an earlier call",
                         late);
   report->wait_for(static_cast<int>(communicator_.peer(late).rank));
 }
 
 void FlatQueue::refuse(const std::string& why, FlatCall** ended) noexcept {
-  if (state_ != State::kMet) return;  // schedules, which fail by themselves
+  if (state_ != State::kMet) return;  // schedules fail by themselves
   writing_ = nullptr;
-  slab_->lane().go_to(epochs_);  // what was written ahead may still be read
+  slab_->lane().go_to(epochs_);  // posts may still be read
   for (FlatCall* call = std::exchange(calls_.first, nullptr); call != nullptr;) {
     FlatCall* const following = call->next_;
     call->take_error(failure(MPI_ERR_OTHER, "%s", why.c_str()));

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// FlatQueue: nonblocking (or one persistent) flat collectives in flight, in the order of the calls.
-// FlatCall: one of them. Why: programs keep a window of small reductions in flight; as messages
-// each would cost several rounds and, beyond the cores, several switches between ranks.
-// Protocol: that of the slots (slots.hpp), in slabs of its own. A call takes the next epochs when
-// it starts; all ranks start alike, so they agree. Each rank writes ahead, up to the depth of the
-// lane, and reads in order what all that it needs have posted. What has no room yet waits in the
-// queue, not in the call. The first call exchanges the slabs' numbers, by messages, while it is in
-// flight; where a rank has no slab all calls become schedules. Where a rank's data of a large call
-// turns out to lie on a device, that call becomes a schedule on all ranks. Blocking calls that are
-// sliced run here, too. A persistent call has a queue to itself, for ranks may start several in any
-// order. Lifetime: a queue is the communicator's or the persistent call's; calls are pooled by
-// Flights. Threads: under the channel's lock. See: coll/flat/README.md,
-// tests/unit/coll/flight_test.cc.
+// FlatQueue: nonblocking flat collectives in flight, in call order, or one persistent collective.
+// Why: programs keep a window of small reductions in flight; as messages each costs several rounds
+// and context switches. Protocol: slots.hpp. A call takes the next epochs when started, in equal
+// order on all ranks. Each rank writes ahead, up to the lane's depth, and reads in order; calls
+// without room queue. The first call exchanges slab numbers by messages; if a rank has no slab, all
+// calls become schedules. A large call with some data on a device becomes a schedule on all ranks.
+// A persistent call has a private queue, since ranks may start several in any order. See:
+// coll/flat/README.md, tests/unit/coll/flight_test.cc.
 #pragma once
 
 #include <memory>
@@ -37,31 +32,29 @@ class FlatCall final : public CollRequest {
   explicit FlatCall(Flights& owner) noexcept;
   ~FlatCall() override;
 
-  /// For the next start. `large`: the data may lie on a device, and is the ranks' only if none
-  /// does. Throws std::bad_alloc.
+  /// `large`: data may lie on a device; the call uses slots only if none does. Throws
+  /// std::bad_alloc.
   void bind(const Operation& operation, FlatQueue& queue, FlatMethod method, bool large);
-  /// Has the queue of its binding to itself.
   void own(std::unique_ptr<FlatQueue> queue) noexcept { own_ = std::move(queue); }
-  /// The caller waits for the end, and does by itself what cannot be done in slots.
+  /// The caller handles device data itself.
   void be_blocking() noexcept { blocking_ = true; }
-  /// Into the queue.
   void go() noexcept override;
-  /// kSome: it ended with nothing done, since a rank's data lies on a device.
+  /// kSome: ended without effect, since some data lies on a device.
   [[nodiscard]] Where where() const noexcept {
     return epochs_.found_device() ? Where::kSome : Where::kHost;
   }
   void describe(WaitReport* report) const override;
-  /// The queue has let go of it: the request is complete, and may be gone afterwards.
+  /// Completes the request, which may then be freed.
   void finish() noexcept { end(); }
-  /// In the queue, or in a list of those that ended.
+  /// The next call in the queue, or in a list of ended calls.
   [[nodiscard]] FlatCall* next() const noexcept { return next_; }
 
  private:
   friend class FlatQueue;
   void begin(Slots& slots) noexcept;
-  /// Its epochs found that a rank's data lies on a device.
+  /// Restarts the call as a schedule, since some data lies on a device.
   void become_schedule() noexcept;
-  /// By messages; true once that is over.
+  /// True once the schedule has ended.
   bool advance_schedule() noexcept;
   void end_epochs() noexcept;
   void unbind() noexcept override;
@@ -71,23 +64,23 @@ class FlatCall final : public CollRequest {
   FlatQueue* queue_ = nullptr;
   FlatMethod method_ = FlatMethod::kWhole;
   bool large_ = false;
-  FlatCall* next_ = nullptr;  // in the queue
+  FlatCall* next_ = nullptr;
   FlatEpochs epochs_;
   bool blocking_ = false;
   Execution* schedule_ = nullptr;
   std::unique_ptr<FlatQueue> own_;
 };
 
-/// The channel of a queue. Flights implements this interface.
+/// Flights implements the interface.
 class QueueOwner {
  public:
   [[nodiscard]] virtual Executions& executions() const noexcept = 0;
-  /// A slab, or one without a number. Throws std::bad_alloc.
+  /// Returns a slab, possibly without a number. Throws std::bad_alloc.
   [[nodiscard]] virtual std::unique_ptr<Slab> make_slab(core::Communicator& communicator,
                                                         Slab::Size size, const Lane* flight) = 0;
-  /// The slab of a communicator that is gone.
+  /// Takes the slab of a freed communicator.
   virtual void retire(std::unique_ptr<Slab> slab) noexcept = 0;
-  /// A rank has no slab: the others' slabs serve nothing.
+  /// A rank has no slab: drops the slabs.
   TERN_COLD virtual void lacks_slabs(const core::Communicator& communicator) = 0;
   virtual void unlist(const FlatQueue& queue) noexcept = 0;
 
@@ -103,20 +96,20 @@ class FlatQueue {
   ~FlatQueue();
 
   void push(FlatCall& call) noexcept;
-  /// Does what can be done now. Calls that ended are added to the list *ended, to be finished.
+  /// Adds ended calls to *ended, for finish().
   void advance(FlatCall** ended, int* events) noexcept;
-  /// A rank lacks what it takes: calls that come now do better as schedules at once.
+  /// True if some rank lacks a slab: new calls should be schedules.
   [[nodiscard]] bool has_failed() const noexcept { return state_ == State::kSchedules; }
   [[nodiscard]] bool empty() const noexcept {
     return calls_.first == nullptr && schedules_.first == nullptr;
   }
   [[nodiscard]] core::Communicator& communicator() const noexcept { return communicator_; }
-  /// Of those that are no schedules.
+  /// The first call in slots.
   [[nodiscard]] const FlatCall* first() const noexcept { return calls_.first; }
-  /// All that it holds fail, and are added to the list *ended.
+  /// Fails all calls, and adds them to *ended.
   void refuse(const std::string& why, FlatCall** ended) noexcept;
   void describe(const FlatCall& call, WaitReport* report) const;
-  bool listed = false;  // Flights polls it
+  bool listed = false;
 
  private:
   friend class FlatCall;
@@ -128,7 +121,7 @@ class FlatQueue {
 
   void meet() noexcept;
   void meet_slabs() noexcept;
-  /// It must be a schedule.
+  /// The call must be a schedule.
   [[nodiscard]] bool cannot(const FlatCall& call) const noexcept;
   void sort() noexcept;
   void end_meeting() noexcept;
@@ -137,9 +130,8 @@ class FlatQueue {
   void read_in_order(FlatCall** ended, int* events) noexcept;
   void advance_schedules(FlatCall** ended, int* events) noexcept;
   [[nodiscard]] int advance_epochs(FlatCall** ended) noexcept;
-  /// The rank that reading the first call waits for, or kNoRank.
   [[nodiscard]] int late_source() const noexcept;
-  /// True where one of them was not asked yet.
+  /// True if some rank was not asked yet.
   bool ask_the_late() noexcept;
 
   QueueOwner& owner_;
@@ -151,14 +143,14 @@ class FlatQueue {
   Execution* meeting_ = nullptr;
   uint32_t mine_ = core::Slabs::kNone;
   std::vector<uint32_t> all_;
-  bool gets_ = false;             // each rank can copy from all others' memory
-  Calls calls_, schedules_;       // in slots; by messages
-  FlatCall* writing_ = nullptr;   // the first that has epochs to write
-  uint64_t epochs_ = 0;           // that calls have taken
-  int awaited_ = 0;               // of the first call's sources, the first that has not posted
-  int no_room_ = Slots::kNoRank;  // the rank that the next write waits for
-  uint32_t fruitless_ = 0;        // rounds, one after the other
-  uint32_t patience_ = 0;         // so many before it asks to be rung
+  bool gets_ = false;
+  Calls calls_, schedules_;      // calls in slots; calls by messages
+  FlatCall* writing_ = nullptr;  // first call with epochs to write
+  uint64_t epochs_ = 0;
+  int awaited_ = 0;               // first source without a post
+  int no_room_ = Slots::kNoRank;  // awaited by the next write
+  uint32_t fruitless_ = 0;        // rounds without events
+  uint32_t patience_ = 0;         // such rounds before asking
 };
 
 }  // namespace tern::coll

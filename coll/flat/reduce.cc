@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flat reductions. Operands are taken from the last rank to the first, as `op` wants them, by every
-// rank alike.
+// Parts: reductions, from the last operand to the first, as `op` requires.
 #include "coll/flat/parts.hpp"
 
 namespace tern::coll {
@@ -27,14 +26,14 @@ void Parts::reduce_posted(int first, int last, const Range& range, std::byte* to
   for (int rank = last - 1; rank >= first; --rank) apply(operand(rank), to, range.count);
 }
 
-// The own part comes from the slot, too: in place it is where the result will be.
+// Uses this rank's slot as operand: in place, the input is the output.
 void Parts::reduce_read(int end, const Range& range) {
   for (int i = 0; i < end; ++i) await(i, bytes_of(range.count));
   if (end == ranks_) slots_.awaited_all();
   if (end > 0) reduce_posted(0, end - 1, {0, range.count}, out_.at(0, bytes_of(range.first)));
 }
 
-// All but the own slice: no other rank needs that.
+// No peer needs this rank's slice.
 void Parts::post_others_slices(const Range& range, const Range& own) {
   std::byte* const slot = slots_.claim();
   in_.read(0, bytes_of(range.first), slot, bytes_of(own.first));
@@ -49,7 +48,7 @@ void Parts::reduce_onto_own(const Range& posted, std::byte* own) {
     if (rank != rank_) apply(slots_.await(rank).data() + bytes_of(posted.first), own, posted.count);
 }
 
-// In place the own operand lies in the output: of staged data the input is another copy.
+// In place, this rank's operand is the output; staged data has a separate input.
 void Parts::reduce_own_slice(const Range& range, const Range& own, bool onto_own,
                              std::byte* result) {
   std::byte* const mine = (onto_own ? out_ : in_).at(0, bytes_of(range.first + own.first));

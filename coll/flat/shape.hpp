@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FlatShape: sizes of one flat collective: units (bytes, or elements of a reduction), pieces (of
-// each block, in an epoch) and slices (reduced by a rank). Why: arithmetic of ranks and sizes stays
-// apart from communication (parts.hpp). Lifetime: one call. Threads: one.
+// FlatShape: sizes of a flat collective: units (bytes, or elements of a reduction), pieces (of each
+// block, per epoch) and slices (reduced by a rank).
 #pragma once
 
 #include <algorithm>
@@ -22,7 +21,6 @@ class FlatShape {
     [[nodiscard]] MPI_Count end() const noexcept { return first + count; }
   };
 
-  /// An epoch's units of each block.
   [[nodiscard]] Range piece(int64_t epoch) const noexcept {
     const MPI_Count first = epoch * most_;
     return {first, std::min(most_, total_ - first)};
@@ -30,12 +28,11 @@ class FlatShape {
   [[nodiscard]] size_t bytes_of(MPI_Count units) const noexcept {
     return static_cast<size_t>(units * size_);
   }
-  /// A rank's share of the elements to reduce.
   [[nodiscard]] Range slice(MPI_Count total, int of) const noexcept {
     const MPI_Count first = total * of / ranks_, end = total * (of + 1) / ranks_;
     return {first, end - first};
   }
-  /// Elements of a block of a reduce-scatter. All ranks know all lengths.
+  /// Known to all ranks.
   [[nodiscard]] MPI_Count length_of(int block) const noexcept {
     const Side& input = operation_.input;
     return input.counts == nullptr ? input.count : input.counts[block];
@@ -43,19 +40,19 @@ class FlatShape {
   [[nodiscard]] MPI_Count length_in(int block, const Range& range) const noexcept {
     return std::clamp<MPI_Count>(length_of(block) - range.first, 0, range.count);
   }
-  /// A piece of a reduce-scatter: some elements of every block, one block after the other.
+  /// Elements of every block, block after block.
   struct Scattered {
-    MPI_Count all;  // elements of all blocks
-    Range own;      // elements of this rank's block, within `all`
+    MPI_Count all;
+    Range own;  // this rank's part of `all`
   };
   [[nodiscard]] Scattered scattered(const Range& range) const noexcept;
 
   const Operation& operation_;
   const int rank_, ranks_, root_;
   View in_, out_;
-  MPI_Count size_ = 1;   // bytes of a unit
-  MPI_Count total_ = 0;  // units of each block
-  MPI_Count most_ = 1;   // in an epoch
+  MPI_Count size_ = 1;   // bytes
+  MPI_Count total_ = 0;  // units per block
+  MPI_Count most_ = 1;   // units per epoch
   int64_t epochs_ = 1;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Epochs: inputs of piece 0, then, by turns, inputs of piece k and results of piece k - 1, and at
-// last the results of the last piece.
+// Epochs: inputs of piece 0; then in turn inputs of piece k and results of piece k - 1; last
+// results.
 #include "coll/flat/sliced.hpp"
 
 namespace tern::coll {
@@ -13,10 +13,10 @@ Sliced::Sliced(const Operation& operation, Slots& slots) noexcept
   epochs_ = 2 * pieces_;
 }
 
-Sliced::Part Sliced::part_of(int64_t epoch) const noexcept {
+Sliced::EpochRole Sliced::part_of(int64_t epoch) const noexcept {
   if (epoch == 0) return {0, false};
   if (epoch == epochs_ - 1) return {pieces_ - 1, true};
-  return epoch % 2 != 0 ? Part{(epoch + 1) / 2, false} : Part{epoch / 2 - 1, true};
+  return epoch % 2 != 0 ? EpochRole{(epoch + 1) / 2, false} : EpochRole{epoch / 2 - 1, true};
 }
 
 int64_t Sliced::inputs_of(int64_t piece) const noexcept { return piece == 0 ? 0 : 2 * piece - 1; }
@@ -26,17 +26,17 @@ int64_t Sliced::results_of(int64_t piece) const noexcept {
 }
 
 bool Sliced::can_write(int64_t epoch, int64_t read) const noexcept {
-  const Part part = part_of(epoch);
+  const EpochRole part = part_of(epoch);
   return !part.results || read > inputs_of(part.piece);
 }
 
 int64_t Sliced::fills(int64_t epoch) const noexcept {
-  const Part part = part_of(epoch);
+  const EpochRole part = part_of(epoch);
   return part.results ? kNoEpoch : results_of(part.piece);
 }
 
 void Sliced::write(int64_t epoch) {
-  const Part part = part_of(epoch);
+  const EpochRole part = part_of(epoch);
   const Range range = piece(part.piece), own = slice(range.count, rank_);
   if (!part.results) return post_others_slices(range, own);
   slots_.claim();
@@ -44,7 +44,7 @@ void Sliced::write(int64_t epoch) {
 }
 
 void Sliced::read(int64_t epoch) {
-  const Part part = part_of(epoch);
+  const EpochRole part = part_of(epoch);
   const Range range = piece(part.piece);
   if (part.results) return copy_results(range);
   for (int i = 0; i < ranks_; ++i) await(i, bytes_of(range.count));

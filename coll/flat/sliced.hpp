@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sliced: a large reduction in flight, through slots: of each piece every rank posts what the
-// others reduce, reduces its own slice, and posts that for all, or the root, to read. The inputs of
-// a piece go out before the results of the one before: ranks meet half as often. Lifetime: one
-// call. Threads: under the channel's lock. See: coll/flat/README.md.
+// Sliced: a large reduction in flight: for each piece a rank posts inputs, reduces its slice, and
+// posts the result. Inputs of a piece go out before results of the previous piece, to halve the
+// waits.
 #pragma once
 
 #include "coll/flat/parts.hpp"
@@ -21,12 +20,11 @@ class Sliced final : public Parts {
   void read(int64_t epoch) override;
 
  private:
-  /// What an epoch is for.
-  struct Part {
+  struct EpochRole {
     int64_t piece;
     bool results;
   };
-  [[nodiscard]] Part part_of(int64_t epoch) const noexcept;
+  [[nodiscard]] EpochRole part_of(int64_t epoch) const noexcept;
   [[nodiscard]] int64_t inputs_of(int64_t piece) const noexcept;
   [[nodiscard]] int64_t results_of(int64_t piece) const noexcept;
   void copy_results(const Range& range);

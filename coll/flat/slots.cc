@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Slots: claiming, waiting, ringing.
+// Slots: claims, waits, doorbells.
 #include "coll/flat/slots.hpp"
 
 #include <sched.h>
@@ -19,13 +19,13 @@
 namespace tern::coll {
 namespace {
 
-// Looks before the general wait, which also polls. A core of its own: some 20 microseconds.
+// Spins before the polling wait: some 20 microseconds on an exclusive core.
 constexpr int kSpins = 400, kSpinsAmongThreads = 50;
 constexpr int kYields = 16;
 
-// An introduction.
+// Fields of an introduction.
 constexpr uint32_t kNodeShift = 20, kNumber = (1U << kNodeShift) - 1;
-constexpr int kMostNodes = 1 << 9;  // with 0 for an unknown node
+constexpr int kMostNodes = 1 << 9;  // 0: unknown node
 
 }  // namespace
 
@@ -36,7 +36,8 @@ Slots::Slots(Slab& slab, const Lane& lane, int number, bool in_step)
       in_step_(in_step),
       own_(slab.own_),
       known_(slab.peers_.size(), UINT64_MAX) {
-  head().finished[number_].store(0, std::memory_order_release);  // after another use began
+  head().finished[number_].store(0,
+                                 std::memory_order_release);  // stored after the new claim
   for (uint64_t epoch = 0; epoch < lane_.depth; ++epoch)
     at(own_, epoch)->epoch.store(0, std::memory_order_relaxed);
 }
@@ -152,10 +153,10 @@ void Slab::meet(const std::vector<uint32_t>& all) {
   ranks <= kFewRanks ? reach(0, ranks) : reach(rank_, rank_ + 1);
 }
 
-// A waiter may have asked before this rank knew the waiter's bell.
+// A waiter may have asked before its doorbell was known.
 void Slab::reach(int first, int end) {
   for (int rank = first; rank < end; ++rank) {
-    Peer& one = peers_[static_cast<size_t>(rank)];
+    PeerSlab& one = peers_[static_cast<size_t>(rank)];
     if (one.base != nullptr) continue;
     if (rank == rank_) {
       one.base = own_;
@@ -185,8 +186,8 @@ bool Slab::can_get() const {
 }
 
 bool Slab::over() const noexcept {
-  const auto read_all = [this](const Peer& peer) {
-    if (peer.base == nullptr) return true;  // never met
+  const auto read_all = [this](const PeerSlab& peer) {
+    if (peer.base == nullptr) return true;  // never mapped
     const SlabHead& head = *reinterpret_cast<const SlabHead*>(peer.base);
     const auto ended = [&](const Slots& lane) {
       return head.finished[lane.number_].load(std::memory_order_acquire) >= lane.epoch_;
@@ -222,7 +223,7 @@ void Slab::wait(int rank, const char* what, const Ready& ready) {
       },
       [&](WaitReport* report) {
         report->words +=
-            strf("%s: rank %d has not come", part_in(what, *communicator_).c_str(), rank);
+            strf("%s: rank %d has not joined", part_in(what, *communicator_).c_str(), rank);
         report->wait_for(static_cast<int>(communicator_->peer(rank).rank));
       });
   if (TERN_UNLIKELY(!ready())) throw Error(state.fate.reason());
@@ -232,7 +233,7 @@ void Slab::ring() noexcept {
   SlabHead& head = *reinterpret_cast<SlabHead*>(own_);
   if (has_few()) {
     head.awaited.store(0, std::memory_order_relaxed);
-    for (const Peer& peer : peers_)
+    for (const PeerSlab& peer : peers_)
       if (peer.bell != nullptr) peer.bell->ring(true);
     return;
   }
@@ -245,7 +246,7 @@ void Slab::ring() noexcept {
       if (bell != nullptr)
         bell->ring(true);
       else
-        head.ask(static_cast<int>(waiter));  // reach() rings it
+        head.ask(static_cast<int>(waiter));  // reach() rings the waiter
     }
 }
 

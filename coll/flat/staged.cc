@@ -47,7 +47,7 @@ Staged::Staged(const Operation& operation)
     stage(staged_.output, elements_of(operation.output, many_out(what), ranks), output_);
 }
 
-// Elements of reductions have no holes: packed they are what they were. Others become bytes.
+// Reductions keep their type; other data becomes bytes.
 void Staged::stage(Side& side, MPI_Count elements, Moved& moved) {
   moved.user = {side.address, elements, side.type, cuda::MemoryKind::kDevice};
   moved.bytes.resize(moved.user.bytes());
@@ -63,7 +63,7 @@ Failure Staged::download() noexcept {
   };
   if (!input_.bytes.empty())
     if (Failure why = one(input_)) return why;
-  // Of an exscan rank 0 leaves its output as it is.
+  // Rank 0 of an exscan keeps its output.
   const bool has_input =
       staged_.in_place || staged_.collective == Collective::kExscan ||
       (staged_.collective == Collective::kBcast && staged_.communicator->rank() == staged_.root);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Staged: the buffers of a small flat collective in host memory, where the caller's lie on a
-// device. Why: slots are the host's; below some size two copies through it are the fastest way.
-// Lifetime: of one call.
+// Staged: host copies of a small flat collective's device buffers, since slots are host memory.
 #pragma once
 
 #include <vector>
@@ -11,22 +9,21 @@
 
 namespace tern::coll {
 
-/// Whether a side of this rank lies on a device.
 [[nodiscard]] bool uses_device(const Operation& operation) noexcept;
 
 class Staged {
  public:
   /// Throws std::bad_alloc.
   explicit Staged(const Operation& operation);
-  /// From the caller's buffers on a device to the host's.
+  /// Copies inputs from the device.
   [[nodiscard]] Failure download() noexcept;
-  /// The result, from the host's buffers to the caller's on a device.
+  /// Copies the result to the device.
   [[nodiscard]] Failure upload() noexcept;
   [[nodiscard]] const Operation& operation() const noexcept { return staged_; }
 
  private:
   struct Moved {
-    core::Data user;               // all blocks of a side
+    core::Data user;
     std::vector<std::byte> bytes;  // packed
   };
   void stage(Side& side, MPI_Count elements, Moved& moved);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TwoLevel: the epochs of each piece. A leader keeps the sum of its domain in its own slot of the
-// way up: no other rank reads this slot.
+// TwoLevel: a piece's epochs. A leader's kUp slot holds the domain's sum and has no other reader.
 #include "coll/flat/two_level.hpp"
 
 namespace tern::coll {
@@ -98,7 +97,6 @@ void TwoLevel::read(int64_t epoch) {
   return is_scan() ? scan_up(range) : read_up(range);
 }
 
-// A barrier has no data.
 void TwoLevel::read_up(const Range& range) {
   if (!leads_) return;
   const int first = domains_.first(own_), end = end_of_up();
@@ -109,7 +107,7 @@ void TwoLevel::read_up(const Range& range) {
                   in_.at(0, bytes_of(range.first)));
 }
 
-// The leader's sum comes first: in place, the output is an operand.
+// The leader's sum first: in place, the output is an operand.
 void TwoLevel::scan_up(const Range& range) {
   const int first = domains_.first(own_);
   for (int rank = first; rank < rank_; ++rank) await(rank, bytes_of(range.count));
@@ -138,7 +136,7 @@ void TwoLevel::read_between(const Range& range) {
   reduce_sums(end, onto, range, out_.at(0, bytes_of(range.first)));
 }
 
-// The own sum is still in the slot of the epoch before.
+// This rank's sum is in the previous epoch's slot.
 const std::byte* TwoLevel::sum_of(int domain) {
   const int rank = leader(domain);
   return rank == rank_ ? slots_.behind() : slots_.await(rank).data();

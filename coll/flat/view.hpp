@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// View: the blocks of one of the caller's buffers as the bytes that travel.
+// View: the blocks of a caller's buffer as packed bytes.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace tern::coll {
 
-/// For blocks of one size, whatever their type.
+/// Blocks of equal size.
 class View {
  public:
   View() = default;
@@ -23,14 +23,12 @@ class View {
     if (dense_) base_ += type_->true_lb();
   }
 
-  /// Of one block.
   [[nodiscard]] size_t bytes() const noexcept { return bytes_; }
-  /// Blocks follow each other without gaps.
   [[nodiscard]] bool adjacent() const noexcept {
     return dense_ && step_ == static_cast<MPI_Aint>(bytes_);
   }
   [[nodiscard]] bool dense() const noexcept { return dense_; }
-  /// Where the bytes are, if dense.
+  /// Valid only if dense.
   [[nodiscard]] std::byte* at(int block, size_t offset = 0) const noexcept {
     return base_ + block * step_ + offset;
   }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where: the memory of all ranks' data in one collective. Only a rank itself knows its own; the
-// ranks tell each other in an epoch of the slots, and all come to the same answer.
+// Where: placement of all ranks' data. An epoch of the slots exchanges each rank's placement.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +7,10 @@
 namespace tern::coll {
 
 enum class Where : uint8_t {
-  kUnknown,  // the ranks have not told each other
-  kHost,     // no rank's data lies on a device
-  kSome,     // a rank's does, and the devices cannot do the call together
-  kAll,      // every rank's does, and the devices do the call together
+  kUnknown,  // not exchanged yet
+  kHost,
+  kSome,  // some data on a device, but devices cannot serve
+  kAll,   // all data on devices; devices serve the call
 };
 
 }  // namespace tern::coll

@@ -51,7 +51,7 @@ void DeviceCalls::watch() noexcept {
   complain(wait);
 }
 
-// What was whole on all ranks may still come: it has a moment for each wait.
+// Gives each wait 100 ms, because signals may still be on the way.
 void DeviceCalls::let_go() noexcept {
   constexpr int64_t kMomentNs = 100'000'000;
   if (now_ns() - since_ < kMomentNs) return;
@@ -69,7 +69,7 @@ int DeviceCalls::look() noexcept {
   return events;
 }
 
-// The program may never make another call.
+// The proxy polls this, because the program may never make another call.
 bool DeviceCalls::has_given_up() noexcept {
   if (given_up_ || team_ == nullptr) return given_up_;
   try {
@@ -77,9 +77,9 @@ bool DeviceCalls::has_given_up() noexcept {
     if (why.empty()) return false;
     given_up_ = true;
     if (!team_->forsaken.dead())
-      log_line("%s: %s; what its collectives gave is undefined from there on", name_.c_str(),
+      log_line("%s: %s; results of its collectives are undefined from there on", name_.c_str(),
                why.c_str());
-  } catch (const std::bad_alloc&) {  // it is said another time, or not
+  } catch (const std::bad_alloc&) {  // out of memory: no message
   }
   return given_up_;
 }
@@ -102,13 +102,13 @@ void DeviceCalls::complain(uint32_t wait) const {
     std::string whom;
     for (const int rank : ranks)
       whom += strf("%s%d", whom.empty() ? "" : ", ", names_[static_cast<size_t>(rank)]);
-    log_line("%s%s has waited for %.6g s for what the device of rank%s %s puts there (%s)%s",
+    log_line("%s%s has waited for %.6g s for the device of rank%s %s (%s)%s",
              ordinary_ ? "a collective of device memory on " : "the stream of ", name_.c_str(),
              static_cast<double>(patience_) / 1e9, ranks.size() == 1 ? "" : "s", whom.c_str(),
              what.c_str(),
-             ordinary_ ? "; its device may be busy"
-                       : ": the same calls must be enqueued on all ranks in one order");
-  } catch (const std::bad_alloc&) {  // it is said another time, or not
+             ordinary_ ? "; the device may be busy"
+                       : ": all ranks must enqueue the same calls in the same order");
+  } catch (const std::bad_alloc&) {  // out of memory: no message
   }
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeviceCalls: the calls of one communicator that the devices do alone, as the proxy sees them.
-// Why: nothing of them passes through the host, but someone must say whom a stream waits for, and
-// MPI_Finalize must know that the stream has passed them.
-// Lifetime: of a CommStream, or, of ordinary calls, of a CommState. Threads: close() by who
-// enqueues, the rest by the proxy, or by the caller who waits; what the stream tells lies in pinned
-// memory (device_reports.hpp), and no driver is asked.
+// DeviceCalls: the calls of a communicator that run on devices alone, seen by the proxy.
+// Why: the proxy names the awaited rank of a stream, and MPI_Finalize waits until the stream has
+// passed all calls.
+// Lifetime: owned by a CommStream or, for blocking calls, by a CommState.
+// Threads: close() by the enqueuing thread, the rest by the proxy or the blocked caller. No driver
+// calls.
 #pragma once
 
 #include <atomic>
@@ -21,43 +21,41 @@ namespace tern::coll {
 
 class DeviceCalls {
  public:
-  /// The communicator may go before the stream has passed its calls. Throws std::bad_alloc.
+  /// May outlive the communicator. Throws std::bad_alloc.
   DeviceCalls(const core::Communicator& communicator, std::shared_ptr<GpuTeam> team);
 
-  /// How many calls the stream has passed since the last time.
+  /// Returns the number of calls passed since the previous look().
   [[nodiscard]] int look() noexcept;
-  /// Says after TERN_GPU_TIMEOUT whom the stream waits for.
+  /// Logs the awaited ranks after a wait of TERN_GPU_TIMEOUT.
   void watch() noexcept;
-  /// A kernel has given up: what the calls gave is undefined. Said the first time. As look().
+  /// Whether a kernel timed out, with undefined results. Logs the reason once.
   [[nodiscard]] bool has_given_up() noexcept;
-  /// Whether look() would find some.
   [[nodiscard]] bool has_passed() const noexcept { return team_ != nullptr && passed() != seen_; }
-  /// They are ordinary calls, each of which its caller waits for.
   void be_ordinary() noexcept { ordinary_ = true; }
-  /// No more will begin; another communicator may have the team next.
+  /// Ends the series of calls; another communicator may then lease the team.
   void close() noexcept {
     if (team_ != nullptr) last_ = team_->calls.count();
     closed_ = true;
   }
-  /// The stream has passed all of them. After close().
+  /// Whether the stream has passed all calls. Requires close().
   [[nodiscard]] bool over() const noexcept { return team_ == nullptr || seen_ == last_; }
-  /// Whether the stream waits for another rank's now: said in the report.
+  /// Adds the awaited ranks to *report; false: the stream does not wait.
   bool describe(WaitReport* report) const;
 
  private:
   void complain(uint32_t wait) const;
   void let_go() noexcept;
-  const std::string name_;        // of the communicator
-  const int64_t patience_;        // nanoseconds
-  const std::vector<int> peers_;  // by rank
-  const std::vector<int> names_;  // what users call them
+  const std::string name_;
+  const int64_t patience_;  // ns; 0: no timeout
+  const std::vector<int> peers_;
+  const std::vector<int> names_;  // number shown to users, by rank
   const std::shared_ptr<GpuTeam> team_;
   [[nodiscard]] uint32_t passed() const noexcept;
   uint32_t seen_;
   std::atomic<bool> closed_{false};
-  uint32_t last_ = 0;  // once closed
+  uint32_t last_ = 0;
   uint32_t wait_ = 0;
-  int64_t since_ = 0;  // at this wait; 0: it was said
+  int64_t since_ = 0;  // start of the wait; 0: already logged
   bool ordinary_ = false;
   bool given_up_ = false;
 };

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeviceReports: pinned memory of a team, where streams and kernels of the rank's device tell the
-// host of passed calls and of waits for other ranks.
-// Why: the host cannot ask a waiting stream or kernel, and a kernel that has given up leaves wrong
-// data behind: the user must hear of this.
-// Lifetime: of the team; the memory, from make() to give_back().
-// Threads: any; the device writes, and the host calls no driver to read.
+// DeviceReports: a team's pinned memory, where this rank's streams and kernels report passed calls
+// and waits.
+// Why: the host cannot query a waiting stream or kernel, and must report kernels that gave up,
+// because their data is wrong.
+// Lifetime: the team's; memory exists from make() to give_back(). Threads: any; no driver calls.
 // See: cuda/kernels/wait.cuh.
 #pragma once
 
@@ -26,38 +25,35 @@ class DeviceReports {
   DeviceReports(const DeviceReports&) = delete;
   DeviceReports& operator=(const DeviceReports&) = delete;
 
-  /// A sentence on failure.
+  /// Returns an error sentence, or an empty string.
   [[nodiscard]] std::string make();
   [[nodiscard]] bool made() const noexcept { return pinned_ != nullptr; }
   void give_back() noexcept;
-  /// Kernels without parts of the scratch report, too.
+  /// Includes the multicast kernel's reports, beyond kParts.
   void watch_all() noexcept { watched_ = ScratchLayout::kReports; }
 
-  // For commands of the device.
   [[nodiscard]] cuda::KernelReport* kernels() const noexcept { return pinned_->kernels; }
-  /// Of the lane of a set.
   [[nodiscard]] CUdeviceptr wait_word(int set) const noexcept {
     return at_ + static_cast<size_t>(set) * sizeof(uint32_t);
   }
   [[nodiscard]] CUdeviceptr passed_word() const noexcept { return at_ + offsetof(Pinned, passed); }
 
-  /// The number of the last call passed by the device. After make().
+  /// Returns the number of the last call passed by the device. Requires make().
   [[nodiscard]] uint32_t passed() const noexcept {
     return pinned_->passed.load(std::memory_order_acquire);
   }
-  /// The number of a wait that a lane has reached; 0: no lane waits.
+  /// Returns the number of a lane's current wait; 0: no lane waits.
   [[nodiscard]] uint32_t wait_of_stream() const noexcept;
   struct Kernel {
     int part;
     cuda::KernelReport report;
   };
-  /// Of a block at a wait now.
   [[nodiscard]] std::optional<Kernel> waiting() const noexcept;
-  /// Of a block that gave up: a block with a wait in vain before blocks told to leave.
+  /// Finds a thread block that gave up, preferably by its own timeout.
   [[nodiscard]] std::optional<Kernel> given_up() const noexcept;
-  /// While no kernel is under way on any rank.
+  /// Requires all ranks' kernels to have ended.
   void clear() noexcept;
-  /// Tells the rank's own kernels to leave.
+  /// Makes this rank's kernels leave.
   void end_kernels() noexcept;
 
  private:
@@ -70,9 +66,9 @@ class DeviceReports {
 
   cuda::Device& device_;
   Pinned* pinned_ = nullptr;
-  CUdeviceptr at_ = 0;  // for the device
+  CUdeviceptr at_ = 0;  // device address
   size_t bytes_ = 0;
-  int watched_ = ScratchLayout::kParts;  // blocks of threads
+  int watched_ = ScratchLayout::kParts;
 };
 
 }  // namespace tern::coll

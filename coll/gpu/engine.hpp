@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Engine: how a collective between GPUs is put into a stream. See: coll/gpu/way.hpp.
+// Engine: an implementation of collectives between GPUs. See: coll/gpu/way.hpp.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@ namespace tern::coll {
 
 enum class Engine : uint8_t {
   kNone,
-  kStream,     // copies, and operations on words
-  kKernel,     // a kernel that runs a schedule
-  kPush,       // a kernel that writes to other ranks at once
-  kMulticast,  // a kernel that leaves the reduction to a switch
-  kExchange,   // a kernel for blocks whose sizes two ranks know
+  kStream,     // copies and memory operations on semaphores
+  kKernel,     // a kernel interprets a schedule
+  kPush,       // a kernel pushes packets
+  kMulticast,  // a kernel reduces in the NVLink switch
+  kExchange,   // a kernel moves blocks of pairwise known sizes
 };
 inline constexpr const char* kEngineNames[] = {"none", "stream",    "kernel",
                                                "push", "multicast", "exchange"};

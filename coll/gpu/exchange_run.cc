@@ -12,16 +12,16 @@
 namespace tern::coll {
 namespace {
 
-constexpr MPI_Count kLeastPart = 2048;  // bytes; with less, fewer blocks of threads work
+constexpr MPI_Count kLeastPart = 2048;  // bytes; smaller blocks use fewer thread blocks
 
 }  // namespace
 
 const char* ExchangeRun::why_not(const GpuTeam& team, const Params& params,
                                  const Operation& operation) noexcept {
-  if (operation.communicator->inter()) return "it is between two groups";
+  if (operation.communicator->inter()) return "the communicator is an inter-communicator";
   if (params.gpu_engine == GpuEngine::kHost) return "TERN_GPU_ENGINE is host";
   if (params.gpu_engine == GpuEngine::kStream)
-    return "TERN_GPU_ENGINE is stream, and only kernels move blocks whose sizes two ranks know";
+    return "TERN_GPU_ENGINE is stream, and only kernels move blocks of pairwise known sizes";
   if (team.kernels.parts() == 0) return team.kernels.why_none();
   return nullptr;
 }
@@ -43,9 +43,9 @@ Failure ExchangeRun::run() {
   describe();
   for (MPI_Count step = 0, end = 0; step < steps_ && !job_.failed(); step = end) {
     end = choose(step);
-    for (const Block& one : sent_) move(one, true, step);
+    for (const ExchangeBlock& one : sent_) move(one, true, step);
     if (!job_.failed()) launch(step, end);
-    for (const Block& one : received_) move(one, false, step);
+    for (const ExchangeBlock& one : received_) move(one, false, step);
   }
   return call.end(operation_.collective);
 }
@@ -53,13 +53,13 @@ Failure ExchangeRun::run() {
 ExchangeRun::Blocks ExchangeRun::cut(const std::vector<PairBlock>& all) {
   Blocks blocks;
   blocks.reserve(all.size());
-  MPI_Count next[cuda::kMostRanks] = {};  // step of a peer
+  MPI_Count next[cuda::kMostRanks] = {};  // next free step of each peer
   const ScratchLayout& layout = team_.memory.layout();
   const MPI_Count parts = team_.kernels.parts();
   const auto most = static_cast<MPI_Count>(layout.kernel_part(layout.kernel_region()));
   cuda::Memory known;
   for (const PairBlock& block : all) {
-    Block& one = blocks.emplace_back(block);
+    ExchangeBlock& one = blocks.emplace_back(block);
     one.packed = !KernelRun::is_plain(one.data, team_.memory.device(), &known);
     packs_ |= one.packed;
     const MPI_Count part = cuda::exchange_part(one.bytes(), parts, kLeastPart, most);
@@ -87,19 +87,20 @@ void ExchangeRun::describe() noexcept {
   a.set = static_cast<int32_t>(a.number & 1);
 }
 
-// In a step a peer has one block in each direction, and there are as many places in the arguments.
+// The range of steps shrinks until all blocks fit kMostBlocks.
 MPI_Count ExchangeRun::choose(MPI_Count begin) noexcept {
   cuda::ExchangeArguments& a = arguments_;
   const auto count = [&](const Blocks& blocks, MPI_Count end) {
-    return std::count_if(blocks.begin(), blocks.end(),
-                         [&](const Block& one) { return one.first < end && one.end() > begin; });
+    return std::count_if(blocks.begin(), blocks.end(), [&](const ExchangeBlock& one) {
+      return one.first < end && one.end() > begin;
+    });
   };
   MPI_Count end = packs_ ? begin + 1 : steps_;
   while (count(sent_, end) + count(received_, end) > cuda::ExchangeArguments::kMostBlocks)
     end = begin + (end - begin + 1) / 2;
   const auto put = [&](const Blocks& blocks, int32_t before, bool in) {
     int32_t next = before;
-    for (const Block& one : blocks)
+    for (const ExchangeBlock& one : blocks)
       if (one.first < end && one.end() > begin)
         a.blocks[next++] = {reinterpret_cast<char*>(one.packed ? local(one, in) : one.data.first()),
                             one.bytes(), static_cast<int32_t>(one.first),
@@ -121,8 +122,7 @@ void ExchangeRun::launch(MPI_Count begin, MPI_Count end) {
             team_.memory.device().kernels()->exchange(job_.stream(), arguments_, blocks_));
 }
 
-// Between the caller's memory and the local one.
-void ExchangeRun::move(const Block& block, bool in, MPI_Count step) {
+void ExchangeRun::move(const ExchangeBlock& block, bool in, MPI_Count step) {
   if (!block.packed || step < block.first || step >= block.end() || job_.failed()) return;
   const MPI_Count offset = (step - block.first) * block.each;
   const auto bytes = static_cast<size_t>(std::min(block.each, block.bytes() - offset));
@@ -132,8 +132,8 @@ void ExchangeRun::move(const Block& block, bool in, MPI_Count step) {
     core::unpack(job_, block.data, static_cast<size_t>(offset), local(block, in), bytes);
 }
 
-/// In a step a peer has one block in each direction.
-std::byte* ExchangeRun::local(const Block& block, bool in) const noexcept {
+/// Each peer has a place per direction, because a step has at most one block there.
+std::byte* ExchangeRun::local(const ExchangeBlock& block, bool in) const noexcept {
   const ScratchLayout& layout = team_.memory.layout();
   const auto place = static_cast<size_t>(in ? block.peer : team_.memory.ranks() + block.peer);
   return team_.memory.at(team_.memory.rank(), layout.local() + place * layout.kernel_region());

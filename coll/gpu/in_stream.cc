@@ -9,7 +9,7 @@ Failure InStream::end(Collective what) {
   if (!captured_ && !job_.failed()) job_.note("cuEventRecord", team_.calls.end(job_.stream()));
   team_.calls.keep(job_.take_kept(), captured_);
   if (!job_.failed()) return {};
-  return failure(MPI_ERR_OTHER, "%s: putting it into the stream failed: %s", name_of(what),
+  return failure(MPI_ERR_OTHER, "%s: enqueuing on the stream failed: %s", name_of(what),
                  job_.failure().c_str());
 }
 

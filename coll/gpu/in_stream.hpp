@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// InStream: a call of a team while it is put into a stream: behind what was put into other streams
-// before, or as a part of a graph.
-// Why: engines put different work into a stream, between the same first and last steps.
-// Lifetime: of one call. Threads: the caller holds the team's mutex.
+// InStream: the scope of a team's call in a stream. The call follows the team's earlier calls in
+// other streams, or becomes part of a graph.
+// Threads: the caller holds the team's mutex.
 #pragma once
 
 #include "base/error.hpp"

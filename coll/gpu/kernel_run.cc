@@ -13,7 +13,7 @@ namespace {
 
 using enum Collective;
 
-constexpr MPI_Count kLeastPass = 2048;  // bytes; with less, fewer parts work
+constexpr MPI_Count kLeastPass = 2048;  // bytes; smaller passes use fewer parts
 
 char* chars(std::byte* address) noexcept { return reinterpret_cast<char*>(address); }
 
@@ -34,7 +34,7 @@ bool KernelRun::is_plain(const core::Data& data, const cuda::Device& device,
   if (!data.type->contiguous()) return false;
   const std::byte* const first = data.first();
   if (reinterpret_cast<uintptr_t>(first) - known->base >= known->bytes)
-    *known = cuda::look_up(first);  // a call of the driver
+    *known = cuda::look_up(first);  // a driver call
   return known->kind == cuda::MemoryKind::kManaged ||
          (known->kind == cuda::MemoryKind::kDevice && known->device == device.ordinal);
 }
@@ -43,11 +43,11 @@ const char* KernelRun::why_not(const GpuTeam& team, const Placed& placed,
                                const Operation& operation) noexcept {
   if (team.kernels.parts() == 0) return team.kernels.why_none();
   if (placed.most_messages > ScratchLayout::kKernelMessages)
-    return "ranks send each other more messages than kernels have words for";
+    return "ranks send each other more messages than kernels have semaphores for";
   const Pieces pieces(operation, placed, room_of(team));
   if (!pieces.fit())
-    return "the scratch is too small for its blocks; a larger TERN_GPU_SCRATCH helps";
-  if (pieces.in_order()) return "a pass in place writes what another block of threads may read";
+    return "the scratch is too small for the blocks; a larger TERN_GPU_SCRATCH helps";
+  if (pieces.in_order()) return "in place, a pass overwrites input of other thread blocks";
   return nullptr;
 }
 
@@ -74,7 +74,7 @@ Failure KernelRun::run() {
   return call.end(operation_.collective);
 }
 
-// Where data is packed, each launch takes one pass of each part.
+// With packed data a launch covers one pass of each part.
 void KernelRun::put() {
   const MPI_Count parts = team_.kernels.parts();
   const MPI_Count step = packed_[0] || packed_[1] ? parts : (passes() + parts - 1) / parts * parts;
@@ -143,7 +143,7 @@ void KernelRun::describe_side(Space space) noexcept {
   const auto index = static_cast<size_t>(space == Space::kInput ? 0 : 1);
   if (!program_.uses[index]) return;
   Side& side = arguments_.sides[index];
-  const Pieces::Piece first = pieces_.users(space, 0, 0);
+  const Pieces::DataPiece first = pieces_.users(space, 0, 0);
   packed_[index] = !is_plain(first.data, team_.memory.device());
   const bool overwritten = space == Space::kInput && pieces_.puts_aside() > 0;
   if (packed_[index] || overwritten) {
@@ -158,7 +158,7 @@ void KernelRun::describe_side(Space space) noexcept {
   side.in_table = arguments_.tabled;
 }
 
-// By the kernel, where it reads the data as it is.
+// The kernel itself saves input if kernels can read the data.
 void KernelRun::describe_input_aside() noexcept {
   if (!program_.uses[0] || packed_[0] || pieces_.puts_aside() == 0) return;
   Side& from = arguments_.source;
@@ -169,7 +169,7 @@ void KernelRun::describe_input_aside() noexcept {
   from.in_table = arguments_.tabled;
 }
 
-// Where all ranks know that blocks differ.
+// The table holds block sizes that all ranks know.
 void KernelRun::describe_table() noexcept {
   const bool gathers = operation_.collective == kAllgather;
   const coll::Side& all = gathers ? operation_.output : operation_.input;
@@ -191,7 +191,8 @@ void KernelRun::describe_reduction() noexcept {
       static_cast<int32_t>(type.size() / (plan->elements * plan->plan.factor));
 }
 
-// Output, too, is packed before: it may be sent, and what is not written comes back as it was.
+// Output is packed, too: the schedule may send output, and bytes that the kernel leaves alone must
+// survive unpacking.
 void KernelRun::pack_side(Space space, MPI_Count pass, bool in) {
   const auto index = static_cast<size_t>(space == Space::kInput ? 0 : 1);
   if (!packed_[index] || (space == Space::kInput && !in)) return;
@@ -200,7 +201,7 @@ void KernelRun::pack_side(Space space, MPI_Count pass, bool in) {
   const size_t area = layout.local() + part * layout.kernel_part(layout.local_bytes()) +
                       static_cast<size_t>(in_local(space));
   for (int32_t block = 0; block < pieces_.blocks_of(space); ++block) {
-    const Pieces::Piece users = pieces_.users(space, block, pass);
+    const Pieces::DataPiece users = pieces_.users(space, block, pass);
     std::byte* const local =
         team_.memory.at(team_.memory.rank(), area + static_cast<size_t>(block) * pieces_.unit());
     if (users.bytes == 0) continue;

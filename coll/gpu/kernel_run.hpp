@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// KernelRun: an operation put into a stream as one kernel, which runs the program of its lowered
-// schedule.
-// Why: what is small takes one launch instead of a driver call for each step. The kernel spins on
-// multiprocessors while it waits for other ranks', so it has few blocks of threads, all resident.
-// Form: passes are shared out among the blocks of threads (parts): each has its part of the
-// scratch, words of its own, and talks to the same part of other ranks. Data that kernels cannot
-// read as it is (host memory, types with holes) is packed before and unpacked behind a launch,
-// which then takes one pass of each part; other ranks do not notice. Lifetime: of one call.
-// Threads: the caller holds the team's mutex, and no channel's lock. See:
-// cuda/kernels/interpret.cuh, coll/gpu/README.md; tests/unit/coll/kernel_run_test.cc.
+// KernelRun: an operation as a single kernel that interprets the program of a lowered schedule.
+// Why: a launch is cheaper than a driver call per step. The kernel spins on SMs while waiting for
+// other ranks, so all its thread blocks must be resident.
+// Form: thread blocks (parts) share out the passes; each has a share of scratch and semaphores and
+// talks to the same part of other ranks. Data that kernels cannot access directly (host memory,
+// types with holes) is packed before and unpacked after a launch of a pass per part; peers do not
+// notice.
+// Threads: the caller holds the team's mutex, and no channel lock.
+// See: cuda/kernels/interpret.cuh, coll/gpu/README.md; tests/unit/coll/kernel_run_test.cc.
 #pragma once
 
 #include <algorithm>
@@ -22,29 +21,26 @@ namespace tern::coll {
 
 class KernelRun {
  public:
-  /// The host says whom a kernel waits for after TERN_GPU_TIMEOUT, as it does of streams; a rank
-  /// may be late. After so many times that the kernel gives up, for it takes what others need.
+  /// The kernel's timeout in multiples of TERN_GPU_TIMEOUT. Kernels give up because they occupy
+  /// SMs; the host only logs awaited ranks.
   static constexpr uint64_t kGivesUpAfter = 10;
-  /// `patience`: of the host, in ns; 0: for ever.
+  /// `patience`: in ns; 0: no timeout.
   KernelRun(GpuTeam& team, const Placed& placed, Programs::Stored& program,
             const Operation& operation, cuda::Job& job, uint64_t patience) noexcept;
-  /// Why kernels do not run it, alike on all ranks; null: they do.
+  /// Returns the reason against this engine, or null; the same on all ranks.
   [[nodiscard]] static const char* why_not(const GpuTeam& team, const Placed& placed,
                                            const Operation& operation) noexcept;
-  /// As of StreamRun.
   [[nodiscard]] Failure run();
   [[nodiscard]] MPI_Count passes() const noexcept { return pieces_.passes(); }
-  /// Bytes of a vector or block in a pass; of threads.
   [[nodiscard]] MPI_Count chunk() const noexcept { return pieces_.length() * pieces_.element(); }
   [[nodiscard]] int blocks() const noexcept {
     return static_cast<int>(std::min<MPI_Count>(team_.kernels.parts(), passes()));
   }
-  /// Kernels read and write it as it is.
   [[nodiscard]] static bool is_plain(const core::Data& data, const cuda::Device& device) noexcept {
     cuda::Memory unknown;
     return is_plain(data, device, &unknown);
   }
-  /// `known`: of the data before, which may lie in the same allocation; of this one then.
+  /// `known` caches the latest allocation.
   [[nodiscard]] static bool is_plain(const core::Data& data, const cuda::Device& device,
                                      cuda::Memory* known) noexcept;
 
@@ -70,7 +66,7 @@ class KernelRun {
   cuda::Job& job_;
   cuda::InterpretArguments arguments_{};
   bool captured_ = false;
-  bool packed_[2] = {};  // by Operand::Space: kernels do not read or write it as it is
+  bool packed_[2] = {};
 };
 
 }  // namespace tern::coll

@@ -1,28 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// ScratchLayout: what lies where in the symmetric scratch of a rank of a team: equal on all ranks,
-// whatever the message.
-// Why: layouts that moved with the size of messages would let replayed graphs of different sizes
-// write over each other.
+// ScratchLayout: the layout of each rank's scratch in a team, independent of message sizes.
+// Why: with a layout by message size, replayed graphs of different sizes would overwrite each
+// other's data.
 //
-// A rank has a region for each rank that puts to it, in each of two sets: passes use the sets in
-// turn. With a region go words: one for each message that it can hold in a pass (data words), and,
-// at the rank that puts, one that says that the region is free (its credit). Words are binary: a
-// signal sets 1, a wait waits for 1 and sets 0. So nothing is counted, and what is recorded in a
-// graph can be replayed.
+// Each writing rank has a region in each of two sets; passes alternate between the sets. A region
+// has a data semaphore ("word") per message, and a credit at the writer, set while the region is
+// free. Semaphores are binary: a signal sets 1, a wait waits for 1 and writes 0. Without counters a
+// captured graph can be replayed.
 //
-//   one     a word that is always 1: signals are copies of it; and one that ends kernels' waits
+//   one     a semaphore fixed at 1, the source of signals; then the abort word of kernels
 //   data    [from][set][message]
 //   kernel_data    [from][set][message][part]
 //   credit  [to][set]
 //   kernel_credit  [to][set][part]
-//   push    for each wire of PushRun: counters of passes [part], slots [set][from][part]
-//   local   memory of the rank's own: what is put aside, stages and mirrors
+//   push    for each wire of PushRun: pass counters [part], slots [set][from][part]
+//   local   memory of this rank alone: saved input, stages and mirrors
 //   inbox   [from][set]: regions
 //   kernel_inbox   [from][set][part]
 //
-// Streams and kernels have words and regions apart: a credit of one says nothing of what the other
-// has read. A kernel's words, regions and local memory are cut into equal parts, one for each block
-// of its threads.
+// Streams and kernels have separate semaphores and regions, because a credit does not cover the
+// other's reads. Each thread block has an equal part of a kernel's semaphores, regions and local
+// memory.
 #pragma once
 
 #include <algorithm>
@@ -41,9 +39,9 @@ namespace tern::coll {
 
 struct ScratchLayout {
   static constexpr int kSets = 2;
-  static constexpr int kMessages = 256;  // of one rank to another in one pass
-  static constexpr int kParts = 8;       // blocks of threads of a kernel
-  static constexpr int kReports = 32;  // of one that needs no parts of the scratch (multicast.hpp)
+  static constexpr int kMessages = 256;  // of a pair of ranks in a pass
+  static constexpr int kParts = 8;       // thread blocks of a kernel
+  static constexpr int kReports = 32;    // thread blocks of the multicast kernel
   static constexpr int kKernelMessages = 128;
   static constexpr size_t kKernelGrain = 16;
   static constexpr size_t kGrain = 256;
@@ -65,18 +63,16 @@ struct ScratchLayout {
   [[nodiscard]] size_t credit(int to, int set) const noexcept {
     return credits() + at(to, set) * kWord;
   }
-  /// Of the first pair and part; see above for the order of the others.
+  /// The following are for the first pair and part; the list above has the order of the others.
   [[nodiscard]] size_t kernel_data() const noexcept { return kGrain + pairs() * kMessages * kWord; }
   [[nodiscard]] size_t kernel_credit() const noexcept { return credits() + pairs() * kWord; }
   [[nodiscard]] size_t kernel_inbox() const noexcept { return inbox(ranks, 0); }
   [[nodiscard]] size_t kernel_region() const noexcept {
     return inboxes() / kKernelShare / pairs() / kGrain * kGrain;
   }
-  /// Of one part.
   [[nodiscard]] size_t kernel_part(size_t all) const noexcept {
     return all / kParts / kKernelGrain * kKernelGrain;
   }
-  /// For kernels.
   [[nodiscard]] cuda::PairRegions pair_regions() const noexcept {
     const auto at = [](size_t offset) { return static_cast<int64_t>(offset); };
     return {at(kernel_inbox()),
@@ -93,7 +89,7 @@ struct ScratchLayout {
   [[nodiscard]] size_t push_words(Wire wire) const noexcept {
     return words_behind(push_counters(wire), facts_of(wire));
   }
-  /// Vectors of 16 bytes of data that a slot holds.
+  /// Returns the data room of a slot in vectors of 16 bytes.
   [[nodiscard]] size_t push_room(Wire wire) const noexcept {
     return units_of(facts_of(wire), push_words(wire)) * facts_of(wire).vectors;
   }
@@ -101,21 +97,19 @@ struct ScratchLayout {
   [[nodiscard]] size_t local_bytes() const noexcept {
     return (bytes - local()) / 4 / kGrain * kGrain;
   }
-  /// Of a lane of streams (lanes.hpp), which has one of the sets.
   [[nodiscard]] size_t lane_local_bytes() const noexcept {
     return local_bytes() / kSets / kGrain * kGrain;
   }
   [[nodiscard]] size_t inbox(int from, int set) const noexcept {
     return local() + local_bytes() + at(from, set) * region();
   }
-  /// Bytes that one rank's messages of one pass may take.
+  /// Bytes for a pair's messages in a pass.
   [[nodiscard]] size_t region() const noexcept {
     return (inboxes() - inboxes() / kKernelShare) / pairs() / kGrain * kGrain;
   }
   [[nodiscard]] size_t words_end() const noexcept {
     return kernel_credit() + pairs() * kParts * kWord;
   }
-  /// Whether anything useful fits.
   [[nodiscard]] bool serves() const noexcept {
     for (const PushFacts& one : kPushFacts)
       if (has(one) && push_room(one.wire) == 0) return false;
@@ -123,13 +117,12 @@ struct ScratchLayout {
   }
 
  private:
-  static constexpr size_t kPushShare = 8;  // of the scratch, a wire's slots are at most one part in
-  static constexpr size_t kKernelShare = 4;  // of the inboxes, theirs is one part in
+  static constexpr size_t kPushShare = 8;    // fraction of the scratch: limit of a wire's slots
+  static constexpr size_t kKernelShare = 4;  // fraction of the inboxes for kernels
   [[nodiscard]] bool has(const PushFacts& wire) const noexcept { return !wire.lines || lines; }
   [[nodiscard]] size_t words_behind(size_t counters, const PushFacts& wire) const noexcept {
     return counters + (has(wire) ? kGrain : 0);
   }
-  /// After the slots of earlier wires.
   [[nodiscard]] size_t begin_of_push(int index) const noexcept {
     size_t begin = up(words_end());
     for (int i = 0; i < index; ++i) {
@@ -139,7 +132,6 @@ struct ScratchLayout {
     }
     return begin;
   }
-  /// `words`: push_words().
   [[nodiscard]] size_t units_of(const PushFacts& wire, size_t words) const noexcept {
     if (!has(wire) || bytes < words) return 0;
     return std::min((bytes - words) / kPushShare / (pairs() * kParts * wire.bytes), wire.most);

@@ -11,7 +11,6 @@ namespace {
 
 constexpr uint64_t kLeastCapability = 70;
 
-/// A device that this process can see, by its name.
 std::optional<CUdevice> visible(const cuda::Driver& driver, const cuda::Uuid& wanted) noexcept {
   int count = 0;
   if (driver.cuDeviceGetCount(&count) != CUDA_SUCCESS) return std::nullopt;
@@ -29,8 +28,7 @@ std::optional<CUdevice> visible(const cuda::Driver& driver, const cuda::Uuid& wa
   return std::nullopt;
 }
 
-/// Whether the driver permits access, and of what the driver then says that it is NVLink: native
-/// atomics. Where NVML can be asked these are no proof.
+/// Native atomics are the driver's only sign of NVLink; NVML knows better.
 bool has(const cuda::Driver& driver, CUdevice_P2PAttribute which, CUdevice from,
          CUdevice to) noexcept {
   int value = 0;
@@ -38,24 +36,23 @@ bool has(const cuda::Driver& driver, CUdevice_P2PAttribute which, CUdevice from,
 }
 
 std::string no_nvlink(size_t other) {
-  return strf("no NVLink joins its GPU and rank %zu's", other);
+  return strf("no NVLink joins the GPU and rank %zu's", other);
 }
 
-/// Of this rank's device and another rank's.
-class Pair {
+class DevicePair {
  public:
-  Pair(const cuda::Device& device, const topo::NvLinks& links, const LineFacts& mine,
-       const LineFacts& theirs, size_t other)
+  DevicePair(const cuda::Device& device, const topo::NvLinks& links, const LineFacts& mine,
+             const LineFacts& theirs, size_t other)
       : driver_(device.driver), links_(links), mine_(mine), theirs_(theirs), other_(other) {
     has_own_ = driver_.cuDeviceGet(&own_, device.ordinal) == CUDA_SUCCESS;
   }
 
   [[nodiscard]] LinesVerdict verdict() const {
-    if (!has_own_) return {"its GPU is gone", {}};
+    if (!has_own_) return {"the GPU is lost", {}};
     if (theirs_.device == mine_.device)
-      return {strf("it shares its GPU with rank %zu", other_), {}};
+      return {strf("its GPU is shared with rank %zu", other_), {}};
     if (theirs_.capability != mine_.capability)
-      return {strf("its GPU is of sm_%llu, rank %zu's of sm_%llu",
+      return {strf("its GPU is sm_%llu, rank %zu's sm_%llu",
                    static_cast<unsigned long long>(mine_.capability), other_,
                    static_cast<unsigned long long>(theirs_.capability)),
               {}};
@@ -73,10 +70,12 @@ class Pair {
   [[nodiscard]] LinesVerdict by_driver(const std::optional<CUdevice>& there,
                                        const std::string& why_not_nvml) const {
     if (!there)
-      return {strf("it does not see rank %zu's GPU (CUDA_VISIBLE_DEVICES), and NVML cannot say how "
-                   "they are linked: %s",
-                   other_, why_not_nvml.c_str()),
-              {}};
+      return {
+          strf(
+              "rank %zu's GPU is hidden by CUDA_VISIBLE_DEVICES, and NVML cannot say how both GPUs "
+              "are linked: %s",
+              other_, why_not_nvml.c_str()),
+          {}};
     if (!has(driver_, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED, own_, *there))
       return {no_nvlink(other_), {}};
     return {{}, "the CUDA driver's attributes (NVML: " + why_not_nvml + ")"};
@@ -90,7 +89,6 @@ class Pair {
   bool has_own_ = false;
 };
 
-/// Unknown where the driver does not tell it.
 topo::PciAddress address_of(const cuda::Device& device) {
   CUdevice handle = 0;
   char text[32] = {};
@@ -116,15 +114,15 @@ LineFacts line_facts(cuda::Device& device, topo::NvLinks* links) {
 LinesVerdict judge_lines(const cuda::Device& device, const topo::NvLinks& links,
                          const std::vector<LineFacts>& all, size_t rank, uint64_t blocks) {
   const LineFacts& mine = all[rank];
-  if (blocks == 0) return {"its GPU does not hold their kernel", {}};
+  if (blocks == 0) return {"the GPU does not hold the LL128 kernel", {}};
   if (mine.capability < kLeastCapability)
-    return {strf("its GPU is of sm_%llu, and lines arrive whole from sm_70 on",
+    return {strf("the GPU is sm_%llu, and packets arrive whole from sm_70 on",
                  static_cast<unsigned long long>(mine.capability)),
             {}};
   LinesVerdict all_pairs;
   for (size_t other = 0; other < all.size(); ++other) {
     if (other == rank) continue;
-    LinesVerdict one = Pair(device, links, mine, all[other], other).verdict();
+    LinesVerdict one = DevicePair(device, links, mine, all[other], other).verdict();
     if (!one.why_not.empty()) return one;
     if (all_pairs.source.find(one.source) == std::string::npos)
       all_pairs.source += (all_pairs.source.empty() ? "" : "; ") + one.source;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a team may use lines of LL128: a wire that trusts a line of 128 bytes to arrive as a
-// whole, which devices of one architecture, linked by NVLink, do. Why here: all ranks must come to
-// the same answer, when the team is made. NVML is asked first, then the driver's attributes, which
-// say nothing of devices that CUDA_VISIBLE_DEVICES hides. See: cuda/kernels/ll128.cuh, teams.cc,
-// topo/nvml.hpp, tests/gpu/mpi/hidden_links.cc.
+// LineFacts, judge_lines(): whether a team may use LL128. Packets of 128 bytes must arrive whole,
+// as NVLink between devices of the same architecture guarantees.
+// Why: all ranks must agree when the team is made. NVML is queried first; the driver's attributes
+// omit devices hidden by CUDA_VISIBLE_DEVICES.
+// See: cuda/kernels/ll128.cuh, teams.cc, topo/nvml.hpp, tests/gpu/mpi/hidden_links.cc.
 #pragma once
 
 #include <cstdint>
@@ -15,21 +15,20 @@
 
 namespace tern::coll {
 
-/// What a rank's device tells the others.
 struct LineFacts {
-  uint64_t capability = 0;  // 90 for sm_90
+  uint64_t capability = 0;
   cuda::Uuid device;
-  topo::PciAddress address;  // by this NVML knows GPUs that another rank does not see
-  int64_t to_switches = -1;  // its NVLinks that end in a switch; negative: NVML does not say
+  topo::PciAddress address;  // NVML finds GPUs by PCI address, also hidden ones
+  int64_t to_switches = -1;  // NVLinks to switches; negative: unknown
 };
-/// *links: of the device; null where there is no other rank, and NVML is not asked.
+/// Writes the device's links to *links. Null: the team has one rank.
 [[nodiscard]] LineFacts line_facts(cuda::Device& device, topo::NvLinks* links);
 
 struct LinesVerdict {
-  std::string why_not;  // empty: lines may be used
-  std::string source;   // of the fact that NVLink joins the GPUs
+  std::string why_not;  // empty: LL128 may be used
+  std::string source;   // of the NVLink facts
 };
-/// As rank `rank` sees it. `blocks`: as many as kernels of the team have.
+/// Judges all pairs with rank `rank`. `blocks`: thread blocks of the team's kernels.
 [[nodiscard]] LinesVerdict judge_lines(const cuda::Device& device, const topo::NvLinks& links,
                                        const std::vector<LineFacts>& all, size_t rank,
                                        uint64_t blocks);

@@ -28,14 +28,13 @@ std::string Multicast::why_not(cuda::Device& device) {
       driver.cuMulticastGetGranularity == nullptr || !cuda::can_map(driver) ||
       driver.cuMemExportToShareableHandle == nullptr ||
       driver.cuMemImportFromShareableHandle == nullptr)
-    return "its driver has no multicast objects (CUDA 12.1)";
+    return "the driver has no multicast objects (CUDA 12.1)";
   constexpr int kLeast = 90;  // sm_90
   if (const int capability = device.capability(); capability < kLeast)
-    return strf("its GPU is of sm_%d, and such accesses are there from sm_%d on", capability,
-                kLeast);
+    return strf("the GPU is sm_%d, and multicast needs sm_%d", capability, kLeast);
   if (device.attribute(CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED) == 0)
-    return "no switch of NVLink joins its GPU to others";
-  if (device.kernels() == nullptr) return "its GPU has no kernels";
+    return "the GPU is not attached to an NVLink switch";
+  if (device.kernels() == nullptr) return "the GPU has no kernels";
   return {};
 }
 
@@ -153,17 +152,17 @@ std::string Multicast::try_out(const TeamMemory& memory, cuda::KernelReport* rep
   job.mark();
   job.note("cuLaunchKernel", device_.kernels()->multicast(job.stream(), a, blocks_));
   job.copy(found.data(), local, kBytes);
-  if (!job.finish()) return "its trial failed: " + job.failure();
+  if (!job.finish()) return "the trial failed: " + job.failure();
   for (size_t i = 0; i < found.size(); ++i) {
     uint32_t sum = 0;
     for (int rank = 0; rank < memory.ranks(); ++rank) sum += word(rank, i);
-    if (found[i] != sum) return "what the switch reduces is wrong";
+    if (found[i] != sum) return "the switch returned a wrong sum";
   }
   return {};
 }
 
-// Where the device is busy the memory stays: giving it back may wait for a rank that waits for
-// this.
+// On a busy device the memory stays allocated: freeing may wait for a kernel that needs another
+// rank, and that rank may need this process.
 Multicast::~Multicast() {
   if (has_object_ && !device_.gone() && device_.is_quiet()) end();
 }

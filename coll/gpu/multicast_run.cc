@@ -39,10 +39,10 @@ const Algorithm* MulticastRun::row_of(Collective collective) noexcept {
 }
 
 const char* MulticastRun::why_not(const Operation& operation) noexcept {
-  if (row_of(operation.collective) == nullptr) return "switches do no such collective";
+  if (row_of(operation.collective) == nullptr) return "switches do not run this collective";
   if (operation.irregular) return "blocks differ";
   if (reduces(operation.collective) && !reduction_of(operation))
-    return "switches do not reduce that type by that operation";
+    return "switches do not reduce this type by this operation";
   return nullptr;
 }
 
@@ -65,7 +65,6 @@ MulticastRun::MulticastRun(GpuTeam& team, const Placed& placed, const Operation&
   describe();
 }
 
-/// Vectors of a block that the stage holds.
 int64_t MulticastRun::most_room() const noexcept {
   return has_blocks(operation_.collective) ? multicast_.room() / team_.memory.ranks()
                                            : multicast_.room();
@@ -80,7 +79,7 @@ MPI_Count MulticastRun::chunk() const noexcept {
 }
 
 int MulticastRun::blocks() const noexcept {
-  constexpr int64_t kEach = 256;  // vectors: one for each thread
+  constexpr int64_t kEach = 256;  // vectors: one per thread
   const int64_t wanted = (arguments_.room + kEach - 1) / kEach;
   return static_cast<int>(std::clamp<int64_t>(wanted, 1, multicast_.blocks()));
 }
@@ -106,7 +105,7 @@ void MulticastRun::launch(int64_t begin, int64_t end) {
   if (out_.packed && !job_.failed()) move(out_, false, begin, end);
 }
 
-void MulticastRun::move(const Side& side, bool in, int64_t begin, int64_t end) {
+void MulticastRun::move(const KernelSide& side, bool in, int64_t begin, int64_t end) {
   const auto offset = static_cast<size_t>(begin * kStageVector);
   const size_t length =
       static_cast<size_t>(std::min<MPI_Count>(bytes(), end * kStageVector)) - offset;
@@ -120,8 +119,7 @@ void MulticastRun::move(const Side& side, bool in, int64_t begin, int64_t end) {
   }
 }
 
-/// Which block of the stage it is.
-int32_t MulticastRun::staged(const Side& side, int32_t block) const noexcept {
+int32_t MulticastRun::staged(const KernelSide& side, int32_t block) const noexcept {
   return has_blocks(operation_.collective) && side.blocks == 1 ? team_.memory.rank() : block;
 }
 
@@ -138,14 +136,14 @@ void MulticastRun::describe() noexcept {
   const MPI_Count all = passes();
   a.room = (vectors() + all - 1) / all;
   a.bytes = bytes();
-  if (what != kBcast || is_root)  // a bcast's input is the root's output
+  if (what != kBcast || is_root)  // the input of a bcast is the root's output
     a.input = describe_side(&in_, what == kBcast ? Space::kOutput : Space::kInput, &a.input_stride);
   if (what != kBcast || !is_root) a.output = describe_side(&out_, Space::kOutput, &a.output_stride);
   if (reduces(what)) a.reduction = static_cast<int32_t>(*reduction_of(operation_));
 }
 
-char* MulticastRun::describe_side(Side* side, Space space, int64_t* stride) noexcept {
-  const Pieces::Piece first = pieces_.users(space, 0, 0);
+char* MulticastRun::describe_side(KernelSide* side, Space space, int64_t* stride) noexcept {
+  const Pieces::DataPiece first = pieces_.users(space, 0, 0);
   side->space = space;
   side->blocks = pieces_.blocks_of(space);
   side->packed = !KernelRun::is_plain(first.data, team_.memory.device());

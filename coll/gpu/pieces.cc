@@ -12,12 +12,11 @@ namespace {
 
 using enum Collective;
 
-/// Elements of a vector before its part `i` of `parts`.
 constexpr MPI_Count before(MPI_Count length, MPI_Count parts, MPI_Count i) noexcept {
   return length / parts * i + std::min(i, length % parts);
 }
 
-/// What is overwritten before it has been sent.
+/// Whether the operation overwrites input before sending it.
 bool overwrites(const Operation& operation) noexcept {
   return (operation.in_place || operation.onto_own_block) &&
          (operation.collective == kAlltoall || operation.collective == kReduceScatter);
@@ -32,13 +31,13 @@ bool on_host(const Side& side) noexcept {
 
 const char* Pieces::why_not(const Operation& operation) noexcept {
   const Collective what = operation.collective;
-  if (operation.communicator->inter()) return "it is between two groups";
+  if (operation.communicator->inter()) return "the communicator is an inter-communicator";
   if (goes_by_pairs(operation)) return "not every rank knows the sizes of all blocks";
   if (!reduces(what)) return nullptr;
   const char* why = nullptr;
   const core::Datatype& type = *operation.input.type;
   if (!core::device_reduction(*operation.op, type, &why)) return why;
-  return type.contiguous() ? nullptr : "what is reduced has gaps";
+  return type.contiguous() ? nullptr : "the reduced type has gaps";
 }
 
 Pieces::Pieces(const Operation& operation, const Placed& placed, const Room& room) noexcept
@@ -60,16 +59,16 @@ Pieces::Pieces(const Operation& operation, const Placed& placed, const Room& roo
                      std::min(room.least, total_ * element_ / room.least_pass));
   length_ = (total_ + passes_ - 1) / passes_;
   if (!room.sides || 16 % element_ != 0) return;
-  // Blocks of all passes but the last begin at borders of 16 bytes, if the vector does.
+  // Blocks of all passes but the last keep the vector's 16-byte alignment.
   const MPI_Count whole = 16 / element_ * (splits_ ? schedule_.parts : 1);
   length_ = (length_ + whole - 1) / whole * whole;
   passes_ = (total_ + length_ - 1) / length_;
 }
 
-// There is room on all ranks where one may need it: all take pieces of the same size.
+// All ranks reserve room if any rank may need room, for equal passes.
 void Pieces::find_asides(bool sides) noexcept {
   const bool reduced = reduces(operation_.collective);
-  // Kernels' callers pack what lies on the host themselves, and each question is a driver's call.
+  // Kernel engines pack host data themselves; each memory query is a driver call.
   input_aside_ = overwrites(operation_) || (reduced && !sides && on_host(operation_.input));
   const bool writes = operation_.collective != kExscan || schedule_.rank > 0;
   output_aside_ = reduced && !sides && writes && on_host(operation_.output);
@@ -83,7 +82,6 @@ MPI_Count Pieces::block_units(int32_t block) const noexcept {
   return operation_.collective == kReduceScatter ? length_of(operation_.input, block) : total_;
 }
 
-// Of the vector, or of the largest block.
 MPI_Count Pieces::total_units() const noexcept {
   const Side& side = agreed_side(operation_);
   const bool allgather = operation_.collective == kAllgather;
@@ -106,8 +104,6 @@ Pieces::Range Pieces::in_vector(const Slice& slice, MPI_Count pass) const noexce
   return {start + first, before(length, schedule_.parts, slice.first + slice.blocks) - first};
 }
 
-// Slots are as large as the block that they name, and only where ranks know all sizes do these
-// differ.
 Pieces::Range Pieces::range_of(const Slice& slice, MPI_Count pass) const noexcept {
   if (splits_) return in_vector(slice, pass);
   MPI_Count length = total_;
@@ -125,14 +121,13 @@ size_t Pieces::bytes(const Slice& slice, MPI_Count pass) const noexcept {
   return static_cast<size_t>(range_of(slice, pass).count * element_);
 }
 
-// `alone`: the side is that one block.
-Pieces::Piece Pieces::in_block(const Side& side, int32_t block, bool alone,
-                               const Range& range) const noexcept {
+Pieces::DataPiece Pieces::in_block(const Side& side, int32_t block, bool alone,
+                                   const Range& range) const noexcept {
   return {block_of(side, alone ? -1 : block), static_cast<size_t>(range.first * element_),
           static_cast<size_t>(range.count * element_)};
 }
 
-Pieces::Piece Pieces::piece(const Slice& slice, MPI_Count pass) const noexcept {
+Pieces::DataPiece Pieces::piece(const Slice& slice, MPI_Count pass) const noexcept {
   const Range range = range_of(slice, pass);
   const Side& input = operation_.input;
   const Side& output = operation_.output;
@@ -151,7 +146,7 @@ Pieces::Piece Pieces::piece(const Slice& slice, MPI_Count pass) const noexcept {
   return in_block(output, alone && !splits_ ? rank : slice.first, splits_, range);
 }
 
-Pieces::Piece Pieces::users(Space space, int32_t block, MPI_Count pass) const noexcept {
+Pieces::DataPiece Pieces::users(Space space, int32_t block, MPI_Count pass) const noexcept {
   if (space == Space::kInput && block < puts_aside()) return put_aside(block, pass).users;
   return piece({space, block, splits_ ? schedule_.parts : 1, block}, pass);
 }

@@ -10,21 +10,21 @@
 namespace tern::coll {
 namespace {
 
-/// What one rank sends another in a pass, by the slot at the receiver.
-struct Edge {
+/// The messages of a pair of ranks in a pass, by the receiver's slot.
+struct SlotEdge {
   struct Message {
     int32_t blocks = 0, before = 0, index = 0;
   };
   std::map<int32_t, Message> messages;
   int32_t blocks = 0;
 };
-using Edges = std::map<std::pair<int32_t, int32_t>, Edge>;
+using Edges = std::map<std::pair<int32_t, int32_t>, SlotEdge>;
 
 bool puts(const Step& step) noexcept {
   return step.verb == Verb::kPut || (step.verb == Verb::kReduce && step.peer != kSelf);
 }
 
-// Messages of a pair lie in its region in the order of the receiver's slots.
+// In the region, messages follow the order of the receiver's slots.
 Edges edges_of(const std::vector<Schedule>& lowered) {
   Edges edges;
   for (const Schedule& one : lowered)
@@ -48,14 +48,13 @@ Edges edges_of(const std::vector<Schedule>& lowered) {
   return edges;
 }
 
-const Edge::Message* find(const Edges& edges, int32_t from, int32_t to, int32_t slot) {
+const SlotEdge::Message* find(const Edges& edges, int32_t from, int32_t to, int32_t slot) {
   const auto edge = edges.find({from, to});
   if (edge == edges.end()) return nullptr;
   const auto message = edge->second.messages.find(slot);
   return message == edge->second.messages.end() ? nullptr : &message->second;
 }
 
-/// The rank that sends what lies in each of the own slots.
 std::vector<int32_t> senders_of(const Schedule& own) {
   std::vector<int32_t> senders(static_cast<size_t>(own.inbox_slots), kSelf);
   for (const Step& step : own.steps)
@@ -64,12 +63,12 @@ std::vector<int32_t> senders_of(const Schedule& own) {
   return senders;
 }
 
-Placed::Place place_of(const Edges& edges, const Schedule& own, const std::vector<int32_t>& senders,
-                       const Slice& slice) {
+Placed::SlotPlace place_of(const Edges& edges, const Schedule& own,
+                           const std::vector<int32_t>& senders, const Slice& slice) {
   const bool far = slice.owner != kSelf && slice.owner != own.rank;
   const int32_t owner = far ? slice.owner : own.rank;
   const int32_t from = far ? own.rank : senders[static_cast<size_t>(slice.place)];
-  const Edge::Message* const message = find(edges, from, owner, slice.place);
+  const SlotEdge::Message* const message = find(edges, from, owner, slice.place);
   TERN_ASSERT(message != nullptr);
   return {owner, from, message->before};
 }
@@ -80,7 +79,7 @@ Placed::Word word_of(const Edges& edges, const std::vector<Schedule>& lowered, c
   const int32_t owner = signals ? step.peer : own.rank, other = signals ? own.rank : step.peer;
   if (lowered[static_cast<size_t>(owner)].is_credit(step.slot))
     return {owner, other, Placed::kCredit};
-  const Edge::Message* const message = find(edges, other, owner, step.slot);
+  const SlotEdge::Message* const message = find(edges, other, owner, step.slot);
   TERN_ASSERT(message != nullptr);
   return {owner, other, message->index};
 }
@@ -99,7 +98,7 @@ bool place(const std::vector<Schedule>& lowered, int rank, Placed* placed, std::
     placed->most_messages =
         std::max(placed->most_messages, static_cast<int32_t>(edge.messages.size()));
     if (edge.messages.size() <= static_cast<size_t>(ScratchLayout::kMessages)) continue;
-    *why = strf("rank %d sends rank %d %zu messages, more than the %d that have words", ends.first,
+    *why = strf("rank %d sends rank %d %zu messages, more than the %d semaphores", ends.first,
                 ends.second, edge.messages.size(), ScratchLayout::kMessages);
     return false;
   }

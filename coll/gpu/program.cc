@@ -15,7 +15,6 @@ using cuda::Operand;
 constexpr size_t kRoom = 1 << 20;  // bytes
 constexpr size_t kGrain = 256;     // alignment of programs
 
-/// The block whose size a slice has, as agreed sides count them.
 int32_t block_of(const Schedule& schedule, const Slice& slice) noexcept {
   const bool alone =
       (schedule.collective == Collective::kAllgather && slice.space == Space::kInput) ||
@@ -23,7 +22,7 @@ int32_t block_of(const Schedule& schedule, const Slice& slice) noexcept {
   return alone ? schedule.rank : slice.first;
 }
 
-// Where slices of local memory lie: as in Pieces::in_local(), in blocks behind the sides'.
+// Local slots are numbered as in Pieces::in_local(), behind the sides' blocks.
 Operand operand_of(const Placed& placed, size_t index) noexcept {
   const Schedule& schedule = placed.schedule;
   const Slice& slice = schedule.slices[index];
@@ -49,7 +48,7 @@ Operand operand_of(const Placed& placed, size_t index) noexcept {
       break;
     }
     case Space::kInbox: {
-      const Placed::Place& place = placed.places[index];
+      const Placed::SlotPlace& place = placed.places[index];
       made.space = Operand::kInbox;
       made.owner = static_cast<int16_t>(place.owner);
       made.from = static_cast<int16_t>(place.from);
@@ -104,7 +103,7 @@ Program compile(const Placed& placed) {
 
 std::string Programs::prepare() { return add_room(kRoom); }
 
-// Only the last room has space.
+// Only the last room has free space.
 std::string Programs::add_room(size_t bytes) {
   cuda::Device& device = memory_.device();
   const cuda::Current current(device);
@@ -133,7 +132,7 @@ Programs::Stored* Programs::store(const Placed& placed, std::string* why) {
   const size_t bases = static_cast<size_t>(memory_.ranks()) * sizeof(std::byte*);
   const size_t instructions = program.instructions.size() * sizeof(Instruction);
   const size_t operands = program.operands.size() * sizeof(Operand);
-  // Bases are 8 bytes each; instructions and operands want no more.
+  // Bases are aligned to 8 bytes, enough for all parts.
   const size_t bytes = bases + instructions + operands;
   if (rooms_.empty() || rooms_.back().left() < bytes) {
     *why = add_room(std::max(bytes, kRoom));

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs: what is placed, as instructions for tern_interpret, in the memory of the device.
-// Why: a launch then names a program and data, and nothing of a schedule is looked at by the host.
-// How: each program has a piece of pinned and of device memory, allocated with the team. The first
-// stream with a launch copies pinned to device, so no call waits for the device or for a rank. Only
-// programs beyond that room allocate.
-// Lifetime: of a team. Threads: the caller holds the team's mutex.
-// See: cuda/kernels/arguments.hpp (the form), cuda/kernels/interpret.cuh (runs them).
+// Programs: placed schedules as instructions for tern_interpret, in device memory.
+// Why: the host never walks the schedule at a launch.
+// How: each program has pinned and device memory, allocated with the team. The first stream with a
+// launch copies the program to the device, so no call waits for the device or a rank. Only programs
+// beyond the room allocate.
+// Lifetime: the team's. Threads: the caller holds the team's mutex.
+// See: cuda/kernels/arguments.hpp (the format), cuda/kernels/interpret.cuh (the interpreter).
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,7 @@ class TeamMemory;
 struct Program {
   std::vector<cuda::Instruction> instructions;
   std::vector<cuda::Operand> operands;
-  bool uses[2] = {};  // the input, the output
+  bool uses[2] = {};
 };
 [[nodiscard]] Program compile(const Placed& placed);
 
@@ -40,31 +40,29 @@ class Programs {
   Programs& operator=(const Programs&) = delete;
 
   struct Stored {
-    std::byte* at = nullptr;  // on the device
+    std::byte* at = nullptr;
     std::byte* pinned = nullptr;
     size_t bytes = 0;
     int32_t instructions = 0, operands_at = 0;
     bool uses[2] = {};
-    bool arrives = false;  // its copy precedes all later calls
+    bool arrives = false;  // the copy precedes all later calls
   };
-  /// Allocates room; may wait for the device. Returns a sentence on failure.
+  /// May wait for the device. Returns an error sentence, or an empty string.
   [[nodiscard]] std::string prepare();
-  /// Null with *why without memory.
   [[nodiscard]] Stored* store(const Placed& placed, std::string* why);
   /// Copies a program to the device unless an earlier call has. A captured copy runs at each
   /// replay.
   static void bring(Stored& program, cuda::Job& job, bool captured) noexcept;
-  /// The set of regions that a kernel's passes begin with, which are so many in each part.
+  /// Returns the set of the first pass; each part runs `passes` passes.
   [[nodiscard]] int next_set(int64_t passes) noexcept {
     const int set = set_;
     set_ = static_cast<int>((set_ + passes) % ScratchLayout::kSets);
     return set;
   }
-  /// The team ends: no kernel of its uses them.
+  /// Requires that no kernel uses the programs any more.
   void give_back() noexcept;
 
  private:
-  /// Device and pinned memory.
   struct Room {
     std::byte* device = nullptr;
     std::byte* pinned = nullptr;

@@ -16,23 +16,24 @@ namespace {
 using enum Collective;
 
 constexpr size_t kVector = 16, kThreads = 256;
-constexpr uint64_t kRefresh = (uint64_t{1} << 24) - 1;  // PushArguments::refresh
+constexpr uint64_t kRefresh = (uint64_t{1} << 24) - 1;
 
 MPI_Count vectors_of(size_t bytes) noexcept {
   return static_cast<MPI_Count>(std::max<size_t>((bytes + kVector - 1) / kVector, 1));
 }
 size_t room_of(size_t bytes) noexcept { return (bytes + kVector - 1) / kVector * kVector; }
 
-/// What a rank sends and receives in the one hop of a row, or in the first of two.
+/// A rank's sends and receives in the only hop, or in the first of two.
 struct Hop {
   int32_t to = cuda::PushArguments::kAllRanks, from = cuda::PushArguments::kAllRanks;
-  int32_t last = 0;      // whose vector is reduced
-  bool spreads = false;  // and what has been reduced goes to all
+  int32_t last = 0;
+  bool spreads = false;  // the second hop sends the reduced part to all
 };
 
-/// A barrier has no data by which one row could be told from another.
+/// Without data, all barrier algorithms are the same kernel.
 bool serves(const Placed& placed, Collective what) noexcept {
-  constexpr int kMostOfBarrier = 16;  // ranks; a model's number: above, rounds are fewer
+  constexpr int kMostOfBarrier = 16;  // ranks; modelled: above, other algorithms send fewer
+                                      // messages
   if (what == kBarrier) return placed.schedule.ranks <= kMostOfBarrier;
   return placed.has(kOneHop) || placed.has(kTwoHops);
 }
@@ -63,14 +64,14 @@ Hop hop_of(const Placed& placed, const Operation& operation) noexcept {
   return hop;
 }
 
-/// All ranks know how long each is, and nothing is written where another block is yet to be read.
+/// All ranks know all lengths, and no output overwrites unread input.
 bool has_all_blocks(const Operation& operation) noexcept {
   if (operation.collective == kAllgather) return operation.output.counts != nullptr;
   return operation.collective == kReduceScatter && operation.input.counts != nullptr &&
          !operation.in_place && !operation.onto_own_block;
 }
 
-/// Blocks of both sides on a rank, or on that which has the most: all ranks decide alike.
+/// Counts blocks on the rank with the most, so that all ranks decide alike.
 size_t most_blocks(const Schedule& schedule, Collective what) noexcept {
   const auto ranks = static_cast<size_t>(schedule.ranks);
   if (splits(what)) return 2;
@@ -87,13 +88,13 @@ size_t PushRun::largest(const Placed& placed, const Operation& operation) noexce
 const char* PushRun::why_not(const GpuTeam& team, const Placed& placed,
                              const Operation& operation) noexcept {
   if (team.kernels.parts() == 0) return team.kernels.why_none();
-  if (!serves(placed, operation.collective)) return "its algorithm takes several hops";
+  if (!serves(placed, operation.collective)) return "the algorithm takes several hops";
   if (operation.collective == kBarrier) return nullptr;
   if (operation.irregular && !has_all_blocks(operation)) return "blocks differ";
   const size_t block = room_of(largest(placed, operation));
   if (block * most_blocks(placed.schedule, operation.collective) >
       team.memory.layout().local_bytes())
-    return "the scratch does not hold its data; a larger TERN_GPU_SCRATCH helps";
+    return "the scratch does not hold the data; a larger TERN_GPU_SCRATCH helps";
   return nullptr;
 }
 
@@ -108,7 +109,7 @@ PushRun::PushRun(GpuTeam& team, const Placed& placed, const Operation& operation
   arguments_.patience = patience * KernelRun::kGivesUpAfter;
 }
 
-// Of a vector in two hops: its part that one rank reduces, in whole words.
+// In two hops, counts a rank's part of the vector, in 16-byte vectors.
 size_t PushRun::block_bytes() const noexcept {
   if (!placed_.has(kTwoHops)) return bytes();
   const auto ranks = static_cast<size_t>(team_.memory.ranks());
@@ -121,7 +122,6 @@ int PushRun::blocks() const noexcept {
   return static_cast<int>(std::min<MPI_Count>(wanted, team_.kernels.parts()));
 }
 
-/// Vectors in a slot.
 size_t PushRun::room() const noexcept { return team_.memory.layout().push_room(wire_); }
 
 MPI_Count PushRun::chunk() const noexcept {
@@ -151,7 +151,7 @@ Failure PushRun::run() {
   return call.end(operation_.collective);
 }
 
-void PushRun::move(const Side& side, int32_t block, bool in) {
+void PushRun::move(const KernelSide& side, int32_t block, bool in) {
   const core::Data data = pieces_.users(side.space, block, 0).data;
   const int32_t which = side.blocks == 1 ? team_.memory.rank() : block;
   const size_t length =
@@ -164,7 +164,6 @@ void PushRun::move(const Side& side, int32_t block, bool in) {
     core::unpack(job_, data, 0, here, length);
 }
 
-/// The input's blocks, then the output's.
 std::byte* PushRun::local(int32_t block) const noexcept {
   return team_.memory.at(team_.memory.rank(), team_.memory.layout().local() +
                                                   static_cast<size_t>(block) * room_of(bytes()));
@@ -192,14 +191,14 @@ void PushRun::describe() noexcept {
   a.what = cuda::PushArguments::kBarrier;
 }
 
-/// A rank that neither sends nor keeps has no input; one that receives nothing has no output.
+/// A side is null if the rank sends or receives nothing there.
 void PushRun::describe_data() noexcept {
   cuda::PushArguments& a = arguments_;
   a.bytes = static_cast<int64_t>(block_bytes());
   a.total = static_cast<int64_t>(bytes());
   a.what = cuda::PushArguments::kCopy;
   if (operation_.irregular) describe_lengths();
-  const bool swaps = operation_.collective == kBcast;  // its input is the root's output
+  const bool swaps = operation_.collective == kBcast;  // a bcast's input is the root's output
   if (a.to != cuda::PushArguments::kNoRank || (!swaps && keeps_own()))
     a.input = describe_side(&in_, swaps ? Space::kOutput : Space::kInput, &a.input_stride);
   if (a.from != cuda::PushArguments::kNoRank || (!swaps && keeps_own()))
@@ -220,14 +219,14 @@ void PushRun::describe_lengths() noexcept {
         static_cast<int64_t>(pieces_.block_units(block) * pieces_.element());
 }
 
-/// The own block is a part of the own result.
+/// Whether this rank's result contains its own block.
 bool PushRun::keeps_own() const noexcept {
   if (operation_.collective == kExscan) return false;
   return !rooted(operation_.collective) || operation_.communicator->rank() == operation_.root;
 }
 
-char* PushRun::describe_side(Side* side, Space space, int64_t* stride) noexcept {
-  const Pieces::Piece first = pieces_.users(space, 0, 0);
+char* PushRun::describe_side(KernelSide* side, Space space, int64_t* stride) noexcept {
+  const Pieces::DataPiece first = pieces_.users(space, 0, 0);
   side->space = space;
   side->blocks = pieces_.blocks_of(space);
   side->packed = !KernelRun::is_plain(first.data, team_.memory.device());

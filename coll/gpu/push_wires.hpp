@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// PushFacts: the facts of each wire of PushRun: sizes, slots in the scratch, requirements.
-// Why: the choice (way.cc), the scratch (layout.hpp) and the sentences of TERN_EXPLAIN read a
-// single table. A new wire is a row here and in base/wire.hpp. See: base/wire.hpp,
-// cuda/kernels/push.cu.
+// PushFacts: sizes, slots and requirements of each wire of PushRun, for the choice of a wire
+// (way.cc), the scratch (layout.hpp) and TERN_EXPLAIN. A new wire is a row here and in
+// base/wire.hpp.
+// See: cuda/kernels/push.cu.
 #pragma once
 
 #include <array>
@@ -13,27 +13,26 @@
 
 namespace tern::coll {
 
-/// The largest vector or block for which a call takes a wire without a request: numbers of a model,
-/// not measured.
+/// The largest vector or block for a wire without a request; modelled, not measured.
 struct PushLimit {
   size_t bytes;
-  const char* beyond;  // the reason against larger data, and for data within the limit
+  const char* beyond;  // reasons against larger data, and for smaller data
   const char* within;
 };
 
 struct PushFacts {
   Wire wire;
-  const char* name;  // in sentences
+  const char* name;
   PushLimit one_hop, two_hops;
-  size_t vectors, bytes;   // of a unit: 16-byte vectors of data, and bytes in a slot
-  size_t most;             // units in a slot; all slots of a wire take at most 1/8 of the scratch
-  bool lines;              // requires untorn lines of 128 bytes (lines.hpp)
-  const char* no_barrier;  // the reason against barriers; null: serves barriers
+  size_t vectors, bytes;   // of a unit: 16-byte vectors of data; bytes in a slot
+  size_t most;             // units per slot; a wire's slots take at most 1/8 of the scratch
+  bool lines;              // needs NVLink: 128-byte packets must arrive whole (lines.hpp)
+  const char* no_barrier;  // the reason against barriers, or null
 };
 
 inline constexpr std::array kPushFacts = {
     PushFacts{Wire::kLl,
-              "words of LL",
+              "LL",
               {32 << 10, "more than 32 KiB", "one hop of at most 32 KiB"},
               {256 << 10, "more than 256 KiB", "two hops of at most 256 KiB"},
               1,
@@ -41,9 +40,9 @@ inline constexpr std::array kPushFacts = {
               512,
               false,
               nullptr},
-    // 36 units: 1 MiB of 8 ranks in two hops.
+    // 36 units hold 1 MiB on 8 ranks in two hops.
     PushFacts{Wire::kLl128,
-              "lines of LL128",
+              "LL128",
               {256 << 10, "more than 256 KiB", "one hop of at most 256 KiB over NVLink"},
               {1 << 20, "more than 1 MiB", "two hops of at most 1 MiB over NVLink"},
               30,
@@ -63,7 +62,7 @@ static_assert(
     }(),
     "the rows are those of TERN_PUSH_WIRES, in its order");
 
-/// `wire`: in kPushWires.
+/// `wire` must be in kPushWires.
 [[nodiscard]] constexpr const PushFacts& facts_of(Wire wire) noexcept {
   return kPushFacts[static_cast<size_t>(push_index(wire))];
 }

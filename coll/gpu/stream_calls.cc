@@ -11,10 +11,10 @@
 namespace tern::coll {
 namespace {
 
-constexpr MPI_Count kEndOfCall = 2;  // a word is written, and an event recorded
+constexpr MPI_Count kEndOfCall = 2;  // the passed word, and an event
 constexpr MPI_Count kSecondLane = 4;
 
-/// The calls of one pass; see StreamRun::issue().
+/// Counts the calls of a pass, as StreamRun::issue() makes them.
 StreamCalls calls_of_pass(const Schedule& schedule) {
   StreamCalls pass;
   size_t waiting = 0;
@@ -36,7 +36,6 @@ StreamCalls calls_of_pass(const Schedule& schedule) {
   return pass;
 }
 
-/// In passes of the library's own size.
 MPI_Count passes_of(const Placed& placed, MPI_Count bytes, size_t scratch) {
   core::Process process;
   core::make_predefined_types(process);

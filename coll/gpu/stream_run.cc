@@ -15,7 +15,8 @@
 namespace tern::coll {
 namespace {
 
-// Of the 255 that the driver takes: a wait is two, and the first and the last tell of the batch.
+// The driver takes 255 operations per batch: two per wait, and a first and last for the report to
+// the host.
 constexpr size_t kMostInBatch = 2 * StreamRun::kMostWaits;
 
 CUstreamBatchMemOpParams operation_on(CUdeviceptr word, CUstreamBatchMemOpType what, uint32_t value,
@@ -45,7 +46,7 @@ MPI_Count StreamRun::least_passes(const Placed& placed) noexcept {
   return placed.row->chunk != 0 ? kPiped : 1;
 }
 
-// All but the first take the result so far, too.
+// Every kernel but the first also reads the partial result.
 int StreamRun::kernels_of(int sources) noexcept {
   const int behind = std::max(sources - cuda::kMostSources, 0);
   return 1 + (behind + cuda::kMostSources - 2) / (cuda::kMostSources - 1);
@@ -58,8 +59,7 @@ Failure StreamRun::run() {
   return call.end(operation_.collective);
 }
 
-// The caller's stream goes on behind the work of the other lane, after a failure and without
-// memory, too.
+// The caller's stream joins the other lane even after a failure.
 void StreamRun::run_passes() {
   CUstream fork = nullptr;
   if (pieces_.passes() > 1 && !captured_ && !pieces_.in_order())
@@ -141,18 +141,17 @@ std::byte* StreamRun::address(const Slice& slice, MPI_Count pass) const noexcept
   const ScratchLayout& layout = team_.memory.layout();
   if (slice.space != Space::kInbox) return local(pieces_.in_local(slice, pass));
   const auto index = static_cast<size_t>(&slice - schedule_.slices.data());
-  const Placed::Place& place = placed_.places[index];
+  const Placed::SlotPlace& place = placed_.places[index];
   return team_.memory.at(place.owner,
                          layout.inbox(place.from, set_) + pieces_.in_region(place.before));
 }
 
-// The side of the caller's may have holes; scratch has none.
 void StreamRun::move(const Slice& from, const Slice& to, MPI_Count pass) {
   const bool packs = is_users(from), unpacks = is_users(to);
   const size_t bytes = packs ? pieces_.piece(from, pass).bytes : pieces_.bytes(to, pass);
   if (bytes == 0) return;
   if (packs && unpacks) {
-    const Pieces::Piece source = pieces_.piece(from, pass), target = pieces_.piece(to, pass);
+    const Pieces::DataPiece source = pieces_.piece(from, pass), target = pieces_.piece(to, pass);
     if (target.data.type->contiguous())
       return core::pack(*job_, source.data, source.offset, target.first(), bytes);
     std::byte* packed = source.first();
@@ -162,17 +161,17 @@ void StreamRun::move(const Slice& from, const Slice& to, MPI_Count pass) {
     }
     core::unpack(*job_, target.data, target.offset, packed, bytes);
   } else if (packs) {
-    const Pieces::Piece source = pieces_.piece(from, pass);
+    const Pieces::DataPiece source = pieces_.piece(from, pass);
     core::pack(*job_, source.data, source.offset, address(to, pass), bytes);
   } else if (unpacks) {
-    const Pieces::Piece target = pieces_.piece(to, pass);
+    const Pieces::DataPiece target = pieces_.piece(to, pass);
     core::unpack(*job_, target.data, target.offset, address(from, pass), bytes);
   } else {
     job_->copy_mapped(address(to, pass), address(from, pass), bytes);
   }
 }
 
-// More sources than a kernel takes are taken from the last on, as the order of operands wants it.
+// With too many sources for one kernel, the last sources are reduced first, to keep operand order.
 void StreamRun::reduce(const Step& step, MPI_Count pass) {
   const size_t bytes = pieces_.bytes(schedule_.source(step), pass);
   if (bytes == 0) return;
@@ -209,7 +208,7 @@ void StreamRun::signal(const Placed::Word& word) {
                     ScratchLayout::kWord);
 }
 
-// Around the waits of a batch the stream tells the host at which it is.
+// The first operation of a batch reports the wait's number, the last reports 0.
 void StreamRun::wait(const Placed::Word& word, size_t step) {
   if (batch_.size() >= kMostInBatch) flush_waits();
   if (batch_.empty())

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// StreamRun: an operation put into a stream: every step of its lowered schedule becomes a copy, a
-// kernel, or an operation on words.
-// Why: copy engines and the memory system do the work; no multiprocessor spins, and no host stands
-// between the steps. A graph can capture and replay the run: each wait resets its semaphore, and
-// nothing is allocated, loaded, exchanged or waited for.
-// Order: a pass goes into one queue, as it was proved; passes take turns in two (lanes.hpp).
-// Lifetime: of one call. Threads: the caller holds the team's mutex, and no channel's lock: a full
-// launch queue makes driver calls wait for the device, and that for other ranks.
-// Cost: a driver call for each step, waits side by side count as one.
+// StreamRun: an operation in a stream, step by step: each step of the lowered schedule is a copy, a
+// kernel, or a memory operation on a semaphore.
+// Why: copy engines do the work; no SM spins, and no host stands between steps. Graphs can capture
+// and replay the run: each wait resets its semaphore, and nothing is allocated, loaded, exchanged
+// or waited for.
+// Order: the steps of a pass keep the verified order; passes alternate between two streams
+// (lanes.hpp).
+// Threads: the caller holds the team's mutex, and no channel lock: on a full launch queue, driver
+// calls wait for the device, and the device waits for other ranks.
+// Cost: a driver call per step; adjacent waits share a call.
 // See: coll/gpu/README.md; tests/gpu/mpi/stream_collectives.cc.
 #pragma once
 
@@ -24,19 +25,16 @@ namespace tern::coll {
 
 class StreamRun {
  public:
-  /// `job` is of the stream.
   StreamRun(GpuTeam& team, const Placed& placed, const Operation& operation,
             cuda::Job& job) noexcept;
-  /// After a failure a part may be under way, and the team is invalid.
+  /// After a failure some steps may run, and the team is invalid.
   [[nodiscard]] Failure run();
-  /// Bytes of a vector or block in a pass.
   [[nodiscard]] MPI_Count chunk() const noexcept { return pieces_.length() * pieces_.element(); }
   [[nodiscard]] MPI_Count passes() const noexcept { return pieces_.passes(); }
-  [[nodiscard]] static int blocks() noexcept { return 0; }  // the driver's affair
-  /// Passes through a row that is a pipeline, where there is data for so many.
+  [[nodiscard]] static int blocks() noexcept { return 0; }
+  /// Returns enough passes to fill a pipelined algorithm, else 1.
   [[nodiscard]] static MPI_Count least_passes(const Placed& placed) noexcept;
-  static constexpr size_t kMostWaits = 125;  // of a batch of memory operations
-  /// Kernels for so many sources.
+  static constexpr size_t kMostWaits = 125;  // per batch of memory operations
   [[nodiscard]] static int kernels_of(int sources) noexcept;
 
  private:
@@ -52,7 +50,6 @@ class StreamRun {
   void flush_waits();
   [[nodiscard]] bool is_users(const Slice& slice) const noexcept;
   [[nodiscard]] std::byte* local(size_t offset) const noexcept;
-  /// Of a slice of scratch, or of dense data.
   [[nodiscard]] std::byte* address(const Slice& slice, MPI_Count pass) const noexcept;
   [[nodiscard]] size_t offset_of(const Placed::Word& word) const noexcept;
 
@@ -62,7 +59,7 @@ class StreamRun {
   const Operation& operation_;
   const Pieces pieces_;
   cuda::Job& callers_;
-  cuda::Job* job_;  // of the lane of a pass
+  cuda::Job* job_;
   int set_ = 0;
   MPI_Count pass_ = 0;
   bool captured_ = false;

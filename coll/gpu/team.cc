@@ -8,7 +8,6 @@
 namespace tern::coll {
 namespace {
 
-/// Size of a team's scratch / size of a twin's.
 constexpr size_t kShareOfTwin = 4;
 
 }  // namespace
@@ -46,7 +45,7 @@ void GpuTeam::end() noexcept {
   give_back();
 }
 
-// In the device's context.
+// Requires the device's context.
 void GpuTeam::give_back() noexcept {
   kernels.drop_places();
   programs.give_back();
@@ -61,11 +60,11 @@ std::string GpuTeam::take_scratch(Scratch wanted) {
   layout.lines = no_lines().empty();
   if (layout.lines && !layout.serves()) {
     layout.lines = false;
-    lines_.why_not = "the scratch has no room for them; a larger TERN_GPU_SCRATCH helps";
+    lines_.why_not = "the scratch has no room for LL128; a larger TERN_GPU_SCRATCH helps";
   }
   if (!layout.serves())
     return strf(
-        "its scratch of %zu bytes is too small for %d ranks; a larger TERN_GPU_SCRATCH helps",
+        "the scratch of %zu bytes is too small for %d ranks; a larger TERN_GPU_SCRATCH helps",
         layout.bytes, layout.ranks);
   ScratchLayout small = layout;
   small.bytes = layout.bytes / kShareOfTwin;
@@ -92,8 +91,8 @@ std::string GpuTeam::make_twin(const ScratchLayout& layout) {
   twin_->memory.lie_behind(memory, layout);
   twin_->lines_ = lines_;
   if (!layout.lines && lines_.why_not.empty())
-    twin_->lines_.why_not = "the scratch of a duplicate has no room for them";
-  twin_->no_multicast_ = "it is a duplicate's";
+    twin_->lines_.why_not = "the scratch of a duplicate has no room for LL128";
+  twin_->no_multicast_ = "the communicator is a duplicate";
   return twin_->prepare();
 }
 

@@ -12,7 +12,6 @@ namespace {
 constexpr size_t kTrialBytes = 4096;
 static_assert(kTrialBytes <= ScratchLayout::kLeastRegion);
 
-/// Another pattern for each pair of ranks.
 std::array<uint32_t, kTrialBytes / sizeof(uint32_t)> trial_pattern(int from, int to) noexcept {
   std::array<uint32_t, kTrialBytes / sizeof(uint32_t)> words{};
   uint32_t word = static_cast<uint32_t>(from) * 2654435761U + static_cast<uint32_t>(to) + 1;
@@ -61,7 +60,7 @@ void TeamMemory::lie_behind(const TeamMemory& other, const ScratchLayout& layout
     if (other.bases_[i] != nullptr) bases_[i] = other.bases_[i] + other.layout_.bytes;
 }
 
-// Data words are 0, credits 1, and a word is always 1.
+// Data semaphores start at 0, credits at 1.
 std::string TeamMemory::prepare_words() {
   cuda::Job job(device_);
   const cuda::Current current(device_);
@@ -91,7 +90,7 @@ std::string TeamMemory::map(const Mapper& map_of) {
     if (mapped_[i] != nullptr)
       bases_[i] = mapped_[i]->address;
     else if (why.empty())
-      why = strf("the device does not map the memory of rank %zu's", i);
+      why = strf("the device cannot map the memory of rank %zu's device", i);
   }
   return why;
 }
@@ -131,7 +130,7 @@ std::string TeamMemory::read_trial() {
     job.set(at(rank_, layout_.data(from, 0, 0)), 0);
     if (!job.finish()) return failure_of("reading the scratch", job);
     if (found != trial_pattern(from, rank_) || word != 1)
-      return strf("words of rank %d's device do not arrive in the scratch", from);
+      return strf("data of rank %d's device does not arrive in the scratch", from);
   }
   return {};
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// TeamMemory: device memory of one layout on each rank of a team, mapped by all ranks and tried.
-// Why: work of the own device reaches each rank's memory at an address known before the first call.
-// Lifetime: of the team; the memory, from take() to give_back(). Memory of a twin (GpuTeam::twin)
+// TeamMemory: the scratch of a team: device memory of equal layout on all ranks, mapped and tested
+// by all ranks.
+// Lifetime: the team's; memory exists from take() to give_back(). A twin's memory (GpuTeam::twin)
 // lies behind another team's.
-// Threads: the caller holds the team's mutex; end_waits() by one thread at a time.
+// Threads: the caller holds the team's mutex; a single thread calls end_waits().
 // See: coll/gpu/layout.hpp; tests/gpu/mpi/stream_between_devices.cc.
 #pragma once
 
@@ -31,41 +31,36 @@ class TeamMemory {
   [[nodiscard]] int ranks() const noexcept { return layout_.ranks; }
   [[nodiscard]] cuda::Device& device() const noexcept { return device_; }
   [[nodiscard]] const ScratchLayout& layout() const noexcept { return layout_; }
-  /// A place in a rank's scratch, for work of the own device.
   [[nodiscard]] std::byte* at(int rank, size_t offset) const noexcept {
     return bases_[static_cast<size_t>(rank)] + offset;
   }
-  /// The same for a kernel's arguments.
   void write_bases(const char** bases) const noexcept {
     for (std::byte* const base : bases_) *bases++ = reinterpret_cast<const char*>(base);
   }
 
-  // Each returns an empty sentence, or the reason why this rank fails.
-  /// With `more` bytes behind; `plain`: by cuMemAlloc, without a descriptor.
+  // Each returns an empty string, or this rank's reason for failure.
+  /// Allocates `more` bytes behind the scratch; `plain`: with cuMemAlloc, without a descriptor.
   [[nodiscard]] std::string take(const ScratchLayout& layout, size_t more, bool plain);
-  /// Not from the driver, but in the memory behind the other's layout, as far as `other` is mapped.
+  /// Uses memory behind the other team's layout, as far as `other` is mapped.
   void lie_behind(const TeamMemory& other, const ScratchLayout& layout) noexcept;
-  /// Waits for all work on the device: no lock may be held.
+  /// Waits for all work on the device: the caller holds no lock.
   [[nodiscard]] std::string prepare_words();
   [[nodiscard]] std::string offer(pml::Pml& pml, pml::MemoryHandle* handle) const;
-  /// Gives the scratch of another rank; null: this rank does not reach the scratch.
+  /// Maps another rank's scratch; null: this rank cannot.
   using Mapper = std::function<std::unique_ptr<pml::MappedPeerMemory>(int rank)>;
   [[nodiscard]] std::string map(const Mapper& map_of);
-  /// Writes a pattern into the scratch of all others.
   [[nodiscard]] std::string write_trial();
-  /// Whether the patterns of all others have come, by copies and words.
   [[nodiscard]] std::string read_trial();
-  /// While no kernel is under way on any rank.
+  /// Requires all ranks' kernels to have ended.
   [[nodiscard]] std::string clear_abort();
 
-  /// A bit for each rank whose scratch is mapped here.
+  /// A bit per rank with mapped scratch.
   [[nodiscard]] uint64_t mapped() const noexcept;
   void unmap() noexcept { mapped_.clear(); }
-  /// Ends every wait of this rank's streams and kernels, by work in a stream of its own.
+  /// Ends all waits of this rank's streams and kernels, through a separate stream.
   void end_waits() noexcept;
-  /// Whether take() has memory that is not given back.
   [[nodiscard]] bool taken() const noexcept { return scratch_.address != 0; }
-  /// In the device's context. Waits for all work on the device.
+  /// Requires the device's context. Waits for all work on the device.
   void give_back() noexcept;
 
  private:
@@ -73,8 +68,8 @@ class TeamMemory {
   cuda::Device& device_;
   ScratchLayout layout_;
   cuda::Exportable scratch_;
-  size_t bytes_ = 0;                                            // taken
-  std::vector<std::unique_ptr<pml::MappedPeerMemory>> mapped_;  // by rank; null: the own
+  size_t bytes_ = 0;
+  std::vector<std::unique_ptr<pml::MappedPeerMemory>> mapped_;  // by rank; null: this rank
   std::vector<std::byte*> bases_;
   cuda::Stream* rescue_ = nullptr;
 };

@@ -11,7 +11,7 @@ namespace tern::coll {
 
 const Placed& TeamSchedules::exchange(Collective what) {
   const auto [found, made] = exchange_.try_emplace(what);
-  if (made) {  // for words on a wait
+  if (made) {  // used only to describe waits
     found->second.schedule.collective = what;
     found->second.schedule.algorithm = "pairwise";
   }
@@ -25,7 +25,7 @@ const Placed* TeamSchedules::placed(const Algorithm& algorithm, int root, std::s
     std::vector<Schedule> all;
     for (int32_t rank = 0; rank < ranks_; ++rank)
       all.push_back(build(algorithm, ranks_, rank, root, nullptr));
-    Kept made{std::make_unique<Placed>(), {}};
+    CachedSchedule made{std::make_unique<Placed>(), {}};
     if (!place(lower(all, [](int32_t, int32_t) { return true; }), rank_, made.placed.get(),
                &made.why_not))
       made.placed = nullptr;

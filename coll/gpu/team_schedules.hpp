@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// TeamSchedules: schedules of a team, lowered and placed once, and not freed before the team.
-// Why: lowering takes the schedules of all ranks, too long for each call; programs, waits and
-// graphs point to the placed ones. Lifetime: of the team. Threads: the caller holds the team's
-// mutex. See: coll/gpu/placed.hpp.
+// TeamSchedules: a team's schedules, lowered and placed once.
+// Why: lowering takes all ranks' schedules, too slow for each call. Programs, waits and graphs
+// point to placed schedules.
+// Lifetime: the team's. Threads: the caller holds the team's mutex. See: coll/gpu/placed.hpp.
 #pragma once
 
 #include <map>
@@ -24,21 +24,21 @@ class TeamSchedules {
   TeamSchedules(const TeamSchedules&) = delete;
   TeamSchedules& operator=(const TeamSchedules&) = delete;
 
-  /// Null with *why where the algorithm has no schedule that the scratch holds.
+  /// Returns null with *why if the scratch is too small.
   [[nodiscard]] const Placed* placed(const Algorithm& algorithm, int root, std::string* why);
-  /// Stands for an operation without a schedule (exchange_run.hpp), where waits are described.
+  /// Returns the entry for descriptions of waits in exchange_run.hpp, which has no schedule.
   [[nodiscard]] const Placed& exchange(Collective what);
-  /// A row, the way, and a size, which are explained once.
+  /// Algorithm, choice and size of an explanation, given once.
   using Said = std::tuple<const Placed*, int, int>;
   [[nodiscard]] bool is_news(const Said& said) { return said_.insert(said).second; }
 
  private:
   const int ranks_, rank_;
-  struct Kept {
+  struct CachedSchedule {
     std::unique_ptr<Placed> placed;  // null: *why_not
     std::string why_not;
   };
-  std::map<std::pair<const Algorithm*, int>, Kept> placed_;
+  std::map<std::pair<const Algorithm*, int>, CachedSchedule> placed_;
   std::map<Collective, Placed> exchange_;
   std::set<Said> said_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the ranks of a communicator come to a team, or to none: every round ends in an agreement.
+// How ranks make a team, or agree not to. Every round ends in an agreement.
 #include <algorithm>
 #include <cstring>
 
@@ -23,35 +23,34 @@ std::vector<int> members_of(const core::Communicator& communicator) {
 
 constexpr int kPlacesOfTwin = 2;
 
-/// Places for the largest grid of a waiting kernel.
+/// Returns the places for the largest grid of a waiting kernel.
 int most_wanted(cuda::Device& device) {
   return Multicast::why_not(device).empty() ? Multicast::kParts : ScratchLayout::kParts;
 }
 
-/// Not 0.
 uint64_t number_of(const core::ContextId& id, GpuTeams::Use use) noexcept {
   return ((id.creator * 31 + id.counter) * 2 + static_cast<uint64_t>(use)) | uint64_t{1} << 63;
 }
 
-/// What the device lacks; empty: nothing.
+/// Returns the missing feature, or an empty string.
 std::string what_lacks(const core::Communicator& communicator, const cuda::Device* device) {
   if (communicator.inter()) return "the communicator has two groups";
   if (communicator.size() > cuda::kMostRanks)
     return strf("a team has at most %d ranks", cuda::kMostRanks);
-  if (device == nullptr) return "it has no stream of a GPU";
+  if (device == nullptr) return "no GPU stream is attached";
   const cuda::Driver& driver = device->driver;
   if (driver.cuStreamBatchMemOp_v2 == nullptr || driver.cuStreamWriteValue32_v2 == nullptr)
-    return "its driver has no cuStreamBatchMemOp_v2";
+    return "the driver lacks cuStreamBatchMemOp_v2";
   return {};
 }
 
 }  // namespace
 
-// Sent as bytes.
+// Facts travel as bytes.
 struct GpuTeams::Facts {
-  uint64_t kernels;  // blocks of threads that run programs together; 0: none
-  uint64_t idle;     // the number of an idle team that would do
-  uint64_t mps;      // kernels of several processes run beside one another on its device
+  uint64_t kernels;  // resident thread blocks of kernels; 0: no kernels
+  uint64_t idle;     // number of a usable idle team, or 0
+  uint64_t mps;      // the GPU runs kernels of several processes side by side
   cuda::Uuid device;
   LineFacts lines;
 };
@@ -74,7 +73,7 @@ std::shared_ptr<GpuTeam> GpuTeams::idle(const std::vector<int>& members,
   return nullptr;
 }
 
-// Each tells what it lacks; the first that lacks something is named to all.
+// Publishes this rank's reason. All ranks get the reason of the first rank that failed.
 void GpuTeams::agree(core::Communicator& communicator, const std::string& mine,
                      std::string* why_not) {
   struct Said {
@@ -87,7 +86,7 @@ void GpuTeams::agree(core::Communicator& communicator, const std::string& mine,
     if (all[i].words[0] != '\0') *why_not = strf("rank %zu: %s", i, all[i].words);
 }
 
-// Blocks of threads that kernels may have, so that those of all ranks are resident together.
+// Chooses thread blocks per kernel such that all ranks' kernels are resident together.
 uint64_t GpuTeams::parts_of(const std::vector<Facts>& all, bool* shares, std::string* why_not) {
   uint64_t parts = ScratchLayout::kParts;
   for (size_t i = 0; i < all.size(); ++i) {
@@ -97,19 +96,19 @@ uint64_t GpuTeams::parts_of(const std::vector<Facts>& all, bool* shares, std::st
       ++here;
       if (i == j || (all[i].mps != 0 && all[j].mps != 0)) continue;
       *why_not = strf(
-          "ranks %zu and %zu share a GPU without MPS, where no work may wait for another process's",
+          "ranks %zu and %zu share a GPU without MPS, so GPU work must not wait for the other "
+          "process",
           std::min(i, j), std::max(i, j));
       return 0;
     }
     *shares |= here > 1;
     parts = std::min(parts, all[i].kernels / here);
   }
-  if (*shares && parts == 0)
-    *why_not = "ranks share a GPU, and a rank has no kernels that fit there";
+  if (*shares && parts == 0) *why_not = "ranks share a GPU, and kernels of a rank do not fit";
   return parts;
 }
 
-/// How many processes have kernels on a GPU, where MPS runs those of several side by side.
+/// Counts processes with concurrent kernels on a GPU; above 1 only with MPS.
 int GpuTeams::sharers(const cuda::Device& device, const std::vector<Facts>& all) const {
   if (device.attribute(CU_DEVICE_ATTRIBUTE_MPS_ENABLED) == 0) return 1;
   const auto here = std::count_if(all.begin(), all.end(),
@@ -117,7 +116,7 @@ int GpuTeams::sharers(const cuda::Device& device, const std::vector<Facts>& all)
   return std::max(static_cast<int>(here), executions_.process().node.ranks);
 }
 
-// As many on each rank as the one with the fewest got.
+// All ranks take as many places as the rank with the fewest.
 int GpuTeams::agree_on_places(core::Communicator& communicator, GpuTeam& team, Use use,
                               const std::vector<Facts>& all, int wanted, std::string* why_not) {
   core::Process& process = executions_.process();
@@ -152,13 +151,13 @@ int GpuTeams::agree_on_places(core::Communicator& communicator, GpuTeam& team, U
   if (fewest < ScratchLayout::kParts && team.kernels.on_all_ranks())
     process.gpus.tell_choice(
         process.explain,
-        strf("kernels of %s that wait have %d blocks of threads, not %d: they must fit the GPU of "
+        strf("waiting kernels of %s have %d thread blocks, not %d: all must fit the GPU of "
              "each rank beside those of other communicators and processes",
              communicator.name.or_words("a communicator").c_str(), fewest, ScratchLayout::kParts));
   return fewest;
 }
 
-// All unmap before any frees.
+// All ranks unmap before any rank frees.
 void GpuTeams::dissolve(core::Communicator& communicator, const std::shared_ptr<GpuTeam>& team) {
   team->memory.unmap();
   std::string none;
@@ -167,13 +166,13 @@ void GpuTeams::dissolve(core::Communicator& communicator, const std::shared_ptr<
   for (GpuTeam* one = team.get(); one != nullptr; one = one->twin().get())
     one->kernels.drop_places();
   if (!team->memory.taken()) return;
-  team->broken.end(failure(MPI_ERR_OTHER, "it was not made"));  // it ends another time
+  team->broken.end(failure(MPI_ERR_OTHER, "making the team failed"));
   all_.push_back(team);
 }
 
 std::vector<int> GpuTeams::find_islands(core::Communicator& communicator, const GpuTeam& team) {
   struct Seen {
-    uint64_t ranks;  // a bit for each
+    uint64_t ranks;
   };
   static_assert(cuda::kMostRanks <= 64);
   const Seen mine{team.memory.mapped()};
@@ -191,7 +190,7 @@ bool GpuTeams::takes_more(Use use) const noexcept {
          executions_.process().gpus.scratches.load(std::memory_order_relaxed) < kMostForOrdinary;
 }
 
-// Alike on all ranks: the first that something stands against on names it.
+// All ranks use the first rank's reason.
 void GpuTeams::agree_on_lines(core::Communicator& communicator, const std::vector<Facts>& all,
                               const topo::NvLinks& links, uint64_t parts, GpuTeam& team) {
   std::vector<LineFacts> lines;
@@ -209,13 +208,13 @@ std::shared_ptr<GpuTeam> GpuTeams::lease(core::Communicator& communicator, Use u
   const std::vector<int> members = members_of(communicator);
   std::string lacks = what_lacks(communicator, device);
   std::shared_ptr<GpuTeam> team = lacks.empty() ? idle(members, *device) : nullptr;
-  if (team != nullptr) team->lease(true);  // no other call takes it meanwhile
+  if (team != nullptr) team->lease(true);  // reserved against other calls
   const auto leave = [&] {
     if (team != nullptr) team->lease(false);
     return nullptr;
   };
   if (lacks.empty() && team == nullptr && !takes_more(use))
-    lacks = strf("%d communicators have scratch on its GPUs already", kMostForOrdinary);
+    lacks = strf("the limit of %d communicators with GPU scratch is reached", kMostForOrdinary);
   agree(communicator, lacks, why_not);
   if (!why_not->empty()) return leave();
   Facts mine{};
@@ -249,7 +248,7 @@ std::shared_ptr<GpuTeam> GpuTeams::make(core::Communicator& communicator, const 
   core::Process& process = executions_.process();
   const bool twin = plan.use == Use::kEnqueued && islands != nullptr;
   std::shared_ptr<GpuTeam> team;
-  // Clients of MPS may not take each other's descriptors, but the driver's older handles.
+  // MPS clients may fail to import descriptors, but can import legacy IPC handles.
   for (const bool plain : {false, true}) {
     why_not->clear();
     if (islands != nullptr) islands->clear();
@@ -270,7 +269,7 @@ std::shared_ptr<GpuTeam> GpuTeams::make(core::Communicator& communicator, const 
     const int wanted = switches ? Multicast::kParts : ScratchLayout::kParts;
     const int places = agree_on_places(communicator, *team, plan.use, plan.all, wanted, why_not);
     if (why_not->empty() && !add_multicast(communicator, *team, places))
-      *why_not = "a trial of the switch went wrong: " + team->no_multicast();
+      *why_not = "a trial of the switch failed: " + team->no_multicast();
     if (team->multicast() == nullptr && plan.use == Use::kEnqueued)
       team->kernels.places(process.gpus.residency(plan.device->uuid)).keep(team->kernels.parts());
   }
@@ -284,7 +283,6 @@ std::shared_ptr<GpuTeam> GpuTeams::make(core::Communicator& communicator, const 
   return team;
 }
 
-// Scratch that all map and have tried; else *why_not.
 void GpuTeams::prepare(core::Communicator& communicator, GpuTeam& team, GpuTeam::Scratch wanted,
                        std::string* why_not, std::vector<int>* islands) {
   pml::Pml& pml = executions_.pml();

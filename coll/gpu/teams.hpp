@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// GpuTeams: the teams of a channel, and the rounds by which ranks make or find a team together.
-// Lifetime: of the channel. A team stays when its communicator goes, for streams of peers may still
-// write to it; the next communicator of the same ranks takes the team as it is.
-// Threads: under the channel's lock. Errors: where some rank cannot, all ranks learn the reason.
+// GpuTeams: the teams of a channel, and the rounds in which ranks make or find a team.
+// Lifetime: the channel's. A team outlives its communicator, because peers' streams may still write
+// to the scratch; the next communicator of the same ranks reuses the team.
+// Threads: under the channel's lock. Errors: if a rank fails, all ranks learn the reason.
 // See: coll/gpu/team.hpp, coll/gpu/README.md.
 #pragma once
 
@@ -25,19 +25,18 @@ class GpuTeams {
   ~GpuTeams() {
     for (const auto& team : all_) team->end();
   }
-  /// The calls of a team; a communicator may have a team for each use.
   enum class Use : uint8_t { kEnqueued, kOrdinary };
-  /// From so many teams in the process on, ordinary calls get no further team and take another
-  /// way: scratch stays when a communicator goes.
+  /// With this many teams, blocking calls get no further team, because scratch outlives
+  /// communicators.
   static constexpr int kMostForOrdinary = 8;
-  /// Together with all ranks of the communicator: an idle team of the same ranks, or a new team;
-  /// null with *why_not on all ranks, and *islands where some ranks do not reach each other's
-  /// memory: by rank the lowest rank of its island (topo/islands.hpp). `device`: of this rank's
-  /// stream, or null. Throws Error, std::bad_alloc.
+  /// Collective over the communicator. Returns an idle or new team of its ranks, or null with
+  /// *why_not on all ranks. If some ranks cannot map each other's memory, *islands maps each rank
+  /// to the lowest rank of its NVLink domain (topo/islands.hpp). `device`: of this rank's stream,
+  /// or null. Throws Error, std::bad_alloc.
   [[nodiscard]] std::shared_ptr<GpuTeam> lease(core::Communicator& communicator, Use use,
                                                cuda::Device* device, std::string* why_not,
                                                std::vector<int>* islands = nullptr);
-  /// The communicator is gone.
+  /// Called when the communicator is freed.
   static void give_back(GpuTeam& team) noexcept { team.lease(false); }
 
  private:

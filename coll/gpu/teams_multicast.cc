@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the ranks of a team come to memory with a multicast address, or do without it.
+// How ranks of a team make multicast memory, or agree to do without.
 #include <sched.h>
 
 #include <algorithm>
@@ -22,10 +22,10 @@ namespace {
 
 constexpr const char* kMakingMulticast = "making multicast memory";
 
-/// What a rank tells the others. Sent as bytes.
+/// Members travel as bytes.
 struct Member {
-  Address mail;    // where it takes the descriptor
-  uint64_t bytes;  // of the object, by the rank that has made it
+  Address mail;  // receives the descriptor
+  uint64_t bytes;
 };
 
 struct Letter {
@@ -34,7 +34,7 @@ struct Letter {
   uint64_t team = 0;
 };
 
-/// One rank's part: steps, each of which gives a sentence where it fails.
+/// This rank's steps. Each returns an empty string or an error sentence.
 class MulticastMaking {
  public:
   MulticastMaking(GpuTeam& team, const Params& params, int places, std::string lacks)
@@ -47,13 +47,12 @@ class MulticastMaking {
   }
 
   [[nodiscard]] std::string ready() {
-    if (lacks_.empty() && !socket_.valid()) lacks_ = "it has no socket to take the object by";
+    if (lacks_.empty() && !socket_.valid()) lacks_ = "a socket for the multicast object failed";
     return lacks_;
   }
   [[nodiscard]] std::string create() {
     return is_root() ? made_->create(team_.memory.ranks(), wanted_, &descriptor_) : std::string();
   }
-  // Then members meet.
   [[nodiscard]] Member member() const { return {socket_.address(), made_->bytes()}; }
   [[nodiscard]] Member* all() noexcept { return all_.data(); }
   [[nodiscard]] std::string hand_out() {
@@ -62,14 +61,15 @@ class MulticastMaking {
     for (size_t rank = 1; is_root() && rank < all_.size(); ++rank)
       if (const int error = socket_.send(all_[rank].mail, &letter, sizeof letter, &fd, 1);
           error != 0)
-        return strf("the object cannot be sent to rank %zu: %s", rank, std::strerror(error));
+        return strf("sending the multicast object to rank %zu failed: %s", rank,
+                    std::strerror(error));
     return {};
   }
   [[nodiscard]] std::string join() {
     if (is_root()) return {};
     const Fd taken = receive();
     return taken.valid() ? made_->join(taken, all_[0].bytes)
-                         : "the object that rank 0 has sent has not come";
+                         : "the multicast object of rank 0 has not arrived";
   }
   [[nodiscard]] std::string add_device() { return made_->add_device(); }
   [[nodiscard]] std::string allocate() { return made_->allocate(); }
@@ -79,7 +79,7 @@ class MulticastMaking {
     tried_ = true;
     return made_->try_out(team_.memory, team_.reports.kernels());
   }
-  /// After steps that all have taken, or one in vain. No lock may be held.
+  /// take() follows success on all ranks, give_up() a failed step. The caller holds no lock.
   [[nodiscard]] std::unique_ptr<Multicast> take() noexcept { return std::move(made_); }
   void give_up() noexcept { made_.reset(); }
   [[nodiscard]] bool tried() const noexcept { return tried_; }
@@ -89,11 +89,11 @@ class MulticastMaking {
   }
 
  private:
-  /// What a quarter of the scratch would hold is bound to the switch besides.
+  /// The multicast stage has a quarter of the scratch's size.
   static constexpr size_t kShare = 4;
   [[nodiscard]] bool is_root() const noexcept { return team_.memory.rank() == 0; }
 
-  /// It was sent before this is called.
+  /// Requires that rank 0 has sent the descriptor.
   [[nodiscard]] Fd receive() const {
     constexpr int64_t kMost = 1'000'000'000;  // ns
     const int64_t begun = now_ns();
@@ -115,15 +115,15 @@ class MulticastMaking {
   std::string lacks_;
   std::unique_ptr<Multicast> made_;
   const MailSocket socket_{Address{}};
-  Fd descriptor_;  // of the object, at the root
+  Fd descriptor_;
   std::vector<Member> all_;
   bool tried_ = false;
 };
 
 }  // namespace
 
-// Every step ends in an agreement, by which all are done with it. False where what a trial in vain
-// has left behind could not be cleared: the team is of no use then.
+// All ranks finish a step before the next. False: a failed trial could not be cleared, and the team
+// is invalid.
 bool GpuTeams::add_multicast(core::Communicator& communicator, GpuTeam& team, int places) {
   using Making = MulticastMaking;
   const Params& params = executions_.process().params;
@@ -137,7 +137,7 @@ bool GpuTeams::add_multicast(core::Communicator& communicator, GpuTeam& team, in
       try {
         mine = (making.*action)();
       } catch (const std::bad_alloc&) {
-        mine = "it has no memory";
+        mine = "host memory is short";
       }
     }
     why.clear();
@@ -160,7 +160,7 @@ bool GpuTeams::add_multicast(core::Communicator& communicator, GpuTeam& team, in
     const core::ChannelUnlock meanwhile(communicator.channel().progress);
     making.give_up();
   }
-  return !making.tried() || step(&Making::clear);  // no rank is in the trial any more
+  return !making.tried() || step(&Making::clear);  // all ranks have left the trial
 }
 
 std::string GpuTeams::why_no_multicast(const GpuTeam& team, const Params& params) {
@@ -169,7 +169,7 @@ std::string GpuTeams::why_no_multicast(const GpuTeam& team, const Params& params
     return std::string("TERN_GPU_WIRE asks for ") + name_of(params.gpu_wire);
   if (params.gpu_engine == GpuEngine::kHost || params.gpu_engine == GpuEngine::kStream)
     return "TERN_GPU_ENGINE is " + params.get("TERN_GPU_ENGINE");
-  if (team.memory.ranks() < 2) return "it has one rank";
+  if (team.memory.ranks() < 2) return "the team has a single rank";
   if (team.kernels.share_gpu()) return "ranks share a GPU";
   return Multicast::why_not(team.memory.device());
 }

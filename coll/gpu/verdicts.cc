@@ -19,7 +19,7 @@ void add(std::string* list, std::string_view one, const char* between) {
   *list += one;
 }
 
-/// But for the first name, which stands for none.
+/// The first name means "none".
 std::string names_in_words(std::span<const char* const> names, std::span<const Verdict> all) {
   std::string words, not_yet;
   for (const char* const name : names.subspan(1))

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verdicts: which engines and wires of collectives between GPUs a recorded run has passed.
-// Why: a user sees which code no GPU has run yet.
-// See: coll/gpu/verdicts.txt (the record), verdicts.py (compiles it), tests/bundle/experiments.
+// Verdicts: the GPU engines and wires with a recorded run on hardware.
+// Why: users see which code has not run on a GPU yet.
+// See: coll/gpu/verdicts.txt (the record), verdicts.py (compiles the record),
+// tests/bundle/experiments.
 #pragma once
 
 #include <span>
@@ -11,18 +12,16 @@
 namespace tern::coll {
 
 struct Verdict {
-  const char* name;    // of an engine or a wire
+  const char* name;
   const char* record;  // "2027-01-31 NVIDIA H100 80GB HBM3, driver 580.65"
 };
 
-/// Of this build.
 [[nodiscard]] std::span<const Verdict> verdicts() noexcept;
 /// Null: not yet run on hardware.
 [[nodiscard]] const char* record_of(std::string_view name,
                                     std::span<const Verdict> all = verdicts()) noexcept;
 
-/// "push: not yet run on hardware"; two names in one mark where neither has run; empty where both
-/// have.
+/// "push: not yet run on hardware"; names both if neither has run; empty if both have.
 [[nodiscard]] std::string mark_of(std::string_view engine, std::string_view wire,
                                   std::span<const Verdict> all = verdicts());
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles the record of engines and wires that have run on a GPU: verdicts.py --record verdicts.txt --out gen/gpu_verdicts.inc.
-A line that names no engine and no wire, or has no date or device, ends the build."""
+"""Compiles the record of GPU engines and wires run on hardware: verdicts.py --record verdicts.txt --out gen/gpu_verdicts.inc.
+A line with an unknown name, or without date or device, ends the build."""
 import argparse
 import re
 import sys
@@ -15,7 +15,7 @@ def names():
     for file, table in TABLES.items():
         text = (TOP / file).read_text()
         words = re.search(rf"{table}\[\] = {{(.*?)}}", text, re.S)[1]
-        found += re.findall(r'"(\w+)"', words)[1:]  # the first stands for none
+        found += re.findall(r'"(\w+)"', words)[1:]  # the first means "none"
         found += re.findall(r"ROW\(k\w+, (\w+),", text)
     return found
 
@@ -28,11 +28,11 @@ def rows(record):
         name, _, rest = line.partition(" ")
         at = f"{record}:{number}"
         if name not in known:
-            sys.exit(f"{at}: {name} is no engine and no wire; the names are {', '.join(known)}")
+            sys.exit(f"{at}: {name} is not an engine or a wire; the names are {', '.join(known)}")
         if name in seen:
             sys.exit(f"{at}: {name} has two lines; keep one")
         if not re.fullmatch(r'\d{4}-\d\d-\d\d [^"\\]+', rest):
-            sys.exit(f"{at}: after {name} stand a date (2027-01-31) and the device, not \"{rest}\"")
+            sys.exit(f"{at}: after {name} come a date (2027-01-31) and the device, not \"{rest}\"")
         seen.add(name)
         yield f'    {{"{name}", "{rest}"}},'
 

@@ -62,7 +62,7 @@ std::string WaitLog::describe(const DeviceReports::Kernel& kernel) const {
   if (note != nullptr)
     what =
         strf("%s %s", name_of(note->placed->schedule.collective), note->placed->schedule.algorithm);
-  return strf("%s by a kernel, pass %lld, step %d, block %d of its threads%s", what.c_str(),
+  return strf("%s by a kernel, pass %lld, step %d, thread block %d%s", what.c_str(),
               static_cast<long long>(kernel.report.pass), kernel.report.step, kernel.part,
               (kernel.report.call & kCaptured) != 0 ? ", of a graph" : "");
 }
@@ -73,19 +73,21 @@ std::string WaitLog::why_given_up() const {
   const cuda::KernelReport& report = kernel->report;
   if (report.message == cuda::Instruction::kLength)
     return strf(
-        "rank %d sends rank %d a block of another size than that one's counts say, makes another "
-        "call, or sent more before than was received (%s)",
+        "rank %d sends rank %d a block of a size other than the receiver's counts say, makes "
+        "another "
+        "call, or has sent more than the receiver took (%s)",
         named(report.peer), named(rank_), describe(*kernel).c_str());
   if (report.state == cuda::KernelReport::kLate)
     return strf(
-        "rank %d's kernel waited in vain for rank %d's %s (%s): did all ranks make the same calls, "
-        "in the same order, with counts that agree? It waits for ten times TERN_GPU_TIMEOUT",
+        "rank %d's kernel timed out waiting for rank %d's %s (%s): did all ranks make the same "
+        "calls, "
+        "in the same order, with matching counts? Kernels give up after ten times TERN_GPU_TIMEOUT",
         named(rank_), named(report.peer),
-        report.message == cuda::Instruction::kCredit ? "leave to write again" : "message",
+        report.message == cuda::Instruction::kCredit ? "credit" : "message",
         describe(*kernel).c_str());
   if (report.peer < 0)
-    return strf("rank %d's kernel was ended, for a rank takes no part any more", named(rank_));
-  return strf("rank %d's kernel ended, for rank %d's waited in vain", named(rank_),
+    return strf("rank %d's kernel was ended because a rank left the job", named(rank_));
+  return strf("rank %d's kernel ended because rank %d's kernel timed out", named(rank_),
               named(report.peer));
 }
 

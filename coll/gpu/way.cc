@@ -11,15 +11,15 @@
 namespace tern::coll {
 namespace {
 
-// Bytes of a vector or block that kernels move: a model's number, not a measured one.
+// Largest vector or block for kernels; modelled, not measured.
 constexpr size_t kMostByKernel = 1 << 20;
-// Ranks from which on a switch saves a third of what a ring's links carry.
+// From 3 ranks on, a switch saves a third of a ring's traffic.
 constexpr int kLeastToMulticast = 3;
 
-/// Instead of a reason: "... asks for ...".
-constexpr char kAsked[] = "a wire is asked for";
+/// A placeholder for "... asks for ...".
+constexpr char kAsked[] = "a wire is requested";
 
-/// A wire before the requested wire in the table may replace it.
+/// Whether the requested wire precedes this wire in the table.
 bool excludes(const AskedWire& asked, const PushFacts& wire) noexcept {
   return asked.wire == Wire::kSimple ||
          (push_index(asked.wire) >= 0 && push_index(asked.wire) < push_index(wire.wire));
@@ -29,7 +29,6 @@ const PushLimit& limit_of(const PushFacts& wire, bool two_hops) noexcept {
   return two_hops ? wire.two_hops : wire.one_hop;
 }
 
-/// The team's reason against the wire, or null.
 const char* why_not_of(const GpuTeam& team, const PushFacts& wire) noexcept {
   return wire.lines && !team.no_lines().empty() ? team.no_lines().c_str() : nullptr;
 }
@@ -45,7 +44,7 @@ const char* why_no_push(const GpuTeam& team, const AskedWire& asked, const PushF
   return why != nullptr ? why : why_not_of(team, wire);
 }
 
-/// The requested wire, else the first without a reason against it; kNone with all reasons.
+/// Picks the requested wire, else the first possible wire; kNone with all reasons.
 Way by_push(const GpuTeam& team, const AskedWire& asked, const Placed& placed,
             const Operation& operation, size_t bytes) {
   Way way;
@@ -65,21 +64,21 @@ Way by_push(const GpuTeam& team, const AskedWire& asked, const Placed& placed,
   return way;
 }
 
-/// Null with the reason in *way.
+/// Returns null with the reason in *way.
 Programs::Stored* program_for(GpuTeam& team, const Placed& placed, const Operation& operation,
                               Way* way) {
   way->why = KernelRun::why_not(team, placed, operation);
   return way->why != nullptr ? nullptr : team.programs.store(placed, &way->failure);
 }
 
-/// Why switches are not taken where nothing asks for them; null: they are.
+/// Returns the model's reason against the switch, or null.
 const char* why_no_gain(const GpuTeam& team, const Operation& operation, size_t bytes) noexcept {
-  size_t small = 0;  // the most that a wire pushes
+  size_t small = 0;
   for (const auto& facts : kPushFacts)
     small = std::max(small, limit_of(facts, splits(operation.collective)).bytes);
-  if (!reduces(operation.collective)) return "what is only moved engines that copy do as fast";
-  if (bytes <= small) return "it is small";
-  return team.memory.ranks() < kLeastToMulticast ? "two ranks send each other what they have"
+  if (!reduces(operation.collective)) return "copy engines are as fast when nothing is reduced";
+  if (bytes <= small) return "the data is small";
+  return team.memory.ranks() < kLeastToMulticast ? "with two ranks a switch saves nothing"
                                                  : nullptr;
 }
 
@@ -105,7 +104,6 @@ std::string reason_in_words(const char* why, const AskedWire& asked, const std::
 std::string Way::in_words(const std::string& asker) const {
   std::string words = why != nullptr ? reason_in_words(why, asked, asker) : failure;
   if (engine == kKernel) words = strf("no %s: %s", kPushFacts[0].name, words.c_str());
-  // No reason twice.
   for (int i = 1; i < kPushes && engine != kPush; ++i)
     if (no_push[i] != nullptr && (why == nullptr || std::strcmp(why, no_push[i]) != 0))
       words += strf("; no %s: %s", kPushFacts[static_cast<size_t>(i)].name,
@@ -115,7 +113,9 @@ std::string Way::in_words(const std::string& asker) const {
     words = denied == why ? demand + words : words + "; " + demand + denied;
   }
   if (engine == kKernel || !shares) return words;
-  return "ranks share a GPU by MPS, where only kernels wait for others', and not here: " + words;
+  return "ranks share a GPU through MPS, where only kernels may wait, and no kernel fits this "
+         "call:  " +
+         words;
 }
 
 bool prefers_kernels(const GpuTeam& team, const Params& params, size_t bytes) noexcept {
@@ -123,7 +123,7 @@ bool prefers_kernels(const GpuTeam& team, const Params& params, size_t bytes) no
   return team.kernels.share_gpu() || bytes <= kMostByKernel;
 }
 
-// What is large kernels read from where it is (coll/flat/on_device.hpp).
+// Other kernels read large data in place (coll/flat/on_device.hpp).
 bool takes_ordinary(const Params& params, const Operation& operation, size_t bytes) noexcept {
   if (params.gpu_engine == GpuEngine::kHost) return false;
   return params.gpu_engine != GpuEngine::kAuto || (!operation.irregular && bytes <= kMostByKernel);
@@ -138,7 +138,7 @@ AskedWire asked_wire(const Params& params, const Forced* hints) noexcept {
 const char* why_not_multicast(const GpuTeam& team, const AskedWire& asked,
                               const Operation& operation, size_t bytes, bool any_order,
                               bool any_size) noexcept {
-  // What costs least is asked first: this stands before each call.
+  // Cheap tests first: each call runs this.
   if (team.multicast() == nullptr) return team.no_multicast().c_str();
   if (team.kernels.parts() == 0) return team.kernels.why_none();
   if (asked.wire != Wire::kAuto && asked.wire != Wire::kMultimem) return kAsked;
@@ -147,7 +147,7 @@ const char* why_not_multicast(const GpuTeam& team, const AskedWire& asked,
   if (const char* why = MulticastRun::why_not(operation); why != nullptr) return why;
   return any_order || MulticastRun::is_exact(operation)
              ? nullptr
-             : "its result would have other bits than the host's";
+             : "the result's bits would differ from the host's";
 }
 
 const char* why_no_wire(const GpuTeam& team, const Params& params, const AskedWire& asked,
@@ -174,11 +174,11 @@ Wires model_wires(const GpuTeam& team, const AskedWire& asked, const Operation& 
 
 namespace {
 
-/// kNone where a hint or a table asks for a wire of push.cuh in vain.
+/// Returns kNone if a hint or table requests an impossible push wire.
 Way way_by_kernels(GpuTeam& team, const Params& params, const Placed& placed,
                    const Operation& operation, size_t bytes, const AskedWire& asked) {
   Way way;
-  // `bytes` are the mean of blocks that differ: who knows all of them asks for the largest.
+  // For irregular blocks `bytes` is the mean.
   if (operation.irregular) bytes = std::max(bytes, PushRun::largest(placed, operation));
   Way push = by_push(team, asked, placed, operation, bytes);
   if (push.engine == Way::kPush || (asked.brings_kernels() && asked.wire != Wire::kSimple))
@@ -197,7 +197,6 @@ Way way_by_kernels(GpuTeam& team, const Params& params, const Placed& placed,
   return by_stream(team, std::move(way));
 }
 
-/// But for the switch.
 Way way_of_others(GpuTeam& team, const Params& params, const Placed& placed,
                   const Operation& operation, size_t bytes, const AskedWire& asked) {
   Way way;
@@ -226,7 +225,7 @@ Way way_of(GpuTeam& team, const Params& params, const Placed& placed, const Oper
   if (no_multimem == nullptr && is_its_row &&
       (asks || (asked.wire == Wire::kAuto && question.model_wires.has(Wire::kMultimem)))) {
     way.engine = Way::kMulticast;
-    way.why = asks ? kAsked : "a switch reduces on the way";
+    way.why = asks ? kAsked : "the switch reduces in flight";
   } else {
     const auto others = [&](const AskedWire& by) {
       return way_of_others(team, params, placed, operation, question.bytes, by);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Way: which engine puts an operation into a stream, and by which wire, alike on all ranks.
-// Why: one place for what decides it: parameters, size, the row, and who shares a GPU.
-// Who may wait where: on a GPU of its own a rank's streams and kernels may wait for other ranks';
-// on one that ranks share by MPS, kernels whose blocks fit beside one another may; on one that they
-// share without MPS nothing may, and there is no team. See: coll/gpu/README.md.
+// Way: the engine and wire that put an operation into a stream; the same on all ranks.
+// Waiting: on its own GPU a rank's streams and kernels may wait for other ranks. With MPS only
+// kernels may, if their thread blocks fit side by side. On a GPU shared without MPS nothing may
+// wait, and no team exists.
+// See: coll/gpu/README.md.
 #pragma once
 
 #include <string>
@@ -17,12 +17,12 @@
 
 namespace tern::coll {
 
-/// The wire that a call is asked to take, and by what; kAuto: by nothing.
+/// The wire requested for a call; kAuto: no request.
 struct AskedWire {
   enum By : uint8_t { kNothing, kHint, kParameter, kTable };
   Wire wire = Wire::kAuto;
   By by = kNothing;
-  /// Of a size, too, for which no parameter puts kernels first.
+  /// Whether the request overrides the default of copies for large data.
   [[nodiscard]] bool brings_kernels() const noexcept {
     return (by == kHint || by == kTable) && wire != Wire::kMultimem;
   }
@@ -31,49 +31,48 @@ struct AskedWire {
 struct Way {
   using enum Engine;
   Engine engine = kNone;
-  Wire wire = Wire::kLl;                        // kPush
-  Programs::Stored* program = nullptr;          // kKernel
-  const char* why = nullptr;                    // kNone: why no engine does it
-  const char* no_push[kPushes] = {};            // kKernel: the reasons against kPushWires
-  AskedWire asked;                              // where it is not taken:
-  const char* denied = nullptr;                 // why not
-  Choice choice{nullptr, Choice::Why::kModel};  // of the row
-  const char* why_passed = nullptr;             // a line of the table, for its wire
-  std::string failure;                          // instead, where a program has no memory
-  bool shares = false;                          // a GPU, where a stream would have done it else
-  /// kAuto: the driver's copies.
+  Wire wire = Wire::kLl;
+  Programs::Stored* program = nullptr;
+  const char* why = nullptr;          // kNone: the reason against all engines
+  const char* no_push[kPushes] = {};  // kKernel: the reasons against kPushWires
+  AskedWire asked;                    // if not used:
+  const char* denied = nullptr;       // the reason
+  Choice choice{nullptr, Choice::Why::kModel};
+  const char* why_passed = nullptr;  // a table line skipped for its wire
+  std::string failure;               // set instead if a program has no memory
+  bool shares = false;               // ranks share a GPU, which rules out the stream
+                                     // engine
+  /// kAuto: driver copies.
   [[nodiscard]] Wire taken() const noexcept;
-  /// `asker`: what asks for the wire, in words.
+  /// `asker`: the source of the request.
   [[nodiscard]] std::string in_words(const std::string& asker) const;
 };
 
-/// Before the row is known: whether kernels come first.
+/// Whether kernels come first, decided before the algorithm.
 [[nodiscard]] bool prefers_kernels(const GpuTeam& team, const Params& params,
                                    size_t bytes) noexcept;
-/// Whether ordinary calls are worth it: before it is known who shares a GPU.
+/// Whether blocking calls gain, decided before ranks know each other's GPUs.
 [[nodiscard]] bool takes_ordinary(const Params& params, const Operation& operation,
                                   size_t bytes) noexcept;
-/// By a hint, or by a parameter.
 [[nodiscard]] AskedWire asked_wire(const Params& params, const Forced* hints) noexcept;
-/// Why switches do not do it, before the row is known; null: they can. `any_order`: the bits need
-/// not be the host's. `any_size`: whether or not it is worth it.
+/// Returns the reason against the switch before the algorithm is known, or null. `any_order`: the
+/// bits may differ from the host's. `any_size`: ignore whether the switch gains.
 [[nodiscard]] const char* why_not_multicast(const GpuTeam& team, const AskedWire& asked,
                                             const Operation& operation, size_t bytes,
                                             bool any_order, bool any_size) noexcept;
-/// The reason against a wire before the row is known, whatever a table says, or null.
-/// `no_multimem`: why_not_multicast().
+/// Returns the reason against a wire for any algorithm and table, or null. `no_multimem`:
+/// why_not_multicast().
 [[nodiscard]] const char* why_no_wire(const GpuTeam& team, const Params& params,
                                       const AskedWire& asked, Wire wire,
                                       const char* no_multimem) noexcept;
-/// Such a reason in words. `asker`: what asks for `asked`.
 [[nodiscard]] std::string reason_in_words(const char* why, const AskedWire& asked,
                                           const std::string& asker);
-/// Of Question: those that the model takes. `question`: what is known of kernels and bytes.
+/// Returns Question::model_wires. `question` has kernels and bytes.
 [[nodiscard]] Wires model_wires(const GpuTeam& team, const AskedWire& asked,
                                 const Operation& operation, const Question& question,
                                 const char* no_multimem) noexcept;
-/// All ranks have made the same calls, captured or not. A program gets its place on the device.
-/// `question`: with the model's wires. `no_multimem`: why_not_multicast().
+/// Requires the same calls on all ranks, captured or not. May reserve device memory for a program.
+/// `question` includes model_wires. `no_multimem`: why_not_multicast().
 [[nodiscard]] Way way_of(GpuTeam& team, const Params& params, const Placed& placed,
                          const Operation& operation, const Question& question,
                          const AskedWire& asked, const char* no_multimem);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A timed execution: each rank has one way out, one way in, and one core.
+// Timeline: each rank has a link out, a link in, and a core.
 #include "coll/laboratory/timeline.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 struct LaneTime {
   int32_t issued = 0;
-  std::vector<double> done;  // by step; below 0: not yet
+  std::vector<double> done;  // by step; negative: not yet
   double last_begin = 0;
 };
 
@@ -32,7 +32,7 @@ struct Edge {
   std::deque<Waiting> sends, recvs;
 };
 struct Pair {
-  Waiting send, recv;  // of a put the sender's twice
+  Waiting send, recv;  // a put has the sender twice
 };
 
 bool puts(const Step& step) noexcept {
@@ -52,7 +52,7 @@ class TimedRun {
     }
   }
 
-  // Transfers begin in the order in which both ends are ready: a rank's next steps wait for them.
+  // Runs transfers in the order of readiness.
   Timeline run() {
     for (;;) {
       while (issue_all()) continue;
@@ -64,7 +64,7 @@ class TimedRun {
   }
 
  private:
-  /// When the first `steps` steps of a lane are complete; below 0: not yet.
+  /// When the first `steps` steps are complete; negative: not yet.
   static double complete(const LaneTime& lane, int32_t steps) {
     double when = 0;
     for (int32_t i = 0; i < steps; ++i) {
@@ -74,7 +74,7 @@ class TimedRun {
     return when;
   }
 
-  /// Whether any step was issued: signals let ranks go on that were asked before.
+  /// Signals enable ranks visited earlier.
   bool issue_all() {
     bool moved = false;
     for (size_t r = 0; r < ranks_.size(); ++r)
@@ -101,7 +101,6 @@ class TimedRun {
     return ranks_[static_cast<size_t>(at.rank)].schedule->step(at.lane, at.step);
   }
 
-  // Words of lowered schedules.
   bool told(const RankTime& rank, const Step& step) {
     const Schedule& schedule = *rank.schedule;
     if (step.verb != Verb::kWait || schedule.words == 0 || schedule.is_credit(step.slot))
@@ -193,9 +192,9 @@ class TimedRun {
   }
 
   std::vector<RankTime> ranks_;
-  std::map<std::tuple<int32_t, int32_t, int32_t>, Edge> edges_;  // from, to, lane or signal's slot
+  std::map<std::tuple<int32_t, int32_t, int32_t>, Edge> edges_;  // from, to, lane or slot
   std::multimap<std::pair<double, int32_t>, Pair> matched_;      // by readiness, and step
-  std::map<std::pair<int32_t, int32_t>, double> words_;          // rank, number: signalled when
+  std::map<std::pair<int32_t, int32_t>, double> words_;          // rank, number: time of the signal
   Timeline line_;
 };
 

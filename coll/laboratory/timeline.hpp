@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Timeline: when each step of each rank would run, on ranks that send and receive one message at a
-// time. Why: a schedule is drawn, and its rounds counted, without running it. Units: sending one
-// block takes 1, plus kStart for each message; a reduction kReduce and a copy kCopy of a block.
-// Blocks of a vector split into k have 1 / k of its size: the time for the whole vector is 1.
-// Lowered schedules: a put, and a reduction that puts, is a message that its sender alone has to
-// begin; a signal behind one costs nothing, nor does a credit, which is there at first.
-// Cost: of the order of the steps. See: tern_coll draw, tests/unit/coll/timeline_test.cc.
+// Timeline: predicted start and end of all steps, with one message in and one out per rank at a
+// time. Units: sending a block takes 1, plus kStart per message; reducing kReduce, copying kCopy.
+// Blocks of a vector split into k have size 1 / k. Lowered schedules: the sender alone starts a
+// put; signals after puts, and initial credits, cost nothing. See: tern_coll draw.
 #pragma once
 
 #include <vector>
@@ -17,7 +14,7 @@ namespace tern::coll {
 struct Timeline {
   static constexpr double kStart = 0.3, kReduce = 0.25, kCopy = 0.15;
 
-  /// One step; of a message both ends' begin and end are the transfer's.
+  /// Both ends of a message have the transfer's times.
   struct Event {
     int32_t rank;
     int lane;
@@ -28,7 +25,7 @@ struct Timeline {
   double end = 0;
 };
 
-/// `schedules[r]` is rank r's; they must be proved (a deadlock ends the line early).
+/// `schedules[r]` is rank r's, proved: a deadlock ends the timeline early.
 [[nodiscard]] Timeline timeline_of(const std::vector<Schedule>& schedules);
 
 }  // namespace tern::coll

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fusion: a rank's program is straight-line code, so copies go as a compiler drops them. Readers of
-// where a message landed read its slot; a copy without a reader goes; a reduce whose
-// result is only put writes straight into the peer's slot; what is passed on goes before it is
-// copied. Input and output count as one memory wherever MPI_IN_PLACE may make them one.
+// Fusion: drops copies from a rank's straight-line program. Readers of a message's destination read
+// the slot instead; copies without a reader go; a reduce for putting only writes into the peer's
+// slot; data is forwarded before copied. Input and output count as the same memory wherever
+// MPI_IN_PLACE may alias them.
 #include <algorithm>
 #include <utility>
 
@@ -49,12 +49,12 @@ class Fusion {
       for (int32_t i = 0; local(slice) && i < slice.blocks; ++i) look(location(slice, i), i);
   }
 
-  // A slice that holds a whole message as it landed is read in the message's slot.
+  // Reads unmodified whole messages in their slots.
   void read_slots() {
-    struct Held {
+    struct HeldMessage {
       int32_t message = kNone, block = 0;
     };
-    std::vector<Held> held(locations_);
+    std::vector<HeldMessage> held(locations_);
     for (Op& op : program_) {
       for (Slice& source : op.sources) {
         if (!local(source) || source.space == Space::kInput) continue;
@@ -62,18 +62,20 @@ class Fusion {
         bool whole =
             message != kNone && messages_[static_cast<size_t>(message)].far.blocks == source.blocks;
         for (int32_t i = 0; whole && i < source.blocks; ++i) {
-          const Held& one = held[location(source, i)];
+          const HeldMessage& one = held[location(source, i)];
           whole = one.message == message && one.block == i;
         }
         if (whole) source = inbox_slice(schedule_, source, message);
       }
       const bool lands = op.verb == Verb::kCopy && op.sources[0].space == Space::kInbox;
       const int32_t message = lands ? op.sources[0].place : kNone;
-      each_location(op.destinations, [&](size_t at, int32_t i) { held[at] = Held{message, i}; });
+      each_location(op.destinations, [&](size_t at, int32_t i) {
+        held[at] = HeldMessage{message, i};
+      });
     }
   }
 
-  /// Whether a location's value may still be read, after each step from the last to the first.
+  /// Calls `look` with the locations still read later, from last step to first.
   template <class Look>
   void backwards(const Look& look) {
     std::vector<char> live(locations_, 0);
@@ -100,7 +102,7 @@ class Fusion {
   }
 
   void put_results() {
-    std::vector<char> last_read(program_.size(), 0);  // the last to read their source
+    std::vector<char> last_read(program_.size(), 0);  // of the source
     backwards([&](size_t i, const std::vector<char>& live) {
       if (program_[i].verb != Verb::kPut || !local(program_[i].sources[0])) return true;
       bool read = false;
@@ -110,11 +112,11 @@ class Fusion {
     });
     struct Use {
       int32_t writer = kNone;
-      bool read = false;  // since
+      bool read = false;  // read since written
     };
     std::vector<Use> uses(locations_);
     std::vector<char> dropped(program_.size(), 0);
-    std::vector<int32_t> into(program_.size(), kNone);  // the put that a reduce becomes
+    std::vector<int32_t> into(program_.size(), kNone);  // the put merged into a reduce
     for (size_t i = 0; i < program_.size(); ++i) {
       const Op& op = program_[i];
       if (last_read[i] != 0) {
@@ -139,7 +141,7 @@ class Fusion {
     merge(into, dropped);
   }
 
-  // A put's signal is the next step: both move to where the reduce is.
+  // A put's signal is the next step; both move to the reduce.
   void merge(const std::vector<int32_t>& into, const std::vector<char>& dropped) {
     Program merged;
     for (size_t i = 0; i < program_.size(); ++i) {
@@ -158,7 +160,7 @@ class Fusion {
     program_ = std::move(merged);
   }
 
-  // Copies out of a slot wait for what others need; those steps wait for no peer.
+  // Delays copies out of a slot behind the peers' needs.
   void pass_on_first() {
     for (size_t i = program_.size(); i-- > 0;) {
       const Op& copy = program_[i];

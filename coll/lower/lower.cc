@@ -12,7 +12,7 @@
 namespace tern::coll::lowering {
 namespace {
 
-// A rank's slots are numbered in the order in which it waits for them.
+// Numbers slots in the order of a rank's waits.
 void number_slots(Programs& programs, std::vector<int32_t>& slots) {
   slots.assign(programs.ranks.size(), 0);
   for (const Program& program : programs.ranks)
@@ -23,7 +23,7 @@ void number_slots(Programs& programs, std::vector<int32_t>& slots) {
     }
 }
 
-/// The peers that a rank puts to or signals, ascending.
+/// Destinations of puts and signals, ascending.
 std::vector<std::vector<int32_t>> peers_of(const Programs& programs) {
   std::vector<std::vector<int32_t>> peers(programs.ranks.size());
   for (const Message& message : programs.messages)
@@ -44,7 +44,7 @@ class Credits {
     return slots_[rank] + static_cast<int32_t>(peers_[rank].size());
   }
 
-  // A wait before the first put to a peer, a signal behind the last use of a peer's messages.
+  // A wait before the first put to a peer, a signal after the last use of its messages.
   [[nodiscard]] Program around(const Program& program, int32_t rank) const {
     std::vector<char> told(peers_.size(), 0);
     std::vector<size_t> last(peers_.size(), program.size());
@@ -58,7 +58,8 @@ class Credits {
       if (last[peer] == program.size()) continue;
       const bool puts =
           reaches_out(program[last[peer]]) && program[last[peer]].verb != Verb::kSignal;
-      ends[last[peer] + (puts ? 1 : 0)].push_back(static_cast<int32_t>(peer));  // its signal first
+      ends[last[peer] + (puts ? 1 : 0)].push_back(
+          static_cast<int32_t>(peer));  // the put's signal comes first
     }
     Program made;
     for (size_t i = 0; i < program.size(); ++i) {
@@ -79,7 +80,6 @@ class Credits {
   [[nodiscard]] size_t from(int32_t message) const {
     return static_cast<size_t>(messages_[static_cast<size_t>(message)].from);
   }
-  /// The word of `rank` for its credit at `peer`.
   [[nodiscard]] int32_t word(int32_t rank, int32_t peer) const {
     const std::vector<int32_t>& peers = peers_[static_cast<size_t>(rank)];
     const auto index = std::lower_bound(peers.begin(), peers.end(), peer) - peers.begin();
@@ -91,7 +91,6 @@ class Credits {
   std::vector<std::vector<int32_t>> peers_;
 };
 
-/// Scratch that is still used.
 void fit_scratch(Schedule& schedule) {
   const int32_t vector = splits(schedule.collective) ? schedule.parts : schedule.ranks;
   schedule.stage_slots = schedule.mirrors = 0;
@@ -158,9 +157,9 @@ namespace tern::coll {
 
 const char* why_not_lowered(const Schedule& schedule) noexcept {
   if (neighborly(schedule.collective))
-    return "of a neighbourhood a rank knows its own neighbours alone";
-  if (schedule.others != 0) return "between two groups";
-  if (schedule.remote) return "it puts already";
+    return "in a neighbourhood a rank knows only its own neighbours";
+  if (schedule.others != 0) return "ranks of two groups do not know all schedules";
+  if (schedule.remote) return "the schedule already has puts or gets";
   return nullptr;
 }
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order: list scheduling of all ranks' steps. Each rank does one thing at a time; of what can
-// begin first, reductions come before messages that are there, these before puts and signals, and
-// copies last. So what comes is copied out between puts, not behind all of them, while the puts of
-// another pass use the link; and credits go back early. Steps of a lane start in order, as in any
-// execution; a receive that has started is done when its message is there.
+// Order: list scheduling of all ranks' steps, one at a time per rank. Among the earliest steps,
+// reductions precede arrived messages, then puts and signals, then copies: data is copied out while
+// another pass uses the link, and credits return early. A started receive completes when its
+// message arrives.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -16,16 +15,16 @@
 namespace tern::coll::lowering {
 namespace {
 
-// Units: sending one whole vector, or one block of those that are not cut.
+// Unit: sending a whole vector, or a block.
 constexpr double kStart = 0.3, kLatency = 0.3, kReduceTime = 0.25, kCopyTime = 0.15, kNever = 1e300;
 
-struct Place {
+struct StepId {
   int32_t rank;
   int lane;
   int32_t step;
 };
 
-/// A step that has started, and is not done.
+/// A started step.
 struct Pending {
   int lane;
   int32_t step;
@@ -37,7 +36,7 @@ struct LaneState {
   std::vector<char> done;
 };
 
-/// When something can begin; lower is first.
+/// Lower first.
 struct Rank {
   double start = kNever;
   int kind = 0;
@@ -52,15 +51,14 @@ struct RankState {
   std::vector<LaneState> lanes;
   std::vector<Pending> pending;
   double free = 0;
-  Rank next;  // no later than the true one, unless `stale`
+  Rank next;  // a lower bound, unless `stale`
   bool stale = true;
 };
 
-/// The other end of a message.
-struct End {
+struct PartnerEnd {
   int32_t message = kNone;  // mapped; else:
-  Place partner{kSelf, 0, 0};
-  double posted = -1;  // when this end started
+  StepId partner{kSelf, 0, 0};
+  double posted = -1;  // start of this end
 };
 
 bool sends(Verb verb) noexcept { return verb == Verb::kSend || verb == Verb::kSignal; }
@@ -90,59 +88,58 @@ class GlobalRun {
         if (state.lanes[static_cast<size_t>(l)].complete < state.schedule->lane_size(l))
           throw Error(MPI_ERR_INTERN,
                       state.schedule->describe(l, state.lanes[static_cast<size_t>(l)].complete) +
-                          ": never completes; it cannot be lowered");
+                          ": never completes, cannot be lowered");
     return std::move(made_);
   }
 
  private:
   [[nodiscard]] int32_t size() const noexcept { return static_cast<int32_t>(ranks_.size()); }
   [[nodiscard]] RankState& at(int32_t rank) { return ranks_[static_cast<size_t>(rank)]; }
-  [[nodiscard]] const Step& step_at(const Place& place) const {
+  [[nodiscard]] const Step& step_at(const StepId& place) const {
     return all_[static_cast<size_t>(place.rank)].step(place.lane, place.step);
   }
-  [[nodiscard]] End& end_at(const Place& place) {
+  [[nodiscard]] PartnerEnd& end_at(const StepId& place) {
     const auto r = static_cast<size_t>(place.rank);
     return ends_[r][all_[r].lane_begin[static_cast<size_t>(place.lane)] +
                     static_cast<uint32_t>(place.step)];
   }
 
-  // The n-th message of a lane between two ranks meets the n-th receive, the n-th signal to a slot
-  // the n-th wait.
+  // Matches messages by order within a lane or slot between two ranks.
   void match(const Mapped& mapped) {
-    std::map<std::tuple<int32_t, int32_t, int32_t>, std::pair<std::vector<Place>, size_t>> edges;
+    std::map<std::tuple<int32_t, int32_t, int32_t>, std::pair<std::vector<StepId>, size_t>> edges;
     const auto each = [&](auto look) {
       for (int32_t r = 0; r < size(); ++r)
         for (int l = 0; l < at(r).schedule->lanes(); ++l)
           for (int32_t i = 0; i < at(r).schedule->lane_size(l); ++i)
-            look(Place{r, l, i}, at(r).schedule->step(l, i));
+            look(StepId{r, l, i}, at(r).schedule->step(l, i));
     };
-    const auto lane_of = [](const Place& place, const Step& step) {
+    const auto lane_of = [](const StepId& place, const Step& step) {
       const bool data = step.verb == Verb::kSend || step.verb == Verb::kRecv;
       return data ? static_cast<int32_t>(place.lane) : -1 - step.slot;
     };
-    each([&](const Place& place, const Step& step) {
+    each([&](const StepId& place, const Step& step) {
       if (sends(step.verb))
         edges[{place.rank, step.peer, lane_of(place, step)}].first.push_back(place);
     });
-    each([&](const Place& place, const Step& step) {
+    each([&](const StepId& place, const Step& step) {
       if (!receives(step.verb)) return;
       auto& [waiting, next] = edges[{step.peer, place.rank, lane_of(place, step)}];
       if (next == waiting.size())
         throw Error(MPI_ERR_INTERN,
                     all_[static_cast<size_t>(place.rank)].describe(place.lane, place.step) +
-                        ": is never sent; it cannot be lowered");
+                        ": is never sent, cannot be lowered");
       pair_up(waiting[next++], place, mapped(step.peer, place.rank));
     });
     for (const auto& [key, edge] : edges)
       if (edge.second != edge.first.size()) {
-        const Place& place = edge.first[edge.second];
+        const StepId& place = edge.first[edge.second];
         throw Error(MPI_ERR_INTERN,
                     all_[static_cast<size_t>(place.rank)].describe(place.lane, place.step) +
-                        ": is never received; it cannot be lowered");
+                        ": is never received, cannot be lowered");
       }
   }
 
-  void pair_up(const Place& send, const Place& recv, bool mapped) {
+  void pair_up(const StepId& send, const StepId& recv, bool mapped) {
     end_at(send).partner = recv;
     end_at(recv).partner = send;
     if (!mapped) return;
@@ -158,7 +155,6 @@ class GlobalRun {
     arrived_.push_back(-1);
   }
 
-  // Starts what may start.
   void issue(int32_t r) {
     RankState& state = at(r);
     state.stale = true;
@@ -178,17 +174,17 @@ class GlobalRun {
     }
   }
 
-  void post(int32_t r, const Place& place, const Step& step) {
+  void post(int32_t r, const StepId& place, const Step& step) {
     RankState& state = at(r);
     if (step.verb == Verb::kJoin) return done(place);
     state.pending.push_back({place.lane, place.step, state.free});
     if (!sends(step.verb) && !receives(step.verb)) return;
-    End& end = end_at(place);
+    PartnerEnd& end = end_at(place);
     end.posted = state.free;
     if (end.message == kNone) at(end.partner.rank).stale = true;
   }
 
-  void done(const Place& place) {
+  void done(const StepId& place) {
     LaneState& lane = at(place.rank).lanes[static_cast<size_t>(place.lane)];
     lane.done[static_cast<size_t>(place.step)] = 1;
     while (static_cast<size_t>(lane.complete) < lane.done.size() &&
@@ -196,16 +192,16 @@ class GlobalRun {
       ++lane.complete;
   }
 
-  // When a pending step can begin. Messages that stay messages are begun by their receiver.
+  // The receiver starts unmapped messages.
   Rank start_of(int32_t r, size_t index) {
     const RankState& state = at(r);
     const Pending& pending = state.pending[index];
-    const Place place{r, pending.lane, pending.step};
+    const StepId place{r, pending.lane, pending.step};
     const Step& step = step_at(place);
     const double from = std::max(state.free, pending.ready);
     if (step.verb == Verb::kReduce) return {from, 0, index};
     if (step.verb == Verb::kCopy) return {from, 3, index};
-    const End& end = end_at(place);
+    const PartnerEnd& end = end_at(place);
     if (end.message != kNone) {
       if (sends(step.verb)) return {from, 2, index};
       const double arrived = arrived_[static_cast<size_t>(end.message)];
@@ -222,7 +218,7 @@ class GlobalRun {
     return best;
   }
 
-  // What a rank can begin never comes nearer but by what makes it stale: an old answer is a bound.
+  // Only `stale` ranks' next steps can become earlier.
   std::optional<int32_t> earliest() {
     for (;;) {
       int32_t first = kNone;
@@ -244,9 +240,9 @@ class GlobalRun {
     RankState& state = at(r);
     const Rank what = state.next;
     const Pending pending = state.pending[what.pending];
-    const Place place{r, pending.lane, pending.step};
+    const StepId place{r, pending.lane, pending.step};
     const Step& step = step_at(place);
-    const End& end = end_at(place);
+    const PartnerEnd& end = end_at(place);
     if (receives(step.verb) && end.message == kNone)
       return transfer(end.partner, place, what.start);
     state.pending.erase(state.pending.begin() + static_cast<std::ptrdiff_t>(what.pending));
@@ -259,9 +255,9 @@ class GlobalRun {
     issue(r);
   }
 
-  void transfer(const Place& send, const Place& recv, double start) {
+  void transfer(const StepId& send, const StepId& recv, double start) {
     const double end = start + kStart + size_of(send);
-    for (const Place& place : {send, recv}) {
+    for (const StepId& place : {send, recv}) {
       RankState& state = at(place.rank);
       std::erase_if(state.pending, [&](const Pending& one) {
         return one.lane == place.lane && one.step == place.step;
@@ -280,7 +276,7 @@ class GlobalRun {
     issue(recv.rank);
   }
 
-  void put(const Place& place, const Step& step, int32_t message) {
+  void put(const StepId& place, const Step& step, int32_t message) {
     if (step.verb == Verb::kSend) {
       Op op{.verb = Verb::kPut,
             .peer = step.peer,
@@ -301,7 +297,7 @@ class GlobalRun {
     at(step.peer).stale = true;
   }
 
-  void take(const Place& place, const Step& step, int32_t message) {
+  void take(const StepId& place, const Step& step, int32_t message) {
     add(place.rank, {.verb = Verb::kWait,
                      .peer = step.peer,
                      .message = message,
@@ -315,14 +311,14 @@ class GlobalRun {
     add(place.rank, std::move(op));
   }
 
-  void local(const Place& place, const Step& step) {
+  void local(const StepId& place, const Step& step) {
     Op op{.verb = step.verb, .sources = {}, .destinations = {}};
     take_slices(place, op);
     at(place.rank).free += (step.verb == Verb::kReduce ? kReduceTime : kCopyTime) * size_of(place);
     add(place.rank, std::move(op));
   }
 
-  void take_slices(const Place& place, Op& op) {
+  void take_slices(const StepId& place, Op& op) {
     const Schedule& schedule = all_[static_cast<size_t>(place.rank)];
     const Step& step = step_at(place);
     for (int i = 0; i < step.sources; ++i) op.sources.push_back(schedule.source(step, i));
@@ -330,7 +326,7 @@ class GlobalRun {
       op.destinations.push_back(schedule.destination(step, i));
   }
 
-  [[nodiscard]] double size_of(const Place& place) const {
+  [[nodiscard]] double size_of(const StepId& place) const {
     const Schedule& schedule = all_[static_cast<size_t>(place.rank)];
     const Step& step = step_at(place);
     if (step.sources + step.destinations == 0) return 0;
@@ -341,8 +337,8 @@ class GlobalRun {
 
   const std::vector<Schedule>& all_;
   std::vector<RankState> ranks_;
-  std::vector<std::vector<End>> ends_;  // by rank and step
-  std::vector<double> arrived_;         // by message; below 0: not yet
+  std::vector<std::vector<PartnerEnd>> ends_;  // by rank and step
+  std::vector<double> arrived_;                // by message; negative: not yet
   Programs made_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builder: steps, and the dependencies that follow from what they read and write.
+// Builder: steps and dependencies.
 #include "coll/schedule/builder.hpp"
 
 #include <algorithm>
@@ -92,7 +92,7 @@ void Builder::mark(const Slice& slice, bool writes, int32_t steps) {
   }
 }
 
-// A step can name one other lane; further ones get a join of their own in front of it.
+// A step can wait for a single other lane; further lanes get a join.
 void Builder::join(std::vector<int32_t>& waits, Step& step) {
   Lane& lane = lanes_[lane_];
   for (size_t other = 0; other < lanes_.size(); ++other) {
@@ -197,8 +197,8 @@ Schedule Builder::finish() {
     made_.steps.insert(made_.steps.end(), lane.steps.begin(), lane.steps.end());
   }
   made_.lane_begin.push_back(static_cast<uint32_t>(made_.steps.size()));
-  // A vector's blocks are adjacent whatever their sizes (reduce_scatter's input too); other
-  // buffers' only if equal.
+  // A vector's blocks (and reduce_scatter's input) are adjacent for any sizes, other blocks only if
+  // equal.
   for (const Slice& slice : made_.slices) {
     const bool vector = splits(made_.collective) || made_.collective == Collective::kReduceScatter;
     if (slice.blocks > 1 && (!vector || slice.space == Space::kStage)) made_.uniform = true;

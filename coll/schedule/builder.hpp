@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builder: the verbs by which an algorithm emits the schedule of one rank.
-// Why: an algorithm reads as the sentences of its description; dependencies follow from the slices
-// that steps read and write, so no algorithm states them and none can forget one. Input and output
-// count as one memory wherever MPI_IN_PLACE may make them one: every schedule works in place.
-// Threads: one builder, one thread. Errors: a slice out of bounds is a broken invariant.
+// Builder: verbs that emit one rank's schedule. Dependencies follow from the slices read and
+// written, so algorithms cannot omit any. Input and output count as the same memory wherever
+// MPI_IN_PLACE may alias them: every schedule works in place. A slice out of bounds is a broken
+// invariant.
 #pragma once
 
 #include <initializer_list>
@@ -23,52 +22,50 @@ class Builder {
 
   [[nodiscard]] int32_t ranks() const noexcept { return made_.ranks; }
   [[nodiscard]] int32_t rank() const noexcept { return made_.rank; }
-  /// Ranks of the other group, where there are two; as peers they are numbered from ranks() on.
+  /// Remote ranks, numbered as peers from ranks() on.
   [[nodiscard]] int32_t others() const noexcept { return made_.others; }
   [[nodiscard]] int32_t root() const noexcept { return made_.root; }
   [[nodiscard]] int32_t parts() const noexcept { return made_.parts; }
-  /// Which ranks are near each other; null where nothing is known.
+  /// Null: unknown.
   [[nodiscard]] const Levels* levels() const noexcept { return levels_; }
-  /// Of neighbourhoods alone.
+  /// Neighbourhoods only.
   [[nodiscard]] const Neighbors& neighbors() const noexcept { return *made_.neighbors; }
-  /// Blocks in each mirror.
   [[nodiscard]] int32_t mirror_blocks() const noexcept {
     return splits(made_.collective) ? made_.parts : made_.ranks;
   }
-  /// The rank `distance` further round the ring (negative: back).
+  /// The rank at a distance around the ring.
   [[nodiscard]] int32_t ring(int32_t distance) const noexcept {
     return wrap(made_.rank + distance);
   }
-  /// Any number into 0..ranks-1.
+  /// Modulo ranks().
   [[nodiscard]] int32_t wrap(int32_t number) const noexcept {
     return ((number % made_.ranks) + made_.ranks) % made_.ranks;
   }
 
-  // Shape; before the first step.
-  void split(int32_t parts);     // cuts the vector; 1 without it
-  void stage(int32_t slots);     // scratch slots, each as large as the largest block
-  void mirrors(int32_t copies);  // scratch cut like the vector
-  void lanes(int count);         // 1 without it
+  // Shape; set before the first step.
+  void split(int32_t parts);     // default 1
+  void stage(int32_t slots);     // scratch slots for any block
+  void mirrors(int32_t copies);  // scratch laid out like the vector
+  void lanes(int count);         // default 1
 
-  // Slices.
   [[nodiscard]] static Slice input(int32_t first = 0, int32_t blocks = 1) noexcept {
     return {Space::kInput, first, blocks, first};
   }
   [[nodiscard]] static Slice output(int32_t first = 0, int32_t blocks = 1) noexcept {
     return {Space::kOutput, first, blocks, first};
   }
-  /// Slots [slot, slot + blocks), holding data of the size of blocks [first, first + blocks).
+  /// Slots [slot, slot + blocks), sized like blocks [first, first + blocks).
   [[nodiscard]] static Slice staged(int32_t slot, int32_t first = 0, int32_t blocks = 1) noexcept {
     return {Space::kStage, first, blocks, slot};
   }
 
-  // Verbs. Each goes to the present lane.
+  // Verbs, added to the current lane.
   void send(int32_t to, const Slice& slice);
   void recv(int32_t from, const Slice& slice);
   void copy(const Slice& from, const Slice& to);
-  /// to = left op right; `to` is `right` or apart from both.
+  /// to = left op right; `to` is `right`, or distinct from both.
   void reduce(const Slice& left, const Slice& right, const Slice& to);
-  /// The same with any number of sources, in order.
+  /// Any number of sources, in order.
   void reduce(std::initializer_list<Slice> sources, const Slice& to);
   void reduce(const std::vector<Slice>& sources, const Slice& to);
   void put(int32_t to, const Slice& from, Slice far);
@@ -76,22 +73,21 @@ class Builder {
   void signal(int32_t to, int32_t slot = 0);
   void wait(int32_t from, int32_t slot = 0);
 
-  // Order.
   void lane(int lane) noexcept { lane_ = static_cast<size_t>(lane); }
-  /// At most this many steps of a lane are under way at once (0: no bound).
+  /// Bounds the lane's steps in flight; 0: no bound.
   void window(int32_t steps) noexcept { window_ = steps; }
 
-  /// The finished schedule. The builder is empty afterwards.
+  /// Leaves the builder empty.
   [[nodiscard]] Schedule finish();
 
  private:
   struct Use {
-    int32_t written = 0, read = 0;  // steps of the lane up to and with the last that did so
+    int32_t written = 0, read = 0;  // steps up to the last access
   };
   struct Lane {
     std::vector<Step> steps;
     std::vector<Use> uses;  // by location
-    int32_t acquired = 0;   // later steps come after this many
+    int32_t acquired = 0;   // step count required by later steps
   };
 
   void add(Verb verb, int32_t peer, int32_t slot, const Slice* sources, size_t source_count,

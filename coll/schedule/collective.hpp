@@ -1,29 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collective: the collective operations that have schedules, and what each rank starts and ends
-// with. Blocks: an operation's buffers are cut into blocks that schedules name by number. Movement
-// operations have one block per rank; reductions and broadcast have one vector that the algorithm
-// splits into as many as it likes.
+// Collective: the operations with schedules, and each rank's input and output. Schedules name
+// blocks by number. Movement operations have a block per rank; reductions and broadcast have a
+// vector split by the algorithm.
 //
 // clang-format off
 //   operation       input (blocks)   output (blocks)   afterwards
-//   barrier         -                -                 everybody has entered
-//   bcast           -                split             the root's output, everywhere
+//   barrier         -                -                 all ranks have entered
+//   bcast           -                split             the root's output, on all ranks
 //   gather          1                ranks (root)      output i = input of rank i
 //   scatter         ranks (root)     1                 output = own block of the root's input
 //   allgather       1                ranks             output i = input of rank i
 //   alltoall        ranks            ranks             output i = own block of rank i's input
 //   neighbor_allgather  1            sources           output i = input of source i
-//   neighbor_alltoall   destinations sources           output i = the block that source i has for it
+//   neighbor_alltoall   destinations sources           output i = source i's block for this rank
 //   reduce          split            split (root)      input 0 op input 1 op ... in rank order
-//   allreduce       split            split             the same, everywhere
+//   allreduce       split            split             the same, on all ranks
 //   reduce_scatter  ranks            1                 own block of the reduced vector
 //   scan, exscan    split            split             inputs 0 to rank (exscan: rank - 1)
 // clang-format on
 //
-// Between two groups the same operations have a block for each rank of the other group instead, and
-// the results are of the other group's inputs.
+// Inter-communicators: blocks are per rank of the remote group, and results come from the remote
+// group's inputs.
 //
-// The irregular forms (gatherv, ...) are the same operations bound to blocks of different sizes.
+// Irregular forms (gatherv, ...) are the same operations with blocks of different sizes.
 #pragma once
 
 #include <cstdint>
@@ -47,31 +46,29 @@ enum class Collective : uint8_t {
 };
 inline constexpr int kCollectives = 13;
 
-/// Calls of two kinds do not match each other.
 struct CallKind {
   Collective collective;
   bool blocking;
   int root;  // 0 without a root
 };
 
-/// "allreduce", ...
 [[nodiscard]] const char* name_of(Collective collective) noexcept;
 [[nodiscard]] constexpr bool rooted(Collective c) noexcept {
   return c == Collective::kBcast || c == Collective::kGather || c == Collective::kScatter ||
          c == Collective::kReduce;
 }
 [[nodiscard]] constexpr bool reduces(Collective c) noexcept { return c >= Collective::kReduce; }
-/// True where each rank has neighbours of its own (coll/schedule/neighbors.hpp).
+/// Whether ranks have different neighbours (coll/schedule/neighbors.hpp).
 [[nodiscard]] constexpr bool neighborly(Collective c) noexcept {
   return c == Collective::kNeighborAllgather || c == Collective::kNeighborAlltoall;
 }
-/// True where input and output are one vector that the algorithm splits.
+/// Whether input and output are a vector, split by the algorithm.
 [[nodiscard]] constexpr bool splits(Collective c) noexcept {
   return c == Collective::kBcast || (reduces(c) && c != Collective::kReduceScatter);
 }
 
-/// The output block that is the same memory as input block `block` under MPI_IN_PLACE; -1 for none
-/// (alltoall and reduce_scatter get a copy of their input instead).
+/// The output block aliased to an input block under MPI_IN_PLACE; -1: none (alltoall and
+/// reduce_scatter copy their input).
 [[nodiscard]] constexpr int32_t in_place_block(Collective c, int32_t rank, int32_t root,
                                                int32_t block) noexcept {
   switch (c) {

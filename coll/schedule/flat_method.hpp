@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// FlatMethod: how a row of the table of algorithms uses shared memory (coll/flat).
+// FlatMethod: how a row of the table uses shared memory (coll/flat).
 #pragma once
 
 #include <cstdint>
 
 namespace tern::coll {
 
-// ROW(value, function): coll/flat has `int function(const Operation&, Slots&)`, which runs one
-// call and returns an error class with fail() text.
-// Whole: each rank reads all that it needs from everybody. Sliced: a reduction, each rank reduces a
-// slice of the vector, then all read the slices. Direct: the slots hold addresses, data is copied
-// straight from the other's buffer. TwoLevel: through a leader of each group of ranks, for many.
+// ROW(value, function): `int function(const Operation&, Slots&)` of coll/flat runs a call and
+// returns an error class, with the text in fail(). Whole: each rank reads all slots. Sliced: each
+// rank reduces a slice of the vector, then all read the slices. Direct: slots hold addresses.
+// TwoLevel: through a leader of each domain.
 #define TERN_FLAT_METHODS(ROW) \
   ROW(kWhole, flat_whole)      \
   ROW(kSliced, flat_sliced)    \
@@ -18,7 +17,7 @@ namespace tern::coll {
   ROW(kTwoLevel, flat_two_level)
 
 enum class FlatMethod : uint8_t {
-  kNone,  // it has a schedule
+  kNone,  // has a schedule
 #define TERN_VALUE(value, function) value,
   TERN_FLAT_METHODS(TERN_VALUE)
 #undef TERN_VALUE

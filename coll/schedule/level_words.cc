@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading descriptions of levels.
+// Parses descriptions of levels.
 #include "coll/schedule/level_words.hpp"
 
 #include <algorithm>
@@ -14,9 +14,9 @@
 namespace tern::coll {
 namespace {
 
-using Kind = topo::Part::Kind;
+using Kind = topo::MachinePart::Kind;
 
-/// Kinds of which a rank can say in which one it is. Others may be in a description.
+/// Kinds with bindings. A description may contain others.
 constexpr struct {
   const char* word;
   Kind kind;
@@ -44,10 +44,11 @@ class Reader {
 
  private:
   [[noreturn]] void wrong(const std::string& why) const {
-    throw Error(MPI_ERR_ARG,
-                strf("%s is \"%s\": %s; it is sizes (8,2), a description (pack:2 l3:2 core:4), or "
-                     "parts of the machine: package, numa, l3, core",
-                     name_, text_.c_str(), why.c_str()));
+    throw Error(
+        MPI_ERR_ARG,
+        strf("%s is \"%s\": %s; expected sizes (8,2), a description (pack:2 l3:2 core:4), or "
+             "parts of the machine: package, numa, l3, core",
+             name_, text_.c_str(), why.c_str()));
   }
 
   [[nodiscard]] std::vector<std::string> split(const char* separators) const {
@@ -62,7 +63,7 @@ class Reader {
 
   [[nodiscard]] int32_t size_of(const std::string& word) const {
     const int64_t size = parse_size(word, name_);
-    if (size < 1 || size > INT32_MAX) wrong(strf("%s is no number from 1 on", word.c_str()));
+    if (size < 1 || size > INT32_MAX) wrong(strf("%s is not a positive number", word.c_str()));
     return static_cast<int32_t>(size);
   }
 
@@ -75,10 +76,10 @@ class Reader {
   [[nodiscard]] Kind part_of(const std::string& word) const {
     for (const auto& known : kParts)
       if (lower(word) == known.word) return known.kind;
-    wrong(strf("\"%s\" is no part of a machine", word.c_str()));
+    wrong(strf("\"%s\" is not a part of a machine", word.c_str()));
   }
 
-  // What stands in brackets (memory, sizes of caches) says nothing about ranks.
+  // Brackets hold memory and cache sizes.
   [[nodiscard]] std::string without_brackets() const {
     std::string kept;
     int depth = 0;
@@ -86,9 +87,9 @@ class Reader {
       if (letter == '(' || letter == '[') ++depth;
       if (depth == 0) kept += letter;
       if ((letter == ')' || letter == ']') && --depth < 0)
-        wrong("a bracket closes that is not open");
+        wrong("a closing bracket without an opening bracket");
     }
-    if (depth != 0) wrong("a bracket is open");
+    if (depth != 0) wrong("a bracket is not closed");
     return kept;
   }
 
@@ -99,18 +100,18 @@ class Reader {
     const bool known = std::any_of(std::begin(kParts), std::end(kParts),
                                    [&](const auto& one) { return kind == one.word; }) ||
                        std::find(std::begin(kOthers), std::end(kOthers), kind) != std::end(kOthers);
-    if (!known) wrong(strf("\"%s\" is no part of a machine", kind.c_str()));
+    if (!known) wrong(strf("\"%s\" is not a part of a machine", kind.c_str()));
     return size_of(token.substr(colon + 1));
   }
 
-  /// The leaves of the whole, of each part of the first kind, and so on.
+  /// Leaves of the machine, then per part of each kind.
   [[nodiscard]] std::vector<int32_t> described() const {
     std::vector<int32_t> sizes;
     int64_t leaves = 1;
     const std::vector<std::string> tokens = Reader(without_brackets(), name_).split(" ,");
     for (size_t i = tokens.size(); i-- > 0;) {
       leaves *= count_in(tokens[i]);
-      if (leaves > INT32_MAX) wrong("these are too many parts");
+      if (leaves > INT32_MAX) wrong("too many parts");
       sizes.insert(sizes.begin(), static_cast<int32_t>(leaves));
     }
     return sizes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Levels: groups by the lowest rank of each.
+// Levels: groups named by lowest rank.
 #include "coll/schedule/levels.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 using Level = std::vector<int32_t>;
 
-/// Names become lowest ranks; groups of the level before are not crossed.
+/// Replaces names by lowest ranks, within groups of the outer level.
 Level canonical(const std::vector<int64_t>& names, const Level* outer) {
   std::map<std::pair<int32_t, int64_t>, int32_t> lowest;
   Level level(names.size());
@@ -38,7 +38,6 @@ int32_t groups_in(const Level& level) {
   return count;
 }
 
-/// Sizes of the groups: least and most.
 std::pair<int32_t, int32_t> sizes_in(const Level& level) {
   std::vector<int32_t> sizes(level.size(), 0);
   for (const int32_t group : level) ++sizes[static_cast<size_t>(group)];

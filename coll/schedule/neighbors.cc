@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Neighbourhoods: of a communicator's topology, and made up ones.
+// Neighbourhoods: from a communicator's topology, and synthetic.
 #include "coll/schedule/neighbors.hpp"
 
 #include <algorithm>
@@ -56,7 +56,7 @@ std::vector<Neighbors> random_graph(int32_t ranks, int32_t edges, uint32_t seed)
       all[static_cast<size_t>(to)].sources.push_back(from);
     }
   }
-  // Each rank has its own order.
+  // Shuffled per rank.
   for (Neighbors& one : all) {
     std::shuffle(one.sources.begin(), one.sources.end(), random);
     std::shuffle(one.destinations.begin(), one.destinations.end(), random);

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Neighbors: to whom one rank sends and from whom it receives in a neighbourhood collective.
-// Why: the schedule of a neighbourhood depends on it, and on nothing else of a topology.
-// Which message is whose: the k-th that a rank has for another is the k-th that this one has from
-// it. In a grid a place decides: what goes to place 2 d or 2 d + 1 (down or up in dimension d)
-// arrives at the other of the two, also where both are one process, or the rank itself.
-// Lifetime: shared by schedules. Threads: immutable. See: MPI-5.0 sections 8.5 to 8.7.
+// Neighbors: a rank's sources and destinations in a neighbourhood collective. Matching: the k-th
+// block for a peer matches the peer's k-th block from this rank. In a grid, data for place 2 d or 2
+// d + 1 (down or up in dimension d) arrives at the other place of the two, even if both peers are
+// one process. See: MPI-5.0 sections 8.5 to 8.7.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +14,7 @@ class Topology;
 
 namespace tern::coll {
 
-/// Beyond the edge of a grid: the block is there, but no message.
+/// Outside a grid: the block exists, but no message.
 inline constexpr int32_t kNoRank = -1;
 
 struct Neighbors {
@@ -28,16 +26,15 @@ struct Neighbors {
 
 [[nodiscard]] Neighbors neighbors_of(const core::Topology& topology);
 
-/// The place among the sender's destinations of what comes from place `i` of `mine.sources`; -1
-/// where the sender has no such edge. `theirs` are the sender's neighbours.
+/// The sender's destination index for `mine.sources[i]`, or -1. `theirs`: the sender's neighbours.
 [[nodiscard]] int32_t place_there(const Neighbors& mine, int32_t rank, int32_t i,
                                   const Neighbors& theirs) noexcept;
 
-// Made up neighbourhoods of all ranks, for proofs, tests and pictures.
+// Synthetic neighbourhoods of all ranks, for proofs and tests.
 
-/// A grid as square as can be, in one dimension or more; periodic in all, or in none.
+/// A grid as square as possible.
 [[nodiscard]] std::vector<Neighbors> grid_of(int32_t ranks, int32_t dimensions, bool periodic);
-/// `edges` edges for each rank on average, some twice, some from a rank to itself.
+/// Random edges, including duplicates and self-edges.
 [[nodiscard]] std::vector<Neighbors> random_graph(int32_t ranks, int32_t edges, uint32_t seed);
 
 }  // namespace tern::coll

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contest: rounds, budget, judgement.
+// Contest: rounds, budget, decisions.
 #include "coll/select/contest.hpp"
 
 #include <algorithm>
@@ -9,21 +9,21 @@ namespace tern::coll {
 namespace {
 
 constexpr double kBudget = 0.02;
-/// Slower rivals have no match. A learning run has time for more matches.
+/// Slower rivals get no match.
 constexpr float kClose = 1.1F, kCloseInLearning = 1.5F;
-/// Without a close rival: a disturbed pair decides nothing.
+/// A single disturbed pair must not decide.
 constexpr int kProbes = 2;
-/// The cost of a row before the first block: the model ignores crowding, and leaves out rows
-/// beyond this factor.
+/// Assumed ratio of an unmeasured row. The model ignores contention, and excludes rows beyond this
+/// factor.
 constexpr double kUnknown = 3;
-/// Nanoseconds of two readings of a clock in the processor, before the first agreement.
+/// ns, before the first agreement.
 constexpr double kLook = 50;
-/// The model's time of a small call by the true time.
+/// Predicted over true time of a small call.
 constexpr double kModelErrs = 3;
-/// A match: pairs with a lead, and the middle ratio.
+/// A match: pairs with a lead, and the median ratio.
 constexpr int kWins = 7;
 constexpr float kBy = 1 / 1.08F;
-/// The serving row's time by the recorded time, and the pairs of a watch with this ratio.
+/// A watch's drift of the serving row, and pairs with this drift.
 constexpr double kDrift = 1.5;
 constexpr int kWatchPairs = 4, kWatchVotes = 3;
 
@@ -32,7 +32,7 @@ float ratio_of(std::span<const uint32_t> worst, size_t pair) noexcept {
          static_cast<float>(std::max(worst[2 * pair], 1U));
 }
 
-/// The serving row's time of a call, in the middle of the round's blocks.
+/// Median of the serving row.
 double time_of_call(std::span<const uint32_t> worst) noexcept {
   std::array<uint32_t, Contest::kPairs> own{};
   const size_t pairs = worst.size() / 2;
@@ -75,12 +75,12 @@ void Contest::begin(Round round) noexcept {
   await_pair();
 }
 
-// A pair begins once the budget has room for the pair, and the last pair for the agreement, too.
+// A pair begins once the budget covers it, and the last pair also the agreement.
 void Contest::await_pair() noexcept {
   double needed = spent_ + price(round_ == Round::kProbe ? 1 + block_ / 2U : rival_);
   if (block_ + 2 == blocks_) needed += agreement_;
   const double at = learns_ ? 0 : needed / kBudget;
-  // Else a loop of the program could give the same calls of the loop to the same row.
+  // The shift avoids resonance with a loop of the program.
   const uint32_t shift = (block_ / 2U * 3 + rounds_) % kBlock;
   const double wait = std::max(at - static_cast<double>(calls_),
                                round_ == Round::kWatch ? static_cast<double>(distance_) : 1.0) +
@@ -120,7 +120,7 @@ void Contest::agree(std::span<const uint32_t> worst, uint32_t agreement, uint32_
   judge_watch(worst);
 }
 
-// The budget was charged by the model, and now by the measured times.
+// Replaces predicted by measured times.
 void Contest::judge_probe(std::span<const uint32_t> worst) noexcept {
   nanoseconds_ = time_of_call(worst);
   for (size_t row = 1; row < rows_.size(); ++row) {
@@ -131,12 +131,11 @@ void Contest::judge_probe(std::span<const uint32_t> worst) noexcept {
   std::sort(rows_.begin() + 1, rows_.end(),
             [](const Rival& a, const Rival& b) { return a.ratio < b.ratio; });
   ++probes_;
-  const bool close = rows_[1].to_be_matched;  // else a disturbed pair may have decided
+  const bool close = rows_[1].to_be_matched;  // a disturbed pair may have decided
   if (!close && probes_ < kProbes) return begin(Round::kProbe);
   go_on();
 }
 
-/// Charges what `pairs` pairs have cost beyond the price that was taken for them.
 void Contest::measure(size_t row, float ratio, int pairs) noexcept {
   const double taken = price(row);
   rows_[row].ratio = ratio;
@@ -153,7 +152,7 @@ void Contest::go_on() noexcept {
   has_rivals() ? begin(Round::kWatch) : rest();
 }
 
-// Until the count wraps.
+// Rests until the counter wraps.
 void Contest::rest() noexcept {
   blocks_ = 0;
   left = waited_ = UINT32_MAX;
@@ -171,7 +170,7 @@ void Contest::judge_match(std::span<const uint32_t> worst) noexcept {
   go_on();
 }
 
-// The other rivals' times were measured beside the old serving row's.
+// Rescales the other rivals' ratios.
 void Contest::replace(float ratio) noexcept {
   for (Rival& one : rows_) one.ratio /= ratio;
   nanoseconds_ *= static_cast<double>(ratio);
@@ -186,7 +185,7 @@ void Contest::replace(float ratio) noexcept {
     rows_[row].to_be_matched = rows_[row].to_be_matched && rows_[row].ratio < kClose;
 }
 
-// The second best may have become the best, or the machine may have changed.
+// The second best may now be best, or the machine has changed.
 void Contest::judge_watch(std::span<const uint32_t> worst) noexcept {
   int slower = 0, lost = 0;
   for (size_t pair = 0; pair < kWatchPairs; ++pair) {

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contest: the quickest of up to four rows for the blocking calls of a key, by measurement.
-// Why: a table from one machine is wrong on the next.
-// How: all ranks count the calls alike, and a call's row depends on this count and on agreed times
-// alone. Rows meet in pairs of blocks, the serving row's first: a machine has modes of seconds, and
-// both blocks of a pair share the mode. A block is one call to warm up and three timed calls. A
-// round is a probe (a pair for each rival), a match (eight pairs with one rival), or a watch (four
-// pairs with the second best, far apart); each round ends with an agreement on the times. A rival
-// wins a match with a lead in 7 of 8 pairs and of 8 % in the middle pair.
-// Cost: calls of slower rows and agreements, counted in calls of the serving row, stay below 2 % of
-// all calls (no budget where `learns`).
-// Threads: one at a time. See: coll/tuner.hpp, tests/unit/coll/contest_test.cc.
+// Contest: finds the fastest of up to four rows for the blocking calls of a key. Why: a table from
+// one machine is wrong on the next. All ranks count calls alike; a call's row depends only on the
+// count and on agreed times. Rows meet in pairs of blocks, serving row first: a machine changes
+// modes over seconds, and a pair shares the mode. A block is a warm-up call and three timed calls.
+// A round is a probe (a pair per rival), a match (eight pairs) or a watch (four distant pairs with
+// the second best), then an agreement. A rival wins a match by leading in 7 of 8 pairs, and by 8 %
+// in the median pair. Cost: below 2 % of all calls (`learns`: no budget). See: coll/tuner.hpp.
 #pragma once
 
 #include <array>
@@ -21,7 +17,6 @@
 
 namespace tern::coll {
 
-/// Calls up to the next timed call, and this call.
 struct Countdown {
   uint32_t left;
 };
@@ -32,44 +27,40 @@ class Contest : public Countdown {
   static constexpr int kWarmUp = 1, kBlock = kWarmUp + 3;
   static constexpr int kPairs = 8;
   static constexpr int kMostBlocks = 2 * kPairs;
-  static constexpr uint32_t kWatchDistance = 1024;  // calls from pair to pair, at first
+  static constexpr uint32_t kWatchDistance = 1024;
 
-  /// The first of up to kMostRows rows serves. By the model: `microseconds` of a call by this row,
-  /// and of an agreement. `known`: an earlier run has found this row the best.
+  /// Serving row first, up to kMostRows. Predicted us: `microseconds` per call, `agreement` per
+  /// agreement. `known`: an earlier run found this row best.
   Contest(std::span<const Algorithm* const> rows, double microseconds, double agreement,
           bool learns, bool known);
 
-  /// The row of calls outside the blocks.
   [[nodiscard]] const Algorithm& serving() const noexcept { return *rows_[0].algorithm; }
-  /// Whether a trial has ended, here or in an earlier run, with the serving row as the best.
+  /// A trial, in this run or earlier, found the serving row best.
   [[nodiscard]] bool is_decided() const noexcept { return decided_; }
-  /// Of the serving row, agreed; 0: never measured.
+  /// The serving row's agreed time; 0: not measured.
   [[nodiscard]] double nanoseconds() const noexcept { return nanoseconds_; }
-  /// Agreements so far.
   [[nodiscard]] uint32_t rounds() const noexcept { return rounds_; }
-  /// Rows to compare: without any, there is no contest.
   [[nodiscard]] bool has_rivals() const noexcept { return rows_.size() > 1; }
 
-  // Where `left` has come to 0, for this call and its time:
-  /// The row of the call.
+  // When `left` reaches 0:
   [[nodiscard]] const Algorithm& row() const noexcept { return *rows_[block_row()].algorithm; }
-  /// True: the round ends with this call, and agree() comes before the next call.
+  /// True: the round ends, and agree() must precede the next call.
   [[nodiscard]] bool take(int64_t nanoseconds) noexcept;
-  /// This rank's times: a block each, in order.
+  /// This rank's times by block.
   [[nodiscard]] std::span<const uint32_t> times() const noexcept {
     return {times_.data(), static_cast<size_t>(blocks_)};
   }
-  /// Times of all ranks in nanoseconds. `worst`: of each block the longest time of any rank.
-  /// `agreement`: of the last one; 0: not known. `look`: of two readings of the clock.
+  /// Times in ns. `worst`: per block, over ranks. `agreement`: the last; 0: unknown. `look`: two
+  /// clock readings.
   void agree(std::span<const uint32_t> worst, uint32_t agreement, uint32_t look) noexcept;
 
  private:
   enum class Round : uint8_t { kProbe, kMatch, kWatch };
   struct Rival {
     const Algorithm* algorithm;
-    float ratio;         // time of a call by time of the serving row's
-    bool measured;       // the ratio was measured
-    bool to_be_matched;  // a match of this trial
+    float ratio;  // time relative to the serving row
+    bool measured;
+    bool to_be_matched;  // awaits a match in this trial
   };
 
   [[nodiscard]] size_t block_row() const noexcept {
@@ -86,14 +77,14 @@ class Contest : public Countdown {
   void judge_watch(std::span<const uint32_t> worst) noexcept;
   void replace(float ratio) noexcept;
 
-  std::vector<Rival> rows_;  // the serving row first
+  std::vector<Rival> rows_;
   std::array<uint32_t, kMostBlocks> times_{};
   uint64_t calls_ = 0;
-  double spent_ = 0;  // calls of the serving row
-  double agreement_;  // the cost of an agreement, in such calls
-  double look_;       // the cost of a look at the clock, in such calls
+  double spent_ = 0;  // cost in calls of the serving row
+  double agreement_;  // cost in calls
+  double look_;       // clock reading, in calls
   double nanoseconds_ = 0;
-  uint32_t waited_ = 0;  // the first value of `left`
+  uint32_t waited_ = 0;  // initial `left`
   uint32_t rounds_ = 0, distance_ = kWatchDistance;
   uint8_t blocks_ = 0, block_ = 0, call_ = 0;
   uint8_t rival_ = 1, probes_ = 0;

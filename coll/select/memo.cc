@@ -10,7 +10,7 @@ uint32_t power_of(size_t bytes) noexcept {
   return bytes == 0 ? 0 : 1 + static_cast<uint32_t>(std::bit_width(bytes - 1));
 }
 
-Rule rule_of(const Tuning::Entry& entry) noexcept {
+Rule rule_of(const Tuning::TunedKey& entry) noexcept {
   const Question& question = entry.question;
   const uint32_t power = power_of(question.bytes);
   const bool one_host = question.levels == nullptr;
@@ -31,7 +31,7 @@ Rule rule_of(const Tuning::Entry& entry) noexcept {
   return rule;
 }
 
-bool has_line(const Tuning::Entry& entry) noexcept {
+bool has_line(const Tuning::TunedKey& entry) noexcept {
   const Question& question = entry.question;
   return entry.contest.is_decided() && question.commutative && question.equal_blocks &&
          (question.levels != nullptr || question.shared);

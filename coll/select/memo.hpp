@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memo: a communicator's last question with the answer, and the communicator's contests.
-// Why: programs repeat a question. Lifetime: CommState. Threads: under the channel's lock.
+// Memo: a communicator's last question and answer, and its contests.
 #pragma once
 
 #include <cstdint>
@@ -14,29 +13,27 @@
 
 namespace tern::coll {
 
-/// Lines for communicators made later.
+/// Rules for communicators created later.
 struct Learnt final : core::Object {
   Learnt() noexcept : Object(core::Kind::kNone) {}
   MeasuredLines lines;
 };
-/// Null where nothing was inherited.
 [[nodiscard]] inline const MeasuredLines* lines_of(
     const core::Ref<core::Object>& inherited) noexcept {
   return inherited ? &static_cast<const Learnt*>(inherited.get())->lines : nullptr;
 }
 
-/// The contests of a communicator.
 struct Tuning {
   static constexpr size_t kMostKeys = 32, kMostInLearning = 512;
-  struct Entry {
+  struct TunedKey {
     uint32_t key;
-    Question question;  // the first of the key
+    Question question;  // the key's first
     Contest contest;
-    uint32_t agreement = 0;  // nanoseconds of the last agreement
+    uint32_t agreement = 0;  // ns
   };
-  std::vector<std::unique_ptr<Entry>> entries;
-  core::Ref<core::Object> learnt;  // all decisions; null: made anew on demand
-  uint32_t trail = 0;              // a hash of the rows of timed calls, equal on all ranks
+  std::vector<std::unique_ptr<TunedKey>> entries;
+  core::Ref<core::Object> learnt;  // null: rebuilt on demand
+  uint32_t trail = 0;              // hash of timed rows, equal on all ranks
 
   void follow(uint32_t key, uint32_t row) noexcept {
     constexpr uint32_t kFactor = 0x01000193;  // FNV
@@ -44,29 +41,27 @@ struct Tuning {
   }
 };
 
-/// Sizes in (2^(n-1), 2^n] are alike: the bounds of lines are powers of two, and a bound belongs to
-/// the smaller sizes.
+/// Rules have powers of two as bounds, which belong to the smaller sizes.
 [[nodiscard]] uint32_t power_of(size_t bytes) noexcept;
-/// Whether a line can tell all of the contest's facts: lines know no communicator without shared
-/// memory on one host, no irregular blocks and no operation that keeps operands in place.
-[[nodiscard]] bool has_line(const Tuning::Entry& entry) noexcept;
-/// The contest's result as a line.
-[[nodiscard]] Rule rule_of(const Tuning::Entry& entry) noexcept;
+/// Rules cannot express communicators without shared memory on one host, irregular blocks, or fixed
+/// operand order.
+[[nodiscard]] bool has_line(const Tuning::TunedKey& entry) noexcept;
+[[nodiscard]] Rule rule_of(const Tuning::TunedKey& entry) noexcept;
 
 struct Memo {
-  /// Calls of a communicator before its first contest.
+  /// Calls before the first contest.
   static constexpr uint32_t kFirst = 32;
 
   Question question{Collective::kBarrier, 0, 0};
-  const core::Op* op = nullptr;  // of Question::any_order
+  const core::Op* op = nullptr;  // operation of Question::any_order
   const core::Datatype* type = nullptr;
   Choice answer{nullptr, Choice::Why::kModel};
-  FlatMethod untuned = FlatMethod::kNone;  // of the unmeasured answer
-  Countdown* countdown = nullptr;  // counts blocking calls of the question; null: no contest
-  Countdown first_calls{kFirst};   // counts calls of keys without a contest
+  FlatMethod untuned = FlatMethod::kNone;  // method of the unmeasured answer
+  Countdown* countdown = nullptr;          // null: no contest
+  Countdown first_calls{kFirst};           // counts calls without a contest
   std::unique_ptr<Tuning> tuning;
 
-  /// Decisions, then what the communicator has inherited. Throws std::bad_alloc.
+  /// Decisions, then inherited rules. Throws std::bad_alloc.
   [[nodiscard]] core::Ref<core::Object> learnt(const core::Ref<core::Object>& inherited);
   void forget() noexcept {
     question = {Collective::kBarrier, 0, 0};

@@ -8,7 +8,7 @@
 namespace tern::coll {
 namespace {
 
-/// Blocks whose sizes are not known to all are taken for this.
+/// Assumed for unknown block sizes.
 constexpr double kTypicalBlock = 4096;
 
 Shape shape_of(const Question& question) {
@@ -19,14 +19,13 @@ Shape shape_of(const Question& question) {
   return {p, splits(question.collective) ? bytes : bytes * p, hosts};
 }
 
-/// Passes that the vector is cut into.
 double passes_of(const Algorithm& algorithm, const Work& work, double n) {
   if (algorithm.chunk == 0) return 1;
   return std::max(1.0, std::ceil(n / (static_cast<double>(algorithm.chunk) * work.parts)));
 }
 
-double time_of(const Work& work, const Link& link, const Model& model, double passes) {
-  // One byte per microsecond is a megabyte per second. Starting a message is half of its latency.
+double time_of(const Work& work, const LinkCost& link, const Model& model, double passes) {
+  // A byte per microsecond is a megabyte per second. Starting a message takes half the latency.
   const double first = work.rounds * link.latency + work.bytes / passes / link.per_second;
   const double next = work.messages * link.latency / 2 + work.load / passes / link.per_second;
   return first + (passes - 1) * next + work.reduced / model.reduce + work.copied / model.copy +
@@ -40,7 +39,7 @@ double Model::predict(const Algorithm& algorithm, const Question& question) cons
   const Cost cost = algorithm.cost(shape);
   const double passes = passes_of(algorithm, cost.far, shape.n);
   const bool knows_levels = (algorithm.limits & kLevels) != 0;
-  const Link& far = question.levels != nullptr || knows_levels ? between : within;
+  const LinkCost& far = question.levels != nullptr || knows_levels ? between : within;
   return time_of(cost.far, far, *this, passes) + time_of(cost.near, within, *this, passes);
 }
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Model: how long an algorithm should take on a machine of two levels.
-// Why: it ranks the algorithms where nothing was measured, and a prediction beside the measured
-// time tells whether something is wrong. A message costs latency + bytes / bandwidth of its level;
-// reductions and copies their bytes at their speed; chunks overlap (Algorithm::cost says what the
-// busiest rank does). Threads: any. See: tern_coll tune (fits it), tests/unit/coll/select_test.cc.
+// Model: predicted time of an algorithm on a two-level machine. A message costs latency + bytes /
+// bandwidth of the level; reductions and copies cost bytes / speed; chunks overlap. See: tern_coll
+// tune, which fits the model.
 #pragma once
 
 #include "coll/algorithms/algorithms.hpp"
@@ -11,17 +9,17 @@
 
 namespace tern::coll {
 
-struct Link {
-  double latency;     // microseconds of one message
+struct LinkCost {
+  double latency;     // microseconds
   double per_second;  // megabytes
 };
 
-/// The defaults are those of a machine of two cores that share memory, and of TCP between two hosts
-/// that are namespaces of it. Ranks of a host that send at once are taken not to slow each other.
+/// Defaults: a two-core machine, and TCP between two local network namespaces. Concurrent senders
+/// of a host are assumed not to slow each other.
 struct Model {
-  Link within{0.7, 6000}, between{10, 3300};
+  LinkCost within{0.7, 6000}, between{10, 3300};
   double reduce = 6000, copy = 9000;  // megabytes per second
-  double line = 0.03;  // microseconds of one of many cache lines of others: loads overlap
+  double line = 0.03;                 // microseconds per remote cache line
 
   /// Microseconds.
   [[nodiscard]] double predict(const Algorithm& algorithm, const Question& question) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading rules.
+// Parses rules.
 #include "coll/select/rules.hpp"
 
 #include <cstdlib>
@@ -30,7 +30,7 @@ Collective collective_of(const std::string& word) {
     if (known.back() == word) return static_cast<Collective>(i);
   }
   for (const char* figure : {"within", "between", "reduce", "copy"}) known.emplace_back(figure);
-  wrong(strf("\"%s\" begins no line; what does: %s", word.c_str(), listed(word, known).c_str()));
+  wrong(strf("\"%s\" does not begin a line; known: %s", word.c_str(), listed(word, known).c_str()));
 }
 
 const Algorithm* algorithm_of(Collective collective, const std::string& word) {
@@ -40,24 +40,24 @@ const Algorithm* algorithm_of(Collective collective, const std::string& word) {
     if (word == row.name) return &row;
     known.emplace_back(row.name);
   }
-  wrong(strf("%s has no algorithm \"%s\"; there are %s", name_of(collective), word.c_str(),
+  wrong(strf("%s has no algorithm \"%s\"; known: %s", name_of(collective), word.c_str(),
              listed(word, known).c_str()));
 }
 
-struct Range {
+struct Bounds {
   int64_t least = 0, most = INT64_MAX;
 };
 
-Range range_of(const std::string& word, const char* what) {
+Bounds range_of(const std::string& word, const char* what) {
   if (word == "any") return {};
   const size_t dots = word.find("..");
   const std::string from = word.substr(0, dots);
   const std::string to = dots == std::string::npos ? from : word.substr(dots + 2);
-  Range range;
+  Bounds range;
   if (!from.empty()) range.least = parse_size(from, what);
   if (!to.empty()) range.most = parse_size(to, what);
   if (range.least < 0 || range.most < range.least)
-    wrong(strf("%s \"%s\" hold no number; write any, N, N.., ..M or N..M", what, word.c_str()));
+    wrong(strf("%s \"%s\" are not a range; write any, N, N.., ..M or N..M", what, word.c_str()));
   return range;
 }
 
@@ -65,21 +65,21 @@ double figure_of(const std::string& word) {
   char* end = nullptr;
   const double value = std::strtod(word.c_str(), &end);
   if (word.empty() || *end != '\0' || !(value > 0) || value > 1e12)
-    wrong(strf("\"%s\" is no figure above 0", word.c_str()));
+    wrong(strf("\"%s\" is not a number above 0", word.c_str()));
   return value;
 }
 
-/// A line of the model's figures; false where it is another line.
+/// False for other lines.
 bool set_figure(const std::vector<std::string>& words, Model* model) {
   const bool within = words[0] == "within", between = words[0] == "between";
   if (within || between) {
     if (words.size() != 3)
       wrong(strf("%s takes a latency in microseconds and megabytes per second", words[0].c_str()));
-    Link& link = within ? model->within : model->between;
+    LinkCost& link = within ? model->within : model->between;
     link = {figure_of(words[1]), figure_of(words[2])};
     return true;
   }
-  // A line of the collective "reduce" has four words or more.
+  // A line of the collective "reduce" has at least four words.
   if (words.size() != 2 || (words[0] != "reduce" && words[0] != "copy")) return false;
   (words[0] == "reduce" ? model->reduce : model->copy) = figure_of(words[1]);
   return true;
@@ -109,18 +109,18 @@ void restrict_to(const std::string& word, Rule* rule) {
 void set_wire(const std::string& word, const std::string& other, Rule* rule) {
   const std::optional<Wire> wire = find_wire(word);
   if (!wire || *wire == Wire::kAuto)
-    wrong(strf("there is no wire \"%s\", but %s", word.c_str(),
+    wrong(strf("\"%s\" is not a wire; known: %s", word.c_str(),
                listed(word, {std::begin(kWireNames) + 1, std::end(kWireNames)}).c_str()));
   if (rule->algorithm == nullptr)
-    wrong(strf("model and wire %s: with the algorithm the model chooses the wire", word.c_str()));
+    wrong(strf("model and wire %s: the model chooses the wire too", word.c_str()));
   if (!rule->one_host || !rule->many_hosts)
-    wrong(strf("%s and wire %s: wires are those between GPUs, of what is put into streams",
-               other.c_str(), word.c_str()));
+    wrong(strf("%s and wire %s: wires apply only to collectives in GPU streams", other.c_str(),
+               word.c_str()));
   rule->streams = true;
   rule->wire = *wire;
 }
 
-/// What follows the algorithm.
+/// Parses the words after the algorithm.
 void qualify(const std::vector<std::string>& words, Rule* rule) {
   size_t at = 4;
   if (at < words.size() && words[at] != "wire") restrict_to(words[at++], rule);
@@ -128,13 +128,14 @@ void qualify(const std::vector<std::string>& words, Rule* rule) {
     set_wire(at + 1 < words.size() ? words[at + 1] : "", words[at - 1], rule);
     at += 2;
   }
-  if (at < words.size()) wrong(strf("\"%s\" is too much; a line is: %s", words[at].c_str(), kForm));
+  if (at < words.size())
+    wrong(strf("\"%s\" is one word too many; a line is: %s", words[at].c_str(), kForm));
 }
 
 Rule rule_of(const std::vector<std::string>& words, int line) {
   const Collective collective = collective_of(words[0]);
   if (words.size() < 4) wrong(strf("%zu words; a line is: %s", words.size(), kForm));
-  const Range ranks = range_of(words[1], "ranks"), bytes = range_of(words[2], "bytes");
+  const Bounds ranks = range_of(words[1], "ranks"), bytes = range_of(words[2], "bytes");
   Rule rule{collective, ranks.least, ranks.most, bytes.least, bytes.most, true,
             true,       false,       false,      Wire::kAuto, nullptr,    line};
   rule.algorithm = algorithm_of(collective, words[3]);
@@ -152,7 +153,7 @@ std::vector<std::string> words_of(const std::string& line) {
 }  // namespace
 
 bool can(const Algorithm& algorithm, const Question& question) noexcept {
-  // Of a row that wants equal blocks a step takes several at once, which lie apart in a piece.
+  // A step of rows with equal blocks takes several blocks, not adjacent within a chunk.
   if (question.streams && (algorithm.limits & kEqualBlocks) != 0) return false;
   if ((algorithm.limits & kShared) != 0) {
     if (!question.shared || (algorithm.flat == FlatMethod::kDirect && !question.single_copy))

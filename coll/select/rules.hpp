@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules: which algorithm serves which sizes, as lines that a person reads and writes.
+// Rules: algorithms by size, as lines of text.
 //
 //   # collective    ranks   bytes      algorithm
 //   bcast           2       any        linear
@@ -14,12 +14,12 @@
 //   reduce 6000
 //   copy 9000
 //
-// Ranges are any, N, N.., ..M or N..M, both ends included; bytes are of the vector or of one block
-// and have units (k, m, g). The first line that fits and whose algorithm can do the operation is
-// taken. A line with "streams" is for what is put into streams of GPUs, and those without it are
-// not; one with "kernels" is for those of them that kernels come first for. One with a wire is for
-// them, too, where the team can take this wire, and has it taken. "model" leaves the choice to the
-// cost model, whose figures the last four lines set. See: TERN_COLL_TABLE, tern_coll tune,
+// Ranges are any, N, N.., ..M or N..M, inclusive; bytes are of the vector or of a block, with units
+// k, m, g. The first line with a fitting range and a capable algorithm applies. Lines with
+// "streams" apply only to collectives enqueued in GPU streams, other lines only elsewhere;
+// "kernels" further requires a preference for kernels. A line with a wire selects the wire, for
+// streams with support by the team. "model" leaves the choice to the cost model; the last four
+// lines set the model's figures. See: TERN_COLL_TABLE, tern_coll tune,
 // tests/unit/coll/select_test.cc.
 #pragma once
 
@@ -35,46 +35,43 @@ namespace tern::coll {
 struct Rule {
   Collective collective;
   int64_t least_ranks, most_ranks, least_bytes, most_bytes;
-  bool one_host, many_hosts;   // where it holds
-  bool streams;                // of GPUs, or else not
-  bool kernels;                // of these, where kernels come first
-  Wire wire;                   // of these, where it can be taken; kAuto: not named
+  bool one_host, many_hosts;
+  bool streams;  // GPU streams only; else never
+  bool kernels;  // requires a preference for kernels
+  Wire wire;
   const Algorithm* algorithm;  // null: the model chooses
   int line;
 
-  /// All but the wire.
+  /// Whether the rule fits, apart from the wire.
   [[nodiscard]] bool fits(const Question& question) const noexcept;
 };
 
 struct Rules {
   std::vector<Rule> rules;
 
-  /// The first line that fits, by its wire, too; null where none does. *passed: the first that
-  /// would fit but names a wire that is not among `wires`; null: none.
-  /// `alike`: a row whose bits the line's row must give; null: any.
+  /// The first fitting rule, or null. *passed: the first fitting rule except for a wire not among
+  /// `wires`, or null. `alike`: requires the bits of this row.
   [[nodiscard]] const Rule* find(const Question& question, Wires wires,
                                  const Rule** passed = nullptr,
                                  const Algorithm* alike = nullptr) const noexcept;
-  /// Adds the lines of `text`; each bad one becomes a sentence, "FILE:LINE: ...".
+  /// Each bad line adds a complaint, "FILE:LINE: ...".
   void read(const std::string& text, const std::string& file, Model* model,
             std::vector<std::string>* complaints);
 };
 
-/// Lines that jobs have measured, by collective: there are many.
+/// Rules measured by jobs, indexed by collective.
 struct MeasuredLines {
   std::array<Rules, kCollectives> by;
 
   void add(const Rule& rule) { by[static_cast<size_t>(rule.collective)].rules.push_back(rule); }
-  /// The first line that fits and gives the bits of `alike`; null where none does.
+  /// The first fitting rule with the bits of `alike`, or null.
   [[nodiscard]] const Rule* find(const Question& question, const Algorithm& alike) const noexcept {
     return by[static_cast<size_t>(question.collective)].find(question, {}, nullptr, &alike);
   }
 };
 
-/// Whether two rows reduce to the same bits.
 [[nodiscard]] bool same_bits(const Algorithm& one, const Algorithm& other,
                              const Question& question) noexcept;
-/// True where the algorithm's limits allow the operation.
 [[nodiscard]] bool can(const Algorithm& algorithm, const Question& question) noexcept;
 
 }  // namespace tern::coll

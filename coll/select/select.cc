@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Choosing. Tern's own lines are for ranks of one machine (see docs/measurements); over hosts
-// what tern_coll tune found on 2 hosts of 2 ranks and 4 of 2; the model does the rest.
+// Selection. Tern's own rules: one machine (docs/measurements), and tern_coll tune on 2 hosts of
+// 2 ranks and 4 hosts of 2.
 #include "coll/select/select.hpp"
 
 #include <algorithm>
@@ -139,7 +139,7 @@ std::string contents_of(const std::string& file) {
   std::ostringstream text;
   if (stream) text << stream.rdbuf();
   if (!stream || !text)
-    throw Error(MPI_ERR_FILE, strf("TERN_COLL_TABLE names %s, which cannot be read: %s",
+    throw Error(MPI_ERR_FILE, strf("TERN_COLL_TABLE is %s, but the file cannot be read: %s",
                                    file.c_str(), std::strerror(errno)));
   return text.str();
 }
@@ -155,7 +155,7 @@ void Selector::configure(const Params& params) {
   names_wires_ = std::any_of(table_.rules.begin(), table_.rules.end(),
                              [](const Rule& rule) { return rule.wire != Wire::kAuto; });
   if (!complaints.empty()) {
-    std::string all = "TERN_COLL_TABLE has lines that cannot be used";
+    std::string all = "TERN_COLL_TABLE has invalid lines";
     for (const std::string& complaint : complaints) all += "\n  " + complaint;
     throw Error(MPI_ERR_ARG, all);
   }
@@ -189,7 +189,7 @@ Choice Selector::by_own(const Question& question) const noexcept {
 }
 
 Choice Selector::choose(const Question& question, const Forced* hints,
-                        const Known& known) const noexcept {
+                        const MeasuredSources& known) const noexcept {
   const auto which = static_cast<int>(question.collective);
   const auto usable = [&](const Forced& forced) {
     return forced.by[which] != nullptr && can(*forced.by[which], question);
@@ -273,7 +273,8 @@ std::string Selector::reason(const Choice& choice, Collective collective) const 
 
 std::string Selector::in_table(int line) const { return strf("%s, line %d", file_.c_str(), line); }
 
-std::string Selector::sizes(Question question, const Forced* hints, const Known& known) const {
+std::string Selector::sizes(Question question, const Forced* hints,
+                            const MeasuredSources& known) const {
   constexpr size_t kMost = size_t{1} << 30;
   std::string text;
   const Algorithm* before = nullptr;

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selection: which algorithm runs, and why.
-// Order: a hint of the communicator (tern_allreduce, ...); TERN_COLL; the lines of
-// TERN_COLL_TABLE; measured lines; Tern's own lines (measured on one machine); the cost model. What
-// cannot do the operation is passed over. Threads: set up by one, then any. See:
-// coll/select/rules.hpp (the lines), coll/select/model.hpp, tests/unit/coll/select_test.cc.
+// Selection. Order: a hint of the communicator (tern_allreduce, ...); TERN_COLL; rules of
+// TERN_COLL_TABLE; measured rules; Tern's own rules; the cost model. Incapable algorithms are
+// skipped. Threads: set-up by one, then any. See: tests/unit/coll/select_test.cc.
 #pragma once
 
 #include <string>
@@ -16,16 +14,16 @@ class Params;
 
 namespace tern::coll {
 
-/// By collective; null: not forced.
+/// Forced rows, by collective; null: not forced.
 struct Forced {
   const Algorithm* by[kCollectives] = {};
-  Wire wire = Wire::kAuto;  // of what is put into streams; selection does not ask for it
-  bool any_order = false;   // the bits of a result may change with a measurement
+  Wire wire = Wire::kAuto;  // for GPU streams, ignored by selection
+  bool any_order = false;   // measurements may change the bits of results
 };
 
 struct Choice {
   const Algorithm* algorithm;
-  /// From kMeasured on: of choices that a measurement may replace.
+  /// Measurements may replace choices from kMeasured on.
   enum class Why {
     kHint,
     kParameter,
@@ -36,56 +34,52 @@ struct Choice {
     kOwnTable,
     kModel
   } why;
-  int line = 0;             // of the table
-  Wire wire = Wire::kAuto;  // that this line names
-  int passed_line = 0;      // the first one passed over for its wire; 0: none
+  int line = 0;             // line of the table
+  Wire wire = Wire::kAuto;  // named by this rule
+  int passed_line = 0;      // skipped for its wire; 0: none
   Wire passed_wire = Wire::kAuto;
 };
 
 class Selector {
  public:
-  /// Which measured lines serve a communicator.
-  struct Known {
-    const MeasuredLines* inherited = nullptr;  // first; null: none
-    bool earlier_jobs = true;                  // then the lines of learn()
+  struct MeasuredSources {
+    const MeasuredLines* inherited = nullptr;  // first
+    bool earlier_jobs = true;                  // rules of learn() too
   };
 
-  /// Reads the parameters and the table. Throws Error with every bad line.
+  /// Throws Error with all bad lines.
   void configure(const Params& params);
-  /// Lines that earlier jobs have measured; a bad line spoils all. Throws std::bad_alloc.
+  /// Rules of earlier jobs; a bad line invalidates all. Throws std::bad_alloc.
   void learn(const std::string& lines, const std::string& file);
   void force(const Algorithm& algorithm) noexcept;
 
   [[nodiscard]] Choice choose(const Question& question, const Forced* hints,
-                              const Known& known = everything()) const noexcept;
-  /// The same without any measurement of this machine.
+                              const MeasuredSources& known = everything()) const noexcept;
   [[nodiscard]] Choice unmeasured(const Question& question, const Choice& choice) const noexcept {
     return choice.why == Choice::Why::kMeasured ? by_own(question) : choice;
   }
-  /// The quickest by the model of those that can. Never without an answer.
+  /// The model's fastest capable row; always exists.
   [[nodiscard]] const Algorithm& by_model(const Question& question) const noexcept;
-  /// The rows that are worth a trial beside the one that serves: those of the next lines of Tern's
-  /// own table, then those that the model has within a factor of three of the best. All give the
-  /// bits of the serving one, which is the first. Throws std::bad_alloc.
+  /// Rows worth a trial, serving row first: from the next rules of Tern's own table, then within a
+  /// factor of three of the model's best. All give equal bits. Throws std::bad_alloc.
   [[nodiscard]] std::vector<const Algorithm*> candidates(const Question& question,
                                                          const Algorithm& serving) const;
   [[nodiscard]] const Model& model() const noexcept { return model_; }
-  /// Tern's own table.
   [[nodiscard]] const Rules& own() const noexcept { return own_; }
-  /// Whether lines of the table name wires: what Question::wires is asked for.
+  /// Whether the table needs Question::wires.
   [[nodiscard]] bool names_wires() const noexcept { return names_wires_; }
 
-  /// "TERN_COLL_TABLE=FILE, line 3", "the cost model", ...
+  /// "TERN_COLL_TABLE=FILE, line 3"
   [[nodiscard]] std::string reason(const Choice& choice, Collective collective) const;
   /// "FILE, line 3"
   [[nodiscard]] std::string in_table(int line) const;
-  /// "to 16 KiB recursive_doubling, then rabenseifner": the choices for all sizes.
+  /// "to 16 KiB recursive_doubling, then rabenseifner"
   [[nodiscard]] std::string sizes(Question question, const Forced* hints,
-                                  const Known& known = everything()) const;
+                                  const MeasuredSources& known = everything()) const;
 
  private:
-  [[nodiscard]] static Known everything() noexcept { return {}; }
-  /// By Tern's own table, or else by the model.
+  [[nodiscard]] static MeasuredSources everything() noexcept { return {}; }
+  /// Tern's own table, or else the model.
   [[nodiscard]] Choice by_own(const Question& question) const noexcept;
 
   Forced forced_;
@@ -96,7 +90,7 @@ class Selector {
   bool names_wires_ = false;
 };
 
-/// "allreduce of 4096 bytes on 4 ranks: ring ..." for TERN_EXPLAIN.
+/// "allreduce of 4096 bytes on 4 ranks: ring ..."
 [[nodiscard]] std::string explain(const Question& question, const Algorithm& algorithm);
 
 }  // namespace tern::coll

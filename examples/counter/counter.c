@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Tasks of very different length are shared out by a counter in a window: who is free takes the
- * next number.
- * Why: no rank has to hand out work, and none waits while there is some.
- * ranks: 1 2 4 8
- * args: 400
- * expect-stdout: ^400 tasks, each done once */
+ * Distributes tasks of different length by a counter in a window: a free rank takes the next
+ * number. Why: no rank distributes work, and no rank waits while tasks remain. ranks: 1 2 4 8 args:
+ * 400 expect-stdout: ^400 tasks, each done once */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A task whose length is not known in advance: the steps of the Collatz sequence. */
+/* A task of unpredictable length: the steps of a Collatz sequence. */
 static long steps_from(long n) {
   long steps = 0;
   for (; n != 1; ++steps) n = n % 2 == 0 ? n / 2 : 3 * n + 1;
@@ -29,7 +26,7 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   const long tasks = argc > 1 ? atol(argv[1]) : 4000;
 
-  /* The counter is rank 0's; the others have no part. */
+  /* Only rank 0 contributes memory: the counter. */
   long* counter;
   MPI_Win window;
   const MPI_Aint bytes = rank == 0 ? (MPI_Aint)sizeof *counter : 0;
@@ -44,7 +41,7 @@ int main(int argc, char** argv) {
   MPI_Win_lock_all(0, window);
   for (;;) {
     MPI_Fetch_and_op(&one, &task, MPI_LONG, 0, 0, MPI_SUM, window);
-    MPI_Win_flush(0, window); /* now `task` is there */
+    MPI_Win_flush(0, window); /* completes the fetch */
     if (task >= tasks) break;
     sums[0] += 1;
     sums[1] += task;

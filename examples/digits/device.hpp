@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two streams of a GPU: what is computed goes into the first, gradients are summed over the ranks
-// in the second, as MPIX_Allreduce_enqueue puts it there; events order the two; a graph replays
-// both. Why: the example needs no CUDA toolkit, so it calls the driver by itself, and the
-// arithmetic is the processor's: host functions that the stream calls. A program with kernels
-// launches them there.
+// Two CUDA streams: the first computes, the second sums gradients by MPIX_Allreduce_enqueue; events
+// order the streams, a graph replays both.
+// Why: the example needs no CUDA toolkit. The class calls the driver, and host functions in the
+// stream do the arithmetic; a program with kernels launches kernels there.
 #pragma once
 
 #include <dlfcn.h>
@@ -17,7 +16,7 @@
 #include <string>
 #include <vector>
 
-// As cuda.h declares them; all give 0 for success.
+// As in cuda.h; all return 0 for success.
 struct CudaDriver {
   using Handle = void*;
   int (*init)(unsigned flags);
@@ -45,7 +44,7 @@ struct CudaDriver {
   int (*launch)(Handle runnable, Handle stream);
   int (*end_runnable)(Handle runnable);
 
-  // All functions, or the first name that is missing.
+  // Finds all functions; returns the first missing name, or null.
   const char* find(void* library) {
     const struct {
       const char* name;
@@ -87,14 +86,14 @@ struct CudaDriver {
 
 class Streams {
  public:
-  // Of all ranks together; null where one has no GPU: *why says so there. Ranks of a host take its
-  // GPUs in turn.
+  // Collective. Null if any rank has no GPU; *why has the reason on these ranks. The
+  // ranks of a host take the GPUs in turn.
   static std::unique_ptr<Streams> find(std::string* why) {
     CudaDriver driver{};
     void* const library = dlopen("libcuda.so.1", RTLD_NOW);
     int gpus = 0;
     if (library == nullptr) {
-      *why = "there is no libcuda.so.1";
+      *why = "libcuda.so.1 is missing";
     } else if (const char* const missing = driver.find(library)) {
       *why = std::string("libcuda.so.1 has no ") + missing;
     } else if (driver.init(0) != 0 || driver.count(&gpus) != 0 || gpus == 0) {
@@ -116,11 +115,11 @@ class Streams {
     check(driver_.end_stream(sums_), "cuStreamDestroy");
   }
 
-  // Runs function(argument) when the stream comes there.
+  // Runs function(argument) in stream order.
   void compute(void (*function)(void*), void* argument) {
     check(driver_.call(computes_, function, argument), "cuLaunchHostFunc");
   }
-  // Sums a bucket over the ranks, behind what was computed, beside what follows.
+  // Sums a bucket over the ranks after earlier computation, concurrently with later computation.
   void sum(float* bucket, uint64_t on_device, int count) {
     const size_t bytes = static_cast<size_t>(count) * sizeof(float);
     check(driver_.record(computed_, computes_), "cuEventRecord");
@@ -130,14 +129,14 @@ class Streams {
                            MPI_SUM, comm_);
     check(driver_.to_host(bucket, on_device, bytes, sums_), "cuMemcpyDtoHAsync");
   }
-  // What is computed next finds all sums.
+  // Later computation waits for all sums.
   void join() {
     check(driver_.record(summed_, sums_), "cuEventRecord");
     check(driver_.come_behind(computes_, summed_, 0), "cuStreamWaitEvent");
   }
   void wait() { check(driver_.wait(computes_), "cuStreamSynchronize"); }
 
-  // Records what `put` puts into the streams, and nothing of it happens; replay() does it.
+  // Records the calls of `put` into a graph without running them; replay() runs the graph.
   template <class Put>
   void* capture(Put put) {
     constexpr int kGlobal = 0;
@@ -152,7 +151,7 @@ class Streams {
   void replay(void* runnable) { check(driver_.launch(runnable, computes_), "cuGraphLaunch"); }
   void end(void* runnable) { check(driver_.end_runnable(runnable), "cuGraphExecDestroy"); }
 
-  // Device memory beside a bucket, which the device reaches by itself from now on.
+  // Allocates device memory for a bucket and pins the bucket.
   uint64_t add(std::vector<float>& bucket) {
     uint64_t address = 0;
     const size_t bytes = bucket.size() * sizeof(float);
@@ -190,7 +189,7 @@ class Streams {
   }
   static void check(int code, const char* function) {
     if (code == 0) return;
-    std::fprintf(stderr, "digits: %s: the CUDA driver says error %d\n", function, code);
+    std::fprintf(stderr, "digits: %s: the CUDA driver returns error %d\n", function, code);
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trains a small neural network on handwritten digits with all ranks: each takes its part of every
-// batch, gradients are summed by nonblocking allreduce, layer by layer, while the layers below are
-// still being computed.
-// Why: the smallest honest picture of data-parallel training, from data to equal weights.
+// Trains a small neural network on handwritten digits: each rank computes its part of every batch,
+// and nonblocking allreduces sum each layer's gradients while lower layers are computed.
+// Why: a minimal complete example of data-parallel training.
 // ranks: 1 3
 // full-ranks: 2 4 8
 // expect-stdout: reads 97\.\d %[^!]*same weights: yes
@@ -29,8 +28,8 @@ namespace {
 constexpr int kClasses = 10;
 constexpr std::array<int, 5> kWidths = {kPixels, 256, 256, 128, kClasses};
 constexpr int kLayers = static_cast<int>(kWidths.size()) - 1;
-constexpr int kBatch = 64;   // images of all ranks together, so the rank count changes no result
-constexpr int kHeldOut = 5;  // every fifth image is kept for the test
+constexpr int kBatch = 64;   // images of all ranks together, for any number of ranks
+constexpr int kHeldOut = 5;  // every fifth image is for the test
 
 struct Options {
   int epochs = 15;
@@ -46,8 +45,7 @@ struct World {
 
 class Network {
  public:
-  // On the host by itself; with streams by these, and as one graph from the second step on if it
-  // replays.
+  // On the host; or with streams, as a graph from the second step on if `replays`.
   explicit Network(const World& world, Streams* streams = nullptr, bool replays = false)
       : world_(world), streams_(streams), replays_(replays) {
     std::mt19937 random(1998);
@@ -94,8 +92,8 @@ class Network {
     return loss;
   }
 
-  // The same step, put into the streams, or replayed there. What a graph does is the same each
-  // time, so it reads the batch of the step where this leaves it.
+  // The same step in the streams, as calls or as a graph. A graph repeats
+  // fixed calls, so these read the step's batch through images_ and mine_.
   double train_in_streams(const Images& images, const std::vector<int>& mine) {
     images_ = &images;
     mine_ = &mine;
@@ -116,7 +114,7 @@ class Network {
     return std::max_element(chance, chance + kClasses) - chance == label;
   }
 
-  // FNV-1a over every bit of every weight.
+  // FNV-1a over all weights.
   uint64_t hash() const {
     uint64_t h = 14695981039346656037u;
     for (const Layer& layer : layers_)
@@ -168,7 +166,7 @@ class Network {
   float* activation(int l, int n) { return &activations_[l][n * kWidths[l]]; }
   float* slope(int l, int n) { return &slopes_[l][n * kWidths[l]]; }
 
-  // Image number `n` of this rank's part; leaves softmax and its slope on top and returns the loss.
+  // Image `n` of this rank's part. Leaves softmax and its slope on top; returns the loss.
   double forward(const float* pixels, int label, int n) {
     std::copy_n(pixels, kPixels, activation(0, n));
     for (int l = 0; l < kLayers; ++l)
@@ -191,7 +189,7 @@ class Network {
       layer.backward(activation(l, n), slope(l + 1, n), l > 0 ? slope(l, n) : nullptr);
   }
 
-  // Starts the layer's bucket; the test lets the library move those that are under way.
+  // Starts the layer's allreduce; the test drives progress of earlier ones.
   void sum_over_ranks(Layer& layer, std::array<MPI_Request, kLayers>& requests, int l) {
     timed([&] {
       MPI_Iallreduce(MPI_IN_PLACE, layer.gradient.data(), layer.count(), MPI_FLOAT, MPI_SUM,
@@ -225,7 +223,7 @@ class Network {
 
 // ---- training ---------------------------------------------------------------------------------
 
-// All ranks shuffle alike; each then takes every size-th image of a batch.
+// All ranks shuffle alike; each takes every size-th image of a batch.
 std::vector<int> part_of_batch(const std::vector<int>& order, int batch, const World& world) {
   std::vector<int> mine;
   for (int i = world.rank; i < kBatch; i += world.size) mine.push_back(order[batch * kBatch + i]);
@@ -237,9 +235,9 @@ void shuffle(std::vector<int>& order, std::mt19937& random) {
     std::swap(order[i], order[random() % (i + 1)]);
 }
 
-// Share of the held-out images that all ranks together recognise.
+// Share of the held-out images recognised by all ranks together.
 double accuracy(Network& network, const Images& images, const World& world) {
-  int64_t counts[2] = {0, 0};  // recognised, looked at
+  int64_t counts[2] = {0, 0};  // recognised, tested
   for (int i = world.rank * kHeldOut; i < images.count(); i += world.size * kHeldOut) {
     counts[0] += network.recognises(images.at(i), images.labels[i]);
     ++counts[1];
@@ -282,7 +280,7 @@ Outcome train(Network& network, const Images& images, const Options& options, co
   return outcome;
 }
 
-// Whether every rank holds the same weights, bit for bit.
+// Whether all ranks hold the same weights, bit for bit.
 bool same_everywhere(const Network& network) {
   const uint64_t mine = network.hash();
   uint64_t least, most;
@@ -296,9 +294,9 @@ const char* plural(int count) { return count == 1 ? "" : "s"; }
 void say_what_happened(const Network& network, const Outcome& outcome, bool same, int ranks) {
   std::printf(
       "\n%d rank%s trained %d weights in %.1f s; the loss fell from %.2f to %.4f.\n"
-      "The network reads %.1f %% of the images that it has never seen.\n"
+      "The network reads %.1f %% of the held-out images.\n"
       "All ranks hold bitwise the same weights: %s (hash %016llx on rank 0).\n"
-      "Gradients were summed behind the backward pass; %.1f %% of the last epoch went into MPI.\n"
+      "Gradient sums overlapped the backward pass; MPI took %.1f %% of the last epoch.\n"
       "Try next: mpirun -n 1 or -n 8 (the same accuracy), --epochs 30, examples/ring (one hop).\n",
       ranks, plural(ranks), network.parameters(), outcome.seconds, outcome.first_loss, outcome.loss,
       100 * outcome.accuracy, same ? "yes" : "NO", static_cast<unsigned long long>(network.hash()),
@@ -307,16 +305,16 @@ void say_what_happened(const Network& network, const Outcome& outcome, bool same
 
 // ---- streams ----------------------------------------------------------------------------------
 
-// Null without --device, or where a rank has no GPU: the host does it all then.
+// Null without --device or if a rank has no GPU: then the host computes.
 std::unique_ptr<Streams> find_streams(const Options& options, const World& world) {
   if (!options.device) return nullptr;
   std::string why;
   auto found = Streams::find(&why);
-  if (!why.empty()) std::printf("rank %d: %s; the host does it all\n", world.rank, why.c_str());
+  if (!why.empty()) std::printf("rank %d: %s; training on the host\n", world.rank, why.c_str());
   return found;
 }
 
-// Trains once more, and puts each step into the streams instead of replaying it.
+// Trains again with enqueued steps instead of a graph.
 bool same_without_graph(const Network& replayed, Streams& streams, const Images& images,
                         const Options& options, const World& world) {
   Network eager(world, &streams, false);
@@ -324,7 +322,7 @@ bool same_without_graph(const Network& replayed, Streams& streams, const Images&
   const bool same = eager.hash() == replayed.hash();
   if (world.rank == 0)
     std::printf(
-        "\nEach step put into the streams by itself took %.1f s, and ends with the same "
+        "\nTraining without a graph took %.1f s and ends with the same "
         "weights as the graph: %s.\n",
         outcome.seconds, same ? "yes" : "NO");
   return same;
@@ -332,7 +330,7 @@ bool same_without_graph(const Network& replayed, Streams& streams, const Images&
 
 // ---- command line -----------------------------------------------------------------------------
 
-// 0: go on; 1: help was asked for; 2: wrong use.
+// 0: go on; 1: help; 2: wrong use.
 int parse_arguments(int argc, char** argv, Options& options, const World& world) {
   const char* usage =
       "usage: digits [--epochs N] [--data FILE] [--device]   (15 epochs, data/digits.txt)\n";
@@ -353,7 +351,7 @@ int parse_arguments(int argc, char** argv, Options& options, const World& world)
       options.epochs = std::atoi(value);
     } else {
       if (world.rank == 0)
-        std::fprintf(stderr, "digits: no use for '%s %s'\n%s", word.c_str(), value, usage);
+        std::fprintf(stderr, "digits: unknown argument '%s %s'\n%s", word.c_str(), value, usage);
       return 2;
     }
   }

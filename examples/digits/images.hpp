@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The images: read by rank 0, sent to all.
+// The images: rank 0 reads, all ranks receive.
 #pragma once
 
 #include <mpi.h>
@@ -49,7 +49,7 @@ inline Images read_images(const std::string& named, int least) {
     Images images;
     try {
       while (std::getline(file, line)) append(line, images);
-      if (images.count() < least) throw std::runtime_error("the file ends too early");
+      if (images.count() < least) throw std::runtime_error("the file has too few images");
     } catch (const std::runtime_error& error) {
       throw std::runtime_error(path + ", after " + std::to_string(images.count()) +
                                " images: " + error.what());
@@ -59,8 +59,8 @@ inline Images read_images(const std::string& named, int least) {
   throw std::runtime_error("no data file; tried" + tried + "\nGive its path: digits --data FILE");
 }
 
-// Rank 0 reads the file, the one of that name where there is a name, and tells the others; no
-// images at all when it could not, or there are less than `least`.
+// Rank 0 reads the file (`named`, or the default places) and broadcasts the images. Empty if
+// reading fails or the file has fewer than `least` images.
 inline Images share_images(const std::string& named, int least, int rank) {
   Images images;
   if (rank == 0) try {

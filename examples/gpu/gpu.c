@@ -12,13 +12,13 @@
 enum { kRows = 1000, kColumns = 500, kLineTag = 1, kColumnTag = 2 };
 #define MATRIX_BYTES (sizeof(double) * kRows * kColumns)
 
-/* An element before the ranks' matrices are summed. */
+/* An element before the sum. */
 static double element(int rank, int row, int column) {
   return (rank + 1.0) * (row * kColumns + column);
 }
 
-/* Sums the matrices of all ranks; then the last column of each takes the place of the first column
- * at the next rank. `matrix` may be in either memory. */
+/* Sums the matrices of all ranks, then replaces the first column by the previous rank's last one.
+ * `matrix` may lie in host or GPU memory. */
 static void communicate(double* matrix, int rank, int size) {
   MPI_Datatype column;
   MPI_Type_vector(kRows, 1, kColumns, MPI_DOUBLE, &column);
@@ -29,7 +29,7 @@ static void communicate(double* matrix, int rank, int size) {
   MPI_Type_free(&column);
 }
 
-/* How many elements are not as they should be. All sums are whole numbers, and exact. */
+/* The number of wrong elements. All sums are integers, hence exact. */
 static int count_wrong(const double* matrix, int size) {
   int wrong = 0;
   for (int row = 0; row < kRows; ++row)
@@ -41,7 +41,7 @@ static int count_wrong(const double* matrix, int size) {
   return wrong;
 }
 
-/* Rank 0 prints everybody's line, in order. */
+/* Rank 0 prints all ranks' lines in order. */
 static void print_in_order(char* line, int length, int rank, int size) {
   if (rank != 0) MPI_Send(line, length, MPI_CHAR, 0, kLineTag, MPI_COMM_WORLD);
   for (int source = 0; rank == 0 && source < size; ++source) {

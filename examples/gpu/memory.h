@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Memory of a GPU where there is one, else of the host, by eight functions of the CUDA driver.
- * Why: the example needs no CUDA toolkit. With one, cudaMalloc, cudaMemcpy and cudaFree do this. */
+ * GPU memory, or host memory without a GPU, by eight functions of the CUDA driver.
+ * Why: the example needs no CUDA toolkit; programs with it use cudaMalloc, cudaMemcpy, cudaFree. */
 #ifndef EXAMPLES_GPU_MEMORY_H
 #define EXAMPLES_GPU_MEMORY_H
 
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As cuda.h declares them; a device's address is a number there. All give 0 for success. */
+/* As in cuda.h, where a device address is an integer. All return 0 for success. */
 typedef struct {
   int (*init)(unsigned flags);
   int (*count)(int* devices);
@@ -25,7 +25,7 @@ typedef struct {
 static Driver driver;
 static int on_gpu;
 
-/* All functions, or the first name that is missing. */
+/* Finds all functions; returns the first missing name, or null. */
 static const char* find_functions(void* library) {
   const struct {
     const char* name;
@@ -44,8 +44,8 @@ static const char* find_functions(void* library) {
   return NULL;
 }
 
-/* Chooses a GPU, in turn by `local_rank`, and says which. Without a GPU it says why not, and
- * memory is the host's. */
+/* Chooses a GPU by `local_rank` in turn and writes its name into `said`; without a GPU the reason.
+ */
 static void choose_memory(int local_rank, char* said, size_t length) {
   void* const library = dlopen("libcuda.so.1", RTLD_NOW);
   const char* missing;
@@ -57,14 +57,14 @@ static void choose_memory(int local_rank, char* said, size_t length) {
   } else if ((missing = find_functions(library)) != NULL) {
     snprintf(said, length, "host memory: libcuda.so.1 has no %s", missing);
   } else if ((code = driver.init(0)) != 0 || (code = driver.count(&gpus)) != 0) {
-    snprintf(said, length, "host memory: the CUDA driver says error %d", code);
+    snprintf(said, length, "host memory: the CUDA driver returns error %d", code);
   } else if (gpus == 0) {
     snprintf(said, length, "host memory: there is no GPU");
   } else {
     const int gpu = local_rank % gpus;
     if ((code = driver.name(name, sizeof name, gpu)) != 0 ||
         (code = driver.context(&context, gpu)) != 0 || (code = driver.use(context)) != 0) {
-      snprintf(said, length, "host memory: GPU %d says error %d", gpu, code);
+      snprintf(said, length, "host memory: GPU %d returns error %d", gpu, code);
       return;
     }
     snprintf(said, length, "memory of GPU %d, %s", gpu, name);
@@ -77,7 +77,7 @@ static void* new_memory(size_t bytes) {
   void* const memory = on_gpu ? NULL : malloc(bytes);
   if (on_gpu && driver.allocate(&address, bytes) == 0) return (void*)(uintptr_t)address;
   if (memory != NULL) return memory;
-  fprintf(stderr, "no %zu bytes of memory\n", bytes);
+  fprintf(stderr, "cannot allocate %zu bytes\n", bytes);
   exit(1);
 }
 
@@ -88,12 +88,12 @@ static void free_memory(void* memory) {
     free(memory);
 }
 
-/* Between the host and memory of new_memory(), whichever that is. */
+/* Copies between host memory and memory of new_memory(). */
 static void copy_memory(void* to, const void* from, size_t bytes) {
   const int code = on_gpu ? driver.copy((uintptr_t)to, (uintptr_t)from, bytes) : 0;
   if (!on_gpu) memcpy(to, from, bytes);
   if (code == 0) return;
-  fprintf(stderr, "copying %zu bytes: the CUDA driver says error %d\n", bytes, code);
+  fprintf(stderr, "copying %zu bytes: the CUDA driver returns error %d\n", bytes, code);
   exit(1);
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ranks of a communicator as a grid of rows and columns, each with a part of a plate of cells.
-// Why: it answers what MPI_Dims_create, MPI_Cart_coords and MPI_Cart_shift answer, so that
-// MPI_Cart_create can take its place where a library has it.
+// The ranks of a communicator as a grid, each with a part of a plate of cells.
+// Why: an explicit version of MPI_Dims_create, MPI_Cart_coords and MPI_Cart_shift.
 #pragma once
 
 #include <mpi.h>
@@ -24,11 +23,11 @@ struct Plate {
 };
 
 struct Grid {
-  int rows = 0, columns = 0;  // 0: there is no way to give each rank a cell
+  int rows = 0, columns = 0;  // 0: too few cells for the ranks
   int row = 0, column = 0;    // of the calling rank
   int up = MPI_PROC_NULL, down = MPI_PROC_NULL, left = MPI_PROC_NULL, right = MPI_PROC_NULL;
 
-  /// The grid whose inner borders, which the messages carry, are the shortest.
+  /// The grid with the shortest inner borders, to keep messages small.
   static Grid over(const Plate& plate, int ranks, int rank) {
     Grid grid;
     long long shortest = 0;

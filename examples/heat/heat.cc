@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The heat equation on a plate: each rank has a rectangle of it, neighbours swap their borders by
-// derived datatypes while the inside is computed, and rank 0 makes a PNG of the end.
-// Why: the pattern of most simulations, whole and small; the picture is the same to the last bit
-// for every number of ranks.
+// The heat equation on a plate: each rank has a rectangle, neighbours exchange borders by derived
+// datatypes while inner cells are computed, and rank 0 writes a PNG of the end.
+// Why: the pattern of most simulations, complete and small; every number of ranks gives the same
+// bits.
 // ranks: 1 2 3 4 7
 // args: --size 120x80 --steps 200
 // expect-stdout: 120 x 80 cells, 200 steps
@@ -91,7 +91,7 @@ constexpr const char* kLetters[] = {"#.....#..#####...#####",  //
                                     "#.....#..#.......#####"};
 constexpr int kLettersWide = 22, kLettersHigh = 7, kMargin = 5;
 
-// Whether this cell of the plate is one of the wires that are kept hot: they spell MPI.
+// Whether a cell belongs to the hot wires, which spell MPI.
 bool is_hot(const Plate& plate, int x, int y) {
   const long long column = static_cast<long long>(x) * (kLettersWide + 2 * kMargin) / plate.width;
   const long long row = static_cast<long long>(y) * (kLettersHigh + 2 * kMargin) / plate.height;
@@ -99,7 +99,7 @@ bool is_hot(const Plate& plate, int x, int y) {
   return i >= 0 && i < kLettersHigh && j >= 0 && j < kLettersWide && kLetters[i][j] == '#';
 }
 
-// A rank's rectangle and the ring of cells around it, which are the neighbours' or the cold edge.
+// A rank's rectangle with a ring of cells of the neighbours or the cold edge.
 class Part {
  public:
   Part(const Plate& plate, Span rows, Span columns)
@@ -126,7 +126,7 @@ class Part {
         next_[c] = now_[c] + kShare * (around - 4 * now_[c]);
       }
   }
-  // What needs no neighbour, and what does.
+  // Inner cells, which need no neighbour, and border cells.
   void compute_inside() { compute(1, rows_ - 1, 1, columns_ - 1); }
   void compute_border() {
     compute(0, 1, 0, columns_);
@@ -209,7 +209,7 @@ class Halo {
   MPI_Request requests_[8];
 };
 
-// All parts in one picture on rank 0, each put into its place by a subarray type.
+// Gathers all parts into one picture on rank 0 by subarray types.
 png::Bytes gather(const Plate& plate, const Grid& grid, const Part& part, int rank) {
   const png::Bytes mine = part.colours();
   MPI_Request sent;
@@ -231,7 +231,7 @@ png::Bytes gather(const Plate& plate, const Grid& grid, const Part& part, int ra
   return picture;
 }
 
-// ---- what the user sees ------------------------------------------------------------------------
+// ---- progress and messages ---------------------------------------------------------------------
 
 class ProgressBar {
  public:
@@ -272,7 +272,7 @@ png::Palette palette() {
   return colours;
 }
 
-// The largest change of the last step, of all ranks. A maximum is the same in every order.
+// The largest change of the last step over all ranks. A maximum does not depend on order.
 double run(const Options& options, const Grid& grid, Part& part, int rank) {
   Halo halo(grid, part);
   const ProgressBar bar(rank == 0, options.steps);
@@ -291,7 +291,7 @@ double run(const Options& options, const Grid& grid, Part& part, int rank) {
   return change;
 }
 
-// Opened before the work, so that a wrong path costs nothing. All ranks learn whether it worked.
+// Opened before the work, so that a wrong path fails early. All ranks learn the result.
 FILE* open_output(const std::string& path, int rank) {
   FILE* file = rank == 0 ? std::fopen(path.c_str(), "wb") : nullptr;
   int error = rank == 0 && file == nullptr ? errno : 0;
@@ -343,7 +343,7 @@ int main(int argc, char** argv) {
       simulate(options, rank, size);
     else if (rank == 0)
       std::fputs(kUsage, stdout);
-  } catch (const std::runtime_error& error) {  // the same on all ranks, but where rank 0 writes
+  } catch (const std::runtime_error& error) {  // on all ranks, except rank 0's write errors
     if (rank == 0) std::fprintf(stderr, "heat: %s\n", error.what());
     status = kWrongUse;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes a picture of palette indices as a PNG file, runs of equal pixels packed.
-// Why: an example should need no library but MPI. The packing is what deflate allows with its fixed
-// code alone: a literal, or "the last byte again, 3 to 258 times".
+// Writes palette indices as a PNG file, with runs of equal pixels compressed.
+// Why: an example should need no library but MPI. Deflate's fixed code suffices: a literal, or
+// "repeat the last byte 3 to 258 times".
 // See: RFC 1950 (zlib), RFC 1951 (deflate), the PNG specification.
 #pragma once
 
@@ -48,7 +48,7 @@ class Packer {
  public:
   explicit Packer(Bytes& out) : out_(out) { bits(1 | 1 << 1, 3); }  // the last block, fixed code
   void literal(uint8_t byte) { byte < 144 ? code(0x30u + byte, 8) : code(0x190u + byte - 144u, 9); }
-  /// The byte before this place, `count` (3 to 258) times more.
+  /// Repeats the byte before `count` (3 to 258) times.
   void repeat(unsigned count) {
     const unsigned symbol = length_symbol(count);
     symbol < 280 ? code(symbol - 256, 7) : code(0xc0 + symbol - 280, 8);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Every rank says who it is and where it runs, in rank order.
+ * Prints every rank and its host, in rank order.
  * expect-stdout: Hello from rank 0 of \d+ on */
 #include <mpi.h>
 #include <stdio.h>
@@ -19,8 +19,7 @@ int main(int argc, char** argv) {
   char line[MPI_MAX_PROCESSOR_NAME + 64];
   snprintf(line, sizeof line, "Hello from rank %d of %d on %s", rank, size, host);
 
-  /* Output of several processes may interleave; rank 0 prints everybody's line, so the order is
-   * certain. */
+  /* Output of several processes may interleave, so rank 0 prints all lines. */
   if (rank != 0) {
     MPI_Send(line, (int)strlen(line) + 1, MPI_CHAR, 0, kLineTag, MPI_COMM_WORLD);
   } else {

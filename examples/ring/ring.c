@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A token of 8 bytes goes round all ranks; prints the time of one hop and checks that no rank was
- * left out.
- * Why: a ring is the harshest test of waiting, for only one rank has work at any moment.
+ * Passes a token of 8 bytes round all ranks, prints the time per hop and checks the token.
+ * Why: a ring tests waiting, because only one rank works at any moment.
  * ranks: 1 2 4 8
  * args: 200
  * expect-stdout: token \d+ as expected */
@@ -11,7 +10,7 @@
 
 enum { kTokenTag = 7 };
 
-/* One round. Rank 0 starts it; every rank adds one, so the token comes back as `token + size`. */
+/* One round from rank 0. Every rank adds one, so the token returns as `token + size`. */
 static long pass_token(long token, int rank, int size) {
   const int right = (rank + 1) % size;
   const int left = (rank + size - 1) % size;
@@ -41,7 +40,7 @@ int main(int argc, char** argv) {
     return 2;
   }
 
-  pass_token(0, rank, size); /* the first round opens the connections */
+  pass_token(0, rank, size); /* opens the connections */
   const double start = MPI_Wtime();
   long token = 0;
   for (long i = 0; i < rounds; ++i) token = pass_token(token, rank, size);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A rod warmed at one end, computed by ranks that share one array: each reads its neighbours' cells
- * where they lie, and copies nothing.
+ * A rod warmed at one end. The ranks share an array and read neighbouring cells without copies.
  * Why: ranks of one host need no halo messages.
  * ranks: 1 2 4
  * args: 200
@@ -16,7 +15,7 @@ static double step(double left, double here, double right) {
   return here + 0.25 * (left - 2 * here + right);
 }
 
-/* What one rank alone would have: the sum of all cells. */
+/* The sum of all cells, computed by one rank. */
 static double alone(int cells, long steps) {
   double* old = calloc((size_t)cells + 2, sizeof *old);
   double* new = calloc((size_t)cells + 2, sizeof *new);
@@ -43,7 +42,7 @@ int main(int argc, char** argv) {
   MPI_Comm_size(host, &size);
   const long steps = argc > 1 ? atol(argv[1]) : 2000;
 
-  /* Two rows; each rank's cells lie behind those of the rank before, so one pointer sees all. */
+  /* Two rows. The cells are contiguous across ranks, so one pointer reaches all. */
   double *mine[2], *row[2];
   MPI_Win window[2];
   for (int i = 0; i < 2; ++i) {
@@ -53,7 +52,7 @@ int main(int argc, char** argv) {
                             &window[i]);
     MPI_Win_shared_query(window[i], 0, &bytes, &unit, &row[i]);
     for (int c = 0; c < kCells; ++c)
-      mine[i][c] = 0; /* a page lies near the rank that touches it first */
+      mine[i][c] = 0; /* the first touch places a page near this rank */
     MPI_Win_fence(0, window[i]);
   }
 
@@ -65,7 +64,7 @@ int main(int argc, char** argv) {
     for (int i = first; i < first + kCells; ++i)
       new[i] = step(i > 0 ? old[i - 1] : 100, old[i], i + 1 < cells ? old[i + 1] : 0);
     now = 1 - now;
-    MPI_Win_fence(0, window[now]); /* all cells of the new row are there */
+    MPI_Win_fence(0, window[now]); /* the new row is complete */
   }
 
   double sum = 0, total;

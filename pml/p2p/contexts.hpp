@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contexts: from the job-wide id of a communicator to this process's index of it, and to the
-// communicator. Why: making a communicator needs no agreement on a number; messages may even come
-// before it is made here. Threads: any (a lock of its own: communicators end under other channels'
-// locks, too). See: core/communicator.hpp, tests/unit/pml/contexts_test.cc.
+// Contexts: maps a communicator's job-wide id to the local index and the communicator.
+// Why: making a communicator needs no agreement on a number, and messages may arrive first.
+// Threads: any (own lock). See: core/communicator.hpp, tests/unit/pml/contexts_test.cc.
 #pragma once
 
 #include <cstdint>
@@ -17,18 +16,18 @@ namespace tern::pml {
 
 class Contexts {
  public:
-  /// What an id that a message names is here; `tell`: the sender should hear of the index.
+  /// `tell`: send the index to the peer.
   struct Heard {
     uint32_t index;
     bool tell;
   };
 
-  /// The communicator is made: it takes the index that early messages have chosen, else keeps its
-  /// own (or a new one). Throws Error where another one that is alive has the same id.
+  /// A new communicator takes the index of early messages, if any. Throws Error if a live
+  /// communicator has the same id.
   void add(core::Communicator& communicator) {
     const std::lock_guard<std::mutex> guard(mutex_);
-    auto [place, fresh] = entries_.try_emplace(communicator.id(), Entry{0, &communicator});
-    Entry& entry = place->second;
+    auto [place, fresh] = entries_.try_emplace(communicator.id(), ContextEntry{0, &communicator});
+    ContextEntry& entry = place->second;
     if (!fresh && entry.communicator != nullptr && entry.communicator != &communicator)
       refuse(communicator, *entry.communicator);
     entry.communicator = &communicator;
@@ -46,17 +45,17 @@ class Contexts {
       entries_.erase(place);
   }
 
-  /// A message of `peer` names the id; an entry is made where this is the first we hear of it.
+  /// Handles an id in a message of `peer`.
   Heard hear_of(core::ContextId id, uint32_t peer, core::Process& process) {
     const std::lock_guard<std::mutex> guard(mutex_);
-    auto [place, fresh] = entries_.try_emplace(id, Entry{0, nullptr});
-    Entry& entry = place->second;
+    auto [place, fresh] = entries_.try_emplace(id, ContextEntry{0, nullptr});
+    ContextEntry& entry = place->second;
     if (fresh) entry.index = free_index(process);
     const bool tell = entry.told_last != peer;
     entry.told_last = peer;
     return {entry.index, tell};
   }
-  /// Calls use(communicator) where the id has one; it does not end meanwhile.
+  /// Keeps the communicator alive during use().
   template <class Use>
   void with(core::ContextId id, Use&& use) {
     const std::lock_guard<std::mutex> guard(mutex_);
@@ -66,23 +65,22 @@ class Contexts {
   }
 
  private:
-  struct Entry {
+  struct ContextEntry {
     uint32_t index;
     core::Communicator* communicator;  // nullptr: not made here yet
-    uint32_t told_last = UINT32_MAX;   // the peer that was told the index most recently
+    uint32_t told_last = UINT32_MAX;   // the last recipient of the index
   };
 
   [[noreturn]] TERN_COLD static void refuse(const core::Communicator& made,
                                             const core::Communicator& alive) {
     const core::ContextId id = made.id();
-    throw Error(
-        MPI_ERR_INTERN,
-        strf("%s has the context id %016llx.%08x of %s, which is alive: their messages would be "
-             "mixed up. Ids are hashes that all members compute, and two of them met; free the "
-             "older communicator, or make another one first",
-             described("the new communicator", made).c_str(),
-             static_cast<unsigned long long>(id.creator), id.counter,
-             described("a communicator", alive).c_str()));
+    throw Error(MPI_ERR_INTERN,
+                strf("%s has the context id %016llx.%08x of %s, which is in use, so messages would "
+                     "be mixed up. Ids are hashes computed by all members, and two ids collided; "
+                     "free the older communicator, or make another one first",
+                     described("the new communicator", made).c_str(),
+                     static_cast<unsigned long long>(id.creator), id.counter,
+                     described("a communicator", alive).c_str()));
   }
   static std::string described(const char* what, const core::Communicator& communicator) {
     return strf("%s (%s, rank %d of %d%s)", what,
@@ -90,7 +88,7 @@ class Contexts {
                 communicator.size(), communicator.inter() ? ", an inter-communicator" : "");
   }
 
-  /// After a billion communicators the numbers begin again: those in use are passed over.
+  /// Indices wrap after a billion communicators.
   uint32_t free_index(core::Process& process) const noexcept {
     uint32_t index = process.next_context_index();
     while (process.context_indices_repeat() && in_use(index)) index = process.next_context_index();
@@ -108,7 +106,7 @@ class Contexts {
     }
   };
   std::mutex mutex_;
-  std::unordered_map<core::ContextId, Entry, Hash> entries_;
+  std::unordered_map<core::ContextId, ContextEntry, Hash> entries_;
 };
 
 }  // namespace tern::pml

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MessageEngine: construction, progress, and arriving frames, whose length is checked.
+// MessageEngine: construction, progress, dispatch of received frames.
 #include "pml/p2p/engine.hpp"
 
 #include "base/error.hpp"
@@ -10,7 +10,7 @@
 namespace tern::pml {
 namespace {
 
-/// The length of the prefixes of a frame of this kind; SIZE_MAX for an unknown kind.
+/// SIZE_MAX for an unknown kind.
 size_t prefix_bytes(uint8_t kind) noexcept {
   const size_t before = ((kind & wire::kLong) != 0 ? sizeof(wire::LongContext) : 0) +
                         ((kind & wire::kSigned) != 0 ? sizeof(wire::Signature) : 0);
@@ -51,8 +51,8 @@ size_t prefix_bytes(uint8_t kind) noexcept {
 bool well_formed(const btl::Frame& frame, uint32_t from) noexcept {
   const size_t least = prefix_bytes(frame.header.kind);
   if (frame.bytes >= least) return true;
-  log_line("a frame of kind %u with %zu bytes from rank %u is %s and is ignored", frame.header.kind,
-           frame.bytes, from, least == SIZE_MAX ? "of unknown kind" : "too short");
+  log_line("ignored a frame of kind %u with %zu bytes from rank %u: %s", frame.header.kind,
+           frame.bytes, from, least == SIZE_MAX ? "unknown kind" : "too short");
   return false;
 }
 

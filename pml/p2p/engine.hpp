@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// MessageEngine: the state of the messages of one channel: transports and peers, requests, frames
-// in and out, protocols under way.
-// Why: requests, progress and transports use this state without the calls.
-// Lifetime: P2p. Threads: under the channel's lock.
-// Files: engine.cc (progress, frames in), failures.cc (lost peers).
+// MessageEngine: the messages of one channel.
+// Lifetime: P2p. Threads: under the channel's lock. Files: engine.cc (progress, received frames),
+// failures.cc (lost peers).
 #pragma once
 
 #include "btl/table.hpp"
@@ -21,7 +19,7 @@ namespace tern::pml {
 
 class MessageEngine final : public btl::Sink {
  public:
-  /// `first`: channel 0's, null for itself. Its transports own the memory shared by all channels.
+  /// `first`: channel 0's engine (null for channel 0), whose transports own the shared memory.
   MessageEngine(core::Channel& of, MessageEngine* first);
   ~MessageEngine() override;
 
@@ -33,8 +31,8 @@ class MessageEngine final : public btl::Sink {
 
   [[nodiscard]] bool has_lost() const noexcept { return lost_ != 0; }
 
-  /// An error class with fail() text for a receive in vain: the source can never send, or is lost
-  /// and has no matching message here.
+  /// Returns an error class with fail() text if the source is unreachable, or lost without a
+  /// matching message.
   [[nodiscard]] int require_source(const Envelope& from) noexcept;
 
   core::Channel& channel;
@@ -54,7 +52,7 @@ class MessageEngine final : public btl::Sink {
   int progress() noexcept;
   void take_go(PeerState& peer, PrefixReader* reader) noexcept;
 
-  uint32_t lost_ = 0;  // peers
+  uint32_t lost_ = 0;
 };
 
 }  // namespace tern::pml

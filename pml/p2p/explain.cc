@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages in words: how they go to a peer (TERN_EXPLAIN), what a request waits for.
+// Messages in words, for TERN_EXPLAIN and hang reports.
 #include <algorithm>
 
 #include "base/error.hpp"
@@ -110,8 +110,8 @@ void Peers::explain_contact(const PeerState& peer) const noexcept {
        {"single_copy", one_copy ? "yes" : "no"},
        {"pull_limit", limits_.pull},
        {"both_limit", limits_.both_ends}},
-      strf("to rank %u by %s (%s): up to %s at once%s; larger ones are announced and go %s", rank,
-           endpoint.transport(), endpoint.reason(), bytes_in_words(eager).c_str(),
+      strf("to rank %u by %s (%s): up to %s at once%s; larger messages are announced and go %s",
+           rank, endpoint.transport(), endpoint.reason(), bytes_in_words(eager).c_str(),
            direct ? strf(", from %s on without a copy here", bytes_in_words(kLeastDirect).c_str())
                         .c_str()
                   : "",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A lost peer, an interrupted communicator: messages under way fail, and later messages, too.
-// A lost peer leaves intact: complete messages here, receives from any source, all other peers.
+// Lost peers and interrupted communicators. Complete messages here, receives from any source, and
+// other peers are unaffected.
 #include "base/attempt.hpp"
 #include "boot/boot.hpp"
 #include "core/peer.hpp"
@@ -17,7 +17,7 @@ std::string host_of(core::Process& process, uint32_t rank) {
   }
 }
 
-/// By index, since the end of a request may begin further requests.
+/// By index, because ending a request may start others.
 template <class Request>
 void for_active(const std::vector<std::unique_ptr<Request>>& all, auto&& condition,
                 auto&& action) noexcept {
@@ -37,8 +37,9 @@ void MessageEngine::failed(btl::Endpoint& to, const std::string& why) noexcept {
       [&] {
         Failure lost = tern::failure(MPI_ERR_PROC_ABORTED, "rank %u on %s is lost: %s: %s", rank,
                                      host_of(process, rank).c_str(), to.transport(), why.c_str());
-        process.explain.warn("lost", {{"lost_rank", uint64_t{rank}}, {"why", why}},
-                             lost.text + ". Messages to and from it fail (MPI_ERR_PROC_ABORTED)");
+        process.explain.warn(
+            "lost", {{"lost_rank", uint64_t{rank}}, {"why", why}},
+            lost.text + ". Messages to and from this rank fail (MPI_ERR_PROC_ABORTED)");
         return lost;
       },
       [] {
@@ -65,11 +66,10 @@ void MessageEngine::failed(btl::Endpoint& to, const std::string& why) noexcept {
   if (process.threaded()) channel.progress.wake();
 }
 
-// What peers still say of it is ignored. What the transport still reads ends when it has.
+// Peers' later frames are ignored. Transport operations end on their own.
 void P2p::interrupt(core::Communicator& communicator) noexcept {
   communicator.fate.end(tern::failure(
-      MPI_ERR_OTHER,
-      "%s was interrupted on this rank by MPIX_Comm_interrupt; nothing on it works any more",
+      MPI_ERR_OTHER, "%s was interrupted on this rank by MPIX_Comm_interrupt and is unusable",
       communicator.name.or_words("this communicator").c_str()));
   engine.process.has_interrupted.store(true, std::memory_order_relaxed);
   const Failure failure = communicator.fate.reason();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Probes: what a receive would take. With a matched probe the message leaves its queue and waits
-// for its own receive.
+// Probes. A matched probe removes the message from the queue.
 #include "core/peer.hpp"
 #include "pml/p2p/p2p.hpp"
 

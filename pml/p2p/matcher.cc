@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matcher: see the header.
+// Matcher: posting, arrivals, unexpected messages.
 #include "pml/p2p/matcher.hpp"
 
 #include <algorithm>
@@ -63,10 +63,10 @@ void Matcher::cancel(RecvRequest& request) noexcept {
   request.outcome = {};
   request.outcome.cancelled = true;
   requests_.finish(request, MPI_SUCCESS);
-  if (channel_.process.threaded()) channel_.progress.wake();  // another thread may wait for it
+  if (channel_.process.threaded()) channel_.progress.wake();
 }
 
-// In long form it is answered with the short name of its communicator.
+// Answers a long context with the local index.
 void Matcher::take_frame(PeerState& peer, const btl::Frame& frame) noexcept {
   PrefixReader reader(frame.payload, frame.bytes);
   btl::Header header = frame.header;
@@ -83,7 +83,7 @@ void Matcher::take_frame(PeerState& peer, const btl::Frame& frame) noexcept {
     signature = reader.take<wire::Signature>();
     signature.words[sizeof signature.words - 1] = '\0';
   }
-  // Whether there is a handle says what follows the Rts.
+  // The size shows whether a handle follows.
   header.kind &= static_cast<uint8_t>(~(wire::kLong | wire::kSigned | wire::kWithHandle));
   arrive(peer, header, reader.next(), reader.left(), is_signed ? &signature : nullptr);
 }
@@ -135,8 +135,7 @@ void Matcher::keep(PeerState& peer, const Key& key, const btl::Header& header,
   count_kept(peer, kept_bytes(*message), 0);
 }
 
-// A sender whose messages have no receive is told to send announcements only, and when half of them
-// are gone, that it may go on.
+// Restricts a sender to RTS above the limit, and lifts the restriction at half of the limit.
 void Matcher::count_kept(PeerState& peer, size_t more, size_t less) noexcept {
   peer.kept += more - less;
   const bool slow =
@@ -184,7 +183,7 @@ void Matcher::receive(RecvRequest& request, Message& message) noexcept {
 }
 
 void Matcher::withdraw(PeerState& peer, uint64_t sender) noexcept {
-  if (sender == 0) return;  // no handle: plain messages have it
+  if (sender == 0) return;  // plain messages have 0
   for (Message* message = unexpected_.first(); message != nullptr; message = message->later) {
     if (message->from != &peer || (message->sender != sender && message->rts.sender != sender))
       continue;

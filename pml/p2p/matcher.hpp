@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matcher: which receive takes which message, the messages that came before their receive, and flow
-// control: what one peer may have here without a receive.
+// Matcher: matching, unexpected messages, and flow control.
 // Ordering: see matching.hpp. Lifetime: P2p. Threads: under the channel's lock.
 #pragma once
 
@@ -23,43 +22,37 @@ class Matcher {
   Matcher(core::Channel& channel, const Limits& limits, Outbox& outbox, RequestPool& requests,
           Eager& eager, Transfers& transfers) noexcept;
 
-  /// A receive begins: it takes a message that is here, or is posted. MPI_ERR_NO_MEM, with fail()
-  /// text, where it cannot be posted: then nothing has begun, and a request that is not persistent
-  /// is gone.
+  /// Takes an unexpected message, or posts the receive. Returns MPI_ERR_NO_MEM with fail() text if
+  /// posting fails; a non-persistent request is then destroyed.
   [[nodiscard]] int start(RecvRequest& request) noexcept;
-  /// Ends a receive that is posted still.
   void cancel(RecvRequest& request) noexcept;
-  /// Takes a receive out of the queue of those that wait, if it is there.
   void unpost(RecvRequest& request) noexcept {
     if (Posted<RecvRequest>::holds(request)) posted_.remove(request);
   }
-  /// A message, or the announcement of one, has come: its frame. Of well-formed ones that do not
-  /// name their communicator in long form: arrive().
+  /// `frame` is well-formed. arrive() needs a short context.
   void take_frame(PeerState& peer, const btl::Frame& frame) noexcept;
   void arrive(PeerState& peer, const btl::Header& header, const std::byte* payload, size_t bytes,
               const wire::Signature* signature = nullptr) noexcept;
-  /// The sender takes a message back, where it is still here.
+  /// The sender cancels a message.
   void withdraw(PeerState& peer, uint64_t sender) noexcept;
 
-  /// The earliest message that fits, after one round of progress at most; null if no message fits.
+  /// Polls once. Null if no message matches.
   [[nodiscard]] Message* look_for(const Envelope& from) noexcept;
-  /// Null where its source is lost.
+  /// Null if the source is lost.
   [[nodiscard]] Message* wait_for(const Envelope& from, const Peers& peers) noexcept;
-  /// Whether a message that fits is here.
   [[nodiscard]] bool has(const Envelope& from) noexcept {
     return unexpected_.find(key_of(from)) != nullptr;
   }
-  /// MPI_Mprobe: out of the queues, to be received later; an error class with fail() text.
+  /// MPI_Mprobe. Returns an error class with fail() text.
   [[nodiscard]] int take_out(const Envelope& from, Message& message, Matched** matched,
                              core::Outcome* outcome) noexcept;
-  /// A message that is in no queue any more.
+  /// `message` is in no queue.
   void receive(RecvRequest& request, Message& message) noexcept;
 
-  /// Whether a message that comes next meets nothing here.
+  /// Whether the next message finds both queues empty.
   [[nodiscard]] bool empty() const noexcept { return unexpected_.empty() && posted_.empty(); }
   [[nodiscard]] bool has_posted() const noexcept { return !posted_.empty(); }
   [[nodiscard]] Contexts& contexts() noexcept { return contexts_; }
-  /// The peer has told how to name a communicator from now on.
   void learn_context(PeerState& peer, const wire::ContextTold& told) noexcept;
   void watch_early(EarlyWatcher* watcher) noexcept { watcher_ = watcher; }
   void add_up(const core::Communicator* of, Statistics* sums) const noexcept;
@@ -80,14 +73,13 @@ class Matcher {
   Posted<RecvRequest> posted_;
   Unexpected<Message> unexpected_;
   ObjectPool<Message> messages_;
-  uint64_t early_ = 0, most_kept_ = 0;  // for tools
+  uint64_t early_ = 0, most_kept_ = 0;
   std::atomic<EarlyWatcher*> watcher_ = nullptr;
 };
 
-/// What a probe says of a message.
 [[nodiscard]] core::Outcome outcome_of(const Message& message, const Envelope& from) noexcept;
 
-/// TERN_CHECK=types: notes on the request where the types of the message (null: unsigned) differ.
+/// Records an error if the types differ. `sent`: null if unsigned.
 void check_signature(RecvRequest& request, const PeerState& peer, const btl::Header& header,
                      const wire::Signature* sent, size_t bytes);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// P2p: the calls of pml.hpp, and the requests behind them.
+// P2p: the blocking and nonblocking calls.
 #include "pml/p2p/p2p.hpp"
 
 #include <algorithm>
@@ -12,9 +12,9 @@
 namespace tern::pml {
 namespace {
 
-constexpr int kPollsBetweenRounds = 64;  // looks at one ring between two rounds over all transports
+constexpr int kPollsBetweenRounds = 64;  // polls of one ring per round over all transports
 
-// A rank that only sends, and always finds room, must still hear that its receiver cannot follow.
+// A rank that only sends must still read the receiver's Pace messages.
 void look_now_and_then(uint32_t* sends, core::Progress& progress) noexcept {
   constexpr uint32_t kSendsBetweenLooks = 63;
   if (TERN_UNLIKELY((++*sends & kSendsBetweenLooks) == 0)) progress.poll();
@@ -76,9 +76,8 @@ int P2p::recv(const Buffer& given, const Envelope& from, core::Outcome* outcome)
   return wait_for(*request, engine.channel.progress, outcome);
 }
 
-// Nothing is posted: looks at the source's own ring and copies from there, without a request.
-// MPI_ERR_PENDING says that the general way must be taken (another message is first, or the wait is
-// long).
+// Fast path without a request. MPI_ERR_PENDING: use the general path (another message is first, or
+// the wait is long).
 int P2p::recv_at_once(const Buffer& buffer, const Envelope& from, btl::FrameQueue& queue,
                       core::Outcome* outcome) noexcept {
   const uint32_t context = context_of(from);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// P2p: the Pml of every transport: the calls, on top of a MessageEngine.
-// Lifetime: api::Runtime; one for each channel. Threads: see pml.hpp.
-// Files: p2p.cc, matched.cc (calls), request_life.cc (restart, cancel), failures.cc (interrupted
-// communicators).
+// P2p: the implementation of Pml, on top of a MessageEngine.
+// Lifetime: api::Runtime; one per channel. Threads: see pml.hpp. Files: p2p.cc, matched.cc,
+// request_life.cc, failures.cc.
 #pragma once
 
 #include <memory>

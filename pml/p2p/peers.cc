@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Peers: first contacts. Messages of TERN_EXPLAIN: explain.cc.
+// Peers: first contacts.
 #include "pml/p2p/peers.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Peers: from a rank of a communicator to the state of the channel of a peer that serves it.
+// Peers: the channel state of a communicator's rank.
 // Lifetime: P2p. Threads: under the channel's lock.
 #pragma once
 
@@ -18,10 +18,10 @@ class Peers {
   Peers(core::Process& process, btl::Table& transports, const Limits& limits) noexcept
       : process_(process), transports_(transports), limits_(limits) {}
 
-  /// The first use of an endpoint, in either direction.
+  /// First use of an endpoint, in either direction.
   PeerState& contact(btl::Endpoint& endpoint);
 
-  /// Null where there was no contact yet.
+  /// Null before first contact.
   [[nodiscard]] PeerState* known(const core::Communicator& communicator, int rank) const noexcept {
     const size_t index = communicator.peer_index(rank);
     PeerState* state = index < by_peer_.size() ? by_peer_[index] : nullptr;
@@ -29,25 +29,22 @@ class Peers {
       state = state->next;
     return state;
   }
-  /// Connects where that is needed; null with *error and fail() text where nothing reaches it.
+  /// Connects if needed. On failure, returns null with *error and fail() text.
   PeerState* connected(core::Communicator& communicator, int rank, int* error) noexcept {
     PeerState* state = known(communicator, rank);
     return TERN_LIKELY(state != nullptr) ? state : connect(communicator, rank, error);
   }
-  /// An error class with fail() text where the source of a receive can never send, or not any
-  /// more: it would wait in vain.
+  /// Returns an error class with fail() text if the source is unreachable.
   [[nodiscard]] int require_reachable(const Envelope& from) noexcept;
 
-  /// Whether the source, which the receive or probe names, is lost.
   [[nodiscard]] bool is_lost(const Envelope& from) const noexcept {
     if (from.rank == MPI_ANY_SOURCE) return false;
     const PeerState* const state = known(*from.communicator, from.rank);
     return state != nullptr && state->fate.dead_locked();
   }
 
-  /// Adds what was sent to them.
   void add_up(Statistics* sums) const noexcept;
-  /// TERN_EXPLAIN: what went to each peer, before this process leaves its job.
+  /// For TERN_EXPLAIN.
   void explain_traffic() const noexcept;
 
  private:
@@ -58,7 +55,7 @@ class Peers {
   btl::Table& transports_;
   const Limits& limits_;
   std::vector<std::unique_ptr<PeerState>> peers_;
-  std::vector<PeerState*> by_peer_;  // index of the peer: the first of its channels
+  std::vector<PeerState*> by_peer_;
 };
 
 }  // namespace tern::pml

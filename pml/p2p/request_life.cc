@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The life of requests beside their transfer: persistence, restart, cancelling, return to the pool.
+// Persistence, restart, cancelling and recycling of requests.
 #include "base/error.hpp"
 #include "pml/p2p/p2p.hpp"
 

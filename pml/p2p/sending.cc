@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sending: see the header.
+// Sending: starting, emitting and cancelling sends.
 #include "pml/p2p/sending.hpp"
 
 #include "base/error.hpp"
@@ -24,7 +24,7 @@ bool Sending::emit(SendRequest& request) noexcept {
   if (request.lost == MPI_SUCCESS)
     request.lost = eager ? eager_.prepare(request) : transfers_.prepare(request);
   if (TERN_UNLIKELY(request.lost != MPI_SUCCESS)) return transfers_.announce_lost(request);
-  // To itself all of it may happen at once: what waits for an answer may have ended on return.
+  // A message to the own rank may complete inside emit, with the request gone on return.
   const bool complete = eager && request.mode != Mode::kSynchronous;
   if (!(eager ? eager_.emit(request) : transfers_.announce(request))) return false;
   peer.sent.count(bytes, eager);
@@ -32,8 +32,7 @@ bool Sending::emit(SendRequest& request) noexcept {
   return true;
 }
 
-// What was not sent yet is taken back here; what waits at the receiver, there, and the answer
-// completes the request. A message that has its receive completes as if nothing had been asked.
+// Cancels an unsent message here. Otherwise the receiver cancels an unmatched message, and answers.
 void Sending::cancel(SendRequest& request) noexcept {
   if (request.done()) return;
   if (outbox_.remove(request)) {

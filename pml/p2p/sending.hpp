@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sending: the first frame of every send that has a request: the whole of an eager message, or the
-// announcement of a large one; at once, or when there is room.
+// Sending: the first frame of every send with a request, an eager message or an RTS.
 // Lifetime: P2p. Threads: under the channel's lock.
 #pragma once
 
@@ -23,10 +22,10 @@ class Sending final : Emitter {
     outbox.set_emitter(*this);
   }
 
-  /// The send begins; its peer is known. `lost`: why its data cannot be read, an error class.
+  /// The peer is connected. `lost`: error class if the data is unreadable.
   void start(SendRequest& request, int lost = MPI_SUCCESS) noexcept;
   bool emit(SendRequest& request) noexcept override;
-  /// Tries to take the message back; see MPI_Cancel.
+  /// See MPI_Cancel.
   void cancel(SendRequest& request) noexcept;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TERN_CHECK=types: the sender's signature against the receiver's.
+// TERN_CHECK=types: compares the sender's signature with the receiver's.
 #include <algorithm>
 #include <cstring>
 
@@ -28,8 +28,7 @@ wire::Signature signature_of(const Buffer& buffer) noexcept {
   return sent;
 }
 
-// A message that does not fit has its own error. The data is delivered all the same, as without the
-// check.
+// Truncation has a separate error. The data is delivered nevertheless.
 void check_signature(RecvRequest& request, const PeerState& peer, const btl::Header& header,
                      const wire::Signature* sent, size_t bytes) {
   const Buffer& buffer = request.buffer;

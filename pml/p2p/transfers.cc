@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transfers: see the header.
+// Transfers: RTS, CTS, data, completion and failure of large messages.
 #include "pml/p2p/transfers.hpp"
 
 #include <algorithm>
@@ -18,9 +18,8 @@
 namespace tern::pml {
 namespace {
 
-/// The request of this handle, where it is one with this peer; else null.
 template <class Request>
-Request* find(const Context& context, uint64_t handle, const PeerState& peer) noexcept {
+Request* find(const ProtocolContext& context, uint64_t handle, const PeerState& peer) noexcept {
   auto* request = dynamic_cast<Request*>(context.process.handles.find<core::Request>(handle));
   return request != nullptr && request->peer == &peer ? request : nullptr;
 }
@@ -29,13 +28,13 @@ TERN_COLD std::string out_of_memory(size_t bytes) noexcept {
   try {
     return strf("no memory for a message of %zu bytes", bytes);
   } catch (const std::bad_alloc&) {
-    return "out of memory";  // short: it needs none
+    return "out of memory";  // fits without allocation
   }
 }
 
 }  // namespace
 
-void send_go(Context& context, RecvRequest& request, wire::Way way, uint64_t address,
+void send_go(ProtocolContext& context, RecvRequest& request, wire::Way way, uint64_t address,
              std::span<const std::byte> key) noexcept {
   const wire::Go go{
       request.transfer.partner, request.handle(), request.transfer.bytes, address, way, 0};
@@ -89,7 +88,7 @@ bool Transfers::announce(SendRequest& request) noexcept {
   return true;
 }
 
-// Its receiver must not wait for data that cannot be read.
+// The receiver must not wait for unreadable data.
 bool Transfers::announce_lost(SendRequest& request) noexcept {
   btl::Header header;
   std::byte* const room = context_.outbox.begin_frame(request, sizeof(wire::Rts), &header);
@@ -112,11 +111,11 @@ void Transfers::receive(RecvRequest& request, const btl::Header& header,
     return context_.requests.fail(request, request.peer->fate.reason());
   if (TERN_UNLIKELY(rts.sender == 0)) {
     const auto bytes = static_cast<unsigned long long>(rts.bytes);
-    return context_.requests.fail(
-        request, {wire::class_from(rts.address),
-                  strf("the message of %llu bytes from rank %d with tag %d cannot come: its sender "
-                       "has failed (the error there says why)",
-                       bytes, outcome.source, outcome.tag)});
+    return context_.requests.fail(request,
+                                  {wire::class_from(rts.address),
+                                   strf("the message of %llu bytes from rank %d with tag %d is "
+                                        "lost: the sender failed (see the error of that rank)",
+                                        bytes, outcome.source, outcome.tag)});
   }
   const size_t room = request.buffer.bytes();
   auto& transfer = request.transfer;
@@ -134,7 +133,7 @@ void Transfers::receive(RecvRequest& request, const btl::Header& header,
   choose(request, announced, false);
 }
 
-// `always`: of those alone that need no offer.
+// `always`: only protocols without an offer.
 void Transfers::choose(RecvRequest& request, const Announced& announced, bool always) noexcept {
   for (const Protocol* protocol : table_)
     if ((protocol->always || !always) && try_next(request, *protocol, announced)) return;
@@ -142,7 +141,6 @@ void Transfers::choose(RecvRequest& request, const Announced& announced, bool al
   end(request, {MPI_ERR_NO_MEM, out_of_memory(bytes)});
 }
 
-// False where another protocol is to be asked.
 bool Transfers::try_next(RecvRequest& request, const Protocol& protocol,
                          const Announced& announced) noexcept {
   if (!protocol.viable_to_receive(context_, request, announced)) return false;
@@ -166,7 +164,7 @@ void Transfers::replace(RecvRequest& request) noexcept {
   choose(request, {nothing, NamedData(nullptr, 0)}, true);
 }
 
-// The row of a go-ahead that says what the announcement has offered; else null.
+// The protocol that a CTS may choose, or null.
 const Protocol* Transfers::chosen_by(const SendRequest& request,
                                      const wire::Go& go) const noexcept {
   using Awaits = SendRequest::Awaits;
@@ -189,8 +187,7 @@ void Transfers::take(const PeerState& from, const wire::Go& go,
                      std::span<const std::byte> key) noexcept {
   auto* const request = find<SendRequest>(context_, go.sender, from);
   const Protocol* const protocol = request == nullptr ? nullptr : chosen_by(*request, go);
-  if (protocol == nullptr)
-    return ignore("a go-ahead for a send that does not wait for it is ignored");
+  if (protocol == nullptr) return ignore("ignored a CTS for a send that needs none");
   auto& transfer = request->transfer;
   request->awaits =
       protocol->acknowledged ? SendRequest::Awaits::kDone : SendRequest::Awaits::kNothing;
@@ -217,14 +214,14 @@ void Transfers::take(const PeerState& from, const wire::DataPrefix& prefix, cons
   auto* const half = request == nullptr ? nullptr : request->transfer.half.get();
   if (half == nullptr || !half->takes_data() || prefix.offset != request->transfer.moved ||
       bytes > request->transfer.bytes - request->transfer.moved)
-    return ignore("data for a receive that does not exist is ignored");
+    return ignore("ignored data for an unknown receive");
   follow(*request, half->take(data, bytes));
 }
 
 void Transfers::take(const PeerState& from, const wire::Done& done) noexcept {
   auto* const request = find<SendRequest>(context_, done.sender, from);
   if (request == nullptr || request->awaits == SendRequest::Awaits::kNothing)
-    return ignore("the completion of a send that does not wait for it is ignored");
+    return ignore("ignored a completion for a send that needs none");
   sending_.remove(*request);
   if (done.error == wire::kWithdrawn) {
     request->outcome.cancelled = true;
@@ -246,7 +243,7 @@ void Transfers::take(const PeerState& from, const wire::Landed& landed) noexcept
   auto* const request = find<RecvRequest>(context_, landed.receiver, from);
   auto* const half = request == nullptr ? nullptr : request->transfer.half.get();
   if (half == nullptr || !half->awaits_landing())
-    return ignore("the arrival of a message that is not received is ignored");
+    return ignore("ignored the landing of an unknown message");
   follow(*request, half->landed());
 }
 
@@ -255,15 +252,15 @@ void Transfers::take(const PeerState& from, const wire::Failed& failed) noexcept
   auto* const half = request == nullptr ? nullptr : request->transfer.half.get();
   if (half == nullptr || !half->depends_on_sender() ||
       request->transfer.moved >= request->transfer.bytes)
-    return ignore("the failure of a message that is not received is ignored");
+    return ignore("ignored the failure of an unknown message");
   receiving_.remove(*request);
   context_.requests.fail(
       *request, {wire::class_from(failed.error),
-                 strf("rank %d could not read the %zu bytes that it sends; its own error says why",
+                 strf("rank %d could not read the %zu bytes to send; see the error of that rank",
                       request->outcome.source, request->transfer.bytes)});
 }
 
-// Where a communicator was interrupted, peers may answer what has ended.
+// After an interrupt, peers may still answer.
 void Transfers::ignore(const char* what) const noexcept {
   if (!context_.process.has_interrupted.load(std::memory_order_relaxed)) log_line("%s", what);
 }
@@ -299,7 +296,6 @@ void Transfers::follow(SendRequest& request, Step step) noexcept {
   fail(request, request.transfer.half->failure);
 }
 
-// The receiver is told: it waits for the data.
 void Transfers::fail(SendRequest& request, const Failure& failure) noexcept {
   sending_.remove(request);
   context_.outbox.send_control(
@@ -312,7 +308,7 @@ void Transfers::follow(RecvRequest& request, Step step) noexcept {
   if (step == Step::kAgain || step == Step::kMoved) {
     if (request.transfer.polled) return;
     receiving_.add(request);
-    // This thread may leave MPI while another one sleeps.
+    // This thread may leave MPI while another sleeps.
     if (context_.process.threaded()) context_.channel.progress.wake();
     return;
   }
@@ -322,7 +318,7 @@ void Transfers::follow(RecvRequest& request, Step step) noexcept {
     end(request, step == Step::kDone ? Failure{} : request.transfer.half->failure);
 }
 
-// The sender is told where it waits for that.
+// Notifies the sender if the send waits for completion.
 void Transfers::end(RecvRequest& request, const Failure& failure) noexcept {
   const Protocol* const protocol = request.transfer.protocol;
   if (protocol == nullptr || protocol->acknowledged)

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transfers: the large messages of one channel that are under way: chooses their protocols, calls
-// the halves, and does what their steps ask for.
-// Why: announcing, the frames about transfers, progress, finishing and failing are the same for
-// every protocol, and are nowhere else. See: pml/protocol.hpp.
-// Lifetime: P2p. Threads: under the channel's lock. Reentrance: what is sent to the own
-// rank arrives within the call that sends it.
+// Transfers: the large messages of a channel: chooses protocols, calls halves, acts on steps. See:
+// pml/protocol.hpp.
+// Lifetime: P2p. Threads: under the channel's lock. Reentrance: frames to the own rank arrive
+// inside the sending call.
 #pragma once
 
 #include <utility>
@@ -15,7 +13,7 @@
 
 namespace tern::pml {
 
-/// Requests whose halves are asked in progress, in any order. Nothing is allocated.
+/// Requests with polled halves. Allocates nothing.
 template <class Request>
 class Polled {
  public:
@@ -36,7 +34,7 @@ class Polled {
     if (behind != nullptr) behind->transfer.previous_polled = before;
     if (next_ == &request) next_ = behind;
   }
-  /// Visits all requests; the visitor may add and remove any of them.
+  /// `visit` may add and remove requests.
   template <class Visit>
   void for_each(const Visit& visit) noexcept {
     for (Request* one = first_; one != nullptr; one = next_) {
@@ -47,28 +45,27 @@ class Polled {
 
  private:
   Request* first_ = nullptr;
-  Request* next_ = nullptr;  // of for_each()
+  Request* next_ = nullptr;
 };
 
 class Transfers {
  public:
-  Transfers(const Context& context) noexcept : context_(context) {}
+  Transfers(const ProtocolContext& context) noexcept : context_(context) {}
 
-  /// Other protocols than those of this build, for tests; before the first message.
+  /// For tests, before the first message.
   void use(ProtocolTable table) noexcept { table_ = table; }
 
-  /// Sender: chooses what will be offered. An error class, with the request's text, where the data
-  /// cannot be read.
+  /// Sender: chooses the offer. Returns an error class if the data is unreadable.
   [[nodiscard]] int prepare(SendRequest& request) noexcept;
-  /// Sender: the announcement, or that the data is lost. False where there is no room.
+  /// Sender: sends the RTS, or reports lost data. False without room.
   [[nodiscard]] bool announce(SendRequest& request) noexcept;
   [[nodiscard]] TERN_COLD bool announce_lost(SendRequest& request) noexcept;
 
-  /// Receiver: an announced message has been matched.
+  /// Receiver: an RTS has been matched.
   void receive(RecvRequest& request, const btl::Header& header,
                const Announced& announced) noexcept;
 
-  // Frames that came; what does not fit a request of this peer is logged and ignored.
+  // Frames without a matching request of the peer are logged and ignored.
   void take(const PeerState& from, const wire::Go& go, std::span<const std::byte> key) noexcept;
   void take(const PeerState& from, const wire::DataPrefix& prefix, const std::byte* data,
             size_t bytes) noexcept;
@@ -76,12 +73,12 @@ class Transfers {
   void take(const PeerState& from, const wire::Landed& landed) noexcept;
   void take(const PeerState& from, const wire::Failed& failed) noexcept;
 
-  /// Ends a request whose peer is lost; nothing is told to the other end.
+  /// Ends a request of a lost peer.
   void abandon(SendRequest& request, const Failure& failure) noexcept;
   void abandon(RecvRequest& request, const Failure& failure) noexcept;
 
   [[nodiscard]] bool empty() const noexcept { return receiving_.empty() && sending_.empty(); }
-  /// One call of each half that asked for it; how many did something.
+  /// Returns the number of active halves.
   int progress() noexcept;
 
  private:
@@ -91,7 +88,6 @@ class Transfers {
                 const Announced& announced) noexcept;
   void choose(RecvRequest& request, const Announced& announced, bool always) noexcept;
   void replace(RecvRequest& request) noexcept;
-  // Does what a step asks for.
   void follow(SendRequest& request, Step step) noexcept;
   void follow(RecvRequest& request, Step step) noexcept;
   TERN_COLD void ignore(const char* what) const noexcept;
@@ -100,7 +96,7 @@ class Transfers {
   template <class Request>
   int advance(Polled<Request>& polled) noexcept;
 
-  Context context_;
+  ProtocolContext context_;
   ProtocolTable table_ = protocols();
   Polled<RecvRequest> receiving_;
   Polled<SendRequest> sending_;

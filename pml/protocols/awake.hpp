@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Awake: keeps this process's waiting threads from their doorbell, for a device rings none.
+// Awake: keeps waiting threads awake, because devices ring no doorbell.
 #pragma once
 
 #include "core/channel.hpp"
@@ -15,7 +15,7 @@ class Awake {
   ~Awake() {
     if (progress_ != nullptr) progress_->stay_awake(-1);
   }
-  void begin(const Context& context) noexcept {
+  void begin(const ProtocolContext& context) noexcept {
     if (progress_ != nullptr) return;
     progress_ = &context.channel.progress;
     progress_->stay_awake(1);

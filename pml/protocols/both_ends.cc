@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both ends: sender and receiver copy one message at once: each claims chunks, the receiver from
-// the front, the sender from the back, until all are taken. A sender that is away costs nothing.
-//   receiver: Go with its address; both copy; receiver: Done.
-// Data that is not one block is copied from, or to, its packed form: the sender packs chunk by
-// chunk while the receiver copies what is packed already, and unpacks it.
+// Both ends: the receiver copies chunks from the front, the sender from the back.
+//   receiver: Go with the destination; both copy; receiver: Done.
+// Data with holes is staged: the receiver copies chunks while the sender packs others.
 #include <algorithm>
 
 #include "core/peer.hpp"
@@ -15,8 +13,8 @@
 namespace tern::pml {
 namespace {
 
-/// Bytes of one system call. A message worth two has one for each end, where each end has a core.
-size_t chunk_of(const Context& context, size_t bytes) noexcept {
+/// Bytes per system call. A message of two calls has one per end, if each end has a core.
+size_t chunk_of(const ProtocolContext& context, size_t bytes) noexcept {
   constexpr size_t kLeast = 16384, kMost = 131072, kMostOnSharedCores = 262144;
   if (context.process.node.oversubscribed) return std::clamp(bytes, kLeast, kMostOnSharedCores);
   return std::clamp((bytes / 2 + kLeast - 1) / kLeast * kLeast, kLeast, kMost);
@@ -24,7 +22,7 @@ size_t chunk_of(const Context& context, size_t bytes) noexcept {
 
 class BothEndsSender final : public SenderHalf {
  public:
-  BothEndsSender(const Context& context, SendRequest& request, Stage stage) noexcept
+  BothEndsSender(const ProtocolContext& context, SendRequest& request, Stage stage) noexcept
       : request_(request),
         stage_(std::move(stage)),
         chunk_(chunk_of(context, request.transfer.bytes)),
@@ -35,7 +33,7 @@ class BothEndsSender final : public SenderHalf {
   BothEndsSender(const BothEndsSender&) = delete;
   BothEndsSender& operator=(const BothEndsSender&) = delete;
 
-  /// False where all claim pairs of this end are taken.
+  /// False if all claim pairs are in use.
   [[nodiscard]] bool open() noexcept {
     claims_ = request_.peer->endpoint->caps.claims->open(&name_);
     if (claims_ == nullptr) return false;
@@ -61,13 +59,12 @@ class BothEndsSender final : public SenderHalf {
 
  private:
   [[nodiscard]] bool is_packed() const noexcept { return !stage_.in_use() || packing_.all_moved(); }
-  // Else the receiver copies everything.
+  // Otherwise the receiver copies everything.
   [[nodiscard]] bool has_work() const noexcept {
     return !is_packed() || can_copy(*request_.peer->endpoint);
   }
-  // The receiver copies the first chunks while the next ones are packed.
   Step pack_chunk() noexcept {
-    Range range;
+    ByteRange range;
     if (!packing_.next(&range)) return Step::kAgain;
     stage_.pack(request_.buffer, range.offset, range.length);
     packing_.moved(range.length, 0);
@@ -89,15 +86,15 @@ class BothEndsSender final : public SenderHalf {
   Stage stage_;
   size_t chunk_;
   Chunks packing_;
-  uint32_t packed_ = 0;  // chunks
+  uint32_t packed_ = 0;
   uint32_t name_ = 0;
   btl::SharedClaims* claims_ = nullptr;
-  uint64_t there_ = 0;  // the receiver's block
+  uint64_t there_ = 0;
 };
 
 class BothEndsReceiver final : public ReceiverHalf {
  public:
-  BothEndsReceiver(Context& context, RecvRequest& request, Stage stage,
+  BothEndsReceiver(ProtocolContext& context, RecvRequest& request, Stage stage,
                    btl::SharedClaims& claims) noexcept
       : context_(context),
         request_(request),
@@ -126,7 +123,7 @@ class BothEndsReceiver final : public ReceiverHalf {
     request_.transfer.moved = stage_.unpacked();
   }
 
-  Context& context_;
+  ProtocolContext& context_;
   RecvRequest& request_;
   Stage stage_;
   Chunks chunks_;
@@ -141,23 +138,23 @@ extern const Protocol kBothEnds{
     .always = false,
     .acknowledged = true,
     .viable_to_send =
-        [](const Context& context, const SendRequest& request) {
+        [](const ProtocolContext& context, const SendRequest& request) {
           return request.peer->endpoint->caps.claims != nullptr && !request.buffer.on_device() &&
                  request.transfer.bytes >= context.limits.both_ends;
         },
-    .send = [](Context& context, SendRequest& request) -> std::unique_ptr<SenderHalf> {
+    .send = [](ProtocolContext& context, SendRequest& request) -> std::unique_ptr<SenderHalf> {
       Stage stage;
       if (!stage.open(context, request.buffer, request.transfer.bytes)) return nullptr;
       auto half = std::make_unique<BothEndsSender>(context, request, std::move(stage));
       return half->open() ? std::move(half) : nullptr;
     },
     .viable_to_receive =
-        [](const Context& context, const RecvRequest& request, const Announced& announced) {
+        [](const ProtocolContext& context, const RecvRequest& request, const Announced& announced) {
           return announced.rts.claims != 0 && request.peer->endpoint->caps.claims != nullptr &&
                  announced.rts.bytes == request.transfer.bytes &&
                  may_copy(context, request, announced);
         },
-    .receive = [](Context& context, RecvRequest& request,
+    .receive = [](ProtocolContext& context, RecvRequest& request,
                   const Announced& announced) -> std::unique_ptr<ReceiverHalf> {
       Stage stage;
       btl::SharedClaims* claims = request.peer->endpoint->caps.claims->find(announced.rts.claims);

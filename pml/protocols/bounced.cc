@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bounced: the pipeline with device memory at this end: chunks of it pass through pinned host
-// memory (bounce.hpp). On the wire it is the pipeline; what the other end's memory is does not
-// matter.
+// Bounced: the pipeline, with device memory at this end staged through pinned memory (bounce.hpp).
 #include <algorithm>
 
 #include "base/copy.hpp"
@@ -16,14 +14,13 @@
 namespace tern::pml {
 namespace {
 
-/// What the device has brought, as a source of fragments.
 class BounceSource {
  public:
   explicit BounceSource(BounceOut& out) noexcept : out_(out) {}
-  [[nodiscard]] size_t ready(const Range& range) noexcept {
+  [[nodiscard]] size_t ready(const ByteRange& range) noexcept {
     return std::min(range.length, out_.ready(&at_));
   }
-  void fill(std::byte* room, const Range& range) const noexcept {
+  void fill(std::byte* room, const ByteRange& range) const noexcept {
     copy_bytes(room, at_, range.length);
   }
   void sent(size_t bytes) noexcept { out_.sent(bytes); }
@@ -35,7 +32,7 @@ class BounceSource {
 
 class BouncedSender final : public SenderHalf {
  public:
-  BouncedSender(Context& context, SendRequest& request) noexcept
+  BouncedSender(ProtocolContext& context, SendRequest& request) noexcept
       : context_(context),
         request_(request),
         chunks_(request.transfer.bytes, FrameMover<BounceSource>::most(*request.peer->endpoint)) {}
@@ -73,7 +70,7 @@ class BouncedSender final : public SenderHalf {
                            why.c_str())};
   }
 
-  Context& context_;
+  ProtocolContext& context_;
   SendRequest& request_;
   Chunks chunks_;
   Awake awake_;
@@ -82,14 +79,14 @@ class BouncedSender final : public SenderHalf {
 
 class BouncedReceiver final : public ReceiverHalf {
  public:
-  BouncedReceiver(Context& context, RecvRequest& request) noexcept
+  BouncedReceiver(ProtocolContext& context, RecvRequest& request) noexcept
       : context_(context), request_(request) {}
   Step begin() noexcept override {
     send_go(context_, request_, wire::Way::kPipeline);
     return Step::kWait;
   }
   bool takes_data() const noexcept override { return true; }
-  // What cannot be put is dropped: the request fails when all has come.
+  // After a failure, drops data until the last byte.
   Step take(const std::byte* data, size_t bytes) noexcept override {
     if (in_ == nullptr && failure.code == MPI_SUCCESS) open();
     if (in_ != nullptr) in_->put(data, bytes);
@@ -119,7 +116,7 @@ class BouncedReceiver final : public ReceiverHalf {
     }
   }
 
-  Context& context_;
+  ProtocolContext& context_;
   RecvRequest& request_;
   Awake awake_;
   std::unique_ptr<BounceIn> in_;
@@ -132,14 +129,14 @@ extern const Protocol kBounced{
     .way = wire::Way::kPipeline,
     .always = true,
     .acknowledged = false,
-    .viable_to_send = [](const Context&,
+    .viable_to_send = [](const ProtocolContext&,
                          const SendRequest& request) { return request.buffer.on_device(); },
-    .send = [](Context& context, SendRequest& request) -> std::unique_ptr<SenderHalf> {
+    .send = [](ProtocolContext& context, SendRequest& request) -> std::unique_ptr<SenderHalf> {
       return std::make_unique<BouncedSender>(context, request);
     },
-    .viable_to_receive = [](const Context&, const RecvRequest& request,
+    .viable_to_receive = [](const ProtocolContext&, const RecvRequest& request,
                             const Announced&) { return request.buffer.on_device(); },
-    .receive = [](Context& context, RecvRequest& request,
+    .receive = [](ProtocolContext& context, RecvRequest& request,
                   const Announced&) -> std::unique_ptr<ReceiverHalf> {
       return std::make_unique<BouncedReceiver>(context, request);
     }};

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chunks, move_next and two movers: how every protocol of host memory gets its data across.
-// Chunks says which bytes are next: in order, or claimed from one end of a message whose other end
-// the peer works on. A mover moves them: FrameMover puts them into frames, CopyMover copies
-// straight between the processes. A chunk that finds no room stays the next one. Lifetime: of a
-// half. Threads: under the channel's lock; claims are shared with the peer.
+// Chunks, move_next and two movers: the data path of host memory protocols.
+// Chunks yields the next bytes, in order or claimed from one end. FrameMover puts them into frames,
+// CopyMover copies between the processes. Lifetime: a half. Threads: under the channel's lock;
+// claims are shared with the peer.
 #pragma once
 
 #include <sys/uio.h>
@@ -17,8 +16,8 @@
 
 namespace tern::pml {
 
-/// Bytes of a message's packed form.
-struct Range {
+/// Bytes of the packed form.
+struct ByteRange {
   size_t offset = 0, length = 0;
   [[nodiscard]] size_t end() const noexcept { return offset + length; }
 };
@@ -27,19 +26,17 @@ class Chunks {
  public:
   enum class From : uint8_t { kFront, kBack };
 
-  /// All of them, in order.
   Chunks(size_t bytes, size_t each) noexcept : bytes_(bytes), each_(each) {}
-  /// Those that this end claims first.
   Chunks(size_t bytes, size_t each, btl::SharedClaims& claims, From from) noexcept
       : bytes_(bytes), each_(each), claims_(&claims), from_(from) {}
 
-  /// The next one, the same until moved(); false if there is no chunk (now).
-  [[nodiscard]] bool next(Range* range) noexcept {
+  /// The same until moved(); false if none is available now.
+  [[nodiscard]] bool next(ByteRange* range) noexcept {
     if (next_.length == 0) next_ = claims_ == nullptr ? in_order() : claimed();
     *range = next_;
     return next_.length != 0;
   }
-  /// So many bytes of the next one have moved, or could not be (an errno). A claimed one moves
+  /// `length` bytes of the next chunk have moved, or failed with an errno. Claimed chunks move
   /// whole.
   void moved(size_t length, int error) noexcept {
     if (claims_ != nullptr) {
@@ -53,44 +50,44 @@ class Chunks {
     at_ = next_.offset + length;
     next_ = {};
   }
-  /// Whether all chunks have moved, those of the other end too.
+  /// Includes the other end's chunks.
   [[nodiscard]] bool all_moved() const noexcept {
     if (claims_ == nullptr) return at_ == bytes_;
     return claims_->finished.load(std::memory_order_acquire) >= count();
   }
-  /// An errno of either end.
+  /// Errno of either end, or 0.
   [[nodiscard]] int error() const noexcept {
     return claims_ == nullptr ? error_
                               : static_cast<int>(claims_->failed.load(std::memory_order_relaxed));
   }
-  /// Where the chunk that moved last ends: in order, and from the front, all before it is there.
+  /// End of the last moved chunk.
   [[nodiscard]] size_t at() const noexcept { return at_; }
 
  private:
   [[nodiscard]] uint64_t count() const noexcept { return (bytes_ + each_ - 1) / each_; }
-  [[nodiscard]] Range from_offset(size_t offset) const noexcept {
+  [[nodiscard]] ByteRange from_offset(size_t offset) const noexcept {
     return {offset, std::min(each_, bytes_ - offset)};
   }
-  [[nodiscard]] Range in_order() const noexcept { return from_offset(at_); }
-  [[nodiscard]] Range claimed() noexcept {
+  [[nodiscard]] ByteRange in_order() const noexcept { return from_offset(at_); }
+  [[nodiscard]] ByteRange claimed() noexcept {
     const uint64_t chunk =
         from_ == From::kFront ? claims_->claim_front(count()) : claims_->claim_back(count());
-    return chunk == btl::SharedClaims::kNone ? Range{} : from_offset(chunk * each_);
+    return chunk == btl::SharedClaims::kNone ? ByteRange{} : from_offset(chunk * each_);
   }
 
   size_t bytes_, each_;
   size_t at_ = 0;
-  Range next_;  // length 0: to be chosen
+  ByteRange next_;  // length 0: none chosen
   btl::SharedClaims* claims_ = nullptr;
   From from_ = From::kFront;
   int error_ = 0;
 };
 
-/// Moves the next chunk, or what there is room for. A mover has `size_t move(Range)`, how many
-/// bytes have moved (0: none now), and `int error()`.
+/// A mover has `size_t move(Range)`, which returns the moved bytes (0: none now), and `int
+/// error()`.
 template <class Mover>
 [[nodiscard]] Step move_next(Chunks& chunks, Mover& mover) noexcept {
-  Range range;
+  ByteRange range;
   if (!chunks.next(&range)) return Step::kAgain;
   const size_t length = mover.move(range);
   if (length == 0 && mover.error() == 0) return Step::kAgain;
@@ -98,7 +95,6 @@ template <class Mover>
   return Step::kMoved;
 }
 
-/// The same as long as there is room.
 template <class Mover>
 [[nodiscard]] Step move_all(Chunks& chunks, Mover& mover) noexcept {
   Step step = Step::kAgain;
@@ -106,8 +102,8 @@ template <class Mover>
   return step;
 }
 
-/// Into frames (wire::kData). A source has `size_t ready(Range)`, how many bytes from the range's
-/// begin can be sent, `void fill(std::byte*, Range)` and `void sent(size_t)`.
+/// Writes wire::kData frames. A source has `size_t ready(Range)`, the bytes ready at the start of
+/// the range, `void fill(std::byte*, Range)` and `void sent(size_t)`.
 template <class Source>
 class FrameMover {
  public:
@@ -116,7 +112,7 @@ class FrameMover {
   [[nodiscard]] static size_t most(const btl::Endpoint& endpoint) noexcept {
     return endpoint.fragment_bytes() - sizeof(wire::DataPrefix);
   }
-  [[nodiscard]] size_t move(const Range& range) noexcept {
+  [[nodiscard]] size_t move(const ByteRange& range) noexcept {
     const wire::DataPrefix prefix{receiver_, range.offset};
     const size_t length = source_.ready(range);
     std::byte* const room =
@@ -132,17 +128,17 @@ class FrameMover {
 
  private:
   btl::Endpoint& endpoint_;
-  uint64_t receiver_;  // its request
+  uint64_t receiver_;
   Source& source_;
 };
 
-/// Between a block here and one in the peer's memory.
+/// Copies to or from the peer's memory.
 class CopyMover {
  public:
   enum class Direction : uint8_t { kGet, kPut };
   CopyMover(btl::PeerCopy& copy, std::byte* here, uint64_t there, Direction direction) noexcept
       : copy_(copy), here_(here), there_(there), direction_(direction) {}
-  [[nodiscard]] size_t move(const Range& range) noexcept {
+  [[nodiscard]] size_t move(const ByteRange& range) noexcept {
     const iovec local{here_ + range.offset, range.length};
     const iovec remote{reinterpret_cast<void*>(there_ + range.offset), range.length};
     error_ = direction_ == Direction::kGet ? copy_.get(&local, 1, &remote, 1)

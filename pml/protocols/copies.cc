@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies straight between processes: see the header.
+// Copies between processes, for pull and both ends.
 #include "pml/protocols/copies.hpp"
 
 #include <unistd.h>
@@ -18,8 +18,7 @@
 namespace tern::pml {
 namespace {
 
-/// Most of what lies between the blocks is not data: packing waits for memory, and in the
-/// pipeline's fragments the way between the cores hides behind that.
+/// In sparse data, the memory latency of packing hides the pipeline's transfer.
 bool is_sparse(const Buffer& buffer) noexcept {
   constexpr MPI_Aint kSparse = 8;
   const core::Datatype& type = *buffer.type;
@@ -27,32 +26,29 @@ bool is_sparse(const Buffer& buffer) noexcept {
   return span / kSparse > type.size();
 }
 
-// Two copies by two cores overlap, one by the receiver alone does not: the pipeline is faster for a
-// message that travels alone. With more under way each core has a copy of its own to make, and with
-// more ranks than cores no core is free to help: then one copy is less work.
-bool prefers_pipeline(const Context& context, size_t bytes) noexcept {
+// The pipeline's two copies overlap on two cores. With several messages, or more ranks than cores,
+// one copy is less work.
+bool prefers_pipeline(const ProtocolContext& context, size_t bytes) noexcept {
   if (context.limits.pull == Limits::kNever) return true;
   return bytes < context.limits.pull && context.requests.receiving() == 1 &&
          !context.process.node.oversubscribed;
 }
 
-// Mappings of devices, secret memory: what a program can read and write, but the kernel does not
-// copy. Found out when the message is matched already.
-void explain_copy_failed(const Context& context, const RecvRequest& request, int error) noexcept {
+// The kernel cannot copy device mappings and secret memory.
+void explain_copy_failed(const ProtocolContext& context, const RecvRequest& request,
+                         int error) noexcept {
   const core::Peer& peer = *request.peer->peer;
   context.process.explain.warn(
       "fallback", {{"peer", peer.rank}, {"what", "two copies"}, {"why", std::strerror(error)}},
-      strf("a message of %zu bytes from rank %u takes two copies: the kernel does not copy its "
-           "buffer, or this rank's, between processes (%s), as with mappings of devices. Cure: "
-           "buffers in ordinary memory",
+      strf("a message of %zu bytes from rank %u takes two copies: the kernel denies copies between "
+           "the two buffers (%s), as for device mappings. Cure: use ordinary memory",
            request.transfer.bytes, peer.rank, std::strerror(error)));
 }
 
 }  // namespace
 
-// With more ranks than cores the pipeline's frames wake waiting ranks; huge messages would take
-// their size of memory once more.
-bool Stage::open(const Context& context, const Buffer& buffer, size_t bytes) noexcept {
+// With more ranks than cores, the pipeline's frames wake waiting ranks.
+bool Stage::open(const ProtocolContext& context, const Buffer& buffer, size_t bytes) noexcept {
   constexpr size_t kMostStaged = 32 << 20;
   if (buffer.type->contiguous()) return true;
   if (is_sparse(buffer)) return false;
@@ -69,19 +65,19 @@ void Stage::unpack(const Buffer& buffer, size_t end) noexcept {
   unpacked_ = end;
 }
 
-bool may_copy(const Context& context, const RecvRequest& request,
+bool may_copy(const ProtocolContext& context, const RecvRequest& request,
               const Announced& announced) noexcept {
   return announced.rts.address != 0 && !request.buffer.on_device() &&
          !prefers_pipeline(context, request.transfer.bytes) && can_copy(*request.peer->endpoint);
 }
 
-// Of a peer that has died the launcher knows why, and says so first.
-Step copy_failed(Context& context, const RecvRequest& request, int error,
+// Lets the launcher report the cause of a peer's death first.
+Step copy_failed(ProtocolContext& context, const RecvRequest& request, int error,
                  Failure* failure) noexcept {
   if (error == ESRCH) {
     constexpr useconds_t kLauncherFirst = 200'000;
     ::usleep(kLauncherFirst);
-    *failure = {MPI_ERR_PROC_ABORTED, strf("rank %d has died while it sent %zu bytes",
+    *failure = {MPI_ERR_PROC_ABORTED, strf("rank %d has died while sending %zu bytes",
                                            request.outcome.source, request.transfer.bytes)};
     return Step::kFailed;
   }

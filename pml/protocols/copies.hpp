@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What pull and both ends share: whether one process may copy from the other, the stage for data
-// that is not one block, and what happens where the kernel refuses.
+// Shared parts of pull and both ends.
 #pragma once
 
 #include <memory>
@@ -10,20 +9,21 @@
 
 namespace tern::pml {
 
-/// Host memory that holds the packed form of a message, where the data is not one block.
+/// Host memory for the packed form of data with holes.
 class Stage {
  public:
-  /// Opens one where the data needs it; false where the pipeline is the better way, or no memory.
-  [[nodiscard]] bool open(const Context& context, const Buffer& buffer, size_t bytes) noexcept;
+  /// Opens a stage if needed. False if the pipeline is faster, or memory is short.
+  [[nodiscard]] bool open(const ProtocolContext& context, const Buffer& buffer,
+                          size_t bytes) noexcept;
   [[nodiscard]] bool in_use() const noexcept { return memory_ != nullptr; }
-  /// The block that is copied: the data, or its packed form.
+  /// The data, or the packed form.
   [[nodiscard]] std::byte* block(const Buffer& buffer) const noexcept {
     return in_use() ? memory_.get() : buffer.first();
   }
   void pack(const Buffer& buffer, size_t offset, size_t length) noexcept {
     buffer.type->pack(buffer.address, buffer.count, offset, memory_.get() + offset, length);
   }
-  /// What has come up to `end` goes to its place; nothing to do without a stage.
+  /// Unpacks the bytes before `end`.
   void unpack(const Buffer& buffer, size_t end) noexcept;
   [[nodiscard]] size_t unpacked() const noexcept { return unpacked_; }
 
@@ -32,18 +32,16 @@ class Stage {
   size_t unpacked_ = 0;
 };
 
-/// Whether PeerCopy works with the peer.
 [[nodiscard]] inline bool can_copy(const btl::Endpoint& endpoint) noexcept {
   return endpoint.caps.peer_copy != nullptr && endpoint.caps.peer_copy->works();
 }
 
-/// Whether the receiver copies from the sender's memory: it can, and that is not slower.
-[[nodiscard]] bool may_copy(const Context& context, const RecvRequest& request,
+/// Whether copying from the sender is possible and not slower.
+[[nodiscard]] bool may_copy(const ProtocolContext& context, const RecvRequest& request,
                             const Announced& announced) noexcept;
 
-/// The kernel has refused to copy between the processes: another protocol must bring the data,
-/// which is said once; or the peer has died.
-[[nodiscard]] Step copy_failed(Context& context, const RecvRequest& request, int error,
+/// Another protocol must bring the data (logged once), or the peer has died.
+[[nodiscard]] Step copy_failed(ProtocolContext& context, const RecvRequest& request, int error,
                                Failure* failure) noexcept;
 
 }  // namespace tern::pml

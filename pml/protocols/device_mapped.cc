@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device mapped: the announcement carries a handle that names the data, and the receiver's device
-// maps it and copies once. For data that is one block, in memory that other processes can map.
+// Device mapped: the receiver's device maps the memory and copies once. For one shareable block.
 //   receiver: copies; Done.
 #include "base/clock.hpp"
 #include "base/error.hpp"
@@ -13,7 +12,7 @@
 namespace tern::pml {
 namespace {
 
-/// A late copy lands in microseconds, unless it waits for other work.
+/// A late copy ends in microseconds, unless other work precedes.
 bool ends_soon(cuda::Job& job) noexcept {
   constexpr int64_t kSoon = 2'000'000;  // ns
   if (TERN_LIKELY(job.done())) return true;
@@ -25,19 +24,18 @@ bool ends_soon(cuda::Job& job) noexcept {
 class DeviceMappedSender final : public SenderHalf {
  public:
   void announce(Announcement* out) const noexcept override { out->handle = &handle_; }
-  /// False where the memory cannot be shared.
-  [[nodiscard]] bool prepare(Context& context, SendRequest& request) noexcept {
+  /// False if the memory cannot be shared.
+  [[nodiscard]] bool prepare(ProtocolContext& context, SendRequest& request) noexcept {
     cuda::Memory memory;
     cuda::Job job = core::begin_job(context.process, request.buffer, &failure, &memory);
     const size_t bytes = request.transfer.bytes;
     if (failure) return true;
-    // What the application has written must be there before the receiver may read. Where that is
-    // not soon, the pieces are: they are packed behind it.
+    // The receiver may read only after the user's writes. If those take long, device pieces are
+    // queued behind them.
     if (!ends_soon(job)) {
       job.abandon();
       return false;
     }
-    // Ranks of this process need no handle.
     if (!context.devices.offer(job.device(), memory, request.buffer.first(), bytes, &handle_) &&
         !request.peer->endpoint->caps.same_process)
       return false;
@@ -68,7 +66,7 @@ class DeviceMappedReceiver final : public DeviceReceiver {
   }
 
  private:
-  // The driver would stage a copy to pageable memory, and hold this thread meanwhile.
+  // The driver would stage a copy to pageable memory, and block this thread.
   [[nodiscard]] bool is_pageable() const noexcept {
     return !request_.buffer.on_device() && cuda::look_up(request_.buffer.first()).bytes == 0;
   }
@@ -81,7 +79,7 @@ class DeviceMappedReceiver final : public DeviceReceiver {
       chunks_ = std::make_unique<BounceOut>(context_.process, there, request_.transfer.bytes,
                                             &job_.device());
     } catch (const std::exception&) {
-      // no pinned memory: the driver has some
+      // without pinned memory, the driver stages
     }
     return chunks_ != nullptr;
   }
@@ -101,11 +99,11 @@ class DeviceMappedReceiver final : public DeviceReceiver {
   std::string verify() noexcept override {
     if (chunks_ == nullptr || !chunks_->failed()) return {};
     std::string why = chunks_->failure();
-    chunks_.reset();  // nothing reads the sender's memory any more
+    chunks_.reset();  // ends all reads of the sender's memory
     return why;
   }
 
-  std::unique_ptr<BounceOut> chunks_;  // to pageable memory of the host
+  std::unique_ptr<BounceOut> chunks_;
   size_t taken_ = 0;
 };
 
@@ -117,19 +115,19 @@ extern const Protocol kDeviceMapped{
     .always = false,
     .acknowledged = true,
     .viable_to_send =
-        [](const Context&, const SendRequest& request) {
+        [](const ProtocolContext&, const SendRequest& request) {
           return request.buffer.on_device() && request.buffer.type->contiguous() &&
                  request.peer->endpoint->caps.maps;
         },
-    .send = [](Context& context, SendRequest& request) -> std::unique_ptr<SenderHalf> {
+    .send = [](ProtocolContext& context, SendRequest& request) -> std::unique_ptr<SenderHalf> {
       auto half = std::make_unique<DeviceMappedSender>();
       return half->prepare(context, request) ? std::move(half) : nullptr;
     },
     .viable_to_receive =
-        [](const Context&, const RecvRequest&, const Announced& announced) {
+        [](const ProtocolContext&, const RecvRequest&, const Announced& announced) {
           return announced.named.there() && !announced.named.pieces().has_value();
         },
-    .receive = [](Context& context, RecvRequest& request,
+    .receive = [](ProtocolContext& context, RecvRequest& request,
                   const Announced& announced) -> std::unique_ptr<ReceiverHalf> {
       auto half = std::make_unique<DeviceMappedReceiver>(context, request);
       return half->prepare(announced) ? std::move(half) : nullptr;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device pieces: device data that has holes, or lies in memory that cannot be shared, goes through
-// a block that others can map, in pieces: while one is packed, the receiver's device copies the one
-// before. Behind each piece stands an event that the receiver asks, so the sender's program may be
-// away meanwhile.
-//   receiver: Go; copies piece by piece; Done. Sender: Failed, where its device fails.
+// Device pieces: device data with holes, or in unshareable memory, is packed in pieces into a
+// shareable block. The receiver's device copies one piece while the next is packed, after polling
+// an event.
+//   receiver: Go; copies piece by piece; Done. Sender: Failed, if the device fails.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -17,14 +16,14 @@
 namespace tern::pml {
 namespace {
 
-/// Of all messages of this process: blocks serve one after the other.
+/// Unique in this process.
 uint32_t next_stamp() noexcept {
   static std::atomic<uint32_t> last{0};
   const uint32_t stamp = last.fetch_add(1, std::memory_order_relaxed) + 1;
   return stamp != 0 ? stamp : next_stamp();
 }
 
-/// A rank that maps nothing is asked again now and then.
+/// Retries a refusing rank now and then.
 bool worth_staging(PeerState& peer) noexcept {
   constexpr uint32_t kRefusals = 4, kBetweenTries = 64;
   return peer.stages_refused < kRefusals || peer.stages_refused++ % kBetweenTries == 0;
@@ -44,30 +43,30 @@ class DevicePiecesSender final : public SenderHalf {
   }
   void refused() noexcept override { request_.peer->count_stage(true); }
 
-  /// False if there is no block for it, or no peer could map it.
-  [[nodiscard]] bool prepare(Context& context) {
+  /// False if no block is available.
+  [[nodiscard]] bool prepare(ProtocolContext& context) {
     job_ = core::begin_job(context.process, request_.buffer, &failure);
     if (failure) return true;
     if (!open_block(context)) {
-      if (!job_.failed()) job_.abandon();  // it may be behind the program's work, and has none
+      if (!job_.failed()) job_.abandon();  // without work, but maybe behind the user's
       return false;
     }
     pack_pieces(context);
     if (pieces_.count != 0) return true;
     if (job_.finish())
-      job_ = {};  // streams are few
+      job_ = {};
     else
       fail();
     return true;
   }
-  // Until the pieces are there. Where they will not be, the receiver must not wait for them.
+  // On failure, the receiver must not wait.
   Step advance() noexcept override {
     if (!job_.done()) return Step::kAgain;
     if (TERN_LIKELY(!job_.failed())) return Step::kWait;
     fail();
     return Step::kFailed;
   }
-  // Where the device has died the receiver has seen it, or had everything.
+  // The receiver has noticed, or has all data.
   Step acknowledged() noexcept override {
     if (TERN_LIKELY(job_.finish())) return Step::kDone;
     failure = {MPI_ERR_OTHER,
@@ -77,7 +76,7 @@ class DevicePiecesSender final : public SenderHalf {
   }
 
  private:
-  [[nodiscard]] bool open_block(Context& context) {
+  [[nodiscard]] bool open_block(ProtocolContext& context) {
     const size_t bytes = request_.transfer.bytes + wire::Pieces::kBegin;
     if (job_.failed() || !worth_staging(*request_.peer) ||
         !job_.device().blocks.affords(cuda::Store::kDevice, bytes,
@@ -89,8 +88,8 @@ class DevicePiecesSender final : public SenderHalf {
                                                     block_.data(), bytes, &handle_) ||
                               request_.peer->endpoint->caps.same_process);
   }
-  // Without all events the sender waits before it announces.
-  void pack_pieces(const Context& context) {
+  // Without all events, the sender packs everything first.
+  void pack_pieces(const ProtocolContext& context) {
     constexpr size_t kGrain = 65536;
     const size_t bytes = request_.transfer.bytes;
     const size_t least = std::max((bytes + wire::Pieces::kMost - 1) / wire::Pieces::kMost,
@@ -115,26 +114,26 @@ class DevicePiecesSender final : public SenderHalf {
   }
 
   SendRequest& request_;
-  cuda::Block block_;  // the data packed, behind the stamps
+  cuda::Block block_;  // stamps, then data
   std::array<cuda::SharedEvent, wire::Pieces::kMost> events_;
   wire::Pieces pieces_{};
   btl::MemoryHandle handle_{};
-  cuda::Job job_;  // ends first
+  cuda::Job job_;  // destroyed first
 };
 
 class DevicePiecesReceiver final : public DeviceReceiver {
  public:
   using DeviceReceiver::DeviceReceiver;
   bool depends_on_sender() const noexcept override { return pieces_.count != 0; }
-  /// False where there is another way to go.
+  /// False if another protocol must be used.
   [[nodiscard]] bool prepare(const Announced& announced) noexcept {
     const btl::MemoryHandle handle = announced.named.handle();
     pieces_ = *announced.named.pieces();
     if (!is_credible(handle) || !map(handle)) return false;
-    // Processes that take turns on one device lose time at each turn.
+    // Processes sharing one device lose time at each switch.
     at_once_ = handle.device == job_.device().uuid;
     if (!open_events()) return false;
-    return !copy_more() || begun_ != 0;  // it may have failed at once
+    return !copy_more() || begun_ != 0;
   }
   Step begin() noexcept override {
     if (pieces_.count != 0) send_go(context_, request_, wire::Way::kPieces);
@@ -143,7 +142,6 @@ class DevicePiecesReceiver final : public DeviceReceiver {
   }
 
  private:
-  // It comes from a peer.
   [[nodiscard]] bool is_credible(const btl::MemoryHandle& handle) const noexcept {
     const size_t bytes = request_.transfer.bytes;
     if (wire::Pieces::kBegin + bytes > handle.bytes) return false;
@@ -156,7 +154,7 @@ class DevicePiecesReceiver final : public DeviceReceiver {
     if (TERN_LIKELY(!job_.failed())) return true;
     context_.process.gpus.tell_fallback(
         context_.process.explain,
-        "device memory that is packed goes through the host: its events cannot be asked: " +
+        "packed device memory goes through the host: the peer's events cannot be opened: " +
             job_.failure());
     return false;
   }
@@ -174,7 +172,7 @@ class DevicePiecesReceiver final : public DeviceReceiver {
     }
     return true;
   }
-  // Whether what was copied is what the sender's device has packed.
+  // Whether the sender's device wrote all pieces.
   std::string verify() noexcept override {
     if (pieces_.count == 0) return {};
     std::array<uint32_t, wire::Pieces::kMost> stamps{};
@@ -183,13 +181,13 @@ class DevicePiecesReceiver final : public DeviceReceiver {
     const bool all =
         job_.finish() && std::all_of(stamps.begin(), stamps.begin() + static_cast<ptrdiff_t>(used),
                                      [this](uint32_t stamp) { return stamp == pieces_.stamp; });
-    return all ? std::string() : "its device has failed while it wrote them";
+    return all ? std::string() : "the sender's device failed while packing";
   }
 
   wire::Pieces pieces_{};
   std::array<CUevent, wire::Pieces::kMost> opened_{};
-  bool at_once_ = false;  // one copy when all pieces are there
-  size_t begun_ = 0;      // bytes that the device was asked to copy
+  bool at_once_ = false;
+  size_t begun_ = 0;  // requested copies
 };
 
 }  // namespace
@@ -200,18 +198,18 @@ extern const Protocol kDevicePieces{
     .always = false,
     .acknowledged = true,
     .viable_to_send =
-        [](const Context&, const SendRequest& request) {
+        [](const ProtocolContext&, const SendRequest& request) {
           return request.buffer.on_device() && request.peer->endpoint->caps.maps;
         },
-    .send = [](Context& context, SendRequest& request) -> std::unique_ptr<SenderHalf> {
+    .send = [](ProtocolContext& context, SendRequest& request) -> std::unique_ptr<SenderHalf> {
       auto half = std::make_unique<DevicePiecesSender>(request);
       return half->prepare(context) ? std::move(half) : nullptr;
     },
     .viable_to_receive =
-        [](const Context&, const RecvRequest&, const Announced& announced) {
+        [](const ProtocolContext&, const RecvRequest&, const Announced& announced) {
           return announced.named.there() && announced.named.pieces().has_value();
         },
-    .receive = [](Context& context, RecvRequest& request,
+    .receive = [](ProtocolContext& context, RecvRequest& request,
                   const Announced& announced) -> std::unique_ptr<ReceiverHalf> {
       auto half = std::make_unique<DevicePiecesReceiver>(context, request);
       return half->prepare(announced) ? std::move(half) : nullptr;

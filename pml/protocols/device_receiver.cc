@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeviceReceiver: see the header; and how a failure of device memory reads.
+// DeviceReceiver: mapping, copying, failures.
 #include "pml/protocols/device_receiver.hpp"
 
 #include <algorithm>
@@ -20,11 +20,11 @@ bool DeviceReceiver::map(const btl::MemoryHandle& handle) noexcept {
   if (why || job_.failed()) return false;
   is_afar_ = !(handle.device == job_.device().uuid);
   mapped_ = context_.devices.map(handle, job_.device());
-  if (mapped_ == nullptr) job_.abandon();  // no copy begun, but perhaps behind the program's stream
+  if (mapped_ == nullptr) job_.abandon();  // may be behind the user's stream
   return mapped_ != nullptr;
 }
 
-// Small pieces would cross the link one by one: they cross it together, and are put apart here.
+// Small blocks cross the link together, and are unpacked locally.
 void DeviceReceiver::take(size_t offset, const std::byte* from, size_t bytes) noexcept {
   constexpr size_t kMost = 8 << 20;
   const auto& buffer = request_.buffer;
@@ -43,7 +43,7 @@ void DeviceReceiver::take(size_t offset, const std::byte* from, size_t bytes) no
 Step DeviceReceiver::advance() noexcept {
   if (!copy_more() || !job_.done()) return Step::kAgain;
   const std::string why = job_.failed() ? job_.failure() : verify();
-  mapped_.reset();  // the sender may free its memory once it is told
+  mapped_.reset();  // before Done, since the sender may then free the memory
   if (TERN_LIKELY(why.empty())) return Step::kDone;
   failure = {MPI_ERR_OTHER, strf("copying %zu bytes of device memory from rank %d failed: %s",
                                  request_.transfer.bytes, request_.outcome.source, why.c_str())};

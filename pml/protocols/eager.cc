@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Eager: see the header.
+// Eager: sending and receiving small messages.
 #include "pml/protocols/eager.hpp"
 
 #include <array>
@@ -15,7 +15,7 @@
 namespace tern::pml {
 namespace {
 
-/// Device memory goes aside before the frame is begun, for reading it may fail.
+/// A copy of device memory, because reading may fail.
 struct EagerSender final : SenderHalf {
   std::unique_ptr<std::byte[]> aside;
 };
@@ -45,7 +45,7 @@ bool Eager::send_now(PeerState& peer, const Buffer& buffer, const Envelope& to,
   return true;
 }
 
-// What cannot be read takes a request, which tells the receiver.
+// On failure, the caller makes a request, which notifies the receiver.
 bool Eager::send_device_now(PeerState& peer, const Buffer& buffer,
                             const btl::Header& header) noexcept {
   std::array<std::byte, kMostEagerOnDevice> packed;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pipeline: the data goes through the transport's memory in fragments, which stay in cache while
-// both cores copy.
+// Pipeline: the data crosses the transport's memory in fragments, which stay in cache while both
+// cores copy.
 //   receiver: Go; sender: Data, Data, ...; both are done with the last byte.
-// Data with holes is packed straight into the fragments, and unpacked from them.
 #include <algorithm>
 
 #include "base/copy.hpp"
@@ -14,7 +13,7 @@
 namespace tern::pml {
 namespace {
 
-/// Whether the blocks end within lines of the packed form, which are then written several times.
+/// Whether blocks end inside cache lines of the packed form.
 bool ends_within_lines(const core::Layout& node) noexcept {
   constexpr int64_t kWord = 8, kLine = 64;
   switch (node.form) {
@@ -30,11 +29,11 @@ bool ends_within_lines(const core::Layout& node) noexcept {
   return true;
 }
 
-/// Packs to lines that come from another core: each is written at once.
-void pack_lines(const Buffer& from, const Range& range, std::byte* to) noexcept {
+/// Writes each line, owned by another core, once.
+void pack_lines(const Buffer& from, const ByteRange& range, std::byte* to) noexcept {
   if (!ends_within_lines(*from.type->layout().node))
     return from.type->pack(from.address, from.count, range.offset, to, range.length);
-  constexpr size_t kPart = 4096;  // stays in the first cache
+  constexpr size_t kPart = 4096;  // fits the L1 cache
   alignas(64) std::byte part[kPart];
   for (size_t at = 0; at < range.length; at += kPart) {
     const size_t bytes = std::min(kPart, range.length - at);
@@ -43,11 +42,10 @@ void pack_lines(const Buffer& from, const Range& range, std::byte* to) noexcept 
   }
 }
 
-/// The user's buffer, as a source of fragments.
 struct HostSource {
   const Buffer& buffer;
-  [[nodiscard]] size_t ready(const Range& range) const noexcept { return range.length; }
-  void fill(std::byte* room, const Range& range) const noexcept {
+  [[nodiscard]] size_t ready(const ByteRange& range) const noexcept { return range.length; }
+  void fill(std::byte* room, const ByteRange& range) const noexcept {
     if (buffer.type->contiguous())
       copy_bytes(room, buffer.first() + range.offset, range.length);
     else
@@ -56,12 +54,11 @@ struct HostSource {
   void sent(size_t /*bytes*/) const noexcept {}
 };
 
-/// Straight from the user's buffer, where the transport can.
 class DirectMover {
  public:
-  static constexpr uint32_t kParts = 4;  // of one message under way: others must get through
+  static constexpr uint32_t kParts = 4;  // per message, to leave room for others
   explicit DirectMover(SendRequest& request) noexcept : request_(request) {}
-  [[nodiscard]] size_t move(const Range& range) noexcept {
+  [[nodiscard]] size_t move(const ByteRange& range) noexcept {
     if (request_.operation.left >= kParts) return 0;
     wire::DataPrefix prefix{request_.transfer.partner, range.offset};
     const auto begun = request_.peer->endpoint->caps.zero_copy->start_send(
@@ -116,7 +113,7 @@ class PipelineSender final : public SenderHalf {
 
 class PipelineReceiver final : public ReceiverHalf {
  public:
-  PipelineReceiver(Context& context, RecvRequest& request) noexcept
+  PipelineReceiver(ProtocolContext& context, RecvRequest& request) noexcept
       : context_(context), request_(request) {}
   Step begin() noexcept override {
     send_go(context_, request_, wire::Way::kPipeline);
@@ -135,7 +132,7 @@ class PipelineReceiver final : public ReceiverHalf {
   }
 
  private:
-  Context& context_;
+  ProtocolContext& context_;
   RecvRequest& request_;
 };
 
@@ -146,12 +143,13 @@ extern const Protocol kPipeline{
     .way = wire::Way::kPipeline,
     .always = true,
     .acknowledged = false,
-    .viable_to_send = [](const Context&, const SendRequest&) { return true; },
-    .send = [](Context&, SendRequest& request) -> std::unique_ptr<SenderHalf> {
+    .viable_to_send = [](const ProtocolContext&, const SendRequest&) { return true; },
+    .send = [](ProtocolContext&, SendRequest& request) -> std::unique_ptr<SenderHalf> {
       return std::make_unique<PipelineSender>(request);
     },
-    .viable_to_receive = [](const Context&, const RecvRequest&, const Announced&) { return true; },
-    .receive = [](Context& context, RecvRequest& request,
+    .viable_to_receive = [](const ProtocolContext&, const RecvRequest&,
+                            const Announced&) { return true; },
+    .receive = [](ProtocolContext& context, RecvRequest& request,
                   const Announced&) -> std::unique_ptr<ReceiverHalf> {
       return std::make_unique<PipelineReceiver>(context, request);
     }};

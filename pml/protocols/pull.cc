@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pull: the receiver copies from the sender's memory, which the announcement names.
+// Pull: the receiver copies from the sender's memory.
 //   receiver: copies; Done.
 #include "core/peer.hpp"
 #include "pml/protocol.hpp"
@@ -22,8 +22,8 @@ class PullSender final : public SenderHalf {
 
 class PullReceiver final : public ReceiverHalf {
  public:
-  static constexpr size_t kAtOnce = 512 << 10;  // bytes of one round of progress
-  PullReceiver(Context& context, RecvRequest& request, Stage stage) noexcept
+  static constexpr size_t kAtOnce = 512 << 10;  // bytes per round of progress
+  PullReceiver(ProtocolContext& context, RecvRequest& request, Stage stage) noexcept
       : context_(context),
         request_(request),
         stage_(std::move(stage)),
@@ -41,7 +41,7 @@ class PullReceiver final : public ReceiverHalf {
   }
 
  private:
-  Context& context_;
+  ProtocolContext& context_;
   RecvRequest& request_;
   Stage stage_;
   Chunks chunks_;
@@ -56,17 +56,17 @@ extern const Protocol kPull{
     .always = false,
     .acknowledged = true,
     .viable_to_send =
-        [](const Context&, const SendRequest& request) {
+        [](const ProtocolContext&, const SendRequest& request) {
           return !request.buffer.on_device() && request.buffer.type->contiguous();
         },
-    .send = [](Context&, SendRequest& request) -> std::unique_ptr<SenderHalf> {
+    .send = [](ProtocolContext&, SendRequest& request) -> std::unique_ptr<SenderHalf> {
       return std::make_unique<PullSender>(request);
     },
     .viable_to_receive =
-        [](const Context& context, const RecvRequest& request, const Announced& announced) {
+        [](const ProtocolContext& context, const RecvRequest& request, const Announced& announced) {
           return announced.rts.staged == 0 && may_copy(context, request, announced);
         },
-    .receive = [](Context& context, RecvRequest& request,
+    .receive = [](ProtocolContext& context, RecvRequest& request,
                   const Announced&) -> std::unique_ptr<ReceiverHalf> {
       Stage stage;
       if (!stage.open(context, request.buffer, request.transfer.bytes)) return nullptr;

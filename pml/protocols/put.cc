@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Put: the sender's network writes the data where it belongs, piece by piece.
-//   receiver: Go with its address and its region's key; sender: puts, flush, Landed.
-// Why: a network that writes by itself (RDMA) takes no time of the receiver. Over one of copies
-// (TCP) fragments are as fast, and come without the flush.
+// Put: the sender writes the data by RDMA, piece by piece.
+//   receiver: Go with the address and the region's key; sender: puts, flush, Landed.
+// Why: RDMA takes no time of the receiver. Without RDMA (TCP), fragments are as fast.
 #include <algorithm>
 
 #include "base/log.hpp"
@@ -17,13 +16,12 @@ namespace tern::pml {
 namespace {
 
 constexpr size_t kPiece = 1 << 20;
-constexpr uint32_t kPieces = 4;  // of one message under way: others must get through
+constexpr uint32_t kPieces = 4;  // per message, to leave room for others
 
-/// What a transport that copies by itself takes as frames, where nothing is registered.
+/// Less travels in frames, without registration.
 constexpr size_t kLeast = 256 << 10;
 
-/// Whether the receiver asks for it.
-bool pays(const Context& context, const RecvRequest& request) noexcept {
+bool pays(const ProtocolContext& context, const RecvRequest& request) noexcept {
   const btl::Rdma* const rdma = request.peer->endpoint->caps.rdma;
   const size_t bytes = request.transfer.bytes;
   if (rdma == nullptr) return false;
@@ -34,12 +32,11 @@ bool is_one_block(const Buffer& buffer) noexcept {
   return !buffer.on_device() && buffer.type->contiguous();
 }
 
-/// Moves pieces into the peer's memory.
 class PutMover {
  public:
   PutMover(SendRequest& request, const btl::RemoteKey& to, uint64_t address) noexcept
       : request_(request), to_(to), address_(address) {}
-  [[nodiscard]] size_t move(const Range& range) noexcept {
+  [[nodiscard]] size_t move(const ByteRange& range) noexcept {
     if (request_.operation.left >= kPieces) return 0;
     const auto begun = request_.peer->endpoint->caps.rdma->start_put(
         to_, address_ + range.offset, {request_.buffer.first() + range.offset, range.length},
@@ -56,14 +53,14 @@ class PutMover {
 
 class PutSender final : public SenderHalf {
  public:
-  PutSender(Context& context, SendRequest& request) noexcept
+  PutSender(ProtocolContext& context, SendRequest& request) noexcept
       : context_(context), request_(request), chunks_(request.transfer.bytes, kPiece) {}
   void learn_key(std::span<const std::byte> key) noexcept override {
     to_ = request_.peer->endpoint->caps.rdma->import_key(key);
   }
   Step begin(const wire::Go& go) noexcept override {
     if (to_ == nullptr) {
-      failure = {MPI_ERR_OTHER, "the receiver's memory cannot be written: its key is unknown"};
+      failure = {MPI_ERR_OTHER, "cannot write the receiver's memory: unknown key"};
       return Step::kFailed;
     }
     address_ = go.address;
@@ -88,17 +85,17 @@ class PutSender final : public SenderHalf {
   }
 
  private:
-  Context& context_;
+  ProtocolContext& context_;
   SendRequest& request_;
   Chunks chunks_;
   std::unique_ptr<btl::RemoteKey> to_;
   uint64_t address_ = 0;
-  bool flushed_ = false;  // or about to be
+  bool flushed_ = false;  // or being flushed
 };
 
 class PutReceiver final : public ReceiverHalf {
  public:
-  PutReceiver(Context& context, RecvRequest& request,
+  PutReceiver(ProtocolContext& context, RecvRequest& request,
               std::unique_ptr<btl::MemoryRegion> region) noexcept
       : context_(context), request_(request), region_(std::move(region)) {}
   Step begin() noexcept override {
@@ -113,7 +110,7 @@ class PutReceiver final : public ReceiverHalf {
   }
 
  private:
-  Context& context_;
+  ProtocolContext& context_;
   RecvRequest& request_;
   std::unique_ptr<btl::MemoryRegion> region_;
 };
@@ -126,20 +123,20 @@ extern const Protocol kPut{
     .always = true,
     .acknowledged = false,
     .viable_to_send =
-        [](const Context&, const SendRequest& request) {
+        [](const ProtocolContext&, const SendRequest& request) {
           return request.peer->endpoint->caps.rdma != nullptr && is_one_block(request.buffer);
         },
-    .send = [](Context& context, SendRequest& request) -> std::unique_ptr<SenderHalf> {
+    .send = [](ProtocolContext& context, SendRequest& request) -> std::unique_ptr<SenderHalf> {
       return std::make_unique<PutSender>(context, request);
     },
-    // An address in the announcement: the data is one block of the host there.
+    // A nonzero address: one block of host memory.
     .viable_to_receive =
-        [](const Context& context, const RecvRequest& request, const Announced& announced) {
+        [](const ProtocolContext& context, const RecvRequest& request, const Announced& announced) {
           return pays(context, request) && announced.rts.address != 0 &&
                  announced.rts.staged == 0 && !announced.named.there() &&
                  is_one_block(request.buffer);
         },
-    .receive = [](Context& context, RecvRequest& request,
+    .receive = [](ProtocolContext& context, RecvRequest& request,
                   const Announced&) -> std::unique_ptr<ReceiverHalf> {
       auto region = request.peer->endpoint->caps.rdma->register_memory(request.buffer.first(),
                                                                        request.transfer.bytes);

@@ -122,7 +122,7 @@ class Entry:
             self.resolve(self.object)
             self.line(f'call.at = {self.object.name}_;')
             if self.part():
-                self.line(f'call.part = api::Part::{self.part()};')
+                self.line(f'call.part = api::CallContext::{self.part()};')
         if any(p.kind == 'root' for p in self.f.params):
             self.refuse(f'bad_root(root, *{self.object.name}_)', 'explain_root(call, "root", root)')
         if self.rooted:
@@ -283,7 +283,7 @@ class Entry:
 
     def call_body(self):
         if self.object and self.part():
-            self.line('call.part = api::Part::kNone;')
+            self.line('call.part = api::CallContext::kNone;')
         call = self.form() if self.f.form else f'api::{body_name(self.f, self.large)}({self.arguments(self.f.params)})'
         narrows = not self.large and any(
             p.wide and not p.array and p.direction != 'in' for p in self.f.params)

@@ -37,7 +37,7 @@ struct Call {
   const char* name;
   core::Process* process;
   core::Object* at = nullptr;
-  api::Part part = api::Part::kNone;  // kNone once the body runs
+  api::CallContext part = api::CallContext::kNone;  // kNone once the body runs
 
   template <class T, class Handle>
   [[nodiscard]] T* find(Handle handle) const noexcept {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "abi": handles as integers, what the ABI lets be asked and told.
-// See: MPI-5.0 chapter 20; core/handle.hpp (what the integers are).
+// Chapter "abi": handles as integers, facts about the ABI. See: MPI-5.0 chapter 20;
+// core/handle.hpp.
 #include <cstring>
 #include <vector>
 
@@ -12,13 +12,13 @@
 namespace tern::api {
 namespace {
 
-/// The low half of the word: kind and index. The generation is looked up again by from_int.
+/// Kind and index; from_int looks up the generation.
 template <class Handle>
 int to_int(Handle handle) noexcept {
   return static_cast<int>(reinterpret_cast<uintptr_t>(handle) & 0x7fffffff);
 }
 
-/// A number that names nothing becomes itself: a handle that no function accepts.
+/// An unknown number stays itself, and every function refuses it.
 template <class Handle>
 Handle from_int(int number) noexcept {
   const uintptr_t word = any_process().handles.from_int(number);
@@ -71,7 +71,8 @@ int abi_get_info(MPI_Info* info) noexcept {
 
 int abi_set_fortran_booleans(int logical_size, void* logical_true, void* logical_false) noexcept {
   FortranAbi& fortran = instance().fortran;
-  if (fortran.logical_size != 0) return fail(MPI_ERR_ABI, "the Fortran booleans were set before");
+  if (fortran.logical_size != 0)
+    return fail(MPI_ERR_ABI, "the Fortran logical values are already set");
   if (logical_size != 1 && logical_size != 2 && logical_size != 4 && logical_size != 8)
     return fail(MPI_ERR_ARG, "logical_size is %d, but must be 1, 2, 4 or 8", logical_size);
   if (logical_true == nullptr || logical_false == nullptr)
@@ -97,7 +98,7 @@ int abi_get_fortran_booleans(int logical_size, void* logical_true, void* logical
 
 int abi_set_fortran_info(core::Info& info) noexcept {
   FortranAbi& fortran = instance().fortran;
-  if (fortran.info) return fail(MPI_ERR_ABI, "the Fortran details were set before");
+  if (fortran.info) return fail(MPI_ERR_ABI, "the Fortran details are already set");
   return guarded([&] {
     auto copy = core::Ref<core::Info>::adopt(new core::Info);
     copy->merge(info);

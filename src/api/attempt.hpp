@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// guarded: for set-up code with exceptions. attempt: for set-up code with exceptions and codes.
+// guarded and attempt: run set-up code with exceptions (attempt: also with error codes).
 #pragma once
 
 #include "api/errors.hpp"
@@ -7,7 +7,6 @@
 
 namespace tern::api {
 
-/// Runs set-up code for a body: an exception becomes the body's error code.
 template <class Work>
 [[nodiscard]] int guarded(Work&& work) noexcept {
   return tern::attempt(

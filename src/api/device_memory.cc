@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A registry by address: a call that frees memory does not say its kind.
+// Registers allocations by address, because a freeing call names no kind.
 #include "api/device_memory.hpp"
 
 #include <atomic>
@@ -29,7 +29,7 @@ struct Registry {
   std::unordered_map<void*, Allocation> allocations;
   std::atomic<size_t> count{0};
 };
-/// Memory may be asked for before MPI_Init and freed after MPI_Finalize, in static destructors too.
+/// Never destroyed: programs may free in static destructors.
 Registry& registry() {
   static auto* const all = new Registry;
   return *all;
@@ -71,7 +71,7 @@ DeviceResult take(const Driver& driver, size_t alignment, Allocation* made) {
   return {};
 }
 
-/// In the context that it was taken in: the current one may be another by now.
+/// Frees memory in the context of its allocation.
 CUresult give(const Driver& driver, const Allocation& old) noexcept {
   const cuda::Current current(driver, old.context);
   if (current.result() != CUDA_SUCCESS) return current.result();
@@ -94,7 +94,7 @@ bool device_kind(std::string_view word, DeviceKind* kind) noexcept {
 DeviceResult take_device_memory(DeviceKind kind, size_t bytes, size_t alignment, void** memory) {
   const Driver* const driver = cuda::driver();
   if (driver == nullptr)
-    return {MPI_ERR_OTHER, "no CUDA driver serves in this process: " + cuda::driver_in_words()};
+    return {MPI_ERR_OTHER, "no CUDA driver is usable in this process: ~" + cuda::driver_in_words()};
   Allocation made;
   made.kind = kind;
   made.bytes = bytes;
@@ -103,7 +103,7 @@ DeviceResult take_device_memory(DeviceKind kind, size_t bytes, size_t alignment,
   *memory = reinterpret_cast<void*>(made.address);
   if (made.address % alignment != 0) {
     (void)give(*driver, made);
-    return {MPI_ERR_NO_MEM, strf("the driver gives none that is aligned to %zu", alignment)};
+    return {MPI_ERR_NO_MEM, strf("the driver has none aligned to %zu", alignment)};
   }
   Registry& all = registry();
   const std::lock_guard<std::mutex> guard(all.mutex);
@@ -126,9 +126,9 @@ DeviceResult free_device_memory(void* memory) noexcept {
     all.count.fetch_sub(1, std::memory_order_relaxed);
   }
   const Driver* const driver = cuda::driver();
-  if (driver == nullptr) return {};  // a forked child: the parent's driver frees it
+  if (driver == nullptr) return {};  // a forked child
   const CUresult result = give(*driver, old);
-  // The context has ended, and its memory with it.
+  // The context has ended with its memory.
   if (result == CUDA_SUCCESS || result == CUDA_ERROR_DEINITIALIZED ||
       result == CUDA_ERROR_CONTEXT_IS_DESTROYED || result == CUDA_ERROR_INVALID_CONTEXT)
     return {};

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "errhandler": error handlers, classes, codes and strings.
-// See: MPI-5.0 sections 9.3 to 9.5; src/abi/raise.cc (how an error reaches its handler).
+// Chapter "errhandler". See: MPI-5.0 sections 9.3 to 9.5; src/abi/raise.cc (delivery).
 #include <algorithm>
 #include <cstring>
 
@@ -31,8 +30,7 @@ int create(Function* function, MPI_Errhandler* out) noexcept {
   });
 }
 
-/// The handle of a handler for the user, who holds a reference with it. After MPI_Errhandler_free a
-/// handler that is still set somewhere has no handle: it gets a new one.
+/// A handler still in use after MPI_Errhandler_free gets a new handle.
 int give(core::Ref<ErrorHandler>& handler, MPI_Errhandler* out) noexcept {
   if (!handler)
     handler = core::Ref<ErrorHandler>(
@@ -57,12 +55,12 @@ int set(Owner& owner, ErrorHandler& handler, const char* noun) noexcept {
 }
 
 int unknown_code(int code) noexcept {
-  return fail(MPI_ERR_ARG, "%d is no error class or code of MPI or of MPI_Add_error_class", code);
+  return fail(MPI_ERR_ARG, "%d is not a valid error class or code", code);
 }
 
 bool known(int code) noexcept { return standard_class(code) || instance().error_codes.added(code); }
 
-/// MPI_X_call_errhandler: success means that the handler was called and came back.
+/// MPI_X_call_errhandler: success means the handler returned.
 int call(core::Object& object, const char* name, int code) noexcept {
   if (!known(code)) return unknown_code(code);
   const std::string own = instance().error_codes.text(code);
@@ -155,7 +153,7 @@ int add_error_class(int* errorclass) noexcept {
 int add_error_code(int errorclass, int* errorcode) noexcept {
   if (!known(errorclass)) return unknown_code(errorclass);
   if (class_of(errorclass) != errorclass)
-    return fail(MPI_ERR_ARG, "errorclass is %d, which is a code, of class %d", errorclass,
+    return fail(MPI_ERR_ARG, "errorclass is %d, an error code of class %d", errorclass,
                 class_of(errorclass));
   return guarded([&] { *errorcode = instance().error_codes.add_code(errorclass); });
 }
@@ -175,7 +173,7 @@ int remove_error_class(int errorclass) noexcept {
   if (!codes.added(errorclass) || codes.class_of(errorclass) != errorclass)
     return fail(MPI_ERR_ARG, "%d was not made by MPI_Add_error_class", errorclass);
   if (codes.has_codes(errorclass))
-    return fail(MPI_ERR_ARG, "class %d still has codes: remove these first", errorclass);
+    return fail(MPI_ERR_ARG, "class %d still has codes: remove the codes first", errorclass);
   if (!codes.text(errorclass).empty()) return still_has_string("class", errorclass);
   codes.remove(errorclass);
   return MPI_SUCCESS;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ErrorCodes: error classes and codes added by the program, with their sentences.
-// Lifetime: the Instance's. Threads: any; a lock guards the table.
-// See: MPI-5.0 section 9.5.
+// ErrorCodes: error classes and codes of the program. Threads: any. See: MPI-5.0 section 9.5.
 #pragma once
 
 #include <map>
@@ -15,28 +13,25 @@ namespace tern::api {
 class ErrorCodes {
  public:
   int add_class();
-  /// `mpi_class` may be the standard's or the user's.
   int add_code(int mpi_class);
-  /// False for a code not added by the user.
+  /// Returns false for an unknown code.
   bool set_text(int code, std::string text);
   bool remove(int code);
   bool remove_text(int code);
   [[nodiscard]] bool added(int code) const;
-  /// Does the class still have a code?
   [[nodiscard]] bool has_codes(int mpi_class) const;
   [[nodiscard]] int class_of(int code) const;
   [[nodiscard]] std::string text(int code) const;
-  /// MPI_LASTUSEDCODE.
   [[nodiscard]] int last() const;
 
  private:
-  struct Entry {
+  struct ErrorCode {
     int mpi_class;
     std::string text;
   };
   int add(int mpi_class);
   mutable std::mutex mutex_;
-  std::map<int, Entry> entries_;
+  std::map<int, ErrorCode> entries_;
   int last_ = MPI_ERR_LASTCODE;
 };
 

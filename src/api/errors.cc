@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Error codes: the standard's sentences, the delivery of errors, and the end of a job.
+// Error codes: sentences, delivery of errors, and the end of a job.
 #include "api/errors.hpp"
 
 #include <cstdio>
@@ -27,7 +27,7 @@ struct Remembered {
 thread_local Remembered last_raised;
 thread_local core::Ref<core::Object> kept_object;
 constinit thread_local std::optional<core::ErrorHandler::UserCall> requested_call;
-// As of base/error.cc.
+// See base/error.cc.
 [[gnu::constructor]] void note_these_early() noexcept {
   asm volatile("" : : "r"(&last_raised), "r"(&kept_object));
 }
@@ -80,7 +80,7 @@ constexpr Sentence kSentences[] = {
     {MPI_ERR_NO_MEM, "out of memory"},
     {MPI_ERR_NOT_SAME, "an argument differs between processes"},
     {MPI_ERR_NO_SPACE, "no space left for the file"},
-    {MPI_ERR_NO_SUCH_FILE, "there is no such file"},
+    {MPI_ERR_NO_SUCH_FILE, "the file does not exist"},
     {MPI_ERR_PORT, "invalid port name"},
     {MPI_ERR_QUOTA, "the quota is exceeded"},
     {MPI_ERR_READ_ONLY, "the file or file system is read-only"},
@@ -97,7 +97,7 @@ constexpr Sentence kSentences[] = {
     {MPI_ERR_WIN, "invalid window"},
     {MPI_ERR_RMA_FLAVOR, "wrong flavour of window"},
     {MPI_ERR_PROC_ABORTED, "a peer process has ended"},
-    {MPI_ERR_VALUE_TOO_LARGE, "a value does not fit its type"},
+    {MPI_ERR_VALUE_TOO_LARGE, "a value does not fit the type"},
     {MPI_ERR_SESSION, "invalid session"},
     {MPI_ERR_ERRHANDLER, "invalid error handler"},
     {MPI_ERR_ABI, "wrong use of the ABI"},
@@ -112,7 +112,7 @@ constexpr Sentence kSentences[] = {
     {MPI_T_ERR_INVALID_ITEM, "invalid item of an enumeration"},
     {MPI_T_ERR_INVALID_SESSION, "invalid performance session"},
     {MPI_T_ERR_INVALID_HANDLE, "invalid handle of a variable"},
-    {MPI_T_ERR_INVALID_NAME, "there is no variable of this name"},
+    {MPI_T_ERR_INVALID_NAME, "no variable has this name"},
     {MPI_T_ERR_OUT_OF_HANDLES, "out of handles of variables"},
     {MPI_T_ERR_OUT_OF_SESSIONS, "out of performance sessions"},
     {MPI_T_ERR_CVAR_SET_NOT_NOW, "the control variable cannot be set now"},
@@ -198,7 +198,7 @@ core::ErrorHandler::UserCall deliver(core::Process* process, core::Object* objec
   remember_error(code, text);
   const Action action = handler == nullptr ? Action::kFatal : handler->action();
   if (action == Action::kReturn) return {};
-  // Without a handle: the object is not made yet, or was freed.
+  // Null handle: the object is unfinished or freed.
   if (action == Action::kUser)
     return handler->user_call(object == handler ? 0 : object->handle(), code);
   log_line("%s", text.c_str());
@@ -226,8 +226,7 @@ int fail_no_memory() noexcept { return fail(MPI_ERR_NO_MEM, "out of memory"); }
 
 namespace {
 
-/// What the program printed before its end is not lost. A stream that another thread holds is left
-/// alone.
+/// Skips a stream locked by another thread.
 void flush_output() noexcept {
   for (FILE* const stream : {stdout, stderr}) {
     if (::ftrylockfile(stream) != 0) continue;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Error codes and their sentences, the last error of a thread, the way to an error handler.
-// Threads: any; the last error is the calling thread's.
-// See: MPI-5.0 section 9.4 and 9.5; src/abi/raise.cc (uses it).
+// Error codes, a thread's last error, and delivery to an error handler. Threads: any. See: MPI-5.0
+// sections 9.4 and 9.5; src/abi/raise.cc.
 #pragma once
 
 #include <optional>
@@ -14,40 +13,37 @@
 
 namespace tern::api {
 
-/// The class of a code: itself for the standard's, what MPI_Add_error_code said for the user's.
+/// A standard code is its own class.
 [[nodiscard]] int class_of(int code) noexcept;
-/// One sentence about a class of the standard ("invalid rank"); "unknown error class" otherwise.
+/// Returns a sentence such as "invalid rank".
 [[nodiscard]] std::string class_sentence(int mpi_class);
 [[nodiscard]] bool standard_class(int code) noexcept;
 
-/// Keeps the whole text of an error that is being raised, for MPI_Error_string on the same thread.
+/// Keeps the text for MPI_Error_string on the same thread.
 void remember_error(int code, const std::string& text) noexcept;
-/// The text remembered for this code on this thread; empty where another error came after it.
+/// Empty if a later error replaced the text.
 [[nodiscard]] std::string remembered_error(int code) noexcept;
 
-/// Whether an error of `object` (null: before MPI_Init) ends the job.
+/// Whether an error ends the job. `object` is null before MPI_Init.
 [[nodiscard]] bool ends_the_job(core::Object* object) noexcept;
-/// Tells the error handler of `object` (null: fatal) of an error with its whole text; returns the
-/// call of the user's function, for the entry point.
+/// Applies `object`'s error handler (null: fatal). Returns the user's call for the entry point.
 [[nodiscard]] core::ErrorHandler::UserCall deliver(core::Process* process, core::Object* object,
                                                    int code, const std::string& text) noexcept;
-/// Of an enqueued operation: ends the job if the communicator's handler does, else returns. The
-/// proxy's thread.
+/// Ends the job if the communicator's handler is fatal. For enqueued operations, on the proxy's
+/// thread.
 void raise_if_fatal(core::Communicator& communicator, const Failure& failure) noexcept;
 /// MPI_X_call_errhandler: the entry point calls the user's function and returns MPI_SUCCESS.
-/// Returns a code for the body; the thread's next raise() takes the call.
+/// Returns a code for the body.
 [[nodiscard]] int request_call(const core::ErrorHandler::UserCall& call) noexcept;
-/// Empty: the body has requested no call.
+/// Returns nothing if the body requested no call.
 [[nodiscard]] std::optional<core::ErrorHandler::UserCall> take_requested_call() noexcept;
 
-/// Keeps the object of this thread's last error, of which another thread may drop the last
-/// reference, until the error is delivered. Null: nothing.
+/// Keeps an error's object until delivery, in case another thread drops the last reference.
 void keep_until_delivered(core::Ref<core::Object> object) noexcept;
 [[nodiscard]] core::Ref<core::Object> kept_until_delivered() noexcept;
 
 [[nodiscard]] int fail_no_memory() noexcept;
-/// Ends the job with `code`; without a launcher, this process. `text` goes to the launcher's
-/// message.
+/// Without a launcher, ends only this process. The launcher prints `text`.
 [[noreturn]] void abort_job(core::Process* process, int code, const char* text) noexcept;
 [[nodiscard]] bool was_finalized() noexcept;
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Excuse: what the others of a collective call hear where this rank's arguments were refused before
-// its body ran, and what keeps its numbers in step with theirs.
-// See: coll/engine/refusal.hpp; src/abi/raise.cc.
+// Excuse: reports refused arguments of a collective to the other ranks, and keeps the collective's
+// numbers equal. See: coll/engine/refusal.hpp; src/abi/raise.cc.
 #pragma once
 
 #include <cstdint>
@@ -13,40 +12,41 @@
 
 namespace tern::api {
 
-/// What a call is a part of.
-enum class Part : uint8_t {
+/// The protocol of a refused call.
+enum class CallContext : uint8_t {
   kNone,
   kCollective,
   kPersistent,
   kSplit,  // MPI_Comm_split, MPI_Comm_split_type
   kSplitType,
   kCreate,      // MPI_Comm_create
-  kDerivation,  // communicators that are made without a message
+  kDerivation,  // created without a message
   kEnqueued,    // collectives on a stream
 };
 
-/// The reason is the last fail(), which stays. `aliased`: this collective, if buffers that share
-/// memory are all that is wrong with it.
-void excuse(core::Communicator& communicator, Part part, int code,
+/// Sends the last fail() to the other ranks and keeps it. `aliased` names the collective if
+/// overlapping buffers are the only fault.
+void excuse(core::Communicator& communicator, CallContext part, int code,
             std::optional<coll::CallKind> aliased = std::nullopt) noexcept;
 
-/// As attempt(), of a collective: what `work` throws is that it was not begun.
+/// attempt() for a collective; an exception means the call was not begun.
 template <class Work>
-[[nodiscard]] int attempt(core::Communicator& communicator, Part part, Work&& work) noexcept {
+[[nodiscard]] int attempt(core::Communicator& communicator, CallContext part,
+                          Work&& work) noexcept {
   int code = 0;
   const int thrown = guarded([&] { code = work(); });
   if (thrown != 0) excuse(communicator, part, thrown);
   return thrown != 0 ? thrown : code;
 }
 
-/// comm_split.cc: the exchange, without a vote.
+/// comm_split.cc: this rank takes part in the exchange without a vote.
 void refuse_split(core::Communicator& communicator, bool by_type, int code);
 
-/// streams.cc: what the others hear when their streams come to it.
+/// streams.cc: reports when the peers' streams arrive.
 void refuse_enqueued(core::Communicator& communicator, int code,
                      std::optional<coll::CallKind> aliased);
 
-/// comm_create.cc: as MPI_Comm_create with a group that is refused.
+/// comm_create.cc: this rank acts as if its group were refused.
 void refuse_create(core::Communicator& communicator, int code);
 
 }  // namespace tern::api

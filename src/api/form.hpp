@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Form: how a program calls a collective. One body serves all forms of a collective.
-// See: src/abi/functions.txt, tag @forms.
+// Form: the form of a collective call; one body serves all. See: src/abi/functions.txt, tag @forms.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +12,13 @@ namespace tern::api {
 struct Form {
   enum class Kind : uint8_t { kBlocking, kNonblocking, kPersistent, kEnqueued };
   Kind kind = Kind::kBlocking;
-  MPI_Request* request = nullptr;  // of kNonblocking and kPersistent: the call writes the handle
+  MPI_Request* request = nullptr;  // receives a handle
 
-  /// By which other ranks hear of refused arguments.
-  [[nodiscard]] Part part() const noexcept {
-    return kind == Kind::kEnqueued     ? Part::kEnqueued
-           : kind == Kind::kPersistent ? Part::kPersistent
-                                       : Part::kCollective;
+  /// Selects the protocol for a refused call.
+  [[nodiscard]] CallContext part() const noexcept {
+    return kind == Kind::kEnqueued     ? CallContext::kEnqueued
+           : kind == Kind::kPersistent ? CallContext::kPersistent
+                                       : CallContext::kCollective;
   }
 };
 

@@ -13,7 +13,6 @@
 namespace tern::api {
 namespace {
 
-/// MPI_SUCCESS, or what is wrong with the key.
 int check_key(const char* key) noexcept {
   const size_t length = std::strlen(key);
   if (length == 0 || length > MPI_MAX_INFO_KEY - 1)
@@ -31,7 +30,7 @@ void give(core::Info* made, MPI_Info* out) {
   *out = reinterpret_cast<MPI_Info>(any_process().handles.insert(*made));
 }
 
-/// Copies at most `room` characters and the end.
+/// Copies at most `room` characters and a terminator.
 void copy_cut(const std::string& text, char* out, size_t room) noexcept {
   const size_t copied = std::min(text.size(), room);
   std::memcpy(out, text.data(), copied);

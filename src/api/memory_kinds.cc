@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists of kinds are compared and served here; src/api/device_memory.cc has the driver's
-// part.
+// Parses lists of kinds.
 #include "api/memory_kinds.hpp"
 
 #include <algorithm>
@@ -32,7 +31,7 @@ std::vector<std::string_view> cut(std::string_view text, char at) {
 
 constexpr std::string_view kOfMpi[] = {"alloc_mem", "win_allocate", "win_allocate_shared"};
 
-/// Whether "kind:restrictor:..." is known; whether it is there is another question.
+/// Whether the kind is known, even if unavailable.
 bool known(std::string_view kind) {
   const auto words = cut(kind, ':');
   const auto each = [&](auto&& fits) { return std::all_of(words.begin() + 1, words.end(), fits); };
@@ -50,7 +49,7 @@ bool known(std::string_view kind) {
 
 bool of_cuda(std::string_view kind) { return kind.substr(0, kind.find(':')) == "cuda"; }
 
-/// The one sort of CUDA memory that "cuda:host" and its like mean; "cuda" is memory of a device.
+/// The kind of CUDA memory; plain "cuda" means device memory.
 DeviceKind wanted(std::string_view kind) {
   DeviceKind found = DeviceKind::kDevice;
   const auto words = cut(kind, ':');
@@ -97,7 +96,7 @@ int alloc_kind(const std::string& kinds, size_t bytes, size_t alignment, void** 
       refused += (refused.empty() ? "" : "; ") + std::string(kind) + ": " + result.why;
     }
   } catch (const std::bad_alloc&) {
-    return fail(MPI_ERR_NO_MEM, "no memory of the host for what is known of an allocation");
+    return fail(MPI_ERR_NO_MEM, "no host memory to record an allocation");
   }
   if (code != MPI_SUCCESS) return fail(code, "%zu bytes of %s", bytes, refused.c_str());
   return fail(MPI_ERR_INFO_VALUE,

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one Process of this operating-system process, for the C API alone, and MPI's own tables.
-// Why: MPI's C functions name no process; everything below src/api gets its Process handed down.
-// Life cycle: the first call in need of the Instance makes it (MPI_Info_create may come before
-// MPI_Init). The Instance stays until the program ends, because programs may use handles after
-// MPI_Finalize. api::Membership brings the Process into its job and out again.
-// Threads: any.
+// The Process of this program, for the C API, and MPI's own tables.
+// Life cycle: the first call creates the Instance (MPI_Info_create may precede MPI_Init), which
+// stays until the program ends, because handles outlive MPI_Finalize. Threads: any.
 #pragma once
 
 #include <array>
@@ -25,7 +22,7 @@
 
 namespace tern::api {
 
-/// The values of MPI_Abi_set_fortran_*. logical_size 0: none yet.
+/// logical_size is 0 until set.
 struct FortranAbi {
   int logical_size = 0;
   int64_t logical_true = 0, logical_false = 0;  // as bytes
@@ -38,7 +35,7 @@ class SendBuffer;
 class ToolRegistration;
 class ToolSession;
 
-/// Operations under way in a channel, under its lock.
+/// Operations in flight by channel, under the channel's lock.
 template <class Request>
 using ByChannel = std::array<std::vector<Request*>, core::Process::kMostChannels>;
 
@@ -49,37 +46,35 @@ struct PartitionedRequests {
 
 struct SendBuffers {
   std::mutex mutex;
-  std::map<const core::Object*, std::shared_ptr<SendBuffer>> by_owner;  // null: the process
+  // null key: the process's buffer
+  std::map<const core::Object*, std::shared_ptr<SendBuffer>> by_owner;
 };
 
-/// MPI_T.
 struct ToolState {
-  std::atomic<int> users = 0;  // MPI_T_init_thread without its MPI_T_finalize
-  std::mutex mutex;            // of sessions
+  std::atomic<int> users = 0;
+  std::mutex mutex;  // guards sessions
   std::vector<std::shared_ptr<ToolSession>> sessions;
-  std::mutex registrations_mutex;  // taken before `mutex`, after a channel's lock
+  std::mutex registrations_mutex;  // locked before `mutex`, after a channel's lock
   std::vector<std::shared_ptr<ToolRegistration>> registrations;
 };
 
-/// The world of MPI_Init.
 struct WorldState {
-  bool started = false;         // MPI_Init was called
-  bool ended = false;           // MPI_Finalize was called
-  std::thread::id main_thread;  // the caller of MPI_Init
+  bool started = false;
+  bool ended = false;
+  std::thread::id main_thread;
 };
 
-/// Values of predefined attributes: users get their addresses.
+/// Values of predefined attributes, whose addresses users get.
 struct PredefinedAttributes {
   int tag_ub = INT_MAX, io = MPI_ANY_SOURCE, host = MPI_PROC_NULL, wtime_is_global = 0, appnum = 0,
       universe_size = 0, last_used_code = MPI_ERR_LASTCODE;
 };
 
-/// The Process and the C API's own tables.
 struct Instance {
   Instance();
 
   core::Process process;
-  std::vector<std::string> complaints;  // about parameters, until Membership logs them
+  std::vector<std::string> complaints;  // about parameters; Membership logs them
   core::Keyvals keyvals;
   PredefinedAttributes attributes;
   ErrorCodes error_codes;
@@ -91,13 +86,11 @@ struct Instance {
   ToolState tool;
 };
 
-/// Made at first use.
 [[nodiscard]] Instance& instance() noexcept;
 
-/// Non-null between MPI_Init and MPI_Finalize (and while a session is open).
+/// The pointer is null outside of MPI.
 extern core::Process* the_process;
 
-/// The Process whether or not MPI is initialised.
 [[nodiscard]] inline core::Process& any_process() noexcept { return instance().process; }
 
 }  // namespace tern::api

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the predefined operations do to two elements, written once for the loops of the host and the
-// kernels of the device: apply(a, b) is a (op) b.
-// Everything has internal linkage and nothing of the standard library is called: a function
-// compiled for a newer processor must never be shared with code that runs on an older one.
-// See: core/reduce/loops.inc, cuda/kernels/reduce.cu.
+// Arithmetic of predefined operations, shared by host loops and device kernels: apply(a, b) is a
+// (op) b.
+// All functions have internal linkage and avoid the standard library: code for a newer processor
+// must never be shared with code for an older one. See: core/reduce/loops.inc,
+// cuda/kernels/reduce.cu.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct Pair {
   I index;
 };
 
-/// The type in which integers are summed and multiplied: unsigned, so that overflow wraps.
+/// Integers are computed unsigned, so overflow wraps.
 template <class T>
 struct Wrapping {
   using Wide = T;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// attempt: runs set-up code for a function without exceptions.
-// Why: one place turns an Error, or a lack of memory, into an error class.
+// attempt: turns an Error or std::bad_alloc of set-up code into an error class.
 #pragma once
 
 #include <new>
@@ -10,8 +9,7 @@
 
 namespace tern {
 
-/// Returns the result of `work`: an error class with fail() text, or a Failure. `no_memory` returns
-/// the same for std::bad_alloc.
+/// Returns the result of `work`, or of `no_memory` for std::bad_alloc.
 template <class Work, class NoMemory>
 [[nodiscard]] auto attempt(Work&& work, NoMemory&& no_memory) noexcept -> decltype(work()) {
   try {

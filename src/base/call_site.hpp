@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A place in the program, for people.
+// A code address in words.
 #pragma once
 
 #include <string>
 
 namespace tern {
 
-/// "./program(main+0x1f)", or what addr2line takes: "./program(+0x11f9)"; "?" where it is in no
-/// file. Throws std::bad_alloc.
+/// "./program(main+0x1f)", or addr2line's "./program(+0x11f9)"; "?" outside of files. Throws
+/// std::bad_alloc.
 [[nodiscard]] std::string call_site_in_words(const void* site);
 
 }  // namespace tern

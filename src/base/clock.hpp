@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The clock of waiting: nanoseconds that all processes of a host count alike.
+// The clock for waits: nanoseconds, equal in all processes of a host.
 #pragma once
 
 #include <time.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Facts for the compiler: formats of printf, rarely called functions, likely branches.
+// Compiler attributes: printf formats, cold functions, likely branches.
 #pragma once
 
 #define TERN_PRINTF(fmt_index, first_arg) __attribute__((format(printf, fmt_index, first_arg)))

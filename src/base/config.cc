@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finding and reading tern.conf.
+// Finds and reads tern.conf.
 #include "base/config.hpp"
 
 #include <dlfcn.h>
@@ -18,7 +18,7 @@
 namespace tern {
 namespace {
 
-/// The part of a configured folder behind the configured prefix; empty where it is elsewhere.
+/// Relative to the prefix; empty for a folder elsewhere.
 std::string behind_prefix(const char* folder) {
   const size_t length = std::strlen(TERN_PREFIX);
   return std::strncmp(folder, TERN_PREFIX, length) == 0 ? folder + length : "";
@@ -32,7 +32,7 @@ bool strip_end(std::string* text, const std::string& end) {
   return true;
 }
 
-/// An absolute path from the environment, as the XDG specification wants them; else `standard`.
+/// XDG requires absolute paths.
 std::string folder_from(const char* variable, const std::string& standard) {
   const char* value = std::getenv(variable);
   return value != nullptr && *value == '/' ? value : standard;
@@ -44,7 +44,7 @@ std::string user_folder() {
                      home != nullptr && *home == '/' ? std::string(home) + "/.config" : "");
 }
 
-/// False where there is no such file; other failures become a complaint.
+/// Returns false for a missing file.
 bool read_file(const std::string& path, std::string* text, std::vector<std::string>* complaints) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   char block[4096];
@@ -63,7 +63,7 @@ std::string install_prefix() {
   Dl_info info{};
   char real[PATH_MAX];
   if (::dladdr(reinterpret_cast<const void*>(&install_prefix), &info) == 0) return TERN_PREFIX;
-  // A program's own name is what it was called by; the kernel knows better.
+  // A program's dli_fname is argv[0].
   const bool program = std::strstr(info.dli_fname, ".so") == nullptr;
   if (::realpath(program ? "/proc/self/exe" : info.dli_fname, real) == nullptr) return TERN_PREFIX;
   std::string folder(real, std::strrchr(real, '/'));

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where Tern is installed, and the files tern.conf that set parameters for a site, a user, an
-// installation.
-// Order (the later wins): PREFIX/etc/tern.conf, $XDG_CONFIG_DIRS/tern/tern.conf (the first folder
-// wins over the next; /etc/xdg where unset), $XDG_CONFIG_HOME/tern/tern.conf (~/.config where
-// unset), the environment.
-// Threads: any. See: tests/unit/base/config_test.cc.
+// The installation folder, and the files tern.conf.
+// Order (later wins): PREFIX/etc/tern.conf, $XDG_CONFIG_DIRS/tern/tern.conf (an earlier folder
+// wins; default /etc/xdg), $XDG_CONFIG_HOME/tern/tern.conf (default ~/.config), the environment.
+// Threads: any.
 #pragma once
 
 #include <string>
@@ -14,15 +12,13 @@
 
 namespace tern {
 
-/// The folder that holds bin and lib, found from where this code was loaded (a moved tree keeps
-/// working); the configured one where it runs from a build tree.
+/// The parent of bin and lib, found from the loaded file; from a build tree, the configured prefix.
 [[nodiscard]] std::string install_prefix();
 
-/// The places of tern.conf, in the order in which they are read; files need not exist.
+/// In reading order; files may be missing.
 [[nodiscard]] std::vector<std::string> config_files();
 
-/// All parameters in effect: files, then `environment`. What is wrong becomes sentences in
-/// `complaints`.
+/// Reads the files, then `environment`. Errors become sentences in `complaints`.
 [[nodiscard]] Params load_params(const char* const* environment,
                                  std::vector<std::string>* complaints);
 

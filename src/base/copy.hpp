@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// copy_bytes: memcpy for data that another core has just written or will read next.
-// Why: the C library switches to string instructions and non-temporal stores at sizes chosen for
-// one process; between two cores that share a cache both lose up to four times on some machines
-// (docs/measurements/datatypes.md). Threads: any.
+// copy_bytes: memcpy for data just written or soon read by another core.
+// Why: memcpy's string instructions and non-temporal stores are up to four times slower between two
+// cores with a shared cache (docs/measurements/datatypes.md). Threads: any.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +29,7 @@ inline void copy_lines(std::byte* to, const std::byte* from, size_t lines) noexc
 }
 #endif
 
-/// At most 64 bytes: pieces of one size that overlap where they must, no call, no loop.
+/// Overlapping pieces of equal size, for at most 64 bytes.
 inline void copy_few(std::byte* to, const std::byte* from, size_t bytes) noexcept {
   const auto both_ends = [=](auto piece) {
     auto last = piece;
@@ -53,12 +52,12 @@ inline void copy_few(std::byte* to, const std::byte* from, size_t bytes) noexcep
   if (bytes == 1) *to = *from;
 }
 
-/// The two blocks do not overlap; of no bytes, either may be null.
+/// The blocks must not overlap. With zero bytes, pointers may be null.
 inline void copy_bytes(void* to, const void* from, size_t bytes) noexcept {
   if (bytes <= 64)
     return copy_few(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), bytes);
 #if defined(__SSE2__)
-  constexpr size_t kLeastLoop = 2112;  // below, glibc copies in a loop with wider registers
+  constexpr size_t kLeastLoop = 2112;  // below, glibc's loop is wider
   if (bytes >= kLeastLoop) {
     auto* target = static_cast<std::byte*>(to);
     const auto* source = static_cast<const std::byte*>(from);

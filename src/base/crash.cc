@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything from on_crash() on runs in a signal handler: no heap, no locks of ours, and a clock
-// that ends it.
+// Everything from on_crash() on runs in a signal handler: no heap, no locks of Tern, and a timer.
 #include "base/crash.hpp"
 
 #include <sys/mman.h>
@@ -20,7 +19,7 @@
 namespace tern {
 namespace {
 
-constexpr time_t kPatience = 2;  // seconds for the report, which may meet a lock or a broken stack
+constexpr time_t kPatience = 2;  // seconds; the report may hit a lock or a broken stack
 constexpr size_t kStackBytes = 256 * 1024;
 
 struct Signal {
@@ -33,10 +32,10 @@ constexpr Signal kSignals[] = {{SIGSEGV, "SIGSEGV (segmentation fault)"},
                                {SIGILL, "SIGILL (illegal instruction)"},
                                {SIGABRT, "SIGABRT (abort)"}};
 
-std::atomic<pid_t> crashed{0};  // the thread that reports
+std::atomic<pid_t> crashed{0};  // the reporting thread
 std::atomic<int> its_signal{0};
 
-// gettid() and tgkill() of the C library came late (2.30).
+// The C library has gettid() and tgkill() since 2.30.
 pid_t this_thread() noexcept { return static_cast<pid_t>(::syscall(SYS_gettid)); }
 
 void set_default(int signal) noexcept {
@@ -45,7 +44,6 @@ void set_default(int signal) noexcept {
   ::sigaction(signal, &action, nullptr);
 }
 
-// Ends the process by the signal of the crash.
 void end_by(int signal) noexcept {
   set_default(signal);
   ::syscall(SYS_tgkill, ::getpid(), crashed.load(), signal);
@@ -56,7 +54,7 @@ void on_time_up(int) {
   end_by(its_signal.load());
 }
 
-/// A real-time signal without a handler; 0 if the program takes all.
+/// A real-time signal without a handler, or 0.
 int free_signal() noexcept {
   for (int number = SIGRTMAX; number >= SIGRTMIN; --number) {
     struct sigaction action {};
@@ -65,9 +63,7 @@ int free_signal() noexcept {
   return 0;
 }
 
-// Programs have SIGALRM, its timer and its handler for themselves. By the kernel's calls: those of
-// the C library may allocate.
-/// The timer; -1 for none.
+// Returns a timer, or -1. SIGALRM belongs to the program; the C library's timers may allocate.
 int set_clock(time_t seconds) noexcept {
   const int number = free_signal();
   if (number == 0) return -1;
@@ -101,11 +97,11 @@ void write_reason(char* text, size_t bytes, const siginfo_t& info) noexcept {
   if (info.si_code <= 0 && info.si_signo != SIGABRT)
     std::snprintf(text, bytes, ", sent by process %d", info.si_pid);
   else if (info.si_signo == SIGSEGV && info.si_code == SEGV_ACCERR)
-    std::snprintf(text, bytes, " at address 0x%zx, which allows no such access", address);
+    std::snprintf(text, bytes, " at address 0x%zx, without permission for this access", address);
   else if (info.si_signo == SIGBUS && info.si_code == BUS_ADRERR)
     std::snprintf(text, bytes,
-                  " at address 0x%zx, which has no memory (a file that was cut off, or "
-                  "a full file system of memory: df /dev/shm)",
+                  " at address 0x%zx, without memory (a truncated file, or a full memory file "
+                  "system: df /dev/shm)",
                   address);
   else if (fault)
     std::snprintf(text, bytes, " at address 0x%zx", address);
@@ -113,14 +109,13 @@ void write_reason(char* text, size_t bytes, const siginfo_t& info) noexcept {
     std::snprintf(text, bytes, ", an integer divided by zero");
 }
 
-// Registers of the interrupted code, as the kernel left them for the way back. The unwinder reads
-// them, too.
+// Restored on return, and read by the unwinder.
 class Interrupted {
  public:
   explicit Interrupted(void* context) noexcept
       : machine_(static_cast<ucontext_t*>(context)->uc_mcontext), before_(machine_) {}
 
-  /// The instruction; 0 where that is not known.
+  /// Returns 0 if the instruction is unknown.
   [[nodiscard]] std::uintptr_t at() const noexcept {
 #if defined(__x86_64__)
     return static_cast<std::uintptr_t>(machine_.gregs[REG_RIP]);
@@ -131,7 +126,7 @@ class Interrupted {
 #endif
   }
 
-  /// From a call of an address without code back to the caller, where unwinding can begin.
+  /// Returns to the caller of an address without code, where unwinding can start.
   void undo_call() noexcept {
 #if defined(__x86_64__)
     machine_.gregs[REG_RIP] = *reinterpret_cast<greg_t*>(machine_.gregs[REG_RSP]) - 1;
@@ -155,8 +150,8 @@ void report(int signal, const siginfo_t& info, Interrupted& code) noexcept {
   char thread[32] = "";
   if (this_thread() != ::getpid())
     std::snprintf(thread, sizeof thread, ", thread %d", this_thread());
-  log_line("killed by %s%s%s (process %d%s). It was here:", words_of(signal), reason,
-           jumped ? ", which was called and has no code" : "", ::getpid(), thread);
+  log_line("killed by %s%s%s (process %d%s). Stack:", words_of(signal), reason,
+           jumped ? ", a called address without code" : "", ::getpid(), thread);
   if (jumped) code.undo_call();
   write_stack(code.at());
   code.restore();
@@ -166,15 +161,15 @@ void on_crash(int signal, siginfo_t* info, void* context) {
   const int error = errno;
   pid_t no_thread = 0;
   if (!crashed.compare_exchange_strong(no_thread, this_thread())) {
-    if (no_thread == this_thread()) return end_by(its_signal.load());  // the report itself crashed
-    for (;;) ::pause();  // the other thread's report ends the process
+    if (no_thread == this_thread()) return end_by(its_signal.load());  // the report crashed
+    for (;;) ::pause();  // the other thread ends the process
   }
   its_signal.store(signal);
   const int clock = set_clock(kPatience);
   Interrupted code(context);
   report(signal, *info, code);
   if (clock >= 0) ::syscall(SYS_timer_delete, clock);
-  // A fault comes again, now with its own context for a core file; what was sent is sent again.
+  // Returning repeats a fault, with its context for a core file; a sent signal is sent again.
   set_default(signal);
   if (info->si_code <= 0) end_by(signal);
   errno = error;
@@ -192,7 +187,7 @@ void give_stack() noexcept {
   ::sigaltstack(&ours, nullptr);
 }
 
-// A library that was unloaded must not be called.
+// An unloaded handler must not be called.
 __attribute__((destructor)) void restore() {
   for (const Signal& signal : kSignals) {
     struct sigaction action {};

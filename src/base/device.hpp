@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TERN_DEVICE: marks a function that kernels call; where no CUDA compiler reads it, an inline one.
-// TERN_HOST_DEVICE: one that the host calls, too.
+// TERN_DEVICE marks a function for kernels (inline without a CUDA compiler), TERN_HOST_DEVICE one
+// for host and kernels.
 #pragma once
 
 #if defined(__CUDACC__)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Digests of texts, equal on all ranks (FNV-1a, 64 bits).
-// Why: ranks that must agree about a name compare a number.
+// Digests of texts, equal on all ranks (FNV-1a, 64 bits). Why: ranks compare names as numbers.
 #pragma once
 
 #include <cstdint>

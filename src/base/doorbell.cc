@@ -22,14 +22,14 @@
 namespace tern {
 namespace {
 
-// A full pipe is rung already.
+// A full pipe has already rung.
 void write_to(int fd) noexcept {
   const char byte = 1;
   (void)!::write(fd, &byte, 1);
 }
 
-/// Both ends of pipes from keepers: a second ring asks no keeper again. An open reading end
-/// prevents SIGPIPE after the sleeper has left.
+/// Caches pipes, so a second ring asks no keeper. An open reading end prevents SIGPIPE after the
+/// sleeper has left.
 struct HandedPipes {
   std::mutex mutex;
   std::unordered_map<uint64_t, std::vector<Fd>> by_inode;
@@ -40,14 +40,14 @@ HandedPipes& handed_pipes() {
   return all;
 }
 
-// A descriptor from /proc is open for both directions; a keeper hands out both ends.
+// A descriptor from /proc works in both directions; a keeper hands out both ends.
 void write_to_pipe(const FileOffer& offer) {
   HandedPipes& handed = handed_pipes();
   const std::lock_guard<std::mutex> guard(handed.mutex);
   const auto known = handed.by_inode.find(offer.inode);
   if (known != handed.by_inode.end()) return write_to(known->second.front().get());
   FoundFile found = open_offered(offer, O_RDWR | O_NONBLOCK);
-  if (!found.valid()) return;  // the sleeper has left, or wakes by a time-out
+  if (!found.valid()) return;  // the sleeper left, or times out
   write_to(found.descriptors.front().get());
   if (found.descriptors.size() > 1) handed.by_inode[offer.inode] = std::move(found.descriptors);
 }
@@ -72,7 +72,7 @@ uint32_t Doorbell::arm() noexcept {
   return (before + kStep) | kArmed;
 }
 
-// A thread that arms meanwhile is counted, or has changed the word: the bell stays armed for it.
+// If a thread arms meanwhile, the bell stays armed.
 void Doorbell::disarm() noexcept {
   uint32_t before = state_.load(std::memory_order_seq_cst);
   if (sleepers_.fetch_sub(1, std::memory_order_seq_cst) == 1)
@@ -136,7 +136,7 @@ BellPipe::~BellPipe() {
   ::close(bell_.reading_.exchange(0, std::memory_order_relaxed) - 1);
 }
 
-// One ring wakes all: the next sees an unarmed bell.
+// One ring wakes all sleepers.
 void Doorbell::wake() noexcept {
   uint32_t before = state_.load(std::memory_order_relaxed);
   while ((before & kArmed) != 0)
@@ -148,7 +148,7 @@ void Doorbell::wake() noexcept {
       try {
         write_to_pipe(offer);
       } catch (const std::bad_alloc&) {
-        // the sleeper wakes by a time-out
+        // the sleeper times out
       }
       return;
     }

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Doorbell: a word in shared memory on which a rank sleeps and by which its peers wake it.
-// Protocol: the sleeper arms the bell, polls everything once more, then sleeps; a sender publishes
-// its data and then rings. "Store, then load" on both sides needs a fence on both sides. `fenced`
-// senders set their own fence. For all other senders the sleeper sets a remote fence before a long
-// sleep (longest_sleep(), base/remote_fence.hpp). A short sleep has no remote fence: it may miss a
-// ring, and ends by its time-out. The word changes with each arm() and each ring that found it
-// armed: a thread that was rung before it sleeps does not sleep, whatever other threads have done
-// meanwhile.
-// Descriptors. A rank whose peers of other hosts cannot ring sleeps on their transports'
-// descriptors as well: the rank opens the bell's pipe (BellPipe). A sender then writes to the pipe
-// (base/shared_file.hpp) instead of waking a futex.
-// Threads: any number may ring, several of the owner's may sleep; each pairs arm() with disarm() or
-// sleep(). See: tests/unit/base/doorbell_test.cc.
+// Doorbell: a word in shared memory to sleep on, and to wake the sleeper.
+// Protocol: the sleeper arms the bell, polls everything once more, then sleeps. A sender publishes
+// its data, then rings. "Store, then load" needs a fence on both sides: `fenced` senders execute
+// their own; for other senders, the sleeper issues a remote fence before a long sleep
+// (longest_sleep(), base/remote_fence.hpp). A short sleep may miss a ring, and times out. Each
+// arm(), and each ring of an armed bell, changes the word, so a thread rung before its sleep does
+// not sleep.
+// Descriptors: if peers on other hosts cannot ring, a rank also sleeps on its transports'
+// descriptors and opens the bell's pipe (BellPipe), which senders then write
+// (base/shared_file.hpp).
+// Threads: any may ring; several owner threads may sleep, each pairing arm() with disarm() or
+// sleep().
 #pragma once
 
 #include <array>
@@ -23,21 +22,19 @@
 
 namespace tern {
 
-/// What a transport adds to where a rank sleeps: a descriptor that becomes readable when something
-/// has happened since it was armed.
+/// A descriptor, readable after an event since the last arm().
 struct Alarm {
   int fd = -1;
-  bool (*arm)(void* self) noexcept = nullptr;  // false: something has happened already
+  bool (*arm)(void* self) noexcept = nullptr;  // false: an event is pending
   void* self = nullptr;
 };
 
-/// Further words: a change of one ends the sleep. Kernels before 5.16 wait for one word only: there
-/// a sleep beside `awaited` is short, and a change of `question` ends no sleep.
+/// A change of one word ends the sleep. Kernels before 5.16 wait on one word: then sleeps with
+/// `awaited` are short, and `question` does not end a sleep.
 struct AlsoWords {
   FutexWord awaited, question;
 };
 
-/// The descriptors of armed alarms.
 class Descriptors {
  public:
   static constexpr size_t kMost = 32;
@@ -54,10 +51,10 @@ class Descriptors {
 
 class Doorbell {
  public:
-  /// Until rung, however long it takes.
+  /// A sleep without limit.
   static constexpr int64_t kUntilRung = kNoLimit;
 
-  /// Sender, after its data is published. No system call unless the owner sleeps.
+  /// The sender calls ring() after publishing data. No system call happens unless the owner sleeps.
   void ring(bool fenced) noexcept {
     if (fenced)
       std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -66,31 +63,28 @@ class Doorbell {
     if (__builtin_expect((state_.load(std::memory_order_relaxed) & kArmed) != 0, 0)) wake();
   }
 
-  /// Owner: says that it is about to sleep. Poll once more between arm() and sleep(), which takes
-  /// what this returns.
+  /// Owner: announces a sleep; poll once more before sleep().
   [[nodiscard]] uint32_t arm() noexcept;
-  /// A sleep of at most so long (microseconds) misses rings of unfenced senders.
+  /// Sleeps up to this length may miss unfenced rings.
   static constexpr int64_t kUnfencedUs = 1000;
-  /// Owner, between arm() and the last poll: sets the remote fence for a sleep of more than
-  /// kUnfencedUs. Returns the sleep's limit in microseconds: at most 10 ms if the kernel refuses.
+  /// Owner, between arm() and the last poll: issues the remote fence for a sleep above kUnfencedUs.
+  /// Returns the limit in microseconds: at most 10 ms if the kernel refuses.
   [[nodiscard]] static int64_t longest_sleep(int64_t microseconds) noexcept;
-  /// Threads of the owner are armed or asleep.
   [[nodiscard]] bool has_sleepers() const noexcept {
     return sleepers_.load(std::memory_order_relaxed) != 0;
   }
-  /// Owner: does not sleep after all. The bell stays armed for those who still do.
+  /// The bell stays armed for other sleepers.
   void disarm() noexcept;
-  /// Owner: sleeps until rung, or one of `also` has changed, or `microseconds` have passed;
-  /// disarmed afterwards.
+  /// Sleeps until a ring, a change in `also`, or `microseconds`; then disarms.
   void sleep(uint32_t armed, int64_t microseconds, const AlsoWords& also = {}) noexcept;
-  /// The same, or until a descriptor is readable; the bell's pipe is open. A change of `also` after
-  /// the start of the sleep is missed; a sleep beside `awaited` is short. One of several sleeping
-  /// threads may empty the pipe: such sleeps must be short.
+  /// Also wakes for a readable descriptor; requires the pipe. The sleep may miss a change of
+  /// `also`, so a sleep with `awaited` is short. Several sleepers share the pipe, so their sleeps
+  /// must be short.
   void sleep(uint32_t armed, int64_t microseconds, const AlsoWords& also,
              const Descriptors& descriptors) noexcept;
 
  private:
-  static constexpr uint32_t kArmed = 1;  // the other bits count: kStep
+  static constexpr uint32_t kArmed = 1;  // other bits count by kStep
   static constexpr uint32_t kStep = 2;
   friend class BellPipe;
   void wake() noexcept;
@@ -98,14 +92,14 @@ class Doorbell {
 
   std::atomic<uint32_t> state_{0};
   std::atomic<uint32_t> sleepers_{0};
-  // The pipe: the owner's process, and its descriptors, each one more, for a bell may begin as
-  // memory full of zeros. 0: who rings wakes a futex.
+  // The owner's process and descriptors, each plus one, because a bell may start zeroed. 0: ring by
+  // futex.
   std::atomic<int32_t> pid_{0}, writing_{0}, reading_{0};
   std::atomic<uint32_t> domain_{0}, keeper_{0};  // of the pipe's offer
-  std::atomic<uint64_t> pipe_{0};  // its inode: the descriptor may be another file's by now
+  std::atomic<uint64_t> pipe_{0};                // inode: the descriptor may be reused
 };
 
-/// Opens a bell's pipe for its own lifetime, which is shorter than the bell's. Throws Error.
+/// Opens a bell's pipe, within the bell's lifetime. Throws Error.
 class BellPipe {
  public:
   explicit BellPipe(Doorbell& bell);

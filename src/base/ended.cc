@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// has_ended: asks the kernel, and reads the state of a process that may be a zombie.
+// has_ended: asks the kernel, and reads the state of a possible zombie.
 #include "base/ended.hpp"
 
 #include <fcntl.h>
@@ -26,8 +26,8 @@ bool has_ended(pid_t pid) noexcept {
   const char* name_end = std::strrchr(line, ')');
   char state = '\0';
   int threads = 0;
-  // proc_pid_stat(5): the third field is the state of the first thread, the twentieth the number of
-  // threads. The first thread may end before others (pthread_exit), and is counted until all have.
+  // proc_pid_stat(5): field 3 is the first thread's state, field 20 the number of threads. The
+  // first thread may end before others (pthread_exit).
   if (name_end == nullptr ||
       std::sscanf(name_end + 1,
                   " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %d", &state,

@@ -19,10 +19,9 @@ namespace {
 
 thread_local LastError last_error;
 
-// While there is memory: at the first use in a thread the C library registers the destructor, and
-// aborts without room for the registration.
+// Registers the destructor early: the C library aborts without memory for it.
 [[gnu::constructor]] void register_early() noexcept {
-  constexpr size_t kRoom = 65536;  // for the registration, and for a first sentence
+  constexpr size_t kRoom = 65536;  // also for a first sentence
   void* const room = std::malloc(kRoom);
   if (room == nullptr) {
     char limits[128];
@@ -45,7 +44,7 @@ std::string vstrf(const char* format, va_list arguments) {
   return text;
 }
 
-// Without memory there is no text.
+// Returns an empty text if memory is short.
 std::string text_of(const char* format, va_list arguments) noexcept {
   try {
     return vstrf(format, arguments);

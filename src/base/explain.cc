@@ -37,7 +37,7 @@ void Explain::configure(const std::string& setting, int rank) {
   const std::string path = setting.substr(5);
   file_ = Fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   if (!file_.valid())
-    throw Error(MPI_ERR_OTHER, strf("TERN_EXPLAIN is \"%s\", but that file cannot be opened: %s",
+    throw Error(MPI_ERR_OTHER, strf("TERN_EXPLAIN is \"%s\", but the file cannot be opened: %s",
                                     setting.c_str(), std::strerror(errno)));
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TERN_EXPLAIN: what was chosen and why, as sentences on stderr or as lines of JSON in a file.
-// Why: "why is it slow" has an answer without a debugger; nothing is slow in silence.
-// Threads: any (a line is one write). See: man7/tern_troubleshooting, tests/mpi/explain.sh.
+// TERN_EXPLAIN: choices and reasons, as sentences on stderr or JSON lines. Threads: any (a line is
+// one write). See: man7/tern_troubleshooting, tests/mpi/explain.sh.
 #pragma once
 
 #include <initializer_list>
@@ -24,14 +23,14 @@ class Explain {
     bool number = false;
   };
 
-  /// `setting` is TERN_EXPLAIN's value. Throws Error where json:FILE cannot be opened.
+  /// Throws Error if json:FILE cannot be opened.
   void configure(const std::string& setting, int rank);
   [[nodiscard]] bool on() const noexcept { return on_; }
 
-  /// One thing: its topic and fields for programs, its sentence for people.
+  /// Topic and fields for programs, a sentence for people.
   TERN_COLD void say(const char* topic, std::initializer_list<Field> fields,
                      const std::string& sentence) const noexcept;
-  /// The same, but said to people in any case: a fallback that costs them.
+  /// Always prints the sentence: a fallback with a cost.
   TERN_COLD void warn(const char* topic, std::initializer_list<Field> fields,
                       const std::string& sentence) const noexcept;
 
@@ -44,7 +43,7 @@ class Explain {
   Fd file_;
 };
 
-/// "8 KiB", "3.5 MiB", "12 B": at most three digits.
+/// "8 KiB", "3.5 MiB": at most three digits.
 [[nodiscard]] std::string bytes_in_words(unsigned long long bytes);
 
 }  // namespace tern

@@ -6,7 +6,7 @@
 namespace tern {
 namespace {
 
-constexpr char kNoReason[] = "there was no memory to keep the reason";
+constexpr char kNoReason[] = "no memory to keep the reason";
 
 const Failure* kept_in(uintptr_t state) noexcept {
   return (state & 1) != 0 ? nullptr : reinterpret_cast<const Failure*>(state);
@@ -23,13 +23,13 @@ const char* reason_in(uintptr_t state) noexcept {
   return kept != nullptr && !kept->text.empty() ? kept->text.c_str() : kNoReason;
 }
 
-/// Null: no memory.
+/// Returns null if memory is short.
 const Failure* copy_of(const Failure& why) noexcept {
   auto* const made = new (std::nothrow) Failure{why.code, {}};
   if (made == nullptr) return nullptr;
   try {
     made->text = why.text;
-  } catch (const std::bad_alloc&) {  // only the class
+  } catch (const std::bad_alloc&) {  // keeps only the class
   }
   return made;
 }

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fate: whether an object is dead, and the first reason.
-// Why: communicators, teams, streams and peers die of errors reported by other threads, or by later
-// calls.
-// Lifetime: of the object. Threads: any. Cost: dead() is one load. end() allocates; without memory
-// the class is kept, and the reason is a fixed sentence.
-// See: ARCHITECTURE.md "Errors", tests/unit/base/fate_test.cc.
+// Why: other threads and later calls report errors. Threads: any. Cost: dead() is one load; end()
+// allocates, and keeps at least the class. See: ARCHITECTURE.md "Errors".
 #pragma once
 
 #include <atomic>
@@ -23,25 +20,22 @@ class Fate {
   ~Fate() { forget(state_); }
 
   [[nodiscard]] bool dead() const noexcept { return load() != kAlive; }
-  /// The same under a lock that the callers of end() hold, too: one instruction less.
+  /// Requires the lock of end()'s callers.
   [[nodiscard]] bool dead_locked() const noexcept { return state_ != kAlive; }
-  /// The object is dead for this reason. Returns false if it was dead before.
+  /// Returns false if already dead.
   TERN_COLD bool end(const Failure& why) noexcept;
 
-  /// The error class; 0 while the object is alive.
   [[nodiscard]] TERN_COLD int code() const noexcept;
-  /// The reason, for as long as the object exists; empty while it is alive.
+  /// The text is valid while the object exists.
   [[nodiscard]] TERN_COLD const char* why() const noexcept;
-  /// Class and reason as a value; a success while the object is alive.
   TERN_COLD Failure reason() const noexcept;
-  /// Class and reason as fail(); 0 while the object is alive.
   [[nodiscard]] TERN_COLD int fail() const noexcept;
 
-  /// Class and reason, once: then the object is alive again. No other thread may read the reason.
+  /// Returns the reason and revives the object. No other thread may read the reason.
   TERN_COLD Failure take() noexcept;
 
  private:
-  // The address of a Failure, or odd: twice the class, and 1, without a reason; the class 0: alive.
+  // The address of a Failure, or 2 * class + 1; class 0: alive.
   static constexpr uintptr_t kAlive = 1;
   static void forget(uintptr_t state) noexcept;
 

@@ -28,8 +28,7 @@ std::string memory_limits() {
   return error == ENOMEM ? memory_limits_in_words(text, sizeof text) : "";
 }
 
-/// ftruncate() that fails with EFBIG, without the signal that ends a process: ulimit -f counts
-/// memory files, too.
+/// ulimit -f also limits memory files; avoids SIGXFSZ.
 int set_size(int fd, size_t bytes) noexcept {
   sigset_t limit, before, pending;
   ::sigemptyset(&limit);
@@ -48,12 +47,11 @@ int set_size(int fd, size_t bytes) noexcept {
 std::string file_limit() {
   rlimit limit{};
   if (errno != EFBIG || ::getrlimit(RLIMIT_FSIZE, &limit) != 0) return "";
-  return strf(
-      "; ulimit -f allows %llu KiB, and counts memory that ranks share, too: ulimit -f unlimited",
-      static_cast<unsigned long long>(limit.rlim_cur / 1024));
+  return strf("; ulimit -f allows %llu KiB, and also limits shared memory: ulimit -f unlimited",
+              static_cast<unsigned long long>(limit.rlim_cur / 1024));
 }
 
-/// A file without a name, in this folder. Not valid() with errno.
+/// Creates a nameless file in this folder. On failure not valid(), with errno.
 Fd make_unlinked_in(const std::string& folder, size_t bytes) noexcept {
   struct statvfs room {};
   if (::statvfs(folder.c_str(), &room) != 0) return Fd();
@@ -69,8 +67,8 @@ Fd make_unlinked_in(const std::string& folder, size_t bytes) noexcept {
   return fd;
 }
 
-/// After a refusal of memfd_create with this errno. A folder needs free space for the whole file: a
-/// write to a full file system ends the process (SIGBUS).
+/// `refusal` is memfd_create's errno. The file needs free space for its whole size: a write to a
+/// full file system ends the process (SIGBUS).
 Fd make_unlinked(size_t bytes, int refusal) {
   const char* const named = std::getenv("TMPDIR");
   const std::string last = named != nullptr && *named == '/' ? named : "/tmp";
@@ -82,8 +80,8 @@ Fd make_unlinked(size_t bytes, int refusal) {
   }
   throw Error(MPI_ERR_NO_MEM,
               strf("cannot create a shared memory file of %zu bytes: memfd_create is refused (%s), "
-                   "and no folder takes a file instead (%s); allow memfd_create in the filter of "
-                   "system calls (seccomp), or set TMPDIR to a folder with so much free space",
+                   "and no folder can hold the file (%s); allow memfd_create in the system call "
+                   "filter (seccomp), or set TMPDIR to a folder with enough free space",
                    bytes, std::strerror(refusal), tried.c_str()));
 }
 
@@ -102,9 +100,11 @@ Fd make_memfd(const char* name, size_t bytes) {
   const int refusal = errno;
   const bool has_limit = !fd.valid() && (refusal == EMFILE || refusal == ENFILE);
   if (has_limit)
-    throw Error(MPI_ERR_NO_MEM, strf("cannot create a shared memory file: %s; ulimit -n says how "
-                                     "many descriptors a process may have",
-                                     std::strerror(refusal)));
+    throw Error(
+        MPI_ERR_NO_MEM,
+        strf(
+            "cannot create a shared memory file: %s; ulimit -n limits the descriptors of a process",
+            std::strerror(refusal)));
   const bool can_seal = fd.valid();
   if (!can_seal) fd = make_unlinked(bytes, refusal);
   if (set_size(fd.get(), bytes) != 0)
@@ -116,7 +116,7 @@ Fd make_memfd(const char* name, size_t bytes) {
   return fd;
 }
 
-// A file without a name can only be made smaller by its own user, who may also kill the process.
+// Only its own user can shrink a nameless file.
 bool has_fixed_size(int fd) noexcept {
   const int seals = ::fcntl(fd, F_GET_SEALS);
   if (seals >= 0 && (seals & F_SEAL_SHRINK) != 0) return true;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Owners of file descriptors and of memory mappings.
-// Lifetime: move-only; the destructor closes or unmaps.
+// Owners of file descriptors and memory mappings.
 #pragma once
 
 #include <sys/mman.h>
@@ -11,7 +10,6 @@
 
 namespace tern {
 
-/// A file descriptor, closed on destruction.
 class Fd {
  public:
   Fd() = default;
@@ -37,7 +35,6 @@ class Fd {
   int fd_ = -1;
 };
 
-/// A memory mapping, unmapped on destruction.
 class Mapping {
  public:
   Mapping() = default;
@@ -62,7 +59,7 @@ class Mapping {
     bytes_ = 0;
   }
 
-  /// Maps `bytes` of `fd` shared, readable and writable. Throws Error(MPI_ERR_NO_MEM).
+  /// Throws Error(MPI_ERR_NO_MEM).
   static Mapping shared(int fd, size_t bytes);
 
  private:
@@ -70,11 +67,11 @@ class Mapping {
   size_t bytes_ = 0;
 };
 
-/// A shared memory file without a name, close-on-exec: a memfd of sealed size; where memfd_create
-/// is refused, an unlinked file in /dev/shm or TMPDIR. Throws Error(MPI_ERR_NO_MEM).
+/// A nameless file, close-on-exec: a memfd of sealed size, otherwise an unlinked file in /dev/shm
+/// or TMPDIR. Throws Error(MPI_ERR_NO_MEM).
 Fd make_memfd(const char* name, size_t bytes);
 
-/// Whether no other user can take pages of this file away, which would kill processes that map it.
+/// A file shrunk by another user would crash processes mapping it.
 [[nodiscard]] bool has_fixed_size(int fd) noexcept;
 
 }  // namespace tern

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the generators of source files share."""
+"""Shared by the generators of source files."""
 import os
 
 
 def write(path, text):
-    """A file whose content stays the same is not touched, so nothing is rebuilt for it."""
+    """Writes the file only if its content changes, to avoid rebuilds."""
     try:
         with open(path, encoding='utf-8') as old:
             if old.read() == text:

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Half and Bfloat16: the floating point types of 16 bits, computed in float and rounded to nearest
-// even after each operation.
-// Why: no compiler of ours has the types on every processor. Internal linkage: see
-// base/arithmetic.hpp.
+// Half and Bfloat16, computed in float and rounded to nearest even. Why: not every compiler has the
+// types. Internal linkage: see base/arithmetic.hpp.
 #pragma once
 
 #include <cstdint>

@@ -16,19 +16,19 @@
 namespace tern {
 namespace {
 
-// The limit counts rounds, not seconds: a stopped job loses a single round.
+// Rounds, not seconds: a stopped job loses a single round.
 constexpr int kRounds = 1000, kRoundMs = 10;
 
-/// Waits for room in a full queue.
+/// Waits while the queue is full.
 int send_patiently(const MailSocket& socket, const Address& at, const KeeperLetter& letter,
                    const int* descriptors, size_t count) noexcept {
   for (int round = 1;; ++round) {
     const int error = socket.send(at, &letter, sizeof letter, descriptors, count);
     const bool is_full = error == EAGAIN || error == ENOBUFS;
-    // ETOOMANYREFS: descriptors in unread letters count against ulimit -n.
+    // ETOOMANYREFS: unread descriptors count against ulimit -n.
     if ((!is_full && error != ETOOMANYREFS && error != EINTR) || round == kRounds) return error;
     pollfd room{socket.descriptor(), POLLOUT, 0};
-    // Only a connected socket reports room in the queue.
+    // Only a connected socket reports room.
     if (is_full && at.length == 0)
       (void)::poll(&room, 1, kRoundMs);
     else
@@ -160,7 +160,8 @@ std::vector<Fd> ask(const MailSocket& socket, const Address& at, uint64_t number
     if (mine.receive(&answer, sizeof answer, &found, &from) != sizeof answer ||
         answer.number != number)
       found.clear();
-    if (found.empty()) *why = "it hands out nothing: a descriptor too many, or its owner has left";
+    if (found.empty())
+      *why = "no descriptor received: too many descriptors, or the owner has ended";
   }
   return found;
 }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keeper: holds descriptors of other processes, and hands out copies by number.
-// Why: the kernel closes /proc/PID/fd between user namespaces, between PID namespaces, and of
-// processes with PR_SET_DUMPABLE 0. A descriptor in a letter crosses all of these; an inherited
-// socket crosses network and mount namespaces as well.
-// Protocol: datagrams of a single user (base/mail.hpp). kKeep and kDrop have no answer. kHand
-// brings a socket for the answer; for an unknown number the keeper closes this socket without an
-// answer. Keepers: mpirun for its ranks, by an inherited socket; under other launchers a thread of
-// each rank with a closed /proc/PID/fd (base/shared_file.hpp). Threads: serve() from a single
-// thread; keep() and drop() from any.
+// Why: the kernel closes /proc/PID/fd between user namespaces, between PID namespaces, and with
+// PR_SET_DUMPABLE 0. A descriptor in a letter crosses all of these; an inherited socket crosses
+// network and mount namespaces as well.
+// Protocol: datagrams (base/mail.hpp). kKeep and kDrop have no answer. kHand brings a socket for
+// the answer, which the keeper closes for an unknown number. Keepers: mpirun for its ranks, by an
+// inherited socket; otherwise a thread of a rank with a closed /proc/PID/fd (base/shared_file.hpp).
+// Threads: serve() from a single thread; keep() and drop() from any.
 #pragma once
 
 #include <pthread.h>
@@ -36,10 +35,10 @@ struct KeeperLetter {
 class Keeper {
  public:
   explicit Keeper(MailSocket socket) noexcept : socket_(std::move(socket)) {}
-  /// Readable with a letter in the queue.
+  /// The descriptor is readable with a queued letter.
   [[nodiscard]] int descriptor() const noexcept { return socket_.descriptor(); }
   [[nodiscard]] Address address() const noexcept { return socket_.address(); }
-  /// Acts on all queued letters, without waiting.
+  /// Never waits.
   void serve();
   void keep(uint64_t number, std::vector<Fd> descriptors);
   void drop(uint64_t number) noexcept;
@@ -55,7 +54,7 @@ class Keeper {
 /// A keeper with a thread and an abstract address.
 class KeeperThread {
  public:
-  /// Null on a refusal by the system.
+  /// Returns null if the system refuses.
   static std::shared_ptr<KeeperThread> start() noexcept;
   KeeperThread(const KeeperThread&) = delete;
   KeeperThread& operator=(const KeeperThread&) = delete;
@@ -72,12 +71,11 @@ class KeeperThread {
   pthread_t thread_{};
 };
 
-/// For the keeper's clients. `at`: empty for a socket connected to the keeper.
-/// False: the letter could not be sent.
+/// `at` is empty for a connected socket. Returns false if the letter was not sent.
 bool keep_at(const MailSocket& socket, const Address& at, uint64_t number,
              std::initializer_list<int> descriptors) noexcept;
 void drop_at(const MailSocket& socket, const Address& at, uint64_t number) noexcept;
-/// Copies of the descriptors with this number; empty, with the reason, after a refusal.
+/// Returns nothing, with *why, after a refusal.
 [[nodiscard]] std::vector<Fd> ask(const MailSocket& socket, const Address& at, uint64_t number,
                                   std::string* why);
 

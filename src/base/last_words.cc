@@ -31,14 +31,14 @@ size_t add_limit(char* text, size_t bytes, const char* option, int which) noexce
     log_line("the program ends: std::terminate was called");
   } catch (const std::bad_alloc&) {
     log_line(
-        "out of memory: the system gives this process no more%s. Cure: raise that limit, or "
-        "the memory of the job's cgroup; less use of it: fewer messages under way, a smaller "
-        "TERN_UNEXPECTED_LIMIT and TERN_SM_POOL",
+        "out of memory: the system refuses more memory%s. Cure: raise the limit, or the memory of "
+        "the job's cgroup, or use less: fewer messages in flight, a smaller TERN_UNEXPECTED_LIMIT "
+        "and TERN_SM_POOL",
         memory_limits_in_words(limits, sizeof limits));
   } catch (const std::exception& error) {
     log_line("%s%s", error.what(), memory_limits_in_words(limits, sizeof limits));
   } catch (...) {
-    log_line("the program ends: an exception came where none may pass");
+    log_line("the program ends: an exception reached a noexcept function");
   }
   ::_exit(1);
 }

@@ -49,8 +49,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-/// The calls of a line; a later line about the same calls replaces an older line. Lines of any
-/// order sort first: selection passes over them where the order counts.
+/// The key of a line. Lines for any order of ranks sort first.
 std::string calls_of(const std::string& line) {
   std::istringstream stream(line.substr(0, line.find('#')));
   std::string collective, ranks, bytes, algorithm, where;
@@ -59,7 +58,7 @@ std::string calls_of(const std::string& line) {
   return (any ? "0 " : "1 ") + collective + " " + ranks + " " + bytes + " " + where;
 }
 
-/// Of "# 6.6 us, 3 rounds"; 0: not known.
+/// Parses "# 6.6 us, 3 rounds"; 0 if unknown.
 int rounds_of(const std::string& line) {
   const size_t comma = line.find(", ");
   return comma == std::string::npos ? 0 : std::atoi(line.c_str() + comma + 1);
@@ -71,7 +70,7 @@ struct Line {
 };
 using Lines = std::map<std::string, Line>;  // by calls_of()
 
-/// Old lines with few rounds leave first.
+/// Drops old lines with few rounds first.
 void make_room(Lines* all) {
   size_t bytes = kHead;
   std::vector<Lines::const_iterator> leaving;
@@ -95,9 +94,9 @@ std::string head_of(const std::string& machine, size_t lines) {
   return strf("# Tern %s; %s; %zu lines", PACKAGE_VERSION, machine.c_str(), lines);
 }
 
-/// Why the open file cannot be trusted; null: no objection.
+/// Returns null for a trusted file.
 const char* objection_to(const struct stat& facts) noexcept {
-  if (!S_ISREG(facts.st_mode)) return "no regular file";
+  if (!S_ISREG(facts.st_mode)) return "not a regular file";
   if (facts.st_uid != ::geteuid() && facts.st_uid != 0) return "another user owns the file";
   if ((facts.st_mode & (S_IWGRP | S_IWOTH)) != 0) return "others may write the file";
   if (static_cast<size_t>(facts.st_size) > LearntFile::kMostBytes) return "too large";
@@ -115,7 +114,7 @@ void make_folders(const std::string& path) {
 LearntFile::LearntFile(const std::string& asked, std::string machine)
     : machine_(std::move(machine)) {
   if (asked == "none" || asked == "off" || asked.find('\n') != std::string::npos) return;
-  if (asked != "auto") {  // a rank may go to another folder
+  if (asked != "auto") {  // a rank may change its folder
     path_ = std::filesystem::absolute(asked).string();
     return;
   }
@@ -146,7 +145,7 @@ std::string LearntFile::read(std::string* remark) const {
   return text.substr(lines[0].size() + 1);
 }
 
-// A stopped process, or a network file system, may keep the lock.
+// A stopped process or a network file system may keep the lock.
 bool LearntFile::take(const Fd& lock) {
   constexpr int kTries = 50;
   constexpr useconds_t kPause = 4000;
@@ -157,7 +156,7 @@ bool LearntFile::take(const Fd& lock) {
   return false;
 }
 
-// A file of another program, or of another machine, stays.
+// Spares files of other programs and machines.
 bool LearntFile::is_own() const {
   struct stat facts {};
   if (::lstat(path_.c_str(), &facts) != 0) return errno == ENOENT;
@@ -191,7 +190,7 @@ void LearntFile::merge(const std::vector<std::string>& lines) const noexcept {
       [] { return Failure{}; });
 }
 
-// A reader sees the old file or the new one.
+// Readers see the old or the new file.
 void LearntFile::replace(const std::string& text) const {
   const std::string fresh = path_ + strf(".%d", static_cast<int>(::getpid()));
   (void)::unlink(fresh.c_str());

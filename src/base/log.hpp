@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines to the user on stderr, each with the rank in front and written by one system call.
-// Threads: any. The rank is set once per process by the C API (ranks as threads keep "-").
+// Messages on stderr, prefixed with the rank. Threads: any. The C API sets the rank once per
+// process.
 #pragma once
 
 #include "base/compiler.hpp"
 
 namespace tern {
 
-/// "[rank 3] text\n" on stderr, whole, even when many ranks write at once.
+/// "[rank 3] text\n", unbroken even with many writers.
 TERN_COLD void log_line(const char* format, ...) noexcept TERN_PRINTF(1, 2);
 
-/// The rank that log_line names; -1 before it is known.
+/// The rank is -1 until known.
 void set_log_rank(int rank) noexcept;
 
 }  // namespace tern

@@ -11,13 +11,13 @@
 namespace tern {
 namespace {
 
-/// Descriptors and credentials beside a letter.
+/// Descriptors and credentials.
 union Beside {
   cmsghdr aligned;
   char room[CMSG_SPACE(sizeof(int) * MailSocket::kMostDescriptors) + CMSG_SPACE(sizeof(ucred))];
 };
 
-// Takes all descriptors, even of a wrong sender, so that all are closed in the end.
+// Takes over all descriptors, to close a wrong sender's.
 bool open_beside(msghdr& message, std::vector<Fd>* descriptors) {
   bool same_user = false;
   for (cmsghdr* at = CMSG_FIRSTHDR(&message); at != nullptr; at = CMSG_NXTHDR(&message, at)) {

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Number and Reduction: what an element of a predefined type is to a reduction, whatever language
-// gave it its name, and what is done to it.
-// Why: MPI_INT, MPI_INT32_T, MPI_INTEGER and MPI_INTEGER4 are one row of the table of loops, and
-// one kernel on a device; host and device name them alike.
-// See: core/reduce/loops.inc (the C++ type of each), core/datatype_predefined.cc (which constant is
-// which), cuda/kernels/reduce_plan.hpp (which kernel).
+// Number and Reduction: kinds of elements and operations.
+// Why: MPI_INT, MPI_INT32_T, MPI_INTEGER and MPI_INTEGER4 share a row of the loop table and a
+// kernel. See: core/reduce/loops.inc (C++ types), core/datatype_predefined.cc (constants),
+// cuda/kernels/reduce_plan.hpp (kernels).
 #pragma once
 
 #include <cstdint>
@@ -49,17 +47,16 @@ enum class Number : uint8_t {
   kFloatFloat,
   kDoubleDouble,
   kText8,
-  kText32,  // characters and packed bytes: no arithmetic
+  kText32,  // no arithmetic
   kCount,
 };
 
-/// Integers, truth values and bytes: their operations are associative.
+/// Operations on these numbers are associative.
 [[nodiscard]] constexpr bool is_whole(Number number) noexcept {
   return (number >= Number::kInt8 && number <= Number::kInt128) ||
          (number >= Number::kBool && number <= Number::kByte);
 }
 
-/// The predefined operations.
 enum class Reduction : uint8_t {
   kSum,
   kMin,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// open_of_process: by /proc/PID/fd, or a later thread's, which has the same files.
+// open_of_process: by /proc/PID/fd, or a later thread's.
 #include "base/process_file.hpp"
 
 #include <dirent.h>
@@ -12,7 +12,6 @@
 namespace tern {
 namespace {
 
-/// The threads of a process but its first one.
 class LaterThreads {
  public:
   explicit LaterThreads(pid_t pid) noexcept : pid_(pid) {
@@ -25,7 +24,7 @@ class LaterThreads {
   ~LaterThreads() {
     if (folder_ != nullptr) ::closedir(folder_);
   }
-  /// 0 behind the last.
+  /// Returns 0 after the last thread.
   pid_t next() noexcept {
     while (folder_ != nullptr) {
       const dirent* const entry = ::readdir(folder_);
@@ -50,8 +49,7 @@ Fd open_of_process(pid_t pid, int fd, int flags) noexcept {
   const int found = ::open(path, flags);
   const int error = errno;
   if (found >= 0 || (error != ENOENT && error != EACCES)) return Fd(found);
-  // A first thread that has ended (pthread_exit) has no files any more, and root owns what is left
-  // in /proc; the others have them.
+  // After pthread_exit the first thread has no files; other threads still have them.
   LaterThreads threads(pid);
   while (const pid_t thread = threads.next()) {
     std::snprintf(path, sizeof path, "/proc/%d/task/%d/fd/%d", pid, thread, fd);

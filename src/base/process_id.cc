@@ -32,7 +32,7 @@ std::string namespace_of(const char* kind) {
 
 }  // namespace
 
-// In a child the system's number is another one.
+// A forked child gets a new id.
 uint64_t process_id() noexcept {
   static std::atomic<int32_t> of{0};
   static std::atomic<uint64_t> id{0};

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// relax: in a loop that waits for another core's write.
-// Why: it leaves the core's other hardware thread its share, and the loop ends without the penalty
-// of a misread order of memory. Threads: any.
+// relax: a pause in a spin loop; spares the other hardware thread. Threads: any.
 #pragma once
 
 namespace tern {

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Remote fence: a memory fence that one process sets in all others (Linux, membarrier(2)).
-// Why: "store, then load" on both sides of a bell needs a fence on both sides. The sleeper pays for
-// both fences; the sender pays nothing. Threads: any.
+// Remote fence: a memory fence in all other processes (Linux, membarrier(2)). Why: the sleeper on a
+// doorbell pays for both sides' fences. Threads: any.
 #pragma once
 
 namespace tern {
 
-/// Whether remote_fence() of other processes reaches this process. The first call registers the
-/// process with the kernel: microseconds with one thread. A process with several threads stays
-/// unregistered: the kernel takes 20 ms then.
+/// Registers the process with the kernel: microseconds with one thread. With several threads the
+/// kernel takes 20 ms, so the process stays unregistered.
 bool heeds_remote_fences() noexcept;
 
-/// Every running thread of each registered process passes a full fence during this call. False if
-/// the kernel refuses.
+/// Every running thread of registered processes passes a full fence. Returns false if the kernel
+/// refuses.
 bool remote_fence() noexcept;
 
 }  // namespace tern

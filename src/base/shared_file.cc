@@ -25,7 +25,6 @@
 namespace tern {
 namespace {
 
-/// Common to all offers of this process.
 struct Keepers {
   std::mutex mutex;
   std::shared_ptr<const MailSocket> launchers;  // null: none
@@ -51,7 +50,6 @@ std::shared_ptr<KeeperThread> own_keeper() {
   return thread;
 }
 
-/// The number of an offer in a keeper.
 uint64_t number_of(const FileOffer& offer) noexcept {
   return digest_text({reinterpret_cast<const char*>(&offer), offsetof(FileOffer, keeper)});
 }
@@ -80,7 +78,7 @@ bool is_that_file(const Fd& fd, uint64_t inode) noexcept {
   return ::fstat(fd.get(), &found) == 0 && found.st_ino == inode;
 }
 
-// Outside the initial user namespace, peers usually have other user namespaces.
+// Peers outside the initial user namespace usually have others.
 bool is_closed_here() noexcept {
   static const bool has_namespace = [] {
     constexpr std::string_view kFirst = "user:[4026531837]";  // PROC_USER_INIT_INO of the kernel
@@ -94,9 +92,9 @@ bool is_closed_here() noexcept {
 FoundFile ask_keeper(const FileOffer& offer, FoundFile failed) {
   const auto launchers = launchers_keeper();
   std::string why;
-  const char* const name = offer.keeper == 0 ? "mpirun" : "its owner's socket";
+  const char* const name = offer.keeper == 0 ? "mpirun" : "the owner's socket";
   if (offer.keeper == 0 && launchers == nullptr) {
-    failed.why += "; no mpirun of Tern hands it over";
+    failed.why += "; no mpirun of Tern keeps the file";
     return failed;
   }
   std::vector<Fd> found = offer.keeper == 0 ? ask(*launchers, {}, number_of(offer), &why)
@@ -104,7 +102,7 @@ FoundFile ask_keeper(const FileOffer& offer, FoundFile failed) {
                                                   number_of(offer), &why);
   if (!found.empty() && !is_that_file(found.front(), offer.inode)) {
     found.clear();
-    why = "it is another file";
+    why = "the inode differs";
   }
   failed.descriptors = std::move(found);
   failed.why += strf("; by %s: %s", name, why.c_str());
@@ -125,7 +123,7 @@ OfferedFile::OfferedFile(const Fd& file, Keep keep, int beside) {
   struct stat status {};
   if (::fstat(file.get(), &status) != 0)
     throw Error(MPI_ERR_INTERN,
-                strf("cannot ask a shared file for its inode: %s", std::strerror(errno)));
+                strf("cannot read the inode of a shared file: %s", std::strerror(errno)));
   offer_ = {::getpid(), file.get(), status.st_ino, proc_domain(), 0};
   if (keep == Keep::kNo && !needs_keeper()) return;
   const uint64_t number = number_of(offer_);
@@ -198,7 +196,7 @@ void set_launchers_keeper(int socket) noexcept {
     const std::lock_guard<std::mutex> guard(keepers().mutex);
     keepers().launchers = std::move(made);
   } catch (const std::bad_alloc&) {
-    // files are found in /proc alone
+    // only /proc remains
   }
 }
 

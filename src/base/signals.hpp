@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// SignalsKept: what a library changes of this process's signal handlers while it is opened is
-// undone. SignalsBlocked: threads made meanwhile get no signals, which are for the program's own.
-// Why: UCX takes SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGHUP for itself when it is loaded; they are
-// the program's, or those of Tern's own report (base/crash.hpp).
-// Threads: one at a time; not while others change handlers.
+// SignalsKept: undoes a library's changes of signal handlers. SignalsBlocked: blocks signals in new
+// threads.
+// Why: loading UCX takes over SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGHUP, which belong to the
+// program or to base/crash.hpp. Threads: one at a time; no other thread may change handlers.
 #pragma once
 
 #include <array>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The unwinder is GCC's, whose copy in this library takes no memory; names come from libbacktrace,
-// whose memory is mmap's.
+// GCC's unwinder, which does not allocate here; names from libbacktrace, with memory from mmap.
 #include "base/stack.hpp"
 
 #include <dlfcn.h>
@@ -18,8 +17,7 @@
 #include <backtrace.h>
 #endif
 
-// Demangles without malloc; in libstdc++.a, which libmpi_abi.so is linked with, and not in
-// libstdc++.so.
+// Demangles without malloc; libstdc++.so lacks the function.
 extern "C" __attribute__((weak)) int __gcclibcxx_demangle_callback(
     const char* name, void (*text)(const char*, size_t, void*), void* to);
 
@@ -29,8 +27,8 @@ namespace {
 constexpr int kMostFrames = 64;
 
 struct Frame {
-  std::uintptr_t at;    // as the unwinder says: behind a call, or at an interrupted instruction
-  std::uintptr_t call;  // an address inside the call
+  std::uintptr_t at;  // behind a call, or an interrupted instruction
+  std::uintptr_t call;
 };
 
 struct Frames {
@@ -52,7 +50,7 @@ _Unwind_Reason_Code add_frame(_Unwind_Context* context, void* data) {
   return _URC_NO_REASON;
 }
 
-// A name as text of bounded length.
+// A name of bounded length.
 struct Name {
   char text[512] = {};
   size_t length = 0;
@@ -82,7 +80,7 @@ const char* last_part(const char* path) noexcept {
   return slash == nullptr ? path : slash + 1;
 }
 
-// One line; `number` counts functions, and those that were inlined have one each.
+// `number` also counts inlined functions.
 struct Writer {
   int number = 0;
   std::uintptr_t call = 0;
@@ -93,7 +91,7 @@ struct Writer {
     written = true;
   }
 
-  // Where there is no debug information.
+  // Names a place without debug information.
   void place(const char* symbol, std::uintptr_t symbol_at) noexcept {
     Dl_info info{};
     const bool known = ::dladdr(reinterpret_cast<void*>(call), &info) != 0;
@@ -111,7 +109,7 @@ struct Writer {
       log_line("  #%d %s+0x%zx (addr2line -e %s 0x%zx)", number++, last_part(file),
                static_cast<size_t>(call - base), file, static_cast<size_t>(call - base));
     else
-      log_line("  #%d 0x%zx, where no code is", number++, static_cast<size_t>(call));
+      log_line("  #%d 0x%zx, without code", number++, static_cast<size_t>(call));
     written = true;
   }
 };
@@ -149,7 +147,7 @@ void write_frame(Writer& writer) noexcept { writer.place(nullptr, 0); }
 }  // namespace
 
 void write_stack(std::uintptr_t from) noexcept {
-  static Frames frames;  // 1 KiB that a stack which has just overflowed may lack
+  static Frames frames;  // an overflowed stack may lack 1 KiB
   frames.count = 0;
   _Unwind_Backtrace(add_frame, &frames);
   const Frame* const end = frames.all + frames.count;

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thread's call stack on stderr, a line for each function: its name, file and line where the
-// program has debug information (libbacktrace finds them), else the exported name before it, else
-// where it lies in its file. Why: for the report of a crash, so nothing here takes memory of the
-// heap or a lock of the C library's streams. Threads: one at a time.
+// A thread's call stack on stderr, a line per function: name, file and line from debug information,
+// otherwise the preceding exported name, otherwise the file offset. Uses no heap and no lock
+// of the C library's streams. Threads: one at a time.
 #pragma once
 
 #include <cstdint>
 
 namespace tern {
 
-/// Writes the stack of the calling thread. `from` is where its report begins, such as the
-/// instruction that a signal interrupted; callers inside of it (the handler) are left out. Where
-/// the stack has no such place, or `from` is 0, all of it is written.
+/// From `from` outward, such as an interrupted instruction; omits inner frames. The whole stack if
+/// `from` is 0 or missing.
 void write_stack(std::uintptr_t from) noexcept;
 
 }  // namespace tern

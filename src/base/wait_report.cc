@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wait reports as text: a line each, fields between unit separators.
+// Wait reports as text: a line per report, fields between unit separators.
 #include "base/wait_report.hpp"
 
 #include <algorithm>
@@ -55,14 +55,14 @@ void WaitReport::wait_for(int rank) {
 }
 
 std::string encode(const std::vector<WaitReport>& reports, size_t room) {
-  const std::string rest = encode_one({"", "more than fits here", {}, true, 0});
+  const std::string rest = encode_one({"", "further waits", {}, true, 0});
   if (room < rest.size()) return {};
   room -= rest.size();
   std::string text;
   for (const WaitReport& report : reports) {
     std::string line = encode_one(report);
     if (line.size() > room - text.size()) {
-      WaitReport less = report;  // without its ranks: half of them would mislead the verdict
+      WaitReport less = report;  // a partial list would mislead the verdict
       less.ranks.clear();
       less.words.resize(std::min<size_t>(less.words.size(), 256));
       line = encode_one(less);

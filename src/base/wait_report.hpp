@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a thread of a rank waits for: told by the rank, gathered and judged by mpirun.
-// Why: "why does it hang" is answered for every rank, not only for the one with the debugger.
-// See: core/progress.hpp (who asks), tools/mpirun/wait_graph.hpp (who judges).
+// WaitReport: a thread's wait, reported by the rank, judged by mpirun. See: core/progress.hpp,
+// tools/mpirun/wait_graph.hpp.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +14,15 @@ struct WaitReport {
   std::string call;        // "MPI_Recv"
   std::string words;       // "a message from rank 1 of MPI_COMM_WORLD with tag 7"
   std::vector<int> ranks;  // in MPI_COMM_WORLD
-  bool any = false;        // one of these is enough; else all are needed
-  double seconds = 0;      // so long already
+  bool any = false;        // any rank suffices
+  double seconds = 0;
 
-  /// Adds a rank once.
   void wait_for(int rank);
 };
 
-/// As text, at most `room` bytes. What does not fit becomes reports that name no ranks, which are
-/// judged as going on.
+/// In at most `room` bytes; excess reports lose the ranks and count as progress.
 [[nodiscard]] std::string encode(const std::vector<WaitReport>& reports, size_t room);
-/// From text that another process wrote: whatever it is, nothing but text and numbers comes out.
+/// Decodes untrusted text.
 [[nodiscard]] std::vector<WaitReport> decode_wait_reports(std::string_view text);
 
 }  // namespace tern

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wire: how kernels of collectives write to other ranks' GPUs. TERN_GPU_WIRE, the hint
-// tern_gpu_wire and the lines of a table use kWireNames. See: coll/gpu/push_wires.hpp.
+// Wire: the protocol of kernels to other ranks' GPUs, named by kWireNames in TERN_GPU_WIRE, the
+// hint tern_gpu_wire and tables. See: coll/gpu/push_wires.hpp.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 namespace tern {
 
 // ROW(value, word, kernel, meaning): a wire of PushRun and its kernel tern_KERNEL. A call takes the
-// first wire without a reason against it.
-#define TERN_PUSH_WIRES(ROW)                                                      \
-  ROW(kLl, ll, push, "words of data and flag, where the algorithm is of one hop") \
-  ROW(kLl128, ll128, push_lines, "lines of both, over NVLink")
+// first suitable wire.
+#define TERN_PUSH_WIRES(ROW)                                           \
+  ROW(kLl, ll, push, "words of data and flag, for one-hop algorithms") \
+  ROW(kLl128, ll128, push_lines, "packets of both, over NVLink")
 #define TERN_WIRE_VALUE(value, word, kernel, meaning) value,
 #define TERN_WIRE_NAME(value, word, kernel, meaning) #word,
 #define TERN_WIRE_WORD(value, word, kernel, meaning) "|" #word
@@ -38,7 +38,7 @@ inline constexpr Wire kPushWires[] = {
     TERN_PUSH_WIRES(TERN_WIRE)
 #undef TERN_WIRE
 };
-/// The index in kPushWires; negative: no wire of PushRun.
+/// Returns a negative index for other wires.
 [[nodiscard]] constexpr int push_index(Wire wire) noexcept {
   return wire < Wire::kMultimem ? static_cast<int>(wire) - static_cast<int>(kPushWires[0]) : -1;
 }
@@ -52,7 +52,6 @@ inline constexpr Wire kPushWires[] = {
   return std::nullopt;
 }
 
-/// A set of wires.
 class Wires {
  public:
   constexpr void add(Wire wire) noexcept { bits_ |= 1U << static_cast<unsigned>(wire); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all ways to start have in common, and the choice between them.
+// Boot: shared functions, and the choice of the implementation.
 #include "boot/boot.hpp"
 
 #include <unistd.h>
@@ -19,8 +19,8 @@ bool Boot::is_local(int rank) const noexcept {
 
 void Boot::check_rank(int rank, const char* what) const {
   if (rank >= 0 && rank < job_.size) return;
-  throw Error(MPI_ERR_RANK, strf("%s of rank %d was asked for, but this job has ranks 0 to %d",
-                                 what, rank, job_.size - 1));
+  throw Error(MPI_ERR_RANK, strf("%s of rank %d was requested, but this job has ranks 0..%d", what,
+                                 rank, job_.size - 1));
 }
 
 void Boot::fence() {
@@ -44,25 +44,24 @@ std::string this_host() {
 
 namespace {
 
-// srun starts tasks without a PMIx server unless told: they would be many worlds of one.
+// Without --mpi=pmix, the tasks would be separate worlds.
 void refuse_srun_without_pmix() {
   const char* tasks = std::getenv("SLURM_NTASKS");
   if (std::getenv("SLURM_PROCID") != nullptr && std::getenv("SLURM_STEP_ID") != nullptr &&
       tasks != nullptr && std::atoi(tasks) > 1)
-    throw Error(MPI_ERR_OTHER,
-                strf("srun started %s tasks without PMIx, so they cannot find each other; start "
-                     "them by `srun --mpi=pmix`",
-                     tasks));
+    throw Error(MPI_ERR_OTHER, strf("srun started %s tasks without PMIx, so they cannot find each "
+                                    "other; start them with `srun --mpi=pmix`",
+                                    tasks));
 }
 
-// MPICH's mpiexec speaks PMI-1 only: again many worlds of one.
+// MPICH's mpiexec uses PMI-1 only.
 void refuse_pmi_launcher() {
   const char* size = std::getenv("PMI_SIZE");
   if (std::getenv("PMI_RANK") != nullptr && size != nullptr && std::atoi(size) > 1)
     throw Error(MPI_ERR_OTHER,
-                strf("a launcher without PMIx (MPICH's mpiexec?) started %s processes, so they "
-                     "cannot find each other; start them by Tern's mpirun, or by a launcher with "
-                     "PMIx (TERN_BOOT=singleton makes each a world of its own)",
+                strf("a launcher without PMIx (MPICH's mpiexec?) started %s separate processes; "
+                     "start them with Tern's mpirun, or with a launcher with PMIx "
+                     "(TERN_BOOT=singleton makes each process a separate world)",
                      size));
 }
 
@@ -83,18 +82,16 @@ const char* way_without_mpirun(std::string_view way) {
     throw Error(MPI_ERR_OTHER, strf("TERN_BOOT=%.*s, but this process was not started by %s",
                                     static_cast<int>(way.size()), way.data(),
                                     way == "mpirun" ? "Tern's mpirun" : "a PMIx launcher"));
-  throw Error(MPI_ERR_ARG, strf("TERN_BOOT=%.*s is not one of auto, mpirun, pmix, provided, "
-                                "singleton",
+  throw Error(MPI_ERR_ARG, strf("TERN_BOOT=%.*s is not auto, mpirun, pmix, provided or singleton",
                                 static_cast<int>(way.size()), way.data()));
 }
 
-// What a rank starts inherits its environment, but two processes cannot be one rank.
+// A child inherits the environment, but is no rank.
 const char* way_of_descendant(std::string_view way) {
   if (way != "mpirun") return "singleton";
-  throw Error(MPI_ERR_OTHER,
-              strf("TERN_BOOT=mpirun, but rank %s is the process that started this one; without "
-                   "TERN_BOOT this one is a world of its own",
-                   std::getenv("PMIX_RANK")));
+  throw Error(MPI_ERR_OTHER, strf("TERN_BOOT=mpirun, but rank %s is an ancestor of this process; "
+                                  "without TERN_BOOT this process is a separate world",
+                                  std::getenv("PMIX_RANK")));
 }
 
 }  // namespace

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a rank learns who it is and meets the others before any message can flow: put, fence, get.
-// Why: the library starts the same way under its own mpirun, under every PMIx server, alone, and as
-// threads of a unit test.
+// Boot: how a rank learns its identity and meets the others: put, fence, get.
 //
 // Life cycle: make_boot() -> put_connection_info()/put() -> fence(), or publish() and
-// has_connection_info() of those that are needed -> connection_info()/get() of any rank, as late as
-// wanted -> fence() again where a barrier is needed -> finalize(). A second make_boot() after
-// finalize() is legal (sessions). What was put before a fence is visible to everybody after it.
+// has_connection_info() of selected ranks -> connection_info()/get() of any rank -> further fences
+// -> finalize(). make_boot() may follow finalize() (sessions). A fence makes all earlier puts
+// visible.
 //
-// Lifetime: owned by the Process. Threads: one caller at a time per object.
-//
-// Errors: everything but abort() throws tern::Error.
+// Lifetime: the Process. Threads: one caller at a time. Errors: all functions but abort() throw
+// tern::Error.
 //
 // See: tests/unit/boot/boot_test.cc, tests/mpi/launch.sh, tests/mpi/launch_pmix.sh.
 #pragma once
@@ -30,8 +27,7 @@
 
 namespace tern::boot {
 
-// A connection info is what a rank tells everybody about itself: how to reach it and what it was
-// built with.
+// The record that each rank publishes.
 inline constexpr std::size_t kConnectionInfoSize = 128;
 using ConnectionInfo = std::array<std::byte, kConnectionInfoSize>;
 
@@ -43,27 +39,26 @@ template <class T>
   return bytes;
 }
 
-// Who hands out measurements of earlier jobs, and from when on Boot::learnt() has the text.
+// The time from which Boot::learnt() has the measurements of earlier jobs.
 enum class Learnt : std::uint8_t {
-  kFromLauncher,  // at once
-  kPublished,     // rank 0; learnt() waits for rank 0
-  kFenced         // rank 0; after the first fence
+  kFromLauncher,
+  kPublished,  // rank 0; learnt() waits for rank 0
+  kFenced      // rank 0, after the first fence
 };
 
-// What a rank knows of its job without asking another process.
 struct Job {
   int rank = 0;
   int size = 1;
-  std::string id;                // equal on all ranks, unique among the jobs of these hosts
-  std::string launcher;          // in words, for messages: "mpirun", "Slurm", "none", ...
-  std::vector<int> local_ranks;  // world ranks on this rank's host, ascending, this one included
-  int local_index = 0;           // where this rank stands in local_ranks
-  int app = 0;                   // MPI_APPNUM: which of mpirun's ':' sections; -1 unknown
-  int universe_size = 0;         // MPI_UNIVERSE_SIZE; 0 unknown
-  bool threads = false;          // ranks are threads of one process (unit tests)
-  int server_pid = 0;            // mpirun's pid where it is an ancestor of all local ranks, else 0
+  std::string id;                // equal on all ranks, unique on these hosts
+  std::string launcher;          // "mpirun", "Slurm", "none", ...
+  std::vector<int> local_ranks;  // world ranks, ascending, including this one
+  int local_index = 0;
+  int app = 0;  // MPI_APPNUM; -1: unknown
+  int universe_size = 0;
+  bool threads = false;  // ranks are threads (unit tests)
+  int server_pid = 0;    // mpirun, if an ancestor of all local ranks, else 0
   Learnt learnt = Learnt::kFenced;
-  std::string remark;  // what users may see of this launcher, and wonder at
+  std::string remark;  // about a confusing message of the launcher
 };
 
 class Boot {
@@ -78,86 +73,76 @@ class Boot {
   [[nodiscard]] const std::vector<int>& local_ranks() const noexcept { return job_.local_ranks; }
   [[nodiscard]] bool is_local(int rank) const noexcept;
 
-  // Which way was taken: "provided", "mpirun", "pmix", "singleton" or "fake".
+  // "provided", "mpirun", "pmix", "singleton" or "fake".
   [[nodiscard]] virtual const char* name() const noexcept = 0;
 
-  // Hosts: two ranks share memory only if their node is the same. Nodes count from 0 in the order
-  // of their lowest rank. The first call may ask the server about every node of the job.
+  // Ranks share memory only on the same node. Nodes are numbered from 0 by lowest rank. The first
+  // call may query the server.
   [[nodiscard]] virtual int node(int rank) = 0;
   [[nodiscard]] virtual std::string host(int rank) = 0;
 
-  // The sets of processes that the launcher has named, in an order that is equal on all ranks. The
-  // first call may ask the server.
+  // Named sets of ranks, in equal order on all ranks. The first call may query the server.
   [[nodiscard]] virtual std::vector<ProcessSet> process_sets() { return {}; }
 
-  // Measurements of earlier jobs (LearntFile::pack()), where the launcher does not hand them out:
-  // rank 0 does, once, before publish(). An empty text, too.
+  // Distributes measurements (LearntFile::pack()) if the launcher does not. Rank 0 calls once,
+  // before publish(), even with an empty text.
   virtual void hand_out(std::string_view learnt) { put("learnt", learnt); }
-  // From the moment on that the job names. One text by one writer: ranks need no comparison, as for
-  // parameters.
+  // Valid from the time in Job::learnt.
   [[nodiscard]] virtual std::string learnt() { return get(0, "learnt"); }
 
   virtual void put_connection_info(const ConnectionInfo& info) = 0;
   [[nodiscard]] virtual ConnectionInfo connection_info(int rank) = 0;
-  // What was put so far is visible to all from now on, without a fence.
+  // Makes all earlier puts visible without a fence.
   virtual void publish() {}
-  // Whether the rank has put its connection info, and published it: before a fence that may come
-  // later. Of all ranks the entry (see enter_again()) must be the same.
+  // Whether the rank has published its connection info, possibly before any fence. All ranks must
+  // use the same entry (see enter_again()).
   [[nodiscard]] virtual bool has_connection_info(int /*rank*/) { return true; }
-  // After has_connection_info(): throws Error if the rank has gone on to a later program. A rank
-  // that has ended may have made the same communicator before.
+  // Call after has_connection_info(). Throws Error if the rank has gone on to a later program.
   virtual void expect(int /*rank*/) {}
-  // A word that changes when a connection info is put, with its value now; without a word, ask
-  // again.
+  // Changes at each new connection info; without a word, the caller polls.
   [[nodiscard]] virtual FutexWord connection_info_word() noexcept { return {}; }
-  // This rank waits for the connection info of another one (-1: no more): where that never comes,
-  // the launcher can say so.
+  // This rank waits for a connection info (-1: no longer), for hang reports.
   virtual void tell_awaited(int /*rank*/) noexcept {}
-  // A job may be entered twice: all ranks have left it together, and some come back. The connection
-  // infos of before do not count. To be called before put_connection_info().
+  // For a second entry, after all ranks have left together. Invalidates earlier connection infos.
+  // Call before put_connection_info().
   void enter_again() noexcept { entry_ = 2; }
 
-  // Sessions: after the next fence all ranks know whether any had told of one before it.
+  // After the next fence, had_sessions() is true on all ranks.
   virtual void tell_session() {}
   [[nodiscard]] virtual bool had_sessions() { return false; }
 
-  // Keys are short names; values are bytes of any length (a few KiB at most, please).
+  // At most a few KiB.
   virtual void put(std::string_view key, std::string_view value) = 0;
   [[nodiscard]] virtual std::string get(int rank, std::string_view key) = 0;
 
-  // A fence publishes what was put and waits for all ranks of the job. In steps, so that messages
-  // get on meanwhile: start_fence(), fence_over() until it is true, end_fence().
+  // start_fence(), fence_over() until true, end_fence(): a fence with progress meanwhile.
   virtual void start_fence() = 0;
   [[nodiscard]] virtual bool fence_over() noexcept = 0;
-  // Throws where the fence failed.
+  // Throws if the fence failed.
   virtual void end_fence() {}
-  // Between start and end: a sleeper is woken by this word when the fence is over. Without a word
-  // it asks again after a moment.
+  // Changes at the end of the fence; without a word, the caller polls.
   [[nodiscard]] virtual FutexWord fence_word() noexcept { return {}; }
-  // All of it at once, asleep.
   void fence();
 
-  // Ends the whole job with this exit code. Returns only in the fake, which remembers it.
+  // Returns only in the fake.
   virtual void abort(int code, const char* text) noexcept = 0;
 
-  // Reports on waiting. The word with the number of the launcher's last question "what do you wait
-  // for?" (0: none yet), and that number; no word: the launcher does not ask. Cheap: asked before
-  // every sleep.
+  // Number of the launcher's last question about waiting ranks (0: none); without a word, the
+  // launcher does not ask. Read before every sleep.
   [[nodiscard]] virtual FutexWord question() const noexcept { return {}; }
-  // Its answer: encoded WaitReports of at most room() bytes.
+  // Encoded WaitReports of at most answer_room() bytes.
   virtual void answer(std::uint32_t /*question*/, std::string_view /*reports*/) noexcept {}
   [[nodiscard]] virtual std::size_t answer_room() const noexcept { return 0; }
-  // Since when (now_ns()) this rank waits without progress, 0: it does not; and until when that
-  // holds unless it is said again.
+  // This rank has waited without progress since `since_ns` (0: not waiting). Expires at `until_ns`.
   virtual void tell_waiting(std::int64_t /*since_ns*/, std::int64_t /*until_ns*/) noexcept {}
-  // Where this process keeps the name of its last MPI call, for a launcher that looks there.
+  // Address of the name of the last MPI call, for the launcher.
   virtual void tell_call_address(const void* /*name*/) noexcept {}
-  // Whether the launcher asks, and finds out by itself that no rank gets on.
+  // Whether the launcher detects hangs.
   [[nodiscard]] virtual bool is_watched() const noexcept { return false; }
 
-  // Tells the launcher that this rank is done. Not collective: fence first where that matters.
+  // This rank is done. Not collective.
   virtual void finalize() = 0;
-  // After finalize(): it goes on, with all that was put.
+  // Undoes finalize(); all puts stay.
   virtual void resume() {}
 
  protected:
@@ -168,7 +153,6 @@ class Boot {
   int entry_ = 1;
 };
 
-// A connection info as the struct that connection_info_of() took.
 template <class T>
 [[nodiscard]] T connection_info_as(Boot& boot, int rank) {
   static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= kConnectionInfoSize);
@@ -178,18 +162,15 @@ template <class T>
   return value;
 }
 
-// The way this process was started: the program's own functions, our mpirun's shared memory, a PMIx
-// server, or alone.
-// Throws where a launcher is there that cannot be used (srun without --mpi=pmix) and says the cure.
-// `way` (the parameter TERN_BOOT) insists on one: "auto", "mpirun", "pmix", "provided" or
-// "singleton". What the program has provided comes before all of them.
+// `way` (TERN_BOOT) forces "auto", "mpirun", "pmix", "provided" or "singleton"; functions of the
+// program take precedence. Throws Error with the cure if the launcher is unusable (srun without
+// --mpi=pmix).
 [[nodiscard]] std::unique_ptr<Boot> make_boot(std::string_view way = "auto");
 
-// The way that make_boot() would take, without joining the job: "provided", "mpirun", "pmix" or
-// "singleton". Throws as make_boot() does.
+// The choice of make_boot(), without joining. Throws like make_boot().
 [[nodiscard]] const char* way_here(std::string_view way = "auto");
 
-// The program has given functions for the next make_boot() (boot/provided.hpp).
+// Whether functions wait for the next make_boot() (boot/provided.hpp).
 [[nodiscard]] bool is_provided() noexcept;
 
 }  // namespace tern::boot

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls: checks before, and sentences after.
+// Calls: argument checks and error texts.
 #include "boot/calls.hpp"
 
 #include <algorithm>
@@ -11,13 +11,13 @@
 namespace tern::boot {
 namespace {
 
-// Before what rank 0 has gathered: the values follow, or a sentence.
+// First byte of a gathered value: values follow, or an error text.
 constexpr char kGood = '+', kRefused = '!';
 constexpr std::size_t kLongestJob = 64;
 
 Error refused(const std::string& why) { return {MPI_ERR_ARG, "the MPIX_Boot has " + why}; }
 
-// A store may make a file name of it.
+// A store may use the name for a file.
 bool is_name(std::string_view job) {
   constexpr std::string_view kAllowed =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
@@ -60,7 +60,7 @@ Calls::~Calls() {
 void Calls::check(int code, const char* function, const std::string& what) const {
   if (code == MPI_SUCCESS) return;
   const char* name = error_class_name(code);
-  const std::string how = name != nullptr ? name : strf("%d, which is no error class of MPI", code);
+  const std::string how = name != nullptr ? name : strf("%d, not an error class of MPI", code);
   throw Error(name != nullptr ? code : MPI_ERR_OTHER,
               strf("rank %d: the function %s given by MPIX_Boot_provide failed%s: it returned %s",
                    rank(), function, what.c_str(), how.c_str()));
@@ -82,9 +82,10 @@ std::string Calls::get(int rank, const std::string& key, std::size_t room) const
     const bool longer = bytes > static_cast<int>(room);
     if (code != MPI_ERR_TRUNCATE && !longer) check(code, "get", what);
     if (bytes < 0)
-      throw Error(MPI_ERR_OTHER, strf("rank %d: the function get given by MPIX_Boot_provide says "
-                                      "that it gave %d bytes%s",
-                                      calls_.rank, bytes, what.c_str()));
+      throw Error(
+          MPI_ERR_OTHER,
+          strf("rank %d: the function get given by MPIX_Boot_provide returned a size of %d bytes%s",
+               calls_.rank, bytes, what.c_str()));
     if (code == MPI_SUCCESS && !longer) {
       value.resize(static_cast<std::size_t>(bytes));
       return value;
@@ -121,7 +122,7 @@ void Calls::gather(const std::string& key, std::size_t bytes, const Objection& o
 }
 
 std::string Calls::gathered(const std::string& key, std::size_t bytes, std::string* rest) const {
-  constexpr std::size_t kRoomForRest = 4096;  // a longer rest takes a second request
+  constexpr std::size_t kRoomForRest = 4096;  // a longer rest needs a second request
   const std::size_t expected = bytes * static_cast<std::size_t>(size());
   std::string all = get(0, key + ".all", 1 + expected + (rest != nullptr ? kRoomForRest : 0));
   const char kind = all.empty() ? '\0' : all[0];
@@ -132,8 +133,8 @@ std::string Calls::gathered(const std::string& key, std::size_t bytes, std::stri
     all.resize(expected);
   }
   if (kind != kGood || all.size() % bytes != 0)
-    throw Error(MPI_ERR_OTHER, strf("rank %d: the function get given by MPIX_Boot_provide gave "
-                                    "%zu bytes for key \"%s.all\" of rank 0 that it did not put",
+    throw Error(MPI_ERR_OTHER, strf("rank %d: the function get given by MPIX_Boot_provide returned "
+                                    "%zu bytes for key \"%s.all\", not the value of rank 0",
                                     rank(), all.size(), full(key).c_str()));
   if (all.size() / bytes != static_cast<std::size_t>(size()))
     throw Error(MPI_ERR_OTHER, strf("MPIX_Boot_provide was given size %d on rank %d, but %zu on "

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls: the functions of an MPIX_Boot, with arguments checked, failures as sentences that name the
-// function, and keys that no other world uses.
-// Lifetime: shared by a Boot and the thread of its fence; `done` is called when both are gone.
-// Threads: any; whether two calls may be at work at once is in man3/MPIX_Boot_provide.
+// Calls: the functions of an MPIX_Boot, with checks, errors in words, and keys prefixed by the
+// job's name.
+// Lifetime: shared by a Boot and the thread of its fence; the destructor calls `done`. Threads:
+// any; see man3/MPIX_Boot_provide.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ namespace tern::boot {
 
 class Calls {
  public:
-  // Copies it. Throws Error that names the member that is wrong; then `done` is not called.
+  // Throws Error with the invalid member, and then never calls `done`.
   explicit Calls(const MPIX_Boot& given);
   Calls(const Calls&) = delete;
   Calls& operator=(const Calls&) = delete;
@@ -24,22 +24,21 @@ class Calls {
   [[nodiscard]] int rank() const noexcept { return calls_.rank; }
   [[nodiscard]] int size() const noexcept { return calls_.size; }
   [[nodiscard]] const std::string& job() const noexcept { return job_; }
-  // Empty where the program has not named it.
   [[nodiscard]] const std::string& host() const noexcept { return host_; }
 
-  // These throw Error with the class that the program's function gave.
+  // Throw Error with the class from the program's function.
   void put(const std::string& key, std::string_view value) const;
   [[nodiscard]] std::string get(int rank, const std::string& key,
                                 std::size_t room = kUsualRoom) const;
   void fence() const;
   void abort(int code, const char* text) const noexcept;
 
-  // Rank 0: puts the values of all ranks, of `bytes` each, as one. What `objection` finds wrong
-  // with one of them (empty: nothing) is an error on all ranks. `rest` follows the values.
+  // Rank 0 joins the values of all ranks, `bytes` each, and `rest`. A non-empty `objection` is an
+  // error on all ranks.
   using Objection = std::function<std::string(int rank, const std::string& value)>;
   void gather(const std::string& key, std::size_t bytes, const Objection& objection,
               std::string_view rest = {}) const;
-  // Any rank: what rank 0 has gathered. Without a place for a rest, there must be none.
+  // Reads the values gathered by rank 0. Null `rest`: none is allowed.
   [[nodiscard]] std::string gathered(const std::string& key, std::size_t bytes,
                                      std::string* rest = nullptr) const;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job whose ranks are threads of one process.
+// FakeJob: the table, and a Boot per thread.
 #include "boot/fake.hpp"
 
 #include <algorithm>
@@ -28,11 +28,11 @@ struct FakeJob::State {
   std::vector<bool> has_connection_info;
   std::map<std::pair<int, std::string>, std::string> values;
   int arrived = 0;
-  std::atomic<std::uint32_t> generation{0};  // fences that are over
+  std::atomic<std::uint32_t> generation{0};
   int abort_code = -1;
   int abort_rank = -1;
 
-  // Lets all go on that wait in a fence. With the mutex held.
+  // Releases all waiters. The caller holds the mutex.
   void open() {
     arrived = 0;
     ++generation;
@@ -42,7 +42,6 @@ struct FakeJob::State {
 
 namespace {
 
-// Nodes count from 0 in the order of their lowest rank.
 std::vector<int> number_nodes(const std::vector<std::string>& hosts) {
   std::map<std::string, int> known;
   std::vector<int> nodes;

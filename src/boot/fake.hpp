@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job whose ranks are threads of one process: N Boot objects over one table in memory.
-// Why: matching, protocols and collectives are tested at N ranks without a launcher.
-// Lifetime: the Boot objects keep the job's state alive; FakeJob may go first.
-// Threads: each Boot by one thread at a time; fence() blocks until all ranks have called it.
+// FakeJob: a job of ranks in threads of a single process, for unit tests.
+// Lifetime: FakeJob may end before the Boot objects. Threads: fence() blocks until all ranks have
+// called.
 #pragma once
 
 #include <memory>
@@ -15,12 +14,12 @@ namespace tern::boot {
 
 class FakeJob {
  public:
-  // hosts[r] names the declared host of rank r; empty: all ranks on one host.
+  // hosts[r]: the host of rank r; empty: a common host.
   explicit FakeJob(int size, std::vector<std::string> hosts = {});
 
   [[nodiscard]] std::unique_ptr<Boot> boot(int rank) const;
 
-  // The code of the first abort(), or -1. After an abort every fence throws.
+  // Code of the first abort(), or -1. Later fences throw.
   [[nodiscard]] int abort_code() const;
 
   struct State;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank of our own mpirun: meets the others in the memory that mpirun left open for it.
+// MpirunBoot: a rank of Tern's mpirun.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -24,7 +24,7 @@ namespace {
                           std::string_view text) noexcept {
   shared.record_abort(rank, code, text);
   const std::uint64_t one = 1;
-  // Without its reader mpirun is gone, and its guard ends this process.
+  // If mpirun is gone, the guard ends this process.
   [[maybe_unused]] const auto written = ::write(event_fd, &one, sizeof one);
   ::_exit((code & 0xff) != 0 ? code & 0xff : 1);
 }
@@ -81,12 +81,10 @@ class MpirunBoot final : public Boot {
   void expect(int rank) override {
     const int later = (shared_.entry(rank) - 1) / kEntriesOfAProgram + 1;
     if (later > program_)
-      throw Error(
-          MPI_ERR_OTHER,
-          strf("rank %d has ended the program that this rank waits for: rank %d has come to "
-               "its MPI program number %d, this one is number %d of rank %d. All ranks "
-               "must run the same MPI programs one after the other",
-               rank, rank, later, program_, this->rank()));
+      throw Error(MPI_ERR_OTHER, strf("rank %d has already ended this MPI program: rank %d is at "
+                                      "MPI program number %d, but this is number %d of rank %d. "
+                                      "All ranks must run the same MPI programs in the same order",
+                                      rank, rank, later, program_, this->rank()));
   }
   FutexWord connection_info_word() noexcept override { return shared_.connection_info_word(); }
   void tell_awaited(int rank) noexcept override { shared_.set_awaited(job_.rank, rank); }
@@ -133,7 +131,7 @@ class MpirunBoot final : public Boot {
   void resume() override { shared_.set_state(rank(), RankState::kInitialised); }
 
  private:
-  // The n-th program of each rank meets the n-th program of the others, in both its entries.
+  // The n-th programs of all ranks meet.
   static constexpr int kEntriesOfAProgram = 2;
   [[nodiscard]] int entry() const noexcept { return (program_ - 1) * kEntriesOfAProgram + entry_; }
 
@@ -143,15 +141,14 @@ class MpirunBoot final : public Boot {
   int program_ = 1;
 };
 
-// Where the environment says that this process stands in a job of mpirun; not valid where it says
-// nothing.
+// This process's rank by the environment; invalid outside mpirun.
 struct Inheritance {
   SharedJob shared;
   int rank = -1;
-  int memory_fd = -1;  // -1: closed on the way, or its number means another file now
+  int memory_fd = -1;  // -1: closed, or reused for another file
 };
 
-// Of this process as the rank: its pid, where mpirun has the same PID namespace.
+// The pid in mpirun's PID namespace, else a negative number.
 std::int32_t own_number(const SharedJob& shared) {
   const std::uint32_t domain = shared.facts().domain;
   if (domain == 0 || domain == proc_domain()) return ::getpid();
@@ -164,7 +161,7 @@ SharedJob attach_of_job(int fd, const char* job) {
   return shared;
 }
 
-// mpirun itself has the memory, too.
+// mpirun has the same descriptor number.
 SharedJob attach_of_mpirun(int number, const char* job) {
   const char* mpirun = std::getenv(kBootPidVariable);
   if (mpirun == nullptr) return {};
@@ -190,8 +187,7 @@ Inheritance inheritance() {
   return mine;
 }
 
-// Ends the job while another program of the same rank runs, unless the other program has started
-// this process: in other ranks the other program may have begun.
+// Ends the job if another program of the rank runs, unless an ancestor.
 void refuse_second_program(Inheritance& mine) {
   const SharedJob::Facts facts = mine.shared.facts();
   const Starters starters = starters_below(facts.server_pid);
@@ -203,9 +199,9 @@ void refuse_second_program(Inheritance& mine) {
   const pid_t other = is_taken ? owner : other_program(starters);
   if (other == 0) return;
   end_job(mine.shared, facts.event_fd, mine.rank, 1,
-          strf("two MPI programs run in it at the same time, %s (pid %d) and %s (pid %d). Start "
-               "one after the other, or each by an mpirun of its own; TERN_BOOT=singleton makes a "
-               "program a world of its own",
+          strf("two MPI programs run in one rank at the same time, %s (pid %d) and %s (pid %d). "
+               "Run one after the other, or each under a separate mpirun; TERN_BOOT=singleton "
+               "makes a program a separate world",
                program_of(other).c_str(), other, program_of(::getpid()).c_str(), ::getpid()));
 }
 
@@ -230,7 +226,7 @@ bool claim_rank_of_mpirun() {
 std::unique_ptr<Boot> make_mpirun_boot() {
   Inheritance mine = inheritance();
   if (mine.memory_fd < 0) return nullptr;
-  // The descriptors stay open for a second make_boot(), but not for programs that this one starts.
+  // For a second make_boot(); closed on exec.
   const int event_fd = mine.shared.facts().event_fd;
   ::fcntl(mine.memory_fd, F_SETFD, FD_CLOEXEC);
   ::fcntl(event_fd, F_SETFD, FD_CLOEXEC);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nodes: from a list by rank to stretches.
+// Nodes: compression of a list by rank.
 #include "boot/nodes.hpp"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ Nodes::Nodes(const std::vector<int>& names) {
   const std::vector<Run> runs = runs_of(names);
   for (size_t begin = 0, end = 0; begin < runs.size(); begin = end) {
     Stretch stretch{runs[begin].first, runs[begin].node, runs[begin].ranks, 0};
-    bool full = true;  // a shorter run can only be the last one
+    bool full = true;  // a shorter run ends the stretch
     for (end = begin + 1; end < runs.size() && full; ++end) {
       const auto turn = static_cast<int>(end - begin);
       if (stretch.nodes == 0 && runs[end].node == stretch.node) stretch.nodes = turn;

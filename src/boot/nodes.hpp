@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nodes: on which node each rank of a job is, in a few words for the ways in which launchers place
-// ranks: in blocks, in turn, in blocks in turn.
-// Why: a table by rank grows with the job in every one of its processes.
-// Lifetime: of a Boot; immutable. Threads: any. Cost: 16 bytes a stretch; of() searches them.
+// Nodes: the node of each rank, stored compactly for the usual placements: in blocks, round-robin,
+// round-robin in blocks. A table by rank would grow with the job.
+// Lifetime: a Boot; immutable. Threads: any. Cost: 16 bytes per stretch; of() searches the
+// stretches.
 #pragma once
 
 #include <cstddef>
@@ -13,18 +13,16 @@ namespace tern::boot {
 class Nodes {
  public:
   Nodes() = default;
-  /// By rank: any names, equal where the node is. They are numbered anew, from 0 in the order of
-  /// their lowest ranks.
+  /// `names[r]`: any number for the node of rank r. Renumbered from 0 by lowest rank.
   explicit Nodes(const std::vector<int>& names);
 
   [[nodiscard]] bool empty() const noexcept { return stretches_.empty(); }
-  /// `rank` is one of those.
   [[nodiscard]] int of(int rank) const noexcept;
   [[nodiscard]] std::size_t stretches() const noexcept { return stretches_.size(); }
 
  private:
-  /// From rank `first` on, `block` ranks are on node `node`, as many on the next, and so on;
-  /// after `nodes` of them (0: never) it begins again.
+  /// From rank `first` on, `block` ranks are on `node`, the next on `node` + 1, and so on, wrapping
+  /// after `nodes` nodes (0: never).
   struct Stretch {
     int first, node, block, nodes;
   };

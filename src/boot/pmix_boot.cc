@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank under any PMIx server: Tern's mpirun, Slurm, prterun, Open MPI's mpirun.
-// Fences cover the whole namespace and always collect data: Slurm lets a fence without data through
-// without a barrier across nodes, and hangs in one over a list of ranks.
+// PmixBoot: a rank under any PMIx server.
+// Fences cover the whole namespace and collect data: Slurm skips the barrier across nodes in a
+// fence without data, and hangs in a fence over a list of ranks.
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@
 namespace tern::boot {
 namespace {
 
-constexpr const char* kInfoKeys[] = {"tern.info", "tern.info2"};  // by entry
+constexpr const char* kInfoKeys[] = {"tern.info", "tern.info2"};
 
 const char* launcher_in_words() {
   if (std::getenv(kBootVariable) != nullptr) return "mpirun";
@@ -70,7 +70,6 @@ class PmixBoot final : public Boot {
     proc.rank = rank;
     return proc;
   }
-  // What this host's server has. A key that no rank has put is an answer, not a reason to wait.
   [[nodiscard]] PmixValue ask(pmix_rank_t rank, const char* key) const noexcept {
     return ask(rank, key, {&immediate_, 1});
   }
@@ -79,7 +78,7 @@ class PmixBoot final : public Boot {
   [[nodiscard]] long long number(pmix_rank_t rank, const char* key, long long otherwise) const;
   void check(pmix_status_t status, const char* what) const;
   [[nodiscard]] const char* info_key() const noexcept { return kInfoKeys[entry_ - 1]; }
-  // Of each fence a key of its own: a client does not ask again for what it has.
+  // Clients cache values, so each fence needs a key.
   [[nodiscard]] std::string session_key() const { return strf("tern.sessions%d", fences_); }
   void join();
   void learn_local_ranks();
@@ -91,13 +90,13 @@ class PmixBoot final : public Boot {
 
   const PmixLibrary& pmix_;
   pmix_proc_t self_{};
-  Nodes nodes_;  // empty until the first question
+  Nodes nodes_;
   int fences_ = 0;
   bool own_session_ = false;
-  std::map<std::string, std::string> own_;  // what was put
-  std::vector<bool> here_;                  // by rank: has_connection_info()
-  std::int64_t asked_ns_ = 0;               // the server, in vain, for a connection info
-  // The question for a connection info that is under way to another host.
+  std::map<std::string, std::string> own_;
+  std::vector<bool> here_;
+  std::int64_t asked_ns_ = 0;
+  // A query to another host.
   enum Far : std::uint32_t { kNotAsked, kAsked, kThere };
   std::atomic<Far> far_{kNotAsked};
   int far_rank_ = -1;
@@ -115,10 +114,9 @@ void PmixBoot::join() {
   far_ = kNotAsked;
   const pmix_status_t status = pmix_.Init(&self_, nullptr, 0);
   if (status != PMIX_SUCCESS)
-    throw Error(MPI_ERR_OTHER,
-                strf("the environment names a PMIx server (PMIX_NAMESPACE=%s), but it cannot be "
-                     "reached: %s; is the launcher still there? Unset PMIX_NAMESPACE to run alone",
-                     std::getenv("PMIX_NAMESPACE"), pmix_.Error_string(status)));
+    throw Error(MPI_ERR_OTHER, strf("cannot reach the PMIx server of PMIX_NAMESPACE=%s: %s; is the "
+                                    "launcher still running? Unset PMIX_NAMESPACE to run alone",
+                                    std::getenv("PMIX_NAMESPACE"), pmix_.Error_string(status)));
 }
 
 PmixBoot::PmixBoot(const PmixLibrary& pmix) : pmix_(pmix) {
@@ -127,8 +125,8 @@ PmixBoot::PmixBoot(const PmixLibrary& pmix) : pmix_(pmix) {
   const long long size = number(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, 0);
   job_.size = count_of(size, 0);
   if (job_.rank < 0 || job_.size <= job_.rank)
-    throw Error(MPI_ERR_OTHER, strf("the PMIx server says that rank %u is in a job of %lld ranks",
-                                    self_.rank, size));
+    throw Error(MPI_ERR_OTHER,
+                strf("the PMIx server reports rank %u in a job of %lld ranks", self_.rank, size));
   job_.id = self_.nspace;
   job_.launcher = launcher_in_words();
   if (const char* server = std::getenv("PMIX_VERSION"); server != nullptr)
@@ -162,7 +160,7 @@ void PmixBoot::learn_local_ranks() {
   std::string list;
   if (ask(PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS).bytes(&list))
     job_.local_ranks = ranks_of(list, job_.size);
-  if (!is_local(job_.rank)) job_.local_ranks = {job_.rank};  // no or a senseless answer
+  if (!is_local(job_.rank)) job_.local_ranks = {job_.rank};
   const auto& ranks = job_.local_ranks;
   job_.local_index =
       static_cast<int>(std::lower_bound(ranks.begin(), ranks.end(), job_.rank) - ranks.begin());
@@ -175,7 +173,7 @@ std::string PmixBoot::host(int rank) {
   return is_local(rank) ? this_host() : strf("the host of rank %d", rank);
 }
 
-// One question for each node; false where the server's answers do not make a whole.
+// One query per node. False if incomplete.
 bool PmixBoot::ask_nodes(std::vector<int>* nodes) const {
   std::string list;
   if (!ask(PMIX_RANK_WILDCARD, PMIX_NODE_LIST).bytes(&list)) return false;
@@ -185,7 +183,7 @@ bool PmixBoot::ask_nodes(std::vector<int>* nodes) const {
     const pmix_info_t how[] = {pmix_flag(PMIX_NODE_INFO), pmix_text(PMIX_HOSTNAME, name),
                                immediate_};
     std::string ranks;
-    if (!ask(PMIX_RANK_UNDEF, PMIX_LOCAL_PEERS, how).bytes(&ranks)) continue;  // none of this job's
+    if (!ask(PMIX_RANK_UNDEF, PMIX_LOCAL_PEERS, how).bytes(&ranks)) continue;
     for (const int rank : ranks_of(ranks, job_.size)) {
       int& place = (*nodes)[static_cast<std::size_t>(rank)];
       if (place >= 0) return false;
@@ -237,7 +235,7 @@ ConnectionInfo PmixBoot::connection_info(int rank) {
   return connection_info_of(get(rank, info_key()));
 }
 
-// Asks the server at most once in a millisecond: the caller polls.
+// Polls the server at most once per millisecond.
 bool PmixBoot::has_connection_info(int rank) {
   check_rank(rank, "the connection info");
   constexpr std::int64_t kPauseNs = 1000000;
@@ -251,8 +249,7 @@ bool PmixBoot::has_connection_info(int rank) {
   return here_[place];
 }
 
-// The other host is asked, and may take its time: its server waits for the rank. Meanwhile messages
-// must get on here.
+// The other host's server waits for the rank, so the query is asynchronous.
 bool PmixBoot::is_published_elsewhere(int rank) {
   if (far_ == kAsked) return false;
   if (far_.exchange(kNotAsked) == kThere && far_rank_ == rank) return true;
@@ -273,7 +270,7 @@ bool PmixBoot::had_sessions() {
 
 void PmixBoot::resume() {
   join();
-  here_.clear();  // who rests, too, has to come back
+  here_.clear();  // ranks that left must publish again
   for (const auto& [key, value] : std::map(own_)) put(key, value);
   publish();
 }
@@ -281,15 +278,14 @@ void PmixBoot::resume() {
 void PmixBoot::put(std::string_view key, std::string_view value) {
   pmix_value_t pmix_value{};
   pmix_value.type = PMIX_BYTE_OBJECT;
-  pmix_value.data.bo.bytes = const_cast<char*>(value.data());  // read only
+  pmix_value.data.bo.bytes = const_cast<char*>(value.data());
   pmix_value.data.bo.size = value.size();
   check(pmix_.Put(PMIX_GLOBAL, std::string(key).c_str(), &pmix_value), "putting a key");
   own_[std::string(key)] = value;
 }
 
-// A server need not have what was put on other hosts, though a fence has collected it: PRRTE's
-// fetches it when it is asked to, Slurm's has it. Nor what a rank had put that rests between two
-// sessions: it puts it again. Whether a server waits for a key, and for how long, differs.
+// PRRTE fetches remote values on request, even after a fence. A rank between two sessions puts its
+// values again. Servers differ in waiting for missing keys.
 std::string PmixBoot::get(int rank, std::string_view key) {
   check_rank(rank, "a key");
   const std::string name(key);
@@ -303,8 +299,8 @@ std::string PmixBoot::get(int rank, std::string_view key) {
     if (status == PMIX_ERR_TIMEOUT || now_ns() >= end_ns) break;
   }
   throw Error(MPI_ERR_OTHER,
-              strf("rank %d, which is on %s host, has put no key \"%s\", or it was not handed over "
-                   "within %d seconds (asked by rank %d under %s, which says %s)",
+              strf("rank %d, which is on %s host, has put no key \"%s\", or the key did not arrive "
+                   "within %d seconds (requested by rank %d under %s: %s)",
                    rank, is_local(rank) ? "this" : "another", name.c_str(), kPmixSeconds, job_.rank,
                    job_.launcher.c_str(), pmix_.Error_string(status)));
 }
@@ -322,14 +318,14 @@ void PmixBoot::start_fence() {
     fence_has_ended(status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status);
 }
 
-// It fails when a rank is gone. The launcher knows which, and ends the job: its word comes first.
+// A fence fails if a rank is gone. Lets the launcher report the cause first.
 void PmixBoot::end_fence() {
   constexpr int kLaunchersWordUs = 500000;
   if (fence_status_ != PMIX_SUCCESS) ::usleep(kLaunchersWordUs);
   check(fence_status_, "the fence");
 }
 
-// On a thread of libpmix.
+// Called on a thread of libpmix.
 void PmixBoot::fence_has_ended(pmix_status_t status) noexcept {
   fence_status_ = status;
   fence_state_ = kOver;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions to a PMIx server.
+// PmixValue, PmixQuery: queries to a PMIx server.
 #include "boot/pmix_client.hpp"
 
 #include <cstdlib>
@@ -27,7 +27,7 @@ pmix_info_t pmix_seconds(const char* key, int seconds) noexcept {
 pmix_info_t pmix_text(const char* key, const std::string& value) noexcept {
   pmix_info_t info = pmix_flag(key);
   info.value.type = PMIX_STRING;
-  info.value.data.string = const_cast<char*>(value.c_str());  // read only
+  info.value.data.string = const_cast<char*>(value.c_str());
   return info;
 }
 

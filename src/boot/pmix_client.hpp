@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions to a PMIx server, and their answers, which are released at the end.
+// Queries to a PMIx server, with owned answers.
 // Threads: one caller at a time.
 #pragma once
 
@@ -11,15 +11,14 @@
 
 namespace tern::boot {
 
-/// How long a question may take whose answer another host has.
 inline constexpr int kPmixSeconds = 10;
 
 [[nodiscard]] pmix_info_t pmix_flag(const char* key) noexcept;
 [[nodiscard]] pmix_info_t pmix_seconds(const char* key, int seconds) noexcept;
-/// Points to `value`.
+/// Keeps a pointer to `value`.
 [[nodiscard]] pmix_info_t pmix_text(const char* key, const std::string& value) noexcept;
 
-/// A value from PMIx; null if the server has none.
+/// Null if the server has none.
 class PmixValue {
  public:
   PmixValue(const PmixLibrary& pmix, pmix_value_t* value) noexcept : pmix_(pmix), value_(value) {}
@@ -34,7 +33,7 @@ class PmixValue {
   pmix_value_t* value_;
 };
 
-/// A question about the whole system; without an answer where the server does not know the key.
+/// No answer if the key is unknown.
 class PmixQuery {
  public:
   PmixQuery(const PmixLibrary& pmix, const char* key, const pmix_info_t* about = nullptr);

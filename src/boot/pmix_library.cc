@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opening libpmix.so.2.
+// PmixLibrary: opening libpmix.so.2.
 #include "boot/pmix_library.hpp"
 
 #include <dlfcn.h>
@@ -17,7 +17,7 @@ namespace {
 void* open_library() {
   if (void* library = ::dlopen(TERN_PMIX_LIBRARY, RTLD_NOW | RTLD_LOCAL)) return library;
   const char* reason = ::dlerror();
-  throw Error(MPI_ERR_OTHER, strf("this launcher speaks PMIx, but " TERN_PMIX_LIBRARY
+  throw Error(MPI_ERR_OTHER, strf("this launcher uses PMIx, but " TERN_PMIX_LIBRARY
                                   " cannot be loaded (%s); on Debian: apt-get install libpmix2",
                                   reason != nullptr ? reason : "no reason given"));
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// libpmix.so.2, opened when it is first needed.
-// Why: a rank of our own mpirun, a singleton, and an mpirun whose ranks are all Tern's never pay
-// for loading it; a machine without it still runs them.
-// Lifetime: once loaded it stays (it has threads of its own). Threads: any.
+// PmixLibrary: libpmix.so.2, opened at first use and never closed, because the library has threads.
+// Threads: any.
 #pragma once
 
 #include <pmix.h>
@@ -23,7 +21,7 @@ struct PmixLibrary {
 #undef TERN_PMIX_POINTER
 };
 
-// Throws Error(MPI_ERR_OTHER) that names the Debian package where the library is not found.
+// Throws Error(MPI_ERR_OTHER) with the name of the Debian package.
 const PmixLibrary& pmix_library();
 
 }  // namespace tern::boot

@@ -14,7 +14,7 @@
 namespace tern::boot {
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // of a value that makes sense
+constexpr std::size_t kMostBytes = std::size_t{1} << 30;
 
 bool fits(unsigned long long number, long long* out) noexcept {
   *out = static_cast<long long>(number);
@@ -23,14 +23,13 @@ bool fits(unsigned long long number, long long* out) noexcept {
 
 using Version = std::array<int, 3>;
 
-/// From the first digit on: "4.2.2".
+/// Extracts "4.2.2".
 std::string numbers_of(std::string_view version) {
   constexpr const char* kDigits = "0123456789";
   version.remove_prefix(std::min(version.find_first_of(kDigits), version.size()));
   return std::string(version.substr(0, version.find_first_not_of("0123456789.")));
 }
 
-/// Zeros for what is missing.
 Version version_of(std::string_view version) {
   Version parts{};
   std::sscanf(numbers_of(version).c_str(), "%d.%d.%d", &parts[0], &parts[1], &parts[2]);
@@ -154,15 +153,14 @@ std::vector<std::string> names_of(const std::string& list) {
   return names;
 }
 
-// Clients before 4.2.3 end their greeting with a byte too many. From 5.0.9 on a server takes it for
-// the beginning of a list that clients may append, says on its own stderr that the list ends too
-// early, and goes on without. It is sent within PMIx_Init, which no parameter reaches.
+// Clients before 4.2.3 send a surplus byte in PMIx_Init. Servers from 5.0.9 on read a truncated
+// list there, print an error, and continue.
 std::string greeting_remark(std::string_view client, std::string_view server) {
   if (version_of(client) >= Version{4, 2, 3} || version_of(server) < Version{5, 0, 9}) return {};
   return strf(
       "libpmix here is version %s, the launcher's is %s: the launcher prints "
-      "PMIX_ERR_UNPACK_READ_PAST_END_OF_BUFFER once for each rank. Nothing is lost; a "
-      "libpmix from 4.2.3 on does not provoke it",
+      "PMIX_ERR_UNPACK_READ_PAST_END_OF_BUFFER once for each rank. The message is harmless; "
+      "libpmix 4.2.3 and later avoid the message",
       numbers_of(client).c_str(), numbers_of(server).c_str());
 }
 

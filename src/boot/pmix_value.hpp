@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values from a PMIx server, checked: numbers of any integer type, bytes, lists of ranks,
-// connection infos.
-// Why: servers differ in the types that they send, and what comes from outside is not believed.
-// Threads: any.
+// Checked conversion of values from a PMIx server: integers, bytes, lists of ranks, connection
+// infos.
+// Why: servers differ in types. Threads: any.
 #pragma once
 
 #include <pmix.h>
@@ -15,25 +14,25 @@
 
 namespace tern::boot {
 
-// False where it is no number, or one that does not fit.
+// Accepts any integer type that fits.
 [[nodiscard]] bool number_of(const pmix_value_t& value, long long* out) noexcept;
-// A string or a byte object.
+// Accepts a string or a byte object.
 [[nodiscard]] bool bytes_of(const pmix_value_t& value, std::string* out);
-// `number` where it is a count or a rank that an int holds.
+// `otherwise` if `number` is not a valid int.
 [[nodiscard]] int count_of(long long number, int otherwise) noexcept;
-// "0,1,5" ascending, each once; what is no rank of a job of `size` is left out.
+// "0,1,5": ascending, unique, below `size`.
 [[nodiscard]] std::vector<int> ranks_of(const std::string& list, int size);
-// Of the answers to a query, that to `key`, wherever the server has nested it; null for none.
+// Finds an answer at any nesting depth; null if absent.
 [[nodiscard]] const pmix_value_t* answer_to(const char* key, const pmix_info_t* answers,
                                             std::size_t count) noexcept;
-// The ranks of an array of processes, ascending; empty where one is of another job, or no rank.
+// Ascending; empty if any process is invalid, or of another job.
 [[nodiscard]] std::vector<int> members_of(const pmix_value_t& value, const char* job, int size);
-// "a,b": the names between the commas.
+// Splits "a,b".
 [[nodiscard]] std::vector<std::string> names_of(const std::string& list);
-// What a server says of a client's first message, though nothing is wrong; empty where it says
-// nothing. Versions are "OpenPMIx 4.2.2rc2 (...)", "5.0.11".
+// A remark about a misleading message of the server, or empty. Versions are "OpenPMIx 4.2.2rc2
+// (...)", "5.0.11".
 [[nodiscard]] std::string greeting_remark(std::string_view client, std::string_view server);
-// What is missing of a short one is zero.
+// Pads short values with zeros.
 [[nodiscard]] ConnectionInfo connection_info_of(const std::string& bytes) noexcept;
 
 }  // namespace tern::boot

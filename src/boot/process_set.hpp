@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Process sets: names that the launcher has for some of the ranks, and how they travel as text.
-// Why: MPI's sessions make communicators of them. What comes from outside is not believed.
+// ProcessSet: the launcher's named sets of ranks, as text.
 // Threads: any. See: MPI-5.0 section 11.3.2, tests/unit/boot/process_set_test.cc.
 #pragma once
 
@@ -12,16 +11,16 @@ namespace tern::boot {
 
 struct ProcessSet {
   std::string name;
-  std::vector<int> ranks;  // ascending, each once, at least one
+  std::vector<int> ranks;  // ascending, unique, at least one
   bool operator==(const ProcessSet&) const = default;
 };
 
-/// Under this key mpirun puts its sets, as rank 0's.
+/// Key of mpirun's sets, stored for rank 0.
 inline constexpr std::string_view kSetsKey = "tern.sets";
 
-/// A line for each: runs of ranks, a blank, the name, which has no end of line in it.
+/// A line per set: runs of ranks, a blank, the name.
 [[nodiscard]] std::string write_sets(const std::vector<ProcessSet>& sets);
-/// Lines that are no set are left out, and so is what is no rank of a job of `size`.
+/// Skips invalid lines and ranks.
 [[nodiscard]] std::vector<ProcessSet> read_sets(std::string_view text, int size);
 
 }  // namespace tern::boot

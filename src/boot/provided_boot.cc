@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank of a job that meets by functions of the program. What all ranks must know of all is
-// gathered by rank 0 and read as one value: the program's store serves few requests.
+// ProvidedBoot: a job over the program's functions. Rank 0 joins data of all ranks into a single
+// value, because the store is slow.
 #include <pthread.h>
 #include <unistd.h>
 
@@ -41,7 +41,6 @@ class ProvidedBoot final : public Boot {
     own_info_.assign(reinterpret_cast<const char*>(info.data()), info.size());
   }
   void publish() override;
-  // It can be waited for: all ranks are there, and about to publish theirs.
   bool has_connection_info(int rank) override;
   ConnectionInfo connection_info(int rank) override;
   void put(std::string_view key, std::string_view value) override {
@@ -70,7 +69,7 @@ class ProvidedBoot final : public Boot {
   void learn_hosts(const std::vector<Site>& sites);
 
   enum : std::uint32_t { kOver, kUnderWay };
-  // Of one fence; its thread keeps it, too.
+  // Shared with the thread of the fence.
   struct Fence {
     std::atomic<std::uint32_t> state{kUnderWay};
     std::string error;  // written before the state
@@ -80,11 +79,11 @@ class ProvidedBoot final : public Boot {
 
   std::shared_ptr<Calls> calls_;
   Nodes nodes_;
-  std::vector<std::string> hosts_;  // by node
-  std::string own_info_, infos_;    // of all ranks, once they are known
-  std::string learnt_;              // comes with infos_
+  std::vector<std::string> hosts_;
+  std::string own_info_, infos_;
+  std::string learnt_;
   bool published_ = false;
-  std::mutex infos_mutex_;  // of both, over asking for them
+  std::mutex infos_mutex_;  // guards infos_ and learnt_
   std::shared_ptr<Fence> fence_ = std::make_shared<Fence>();
 };
 
@@ -145,7 +144,7 @@ ConnectionInfo ProvidedBoot::connection_info(int rank) {
   return info;
 }
 
-// Who sees the end of the fence may be the last to hold the functions.
+// The waiter may be the last owner of the functions afterwards.
 void ProvidedBoot::Fence::run(std::shared_ptr<Calls> calls) noexcept {
   try {
     calls->fence();
@@ -158,14 +157,14 @@ void ProvidedBoot::Fence::run(std::shared_ptr<Calls> calls) noexcept {
   futex_wake_all(state);
 }
 
-// The program's function waits, and messages must get on meanwhile: a thread of its own calls it.
+// The function blocks: a thread makes the call, and messages progress meanwhile.
 void ProvidedBoot::start_fence() {
   publish();
   fence_ = std::make_shared<Fence>();
   const SignalsBlocked blocked;
   std::thread thread([fence = fence_, calls = calls_]() mutable { fence->run(std::move(calls)); });
   ::pthread_setname_np(thread.native_handle(), "tern-fence");
-  thread.detach();  // it may stay in a function that never comes back
+  thread.detach();  // the function may never return
 }
 
 void ProvidedBoot::end_fence() {

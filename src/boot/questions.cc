@@ -19,7 +19,7 @@ struct alignas(64) Questions::Slot {
   std::atomic<std::uint64_t> call_address;
 };
 
-// A page a rank, behind all slots: costs nothing until written.
+// One page per rank; untouched pages cost nothing.
 struct Questions::Answer {
   std::atomic<std::uint32_t> question;
   std::uint32_t bytes;

@@ -17,14 +17,14 @@
 namespace tern::boot {
 namespace {
 
-constexpr std::size_t kMostLevels = 256;  // of starters; a launcher is never that far
+constexpr std::size_t kMostLevels = 256;
 
 struct Stat {
   pid_t parent = 0;
   unsigned flags = 0;
 };
 
-// Zeros: no such process, or another user's behind hidepid.
+// Zeros if the process is gone or hidden.
 Stat stat_of(pid_t pid) {
   std::ifstream file(strf("/proc/%d/stat", pid));
   std::string line;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rank tree: the process that a launcher has started as a rank, with all children.
-// Why: a rank may be a script with several MPI programs. Only one program at a time is the rank.
+// Rank tree: the process started as a rank, with all descendants.
+// Why: only one MPI program of a script is the rank at a time.
 // Source: proc_pid_stat(5), proc_pid_tid_children(5). Threads: any.
 #pragma once
 
@@ -11,22 +11,21 @@
 
 namespace tern::boot {
 
-// The way up from this process to a launcher.
+// The ancestors of this process up to a launcher.
 struct Starters {
-  bool below_launcher = false;  // false: /proc shows no way to the launcher
-  std::vector<pid_t> pids;      // from the parent up, without the launcher
+  bool below_launcher = false;  // false: no path found in /proc
+  std::vector<pid_t> pids;      // from the parent upwards
   [[nodiscard]] bool have(pid_t pid) const noexcept;
 };
 [[nodiscard]] Starters starters_below(pid_t launcher);
 
-// Another program of the same rank, with this library loaded. Starters and children of this process
-// do not count, nor do forks without exec. 0: none, or the kernel does not list children.
+// Another program of the rank with this library loaded, except ancestors, children, and forks
+// without exec. 0: none, or unknown.
 [[nodiscard]] pid_t other_program(const Starters& starters);
 
-// Waits for the end of a process that exits now or was killed: a second at most.
+// Waits up to a second for an exiting process.
 void wait_if_ending(pid_t pid);
 
-// The name of a process's program file, without folders.
 [[nodiscard]] std::string program_of(pid_t pid);
 
 }  // namespace tern::boot

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shared memory of a job under mpirun.
+// SharedJob: layout, keys, fences, abort.
 #include "boot/shared_job.hpp"
 
 #include <fcntl.h>
@@ -19,11 +19,11 @@ namespace tern::boot {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x36746f6f424e5254;  // "TRNBoot6"
-constexpr std::size_t kHeapPerRank = 16 * 1024;       // sparse: costs nothing until written
+constexpr std::size_t kHeapPerRank = 16 * 1024;
 constexpr std::size_t kHeapBase = 1024 * 1024;
 constexpr std::uint32_t kRecordAlign = 8;
 
-/// A process of another PID namespace cannot be looked for.
+/// A process in another PID namespace is invisible.
 bool has_ended_as(std::int32_t owner, RankState state) noexcept {
   return owner > 0 ? has_ended(owner) : state == RankState::kFinalised;
 }
@@ -40,8 +40,8 @@ struct SharedJob::Header {
   char id[64];
   alignas(64) std::atomic<std::uint32_t> arrived;
   std::atomic<std::uint32_t> generation;
-  std::atomic<std::uint32_t> infos;     // put so far
-  std::atomic<std::uint32_t> sessions;  // nonzero: a rank has opened a session
+  std::atomic<std::uint32_t> infos;
+  std::atomic<std::uint32_t> sessions;
   alignas(64) std::atomic<std::uint32_t> heap_next;
   std::atomic<std::uint32_t> abort_claimed;
   std::atomic<std::uint32_t> abort_ready;
@@ -53,18 +53,18 @@ struct SharedJob::Header {
 struct alignas(64) SharedJob::Slot {
   ConnectionInfo info;
   std::atomic<RankState> state;
-  std::atomic<std::uint32_t> newest_record;  // offset; 0: none
+  std::atomic<std::uint32_t> newest_record;
   std::int32_t app;
-  std::atomic<std::uint32_t> fences;  // entered and left: odd inside
-  std::atomic<std::int32_t> owner;    // the process of this rank; 0: none yet
-  std::atomic<std::int32_t> entry;    // of the connection info; 0: none yet
-  std::atomic<std::int32_t> awaited;  // the rank after it; 0: none
+  std::atomic<std::uint32_t> fences;  // entered plus left: odd inside
+  std::atomic<std::int32_t> owner;
+  std::atomic<std::int32_t> entry;  // of the connection info; 0: none
+  std::atomic<std::int32_t> awaited;
   std::atomic<std::int32_t> programs;
 };
 
-// Followed by the key and the value.
+// The key and the value follow.
 struct SharedJob::Record {
-  std::uint32_t older;  // offset of this rank's record before; 0: none
+  std::uint32_t older;
   std::uint32_t key_bytes;
   std::uint32_t value_bytes;
 };
@@ -104,7 +104,7 @@ SharedJob SharedJob::create(int fd, const Facts& facts) {
 SharedJob SharedJob::attach(int fd) {
   struct stat info {};
   if (::fstat(fd, &info) != 0 || info.st_size < static_cast<off_t>(sizeof(Header))) return {};
-  // A number that now means another file: only a shared memory file has no name.
+  // Only a memfd has a fixed size; the number may name another file.
   if (!has_fixed_size(fd) || (::fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDWR) return {};
   SharedJob job(Mapping::shared(fd, static_cast<std::size_t>(info.st_size)));
   const Header& header = job.header();
@@ -213,7 +213,7 @@ const SharedJob::Record* SharedJob::record_at(std::uint32_t offset) const noexce
 bool SharedJob::get(int rank, std::string_view key, std::string* value) const {
   std::uint32_t offset = slot(rank).newest_record.load(std::memory_order_acquire);
   while (const Record* shared = record_at(offset)) {
-    const Record record = *shared;  // a copy: checked and used, never read again
+    const Record record = *shared;  // a copy, since the memory may change
     const std::size_t room = heap_end() - offset - sizeof(Record);
     if (record.key_bytes > room || record.value_bytes > room - record.key_bytes) return false;
     const auto* text = reinterpret_cast<const char*>(shared + 1);
@@ -221,7 +221,7 @@ bool SharedJob::get(int rank, std::string_view key, std::string* value) const {
       value->assign(text + record.key_bytes, record.value_bytes);
       return true;
     }
-    if (record.older >= offset && record.older != 0) return false;  // lists only go back
+    if (record.older >= offset && record.older != 0) return false;  // records link backwards only
     offset = record.older;
   }
   return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A world of one, started by hand: no launcher, no server.
+// SingletonBoot: a world of one rank, without launcher.
 #include <unistd.h>
 
 #include <map>
@@ -48,7 +48,7 @@ class SingletonBoot final : public Boot {
   }
   void start_fence() override {}
   bool fence_over() noexcept override { return true; }
-  // The caller of abort() has said why: there is no launcher to repeat it.
+  // The caller has printed the text.
   void abort(int code, const char* /*text*/) noexcept override {
     ::_exit((code & 0xff) != 0 ? code & 0xff : 1);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Site: of this process, and of others.
+// Site: making and checking.
 #include "boot/site.hpp"
 
 #include <cstring>
@@ -35,8 +35,8 @@ Site site_of(const std::string& bytes) {
 std::string objection_to(const Site& site, int rank, int size) {
   if (site.rank != rank)
     return strf(
-        "the function get given by MPIX_Boot_provide gave rank 0 what rank %d had put, but "
-        "it had asked for rank %d",
+        "the function get given by MPIX_Boot_provide gave rank 0 the value of rank %d instead of "
+        "rank %d",
         site.rank, rank);
   if (site.size != size)
     return strf("MPIX_Boot_provide was given size %d on rank %d, but %d on rank 0", site.size, rank,
@@ -50,8 +50,8 @@ std::vector<Site> sites_of(const std::string& bytes, const Site& own) {
   for (Site& site : sites) site.host[sizeof site.host - 1] = '\0';
   if (sites[static_cast<std::size_t>(own.rank)].process != own.process)
     throw Error(MPI_ERR_OTHER,
-                strf("two processes were given rank %d by MPIX_Boot_provide, or the store still "
-                     "has what an earlier job of the same name put; a job needs a name of its own",
+                strf("two processes were given rank %d by MPIX_Boot_provide, or the store holds "
+                     "values of an earlier job with the same name; use a unique job name",
                      own.rank));
   return sites;
 }

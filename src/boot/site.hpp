@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Site: where a rank runs, as ranks without a launcher tell each other: who can share memory with
-// whom.
+// Site: where a rank runs, to find ranks that can share memory without a launcher.
 // Threads: any.
 #pragma once
 
@@ -12,19 +11,19 @@ namespace tern::boot {
 
 class Calls;
 
-// Travels as it is.
+// Sent byte for byte.
 struct Site {
-  std::uint64_t machine;  // equal where processes see each other's files in /proc
-  std::uint64_t process;  // by chance: no two ranks have the same
+  std::uint64_t machine;  // equal if processes share /proc
+  std::uint64_t process;  // random, unique per rank
   std::int32_t rank, size;
-  char host[64];  // its name, for messages; cut off
+  char host[64];
 };
 
 [[nodiscard]] Site site_here(const Calls& calls);
 [[nodiscard]] Site site_of(const std::string& bytes);
-// What is wrong with the site that a rank gave in a job of that size; empty: nothing.
+// The reason if `site` is invalid, or empty.
 [[nodiscard]] std::string objection_to(const Site& site, int rank, int size);
-// By rank. Throws Error where the own one is not among them.
+// Indexed by rank. Throws Error if the own site is missing.
 [[nodiscard]] std::vector<Site> sites_of(const std::string& bytes, const Site& own);
 
 }  // namespace tern::boot

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ways to start that make_boot() chooses from. Each returns null where it does not apply.
+// Makers of the boot implementations, null if not applicable.
 #pragma once
 
 #include <memory>
@@ -12,22 +12,19 @@ struct PmixLibrary;
 
 std::unique_ptr<Boot> make_mpirun_boot();
 std::unique_ptr<Boot> make_pmix_boot();
-/// `library` outlives it.
+/// `library` outlives the Boot.
 std::unique_ptr<Boot> make_pmix_boot(const PmixLibrary& library);
 std::unique_ptr<Boot> make_singleton_boot();
-/// Of what the program has provided, which it takes.
+/// Takes the program's functions.
 std::unique_ptr<Boot> make_provided_boot();
 
-// What the environment, and the job's memory, say of this process. A rank whose starter has closed
-// the memory's descriptor goes by way of PMIx. A descendant was started by a process that is the
-// rank.
+// A rank without the memory's descriptor uses PMIx. A descendant has an ancestor that is the rank.
 enum class Standing { kOutside, kRank, kRankWithoutMemory, kDescendant };
 Standing standing_in_mpirun();
-// This process is the rank from now on. False where a process that has started this one is the
-// rank; true outside of mpirun. Ends the job where another program of the same rank runs.
+// Makes this process the rank. False if an ancestor is the rank. Ends the job if another program of
+// the rank is running.
 bool claim_rank_of_mpirun();
 
-// This host's name, for messages.
 std::string this_host();
 
 }  // namespace tern::boot

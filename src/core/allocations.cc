@@ -11,7 +11,7 @@
 namespace tern::core {
 namespace {
 
-constexpr size_t kMostLookedAt = 256;  // blocks
+constexpr size_t kMostLookedAt = 256;
 
 bool has(const cuda::Memory& memory, uintptr_t at) noexcept {
   return at - memory.base < memory.bytes;
@@ -26,8 +26,7 @@ bool lies_in(const Data& data, const cuda::Memory& memory) noexcept {
   return has(memory, low) && behind - memory.base <= memory.bytes;
 }
 
-/// Calls visit(address, memory) where an allocation begins to hold the data, or the host does; the
-/// data begins in `last`. Until false.
+/// Calls visit(address, memory) at each new allocation or host range, until `visit` returns false.
 template <class Visit>
 bool visit_piece(const iovec& piece, cuda::Memory& last, const Visit& visit) noexcept {
   const auto begin = reinterpret_cast<uintptr_t>(piece.iov_base);
@@ -58,7 +57,7 @@ void visit_allocations(const Data& data, cuda::Memory last, size_t most_pieces,
 
 }  // namespace
 
-// What the driver does not make synchronous was waited for in the whole context.
+// Without late writes on the first allocation, the driver has already synchronised the context.
 void settle(cuda::Job& job, const Data& data, const cuda::Memory& first) noexcept {
   job.settle(first);
   if (job.borrowed() || job.failed() || lies_in(data, first) ||

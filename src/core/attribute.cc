@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attributes: setting, copying and deleting by the user's callbacks.
+// Sets, copies and deletes attributes through the user's callbacks.
 #include "core/attribute.hpp"
 
 #include <algorithm>
@@ -14,7 +14,6 @@ constexpr uintptr_t kDup = 1;  // MPI_COMM_DUP_FN, MPI_TYPE_DUP_FN, MPI_WIN_DUP_
 
 void* as_handle(uintptr_t word) noexcept { return reinterpret_cast<void*>(word); }
 
-/// Runs the copy callback: *copied says whether the new object has the attribute.
 int run_copy(const Keyval& key, int keyval, uintptr_t owner, void* in, void** out, bool* copied) {
   *copied = false;
   if (key.copy == nullptr) return MPI_SUCCESS;
@@ -86,7 +85,7 @@ size_t Attributes::last_staying() const noexcept {
   return kNone;
 }
 
-// From the back: a value that is set while the old one leaves comes behind it.
+// From the back: a value set during the deletion of the old value comes later.
 bool Attributes::get(int keyval, void** value) const noexcept {
   const Lock lock = hold();
   for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry) {
@@ -99,14 +98,14 @@ bool Attributes::get(int keyval, void** value) const noexcept {
 
 int Attributes::end_entry(Lock& lock, size_t index, uintptr_t owner) {
   entries_[index].leaving = true;
-  const Entry old = entries_[index];
+  const AttributeValue old = entries_[index];
   const bool held = lock.owns_lock();
   if (held) lock.unlock();
   const int code = run_delete(*old.key, old.keyval, owner, old.value);
   if (held) lock.lock();
-  const auto found = std::find_if(entries_.begin(), entries_.end(), [&old](const Entry& entry) {
-    return entry.number == old.number;
-  });
+  const auto found =
+      std::find_if(entries_.begin(), entries_.end(),
+                   [&old](const AttributeValue& entry) { return entry.number == old.number; });
   if (code == MPI_SUCCESS)
     entries_.erase(found);
   else
@@ -132,9 +131,9 @@ int Attributes::erase(int keyval, uintptr_t owner) {
 
 int Attributes::copy_all(uintptr_t owner, Attributes& to) const {
   Lock lock = hold();
-  const std::vector<Entry> entries = entries_;  // callbacks may change them
+  const std::vector<AttributeValue> entries = entries_;  // callbacks may change them
   if (lock.owns_lock()) lock.unlock();
-  for (const Entry& entry : entries) {
+  for (const AttributeValue& entry : entries) {
     void* value = nullptr;
     bool copied = false;
     if (entry.leaving) continue;

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attributes: the values that users (and libraries) hang on communicators, datatypes and windows,
-// and the keys with their copy and delete callbacks. Lifetime: a Keyval lives until it was freed by
-// the user and by the last attribute that uses it; an Attributes belongs to its object. Threads:
-// any; callbacks run without a lock, so they may call MPI; each value is deleted once. See: MPI-5.0
-// section 7.7;
-// tests/mpi/attributes.c, tests/unit/core/attribute_test.cc.
+// Attributes: values cached on communicators, datatypes and windows, with keys and callbacks.
+// Lifetime: a Keyval lives until its key is freed and unused. An Attributes belongs to its object.
+// Threads: any. Callbacks run without a lock and may call MPI; each value is deleted once. See:
+// MPI-5.0 section 7.7; tests/mpi/attributes.c.
 #pragma once
 
 #include <cstdint>
@@ -18,79 +16,69 @@
 
 namespace tern::core {
 
-/// One key: which kind of object it fits, and what happens when the object is duplicated or freed.
-/// The callbacks of MPI_Comm_, MPI_Type_ and MPI_Win_create_keyval differ in the handle's type
-/// only.
 struct Keyval {
   using Copy = int(void* handle, int keyval, void* extra, void* in, void* out, int* flag);
   using Delete = int(void* handle, int keyval, void* value, void* extra);
   Kind kind = Kind::kNone;
-  Copy* copy = nullptr;     // MPI_COMM_NULL_COPY_FN is null: nothing is copied
-  Delete* erase = nullptr;  // MPI_COMM_NULL_DELETE_FN is null: nothing is called
+  Copy* copy = nullptr;     // null: MPI_COMM_NULL_COPY_FN
+  Delete* erase = nullptr;  // null: MPI_COMM_NULL_DELETE_FN
   void* extra = nullptr;
 };
 
-/// All keys of a process. Keys of users begin at kFirst; below are the predefined ones of the ABI.
+/// The user's keys start at kFirst, above the ABI's predefined keys.
 class Keyvals {
  public:
   static constexpr int kFirst = 4096;
   int add(const Keyval& keyval);
-  /// The key, also while it is freed but still used by an attribute; nullptr where unknown.
+  /// Also finds a freed key still in use.
   [[nodiscard]] std::shared_ptr<const Keyval> find(int number, Kind kind) const noexcept;
-  /// Frees it: attributes that have it keep it usable by its number until the last of them goes.
-  /// Again changes nothing. False where there is no such key of this kind.
+  /// The number stays valid while attributes use the key. Returns false for an unknown key.
   bool erase(int number, Kind kind) noexcept;
 
  private:
-  struct Slot {
-    std::shared_ptr<const Keyval> held;  // until it is freed
+  struct KeyvalSlot {
+    std::shared_ptr<const Keyval> held;
     std::weak_ptr<const Keyval> key;
   };
   mutable std::mutex mutex_;
-  std::map<int, Slot> slots_;
+  std::map<int, KeyvalSlot> slots_;
   int next_ = kFirst;
 };
 
-/// The attributes of one object, in the order in which they were set.
 class Attributes {
  public:
-  /// The value of a key; false where it is not set.
   bool get(int keyval, void** value) const noexcept;
-  /// Sets it; an old value is deleted first by its callback. Returns the callback's error. Throws
-  /// std::bad_alloc.
+  /// Deletes an old value first. Returns the callback's error. Throws std::bad_alloc.
   [[nodiscard]] int set(std::shared_ptr<const Keyval> key, int keyval, void* value,
                         uintptr_t owner);
-  /// Deletes one; MPI_ERR_KEYVAL where it is not set. Returns the callback's error.
+  /// Returns the callback's error, or MPI_ERR_KEYVAL.
   [[nodiscard]] int erase(int keyval, uintptr_t owner);
 
-  /// For MPI_Comm_dup and MPI_Type_dup: runs the copy callbacks (this object is `owner`) into `to`.
-  /// On an error the callbacks so far are not undone: to.delete_all() does that.
+  /// Runs the copy callbacks of `owner`'s attributes. After an error, call to.delete_all().
   [[nodiscard]] int copy_all(uintptr_t owner, Attributes& to) const;
-  /// For the end of an object: runs the delete callbacks, last set first. Where a callback fails,
-  /// its error is returned and what is left stays.
+  /// Runs the delete callbacks, last set first, until one fails; returns its error.
   [[nodiscard]] int delete_all(uintptr_t owner);
 
  private:
-  struct Entry {
+  struct AttributeValue {
     int keyval;
     std::shared_ptr<const Keyval> key;
     void* value;
     uint64_t number;
-    bool leaving = false;  // a thread runs its delete callback; until that ends it can be read
+    bool leaving = false;  // its delete callback is running
   };
   using Lock = std::unique_lock<std::mutex>;
   static constexpr size_t kNone = ~size_t{0};
 
   [[nodiscard]] Lock hold() const;
-  /// The index of what no thread is deleting: the entry of a key, or the last of all. Lock held.
+  /// The index of an entry in no deletion, by key or the last. Requires the lock.
   [[nodiscard]] size_t staying(int keyval) const noexcept;
   [[nodiscard]] size_t last_staying() const noexcept;
-  /// Runs the delete callback of an entry, and removes it unless that fails. The lock, which is
-  /// held, is given up for the callback.
+  /// Runs the delete callback without the lock, then removes the entry. Requires the lock.
   [[nodiscard]] int end_entry(Lock& lock, size_t index, uintptr_t owner);
 
   mutable std::mutex mutex_;
-  std::vector<Entry> entries_;  // in the order of their numbers
+  std::vector<AttributeValue> entries_;
   uint64_t next_number_ = 0;
 };
 

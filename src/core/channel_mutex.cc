@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ChannelMutex: waiting for the lock, and letting other threads have it.
+// ChannelMutex: waiting and yielding.
 #include "core/channel_mutex.hpp"
 
 #include <sched.h>
@@ -9,7 +9,7 @@ namespace {
 constexpr int kTries = 400, kTriesOnCore = 300;  // later tries leave the core
 }
 
-// The lock is held for a fraction of the time of a wake-up.
+// Spins first: holders release quickly.
 void ChannelMutex::lock_among_threads() noexcept {
   if (mutex_.try_lock()) return;
   wanted_.fetch_add(1, std::memory_order_relaxed);
@@ -22,7 +22,7 @@ void ChannelMutex::lock_among_threads() noexcept {
   wanted_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-// A plain unlock and lock would not do: this thread is faster than the wake-up of another.
+// A plain unlock and lock would win against the sleeper.
 void ChannelMutex::give_way() noexcept {
   const int before = wanted_.load(std::memory_order_relaxed);
   unlock();

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ChannelMutex: the lock of a channel; without effect below MPI_THREAD_MULTIPLE.
-// Why: a lock lasts less long than a wake-up. A waiting thread tries for a while before its sleep,
-// and a thread in MPI_Wait lets other threads pass.
-// Lifetime: Progress. Threads: any.
+// ChannelMutex: the lock of a channel, a no-op below MPI_THREAD_MULTIPLE.
+// Why: a lock lasts less long than a wake-up, so waiters spin before sleeping, and a thread in
+// MPI_Wait yields. Threads: any.
 #pragma once
 
 #include <atomic>
@@ -22,20 +21,18 @@ class ChannelMutex {
   void unlock() noexcept {
     if (TERN_UNLIKELY(threaded_)) mutex_.unlock();
   }
-  /// False while another thread holds the lock.
   [[nodiscard]] bool try_lock() noexcept { return !threaded_ || mutex_.try_lock(); }
-  /// A thread waits for the lock.
   [[nodiscard]] bool wanted() const noexcept {
     return wanted_.load(std::memory_order_relaxed) != 0;
   }
-  /// Lets a waiting thread have the lock; the caller holds it before and after.
+  /// Yields the lock; the caller holds the lock before and after.
   void give_way() noexcept;
 
  private:
   void lock_among_threads() noexcept;
 
   bool threaded_ = false;
-  std::atomic<int> wanted_{0};  // waiting threads
+  std::atomic<int> wanted_{0};
   std::mutex mutex_;
 };
 

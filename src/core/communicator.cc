@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Communicator: birth and end.
+// Communicator: creation and end.
 #include "core/communicator.hpp"
 
 #include <utility>
@@ -12,8 +12,7 @@ namespace tern::core {
 
 namespace {
 
-constexpr uint64_t kWorldCreator =
-    0;  // ids of world and self are no hashes; selves are told apart by rank
+constexpr uint64_t kWorldCreator = 0;  // not hashes; the rank distinguishes selves
 constexpr uint32_t kWorldHint = 0, kSelfHint = 1;
 
 Communicator* enter(Process& process, MPI_Comm constant, Communicator* communicator,
@@ -53,7 +52,6 @@ void Communicator::leave_rooms() noexcept {
   if (side) side.leak()->free();
 }
 
-// One that was never published, or already ended.
 void Communicator::destroy() noexcept {
   leave_rooms();
   delete this;

@@ -8,8 +8,8 @@ namespace tern::core {
 
 namespace {
 
-/// A bijection of 64 bits in which each bit of the input changes half of the output (splitmix64's
-/// finish).
+/// A bijection of 64 bits; each input bit flips half of the output bits (the finalizer of
+/// splitmix64).
 constexpr uint64_t mix(uint64_t x) noexcept {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The MPI call that this thread is in, or was in last, and where in the program it was made.
-// Why: what a rank waits for, and what it forgot to free, is told by the call. Two stores a call.
+// The latest MPI call of this thread, and its place in the program, for reports. Cost: two stores
+// per call.
 #pragma once
 
 namespace tern::core {

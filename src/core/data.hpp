@@ -10,7 +10,6 @@
 
 namespace tern::core {
 
-/// `count` elements of `type` at `address`, with their memory kind.
 struct Data {
   void* address = nullptr;
   MPI_Count count = 0;
@@ -19,19 +18,17 @@ struct Data {
   [[nodiscard]] size_t bytes() const noexcept {
     return static_cast<size_t>(count) * static_cast<size_t>(type->size());
   }
-  /// Where the first byte may lie; absolute types count from 0.
+  /// The address of the first byte; types with absolute addresses count from 0.
   [[nodiscard]] std::byte* first() const noexcept {
     return static_cast<std::byte*>(address) + type->true_lb();
   }
   [[nodiscard]] bool on_device() const noexcept { return cuda::on_device(kind); }
-  /// Finds out an unknown kind.
   void ask() noexcept {
     if (kind == cuda::MemoryKind::kUnknown)
       kind = count == 0 ? cuda::MemoryKind::kHost : cuda::kind_of(first());
   }
 };
 
-/// The same, with a known kind.
 [[nodiscard]] inline Data with_kind(Data data) noexcept {
   data.ask();
   return data;

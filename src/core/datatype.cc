@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datatype: packing, unpacking, pieces, and counting of basic elements.
+// Datatype: packs, unpacks, lists pieces, and counts basic elements.
 #include "core/datatype.hpp"
 
 #include <cstring>
@@ -12,7 +12,6 @@
 namespace tern::core {
 namespace {
 
-/// The visitor that writes down where the bytes are; neighbours become one piece.
 class PieceList {
  public:
   PieceList(iovec* out, size_t most) noexcept : out_(out), most_(most) {}
@@ -69,14 +68,11 @@ class PieceList {
   bool full_ = false;
 };
 
-/// Bytes of the value in a pair type; 0 for any other type.
 MPI_Count value_bytes(const Datatype& type) noexcept {
   if (type.number() < Number::kFloatInt || type.number() > Number::kDoubleDouble) return 0;
   return type.number() >= Number::kFloatFloat ? type.size() / 2 : type.size() - 4;
 }
 
-/// Basic elements in the first `bytes` of an element of `type`; -1: the bytes end inside a basic
-/// element.
 MPI_Count elements_in_one(const Datatype& type, MPI_Count bytes) noexcept {
   const std::vector<Ref<Datatype>>& types = type.recipe().types;
   const std::vector<MPI_Count>& repeats = type.recipe().repeats;
@@ -95,7 +91,6 @@ MPI_Count elements_in_one(const Datatype& type, MPI_Count bytes) noexcept {
   return elements;
 }
 
-/// The packed bytes of the first `elements` basic elements of an element of `type`.
 MPI_Count bytes_of_one(const Datatype& type, MPI_Count elements) noexcept {
   const std::vector<Ref<Datatype>>& types = type.recipe().types;
   const std::vector<MPI_Count>& repeats = type.recipe().repeats;

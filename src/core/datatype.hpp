@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datatype: the layout of one element in memory, and packing by byte ranges.
-// Why: one description serves host packing, single-copy transfers and, later, GPU kernels.
-// Lifetime: reference counted; immutable but for its name, its attributes and being committed.
-// Threads: const members from any.
-// See: MPI-5.0 chapter 5; core/datatype_build.hpp (constructors); tests/unit/core/datatype_test.cc.
+// Datatype: the layout of one element, with packing by byte ranges.
+// Why: one description serves host packing, single-copy transfers and GPU kernels. Lifetime:
+// reference counted; immutable except for name, attributes and committed flag. See: MPI-5.0 chapter
+// 5; core/datatype_build.hpp (constructors).
 #pragma once
 
 #include <sys/uio.h>
@@ -25,7 +24,7 @@ class LayoutProgram;
 namespace tern::core {
 
 class Process;
-struct Recipe;  // how it was constructed (envelope and contents)
+struct Recipe;
 
 class Datatype final : public Object {
  public:
@@ -33,49 +32,43 @@ class Datatype final : public Object {
   Datatype() noexcept : Object(kKind) {}
   ~Datatype() override;
 
-  /// Bytes of data in one element; -1 (MPI_UNDEFINED for the user) where this build has no such
-  /// type.
+  /// Bytes of data; -1 (MPI_UNDEFINED) for a type missing in this build.
   [[nodiscard]] MPI_Count size() const noexcept { return size_; }
   [[nodiscard]] MPI_Aint lb() const noexcept { return lb_; }
   [[nodiscard]] MPI_Aint extent() const noexcept { return extent_; }
   [[nodiscard]] MPI_Aint true_lb() const noexcept { return true_lb_; }
   [[nodiscard]] MPI_Aint true_extent() const noexcept { return true_extent_; }
-  /// That a compiler gives it.
+  /// The alignment that a compiler would choose.
   [[nodiscard]] int alignment() const noexcept { return alignment_; }
   [[nodiscard]] bool committed() const noexcept { return committed_; }
   void commit() noexcept { committed_ = true; }
-  /// True where `count` elements at `buf` are one block of count * size() bytes at buf + true_lb().
+  /// Whether elements at `buf` form one block at buf + true_lb().
   [[nodiscard]] bool contiguous() const noexcept { return contiguous_; }
-  /// The predefined type that every basic element is, or nullptr where they differ (reductions).
+  /// The common predefined type of all basic elements, or nullptr.
   [[nodiscard]] const Datatype* basic() const noexcept { return basic_; }
-  /// What the elements of a predefined type are to a reduction; kNone for derived types.
+  /// Returns kNone for derived types.
   [[nodiscard]] Number number() const noexcept { return number_; }
-  /// A type that MPI made and the user may not free, though it is no constant (Fortran's
-  /// parameterised ones).
+  /// Not to be freed, though not a constant (Fortran's parameterised types).
   [[nodiscard]] bool permanent() const noexcept { return permanent_; }
 
-  /// Basic elements in one element (both halves of a pair count).
   [[nodiscard]] MPI_Count elements() const noexcept { return elements_; }
-  /// Basic elements in the first `bytes` packed bytes of any number of elements; -1 where `bytes`
-  /// ends inside one.
+  /// -1 if `bytes` ends inside an element.
   [[nodiscard]] MPI_Count elements_in(MPI_Count bytes) const noexcept;
-  /// The other way: the packed bytes of the first `elements` basic elements.
   [[nodiscard]] MPI_Count bytes_of(MPI_Count elements) const noexcept;
 
-  /// Copies the bytes [offset, offset + bytes) of the packed form of (buf, count) to `out` / from
-  /// `in`.
-  /// Any byte may be the border. Data path: no allocation, no failure. For host memory.
+  /// Copy the bytes [offset, offset + bytes) of the packed form of host memory. Never allocate or
+  /// fail.
   void pack(const void* buf, MPI_Count count, size_t offset, void* out,
             size_t bytes) const noexcept;
   void unpack(void* buf, MPI_Count count, size_t offset, const void* in,
               size_t bytes) const noexcept;
 
-  /// The memory pieces of the packed bytes [offset, offset + limit): fills at most `most` entries,
-  /// sets `covered` to the bytes they hold, returns how many entries.
+  /// Lists memory pieces of the packed bytes [offset, offset + limit), at most `most`. `covered`
+  /// receives their bytes.
   size_t pieces(const void* buf, MPI_Count count, size_t offset, size_t limit, iovec* out,
                 size_t most, size_t* covered) const noexcept;
 
-  /// The normal form; no node where the type holds no data.
+  /// The normal form; null node without data.
   [[nodiscard]] const Placed& layout() const noexcept { return layout_; }
   [[nodiscard]] const Recipe& recipe() const noexcept { return *recipe_; }
 
@@ -84,7 +77,7 @@ class Datatype final : public Object {
 
  private:
   friend std::shared_ptr<const cuda::LayoutProgram> device_layout(const Datatype& type);
-  friend class TypeBuilder;  // core/datatype_build.cc: the only writer
+  friend class TypeBuilder;
   template <class Visitor>
   void visit(const void* buf, MPI_Count count, size_t offset, size_t bytes,
              Visitor& visitor) const noexcept;
@@ -93,7 +86,7 @@ class Datatype final : public Object {
   MPI_Count elements_ = 0;
   MPI_Aint lb_ = 0, extent_ = 0, true_lb_ = 0, true_extent_ = 0;
   int alignment_ = 1;
-  bool lb_marked_ = false, ub_marked_ = false;  // set by resizing: wins over the data's bounds
+  bool lb_marked_ = false, ub_marked_ = false;  // set by resizing
   bool committed_ = false;
   bool permanent_ = false;
   bool contiguous_ = false;
@@ -101,14 +94,13 @@ class Datatype final : public Object {
   const Datatype* basic_ = nullptr;
   Placed layout_;
   std::shared_ptr<const Recipe> recipe_;
-  mutable std::shared_ptr<const cuda::LayoutProgram> device_layout_;  // core/datatype_device.cc
+  mutable std::shared_ptr<const cuda::LayoutProgram> device_layout_;
 };
 
-/// Makes the predefined types of the ABI and enters them in the process's handle table.
 void make_predefined_types(Process& process);
-/// Ends them; no handle of a predefined type may be used afterwards.
+/// No handle of a predefined type is valid afterwards.
 void free_predefined_types(Process& process) noexcept;
-/// The predefined type of an ABI constant (MPI_BYTE, ...); never null for a supported one.
+/// Never null for a supported ABI constant.
 Datatype& predefined_type(Process& process, MPI_Datatype constant) noexcept;
 
 }  // namespace tern::core

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bounds: lower and upper bound of a type under construction.
-// Bounds set by resizing stick: where a part has one, the bounds of plain data no longer count
-// (MPI-5.0 5.1.6).
+// Bounds of a type under construction. Resizing overrides the data's bounds (MPI-5.0 5.1.6).
 #pragma once
 
 #include <algorithm>
@@ -12,23 +10,22 @@
 
 namespace tern::core {
 
-/// The bounds of a finished type.
 struct Extremes {
   int64_t lb = 0, ub = 0;
   bool lb_marked = false, ub_marked = false;
-  bool empty = false;  // no data and no marks: leaves no trace
+  bool empty = false;  // no data and no marks
 };
 
 class Bounds {
  public:
-  /// `count` (at least 0) copies of a part, the first at `at`, `stride` bytes apart.
+  /// `count` copies of a part, `stride` bytes apart.
   void add(const Extremes& part, int64_t at, int64_t count, int64_t stride) {
     if (count == 0 || part.empty) return;
     const int64_t last = add_bytes(at, multiply_bytes(count - 1, stride));
     lower_.add(std::min(at, last), part.lb, part.lb_marked);
     upper_.add(-std::max(at, last), -part.ub, part.ub_marked);
   }
-  /// The extent becomes a multiple of `alignment` unless the upper bound was set by resizing.
+  /// Pads the extent to `alignment`, unless resizing has set the upper bound.
   [[nodiscard]] Extremes result(int alignment = 1) const {
     Extremes bounds;
     bounds.lb_marked = lower_.marked;

@@ -20,7 +20,6 @@ Extremes TypeBuilder::repeated(const Datatype& old, MPI_Count count, MPI_Count s
   return bounds.result();
 }
 
-/// What every type has once its layout and its bounds are known.
 void TypeBuilder::settle(Datatype& type, Recipe recipe, Placed layout, const Extremes& bounds) {
   type.lb_ = bounds.lb;
   type.extent_ = bounds.ub - bounds.lb;
@@ -36,7 +35,6 @@ void TypeBuilder::settle(Datatype& type, Recipe recipe, Placed layout, const Ext
   type.recipe_ = std::make_shared<const Recipe>(std::move(recipe));
 }
 
-/// A type whose elements are all of `old`.
 TypeBuilder::NewType TypeBuilder::of_one(Recipe recipe, Placed layout, const Extremes& bounds,
                                          Datatype& old) {
   auto type = NewType::adopt(new Datatype);
@@ -79,7 +77,6 @@ TypeBuilder::NewType TypeBuilder::contiguous(MPI_Count count, Datatype& old) con
 
 namespace {
 
-/// `count` blocks of `length` elements, `stride` bytes apart.
 Placed vector_layout(MPI_Count count, MPI_Count length, MPI_Count stride, const Datatype& old) {
   return strided_layout(count, stride, strided_layout(length, old.extent(), old.layout()));
 }
@@ -109,7 +106,7 @@ TypeBuilder::NewType TypeBuilder::hvector(MPI_Count count, MPI_Count length, MPI
 
 struct TypeBuilder::List {
   MPI_Count count;
-  const MPI_Count* lengths;  // of each block, or null:
+  const MPI_Count* lengths;  // of each block; null: `length` holds for all
   MPI_Count length;          // of all blocks
   const MPI_Count* places;
   MPI_Count unit;  // bytes per unit of `places`
@@ -121,7 +118,7 @@ TypeBuilder::NewType TypeBuilder::listed(Recipe recipe, const List& list, Dataty
   Bounds bounds;
   Assembly parts;
   parts.reserve(static_cast<size_t>(list.count));
-  std::unordered_map<MPI_Count, Placed> made;  // blocks of one length share their node
+  std::unordered_map<MPI_Count, Placed> made;  // blocks of equal length share a node
   for (MPI_Count i = 0; i < list.count; ++i) {
     const MPI_Count length = list.lengths != nullptr ? list.lengths[i] : list.length;
     if (length == 0) continue;
@@ -210,7 +207,7 @@ TypeBuilder::NewType TypeBuilder::subarray(int dims, const MPI_Count* sizes,
   recipe.plain(dims).counts(sizes, dims).counts(subsizes, dims).counts(starts, dims).plain(order);
   Placed part = old.layout_;
   MPI_Count stride = old.extent_;
-  for (int i = 0; i < dims; ++i) {  // from the dimension whose neighbours are neighbours in memory
+  for (int i = 0; i < dims; ++i) {  // contiguous dimension first
     const int d = order == MPI_ORDER_C ? dims - 1 - i : i;
     part = strided_layout(subsizes[d], stride, part);
     part.at = add_bytes(part.at, multiply_bytes(starts[d], stride));

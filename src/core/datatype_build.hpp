@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // TypeBuilder: the constructors of derived datatypes.
-// Counts, lengths and displacements are MPI_Count whatever form of the call was used; arrays have
-// `count` entries.
-// Errors: Error(MPI_ERR_COUNT) where sizes exceed 64 bits, MPI_ERR_ARG for a wrong argument. The
-// result has one reference, no handle, and is not committed.
-// See: MPI-5.0 section 5.1.2; src/api/datatype/datatype_create.cc.
+// Errors: Error(MPI_ERR_COUNT) if sizes exceed 64 bits, MPI_ERR_ARG for a wrong argument. The
+// result has one reference, no handle, and is not committed. See: MPI-5.0 section 5.1.2.
 #pragma once
 
 #include "core/datatype.hpp"
@@ -16,13 +13,12 @@ namespace tern::core {
 class TypeBuilder {
  public:
   using NewType = Ref<Datatype>;
-  /// `large`: the call was the _c form of the function, which shows in the contents of the type.
+  /// `large`: the _c form, visible in MPI_Type_get_contents.
   explicit TypeBuilder(bool large = false) noexcept : large_(large) {}
 
   NewType contiguous(MPI_Count count, Datatype& old) const;
   NewType vector(MPI_Count count, MPI_Count length, MPI_Count stride, Datatype& old) const;
   NewType hvector(MPI_Count count, MPI_Count length, MPI_Count stride_bytes, Datatype& old) const;
-  /// Displacements in elements (indexed) or in bytes (hindexed), as the standard has it.
   NewType indexed(MPI_Count count, const MPI_Count* lengths, const MPI_Count* places,
                   Datatype& old) const;
   NewType hindexed(MPI_Count count, const MPI_Count* lengths, const MPI_Count* places,
@@ -36,29 +32,28 @@ class TypeBuilder {
   NewType resized(Datatype& old, MPI_Count lb, MPI_Count extent) const;
   NewType subarray(int dims, const MPI_Count* sizes, const MPI_Count* subsizes,
                    const MPI_Count* starts, int order, Datatype& old) const;
-  /// The part of a process grid's block of an array that `rank` of `size` holds
-  /// (MPI_Type_create_darray).
+  /// The block of `rank` in MPI_Type_create_darray.
   struct Distribution {
     int size, rank, dims;
     const MPI_Count* sizes;
-    const int* kinds;      // MPI_DISTRIBUTE_* of each dimension
+    const int* kinds;
     const int* arguments;  // block lengths, or MPI_DISTRIBUTE_DFLT_DARG
-    const int* grid;       // processes in each dimension
+    const int* grid;
     int order;
   };
   NewType darray(const Distribution& array, Datatype& old) const;
-  /// An unnamed predefined type of Fortran, like `named`: its recipe has `precision` and `range`.
+  /// An unnamed Fortran type equal to `named`.
   static NewType parameterised(int combiner, int precision, int range, Datatype& named);
   NewType dup(Datatype& old) const;
-  /// A second object of the same type with the same recipe (MPI_Type_get_contents hands such out).
+  /// Creates an equal type for MPI_Type_get_contents.
   static NewType copy(const Datatype& old);
 
-  /// A predefined type; `index_place` is where the second half of a pair lies (0: no pair).
+  /// `index_place`: offset of a pair's second half (0: no pair).
   static Datatype* predefined(const char* name, MPI_Count size, Number number, int alignment,
                               MPI_Aint index_place);
 
  private:
-  struct List;  // the arguments of the four indexed constructors
+  struct List;
   NewType listed(Recipe recipe, const List& list, Datatype& old) const;
   static Extremes extremes(const Datatype& type) noexcept;
   static Extremes repeated(const Datatype& old, MPI_Count count, MPI_Count stride);

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copier: the visitor that packs or unpacks, with loops made for the small blocks that matter.
-// Why: a call of memcpy per 8-byte block costs more than the bytes; blocks of usual sizes are moved
-// by constants.
-// The place in the packed form is a local of each loop: as a member it would be reloaded after
-// every store, which may alias it; so would what a lambda captures by reference.
-// See: core/datatype_walk.hpp.
+// Copier: the visitor that packs or unpacks, with unrolled loops for small blocks.
+// Why: a memcpy call per 8-byte block costs more than the copy. The packed position is a local
+// variable of each loop: a member or reference capture would be reloaded after every store, which
+// may alias it.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +19,7 @@ template <bool kPack>
 class Copier {
  public:
   using Packed = std::conditional_t<kPack, char*, const char*>;
-  /// `message`: the packed bytes of all that the caller packs, of which this may be a part.
+  /// `message`: the packed size of the whole operation.
   Copier(Packed packed, int64_t message) noexcept : packed_(packed), message_(message) {}
 
   [[nodiscard]] static constexpr bool full() noexcept { return false; }
@@ -70,8 +68,7 @@ class Copier {
     packed_ = packed;
   }
 
-  /// A record of `blocks` blocks, `count` times: a few records at a time, block by block, stay in
-  /// the cache.
+  /// Takes a few records at a time, block by block, to stay in the cache.
   void records(uintptr_t at, int64_t stride, int64_t count, const int64_t* places,
                const int64_t* starts, int64_t blocks) noexcept {
     const int64_t bytes = starts[blocks];
@@ -90,7 +87,7 @@ class Copier {
  private:
   static constexpr int64_t kRecords = 64;
   static constexpr int64_t kLine = 64;
-  static constexpr int64_t kAhead = 128;  // blocks
+  static constexpr int64_t kAhead = 128;
 
   template <class Word>
   using Words __attribute__((vector_size(16))) = Word;
@@ -107,7 +104,6 @@ class Copier {
   static constexpr bool is_word =
       std::is_same_v<Size, Constant<4>> || std::is_same_v<Size, Constant<8>>;
 
-  /// Calls `loop` with the size as a constant where it is a usual one.
   template <class Loop>
   static void by_block(int64_t block, Loop loop) noexcept {
     // clang-format off
@@ -161,8 +157,7 @@ class Copier {
     std::memcpy(reinterpret_cast<void*>(at), &word, sizeof word);
   }
 
-  /// Four blocks, `step` apart in the packed form. Small ones that are packed side by side (`step`
-  /// is the size) are moved together there: loads and stores are what a processor has fewest of.
+  /// Combines adjacent small blocks into wide accesses on the packed side.
   template <class Size, class Step>
   static void move_four(Packed packed, Step step, uintptr_t a, uintptr_t b, uintptr_t c,
                         uintptr_t d, Size size) noexcept {
@@ -190,7 +185,6 @@ class Copier {
       put(d, load<uint64_t>(packed + 24));
     }
   }
-  /// Two blocks of 4 bytes, which are one word where they are packed.
   static void move_two(Packed packed, uintptr_t a, uintptr_t b) noexcept {
     if constexpr (kPack) {
       store(packed, load<uint32_t>(a) | uint64_t{load<uint32_t>(b)} << 32);
@@ -201,8 +195,8 @@ class Copier {
     }
   }
 
-  /// The first of each two words, by whole vectors, which never reach beyond the last block.
-  /// Returns how many it has packed.
+  /// Packs every other word by vectors, never reading beyond the last block. Returns the number of
+  /// blocks.
   static int64_t every_other(Packed packed, uintptr_t at, int64_t count, Constant<4>) noexcept {
     int64_t i = 0;
     for (; i + 4 < count; i += 4, packed += 16, at += 32) {
@@ -220,7 +214,7 @@ class Copier {
     return i;
   }
 
-  /// Blocks of a word each whose lines hold several of them; returns how many it has moved.
+  /// Moves single-word blocks, several per cache line. Returns their number.
   template <class Size>
   static int64_t dense_part(Packed packed, uintptr_t at, int64_t stride, int64_t count,
                             Size size) noexcept {
@@ -235,8 +229,8 @@ class Copier {
     return moved;
   }
 
-  /// `count` blocks, `stride` apart in memory and `step` apart in the packed form; returns where
-  /// that ends.
+  /// Blocks are `stride` apart in memory and `step` apart in the packed form. Returns the packed
+  /// end.
   template <class Size, class Step>
   Packed column(Packed packed, Step step, uintptr_t at, int64_t stride, int64_t count,
                 Size size) const noexcept {
@@ -262,8 +256,9 @@ class Copier {
     return packed;
   }
 
-  /// Whether a column outgrows the second cache and is not one of those that the processor itself
-  /// prefetches (measured: whole lines apart, on one page, in enough sets of the first cache).
+  /// Whether a column exceeds the second-level cache and escapes the hardware prefetcher, which
+  /// (measured) follows strides of whole cache lines within a page that use enough sets of the
+  /// first-level cache.
   [[nodiscard]] bool far_apart(int64_t block, int64_t stride) const noexcept {
     constexpr int64_t kSecondCacheLines = 8192, kFewSets = 8 * kLine, kFewOnPage = 2048;
     const int64_t distance = std::abs(stride);
@@ -273,16 +268,15 @@ class Copier {
            message_ > kSecondCacheLines * block;
   }
 
-  /// Blocks that lie far apart wait for memory one by one unless they are asked for in time. The
-  /// second cache takes more requests at a time than the first. (Of a call that only fetches GCC
-  /// thinks that it does nothing.)
+  /// The second-level cache accepts more outstanding requests than the first. (always_inline: GCC
+  /// drops calls of a function that only prefetches.)
   [[gnu::always_inline]] static void fetch(uintptr_t at) noexcept {
     constexpr int kRead = 0, kSecondCache = 2;
     __builtin_prefetch(reinterpret_cast<const void*>(at), kRead, kSecondCache);
   }
 
-  /// Lengths that change from block to block: 8 to 32 bytes are four moves of 8 that may overlap,
-  /// 32 to 64 four of 16, because a branch on the length would be guessed wrong.
+  /// For varying lengths: overlapping moves avoid a mispredicted branch. 8 to 32 bytes take four
+  /// moves of 8, 33 to 64 bytes four of 16.
   static void move_short(Packed packed, uintptr_t at, size_t bytes) noexcept {
     if (bytes - 33 < 32) {
       const size_t last = bytes - 16;

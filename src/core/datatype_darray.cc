@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TypeBuilder: distributed arrays and the parameterised types of Fortran.
+// TypeBuilder: distributed arrays, and Fortran's parameterised types.
 #include "base/error.hpp"
 #include "core/datatype_build.hpp"
 #include "core/datatype_recipe_writer.hpp"
@@ -7,7 +7,7 @@
 namespace tern::core {
 namespace {
 
-/// One dimension of the distribution, as the standard reduces all kinds to: blocks dealt in turn.
+/// One dimension; by the standard, all kinds reduce to block-cyclic.
 struct Dealt {
   MPI_Count size, block;
   int processes, coordinate;
@@ -19,24 +19,22 @@ MPI_Count block_length(const TypeBuilder::Distribution& array, int d) {
   if (kind == MPI_DISTRIBUTE_NONE) {
     if (processes == 1) return size;
     throw Error(MPI_ERR_ARG, strf("dimension %d is not distributed (MPI_DISTRIBUTE_NONE), but "
-                                  "array_of_psizes[%d] is %d; it must be 1",
+                                  "array_of_psizes[%d] is %d, but must be 1",
                                   d, d, processes));
   }
   if (kind != MPI_DISTRIBUTE_BLOCK && kind != MPI_DISTRIBUTE_CYCLIC)
-    throw Error(MPI_ERR_ARG,
-                strf("array_of_distribs[%d] is %d; it is MPI_DISTRIBUTE_BLOCK, _CYCLIC "
-                     "or _NONE",
-                     d, kind));
+    throw Error(MPI_ERR_ARG, strf("array_of_distribs[%d] is %d; use MPI_DISTRIBUTE_BLOCK, _CYCLIC "
+                                  "or _NONE",
+                                  d, kind));
   if (argument == MPI_DISTRIBUTE_DFLT_DARG)
     return kind == MPI_DISTRIBUTE_CYCLIC ? 1 : (size + processes - 1) / processes;
   if (argument < 1 || (kind == MPI_DISTRIBUTE_BLOCK && argument * MPI_Count{processes} < size))
-    throw Error(MPI_ERR_ARG, strf("array_of_dargs[%d] is %d: blocks of that length on %d processes "
-                                  "do not hold %lld elements",
+    throw Error(MPI_ERR_ARG, strf("array_of_dargs[%d] is %d, but such blocks on %d processes "
+                                  "hold fewer than %lld elements",
                                   d, argument, processes, static_cast<long long>(size)));
   return argument;
 }
 
-/// The elements of one coordinate; `stride` is from one element of the dimension to the next.
 Placed dealt_layout(const Dealt& dim, MPI_Count stride, const Placed& part) {
   const MPI_Count first = dim.coordinate * dim.block, round = dim.processes * dim.block;
   if (first >= dim.size) return {};
@@ -50,7 +48,7 @@ Placed dealt_layout(const Dealt& dim, MPI_Count stride, const Placed& part) {
   return parts.finish();
 }
 
-/// Coordinates of the rank in the grid, whose last dimension varies fastest.
+/// The last dimension varies fastest.
 std::vector<Dealt> deal(const TypeBuilder::Distribution& array) {
   std::vector<Dealt> dims(static_cast<size_t>(array.dims));
   int rest = array.rank, below = array.size;
@@ -73,7 +71,7 @@ TypeBuilder::NewType TypeBuilder::darray(const Distribution& array, Datatype& ol
   const std::vector<Dealt> dims = deal(array);
   Placed part = old.layout_;
   MPI_Count stride = old.extent_;
-  for (int i = 0; i < n; ++i) {  // from the dimension whose neighbours are neighbours in memory
+  for (int i = 0; i < n; ++i) {  // contiguous dimension first
     const Dealt& dim = dims[static_cast<size_t>(array.order == MPI_ORDER_C ? n - 1 - i : i)];
     part = dealt_layout(dim, stride, part);
     stride = multiply_bytes(stride, dim.size);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows by vectors of 32 bytes, and dense columns by vectors of 64. In a period of them every
-// kEvery-th word is a block; the words of one packed vector come from, or go to, kEvery vectors of
-// memory, each by one permutation under a mask.
+// Copies rows by vectors of 32 bytes, and dense columns by vectors of 64.
+// One packed vector corresponds to kEvery vectors of memory, each moved by a masked permutation.
 #include "core/datatype_dense.hpp"
 
 #if defined(__x86_64__)
@@ -23,7 +22,6 @@ namespace {
 
 constexpr size_t kVector = 64;
 
-/// Which lanes of one vector are taken, and from where in the other.
 template <class Word>
 struct Choice {
   static constexpr size_t kLanes = kVector / sizeof(Word);
@@ -31,7 +29,7 @@ struct Choice {
   uint16_t lanes = 0;
 };
 
-/// For vector `v` of memory: where its blocks stand in the packed vector.
+/// The positions of memory vector `v` in the packed vector.
 template <class Word, size_t kEvery>
 constexpr Choice<Word> to_memory(size_t v) {
   Choice<Word> choice;
@@ -44,7 +42,7 @@ constexpr Choice<Word> to_memory(size_t v) {
   return choice;
 }
 
-/// For the packed vector: which of its words stand in vector `v` of memory, and where there.
+/// The packed words of memory vector `v`, and their lanes.
 template <class Word, size_t kEvery>
 constexpr Choice<Word> to_packed(size_t v) {
   Choice<Word> choice;
@@ -75,7 +73,7 @@ TERN_AVX512_INLINE void store_chosen(char* to, const Choice<Word>& choice, __m51
     _mm512_mask_storeu_epi64(to, static_cast<__mmask8>(choice.lanes), words);
 }
 
-/// Moves block by block until `at` is the start of a cache line; not at all where it never is.
+/// Moves single blocks until `at` is aligned; none if `at` never gets aligned.
 template <class Word, class Move>
 int64_t align(uintptr_t at, size_t stride, Move move) {
   constexpr int64_t kMost = kVector / sizeof(Word);
@@ -136,7 +134,7 @@ TERN_AVX2_INLINE void copy_line(char* to, const char* from) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + kHalf), high);
 }
 
-/// At least kVector bytes. Whole vectors stand in lines of the target; the ends overlap them.
+/// Copies at least kVector bytes. Inner vectors are aligned at the target; the ends overlap them.
 TERN_AVX2 void copy_lines(char* to, const char* from, size_t bytes) {
   copy_line(to, from);
   for (size_t i = -reinterpret_cast<uintptr_t>(to) % kVector; i + kVector <= bytes; i += kVector)
@@ -149,7 +147,6 @@ bool available() noexcept {
   return found;
 }
 
-/// Calls `move` with the word and the distance of blocks, in words, as constants.
 template <class Move>
 int64_t by_stride(int64_t stride, int64_t block, Move move) {
   // clang-format off

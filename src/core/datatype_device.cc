@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A layout tree becomes a program, shared parts once.
+// Turns a layout tree into a program; shared parts appear once.
 #include "core/datatype_device.hpp"
 
 #include <mutex>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layout: the rules that bring every type to its simplest form.
+// Layout: reduces a type to its simplest form.
 #include "core/datatype_layout.hpp"
 
 #include <algorithm>
@@ -12,9 +12,8 @@ namespace tern::core {
 namespace {
 
 using Form = Layout::Form;
-constexpr size_t kFewBlocks = 16;  // fewer are a record, which has loops of its own
+constexpr size_t kFewBlocks = 16;  // fewer blocks form a record, with special loops
 
-/// The common distance of neighbours, or false where they differ.
 bool evenly_spaced(const std::vector<int64_t>& places, int64_t* stride) {
   if (places.size() < 2) return false;
   *stride = places[1] - places[0];
@@ -29,7 +28,6 @@ void set_bounds(Layout& node, const LayoutPtr& child) {
   node.high = add_bytes(*most, child->high);
 }
 
-/// `child` at each of `places` (two or more).
 Placed list_layout(std::vector<int64_t> places, LayoutPtr child) {
   int64_t stride = 0;
   if (evenly_spaced(places, &stride)) {
@@ -47,7 +45,7 @@ Placed list_layout(std::vector<int64_t> places, LayoutPtr child) {
   return {0, node};
 }
 
-/// The largest power of two, up to 64, that divides all of the given numbers.
+/// The largest common power of two, up to 64.
 int64_t common_unit(const std::vector<int64_t>& numbers) noexcept {
   constexpr int64_t kMost = 64;
   int64_t bits = kMost;
@@ -55,7 +53,6 @@ int64_t common_unit(const std::vector<int64_t>& numbers) noexcept {
   return bits & -bits;
 }
 
-/// Blocks of several lengths, cut into units of one.
 std::vector<int64_t> cut(const std::vector<int64_t>& places, const std::vector<int64_t>& starts,
                          int64_t unit) {
   std::vector<int64_t> units;
@@ -143,7 +140,6 @@ void Assembly::add_node(int64_t at, const LayoutPtr& node) {
   nodes_.push_back(node);
 }
 
-/// Leaves the plain list of blocks: what follows is of another form.
 void Assembly::to_nodes() {
   if (!only_blocks_) return;
   only_blocks_ = false;
@@ -162,7 +158,7 @@ Placed Assembly::finish_blocks() {
   size_t equal = 1;
   while (equal < places_.size() && length(equal) == first) ++equal;
   if (equal == places_.size()) return list_layout(std::move(places_), block_layout(first).node);
-  // Points of which some are neighbours: as points they need no more memory, and no branches.
+  // Some blocks are adjacent: equal units avoid branches.
   const int64_t unit = common_unit(starts_);
   if (places_.size() > kFewBlocks &&
       starts_.back() / unit <= 2 * static_cast<int64_t>(places_.size()))

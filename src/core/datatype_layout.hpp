@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layout: where the bytes of one element of a datatype lie, as a small tree of regular forms.
-// Why: however a type was put together, packing meets only these forms: columns, faces and tables
-// of blocks run in tight loops, and a million equal blocks cost one number each.
-// Order: parts are in packing order, which is the order of the type map; only neighbours are
-// merged.
-// Lifetime: nodes are immutable and shared by all types that contain them. Threads: any.
-// See: core/datatype_walk.hpp (reads it), core/datatype_build.cc (makes it),
-// tests/unit/core/datatype_test.cc.
+// Layout: the bytes of one element, as a small tree of regular forms.
+// Why: packing meets only these forms, in tight loops; a million equal blocks cost one number each.
+// Order: packing order; only neighbours are merged. Lifetime: nodes are immutable and shared.
+// Threads: any. See: core/datatype_walk.hpp (reader), core/datatype_build.cc (writer).
 #pragma once
 
 #include <algorithm>
@@ -21,44 +17,44 @@ namespace tern::core {
 class Layout;
 using LayoutPtr = std::shared_ptr<const Layout>;
 
-/// A layout moved by `at` bytes; without a node it holds no data.
+/// A layout at an offset; a null node holds no data.
 struct Placed {
   int64_t at = 0;
   LayoutPtr node;
   [[nodiscard]] int64_t size() const noexcept;
 };
 
-/// One node. Displacements are bytes from the node's own origin.
+/// Displacements are in bytes from the node's origin.
 class Layout {
  public:
   enum class Form : uint8_t {
-    kBlock,     // `size` bytes in one piece
-    kStrided,   // `count` times `child`, `stride` bytes apart
-    kList,      // `child` at each of `places`
-    kBlocks,    // blocks at `places`; block i holds the packed bytes starts[i] to starts[i + 1]
-    kSequence,  // parts[i] at places[i]; starts as above
+    kBlock,    // `size` bytes in one piece
+    kStrided,  // `count` times `child`, `stride` bytes apart
+    kList,     // `child` at each of `places`
+    kBlocks,   // blocks at `places`; block i holds the packed bytes starts[i] to starts[i + 1]
+    kSequence,
   };
   Form form = Form::kBlock;
-  int64_t size = 0;    // packed bytes, never 0
-  int64_t low = 0;     // the first byte of data,
-  int64_t high = 0;    // and the byte behind the last one
-  int64_t count = 0;   // of kStrided and kList
-  int64_t stride = 0;  // of kStrided
-  int64_t span = 0;    // count * stride of kStrided: a next copy there continues the pattern
-  LayoutPtr child;     // of kStrided and kList
+  int64_t size = 0;  // packed bytes, never 0
+  int64_t low = 0;   // first byte
+  int64_t high = 0;  // end of the last byte
+  int64_t count = 0;
+  int64_t stride = 0;
+  int64_t span = 0;  // count * stride: a copy there continues the pattern
+  LayoutPtr child;
   std::vector<int64_t> places;
   std::vector<int64_t> starts;
-  std::vector<LayoutPtr> parts;  // of kSequence
+  std::vector<LayoutPtr> parts;
 
   [[nodiscard]] bool block() const noexcept { return form == Form::kBlock; }
 };
 
 inline int64_t Placed::size() const noexcept { return node ? node->size : 0; }
 
-/// Throws Error(MPI_ERR_COUNT): the datatype is too large.
+/// Throws Error(MPI_ERR_COUNT).
 [[noreturn]] void bytes_overflow(int64_t a, const char* operation, int64_t b);
 
-/// a + b and a * b; bytes_overflow where they are beyond 64 bits.
+/// Sums beyond 64 bits call bytes_overflow.
 [[nodiscard]] inline int64_t add_bytes(int64_t a, int64_t b) {
   int64_t sum;
   if (__builtin_add_overflow(a, b, &sum)) [[unlikely]]
@@ -72,18 +68,16 @@ inline int64_t Placed::size() const noexcept { return node ? node->size : 0; }
   return product;
 }
 
-/// `bytes` in one piece.
 [[nodiscard]] Placed block_layout(int64_t bytes);
-/// `count` copies of `child`, `stride` bytes apart, in the simplest form.
+/// Returns the simplest form.
 [[nodiscard]] Placed strided_layout(int64_t count, int64_t stride, const Placed& child);
 
-/// Collects parts in packing order and gives the simplest form that holds them.
+/// Collects parts in packing order, and finds the simplest form.
 class Assembly {
  public:
   void reserve(size_t parts);
-  /// Appends `part`, moved by `at` bytes. Parts without data leave no trace.
+  /// Ignores parts without data.
   void add(int64_t at, const Placed& part);
-  /// Appends one block of `bytes` (not 0).
   void add_block(int64_t at, int64_t bytes) {
     if (!only_blocks_) return add_node(at, block_layout(bytes).node);
     const int64_t end = add_bytes(at, bytes);
@@ -109,11 +103,11 @@ class Assembly {
 
   bool only_blocks_ = true;
   std::vector<int64_t> places_;
-  std::vector<int64_t> starts_{0};  // while only_blocks_
-  int64_t end_ = 0;                 // of the last block in memory
+  std::vector<int64_t> starts_{0};
+  int64_t end_ = 0;  // of the last block
   int64_t low_ = std::numeric_limits<int64_t>::max();
   int64_t high_ = std::numeric_limits<int64_t>::min();
-  std::vector<LayoutPtr> nodes_;  // once there are other parts than blocks
+  std::vector<LayoutPtr> nodes_;  // used once a part is not a block
 };
 
 }  // namespace tern::core

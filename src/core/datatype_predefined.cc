@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The predefined types, those of the ABI and those of mpix.h: one table.
+// The table of predefined types, of the ABI and of mpix.h.
 #include <complex>
 #include <cwchar>
 
@@ -10,7 +10,6 @@
 namespace tern::core {
 namespace {
 
-/// The number of a C integer type.
 template <class T>
 constexpr Number integer() {
   constexpr bool kSigned = static_cast<T>(-1) < static_cast<T>(0);
@@ -147,7 +146,7 @@ void make_predefined_types(Process& process) {
 
 void free_predefined_types(Process& process) noexcept {
   for (const auto& [key, type] : process.parameterised.all) {
-    if (type == nullptr) continue;  // its creation failed
+    if (type == nullptr) continue;  // failed to be created
     process.handles.erase(*type);
     type->release();
   }

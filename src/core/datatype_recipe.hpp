@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recipe: the constructor call that made a datatype, as MPI_Type_get_envelope and _get_contents
-// give it back.
-// Lifetime: shared by a type and its duplicates; holds references on the types it is made of.
-// Threads: read-only.
-// See: MPI-5.0 section 5.1.13.
+// Recipe: a datatype's constructor call, for MPI_Type_get_contents. Lifetime: shared by a type and
+// its duplicates. See: MPI-5.0 section 5.1.13.
 #pragma once
 
 #include <vector>
@@ -19,11 +16,9 @@ struct Recipe {
   int combiner = MPI_COMBINER_NAMED;
   std::vector<int> integers;
   std::vector<MPI_Aint> addresses;
-  std::vector<MPI_Count>
-      counts;  // not empty: the call had a value beyond an int (or was a large one)
+  std::vector<MPI_Count> counts;  // for a _c call, or a value beyond int
   std::vector<Ref<Datatype>> types;
-  std::vector<MPI_Count>
-      repeats;  // of each of `types`, in packing order; empty: one type fills the whole
+  std::vector<MPI_Count> repeats;  // per type, in packing order; empty: one type fills the whole
 };
 
 }  // namespace tern::core

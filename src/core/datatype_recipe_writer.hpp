@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RecipeWriter: sorts the arguments of a constructor call into the arrays of MPI_Type_get_contents.
-// A call of the _c form, or one with a value that no int holds, has its counts and addresses in
-// large_counts.
+// RecipeWriter: sorts a constructor's arguments into the arrays of MPI_Type_get_contents. A _c
+// call, or a value beyond int, uses large_counts.
 #pragma once
 
 #include <limits>
@@ -11,7 +10,6 @@
 
 namespace tern::core {
 
-/// True where no int holds one of the values.
 inline bool beyond_int(const MPI_Count* values, MPI_Count count) noexcept {
   bool beyond = false;
   for (MPI_Count i = 0; i < count; ++i) beyond |= values[i] != static_cast<int>(values[i]);
@@ -23,7 +21,7 @@ class RecipeWriter {
  public:
   RecipeWriter(int combiner, bool large) noexcept : large_(large) { recipe_.combiner = combiner; }
 
-  /// An argument that is an int in every form of the call.
+  /// An int in every form of the call.
   RecipeWriter& plain(int value) {
     recipe_.integers.push_back(value);
     return *this;

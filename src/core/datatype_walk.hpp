@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walk: visits the memory of a range of packed bytes, in packing order, in runs as regular as the
-// layout allows.
-// Why: packing, unpacking, pieces for single copy and reductions of derived types are one
-// traversal.
-// Cost: finding the first byte is one step per level (a division, or a search in the table of a
-// struct).
-// A Visitor has: full() (stop early), run(at, bytes), strided(at, stride, block, count),
-// grid(at, rows, row_stride, count, stride, block), listed(origin, places, count, block),
-// blocks(origin, places, starts, count), records(at, stride, count, places, starts, blocks).
-// Addresses are integers: MPI_BOTTOM is 0.
+// Walk: visits the memory of a range of packed bytes in packing order, in runs as regular as
+// possible.
+// Cost: one step per level to find the first byte.
+// A Visitor has: full() (stops early), run(at, bytes), strided(at, stride, block, count), grid(at,
+// rows, row_stride, count, stride, block), listed(origin, places, count, block), blocks(origin,
+// places, starts, count), records(at, stride, count, places, starts, blocks). Addresses are
+// integers: MPI_BOTTOM is 0.
 #pragma once
 
 #include <algorithm>
@@ -45,7 +42,6 @@ class Walk {
     }
   }
 
-  /// The same of `count` copies of `child`, `stride` bytes apart.
   void strided(int64_t count, int64_t stride, const Layout& child, uintptr_t origin, int64_t from,
                int64_t to) noexcept {
     if (child.form == Layout::Form::kStrided && stride == child.span)
@@ -57,7 +53,7 @@ class Walk {
   }
 
  private:
-  /// Parts of one size: the end of one, whole ones, the beginning of one.
+  /// The tail of one part, whole parts, the head of one part.
   template <class Place, class Whole>
   void equal_parts(const Layout& child, int64_t from, int64_t to, Place place,
                    Whole whole) noexcept {
@@ -106,7 +102,8 @@ class Walk {
 
   void blocks(const Layout& node, uintptr_t origin, int64_t from, int64_t to) noexcept {
     size_t first = part_of(node, from);
-    size_t last = to == node.size ? node.places.size() : part_of(node, to);  // where byte `to` lies
+    // the part with byte `to`
+    size_t last = to == node.size ? node.places.size() : part_of(node, to);
     const auto partial = [&](size_t i, int64_t begin, int64_t end) {
       if (begin < end)
         visitor_.run(origin + static_cast<uintptr_t>(node.places[i] + begin), end - begin);
@@ -131,7 +128,7 @@ class Walk {
     }
   }
 
-  static constexpr size_t kFewBlocks = 16;  // a record that is copied block by block
+  static constexpr size_t kFewBlocks = 16;
   Visitor& visitor_;
 };
 

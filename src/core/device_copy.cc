@@ -19,9 +19,8 @@
 namespace tern::core {
 namespace {
 
-constexpr size_t kPieces = 256;  // of memory, looked at together
+constexpr size_t kPieces = 256;  // pieces per batch
 
-/// How many pieces from `first` on are of one length and equally far apart.
 size_t regular(const iovec* first, size_t most) noexcept {
   if (most < 2) return most;
   const auto at = [&](size_t i) { return reinterpret_cast<intptr_t>(first[i].iov_base); };
@@ -34,7 +33,7 @@ size_t regular(const iovec* first, size_t most) noexcept {
   return count;
 }
 
-// Rows where the layout is regular, piece by piece where it is not.
+// Copies regular runs as rows, others singly.
 template <bool kPacks>
 void move_pieces(cuda::Job& job, const Data& data, size_t offset, std::byte* block,
                  size_t bytes) noexcept {
@@ -62,7 +61,6 @@ void move_pieces(cuda::Job& job, const Data& data, size_t offset, std::byte* blo
   }
 }
 
-// Both ends are within reach of the job's kernels.
 template <bool kPacks>
 bool launch_move(cuda::Job& job, const Data& data, size_t offset, void* block,
                  size_t bytes) noexcept {
@@ -82,7 +80,7 @@ bool launch_move(cuda::Job& job, const Data& data, size_t offset, void* block,
   }
 }
 
-// Both ends on the job's device, and kernels for it; else the driver copies rows.
+// Needs both ends on the job's device, and kernels. Otherwise the driver copies rows.
 template <bool kPacks>
 bool move_by_kernel(cuda::Job& job, const Data& data, size_t offset, void* block,
                     size_t bytes) noexcept {
@@ -94,8 +92,8 @@ bool move_by_kernel(cuda::Job& job, const Data& data, size_t offset, void* block
          launch_move<kPacks>(job, data, offset, block, bytes);
 }
 
-/// Small data between a device and memory of the host goes through the room of the job's stream:
-/// one launch and a word to watch, where the driver would copy twice and be asked to synchronise.
+/// Small data goes through the stream's host room: one launch and a polled word instead of two
+/// copies and a synchronisation.
 bool serves_by_mail(cuda::Job& job, const Data& data, cuda::MemoryKind block,
                     size_t bytes) noexcept {
   return bytes <= cuda::Stream::kRoom && data.on_device() && !cuda::on_device(block) &&
@@ -121,7 +119,7 @@ void mail(cuda::Job& job, const Data& data, size_t offset, size_t bytes) noexcep
                  job.failure().c_str());
 }
 
-/// Room on the device for the packed form, where kernels make it of device memory for the host.
+/// A device block for the packed form, if a kernel packs it for the host.
 cuda::Block aside(cuda::Job& job, const Data& data, cuda::MemoryKind block, size_t bytes) noexcept {
   if (data.type->contiguous() || !data.on_device() || cuda::on_device(block) ||
       job.device().kernels() == nullptr || !job.device().blocks.lends(cuda::Store::kDevice, bytes))
@@ -129,7 +127,6 @@ cuda::Block aside(cuda::Job& job, const Data& data, cuda::MemoryKind block, size
   return cuda::Block(job, bytes);
 }
 
-/// The one that is a device's, or null. *kind: of the block, looked for where it is not known.
 const void* device_side(const Data& data, const void* block, cuda::MemoryKind* kind) noexcept {
   if (*kind == cuda::MemoryKind::kUnknown) *kind = cuda::kind_of(block);
   if (data.on_device()) return data.first();
@@ -139,7 +136,7 @@ const void* device_side(const Data& data, const void* block, cuda::MemoryKind* k
 cuda::Job open_job(Process& process, const void* address, cuda::Memory* memory,
                    Failure* failed) noexcept {
   *memory = cuda::look_up(address);
-  std::string why = "it was device memory, and is no more";
+  std::string why = "its device memory has been freed";
   cuda::Device* const device =
       cuda::on_device(memory->kind) ? process.gpus.device_of(*memory, &why) : nullptr;
   *failed = {};
@@ -153,7 +150,7 @@ void tell_of_flag(Process& process, cuda::Job& job) noexcept {
   process.explain.say(
       "device", {{"flag", "CU_CTX_SYNC_MEMOPS"}},
       "for memory of a pool or of cuMemCreate, Tern sets CU_CTX_SYNC_MEMOPS until MPI ends: "
-      "synchronous copies and memsets of the context wait for their data");
+      "synchronous copies and memsets of the context wait for completion");
 }
 
 [[nodiscard]] Failure usable(const cuda::Job& job) noexcept {
@@ -162,7 +159,6 @@ void tell_of_flag(Process& process, cuda::Job& job) noexcept {
                  job.failure().c_str());
 }
 
-/// Of the data, or of a block if that is what lies on a device.
 cuda::Job begin_job(Process& process, const Data& data, const void* block,
                     Failure* failed) noexcept {
   return data.on_device() ? core::begin_job(process, data, failed)
@@ -256,7 +252,7 @@ Failure unpack(Process& process, const Data& of, size_t offset, const void* in, 
 
 namespace {
 
-// Both layouts have holes: a piece at a time through a small buffer.
+// Both layouts have gaps.
 void copy_by_pieces(const Data& from, const Data& to) noexcept {
   std::byte piece[4096];
   const size_t total = from.bytes();
@@ -267,8 +263,7 @@ void copy_by_pieces(const Data& from, const Data& to) noexcept {
   }
 }
 
-/// From one layout with holes to another: through device memory, in as large pieces as there is
-/// room.
+/// Both layouts have gaps: uses device blocks as large as available.
 void copy_by_blocks(cuda::Job& job, const Data& from, const Data& to) noexcept {
   constexpr size_t kMost = 16 << 20;
   const size_t total = from.bytes();
@@ -278,7 +273,7 @@ void copy_by_blocks(cuda::Job& job, const Data& from, const Data& to) noexcept {
     pack(job, from, done, block.data(), bytes);
     unpack(job, to, done, block.data(), bytes);
   }
-  job.finish();  // before the block goes
+  job.finish();  // before the block is freed
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeviceWork, and reductions whose data may lie on devices.
+// DeviceWork, and reductions of data on devices.
 #include <array>
 #include <new>
 #include <vector>
@@ -15,7 +15,6 @@
 namespace tern::core {
 namespace {
 
-// to = sources[0] (op) (sources[1] (op) ...), all in host memory.
 Failure apply_all(const Op& op, const Data* sources, int n, const Data& to) noexcept {
   const Data& last = sources[n - 1];
   copy_on_host(last, to);
@@ -31,7 +30,7 @@ Failure reduce_on_host(Process& process, const Op& op, const Data* sources, int 
   std::vector<Data> here;
   operands.reserve(static_cast<size_t>(n));
   OnHost result(process, to);
-  if (Failure why = result.download()) return why;  // the holes
+  if (Failure why = result.download()) return why;  // preserves the gaps
   for (int i = 0; i < n; ++i) {
     OnHost& operand = operands.emplace_back(process, sources[i]);
     if (Failure why = operand.download()) return why;
@@ -60,7 +59,8 @@ void DeviceWork::note(const char* what, size_t bytes) noexcept {
 bool DeviceWork::copy(const Data& source, const Data& destination) noexcept {
   const Data from = with_kind(source), to = with_kind(destination);
   if (!from.on_device() && !to.on_device()) return false;
-  if (!from.type->contiguous() && !to.type->contiguous()) return false;  // by blocks, one by one
+  // needs copies block by block
+  if (!from.type->contiguous() && !to.type->contiguous()) return false;
   note("copying", from.bytes());
   if (from.bytes() == 0 || same_data(from, to)) return true;
   if (!open(from.on_device() ? from : to)) return true;
@@ -70,7 +70,7 @@ bool DeviceWork::copy(const Data& source, const Data& destination) noexcept {
   return true;
 }
 
-// Operands where the job's kernels can read them: those of the host and of other devices move.
+// Copies operands on the host and other devices to the job's device.
 bool DeviceWork::find_operands(const Data* sources, int n, const void** addresses) noexcept {
   try {
     for (int i = 0; i < n; ++i) {

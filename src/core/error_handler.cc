@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ErrorHandler: the user's function called, the predefined handlers made.
+// ErrorHandler: calls and predefined handlers.
 #include "core/error_handler.hpp"
 
 #include "base/error.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ErrorHandler: what happens with an error of a communicator, window, file or session.
-// Lifetime: reference counted: the user's handle and every object that has it set. Threads:
-// immutable. See: MPI-5.0 section 9.3; src/abi/raise.cc (delivers errors); tests/mpi/errhandler.c.
+// ErrorHandler: the reaction to an error on a communicator, window, file or session. Lifetime:
+// reference counted. Threads: immutable. See: MPI-5.0 section 9.3; src/abi/raise.cc (delivers
+// errors); tests/mpi/errhandler.c.
 #pragma once
 
 #include <atomic>
@@ -18,10 +18,10 @@ class ErrorHandler final : public Object {
   static constexpr Kind kKind = Kind::kErrorHandler;
 
   enum class Action {
-    kFatal,   // MPI_ERRORS_ARE_FATAL: ends the whole job
-    kAbort,   // MPI_ERRORS_ABORT: ends the processes of the object (here: the job)
-    kReturn,  // MPI_ERRORS_RETURN: the call returns the code
-    kUser,    // calls the user's function, then returns the code
+    kFatal,
+    kAbort,
+    kReturn,
+    kUser,
   };
 
   explicit ErrorHandler(Action action) noexcept : Object(Kind::kErrorHandler), action_(action) {}
@@ -43,13 +43,11 @@ class ErrorHandler final : public Object {
   }
 
   [[nodiscard]] Action action() const noexcept { return action_; }
-  /// True where it may be set on objects of `kind`: the predefined ones on all, a user's on its
-  /// own.
+  /// Predefined handlers fit all objects, a user's its target kind.
   [[nodiscard]] bool fits(Kind kind) const noexcept {
     return action_ != Action::kUser || target_ == kind;
   }
-  /// References of the user: by MPI_X_create_errhandler and each MPI_X_get_errhandler. The
-  /// handle goes with the last of them, the object when nothing has it set any more.
+  /// Counts the user's references; the handle ends with the last.
   void add_user() noexcept { users_.fetch_add(1, std::memory_order_relaxed); }
   [[nodiscard]] bool drop_user() noexcept {
     return users_.fetch_sub(1, std::memory_order_acq_rel) == 1;
@@ -60,16 +58,16 @@ class ErrorHandler final : public Object {
     MPI_Session_errhandler_function* session;
     MPI_Win_errhandler_function* window;
   };
-  /// A call of the user's function. The function may throw or jump: the frames above run() hold no
-  /// lock and no destructor. The function may free the handler and its object.
+  /// The function may throw or longjmp, because no frame above run() holds a lock or a destructor.
+  /// The function may free the handler and its object.
   struct UserCall {
-    Kind target = Kind::kNone;  // kNone: there is nothing to call
+    Kind target = Kind::kNone;
     Function function{};
     uintptr_t handle = 0;
     int code = 0;
     void run() const;
   };
-  /// The call with the handle of the object; with the null handle where `handle` is 0.
+  /// `handle` 0 gives the null handle.
   [[nodiscard]] UserCall user_call(uintptr_t handle, int code) const noexcept;
 
  private:
@@ -79,14 +77,11 @@ class ErrorHandler final : public Object {
   Function user_{};
 };
 
-/// Makes MPI_ERRORS_ARE_FATAL, MPI_ERRORS_ABORT and MPI_ERRORS_RETURN and enters them in the handle
-/// table.
 void make_predefined_error_handlers(Process& process);
-/// What mpirun -initial-errhandler says: of MPI_COMM_WORLD, MPI_COMM_SELF, and of errors that
-/// belong to no object. Null where the predefined ones are not made.
+/// The handler of mpirun -initial-errhandler, for the world, self, and errors without an object;
+/// may be null.
 [[nodiscard]] ErrorHandler* initial_error_handler(Process& process) noexcept;
 
-/// The predefined handler of an ABI constant (MPI_ERRORS_RETURN, ...).
 [[nodiscard]] ErrorHandler& predefined_error_handler(Process& process,
                                                      MPI_Errhandler constant) noexcept;
 

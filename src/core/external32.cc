@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// external32: runs of equal basic types, in packing order, are converted one after the other.
+// external32: converts runs of equal basic types in packing order.
 #include "core/external32.hpp"
 
 #include <algorithm>
@@ -21,16 +21,16 @@ static_assert(sizeof(Quad) == 16);
 enum class Change : uint8_t { kOrder, kSigned, kUnsigned, kQuad };
 
 /// One number: bytes in memory and in external32.
-struct Part {
+struct ExternalNumber {
   Change change;
   uint8_t native, external;
 };
 
-/// An element of a basic type: `firsts` numbers of one kind, and the second half of a pair.
+/// `firsts` numbers of one kind, and a pair's second half.
 struct Format {
-  Part first;
+  ExternalNumber first;
   uint8_t firsts = 1;
-  Part second{Change::kOrder, 0, 0};
+  ExternalNumber second{Change::kOrder, 0, 0};
   [[nodiscard]] size_t native() const noexcept {
     return size_t{first.native} * firsts + second.native;
   }
@@ -39,16 +39,17 @@ struct Format {
   }
 };
 
-constexpr Part plain(size_t bytes) noexcept {
+constexpr ExternalNumber plain(size_t bytes) noexcept {
   return {Change::kOrder, static_cast<uint8_t>(bytes), static_cast<uint8_t>(bytes)};
 }
-constexpr Part integer(Change change, size_t native, uint8_t external) noexcept {
-  return native == external ? plain(native) : Part{change, static_cast<uint8_t>(native), external};
+constexpr ExternalNumber integer(Change change, size_t native, uint8_t external) noexcept {
+  return native == external ? plain(native)
+                            : ExternalNumber{change, static_cast<uint8_t>(native), external};
 }
-constexpr Part kLong = integer(Change::kSigned, sizeof(long), 4);
-constexpr Part kUnsignedLong = integer(Change::kUnsigned, sizeof(long), 4);
-constexpr Part kWide = integer(Change::kUnsigned, sizeof(wchar_t), 2);
-constexpr Part kExtended{Change::kQuad, sizeof(long double), 16};
+constexpr ExternalNumber kLong = integer(Change::kSigned, sizeof(long), 4);
+constexpr ExternalNumber kUnsignedLong = integer(Change::kUnsigned, sizeof(long), 4);
+constexpr ExternalNumber kWide = integer(Change::kUnsigned, sizeof(wchar_t), 2);
+constexpr ExternalNumber kExtended{Change::kQuad, sizeof(long double), 16};
 
 Format format_of(const Datatype& basic) noexcept {
   const auto constant = reinterpret_cast<MPI_Datatype>(basic.handle());
@@ -82,7 +83,6 @@ Format format_of(const Datatype& basic) noexcept {
   }
 }
 
-/// In the order of bytes of the other side.
 template <class Word>
 void swap_words(const std::byte* from, std::byte* to, size_t count) noexcept {
   for (size_t i = 0; i < count; ++i) {
@@ -112,7 +112,7 @@ void reorder(const std::byte* from, std::byte* to, size_t size, size_t count) no
       std::reverse_copy(from + i * size, from + (i + 1) * size, to + i * size);
 }
 
-/// An integer of another size; the upper bytes that come are the sign's, or zero.
+/// New upper bytes are sign bytes or zero.
 void resize_integer(const std::byte* from, size_t from_bytes, std::byte* to, size_t to_bytes,
                     bool is_signed, bool to_external) noexcept {
   const bool big = std::endian::native == std::endian::big;
@@ -123,7 +123,7 @@ void resize_integer(const std::byte* from, size_t from_bytes, std::byte* to, siz
   const std::byte top = from[at(from_big, from_bytes, from_bytes - 1)];
   const std::byte fill =
       is_signed && (top & std::byte{0x80}) != std::byte{} ? std::byte{0xff} : std::byte{};
-  for (size_t i = 0; i < to_bytes; ++i)  // from the least significant byte on
+  for (size_t i = 0; i < to_bytes; ++i)
     to[at(to_big, to_bytes, i)] = i < from_bytes ? from[at(from_big, from_bytes, i)] : fill;
 }
 
@@ -147,9 +147,9 @@ void convert_quad(const std::byte* from, std::byte* to) noexcept {
   }
 }
 
-/// `count` numbers in a row.
 template <bool kPacking>
-void convert(const Part& part, const std::byte* from, std::byte* to, size_t count) noexcept {
+void convert(const ExternalNumber& part, const std::byte* from, std::byte* to,
+             size_t count) noexcept {
   const size_t from_bytes = kPacking ? part.native : part.external;
   const size_t to_bytes = kPacking ? part.external : part.native;
   if (part.change == Change::kOrder) return reorder(from, to, from_bytes, count);
@@ -174,7 +174,7 @@ void convert(const Format& format, const std::byte* from, std::byte* to, size_t 
   }
 }
 
-/// Tells `visit`(basic type, how many) of the runs in `count` elements of `type`.
+/// Calls visit(basic type, count).
 template <class Visit>
 void each_run(const Datatype& type, MPI_Count count, Visit& visit) noexcept {
   if (type.size() <= 0 || count == 0) return;
@@ -188,7 +188,7 @@ void each_run(const Datatype& type, MPI_Count count, Visit& visit) noexcept {
       each_run(*recipe.types[part], recipe.repeats[part], visit);
 }
 
-/// The data in memory, some elements at a time: where it is, or through a window of packed bytes.
+/// Access to some elements at a time: in place, or through a window of packed bytes.
 template <bool kPacking>
 class Native {
  public:
@@ -200,7 +200,7 @@ class Native {
   Native(const Native&) = delete;
   Native& operator=(const Native&) = delete;
 
-  /// Room with data for at most `*count` elements of `size` bytes, and for how many.
+  /// Room for at most `*count` elements of `size` bytes.
   std::byte* take(size_t size, size_t* count) noexcept {
     if (type_.contiguous()) {
       std::byte* at = static_cast<std::byte*>(buf_) + type_.true_lb() + offset_;
@@ -230,7 +230,7 @@ class Native {
   void* buf_;
   MPI_Count count_;
   size_t total_;
-  size_t offset_ = 0;  // packed bytes before the window
+  size_t offset_ = 0;
   size_t used_ = 0, end_ = 0;
   std::byte window_[8192];
 };

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// external32: the standard's own representation of data: big-endian, IEEE, sizes that no machine
-// chooses. Why: what MPI_Pack_external and files in "external32" hold is read by any MPI library.
-// Threads: any. See: MPI-5.0 section 14.5.2 (sizes); tests/unit/core/external32_test.cc.
+// external32: the standard's portable data format: big-endian, IEEE, fixed sizes. Threads: any.
+// See: MPI-5.0 section 14.5.2 (sizes).
 #pragma once
 
 #include "core/datatype.hpp"
 
 namespace tern::core {
 
-/// Bytes of one element of `type` in external32.
 [[nodiscard]] MPI_Count external32_size(const Datatype& type) noexcept;
 
-/// `count` elements at `buf` to or from count * external32_size() bytes. Data path: no allocation,
-/// no failure. What does not fit the external form (a long of 2^40) loses its upper bytes.
+/// Never allocates or fails. A value too large for the external form (a long of 2^40) loses its
+/// upper bytes.
 void pack_external32(const Datatype& type, const void* buf, MPI_Count count, void* out) noexcept;
 void unpack_external32(const Datatype& type, void* buf, MPI_Count count, const void* in) noexcept;
 

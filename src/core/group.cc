@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Group: compression into ranges, look-up, and the set operations.
+// Group: compression into ranges, lookup, and the set operations.
 #include "core/group.hpp"
 
 #include <algorithm>
@@ -111,7 +111,6 @@ Ref<Group> GroupBuilder::finish() {
 
 namespace {
 
-/// Adds the members of `from` that are (`wanted`) or are not members of `other`.
 void add_where(GroupBuilder& builder, const Group& from, const Group& other, bool wanted) {
   for (int rank = 0; rank < from.size(); ++rank) {
     const uint32_t peer = from.peer_index(rank);

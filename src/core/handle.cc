@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// HandleTable: words given, renewed and ended.
+// HandleTable: assigns, renews and invalidates words.
 #include "core/handle.hpp"
 
 #include <cstdlib>
@@ -37,7 +37,7 @@ uintptr_t HandleTable::insert(Object& object) {
   std::atomic<Chunk*>& chunk = chunks_[index / kChunk];
   if (chunk.load(std::memory_order_relaxed) == nullptr)
     chunk.store(new Chunk, std::memory_order_release);
-  Entry& slot = *entry(index);
+  HandleEntry& slot = *entry(index);
   const uintptr_t word =
       word_of(object.kind(), index, slot.generation.load(std::memory_order_relaxed));
   object.set_handle(word);
@@ -61,14 +61,14 @@ void HandleTable::erase(Object& object) noexcept {
   }
   const std::lock_guard<std::mutex> guard(mutex_);
   const uint32_t index = static_cast<uint32_t>(word) & kIndexMask;
-  Entry& slot = *entry(index);
+  HandleEntry& slot = *entry(index);
   slot.object.store(nullptr, std::memory_order_release);
   slot.generation.store(generation_of(word) + 1, std::memory_order_relaxed);
   object.set_handle(0);
   free_.push_back(index);
 }
 
-// The entry is left alone: threads that renew neighbours would take its cache line from each other.
+// Leaves the entry unwritten, because neighbours share its cache line.
 uintptr_t HandleTable::renew(Object& object) noexcept {
   const uintptr_t before = object.handle();
   const uint32_t index = static_cast<uint32_t>(before) & kIndexMask;
@@ -81,7 +81,7 @@ uintptr_t HandleTable::from_int(int value) const noexcept {
   if (value < 0) return 0;
   const uint32_t low = static_cast<uint32_t>(value);
   if (low < kPredefined) return low;
-  const Entry* found = entry(low & kIndexMask);
+  const HandleEntry* found = entry(low & kIndexMask);
   if (found == nullptr) return 0;
   const Object* object = found->object.load(std::memory_order_acquire);
   if (object == nullptr || static_cast<uint32_t>(object->handle()) != low) return 0;
@@ -91,7 +91,7 @@ uintptr_t HandleTable::from_int(int value) const noexcept {
 std::vector<Object*> HandleTable::live(Kind kind) const {
   std::vector<Object*> found;
   for (uint32_t index = kPredefined; index < next_; ++index) {
-    const Entry* slot = entry(index);
+    const HandleEntry* slot = entry(index);
     Object* object = slot == nullptr ? nullptr : slot->object.load(std::memory_order_acquire);
     if (object != nullptr && object->kind() == kind) found.push_back(object);
   }

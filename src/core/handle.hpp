@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// HandleTable: from the word that the user holds to the object, never trusting the word.
-// Why: a stale, freed or garbage handle is an error class, never a crash.
-// Word: below 4096 a constant of the ABI; else 32 bits of generation, one bit 0, 4 bits of kind, 27
-// bits of index (from 4096). The low half is what MPI_*_toint gives. Threads: find is lock-free;
-// insert, renew and erase take the table's own lock. See: tests/mpi/handles_foreign.c.
+// HandleTable: maps a user's handle word to an object and never trusts the word.
+// Why: a stale or garbage handle gives an error class, never a crash. Word: below 4096 a constant
+// of the ABI; otherwise 32 bits of generation, one bit 0, 4 bits of kind, 27 bits of index (from
+// 4096). MPI_*_toint returns the low half. Threads: find is lock-free. See:
+// tests/mpi/handles_foreign.c.
 #pragma once
 
 #include <array>
@@ -28,8 +28,7 @@ class HandleTable {
   HandleTable& operator=(const HandleTable&) = delete;
   ~HandleTable();
 
-  /// The object of `word`, or nullptr where the word is stale, garbage or of another kind.
-  /// T needs `static constexpr Kind kKind`.
+  /// Returns nullptr for a stale or garbage word, or another kind.
   template <class T>
   [[nodiscard]] T* find(uintptr_t word) const noexcept {
     Object* object = look_up(word, T::kKind);
@@ -40,41 +39,39 @@ class HandleTable {
     return find<T>(reinterpret_cast<uintptr_t>(handle));
   }
 
-  /// Gives `object` a word (also stored in it). Throws Error(MPI_ERR_NO_MEM) when 2^27 are in use.
+  /// Assigns and stores a word. Throws Error(MPI_ERR_NO_MEM) beyond 2^27 handles.
   uintptr_t insert(Object& object);
-  /// Makes the constant `abi_value` (< 1024) name `object`. Takes the caller's reference over,
-  /// until erase() or the table's end.
+  /// Takes over the caller's reference until erase() or the table's end.
   void set_predefined(uintptr_t abi_value, Object& object);
-  /// Ends the word of `object`; a later find of it gives nullptr.
+  /// Later finds of the word return nullptr.
   void erase(Object& object) noexcept;
-  /// A fresh word in the same place: the old one becomes stale. For pooled objects (requests).
+  /// The old word of a pooled request becomes stale.
   uintptr_t renew(Object& object) noexcept;
-  /// The full word for the low 31 bits (MPI_*_fromint); 0 if no object has it.
+  /// Returns the word for MPI_*_fromint; 0 if unknown.
   [[nodiscard]] uintptr_t from_int(int value) const noexcept;
-  /// All user handles of a kind still in use (leak reports).
   [[nodiscard]] std::vector<Object*> live(Kind kind) const;
 
  private:
-  struct Entry {
+  struct HandleEntry {
     std::atomic<Object*> object{nullptr};
-    std::atomic<uint32_t> generation{1};  // of the next object; the present one knows its own
+    std::atomic<uint32_t> generation{1};  // of the next object
   };
   static constexpr uint32_t kChunk = 1024;
   static constexpr uint32_t kChunks = (1U << kIndexBits) / kChunk;
-  static constexpr uint32_t kConstants = 1024;  // the ABI's handle constants are below this
-  using Chunk = std::array<Entry, kChunk>;
+  static constexpr uint32_t kConstants = 1024;
+  using Chunk = std::array<HandleEntry, kChunk>;
 
-  [[nodiscard]] Entry* entry(uint32_t index) const noexcept {
+  [[nodiscard]] HandleEntry* entry(uint32_t index) const noexcept {
     const Chunk* chunk = chunks_[index / kChunk].load(std::memory_order_acquire);
     if (chunk == nullptr) return nullptr;
-    return const_cast<Entry*>(&(*chunk)[index % kChunk]);
+    return const_cast<HandleEntry*>(&(*chunk)[index % kChunk]);
   }
   [[nodiscard]] Object* look_up(uintptr_t word, Kind kind) const noexcept {
     Object* object;
     if (word < kPredefined) {
       object = word < kConstants ? predefined_[word] : nullptr;
     } else {
-      const Entry* found = entry(static_cast<uint32_t>(word) & kIndexMask);
+      const HandleEntry* found = entry(static_cast<uint32_t>(word) & kIndexMask);
       if (found == nullptr) return nullptr;
       object = found->object.load(std::memory_order_acquire);
       if (object == nullptr || object->handle() != word) return nullptr;
@@ -90,7 +87,7 @@ class HandleTable {
   }
 
   std::array<Object*, kConstants> predefined_{};
-  std::atomic<Chunk*>* chunks_;  // kChunks of them, in pages that are touched only when used
+  std::atomic<Chunk*>* chunks_;  // pages untouched until used
   std::mutex mutex_;
   std::vector<uint32_t> free_;
   uint32_t next_ = kPredefined;

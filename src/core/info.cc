@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Info: look-up by walking; infos have few keys.
+// Info: linear search, because infos have few keys.
 #include "core/info.hpp"
 
 #include <algorithm>
@@ -58,7 +58,7 @@ Info::Entries Info::entries() const {
   return entries_;
 }
 
-// One lock after the other: two infos may be merged into each other.
+// Takes one lock at a time: threads may merge two infos into each other.
 void Info::merge(const Info& other) {
   for (const auto& [key, value] : other.entries()) set(key, value);
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Info: an ordered set of (key, value) strings.
-// Lifetime: reference counted: the user's handle, and objects that keep their hints.
-// Threads: any, also before MPI_Init, where no level of threads is known.
-// See: MPI-5.0 chapter 10.
+// Info: an ordered set of (key, value) strings. Lifetime: reference counted. Threads: any, even
+// before MPI_Init. See: MPI-5.0 chapter 10.
 #pragma once
 
 #include <mutex>
@@ -24,16 +22,12 @@ class Info final : public Object {
   static constexpr Kind kKind = Kind::kInfo;
   Info() noexcept : Object(Kind::kInfo) {}
 
-  /// The value of a key, where it is set.
   [[nodiscard]] std::optional<std::string> get(std::string_view key) const;
   void set(std::string_view key, std::string_view value);
-  /// False where the key was not set.
   bool erase(std::string_view key) noexcept;
-  /// The keys in the order in which they were first set: how many, and one of them where it is
-  /// there.
+  /// Keys are numbered in the order of their first setting.
   [[nodiscard]] size_t count() const noexcept;
   [[nodiscard]] std::optional<std::string> key(size_t number) const;
-  /// Takes over all pairs of `other`.
   void merge(const Info& other);
 
  private:
@@ -44,7 +38,7 @@ class Info final : public Object {
   Entries entries_;
 };
 
-/// MPI_INFO_ENV: what is known of how this process was started.
+/// Creates MPI_INFO_ENV.
 void make_predefined_infos(Process& process);
 
 }  // namespace tern::core

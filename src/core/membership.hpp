@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Membership: a rank's place in a group, and the other group of an inter-communicator.
-// Lifetime: a constant part of a Communicator. Threads: any. Cost: one cache line, together with
-// the first members of ContextNames.
+// Membership: a rank's place in a group, and an inter-communicator's other group. Lifetime:
+// Communicator. Threads: any. Cost: one cache line, together with the first members of
+// ContextNames.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,6 @@ namespace tern::core {
 
 class alignas(64) Membership {
  public:
-  /// `rank` is the caller's in `group`.
   Membership(Process& process, Ref<Group> group, int rank, Ref<Group> remote) noexcept
       : process_(process),
         group_(std::move(group)),
@@ -26,13 +25,13 @@ class alignas(64) Membership {
   [[nodiscard]] Process& process() const noexcept { return process_; }
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int size() const noexcept { return size_; }
-  /// Possible destination or source ranks: the remote group's for an inter-communicator.
+  /// The remote group's size for an inter-communicator.
   [[nodiscard]] int peer_count() const noexcept { return remote_ ? remote_->size() : size_; }
   [[nodiscard]] bool inter() const noexcept { return static_cast<bool>(remote_); }
   [[nodiscard]] Group& group() const noexcept { return *group_; }
   [[nodiscard]] Group* remote_group() const noexcept { return remote_.get(); }
   [[nodiscard]] const Group& target() const noexcept { return remote_ ? *remote_ : *group_; }
-  /// The peer behind a destination or source rank (of the remote group for an inter-communicator).
+  /// In the remote group for an inter-communicator.
   [[nodiscard]] Peer& peer(int rank) const { return process_.peer(peer_index(rank)); }
   [[nodiscard]] uint32_t peer_index(int rank) const {
     return identity_ ? static_cast<uint32_t>(rank) : target().peer_index(rank);
@@ -42,7 +41,7 @@ class alignas(64) Membership {
   Process& process_;
   const Ref<Group> group_, remote_;
   const int rank_, size_;
-  const bool identity_;  // rank r is peer r
+  const bool identity_;
 };
 
 }  // namespace tern::core

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Object: what every MPI object behind a handle has in common.
-// Lifetime: reference counted; the user's handle is one reference, each pending use another.
-// Threads: references are atomic where threads share objects; everything else is the object's own
-// affair.
+// Object: the base of every MPI object behind a handle.
+// Lifetime: reference counted, by the user's handle and pending uses. Threads: counts are atomic if
+// threads share objects.
 #pragma once
 
 #include <atomic>
@@ -14,12 +13,11 @@ namespace tern::core {
 
 class Process;
 
-/// True where threads may use one object at once (MPI_THREAD_MULTIPLE, and before the level is
-/// known): only then a count costs an atomic operation, which is a third of a small message's time.
-/// Set while no other thread calls MPI (api::Membership).
+/// False below MPI_THREAD_MULTIPLE: avoids atomic counts, a third of a small message's time. Set by
+/// api::Membership while no other thread calls MPI.
 inline bool threads_share_objects = true;
 
-/// What a handle word names. The values are part of a handle's bits (4 bits).
+/// Occupies 4 bits of the handle word.
 enum class Kind : uint32_t {
   kNone = 0,
   kCommunicator = 1,
@@ -44,7 +42,6 @@ class Object {
   virtual ~Object() = default;
 
   [[nodiscard]] Kind kind() const noexcept { return kind_; }
-  /// The word the user holds; 0 where the object has none (yet).
   [[nodiscard]] uintptr_t handle() const noexcept { return handle_; }
   void set_handle(uintptr_t word) noexcept { handle_ = word; }
   [[nodiscard]] bool predefined() const noexcept { return handle_ != 0 && handle_ < 4096; }
@@ -55,7 +52,6 @@ class Object {
     else
       references_.store(references() + 1, std::memory_order_relaxed);
   }
-  /// Deletes the object with the last reference. Predefined objects are never deleted this way.
   void release() noexcept {
     if (drop() == 0) destroy();
   }
@@ -63,18 +59,17 @@ class Object {
     return references_.load(std::memory_order_relaxed);
   }
 
-  /// Where a user's object was made (see HandleTable::insert); for reports of what is not freed.
+  /// Leak reports use this place; HandleTable::insert sets it.
   CallPlace made_at;
 
-  /// A pooled object that came to its end serves again, with one reference.
+  /// Reuses a pooled object with one reference.
   void revive() noexcept { references_.store(1, std::memory_order_relaxed); }
 
  protected:
-  /// How the last reference ends; pooled objects go back to their pool instead.
+  /// Ends the object; pooled objects return to their pool.
   virtual void destroy() noexcept { delete this; }
 
  private:
-  /// References that are left.
   int drop() noexcept {
     if (threads_share_objects) return references_.fetch_sub(1, std::memory_order_acq_rel) - 1;
     const int left = references() - 1;
@@ -87,12 +82,11 @@ class Object {
   uintptr_t handle_ = 0;
 };
 
-/// A counted reference to an Object.
 template <class T>
 class Ref {
  public:
   Ref() = default;
-  /// Takes a further reference.
+  /// Adds a reference.
   explicit Ref(T* object) noexcept : object_(object) {
     if (object_ != nullptr) object_->retain();
   }
@@ -117,7 +111,6 @@ class Ref {
   T* operator->() const noexcept { return object_; }
   T& operator*() const noexcept { return *object_; }
   explicit operator bool() const noexcept { return object_ != nullptr; }
-  /// Gives the reference to the caller.
   [[nodiscard]] T* leak() noexcept {
     T* object = object_;
     object_ = nullptr;

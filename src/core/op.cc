@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Op: the predefined operations, and applying an operation to any datatype.
+// Op: the predefined operations, applied to any datatype.
 #include "core/op.hpp"
 
 #include <algorithm>
@@ -34,7 +34,6 @@ const Predefined kPredefined[] = {
 };
 #undef TERN_OP
 
-/// The visitor that reduces where the data lies; both buffers have the same layout.
 class PieceReducer {
  public:
   PieceReducer(Op::Loop loop, uintptr_t in_minus_inout, const Datatype& basic) noexcept
@@ -45,8 +44,7 @@ class PieceReducer {
 
   [[nodiscard]] static constexpr bool full() noexcept { return false; }
 
-  /// Elements whose packed bytes begin in this run are reduced; a padded one goes on in the next
-  /// run.
+  /// Reduces elements beginning in this run; a padded element may continue in the next.
   void run(uintptr_t at, int64_t bytes) noexcept {
     if (!padded_) return reduce(at, static_cast<size_t>(bytes / basic_bytes_));
     for (; position_ < bytes; position_ += basic_bytes_)
@@ -84,7 +82,7 @@ class PieceReducer {
   uintptr_t shift_;
   int64_t basic_bytes_;
   bool padded_;
-  int64_t position_ = 0;  // of the next element's first byte, from the beginning of the next run
+  int64_t position_ = 0;  // of the next element, relative to the next run
 };
 
 }  // namespace
@@ -103,7 +101,8 @@ bool Op::accepts(const Datatype& type) const noexcept {
 int Op::check(const Datatype& type) const noexcept {
   if (accepts(type)) return MPI_SUCCESS;
   if (!reduces_)
-    return fail(MPI_ERR_OP, "%s is for MPI_Accumulate and its kin; no reduction takes it", name());
+    return fail(MPI_ERR_OP, "%s is for MPI_Accumulate and similar calls, not for reductions",
+                name());
   const Datatype* of = type.predefined() ? &type : type.basic();
   if (of == nullptr)
     return fail(MPI_ERR_OP,
@@ -133,7 +132,7 @@ int Op::apply(const void* in, void* inout, MPI_Count count, const Datatype& type
   return MPI_SUCCESS;
 }
 
-/// The int form is called several times where the count is beyond an int.
+/// Calls the int form repeatedly if the count exceeds int.
 int Op::call_user(const void* in, void* inout, MPI_Count count,
                   const Datatype& type) const noexcept {
   auto handle = reinterpret_cast<MPI_Datatype>(type.handle());

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Op: a reduction operation, predefined or the user's.
-// Why: collectives call one function pointer per chunk; which loop it is was decided before.
-// Threads: const members from any.
-// See: MPI-5.0 section 6.9; core/reduce/ (the loops); tests/unit/core/op_test.cc.
+// Op: a reduction operation, predefined or the user's. Threads: any, for const members. See:
+// MPI-5.0 section 6.9; core/reduce/ (the loops).
 #pragma once
 
 #include <cstddef>
@@ -28,10 +26,9 @@ class Op final : public Object {
       : Object(kKind), commutative_(commutative), user_large_(function) {}
 
   [[nodiscard]] bool commutative() const noexcept { return commutative_; }
-  /// Which one, of a predefined operation.
   [[nodiscard]] Reduction reduction() const noexcept { return reduction_; }
-  /// Whether two operands may change places, and the result has the same bits. Not of a minimum,
-  /// and of zeros of both signs.
+  /// Whether swapping operands preserves every bit of the result. A minimum does not, because of
+  /// signed zeros.
   [[nodiscard]] bool changes_places() const noexcept {
     switch (reduction_) {
       case Reduction::kSum:
@@ -48,23 +45,20 @@ class Op final : public Object {
     }
   }
   [[nodiscard]] bool user_defined() const noexcept { return name_ == nullptr; }
-  /// "MPI_SUM"; "a user-defined operation" for others.
+  /// A user's operation is named "a user-defined operation".
   [[nodiscard]] const char* name() const noexcept;
-  /// True where a reduction may apply the op to this type: MPI's tables for predefined ops, and
-  /// derived types all of whose elements are of one such type. MPI_REPLACE and MPI_NO_OP take part
-  /// in no reduction.
+  /// Whether MPI allows the operation on the type, or on the common type of a derived type's
+  /// elements. MPI_REPLACE and MPI_NO_OP are refused.
   [[nodiscard]] bool accepts(const Datatype& type) const noexcept;
-  /// 0, or MPI_ERR_OP with a sentence that names both.
+  /// Returns 0, or MPI_ERR_OP with fail() text.
   [[nodiscard]] int check(const Datatype& type) const noexcept;
-  /// The loop for a predefined op on a predefined type (MPI_REPLACE and MPI_NO_OP have theirs);
-  /// nullptr where not allowed or user-defined.
+  /// nullptr if not allowed or user-defined; MPI_REPLACE and MPI_NO_OP have loops.
   [[nodiscard]] Loop loop(const Datatype& basic) const noexcept {
     return loops_ != nullptr ? loops_[static_cast<size_t>(basic.number())] : nullptr;
   }
 
-  /// inout = in (op) inout on `count` elements of `type`; both buffers are laid out as `type` says.
-  /// The type is any for user ops, one whose basic() has a loop for predefined ops. Host memory.
-  /// An error class where the user's function threw an exception.
+  /// inout = in (op) inout in host memory, in the layout of `type`. Predefined ops need a loop for
+  /// its basic(). Returns an error class if the user's function threw.
   [[nodiscard]] int apply(const void* in, void* inout, MPI_Count count,
                           const Datatype& type) const noexcept;
 
@@ -76,17 +70,16 @@ class Op final : public Object {
 
   const char* name_ = nullptr;
   Reduction reduction_ = Reduction::kNoOp;
-  const Loop* loops_ = nullptr;  // by Number: a row of the table of loops
+  const Loop* loops_ = nullptr;
   bool reduces_ = true;
   bool commutative_ = true;
   MPI_User_function* user_ = nullptr;
   MPI_User_function_c* user_large_ = nullptr;
 };
 
-/// Makes the predefined operations of the ABI and enters them in the process's handle table.
 void make_predefined_ops(Process& process);
 [[nodiscard]] const Op& predefined_op(const Process& process, Reduction reduction) noexcept;
-/// Ends them; no handle of a predefined operation may be used afterwards.
+/// No handle of a predefined operation is valid afterwards.
 void free_predefined_ops(Process& process) noexcept;
 
 }  // namespace tern::core

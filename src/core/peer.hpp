@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Peer: another process (or this one) as this process knows it.
-// Why: a peer is an index into Process's table keyed by (namespace, rank), never a world rank, so
-// that spawned and connected processes fit in later. Lifetime: PeerTable.
+// Peer: a process as seen by this process.
+// Why: an index keyed by (namespace, rank), never a world rank, so spawned and connected processes
+// can be added.
 #pragma once
 
 #include <atomic>
@@ -11,12 +11,11 @@
 namespace tern::core {
 
 struct Peer {
-  uint32_t index = 0;   // in Process's table
-  uint32_t nspace = 0;  // which namespace (0: the own one)
-  uint32_t rank = 0;    // in that namespace
+  uint32_t index = 0;
+  uint32_t nspace = 0;  // the namespace (0: this process's)
+  uint32_t rank = 0;
 };
 
-/// Peers by index, made a chunk at a time. Threads: any.
 class PeerTable {
  public:
   PeerTable();
@@ -24,7 +23,7 @@ class PeerTable {
   PeerTable& operator=(const PeerTable&) = delete;
   ~PeerTable();
 
-  /// Of the own namespace the index is the rank.
+  /// In namespace 0 the index is the rank.
   Peer& at(uint32_t index) {
     Peer* chunk = chunks_[index / kChunk].load(std::memory_order_acquire);
     return chunk != nullptr ? chunk[index % kChunk] : make_chunk(index)[index % kChunk];
@@ -35,7 +34,7 @@ class PeerTable {
   static constexpr uint32_t kChunks = 1 << 16;
   Peer* make_chunk(uint32_t index);
 
-  std::atomic<Peer*>* chunks_;  // kChunks of them, in pages that are touched only when used
+  std::atomic<Peer*>* chunks_;  // pages untouched until used
   std::mutex mutex_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Process: its channels, and the table of peers.
+// Process: its channels and table of peers.
 #include "core/process.hpp"
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Progress: pollers, and leaving the core.
+// Progress: runs the pollers, and yields the core.
 #include "core/progress.hpp"
 
 #include <sched.h>
@@ -15,29 +15,28 @@ namespace tern::core {
 constinit thread_local CallPlace current_call;
 
 namespace {
-constexpr uint32_t kPollsOnCore = 2;  // without result, of a caller that comes back
-constexpr int64_t kSwitchNs = 1000;   // a yield of less is a system call alone
+constexpr uint32_t kPollsOnCore = 2;  // by a polling caller
+constexpr int64_t kSwitchNs = 1000;   // a shorter yield is the bare system call
 constexpr int64_t kMomentNs = 10'000'000;
 
-/// What a thread has found out by polling without result, in whichever channel.
+/// A thread's polls without result, over all channels.
 struct Polling {
-  int64_t ended_ns = 0;             // the latest poll
-  int64_t left_core_ns = 0;         // was back
-  uint32_t polls = 0;               // one right after the other
-  int64_t skipped = 0;              // further polls without a look at the clock
-  int64_t unseen = 0;               // rest of these
-  uint32_t period = 0;              // in which it was counted
-  int64_t sleeps_until_ns = 0;      // does not yield: those who have the core then compute
-  int64_t shares_until_ns = 0;      // does not spin: others want the core
-  int64_t spins_less_until_ns = 0;  // its peer is on its core
-  long switches = 0;                // to other threads, when a yield took long
-  uint32_t offers_in_vain = 0;      // of the core: no other wanted it
+  int64_t ended_ns = 0;
+  int64_t left_core_ns = 0;  // end of the latest yield
+  uint32_t polls = 0;        // consecutive
+  int64_t skipped = 0;
+  int64_t unseen = 0;
+  uint32_t period = 0;
+  int64_t sleeps_until_ns = 0;      // other threads on the core compute until then
+  int64_t shares_until_ns = 0;      // other threads want the core until then
+  int64_t spins_less_until_ns = 0;  // a peer is on this core
+  long switches = 0;                // at the latest long yield
+  uint32_t offers_in_vain = 0;
   uint32_t offers_skipped = 0;
 };
 constinit thread_local Polling polling __attribute__((tls_model("initial-exec")));
 
-// A yield that took longer than a system call was a switch to another thread that wanted the core,
-// or an interrupt: the kernel's count of this thread's switches tells.
+// A long yield was a switch or an interrupt; the kernel's count of switches tells.
 void note_yield(int64_t began_ns) noexcept {
   const int64_t now = now_ns();
   if (now - began_ns <= kSwitchNs) return;
@@ -51,7 +50,7 @@ void note_yield(int64_t began_ns) noexcept {
 }  // namespace
 
 void PollingThreads::add(uint32_t period) noexcept {
-  constexpr uint32_t kMostBetween = 8;  // periods in which other programs had all the cores
+  constexpr uint32_t kMostBetween = 8;  // periods; other programs may occupy all cores
   Counts old = counts_.load(std::memory_order_relaxed), counts;
   do {
     counts = old;
@@ -118,7 +117,7 @@ void Progress::configure(const Waiting& waiting) noexcept {
 void Progress::set_alarms(std::vector<Alarm> alarms) noexcept {
   alarms_ = std::move(alarms);
   if (!on_network()) return;
-  constexpr int64_t kNetworkNs = 1'000'000;  // what is awaited takes longer, and so does waking
+  constexpr int64_t kNetworkNs = 1'000'000;  // messages and wake-ups take longer
   first_spins_ = std::min(spins_, kFirstOffer - 1);
   yield_ns_ = std::max(yield_ns_, kNetworkNs);
 }
@@ -133,7 +132,7 @@ int Progress::poll_others() noexcept {
   return events;
 }
 
-// Rounds that took as long as another thread's time on the core.
+// Detects rounds as long as a time slice.
 void Progress::look_at_clock(Idleness* idleness) noexcept {
   constexpr int64_t kLostNs = 1'000'000;
   const int64_t now = now_ns();
@@ -143,7 +142,7 @@ void Progress::look_at_clock(Idleness* idleness) noexcept {
   idleness->lost_core = now < polling.shares_until_ns;
 }
 
-// Who is alone on its core makes few offers.
+// A thread alone on its core seldom yields.
 void Progress::offer_core(Idleness* idleness) noexcept {
   constexpr uint32_t kInVain = 16, kSeldom = 8;
   if (polling.offers_in_vain >= kInVain && ++polling.offers_skipped % kSeldom != 0) return;
@@ -170,7 +169,7 @@ void Progress::stop_polling() noexcept {
   if (sleepers.empty()) sleepers.tell_awake();
 }
 
-// How often a caller may find nothing before it leaves the core.
+// The number of polls without result before a yield.
 uint32_t Progress::polls_on_core(int64_t now) noexcept {
   if (on_network()) return now < polling.shares_until_ns ? kPollsOnCore : kRoundsBetweenOffers;
   if (!mutex.threaded()) return std::max(spins_, kPollsOnCore);
@@ -180,17 +179,16 @@ uint32_t Progress::polls_on_core(int64_t now) noexcept {
   return busy > shared_->most ? kPollsOnCore : std::max(spins_, kPollsOnCore);
 }
 
-// A thread in a loop of polls waits for other threads: it leaves the core after a few rounds, and
-// polls once more afterwards. A thread with computation between its polls does not wait: it leaves
-// the core at times only, because its messages may need other threads. A pause of less than a
-// microsecond may mean either. The thread leaves the core soon at first, and less and less often
-// while it finds nothing; then some polls read no clock.
+// A polling loop waits for other threads: it yields after a few rounds, then polls once more. A
+// thread computing between polls yields only at times, because its messages may need other threads.
+// A pause below a microsecond may mean either: the thread yields soon at first, then less often,
+// and skips the clock at some polls.
 int Progress::poll_after_others() noexcept {
   constexpr int64_t kLoopNs = 400, kPauseNs = 1000, kLongOnCoreNs = 100000, kPart = 8;
   if (polling.unseen != 0) return --polling.unseen, 0;
   const int64_t now = now_ns(), pause = (now - polling.ended_ns) / (polling.skipped + 1);
   const int64_t part = empty_polls_ / kPart;
-  const bool loops = pause < (mutex.threaded() ? kPauseNs : kLoopNs);  // the lock takes time
+  const bool loops = pause < (mutex.threaded() ? kPauseNs : kLoopNs);
   polling.polls = loops ? polling.polls + 1 : 1;
   polling.ended_ns = now;
   polling.skipped = polling.unseen =
@@ -216,7 +214,7 @@ void Progress::look_after_polling() noexcept {
 
 WaitReport Progress::polling_report() const {
   return {current_call.call == nullptr ? "" : current_call.call,
-          "polls, and finds nothing",
+          "polls without result",
           {},
           false,
           static_cast<double>(now_ns() - polling_since_ns_) * 1e-9};
@@ -241,8 +239,8 @@ void Progress::idle(Idleness* idleness) noexcept {
     polling.sleeps_until_ns = now + took * (1 + kOften);
 }
 
-// The kernel may place a rank on the core of its peer, beside an idle core: each message then waits
-// for the end of all spins. A yield with a switch and a result is the sign.
+// The kernel may place a rank on its peer's core, beside an idle core; each message then waits for
+// the end of all spins. The sign is a yield with a switch and a result.
 void Progress::fit_spins(int64_t now, bool switched, Idleness* idleness) noexcept {
   if (switched && (poll() != 0 || idleness->done(idleness->goal))) {
     idleness->steps = 0;
@@ -253,10 +251,10 @@ void Progress::fit_spins(int64_t now, bool switched, Idleness* idleness) noexcep
   }
 }
 
-// A thread that yields to threads that compute, or spin, is back after a time slice of each; one
-// that sleeps is back as soon as it is woken. True for a yield.
+// A yield to computing threads takes a time slice of each; a sleeper runs as soon as it is woken.
+// Returns true for a yield.
 bool Progress::leave_core(int64_t now, Idleness* idleness) noexcept {
-  constexpr int64_t kLongAwakeNs = 100'000'000;  // then mpirun may ask what it waits for
+  constexpr int64_t kLongAwakeNs = 100'000'000;  // then mpirun may request a report
   const bool awake = shared_->awake.load(std::memory_order_relaxed) != 0;
   const int64_t yields = awake ? kLongAwakeNs : now < polling.sleeps_until_ns ? -1 : yield_ns_;
   int64_t since = idleness->since_ns;
@@ -279,8 +277,7 @@ bool Progress::leave_core(int64_t now, Idleness* idleness) noexcept {
   return false;
 }
 
-// Alone, only another thread of this rank can bring what is waited for; else naps, the longer the
-// longer it has waited.
+// A rank alone waits only for its own threads. Other ranks nap, longer the longer they wait.
 void Progress::sleep_unrung(int64_t waited_ns) const noexcept {
   constexpr int64_t kShortNs = 50'000, kLongNs = 1'000'000, kPart = 128;
   const timespec nap{0, std::clamp(waited_ns / kPart, kShortNs, kLongNs)};
@@ -290,8 +287,7 @@ void Progress::sleep_unrung(int64_t waited_ns) const noexcept {
   ::clock_nanosleep(CLOCK_MONOTONIC, 0, &nap, nullptr);
 }
 
-// Some events ring no bell (a launcher's question on old kernels, a clock): each sleep is longer
-// than the sleep before.
+// Some events ring no doorbell, so sleeps end, and grow longer.
 int64_t Progress::next_sleep_us(const Idleness& idleness) const noexcept {
   constexpr int64_t kGrowth = 8, kOfSeveralOnNetworkUs = 10'000, kOnNetworkUs = 500'000;
   int64_t most = longest_sleep_us_ == Doorbell::kUntilRung ? INT64_MAX : longest_sleep_us_;
@@ -304,12 +300,11 @@ int64_t Progress::next_sleep_us(const Idleness& idleness) const noexcept {
   return most == INT64_MAX ? Doorbell::kUntilRung : std::min(us, most);
 }
 
-// A look sets flags for peers (a place in a ring is wanted, a rank waits for a slot): one look
-// comes before the remote fence.
+// Polls before the remote fence, because polls set flags for peers.
 void Progress::sleep_on_doorbell(const Idleness& idleness, int64_t most_us) noexcept {
   const uint32_t armed = doorbell_->arm();
   Descriptors descriptors;
-  bool found = shared_->awake.load(std::memory_order_relaxed) != 0;  // since it was looked at
+  bool found = shared_->awake.load(std::memory_order_relaxed) != 0;
   if (most_us == Doorbell::kUntilRung || most_us > Doorbell::kUnfencedUs) {
     found = found || !finds_nothing(idleness, nullptr);
     if (!found) most_us = Doorbell::longest_sleep(most_us);
@@ -329,7 +324,7 @@ int Progress::poll_before_sleep() noexcept {
   return events;
 }
 
-// In all channels. The caller holds no lock.
+// The caller holds no lock.
 bool Progress::finds_nothing(const Idleness& idleness, Descriptors* armed) noexcept {
   bool nothing = true;
   for (Progress* other : others_) nothing &= other->is_idle_before_sleep(armed);
@@ -338,8 +333,7 @@ bool Progress::finds_nothing(const Idleness& idleness, Descriptors* armed) noexc
          (armed == nullptr || arm(armed));
 }
 
-// A channel that is passed over because another thread is busy with it for a moment may have
-// events that no thread looks at again. The caller holds no lock.
+// Waits for the lock: a skipped channel may have unseen events. The caller holds no lock.
 bool Progress::is_idle_before_sleep(Descriptors* armed) noexcept {
   const ChannelLock held(*this);
   return poll_before_sleep() == 0 && (armed == nullptr || arm(armed));

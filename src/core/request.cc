@@ -8,8 +8,7 @@
 namespace tern::core {
 namespace {
 
-// The ABI's status has three public fields and five reserved ints; Tern keeps bytes and the
-// cancelled flag there.
+// Three of the status's five reserved ints.
 constexpr int kBytesLow = 0, kBytesHigh = 1, kCancelled = 2;
 
 }  // namespace
@@ -50,7 +49,7 @@ void Request::keep_communicator() noexcept {
 
 int Request::start() noexcept {
   return fail(MPI_ERR_REQUEST,
-              "the request is not persistent; only MPI_*_init makes requests that can be started");
+              "the request is not persistent; only requests of MPI_*_init can be started");
 }
 
 void Request::describe(WaitReport* report) const { report->words += "an operation"; }

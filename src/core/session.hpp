@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Session: a user's own way into MPI (MPI_Session_init), beside the world of MPI_Init.
-// Lifetime: the user's handle. Threads: immutable but for the error handler.
-// See: MPI-5.0 section 11.3.
+// Session: a user's instance of MPI (MPI_Session_init). Threads: immutable except for the error
+// handler. See: MPI-5.0 section 11.3.
 #pragma once
 
 #include <string>
@@ -19,7 +18,7 @@ class Session final : public Object {
 
   Ref<ErrorHandler> error_handler;
   Ref<Info> info;
-  std::string memory_kinds;  // that its objects work with: mpi_memory_alloc_kinds
+  std::string memory_kinds;  // of the session's objects
 };
 
 }  // namespace tern::core

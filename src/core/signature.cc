@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Signatures of datatypes, through the types that they are made of.
+// Computes signatures of datatypes recursively from their constituent types.
 #include "core/signature.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace tern::core {
 namespace {
 
-constexpr uint64_t kBase = 0x9e3779b97f4a7c15;  // odd: its powers never vanish modulo 2^64
+constexpr uint64_t kBase = 0x9e3779b97f4a7c15;  // odd: its powers are never 0 modulo 2^64
 
 uint64_t power(uint64_t exponent) noexcept {
   uint64_t result = 1;
@@ -28,7 +28,7 @@ Signature basic(MPI_Datatype constant) noexcept {
   return {mixed(reinterpret_cast<uintptr_t>(constant)), 1};
 }
 
-/// The two halves of a pair type are basic types of their own.
+/// A pair's halves are separate basic types.
 Signature pair(MPI_Datatype first, MPI_Datatype second) noexcept {
   return concatenated(basic(first), basic(second));
 }
@@ -53,7 +53,6 @@ uint64_t elements_of(const Datatype& type) noexcept {
 
 Signature prefix_of(const Datatype& type, uint64_t elements) noexcept;
 
-/// The first `elements` of endless copies of `type`.
 Signature prefix_of_many(const Datatype& type, uint64_t elements) noexcept {
   const uint64_t each = elements_of(type);
   if (each == 0) return {};
@@ -61,7 +60,6 @@ Signature prefix_of_many(const Datatype& type, uint64_t elements) noexcept {
                       prefix_of(type, elements % each));
 }
 
-/// The first `elements` (at most all) of one element of `type`.
 Signature prefix_of(const Datatype& type, uint64_t elements) noexcept {
   if (elements == 0) return {};
   const Recipe& recipe = type.recipe();

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Slabs: pieces of this rank's memory that the ranks of its host read.
-// Why: on one host a collective writes its part where all see it, instead of sending it to each.
-// They lie in memory that is mapped already: a communicator that claims one makes no system call.
-// Lifetime: the transport that has the memory (btl/sm); one for each channel. Threads: under the
-// channel's lock. See: coll/flat/ (what lies in them).
+// Slabs: memory of this rank, read by the ranks of its host.
+// Why: a rank of a collective writes its data once for all readers. Slabs are already mapped:
+// claiming takes no system call. Lifetime: the transport (btl/sm); one object per channel. Threads:
+// under the channel's lock. See: coll/flat/.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +18,7 @@ struct Peer;
 
 class Slabs {
  public:
-  /// Deep: for many short parts.
+  /// kDeep has many short slots.
   enum class Size : uint8_t { kSmall, kLarge, kDeep };
   static constexpr size_t kSizes = 3;
   static constexpr size_t kSmallBytes = 1984, kLargeBytes = 64 + 4 * (32768 + 64),
@@ -32,27 +31,24 @@ class Slabs {
 
   virtual ~Slabs() = default;
 
-  /// Whether the peer is on this host.
   [[nodiscard]] virtual bool reaches(const Peer& peer) const noexcept = 0;
-  /// The number of a free slab, with whatever was in it; kNone where all are taken.
+  /// Returns kNone if all slabs are taken. The contents are undefined.
   [[nodiscard]] virtual uint32_t claim(Size size) = 0;
   virtual void release(Size size, uint32_t slab) noexcept = 0;
-  /// An own slab, at a multiple of 64 bytes.
   [[nodiscard]] virtual std::byte* own(Size size, uint32_t slab) noexcept = 0;
-  /// A peer's; valid as long as this object. Throws Error where no slab has this number.
+  /// The address is valid as long as this object. Throws Error for an unknown number.
   [[nodiscard]] virtual std::byte* of(Peer& peer, Size size, uint32_t slab) = 0;
-  /// Whether the peer's process has ended without leaving MPI. For who waits for it at the end.
+  /// Whether the peer's process ended without leaving MPI.
   [[nodiscard]] virtual bool has_died(Peer& peer) noexcept = 0;
-  /// Where the peer sleeps.
   [[nodiscard]] virtual Doorbell& bell(Peer& peer) = 0;
-  /// Whether who writes must fence before it looks for sleepers (Doorbell::ring).
+  /// Whether writers must fence before Doorbell::ring.
   [[nodiscard]] virtual bool fenced() const noexcept = 0;
-  /// Whether get() works with the peer; found by trying.
+  /// Whether get() works with the peer; tested by a trial.
   [[nodiscard]] virtual bool can_get(Peer& peer) = 0;
-  /// Copies from the peer's memory into own memory: 0 or an errno. Contiguous on both sides.
+  /// Copies from the peer's memory. Returns 0 or an errno.
   [[nodiscard]] virtual int get(Peer& peer, void* to, uint64_t from, size_t bytes) noexcept = 0;
-  /// Whether get() of a peer may read this memory of ours: the kernel refuses mappings of devices
-  /// and their like. Asks it in each call, and explains the first refusal.
+  /// Whether a peer's get() may read this memory: the kernel refuses mappings of devices. Asks in
+  /// each call, and explains the first refusal.
   [[nodiscard]] virtual bool is_readable(const void* address, size_t bytes) noexcept = 0;
 };
 

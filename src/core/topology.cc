@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Topologies: the arithmetic of grids, and who is whose neighbour.
+// Topologies: grid arithmetic, and the lists of neighbours.
 #include "core/topology.hpp"
 
 #include <algorithm>
@@ -71,7 +71,6 @@ int Topology::kind() const noexcept {
 
 namespace {
 
-/// The largest r with r^k <= n.
 int floor_root(int n, int k) noexcept {
   const auto fits = [n, k](long long r) {
     long long power = 1;
@@ -104,13 +103,12 @@ class Balance {
  private:
   [[nodiscard]] static int spread(const std::vector<int>& dims) { return dims[0] - dims.back(); }
 
-  /// Links that a cut across each dimension goes through, added up: what a halo costs.
+  /// The links cut in each dimension: the cost of a halo exchange.
   [[nodiscard]] int64_t faces(const std::vector<int>& dims) const {
     int64_t sum = 0;
     for (const int dim : dims) sum += nodes_ / dim;
     return sum;
   }
-  /// Whether the current dimensions are better than the best so far.
   [[nodiscard]] bool better() const {
     if (best_.empty() || spread(current_) != spread(best_))
       return best_.empty() || spread(current_) < spread(best_);
@@ -118,11 +116,10 @@ class Balance {
     return faces(current_) < faces(best_);
   }
 
-  /// What is left of the factors goes to the places from `at` on, none above `most`.
   void place(size_t at, int left, int most) {
     const auto places = static_cast<int>(current_.size() - at);
     const int root = floor_root(left, places);
-    // The smallest is at most the root, so that is how small the spread can still be.
+    // The smallest dimension is at most the root: bounds the spread.
     if (at > 0 && !best_.empty() && current_[0] - root > spread(best_)) return;
     if (places == 1) {
       if (left > most) return;
@@ -130,7 +127,6 @@ class Balance {
       if (better()) best_ = current_;
       return;
     }
-    // The largest of the rest is at least the root; the smaller ones first.
     for (auto next = std::lower_bound(divisors_.begin(), divisors_.end(), root);
          next != divisors_.end() && *next <= most && *next <= left; ++next) {
       if (left % *next != 0) continue;

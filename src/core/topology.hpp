@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Topology: which ranks of a communicator are neighbours: a grid, a graph, or each rank's own
-// edges. Lifetime: immutable, shared by a communicator and its duplicates. Threads: any.
-// See: MPI-5.0 chapter 8; tests/unit/core/topology_test.cc.
+// Topology: the neighbours of a communicator's ranks: a grid, a graph, or each rank's edges.
+// Lifetime: immutable, shared. Threads: any. See: MPI-5.0 chapter 8.
 #pragma once
 
 #include <cstddef>
@@ -11,25 +10,25 @@
 
 namespace tern::core {
 
-/// A grid in row-major order: the last dimension varies fastest. No dimension: one process.
+/// A grid in row-major order: the last dimension varies fastest. Without dimensions it has one
+/// process.
 struct Cartesian {
   std::vector<int> dims;
   std::vector<bool> periods;
 
   [[nodiscard]] size_t dimensions() const noexcept { return dims.size(); }
-  /// The product of dims.
   [[nodiscard]] int size() const noexcept;
-  /// Negative where a coordinate is outside of a dimension that is not periodic: -1 - dimension.
+  /// -1 - dimension if a coordinate is out of range.
   [[nodiscard]] int rank_at(const int* coords) const noexcept;
   void coords_of(int rank, int* coords) const noexcept;
-  /// The rank `steps` further in a dimension; MPI_PROC_NULL beyond an edge.
+  /// Returns MPI_PROC_NULL beyond an edge.
   [[nodiscard]] int shifted(int rank, size_t dimension, long long steps) const noexcept;
 };
 
-/// As MPI_Graph_create has it: the edges of rank r are edges[index[r - 1]] to edges[index[r] - 1].
+/// As in MPI_Graph_create: rank r has edges[index[r - 1]] to edges[index[r] - 1].
 struct Graph {
   std::vector<int> index, edges;
-  std::vector<int> weights{};  // of the edges, for placement; empty: each counts once
+  std::vector<int> weights{};  // for placement; empty: all 1
 
   [[nodiscard]] int64_t weight(int rank, int neighbor) const noexcept {
     return weights.empty() ? 1 : weights[static_cast<size_t>(first(rank) + neighbor)];
@@ -43,27 +42,24 @@ struct Graph {
   }
 };
 
-/// The edges of the calling rank alone.
+/// The edges of the calling rank only.
 struct Edges {
   std::vector<int> sources, destinations;
   bool weighted = false;
-  std::vector<int> source_weights, destination_weights;  // where weighted
+  std::vector<int> source_weights, destination_weights;
 };
 
 class Topology {
  public:
   using Shape = std::variant<Cartesian, Graph, Edges>;
-  /// `rank`: of the process whose neighbours these are.
   Topology(Shape shape, int rank);
 
-  /// MPI_CART, MPI_GRAPH or MPI_DIST_GRAPH.
   [[nodiscard]] int kind() const noexcept;
   [[nodiscard]] const Cartesian* cartesian() const noexcept { return std::get_if<0>(&shape_); }
   [[nodiscard]] const Graph* graph() const noexcept { return std::get_if<1>(&shape_); }
   [[nodiscard]] const Edges* edges() const noexcept { return std::get_if<2>(&shape_); }
 
-  /// From whom and to whom neighbourhood collectives go, in their order; MPI_PROC_NULL beyond the
-  /// edges of a grid.
+  /// For neighbourhood collectives; MPI_PROC_NULL beyond the edges of a grid.
   [[nodiscard]] const std::vector<int>& sources() const noexcept { return sources_; }
   [[nodiscard]] const std::vector<int>& destinations() const noexcept { return destinations_; }
 
@@ -72,8 +68,8 @@ class Topology {
   std::vector<int> sources_, destinations_;
 };
 
-/// The dimensions of a grid of `nodes` ranks, descending: the largest and the smallest are as close
-/// as can be; among equals the smallest is as large as can be. An exact search. `count` > 0.
+/// Dimensions descend. An exact search minimises the spread, then maximises the smallest. `count` >
+/// 0.
 [[nodiscard]] std::vector<int> balanced_dims(int nodes, int count);
 
 }  // namespace tern::core

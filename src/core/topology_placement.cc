@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Placements: blocks of a grid, and a greedy growth of parts for any graph.
+// Placements: blocks of a grid, or greedy growth of parts for any graph.
 #include "core/topology_placement.hpp"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ Placement as_they_are(size_t vertices) {
   return order;
 }
 
-/// The old ranks that are used, by node; the largest nodes first.
+/// Ranks by node, largest node first.
 std::vector<std::vector<int>> ranks_by_node(const std::vector<int>& nodes, size_t vertices) {
   std::map<int, std::vector<int>> by_node;
   for (size_t rank = 0; rank < vertices; ++rank)
@@ -32,8 +32,8 @@ std::vector<std::vector<int>> ranks_by_node(const std::vector<int>& nodes, size_
   return all;
 }
 
-/// Grows one part after the other: next comes the vertex with most edges into the part (by weight),
-/// of equal ones that with fewest to vertices that are in no part yet.
+/// Grows one part after the other. Next joins the vertex with the greatest weight into the part,
+/// then the least weight to unplaced vertices.
 class Growth {
  public:
   explicit Growth(const Graph& graph) : vertices_(graph.index.size()) {
@@ -64,9 +64,9 @@ class Growth {
     int64_t weight;
   };
   struct Vertex {
-    std::vector<Edge> edges;  // in both directions
-    int64_t inside = 0;       // edges into the part that grows
-    int64_t outside = 0;      // edges to vertices that wait
+    std::vector<Edge> edges;
+    int64_t inside = 0;   // into the growing part
+    int64_t outside = 0;  // to unplaced vertices
     bool placed = false;
   };
   using Key = std::tuple<int64_t, int64_t, int>;
@@ -80,7 +80,6 @@ class Growth {
     vertex(b).outside += weight;
   }
   [[nodiscard]] Key key(int v) { return {-vertex(v).inside, vertex(v).outside, v}; }
-  /// The other end of the edge has joined the part.
   void joined(const Edge& edge) {
     const Vertex& v = vertex(edge.to);
     change(edge.to, v.inside + edge.weight, edge.weight);
@@ -97,16 +96,15 @@ class Growth {
   std::set<Key> waiting_;
 };
 
-/// The block of a grid that one node takes.
-class Blocks {
+class NodeBlock {
  public:
-  Blocks(const Cartesian& grid, int per_node) : grid_(grid), current_(grid.dimensions()) {
+  NodeBlock(const Cartesian& grid, int per_node) : grid_(grid), current_(grid.dimensions()) {
     choose(0, per_node);
   }
   [[nodiscard]] const std::vector<int>& best() const { return best_; }
 
  private:
-  /// Lines of neighbours that a cut through the grid into these blocks crosses.
+  /// Counts the links cut by these blocks.
   [[nodiscard]] int64_t cost() const {
     int64_t sum = 0;
     for (size_t i = 0; i < current_.size(); ++i) {
@@ -135,11 +133,11 @@ class Blocks {
   int64_t best_cost_ = 0;
 };
 
-/// Each node takes a block; empty where the nodes are unequal or no block fits.
+/// Empty if node sizes differ or no block fits.
 Placement in_blocks(const Cartesian& grid, const std::vector<std::vector<int>>& nodes) {
   const auto per_node = static_cast<int>(nodes.front().size());
   if (nodes.back().size() != nodes.front().size()) return {};
-  const std::vector<int> block = Blocks(grid, per_node).best();
+  const std::vector<int> block = NodeBlock(grid, per_node).best();
   if (block.empty()) return {};
   Placement order(static_cast<size_t>(grid.size()));
   std::vector<int> coords(grid.dimensions());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exceptions of the program's functions, kept until the MPI call has left the library.
+// Keeps exceptions until the MPI call leaves the library.
 #include "core/user_call.hpp"
 
 #include <cxxabi.h>
@@ -20,23 +20,22 @@
 namespace tern::core {
 namespace {
 
-// No object with a destructor: the C library needs memory to note that of a thread.
+// No destructor: the C library would allocate to register it.
 constinit thread_local struct {
-  const char* function = nullptr;  // null: no exception is there
+  const char* function = nullptr;
   alignas(std::exception_ptr) std::byte place[sizeof(std::exception_ptr)] = {};
 } kept;
 
 constexpr char kSentence[] = "%s threw a C++ exception";
 
-// Of a thread, by the Itanium C++ ABI, section 2.2.2.
+// Layout of the Itanium C++ ABI, section 2.2.2.
 struct Globals {
   void* caught;
   unsigned int uncaught;
 };
 
-/// The program's own runtime has counted the throw, and the library's the catch: std::
-/// uncaught_exceptions() of both is right while the library keeps an exception (`by` -1), and once
-/// it has thrown it on (1).
+/// The program's runtime counted the throw, the library's the catch. Corrects std::
+/// uncaught_exceptions() of both while the exception is kept (`by` -1), and after the rethrow (1).
 void count_uncaught(int by) noexcept {
   void* const found = ::dlsym(RTLD_DEFAULT, "__cxa_get_globals");
   auto* const ours = reinterpret_cast<Globals*>(abi::__cxa_get_globals());
@@ -59,7 +58,7 @@ std::exception_ptr taken() noexcept {
 
 constinit std::atomic<bool> unwinder_ready{false};
 
-// A walk of no step fills the unwinder's tables, as a throw would.
+// A walk of zero steps fills the unwinder's tables.
 void prepare_unwinder() noexcept {
   _Unwind_Backtrace([](_Unwind_Context*, void*) { return _URC_END_OF_STACK; }, nullptr);
   unwinder_ready.store(true, std::memory_order_release);
@@ -67,7 +66,7 @@ void prepare_unwinder() noexcept {
 
 int keep_exception(const char* function) noexcept {
   if (current_call.call == nullptr) {
-    log_line("%s threw a C++ exception on a thread of the library: no MPI call can pass it on",
+    log_line("%s threw a C++ exception on a thread of the library: no MPI call can rethrow it",
              function);
     std::terminate();
   }

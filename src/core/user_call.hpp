@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls of the program's functions: operations, attribute callbacks, generalised requests,
 // continuations.
-// Why: the function may throw, with locks and noexcept functions between the throw and the MPI
-// call. How: the thread keeps the exception, the call fails with MPI_ERR_OTHER, and its entry point
-// rethrows the exception (src/abi/raise.cc). On a thread of the library the process ends with a
-// sentence.
-// Threads: any.
-// See: tests/mpi/exceptions.cc.
+// Why: the function may throw below locks and noexcept functions. How: the thread keeps the
+// exception, the call fails with MPI_ERR_OTHER, and its entry point rethrows (src/abi/raise.cc). On
+// a thread of the library the process ends with a message. Threads: any. See:
+// tests/mpi/exceptions.cc.
 #pragma once
 
 #include <atomic>
@@ -14,21 +12,18 @@
 
 namespace tern::core {
 
-/// False until the unwinder of the library's own C++ runtime knows the sizes of registers. Before,
-/// catching an exception of another C++ runtime aborts.
+/// Until then, catching an exception of another C++ runtime aborts.
 extern constinit std::atomic<bool> unwinder_ready;
 void prepare_unwinder() noexcept;
 
-/// Keeps the current exception for this thread, in place of an earlier one; returns MPI_ERR_OTHER
-/// with a sentence about `function`, a literal.
+/// Keeps the current exception in place of an earlier one. Returns MPI_ERR_OTHER naming `function`,
+/// a literal.
 [[nodiscard]] int keep_exception(const char* function) noexcept;
-/// Whether this thread keeps the exception of which an error's text tells. A request fails in the
-/// MPI call that completes it, later than its operation threw.
+/// A request fails in the completing MPI call, later than its operation threw.
 [[nodiscard]] bool keeps_exception_of(const std::string& text) noexcept;
 [[noreturn]] void throw_kept_exception();
 
-/// Calls `function`, named `name` in errors; returns its error code. *threw: the call has failed by
-/// an exception, and has its sentence.
+/// *threw: an exception ended the call, with fail() text.
 template <class Function>
 [[nodiscard]] int user_call(const char* name, bool* threw, Function&& function) noexcept {
   if (!unwinder_ready.load(std::memory_order_acquire)) prepare_unwinder();

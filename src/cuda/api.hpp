@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of the CUDA driver API that Tern uses, declared: types and functions as exported.
+// Declares the part of the CUDA driver API that Tern uses.
 //
-// Why: no toolkit is needed to build; addresses come from the driver that is there at run time.
-// See: cuda/functions.hpp (the list), tests/unit/cuda/api_test.cc (it agrees with cuda.h).
+// Why: the build needs no toolkit; addresses come from the driver at run time.
+// See: cuda/functions.hpp (the list), tests/unit/cuda/api_test.cc (compares with cuda.h).
 #pragma once
 #include "cuda/functions.hpp"
 #include "cuda/structs.hpp"

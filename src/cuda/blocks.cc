@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// BlockStore: blocks lent, made and freed.
 #include "cuda/blocks.hpp"
 
 #include <sched.h>
@@ -15,14 +14,14 @@ namespace tern::cuda {
 
 namespace {
 
-// Powers of two for reuse; multiples of 2 MiB for large blocks, against waste.
+// Powers of two for reuse; multiples of 2 MiB for large blocks, to save memory.
 size_t block_bytes(size_t least) noexcept {
   constexpr size_t kLeast = 65536, kLarge = 64 << 20, kGrain = 2 << 20;
   return least > kLarge ? (least + kGrain - 1) / kGrain * kGrain
                         : std::bit_ceil(std::max(least, kLeast));
 }
 
-/// The smallest block of `bytes`, unless it is more than twice as large.
+/// Finds the smallest idle block of at least `bytes`, if at most twice as large.
 template <class Blocks>
 auto fitting(Blocks& idle, size_t bytes) noexcept {
   const auto found = idle.lower_bound(bytes);
@@ -50,7 +49,7 @@ bool BlockStore::lends(Store from, size_t bytes) noexcept {
   return false;
 }
 
-// Device work may wait for this thread's next step, and outlasts the attempt.
+// Gives up when device work waits for this thread's next step.
 bool BlockStore::becomes_quiet() noexcept {
   constexpr uint32_t kFirst = 8;
   constexpr int64_t kLongest = 100'000'000;  // ns
@@ -96,7 +95,7 @@ std::byte* BlockStore::take_idle(Store from, size_t* bytes) noexcept {
   return larger && !context_.is_quiet() ? take_idle(from, bytes, nullptr) : nullptr;
 }
 
-// *larger: only a far too large block is idle, and stays; null: a far too large block serves, too.
+// *larger: only far too large blocks are idle, and none is taken. Null: any size serves.
 std::byte* BlockStore::take_idle(Store from, size_t* bytes, bool* larger) noexcept {
   const std::lock_guard<std::mutex> guard(mutex_);
   Blocks& idle = idle_[static_cast<size_t>(from)];
@@ -116,8 +115,8 @@ void BlockStore::release(Store to, std::byte* block, size_t bytes) noexcept {
   if (!context_.gone()) idle_[static_cast<size_t>(to)].emplace(bytes, block);
 }
 
-// Without the lock: the driver may wait for streams, streams for the proxy, and the proxy returns
-// memory here.
+// Runs without the lock: the driver may wait for streams, streams for the proxy, and the proxy
+// returns memory here.
 CUresult BlockStore::allocate(Store from, size_t bytes, std::byte** block) noexcept {
   void* host = nullptr;
   CUdeviceptr device = 0;
@@ -132,7 +131,7 @@ CUresult BlockStore::allocate(Store from, size_t bytes, std::byte** block) noexc
     try {
       known_.push_back(host);
       know_pinned(host, bytes);
-    } catch (const std::bad_alloc&) {  // later look-ups ask the driver
+    } catch (const std::bad_alloc&) {  // look-ups then ask the driver
     }
   }
   return result;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeviceContext: end of a context, work under way in a context, scopes.
 #include "cuda/context.hpp"
 
 #include "cuda/late_writes.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeviceContext: a CUDA context of the application; Current and Entered make it current for a
-// scope. Why: driver calls need a context, and many wait for all its work. Lifetime: its Device.
-// Threads: any. See: tests/gpu/mpi/context_after_init.cc, context_reset.cc.
+// DeviceContext: a CUDA context of the application. Current and Entered make a context current for
+// a scope.
+// Lifetime: its Device. Threads: any. See: tests/gpu/mpi/context_after_init.cc, context_reset.cc.
 #pragma once
 
 #include <atomic>
@@ -19,19 +19,18 @@ class DeviceContext {
   const Driver& driver;
   const CUcontext context;
 
-  /// Whether a call ends soon although the driver waits for all work on the device: the application
-  /// has no work under way in the legacy stream, and enqueued calls wait for no other rank. Any
-  /// context may be current.
+  /// Whether driver calls that wait for all device work return soon: the legacy stream is idle, and
+  /// no enqueued call waits for other ranks. Any context may be current.
   [[nodiscard]] bool is_quiet() const noexcept;
   /// Whether enqueued calls may wait for other ranks.
   [[nodiscard]] bool has_waiting() const noexcept {
     return waiting_.load(std::memory_order_relaxed) > 0;
   }
-  /// `more` further enqueued calls wait for other ranks; below 0: fewer.
+  /// Adds `more` (or, below 0, removes) enqueued calls that wait for other ranks.
   void count_waiting(int more) noexcept { waiting_.fetch_add(more, std::memory_order_relaxed); }
-  /// The context has ended since this object was made, and may have come back.
+  /// Whether the context has ended since construction; a new context may have the same handle.
   [[nodiscard]] bool stale() const noexcept;
-  /// leave() was called: handles in the context are invalid.
+  /// Whether leave() was called: all handles of the context are then invalid.
   [[nodiscard]] bool gone() const noexcept { return gone_.load(std::memory_order_relaxed); }
 
  protected:
@@ -44,9 +43,8 @@ class DeviceContext {
   std::atomic<int> waiting_{0};
 };
 
-/// Makes a context current for a scope, and driver calls harmless to a capture of this thread.
-/// The end of the scope restores the application's context. A nested scope of the same context is
-/// free.
+/// Makes a context current, and allows driver calls during a capture of this thread. The destructor
+/// restores the application's context. Nesting for the same context is free.
 class Current {
  public:
   explicit Current(const DeviceContext& context) noexcept
@@ -55,20 +53,19 @@ class Current {
   Current(const Current&) = delete;
   Current& operator=(const Current&) = delete;
   ~Current();
-  /// The driver's reason for a failed push.
   [[nodiscard]] CUresult result() const noexcept { return result_; }
 
  private:
   const Driver& driver_;
-  const CUcontext outer_;  // of the outer Current
+  const CUcontext outer_;
   const bool nested_;
   bool pushed_ = false;
   CUresult result_ = CUDA_SUCCESS;
   CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
 };
 
-/// The same for a scope with launches into the library's own streams alone: no capture forbids
-/// them, and the capture mode stays. A nested scope is free.
+/// Like Current, for launches into the library's own streams: captures allow these, so the capture
+/// mode stays. Nesting is free.
 class Entered {
  public:
   explicit Entered(const DeviceContext& context) noexcept;

@@ -11,7 +11,7 @@ namespace {
 
 CUdeviceptr pointer(const void* address) noexcept { return reinterpret_cast<CUdeviceptr>(address); }
 
-/// To the end of the allocation; pageable memory has none that is known.
+/// Returns the bytes up to the end of the allocation; unlimited for pageable memory.
 size_t bytes_left(const std::byte* address) noexcept {
   const Memory memory = look_up(address);
   return memory.bytes == 0 ? SIZE_MAX
@@ -22,7 +22,7 @@ CUresult copy_in_parts(const Driver& driver, std::byte* to, const std::byte* fro
                        CUstream stream) noexcept {
   for (size_t done = 0, part = 0; done < bytes; done += part) {
     part = std::min({bytes - done, bytes_left(to + done), bytes_left(from + done)});
-    if (part == bytes || part == 0) return CUDA_ERROR_INVALID_VALUE;  // there was another reason
+    if (part == bytes || part == 0) return CUDA_ERROR_INVALID_VALUE;
     const CUresult result =
         driver.cuMemcpyAsync(pointer(to + done), pointer(from + done), part, stream);
     if (result != CUDA_SUCCESS) return result;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies in a stream, between any two memories: pageable, pinned, of one device or of two.
-// Why: the driver refuses a copy that reaches from one allocation into the next, and types made of
-// addresses name both as one block where they lie side by side.
+// Copies in a stream between any memory kinds.
+// Why: the driver refuses a copy across adjacent allocations, but types of absolute addresses may
+// span several.
 // Threads: any; the context is current. See: tests/gpu/mpi/several_allocations.cc.
 #pragma once
 
@@ -13,7 +13,6 @@ namespace tern::cuda {
 
 [[nodiscard]] CUresult copy(const Driver& driver, void* to, const void* from, size_t bytes,
                             CUstream stream) noexcept;
-/// `rows` rows of `width` bytes, the pitches apart.
 [[nodiscard]] CUresult copy_rows(const Driver& driver, void* to, size_t to_pitch, const void* from,
                                  size_t from_pitch, size_t width, size_t rows,
                                  CUstream stream) noexcept;

@@ -42,7 +42,7 @@ Device::~Device() {
 
 namespace {
 
-/// Makes up to so many, and gives them all back then: the first last, so that it is taken first.
+/// Makes up to `count` objects, then returns all, so that the first made is taken first.
 template <class What, class Make, class GiveBack>
 void make_some(int count, const Make& make, const GiveBack& give_back) noexcept {
   std::array<What, 16> made{};
@@ -72,14 +72,15 @@ void Device::prepare(size_t chunk, int chunks) noexcept {
         return (made->first = events.acquire(&made->second, &error)) != nullptr;
       },
       [&](const auto& made) { events.release(made.first, made.second); });
-  // For the trial of a link: at its owner, and at a peer.
+  // The trial of a link needs a block at the owner and two at a peer.
   constexpr Store kStores[] = {Store::kDevice, Store::kDevice, Store::kPinned};
   size_t trial[] = {kBlock, kTrial, kTrial};
   std::byte* trials[3] = {};
   for (size_t i = 0; i < 3; ++i) trials[i] = blocks.acquire(kStores[i], &trial[i], &error);
   for (const Store store : {Store::kPinned, Store::kDevice})
     make_some<std::pair<std::byte*, size_t>>(
-        std::min(store == Store::kPinned ? 2 * chunks : chunks, kMostChunks) + 1,  // both ways
+        // both directions
+        std::min(store == Store::kPinned ? 2 * chunks : chunks, kMostChunks) + 1,
         [&](int i, auto* made) {
           made->second = i > 0 ? chunk : store == Store::kDevice ? kBlock : 0;
           if (made->second == 0) return true;
@@ -170,7 +171,8 @@ Residency& Gpus::residency(const Uuid& gpu) {
   return *residencies_.emplace_back(gpu, std::make_unique<Residency>()).second;
 }
 
-// Not while streams of the application may wait for this thread: what allocates may wait for them.
+// Skipped if the application's streams may wait for this thread, because allocation may wait for
+// those streams.
 void Gpus::look_after() noexcept {
   if (enqueues_.load(std::memory_order_relaxed)) return;
   const std::lock_guard<std::mutex> guard(mutex_);
@@ -194,8 +196,8 @@ Device* Gpus::any() noexcept {
 Device* Gpus::device_of(const Memory& memory, std::string* why) noexcept {
   const Driver* const known = driver();
   if (known == nullptr) {
-    *why = unusable_driver() == nullptr ? "the CUDA driver is not there any more"
-                                        : "it is device memory, but " + driver_in_words();
+    *why = unusable_driver() == nullptr ? "the CUDA driver is no longer available"
+                                        : "the buffer is device memory, but " + driver_in_words();
     return nullptr;
   }
   try {
@@ -209,7 +211,8 @@ Device* Gpus::device_of(const Memory& memory, std::string* why) noexcept {
   }
 }
 
-// Pools and mapped memory have no context: the application's active one is the device's primary.
+// Pools and mapped memory have no context; the application's active context is the device's
+// primary.
 CUcontext Gpus::primary_of(const Driver& known, int ordinal, std::string* why) {
   if (const auto found = primaries_.find(ordinal); found != primaries_.end()) return found->second;
   CUdevice device = 0;

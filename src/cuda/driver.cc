@@ -16,18 +16,18 @@ namespace {
 
 constexpr const char* kLibrary = "libcuda.so.1";
 
-/// What there is of the driver in this process: nothing of it belongs to a rank.
+/// The state of the driver in this process, shared by all ranks.
 struct Found {
   std::atomic<const Driver*> driver{nullptr}, unusable{nullptr};
-  std::atomic<uint64_t> looked_at{0};  // libraries that had ever been loaded when it was absent
+  std::atomic<uint64_t> looked_at{0};
   std::mutex mutex;
   Driver table;
-  std::string missing;  // why a library that is there does not serve
+  std::string missing;  // why a loaded libcuda is unusable
 };
 Found found;
 constexpr uint64_t kNeverAgain = UINT64_MAX;
 
-/// How many libraries this process has ever loaded: some 20 ns, where no_driver_since cannot tell.
+/// Counts all libraries ever loaded, in some 20 ns, when no_driver_since cannot tell.
 uint64_t libraries_loaded() noexcept {
   uint64_t count = 0;
   ::dl_iterate_phdr(
@@ -45,7 +45,7 @@ bool resolve(void* library, const char* name, Function& place) noexcept {
   return place != nullptr;
 }
 
-/// The first required function that the library lacks, or null.
+/// Returns the first required function that the library lacks, or null.
 // NOLINTNEXTLINE(readability-function-size): statements of rows
 const char* fill(void* library, Driver& table) noexcept {
   const char* lacks = nullptr;
@@ -67,7 +67,7 @@ void never_again() noexcept {
   no_driver_since.trust();
 }
 
-// The driver is not usable in a child of fork: whatever it says there is wrong.
+// CUDA does not work in a forked child.
 void forget_in_child() noexcept {
   found.driver.store(nullptr, std::memory_order_relaxed);
   found.unusable.store(nullptr, std::memory_order_relaxed);
@@ -77,7 +77,7 @@ void forget_in_child() noexcept {
 TERN_COLD const Driver* look_for(int flags) noexcept {
   const std::lock_guard<std::mutex> guard(found.mutex);
   if (const Driver* known = found.driver.load(std::memory_order_acquire)) return known;
-  const link_map* const last = load_last();  // both before the look, so that nothing is missed
+  const link_map* const last = load_last();  // both before the search, to miss no library
   const uint64_t loaded = libraries_loaded();
   void* const library = ::dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL | flags);
   if (library == nullptr) {
@@ -95,7 +95,7 @@ TERN_COLD const Driver* look_for(int flags) noexcept {
     never_again();
     if (found.table.cuPointerGetAttributes == nullptr) return nullptr;
     found.unusable.store(&found.table, std::memory_order_release);
-    no_driver_since.doubt();  // there may be device memory
+    no_driver_since.doubt();  // device memory may exist
     return nullptr;
   }
   ::pthread_atfork(nullptr, nullptr, forget_in_child);
@@ -127,7 +127,7 @@ int first_version_of(std::string_view function) noexcept {
 }
 
 std::string lacks_in_words(const Driver& driver, const char* function) {
-  return strf("the driver, for CUDA %s, has no %s: that needs a driver for CUDA %s",
+  return strf("the driver for CUDA %s lacks %s, which needs a driver for CUDA %s",
               words_of_version(driver.version).c_str(), function,
               words_of_version(first_version_of(function)).c_str());
 }

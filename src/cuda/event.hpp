@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// SharedEvent: the end of a process's work on a device, that another process sees.
-// Why: a receiver's device may begin to copy when the sender's has written, whatever the sender's
-// program does meanwhile. Asked, never waited for by a stream: the event of a device that has died
-// would keep that stream for ever.
-// Lifetime: recorded before its name is told; given back when the message has ended, to be recorded
-// again for another. Threads: any.
-// See: pml/protocols/device_pieces.cc, tests/gpu/driver/sharing.cc (what the driver promises).
+// SharedEvent: marks the end of a process's device work, visible to other processes.
+// Why: a receiver's device may begin to copy when the sender's device has written, without the
+// sender's CPU. Tern polls events and never makes a stream wait: the event of a dead process would
+// block the stream forever.
+// Lifetime: recorded before its name is sent; returned to the pool when the message has ended.
+// Threads: any.
+// See: pml/protocols/device_pieces.cc, tests/gpu/driver/sharing.cc (the driver's guarantees).
 #pragma once
 
 #include "cuda/event_pool.hpp"
@@ -15,8 +15,7 @@ namespace tern::cuda {
 class Device;
 class Job;
 
-/// Stands behind what the job has begun so far. Without any where the driver refuses: the job has
-/// not failed for that.
+/// Records an event behind the job's work. Invalid if the driver refuses; the job does not fail.
 class SharedEvent {
  public:
   SharedEvent() = default;
@@ -33,9 +32,9 @@ class SharedEvent {
   EventName name_{};
 };
 
-/// The event that a peer has named; null where it is not to be had: the job has failed then.
+/// Opens a peer's event; null: the job fails.
 [[nodiscard]] CUevent open_event(Job& job, const EventName& name) noexcept;
-/// Whether it has happened; the job fails where it cannot be asked.
+/// Whether the event has happened. If the query fails, the job fails.
 [[nodiscard]] bool happened(Job& job, CUevent event) noexcept;
 
 }  // namespace tern::cuda

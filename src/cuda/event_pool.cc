@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kMostOpened = 16384;
 
-/// The events with a name from this process: a name from a peer may be wrong.
+/// Events named by this process, to validate names from peers.
 class Named {
  public:
   static Named& instance() noexcept {

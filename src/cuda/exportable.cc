@@ -24,7 +24,7 @@ CUmemAllocationProp exportable_on(CUdevice device) noexcept {
   return properties;
 }
 
-// The mapping keeps the memory: the handle is not needed any more.
+// The mapping keeps the memory, so the handle is released.
 CUresult map_new(const Driver& driver, CUdevice device, size_t alignment, Exportable* made,
                  const char** function) noexcept {
   const CUmemAllocationProp properties = exportable_on(device);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device memory that other processes can map, from the start.
-// Why: memory from cuMemCreate is shared by descriptors, which work where the driver's older
-// handles do not; MPI_Alloc_mem and the scratch of a team of GPUs take it alike. Lifetime: until
-// free_exportable(). Threads: any. See: src/api/device_memory.cc, coll/gpu/team_memory.hpp,
-// btl/cuda_ipc/.
+// Device memory allocated for sharing with other processes, for MPI_Alloc_mem and for the scratch
+// of GPU teams.
+// Why: cuMemCreate memory is shared by descriptors, which work where legacy IPC handles do not.
+// Lifetime: until free_exportable(). Threads: any. See: src/api/device_memory.cc,
+// coll/gpu/team_memory.hpp, btl/cuda_ipc/.
 #pragma once
 
 #include <cstddef>
@@ -14,18 +14,18 @@ namespace tern::cuda {
 
 struct Exportable {
   CUdeviceptr address = 0;
-  size_t bytes = 0;     // at least what was asked for
-  bool mapped = false;  // by cuMemCreate; else by cuMemAlloc, where the device has no other
+  size_t bytes = 0;
+  bool mapped = false;  // from cuMemCreate; else from cuMemAlloc
 };
 
-/// In the context that is current. `alignment` 0 for any. What failed, named in *function, leaves
-/// nothing behind.
+/// Allocates in the current context. `alignment`: 0 for any. On failure *function names the driver
+/// call, and nothing stays allocated.
 [[nodiscard]] CUresult allocate_exportable(const Driver& driver, size_t bytes, size_t alignment,
                                            Exportable* made, const char** function) noexcept;
-/// The same by cuMemAlloc, whose older handles serve where descriptors do not.
+/// Allocates with cuMemAlloc, for legacy IPC handles where descriptors fail.
 [[nodiscard]] CUresult allocate_plain(const Driver& driver, size_t bytes, Exportable* made,
                                       const char** function) noexcept;
-/// In the same context. Waits for all work of the context.
+/// Requires the same context. Waits for all work of the context.
 CUresult free_exportable(const Driver& driver, const Exportable& memory) noexcept;
 
 }  // namespace tern::cuda

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of the CUDA driver that Tern calls, by the names that libcuda.so.1 exports.
+// The CUDA driver functions of Tern, under their exported names.
 //
-// Why: one list makes the declarations (cuda/api.hpp), the table that is filled at run time, and
-// what the tests check. A required row is in every driver from 12.0 on; an optional one may be
-// null: what came later (TERN_CUDA_LATER says when), and what a driver may lack. All return
-// CUresult. Tried with drivers of which such functions are hidden (tests/softcuda/README.md).
+// Why: a single list yields the declarations (cuda/api.hpp), the function table, and checks in
+// tests. Required rows exist in all drivers since 12.0. Optional rows may be null: TERN_CUDA_LATER
+// has versions of later functions, and drivers may omit others. All return CUresult. Tests hide
+// optional functions (tests/softcuda/README.md).
 //
 //   #define ROW(name, ...) CUresult (*name)(__VA_ARGS__);
 //   TERN_CUDA_FUNCTIONS(ROW, ROW)
@@ -203,7 +203,7 @@
   TERN_CUDA_REQUIRED(REQUIRED)                                                                     \
   TERN_CUDA_OPTIONAL(OPTIONAL)
 
-// The versions of CUDA in which rows appeared that drivers for 12.0 lack; all others are there.
+// CUDA versions that introduced functions after 12.0.
 #define TERN_CUDA_LATER(ROW)                                                                       \
   ROW(cuCtxSetFlags, 12010)                                                                        \
   ROW(cuMulticastCreate, 12010)                                                                    \

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Job: copies in a stream of their own.
 #include <sched.h>
 
 #include <utility>
@@ -13,7 +12,7 @@
 namespace tern::cuda {
 namespace {
 
-constexpr int64_t kBetween = 2'000'000;  // ns between questions of a stream whose word will tell
+constexpr int64_t kBetween = 2'000'000;  // ns between stream queries while a word is pending
 
 CUdeviceptr as_device(const void* address) noexcept {
   return reinterpret_cast<CUdeviceptr>(address);
@@ -57,7 +56,7 @@ Job& Job::operator=(Job&& other) noexcept {
 
 Job::~Job() { end(); }
 
-// A stream in which something failed is not used again.
+// A stream is not reused after a failure.
 void Job::end() noexcept {
   if (stream_ == nullptr) return;
   if (open_ && !borrowed_ && !device_->gone()) finish();
@@ -69,14 +68,14 @@ void Job::end() noexcept {
   device_ = nullptr;
 }
 
-// Whatever the failure was, memory that the work uses must not go before it has ended.
+// Waits, because memory in use must outlive the work.
 void Job::fail_with(const char* function, CUresult result) noexcept {
   if (result == CUDA_SUCCESS) return;
   note(function, result);
   if (!borrowed_) (void)device_->driver.cuStreamSynchronize(stream());
 }
 
-// They were issued in the context of the memory, or in the one that is current.
+// The copies ran in the context of the memory, or in the current context.
 void Job::settle(const Memory& memory) noexcept {
   if (borrowed_ || failed() || memory.kind == MemoryKind::kHost) return;
   if (TERN_LIKELY(device_->late_writes.are_none_on(memory))) return;
@@ -99,7 +98,7 @@ void Job::settle_in(CUcontext context) noexcept {
 
 void Job::abandon() noexcept {
   if (stream_ == nullptr || device_->gone()) return;
-  if (!open_) return end();  // it is behind nothing
+  if (!open_) return end();
   const Current current(*device_);
   device_->streams.end(stream_);
   stream_ = nullptr;
@@ -180,7 +179,7 @@ void Job::copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pit
        cuda::copy_rows(device_->driver, to, to_pitch, from, from_pitch, width, rows, stream()));
 }
 
-// What was in a context that has ended is lost.
+// Work in an ended context is lost.
 bool Job::lost() noexcept {
   if (TERN_LIKELY(!device_->gone())) return false;
   open_ = false;
@@ -188,7 +187,7 @@ bool Job::lost() noexcept {
   return true;
 }
 
-// Its word tells, but not that the device has failed: the driver is asked about that now and then.
+// The word reports only success, so the driver is also queried every few ms.
 bool Job::is_under_way() noexcept {
   if (asked_ && stream_->has_come()) return false;
   const int64_t now = now_ns();

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels: loading, and the size of each launch.
 #include "cuda/kernels.hpp"
 
 #include <algorithm>
@@ -16,7 +15,7 @@ namespace {
 constexpr unsigned kThreads = 256;
 constexpr size_t kMostShared = std::max(sizeof(InterpretShared), sizeof(PushShared));
 
-/// The whole file and a zero; empty where it cannot be read.
+/// Returns the file and a final zero; empty if unreadable.
 std::vector<char> contents(const std::string& file) {
   std::ifstream stream(file, std::ios::binary);
   if (!stream) return {};
@@ -25,7 +24,6 @@ std::vector<char> contents(const std::string& file) {
   return bytes;
 }
 
-/// What a user can do about it.
 const char* cure(CUresult result) noexcept {
   switch (result) {
     case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
@@ -40,7 +38,7 @@ const char* cure(CUresult result) noexcept {
   }
 }
 
-/// Those that kernels of the current context run on: a green context has a part of the device's.
+/// Counts SMs of the current context; a green context has fewer than the device.
 int processors_of(const Driver& driver, CUdevice device) noexcept {
   CUcontext context = nullptr;
   CUdevResource resource{};
@@ -53,7 +51,7 @@ int processors_of(const Driver& driver, CUdevice device) noexcept {
   return all;
 }
 
-/// An image that does not suit the GPU or the driver: another may.
+/// Whether another image may suit the GPU and driver.
 bool is_for_others(CUresult result) noexcept {
   return result == CUDA_ERROR_NO_BINARY_FOR_GPU || result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION ||
          result == CUDA_ERROR_INVALID_IMAGE;
@@ -97,7 +95,7 @@ void Kernels::load(CUdevice device, const std::string& files) {
   }
   if (files.empty()) images.assign(embedded_kernels().begin(), embedded_kernels().end());
   if (images.empty())
-    why_ = "this build of Tern has none: nvcc was not found (configure --with-cuda=DIR)";
+    why_ = "this build of Tern has no kernels: nvcc was not found (configure --with-cuda=DIR)";
   for (size_t i = 0; i < images.size() && library_ == nullptr; ++i)
     if (!load_image(images[i], i)) return;
   if (library_ == nullptr) return;
@@ -105,13 +103,13 @@ void Kernels::load(CUdevice device, const std::string& files) {
   find_all(device);
 }
 
-// False: the next image would be refused, too.
+// Returns false if the next image would fail as well.
 bool Kernels::load_image(const KernelImage& image, size_t number) {
   const CUresult result =
       driver_.cuLibraryLoadData(&library_, image.code, nullptr, nullptr, 0, nullptr, nullptr, 0);
   if (result == CUDA_SUCCESS) {
     if (number > 0)
-      image_ = strf("image %zu of the kernels (%s), since the one before was refused: %s",
+      image_ = strf("kernel image %zu (%s), because the driver refused the previous image: %s",
                     number + 1, image.words, why_.c_str());
     return true;
   }
@@ -142,7 +140,7 @@ bool Kernels::find(const char* name, int processors, Kernel* kernel) {
   if (result != CUDA_SUCCESS) return refuse(strf("cuLibraryGetKernel(%s)", name).c_str(), result);
   result = driver_.cuKernelGetFunction(&kernel->function, found);
   if (result != CUDA_SUCCESS) return refuse("cuKernelGetFunction", result);
-  // Without it the driver loads a kernel at its first launch.
+  // Without cuFuncLoad the driver loads a kernel at its first launch.
   if (driver_.cuFuncLoad != nullptr) result = driver_.cuFuncLoad(kernel->function);
   if (result != CUDA_SUCCESS) return refuse("cuFuncLoad", result);
   int blocks = 1;

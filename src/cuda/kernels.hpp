@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels: all kernels loaded into one context, and launched on streams of it.
-// Why: loading belongs before the first capture or waiting kernel (a lazy load may deadlock), so
-// all are loaded eagerly, when the first is wanted. Lifetime: made and ended with the context
-// current; forget() where the context has gone before. Threads: any, after construction. A call
-// never waits for the device, but may where LayoutImages has no room for a type. See:
-// cuda/kernels/image.hpp (where they come from), tests/unit/cuda/kernels_test.cc.
+// Kernels: all kernels, loaded into a context, and their launches.
+// Why: kernels must load before the first capture or waiting kernel, because a lazy load may
+// deadlock. So the first use loads all.
+// Lifetime: constructed and destroyed with the context current; forget() if the context ended
+// first.
+// Threads: any, after construction. No call waits for the device, unless LayoutImages lacks room
+// for a type.
+// See: cuda/kernels/image.hpp (the images), tests/unit/cuda/kernels_test.cc.
 #pragma once
 
 #include <algorithm>
@@ -23,60 +25,55 @@
 #include "cuda/kernels/reduce_plan.hpp"
 #include "cuda/layout_images.hpp"
 
-// Kernels beside the reductions: tern_NAME of a .cu file, and the member NAME_ that is launched.
-// TERN_PUSH_WIRES has the kernels of push().
+// Kernels besides reductions and push: tern_NAME in a .cu file, launched through the member NAME_.
 #define TERN_KERNELS(ROW) ROW(pack) ROW(mail) ROW(interpret) ROW(multicast) ROW(exchange)
 
 namespace tern::cuda {
 
 class Kernels {
  public:
-  /// `files`: images to try one after the other, with ":" between them, instead of the embedded
-  /// ones; empty for those (TERN_CUDA_KERNELS).
+  /// `files`: images to try in turn, separated by ":" (cuda_kernels in TERN_TEST); empty: the
+  /// embedded images.
   Kernels(const Driver& driver, CUdevice device, const std::string& files);
   Kernels(const Kernels&) = delete;
   Kernels& operator=(const Kernels&) = delete;
   ~Kernels();
 
   [[nodiscard]] bool available() const noexcept { return why_.empty(); }
-  /// Why they are not available, and what helps: a sentence without a full stop.
   [[nodiscard]] const std::string& why_not() const noexcept { return why_; }
-  /// Which image was loaded, and why; empty for the first.
+  /// The loaded image and the reason; empty for the first image.
   [[nodiscard]] const std::string& image_in_words() const noexcept { return image_; }
-  /// The context has gone, and everything in it.
   void forget() noexcept;
 
-  // The following ask for available(), and give the result of the driver's launch.
+  // The following require available(), and return the result of the launch.
 
-  /// target[i] = sources[0][i] (op) (sources[1][i] (op) ...) for `count` elements of the type; 1 to
-  /// kMostSources sources, of which one may be the target.
+  /// target[i] = sources[0][i] (op) (sources[1][i] (op) ...) for `count` elements. 1 to
+  /// kMostSources sources; the target may be among the sources.
   CUresult reduce(CUstream stream, Reduction operation, const ReducePlan& plan,
                   const void* const* sources, int n, void* target, int64_t count) noexcept;
 
-  /// The packed bytes [offset, offset + bytes) of elements at `buffer` to `packed`; and back. Both
-  /// are addresses that the device can use. The program stays alive until the work has ended.
+  /// Move the packed bytes [offset, offset + bytes) of elements at `buffer`. Both addresses must be
+  /// valid on the device. The program must live until the work has ended.
   CUresult pack(CUstream stream, const std::shared_ptr<const LayoutProgram>& program,
                 const void* buffer, size_t offset, void* packed, size_t bytes) noexcept;
   CUresult unpack(CUstream stream, const std::shared_ptr<const LayoutProgram>& program,
                   void* buffer, size_t offset, const void* packed, size_t bytes) noexcept;
 
-  /// What pack and unpack read beside the data.
   [[nodiscard]] LayoutImages& images() noexcept { return images_; }
 
-  /// Copies up to some KiB by one block, then sets *flag, unless it is null, to `value`. Host
-  /// memory by its device address.
+  /// Copies a few KiB with one thread block, then sets *flag, unless null, to `value`. Takes device
+  /// addresses of host memory.
   CUresult mail(CUstream stream, void* to, const void* from, size_t bytes, uint32_t* flag,
                 uint32_t value) noexcept;
 
-  /// Runs a program by so many blocks of threads, which wait for those of other devices.
+  /// `blocks`: thread blocks, which wait for other devices.
   CUresult interpret(CUstream stream, const InterpretArguments& arguments, int blocks) noexcept;
-  /// `wire`: one of kPushWires.
   CUresult push(CUstream stream, Wire wire, const PushArguments& arguments, int blocks) noexcept;
-  /// Only where the device has multicast memory.
+  /// Requires multicast memory.
   CUresult multicast(CUstream stream, const MulticastArguments& arguments, int blocks) noexcept;
   CUresult exchange(CUstream stream, const ExchangeArguments& arguments, int blocks) noexcept;
-  /// How many blocks of kernels that wait are resident together, of whichever of these: a
-  /// multiprocessor without room for one more holds as many as it can of the largest.
+  /// Resident thread blocks of waiting kernels, in any mix: an SM without room for another block
+  /// holds at least as many as of the largest kernel.
   [[nodiscard]] int most_waiting() const noexcept {
     unsigned most =
         std::min({interpret_.most_blocks, multicast_.most_blocks, exchange_.most_blocks});
@@ -90,7 +87,7 @@ class Kernels {
  private:
   struct Kernel {
     CUfunction function = nullptr;
-    unsigned most_blocks = 1;  // that are resident together
+    unsigned most_blocks = 1;
   };
   void load(CUdevice device, const std::string& files);
   bool load_image(const KernelImage& image, size_t number);

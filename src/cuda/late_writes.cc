@@ -6,7 +6,7 @@
 namespace tern::cuda {
 namespace {
 
-constexpr size_t kMostSeen = 65536;  // allocations; then all are new again
+constexpr size_t kMostSeen = 65536;  // allocations before the cache is emptied
 
 }  // namespace
 
@@ -33,7 +33,7 @@ bool LateWrites::knows(const Memory& memory) const noexcept {
 bool LateWrites::end_on(const Memory& memory) noexcept {
   {
     const std::lock_guard<std::mutex> guard(mutex_);
-    if (synchronous_.contains(memory.buffer_id)) return false;  // it was refused
+    if (synchronous_.contains(memory.buffer_id)) return false;  // the driver refused before
   }
   unsigned int on = 1;
   const bool all_written =
@@ -44,12 +44,12 @@ bool LateWrites::end_on(const Memory& memory) noexcept {
     if (synchronous_.size() >= kMostSeen) synchronous_.clear();
     synchronous_.emplace(memory.buffer_id, all_written);
   } catch (const std::bad_alloc&) {
-    return all_written;  // it is new the next time, too
+    return all_written;
   }
   return all_written;
 }
 
-// Nothing where the driver cannot change them (before CUDA 12.1).
+// Empty if the driver cannot change flags (before CUDA 12.1).
 std::optional<unsigned> LateWrites::flags() const noexcept {
   unsigned flags = 0;
   if (driver_.cuCtxSetFlags == nullptr || driver_.cuCtxGetFlags == nullptr ||
@@ -66,8 +66,8 @@ CUresult LateWrites::record(CUevent* event) const noexcept {
   return result;
 }
 
-// The application may take the flag away again, and a context may come where another one was: what
-// is known of a context holds as long as it has the flag.
+// The application may clear the flag, or a new context may get the same handle. Cached state is
+// valid only while the flag is set.
 CUresult LateWrites::order_behind(CUstream stream, CUcontext current, bool* waits) noexcept {
   *waits = false;
   const std::lock_guard<std::mutex> guard(mutex_);
@@ -93,7 +93,7 @@ CUresult LateWrites::order_behind(CUstream stream, CUcontext current, bool* wait
   if (*waits) result = driver_.cuStreamWaitEvent(stream, event, 0);
   if (keeps && *waits) return result;
   if (keeps) since_[current].event = nullptr;
-  (void)driver_.cuEventDestroy_v2(event);  // when it has happened
+  (void)driver_.cuEventDestroy_v2(event);  // once the event has happened
   return result;
 }
 
@@ -104,7 +104,7 @@ bool LateWrites::keep(CUcontext of, const Since& since) noexcept {
     kept = since;
     return true;
   } catch (const std::bad_alloc&) {
-    return false;  // it is asked anew the next time
+    return false;
   }
 }
 

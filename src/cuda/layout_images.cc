@@ -28,7 +28,6 @@ LayoutImages::Image* LayoutImages::own(const Program& program) noexcept {
   return nullptr;
 }
 
-/// The smallest free one with `bytes`.
 LayoutImages::Image* LayoutImages::idle(size_t bytes) noexcept {
   Image* found = nullptr;
   for (Image& image : images_)
@@ -105,8 +104,9 @@ CUresult LayoutImages::find(const Program& program, CUstream stream, const void*
   return result;
 }
 
-// No stream waits for another stream's copy, which may stand behind waits for other ranks: each
-// copies the same bytes again until the first copy has ended. A captured copy runs at each replay.
+// A stream does not wait for another stream's copy, which may be queued behind waits for other
+// ranks. Each stream repeats the copy until the first copy has ended. Captured copies run at each
+// replay.
 CUresult LayoutImages::bring(Image& image, size_t bytes, CUstream stream) noexcept {
   if (image.under_way && driver_.cuEventQuery(image.copied) == CUDA_SUCCESS) {
     image.there = true;

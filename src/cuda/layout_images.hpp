@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// LayoutImages: lists of datatypes (LayoutProgram::image) in device memory, for pack kernels.
-// Why: an upload must not block the host, since the stream may contain waits for other ranks.
-// How: each list has a device block and a pinned block. The first stream with a kernel for the type
-// copies pinned to device; other streams copy the same bytes again until the first copy has ended.
-// Blocks of freed types are reused: cuMemFree would wait for the device.
-// Lifetime: of a Kernels; the context is current. Threads: any.
+// LayoutImages: datatype lists (LayoutProgram::image) in device memory, for pack kernels.
+// Why: an upload must not block the host, because the stream may contain waits for other ranks.
+// How: each list has a device block and a pinned block. Streams copy pinned to device until the
+// first copy has ended. Blocks of freed types are reused, because cuMemFree would wait for the
+// device.
+// Lifetime: the Kernels'; requires the context. Threads: any.
 #pragma once
 
 #include <cstddef>
@@ -24,16 +24,17 @@ class LayoutImages {
   LayoutImages(const LayoutImages&) = delete;
   LayoutImages& operator=(const LayoutImages&) = delete;
   ~LayoutImages();
-  /// After the end of the context.
+  /// Called after the end of the context.
   void forget() noexcept;
 
-  /// Allocates spare blocks for later types. May wait for the device.
+  /// Allocates spare blocks. May wait for the device.
   void prepare() noexcept;
   /// Allocates blocks for this type. May wait for the device.
   [[nodiscard]] CUresult prepare(const Program& program) noexcept;
-  /// Gives the type a block without an allocation; false if no block is free.
+  /// Assigns a block without allocation; false: none is free.
   [[nodiscard]] bool reserve(const Program& program) noexcept;
-  /// The list's address for later work in this stream. Allocates unless reserve() was true.
+  /// Returns the list's address for later work in this stream. Allocates unless reserve() returned
+  /// true.
   [[nodiscard]] CUresult find(const Program& program, CUstream stream, const void** at) noexcept;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The empty library, made in memory: a file of its own each time, for a file is loaded once only.
+// The empty library, in a new memory file for each load: the linker loads a file only once.
 #include "cuda/loaded.hpp"
 
 #include <dlfcn.h>
@@ -20,16 +20,16 @@ namespace {
 
 constexpr int kMostTimes = 16;
 
-/// A shared object without code or symbols; addresses are offsets. The linker writes to `dynamic`.
+/// A shared object without code. Addresses are offsets. The linker writes to `dynamic`.
 struct EmptyLibrary {
   ElfW(Ehdr) head{};
   ElfW(Phdr) parts[3] = {};
   ElfW(Dyn) dynamic[6] = {};
   ElfW(Sym) symbols[1] = {};
-  uint32_t hash[4] = {1, 1, 0, 0};  // one bucket, one symbol, and that is nothing
+  uint32_t hash[4] = {1, 1, 0, 0};  // a single empty bucket
   char names[8] = {};
 
-  /// For the machine that `like`, a loaded object's first bytes, is for.
+  /// `like`: first bytes of a loaded object, for the machine type.
   explicit EmptyLibrary(const ElfW(Ehdr) & like) noexcept {
     std::copy_n(like.e_ident, EI_NIDENT, head.e_ident);
     head.e_type = ET_DYN;
@@ -43,7 +43,7 @@ struct EmptyLibrary {
     constexpr size_t kLargestPage = 64 << 10;
     add_part(0, PT_LOAD, 0, sizeof(EmptyLibrary), kLargestPage);
     add_part(1, PT_DYNAMIC, offsetof(EmptyLibrary, dynamic), sizeof dynamic, alignof(ElfW(Dyn)));
-    add_part(2, PT_GNU_STACK, 0, 0, 16);  // without it stacks would become executable
+    add_part(2, PT_GNU_STACK, 0, 0, 16);  // keeps stacks non-executable
     add_entry(0, DT_HASH, offsetof(EmptyLibrary, hash));
     add_entry(1, DT_SYMTAB, offsetof(EmptyLibrary, symbols));
     add_entry(2, DT_SYMENT, sizeof symbols[0]);
@@ -66,7 +66,7 @@ struct EmptyLibrary {
   }
 };
 
-/// The first bytes of the object that this code is in; null in a program without dynamic linker.
+/// The ELF header of the object with this code; null in a static program.
 const ElfW(Ehdr) * own_head() noexcept {
   Dl_info here{};
   if (::dladdr(reinterpret_cast<const void*>(&load_last), &here) == 0) return nullptr;
@@ -75,17 +75,16 @@ const ElfW(Ehdr) * own_head() noexcept {
   return known ? head : nullptr;
 }
 
-/// Each under a name that the linker has not seen: it knows libraries by their names first.
-/// A debugger opens the file by this name in its own process, at once or when it attaches later:
-/// so the name has this process's number, and that of a descriptor which nothing else gets later.
-/// With "self" gdb read one of its own pipes and never came back.
+/// Each load uses a new name, because the linker identifies libraries by name.
+/// Debuggers open this name in their own process, perhaps later. So the name contains the number of
+/// this process and of a descriptor that is not reused. With "self" gdb read its own pipe and hung.
 void* load(const EmptyLibrary& library, int times) noexcept {
   const Fd made(::memfd_create("tern-last-loaded", MFD_CLOEXEC));
   if (!made.valid() || ::write(made.get(), &library, sizeof library) != sizeof library)
     return nullptr;
   constexpr int kRarelyUsed = 900;  // below the usual limit of 1024
   const Fd high(::fcntl(made.get(), F_DUPFD_CLOEXEC, kRarelyUsed));
-  char self[16] = {}, name[64];  // as /proc counts: getpid() may count otherwise in a container
+  char self[16] = {}, name[64];  // numbered as in /proc; getpid() may differ in a container
   if (::readlink("/proc/self", self, sizeof self - 1) <= 0) return nullptr;
   std::snprintf(name, sizeof name, "/proc/%s/fd%.*s/%d", self, times, "////////////////",
                 high.valid() ? high.get() : made.get());

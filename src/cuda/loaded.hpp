@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the dynamic linker has loaded anything since libcuda was last looked for.
-// Why: a program may load libcuda at any time, and each address that may be a device's asks; the
-// linker itself (dl_iterate_phdr) takes a quarter of a small message to answer.
-// How: the linker appends what it loads to a list, whose entries are public (<link.h>). The entry
-// looked at is of a library of our own, which holds nothing and is loaded last: it cannot be
-// unloaded while another thread looks, and has a successor as soon as anything was loaded after it.
+// LastLoaded: whether the dynamic linker has loaded a library since the last search for libcuda.
+// Why: a program may load libcuda at any time, and every buffer needs the answer. dl_iterate_phdr
+// costs a quarter of a small message.
+// How: the linker appends libraries to a public list (<link.h>). Tern loads an empty library last
+// and watches its entry: the entry stays loaded, and gets a successor at the next load.
 // Lifetime: the process. Threads: any.
-// Cost: two loads and a compare; a new entry, some 50 us, where something was loaded meanwhile.
+// Cost: two loads and a compare; some 50 us for a new entry after another library was loaded.
 // See: tests/unit/cuda/loaded_test.cc, tests/gpu/mpi/driver_loaded_after_init.cc.
 #pragma once
 
@@ -16,8 +15,8 @@
 
 namespace tern::cuda {
 
-/// An entry of the linker's list that was its last one. Its successor is read while the linker may
-/// write it: a word, which another thread's load makes visible with whatever tells of that load.
+/// Watches the last entry of the linker's list. Reads the successor while the linker may write: a
+/// single word, which becomes visible to a thread no later than any sign of the load.
 class LastLoaded {
  public:
   [[nodiscard]] bool still() const noexcept {
@@ -25,9 +24,9 @@ class LastLoaded {
            nullptr;
   }
   void look_at(const link_map& entry) noexcept { at_.store(&entry, std::memory_order_release); }
-  /// As if something had just been loaded.
+  /// Makes still() false, as after a load.
   void doubt() noexcept { look_at(kDoubt); }
-  /// As if nothing were ever loaded.
+  /// Makes still() true forever.
   void trust() noexcept { look_at(kTrust); }
 
  private:
@@ -35,12 +34,11 @@ class LastLoaded {
   std::atomic<const link_map*> at_{&kDoubt};
 };
 
-/// Nothing was loaded, and the driver was not there when this was found out: there is no device
-/// memory.
+/// While still() holds, libcuda is not loaded, and no device memory exists.
 extern constinit LastLoaded no_driver_since;
 
-/// Loads an empty library and gives its entry; null where it is not the last, where this does not
-/// work (no descriptor, no /proc), and after some dozen times: each stays loaded.
+/// Loads an empty library and returns its entry. Null if another library came later, on failure (no
+/// descriptor, no /proc), and after 16 loads, because each stays loaded.
 [[nodiscard]] const link_map* load_last() noexcept;
 
 }  // namespace tern::cuda

@@ -24,7 +24,7 @@ constinit thread_local CallBuffers* call_buffers __attribute__((tls_model("initi
 
 namespace {
 
-/// Where brk began: the 47th field of /proc/self/stat.
+/// Start of brk: field 47 of /proc/self/stat.
 uintptr_t heap_start() noexcept {
   std::FILE* const file = std::fopen("/proc/self/stat", "re");
   if (file == nullptr) return 0;
@@ -33,7 +33,7 @@ uintptr_t heap_start() noexcept {
   std::fclose(file);
   text[length] = '\0';
   const char* at = text + length;
-  while (at > text && *at != ')') --at;  // the name may hold anything
+  while (at > text && *at != ')') --at;  // the name may contain anything
   unsigned long long value = 0;
   constexpr int kFieldsAfterName = 45;
   for (int field = 0; field < kFieldsAfterName && *at != '\0'; ++field)
@@ -42,11 +42,11 @@ uintptr_t heap_start() noexcept {
   return std::sscanf(at, "%llu", &value) == 1 ? static_cast<uintptr_t>(value) : 0;
 }
 
-/// The writable memory of the program itself, which is the first in the list.
-void find_program(HostRanges::Range& program) noexcept {
+/// The writable segment of the program, the first object in the list.
+void find_program(HostRanges::AddressRange& program) noexcept {
   ::dl_iterate_phdr(
       [](dl_phdr_info* info, size_t, void* result) {
-        auto& into = *static_cast<HostRanges::Range*>(result);
+        auto& into = *static_cast<HostRanges::AddressRange*>(result);
         for (int i = 0; i < info->dlpi_phnum; ++i) {
           const auto& part = info->dlpi_phdr[i];
           if (part.p_type != PT_LOAD || (part.p_flags & PF_W) == 0) continue;
@@ -58,7 +58,7 @@ void find_program(HostRanges::Range& program) noexcept {
       &program);
 }
 
-// Without a limit the stack's range is all that lies below it, whatever comes there.
+// Limited, because an unlimited stack's range would cover all lower addresses.
 void find_stack() noexcept {
   constexpr size_t kMostStack = 64 << 20;
   pthread_attr_t attributes;
@@ -71,12 +71,12 @@ void find_stack() noexcept {
   ::pthread_attr_destroy(&attributes);
 }
 
-// Other threads read the ranges meanwhile: a begin is written once, while its length is still
-// zero, and lengths only grow.
+// Other threads read concurrently: `begin` is written once, before the length, and lengths only
+// grow.
 void learn_ranges() noexcept {
   static std::mutex mutex;
   const std::lock_guard<std::mutex> guard(mutex);
-  HostRanges::Range& heap = host_ranges.heap;
+  HostRanges::AddressRange& heap = host_ranges.heap;
   if (heap.begin == 0) {
     find_program(host_ranges.program);
     heap.begin.store(heap_start(), std::memory_order_release);
@@ -86,7 +86,7 @@ void learn_ranges() noexcept {
     heap.bytes.store(end - heap.begin, std::memory_order_release);
 }
 
-/// The driver does not answer: what the processor cannot read is a device's.
+/// For a failing driver: memory unreadable to the CPU is a device's.
 TERN_COLD MemoryKind kind_without_driver(const void* address) noexcept {
   char byte = 0;
   const iovec here{&byte, 1}, there{const_cast<void*>(address), 1};
@@ -117,7 +117,7 @@ MemoryKind ask_driver(const void* address) noexcept {
   const CUresult answer = known->cuPointerGetAttributes(names.size(), names.data(), values.data(),
                                                         reinterpret_cast<CUdeviceptr>(address));
   if (answer == CUDA_ERROR_NOT_INITIALIZED || answer == CUDA_ERROR_DEINITIALIZED)
-    return MemoryKind::kHost;  // there is no device memory
+    return MemoryKind::kHost;  // no device memory exists
   if (answer != CUDA_SUCCESS) return kind_without_driver(address);
   if (managed != 0) return MemoryKind::kManaged;
   return type == CU_MEMORYTYPE_DEVICE ? MemoryKind::kDevice : MemoryKind::kHost;
@@ -127,7 +127,7 @@ MemoryKind ask_driver(const void* address) noexcept {
 
 MemoryKind ask(const void* address) noexcept {
   if (address == nullptr) return MemoryKind::kHost;
-  CallBuffers::Known* const remembered = CallBuffers::find(address);
+  CallBuffers::KnownBuffer* const remembered = CallBuffers::find(address);
   if (remembered != nullptr && remembered->kind != MemoryKind::kUnknown) return remembered->kind;
   const auto at = reinterpret_cast<uintptr_t>(address);
   if (stack_range.bytes == 0) find_stack();
@@ -135,7 +135,7 @@ MemoryKind ask(const void* address) noexcept {
   if (heap == 0 || at - heap < uintptr_t{1} << 36) learn_ranges();
   if (host_ranges.heap.has(at) || at - stack_range.low < stack_range.bytes)
     return MemoryKind::kHost;
-  for (const HostRanges::Range& range : host_ranges.pinned)
+  for (const HostRanges::AddressRange& range : host_ranges.pinned)
     if (range.has(at)) return MemoryKind::kHost;
   const MemoryKind kind = ask_driver(address);
   if (remembered != nullptr) remembered->kind = kind;
@@ -153,9 +153,9 @@ CallBuffers::CallBuffers(const void* one, const void* other) noexcept
 
 CallBuffers::~CallBuffers() { detail::call_buffers = outer_; }
 
-CallBuffers::Known* CallBuffers::find(const void* address) noexcept {
+CallBuffers::KnownBuffer* CallBuffers::find(const void* address) noexcept {
   if (detail::call_buffers == nullptr) return nullptr;
-  for (Known& one : detail::call_buffers->known_)
+  for (KnownBuffer& one : detail::call_buffers->known_)
     if (one.address == address && address != nullptr) return &one;
   return nullptr;
 }
@@ -166,11 +166,11 @@ std::mutex pinned_mutex;
 
 }  // namespace
 
-// A reader may see a place's address and, later, its length: the place is never another address's.
+// A reader may see a place's address and a later length, so a place keeps its address forever.
 void know_pinned(const void* begin, size_t bytes) noexcept {
   const std::lock_guard<std::mutex> guard(pinned_mutex);
   const auto at = reinterpret_cast<uintptr_t>(begin);
-  for (detail::HostRanges::Range& range : detail::host_ranges.pinned) {
+  for (detail::HostRanges::AddressRange& range : detail::host_ranges.pinned) {
     if (range.begin != 0 && range.begin != at) continue;
     range.begin.store(at, std::memory_order_release);
     range.bytes.store(bytes, std::memory_order_release);
@@ -180,13 +180,13 @@ void know_pinned(const void* begin, size_t bytes) noexcept {
 
 void forget_pinned(const void* begin) noexcept {
   const std::lock_guard<std::mutex> guard(pinned_mutex);
-  for (detail::HostRanges::Range& range : detail::host_ranges.pinned)
+  for (detail::HostRanges::AddressRange& range : detail::host_ranges.pinned)
     if (range.begin == reinterpret_cast<uintptr_t>(begin))
       range.bytes.store(0, std::memory_order_release);
 }
 
 Memory look_up(const void* address) noexcept {
-  CallBuffers::Known* const remembered = CallBuffers::find(address);
+  CallBuffers::KnownBuffer* const remembered = CallBuffers::find(address);
   if (remembered == nullptr) return detail::ask_all(address);
   if (remembered->looked_up) return remembered->memory;
   remembered->memory = detail::ask_all(address);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory kind of an address: the host's or a device's, and of which allocation.
-// Why: any buffer of any call may be either, and the caller does not say which.
-// Cost: a compare while libcuda is not loaded; then some for addresses in the heap, the program's
-// static data and the thread's stack, and for others one cuPointerGetAttributes. Nothing is
-// remembered of an address, but of a call's buffers while that lasts: it may be freed and come back
-// as other memory.
+// The memory kind of an address, and its allocation, because any buffer of any call may be host or
+// device memory.
+// Cost: a compare before libcuda is loaded. Then a few for the heap, static data and the thread's
+// stack, and a cuPointerGetAttributes for other addresses. Results are cached only for a call's
+// buffers (CallBuffers), because an address may be freed and reused.
 // Threads: any. See: src/cuda/README.md, tests/unit/cuda/memory_test.cc,
 // tests/gpu/mpi/pt2pt_kinds.cc.
 #pragma once
@@ -21,49 +20,47 @@
 namespace tern::cuda {
 
 enum class MemoryKind : uint8_t {
-  kUnknown,  // not asked yet
-  kHost,     // plain, pinned or registered: the CPU reads and writes it
-  kDevice,   // only the driver and kernels may touch it
-  kManaged,  // both may; it is treated like a device's, so that it stays where it is
+  kUnknown,
+  kHost,     // plain, pinned or registered; the CPU may access it
+  kDevice,   // only the driver and kernels may access it
+  kManaged,  // accessible to both; treated as device memory, to avoid migration
 };
 
-/// Of memory that the driver moves.
 [[nodiscard]] inline bool on_device(MemoryKind kind) noexcept {
   return kind == MemoryKind::kDevice || kind == MemoryKind::kManaged;
 }
 
-/// What counts the id of memory: each counts for itself, so that only both together name it.
+/// Source of Memory::buffer_id; ids are unique only within a source.
 enum class IdKind : uint8_t {
   kBuffer,  // CU_POINTER_ATTRIBUTE_BUFFER_ID
-  kBlock,   // CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID: of what is mapped (cuMemCreate)
+  kBlock,   // CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, for mapped memory (cuMemCreate)
 };
 
-/// What the driver says of an address.
 struct Memory {
   MemoryKind kind = MemoryKind::kHost;
-  CUcontext context = nullptr;  // null: of no context (pools, cuMemMap)
+  CUcontext context = nullptr;  // null for pools and cuMemMap
   int device = 0;               // ordinal in this process
-  uint64_t buffer_id = 0;       // of the allocation; never used again in this process
+  uint64_t buffer_id = 0;       // of the allocation; not reused in this process
   IdKind id_kind = IdKind::kBuffer;
-  uintptr_t base = 0;       // of the allocation, or of the mapping
-  size_t bytes = 0;         // of it
-  bool legacy_ipc = false;  // cuIpcGetMemHandle takes it
-  bool pooled = false;      // from a memory pool (cuMemAllocAsync)
+  uintptr_t base = 0;
+  size_t bytes = 0;
+  bool legacy_ipc = false;  // cuIpcGetMemHandle works
+  bool pooled = false;      // from cuMemAllocAsync
 };
 
 namespace detail {
-/// Where no device memory can be: learnt at the first address that needs it.
+/// Host-only ranges, found at first use.
 struct HostRanges {
-  struct Range {
+  struct AddressRange {
     std::atomic<uintptr_t> begin{0}, bytes{0};
     [[nodiscard]] bool has(uintptr_t address) const noexcept {
       return address - begin.load(std::memory_order_relaxed) <
              bytes.load(std::memory_order_relaxed);
     }
   };
-  Range program;                 // static data
-  std::array<Range, 64> pinned;  // the library's own; a place serves one address
-  Range heap;                    // by brk; grows
+  AddressRange program;                 // static data
+  std::array<AddressRange, 64> pinned;  // by the library; a place keeps its address
+  AddressRange heap;                    // brk; grows
 };
 extern constinit HostRanges host_ranges;
 struct StackRange {
@@ -73,25 +70,25 @@ extern constinit thread_local StackRange stack_range __attribute__((tls_model("i
 TERN_COLD MemoryKind ask(const void* address) noexcept;
 }  // namespace detail
 
-/// The buffers of a call, which stay what they are as long as it lasts: the driver is asked once
-/// about each, by the thread that makes the call. Two at most. Null: none.
+/// Caches the driver's answers for up to two buffers (or null) while a call lasts, for the calling
+/// thread.
 class CallBuffers {
  public:
   CallBuffers(const void* one, const void* other) noexcept;
   CallBuffers(const CallBuffers&) = delete;
   CallBuffers& operator=(const CallBuffers&) = delete;
   ~CallBuffers();
-  struct Known {
+  struct KnownBuffer {
     const void* address = nullptr;
     MemoryKind kind = MemoryKind::kUnknown;
     bool looked_up = false;
     Memory memory;
   };
-  /// Null: none of the calls' of this thread.
-  [[nodiscard]] static Known* find(const void* address) noexcept;
+  /// Returns null for an address that is not a buffer of this thread's calls.
+  [[nodiscard]] static KnownBuffer* find(const void* address) noexcept;
 
  private:
-  std::array<Known, 2> known_;
+  std::array<KnownBuffer, 2> known_;
   CallBuffers* const outer_;
 };
 
@@ -105,13 +102,12 @@ class CallBuffers {
   return detail::ask(address);
 }
 
-/// Pinned memory that the library has made is the host's, without the driver being asked: who must
-/// not call it may use such memory. Forgotten before it is freed. Where there are too many, the
-/// driver is asked.
+/// Registers pinned memory of the library as host memory, for threads that must not call the
+/// driver. Forget before freeing. If the table is full, look-ups ask the driver.
 void know_pinned(const void* begin, size_t bytes) noexcept;
 void forget_pinned(const void* begin) noexcept;
 
-/// Everything about an address; kHost where no driver is there.
+/// Returns all attributes of an address; kHost without a driver.
 [[nodiscard]] Memory look_up(const void* address) noexcept;
 
 }  // namespace tern::cuda

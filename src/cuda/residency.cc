@@ -44,14 +44,14 @@ std::unique_ptr<Residency::Share> Residency::share() {
 }
 
 int Residency::ordinary(int wanted, int most) {
-  auto fresh = share();  // ends after the guard
+  auto fresh = share();  // destroyed after the guard
   const Guard guard(mutex_);
   if (ordinary_ == nullptr) ordinary_ = std::move(fresh);
   const int own = ordinary_->places_ > 0 ? ordinary_->places_ : take(*ordinary_, wanted, most);
   return std::min({wanted, std::max(most, 0), own});
 }
 
-// Half of what is free: the next communicator gets some, too.
+// Takes half of the free places, to leave some for later communicators.
 int Residency::take(Share& share, int wanted, int most) noexcept {
   share.is_over_ = nullptr;
   share.most_ = most;
@@ -61,7 +61,7 @@ int Residency::take(Share& share, int wanted, int most) noexcept {
   return share.places_;
 }
 
-// Kernels of any share may lie on the few multiprocessors of another (a green context's).
+// All kernels may lie on the few SMs of a single share (a green context).
 int Residency::free_for(const Share& share) const noexcept {
   int most = share.most_, taken = 0;
   for (const Share* one : all_) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Residency: places of one GPU for blocks of threads of waiting kernels.
-// Why: a waiting kernel keeps its places until kernels of other ranks run. Several communicators
-// may need more places than the GPU has, and ranks may begin calls in different orders: kernels
-// would wait for each other forever. A Share gives a communicator places before its first call, so
-// the order of calls is free. One place in eight stays for kernels without waits. Lifetime: of
-// Gpus, which outlives every Share. Threads: any. See: coll/gpu/teams.cc;
+// Residency: places for thread blocks of waiting kernels on a GPU.
+// Why: a waiting kernel occupies places until kernels of other ranks run, and ranks may begin calls
+// in different orders. If kernels of several communicators exceeded the GPU, they would wait for
+// each other forever. So each communicator reserves a Share before its first call. An eighth of the
+// places stays free for other kernels.
+// Lifetime: Gpus, which outlives every Share. Threads: any. See: coll/gpu/teams.cc;
 // tests/unit/cuda/residency_test.cc, tests/gpu/mpi/stream_many.cc.
 #pragma once
 
@@ -25,29 +25,27 @@ class Residency {
     Share(const Share&) = delete;
     Share& operator=(const Share&) = delete;
     ~Share();
-    /// Takes up to `wanted` places in all; returns the number of places. `most`: places of the
-    /// multiprocessors for kernels of this share.
+    /// Grows to at most `wanted` places; returns the number. `most`: places on the SMs available to
+    /// this share.
     [[nodiscard]] int take(int wanted, int most) noexcept;
-    /// The same, but a quarter of the free places at most: for what others need more.
+    /// Takes at most a quarter of the free places, for low-priority use.
     [[nodiscard]] int take_spare(int wanted, int most) noexcept;
-    /// Gives back places beyond this number.
     void keep(int places) noexcept;
-    /// Until the next take(), another share may take the places after `is_over` returns true: no
-    /// kernel has any.
+    /// Until the next take(), other shares may get the places once `is_over` returns true.
     void retire(std::function<bool()> is_over) noexcept;
 
    private:
     friend class Residency;
     Residency& of_;
     int places_ = 0, most_ = 0;
-    std::function<bool()> is_over_;  // empty: it is in use
+    std::function<bool()> is_over_;  // empty: in use
   };
-  /// Of so many places of a GPU, those that waiting kernels of all processes may take.
+  /// Returns the places for waiting kernels of all processes, out of `places`.
   [[nodiscard]] static constexpr int for_waiting(int places) noexcept {
     return places - std::max(1, places / 8);
   }
   [[nodiscard]] std::unique_ptr<Share> share();
-  /// Ordinary calls take turns on a GPU: all have one share.
+  /// Blocking calls take turns on a GPU, with a common share.
   [[nodiscard]] int ordinary(int wanted, int most);
 
  private:

@@ -13,7 +13,7 @@
 namespace tern::cuda {
 namespace {
 
-/// The driver reports a range for every allocation except pageable memory.
+/// The driver reports a range for all memory but pageable.
 bool is_pageable(const std::byte* address) noexcept {
   const Memory memory = look_up(address);
   return memory.kind == MemoryKind::kHost && memory.bytes == 0;
@@ -40,7 +40,7 @@ void copy_by_driver(Job& job, const Rows& rows) noexcept {
                                         rows.from_pitch, rows.width, rows.count, job.stream()));
 }
 
-/// At most `stage.bytes`, dense in the stage.
+/// Copies at most `stage.bytes` through the stage.
 void copy_part(Job& job, const Stage& stage, const Rows& part, bool to_pageable) {
   const Rows in{stage.at, part.width, part.from, part.from_pitch, part.width, part.count};
   const Rows out{part.to, part.to_pitch, stage.at, part.width, part.width, part.count};

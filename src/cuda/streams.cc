@@ -52,7 +52,7 @@ Stream* Streams::make(CUresult* error) noexcept {
   }
 }
 
-// One page is enough for streams that serve again; others do without.
+// Streams beyond the first page have no word.
 void Streams::give_word(Stream* stream) noexcept {
   if (driver_.cuStreamWriteValue32_v2 == nullptr || words_ == kPage / kLine) return;
   if (page_ == nullptr) {
@@ -84,7 +84,7 @@ bool Streams::give_back(Stream* stream) noexcept {
   return true;
 }
 
-// What it was asked to write may still come: its word is not another stream's.
+// The stream may still write its word, so no other stream may reuse the word.
 void Streams::end(Stream* stream) noexcept {
   (void)driver_.cuStreamDestroy_v2(stream->handle);
   stream->handle = nullptr;

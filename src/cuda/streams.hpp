@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams: the library's own streams in one context, each with a word of pinned memory that it
-// writes when its work has come so far.
-// Why: who asks the driver whether work has ended takes its locks, several calls each time, and
-// asks hundreds of times for one copy; reading a word costs nothing.
-// They have the highest priority: a message waits for few instructions, and holds up a peer.
-// Lifetime: of a Device. Threads: any; a stream is its holder's alone.
-// Small copies use the word, too: the kernel that moves them sets it.
+// Streams: the library's streams in a context, each with a word of pinned memory for progress.
+// Why: a stream query takes the driver's locks, several driver calls each time, and is repeated
+// hundreds of times per copy. Polling a word is free. Kernels for small copies set the word, too.
+// Priority: the highest, because messages need few instructions and hold up peers.
+// Lifetime: the Device's. Threads: any; a stream belongs to its holder.
 // See: tests/gpu/mpi/driver_calls.cc, tests/unit/cuda/streams_test.cc.
 #pragma once
 
@@ -20,29 +18,28 @@
 
 namespace tern::cuda {
 
-/// Pinned memory for copies of pageable memory; 0 bytes: none. One stream at a time uses a stage.
+/// Pinned memory for copies of pageable memory; 0 bytes: none. Used by a single stream at a time.
 struct Stage {
   std::byte* at = nullptr;
   size_t bytes = 0;
 };
 
-/// A stream, and where its word is: null where the driver cannot write one; and room in pinned
-/// memory for small copies by kernels, which few streams have.
+/// `word` is null if the driver cannot write words. A few streams have `room` for small copies by
+/// kernels.
 struct Stream {
   static constexpr size_t kRoom = 8192;
   CUstream handle = nullptr;
   std::atomic<uint32_t>* word = nullptr;
-  CUdeviceptr word_at = 0;  // for the device
-  uint32_t asked = 0;       // the last value that it was asked to write
+  CUdeviceptr word_at = 0;  // device address
+  uint32_t asked = 0;       // last value requested
   std::byte* room = nullptr;
   CUdeviceptr room_at = 0;
   Stage stage;
-  bool staged = false;  // some copy has used the stage
+  bool staged = false;
 
-  /// Asks it to write its word behind all that was begun; false where it cannot. The context is
-  /// current.
+  /// Enqueues a write of the word behind all work; false: impossible. Requires the context.
   [[nodiscard]] bool ask(const Driver& driver) noexcept;
-  /// Whether it has written what it was last asked to.
+  /// Whether the last requested value has arrived.
   [[nodiscard]] bool has_come() const noexcept {
     return word->load(std::memory_order_acquire) == asked;
   }
@@ -53,16 +50,16 @@ class Streams {
   explicit Streams(const Driver& driver) noexcept : driver_(driver) {}
   Streams(const Streams&) = delete;
   Streams& operator=(const Streams&) = delete;
-  /// For the caller's use alone: one that was given back, or null; a new one, or null with *error,
-  /// where the context is current.
+  /// Gives a stream to the caller alone. idle(): a returned stream, or null. make(): a new stream,
+  /// or null with *error; requires the context.
   [[nodiscard]] Stream* idle() noexcept;
   [[nodiscard]] Stream* make(CUresult* error) noexcept;
-  /// Keeps it for the next; the context is current in the others.
+  /// Keeps the stream for reuse. The functions below require the context.
   [[nodiscard]] bool give_back(Stream* stream) noexcept;
   void end(Stream* stream) noexcept;
   [[nodiscard]] bool empty() const noexcept { return all_.empty(); }
   void destroy() noexcept;
-  /// They went with their context.
+  /// Called after the end of the context.
   void forget() noexcept;
 
  private:
@@ -71,9 +68,9 @@ class Streams {
   std::mutex mutex_;
   std::deque<Stream> all_;
   std::vector<Stream*> idle_, ended_;
-  std::byte* page_ = nullptr;  // of words, then of rooms
+  std::byte* page_ = nullptr;
   CUdeviceptr page_at_ = 0;
-  size_t words_ = 0;  // given out
+  size_t words_ = 0;
 };
 
 }  // namespace tern::cuda

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The structures that functions of the CUDA driver take: its names, its layout.
-//
-// Why: see cuda/types.hpp.
+// Structures of the CUDA driver, with its names and layout. Why: see cuda/types.hpp.
 #pragma once
 #include "cuda/types.hpp"
 

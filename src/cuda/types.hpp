@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The types and constants of the CUDA driver API that Tern and its tests use, by its own names.
+// Types and constants of the CUDA driver API for Tern and its tests, under their own names.
 //
-// Why: the library is built without the toolkit; tests/unit/cuda/api_test.cc compares them with
-// cuda.h where there is one.
+// Why: the build needs no toolkit. tests/unit/cuda/api_test.cc compares with cuda.h if present.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The headers of the C++ library and of the system that most sources include, parsed once a build:
-// m4/tern_pch.m4. No source relies on it: each includes what it uses, and compiles without this
-// file.
+// System headers of most sources, parsed once per build (m4/tern_pch.m4). Sources compile without
+// this file.
 
 #include <fcntl.h>
 #include <sys/stat.h>

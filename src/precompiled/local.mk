@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Precompiled headers: README.md. The compiler takes NAME.hpp.gch from the build tree, where one lies that was made
-# with the same flags, and otherwise NAME.hpp from src. Tools are compiled as the library is, to have its.
+# Precompiled headers: README.md. The compiler takes NAME.hpp.gch from the build tree if made with the same flags,
+# otherwise NAME.hpp from src. Tools use the flags of the library, to share its header.
 if PCH
 PCH_LIBRARY = precompiled/library.hpp
 PCH_TESTS = precompiled/tests.hpp

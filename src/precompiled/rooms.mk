@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A room's sources are compiled together, in as many parts as stands here: README.md.
+# Compiles a room's sources together, in ROOM:PARTS parts: README.md.
 entry_sources = $(abi_entry_points)
 rooms = base:1 topo:1 boot:1 cuda:1 core:2 btl:1 pml:2 coll:3 rma:1 stream:1 api:4 abi:1 entry:4 mpirun:3 tern_info:1 softcuda:2 $(unit_rooms)
 units = $(foreach room,$(rooms),$(foreach part,$(wordlist 1,$(lastword $(subst :, ,$(room))),1 2 3 4),\

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes OUT/ROOM.PART.cc, which include a room's sources, as many lines in each: rooms.mk, README.md."""
+"""Writes OUT/ROOM.PART.cc, which include a room's sources, evenly divided: rooms.mk, README.md."""
 import argparse
 import sys
 from pathlib import Path

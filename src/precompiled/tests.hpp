@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GoogleTest and the headers of the C++ library, parsed once for all unit tests: see library.hpp.
+// GoogleTest and standard headers, parsed once for all unit tests; see library.hpp.
 
 #include <gtest/gtest.h>
 

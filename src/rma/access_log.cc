@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// AccessLog: entries, and which of them conflict.
+// AccessLog: entries and their conflicts.
 #include "rma/access_log.hpp"
 
 #include <sys/uio.h>
@@ -21,10 +21,10 @@
 namespace tern::rma {
 
 struct AccessLog::Entry {
-  int32_t origin = 0;  // its rank + 1; 0: free
+  int32_t origin = 0;  // rank + 1; 0: free
   Intent intent = Intent::kPut;
-  uint32_t type = 0;          // of an update: the basic type's number and size
-  int64_t low = 0, high = 0;  // bytes of the part, or addresses: [low, high)
+  uint32_t type = 0;          // basic type of an update
+  int64_t low = 0, high = 0;  // [low, high)
   char call[32] = {}, site[64] = {};
 
   [[nodiscard]] bool conflicts_with(const Entry& other) const noexcept {
@@ -37,7 +37,7 @@ struct AccessLog::Entry {
 struct AccessLog::Table {
   static constexpr uint32_t kEntries = 500;
   std::atomic<int32_t> holder;
-  uint32_t used;  // entries up to the last one in use
+  uint32_t used;  // end of the used entries
   Entry entries[kEntries];
 
   [[nodiscard]] const Entry* find_conflict(const Entry& entry) const noexcept {
@@ -45,7 +45,6 @@ struct AccessLog::Table {
       if (entries[i].origin != 0 && entry.conflicts_with(entries[i])) return &entries[i];
     return nullptr;
   }
-  /// False where there is no room.
   bool add(const Entry& entry) noexcept {
     uint32_t free = 0;
     while (free < used && entries[free].origin != 0) ++free;
@@ -67,10 +66,10 @@ constexpr const char* kDone[] = {"put", "get", "accumulate"};
 
 const char* name_of(Intent intent) noexcept { return kDone[static_cast<int>(intent)]; }
 
-/// Calls body(low, high) for the blocks of the part that the elements take, until it says false.
+/// Calls body(low, high) for each block, until false.
 template <class Body>
-void for_each_piece(const Place& place, int64_t at, Body&& body) noexcept {
-  // Addresses that are only counted with: away from 0, to which no offset may be added.
+void for_each_piece(const TargetData& place, int64_t at, Body&& body) noexcept {
+  // A virtual base, because pointer arithmetic from 0 is undefined.
   constexpr int64_t kAway = int64_t{1} << 46;
   constexpr size_t kPieces = 64;
   auto* const first = reinterpret_cast<std::byte*>(at + kAway);
@@ -95,7 +94,7 @@ AccessLog::Table* AccessLog::table(int target) noexcept {
   return control.valid() ? reinterpret_cast<Table*>(control.behind()) : nullptr;
 }
 
-int AccessLog::begin(const Place& place, int64_t at, Intent intent) noexcept {
+int AccessLog::begin(const TargetData& place, int64_t at, Intent intent) noexcept {
   Table* const there = table(place.target);
   if (there == nullptr) return MPI_SUCCESS;
   Entry entry;
@@ -111,7 +110,7 @@ int AccessLog::begin(const Place& place, int64_t at, Intent intent) noexcept {
     const size_t folder = site.rfind('/');
     std::snprintf(entry.site, sizeof entry.site, "%s",
                   site.c_str() + (folder == std::string::npos ? 0 : folder + 1));
-  } catch (const std::bad_alloc&) {  // without
+  } catch (const std::bad_alloc&) {  // omits the call site
   }
   const HeldStripe held(there->holder, targets_.pid);
   if (held.code() != MPI_SUCCESS) return held.code();
@@ -133,14 +132,13 @@ int AccessLog::begin(const Place& place, int64_t at, Intent intent) noexcept {
 
 int AccessLog::refuse(const Entry& entry, const Entry& met, int target) noexcept {
   const auto number = [](int64_t value) { return static_cast<long long>(value); };
-  return fail(
-      MPI_ERR_RMA_CONFLICT,
-      "this %s of the bytes %lld to %lld of rank %d's part of %s, at %s, meets the %s of the "
-      "bytes %lld to %lld by %s of rank %d at %s, which is not done: what is in memory "
-      "afterwards is open. A flush, unlock, fence or MPI_Win_complete ends an access",
-      name_of(entry.intent), number(entry.low), number(entry.high), target,
-      targets_.words().c_str(), entry.site, name_of(met.intent), number(met.low), number(met.high),
-      met.call, met.origin - 1, met.site);
+  return fail(MPI_ERR_RMA_CONFLICT,
+              "this %s of the bytes %lld to %lld of rank %d's part of %s, at %s, conflicts with "
+              "the pending %s of the bytes %lld to %lld by %s of rank %d at %s: the result in "
+              "memory is undefined. End an access with a flush, unlock, fence or MPI_Win_complete",
+              name_of(entry.intent), number(entry.low), number(entry.high), target,
+              targets_.words().c_str(), entry.site, name_of(met.intent), number(met.low),
+              number(met.high), met.call, met.origin - 1, met.site);
 }
 
 void AccessLog::end(int target) noexcept {

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// AccessLog: the accesses to ranks of this host that have begun and are not done, by all origins,
-// in a table at each target (TERN_CHECK=rma).
-// Why: a put that meets another access leaves anything in memory, on some runs. Each new access is
-// held against those in the table: a put with any, a get with what writes, an accumulate with
-// another type. A conflict is MPI_ERR_RMA_CONFLICT, which names both calls and places.
-// Limits: loads and stores are not seen, nor ranks of other hosts; what finds no room in the table
-// is let pass. Lifetime: Window. Threads: any. See: tests/mpi/rma_conflicts.c.
+// AccessLog: pending accesses of all origins on this host, in a table per target (TERN_CHECK=rma).
+// Why: a put overlapping another access may corrupt memory, depending on timing. A put conflicts
+// with any access, a get with writes, an accumulate with accesses of another type:
+// MPI_ERR_RMA_CONFLICT names both calls. Limits: misses loads, stores, other hosts, and accesses
+// beyond the table's capacity. Threads: any. See: tests/mpi/rma_conflicts.c.
 #pragma once
 
 #include <atomic>
@@ -15,20 +13,20 @@
 namespace tern::rma {
 
 class Targets;
-struct Place;
+struct TargetData;
 
 enum class Intent : uint8_t { kPut, kGet, kUpdate };
 
 class AccessLog {
  public:
   explicit AccessLog(Targets& targets) noexcept : targets_(targets) {}
-  /// Of a table, behind a control block; zeros are an empty one.
+  /// A table of zeros is empty.
   [[nodiscard]] static size_t bytes() noexcept;
 
-  /// 0, and it is in the table, or MPI_ERR_RMA_CONFLICT with fail() text. `at`: of the first
-  /// element's origin, in bytes. Also MPI_ERR_OTHER: a rank died with the table in hand.
-  [[nodiscard]] int begin(const Place& place, int64_t at, Intent intent) noexcept;
-  /// The own accesses to the target are done; to all (-1).
+  /// Records an access, or returns MPI_ERR_RMA_CONFLICT with fail() text; MPI_ERR_OTHER if a rank
+  /// died with the table locked. `at`: offset of the first element's origin.
+  [[nodiscard]] int begin(const TargetData& place, int64_t at, Intent intent) noexcept;
+  /// Removes this rank's accesses; -1 means all targets.
   void end(int target) noexcept;
 
  private:

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Box: room in a target's control block for one small operation, which the target does for an
-// origin of its host while it moves messages.
-// Why: a copy by the kernel costs a microsecond, and a target that polls has done the same in a
-// fifth of it.
-// Protocol: `state` goes from empty to claimed by an origin, posted, taken by the target, done, and
-// back. Who has waited for a moment takes a posted operation back, and does it by itself. A target
-// counts its polls: where one was slow, nothing is posted until it has polled again. What an origin
-// that ends leaves in the box stays, and the kernel does the rest.
-// Lifetime: the control block's. Threads: any, of any process. See: rma/boxes.hpp.
+// Box: a slot for one small operation, executed by the polling target for an origin on its host.
+// Why: a copy by the kernel takes a microsecond, a polling target needs a fifth. Protocol: `state`
+// goes from empty to claimed by an origin, posted, taken by the target, done, and back. An origin
+// takes back a posted operation after a moment. After a slow reply, origins post nothing until the
+// target polls again. A box claimed by a dead origin stays lost. Threads: any, of any process. See:
+// rma/boxes.hpp.
 #pragma once
 
 #include <atomic>
@@ -18,27 +15,27 @@
 
 namespace tern::rma {
 
-/// An operation, without its data. Addresses are the target's.
+/// An operation; its addresses are the target's.
 struct Errand {
   enum class Kind : uint8_t { kPut, kGet, kAccumulate, kSwap };
   Kind kind;
-  bool reads = false, fetches = false;  // of an accumulate: nothing goes in; something comes back
+  bool reads = false, fetches = false;  // of an accumulate: without input; with a result
   Reduction reduction = Reduction::kNoOp;
   Number number = Number::kNone;
-  uint16_t size = 0, extent = 0, span = 0, alignment = 1;  // of an element
-  uint32_t bytes = 0;                                      // of the data, at most kRoom
-  uint32_t count = 1;                                      // of elements
+  uint16_t size = 0, extent = 0, span = 0, alignment = 1;
+  uint32_t bytes = 0;  // data, at most kRoom
+  uint32_t count = 1;
   uint64_t address = 0;
 };
 
 struct alignas(64) Box {
   enum State : uint32_t { kEmpty, kClaimed, kPosted, kTaken, kDone };
   static constexpr size_t kRoom = 1024;
-  std::atomic<uint32_t> polls;  // of the target
+  std::atomic<uint32_t> polls;  // the target's count
   alignas(64) std::atomic<uint32_t> state;
-  int32_t code;  // an error class
+  int32_t code;
   Errand errand;
-  alignas(64) std::byte data[kRoom];  // what goes in, then what comes back
+  alignas(64) std::byte data[kRoom];  // input, then result
 };
 
 }  // namespace tern::rma

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Boxes: what origins post, and what the target makes of it.
+// Boxes: posting and execution.
 #include "rma/boxes.hpp"
 
 #include <sched.h>
@@ -49,13 +49,13 @@ int swap_here(MappedElements& own, Box& box, std::byte* at) noexcept {
 }  // namespace
 
 Boxes::Boxes(Targets& targets)
-    : targets_(targets), known_(new Known[static_cast<size_t>(targets.size())]) {
+    : targets_(targets), known_(new BoxTarget[static_cast<size_t>(targets.size())]) {
   const core::ChannelLock lock(targets.progress());
   Engine::join(targets.communicator().channel(),
                {this, [](void* self) noexcept { return static_cast<Boxes*>(self)->serve(); }});
 }
 
-// The channel is locked.
+// The caller holds the channel's lock.
 Boxes::~Boxes() { Engine::leave(targets_.communicator().channel(), this); }
 
 int Boxes::serve() noexcept {
@@ -91,8 +91,8 @@ int Boxes::execute(Box& box) noexcept {
   return MPI_ERR_INTERN;
 }
 
-/// Whether it is worth posting: it is, until a target has been slow. Then it must have polled.
-bool Boxes::looks_alive(Known& known, const Box& box) noexcept {
+/// Posting pays until the target was slow; then the target must have polled since.
+bool Boxes::looks_alive(BoxTarget& known, const Box& box) noexcept {
   if (TERN_LIKELY(known.pause.load(std::memory_order_relaxed) == 0)) return true;
   const uint32_t polls = box.polls.load(std::memory_order_relaxed);
   if (known.polls.exchange(polls, std::memory_order_relaxed) == polls) return false;
@@ -110,10 +110,10 @@ Box* Boxes::claim(int target) noexcept {
   return is_ours ? &box : nullptr;
 }
 
-// Meanwhile this rank serves others: two that wait for each other would wait in vain.
+// Serves its own box meanwhile, because two ranks may wait for each other.
 bool Boxes::await(int target, Box& box, int* code) noexcept {
   constexpr int kMoment = 64, kRoundsBetweenLooks = 4096;
-  Known& known = known_[static_cast<size_t>(target)];
+  BoxTarget& known = known_[static_cast<size_t>(target)];
   box.state.store(Box::kPosted, std::memory_order_release);
   for (int round = 1;; ++round) {
     if (box.state.load(std::memory_order_acquire) == Box::kDone) break;
@@ -133,7 +133,7 @@ bool Boxes::await(int target, Box& box, int* code) noexcept {
     }
     if (round % kRoundsBetweenLooks == 0 && targets_.has_died(target)) {
       *code = targets_.fail_dead(target);
-      return true;  // the box is lost with it
+      return true;  // the box is lost
     }
     ::sched_yield();
   }
@@ -142,8 +142,10 @@ bool Boxes::await(int target, Box& box, int* code) noexcept {
   counts.add_to(counts.by_target);
   *code = box.code;
   if (TERN_UNLIKELY(*code != MPI_SUCCESS))
-    *code = fail(*code, "%s could not do it: a process ended while it wrote to memory of %s there",
-                 targets_.rank_in_words(target).c_str(), targets_.words().c_str());
+    *code = fail(
+        *code,
+        "%s could not execute the operation: a process ended while writing to memory of %s there",
+        targets_.rank_in_words(target).c_str(), targets_.words().c_str());
   return true;
 }
 
@@ -178,7 +180,7 @@ bool Boxes::accumulate(int target, std::byte* to, size_t count, const Element& e
   if (count > Box::kRoom / element.extent) return false;
   Box* const box = claim(target);
   if (box == nullptr) return false;
-  // Of the last element its data, not the gap behind it.
+  // The data excludes the last gap.
   const size_t bytes = (count - 1) * element.extent + element.span;
   if (operands.in != nullptr) copy_bytes(box->data, operands.in, bytes);
   box->errand = {Errand::Kind::kAccumulate,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Boxes: small operations that targets do for origins of their host, as box.hpp tells; the own
-// side and the others'. Lifetime: Window. Threads: any. See: tests/mpi/rma_boxes.c.
+// Boxes: a window's boxes, at this rank and its targets. Threads: any. See: box.hpp,
+// tests/mpi/rma_boxes.c.
 #pragma once
 
 #include <atomic>
@@ -22,8 +22,7 @@ class Boxes {
   Boxes& operator=(const Boxes&) = delete;
   ~Boxes();
 
-  // Whether the target has done it, and *code is how: 0, or an error class with fail() text. False:
-  // nothing has happened.
+  // Return true if the target executed the operation, with *code; false if nothing happened.
   [[nodiscard]] bool put(int target, std::byte* to, const std::byte* from, size_t bytes,
                          int* code) noexcept;
   [[nodiscard]] bool get(int target, const std::byte* from, std::byte* to, size_t bytes,
@@ -32,23 +31,23 @@ class Boxes {
                                 const Operands& operands, int* code) noexcept;
   [[nodiscard]] bool swap(int target, std::byte* to, size_t bytes, const void* compare,
                           const void* value, void* result, int* code) noexcept;
-  /// Does what others have posted to this rank: how many operations.
+  /// Returns the number of executed operations.
   int serve() noexcept;
 
  private:
-  /// What is known of a target.
-  struct Known {
-    std::atomic<uint8_t> pause{0};   // 0: it was not slow; else operations that it is left alone,
-    std::atomic<uint8_t> left{0};    // those to come,
-    std::atomic<uint32_t> polls{0};  // and how often it had polled
+  /// This rank's view of a target.
+  struct BoxTarget {
+    std::atomic<uint8_t> pause{0};   // 0: quick; otherwise the pause's length
+    std::atomic<uint8_t> left{0};    // in the pause
+    std::atomic<uint32_t> polls{0};  // last seen count
   };
   [[nodiscard]] Box* claim(int target) noexcept;
   [[nodiscard]] bool await(int target, Box& box, int* code) noexcept;
   [[nodiscard]] int execute(Box& box) noexcept;
-  [[nodiscard]] bool looks_alive(Known& known, const Box& box) noexcept;
+  [[nodiscard]] bool looks_alive(BoxTarget& known, const Box& box) noexcept;
 
   Targets& targets_;
-  std::unique_ptr<Known[]> known_;  // by rank
+  std::unique_ptr<BoxTarget[]> known_;
 };
 
 }  // namespace tern::rma

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copied: what the kernel is asked for.
+// Copied: calls of the kernel.
 #include "rma/copied.hpp"
 
 #include <unistd.h>
@@ -19,8 +19,8 @@ namespace {
 using Call = int (*)(pid_t, const iovec*, size_t, const iovec*, size_t) noexcept;
 constexpr size_t kMostPieces = 64, kStaged = 65536;
 
-/// Both sides in pieces: as many bytes as the shorter list has.
-int copy_pieces(Call call, const core::Data& here, const Place& at, std::byte* address,
+/// As many bytes per call as the shorter list covers.
+int copy_pieces(Call call, const core::Data& here, const TargetData& at, std::byte* address,
                 int32_t pid) noexcept {
   iovec near[kMostPieces], far[kMostPieces];
   size_t near_bytes = 0, far_bytes = 0;
@@ -35,7 +35,7 @@ int copy_pieces(Call call, const core::Data& here, const Place& at, std::byte* a
   return MPI_SUCCESS;
 }
 
-int copy_host(Call call, const core::Data& here, const Place& at, std::byte* address,
+int copy_host(Call call, const core::Data& here, const TargetData& at, std::byte* address,
               int32_t pid) noexcept {
   if (!here.type->contiguous() || !at.type->contiguous())
     return copy_pieces(call, here, at, address, pid);
@@ -44,8 +44,8 @@ int copy_host(Call call, const core::Data& here, const Place& at, std::byte* add
   return error == 0 ? MPI_SUCCESS : fail_copy(pid, error);
 }
 
-/// What is under the place's packed bytes [done, done + bytes), and data of this process.
-int copy_staged(Call call, std::byte* room, size_t bytes, const Place& at, size_t done,
+/// The packed bytes [done, done + bytes).
+int copy_staged(Call call, std::byte* room, size_t bytes, const TargetData& at, size_t done,
                 std::byte* address, int32_t pid) noexcept {
   iovec far[kMostPieces];
   for (size_t inside = 0, covered = 0; inside < bytes; inside += covered) {
@@ -65,7 +65,7 @@ int try_copies(const Probe& probe) noexcept {
   const iovec near{&word, sizeof word}, far{reinterpret_cast<void*>(probe.address), sizeof word};
   const int error = btl::sm::cma_get(probe.pid, &near, 1, &far, 1);
   if (error != 0) return error;
-  if (word != probe.word) return ESRCH;  // another process than the one we mean
+  if (word != probe.word) return ESRCH;  // another process now
   return btl::sm::cma_put(probe.pid, &near, 1, &far, 1);
 }
 
@@ -77,8 +77,8 @@ int try_own_memory(const void* memory, size_t bytes) noexcept {
   return btl::sm::cma_get(::getpid(), &near, 1, far, 2);
 }
 
-int copy_there(core::Process& process, const core::Data& from, const Place& to, std::byte* address,
-               int32_t pid) {
+int copy_there(core::Process& process, const core::Data& from, const TargetData& to,
+               std::byte* address, int32_t pid) {
   const core::Data here = core::with_kind(from);
   if (TERN_LIKELY(!here.on_device())) return copy_host(btl::sm::cma_put, here, to, address, pid);
   const size_t total = here.bytes();
@@ -93,7 +93,7 @@ int copy_there(core::Process& process, const core::Data& from, const Place& to, 
   return code;
 }
 
-int copy_from_there(core::Process& process, const Place& from, std::byte* address, int32_t pid,
+int copy_from_there(core::Process& process, const TargetData& from, std::byte* address, int32_t pid,
                     const core::Data& to) {
   const core::Data here = core::with_kind(to);
   if (TERN_LIKELY(!here.on_device())) return copy_host(btl::sm::cma_get, here, from, address, pid);

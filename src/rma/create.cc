@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// create: the cards that ranks exchange, and the window that comes of them.
+// create: the exchange between ranks, and the window.
 #include "rma/create.hpp"
 
 #include <unistd.h>
@@ -34,18 +34,17 @@ int allgather(Communicator& among, const T& mine, std::vector<T>* all) {
   return among.channel().coll->run(operation);
 }
 
-/// The first of all ranks' errors; the own one has its text.
+/// Prefers this rank's own error, which has a text.
 template <class T>
 int first_error(const std::vector<T>& all, int rank, const std::string& own_text) {
   const auto own = all[static_cast<size_t>(rank)].code;
   if (own != MPI_SUCCESS) return fail(own, "%s", own_text.c_str());
   for (size_t i = 0; i < all.size(); ++i)
     if (all[i].code != MPI_SUCCESS)
-      return fail(all[i].code,
-                  "rank %zu could not take part in making the window (%s); its own "
-                  "error says why",
-                  i,
-                  error_class_name(all[i].code) != nullptr ? error_class_name(all[i].code) : "?");
+      return fail(
+          all[i].code,
+          "rank %zu could not take part in creating the window (%s); see the error of that rank", i,
+          error_class_name(all[i].code) != nullptr ? error_class_name(all[i].code) : "?");
   return MPI_SUCCESS;
 }
 
@@ -53,7 +52,7 @@ void forget_context(Communicator& communicator) noexcept {
   communicator.channel().pml->remove_context(communicator);
 }
 
-/// Of the same members; nothing but the window knows it.
+/// The communicator is private to the window.
 Communicator* derive(Communicator& parent) {
   const auto id =
       core::derive_context(parent.id(), core::Derivation::kWindow, parent.next_derivation(), 0);
@@ -68,7 +67,7 @@ Communicator* derive(Communicator& parent) {
 
 class Creation {
  public:
-  /// What a rank tells the others of its part.
+  /// A rank's description of its part.
   struct Card {
     int64_t bytes, unit;
     uint64_t alignment;
@@ -76,13 +75,12 @@ class Creation {
     uint32_t access_domain, proc_domain;
     Probe probe;
   };
-  /// And of the memory that it has made, or mapped.
   struct Landed {
     FileOffer offer;
     int32_t code;
-    int32_t on_device;            // its own memory
-    int32_t refused_by, refusal;  // the first rank whose memory it may not copy, and the errno
-    uint64_t address;             // of its memory
+    int32_t on_device;
+    int32_t refused_by, refusal;  // the first rank with unreadable memory, and the errno
+    uint64_t address;
   };
 
   Creation(Communicator& parent, const Wanted& wanted) : parent_(parent), wanted_(wanted) {}
@@ -124,18 +122,18 @@ class Creation {
     return agree();
   }
 
-  /// Hints may differ: the greatest alignment, and what all have said.
+  /// Merges hints: the greatest alignment; contiguous if all agree.
   int agree() {
     for (size_t rank = 0; rank < cards_.size(); ++rank) {
       alignment_ = std::max<size_t>(alignment_, cards_[rank].alignment);
       contiguous_ = contiguous_ && cards_[rank].contiguous != 0;
       if (cards_[rank].flavor != wanted_.flavor)
-        return fail(MPI_ERR_OTHER, "rank %zu makes a window of another kind", rank);
+        return fail(MPI_ERR_OTHER, "rank %zu creates a window of another kind", rank);
     }
     return MPI_SUCCESS;
   }
 
-  /// The ranks whose memory this one shares, itself included.
+  /// The ranks with shared memory, including this rank.
   void find_locals() {
     Communicator& own = window_->targets.communicator();
     const core::Slabs* const slabs = own.channel().slabs;
@@ -146,7 +144,7 @@ class Creation {
         locals_.push_back(rank);
   }
 
-  /// For control blocks: the pid in a common PID namespace, else a negative number.
+  /// Pids in a common PID namespace, otherwise negative numbers.
   void name_processes() {
     for (const int rank : locals_)
       if (cards_[static_cast<size_t>(rank)].proc_domain != proc_domain())
@@ -158,8 +156,8 @@ class Creation {
         static_cast<int>(locals_.size()) == window_->targets.size())
       return MPI_SUCCESS;
     return fail(MPI_ERR_RMA_SHARED,
-                "%d of the %d ranks of comm share memory with this one; MPI_Comm_split_type with "
-                "MPI_COMM_TYPE_SHARED makes a communicator of such ranks",
+                "only %d of the %d ranks of comm share memory with this rank; create a "
+                "communicator by MPI_Comm_split_type with MPI_COMM_TYPE_SHARED",
                 static_cast<int>(locals_.size()), window_->targets.size());
   }
 
@@ -171,7 +169,7 @@ class Creation {
     return window_->targets.process().params.rma == way && wanted_.flavor != MPI_WIN_FLAVOR_SHARED;
   }
 
-  /// Whether memory of this host is to be copied by the kernel, if it permits that.
+  /// Whether this host tries copies by the kernel.
   [[nodiscard]] bool asks_for_copies() const {
     return locals_.size() > 1 && (!allocates() || says(WindowAccess::kCopied));
   }
@@ -194,7 +192,7 @@ class Creation {
            cuda::on_device(cuda::kind_of(wanted_.base));
   }
 
-  /// All ranks of the host decide alike.
+  /// Equal on all ranks of the host.
   void decide_copying(const std::vector<Landed>& all) {
     copies_ = asks_for_copies();
     for (const int rank : locals_) {
@@ -202,7 +200,7 @@ class Creation {
       if (!copies_ || (one.refusal == 0 && one.on_device == 0)) continue;
       copies_ = false;
       if (one.on_device != 0) {
-        no_copies_ = strf("memory of rank %d is a device's", rank);
+        no_copies_ = strf("memory of rank %d lies on a device", rank);
         continue;
       }
       refusal_ = strf("rank %d may not copy memory of rank %d: %s", rank, one.refused_by,
@@ -210,7 +208,7 @@ class Creation {
     }
   }
 
-  /// All ranks say the same (TERN_CHECK).
+  /// The answer is equal on all ranks (TERN_CHECK).
   [[nodiscard]] bool checks() const { return parent_.process().params.checks("rma"); }
 
   [[nodiscard]] Plan plan() const {
@@ -221,7 +219,7 @@ class Creation {
             checks() ? AccessLog::bytes() : 0};
   }
 
-  /// kYes: /proc is closed between some ranks of this host.
+  /// kYes if /proc is closed between some ranks.
   [[nodiscard]] OfferedFile::Keep keeping() const {
     const bool any = std::any_of(locals_.begin(), locals_.end(), [this](int rank) {
       const Card& card = cards_[static_cast<size_t>(rank)];
@@ -230,7 +228,6 @@ class Creation {
     return any ? OfferedFile::Keep::kYes : OfferedFile::Keep::kNo;
   }
 
-  /// The lowest rank of the host makes the memory; all map it.
   int share() {
     Communicator& own = window_->targets.communicator();
     const int owner = locals_.front();
@@ -335,7 +332,7 @@ class Creation {
     }
   }
 
-  /// Ranks whose memory takes no messages.
+  /// The number of ranks accessible without messages.
   [[nodiscard]] int reached() const {
     return allocates() || copies_ ? static_cast<int>(locals_.size()) : 1;
   }
@@ -347,7 +344,7 @@ class Creation {
     const int mapped = reached() - copied, rest = ranks - reached();
     std::string why;
     if (rest > 0)
-      why = says(WindowAccess::kMessages) ? "TERN_TEST=rma=messages says so"
+      why = says(WindowAccess::kMessages) ? "set by TERN_TEST=rma=messages"
                                           : "the others are on other hosts";
     if (rest > 0 && !refusal_.empty()) why = refusal_;
     if (rest > 0 && !no_copies_.empty()) why = no_copies_;
@@ -356,19 +353,19 @@ class Creation {
                  {"shared", static_cast<unsigned long long>(mapped)},
                  {"copied", static_cast<unsigned long long>(copied)},
                  {"messages", static_cast<unsigned long long>(rest)}},
-                strf("a window of %lld bytes here: %d of its %d ranks are reached in shared "
-                     "memory, %d by copies of the kernel, %d by messages%s%s%s",
+                strf("a window of %lld bytes here: %d of %d ranks accessed in shared memory, %d by "
+                     "copies of the kernel, %d by messages%s%s%s",
                      static_cast<long long>(wanted_.bytes), mapped, ranks, copied, rest,
                      rest > 0 ? " (" : "", why.c_str(), rest > 0 ? ")" : ""));
   }
 
-  /// Once in a process: where one window's memory is refused, most are.
+  /// Warns once per process.
   void warn_of_refusal() const {
     if (refusal_.empty() || parent_.process().window_operations.refusal_said.exchange(true)) return;
     parent_.process().explain.warn(
         "fallback", {{"what", "messages to windows"}, {"why", refusal_}},
-        strf("windows of the program's own memory are reached by messages, which the target must "
-             "move: %s. Cure: %s, or windows of MPI_Win_allocate",
+        strf("windows of the program's own memory use messages, progressed by the target: %s. "
+             "Cure: %s, or windows of MPI_Win_allocate",
              refusal_.c_str(), btl::sm::cma_cure()));
   }
 
@@ -377,12 +374,12 @@ class Creation {
   std::vector<Card> cards_;
   core::Ref<Window> window_;
   std::vector<int> locals_;
-  size_t alignment_ = 0;    // of all ranks' parts
-  bool contiguous_ = true;  // likewise
-  uint64_t word_ = 0;       // that others try to copy
-  bool copies_ = false;     // memory of this host, by the kernel
-  std::string refusal_;     // why not, where that was asked for,
-  std::string no_copies_;   // and cannot be helped
+  size_t alignment_ = 0;    // maximum of all ranks
+  bool contiguous_ = true;  // minimum of all ranks
+  uint64_t word_ = 0;       // for trial copies
+  bool copies_ = false;     // by the kernel
+  std::string refusal_;     // why not, if requested
+  std::string no_copies_;   // why not, without cure
 };
 
 int create(Communicator& parent, const Wanted& wanted, core::Ref<Window>* made) {

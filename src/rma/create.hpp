@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// create: makes a window on all ranks of a communicator together.
-// Steps: all tell each other their parts (on the user's communicator, so that a rank whose
-// arguments were refused is heard of); a hidden communicator is derived, without a message; the
-// lowest rank of each host makes the memory, the others map it; all agree. What fails on one rank
-// is an error on all.
-// Cost: three small allgathers. See: tests/mpi/rma_create.c.
+// create: makes a window on all ranks of a communicator.
+// Steps: the ranks exchange their parts on the user's communicator; derive a hidden communicator;
+// the host's lowest rank creates shared memory, the others map it; all agree. A failure on a rank
+// is an error on all. Cost: three small allgathers. See: tests/mpi/rma_create.c.
 #pragma once
 
 #include "base/error.hpp"
@@ -13,18 +11,17 @@
 
 namespace tern::rma {
 
-/// The request of one rank.
 struct Wanted {
   int flavor = MPI_WIN_FLAVOR_CREATE;
-  void* base = nullptr;  // of MPI_Win_create
+  void* base = nullptr;  // for MPI_Win_create
   int64_t bytes = 0;
   int64_t unit = 1;
-  bool contiguous = false;  // the parts of a host lie behind each other
+  bool contiguous = false;  // within a host
   size_t alignment = 0;
-  Failure refused;  // for its arguments
+  Failure refused;  // error in the arguments
 };
 
-/// The window, without a handle. Returns an error class with fail() text, or throws Error.
+/// Creates a window without a handle. Returns an error class with fail() text, or throws Error.
 [[nodiscard]] int create(core::Communicator& parent, const Wanted& wanted, core::Ref<Window>* made);
 
 }  // namespace tern::rma

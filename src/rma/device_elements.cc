@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements on a device: a stripe at most is on the host at a time.
+// Elements on a device: stages at most one stripe on the host.
 #include "rma/device_elements.hpp"
 
 #include <cstring>
@@ -30,7 +30,7 @@ int upload(core::Process& process, void* from, void* to, size_t bytes) noexcept 
                          bytes_at(process, to, bytes, cuda::MemoryKind::kUnknown)));
 }
 
-/// By a kernel, or as core::reduce() does what no kernel knows; a replacement is a copy.
+/// A replacement is a plain copy.
 int apply_there(core::Process& process, std::byte* at, size_t count, const Element& element,
                 const Operands& operands, size_t bytes) noexcept {
   const auto elements = static_cast<MPI_Count>(count);
@@ -46,7 +46,6 @@ int apply_there(core::Process& process, std::byte* at, size_t count, const Eleme
   return fail(core::reduce(process, *element.op, sources, 2, there));
 }
 
-/// Of elements under one stripe.
 int apply_staged(core::Process& process, const Shared& shared, std::byte* at, size_t count,
                  const Element& element, const Operands& operands,
                  std::vector<std::byte>* room) noexcept {

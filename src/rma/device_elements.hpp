@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements of the own part where that lies on a device: changed by kernels, and where no kernel
-// serves brought to the host and taken back, under their stripe. Threads: any. See:
-// rma/stripes.hpp, tests/gpu/mpi/windows.cc.
+// Elements on this rank's device, changed by kernels, or on the host, under their stripe. Threads:
+// any. See: rma/stripes.hpp, tests/gpu/mpi/windows.cc.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +9,7 @@
 
 namespace tern::rma {
 
-/// Also MPI_ERR_NO_MEM.
+/// May also return MPI_ERR_NO_MEM.
 class DeviceElements final : public ElementMemory {
  public:
   DeviceElements(const Shared& shared, core::Process& process) noexcept

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ElementArray: operands of an accumulate as an array in host memory, whatever their layout.
-// Threads: any.
+// ElementArray: operands of an accumulate as an array in host memory. Threads: any.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +9,12 @@
 
 namespace tern::rma {
 
-/// The data itself if an array in host memory, else a copy.
-/// Throws std::bad_alloc.
+/// Refers to the data itself, or to a copy. Throws std::bad_alloc.
 class ElementArray {
  public:
   ElementArray(core::Process& process, const core::Data& data, core::Datatype& basic);
   [[nodiscard]] std::byte* data() noexcept { return data_; }
-  /// From the data; and back to it. 0, or an error class with fail() text.
+  /// Return 0, or an error class with fail() text.
   [[nodiscard]] int load() noexcept;
   [[nodiscard]] int store() noexcept;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements: found for an operation, and changed in memory of the process.
+// Elements: lookup, and changes in this process's memory.
 #include "rma/elements.hpp"
 
 #include <cstring>
@@ -11,7 +11,7 @@
 namespace tern::rma {
 namespace {
 
-/// MPI_SHORT_INT has bytes without data between the parts, perhaps of another rank.
+/// MPI_SHORT_INT's padding must stay unwritten.
 void copy_value(std::byte* to, const std::byte* from, const Element& element) noexcept {
   if (element.size == element.span) {
     std::memcpy(to, from, element.span);
@@ -25,8 +25,7 @@ void copy_value(std::byte* to, const std::byte* from, const Element& element) no
   std::memcpy(to + offsetof(Pair, index), from + offsetof(Pair, index), sizeof(int));
 }
 
-/// For elements with gaps, since the last gap may be outside the window, and for unaligned
-/// elements.
+/// For gaps (the last may lie outside the window), and unaligned elements.
 void apply_singly(std::byte* at, size_t count, const Element& element, const std::byte* in,
                   std::byte* result) noexcept {
   alignas(16) std::byte here[Element::kMostExtent] = {}, operand[Element::kMostExtent] = {};
@@ -40,7 +39,7 @@ void apply_singly(std::byte* at, size_t count, const Element& element, const std
   }
 }
 
-/// Of a predefined type, or of the same type in another language.
+/// Equal types may belong to different languages.
 bool same_elements(const core::Datatype& one, const core::Datatype& other) noexcept {
   return &one == &other || (one.number() == other.number() && one.size() == other.size());
 }
@@ -83,16 +82,15 @@ int ElementMemory::apply(const iovec* pieces, size_t count, size_t packed, const
 int find_element(const core::Op& op, const core::Datatype& origin, const core::Datatype& target,
                  Element* found) noexcept {
   if (op.user_defined())
-    return fail(MPI_ERR_OP, "op was made by MPI_Op_create; accumulates take predefined operations");
+    return fail(MPI_ERR_OP,
+                "op was created by MPI_Op_create, but accumulates take predefined operations only");
   const core::Datatype* const basic = target.basic();
   if (basic == nullptr)
     return fail(MPI_ERR_TYPE,
-                "the target's datatype has several basic types; an accumulate takes "
-                "elements of one predefined type");
+                "the target's datatype has several basic types, but an accumulate takes elements "
+                "of a single predefined type");
   if (origin.basic() == nullptr || !same_elements(*origin.basic(), *basic))
-    return fail(MPI_ERR_TYPE,
-                "the elements of the origin's datatype are not those of the target's, "
-                "which are %s",
+    return fail(MPI_ERR_TYPE, "the origin's datatype has other elements than the target's, %s",
                 basic->name.text().c_str());
   *found = element_of(op, *basic);
   if (found->loop != nullptr) return MPI_SUCCESS;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements: the units of accumulates in shared memory, and their operands.
-// Threads: any. See: rma/stripes.hpp.
+// Elements of accumulates, and their operands. Threads: any. See: rma/stripes.hpp.
 #pragma once
 
 #include <sys/uio.h>
@@ -18,15 +17,14 @@ class Process;
 
 namespace tern::rma {
 
-/// An element of a predefined type, and the operation on it.
 struct Element {
   core::Op::Loop loop = nullptr;
-  size_t size = 0;               // packed
-  size_t extent = 0;             // distance of neighbours in memory
-  size_t span = 0;               // to the end of its last byte of data
-  const core::Op* op = nullptr;  // null in a target's box
+  size_t size = 0;  // packed
+  size_t extent = 0;
+  size_t span = 0;  // end of the last byte
+  const core::Op* op = nullptr;
   core::Datatype* basic = nullptr;
-  size_t alignment = 1;  // a power of 2, for `loop`; an element of a window may lie anywhere
+  size_t alignment = 1;  // a power of 2, for `loop`; window elements may be less aligned
   static constexpr size_t kMostExtent = 64;
   [[nodiscard]] bool padded() const noexcept { return size != extent; }
   [[nodiscard]] bool is_aligned(const void* at) const noexcept {
@@ -34,24 +32,24 @@ struct Element {
   }
 };
 
-/// Elements in memory of several accumulates. `origin`: place 0.
+/// `origin` is the address of place 0.
 struct Shared {
   Control control;
   const std::byte* origin;
-  int32_t holder;  // the own pid
+  int32_t holder;  // this process's pid
 };
 
-/// Arrays with the extent of an element as stride.
+/// The arrays' stride is an element's extent.
 struct Operands {
-  const std::byte* in;  // null: nothing goes in
-  std::byte* result;    // the old elements; null: not asked for
+  const std::byte* in;  // null: no input
+  std::byte* result;    // old elements; null: not requested
   [[nodiscard]] Operands behind(size_t bytes) const noexcept {
     return {in == nullptr ? nullptr : in + bytes, result == nullptr ? nullptr : result + bytes};
   }
 };
 
-/// Atomic changes of elements in a part of a window. A path has one kind: mapped (rma/stripes.hpp),
-/// copied by the kernel (rma/far_elements.hpp), or on a device (rma/device_elements.hpp).
+/// Atomic changes of elements: mapped (rma/stripes.hpp), copied by the kernel
+/// (rma/far_elements.hpp), or on a device (rma/device_elements.hpp).
 class ElementMemory {
  public:
   explicit ElementMemory(const Shared& shared) noexcept : shared_(shared) {}
@@ -59,15 +57,15 @@ class ElementMemory {
   ElementMemory& operator=(const ElementMemory&) = delete;
   virtual ~ElementMemory() = default;
 
-  /// at[i] = in[i] (op) at[i], each element atomically. Returns 0, or an error class with fail()
-  /// text: MPI_ERR_OTHER after the death of a stripe's holder.
+  /// at[i] = in[i] (op) at[i], each atomically. Returns 0, or an error class with fail() text:
+  /// MPI_ERR_OTHER after the death of a stripe's holder.
   [[nodiscard]] virtual int apply(std::byte* at, size_t count, const Element& element,
                                   const Operands& operands) noexcept = 0;
-  /// The same for memory pieces. `packed`: the place of their first byte in the packed elements.
-  /// Operands begin with the first element to begin in the pieces.
+  /// Changes memory pieces. `packed` is their packed position. Operands start with the first
+  /// element beginning here.
   [[nodiscard]] virtual int apply(const iovec* pieces, size_t count, size_t packed,
                                   const Element& element, const Operands& operands) noexcept;
-  /// Writes `value` to an element equal to `compare`; `result` gets the old element.
+  /// `result` gets the old element.
   [[nodiscard]] virtual int compare_and_swap(std::byte* at, size_t bytes, const void* compare,
                                              const void* value, void* result) noexcept = 0;
 
@@ -75,7 +73,7 @@ class ElementMemory {
   const Shared shared_;
 };
 
-/// Calls `body(at, count)` for adjacent elements in pieces, up to the first failure.
+/// Stops at the first failure.
 template <class Body>
 [[nodiscard]] int for_each_array(const iovec* pieces, size_t count, size_t packed,
                                  const Element& element, Body&& body) noexcept {
@@ -92,13 +90,13 @@ template <class Body>
   return 0;
 }
 
-/// `op` is predefined; `loop` is null where the type has no such operation.
+/// `loop` may be null.
 [[nodiscard]] Element element_of(const core::Op& op, const core::Datatype& basic) noexcept;
 
-/// The element of both types, for an accumulate. 0, or an error class with fail() text.
+/// Returns 0, or an error class with fail() text.
 [[nodiscard]] int find_element(const core::Op& op, const core::Datatype& origin,
                                const core::Datatype& target, Element* found) noexcept;
-/// Of elements in memory of this process under a held stripe, or invisible to other processes.
+/// Under a held stripe, or in private memory.
 void apply_held(std::byte* at, size_t count, const Element& element,
                 const Operands& operands) noexcept;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Engine: one poller for all windows of a channel that move messages or serve boxes.
-// Lifetime: from the first such window to the last. Threads: the channel is locked.
+// Engine: one poller per channel for windows with messages or boxes. Threads: under the channel's
+// lock.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Epoch: what may follow what, and the sentences about it.
+// Epoch: the allowed orders of calls, and their errors.
 #include "rma/epoch.hpp"
 
 #include <algorithm>
@@ -16,7 +16,6 @@ const char* this_call() noexcept {
   return name != nullptr ? name : "this call";
 }
 
-/// Which call ends an access epoch.
 const char* end_of(Epoch::Access access) noexcept {
   switch (access) {
     case Epoch::Access::kFence:
@@ -33,12 +32,12 @@ const char* end_of(Epoch::Access access) noexcept {
 }  // namespace
 
 int Epoch::refuse_open() const noexcept {
-  return fail(MPI_ERR_RMA_SYNC, "the access epoch that %s began is open; %s ends it",
+  return fail(MPI_ERR_RMA_SYNC, "the access epoch opened by %s is open; end the epoch with %s",
               opened_by_ != nullptr ? opened_by_ : "an earlier call", end_of(access_));
 }
 
 int Epoch::refuse_exposed() const noexcept {
-  return fail(MPI_ERR_RMA_SYNC, "the exposure epoch that %s began is open; %s ends it",
+  return fail(MPI_ERR_RMA_SYNC, "the exposure epoch opened by %s is open; end the epoch with %s",
               exposed_by_ != nullptr ? exposed_by_ : "an earlier call",
               exposure_ == Exposure::kPost ? "MPI_Win_wait" : "MPI_Win_fence");
 }
@@ -48,28 +47,27 @@ int Epoch::refuse_end(const char* what) const noexcept {
   const char* const last = exposure ? hidden_by_ : ended_by_;
   const char* const open = exposure ? exposed_by_ : opened_by_;
   if (exposure ? exposure_ != Exposure::kNone : access_ != Access::kNone)
-    return fail(MPI_ERR_RMA_SYNC, "there was no %s before; the epoch that is open was begun by %s",
-                what, open != nullptr ? open : "another call");
-  if (last == nullptr) return fail(MPI_ERR_RMA_SYNC, "there was no %s before", what);
-  return fail(MPI_ERR_RMA_SYNC, "there was no %s before; the last epoch was ended by %s", what,
-              last);
+    return fail(MPI_ERR_RMA_SYNC, "no %s came before; the open epoch was opened by %s", what,
+                open != nullptr ? open : "another call");
+  if (last == nullptr) return fail(MPI_ERR_RMA_SYNC, "no %s came before", what);
+  return fail(MPI_ERR_RMA_SYNC, "no %s came before; the last epoch was ended by %s", what, last);
 }
 
 int Epoch::refuse_access(int target) const noexcept {
   if (access_ == Access::kStart)
-    return fail(MPI_ERR_RMA_SYNC, "rank %d is not in the group that %s was given", target,
+    return fail(MPI_ERR_RMA_SYNC, "rank %d is not in the group of %s", target,
                 opened_by_ != nullptr ? opened_by_ : "MPI_Win_start");
   if (access_ == Access::kLock)
-    return fail(MPI_ERR_RMA_SYNC,
-                "no lock of rank %d is held; the access epoch that is open was begun by %s for "
-                "another rank",
-                target, opened_by_ != nullptr ? opened_by_ : "MPI_Win_lock");
+    return fail(
+        MPI_ERR_RMA_SYNC,
+        "no lock of rank %d is held; the open access epoch was opened by %s for another rank",
+        target, opened_by_ != nullptr ? opened_by_ : "MPI_Win_lock");
   if (ended_by_ != nullptr)
     return fail(MPI_ERR_RMA_SYNC, "no access epoch is open to rank %d: the last was ended by %s",
                 target, ended_by_);
   return fail(MPI_ERR_RMA_SYNC,
-              "no access epoch is open to rank %d: MPI_Win_fence, MPI_Win_start, MPI_Win_lock and "
-              "MPI_Win_lock_all begin one",
+              "no access epoch is open to rank %d: open an epoch with MPI_Win_fence, "
+              "MPI_Win_start, MPI_Win_lock or MPI_Win_lock_all",
               target);
 }
 
@@ -85,7 +83,7 @@ int Epoch::may_free() const noexcept {
 }
 
 int Epoch::refuse_lock(int target) const noexcept {
-  return fail(MPI_ERR_RMA_SYNC, "rank %d is locked already, by %s", target,
+  return fail(MPI_ERR_RMA_SYNC, "rank %d is already locked by %s", target,
               opened_by_ != nullptr ? opened_by_ : "MPI_Win_lock");
 }
 
@@ -113,7 +111,7 @@ int Epoch::may_request(int target) const noexcept {
   if (passive(target)) return MPI_SUCCESS;
   if (access_ == Access::kLock || access_ == Access::kNone) return refuse_access(target);
   return fail(MPI_ERR_RMA_SYNC,
-              "operations with a request are for epochs of locks; this one was begun by %s",
+              "operations with a request need an epoch of locks, but this epoch was opened by %s",
               opened_by_ != nullptr ? opened_by_ : "another call");
 }
 

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Epoch: which accesses a rank may begin on a window now, and to what its own memory is exposed.
-// Why: a call in the wrong epoch is MPI_ERR_RMA_SYNC with a sentence that names both calls, and
-// never a silent race.
-// Rules: an access epoch (fence, start, locks) and an exposure epoch (fence, post) at a time. What
-// a fence has opened and nothing has used ends without a further call.
-// Lifetime: Window. Threads: one changes it (the window's channel is locked); any ask.
-// See: MPI-5.0 section 12.5; tests/unit/rma/epoch_test.cc.
+// Epoch: a rank's current access and exposure epochs on a window.
+// Why: a call in the wrong epoch gives MPI_ERR_RMA_SYNC, naming both calls. Rules: one access epoch
+// (fence, start, locks) and one exposure epoch (fence, post) at a time. An unused fence epoch ends
+// without a call. Threads: changes need the channel's lock; any thread reads. See: MPI-5.0 section
+// 12.5.
 #pragma once
 
 #include <atomic>
@@ -20,7 +18,7 @@ class Epoch {
  public:
   enum class Access : uint8_t { kNone, kFence, kStart, kLock, kLockAll };
   enum class Exposure : uint8_t { kNone, kFence, kPost };
-  /// By target: what the access epoch has there.
+  /// Access rights to a target in this epoch.
   enum class Reach : uint8_t { kNone, kShared, kExclusive, kStarted, kPosted };
 
   explicit Epoch(int ranks) : reach_(static_cast<size_t>(ranks)) {}
@@ -39,9 +37,9 @@ class Epoch {
            (access_ == Access::kLock && reach(target) != Reach::kNone);
   }
 
-  // Whether a call may come now: 0, or MPI_ERR_RMA_SYNC with fail() text.
+  // Return 0, or MPI_ERR_RMA_SYNC with fail() text.
   [[nodiscard]] int may_fence() const noexcept;
-  [[nodiscard]] int may_begin_access() const noexcept {  // start, lock_all, free
+  [[nodiscard]] int may_begin_access() const noexcept {  // for start, lock_all, free
     return access_ == Access::kNone || (access_ == Access::kFence && !used()) ? 0 : refuse_open();
   }
   [[nodiscard]] int may_lock(int target) const noexcept {
@@ -60,7 +58,7 @@ class Epoch {
   [[nodiscard]] int may_post() const noexcept;
   [[nodiscard]] int may_wait() const noexcept;
   [[nodiscard]] int may_free() const noexcept;
-  /// An operation at a target. From now on an epoch that a fence has opened is used.
+  /// Allows an operation, and marks a fence epoch as used.
   [[nodiscard]] int use(int target) noexcept {
     if (access_ == Access::kLockAll || reach(target) != Reach::kNone) [[likely]]
       return 0;
@@ -68,18 +66,16 @@ class Epoch {
     used_.store(true, std::memory_order_relaxed);
     return 0;
   }
-  /// Whether an operation at the target may begin at once, and needs nothing noted: one of the
-  /// other cases may, too.
+  /// A fast check without bookkeeping; false decides nothing.
   [[nodiscard]] bool is_open_to(int target) const noexcept {
     if (access_ == Access::kLockAll) return true;
     const Reach reach = this->reach(target);
     if (reach != Reach::kNone) return reach != Reach::kStarted;
     return access_ == Access::kFence && used();
   }
-  /// The same of a request-based operation, which no active epoch has.
+  /// Request-based operations need a passive epoch.
   [[nodiscard]] int may_request(int target) const noexcept;
 
-  // What has happened.
   void fenced(bool opens) noexcept;
   void begin(Access access) noexcept;
   void end_access() noexcept;
@@ -94,20 +90,19 @@ class Epoch {
   [[nodiscard]] int refuse_flush(int target) const noexcept;
   [[nodiscard]] int refuse_lock(int target) const noexcept;
   [[nodiscard]] int refuse_unlock(int target) const noexcept;
-  /// "the access epoch that MPI_Win_lock began is open; MPI_Win_unlock ends it"
   [[nodiscard]] int refuse_open() const noexcept;
   [[nodiscard]] int refuse_exposed() const noexcept;
-  /// There is nothing of the kind to end: `what` would have to come before.
+  /// Reports that a call `what` is missing.
   [[nodiscard]] int refuse_end(const char* what) const noexcept;
 
   Access access_ = Access::kNone;
   Exposure exposure_ = Exposure::kNone;
-  std::atomic<bool> used_{false};  // of a fence's
+  std::atomic<bool> used_{false};  // by an operation
   int locks_ = 0;
   std::vector<Reach> reach_;
-  const char* opened_by_ = nullptr;   // the call that began the access epoch,
-  const char* ended_by_ = nullptr;    // or ended the last one
-  const char* exposed_by_ = nullptr;  // likewise of the exposure epoch
+  const char* opened_by_ = nullptr;   // opened the access epoch
+  const char* ended_by_ = nullptr;    // ended the last access epoch
+  const char* exposed_by_ = nullptr;  // for the exposure epoch
   const char* hidden_by_ = nullptr;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// FarElements: pieces are gathered until the array is full.
+// FarElements: gathers pieces until the array is full.
 #include "rma/far_elements.hpp"
 
 #include <algorithm>
@@ -17,10 +17,9 @@ class FarElements::Gathered {
            const Operands& operands) noexcept
       : shared_(shared), process_(process), element_(element), rest_(operands) {}
 
-  /// Takes `count` elements at a remote address and the next operands. Changes elements in full
-  /// arrays, and before another stripe. 0, or MPI_ERR_OTHER with fail() text.
+  /// Flushes full arrays, and before a change of stripe. Returns 0, or MPI_ERR_OTHER with fail()
+  /// text.
   [[nodiscard]] int add(std::byte* at, size_t count) noexcept;
-  /// Changes the remaining elements.
   [[nodiscard]] int end() noexcept;
 
  private:
@@ -31,14 +30,14 @@ class FarElements::Gathered {
   const Element& element_;
   Operands rest_;
   iovec there_[kMostPieces], here_[kMostPieces];
-  size_t pieces_ = 0, count_ = 0;  // and elements
+  size_t pieces_ = 0, count_ = 0;
   uint64_t stripe_ = 0;
   alignas(64) std::byte room_[kRoom];
 };
 
 int FarElements::Gathered::add(std::byte* at, size_t count) noexcept {
   const size_t extent = element_.extent, most = kRoom / extent;
-  // The gap behind an element, which may be outside the window, or another's, is left alone.
+  // A gap may belong to another rank.
   const bool has_gaps = element_.span != extent;
   while (count > 0) {
     const uint64_t place = HeldStripe::place_of(shared_, at), stripe = place / HeldStripe::kBytes;

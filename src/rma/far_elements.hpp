@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// FarElements: elements in the memory of another process of this host, which the kernel lets this
-// one read and write: read into an array here, changed, written back, all under their stripe.
-// Why: the target need not help, and who accumulates in its own memory takes the same stripes.
-// Cost: two system calls for up to 16 KiB, in at most 64 pieces.
-// Threads: any. See: rma/stripes.hpp, tests/unit/rma/stripes_test.cc.
+// FarElements: elements in another process's memory, read into an array, changed, and written back
+// under their stripe. The target takes the same stripes. Cost: two system calls for up to 16 KiB,
+// in at most 64 pieces. Threads: any. See: rma/stripes.hpp.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +12,7 @@ namespace tern::rma {
 
 class FarElements final : public ElementMemory {
  public:
-  /// Addresses are those of `process`.
+  /// Addresses are in the address space of `process`.
   FarElements(const Shared& shared, int32_t process) noexcept
       : ElementMemory(shared), process_(process) {}
   [[nodiscard]] int apply(std::byte* at, size_t count, const Element& element,

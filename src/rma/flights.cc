@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages, the side of the origin: ended flights, flushes, locks of ranks of other hosts.
+// Messages at the origin: completed operations, flushes, and remote locks.
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -39,7 +39,7 @@ int Messages::poll() noexcept {
 }
 
 void Messages::end(Flight& flight) noexcept {
-  Link& to = link(flight.target);
+  TargetState& to = link(flight.target);
   int error = flight.request->outcome.error;
   if (flight.then == Then::kGranted) to.granted = true;
   if (flight.then == Then::kUnpack && error == MPI_SUCCESS)
@@ -57,7 +57,7 @@ void Messages::end(Flight& flight) noexcept {
   --to.open;
 }
 
-/// An array of elements into the layout of the result.
+/// Unpacks into the result's layout.
 void Messages::spread(const Flight& flight) noexcept {
   core::Datatype& basic = *flight.basic;
   const std::byte* packed = flight.memory.data();
@@ -81,7 +81,7 @@ void Messages::describe(int first, int last, WaitReport* report) {
 
 int Messages::flush_links(int first, int last, bool local) noexcept {
   for (int i = first; i <= last; ++i) {
-    Link& to = link(i);
+    TargetState& to = link(i);
     if (!to.dirty || local) continue;
     Record record{};
     record.verb = Verb::kFlush;
@@ -115,8 +115,8 @@ int Messages::finish_locked(int target, bool local) noexcept {
     const int error = std::exchange(link(i).error, MPI_SUCCESS);
     if (error == MPI_SUCCESS || code != MPI_SUCCESS) continue;
     const char* const name = error_class_name(error);
-    code = fail(error, "an access to rank %d's memory of %s has failed there (%s)", i,
-                targets_.words().c_str(), name != nullptr ? name : "an error of its own");
+    code = fail(error, "an access to rank %d's memory of %s failed at the target (%s)", i,
+                targets_.words().c_str(), name != nullptr ? name : "an error of the target");
   }
   return code;
 }
@@ -139,7 +139,7 @@ int Messages::ask_lock(int target, bool exclusive) noexcept try {
   const int code = expect(target, into, record.tag, std::move(flight), nullptr);
   return code != MPI_SUCCESS ? code : send_record(target, record, nullptr, nullptr, nullptr);
 } catch (const std::bad_alloc&) {
-  return fail(MPI_ERR_NO_MEM, "no memory to ask rank %d for its lock", target);
+  return fail(MPI_ERR_NO_MEM, "no memory to request the lock of rank %d", target);
 }
 
 int Messages::await_lock(int target) noexcept {
@@ -151,7 +151,7 @@ int Messages::await_lock(int target) noexcept {
                            });
   return std::exchange(link(target).error, MPI_SUCCESS) == MPI_SUCCESS
              ? MPI_SUCCESS
-             : fail(MPI_ERR_OTHER, "rank %d could not be asked for its lock", target);
+             : fail(MPI_ERR_OTHER, "cannot request the lock of rank %d", target);
 }
 
 int Messages::tell(Verb verb, int target, uint8_t flags) noexcept try {

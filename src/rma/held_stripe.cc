@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// HeldStripe: what is done where another has the stripe.
+// HeldStripe: waits for another holder.
 #include "rma/held_stripe.hpp"
 
 #include <sched.h>
@@ -18,8 +18,8 @@ int HeldStripe::take_late(int32_t mine) noexcept {
       return MPI_SUCCESS;
     if (round % kRoundsBetweenLooks == 0 && holder != 0 && has_ended(holder))
       return fail(MPI_ERR_OTHER,
-                  "a process (pid %d) ended while it wrote to the target's memory, whose elements "
-                  "there may be half written",
+                  "a process (pid %d) ended while writing to the target's memory; elements there "
+                  "may be half written",
                   holder);
     if (round < kSpins)
       relax();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// HeldStripe: a stripe of a rank's memory, taken for as long as elements there change.
-// Taken by spinning, for a holder leaves soon; who waits long leaves the core, and asks whether the
+// HeldStripe: locks a stripe while elements change. Spins, then yields and checks whether the
 // holder lives. Threads: any, of any process of the host. See: rma/stripes.hpp.
 #pragma once
 
@@ -14,7 +13,7 @@ class HeldStripe {
  public:
   HeldStripe(const Shared& shared, const std::byte* at) noexcept
       : HeldStripe(shared.control.stripe(place_of(shared, at)).holder, shared.holder) {}
-  /// Another word that is held in this way, by the process `mine`.
+  /// Locks any other word.
   HeldStripe(std::atomic<int32_t>& word, int32_t mine) noexcept : word_(word) {
     int32_t holder = 0;
     if (!word_.compare_exchange_strong(holder, mine, std::memory_order_acquire,
@@ -26,15 +25,15 @@ class HeldStripe {
   ~HeldStripe() {
     if (code_ == MPI_SUCCESS) word_.store(0, std::memory_order_release);
   }
-  /// 0: it is held. Else MPI_ERR_OTHER with fail() text: its holder has died.
+  /// MPI_ERR_OTHER with fail() text if the holder died.
   [[nodiscard]] int code() const noexcept { return code_; }
 
-  /// Bytes from the origin on; what has the same number of kBytes is under one stripe.
+  /// Offsets with equal quotients by kBytes share a stripe.
   [[nodiscard]] static uint64_t place_of(const Shared& shared, const std::byte* at) noexcept {
     return reinterpret_cast<uint64_t>(at) - reinterpret_cast<uint64_t>(shared.origin);
   }
   static constexpr uint64_t kBytes = uint64_t{1} << Control::kStripeShift;
-  /// Of `count` elements, those that begin under the first one's stripe; one at least.
+  /// Elements beginning under the first one's stripe; at least one.
   [[nodiscard]] static size_t count_under(uint64_t place, size_t count, size_t extent) noexcept {
     const size_t room = (kBytes - place % kBytes) / extent;
     return room == 0 ? 1 : room < count ? room : count;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The word of a part's lock, and the bits of ranks that wait for it.
+// The word of a part's lock, and the bits of waiting ranks.
 #include "rma/lock_word.hpp"
 
 namespace tern::rma {
@@ -16,7 +16,7 @@ void enlist(Targets& targets, int target) noexcept {
   if ((word.load() & bit) == 0) word.fetch_or(bit);
 }
 
-/// The next behind this rank: those that wait take turns.
+/// After this rank, so waiters take turns.
 bool wake_next(Targets& targets, int target) noexcept {
   const Control control = targets[target].control;
   const size_t words = control.waiter_words();

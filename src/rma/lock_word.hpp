@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The word of a part's lock: taken and freed by this rank, for itself or for a rank of another
-// host. A rank leaves a bit at a taken lock and waits; freeing the lock wakes a waiting rank. A
-// third rank may take the free lock first: a handover would cost a switch each time.
-// Threads: any, of any process. See: rma/control.hpp, rma/locks.cc.
+// A lock's word. A rank sets its bit and waits; a release wakes one waiting rank. A third rank may
+// take the lock first, because a handover would cost a context switch. Threads: any, of any
+// process. See: rma/control.hpp, rma/locks.cc.
 #pragma once
 
 #include "rma/targets.hpp"
 
 namespace tern::rma {
 
-/// A barging reader goes before a waiting writer.
+/// A barging reader overtakes waiting writers.
 [[nodiscard]] inline bool try_lock(Control control, int holder, bool exclusive,
                                    bool barges = false) noexcept {
   std::atomic<uint64_t>& word = control.head().lock;
@@ -22,9 +21,9 @@ namespace tern::rma {
     if (word.compare_exchange_weak(now, now + 1)) return true;
   return false;
 }
-/// Keeps further readers out until a writer has had its turn.
+/// Blocks further readers until a writer's turn.
 void want(Control control) noexcept;
-/// Asks to be woken when the lock of `target` may be free.
+/// Requests a wake-up for when the lock may be free.
 void enlist(Targets& targets, int target) noexcept;
 [[nodiscard]] inline bool is_awaited(Control control) noexcept {
   uint64_t waiting = 0;
@@ -33,7 +32,7 @@ void enlist(Targets& targets, int target) noexcept;
 }
 bool wake_next(Targets& targets, int target) noexcept;  // false: no rank waits
 void wake_all(Targets& targets, int target) noexcept;
-/// Of an own or local target, for the holder.
+/// For this rank's or a local target's lock.
 inline void release_lock(Targets& targets, int target, bool exclusive) noexcept {
   const Control control = targets[target].control;
   std::atomic<uint64_t>& word = control.head().lock;

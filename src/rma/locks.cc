@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Locks: taken by this rank; of ranks of other hosts, asked for by messages.
+// Locks: in shared memory on this host, by messages on others.
 #include "rma/locks.hpp"
 
 #include <new>
@@ -10,7 +10,7 @@
 
 namespace tern::rma {
 
-/// A rank of this host that holds the lock of the target and has ended; -1: none is known.
+/// Returns a dead rank of this host that holds the lock, or -1.
 int Locks::dead_holder(int target) noexcept {
   const uint64_t word = targets_[target].control.head().lock.load();
   const auto writer = static_cast<int>(word >> Control::kWriterShift) - 1;
@@ -23,7 +23,7 @@ int Locks::dead_holder(int target) noexcept {
   return -1;
 }
 
-/// Most locks are held for one operation: to wait for that needs no bit and no bell.
+/// Spins, because most locks protect one operation.
 bool Locks::try_for_a_moment(Control control, bool exclusive) noexcept {
   constexpr int kSpins = 32;
   for (int i = 0; i < kSpins; ++i) {
@@ -34,9 +34,8 @@ bool Locks::try_for_a_moment(Control control, bool exclusive) noexcept {
 }
 
 int Locks::await_word(int target, bool exclusive) noexcept {
-  // Readers that follow each other would keep a writer out for ever: it says that it waits. A
-  // reader that this keeps out for long gets in: the writer may have died, or wait for what the
-  // reader will do.
+  // Readers would starve a writer, so the writer sets kWanted. A reader blocked for a long time
+  // barges: the writer may be dead, or wait for the reader.
   constexpr int64_t kWriterWaitsNs = 200'000, kReaderWaitsNs = 100'000'000;
   const Control control = targets_[target].control;
   const int64_t began = now_ns();
@@ -49,7 +48,7 @@ int Locks::await_word(int target, bool exclusive) noexcept {
   };
   const int code = targets_.await(
       [&] {
-        // Asked again after it was true: a wait looks once more before it sleeps.
+        // The call may repeat after success.
         if (has_it || attempt()) return true;
         enlist(targets_, target);
         return attempt();
@@ -60,7 +59,7 @@ int Locks::await_word(int target, bool exclusive) noexcept {
   return code;
 }
 
-/// Of a part that others reach by messages, too.
+/// Waits for the lock of a part with remote origins.
 int Locks::await_own(bool exclusive) noexcept {
   TargetSide& side = accesses_.messages->target_side();
   try {
@@ -84,7 +83,6 @@ int Locks::await_own(bool exclusive) noexcept {
   return code;
 }
 
-/// Of another host, or held by another rank.
 int Locks::take_late(int target, bool exclusive) noexcept {
   const Control control = targets_[target].control;
   if (!control.valid()) {
@@ -98,10 +96,10 @@ int Locks::take_late(int target, bool exclusive) noexcept {
                        : await_word(target, exclusive);
   control.waiters(mine / 64).fetch_and(~(uint64_t{1} << mine % 64));
   if (code != MPI_SUCCESS) {
-    (void)wake_next(targets_, target);  // the others learn it, too
+    (void)wake_next(targets_, target);  // others also learn of the error
     return code;
   }
-  if (!exclusive) wake_all(targets_, target);  // other readers may come, too
+  if (!exclusive) wake_all(targets_, target);  // further readers may enter
   return MPI_SUCCESS;
 }
 
@@ -113,7 +111,7 @@ int Locks::take_late(int target, bool exclusive) noexcept {
   }
   targets_.own().control.holds(target).store(0, std::memory_order_relaxed);
   release_lock(targets_, target, exclusive);
-  // Who locks its own part in a loop would never be seen to be without it.
+  // Lets remote requests in while this rank locks in a loop.
   if (target == targets_.rank() && accesses_.messages != nullptr) accesses_.messages->grant_locks();
 }
 
@@ -136,7 +134,7 @@ void Locks::describe(int target, bool exclusive, WaitReport* report) {
 int Locks::lock(int type, int target, int assertion) noexcept {
   if (type != MPI_LOCK_EXCLUSIVE && type != MPI_LOCK_SHARED)
     return fail(MPI_ERR_LOCKTYPE,
-                "lock_type is %d, which is neither MPI_LOCK_SHARED nor MPI_LOCK_EXCLUSIVE", type);
+                "lock_type is %d, but must be MPI_LOCK_SHARED or MPI_LOCK_EXCLUSIVE", type);
   if (int code = check_assertion(assertion); code != MPI_SUCCESS) return code;
   if (target == MPI_PROC_NULL) return MPI_SUCCESS;
   int code = targets_.check(target);
@@ -177,7 +175,7 @@ int Locks::lock_all(int assertion) noexcept {
   return code;
 }
 
-/// One after the other: who locks several ranks in their order never waits in a circle with it.
+/// Ranks lock in order, to avoid deadlocks.
 int Locks::take_all() {
   for (int i = 0; i < targets_.size(); ++i) {
     const int code = take(i, false);
@@ -201,11 +199,11 @@ int Locks::unlock_all() noexcept {
 int Locks::check_assertion(int assertion) noexcept {
   if ((assertion & ~MPI_MODE_NOCHECK) != 0)
     return fail(MPI_ERR_ASSERT, "assert is %d, but a lock takes 0 or MPI_MODE_NOCHECK", assertion);
-  // Programs give the hint and lock (ParRes); MPICH and Open MPI let them.
+  // Some programs lock despite the hint (ParRes); MPICH and Open MPI allow this.
   if (no_locks && accesses_.log != nullptr)
     return fail(MPI_ERR_RMA_SYNC,
-                "the hint no_locks of %s says that it is never locked; without TERN_CHECK=rma the "
-                "lock works all the same",
+                "%s has the hint no_locks, but the program locks the window; without "
+                "TERN_CHECK=rma the lock works",
                 targets_.words().c_str());
   return MPI_SUCCESS;
 }

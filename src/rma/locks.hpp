@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Locks: the access epochs of MPI_Win_lock and MPI_Win_lock_all, and the locks that this rank has.
-// Lifetime: Window. Threads: any; each call locks the window's channel. See: rma/lock_word.hpp,
-// tests/mpi/rma_lock_writers.c.
+// Locks: the epochs of MPI_Win_lock and MPI_Win_lock_all. Threads: any; each call locks the
+// channel. See: rma/lock_word.hpp, tests/mpi/rma_lock_writers.c.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +20,13 @@ class Locks {
         accesses_(accesses),
         unchecked_(static_cast<size_t>(targets.size())) {}
 
-  // 0, or an error class with fail() text.
+  // Return 0, or an error class with fail() text.
   [[nodiscard]] int lock(int type, int target, int assertion) noexcept;
   [[nodiscard]] int unlock(int target) noexcept;
   [[nodiscard]] int lock_all(int assertion) noexcept;
   [[nodiscard]] int unlock_all() noexcept;
 
-  bool no_locks = false;  // the hint
+  bool no_locks = false;  // set by the hint
 
  private:
   [[nodiscard]] int take(int target, bool exclusive) noexcept;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages, the origin's side: operations become records, data and answers.
+// Messages: operations become records, data and answers.
 #include "rma/messages.hpp"
 
 #include <algorithm>
@@ -33,9 +33,9 @@ int Messages::next_tag() noexcept {
   return tag_;
 }
 
-bool Messages::is_block(const Place& place) noexcept { return place.type->contiguous(); }
+bool Messages::is_block(const TargetData& place) noexcept { return place.type->contiguous(); }
 
-void Messages::cut(const Place& place, int64_t at, size_t done, size_t limit,
+void Messages::cut(const TargetData& place, int64_t at, size_t done, size_t limit,
                    Batch* batch) noexcept {
   iovec found[kMostPieces];
   batch->count = place.type->pieces(reinterpret_cast<const void*>(at), place.count, done, limit,
@@ -57,7 +57,7 @@ void Messages::add(Flight flight, int target, OpRequest* request) {
 int Messages::send_record(int target, Record record, const Batch* batch, const std::byte* data,
                           OpRequest* request) {
   Flight flight;
-  const size_t pieces = batch == nullptr ? 0 : batch->count * sizeof(Piece);
+  const size_t pieces = batch == nullptr ? 0 : batch->count * sizeof(RecordPiece);
   const size_t behind = data == nullptr ? 0 : record.bytes;
   record.pieces = batch == nullptr ? 0 : static_cast<uint32_t>(batch->count);
   if (data != nullptr) record.flags |= Record::kInline;
@@ -66,7 +66,7 @@ int Messages::send_record(int target, Record record, const Batch* batch, const s
   std::memcpy(room, &record, sizeof record);
   if (pieces != 0) std::memcpy(room + sizeof record, batch->pieces, pieces);
   if (behind != 0) std::memcpy(room + sizeof record + pieces, data, behind);
-  Link& to = link(target);
+  TargetState& to = link(target);
   to.dirty = true;
   ++to.records;
   to.bytes += record.bytes;
@@ -97,7 +97,7 @@ int Messages::expect(int target, const core::Data& into, int tag, Flight flight,
 }
 
 int Messages::hold_back(int target) {
-  const Link& to = link(target);
+  const TargetState& to = link(target);
   if (to.records < kMostRecords && to.bytes < kMostBytes) return MPI_SUCCESS;
   return flush_links(target, target, false);
 }
@@ -126,7 +126,7 @@ int Messages::put_batch(const core::Data& origin, int target, const Batch& batch
   return send_data(target, sent, record.tag, std::move(memory), request);
 }
 
-int Messages::put(const core::Data& origin, const Place& to, const Reached& reached,
+int Messages::put(const core::Data& origin, const TargetData& to, const Reached& reached,
                   OpRequest* request) {
   const core::ChannelLock lock(targets_.progress());
   const size_t total = origin.bytes(), limit = is_block(to) ? total : kMostStaged;
@@ -141,7 +141,7 @@ int Messages::put(const core::Data& origin, const Place& to, const Reached& reac
   return MPI_SUCCESS;
 }
 
-int Messages::get(const core::Data& origin, const Place& from, const Reached& reached,
+int Messages::get(const core::Data& origin, const TargetData& from, const Reached& reached,
                   OpRequest* request) {
   const core::ChannelLock lock(targets_.progress());
   const size_t total = origin.bytes(), limit = is_block(from) ? total : kMostStaged;
@@ -204,7 +204,7 @@ int Messages::accumulate_batch(const std::byte* elements, const core::Data* resu
   return send_data(target, sent, record.tag, std::move(memory), request);
 }
 
-int Messages::accumulate(const core::Data* origin, const core::Data* result, const Place& at,
+int Messages::accumulate(const core::Data* origin, const core::Data* result, const TargetData& at,
                          const Reached& reached, const Element& element, OpRequest* request) {
   core::Datatype& basic = *element.basic;
   const core::Data none{nullptr, 0, &basic, cuda::MemoryKind::kHost};
@@ -217,7 +217,7 @@ int Messages::accumulate(const core::Data* origin, const core::Data* result, con
   record.basic = constant_of(process_, basic);
   const auto size = static_cast<size_t>(basic.size());
   const auto total = static_cast<size_t>(at.count * at.type->size());
-  // Padded elements take more in arrays; half of what may be staged is enough for all of them.
+  // Padded elements grow in arrays, so half the limit.
   const size_t limit = std::max(size, kMostStaged / 2 / size * size);
   Batch batch;
   for (size_t done = 0; done < total; done += batch.bytes) {
@@ -230,7 +230,7 @@ int Messages::accumulate(const core::Data* origin, const core::Data* result, con
 }
 
 int Messages::compare_and_swap(const void* origin, const void* compare, void* result,
-                               const Place& at, const Reached& reached) {
+                               const TargetData& at, const Reached& reached) {
   const core::ChannelLock lock(targets_.progress());
   const auto bytes = static_cast<size_t>(at.type->size());
   constexpr size_t kMostElement = 64;

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages: a window's way to memory that this process does not share: records to the target, which
-// executes them when it moves messages, and answers back.
-// Why through the pml: all transports, all sizes and all kinds of memory come with it, and a large
-// put is one message straight from the user's buffer into the window.
-// Origin: an operation refers to the user's buffers until finish(). At most kMostBytes or
-// kMostRecords to one target are not known to be done: then an operation waits for them.
-// Lifetime: Window. Threads: the channel is locked, but for what says otherwise.
-// See: rma/record.hpp, rma/target_side.hpp.
+// Messages: a window's path to unshared memory, by records to the target and answers.
+// Why through the pml: it brings all transports, sizes and memory kinds; a large put is one message
+// into the window. Operations refer to the user's buffers until finish(). Beyond kMostBytes or
+// kMostRecords unconfirmed operations wait. Threads: under the channel's lock unless stated. See:
+// rma/record.hpp, rma/target_side.hpp.
 #pragma once
 
 #include <vector>
@@ -19,10 +16,10 @@
 
 namespace tern::rma {
 
-/// Messages under way, and what becomes of their memory.
+/// Messages in flight, with their memory.
 class Flights {
  public:
-  /// What is done with the memory at the end.
+  /// The action at the end of a message.
   enum class Then : uint8_t { kNothing, kUnpack, kSpread, kEnded, kGranted };
   struct Flight {
     core::Request* request = nullptr;
@@ -32,12 +29,12 @@ class Flights {
     std::vector<std::byte> memory{};
     core::Data into{};
     core::Ref<core::Datatype> type{}, basic{};  // of `into`, and of the elements
-    size_t offset = 0;                          // among its packed bytes
+    size_t offset = 0;                          // in the packed bytes of `into`
   };
 
   void add(Flight flight) { flights_.push_back(std::move(flight)); }
   [[nodiscard]] bool empty() const noexcept { return flights_.empty(); }
-  /// Calls `end(flight)` for each ended flight, and forgets the flight.
+  /// Calls `end(flight)` for completed flights.
   template <class End>
   int poll(End&& end) noexcept {
     int ended = 0;
@@ -66,55 +63,57 @@ class Messages final : public Path {
   Messages(Targets& targets, Regions& regions);
   ~Messages() override;
 
-  // Operations lock the channel.
-  int put(const core::Data& origin, const Place& to, const Reached& reached,
+  // Lock the channel.
+  int put(const core::Data& origin, const TargetData& to, const Reached& reached,
           OpRequest* request) override;
-  int get(const core::Data& origin, const Place& from, const Reached& reached,
+  int get(const core::Data& origin, const TargetData& from, const Reached& reached,
           OpRequest* request) override;
-  int accumulate(const core::Data* origin, const core::Data* result, const Place& at,
+  int accumulate(const core::Data* origin, const core::Data* result, const TargetData& at,
                  const Reached& reached, const Element& element, OpRequest* request) override;
-  int compare_and_swap(const void* origin, const void* compare, void* result, const Place& at,
+  int compare_and_swap(const void* origin, const void* compare, void* result, const TargetData& at,
                        const Reached& reached) override;
 
-  /// Locks the channel. All to this target (-1: to all) is done there, or here only (`local`).
+  /// Waits for operations to the target (-1: all), there or only here (`local`). Locks the channel.
   [[nodiscard]] int finish(int target, bool local) noexcept;
 
   [[nodiscard]] int ask_lock(int target, bool exclusive) noexcept;
   [[nodiscard]] int await_lock(int target) noexcept;
-  /// The own part's lock is free, perhaps: others may have asked for it.
+  /// Retries waiting lock requests.
   void grant_locks() noexcept { target_side_.grant_locks(); }
   [[nodiscard]] TargetSide& target_side() noexcept { return target_side_; }
-  /// kUnlock, kPost, kComplete: in order with all before.
+  /// kUnlock, kPost or kComplete, after earlier records.
   [[nodiscard]] int tell(Verb verb, int target, uint8_t flags = 0) noexcept;
-  /// Waits until nothing is under way any more. All ranks have finished.
+  /// Waits for all messages; all ranks must have finished.
   void drain() noexcept;
 
   [[nodiscard]] int poll() noexcept;
 
  private:
-  /// Of one target.
-  struct Link {
-    uint32_t open = 0;   // messages under way to it, and answers awaited
-    bool dirty = false;  // records went to it after the last flush
+  /// The state of one target.
+  struct TargetState {
+    uint32_t open = 0;   // messages and awaited answers
+    bool dirty = false;  // since the last flush
     bool granted = false;
     uint32_t records = 0;
     uint64_t bytes = 0;
-    int error = MPI_SUCCESS;  // the first since the last finish()
+    int error = MPI_SUCCESS;  // since the last finish()
   };
   static constexpr uint32_t kMostRecords = 1024;
   static constexpr uint64_t kMostBytes = uint64_t{4} << 20;
   using Flight = Flights::Flight;
   using Then = Flights::Then;
 
-  /// The next part of what an access touches.
   struct Batch {
-    Piece pieces[kMostPieces];
+    RecordPiece pieces[kMostPieces];
     size_t count = 0, bytes = 0;
   };
-  static void cut(const Place& place, int64_t at, size_t done, size_t limit, Batch* batch) noexcept;
-  [[nodiscard]] static bool is_block(const Place& place) noexcept;
+  static void cut(const TargetData& place, int64_t at, size_t done, size_t limit,
+                  Batch* batch) noexcept;
+  [[nodiscard]] static bool is_block(const TargetData& place) noexcept;
 
-  [[nodiscard]] Link& link(int target) noexcept { return links_[static_cast<size_t>(target)]; }
+  [[nodiscard]] TargetState& link(int target) noexcept {
+    return links_[static_cast<size_t>(target)];
+  }
   [[nodiscard]] int next_tag() noexcept;
   [[nodiscard]] int send_record(int target, Record record, const Batch* batch,
                                 const std::byte* data, OpRequest* request);
@@ -140,7 +139,7 @@ class Messages final : public Path {
   core::Communicator& communicator_;
   pml::Pml& pml_;
   core::Datatype& byte_;
-  std::vector<Link> links_;
+  std::vector<TargetState> links_;
   Flights flights_;
   int tag_ = 0;
   TargetSide target_side_;

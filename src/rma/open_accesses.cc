@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenAccesses: ended by what they began with.
+// OpenAccesses: ends accesses, by path.
 #include "rma/open_accesses.hpp"
 
 namespace tern::rma {

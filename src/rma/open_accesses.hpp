@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenAccesses: the accesses of this rank until a flush, or another end of an epoch.
-// Lifetime: Window; the channel is locked when it ends. Threads: any. See: MPI-5.0 section 12.5.4.
+// OpenAccesses: this rank's accesses until a flush or an epoch's end. Threads: any. See: MPI-5.0
+// section 12.5.4.
 #pragma once
 
 #include <atomic>
@@ -19,35 +19,35 @@ class OpenAccesses {
   OpenAccesses(const OpenAccesses&) = delete;
   OpenAccesses& operator=(const OpenAccesses&) = delete;
 
-  /// Ends accesses to the target, or to all (-1): at the target, or here only (`local`). 0, or an
-  /// error class with fail() text.
+  /// To the target, or all (-1); only here if `local`. Returns 0, or an error class with fail()
+  /// text.
   [[nodiscard]] int finish(int target, bool local) noexcept {
     std::atomic_thread_fence(std::memory_order_seq_cst);
     return finish_before_fence(target, local);
   }
-  /// For a caller whose next step is an atomic operation on shared memory.
+  /// For callers with a following atomic operation.
   [[nodiscard]] int finish_before_fence(int target, bool local) noexcept {
     if (TERN_UNLIKELY(log != nullptr || messages != nullptr)) return finish_far(target, local);
     look_around();
     return MPI_SUCCESS;
   }
-  /// True: a fence finishes all accesses. False: finish() does.
+  /// If false, the caller must call finish().
   [[nodiscard]] bool end_with_a_fence() noexcept {
     return messages == nullptr && log == nullptr && is_early();
   }
-  /// Moves messages now and then: a rank may loop over a call while others wait for an answer.
+  /// Polls now and then: a rank may loop over a call while others wait.
   void look_around() noexcept {
     if (TERN_UNLIKELY(messages != nullptr || !is_early())) poll();
   }
 
-  std::unique_ptr<AccessLog> log;      // TERN_CHECK=rma
-  std::unique_ptr<Messages> messages;  // null: no target needs messages
+  std::unique_ptr<AccessLog> log;
+  std::unique_ptr<Messages> messages;  // null: no target uses messages
 
  private:
   [[nodiscard]] int finish_far(int target, bool local) noexcept;
   [[nodiscard]] TERN_COLD int finish_logged(int target) noexcept;
   TERN_COLD void poll() noexcept;
-  /// Counts a call. False: a poll is due.
+  /// Returns false when a poll is due.
   [[nodiscard]] bool is_early() noexcept {
     constexpr uint32_t kCallsBetween = 128;
     const uint32_t calls = calls_.load(std::memory_order_relaxed) + 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations. Most are blocks, or elements of one predefined type, in memory of the host, at a
-// target whose memory this process maps, in an epoch that is open: find_block() and find_elements()
-// look at everything once. All others, and wrong ones, go through perform() to the target's path.
+// Operations. The fast path serves blocks, or elements of one predefined type, in host memory at a
+// mapped target: find_block() and find_elements() check all conditions at once. Everything else
+// goes through perform().
 #include <cstring>
 #include <new>
 
@@ -14,8 +14,7 @@
 namespace tern::rma {
 namespace {
 
-// The C library's way: no other rank waits for these bytes at this moment, as one does for a
-// message's.
+// Uses memcpy, because no rank waits for these bytes.
 inline void copy_block(std::byte* to, const std::byte* from, size_t bytes) noexcept {
   if (bytes == sizeof(uint64_t)) return void(std::memcpy(to, from, sizeof(uint64_t)));
   if (bytes <= 64) return copy_few(to, from, bytes);
@@ -30,8 +29,7 @@ std::byte* array_of(const core::Data* data) noexcept {
   return data == nullptr ? nullptr : static_cast<std::byte*>(data->address);
 }
 
-/// Whether it is an array of as many elements as the target's.
-bool is_array_like(const core::Data* data, const Place& at) noexcept {
+bool is_array_like(const core::Data* data, const TargetData& at) noexcept {
   return data == nullptr || (data->type == at.type && data->count == at.count && is_on_host(*data));
 }
 
@@ -39,8 +37,8 @@ bool is_aligned(const core::Datatype& type, const void* at) noexcept {
   return (reinterpret_cast<uintptr_t>(at) & (static_cast<size_t>(type.alignment()) - 1)) == 0;
 }
 
-/// Where `length` bytes from the first element's origin on are; null where not all are in the part.
-inline std::byte* find_plain(Window& window, const Place& at, size_t length) noexcept {
+/// Null if not all bytes lie in the part.
+inline std::byte* find_plain(Window& window, const TargetData& at, size_t length) noexcept {
   if (static_cast<unsigned>(at.target) >= static_cast<unsigned>(window.targets.size()))
     return nullptr;
   const Target& there = window.targets[at.target];
@@ -58,8 +56,8 @@ inline void count_mapped(Window& window) noexcept {
   counts.add_to(counts.mapped);
 }
 
-/// Likewise, of blocks on both sides.
-inline std::byte* find_block(Window& window, const core::Data& here, const Place& at,
+/// Requires blocks on both sides.
+inline std::byte* find_block(Window& window, const core::Data& here, const TargetData& at,
                              size_t* length) noexcept {
   MPI_Count all = 0, own = 0;
   if (!at.type->contiguous() || !here.type->contiguous() || at.type->true_lb() != 0 ||
@@ -77,7 +75,7 @@ struct Elements {
   const Target* part = nullptr;
 };
 
-/// Targets::elements_of() of a mapped part, without look-ups.
+/// Avoids the lookups of Targets::elements_of().
 inline Shared shared_with(const Window& window, const Target& part) noexcept {
   return {part.control, part.memory, window.targets.pid};
 }
@@ -87,9 +85,9 @@ inline bool is_under_one_stripe(const Target& part, const std::byte* at, size_t 
   return place % HeldStripe::kBytes + length <= HeldStripe::kBytes;
 }
 
-/// `origin` or `result` may be null: nothing goes that way.
+/// `origin` or `result` may be null.
 [[gnu::always_inline]] inline Elements find_elements(Window& window, const core::Data* origin,
-                                                     const core::Data* result, const Place& at,
+                                                     const core::Data* result, const TargetData& at,
                                                      const core::Op& op) noexcept {
   const core::Datatype& type = *at.type;
   const core::Op::Loop loop = op.loop(type);
@@ -107,13 +105,13 @@ inline bool is_under_one_stripe(const Target& part, const std::byte* at, size_t 
   return {there, length, loop, &part};
 }
 
-/// The bytes of elements from the first element's origin on: [low, high).
+/// [low, high) from the first element's origin.
 struct Span {
   int64_t low = 0, high = 0;
   bool overflows = false;
 };
 
-Span span_of(const Place& at, int64_t unit) noexcept {
+Span span_of(const TargetData& at, int64_t unit) noexcept {
   Span span;
   const core::Datatype& type = *at.type;
   int64_t origin = 0, all = 0;
@@ -128,8 +126,8 @@ Span span_of(const Place& at, int64_t unit) noexcept {
   return span;
 }
 
-/// A target of messages checks its regions by itself.
-int find_attached(Window& window, const Place& at, uint64_t low, uint64_t length,
+/// A target using messages checks regions itself.
+int find_attached(Window& window, const TargetData& at, uint64_t low, uint64_t length,
                   Reached* reached) {
   Targets& targets = window.targets;
   bool found = true;
@@ -145,7 +143,7 @@ int find_attached(Window& window, const Place& at, uint64_t low, uint64_t length
               static_cast<unsigned long long>(low), targets.words().c_str(), at.target);
 }
 
-int find_part(Window& window, const Place& at, Reached* reached) {
+int find_part(Window& window, const TargetData& at, Reached* reached) {
   const Target& there = window.targets[at.target];
   const bool dynamic = window.targets.dynamic();
   const Span span = span_of(at, dynamic ? 1 : there.unit);
@@ -154,8 +152,8 @@ int find_part(Window& window, const Place& at, Reached* reached) {
                          static_cast<uint64_t>(span.high - span.low), reached);
   if (TERN_UNLIKELY(span.overflows || span.low < 0 || span.high > there.size))
     return fail(MPI_ERR_RMA_RANGE,
-                "the bytes %lld to %lld of rank %d's memory are outside %s, which has %lld there "
-                "(target_disp is %lld, its unit %lld)",
+                "the bytes %lld to %lld of rank %d's memory are outside %s, with %lld bytes there "
+                "(target_disp is %lld, the unit %lld)",
                 static_cast<long long>(span.low), static_cast<long long>(span.high), at.target,
                 window.targets.words().c_str(), static_cast<long long>(there.size),
                 static_cast<long long>(at.disp), static_cast<long long>(there.unit));
@@ -165,9 +163,9 @@ int find_part(Window& window, const Place& at, Reached* reached) {
   return MPI_SUCCESS;
 }
 
-/// Checks epoch, target and bounds, and finds the path. 0, or an error class with fail() text;
-/// throws std::bad_alloc. In an epoch of MPI_Win_start waits for the target's MPI_Win_post.
-int begin_access(Window& window, const Place& at, bool with_request, Reached* reached) {
+/// Checks epoch, target and bounds, and waits for MPI_Win_post. Returns 0, or an error class with
+/// fail() text; throws std::bad_alloc.
+int begin_access(Window& window, const TargetData& at, bool with_request, Reached* reached) {
   if (at.target == MPI_PROC_NULL) return MPI_SUCCESS;
   int code = window.targets.check(at.target);
   if (code == MPI_SUCCESS)
@@ -180,8 +178,8 @@ int begin_access(Window& window, const Place& at, bool with_request, Reached* re
   return code;
 }
 
-/// Both sides have equally many bytes.
-int check_bytes(const core::Data& one, const Place& at) noexcept {
+/// Both sides must have equal sizes.
+int check_bytes(const core::Data& one, const TargetData& at) noexcept {
   MPI_Count bytes = 0, own = 0;
   if (!__builtin_mul_overflow(at.count, at.type->size(), &bytes) &&
       !__builtin_mul_overflow(one.count, one.type->size(), &own) && own == bytes)
@@ -193,16 +191,15 @@ int check_bytes(const core::Data& one, const Place& at) noexcept {
               static_cast<long long>(at.count), static_cast<long long>(at.type->size()));
 }
 
-/// Counts the operation, and holds it against others for TERN_CHECK=rma.
-int note(Window& window, const Place& at, const Reached& reached, Intent intent) noexcept {
+/// Counts the operation, and logs it for TERN_CHECK=rma.
+int note(Window& window, const TargetData& at, const Reached& reached, Intent intent) noexcept {
   core::Process::WindowOperations::add_to(reached.path->counted);
   AccessLog* const log = window.accesses.log.get();
   return TERN_LIKELY(log == nullptr) ? MPI_SUCCESS : log->begin(at, reached.at, intent);
 }
 
-/// `check` finds what is wrong with the data; `run` calls the path.
 template <class Check, class Run>
-int perform(Window& window, const Place& at, OpRequest* request, Intent intent, Check&& check,
+int perform(Window& window, const TargetData& at, OpRequest* request, Intent intent, Check&& check,
             Run&& run) noexcept {
   try {
     Reached reached;
@@ -212,12 +209,12 @@ int perform(Window& window, const Place& at, OpRequest* request, Intent intent, 
     code = note(window, at, reached, intent);
     return code == MPI_SUCCESS ? run(*reached.path, reached) : code;
   } catch (const std::bad_alloc&) {
-    return fail(MPI_ERR_NO_MEM, "no memory for a one-sided operation");
+    return fail(MPI_ERR_NO_MEM, "no memory for an operation on a window");
   }
 }
 
-/// Puts and gets. Arguments in registers: the caller's common case has no frame for them.
-[[gnu::noinline]] int move(Window& window, const core::Data& here, const Place& at,
+/// Not inlined: the caller's fast path needs no stack frame.
+[[gnu::noinline]] int move(Window& window, const core::Data& here, const TargetData& at,
                            OpRequest* request, Intent intent) noexcept {
   return perform(
       window, at, request, intent, [&] { return check_bytes(here, at); },
@@ -227,9 +224,10 @@ int perform(Window& window, const Place& at, OpRequest* request, Intent intent, 
       });
 }
 
-/// Accumulates, which fetch where `result` is not null.
+/// A non-null `result` fetches.
 [[gnu::noinline]] int update(Window& window, const core::Data* origin, const core::Data* result,
-                             const Place& at, const core::Op& op, OpRequest* request) noexcept {
+                             const TargetData& at, const core::Op& op,
+                             OpRequest* request) noexcept {
   if (op.reduction() == Reduction::kNoOp && !op.user_defined()) {
     if (result == nullptr)
       return fail(MPI_ERR_OP, "MPI_NO_OP is for MPI_Get_accumulate and MPI_Fetch_and_op");
@@ -252,7 +250,7 @@ int perform(Window& window, const Place& at, OpRequest* request, Intent intent, 
 }
 
 [[gnu::noinline]] int swap(Window& window, const void* origin, const void* compare, void* result,
-                           const Place& at) noexcept {
+                           const TargetData& at) noexcept {
   return perform(
       window, at, nullptr, Intent::kUpdate, [] { return MPI_SUCCESS; },
       [&](Path& path, const Reached& reached) {
@@ -262,7 +260,7 @@ int perform(Window& window, const Place& at, OpRequest* request, Intent intent, 
 
 }  // namespace
 
-int Window::put(const core::Data& origin, const Place& to, OpRequest* request) noexcept {
+int Window::put(const core::Data& origin, const TargetData& to, OpRequest* request) noexcept {
   size_t length = 0;
   std::byte* const there = request == nullptr ? find_block(*this, origin, to, &length) : nullptr;
   if (TERN_UNLIKELY(there == nullptr)) return move(*this, origin, to, request, Intent::kPut);
@@ -271,7 +269,7 @@ int Window::put(const core::Data& origin, const Place& to, OpRequest* request) n
   return MPI_SUCCESS;
 }
 
-int Window::get(const core::Data& origin, const Place& from, OpRequest* request) noexcept {
+int Window::get(const core::Data& origin, const TargetData& from, OpRequest* request) noexcept {
   size_t length = 0;
   const std::byte* const there =
       request == nullptr ? find_block(*this, origin, from, &length) : nullptr;
@@ -281,7 +279,7 @@ int Window::get(const core::Data& origin, const Place& from, OpRequest* request)
   return MPI_SUCCESS;
 }
 
-int Window::accumulate(const core::Data& origin, const Place& to, const core::Op& op,
+int Window::accumulate(const core::Data& origin, const TargetData& to, const core::Op& op,
                        OpRequest* request) noexcept {
   const bool plain = request == nullptr && op.reduction() != Reduction::kNoOp;
   const Elements there = plain ? find_elements(*this, &origin, nullptr, to, op) : Elements{};
@@ -294,7 +292,7 @@ int Window::accumulate(const core::Data& origin, const Place& to, const core::Op
   return held.code();
 }
 
-int Window::get_accumulate(const core::Data& origin, const core::Data& result, const Place& at,
+int Window::get_accumulate(const core::Data& origin, const core::Data& result, const TargetData& at,
                            const core::Op& op, OpRequest* request) noexcept {
   const core::Data* const in = op.reduction() == Reduction::kNoOp ? nullptr : &origin;
   const Elements there =
@@ -309,7 +307,7 @@ int Window::get_accumulate(const core::Data& origin, const core::Data& result, c
   return MPI_SUCCESS;
 }
 
-int Window::fetch_and_op(const void* origin, void* result, const Place& at,
+int Window::fetch_and_op(const void* origin, void* result, const TargetData& at,
                          const core::Op& op) noexcept {
   const core::Datatype& type = *at.type;
   const auto length = static_cast<size_t>(type.size());
@@ -332,7 +330,7 @@ int Window::fetch_and_op(const void* origin, void* result, const Place& at,
 }
 
 int Window::compare_and_swap(const void* origin, const void* compare, void* result,
-                             const Place& at) noexcept {
+                             const TargetData& at) noexcept {
   const auto length = static_cast<size_t>(at.type->size());
   std::byte* const there = find_plain(*this, at, length);
   if (TERN_UNLIKELY(there == nullptr)) return swap(*this, origin, compare, result, at);

@@ -21,8 +21,7 @@ int copy_between(core::Process& process, const core::Data& from, const core::Dat
   return MPI_SUCCESS;
 }
 
-/// Fit for a box.
-bool is_host_block(const core::Data& here, const Place& at) noexcept {
+bool is_host_block(const core::Data& here, const TargetData& at) noexcept {
   return here.type->contiguous() && at.type->contiguous() && !here.on_device();
 }
 
@@ -30,8 +29,8 @@ bool is_array(const core::Data* data, const core::Datatype& basic) noexcept {
   return data == nullptr || (data->type == &basic && !core::with_kind(*data).on_device());
 }
 
-/// Whether all sides are arrays of elements, and in host memory on this side.
-bool are_arrays(const core::Data* origin, const core::Data* result, const Place& at,
+/// Arrays of elements, in host memory here.
+bool are_arrays(const core::Data* origin, const core::Data* result, const TargetData& at,
                 const Element& element) noexcept {
   return at.type == element.basic && is_array(origin, *element.basic) &&
          is_array(result, *element.basic);
@@ -42,9 +41,9 @@ Operands operands_of(const core::Data* origin, const core::Data* result) noexcep
           result == nullptr ? nullptr : static_cast<std::byte*>(result->address)};
 }
 
-/// Of any layout on both sides.
+/// Handles any layout on both sides.
 int apply_laid_out(core::Process& process, ElementMemory& there, const core::Data* origin,
-                   const core::Data* result, const Place& at, std::byte* address,
+                   const core::Data* result, const TargetData& at, std::byte* address,
                    const Element& element) {
   constexpr size_t kPieces = 64;
   const core::Data none{nullptr, 0, element.basic, cuda::MemoryKind::kHost};
@@ -73,7 +72,7 @@ int apply_laid_out(core::Process& process, ElementMemory& there, const core::Dat
 }
 
 int apply_all(core::Process& process, ElementMemory& there, const core::Data* origin,
-              const core::Data* result, const Place& at, std::byte* address,
+              const core::Data* result, const TargetData& at, std::byte* address,
               const Element& element) {
   if (are_arrays(origin, result, at, element))
     return there.apply(address, static_cast<size_t>(at.count), element,
@@ -83,51 +82,53 @@ int apply_all(core::Process& process, ElementMemory& there, const core::Data* or
 
 }  // namespace
 
-int MappedPath::put(const core::Data& origin, const Place& to, const Reached& reached, OpRequest*) {
+int MappedPath::put(const core::Data& origin, const TargetData& to, const Reached& reached,
+                    OpRequest*) {
   const core::Data there{reached.address, to.count, to.type, targets_[to.target].kind()};
   return copy_between(targets_.process(), core::with_kind(origin), core::with_kind(there));
 }
 
-int MappedPath::get(const core::Data& origin, const Place& from, const Reached& reached,
+int MappedPath::get(const core::Data& origin, const TargetData& from, const Reached& reached,
                     OpRequest*) {
   const core::Data there{reached.address, from.count, from.type, targets_[from.target].kind()};
   return copy_between(targets_.process(), core::with_kind(there), core::with_kind(origin));
 }
 
-int MappedPath::accumulate(const core::Data* origin, const core::Data* result, const Place& at,
+int MappedPath::accumulate(const core::Data* origin, const core::Data* result, const TargetData& at,
                            const Reached& reached, const Element& element, OpRequest*) {
   MappedElements there(targets_.elements_of(at.target));
   return apply_all(targets_.process(), there, origin, result, at, reached.address, element);
 }
 
 int MappedPath::compare_and_swap(const void* origin, const void* compare, void* result,
-                                 const Place& at, const Reached& reached) {
+                                 const TargetData& at, const Reached& reached) {
   return MappedElements(targets_.elements_of(at.target))
       .compare_and_swap(reached.address, static_cast<size_t>(at.type->size()), compare, origin,
                         result);
 }
 
-int DevicePath::accumulate(const core::Data* origin, const core::Data* result, const Place& at,
+int DevicePath::accumulate(const core::Data* origin, const core::Data* result, const TargetData& at,
                            const Reached& reached, const Element& element, OpRequest*) {
   DeviceElements there(targets_.elements_of(at.target), targets_.process());
   return apply_all(targets_.process(), there, origin, result, at, reached.address, element);
 }
 
 int DevicePath::compare_and_swap(const void* origin, const void* compare, void* result,
-                                 const Place& at, const Reached& reached) {
+                                 const TargetData& at, const Reached& reached) {
   return DeviceElements(targets_.elements_of(at.target), targets_.process())
       .compare_and_swap(reached.address, static_cast<size_t>(at.type->size()), compare, origin,
                         result);
 }
 
-/// Names a target with an ended process in the error.
+/// The error names a dead target.
 int CopiedPath::judge(int target, int code) noexcept {
   if (TERN_LIKELY(code == MPI_SUCCESS) || !targets_.has_died(target)) return code;
-  return fail(MPI_ERR_OTHER, "%s has ended, and its memory of %s with it",
+  return fail(MPI_ERR_OTHER, "%s has ended, and so has the memory in %s",
               targets_.rank_in_words(target).c_str(), targets_.words().c_str());
 }
 
-int CopiedPath::put(const core::Data& origin, const Place& to, const Reached& reached, OpRequest*) {
+int CopiedPath::put(const core::Data& origin, const TargetData& to, const Reached& reached,
+                    OpRequest*) {
   int code = MPI_SUCCESS;
   const core::Data from = core::with_kind(origin);
   if (is_host_block(from, to) && boxes_.put(to.target, reached.address + to.type->true_lb(),
@@ -137,7 +138,7 @@ int CopiedPath::put(const core::Data& origin, const Place& to, const Reached& re
                                      targets_[to.target].process));
 }
 
-int CopiedPath::get(const core::Data& origin, const Place& from, const Reached& reached,
+int CopiedPath::get(const core::Data& origin, const TargetData& from, const Reached& reached,
                     OpRequest*) {
   int code = MPI_SUCCESS;
   const core::Data to = core::with_kind(origin);
@@ -148,7 +149,7 @@ int CopiedPath::get(const core::Data& origin, const Place& from, const Reached& 
                                             targets_[from.target].process, to));
 }
 
-int CopiedPath::accumulate(const core::Data* origin, const core::Data* result, const Place& at,
+int CopiedPath::accumulate(const core::Data* origin, const core::Data* result, const TargetData& at,
                            const Reached& reached, const Element& element, OpRequest*) {
   int code = MPI_SUCCESS;
   if (are_arrays(origin, result, at, element) &&
@@ -161,7 +162,7 @@ int CopiedPath::accumulate(const core::Data* origin, const core::Data* result, c
 }
 
 int CopiedPath::compare_and_swap(const void* origin, const void* compare, void* result,
-                                 const Place& at, const Reached& reached) {
+                                 const TargetData& at, const Reached& reached) {
   int code = MPI_SUCCESS;
   const auto bytes = static_cast<size_t>(at.type->size());
   if (boxes_.swap(at.target, reached.address, bytes, compare, origin, result, &code)) return code;

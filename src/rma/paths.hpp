@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The paths without messages, done on return: copies, and loops under stripes. Lifetime: Window.
-// Threads: any. See: rma/path.hpp, tests/mpi/rma_copied_memory.c.
+// Paths without messages, complete on return. Threads: any. See: rma/path.hpp,
+// tests/mpi/rma_copied_memory.c.
 #pragma once
 
 #include "rma/boxes.hpp"
@@ -9,46 +9,44 @@
 
 namespace tern::rma {
 
-/// To mapped memory, and to the own part.
 class MappedPath : public Path {
  public:
   explicit MappedPath(Targets& targets) noexcept
       : Path(targets.process().window_operations.mapped), targets_(targets) {}
-  int put(const core::Data& origin, const Place& to, const Reached& reached,
+  int put(const core::Data& origin, const TargetData& to, const Reached& reached,
           OpRequest* request) override;
-  int get(const core::Data& origin, const Place& from, const Reached& reached,
+  int get(const core::Data& origin, const TargetData& from, const Reached& reached,
           OpRequest* request) override;
-  int accumulate(const core::Data* origin, const core::Data* result, const Place& at,
+  int accumulate(const core::Data* origin, const core::Data* result, const TargetData& at,
                  const Reached& reached, const Element& element, OpRequest* request) override;
-  int compare_and_swap(const void* origin, const void* compare, void* result, const Place& at,
+  int compare_and_swap(const void* origin, const void* compare, void* result, const TargetData& at,
                        const Reached& reached) override;
 
  protected:
   Targets& targets_;
 };
 
-/// To the own part on a device.
 class DevicePath final : public MappedPath {
  public:
   using MappedPath::MappedPath;
-  int accumulate(const core::Data* origin, const core::Data* result, const Place& at,
+  int accumulate(const core::Data* origin, const core::Data* result, const TargetData& at,
                  const Reached& reached, const Element& element, OpRequest* request) override;
-  int compare_and_swap(const void* origin, const void* compare, void* result, const Place& at,
+  int compare_and_swap(const void* origin, const void* compare, void* result, const TargetData& at,
                        const Reached& reached) override;
 };
 
-/// To memory of another process of this host: by the box of a polling target, else by the kernel.
+/// Another process on this host: by its box, otherwise the kernel.
 class CopiedPath final : public Path {
  public:
   explicit CopiedPath(Targets& targets)
       : Path(targets.process().window_operations.copied), targets_(targets), boxes_(targets) {}
-  int put(const core::Data& origin, const Place& to, const Reached& reached,
+  int put(const core::Data& origin, const TargetData& to, const Reached& reached,
           OpRequest* request) override;
-  int get(const core::Data& origin, const Place& from, const Reached& reached,
+  int get(const core::Data& origin, const TargetData& from, const Reached& reached,
           OpRequest* request) override;
-  int accumulate(const core::Data* origin, const core::Data* result, const Place& at,
+  int accumulate(const core::Data* origin, const core::Data* result, const TargetData& at,
                  const Reached& reached, const Element& element, OpRequest* request) override;
-  int compare_and_swap(const void* origin, const void* compare, void* result, const Place& at,
+  int compare_and_swap(const void* origin, const void* compare, void* result, const TargetData& at,
                        const Reached& reached) override;
 
  private:

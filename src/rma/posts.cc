@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Posts: two counters for each pair of ranks, one writer each. A rank that posts counts up a word
-// of each origin's; one that completes, a word of each target's. Nothing is set back.
+// Posts: two counters per pair of ranks, with one writer each. Counters never go back.
 #include "rma/posts.hpp"
 
 #include <algorithm>
@@ -8,7 +7,7 @@
 namespace tern::rma {
 namespace {
 
-/// Whether a counter has come to a number; both wrap around.
+/// Counter and number wrap around.
 bool reached(const std::atomic<uint32_t>& counter, uint32_t number) noexcept {
   return static_cast<int32_t>(counter.load(std::memory_order_acquire) - number) >= 0;
 }
@@ -25,10 +24,10 @@ void describe_ranks(const Targets& targets, const char* what, const std::vector<
 int Posts::post(const core::Group& group, int assertion) noexcept {
   constexpr int kKnown = MPI_MODE_NOCHECK | MPI_MODE_NOSTORE | MPI_MODE_NOPUT;
   if ((assertion & ~kKnown) != 0)
-    return fail(MPI_ERR_ASSERT,
-                "assert is %d, which is no combination of MPI_MODE_NOCHECK, "
-                "MPI_MODE_NOSTORE and MPI_MODE_NOPUT",
-                assertion);
+    return fail(
+        MPI_ERR_ASSERT,
+        "assert is %d, but must combine MPI_MODE_NOCHECK, MPI_MODE_NOSTORE and MPI_MODE_NOPUT",
+        assertion);
   const core::ChannelLock lock(targets_.progress());
   int code = epoch_.may_post();
   std::vector<int> ranks;
@@ -50,7 +49,7 @@ int Posts::tell_posted(int to) {
   return MPI_SUCCESS;
 }
 
-/// Behind the accesses: what went by messages is there before the word of it.
+/// The notice follows earlier messages.
 int Posts::tell_completed(int to) {
   if (targets_[to].path == accesses_.messages.get())
     return accesses_.messages->tell(Verb::kComplete, to);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Regions: the table of a rank, and its copies in other ranks of the host.
-// A rank's table of regions is its own; its control block says where it is, and has a version, odd
-// while that changes. An origin with another version lets the kernel copy the table.
+// Regions: a rank's private table. The control block has its address and version, odd during
+// changes; origins copy a changed table through the kernel.
 #include "rma/regions.hpp"
 
 #include <sched.h>
@@ -17,7 +16,7 @@ namespace tern::rma {
 
 int Regions::attach(void* address, int64_t length) {
   if (!targets_.dynamic())
-    return fail(MPI_ERR_RMA_FLAVOR, "%s was not made by MPI_Win_create_dynamic",
+    return fail(MPI_ERR_RMA_FLAVOR, "%s was not created by MPI_Win_create_dynamic",
                 targets_.words().c_str());
   const auto first = reinterpret_cast<uint64_t>(address);
   const auto size = static_cast<uint64_t>(length);
@@ -25,8 +24,7 @@ int Regions::attach(void* address, int64_t length) {
   for (const Region& region : own_)
     if (size > 0 && first < region.first + region.bytes && region.first < first + size)
       return fail(MPI_ERR_RMA_ATTACH,
-                  "the %llu bytes from %p on overlap memory that is attached (%llu bytes from "
-                  "0x%llx on)",
+                  "the %llu bytes from %p on overlap attached memory (%llu bytes from 0x%llx on)",
                   static_cast<unsigned long long>(size), address,
                   static_cast<unsigned long long>(region.bytes),
                   static_cast<unsigned long long>(region.first));
@@ -38,7 +36,7 @@ int Regions::attach(void* address, int64_t length) {
 
 int Regions::detach(const void* address) {
   if (!targets_.dynamic())
-    return fail(MPI_ERR_RMA_FLAVOR, "%s was not made by MPI_Win_create_dynamic",
+    return fail(MPI_ERR_RMA_FLAVOR, "%s was not created by MPI_Win_create_dynamic",
                 targets_.words().c_str());
   const auto first = reinterpret_cast<uint64_t>(address);
   const std::lock_guard<std::mutex> guard(mutex_);
@@ -52,7 +50,7 @@ int Regions::detach(const void* address) {
   return MPI_SUCCESS;
 }
 
-/// The old table stays until the new one is told of.
+/// The old table stays until the new one is visible.
 void Regions::show(Table next) noexcept {
   Control::Head::Attached& told = targets_.own().control.head().attached;
   told.version.fetch_add(1);
@@ -62,7 +60,7 @@ void Regions::show(Table next) noexcept {
   own_.swap(next);
 }
 
-// Neighbouring regions may hold one access together.
+// An access may span adjacent regions.
 bool Regions::covers(const Table& regions, uint64_t address, uint64_t length) noexcept {
   uint64_t end = 0;
   if (__builtin_add_overflow(address, length, &end)) return false;
@@ -84,13 +82,13 @@ bool Regions::attached(uint64_t address, uint64_t length) const noexcept {
 int Regions::look_up(int target, uint64_t address, uint64_t length, bool* found) {
   const std::lock_guard<std::mutex> guard(mutex_);
   known_.resize(static_cast<size_t>(targets_.size()));
-  Known& known = known_[static_cast<size_t>(target)];
+  CachedRegions& known = known_[static_cast<size_t>(target)];
   const int code = read(target, &known);
   *found = code == MPI_SUCCESS && covers(known.regions, address, length);
   return code;
 }
 
-int Regions::read(int target, Known* known) {
+int Regions::read(int target, CachedRegions* known) {
   constexpr uint32_t kRoundsBeforeLook = 1024;
   const Target& there = targets_[target];
   const Control::Head::Attached& told = there.control.head().attached;

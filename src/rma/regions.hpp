@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Regions: memory attached to a dynamic window by this rank and, where the kernel copies, by others
-// of its host. Lifetime: Window. Threads: any. See: rma/control.hpp (Attached),
-// tests/mpi/rma_dynamic.c.
+// Regions: memory attached to a dynamic window, by this rank and (for copies) others of its host.
+// Threads: any. See: rma/control.hpp (Attached), tests/mpi/rma_dynamic.c.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +15,13 @@ class Regions {
  public:
   explicit Regions(Targets& targets) noexcept : targets_(targets) {}
 
-  /// 0, or an error class with fail() text; throw std::bad_alloc. MPI_ERR_RMA_FLAVOR: the window is
-  /// not dynamic.
+  /// Return 0, or an error class with fail() text: MPI_ERR_RMA_FLAVOR for other windows. Throw
+  /// std::bad_alloc.
   [[nodiscard]] int attach(void* address, int64_t length);
   [[nodiscard]] int detach(const void* address);
-  /// Whether this rank has attached all bytes.
+  /// Whether this rank has attached the bytes.
   [[nodiscard]] bool attached(uint64_t address, uint64_t length) const noexcept;
-  /// Whether another rank of this host has, if the kernel copies. Throws std::bad_alloc.
+  /// Whether another rank of this host has attached the bytes. Throws std::bad_alloc.
   [[nodiscard]] int look_up(int target, uint64_t address, uint64_t length, bool* found);
 
  private:
@@ -30,20 +29,19 @@ class Regions {
     uint64_t first, bytes;
   };
   using Table = std::vector<Region>;
-  /// A copy of another rank's.
-  struct Known {
+  struct CachedRegions {
     uint32_t version = 0;
     Table regions{};
   };
   void show(Table next) noexcept;
   [[nodiscard]] static bool covers(const Table& regions, uint64_t address,
                                    uint64_t length) noexcept;
-  [[nodiscard]] int read(int target, Known* known);
+  [[nodiscard]] int read(int target, CachedRegions* known);
 
   Targets& targets_;
   mutable std::mutex mutex_;
   Table own_;
-  std::vector<Known> known_;  // by rank
+  std::vector<CachedRegions> known_;
 };
 
 }  // namespace tern::rma

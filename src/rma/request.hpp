@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpRequest: the request of MPI_Rput and its kin; done when all parts of the operation are done at
-// the origin.
-// Lifetime: the user's handle is one reference, each part under way another. Threads: under the
-// window's channel's lock; of an operation on shared memory, the calling thread's.
+// OpRequest: the request of MPI_Rput etc., done when its parts are done at the origin. Threads:
+// under the channel's lock; on shared memory, the calling thread.
 #pragma once
 
 #include "core/process.hpp"
@@ -18,14 +16,14 @@ class OpRequest final : public core::Request {
     outcome.source = MPI_ANY_SOURCE;
     process.handles.insert(*this);
   }
-  /// One more part; while the operation is begun it has one, too.
+  /// Adds a part; starting the operation counts as a part.
   void add_part() noexcept { ++parts_; }
   void end_part(int error) noexcept {
     if (error != 0 && outcome.error == 0) outcome.error = error;
     if (--parts_ == 0) complete();
   }
   void describe(WaitReport* report) const override {
-    report->words += "a one-sided operation to end";
+    report->words += "an operation on a window to end";
   }
   void destroy() noexcept override {
     process_.handles.erase(*this);

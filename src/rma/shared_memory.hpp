@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// SharedMemory: what the ranks of one host share for a window: a control block each, and, of
-// windows that the library allocates, their memory.
-// Why: a memfd that all map and no rank keeps open: nothing has a name, nothing is left after a
-// kill, and a window costs no descriptor. Pages come with their first touch, which is the
-// program's. See: rma/create.cc.
+// SharedMemory: a window's memory on a host: control blocks, and data allocated by the library.
+// Why: all ranks map a memfd and close the descriptor, so nothing is left after a kill. The
+// program's first touch places pages. See: rma/create.cc.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +12,11 @@
 
 namespace tern::rma {
 
-/// Where everything is; equal on all ranks that share it.
+/// Equal on all ranks of the host.
 class Plan {
  public:
-  /// `sizes`: bytes of each rank's memory, in their order; `ranks` of the window. Contiguous: each
-  /// begins where the one before ends. `behind`: bytes behind each control block. Throws
-  /// Error(MPI_ERR_NO_MEM) where it is beyond all memory.
+  /// `sizes`: bytes per rank; `ranks`: the window's size; `behind`: extra bytes per control block.
+  /// Throws Error(MPI_ERR_NO_MEM) beyond the address space.
   Plan(const std::vector<int64_t>& sizes, int ranks, bool contiguous, size_t alignment,
        size_t behind);
   [[nodiscard]] size_t bytes() const noexcept { return end_; }
@@ -31,17 +28,16 @@ class Plan {
   std::vector<size_t> places_;
 };
 
-/// Made by one rank, which keeps the file until the others have mapped it.
+/// Kept until the others have mapped the file.
 struct MadeFile {
   Fd fd;
   OfferedFile offered;
 };
-/// Throws Error.
 [[nodiscard]] MadeFile make_shared(size_t bytes, OfferedFile::Keep keep);
-/// Throws Error.
+/// Throw Error.
 [[nodiscard]] Mapping map_shared(const FileOffer& offer, int owner, size_t bytes);
 [[nodiscard]] Mapping map_shared(const Fd& fd, size_t bytes);
-/// Asks for huge pages where the memory is large.
+/// Requests huge pages for large memory.
 void advise(std::byte* memory, size_t bytes) noexcept;
 
 }  // namespace tern::rma

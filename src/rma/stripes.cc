@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stripes: elements of this process' memory, changed while a stripe is held.
+// Stripes: changes elements in this process's memory under a stripe.
 #include "rma/stripes.hpp"
 
 #include <cstring>

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stripes: accumulates apply their elements one at a time, whatever their types and origins.
-// Why: one mechanism for every predefined type, alignment and operation, so that all mix: eight
-// locks per target, by the place in its memory. Alone an element costs one atomic operation, as a
-// loop of compare-and-swap would; long vectors run as fast as a plain loop.
-// The holder of a stripe waits for nothing. A dead holder is found, and gives an error.
-// Threads: any, of any process of the host. See: tests/unit/rma/stripes_test.cc.
+// Stripes: locks for accumulates: eight per target, selected by address.
+// Why: all types, alignments and operations mix. An uncontended element costs one atomic operation;
+// long vectors run as fast as a plain loop. A holder waits for nothing, and a dead holder gives an
+// error. Threads: any, of any process of the host.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +11,6 @@
 
 namespace tern::rma {
 
-/// In mapped host memory.
 class MappedElements final : public ElementMemory {
  public:
   using ElementMemory::apply;

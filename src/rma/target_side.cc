@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TargetSide: records in, checked, executed in order, answered.
+// TargetSide: validates, executes and answers records.
 #include "rma/target_side.hpp"
 
 #include <algorithm>
@@ -17,16 +17,16 @@
 namespace tern::rma {
 namespace {
 
-constexpr uint32_t kConstants = 1024;  // handles of predefined types are below
+constexpr uint32_t kConstants = 1024;  // limit of predefined handles
 
-/// Has data that may be a message of its own.
+/// Whether the verb has data, possibly in a separate message.
 bool brings_data(Verb verb) noexcept {
   return verb == Verb::kPut || verb == Verb::kAccumulate || verb == Verb::kFetch;
 }
 
-size_t bytes_of(const std::vector<Piece>& pieces) noexcept {
+size_t bytes_of(const std::vector<RecordPiece>& pieces) noexcept {
   size_t sum = 0;
-  for (const Piece& piece : pieces) sum += piece.bytes;
+  for (const RecordPiece& piece : pieces) sum += piece.bytes;
   return sum;
 }
 
@@ -75,9 +75,9 @@ void TargetSide::listen() {
                         cuda::MemoryKind::kHost};
   if (pml_.irecv_locked(room, {&communicator_, MPI_ANY_SOURCE, kRecordTag, pml::Plane::kUser},
                         &listening_) == MPI_SUCCESS)
-    listening_->made_at = {};  // no leak where the window is one
+    listening_->made_at = {};  // no leak besides the window
   else
-    listening_ = nullptr;  // every peer is lost
+    listening_ = nullptr;  // all peers are lost
 }
 
 int TargetSide::poll() noexcept {
@@ -108,13 +108,13 @@ int TargetSide::poll() noexcept {
   return events;
 }
 
-bool TargetSide::parse(size_t bytes, Job* job) const {
+bool TargetSide::parse(size_t bytes, PendingRecord* job) const {
   Record& record = job->record;
   if (bytes < sizeof record) return false;
   std::memcpy(&record, room_.data(), sizeof record);
   const bool inlined = (record.flags & Record::kInline) != 0;
   if (record.pieces > kMostPieces || (inlined && record.bytes > kMostInline)) return false;
-  const size_t pieces = record.pieces * sizeof(Piece), data = inlined ? record.bytes : 0;
+  const size_t pieces = record.pieces * sizeof(RecordPiece), data = inlined ? record.bytes : 0;
   if (bytes != sizeof record + pieces + data) return false;
   job->pieces.resize(record.pieces);
   if (pieces != 0) std::memcpy(job->pieces.data(), room_.data() + sizeof record, pieces);
@@ -124,7 +124,7 @@ bool TargetSide::parse(size_t bytes, Job* job) const {
 }
 
 void TargetSide::take(int origin, size_t bytes) {
-  Job job{};
+  PendingRecord job{};
   if (!parse(bytes, &job)) {
     errors_[static_cast<size_t>(origin)] = MPI_ERR_INTERN;
     return;
@@ -138,7 +138,7 @@ void TargetSide::take(int origin, size_t bytes) {
   (void)run(origin);
 }
 
-void TargetSide::receive_data(int origin, Job* job) {
+void TargetSide::receive_data(int origin, PendingRecord* job) {
   const bool block = job->record.verb == Verb::kPut && job->pieces.size() == 1;
   job->in_place = block && job->pieces.front().bytes == job->record.bytes && in_part(*job);
   std::byte* into = nullptr;
@@ -150,7 +150,7 @@ void TargetSide::receive_data(int origin, Job* job) {
     job->data.resize(job->record.bytes);
     into = job->data.data();
     room = job->data.size();
-  }  // else it is cut off, which is its error
+  }  // truncated: an error
   const auto kind = job->in_place ? targets_.own().kind() : cuda::MemoryKind::kHost;
   const core::Data data = core::with_kind({into, static_cast<MPI_Count>(room), &byte_, kind});
   if (pml_.irecv_locked(data, {&communicator_, origin, job->record.tag, pml::Plane::kUser},
@@ -162,7 +162,7 @@ int TargetSide::run(int origin) noexcept {
   auto& queue = jobs_[static_cast<size_t>(origin)];
   int events = 0;
   while (!queue.empty()) {
-    Job& job = queue.front();
+    PendingRecord& job = queue.front();
     if (job.incoming != nullptr && !job.incoming->done()) return events;
     int error = MPI_SUCCESS;
     if (job.incoming != nullptr) {
@@ -184,7 +184,7 @@ int TargetSide::run(int origin) noexcept {
   return events;
 }
 
-void TargetSide::execute(int origin, Job& job) {
+void TargetSide::execute(int origin, PendingRecord& job) {
   const Record& record = job.record;
   const bool exclusive = (record.flags & Record::kExclusive) != 0;
   switch (record.verb) {
@@ -221,49 +221,48 @@ std::byte* TargetSide::at(uint64_t place) const noexcept {
   return reinterpret_cast<std::byte*>(base + place);
 }
 
-bool TargetSide::in_part(const Piece& piece) const noexcept {
+bool TargetSide::in_part(const RecordPiece& piece) const noexcept {
   if (targets_.dynamic()) return regions_.attached(piece.at, piece.bytes);
   const auto size = static_cast<uint64_t>(targets_.own().size);
   return piece.at <= size && piece.bytes <= size - piece.at;
 }
 
-bool TargetSide::in_part(const Job& job) const noexcept {
+bool TargetSide::in_part(const PendingRecord& job) const noexcept {
   return std::all_of(job.pieces.begin(), job.pieces.end(),
-                     [this](const Piece& piece) { return in_part(piece); });
+                     [this](const RecordPiece& piece) { return in_part(piece); });
 }
 
-/// A piece of the own part, in whatever memory that is.
-core::Data TargetSide::part(const Piece& piece) const noexcept {
+core::Data TargetSide::part(const RecordPiece& piece) const noexcept {
   return core::with_kind(
       {at(piece.at), static_cast<MPI_Count>(piece.bytes), &byte_, targets_.own().kind()});
 }
 
-core::Data TargetSide::here(std::byte* bytes, const Piece& piece) const noexcept {
+core::Data TargetSide::here(std::byte* bytes, const RecordPiece& piece) const noexcept {
   return {bytes, static_cast<MPI_Count>(piece.bytes), &byte_, cuda::MemoryKind::kHost};
 }
 
-void TargetSide::execute_put(int origin, Job& job) noexcept {
+void TargetSide::execute_put(int origin, PendingRecord& job) noexcept {
   if (job.in_place) return;
   if (bytes_of(job.pieces) != job.data.size()) {
     errors_[static_cast<size_t>(origin)] = MPI_ERR_INTERN;
     return;
   }
   std::byte* from = job.data.data();
-  for (const Piece& piece : job.pieces) {
+  for (const RecordPiece& piece : job.pieces) {
     if (const Failure why = core::copy(targets_.process(), here(from, piece), part(piece)))
       return refuse(origin, job, why.code);
     from += piece.bytes;
   }
 }
 
-void TargetSide::execute_get(int origin, const Job& job) {
+void TargetSide::execute_get(int origin, const PendingRecord& job) {
   if (job.pieces.size() == 1)
     return answer_block(origin, job.record.tag, part(job.pieces.front()), {});
   const size_t bytes = bytes_of(job.pieces);
   if (bytes > kMostStaged) return refuse(origin, job, MPI_ERR_INTERN);
   std::vector<std::byte> data(bytes);
   std::byte* to = data.data();
-  for (const Piece& piece : job.pieces) {
+  for (const RecordPiece& piece : job.pieces) {
     if (const Failure why = core::copy(targets_.process(), part(piece), here(to, piece)))
       return refuse(origin, job, why.code);
     to += piece.bytes;
@@ -271,7 +270,7 @@ void TargetSide::execute_get(int origin, const Job& job) {
   answer(origin, job.record.tag, std::move(data));
 }
 
-void TargetSide::execute_accumulate(int origin, const Job& job) {
+void TargetSide::execute_accumulate(int origin, const PendingRecord& job) {
   const Record& record = job.record;
   const auto* const basic =
       record.basic < kConstants
@@ -291,7 +290,7 @@ void TargetSide::execute_accumulate(int origin, const Job& job) {
   if (element.loop == nullptr || bytes > kMostStaged || (!reads && array != job.data.size()))
     return refuse(origin, job, MPI_ERR_INTERN);
   std::vector<iovec> pieces;
-  for (const Piece& piece : job.pieces) pieces.push_back({at(piece.at), piece.bytes});
+  for (const RecordPiece& piece : job.pieces) pieces.push_back({at(piece.at), piece.bytes});
   std::vector<std::byte> result(fetches ? array : 0);
   const int code =
       own_->apply(pieces.data(), pieces.size(), record.packed, element,
@@ -300,11 +299,11 @@ void TargetSide::execute_accumulate(int origin, const Job& job) {
   if (fetches) answer(origin, record.tag, std::move(result));
 }
 
-void TargetSide::execute_swap(int origin, const Job& job) {
+void TargetSide::execute_swap(int origin, const PendingRecord& job) {
   if (job.pieces.size() != 1 || job.pieces.front().bytes > Element::kMostExtent ||
       job.data.size() != 2 * job.pieces.front().bytes)
     return refuse(origin, job, MPI_ERR_INTERN);
-  const Piece& piece = job.pieces.front();
+  const RecordPiece& piece = job.pieces.front();
   std::vector<std::byte> old(piece.bytes);
   const int code = own_->compare_and_swap(at(piece.at), piece.bytes, job.data.data(),
                                           job.data.data() + piece.bytes, old.data());
@@ -312,7 +311,7 @@ void TargetSide::execute_swap(int origin, const Job& job) {
   answer(origin, job.record.tag, std::move(old));
 }
 
-void TargetSide::execute_flush(int origin, const Job& job) {
+void TargetSide::execute_flush(int origin, const PendingRecord& job) {
   const Ended ended{std::exchange(errors_[static_cast<size_t>(origin)], MPI_SUCCESS)};
   std::vector<std::byte> bytes(sizeof ended);
   std::memcpy(bytes.data(), &ended, sizeof ended);
@@ -333,8 +332,8 @@ void TargetSide::answer_block(int origin, int32_t tag, const core::Data& data,
     answers_.push_back(std::move(made));
 }
 
-/// Where an answer is awaited it ends with the error.
-void TargetSide::refuse(int origin, const Job& job, int error) {
+/// Ends an awaited answer with the error.
+void TargetSide::refuse(int origin, const PendingRecord& job, int error) {
   int32_t& first = errors_[static_cast<size_t>(origin)];
   if (first == MPI_SUCCESS) first = error;
   const Verb verb = job.record.verb;

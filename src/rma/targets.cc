@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Targets: ranks in words, ranks that have ended, bells.
+// Targets: ranks in words, ended ranks, doorbells.
 #include "rma/targets.hpp"
 
 #include <new>
@@ -44,8 +44,8 @@ bool Targets::has_died(int rank) noexcept {
 }
 
 int Targets::fail_dead(int rank) noexcept {
-  return fail(MPI_ERR_OTHER, "%s ended while this rank waited for it at %s",
-              rank_in_words(rank).c_str(), words().c_str());
+  return fail(MPI_ERR_OTHER, "%s ended while this rank waited at %s", rank_in_words(rank).c_str(),
+              words().c_str());
 }
 
 void Targets::wake(int rank) noexcept {
@@ -65,8 +65,8 @@ int Targets::find_ranks(const core::Group& group, std::vector<int>* ranks) const
   for (int i = 0; i < group.size(); ++i) {
     const int found = communicator_.group().rank_of(group.peer_index(i));
     if (found == MPI_UNDEFINED)
-      return fail(MPI_ERR_GROUP, "rank %d of the group (of %d) is no member of %s's group", i,
-                  group.size(), words().c_str());
+      return fail(MPI_ERR_GROUP, "rank %d of the group (of %d) is not a member of the group of %s",
+                  i, group.size(), words().c_str());
     ranks->push_back(found);
   }
   return MPI_SUCCESS;

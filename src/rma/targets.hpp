@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Targets: the parts of a window as seen by a rank, its own part included, and waits for the other
-// ranks. Why: operations, locks, posts and messages need the parts, not the window.
-// Lifetime: Window. Threads: any, once the window is made. See: rma/create.cc.
+// Targets: the parts of a window as seen by a rank, and waits for other ranks. Threads: any, after
+// creation. See: rma/create.cc.
 #pragma once
 
 #include <cstdint>
@@ -19,19 +18,18 @@ namespace tern::rma {
 
 class Path;
 
-/// The part of a rank.
 struct Target {
-  std::byte* memory = nullptr;  // host memory that this process maps; null: none
-  int32_t process = 0;          // not 0: the kernel copies memory of this process
-  std::byte* there = nullptr;   // address in that process; of the own part, on a device
-  bool on_device = false;       // the own part
-  int64_t size = 0;             // bytes
-  int64_t unit = 1;             // bytes of one displacement
-  Control control{};            // of ranks of this host
-  Doorbell* bell = nullptr;     // of other ranks of this host
-  Path* path = nullptr;         // of operations
+  std::byte* memory = nullptr;  // mapped host memory, or null
+  int32_t process = 0;          // not 0: copied by the kernel
+  std::byte* there = nullptr;   // in `process`, or on this rank's device
+  bool on_device = false;       // this rank's part only
+  int64_t size = 0;
+  int64_t unit = 1;          // bytes per displacement
+  Control control{};         // for ranks of this host
+  Doorbell* bell = nullptr;  // for other ranks of this host
+  Path* path = nullptr;
   [[nodiscard]] std::byte* first() const noexcept { return memory != nullptr ? memory : there; }
-  /// For copies: host memory, or any.
+  /// The memory kind for copies.
   [[nodiscard]] cuda::MemoryKind kind() const noexcept {
     return on_device ? cuda::MemoryKind::kUnknown : cuda::MemoryKind::kHost;
   }
@@ -53,20 +51,19 @@ class Targets {
   [[nodiscard]] Target& operator[](int rank) noexcept { return all_[static_cast<size_t>(rank)]; }
   [[nodiscard]] Target& own() noexcept { return *own_; }
   [[nodiscard]] bool dynamic() const noexcept { return flavor == MPI_WIN_FLAVOR_DYNAMIC; }
-  /// The window's name, or "the window".
   [[nodiscard]] std::string words() const { return name.or_words("the window"); }
   [[nodiscard]] std::string rank_in_words(int rank);
 
-  /// 0, or MPI_ERR_RANK.
+  /// Returns 0, or MPI_ERR_RANK.
   [[nodiscard]] int check(int rank) const noexcept;
-  /// The window's ranks of a group; MPI_ERR_GROUP where a rank is no member, MPI_ERR_NO_MEM.
+  /// Returns MPI_ERR_GROUP for a non-member, or MPI_ERR_NO_MEM.
   [[nodiscard]] int find_ranks(const core::Group& group, std::vector<int>* ranks) const noexcept;
   [[nodiscard]] bool is_local(int rank) noexcept { return (*this)[rank].control.valid(); }
-  /// The elements of the part of a rank, for accumulates by this process.
+  /// This process uses the elements for accumulates.
   [[nodiscard]] Shared elements_of(int rank) noexcept;
 
-  /// Waits until `done`; an error if `dead` returns the rank of an ended process of this host.
-  /// The channel is locked.
+  /// Returns an error if `dead` returns an ended rank of this host. The caller holds the channel's
+  /// lock.
   template <class Done, class Dead, class Describe>
   [[nodiscard]] int await(Done&& done, Dead&& dead, const Describe& describe) noexcept {
     constexpr int64_t kLooksUs = 20'000;
@@ -83,21 +80,20 @@ class Targets {
     return lost < 0 ? MPI_SUCCESS : fail_dead(lost);
   }
   void wake(int rank) noexcept;
-  /// Whether the process of a rank of this host has ended.
   [[nodiscard]] bool has_died(int rank) noexcept;
   [[nodiscard]] TERN_COLD int fail_dead(int rank) noexcept;
 
   const int flavor;
   core::Name name;
-  int32_t pid;  // of this process; below 0: a number for ranks of several PID namespaces
+  int32_t pid;  // negative: a number for several PID namespaces
 
  private:
   static constexpr uint32_t kRoundsBetweenLooks = 15;
-  /// Every 100 ms.
+  /// Returns true every 100 ms.
   [[nodiscard]] static bool look_again(int64_t* looked_ns) noexcept;
 
   core::Process& process_;
-  core::Communicator& communicator_;  // hidden: the window's alone
+  core::Communicator& communicator_;  // private to the window
   const int rank_, size_;
   std::vector<Target> all_;
   Target* const own_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Window: fences, flushes, its end.
+// Window: fences, flushes, and the end.
 #include "rma/window.hpp"
 
 #include <atomic>
@@ -44,8 +44,8 @@ int Window::fence(int assertion) noexcept {
       MPI_MODE_NOSTORE | MPI_MODE_NOPUT | MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED;
   if ((assertion & ~kKnown) != 0)
     return fail(MPI_ERR_ASSERT,
-                "assert is %d, which is no combination of MPI_MODE_NOSTORE, "
-                "MPI_MODE_NOPUT, MPI_MODE_NOPRECEDE and MPI_MODE_NOSUCCEED",
+                "assert is %d, but must combine MPI_MODE_NOSTORE, MPI_MODE_NOPUT, "
+                "MPI_MODE_NOPRECEDE and MPI_MODE_NOSUCCEED",
                 assertion);
   int code = epoch.may_fence();
   if (code != MPI_SUCCESS) return code;
@@ -85,15 +85,15 @@ int Window::sync() noexcept {
   return MPI_SUCCESS;
 }
 
-int Window::shared_query(int rank, Part* part) noexcept {
+int Window::shared_query(int rank, WindowPart* part) noexcept {
   if (targets.dynamic())
-    return fail(MPI_ERR_RMA_FLAVOR, "%s is dynamic: it has no memory of its own to ask for",
+    return fail(MPI_ERR_RMA_FLAVOR, "%s is dynamic, and has no memory for a query",
                 targets.words().c_str());
   const bool lowest = rank == MPI_PROC_NULL;
   for (int i = 0; lowest && i < targets.size() && rank == MPI_PROC_NULL; ++i)
     if (targets.is_local(i) && targets[i].size > 0) rank = i;
   *part = {};
-  if (rank == MPI_PROC_NULL) return MPI_SUCCESS;  // none has memory
+  if (rank == MPI_PROC_NULL) return MPI_SUCCESS;  // without memory
   if (const int code = targets.check(rank); code != MPI_SUCCESS) return code;
   const Target& there = targets[rank];
   if (there.memory == nullptr && rank != targets.rank()) return MPI_SUCCESS;

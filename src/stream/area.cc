@@ -15,10 +15,10 @@ Area::Area(core::Process& process, const Stream* stream, void* address, MPI_Coun
   const std::string why = why_not_packed(*stream, data_, program_);
   if (!why.empty())
     throw Error(MPI_ERR_TYPE,
-                strf("the buffer at %p cannot be moved by the stream: %s", address, why.c_str()));
+                strf("the stream cannot move the buffer at %p: %s", address, why.c_str()));
 }
 
-// Of the host's memory the kind is known: the proxy asks the driver nothing.
+// The kind of host memory is known, so the proxy makes no driver call.
 int Area::take(size_t offset, std::byte* to, size_t bytes) const noexcept {
   if (by_stream_ || bytes == 0) return MPI_SUCCESS;
   if (data_.on_device()) return fail(core::pack(*process_, data_, offset, to, bytes));

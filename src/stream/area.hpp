@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Area: one buffer of an enqueued operation, as the bytes of its packed form; moved by the stream
-// where it is a device's, by the processor where it is the host's.
-// Why: a collective or message is done on pinned memory, whatever the program's layout and memory.
-// Lifetime: of a Call; its type is kept. Threads: copy_* in the caller's, take and give in that of
-// the proxy, or in the caller's where there is no stream.
+// Area: a buffer of an enqueued operation as packed bytes. The stream moves device memory, the CPU
+// host memory.
+// Why: collectives and messages run on pinned memory, for any layout and memory kind.
+// Lifetime: a Call's; keeps the datatype. Threads: copy_* by the caller; take and give by the
+// proxy, or by the caller without a stream.
 #pragma once
 
 #include <memory>
@@ -18,8 +18,7 @@ namespace tern::stream {
 class Area {
  public:
   Area() = default;
-  /// `stream` null: all is done by the caller, wherever it lies. Throws Error: the stream cannot
-  /// move it.
+  /// Null `stream`: the caller moves all data. Throws Error if the stream cannot move the buffer.
   Area(core::Process& process, const Stream* stream, void* address, MPI_Count count,
        core::Datatype& type);
 
@@ -28,21 +27,22 @@ class Area {
   [[nodiscard]] bool by_stream() const noexcept { return by_stream_; }
   [[nodiscard]] const core::Data& data() const noexcept { return data_; }
 
-  /// By the stream: nothing where that does not move it.
+  /// These let the stream copy device memory; no effect on host memory.
   void copy_in(Track& track, size_t offset, std::byte* to, size_t bytes) const noexcept {
     if (by_stream_) track.pack(data_, offset, to, bytes);
   }
   void copy_out(Track& track, size_t offset, const std::byte* from, size_t bytes) const noexcept {
     if (by_stream_) track.unpack(data_, offset, from, bytes);
   }
-  /// By the processor: nothing where the stream moves it. An error class with fail() text.
+  /// These let the CPU copy host memory; no effect if the stream moves the buffer. Return an error
+  /// class with fail() text.
   [[nodiscard]] int take(size_t offset, std::byte* to, size_t bytes) const noexcept;
   [[nodiscard]] int give(size_t offset, const std::byte* from, size_t bytes) const noexcept;
 
  private:
   core::Data data_;
   core::Ref<core::Datatype> type_;
-  std::shared_ptr<const cuda::LayoutProgram> program_;  // in use as long as a graph may use it
+  std::shared_ptr<const cuda::LayoutProgram> program_;  // kept for graphs
   core::Process* process_ = nullptr;
   bool by_stream_ = false;
 };

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Backlog: the count of enqueued calls in the streams of a process, the captured calls held by
-// graphs, and the boards of all streams.
-// Why: units below the proxy begin and end calls, and the proxy's thread sleeps while the count is
-// 0.
-// Lifetime: the base of the Proxy. Threads: any, also those of the driver.
+// Backlog: the count of enqueued calls in the process's streams, the captured calls held by graphs,
+// and the boards of all streams.
+// Why: code below the proxy begins and ends calls; the proxy's thread sleeps while the count is 0.
+// Lifetime: the base of the Proxy. Threads: any, also the driver's.
 #pragma once
 
 #include <atomic>
@@ -29,25 +28,24 @@ class Backlog {
   Boards boards;
   const EarlierError::Raise raise;
 
-  /// In a stream of the device.
   void count_outstanding(cuda::Device& device, int more) noexcept;
   void count_captured(int more) noexcept;
-  /// The graph under capture holds the call; the proxy ends the call after the graph. Where a hold
-  /// cannot be made, the call stays until MPI ends.
+  /// The graph under capture holds the call, which the proxy ends after the graph. Without memory
+  /// for a hold the call stays until MPI ends.
   void give_to_graph(const Stream& stream, const Capture& capture, Calls& of,
                      uint32_t number) noexcept;
 
  protected:
-  /// A list of holds of ended graphs, owned by the caller, or null.
+  /// Returns the holds of ended graphs; the caller owns the list.
   [[nodiscard]] GraphHold* take_released() noexcept;
 
   std::atomic<int> outstanding_{0}, captured_{0};
-  std::mutex mutex_;  // of woken_; never held in a call of the driver
+  std::mutex mutex_;  // of woken_; never held in a driver call
   std::condition_variable woken_;
 
  private:
   friend struct GraphHold;
-  /// The driver may end a hold after MPI has ended, so each hold shares this structure.
+  /// Shared by all holds, because the driver may end a hold after MPI has ended.
   struct Released {
     std::mutex mutex;
     bool ended = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks: a buffer of a collective as blocks, of which each pass moves a part to places in a half.
-// Why: blocks that follow each other, blocks of different sizes and a single one are moved alike.
+// Blocks: a collective's buffer as blocks. Each pass moves a part of every block to a place in a
+// half.
 // Lifetime, threads: as Area.
 #pragma once
 
@@ -11,18 +11,18 @@
 
 namespace tern::stream {
 
-/// The part of every block that one pass moves: [offset, offset + most), as far as the block goes.
+/// The part of every block in a pass: [offset, offset + most), clipped to the block.
 struct PartOfBlocks {
   size_t offset, most;
 };
 
-class Blocks {
+class CallBlocks {
  public:
-  Blocks() = default;
-  /// `count` blocks of a side as the program gave it. Throws Error.
-  Blocks(core::Process& process, const Stream* stream, const coll::Side& side, int count);
-  /// Blocks of so many bytes, which follow each other in the packed form of a side's elements.
-  Blocks(Area all, std::vector<size_t> bytes);
+  CallBlocks() = default;
+  /// `count` blocks of the user's side. Throws Error.
+  CallBlocks(core::Process& process, const Stream* stream, const coll::Side& side, int count);
+  /// Consecutive blocks of these sizes in the packed form of a side.
+  CallBlocks(Area all, std::vector<size_t> bytes);
 
   [[nodiscard]] bool there() const noexcept { return !bytes_.empty(); }
   [[nodiscard]] int count() const noexcept { return static_cast<int>(bytes_.size()); }
@@ -30,16 +30,15 @@ class Blocks {
     return bytes_[static_cast<size_t>(block)];
   }
   [[nodiscard]] size_t most_bytes() const noexcept;
-  /// Of one block, as far as it goes; and of all in front of it.
   [[nodiscard]] size_t bytes(int block, const PartOfBlocks& part) const noexcept;
   [[nodiscard]] size_t place(int block, const PartOfBlocks& part) const noexcept;
 
-  /// To or from `here`, one behind the other.
+  /// All blocks, consecutive at `here`.
   void copy_in(Track& track, const PartOfBlocks& part, std::byte* here) const noexcept;
   void copy_out(Track& track, const PartOfBlocks& part, const std::byte* here) const noexcept;
   [[nodiscard]] int take(const PartOfBlocks& part, std::byte* here) const noexcept;
   [[nodiscard]] int give(const PartOfBlocks& part, const std::byte* here) const noexcept;
-  /// Of one block alone, to or from `here`.
+  /// A single block at `here`.
   void copy_in(Track& track, int block, const PartOfBlocks& part, std::byte* here) const noexcept;
   void copy_out(Track& track, int block, const PartOfBlocks& part,
                 const std::byte* here) const noexcept;
@@ -53,10 +52,10 @@ class Blocks {
   [[nodiscard]] size_t start(int block) const noexcept {
     return areas_.size() == 1 ? starts_[static_cast<size_t>(block)] : 0;
   }
-  /// In the device's memory, all of one size and equally far apart.
+  /// Returns the address of blocks in device memory with equal size and pitch; else null.
   [[nodiscard]] std::byte* rows() const noexcept;
 
-  std::vector<Area> areas_;  // one of all, or one of each
+  std::vector<Area> areas_;  // a common area, or an area per block
   std::vector<size_t> bytes_, starts_;
   bool equal_ = false;
 };

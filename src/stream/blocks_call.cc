@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives of blocks that all ranks know: gather, scatter, allgather, alltoall, reduce_scatter,
-// and the irregular forms of allgather and reduce_scatter.
-// How: a half is cut into places for parts of all blocks; the host's operation runs on these, in
-// place where it can be.
+// Collectives of blocks known to all ranks: gather, scatter, allgather, alltoall, reduce_scatter,
+// and irregular allgather and reduce_scatter.
+// How: a half has places for parts of all blocks; the host's operation runs there, if possible in
+// place.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -36,7 +36,8 @@ class BlocksCall final : public Call {
     cut_half(on, operation);
     find_blocks(on, operation);
     const size_t most = std::max(in_.most_bytes(), out_.most_bytes());
-    passes = std::max(1, static_cast<int>((most + per_place_ - 1) / per_place_));  // it counts
+    // an empty call counts, too
+    passes = std::max(1, static_cast<int>((most + per_place_ - 1) / per_place_));
   }
 
   void copy_in(Track& track, int pass, std::byte* half) noexcept override {
@@ -61,7 +62,7 @@ class BlocksCall final : public Call {
   }
 
  private:
-  /// How many places a half has: for a part of each block, in and out.
+  /// Computes the size of a place: a part of each block, in and out.
   void cut_half(const CommStream& on, const Operation& operation) {
     Side side = operation.in_place || operation.collective == Collective::kScatter
                     ? operation.output
@@ -76,7 +77,7 @@ class BlocksCall final : public Call {
     per_place_ = room / elements_.bytes * elements_.bytes;
     if (per_place_ == 0)
       throw Error(MPI_ERR_NO_MEM,
-                  strf("elements of %zu bytes of %d ranks do not fit the %zu bytes of a chunk; "
+                  strf("elements of %zu bytes of %d ranks do not fit a chunk of %zu bytes; "
                        "TERN_TEST=stream_chunk=BYTES sets the size",
                        elements_.bytes, ranks_, on.chunk()));
   }
@@ -84,7 +85,7 @@ class BlocksCall final : public Call {
   void find_blocks(const CommStream& on, const Operation& operation) {
     core::Process& process = on.communicator().process();
     const auto blocks = [&](const Side& side, int count) {
-      return Blocks(process, on.gpu(), side, count);
+      return CallBlocks(process, on.gpu(), side, count);
     };
     switch (operation.collective) {
       case Collective::kGather:
@@ -124,12 +125,11 @@ class BlocksCall final : public Call {
     const auto area = [&](void* address, MPI_Count count) {
       return Area(process, on.gpu(), address, count * elements_.each_moved, *elements_.moved_as);
     };
-    out_ = Blocks(area(operation.output.address, operation.output.count),
-                  {bytes[static_cast<size_t>(rank_)]});
-    in_ = Blocks(area(operation.input.address, all), std::move(bytes));
+    out_ = CallBlocks(area(operation.output.address, operation.output.count),
+                      {bytes[static_cast<size_t>(rank_)]});
+    in_ = CallBlocks(area(operation.input.address, all), std::move(bytes));
   }
 
-  /// The rank's own block among those of a side.
   [[nodiscard]] Side own_block(const Side& side) const noexcept {
     const auto mine = static_cast<size_t>(rank_);
     MPI_Aint place = rank_ * side.count;
@@ -149,7 +149,7 @@ class BlocksCall final : public Call {
     return static_cast<MPI_Count>(bytes / elements_.bytes);
   }
 
-  /// Where the blocks of a side begin in a half.
+  /// Returns the offset of a side's blocks in a half.
   [[nodiscard]] size_t in_at(int pass) const noexcept {
     const bool among_all = out_.there() && (operation_.collective == Collective::kAllgather ||
                                             operation_.collective == Collective::kGather);
@@ -166,11 +166,11 @@ class BlocksCall final : public Call {
         return 0;
     }
   }
-  /// Blocks at `here`, one behind the other, as far as they go in this pass.
-  [[nodiscard]] Side side_of(const Blocks& blocks, int pass, std::byte* here) {
+  /// Describes the consecutive blocks at `here`, clipped to this pass.
+  [[nodiscard]] Side side_of(const CallBlocks& blocks, int pass, std::byte* here) {
     Side side{here, count_in(blocks.bytes(0, part(pass))), elements_.type};
     if (!operation_.irregular || blocks.count() == 1) return side;
-    auto& counts = counts_[static_cast<size_t>(pass) % 2];  // until the pass has ended
+    auto& counts = counts_[static_cast<size_t>(pass) % 2];  // live until the pass ends
     counts.clear();
     for (int i = 0; i < blocks.count(); ++i)
       counts.push_back(count_in(blocks.bytes(i, part(pass))));
@@ -182,7 +182,7 @@ class BlocksCall final : public Call {
     Operation here = operation_;
     here.input = here.output = {};
     here.in_place = false;
-    const auto own = [&](const Blocks& blocks, size_t at) {
+    const auto own = [&](const CallBlocks& blocks, size_t at) {
       return side_of(blocks, pass, half + at);
     };
     switch (here.collective) {
@@ -211,8 +211,8 @@ class BlocksCall final : public Call {
   const int ranks_, rank_;
   const bool at_root_;
   Elements elements_;
-  size_t per_place_ = 0;  // bytes
-  Blocks in_, out_;
+  size_t per_place_ = 0;
+  CallBlocks in_, out_;
   std::array<std::vector<MPI_Count>, 2> counts_;
 };
 

@@ -11,7 +11,7 @@
 namespace tern::stream {
 namespace {
 
-constexpr size_t kPage = 4096, kWords = 256, kLine = 64;  // bytes; a board's words lie apart
+constexpr size_t kPage = 4096, kWords = 256, kLine = 64;  // bytes; words are a cache line apart
 
 }  // namespace
 
@@ -69,7 +69,7 @@ Failure Boards::make(cuda::Device& device, size_t chunk, Board* board) noexcept 
       return true;
     };
     if (!find() && (!add_page(device, &why) || !find()))
-      return failure(MPI_ERR_NO_MEM, "no pinned memory for the words of a stream: %s", why.c_str());
+      return failure(MPI_ERR_NO_MEM, "no pinned memory for a stream's semaphores: %s", why.c_str());
     const cuda::Current current(device);
     for (size_t i = 0; i < board->halves.size(); ++i) {
       board->bytes[i] = chunk;
@@ -95,7 +95,7 @@ void Boards::give_back(cuda::Device& device, const Board& board) noexcept {
   const std::lock_guard<std::mutex> guard(mutex_);
   try {
     idle_.push_back(words);
-  } catch (const std::bad_alloc&) {  // they stay where they are until MPI ends
+  } catch (const std::bad_alloc&) {  // the words stay unused until MPI ends
   }
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Board: the pinned memory by which a stream and the proxy take turns. Boards: all of a process.
-// Words: `mail` holds the number of the call whose next pass the stream has reached. The proxy
+// Board: the pinned memory through which a stream and the proxy take turns. Boards: all of a
+// process.
+// Words: the stream writes to `mail` the number of the call whose next pass has data; the proxy
 // reads and resets `mail`. The proxy sets `done` of a half; the stream waits for `done` and resets
-// `done`. No value depends on a count of executions, so a graph may replay its calls at any time.
-// Lifetime: of the process's Backlog. Threads: any; no lock is held in a call of the driver.
+// it. Without execution counts a graph may replay its calls at any time.
+// Lifetime: the Backlog's. Threads: any; no lock is held in a driver call.
 #pragma once
 
 #include <array>
@@ -19,9 +20,9 @@ struct Board {
   Word mail;
   std::array<Word, 2> done;
   std::array<std::byte*, 2> halves{};
-  std::array<size_t, 2> bytes{};  // of each half
+  std::array<size_t, 2> bytes{};
 
-  /// Passes use the halves in turns.
+  /// Passes alternate between the halves.
   [[nodiscard]] std::byte* half(int pass) const noexcept {
     return halves[static_cast<size_t>(pass) % 2];
   }
@@ -39,13 +40,13 @@ class Boards {
 
   /// Allocates words and halves of `chunk` bytes. May call the driver: not while streams may wait.
   [[nodiscard]] Failure make(cuda::Device& device, size_t chunk, Board* board) noexcept;
-  /// Makes the board free for the next communicator, without a call of the driver.
+  /// Frees the board for the next communicator. No driver call.
   void give_back(cuda::Device& device, const Board& board) noexcept;
   /// Uploads the pack program of a committed type to each device with a board.
   void prepare(const core::Datatype& type) noexcept;
 
  private:
-  /// Pinned memory that holds words, until MPI ends.
+  /// Pinned memory for words, until MPI ends.
   struct Page {
     cuda::Device* device;
     std::byte* here;
@@ -53,11 +54,11 @@ class Boards {
   };
   struct Words {
     cuda::Device* device;
-    Board board;  // without halves
+    Board board;
   };
   [[nodiscard]] bool add_page(cuda::Device& device, std::string* why);
 
-  std::mutex mutex_;  // of the members below
+  std::mutex mutex_;
   std::vector<Words> idle_;
   std::vector<Page> pages_;
 };

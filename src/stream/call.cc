@@ -13,7 +13,6 @@ namespace tern::stream {
 
 namespace {
 
-/// A call's own code, with fail() text.
 template <class Work>
 Failure result_of(const char* name, Work&& work) noexcept {
   return attempt(
@@ -21,7 +20,7 @@ Failure result_of(const char* name, Work&& work) noexcept {
         const int code = work();
         return code == MPI_SUCCESS ? Failure{} : Failure{code, take_last_error().text};
       },
-      [&] { return failure(MPI_ERR_NO_MEM, "no memory for what %s needs of the host", name); });
+      [&] { return failure(MPI_ERR_NO_MEM, "no memory for the host's part of %s", name); });
 }
 
 }  // namespace

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Call: one enqueued operation: the stream's part and the proxy's part, pass by pass.
-// Why: a graph replays the stream's part without the library being called; all that the proxy needs
-// for it, any number of times, is here.
-// How: in each pass the stream brings data into one of two halves of pinned memory (copy_in), tells
-// the proxy, waits until that is done, and brings data out (copy_out). The proxy begins the host's
-// operation on the half (begin), and ends the pass when that is complete (end).
-// Lifetime: of its CommStream: until the last pass is done; one that is captured until the graph
-// has gone. Threads: copy_in and copy_out by who enqueues, begin and end by the proxy.
+// Call: an enqueued operation: the stream's part and the proxy's part, pass by pass.
+// Why: a graph replays the stream's part without calling the library, so the Call holds all data
+// for the proxy, for any number of executions.
+// How: in each pass the stream copies data into a half of pinned memory (copy_in), signals the
+// proxy, waits for the proxy, and copies data out (copy_out). The proxy starts the host's operation
+// on the half (begin) and ends the pass after its completion (end).
+// Lifetime: the CommStream's, until the last pass; captured: until the graph ends. Threads: copy_in
+// and copy_out by the enqueuing thread, begin and end by the proxy.
 #pragma once
 
 #include <cstddef>
@@ -28,46 +28,41 @@ class Call {
   virtual ~Call() = default;
 
   const char* const name;
-  /// How often the stream and the proxy take turns; 0: there is nothing to do.
+  /// number of turns of stream and proxy; 0: nothing to do
   int passes = 1;
-  /// A pass may begin before the one in front of it has ended.
+  /// A pass may begin before the previous pass has ended.
   bool overlaps = false;
 
-  /// Before anything is put into the stream, or recorded: may refuse, with fail() text.
+  /// Called before anything is enqueued or recorded; may refuse, with fail() text.
   [[nodiscard]] virtual int admit(const Capture& /*capture*/) noexcept { return MPI_SUCCESS; }
   virtual void copy_in(Track& /*track*/, int /*pass*/, std::byte* /*half*/) noexcept {}
   virtual void copy_out(Track& /*track*/, int /*pass*/, const std::byte* /*half*/) noexcept {}
-  /// Adds the requests that the pass waits for, each with a reference. An error class with fail()
-  /// text.
+  /// Adds the pass's requests, each with a reference. Returns an error class with fail() text.
   [[nodiscard]] virtual int begin(int pass, std::byte* half,
                                   std::vector<core::Request*>* requests) = 0;
-  /// They are complete, without an error; `first` is the outcome of the first. The same.
+  /// Called after success of all requests, with the first request's outcome. Returns as begin().
   [[nodiscard]] virtual int end(int /*pass*/, std::byte* /*half*/, const core::Outcome& /*first*/) {
     return MPI_SUCCESS;
   }
-  /// The pass has failed, whatever of it had begun is over; no other pass of this execution is
-  /// begun.
+  /// Called when a pass has failed and nothing of the pass is pending. No later pass of this
+  /// execution begins.
   virtual void failed(int /*code*/) noexcept {}
 };
 
-/// The host's operation of one pass.
 struct Pass {
   Call* call;
   int number;
   std::vector<core::Request*> requests;
 
-  /// As Call::begin() and Call::end(), without exceptions.
   [[nodiscard]] Failure begin(std::byte* half) noexcept;
   [[nodiscard]] Failure end(std::byte* half, const core::Outcome& first) noexcept;
-  /// All requests are complete.
   [[nodiscard]] bool done() const noexcept;
-  /// Takes the outcomes of the complete requests. The first failure of them.
+  /// Releases the completed requests. Returns their first failure.
   [[nodiscard]] Failure collect(core::Outcome* first) noexcept;
-  /// Names the first request that is not complete.
   void describe(WaitReport* report) const;
 };
 
-/// Without a stream: the call is over on return. `chunk`: bytes of a half.
+/// Runs a call without a stream, to completion. `chunk`: bytes of a half.
 [[nodiscard]] int run_now(core::Progress& progress, Call& call, size_t chunk) noexcept;
 
 }  // namespace tern::stream

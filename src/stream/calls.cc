@@ -15,7 +15,7 @@ Calls::~Calls() {
   if (!keeps_board_) backlog_.boards.give_back(stream_.device(), board_);
 }
 
-// A driver may report the end of a graph late, and a program may keep a graph.
+// The driver may report the end of a graph late, and a program may keep a graph.
 void Calls::end_board() noexcept {
   backlog_.boards.give_back(stream_.device(), board_);
   keeps_board_ = true;
@@ -37,11 +37,11 @@ int Calls::put(std::shared_ptr<Call> call, bool* admitted) noexcept {
   }();
   *admitted = capture.unknown;
   if (capture.unknown)
-    return fail(MPIX_ERR_STREAM, "the driver does not say whether the stream is captured");
+    return fail(MPIX_ERR_STREAM, "the driver cannot tell whether the stream is being captured");
   if (capture.broken)
     return fail(MPIX_ERR_STREAM,
-                "the capture of the stream was invalidated: nothing can be recorded "
-                "in it any more");
+                "the stream's capture was invalidated: nothing more can be recorded "
+                "in this capture");
   if (const int code = call->admit(capture); code != MPI_SUCCESS) return code;
   *admitted = true;
   try {
@@ -56,11 +56,11 @@ int Calls::put(std::shared_ptr<Call> call, bool* admitted) noexcept {
   }
 }
 
-// Without such a call in the stream, the board stays until MPI ends.
+// If the last call cannot be enqueued, the board stays allocated until MPI ends.
 void Calls::put_end() noexcept {
-  class End final : public Call {
+  class EndCall final : public Call {
    public:
-    End() noexcept : Call("MPI_Comm_free") {}
+    EndCall() noexcept : Call("MPI_Comm_free") {}
     int begin(int, std::byte*, std::vector<core::Request*>*) override { return MPI_SUCCESS; }
   };
   const std::lock_guard<std::mutex> guard(enqueuing_);
@@ -68,7 +68,7 @@ void Calls::put_end() noexcept {
   try {
     const cuda::Current current(stream_.device());
     if (!fate.dead() && !capture_of(stream_).active) {
-      const auto end = std::make_shared<End>();
+      const auto end = std::make_shared<EndCall>();
       const uint32_t number = enter(end, false);
       if (put_into_stream(*end, number, &told) != MPI_SUCCESS && !told) leave(number);
     }
@@ -89,7 +89,7 @@ uint32_t Calls::enter(std::shared_ptr<Call> call, bool captured) {
     }
     number = free_.back();
     free_.pop_back();
-    Entry& entry = entries_[number - 1];
+    ActiveCall& entry = entries_[number - 1];
     entry = {};
     entry.call = std::move(call);
     entry.captured = captured;
@@ -106,16 +106,16 @@ uint32_t Calls::enter(std::shared_ptr<Call> call, bool captured) {
   return number;
 }
 
-// The communicator may end here, and close() is called then.
+// The communicator may end here and call close().
 void Calls::leave(uint32_t number) noexcept {
   std::shared_ptr<Call> ended;
   bool captured = false;
   {
     const std::lock_guard<std::mutex> guard(mutex_);
-    Entry& entry = entries_[number - 1];
+    ActiveCall& entry = entries_[number - 1];
     ended = std::exchange(last_, std::move(entry.call));
     captured = entry.captured;
-    free_.push_back(number);  // there is room: enter()
+    free_.push_back(number);  // capacity reserved by enter()
   }
   if (captured)
     backlog_.count_captured(-1);
@@ -123,15 +123,15 @@ void Calls::leave(uint32_t number) noexcept {
     backlog_.count_outstanding(stream_.device(), -1);
   {
     const core::ChannelLock lock(communicator_.channel().progress);
-    ended.reset();  // it may hold the last of a request, which ends under that lock
+    ended.reset();  // may free a request, under that lock
     communicator_.operation_ended();
   }
   const std::lock_guard<std::mutex> guard(mutex_);
   --alive_;
 }
 
-// Where passes overlap, the stream brings in the data of the next pass before the wait for this
-// pass. Incomplete data makes the proxy's part fail.
+// With overlap, the stream copies the next pass in before waiting for this pass. After a failed
+// copy the proxy's part fails.
 int Calls::put_into_stream(Call& call, uint32_t number, bool* told) noexcept {
   Track track(stream_);
   const auto tell = [&](int pass) {
@@ -159,7 +159,7 @@ int Calls::put_into_stream(Call& call, uint32_t number, bool* told) noexcept {
   else
     *told = true;
   if (TERN_LIKELY(!track.failed())) return MPI_SUCCESS;
-  return fail(MPIX_ERR_STREAM, "%s cannot be put into the stream: %s", call.name,
+  return fail(MPIX_ERR_STREAM, "enqueuing %s on the stream failed: %s", call.name,
               track.failure().c_str());
 }
 
@@ -168,19 +168,19 @@ void Calls::poison(uint32_t number) noexcept {
   entries_[number - 1].poison = MPIX_ERR_STREAM;
 }
 
-// `pairs`: of a wait and a write in the stream, in the order of put_into_stream(). The call of a
-// graph ends with the graph.
+// `pairs`: enqueued pairs of wait and write, in the order of put_into_stream(). A graph's call ends
+// with the graph.
 void Calls::lack_words(const Call& call, uint32_t number, int pairs, bool* told) noexcept {
   if (pairs == 0) return;
   fate.end(failure(MPIX_ERR_STREAM,
-                   "an earlier operation was put into the stream in part only; "
-                   "MPIX_Stream_comm_create makes a communicator that takes others"));
+                   "an earlier operation was enqueued only in part; create a new "
+                   "communicator with MPIX_Stream_comm_create"));
   if (*told) return;
   *told = true;
   bool over = false;
   {
     const std::lock_guard<std::mutex> guard(mutex_);
-    Entry& entry = entries_[number - 1];
+    ActiveCall& entry = entries_[number - 1];
     entry.cut = call.overlaps ? std::min(call.passes, pairs / 2 + 1) : (pairs + 1) / 2;
     entry.heard = pairs - entry.cut;
     over = entry.ended == entry.cut;

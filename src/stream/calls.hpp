@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls: the numbered calls of a communicator in its stream, and the board of the communicator.
-// Order: the calls of one communicator share halves and words, in the order of the stream. A
-// number is used again after its call; a captured call keeps its number
-// until the end of the graph.
-// Lifetime: of a CommStream with a GPU's stream. Threads: the caller's part by any thread, the
-// proxy's part by the proxy. See: src/stream/README.md.
+// Calls: the numbered calls of a communicator in its stream, and their board.
+// Order: all calls share halves and words, in stream order. A number is reused after its call; a
+// captured call keeps its number until the graph ends.
+// Lifetime: of a CommStream with a GPU stream. Threads: the caller's part by any, the proxy's part
+// by the proxy. See: src/stream/README.md.
 #pragma once
 
 #include <deque>
@@ -35,58 +34,55 @@ class Calls {
   Calls& operator=(const Calls&) = delete;
   ~Calls();
 
-  /// Puts a call into the stream. An error class with fail() text; *admitted: other ranks may take
-  /// part in the call already, and must be told of the failure; false: all ranks refuse the call.
+  /// Enqueues a call. Returns an error class with fail() text. *admitted: other ranks may be in the
+  /// call and must learn of the failure; false: all ranks refuse the call.
   [[nodiscard]] int put(std::shared_ptr<Call> call, bool* admitted) noexcept;
-  /// Puts the last call: once the stream has passed it, the board is free.
+  /// Enqueues the last call. The board is free when the stream has passed this call.
   void put_end() noexcept;
-  /// Dead: words are missing in the stream, and no further call is put there.
+  /// Once dead, the stream lacks words, and no further call is enqueued.
   Fate fate;
 
-  /// For work of the devices alone between two calls: the lock keeps other calls away, and the
-  /// first half is free during the work.
+  /// Locks out other calls while devices work alone; the first half is free meanwhile.
   [[nodiscard]] std::unique_lock<std::mutex> stop_calls() {
     return std::unique_lock<std::mutex>(enqueuing_);
   }
   [[nodiscard]] const Board& board() const noexcept { return board_; }
   [[nodiscard]] Backlog& backlog() const noexcept { return backlog_; }
-  /// The stream, or a graph, may use the board until MPI ends. Under stop_calls().
+  /// Keeps the board until MPI ends, for the stream or a graph. Requires stop_calls().
   void keep_board() noexcept { keeps_board_ = true; }
 
   // The proxy's part:
   [[nodiscard]] bool has_mail() const noexcept {
     return board_.mail.here->load(std::memory_order_acquire) != 0;
   }
-  /// Ends passes with complete requests. Returns the number of these passes.
+  /// Ends passes with complete requests, and returns their number.
   [[nodiscard]] int advance() noexcept;
-  /// The number of the call whose next pass the stream has reached, or 0.
+  /// Returns the number of the call with data for its next pass, or 0.
   [[nodiscard]] uint32_t mail() noexcept;
-  /// Begins the next pass of a call.
   void take(uint32_t number) noexcept;
   [[nodiscard]] bool under_way() const noexcept { return !flights_.empty(); }
   [[nodiscard]] bool has_ended_flight() const noexcept;
-  /// The count of passes begun or ended.
+  /// Counts passes begun or ended.
   [[nodiscard]] uint64_t moves() const noexcept { return moves_; }
   [[nodiscard]] bool none_alive() noexcept;
-  /// The call is over. The communicator may end here.
+  /// Ends a call. The communicator may end here.
   void leave(uint32_t number) noexcept;
-  /// MPI ends: captured calls end before their graphs.
+  /// Called when MPI ends: captured calls end before their graphs.
   void end_board() noexcept;
   void describe(WaitReport* report) const;
 
  private:
-  struct Entry {
+  struct ActiveCall {
     std::shared_ptr<Call> call;  // shared with put(): the call may end before put() returns
-    int next = 0;                // the next pass
-    int ended = 0;               // passes of this execution
-    int code = 0;                // of this execution
+    int next = 0;
+    int ended = 0;
+    int code = 0;
     bool captured = false;
     // Guarded by mutex_:
-    int cut = 0;     // passes in the stream, where a failure left others out
-    int heard = 0;   // of these passes, the number with a wait in the stream
-    int poison = 0;  // error class: the stream brings incomplete data
+    int cut = 0;     // passes in the stream if a failure cut the call
+    int heard = 0;   // of these, passes with a wait in the stream
+    int poison = 0;  // error class; the stream's data is incomplete
   };
-  /// A pass that the proxy has begun.
   struct Flight {
     uint32_t number;
     Pass pass;
@@ -103,12 +99,12 @@ class Calls {
   const Board board_;
   Backlog& backlog_;
   EarlierError& error_;
-  bool keeps_board_ = false;   // the board stays until MPI ends
-  std::mutex enqueuing_;       // the parts of one call stand together in the stream
-  std::mutex mutex_;           // of the members below; never held in a call of the driver
-  std::deque<Entry> entries_;  // of numbers from 1 on
+  bool keeps_board_ = false;
+  std::mutex enqueuing_;  // keeps the parts of a call together in the stream
+  std::mutex mutex_;      // of the members below; never held in a driver call
+  std::deque<ActiveCall> entries_;
   std::vector<uint32_t> free_;
-  std::shared_ptr<Call> last_;  // has ended: its last copy may be under way
+  std::shared_ptr<Call> last_;  // its last copy may still run
   size_t alive_ = 0;
   // The proxy's own:
   uint64_t moves_ = 0;

@@ -10,8 +10,7 @@
 namespace tern::stream {
 namespace {
 
-/// Orders memory between processor and devices: on some machines a fence for other processors does
-/// not reach devices.
+/// Orders memory between CPU and devices; on some machines a CPU fence does not reach devices.
 void system_fence() noexcept {
 #if defined(__aarch64__)
   asm volatile("dmb sy" ::: "memory");
@@ -45,7 +44,7 @@ uint32_t Calls::mail() noexcept {
 }
 
 void Calls::take(uint32_t number) noexcept {
-  Entry* entry = nullptr;
+  ActiveCall* entry = nullptr;
   int poison = 0;
   {
     const std::lock_guard<std::mutex> guard(mutex_);
@@ -59,13 +58,12 @@ void Calls::take(uint32_t number) noexcept {
   entry->next = pass + 1 == call.passes ? 0 : pass + 1;
   if (pass == 0) entry->code = MPI_SUCCESS;
   Flight flight{number, {&call, pass, {}}};
-  if (entry->code == MPI_SUCCESS) entry->code = poison;  // the call has returned the text
+  if (entry->code == MPI_SUCCESS) entry->code = poison;  // put() returned the text
   if (TERN_UNLIKELY(fate.dead() && entry->captured && entry->code == MPI_SUCCESS)) {
     entry->code = MPIX_ERR_STREAM;  // a word of the cut call may be left
-    error_.keep(
-        call, failure(entry->code, "its graph came after an operation that was put there in part"));
+    error_.keep(call, failure(entry->code, "the graph ran after a partly enqueued operation"));
   }
-  int code = entry->code;  // of an earlier pass, with its text kept
+  int code = entry->code;  // of an earlier pass, whose text is kept
   if (code == MPI_SUCCESS) {
     const Failure why = flight.pass.begin(board_.half(pass));
     if (why) error_.keep(call, why);
@@ -87,7 +85,7 @@ bool Calls::end(Flight& flight) noexcept {
   if (!pass.done()) return false;
   core::Outcome first;
   Failure why = pass.collect(&first);
-  Entry* entry = nullptr;
+  ActiveCall* entry = nullptr;
   {
     const std::lock_guard<std::mutex> guard(mutex_);
     entry = &entries_[flight.number - 1];
@@ -105,10 +103,10 @@ bool Calls::end(Flight& flight) noexcept {
 void Calls::finish(const Flight& flight, int code) noexcept {
   Call& call = *flight.pass.call;
   if (code != MPI_SUCCESS) call.failed(code);
-  bool over = false, waits = true;  // overlapping passes end in any order
+  bool over = false, waits = true;
   {
     const std::lock_guard<std::mutex> guard(mutex_);
-    Entry& entry = entries_[flight.number - 1];
+    ActiveCall& entry = entries_[flight.number - 1];
     const bool last = ++entry.ended == (entry.cut == 0 ? call.passes : entry.cut);
     if (last) entry.ended = 0;
     waits = entry.cut == 0 || flight.pass.number < entry.heard;
@@ -132,7 +130,7 @@ bool Calls::has_ended_flight() const noexcept {
 void Calls::describe(WaitReport* report) const {
   for (const Flight& flight : flights_) {
     if (flight.pass.done()) continue;
-    report->words += strf("%s, which the stream has come to: ", flight.pass.call->name);
+    report->words += strf("%s, reached by the stream: ", flight.pass.call->name);
     return flight.pass.describe(report);
   }
 }

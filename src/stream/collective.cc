@@ -23,17 +23,13 @@ std::unique_ptr<Call> make_call(CommStream& on, const coll::Operation& operation
 class Refusal final : public Call {
  public:
   Refusal(CommStream& on, const Failure& why, std::optional<coll::CallKind> aliased)
-      : Call("a collective that was refused"),
-        on_(on),
-        shadow_(on.shadow()),
-        aliased_(aliased),
-        why_(why) {}
+      : Call("a refused collective"), on_(on), shadow_(on.shadow()), aliased_(aliased), why_(why) {}
   int admit(const Capture& capture) noexcept override {
     return capture.active ? fail(why_) : MPI_SUCCESS;
   }
   int begin(int, std::byte*, std::vector<core::Request*>*) override {
-    // The next call may replace the refused call.
-    if (!aliased_) on_.forsake("this rank took no part in a collective: " + why_.text);
+    // A later call may run instead of the refused call.
+    if (!aliased_) on_.forsake("this rank refused a collective: " + why_.text);
     shadow_.channel().coll->refusals().refuse(shadow_, false, why_, aliased_);
     return MPI_SUCCESS;
   }
@@ -45,24 +41,25 @@ class Refusal final : public Call {
   const Failure why_;
 };
 
-/// Tells all ranks of the shadow, when the stream comes there.
+/// Tells all ranks of the shadow when the stream gets there.
 void tell(CommStream& on, const Failure& why, std::optional<coll::CallKind> aliased) noexcept {
   try {
     const auto call = std::make_shared<Refusal>(on, why, aliased);
     bool admitted = false;
     if (on.put(call, &admitted) != MPI_SUCCESS && admitted) (void)call->begin(0, nullptr, nullptr);
-  } catch (const std::bad_alloc&) {  // the others wait, which a report tells
+  } catch (const std::bad_alloc&) {  // other ranks keep waiting; the hang report shows this
   }
 }
 
-/// The devices do the collective alone, where they can: *taken. An error class with fail() text.
+/// Runs a collective on the devices alone if possible (*taken). Returns an error class with fail()
+/// text.
 int enqueue_on_devices(CommStream& on, const coll::Operation& operation, bool* taken) noexcept {
   Calls* const calls = on.calls();
   if (calls == nullptr) return MPI_SUCCESS;
   coll::GpuTeam* const team = on.team();
-  if (team == nullptr && on.is_part()) return MPI_SUCCESS;  // it is between islands
+  if (team == nullptr && on.is_part()) return MPI_SUCCESS;  // between NVLink domains
   if (calls->fate.dead()) {
-    *taken = true;  // the others are told
+    *taken = true;  // other ranks are told
     return calls->fate.fail();
   }
   core::Communicator& shadow = on.shadow();
@@ -77,7 +74,7 @@ int enqueue_on_devices(CommStream& on, const coll::Operation& operation, bool* t
   const int code = shadow.channel().coll->streams().enqueue(on_shadow, stream, taken, &why_not);
   if (TERN_UNLIKELY(stream.staged) && team->calls.is_captured(stream.handle))
     calls->keep_board();  // the graph may outlive the communicator
-  // The stream may pass a call although a later part of the call failed.
+  // The stream may have passed the call although a later step failed.
   if (team != nullptr && team->calls.count() != before)
     calls->backlog().count_outstanding(on.stream()->device(), 1);
   else if (*taken && code == MPI_SUCCESS && team->calls.is_captured(stream.handle))
@@ -85,17 +82,17 @@ int enqueue_on_devices(CommStream& on, const coll::Operation& operation, bool* t
   core::Process& process = shadow.process();
   if (TERN_UNLIKELY(process.explain.on()) && code == MPI_SUCCESS && !*taken && shadow.rank() == 0)
     process.gpus.tell_choice(process.explain,
-                             strf("%s is enqueued for the host to do: %s",
+                             strf("%s is enqueued for execution by the host: %s",
                                   coll::name_of(operation.collective), why_not.c_str()));
   return code;
 }
 
-/// An error where ranks told that some data of the islands is wrong. No lock is held.
+/// Fails if ranks reported wrong data of their NVLink domains. Requires that no lock is held.
 int fail_if_forsaken(const Islands& islands) noexcept {
   {
     core::Progress& progress = islands.here->shadow().channel().progress;
     const core::ChannelLock lock(progress);
-    progress.poll();  // the messages come before the wrong data
+    progress.poll();  // the report arrives before wrong data
   }
   return islands.here->team()->forsaken.fail();
 }
@@ -113,8 +110,8 @@ void refuse(CommStream& on, int code, std::optional<coll::CallKind> aliased, Tel
   (void)fail_on(last.object, code, "%s", why.text.c_str());
 }
 
-// The devices' team is asked first: its answer is alike on all ranks, and it takes a collective
-// only where all ranks have a GPU's stream. The other ranks hear of a later failure on this rank.
+// The GPU team comes first, with the same answer on all ranks: only if all ranks have GPU streams
+// does a team take a collective. Other ranks learn of later failures of this rank.
 int enqueue(CommStream& on, const coll::Operation& operation, const char* name) noexcept {
   const Islands* const islands = on.islands();
   int code = on.earlier_error().take();

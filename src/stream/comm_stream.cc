@@ -74,8 +74,8 @@ void CommStream::put_end() noexcept {
   islands_->across->put_end();
 }
 
-// Islands are watched before the proxy takes the pass that the stream brings: a kernel in front of
-// the pass may have given up.
+// The proxy watches domains before taking the next pass, because an earlier kernel may have given
+// up.
 int CommStream::look() noexcept {
   int events = device_calls_.look();
   if (events != 0) calls_->backlog().count_outstanding(stream_->device(), -events);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// CommStream: the stream of a communicator of MPIX_Stream_comm_create, the calls in the stream, and
-// the devices' team.
-// Order: collectives run on a communicator of their own, the shadow, so that their numbers differ
-// from those of ordinary collectives.
-// Lifetime: shared by the communicator and the proxy, until the communicator has ended and nothing
-// is enqueued or captured. Threads: any thread enqueues; the proxy calls look() and the functions
-// below it. See: src/stream/README.md.
+// CommStream: the stream of a communicator of MPIX_Stream_comm_create, its calls, and its GPU team.
+// Order: collectives run on a shadow communicator, to keep their numbers apart from ordinary
+// collectives.
+// Lifetime: shared by communicator and proxy, until the communicator has ended and nothing is
+// enqueued or captured. Threads: any thread enqueues; the proxy calls look() and the functions
+// below. See: src/stream/README.md.
 #pragma once
 
 #include <atomic>
@@ -27,8 +26,8 @@ struct Islands;
 
 class CommStream {
  public:
-  /// `chunk`: bytes of a half, the same on all ranks. A rank without a GPU's stream needs neither
-  /// a board nor a backlog.
+  /// `chunk`: bytes of a half, the same on all ranks. Without a GPU stream neither board nor
+  /// backlog is needed.
   CommStream(core::Communicator& communicator, core::Communicator& shadow, core::Ref<Stream> stream,
              size_t chunk, const Board& board, Backlog* backlog);
   CommStream(const CommStream&) = delete;
@@ -37,51 +36,50 @@ class CommStream {
 
   [[nodiscard]] core::Communicator& communicator() const noexcept { return communicator_; }
   [[nodiscard]] core::Communicator& shadow() const noexcept { return shadow_; }
-  /// Null for MPIX_STREAM_NULL.
+  /// Returns null for MPIX_STREAM_NULL.
   [[nodiscard]] Stream* stream() const noexcept { return stream_.get(); }
-  /// Null where a call is over on return.
   [[nodiscard]] const Stream* gpu() const noexcept { return calls_ ? stream_.get() : nullptr; }
-  /// Null without a GPU's stream.
   [[nodiscard]] Calls* calls() noexcept { return calls_ ? &*calls_ : nullptr; }
   [[nodiscard]] size_t chunk() const noexcept { return chunk_; }
-  /// The devices that do collectives alone; null without them.
+  /// Returns the devices for collectives without the host, or null.
   [[nodiscard]] coll::GpuTeam* team() const noexcept { return team_.get(); }
   [[nodiscard]] EarlierError& earlier_error() noexcept { return earlier_error_; }
   [[nodiscard]] Started& started() noexcept { return started_; }
 
-  /// Returns the error of an earlier call, or puts the call into the stream. An error class with
-  /// fail() text.
+  /// Returns an earlier call's error, or enqueues the call. Returns an error class with fail()
+  /// text.
   [[nodiscard]] int enqueue(std::shared_ptr<Call> call) noexcept;
-  /// The same, and the error of an earlier call stays. *admitted: as Calls::put().
+  /// Like enqueue(), but keeps an earlier error. *admitted: as Calls::put().
   [[nodiscard]] int put(std::shared_ptr<Call> call, bool* admitted) noexcept;
-  /// This rank takes no part in a collective: the devices do no further one.
+  /// Records that this rank refuses a collective: devices run no further collective.
   void forsake(const std::string& why) noexcept;
 
-  /// Parts of the ranks do large collectives. Before the first call; no team.
+  /// Lets NVLink domains run large collectives. Must precede the first call, and requires a
+  /// communicator without a team.
   void set_islands(std::unique_ptr<Islands> islands) noexcept;
   [[nodiscard]] Islands* islands() const noexcept { return islands_.get(); }
-  /// The shadow has some ranks of the whole, and does parts of the collectives.
+  /// Makes this a part of `whole`: the shadow has some ranks of `whole`, and runs steps of
+  /// collectives.
   void be_part_of(const std::shared_ptr<CommStream>& whole) noexcept;
   [[nodiscard]] bool is_part() const noexcept { return !whole_.expired(); }
 
-  /// A board for the first duplicate, which may be made while streams wait.
+  /// Keeps a board for the first duplicate, which may be made while streams wait.
   void keep_spare(const Board& board) noexcept { spare_ = board; }
-  /// False: another duplicate has the spare board, or it was not made.
+  /// Returns false if the spare board is taken, or was never made.
   [[nodiscard]] bool take_spare(Board* board) noexcept;
-  /// The user frees the communicator: nothing is put behind the end.
+  /// Enqueues the last call, when the user frees the communicator.
   void put_end() noexcept;
-  /// The communicator has ended. Under the lock of the channel, also the shadow's.
+  /// Called when the communicator has ended, under the channel's lock.
   void close() noexcept;
 
-  // The proxy's part, with a GPU's stream:
-  /// Ends complete passes and begins the pass that the stream has reached: the number of events.
+  // The proxy's part, with a GPU stream:
+  /// Ends complete passes and begins the pass that has data. Returns the number of events.
   int look() noexcept;
-  /// Whether look() has something to do.
   [[nodiscard]] bool has_work() const noexcept;
   [[nodiscard]] coll::DeviceCalls& device_calls() noexcept { return device_calls_; }
-  /// Nothing is enqueued or captured, and nothing will be.
+  /// Whether nothing is, or will be, enqueued or captured.
   [[nodiscard]] bool over() noexcept;
-  /// MPI ends: calls of graphs end, too.
+  /// Called when MPI ends: graphs' calls end, too.
   void end_board() noexcept;
 
  private:
@@ -96,13 +94,13 @@ class CommStream {
   coll::DeviceCalls device_calls_;
   Started started_;
   std::unique_ptr<Islands> islands_;
-  std::atomic<IslandWatch*> watch_{nullptr};  // of islands_, for the proxy
-  std::weak_ptr<CommStream> whole_;           // empty: no part of another communicator
+  std::atomic<IslandWatch*> watch_{nullptr};
+  std::weak_ptr<CommStream> whole_;  // empty: not a part
   std::atomic<bool> closed_{false};
 };
 
-/// Parts of a communicator: the ranks of the own island, and the ranks with the own place in all
-/// islands. Each part has a shadow and a board.
+/// Parts of a communicator: the ranks of this NVLink domain, and the ranks with the same place in
+/// all domains. Each has a shadow and a board.
 struct Islands {
   Islands(CommStream& whole, IslandMap of, std::shared_ptr<CommStream> within,
           std::shared_ptr<CommStream> between)
@@ -117,14 +115,13 @@ struct Islands {
   IslandWatch watch;
 };
 
-/// How a communicator holds it.
 struct Attached final : core::StreamState {
   explicit Attached(std::shared_ptr<CommStream> of) noexcept : shared(std::move(of)) {}
   ~Attached() override { shared->close(); }
   const std::shared_ptr<CommStream> shared;
 };
 
-/// Of a communicator; null where it has no stream.
+/// Returns null without a stream.
 [[nodiscard]] CommStream* of(const core::Communicator& communicator) noexcept;
 
 }  // namespace tern::stream

@@ -13,7 +13,7 @@ void EarlierError::keep(const Call& call, const Failure& failure) noexcept {
     whole->keep(call, failure);
     return whole->tell_ranks(failure);
   }
-  keep(tern::failure(failure.code, "%s, which was enqueued earlier, has failed: %s", call.name,
+  keep(tern::failure(failure.code, "%s, enqueued earlier, has failed: %s", call.name,
                      failure.text.c_str()));
 }
 

@@ -19,7 +19,7 @@ Elements elements_of(core::Process& process, const coll::Operation& operation,
   if (operation.op == nullptr) return {&byte, 1, type.size(), &type, 1};
   const auto extent = static_cast<size_t>(type.extent());
   if (is_dense(type)) return {&type, extent, 1, &type, 1};
-  // Pairs with a gap, which C leaves open: it moves with them.
+  // Pairs with a gap in C move as bytes, gap included.
   if (type.number() != Number::kNone) return {&type, extent, 1, &byte, type.extent()};
   auto* const basic = const_cast<core::Datatype*>(type.basic());
   if (!operation.op->user_defined() && basic != nullptr && is_dense(*basic))

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements: what the host's operation works on for one vector of the program's.
-// Why: data lies packed in a half, and a reduction needs elements that it knows.
+// Elements: the element type for the host's operation on packed data of a half.
 #pragma once
 
 #include "coll/engine/operation.hpp"
 
 namespace tern::stream {
 
-/// `each` elements of `type` for every element of the program's, `bytes` long and one behind the
-/// other; they are the packed form of `each_moved` elements of `moved_as`.
+/// Each user element is `each` elements of `type`, of `bytes` bytes, contiguous: the packed form of
+/// `each_moved` elements of `moved_as`.
 struct Elements {
   core::Datatype* type = nullptr;
   size_t bytes = 0;
@@ -17,7 +16,7 @@ struct Elements {
   MPI_Count each_moved = 1;
 };
 
-/// Throws Error where data of this type cannot be reduced from its packed form.
+/// Throws Error if packed data of this type cannot be reduced.
 [[nodiscard]] Elements elements_of(core::Process& process, const coll::Operation& operation,
                                    core::Datatype& type);
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives of blocks whose sizes each rank knows for itself alone (coll/engine/pairs.hpp).
-// How: each pair of ranks exchanges its blocks as messages of a part each, in order; how many
-// passes that takes is each rank's own affair, and what one sends in a pass the other receives in
-// the same: a pass has one part for each peer and direction.
+// Collectives of blocks of pairwise known sizes (coll/engine/pairs.hpp).
+// How: each pair of ranks exchanges its blocks as messages, a part per pass, in order. Ranks have
+// different numbers of passes, but both ends of a pair move a part in the same pass.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -21,7 +20,7 @@ namespace {
 using coll::Collective;
 using coll::Operation;
 
-constexpr int kTag = 1;  // nothing but these messages is on the shadow's plane of users
+constexpr int kTag = 1;  // the only messages on the shadow's user plane
 
 class ExchangeCall final : public Call {
  public:
@@ -33,7 +32,7 @@ class ExchangeCall final : public Call {
         rank_(shadow_.rank()),
         per_place_(on.chunk() / (2 * static_cast<size_t>(shadow_.size()))) {
     if (per_place_ == 0)
-      throw Error(MPI_ERR_NO_MEM, strf("blocks of %d ranks do not fit the %zu bytes of a chunk; "
+      throw Error(MPI_ERR_NO_MEM, strf("blocks of %d ranks do not fit a chunk of %zu bytes; "
                                        "TERN_TEST=stream_chunk=BYTES sets the size",
                                        shadow_.size(), on.chunk()));
     const coll::Pairs pairs = coll::pairs_of(operation);
@@ -42,35 +41,35 @@ class ExchangeCall final : public Call {
   }
 
   void copy_in(Track& track, int pass, std::byte* half) noexcept override {
-    for (const Block& one : sent_)
-      if (const Part now = part(one, pass); now.bytes > 0)
+    for (const ExchangeBlock& one : sent_)
+      if (const BlockChunk now = part(one, pass); now.bytes > 0)
         one.area.copy_in(track, now.offset, half + place(one), now.bytes);
   }
   void copy_out(Track& track, int pass, const std::byte* half) noexcept override {
-    for (const Block& one : received_)
-      if (const Part now = part(one, pass); now.bytes > 0)
+    for (const ExchangeBlock& one : received_)
+      if (const BlockChunk now = part(one, pass); now.bytes > 0)
         one.area.copy_out(track, now.offset, half + received_at() + place(one), now.bytes);
   }
 
   int begin(int pass, std::byte* half, std::vector<core::Request*>* requests) override {
     if (pass == 0) return enter(requests);
     requests->reserve(received_.size() + sent_.size());
-    for (const Block& one : sent_)
-      if (const Part now = part(one, pass); now.bytes > 0)
+    for (const ExchangeBlock& one : sent_)
+      if (const BlockChunk now = part(one, pass); now.bytes > 0)
         if (const int code = one.area.take(now.offset, half + place(one), now.bytes);
             code != MPI_SUCCESS)
           return code;
-    for (const Block& one : received_)
+    for (const ExchangeBlock& one : received_)
       if (const int code = receive(one, part(one, pass).bytes, half, requests); code != MPI_SUCCESS)
         return code;
-    for (const Block& one : sent_)
+    for (const ExchangeBlock& one : sent_)
       if (const int code = send(one, part(one, pass).bytes, half, requests); code != MPI_SUCCESS)
         return code;
     return MPI_SUCCESS;
   }
   int end(int pass, std::byte* half, const core::Outcome&) override {
-    for (const Block& one : received_)
-      if (const Part now = part(one, pass); now.bytes > 0)
+    for (const ExchangeBlock& one : received_)
+      if (const BlockChunk now = part(one, pass); now.bytes > 0)
         if (const int code =
                 one.area.give(now.offset, half + received_at() + place(one), now.bytes);
             code != MPI_SUCCESS)
@@ -79,16 +78,15 @@ class ExchangeCall final : public Call {
   }
 
  private:
-  struct Block {
+  struct ExchangeBlock {
     Area area;
     int peer;
-    int first;  // pass
+    int first;
     [[nodiscard]] int end(size_t each) const noexcept {
       return first + static_cast<int>((area.bytes() + each - 1) / each);
     }
   };
-  /// Of a block, in a pass.
-  struct Part {
+  struct BlockChunk {
     size_t offset, bytes;
   };
 
@@ -103,10 +101,10 @@ class ExchangeCall final : public Call {
     if (code == MPI_SUCCESS) requests->push_back(request);
     return code;
   }
-  /// In the order of pairs; before them all enter.
-  std::vector<Block> cut(const CommStream& on, const std::vector<coll::PairBlock>& all) {
-    std::vector<Block> blocks;
-    std::vector<int> next(static_cast<size_t>(shadow_.size()), 1);  // pass of a peer
+  /// Cuts blocks in pair order; pass 0 is a barrier.
+  std::vector<ExchangeBlock> cut(const CommStream& on, const std::vector<coll::PairBlock>& all) {
+    std::vector<ExchangeBlock> blocks;
+    std::vector<int> next(static_cast<size_t>(shadow_.size()), 1);  // next pass of each peer
     for (const coll::PairBlock& one : all) {
       int& pass = next[static_cast<size_t>(one.peer)];
       blocks.push_back(
@@ -117,20 +115,20 @@ class ExchangeCall final : public Call {
     }
     return blocks;
   }
-  [[nodiscard]] Part part(const Block& block, int pass) const noexcept {
+  [[nodiscard]] BlockChunk part(const ExchangeBlock& block, int pass) const noexcept {
     if (pass < block.first || pass >= block.end(per_place_)) return {0, 0};
     const size_t offset = static_cast<size_t>(pass - block.first) * per_place_;
     return {offset, std::min(per_place_, block.area.bytes() - offset)};
   }
 
-  int receive(const Block& block, size_t bytes, std::byte* half,
+  int receive(const ExchangeBlock& block, size_t bytes, std::byte* half,
               std::vector<core::Request*>* requests) {
     std::byte* const at = half + received_at() + place(block);
     if (block.peer != rank_) return move<false>(block.peer, at, bytes, requests);
-    if (bytes > 0) std::memcpy(at, half + place(block), bytes);  // what the rank sends itself
+    if (bytes > 0) std::memcpy(at, half + place(block), bytes);  // a block for this rank itself
     return MPI_SUCCESS;
   }
-  int send(const Block& block, size_t bytes, std::byte* half,
+  int send(const ExchangeBlock& block, size_t bytes, std::byte* half,
            std::vector<core::Request*>* requests) {
     return block.peer == rank_ ? MPI_SUCCESS
                                : move<true>(block.peer, half + place(block), bytes, requests);
@@ -147,7 +145,7 @@ class ExchangeCall final : public Call {
     if (code == MPI_SUCCESS) requests->push_back(request);
     return code;
   }
-  [[nodiscard]] size_t place(const Block& block) const noexcept {
+  [[nodiscard]] size_t place(const ExchangeBlock& block) const noexcept {
     return static_cast<size_t>(block.peer) * per_place_;
   }
   [[nodiscard]] size_t received_at() const noexcept {
@@ -158,8 +156,8 @@ class ExchangeCall final : public Call {
   const char* const serves_;
   core::Datatype& byte_;
   const int rank_;
-  const size_t per_place_;  // bytes
-  std::vector<Block> sent_, received_;
+  const size_t per_place_;
+  std::vector<ExchangeBlock> sent_, received_;
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Large collectives by islands: each step is a collective of a part of the ranks.
-// Order: the steps stand in the stream one behind the other. After a failed step a rank takes no
-// part in the later steps, and tells the ranks of these steps.
+// Large collectives by NVLink domains ("islands"): each step is a collective of some ranks.
+// Order: steps are consecutive in the stream. After a failed step a rank refuses the later steps
+// and tells the ranks concerned.
 #include <algorithm>
 #include <optional>
 
@@ -16,9 +16,9 @@ using coll::Collective;
 using coll::Operation;
 using coll::Side;
 
-constexpr size_t kLeastBytes = 65536;  // below, three steps cost more than they save (a model's)
+constexpr size_t kLeastBytes = 65536;  // modelled: below, three steps cost more than they save
 
-/// A vector cut into a share for each place.
+/// A vector cut into a share per place.
 class Shares {
  public:
   Shares(MPI_Count count, int places, int place) : place_(static_cast<size_t>(place)) {
@@ -31,12 +31,10 @@ class Shares {
     equal_ = count % places == 0;
   }
   [[nodiscard]] bool equal() const noexcept { return equal_; }
-  /// The own share of the vector.
   [[nodiscard]] Side own(const Side& vector) const noexcept {
     auto* const base = static_cast<std::byte*>(vector.address);
     return {base + firsts_[place_] * vector.type->extent(), counts_[place_], vector.type};
   }
-  /// All shares, as blocks.
   [[nodiscard]] Side all(const Side& vector) const noexcept {
     Side side{vector.address, 0, vector.type};
     if (equal_) side.count = counts_.front();
@@ -54,8 +52,8 @@ class Shares {
   bool equal_ = true;
 };
 
-// Each rank gets the sum of its share: first of its island, then of all. Then the ranks of an
-// island exchange their shares.
+// Each rank reduces a share, within the domain and then across domains. Then all shares are
+// gathered in the domain.
 int allreduce(const Islands& islands, const Operation& operation, const char* name) {
   const IslandMap& map = islands.map;
   const Side& out = operation.output;
@@ -63,7 +61,7 @@ int allreduce(const Islands& islands, const Operation& operation, const char* na
                       map.place_of[static_cast<size_t>(map.rank)]);
   Operation step = operation;
   step.collective = Collective::kReduceScatter;
-  step.in_place = false;  // the own share is where its sum will be:
+  step.in_place = false;  // the share's sum replaces the share:
   step.onto_own_block = operation.in_place;
   step.irregular = !shares.equal();
   step.input = shares.all(operation.in_place ? out : operation.input);
@@ -92,7 +90,7 @@ int allreduce(const Islands& islands, const Operation& operation, const char* na
   return enqueue(*islands.here, step, name);
 }
 
-// To the root's place in all islands, then from there.
+// The vector goes to the root's place in all domains, then from there to all ranks.
 int bcast(const Islands& islands, const Operation& operation, const char* name) {
   const IslandMap& map = islands.map;
   const auto root = static_cast<size_t>(operation.root), own = static_cast<size_t>(map.rank);

@@ -39,8 +39,8 @@ IslandMap::IslandMap(const std::vector<int>& islands, int of)
   }
 }
 
-// The data of this island is undefined once a kernel has given up. After an error that other ranks
-// told, calls that are whole on all ranks may still come, within a moment.
+// After a kernel gave up, this domain's data is undefined. After a reported error, calls in flight
+// on all ranks get 100 ms.
 void IslandWatch::watch() noexcept {
   if (TERN_LIKELY(!is_due())) return;
   if (moves_ != across_calls_.moves()) still_since_ = 0;
@@ -66,7 +66,7 @@ bool IslandWatch::is_due() noexcept {
   return team_.forsaken.dead() && (still_since_ == 0 || now_ns() - still_since_ >= kMomentNs);
 }
 
-// A kernel of the own island has given up: all ranks learn it.
+// A kernel of this domain gave up: all ranks learn the reason.
 void IslandWatch::tell_ranks() noexcept {
   std::string why;
   try {

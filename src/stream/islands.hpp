@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// IslandMap, IslandWatch: the ranks of each island (a group of ranks with mapped peer memory; all
-// groups have one size), and the watch over the calls between islands.
-// Why: the devices of an island do large collectives alone, and the proxy moves the share of each
-// rank between islands (island_calls.cc), so less data goes through pinned memory. After a
-// kernel of an island has given up, other islands wait in vain.
-// Lifetime: of the whole communicator's CommStream. Threads: close() under the channel's lock, all
-// other functions of the watch by the proxy. See: coll/gpu/README.md;
-// tests/gpu/mpi/stream_islands.cc, stream_islands_late.cc.
+// IslandMap, IslandWatch: the NVLink domains ("islands") of a communicator, all of equal size, and
+// the watch over calls between domains.
+// Why: devices run collectives within a domain alone, and the proxy moves each rank's share between
+// domains (island_calls.cc), with less data through pinned memory. After a kernel of a domain gave
+// up, other domains would wait forever.
+// Lifetime: the whole communicator's CommStream. Threads: close() under the channel's lock; all
+// else by the proxy. See: coll/gpu/README.md; tests/gpu/mpi/stream_islands.cc,
+// stream_islands_late.cc.
 #pragma once
 
 #include <vector>
@@ -18,24 +18,23 @@
 
 namespace tern::stream {
 
-/// Where ranks are: islands in the order of their lowest ranks, places in that of ranks.
+/// Domains are ordered by lowest rank, places by rank.
 struct IslandMap {
-  /// `islands` by rank, as topo::islands_of() gives them. Empty where islands do not serve.
+  /// `islands`: from topo::islands_of(), by rank. Empty if domains do not help.
   IslandMap(const std::vector<int>& islands, int rank);
   [[nodiscard]] bool serves() const noexcept { return !here.empty(); }
 
-  std::vector<int> here;       // ranks of the own island
-  std::vector<int> across;     // ranks with the own place, one per island
-  std::vector<int> island_of;  // by rank: the number of its island
-  std::vector<int> place_of;   // by rank: in its island
+  std::vector<int> here;       // ranks of this domain
+  std::vector<int> across;     // ranks at this place, one per domain
+  std::vector<int> island_of;  // domain number by rank
+  std::vector<int> place_of;   // place in the domain, by rank
   int rank = 0;
 };
 
-/// Ends the calls between islands after a failure.
+/// Ends calls between domains after a failure.
 class IslandWatch {
  public:
-  /// `team`, `here`: of the part within the island. `across`, `across_calls`: of the part between
-  /// islands.
+  /// `team`, `here`: within the domain. `across`, `across_calls`: between domains.
   IslandWatch(core::Communicator& whole, EarlierError& error, coll::GpuTeam& team,
               coll::DeviceCalls& here, core::Communicator& across, const Calls& across_calls)
       : channel_(whole.channel()),
@@ -47,9 +46,7 @@ class IslandWatch {
         across_calls_(across_calls) {}
 
   void watch() noexcept;
-  /// Whether watch() has something to do.
   [[nodiscard]] bool is_due() noexcept;
-  /// The communicator has ended.
   void close() noexcept { closed_ = true; }
 
  private:
@@ -65,7 +62,7 @@ class IslandWatch {
   bool closed_ = false;  // under the channel's lock
   bool ended_ = false;
   uint64_t moves_ = 0;
-  int64_t still_since_ = 0;  // begin of the time without a move between islands; 0: no error
+  int64_t still_since_ = 0;  // time of the last move between domains; 0: no error
 };
 
 }  // namespace tern::stream

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enqueued messages: sends and receives, and the wait for nonblocking ones.
+// Enqueued messages: sends, receives, and waits.
 #include "stream/message.hpp"
 
 #include <algorithm>
@@ -14,12 +14,11 @@
 namespace tern::stream {
 namespace {
 
-/// Parts of a half's size, at least one.
+/// Returns the number of chunks of a message, at least 1.
 int parts_of(size_t bytes, size_t chunk) noexcept {
   return static_cast<int>(std::max<size_t>(1, (bytes + chunk - 1) / chunk));
 }
 
-/// What the messages of a communicator have in common.
 class MessageCall : public Call {
  protected:
   MessageCall(CommStream& on, const Message& message, const char* function)
@@ -34,7 +33,7 @@ class MessageCall : public Call {
   [[nodiscard]] pml::Envelope envelope() const noexcept {
     return {&communicator_, message_.peer, message_.tag};
   }
-  /// The message where it lies, or its packed form at `packed`.
+  /// Describes the user's buffer, or the packed form at `packed`.
   [[nodiscard]] pml::Buffer buffer(std::byte* packed) const noexcept {
     const auto kind = area_.by_stream() ? cuda::MemoryKind::kHost : area_.data().kind;
     if (packed == nullptr) return {message_.address, message_.count, message_.type, kind};
@@ -142,7 +141,6 @@ class RecvCall final : public MessageCall {
   size_t received_ = 0;
 };
 
-/// The beginning of a nonblocking receive.
 class IrecvCall final : public MessageCall {
  public:
   IrecvCall(CommStream& on, const Message& message, std::shared_ptr<Pending> pending,
@@ -164,7 +162,7 @@ class IrecvCall final : public MessageCall {
   const std::shared_ptr<Pending> pending_;
 };
 
-/// All are waited for in the first pass; then what was received goes to where it belongs.
+/// Waits for all requests in the first pass, then copies received data to the buffers.
 class WaitCall final : public Call {
  public:
   WaitCall(const CommStream& on, std::vector<Awaited> all, const char* function)
@@ -176,25 +174,25 @@ class WaitCall final : public Call {
     }
     passes = static_cast<int>(std::max<size_t>(1, parts_.size()));
   }
-  // What one execution of a graph begins it must end, and no other.
+  // An execution of a graph must end exactly its own requests.
   int admit(const Capture& capture) noexcept override {
     for (const Awaited& one : all_) {
       if (one.pending->with_null_rank || one.pending->capture == capture.id) continue;
       return fail(MPI_ERR_REQUEST,
                   one.pending->capture == 0
-                      ? "the request was begun before the stream's capture; wait for it before "
-                        "cudaStreamBeginCapture, or begin it in the capture"
-                      : "the request was begun in a capture that has ended; wait for it by "
+                      ? "the request was started before the stream's capture; wait before "
+                        "cudaStreamBeginCapture, or start in the capture"
+                      : "the request was started in an ended capture; call "
                         "MPIX_Wait_enqueue before cudaStreamEndCapture");
     }
     return MPI_SUCCESS;
   }
   void copy_in(Track& track, int pass, std::byte* half) noexcept override {
-    if (const Part* const part = at(pass))
+    if (const PendingChunk* const part = at(pass))
       part->of->area.copy_in(track, part->offset, half, part->bytes);
   }
   void copy_out(Track& track, int pass, const std::byte* half) noexcept override {
-    if (const Part* const part = at(pass))
+    if (const PendingChunk* const part = at(pass))
       part->of->area.copy_out(track, part->offset, half, part->bytes);
   }
   int begin(int pass, std::byte* half, std::vector<core::Request*>* requests) override {
@@ -210,8 +208,8 @@ class WaitCall final : public Call {
         core::fill_status(one.status, {MPI_PROC_NULL, MPI_ANY_TAG, MPI_SUCCESS, false, 0},
                           passes_several());
       core::Request* const request = std::exchange(one.pending->request, nullptr);
-      if (request == nullptr) continue;  // or its beginning has failed, which was told
-      request->retain();                 // its outcome is read in end()
+      if (request == nullptr) continue;  // failed at the start, already reported
+      request->retain();                 // end() reads the outcome
       requests->push_back(request);
       taken_.push_back({&one, request});
     }
@@ -234,7 +232,7 @@ class WaitCall final : public Call {
   }
 
  private:
-  struct Part {
+  struct PendingChunk {
     Pending* of;
     size_t offset, bytes;
   };
@@ -243,11 +241,11 @@ class WaitCall final : public Call {
     core::Request* request;
   };
   [[nodiscard]] bool passes_several() const noexcept { return all_.size() > 1; }
-  [[nodiscard]] const Part* at(int pass) const noexcept {
+  [[nodiscard]] const PendingChunk* at(int pass) const noexcept {
     return static_cast<size_t>(pass) < parts_.size() ? &parts_[static_cast<size_t>(pass)] : nullptr;
   }
   void give(int pass, std::byte* half) const noexcept {
-    const Part* const part = at(pass);
+    const PendingChunk* const part = at(pass);
     if (part == nullptr) return;
     const auto received = static_cast<size_t>(part->of->outcome.bytes);
     if (part->offset < received)
@@ -256,11 +254,10 @@ class WaitCall final : public Call {
   }
   const std::vector<Awaited> all_;
   const size_t chunk_;
-  std::vector<Part> parts_;
+  std::vector<PendingChunk> parts_;
   std::vector<Taken> taken_;
 };
 
-/// Puts what `make` makes into the stream.
 template <class Make>
 int put(CommStream& on, const char* name, Make&& make) noexcept {
   return attempt([&] { return on.enqueue(make()); },
@@ -271,8 +268,8 @@ int put(CommStream& on, const char* name, Make&& make) noexcept {
 
 int EnqueuedRequest::deliver(bool) noexcept {
   return fail(MPI_ERR_REQUEST,
-              "the request is of MPIX_Isend_enqueue or MPIX_Irecv_enqueue, which the stream waits "
-              "for: MPIX_Wait_enqueue");
+              "the request is of MPIX_Isend_enqueue or MPIX_Irecv_enqueue; call "
+              "MPIX_Wait_enqueue");
 }
 
 void EnqueuedRequest::destroy() noexcept {

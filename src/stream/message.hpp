@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enqueued messages: they match those of ordinary calls, whatever their size.
-// How: what fits a half is sent from there, and received there. What does not goes through memory
-// of the host, part by part: it is one message, which only whole can be sent. So do nonblocking
-// ones, since the halves are the next operation's: the stream goes on as soon as the data is out of
-// its way, and the wait brings it back in parts.
-// A receive leaves what lies behind the message as it is: its room moves both ways.
-// Lifetime: Calls; a Pending is shared by the beginning, the wait, and the user's request.
+// Enqueued messages, matched with ordinary sends and receives.
+// How: data that fits a half is sent from, and received into, the half. Larger data is collected in
+// host memory chunk by chunk, because a message can only be sent whole. Nonblocking messages use
+// host memory as well, to free the halves for the next operation: the stream goes on after the
+// copy, and the wait copies received data back in chunks.
+// A receive must not change the buffer behind the message, so the whole buffer is copied in and
+// out.
+// Lifetime: Calls; a Pending is shared by start, wait, and the user's request.
 // See: tests/gpu/mpi/stream_order.cc.
 #pragma once
 
@@ -30,21 +31,21 @@ struct Message {
 };
 
 [[nodiscard]] int enqueue_send(CommStream& on, const Message& message, const char* name) noexcept;
-/// *status is written when the stream comes to it.
+/// The stream writes *status.
 [[nodiscard]] int enqueue_recv(CommStream& on, const Message& message, MPI_Status* status,
                                const char* name) noexcept;
 
-/// A nonblocking one between its beginning and its wait.
+/// A nonblocking message between start and wait.
 struct Pending {
-  Area area;  // of a receive
+  Area area;
   std::vector<std::byte> store;
   core::Request* request = nullptr;
   core::Outcome outcome;
-  uint64_t capture = 0;         // in which it was begun; 0 for none
+  uint64_t capture = 0;         // id of the capture, or 0
   bool with_null_rank = false;  // MPI_PROC_NULL
 };
 
-/// The user's. It is waited for in a stream alone: ordinary calls refuse it.
+/// The user's request, for waits in a stream only; ordinary calls refuse it.
 class EnqueuedRequest final : public core::Request {
  public:
   EnqueuedRequest(core::HandleTable& handles, std::shared_ptr<Pending> what, CommStream& on)
@@ -62,20 +63,20 @@ class EnqueuedRequest final : public core::Request {
   core::HandleTable& handles_;
 };
 
-/// *request has one reference, and a handle.
+/// *request has a reference and a handle.
 [[nodiscard]] int enqueue_isend(CommStream& on, const Message& message, EnqueuedRequest** request,
                                 const char* name) noexcept;
 [[nodiscard]] int enqueue_irecv(CommStream& on, const Message& message, EnqueuedRequest** request,
                                 const char* name) noexcept;
-/// The same for a persistent request, which stays the user's: *pending is what the stream waits
-/// for. `sends`: as MPI_Send_init.
+/// Starts a persistent request, which the user keeps: *pending is for the wait. `sends`: as
+/// MPI_Send_init.
 [[nodiscard]] int enqueue_start(CommStream& on, const Message& message, bool sends,
                                 std::shared_ptr<Pending>* pending, const char* name) noexcept;
-/// It was begun in a capture that has ended without a wait for it: it is over.
+/// Whether the message was started in a capture that ended without a wait.
 [[nodiscard]] bool is_left_behind(const CommStream& on, const Pending& pending) noexcept;
-/// With MPI_PROC_NULL: nothing is enqueued.
+/// Makes a request for MPI_PROC_NULL; nothing is enqueued.
 [[nodiscard]] int begin_with_null_rank(CommStream& on, EnqueuedRequest** request) noexcept;
-/// Of one communicator; statuses by request, MPI_STATUS_IGNORE allowed.
+/// All requests are of one communicator. A status may be MPI_STATUS_IGNORE.
 struct Awaited {
   std::shared_ptr<Pending> pending;
   MPI_Status* status;

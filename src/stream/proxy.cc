@@ -18,8 +18,8 @@ namespace tern::stream {
 namespace {
 
 constexpr timespec kNap{0, 50'000};
-constexpr int64_t kYieldNs = 200'000;     // from the last event to the first nap
-constexpr int64_t kLongNs = 100'000'000;  // afterwards the launcher may ask for a report
+constexpr int64_t kYieldNs = 200'000;     // between the last event and the first nap
+constexpr int64_t kLongNs = 100'000'000;  // then the launcher may request a report
 
 }  // namespace
 
@@ -69,7 +69,7 @@ void Proxy::finish() noexcept {
   progress.wait([this] { return outstanding_.load() == 0; },
                 [this](WaitReport* report) {
                   report->words +=
-                      strf("streams to pass %d enqueued operations", outstanding_.load());
+                      strf("streams to finish %d enqueued operations", outstanding_.load());
                 });
   progress.stay_awake(-1);
 }
@@ -77,7 +77,7 @@ void Proxy::finish() noexcept {
 // -- the thread
 
 void Proxy::update() noexcept {
-  std::vector<std::shared_ptr<CommStream>> before;  // ends outside the lock
+  std::vector<std::shared_ptr<CommStream>> before;  // destroyed outside the lock
   const std::lock_guard<std::mutex> guard(mutex_);
   try {
     if (!changed_.exchange(false)) return;
@@ -173,7 +173,7 @@ void Proxy::describe(WaitReport* report) const {
   for (const auto& one : mine_)
     if (one->device_calls().describe(report)) return;
   report->words +=
-      strf("a stream to come to the first of %d enqueued operations", outstanding_.load());
+      strf("a stream to reach the first of %d enqueued operations", outstanding_.load());
 }
 
 }  // namespace tern::stream

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proxy: the thread that runs the host's part of enqueued calls for the streams of all
-// communicators.
-// Why: a stream cannot send a message. A function of the host in a stream must not call the driver,
-// but messages of device memory need the driver.
-// How: it makes no call of the driver, so that it cannot wait for one who waits for it. While it
-// runs operations it waits as any thread in MPI does (core::Progress); while streams may come to
-// one, it yields, then naps: no bell rings for what a stream writes. Else it sleeps.
-// Lifetime: api::Runtime, within the channels'; from the first communicator with a GPU's stream on.
-// Threads: its own, and as each member says.
+// Proxy: the thread that runs the host's part of enqueued calls for all communicators' streams.
+// Why: a stream cannot send messages. Host functions in a stream must not call the driver, but
+// messages of device memory need driver calls.
+// How: the proxy never calls the driver, to avoid blocking on a stream that waits for the proxy.
+// During operations the proxy waits like any MPI thread (core::Progress). While streams may reach a
+// call, the thread yields, then naps, because streams ring no doorbell. Else the thread sleeps.
+// Lifetime: api::Runtime, within the channels'; starts with the first communicator with a GPU
+// stream. Threads: as each member says.
 // See: src/stream/README.md.
 #pragma once
 
@@ -24,21 +23,21 @@ namespace tern::stream {
 
 class Proxy final : public Backlog {
  public:
-  /// Throws std::system_error where there can be no thread.
+  /// Throws std::system_error if no thread can start.
   Proxy(core::Process& process, EarlierError::Raise raise);
   Proxy(const Proxy&) = delete;
   Proxy& operator=(const Proxy&) = delete;
-  /// After the last operation: finish().
+  /// Requires finish().
   ~Proxy();
-  /// Nothing is outstanding; afterwards only memory is given back.
+  /// Requires that nothing is outstanding; afterwards only frees memory.
   void end_thread() noexcept;
 
-  /// The proxy looks at the words of the communicator from now on.
+  /// Polls the communicator from now on.
   void add(std::shared_ptr<CommStream> one);
-  /// Waits for all enqueued calls. The caller's, outside all locks.
+  /// Waits for all enqueued calls. Requires that no lock is held.
   void finish() noexcept;
 
-  /// The thread waits in MPI: a report names it.
+  /// Whether the thread waits in MPI, for reports.
   [[nodiscard]] bool waits() const noexcept { return waits_.load(std::memory_order_relaxed); }
 
  private:
@@ -57,7 +56,7 @@ class Proxy final : public Backlog {
   std::atomic<bool> waits_{false};
   std::vector<std::shared_ptr<CommStream>> all_;  // guarded by mutex_
   std::atomic<bool> changed_{false};
-  std::vector<std::shared_ptr<CommStream>> mine_;  // the thread's own
+  std::vector<std::shared_ptr<CommStream>> mine_;
   std::thread thread_;
 };
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Started: the persistent messages that were started in a communicator's stream, until the stream
-// waits for them. Why: to the user the request is inactive all the time: what is under way is the
-// stream's. Lifetime: of the communicator. Requests are known by their handles, which are never
-// used again. Threads: any.
+// Started: persistent messages started in a communicator's stream and not yet waited for. The
+// user's request stays inactive meanwhile.
+// Lifetime: the communicator's. Key: the request's handle, which is never reused. Threads: any.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +21,7 @@ class Started {
     const std::lock_guard<std::mutex> guard(mutex_);
     all_[request] = std::move(what);
   }
-  /// Null where it was not started, or was waited for.
+  /// Null if not started, or waited for.
   [[nodiscard]] std::shared_ptr<Pending> find(uintptr_t request) const noexcept {
     const std::lock_guard<std::mutex> guard(mutex_);
     const auto found = all_.find(request);

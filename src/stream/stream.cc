@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams: looked at once, and asked whether they are captured.
+// Streams: device look-up and capture state.
 #include "stream/stream.hpp"
 
 #include <new>
@@ -13,10 +13,10 @@
 namespace tern::stream {
 namespace {
 
-// cudaStreamPerThread: another stream in each thread.
+// cudaStreamPerThread differs between threads.
 const auto kPerThread = reinterpret_cast<CUstream>(2);
 
-/// The ordinal of the device of the context that is current; negative without a context.
+/// Returns the device ordinal of the current context, or -1.
 int current_ordinal(const cuda::Driver& driver) noexcept {
   CUdevice mine = 0;
   int count = 0;
@@ -33,7 +33,7 @@ int current_ordinal(const cuda::Driver& driver) noexcept {
 int context_of(const cuda::Driver& driver, CUstream queue, cuda::Memory* where) noexcept {
   const CUresult result = driver.cuStreamGetCtx(queue, &where->context);
   if (result != CUDA_SUCCESS)
-    return fail(MPIX_ERR_STREAM, "the value of the stream, %p, names none that can be used: %s",
+    return fail(MPIX_ERR_STREAM, "the stream value %p names no usable stream: %s",
                 static_cast<void*>(queue), cuda::words_of("cuStreamGetCtx", result).c_str());
   where->kind = cuda::MemoryKind::kDevice;
   const cuda::Current current(driver, where->context);
@@ -52,12 +52,12 @@ int make_stream(core::Process& process, CUstream queue, core::Ref<Stream>* made)
                 cuda::driver_in_words().c_str());
   if (queue == kPerThread)
     return fail(MPIX_ERR_STREAM,
-                "the stream is cudaStreamPerThread, which is another one in each thread; make one "
-                "by cudaStreamCreate");
+                "the stream is cudaStreamPerThread, which differs between threads; create a stream "
+                "with cudaStreamCreate");
   if (driver->cuStreamBatchMemOp_v2 == nullptr)
     return fail(MPIX_ERR_STREAM,
-                "the driver (CUDA %d.%d) has no cuStreamBatchMemOp_v2, by which a stream waits for "
-                "what the host does; a newer driver has it",
+                "the driver (CUDA %d.%d) lacks cuStreamBatchMemOp_v2, which lets a stream wait for "
+                "the host; install a newer driver",
                 driver->version / 1000, driver->version % 1000 / 10);
   cuda::Memory where;
   if (const int code = context_of(*driver, queue, &where); code != MPI_SUCCESS) return code;
@@ -72,7 +72,7 @@ int make_stream(core::Process& process, CUstream queue, core::Ref<Stream>* made)
   return MPI_SUCCESS;
 }
 
-// Where it cannot be brought there, an operation that needs it says so.
+// If this fails, operations with the type report the error.
 void prepare_type(cuda::Device& device, const core::Datatype& type) noexcept {
   if (type.contiguous() || type.size() <= 0 || device.has_waiting()) return;
   cuda::Kernels* const kernels = device.kernels();

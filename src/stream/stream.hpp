@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stream: what MPIX_Stream_create makes: a stream of a GPU, and the device that it belongs to.
-// Why: the driver tells a stream's context, not the device and what it can do; that is asked once.
-// Lifetime: reference counted: the user's handle, and the communicators made with it. The driver's
-// stream is the program's own, and outlives them. Threads: immutable.
+// Stream: the object of MPIX_Stream_create: a GPU stream and its device.
+// Why: the driver reports a stream's context, but not its device and features; these are looked up
+// once.
+// Lifetime: reference counted by the user's handle and by communicators. The driver's stream is the
+// program's, and outlives both. Threads: immutable.
 // See: man3/MPIX_Stream_create, src/stream/README.md.
 #pragma once
 
@@ -16,13 +17,12 @@ namespace tern::stream {
 class Stream final : public core::Object {
  public:
   static constexpr core::Kind kKind = core::Kind::kStream;
-  /// Null device: a stream of the host, whose operations are done when their call returns.
+  /// With a null device, the stream is the host's, and operations are complete on return.
   Stream(cuda::Device* device, CUstream queue) noexcept
       : Object(kKind), device_(device), queue_(queue) {}
 
   [[nodiscard]] bool on_gpu() const noexcept { return device_ != nullptr; }
   [[nodiscard]] cuda::Device& device() const noexcept { return *device_; }
-  /// The driver's.
   [[nodiscard]] CUstream queue() const noexcept { return queue_; }
 
  private:
@@ -30,21 +30,20 @@ class Stream final : public core::Object {
   const CUstream queue_;
 };
 
-/// Of the program's stream: *made has the only reference. An error class with fail() text where the
-/// stream cannot be used.
+/// Describes the program's stream; *made has the only reference. Returns an error class with fail()
+/// text.
 [[nodiscard]] int make_stream(core::Process& process, CUstream queue,
                               core::Ref<Stream>* made) noexcept;
 
-/// Allocates device memory for pack kernels of one type, or of all committed types. May wait for
-/// the device; does nothing while enqueued calls may wait for other ranks.
+/// Allocate device memory for pack kernels of a type, or of all committed types. May wait for the
+/// device. No effect while enqueued calls may wait for other ranks.
 void prepare_type(cuda::Device& device, const core::Datatype& type) noexcept;
 void prepare_types(core::Process& process, cuda::Device& device) noexcept;
 
-/// What a stream records its work in, instead of doing it.
 struct Capture {
   bool active = false;
-  bool broken = false;   // nothing can be recorded in it any more
-  bool unknown = false;  // the driver does not say: taken for broken
+  bool broken = false;   // nothing more can be recorded
+  bool unknown = false;  // the driver does not say; implies broken
   uint64_t id = 0;
   CUgraph graph = nullptr;
 };

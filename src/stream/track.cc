@@ -89,20 +89,20 @@ std::string why_not_packed(const Stream& stream, const core::Data& data,
   std::string why;
   cuda::Kernels* const kernels = stream.device().kernels(&why);
   if (kernels == nullptr)
-    return "its type has holes, and the stream has no kernel that packs it: " + why;
+    return "the type has holes, and the device has no kernel to pack them: " + why;
   if (cuda::look_up(data.first()).device != stream.device().ordinal)
-    return "its type has holes, and it lies on another device than the stream's";
+    return "the type has holes, and the buffer is not on the stream's device";
   if (kernels->images().reserve(program)) return {};
   if (stream.device().has_waiting())
     return strf(
-        "its type has a list of holes of %zu bytes, more than the device has room for, and nothing "
-        "is allocated while streams may wait: commit the type before something is enqueued",
+        "the type has a list of holes of %zu bytes, too large for the free device memory, and "
+        "nothing "
+        "is allocated while streams may wait: commit the type before the first enqueued call",
         program->image().size_bytes());
   const cuda::Current current(stream.device());
   const CUresult result = kernels->images().prepare(program);
   if (result != CUDA_SUCCESS)
-    return "no device memory for the list of holes of its type: " +
-           cuda::words_of("cuMemAlloc", result);
+    return "no device memory for the type's list of holes: " + cuda::words_of("cuMemAlloc", result);
   return {};
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Track: what one enqueued operation puts into its stream: copies, kernels, words written and
-// waited for. The first failure stays. No copy follows one, but words do, so that who waits for
-// them goes on; where words themselves fail, nothing follows.
-// Why: a cuda::Job owns its stream and waits for it; here the stream is the program's, maybe one
-// that is captured, and nothing may wait.
-// Lifetime: one call's. Threads: the caller's, who holds no lock of a channel: the driver may block
-// where a queue is full.
+// Track: puts an operation into a stream: copies, kernels, writes of words and waits. The first
+// failure sticks. After a failed copy, no copy follows, but words do, so that waiters go on. After
+// a failed word, nothing follows.
+// Why: a cuda::Job owns its stream and waits for it. This stream is the program's, perhaps in
+// capture, and nothing may wait.
+// Lifetime: a call. Threads: the caller's, without channel locks: the driver may block on a full
+// queue.
 #pragma once
 
 #include <array>
@@ -19,10 +19,10 @@
 
 namespace tern::stream {
 
-/// A word in pinned memory, which a stream and the proxy write in turns.
+/// A word in pinned memory, written by stream and proxy in turn.
 struct Word {
   std::atomic<uint32_t>* here = nullptr;
-  CUdeviceptr at = 0;  // for the device
+  CUdeviceptr at = 0;  // device address
 };
 
 class Track {
@@ -32,21 +32,20 @@ class Track {
     note("cuCtxPushCurrent", current_.result());
   }
 
-  /// The bytes [offset, offset + bytes) of the packed form of device data, to or from pinned
-  /// memory.
+  /// These copy the bytes [offset, offset + bytes) of the packed form of device data, to or from
+  /// pinned memory.
   void pack(const core::Data& data, size_t offset, std::byte* out, size_t bytes) noexcept;
   void unpack(const core::Data& data, size_t offset, const std::byte* in, size_t bytes) noexcept;
-  /// `rows` rows of `width` bytes, of which one side lies `pitch` bytes apart.
   void copy_rows(std::byte* to, size_t to_pitch, const std::byte* from, size_t from_pitch,
                  size_t width, size_t rows) noexcept;
 
-  /// Behind what is there: the stream waits until the word has the value, then may set it. These
-  /// are collected, and put into the stream as one batch.
+  /// wait() makes the stream wait for the value, write() makes the stream set the value. Both are
+  /// collected into a batch.
   void wait(const Word& word, uint32_t value) noexcept;
   void write(const Word& word, uint32_t value) noexcept;
   void flush() noexcept;
 
-  /// How many waits and writes are in the stream; some may be missing for good.
+  /// Counts the waits and writes in the stream; some may be missing after a failure.
   [[nodiscard]] int words() const noexcept { return put_; }
   [[nodiscard]] bool lacks_words() const noexcept { return lacks_words_; }
   [[nodiscard]] bool failed() const noexcept { return result_ != CUDA_SUCCESS; }
@@ -75,7 +74,7 @@ class Track {
   const char* function_ = "";
 };
 
-/// Why data of this type on a device cannot be packed by a stream; empty where it can.
+/// Returns the reason why a stream cannot pack this data, or an empty string.
 [[nodiscard]] std::string why_not_packed(const Stream& stream, const core::Data& data,
                                          const std::shared_ptr<const cuda::LayoutProgram>& program);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives of one vector: broadcast, the reductions, the barrier (of none).
+// Collectives of a vector: broadcast, reductions, barrier.
 #include <algorithm>
 
 #include "base/error.hpp"
@@ -33,17 +33,16 @@ class VectorCall final : public Call {
     type_ = core::Ref<core::Datatype>(elements_.type);
     per_pass_ = static_cast<MPI_Count>(on.chunk() / elements_.bytes);
     if (per_pass_ == 0)
-      throw Error(MPI_ERR_NO_MEM,
-                  strf("an element of %zu bytes does not fit the %zu bytes of a chunk; "
-                       "TERN_TEST=stream_chunk=BYTES sets the size",
-                       elements_.bytes, on.chunk()));
+      throw Error(MPI_ERR_NO_MEM, strf("an element of %zu bytes does not fit a chunk of %zu bytes; "
+                                       "TERN_TEST=stream_chunk=BYTES sets the size",
+                                       elements_.bytes, on.chunk()));
     passes = std::max(1, static_cast<int>((count_ + per_pass_ - 1) / per_pass_));
     const auto area = [&](const Side& side) {
       return Area(process, on.gpu(), side.address, shape.count * elements_.each_moved,
                   *elements_.moved_as);
     };
     has_result_ = operation.collective != Collective::kReduce || at_root;
-    if (count_ == 0) return;  // it counts as a call all the same
+    if (count_ == 0) return;  // an empty call counts, too
     if (!bcast || at_root) in_ = area(shape);
     if (bcast                                         ? !at_root
         : operation.collective == Collective::kReduce ? at_root
@@ -83,7 +82,7 @@ class VectorCall final : public Call {
   [[nodiscard]] size_t bytes(int pass) const noexcept {
     return static_cast<size_t>(count(pass)) * elements_.bytes;
   }
-  /// In place on the half, but where this rank gets no result.
+  /// In place on the half, unless this rank has no result.
   [[nodiscard]] Operation part_of(int pass, std::byte* half) const noexcept {
     Operation part = operation_;
     if (part.collective == Collective::kBarrier) return part;
@@ -103,7 +102,7 @@ class VectorCall final : public Call {
   core::Ref<core::Datatype> type_;
   Elements elements_{};
   bool has_result_ = false;
-  MPI_Count count_ = 0, per_pass_ = 0;  // of its elements
+  MPI_Count count_ = 0, per_pass_ = 0;
   Area in_, out_;
 };
 

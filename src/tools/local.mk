@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# The programs that users run: mpirun and the compiler wrappers.
+# Programs for users: mpirun and the compiler wrappers.
 
-# mpirun: all of it but main() is a library, which its unit tests link too. What it takes from other rooms is listed
-# by file, so that it builds without the rest of libtern.
+# mpirun: all but main() is a library, also for the unit tests. Sources of other folders are listed by file, to build
+# without the rest of libtern.
 noinst_LTLIBRARIES += libmpirun.la
 libmpirun_la_SOURCES = src/base/config.cc src/tools/mpirun/debugger.cc
 # Debuggers read the types of MPIR_proctable.
@@ -49,7 +49,7 @@ nodist_libmpirun_la_SOURCES = gen/coll/algorithm_words.cc
 bin_PROGRAMS += mpirun
 mpirun_SOURCES = src/tools/mpirun/main.cc
 mpirun_LDADD = libmpirun.la
-# libstdc++ inside: loading it would take longer than starting a rank.
+# Static libstdc++: loading the shared library takes longer than starting a rank.
 mpirun_LDFLAGS = $(AM_LDFLAGS) -Wc,-static-libstdc++ -Wc,-static-libgcc -Wl,--export-dynamic-symbol=MPIR_* \
   -Wl,--export-dynamic-symbol=accept
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Locks on the folders of processors.
+// CoreHold: locks on the folders of processors.
 #include "topo/core_hold.hpp"
 
 #include <fcntl.h>
@@ -14,8 +14,8 @@
 namespace tern::topo {
 namespace {
 
-constexpr int kGateTries = 20;           // of a millisecond: a process may hold the gate in malice
-constexpr useconds_t kGatePause = 1000;  // microseconds
+constexpr int kGateTries = 20;           // 20 tries of 1 ms: a malicious process may hold the gate
+constexpr useconds_t kGatePause = 1000;  // us
 
 Fd open_folder(const std::string& path) {
   return Fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -23,7 +23,7 @@ Fd open_folder(const std::string& path) {
 
 }  // namespace
 
-// Two jobs that take cores at the same time would each get some and neither enough.
+// Concurrent jobs would each get too few cores.
 Fd CoreHold::gate() const {
   Fd gate = open_folder(sysfs_ + "/devices/system/cpu");
   for (int i = 0; gate.valid() && i < kGateTries; ++i) {
@@ -33,7 +33,7 @@ Fd CoreHold::gate() const {
   return gate;
 }
 
-// A processor without a folder, or on a file system without locks, cannot be held.
+// A processor without a folder or locks cannot be held.
 bool CoreHold::take_core(const Core& core) {
   const std::size_t before = held_.size();
   for (const int cpu : core.cpus) {

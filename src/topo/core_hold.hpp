@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cores taken for a job, so that two jobs of one machine do not choose the same ones.
-// How: flock on the kernel's own folder of each processor (/sys/devices/system/cpu/cpuN). No file
-// is made, other users' jobs count too, and the end of the process, however it comes, gives back.
-// Why advisory is enough: who takes cores without asking slows others down, as ever.
-// Lifetime: held until release() or the end. Threads: one.
-// See: tests/unit/topo/core_hold_test.cc.
+// CoreHold: reserves cores, to keep jobs of a machine apart.
+// How: flock on the kernel's folder of each processor (/sys/devices/system/cpu/cpuN), for all
+// users, until the process ends. The locks are advisory.
+// Threads: single. See: tests/unit/topo/core_hold_test.cc.
 #pragma once
 
 #include <string>
@@ -17,12 +15,12 @@ namespace tern::topo {
 
 class CoreHold {
  public:
-  // `sysfs` is "/sys" but in tests.
+  // `sysfs`: for tests.
   explicit CoreHold(std::string sysfs = "/sys") : sysfs_(std::move(sysfs)) {}
 
-  // Takes those of `cores` that no other process holds, and returns them.
+  // Returns the cores not held by other processes.
   [[nodiscard]] std::vector<Core> take(const std::vector<Core>& cores);
-  // Gives back all but these processors.
+  // Releases all other processors.
   void keep(const std::vector<int>& cpus);
   void release() noexcept { held_.clear(); }
 

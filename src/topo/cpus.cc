@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kMostCpus = 8192;
 
-// The first few KiB of a small file, or nothing.
+// The first 8 KiB.
 std::string read_small(const std::string& path) {
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   char buffer[8192];
@@ -26,7 +26,6 @@ std::string read_small(const std::string& path) {
   return {buffer, static_cast<std::size_t>(std::max<ssize_t>(got, 0))};
 }
 
-// NUMA node of each processor; missing where the machine has one node.
 std::map<int, int> numa_of_cpus(const std::string& sysfs) {
   std::map<int, int> numa;
   const std::string nodes = sysfs + "/devices/system/node/";
@@ -83,7 +82,7 @@ std::vector<Core> allowed_cores(const std::string& sysfs) {
   const std::vector<int> cpus = allowed_cpus();
   const std::map<int, int> numa = numa_of_cpus(sysfs);
   const bool threads = read_small(sysfs + "/devices/system/cpu/smt/active")[0] == '1';
-  std::map<std::pair<int, int>, Core> cores;  // by (node, first sibling)
+  std::map<std::pair<int, int>, Core> cores;
   for (const int cpu : cpus) {
     int first = cpu;
     if (threads) {
@@ -119,7 +118,7 @@ int allowed_cpu_count() noexcept {
   return static_cast<int>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));  // over 1,024 processors
 }
 
-Place current_place() noexcept {
+CpuLocation current_place() noexcept {
   unsigned cpu = 0, numa = 0;
   if (::getcpu(&cpu, &numa) != 0) return {};
   return {static_cast<int>(cpu), static_cast<int>(numa)};

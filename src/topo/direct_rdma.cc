@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The probes: adapters, the kernel's release, modules for peer memory.
+// DirectRdma: adapters, kernel release, peer memory modules.
 #include "topo/direct_rdma.hpp"
 
 #include <cstdio>
@@ -12,7 +12,7 @@
 namespace tern::topo {
 namespace {
 
-/// The first kernel in which adapters register a dma-buf.
+/// First kernel with registration of dma-bufs.
 constexpr int kDmaBufMajor = 5, kDmaBufMinor = 12;
 
 std::string first_line(const std::string& path) {
@@ -27,7 +27,6 @@ bool registers_dma_buf(const std::string& release) {
   return major > kDmaBufMajor || (major == kDmaBufMajor && minor >= kDmaBufMinor);
 }
 
-/// A loaded module for peer memory; empty: no such module.
 std::string peer_memory_module(const std::string& root) {
   std::error_code none;
   if (std::filesystem::exists(root + "/sys/module/nvidia_peermem", none)) return "nvidia_peermem";

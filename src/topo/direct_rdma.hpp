@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether RDMA adapters of this machine could read and write device memory (GPUDirect RDMA), and by
-// dma-buf or a module for peer memory.
-// Why: the answer depends on the GPU driver, the kernel and a module; users ask for the missing
-// piece. `root` stands before /sys and /proc.
-// Threads: any. Each call reads anew.
-// See: tests/unit/topo/machines_test.cc, tern_info(1).
+// DirectRdma: whether RDMA adapters can access device memory (GPUDirect RDMA), by dma-buf or a peer
+// memory module.
+// `root` precedes /sys and /proc. Threads: any. See: tests/unit/topo/machines_test.cc,
+// tern_info(1).
 #pragma once
 
 #include <cstdint>
@@ -15,7 +13,7 @@ namespace tern::topo {
 struct DirectRdma {
   enum class Way : uint8_t { kNone, kDmaBuf, kPeerMemory };
   Way way = Way::kNone;
-  std::string why;  // the facts behind the verdict; for kNone also the cure
+  std::string why;  // with the cure, for kNone
 };
 
 /// `exports_dma_buf`: the GPU's CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED.

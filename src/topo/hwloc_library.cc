@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opening libhwloc.
+// HwlocLibrary: opening libhwloc.
 #include "topo/hwloc_library.hpp"
 
 #include <dlfcn.h>

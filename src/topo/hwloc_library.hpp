@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// libhwloc, opened when it is first needed.
-// Why: it costs milliseconds, and only questions beyond cores and NUMA nodes need it.
-// Lifetime: once loaded it stays. Threads: any.
+// HwlocLibrary: libhwloc, opened at first use, because loading takes milliseconds, and never
+// closed.
+// Threads: any.
 #pragma once
 
 #include <hwloc.h>
@@ -23,13 +23,12 @@ struct HwlocLibrary {
 #undef TERN_HWLOC_POINTER
 };
 
-// Throws Error(MPI_ERR_OTHER) that names the Debian package where the library is not found.
+// Throws Error(MPI_ERR_OTHER) with the name of the Debian package.
 const HwlocLibrary& hwloc_library();
 
 using Topology = std::unique_ptr<hwloc_topology, decltype(&hwloc_topology_destroy)>;
 
-// The machine, or what the environment says instead of it. `flags`: HWLOC_TOPOLOGY_FLAG_... Throws
-// Error(MPI_ERR_OTHER), too where the library is not found.
+// The machine, or the environment's substitute. Throws Error(MPI_ERR_OTHER).
 Topology load_topology(unsigned long flags);
 
 }  // namespace tern::topo

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Islands: groups in which all reach each other, found alike by all who have the same matrix.
-// Why: where some pairs of GPUs do not reach each other's memory, those that do work together
-// first. Threads: any. See: coll/flat/on_device.hpp, tern_info.
+// Islands: groups of ranks or devices that all reach each other. Equal matrices give equal islands.
+// Threads: any. See: coll/flat/on_device.hpp, tern_info.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +8,14 @@
 
 namespace tern::topo {
 
-/// Who reaches whom: of `count` ranks or devices.
+/// Between `count` ranks or devices.
 class Reach {
  public:
   explicit Reach(int count)
       : count_(count), reaches_(static_cast<size_t>(count) * static_cast<size_t>(count), false) {}
   [[nodiscard]] int count() const noexcept { return count_; }
   void set(int from, int to, bool reaches) { reaches_[at(from, to)] = reaches; }
-  /// There and back; each reaches itself.
+  /// Mutual access; true for a rank and itself.
   [[nodiscard]] bool both_ways(int one, int other) const {
     return one == other || (reaches_[at(one, other)] && reaches_[at(other, one)]);
   }
@@ -29,7 +28,7 @@ class Reach {
   std::vector<bool> reaches_;
 };
 
-/// By number the lowest number of its island: each joins the first whose members all reach it.
+/// The lowest number of each island. A member joins the first island with mutual access to all.
 [[nodiscard]] std::vector<int> islands_of(const Reach& reach);
 
 }  // namespace tern::topo

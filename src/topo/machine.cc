@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asking hwloc.
+// Machine: queries to hwloc.
 #include "topo/machine.hpp"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ std::vector<hwloc_obj_t> objects(hwloc_topology_t topology, hwloc_obj_type_t typ
   return found;
 }
 
-// Which of `parents` holds processor `cpu`; 0 where the machine has no such parts.
+// Index of the parent; 0 without parents.
 int holder(const std::vector<hwloc_obj_t>& parents, int cpu) {
   for (std::size_t i = 0; i < parents.size(); ++i)
     if (hwloc().bitmap_isset(parents[i]->cpuset, static_cast<unsigned>(cpu)) != 0)
@@ -49,7 +49,7 @@ bool machine_is_made_up() noexcept {
 }
 
 Machine machine_by_hwloc() {
-  // A file or description that hwloc refuses leaves the real machine or nothing.
+  // hwloc may ignore a bad description.
   const Topology owner = load_topology(0);
   hwloc_topology_t topology = owner.get();
   Machine machine;
@@ -69,7 +69,7 @@ Machine machine_by_hwloc() {
     core.l3 = caches.empty() ? core.package : holder(caches, core.cpus.front());
     machine.cores.push_back(std::move(core));
   }
-  if (machine.cores.empty()) throw Error(MPI_ERR_OTHER, "hwloc shows no core that may be used");
+  if (machine.cores.empty()) throw Error(MPI_ERR_OTHER, "hwloc shows no usable core");
   return machine;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opening NVML, and its answers.
+// Nvml: opening the library, queries.
 #include "topo/nvml.hpp"
 
 #include <dlfcn.h>
@@ -81,7 +81,7 @@ NvmlDevice Nvml::device_at(const PciAddress& address, std::string* why_not) cons
   return nullptr;
 }
 
-// Only the type marks a switch: the address of a switch differs between machines.
+// Addresses of switches differ between machines, so only the type counts.
 void Nvml::add_link(NvmlDevice device, unsigned link, NvLinks* links) const {
   NvmlRemoteType type = kNvmlRemoteUnknown;
   if (table_.nvmlDeviceGetNvLinkRemoteDeviceType == nullptr ||
@@ -95,7 +95,6 @@ void Nvml::add_link(NvmlDevice device, unsigned link, NvLinks* links) const {
   if (told)
     links->gpus.push_back({remote.domain, static_cast<uint8_t>(remote.bus),
                            static_cast<uint8_t>(remote.device), 0, 1});
-  // The address may be a switch's.
   if (!told || type != kNvmlRemoteGpu) ++links->unknown;
 }
 
@@ -110,7 +109,7 @@ NvLinks Nvml::links_of(const PciAddress& gpu) const {
     NvmlEnableState state = kNvmlDisabled;
     const NvmlReturn result = table_.nvmlDeviceGetNvLinkState(device, link, &state);
     if (result == kNvmlSuccess && state == kNvmlEnabled) add_link(device, link, &links);
-    // A GPU without NVLink says kNvmlNotSupported; a number above the last, kNvmlInvalidArgument.
+    // Without NVLink: kNvmlNotSupported; beyond the last link: kNvmlInvalidArgument.
     if (result == kNvmlSuccess || result == kNvmlNotSupported || result == kNvmlInvalidArgument)
       continue;
     links.why_not = words_of("nvmlDeviceGetNvLinkState", result);
@@ -145,7 +144,7 @@ Joint Nvml::joint(const PciAddress& one, const PciAddress& other, const NvLinks&
 }
 
 const Nvml& nvml() {
-  static const Nvml& opened = *new Nvml;  // never closed: at exit other threads may still ask
+  static const Nvml& opened = *new Nvml;  // never closed: other threads may query at exit
   return opened;
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// NVML: the NVLinks of GPUs, also of GPUs hidden from this process by CUDA_VISIBLE_DEVICES.
-// Why: cuDeviceGetP2PAttribute answers for visible devices only, and native atomics are no proof of
-// NVLink. LL128 trusts whole lines (coll/gpu/lines.hpp) and needs the fact.
-// How: libnvidia-ml.so.1 comes with the driver. The first question opens the library; a program
-// without device memory asks nothing. A missing library or function is a reason in words.
-// Lifetime: nvml() is the process's. Threads: any; one question at a time.
-// Cost: tens of milliseconds for the first question (nvmlInit_v2).
+// NVML: the NVLinks of GPUs, even of GPUs hidden by CUDA_VISIBLE_DEVICES.
+// Why: LL128 requires NVLink (coll/gpu/lines.hpp), but cuDeviceGetP2PAttribute covers visible
+// devices only.
+// How: the first query opens the driver's libnvidia-ml.so.1. A missing library or function yields a
+// reason.
+// Lifetime: nvml() is the process's. Threads: any; queries are serialized. Cost: tens of
+// milliseconds for the first query.
 // See: topo/nvml_api.hpp, tests/unit/topo/nvml_test.cc, tests/softcuda/nvml.cc.
 #pragma once
 
@@ -19,41 +19,38 @@
 
 namespace tern::topo {
 
-/// The active NVLinks of one GPU.
 struct NvLinks {
-  std::vector<PciAddress> gpus;  // at the far ends, by link
+  std::vector<PciAddress> gpus;  // far ends, by link
   int to_switches = 0;
-  int unknown = 0;      // links without a known far end
-  std::string why_not;  // not empty: no answer, and the reason
+  int unknown = 0;
+  std::string why_not;
   [[nodiscard]] bool known() const noexcept { return why_not.empty(); }
 };
 
-/// How two GPUs are joined.
 struct Joint {
   enum class Kind : uint8_t { kUnknown, kNvlink, kNvswitch, kNot };
   Kind kind = Kind::kUnknown;
-  std::string why;  // kUnknown: the reason
+  std::string why;
   [[nodiscard]] bool is_nvlink() const noexcept {
     return kind == Kind::kNvlink || kind == Kind::kNvswitch;
   }
 };
 
-/// By the links alone. `others_to_switches`: links of the other GPU to switches (another process
-/// may have asked NVML); negative: not known.
+/// Judges by links only. `others_to_switches`: the other GPU's links to switches; negative:
+/// unknown.
 [[nodiscard]] Joint joint_of(const NvLinks& links, const PciAddress& other, int others_to_switches);
 
 class Nvml {
  public:
-  /// Opens and initialises the library.
   explicit Nvml(const char* library = "libnvidia-ml.so.1");
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;
   ~Nvml();
 
-  /// Why NVML cannot be asked; empty: NVML is ready.
+  /// Empty if usable.
   [[nodiscard]] const std::string& why_not() const noexcept { return why_not_; }
   [[nodiscard]] NvLinks links_of(const PciAddress& gpu) const;
-  /// The verdict of NVML about the pair if both GPUs are visible to NVML, else by the links.
+  /// NVML's verdict about the pair if both are visible, else by links.
   [[nodiscard]] Joint joint(const PciAddress& one, const PciAddress& other, const NvLinks& links,
                             int others_to_switches) const;
 
@@ -75,7 +72,7 @@ class Nvml {
   mutable std::mutex mutex_;
 };
 
-/// The process's NVML; the first call opens the library.
+/// The first call opens the library.
 [[nodiscard]] const Nvml& nvml();
 
 }  // namespace tern::topo

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Declarations of the used part of NVML (libnvidia-ml.so.1): values, a structure, functions.
-// Why: the build needs no toolkit; this list fills the table (nvml.cc) and makes the software NVML
-// of the tests. Function names and layouts are as in nvml.h. See: tests/unit/topo/nvml_test.cc
-// (compares with nvml.h, if there is any).
+// The used part of NVML: values, a structure, functions.
+// Why: builds need no toolkit; the rows also fill the software NVML of the tests. See:
+// tests/unit/topo/nvml_test.cc (compares with nvml.h if present).
 #pragma once
 
 namespace tern::topo {
@@ -20,7 +19,7 @@ enum NvmlReturn : int {
 enum NvmlEnableState : int { kNvmlDisabled = 0, kNvmlEnabled = 1 };
 enum NvmlRemoteType : int {
   kNvmlRemoteGpu = 0,
-  kNvmlRemoteCpu = 1,  // of IBM
+  kNvmlRemoteCpu = 1,  // IBM
   kNvmlRemoteSwitch = 2,
   kNvmlRemoteUnknown = 0xff,
 };
@@ -34,14 +33,13 @@ struct NvmlPciInfo {
   char bus_id[32];
 };
 
-/// The largest number of links of any device; above its own number a device answers
-/// kNvmlInvalidArgument.
+/// The maximum of all devices. Devices with fewer links return kNvmlInvalidArgument.
 inline constexpr unsigned kNvmlMostLinks = 36;
 
 }  // namespace tern::topo
 
 // clang-format off
-// A library without a required row is not used.
+// Required functions.
 #define TERN_NVML_REQUIRED(ROW)                                                                    \
   ROW(nvmlInit_v2)                                                                                 \
   ROW(nvmlShutdown)                                                                                \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading sysfs: /sys/class/infiniband and the folders of PCI devices.
+// PCI: reading /sys/class/infiniband and the folders of PCI devices.
 #include "topo/pci.hpp"
 
 #include <algorithm>
@@ -15,25 +15,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The last part of a link's target; empty without a link.
+/// The last component of a link's target.
 std::string target_name(const fs::path& link) {
   std::error_code none;
   const fs::path target = fs::read_symlink(link, none);
   return none ? std::string() : target.filename().string();
 }
 
-/// mlx5_2 before mlx5_10: a shorter number is the smaller one.
+/// A shorter number is smaller.
 bool comes_before(const RdmaAdapter& one, const RdmaAdapter& other) {
-  const auto stem = [](const std::string& name) {
-    return name.find_last_not_of("0123456789") + 1;  // npos + 1 is 0
-  };
+  const auto stem = [](const std::string& name) { return name.find_last_not_of("0123456789") + 1; };
   const size_t mine = stem(one.name), theirs = stem(other.name);
   if (one.name.substr(0, mine) != other.name.substr(0, theirs)) return one.name < other.name;
   if (one.name.size() != other.name.size()) return one.name.size() < other.name.size();
   return one.name < other.name;
 }
 
-/// The host bridge ("pci0000:16"), the ports above the device, the device.
+/// Host bridge ("pci0000:16"), ports, device.
 std::vector<std::string> path_of(const PciAddress& address, const std::string& root) {
   std::error_code none;
   const fs::path place =
@@ -47,7 +45,7 @@ std::vector<std::string> path_of(const PciAddress& address, const std::string& r
   return parts;
 }
 
-/// -1: the kernel does not know.
+/// -1: unknown.
 int numa_of(const PciAddress& address, const std::string& root) {
   std::ifstream file(root + "/sys/bus/pci/devices/" + to_text(address) + "/numa_node");
   int node = -1;
@@ -96,7 +94,7 @@ PciDistance pci_distance(const PciAddress& one, const PciAddress& other, const s
   size_t common = 0;
   while (common < std::min(here.size(), there.size()) && here[common] == there[common]) ++common;
   if (common > 1) {
-    // The port towards the host is common; beyond one switch come a port and the device.
+    // One switch adds a port and the device on each side.
     const size_t longest = std::max(here.size(), there.size()) - common;
     return longest <= 2 ? PciDistance::kOneSwitch : PciDistance::kSwitches;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From hwloc's objects to our tree.
+// Tree: conversion of hwloc's objects.
 #include "topo/tree.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace tern::topo {
 namespace {
 
-using Kind = Part::Kind;
+using Kind = MachinePart::Kind;
 
 class Reader {
  public:
@@ -22,17 +22,17 @@ class Reader {
       allowed_.insert(allowed_.end(), core.cpus.begin(), core.cpus.end());
   }
 
-  // Appends what `object` holds to `parts`: itself where its kind is drawn, else its parts.
-  void read(hwloc_obj_t object, std::vector<Part>* parts) const {
-    Part part;
+  // Appends `object`, or the inner parts if the kind is not drawn.
+  void read(hwloc_obj_t object, std::vector<MachinePart>* parts) const {
+    MachinePart part;
     if (!kind_of(object, &part)) return read_inside(object, parts);
     if (part.kind == Kind::kPackage || part.kind == Kind::kMachine) {
       read_inside(object, &part.parts);
       parts->push_back(std::move(part));
       return;
     }
-    // A NUMA node of a smaller part is drawn around it.
-    std::vector<Part> inside;
+    // A smaller part's NUMA node is drawn around the part.
+    std::vector<MachinePart> inside;
     for (hwloc_obj_t child = object->first_child; child != nullptr; child = child->next_sibling)
       read(child, &part.parts);
     inside.push_back(std::move(part));
@@ -40,31 +40,32 @@ class Reader {
   }
 
  private:
-  void read_inside(hwloc_obj_t object, std::vector<Part>* parts) const {
-    std::vector<Part> inside;
+  void read_inside(hwloc_obj_t object, std::vector<MachinePart>* parts) const {
+    std::vector<MachinePart> inside;
     for (hwloc_obj_t child = object->first_child; child != nullptr; child = child->next_sibling)
       read(child, &inside);
     wrap(object, std::move(inside), parts);
   }
 
-  // Puts `inside` into the first NUMA node of `object`; further ones (other memory) stand beside.
-  static void wrap(hwloc_obj_t object, std::vector<Part> inside, std::vector<Part>* parts) {
+  // Puts `inside` into the first NUMA node of `object`; further nodes are siblings.
+  static void wrap(hwloc_obj_t object, std::vector<MachinePart> inside,
+                   std::vector<MachinePart>* parts) {
     hwloc_obj_t memory = object->memory_first_child;
     while (memory != nullptr && memory->type != HWLOC_OBJ_NUMANODE)
-      memory = memory->memory_first_child;  // a cache of the memory's side
+      memory = memory->memory_first_child;  // a memory-side cache
     if (memory == nullptr) {
       std::move(inside.begin(), inside.end(), std::back_inserter(*parts));
       return;
     }
     for (; memory != nullptr; memory = memory->next_sibling) {
       if (memory->type != HWLOC_OBJ_NUMANODE) continue;
-      Part numa{Kind::kNuma, static_cast<int>(memory->os_index),
-                memory->attr->numanode.local_memory, true, std::exchange(inside, {})};
+      MachinePart numa{Kind::kNuma, static_cast<int>(memory->os_index),
+                       memory->attr->numanode.local_memory, true, std::exchange(inside, {})};
       parts->push_back(std::move(numa));
     }
   }
 
-  bool kind_of(hwloc_obj_t object, Part* part) const {
+  bool kind_of(hwloc_obj_t object, MachinePart* part) const {
     part->number = static_cast<int>(object->logical_index);
     switch (object->type) {
       case HWLOC_OBJ_MACHINE:
@@ -102,7 +103,7 @@ Tree machine_tree() {
   const Topology topology = load_topology(HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
   Tree tree;
   tree.this_machine = hwloc_library().topology_is_thissystem(topology.get()) != 0;
-  std::vector<Part> parts;
+  std::vector<MachinePart> parts;
   Reader(tree.this_machine).read(hwloc_library().get_obj_by_depth(topology.get(), 0, 0), &parts);
   if (parts.size() != 1 || pus_of(parts.front()).empty())
     throw Error(MPI_ERR_OTHER, "hwloc shows no processor");
@@ -110,7 +111,7 @@ Tree machine_tree() {
   return tree;
 }
 
-const char* name_of(Part::Kind kind) noexcept {
+const char* name_of(MachinePart::Kind kind) noexcept {
   switch (kind) {
     case Kind::kMachine:
       return "Machine";
@@ -128,22 +129,22 @@ const char* name_of(Part::Kind kind) noexcept {
   return "";
 }
 
-std::vector<int> pus_of(const Part& part, bool allowed_only) {
+std::vector<int> pus_of(const MachinePart& part, bool allowed_only) {
   if (part.kind == Kind::kPu)
     return part.allowed || !allowed_only ? std::vector<int>{part.number} : std::vector<int>{};
   std::vector<int> all;
-  for (const Part& inner : part.parts)
+  for (const MachinePart& inner : part.parts)
     for (const int pu : pus_of(inner, allowed_only)) all.push_back(pu);
   return all;
 }
 
-size_t count_of(const Part& part, Part::Kind kind) {
+size_t count_of(const MachinePart& part, MachinePart::Kind kind) {
   size_t count = part.kind == kind ? 1 : 0;
-  for (const Part& inner : part.parts) count += count_of(inner, kind);
+  for (const MachinePart& inner : part.parts) count += count_of(inner, kind);
   return count;
 }
 
-bool alike(const Part& a, const Part& b) {
+bool alike(const MachinePart& a, const MachinePart& b) {
   return a.kind == b.kind && a.bytes == b.bytes && a.allowed == b.allowed &&
          std::equal(a.parts.begin(), a.parts.end(), b.parts.begin(), b.parts.end(), alike);
 }

@@ -25,7 +25,7 @@ class Bytes {
     left_ -= bytes;
     return value;
   }
-  /// A block of its own, so that a reader that goes beyond its end is found.
+  /// A separate block, so that sanitizers detect reads beyond its end.
   std::vector<std::byte> block(size_t bytes) {
     std::vector<std::byte> made(bytes);
     const size_t there = std::min(left_, bytes);

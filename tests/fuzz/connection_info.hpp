@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// drive_connection_info: a program in bytes: a peer's connection info with any of its bytes
-// changed, a peer that writes anywhere into the shared memory of both, and a rank that connects,
-// sends and polls.
-// Why: whatever stands in shared memory, nothing outside of it is read or written. libFuzzer and
-// tests/unit/btl/hostile_test share it.
+// drive_connection_info: bytes as a program: a peer's connection info with changed bytes, a peer
+// that writes anywhere into both ranks' shared memory, and a rank that connects, sends and polls.
+// Why: for any contents of shared memory, the rank reads and writes only inside. Shared by
+// libFuzzer and tests/unit/btl/hostile_test.
 #pragma once
 
 #include <sys/prctl.h>
@@ -28,7 +27,7 @@
 
 namespace tern::fuzz {
 
-/// Rank 0 of two; the other's connection info is what the program says.
+/// Rank 0 of two; the program supplies the peer's connection info.
 class InfoBoot final : public boot::Boot {
  public:
   boot::ConnectionInfo info_of_peer{};
@@ -54,7 +53,7 @@ class InfoBoot final : public boot::Boot {
   void finalize() override {}
 };
 
-/// Reads all of every payload.
+/// Reads every payload completely.
 class ReadingSink final : public btl::Sink {
  public:
   void arrived(btl::Endpoint&, const btl::Frame& frame) noexcept override {
@@ -65,11 +64,11 @@ class ReadingSink final : public btl::Sink {
   std::vector<std::byte> copy_;
 };
 
-/// The hostile peer: a process that only keeps the file open, and its memory as it should be.
+/// The hostile peer: a process with the open file, and memory in a valid state.
 class InfoPeer {
  public:
   static constexpr btl::sm::Shape kShape{1, 2, 64, 4};
-  static constexpr size_t kInteresting = 24 * 1024;  // everything but the pool's blocks
+  static constexpr size_t kInteresting = 24 * 1024;  // all but the pool's blocks
 
   InfoPeer() : segment_(btl::sm::Segment::create(kShape, 1)) {
     holder_ = ::fork();
@@ -94,7 +93,7 @@ class InfoPeer {
     address.inode = inode;
     return address;
   }
-  /// With this address.
+  /// The peer's connection info with `address`.
   [[nodiscard]] static btl::ConnectionInfo connection_info(const btl::sm::SmAddress& address) {
     btl::ConnectionInfo info{};
     info.wire_version = btl::kWireVersion;
@@ -131,7 +130,7 @@ class InfoProgram {
   }
 
  private:
-  // The true connection info, some bytes changed; never another process of this machine.
+  // The valid connection info with some bytes changed, but never another process of this machine.
   void make_info() {
     struct stat status {};
     TERN_ASSERT(::fstat(peer_.fd().get(), &status) == 0);
@@ -144,7 +143,7 @@ class InfoProgram {
     change(info, kBeforeAddress);
     std::memcpy(boot_.info_of_peer.data(), &info, sizeof info);
   }
-  /// Some of its first bytes.
+  /// Changes some of the first bytes.
   template <class T>
   void change(T& value, size_t first) {
     uint8_t image[sizeof value];
@@ -193,7 +192,7 @@ class InfoProgram {
     const auto block = bytes_.block(bytes_.take<uint8_t>() % 9);
     if (!block.empty()) std::memcpy(memory + place, block.data(), block.size());
   }
-  // What a sender writes: a ring that has an owner, and a header in one of its lines.
+  // Writes as a sender: an owned ring, and a header in one of its cache lines.
   void frame() {
     const btl::sm::Segment& segment = sm_.segment();
     const auto ring = bytes_.take<uint8_t>() % 2u;

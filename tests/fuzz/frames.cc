@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzz target: frames from hostile peers, into a pml with sends and receives under way.
+// Fuzz target: hostile peers' frames, into a pml with pending sends and receives.
 #include "frames.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// drive_frames: a program in bytes: posts receives and sends, and plays two peers that send
-// whatever frames they like, well-formed or not, about requests that exist or not.
-// Why: nothing that a peer sends may make this process read or write outside its buffers, lose
-// count of its requests, or say more than "ignored". libFuzzer and tests/unit/pml/hostile_test
-// share it.
+// drive_frames: bytes as a program: posts receives and sends, and simulates two peers with
+// arbitrary frames, well-formed or not, for existing and other requests.
+// Why: no peer may make the process read or write outside its buffers, lose requests, or log more
+// than "ignored". Shared by libFuzzer and tests/unit/pml/hostile_test.
 #pragma once
 
 #include <array>
@@ -27,14 +26,14 @@
 
 namespace tern::fuzz {
 
-/// A peer that swallows frames, offers one-sided copies, and is sometimes full.
+/// A peer with dropped frames, one-sided copies, and sometimes full queues.
 class HostileEndpoint final : public btl::Endpoint,
                               btl::ZeroCopy,
                               btl::Rdma,
                               btl::PeerCopy,
                               btl::Claims {
  public:
-  /// `late`: of a network that reads and writes memory later.
+  /// `late`: like a network that reads and writes memory later.
   HostileEndpoint(core::Peer& peer, bool late) noexcept
       : Endpoint({peer}, {.zero_copy = late ? this : nullptr,
                           .rdma = late ? this : nullptr,
@@ -102,7 +101,7 @@ class HostileEndpoint final : public btl::Endpoint,
   btl::Start start_flush(btl::Operation& operation) noexcept override {
     return start({}, operation);
   }
-  /// The oldest that is under way ends, if there is one.
+  /// Completes the oldest pending operation, if any.
   void end_one(btl::Sink& sink) {
     if (under_way.empty()) return;
     const auto [operation, data] = under_way.front();
@@ -128,7 +127,7 @@ class HostileEndpoint final : public btl::Endpoint,
     under_way.emplace_back(&operation, data);
     return btl::Start::kStarted;
   }
-  // The sanitizer sees whether all of it may be read.
+  // Reads the piece for the sanitizer.
   void read(const iovec& piece) {
     const auto* first = static_cast<const char*>(piece.iov_base);
     copy_.assign(first, first + piece.iov_len);
@@ -140,9 +139,9 @@ class HostileEndpoint final : public btl::Endpoint,
   std::vector<char> copy_;
 };
 
-inline constexpr size_t kLarge = 140000;  // two chunks of a copy that both ends make
+inline constexpr size_t kLarge = 140000;  // two chunks of a copy by both ends
 
-/// The process under attack: made once, its pml anew for every input.
+/// The process under attack, made once, with a new pml for every input.
 class Target {
  public:
   static constexpr int kRanks = 3;
@@ -157,7 +156,7 @@ class Target {
                                       {"TERN_TEST.net_eager", "900"},
                                       {"TERN_TEST.net_put", "2000"},
                                       {"TERN_UNEXPECTED_LIMIT", "64k"},
-                                      {"TERN_TRANSPORT", "self"}})  // the peers are not theirs
+                                      {"TERN_TRANSPORT", "self"}})  // the peers have no transport
       process.params.set(name, value);
     core::make_predefined_error_handlers(process);
     core::make_predefined_infos(process);
@@ -169,7 +168,7 @@ class Target {
     for (uint32_t rank = 0; rank < kRanks; ++rank)
       endpoints.emplace_back(process.peer(rank), rank == 2);
   }
-  /// The peers are known to the pml as if a transport had connected them.
+  /// Registers the peers with the pml, as a transport does.
   void connect(pml::P2p& pml) {
     for (uint32_t rank = 1; rank < kRanks; ++rank) pml.engine.peers.contact(endpoints[rank]);
   }
@@ -272,7 +271,7 @@ class FrameProgram {
     const int error = pml_->isend(buffer(), to, mode, &request);
     keep(error, request);
   }
-  // What is complete leaves; its outcome must make sense.
+  // Removes completed requests and checks the results.
   void settle() {
     for (size_t i = 0; i < requests_.size();) {
       core::Request* request = requests_[i];
@@ -306,7 +305,7 @@ class FrameProgram {
     claims.finished = bytes_.take<uint32_t>();
     claims.failed = bytes_.take<uint8_t>();
   }
-  // A frame: any header, payload that begins with the name of a request where the flags say so.
+  // A frame with any header; the payload begins with a request's name if the flags require.
   void frame() {
     const auto flags = bytes_.take<uint8_t>();
     btl::Header header{};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// drive_handles: a program for the handle table in bytes, checked at each step against a map.
-// Why: libFuzzer and the unit test share it.
+// drive_handles: bytes as a program for the handle table, checked at each step against a map.
+// Shared by libFuzzer and the unit test.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +54,7 @@ class HandleModel {
     const uintptr_t word = table_.from_int(number);
     if (word >= core::HandleTable::kPredefined) TERN_ASSERT(words_.count(word) == 1);
   }
-  /// A word that was valid once, with some bits changed.
+  /// A formerly valid handle with some bits changed.
   [[nodiscard]] uintptr_t near(size_t which, uintptr_t flips) const {
     return seen_.empty() ? flips : seen_[which % seen_.size()] ^ flips;
   }
@@ -73,7 +73,7 @@ class HandleModel {
 };
 
 inline void drive_handles(const uint8_t* data, size_t size) {
-  static auto* table = new core::HandleTable;  // making one costs more than a whole program
+  static auto* table = new core::HandleTable;  // creation costs more than a whole program
   HandleModel model(*table);
   Bytes bytes(data, size);
   while (!bytes.empty()) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// drive_learnt: bytes as a file of measured lines (TERN_COLL_LEARNT), the text of this file for all
-// ranks, and the lines of the text in selection.
-// libFuzzer and tests/unit/coll/learnt_test share this code.
+// drive_learnt: bytes as a file of measured lines (TERN_COLL_LEARNT), its text for all ranks, and
+// its lines in selection. Shared by libFuzzer and tests/unit/coll/learnt_test.
 #pragma once
 
 #include <stdlib.h>
@@ -43,7 +42,7 @@ class LearntProgram {
  private:
   static constexpr size_t kMost = 4096;
 
-  /// As the whole file, or behind a right head.
+  /// Writes the text as the whole file, or after a valid head.
   void write(uint8_t how, const std::string& text) const {
     const auto lines = std::count(text.begin(), text.end(), '\n');
     if (how % 4 < 2) {
@@ -58,7 +57,7 @@ class LearntProgram {
     (void)::chmod(path_.c_str(), S_IRUSR | S_IWUSR);
   }
 
-  /// Each choice can do the operation, and gives the bits of the row without any line.
+  /// Each choice must support the operation and give the bits of the choice without lines.
   void select(const std::string& lines, uint8_t ranks, uint8_t power) {
     selector_.learn(lines, path_);
     coll::Question question{};
@@ -75,7 +74,7 @@ class LearntProgram {
     }
   }
 
-  /// A file of another program stays; else the file takes the lines, and is whole.
+  /// A file of another program is kept; any other file takes the lines and is complete.
   void merge(const std::string& text) const {
     const std::string line = text.substr(0, text.find('\n'));
     if (line.empty()) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// drive_mpirun_options: any words as mpirun's command line, one a line of the input.
+// drive_mpirun_options: any words as mpirun's command line, a word per line of the input.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace tern::fuzz {
 
 inline void drive_mpirun_options(const uint8_t* data, size_t size) {
   std::string text = Bytes(data, size).text(size);
-  std::replace(text.begin(), text.end(), '\0', '0');  // no word of a command line has it
+  std::replace(text.begin(), text.end(), '\0', '0');  // command lines have no zero bytes
   std::vector<std::string> words;
   for (size_t begin = 0; begin <= text.size();) {
     const size_t end = std::min(text.find('\n', begin), text.size());

@@ -24,7 +24,7 @@ inline void drive_params(const uint8_t* data, size_t size) {
   try {
     params.set(row.name, text);
     const std::string taken = params.get(row.name);
-    params.set(row.name, taken);  // what it says it takes back
+    params.set(row.name, taken);  // a printed value can be read
     TERN_ASSERT(params.get(row.name) == taken);
   } catch (const Error& error) {
     TERN_ASSERT(error.what()[0] != '\0');

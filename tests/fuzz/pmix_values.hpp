@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// drive_pmix_values: values as a PMIx server may hand them over, of any type, with any content.
+// drive_pmix_values: values of any type and content, as from a PMIx server.
 #pragma once
 
 #include <string>

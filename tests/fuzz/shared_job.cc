@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzz target: mpirun's start-up memory, into which a rank writes.
+// Fuzz target: mpirun's start-up memory, written by a rank.
 #include "shared_job.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

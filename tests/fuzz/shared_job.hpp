@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// drive_shared_job: a program in bytes: a rank writes anywhere into the start-up memory of its job,
-// and mpirun and another rank go on reading it.
-// libFuzzer and tests/unit/boot/hostile_test share it.
+// drive_shared_job: bytes as a program: a rank writes anywhere into its job's start-up memory while
+// mpirun and another rank read. Shared by libFuzzer and tests/unit/boot/hostile_test.
 #pragma once
 
 #include <string>

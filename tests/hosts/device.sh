@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# Device memory between hosts, on the software driver. Processes of two hosts may have the same number, and none can map
-# what another host's has: nothing but the data tells.
+# Device memory between hosts, on the software driver. Processes of two hosts may have the same pid, and cannot map each
+# other's memory; only wrong data would reveal an attempt.
 # timeout: 240
 . "$TOP/tests/verdicts.sh"
 . "$TOP/tests/hosts/hosts.sh"
 soft=$TREE/tests/softcuda
 [ -e "$soft/libcuda.so.1" ] || { echo "SKIP: the software driver is not built: make -C $TREE driver-built"; exit 77; }
-# The launcher changes nothing about memory.
+# Memory does not depend on the launcher.
 [ "$LAUNCHER" = slurm ] || [ -n "${FULL:-}" ] || { echo "a long test: --full runs it"; exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work" "$log"' EXIT

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# Several hosts in the machine of tests/hosts/run: each has its own network, UTS, IPC, PID and mount namespace, /proc,
-# /dev/shm and boot id, so that ranks of two hosts share nothing but files. Sourced by run, and by tests for on_host and net.
+# Several hosts in the machine of tests/hosts/run. Each host has separate network, UTS, IPC, PID and mount namespaces, /proc,
+# /dev/shm and boot id; ranks of two hosts share only files. Sourced by run, and by tests for on_host and net.
 hosts_dir=/run/hosts
 hosts_network=10.77.0
-hosts_login=$hosts_network.254 # the login node, where run and the launchers are
+hosts_login=$hosts_network.254 # the login node, with run and the launchers
 
 # make_hosts N: h1 to hN at 10.77.0.1 to N, on the bridge eth0 of the login node.
 make_hosts() {
@@ -20,7 +20,7 @@ make_hosts() {
   ip addr add $hosts_login/24 dev eth0
   ip link set eth0 up
   for ((i = 1; i <= n; i++)); do make_host h$i $hosts_network.$i || return; done
-  # What launchers call instead of ssh.
+  # Launchers call this instead of ssh.
   printf '#!/bin/bash\n. "%s"\nh=$1\nshift\nenter_host "$h" sh -c "$*"\n' "$(realpath "${BASH_SOURCE[0]}")" >"$hosts_dir/agent"
   chmod +x "$hosts_dir/agent"
 }
@@ -29,7 +29,7 @@ make_host() { # make_host NAME ADDRESS
   local name=$1 address=$2 pid tries
   cat /proc/sys/kernel/random/uuid >"$hosts_dir/$name.boot_id"
   mkfifo "$hosts_dir/$name.up"
-  # The host's first process: it takes the ends of processes that have no parent left, and does nothing else.
+  # The host's first process only reaps orphans.
   unshare -m -u -i -n -p --fork --kill-child --mount-proc sh -c '
     set -e
     hostname "$1"
@@ -53,8 +53,8 @@ make_host() { # make_host NAME ADDRESS
   return 1
 }
 
-# enter_host HOST COMMAND...: becomes this command there, in the same folder.
-# on_host HOST COMMAND...: the same; who kills this process kills the command.
+# enter_host HOST COMMAND...: exec of the command on the host, in the same folder.
+# on_host HOST COMMAND...: the same in a child; a kill of this process kills the command.
 enter_host() {
   local pid
   pid=$(cat "$hosts_dir/$1.pid") || exit 125
@@ -67,13 +67,13 @@ on_host() {
   enter_host "$host" setpriv --pdeathsig KILL "$@"
 }
 
-# Slurm on the hosts: for tests/slurm.sh, which was sourced before.
+# Slurm on the hosts, for tests/slurm.sh, sourced before.
 slurm_controller=$hosts_login
 slurm_cpus=8
 slurm_node_at() { echo "NodeAddr=$hosts_network.$1 Port=$((slurm_port + $1))"; }
 slurm_on() { on_host "$@"; }
 
-# ranks_on SHAPE: how many ranks each host has: "2 2 2" of 3x2, "3 1" of 3+1.
+# ranks_on SHAPE: ranks per host: "2 2 2" for 3x2, "3 1" for 3+1.
 ranks_on() {
   local host
   case $1 in
@@ -82,9 +82,9 @@ ranks_on() {
   esac
 }
 
-# launch LAUNCHER SHAPE COMMAND...: becomes the launcher of a job with HOSTSxRANKS, e.g. 3x2: ranks 0 and 1 on h1, and so on;
-# or with 3+1: three on h1, one on h2.
-# launch_by=COMMAND hands the launcher's words to that command instead.
+# launch LAUNCHER SHAPE COMMAND...: exec of the launcher of a job with HOSTSxRANKS: 3x2 puts ranks 0 and 1 on h1, and so on;
+# 3+1 puts three on h1, one on h2.
+# launch_by=COMMAND passes the launcher's words to COMMAND instead.
 launch() {
   local launcher=$1 each host=0 ranks=0 names="" slots="" list=""
   export SHAPE=$2
@@ -96,7 +96,7 @@ launch() {
   shift 2
   case $launcher in
     slurm)
-      # An arbitrary distribution, since srun knows no other for different numbers of ranks.
+      # srun needs an arbitrary distribution for different numbers of ranks.
       case $SHAPE in
         *x*) set -- --ntasks-per-node="$each" -w "${names#,}" -m block "$@" ;;
         *) set -- -w "${list#,}" -m arbitrary "$@" ;;
@@ -104,7 +104,7 @@ launch() {
       ${launch_by:-exec} srun -Q --overlap --mpi=pmix -N "$host" -n "$ranks" "$@"
       ;;
     prte)
-      # Ranks bound to the same core by each "host" would wait for each other.
+      # Each "host" would bind its ranks to the same cores.
       ${launch_by:-exec} env PRTE_PREFIX="$PRTE" PMIX_PREFIX="$PRTE" OPAL_PREFIX="$PRTE" "$PRTE/bin/prterun" \
         --allow-run-as-root --prefix "$PRTE" --prtemca plm_ssh_agent "$hosts_dir/agent" \
         --prtemca prte_if_include eth0 --host "${slots#,}" --map-by slot --bind-to none \
@@ -113,12 +113,12 @@ launch() {
   esac
 }
 
-# job SHAPE COMMAND...: for tests that are scripts; by the launcher of this run, for 30 seconds at most (or $limit).
+# job SHAPE COMMAND...: for scripts: starts a job by this run's launcher, for at most 30 seconds (or $limit).
 job() {
   timeout -k 5 "${limit:-30}" bash -c '. "$TOP/tests/hosts/hosts.sh"; launch "$@"' launch "$LAUNCHER" "$@" </dev/null
 }
 
-# slurm_allocate: an allocation of all hosts for the whole run, in which srun starts jobs at once; its number is in a file.
+# slurm_allocate: allocates all hosts for the whole run, so that srun starts jobs at once; writes the number to a file.
 slurm_allocate() {
   local cpus
   cpus=$(sinfo -h -o %C)
@@ -126,8 +126,8 @@ slurm_allocate() {
   squeue -h -o %i >"${SLURM_CONF%/*}/job"
 }
 
-# net HOST|all up|down|clear|PROFILE: its cable is in or out; what it sends is delayed, reordered, lost or slowed down.
-# `clear` ends a profile. By netem where the kernel has it, else by relay.c.
+# net HOST|all up|down|clear|PROFILE: plugs or unplugs the host's cable; delays, reorders, drops or slows its frames.
+# `clear` ends a profile. Uses netem, or relay.c on kernels without netem.
 net() {
   local host what=$2
   if [ "$1" = all ]; then
@@ -143,7 +143,7 @@ net() {
     loss-1) net_profile "$host" "loss 1%" 0 0 0 1 0 ;;
     rate-100mbit) net_profile "$host" "rate 100mbit" 0 0 0 0 12500000 ;;
     *)
-      echo "net: there is no profile $what; there are delay-1ms, reorder, loss-1, rate-100mbit"
+      echo "net: unknown profile $what; profiles are delay-1ms, reorder, loss-1, rate-100mbit"
       return 1
       ;;
   esac
@@ -158,7 +158,7 @@ net_profile() { # net_profile HOST WORDS-OF-NETEM ARGUMENTS-OF-RELAY...
   net_relay "$host" "$@"
 }
 
-# The cable of the host is cut: one end goes to the relay, which has a cable of its own to the bridge.
+# Cuts the host's cable: one end goes to the relay, which has another cable to the bridge.
 net_relay() {
   local host=$1 said=$hosts_dir/$1.relay.said end tries
   shift
@@ -167,7 +167,7 @@ net_relay() {
       mv "$hosts_dir/relay.new" "$hosts_dir/relay" || return
   fi
   ip link add "$host-in" type veth peer name "$host-out"
-  # These ends are cables, not network cards of the login node: it must answer nothing that it sees there.
+  # These ends are cables, not network cards: the login node must not answer frames on them.
   for end in "$host" "$host-in"; do echo 1 >"/proc/sys/net/ipv6/conf/$end/disable_ipv6"; done
   ip link set "$host" nomaster arp off
   ip link set "$host-in" arp off up

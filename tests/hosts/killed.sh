@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A rank that is killed ends the job within seconds, whichever host it is on and whatever the others do.
+# A killed rank ends the job within seconds, on any host and during any call of other ranks.
 # messages: no
 . "$TOP/tests/verdicts.sh"
 . "$TOP/tests/hosts/hosts.sh"
@@ -19,14 +19,14 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   snprintf(name, sizeof name, "%d.pid", rank);
   FILE* file = fopen(name, "w");
-  fprintf(file, "%d\n", (int)getpid());  // as its host numbers it
+  fprintf(file, "%d\n", (int)getpid());  // in its host's PID namespace
   fclose(file);
   if (argc > 1 && !strcmp(argv[1], "finalize") && rank < 2) MPI_Finalize();
   sleep(60);
   return 0;
 }
 END
-# killed RANK WORD...: kills it once all ranks are there; the job must end within 10 seconds of that.
+# killed RANK WORD...: kills the rank after all ranks have started; the job must end within 10 seconds.
 killed() {
   local rank=$1 pid i start
   shift

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Measurements kept over hosts (TERN_COLL_LEARNT): rank 0 reads and writes the file, and ranks of the other host take rank 0's
-# lines. A file of the same name on the other host counts for nothing.
+# lines. A file of the same name on the other host is ignored.
 # timeout: 120
 . "$TOP/tests/verdicts.sh"
 . "$TOP/tests/hosts/hosts.sh"
@@ -30,7 +30,7 @@ int main(int argc, char** argv) {
 }
 C
 check "mpicc" "$MPICC" calls.c -o calls
-# Each host has a file of its own.
+# Each host has a separate file.
 calls() { limit=60 job 2x2 env "${@:2}" sh -c 'exec env "TERN_COLL_LEARNT=$PWD/learnt-$(hostname)" ./calls "$0"' "$1" 2>&1; }
 check "a job that learns" calls 300 TERN_COLL_TUNE=learn
 written() { ls learnt-* && ! ls learnt-h2* && grep -q '^allgather 4 4097\.\.8192 [a-z_]* many_hosts ' learnt-h1; }

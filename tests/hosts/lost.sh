@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# A host whose link goes is lost within TERN_NET_TIMEOUT, with data under way and without; the ranks that are left go on
-# under MPI_ERRORS_RETURN, and leave. Five seconds without a link lose nothing and end nothing.
+# A host without a link is lost within TERN_NET_TIMEOUT, with and without pending data; the remaining ranks go on under
+# MPI_ERRORS_RETURN, and finalize. A link down for five seconds loses nothing.
 # launchers: slurm
 # timeout: 200
 # full: yes
@@ -64,7 +64,7 @@ int main(int argc, char** argv) {
   return 0;
 }
 END
-# without_link SECONDS WAY: the job's output; h2's cable is drawn for so long once the ranks talk.
+# without_link SECONDS WAY: the output of a job; unplugs h2's cable for this time after the ranks have begun.
 without_link() {
   local seconds=$1 i
   shift
@@ -83,7 +83,7 @@ check "mpicc" "$MPICC" talks.c -o talks
 loses() {
   without_link 16 "$1"
   grep -q "rank 0 has lost its peer" out && grep -q "rank 1 goes on" out && grep -Eq "is lost: (ucx|ofi)" out &&
-    awk '/^after/ { exit !($2 > 2 && $2 < 13) }' out  # TERN_NET_TIMEOUT, and some
+    awk '/^after/ { exit !($2 > 2 && $2 < 13) }' out  # TERN_NET_TIMEOUT plus a margin
 }
 check "data under way" loses send
 check "a receive that waits" loses receive

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each rank knows its host without a message: MPI_Get_processor_name says it, and ranks come in
-// blocks.
+// Each rank knows its host without a message: MPI_Get_processor_name returns the host, and ranks
+// are placed in blocks.
 //
 // shapes: 1x2 2x1 2x2 3x2
 // messages: no
@@ -19,6 +19,6 @@ int main(int argc, char** argv) {
   const int hosts = atoi(getenv("SHAPE")), each = size / hosts;
   CHECK_EQ(size, hosts * each);
   snprintf(expected, sizeof expected, "h%d", rank / each + 1);
-  if (strcmp(host, expected) != 0) FAIL("it is on %s, expected %s", host, expected);
+  if (strcmp(host, expected) != 0) FAIL("the host is %s, expected %s", host, expected);
   return end();
 }

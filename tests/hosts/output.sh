@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What ranks on all hosts print arrives at the launcher, whole and with both streams apart; so does the exit code.
+# The output of ranks on all hosts reaches the launcher complete, with separate streams, and so does the exit code.
 # messages: no
 . "$TOP/tests/verdicts.sh"
 . "$TOP/tests/hosts/hosts.sh"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Round trips over TCP and UDP: `profiles.py serve`, and `profiles.py HOST` prints four figures: least and largest round
-trip of a byte in microseconds, MB/s of 4 MiB, and how many of 300 datagrams came back behind a later one."""
+trip of a byte in microseconds, MB/s of 4 MiB, and the number of 300 datagrams out of order."""
 import socket
 import sys
 import threading
@@ -44,7 +44,7 @@ def out_of_order(host):
         while len(came) < DATAGRAMS:
             came.append(int.from_bytes(peer.recv(16), "big"))
     except TimeoutError:
-        pass  # what is lost is not late
+        pass  # a lost datagram is not late
     return sum(number < before for before, number in zip(came, came[1:]))
 
 

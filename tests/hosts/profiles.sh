@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The network of these tests is what its profiles promise: delays, losses, a rate, and a cable that can be drawn.
+# The network profiles work: delays, losses, a rate, and an unplugged cable.
 # messages: no
 # launchers: slurm
 . "$TOP/tests/verdicts.sh"
@@ -10,16 +10,16 @@ probe=$TOP/tests/hosts/profiles.py
 on_host h2 python3 "$probe" serve >"$work/server" &
 server=$!
 for _ in {1..50}; do grep -q up "$work/server" && break; sleep 0.1; done
-# measure: sets least, largest (round trips in us), rate (MB/s) and late (datagrams behind later ones), from h1 to h2.
+# measure: sets least, largest (round trips in us), rate (MB/s) and late (datagrams out of order), from h1 to h2.
 measure() {
   read -r least largest rate late < <(on_host h1 timeout "${1:-20}" python3 "$probe" h2)
   echo "round trips $least to $largest us, $rate MB/s, $late out of order"
   [ -n "$late" ]
 }
-# with PROFILE CONDITION: what was measured, as an arithmetic expression; in one of three times, for busy cores.
+# with PROFILE CONDITION: an arithmetic expression must hold in one of three measurements (cores may be busy).
 with() { net all "$1" && { measure && (($2)); } || { measure && (($2)); } || { measure && (($2)); }; }
 sent_again() { (on_host h1 awk '/^Tcp:/ { n = $13 } END { print n }' /proc/net/snmp); }
-lost() { # of more than 400 frames one at least
+lost() { # at least one of more than 400 frames
   local before
   net all loss-1 || return
   before=$(sent_again)

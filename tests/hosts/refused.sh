@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# With transports of one host alone, a message to another host is refused with the reason, and the job ends.
+# Without transports to other hosts, a message to another host fails with the reason, and the job ends.
 # messages: no
 . "$TOP/tests/verdicts.sh"
 . "$TOP/tests/hosts/hosts.sh"
@@ -22,9 +22,9 @@ int main(int argc, char** argv) {
   return 0;
 }
 END
-# Where a transport reaches other hosts, it is left out.
+# Excludes transports that reach other hosts.
 if "$PREFIX/bin/tern_info" | grep -Eq '^  (ucx|ofi) +works'; then export TERN_TRANSPORT=sm; fi
-refused() { # refused RANK OTHER: RANK says that it cannot reach OTHER
+refused() { # refused RANK OTHER: RANK reports OTHER as unreachable
   local got=0
   job 2x2 ./send 2 "$2" >out 2>&1 || got=$?
   cat out

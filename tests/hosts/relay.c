@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A link that delays, reorders, loses and slows down: passes frames between two interfaces,
-// impaired from the first to the second, as they come the other way. usage: relay FROM TO DELAY_US
-// JITTER_US REORDER_PERCENT LOSS_PERCENT BYTES_PER_SECOND (a rate of 0 is no limit) Why: not every
-// kernel has netem, and a network that never loses a frame proves little. A frame is what the
-// kernel hands over: with its offloads on, up to 64 KiB of a stream, as netem has it.
+// A link with delays, reordering, losses and a rate: passes frames between two interfaces, impaired
+// from the first to the second, unchanged in the other direction.
+// usage: relay FROM TO DELAY_US JITTER_US REORDER_PERCENT LOSS_PERCENT BYTES_PER_SECOND (0: no
+// limit)
+// Why: not every kernel has netem, and a network without losses proves little. A frame is the
+// kernel's unit: with offloads on up to 64 KiB of a stream, as in netem.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <linux/if_packet.h>
@@ -22,7 +23,7 @@
 
 enum { kLargest = 128 << 10, kQueued = 10000 };
 
-// Waiting frames, the next to leave first.
+// Waiting frames, ordered by departure.
 struct Frame {
   struct Frame* next;
   int64_t due;  // ns
@@ -46,8 +47,7 @@ static int open_on(const char* name) {
   struct packet_mreq all = {.mr_type = PACKET_MR_PROMISC};
   at.sll_ifindex = all.mr_ifindex = (int)if_nametoindex(name);
   const int fd = socket(AF_PACKET, SOCK_RAW, 0);
-  // With the header a frame keeps its offloads: a checksum that is yet to be made, segments that
-  // are yet to be cut.
+  // With this header a frame keeps its offloads: checksums not yet made, segments not yet cut.
   if (fd < 0 || setsockopt(fd, SOL_PACKET, PACKET_VNET_HDR, &one, sizeof one) != 0 ||
       setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &one, sizeof one) != 0 ||
       setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &all, sizeof all) != 0 ||
@@ -58,7 +58,7 @@ static int open_on(const char* name) {
   return fd;
 }
 
-// A frame that does not fit is lost, as on any link.
+// An oversized frame is lost, as on any link.
 static void pass(int fd, const void* data, size_t bytes) {
   if (write(fd, data, bytes) < 0) return;
 }
@@ -88,7 +88,7 @@ static void send_due(int fd) {
 
 int main(int argc, char** argv) {
   static char data[kLargest];
-  int64_t last = 0;  // when the frame before has left, at this rate
+  int64_t last = 0;  // departure of the previous frame at this rate
   if (argc != 8) return 2;
   const int from = open_on(argv[1]), to = open_on(argv[2]);
   const double delay = atof(argv[3]) * 1e3, jitter = atof(argv[4]) * 1e3;

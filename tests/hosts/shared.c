@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The communicator of ranks that share memory has those of this host and no others; that of hosts'
-// first ranks reaches every host.
+// A communicator of ranks with shared memory has exactly this host's ranks; a communicator of each
+// host's first rank spans all hosts.
 //
 // shapes: 2x1 2x2 3x2
 #include "../mpi/check.h"

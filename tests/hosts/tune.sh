@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# tern_coll tune over hosts: knows them without being told, measures the network between them, and what it writes is for
-# several hosts.
+# tern_coll tune over hosts: finds the hosts, measures the network between them, and writes lines for several hosts.
 # timeout: 120
 # launchers: prte
 . "$TOP/tests/verdicts.sh"
@@ -9,8 +8,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work" "$log"' EXIT
 cd "$work" || exit 1
 tune() { limit=60 job "$1" "$PREFIX/bin/tern_coll" tune "$2" --output="$work/table"; }
-# within and between: us and MB/s. Busy cores make either link the slower one, so the network's counter is the proof: the model's
-# figures send 40 MiB from each end.
+# within and between: us and MB/s. Either link may be slower on busy cores, so the network's counter decides: the model's
+# figures need 40 MiB from each end.
 sent() { on_host h1 awk '$1 == "eth0:" { print $10 }' /proc/net/dev; }
 figures_are_of_links() {
   local before after

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the lints share: the files of the source tree, and how a verdict is printed."""
+"""Common to all lints: the files of the source tree, and verdicts."""
 import fnmatch
 import os
 import subprocess
@@ -13,13 +13,13 @@ SCRIPTS = (".py", ".sh", ".mk", ".m4", ".ac", ".am", ".in")
 
 
 def is_generated(path, patterns):
-    """Is this file or folder, relative to the top, one of .gitignore's? A pattern with a slash begins at the top."""
+    """Whether .gitignore matches a path relative to the top. A pattern with a slash begins at the top."""
     return path == ".git" or any(fnmatch.fnmatch("/" + path if "/" in one else path.rsplit("/", 1)[-1], one)
                                  for one in patterns)
 
 
 def walk():
-    """Every file that .gitignore leaves, by reading it, as git is not there."""
+    """Every file not in .gitignore, without git."""
     patterns = [line.rstrip("/") for line in text(".gitignore").splitlines() if line and not line.startswith("#")]
     for base, folders, names in os.walk(TOP):
         folder = "" if base == str(TOP) else str(Path(base).relative_to(TOP)) + "/"
@@ -28,7 +28,7 @@ def walk():
 
 
 def files():
-    """Every file of the project, relative to its top: what git knows or would add; without git, what lies there."""
+    """Every file of the project relative to the top: tracked or untracked by git; without git, all files."""
     try:
         listed = subprocess.run(["git", "-C", str(TOP), "ls-files", "-co", "--exclude-standard"], text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout.splitlines()
@@ -46,13 +46,13 @@ def text(name):
 
 
 def is_script(name):
-    """Has no suffix, and its first line names an interpreter."""
+    """Whether a file has no suffix and begins with #!."""
     with open(TOP / name, "rb") as file:
         return "." not in Path(name).name and file.read(2) == b"#!"
 
 
 def read_known(name):
-    """The lines of a list in known.d: breaches that were there before the lint, to become fewer."""
+    """The lines of a list in known.d: breaches older than the lint."""
     return [line for line in text(f"tests/lint/known.d/{name}").splitlines() if line and not line.startswith("#")]
 
 
@@ -61,7 +61,7 @@ def write_known(name, head, lines):
 
 
 def verdict(what, breaches, cure):
-    """Prints one line that the total counts, and each breach; ends the script."""
+    """Prints the verdict and each breach, and ends the script."""
     if breaches:
         print(f"FAIL {what}: {len(breaches)} found. {cure}")
         print("\n".join("    " + str(line) for line in breaches))

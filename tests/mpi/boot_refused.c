@@ -48,7 +48,7 @@ static void init_fails(const MPIX_Boot* boot, int error_class, const char* words
   CHECK_EQ(flag, 0);
   // It is not tried again with what is left, and never alone.
   check_says(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session), MPI_ERR_OTHER,
-             "call it again");
+             "call MPIX_Boot_provide again");
 }
 
 // Rank 0 is told another size than the rest.

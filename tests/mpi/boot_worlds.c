@@ -38,7 +38,7 @@ static void world_of_init(int me, int members) {
   OK(MPI_Finalize());
   CHECK_EQ(ended, 1);
   code = MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
-  check_says(code, MPI_ERR_OTHER, "call it again");
+  check_says(code, MPI_ERR_OTHER, "call MPIX_Boot_provide again");
   check_world(files_boot(members - 1 - me, members, members == 1 ? "again.alone" : "again"));
   CHECK_EQ(ended, 2);
 }

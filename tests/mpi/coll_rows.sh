@@ -24,7 +24,7 @@ check "without copies between processes" timeout 200 "$MPIRUN" -n 3 -x TERN_SM_S
 check "rows on a machine that is described" timeout 200 "$MPIRUN" -n 4 -x TERN_COLL_LEVELS='pack:2 core:2' "$work/rows" $rows
 check "rows on packages and caches that ranks are bound to" timeout 200 "$MPIRUN" -n 4 -x HWLOC_SYNTHETIC='pack:2 l3:2 core:2 pu:1' -x TERN_COLL_LEVELS=package,l3 "$work/rows" $rows
 check "a wrong hint is an error that names the right ones" sh -c "
-  '$MPIRUN' -n 2 '$work/rows' allreduce=rign 2>&1 | grep 'tern_allreduce is \"rign\"; it can be .*rabenseifner'"
+  '$MPIRUN' -n 2 '$work/rows' allreduce=rign 2>&1 | grep 'tern_allreduce is \"rign\"; allowed are .*rabenseifner'"
 check "a wrong parameter names the right ones" sh -c "
   '$MPIRUN' -n 2 -x TERN_COLL=allreduce=rign '$work/rows' bcast=linear 2>&1 | grep 'allreduce in TERN_COLL is \"rign\".*rabenseifner'"
 totals

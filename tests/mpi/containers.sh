@@ -179,7 +179,7 @@ right="^all is right, 4 share$"
 run() { timeout -k 1 60 "$@"; }
 silent() { # silent COMMAND...: right, and nothing on stderr but how many copies a large message takes
   says "$right" "$@" 2>err || { cat err; return 1; }
-  ! grep -v 'two copies instead of one\|windows of the program.s own memory are reached by messages' err
+  ! grep -v 'two copies instead of one\|windows of the program.s own memory use messages' err
 }
 ends() { # ends COMMAND...: with an error, within 20 s
   local code=0 since=$SECONDS

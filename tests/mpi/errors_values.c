@@ -78,7 +78,7 @@ static void topologies(void) {
   SAYS(Graph_neighbors_count, (graph, 3, ints), ERR_RANK, "rank is 3");
   SAYS(Dist_graph_create,
        (SELF, 2, (int[]){0, 0}, (int[]){INT_MAX, 1}, ints, ints, MPI_INFO_NULL, 0, &made), ERR_ARG,
-       "more than 2147483647 edges");
+       "exceeds 2147483647");
   SAYS(Dist_graph_create_adjacent, (SELF, 1, &other, ints, 0, ints, ints, MPI_INFO_NULL, 0, &made),
        ERR_RANK, "sources[0] is 9");
   SAYS(Dist_graph_create_adjacent,
@@ -166,7 +166,7 @@ static void operations_and_buffers(void) {
   SAYS(Buffer_detach, (&was, &bytes), ERR_BUFFER, "no buffer is attached");
   SAYS(Buffer_attach, (NULL, 8), ERR_BUFFER, "null pointer");
   OK(MPI_Buffer_attach(text, sizeof text));
-  SAYS(Buffer_attach, (text, 8), ERR_BUFFER, "2000 bytes is attached already");
+  SAYS(Buffer_attach, (text, 8), ERR_BUFFER, "2000 bytes is already attached");
   OK(MPI_Buffer_detach(&was, &bytes));
   SAYS(Alloc_mem, (-1, MPI_INFO_NULL, &was), ERR_SIZE, "size is -1");
 }
@@ -179,7 +179,7 @@ static void requests(void) {
   OK(MPI_Psend_init(ints, 2, 1, MPI_INT, 0, 0, SELF, MPI_INFO_NULL, &request));
   SAYS(Pready, (0, request), ERR_REQUEST, "call MPI_Start before");
   OK(MPI_Start(&request));
-  SAYS(Start, (&request), ERR_REQUEST, "started already");
+  SAYS(Start, (&request), ERR_REQUEST, "already started");
   SAYS(Pready, (2, request), ERR_ARG, "2");
   SAYS(Pready_range, (1, 2, request), ERR_ARG, "2");
   SAYS(Parrived, (request, 0, &flag), ERR_REQUEST, "MPI_Precv_init");
@@ -203,18 +203,18 @@ static void requests(void) {
 
 static void attributes_and_codes(void) {
   int key = MPI_TAG_UB, code = 0;
-  SAYS(Comm_set_attr, (SELF, MPI_TAG_UB, ints), ERR_KEYVAL, "a user may set");
-  SAYS(Comm_delete_attr, (SELF, MPI_TAG_UB), ERR_KEYVAL, "a user may set");
-  SAYS(Comm_free_keyval, (&key), ERR_KEYVAL, "a user may set");
+  SAYS(Comm_set_attr, (SELF, MPI_TAG_UB, ints), ERR_KEYVAL, "for users to set");
+  SAYS(Comm_delete_attr, (SELF, MPI_TAG_UB), ERR_KEYVAL, "for users to set");
+  SAYS(Comm_free_keyval, (&key), ERR_KEYVAL, "for users to set");
   SAYS(Add_error_code, (123456, ints), ERR_ARG, "123456");
   CHECK(MPI_Add_error_code(MPI_ERR_RANK, &code) == MPI_SUCCESS);
-  SAYS(Add_error_code, (code, ints), ERR_ARG, "which is a code");
+  SAYS(Add_error_code, (code, ints), ERR_ARG, "an error code of class");
   CHECK(MPI_Remove_error_code(code) == MPI_SUCCESS);
   SAYS(Error_class, (123456, ints), ERR_ARG, "123456");
   SAYS(Error_string, (-1, text, ints), ERR_ARG, "-1");
   SAYS(Remove_error_class, (MPI_ERR_RANK), ERR_ARG, "");
   SAYS(Comm_call_errhandler, (SELF, 123456), ERR_ARG, "123456");
-  SAYS(Init_thread, (NULL, NULL, MPI_THREAD_SINGLE, ints), ERR_OTHER, "once only");
+  SAYS(Init_thread, (NULL, NULL, MPI_THREAD_SINGLE, ints), ERR_OTHER, "initialise only once");
 }
 
 int main(int argc, char** argv) {

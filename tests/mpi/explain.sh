@@ -61,7 +61,7 @@ check "JSON, a line each, and nothing on stderr" json
 unopened() {
   local text
   text=$(run -x TERN_EXPLAIN=json:/nowhere/file)
-  [ $? != 0 ] && grep -q 'TERN_EXPLAIN is "json:/nowhere/file", but that file cannot be opened' <<<"$text" ||
+  [ $? != 0 ] && grep -q 'TERN_EXPLAIN is "json:/nowhere/file", but the file cannot be opened' <<<"$text" ||
     { printf '%s\n' "$text"; return 1; }
 }
 check "a file that cannot be opened is named" unopened

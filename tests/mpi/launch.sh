@@ -48,13 +48,13 @@ check "a missing program" fails 127 'cannot start ./nope: No such file' "$MPIRUN
 check "a missing program of the PATH" fails 127 'no such program in PATH' "$MPIRUN" -n 2 no-such-program
 check "one that is here, not in PATH" fails 127 'did you mean ./starter' sh -c "cd folder && '$MPIRUN' -n 2 starter"
 check "one that may not be executed" fails 127 'chmod +x' "$MPIRUN" -n 2 folder/plain
-check "one whose interpreter is missing" fails 127 'cannot start rank 0 on host.*its interpreter /nowhere/shell does not' "$MPIRUN" -n 2 folder/orphan
+check "one whose interpreter is missing" fails 127 'cannot start rank 0 on host.*the interpreter /nowhere/shell does not' "$MPIRUN" -n 2 folder/orphan
 printf '#!/bin/sh\r\ntrue\r\n' >folder/dos && chmod +x folder/dos
 check "one with the line ends of DOS" fails 127 'DOS line ends' "$MPIRUN" -n 2 folder/dos
 printf '\177ELF and no more' >folder/cut && chmod +x folder/cut
 check "one that is cut off" fails 126 'for another machine, or cut off' "$MPIRUN" -n 2 folder/cut
 printf 'int main(void) { return 0; }\n' >folder/other.c && gcc folder/other.c -o folder/other -Wl,--dynamic-linker=/nowhere/loader
-check "one whose loader is missing" fails 127 'its loader /nowhere/loader does not' "$MPIRUN" -n 2 folder/other
+check "one whose loader is missing" fails 127 'the loader /nowhere/loader does not' "$MPIRUN" -n 2 folder/other
 gcc folder/other.c -o folder/unloaded -Wl,--no-as-needed -L"$PREFIX/lib" -l:libmpi_abi.so.1
 check "one whose library is missing" fails 127 "ldd ./unloaded.*libmpi_abi.so.1 is in $PREFIX/lib" sh -c "cd folder && unset LD_LIBRARY_PATH && '$MPIRUN' -n 2 ./unloaded"
 check "one without #!" fails 126 '#! line' "$MPIRUN" -n 2 folder/headless

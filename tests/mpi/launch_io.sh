@@ -50,7 +50,7 @@ check "--stdin all when no rank reads" sh -c "cat bytes | timeout 60 '$MPIRUN' -
 check "--stdin all of nothing" prints $'0\n0' "$MPIRUN" --stdin all -n 2 wc -c </dev/null
 check "--stdin 1" prints $'0 0\n1 3' sh -c "printf abc | '$MPIRUN' --stdin 1 -n 2 sh -c 'echo \$PMIX_RANK \$(wc -c)'"
 check "--stdin none" prints $'0\n0' sh -c "printf abc | '$MPIRUN' --stdin none -n 2 wc -c"
-check "--stdin of a rank that is not there" fails 2 '"2" is no rank of this job, whose ranks are 0..1' "$MPIRUN" --stdin 2 -n 2 true
+check "--stdin of a rank that is not there" fails 2 '"2" is not a rank; this job has ranks 0..1' "$MPIRUN" --stdin 2 -n 2 true
 check "a closed stdin is an empty one" prints $'0\n0' sh -c "'$MPIRUN' -n 2 wc -c <&-"
 if command -v script >/dev/null; then
   check "a terminal's lines reach all ranks" test 2 = "$(

@@ -19,7 +19,7 @@ for option in --hostfile -hostfile -machinefile -f; do
 done
 check "-soft" prints $'a\na' "$MPIRUN" -n 2 -soft 1:4:2 echo a
 check "-arch of this machine" prints a "$MPIRUN" -n 1 -arch "$(uname -m)" echo a
-check "-arch of another" fails 2 '"vax" is not this machine' "$MPIRUN" -arch vax true
+check "-arch of another" fails 2 '"vax" does not match this machine' "$MPIRUN" -arch vax true
 check "ppr on a machine that is made up" says '^8 ranks' \
   env HWLOC_SYNTHETIC='pack:2 numa:2 core:4 pu:1' "$MPIRUN" --map-by ppr:2:numa --dry-run true
 check "more ranks than ppr has room for" fails 2 'room for 4 on 2 parts' \

@@ -76,7 +76,7 @@ fails() { # fails PATTERN ARGUMENTS...: within seconds
 at_once() { # at_once PROGRAM LASTING: which makes each take so long that both run
   local turn
   for turn in $(seq 12); do
-    fails 'two MPI programs run in it at the same time, '"$1"' (pid [0-9]*) and '"$1"' (pid [0-9]*)' \
+    fails 'two MPI programs run in one rank at the same time, '"$1"' (pid [0-9]*) and '"$1"' (pid [0-9]*)' \
       -n 2 sh -c "./$1 a '$2' & ./$1 b '$2'; wait" || return 1
     lacks '/1$' || return 1
   done
@@ -96,11 +96,11 @@ check "a further world of one rank alone" fails 'rank 0 has ended and runs no fu
 check "a further session of one rank alone" fails 'rank 0 has ended' \
   -n 2 sh -c './session a; [ $PMIX_RANK = 0 ] || { sleep 0.3; exec ./session b; }'
 check "no communicator with a rank that has ended" lacks '^made b'
-check "a rank that has gone on to its next program" fails 'rank 0 has come to its MPI program number 3, this one is number 2 of rank 1' \
+check "a rank that has gone on to its next program" fails 'rank 0 is at MPI program number 3, but this is number 2 of rank 1' \
   -n 2 sh -c './session a; [ $PMIX_RANK = 0 ] && { timeout -s KILL 1 ./session b; ./session c; } || { sleep 2; exec ./session b; }'
 check "two worlds at the same time" at_once world 'sleep 0.3'
 check "two sessions at the same time" at_once session 300000
-check "two at the same time, one of them exec" fails 'two MPI programs run in it at the same time' \
+check "two at the same time, one of them exec" fails 'two MPI programs run in one rank at the same time' \
   -n 2 sh -c './world a "sleep 2" & sleep 0.5; exec ./world b'
 check "a child of a rank" beside
 check "worlds of one at the same time, on request" on_request

@@ -4,7 +4,7 @@
 // ranks: 2 3
 // hosts: no, ranks of other hosts use messages anyhow
 // transport: sm, the others are to other hosts
-// expect-stderr: reached by messages.*rank 1 may not copy memory of rank 0: Operation not
+// expect-stderr: use messages.*rank 1 may not copy memory of rank 0: Operation not
 // permitted.*SYS_PTRACE
 #include <linux/filter.h>
 #include <linux/seccomp.h>

@@ -9,7 +9,7 @@
 //   ranks: 2
 //   full-ranks: 4
 //   env: TERN_PROGRESS=calls TERN_EXPLAIN=1
-//   expect-stderr: of its [24] ranks are reached in shared memory, [13] by copies.*, 0 by messages
+//   expect-stderr: of [24] ranks accessed in shared memory, [13] by copies.*, 0 by messages
 //   hosts: no, other hosts need the target's help
 //   transport: sm, as other hosts do
 #include <time.h>

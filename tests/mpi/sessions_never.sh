@@ -24,6 +24,6 @@ END_OF_C
 "$MPICC" never.c -o never || exit 1
 check "a member that has ended is named" fails 1 'rank 1 has ended and never called MPI_Init, where rank 0 waits for it' \
   env LATE=0 timeout 20 "$MPIRUN" -n 2 ./never
-check "a member that is late is named" fails 124 'rank 0.*MPI_Comm_create_from_group.*waits for rank 1, which has not begun with MPI' \
+check "a member that is late is named" fails 124 'rank 0.*MPI_Comm_create_from_group.*waits for rank 1 to initialise MPI' \
   env LATE=30 timeout 20 "$MPIRUN" -n 2 --timeout 2 ./never
 totals

@@ -4,7 +4,7 @@
 // ranks: 2 3
 // transport: sm, its copies are those of shared memory
 // env: TERN_SM_SINGLE_COPY=auto TERN_TEST=sm_pull_limit=0,sm_both_limit=300k
-// expect-stderr: two copies: the kernel (does not copy|lets no other)
+// expect-stderr: two copies: the kernel denies (copies|other processes)
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>

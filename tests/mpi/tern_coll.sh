@@ -14,7 +14,7 @@ check "all are proved to 12 ranks" says ' shapes, 0 wrong$' tern_coll verify --r
 check "one at many ranks" says '^proved  *bcast double_tree: 1 shapes of 4096' tern_coll verify bcast double_tree --ranks=4096 --root=0
 check "hosts that a line describes" says '^proved  *allreduce two_level: 1 shapes' tern_coll verify allreduce two_level --ranks=24 --levels=8,2
 check "a machine that a line describes" says '^proved  *allreduce two_level: 1 shapes' tern_coll verify allreduce two_level --ranks=32 '--levels=pack:2 l3:2(size=8M) core:4'
-check "levels that are not known here" fails 2 'bound is known when they run' tern_coll verify bcast two_level --levels=package
+check "levels that are not known here" fails 2 'bindings are known only at run time' tern_coll verify bcast two_level --levels=package
 check "two groups" says '^proved  *reduce_scatter between_groups: 36 shapes of 1 to 9' tern_coll verify reduce_scatter between_groups --ranks=1..9
 check "neighbourhoods of a word" says '^proved  *neighbor_alltoall linear: 8 shapes of 1 to 8' tern_coll verify neighbor_alltoall --ranks=1..8 --neighbors=torus
 check "lowered ones are proved, all mapped and in islands" says ' shapes, 0 wrong$' tern_coll verify --engine=stream --ranks=1..12
@@ -48,7 +48,7 @@ check "a smaller scratch takes more passes" says 'in 5[0-9][0-9] passes of a scr
   env TERN_GPU_SCRATCH=8M tern_coll simulate allreduce ring --bytes=64m --topology=dgx-h100 --engine=stream
 check "a file describes a machine" says '^time  *102.0 us' tern_coll simulate bcast binomial --bytes=1000000 --topology=machine --chunk=0
 printf 'gpu a b\nlink a b fast 2\n' >machine
-check "a bad file has line and cause" fails 2 'machine:2: bandwidth in GB/s is a number' tern_coll simulate bcast binomial --bytes=1 --topology=machine
+check "a bad file has line and cause" fails 2 'machine:2: bandwidth in GB/s must be a number' tern_coll simulate bcast binomial --bytes=1 --topology=machine
 check "no such machine lists the known ones" fails 2 'dgx-h100, pcie-4, 2x8-rail' tern_coll simulate bcast binomial --bytes=1 --topology=dgx
 check "more ranks than GPUs" fails 2 '5 ranks, but pcie-4 has 4 GPUs' tern_coll simulate bcast binomial --bytes=1 --topology=pcie-4 --ranks=5
 check "no size" fails 2 'bytes=N' tern_coll simulate bcast binomial --topology=pcie-4
@@ -85,8 +85,8 @@ check "the measured time in the end" says \
   explained -x TERN_COLL_TABLE="$work/table"
 check "a parameter overrides the table" says 'ranks: ring .* by TERN_COLL' \
   explained -x TERN_COLL_TABLE="$work/table" -x TERN_COLL=allreduce=ring
-check "parts that ranks are bound to" says 'on MPI_COMM_WORLD know levels: 2 hosts of 2 ranks' explained -x TERN_COLL_LEVELS=package -x HWLOC_SYNTHETIC='pack:2 core:2 pu:1'
-check "parts to which ranks are not bound" says 'levels by L3, but rank 0 is not bound to one L3' explained -x TERN_COLL_LEVELS=l3 -x HWLOC_SYNTHETIC='pack:2 core:2 pu:1'
+check "parts that ranks are bound to" says 'on MPI_COMM_WORLD use levels: 2 hosts of 2 ranks' explained -x TERN_COLL_LEVELS=package -x HWLOC_SYNTHETIC='pack:2 core:2 pu:1'
+check "parts to which ranks are not bound" says 'levels by L3, but rank 0 is not bound to a single L3' explained -x TERN_COLL_LEVELS=l3 -x HWLOC_SYNTHETIC='pack:2 core:2 pu:1'
 check "wrong levels end MPI_Init" sh -c "
   ! '$MPIRUN' -n 2 -x TERN_COLL_LEVELS=packge ./reduce 2>err && grep 'TERN_COLL_LEVELS is .packge.*package, numa, l3, core' err"
 check "hosts that a parameter describes have lines of their own" says \
@@ -95,7 +95,7 @@ printf 'allreduce any any tree\nallreduce 4 any rign\n' >bad
 check "a bad line ends MPI_Init with its number" sh -c "
   ! '$MPIRUN' -n 2 -x TERN_COLL_TABLE='$work/bad' ./reduce 2>err && grep 'bad:2: allreduce has no algorithm \"rign\"' err"
 check "a table that is not there, too" sh -c "
-  ! '$MPIRUN' -n 2 -x TERN_COLL_TABLE=/nowhere/table ./reduce 2>err && grep '/nowhere/table, which cannot be read' err"
+  ! '$MPIRUN' -n 2 -x TERN_COLL_TABLE=/nowhere/table ./reduce 2>err && grep 'TERN_COLL_TABLE is /nowhere/table, but the file cannot be read' err"
 check "ranks with different parameters are told" sh -c "
   ! '$MPIRUN' -n 1 -x TERN_COLL=allreduce=ring ./reduce : -n 1 ./reduce 2>err && grep 'different parameters' err"
 totals

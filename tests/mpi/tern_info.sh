@@ -69,7 +69,7 @@ check "a large machine is drawn once for equal parts" says 'Package 1 to 3: the 
 check "NUMA nodes stand inside packages" says '| | + NUMA node 0, ' tern_info --topology
 check "the picture keeps to 80 columns" sh -c '! tern_info --topology | grep -E "^.{81}"'
 check "boxes by the locale" says '│' env LC_ALL=C.UTF-8 tern_info --topology
-check "it says that the machine is made up" says "made up by hwloc" tern_info --topology
+check "it says that the machine is made up" says "from hwloc's variables" tern_info --topology
 check "SVG is written" tern_info --svg machine.svg
 check "SVG has all parts" python3 -c 'import xml.etree.ElementTree as tree
 parts = [e for e in tree.parse("machine.svg").iter() if e.tag.endswith("rect")]
@@ -130,8 +130,8 @@ record() { printf '%s\n' "$1" >record && python3 "$TOP/coll/gpu/verdicts.py" --r
 check "a recorded run" sh -c "python3 '$TOP/coll/gpu/verdicts.py' --record '$TOP/coll/gpu/verdicts.txt' --out compiled"
 compiled() { record "push 2027-01-31 NVIDIA H100" && grep -qF '{"push", "2027-01-31 NVIDIA H100"},' compiled; }
 check "a line of the record is compiled" compiled
-check "an unknown name ends the build" fails 1 'record:1: pull is no engine and no wire; the names are stream, .*ll128' record "pull 2027-01-31 NVIDIA H100"
-check "a line without a date ends the build" fails 1 'after ll stand a date' record "ll NVIDIA H100"
+check "an unknown name ends the build" fails 1 'record:1: pull is not an engine or a wire; the names are stream, .*ll128' record "pull 2027-01-31 NVIDIA H100"
+check "a line without a date ends the build" fails 1 'after ll come a date' record "ll NVIDIA H100"
 
 check "a wrong option gets the nearest" fails 2 'did you mean --topology' tern_info --toplogy
 check "a value that is missing" fails 2 'needs a FILE' tern_info --svg

@@ -60,11 +60,11 @@ fi
 if lacks Comm_spawn; then
   check "a communicator's handler hides nothing" named_once spawn MPI_Comm_spawn
 fi
-check "nothing is missing" says 'imports 2 functions of MPI, and Tern has all of them' tern_info --program hello
-check "a program without MPI" says 'imports no function of MPI' tern_info --program /bin/sh
-check "no program" fails 1 'no ELF file' tern_info --program hello.c
+check "nothing is missing" says 'imports 2 MPI functions, and Tern has all$' tern_info --program hello
+check "a program without MPI" says 'imports no MPI function' tern_info --program /bin/sh
+check "no program" fails 1 'not a 64-bit ELF file' tern_info --program hello.c
 check "an empty file" sh -c ': >empty; ! tern_info --program empty 2>err && grep ": cut off" err'
-check "a folder" fails 1 'cannot read /: a folder' tern_info --program /
+check "a folder" fails 1 'cannot read /: a directory' tern_info --program /
 check "no file" fails 1 'cannot read /nowhere: No such file' tern_info --program /nowhere
 cut_off() {
   local bytes size status

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runner of the tests: README.md."""
+"""The test runner: README.md."""
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[2]

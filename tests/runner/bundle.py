@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The list of tests/bundle: `python3 -m runner.bundle` prints a line for each test of tests/gpu/mpi that is linked with the
-driver: name, source, cflags, and the columns of the bundle's tests/list."""
+"""The list of tests/bundle: `python3 -m runner.bundle` prints a line for each test of tests/gpu/mpi linked with the driver:
+name, source, cflags, and the columns of the bundle's tests/list."""
 from .directives import discover
 
 COLUMNS = ("timeout", "expect-exit", "env", "mpirun", "args")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The head of a source says how its test is run: `// word: value` lines, and variants with lines of their own.
+"""Directives in the head of a test's source: `// word: value` lines, and variants with further lines.
 
-tests/mpi/README.md lists the words and the rule of variants."""
+tests/mpi/README.md lists the words and the rules of variants."""
 import re
 import sys
 
@@ -12,7 +12,7 @@ DIRECTIVE = re.compile(r"^\s*(?://|#|/?\*)\s*([a-z][a-z0-9-]*):\s*(.*?)\s*(?:\*/
 VARIANT_NAME = re.compile(r"^[a-z0-9_]+$")
 INDENTED = re.compile(r"^(?://|#)(?: {2,}|\t)\S")
 MERGED = re.compile(r"^(?://|#) .*\S (?:ranks: (?:\d|singleton)|timeout: \d|env: [A-Z_]+=|cflags: -|expect-\w+: \S|variant: \w)")
-# Each word with its value in a head without the word.
+# Default value of each word.
 KNOWN = {"ranks": "1 2 4", "env": "", "args": "", "mpirun": "", "timeout": "60", "expect-exit": "0",
          "expect-stderr": None, "expect-stdout": None, "prints": None, "cflags": "", "full": None,
          "sanitizers": "yes", "transport": "any", "waits": None, "alone": None, "full-ranks": "",
@@ -25,17 +25,17 @@ ADD_UP = {"env": " ", "prints": "\n"}
 
 
 class Mistake(Exception):
-    """A head that cannot be meant as it is written."""
+    """A faulty head."""
 
 
 def read_head(lines, known):
-    """Returns the lines of the head by word, and those of each variant, without the inherited ones."""
+    """Returns the head's lines by word, and each variant's lines without inherited lines."""
     head, variants, into, own = {}, {}, None, None
     for line in lines[:HEAD]:
         if MERGED.match(line):
             raise Mistake(f"this says how the test is run, and needs a line of its own: {line}")
         if own is not None and not INDENTED.match(line):
-            own = None  # the variant's lines are the indented ones below its name
+            own = None  # the variant's lines are indented below its name
         into = head if own is None else own
         found = DIRECTIVE.match(line)
         if not found:
@@ -55,7 +55,7 @@ def read_head(lines, known):
 
 
 class Test:
-    """One source, or a variant of it, and how its head says that it is run."""
+    """A source or a variant, with the directives of its head."""
 
     def __init__(self, source, variant=None):
         self.source, self.variant, self.script = source, variant, source.suffix == ".sh"
@@ -73,7 +73,7 @@ class Test:
         self.binary = path.rsplit(".", 1)[0] + (f".{variant}" if apart else "")
 
     def counts(self, only, full=False):
-        """A number of ranks that is asked for may be one of those for --full."""
+        """Requested numbers of ranks may come from the numbers for --full."""
         if self.script:
             return [None]
         words = self.say["ranks"].split() + (self.say["full-ranks"].split() if full or only else [])
@@ -85,12 +85,12 @@ class Test:
 
 
 def matches(name, patterns):
-    """A pattern is a part of the name. A whole path means the source alone, without its variants."""
+    """A pattern is part of a name. A whole path selects the source without variants."""
     return not patterns or any(part in name and not name.startswith(part + ":") for part in patterns)
 
 
 def discover(patterns, folders, kind=Test):
-    """The tests of these folders, each variant behind its source."""
+    """The tests of these folders; variants follow their source."""
     sources = [path for folder in folders for suffix in (".c", ".cc", ".sh")
                for path in sorted((TOP / folder).rglob("*" + suffix))]
     tests = [test for path in sources for test in with_variants(path, kind)]

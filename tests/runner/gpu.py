@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the tests that need a GPU as two twins: `soft` on the software driver, on several machines that it plays; `gpu` on the
-real one, skipped on a machine without a GPU. Neither can run on the other's driver unnoticed.
+"""Runs GPU tests as two twins: `soft` on the software driver, `gpu` on the real driver.
 
-Tests are programs in tests/gpu/mpi (tests/gpu/README.md), and the driver's own in tests/gpu/driver."""
+The software driver simulates several machines. Without a GPU the twin `gpu` is skipped. A twin on the wrong driver fails.
+
+Tests are programs in tests/gpu/mpi (tests/gpu/README.md), and the driver's tests in tests/gpu/driver."""
 import concurrent.futures
 import ctypes
 import os
@@ -19,7 +20,7 @@ from .directives import discover, matches
 from .machines import BEHAVIOUR, MACHINES, NO_DRIVER_TESTS, Behaviour, sample
 from .programs import Runner
 
-PRECOMPILED = '#include "allocators.hpp"\n'  # stream.hpp begins with this line, too
+PRECOMPILED = '#include "allocators.hpp"\n'  # also the first line of stream.hpp
 DRIVER = "tests/gpu/driver"
 
 
@@ -28,7 +29,7 @@ def allows_one_queue(test):
 
 
 def one_queue(test, pairs):
-    """The first of several pairs on `4-peers`, or of half of the tests the only one, is on `one-queue` instead."""
+    """Moves the first of several pairs on `4-peers`, or for half of the tests the only pair, to `one-queue`."""
     linked = [place for place, (_, machine) in enumerate(pairs) if machine == "4-peers"]
     if allows_one_queue(test) and (len(linked) > 1 or linked and zlib.crc32(test.name.encode()) % 2):
         pairs[linked[0]] = (pairs[linked[0]][0], "one-queue")
@@ -49,7 +50,7 @@ def real_device():
 
 
 class Twins(Runner):
-    """Each test once for every machine of the software driver, and once for the real one."""
+    """Runs each test on every machine of the software driver, and on the real driver."""
 
     def __init__(self, options, tmp):
         super().__init__(options)
@@ -62,11 +63,11 @@ class Twins(Runner):
         self.heap = self.tree / "tests/gpu/libheap.so"
         self.here = threading.local()
         self.ahead = None  # a compiled header
-        # Each soft twin plays a machine of its own, and waits half of the time. A real GPU would be shared.
+        # Each soft twin simulates a separate machine and waits half of the time. A real GPU would be shared.
         self.AT_ONCE = 3 if self.absent and not options.sanitizers else 1
 
     def program(self, test):
-        """The suite mpi has compiled its programs."""
+        """The suite mpi compiles these programs."""
         return (self.tree / "mpi-tests" if isinstance(test, Behaviour) else self.out) / test.binary
 
     def flags(self, test):
@@ -80,7 +81,7 @@ class Twins(Runner):
         return [*includes, str(self.out / "twin.o"), f"-L{self.soft}", "-Wl,--no-as-needed", "-lcuda", "-ldl"]
 
     def settings(self, words, twins=("soft", "gpu"), asked=True):
-        """Name and environment of every run; `asked`: with what the options say of the software driver."""
+        """Name and environment of every run; `asked`: with the software driver's options."""
         for word in words if "soft" in self.options.twins and "soft" in twins else ():
             if word not in MACHINES:
                 common.refuse(f"there is no configuration {word}; there are {' '.join(MACHINES)}")
@@ -97,9 +98,8 @@ class Twins(Runner):
         kernels = str(self.soft / "libtern_kernels_host.so")
         if self.options.sanitizers:
             found["HOST_KERNELS_TIMEOUT"] = "120"  # TSan reports abandoned threads
-            found["ASAN_OPTIONS"] = processes.ASAN  # ASan keeps megabytes of used stacks for each thread of a kernel
-        # Late copies catch code without a wait. Allocations, frees, pinning and loading wait for all work, as on some real
-        # devices.
+            found["ASAN_OPTIONS"] = processes.ASAN  # ASan keeps megabytes of used stacks per kernel thread
+        # Late copies expose missing waits. Allocations, frees, pinning and loading wait for all work, as on some devices.
         other = {name: str(value) for name, value in (("SOFTCUDA_CONNECTIONS", self.options.queues),
                                                       ("SOFTCUDA_PROCESSORS", self.options.processors),
                                                       ("SOFTCUDA_PAGEABLE", self.options.pageable)) if value and asked}
@@ -108,8 +108,8 @@ class Twins(Runner):
                 "LD_LIBRARY_PATH": driver + (path and f":{path}" or "")}
 
     def runs_of(self, test):
-        """All numbers of ranks on all machines are for --full, or where a number or a machine is asked for: else see `sample`
-        and `one_queue`."""
+        """All ranks on all machines with --full, or if ranks or a machine are requested; otherwise see `sample` and
+        `one_queue`."""
         options = self.options
         counts = test.counts(options.ranks, options.full)
         machines = test.say["configurations"].split()
@@ -141,7 +141,7 @@ class Twins(Runner):
         return words
 
     def apart(self, setting):
-        """No other run is in its turn, and an old one that goes on keeps none back."""
+        """Runs alone; an older run still going on blocks no other run."""
         files = [name for name in ("SOFTCUDA_SHARED", "SOFTCUDA_EXCLUSIVE") if name in setting]
         return {**setting, **{name: f"{setting[name]}-{uuid.uuid4().hex}" for name in files}}
 
@@ -159,7 +159,7 @@ class Twins(Runner):
             super().run(test, ranks, way, {**setting, "GPU_HEAP_LOG": log.name, "FULL": ""})
 
     def judge(self, test, code, out, err):
-        """A program of tests/mpi must have given memory of the device to the library, too."""
+        """A program of tests/mpi must also pass device memory to the library."""
         complaint = Runner.judge(test, code, out, err)
         if complaint or not isinstance(test, Behaviour) or code == SKIP or "soft" not in self.options.twins:
             return complaint
@@ -168,7 +168,7 @@ class Twins(Runner):
         return None if moved else f"no copy and no kernel of the driver: was the heap a device's? The log of heap.cc: {lines}"
 
     def build_ahead(self):
-        """The headers of most programs take three quarters of the compiler's time. Without a precompiled one all goes on."""
+        """Precompiles headers, three quarters of the compile time of most programs. A failure is ignored."""
         text = '#include "tests/gpu/mpi/allocators.hpp"\n#include <algorithm>\n#include <thread>\n'
         header, ahead = self.out / "ahead.hpp", self.out / "ahead.hpp.gch"
         header.write_text(text)
@@ -178,16 +178,16 @@ class Twins(Runner):
         self.ahead = header if done.returncode == 0 and ahead.exists() else None
 
     def build_twin(self):
-        """The check of the driver that each program brings along."""
+        """Each program checks the driver itself."""
         self.out.mkdir(parents=True, exist_ok=True)
         self.build_ahead()
         subprocess.run(["gcc", "-O1", "-g", "-Wall", "-Wextra", "-D_GNU_SOURCE", "-c", str(TOP / "tests/gpu/twin.c"), "-o",
                         str(self.out / "twin.o")], check=True)
 
     def run_driver_tests(self):
-        """The suite of the driver itself: a difference between its twins is a defect of the software driver."""
+        """The driver's own suite: a difference between the twins is a defect of the software driver."""
         names = (name for name in MACHINES if name not in NO_DRIVER_TESTS)
-        settings = self.settings(names, asked=False)  # the tests choose the queues themselves
+        settings = self.settings(names, asked=False)  # these tests choose queues
         # These tests mostly wait for late work.
         with concurrent.futures.ThreadPoolExecutor(2 * (os.cpu_count() or 1)) as pool:
             for one in [pool.submit(self.run_driver, way, setting) for way, setting in settings]:

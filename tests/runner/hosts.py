@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs jobs over several hosts, which are namespaces of this machine: programs of tests/mpi, and tests of tests/hosts.
+"""Runs jobs over several hosts, simulated by namespaces of this machine: programs of tests/mpi, and tests of tests/hosts.
 
-The hosts and Slurm are set up once; nothing of them can stay behind (machine.py). Needs root, else all is skipped with the
-reason. tests/hosts/README.md lists the lines of a head."""
+Hosts and Slurm start once and leave nothing behind (machine.py). Without root all tests are skipped with the reason.
+tests/hosts/README.md lists the lines of a head."""
 import collections
 import os
 import re
@@ -21,7 +21,7 @@ LIBRARY = HERE / "hosts.sh"
 NO_TESTS = (LIBRARY, HERE / "relay.c")
 PROFILES = ("delay-1ms", "reorder", "loss-1", "rate-100mbit")
 BETWEEN = ("ucx", "ofi")  # transports to other hosts
-# Programs of tests/mpi for every day, and programs under profiles. --full and patterns run others, too.
+# Programs of tests/mpi for daily runs, and programs under profiles. --full and patterns add others.
 EVERY_DAY = ("coll_ops", "coll_random", "coll_typed", "comm_basics", "comm_create", "intercomm_basics", "persistent",
              "probe", "pt2pt_order", "pt2pt_random", "pt2pt_sendrecv", "pt2pt_synchronous", "pt2pt_truncate", "pt2pt_types",
              "request_sets", "rma_random", "sessions", "threads_messages", "topology_neighbors", "types_random")
@@ -30,7 +30,7 @@ Way = collections.namedtuple("Way", "shape launcher transport profile", defaults
 
 
 def ranks_on(shape):
-    """How many ranks each host has: of 3x2, or of 3+1."""
+    """Ranks of each host, from 3x2 or 3+1."""
     hosts, by, each = shape.partition("x")
     return [int(each)] * int(hosts) if by else [int(word) for word in shape.split("+")]
 
@@ -47,24 +47,24 @@ class Job(Test):
         self.own = source.parent == HERE
 
     def fits(self, shape):
-        """Programs that run at three or more numbers of ranks run at any number."""
+        """Programs with three or more numbers of ranks run at any number."""
         counts = [int(word) for word in f"{self.say['ranks']} {self.say['full-ranks']}".split() if word.isdigit()]
         return ranks_of(shape) in counts or len(counts) >= 3 and ranks_of(shape) >= min(counts)
 
     def of_many(self):
-        """Scripts start mpirun themselves."""
+        """Scripts start mpirun."""
         return not self.script and any(word.isdigit() for word in self.say["ranks"].split())
 
     def not_here(self):
-        """Why it cannot be run over hosts, or None."""
+        """The reason against a run over hosts, or None."""
         if self.say["hosts"] != "yes":
             return self.say["hosts"].partition(", ")[2]
         return "it asks for options of mpirun" if self.say["mpirun"] else None
 
 
 class Over(Runner):
-    """Each test over the shapes, launchers, transports and profiles that are asked for."""
-    AT_ONCE = WAITING = 1  # the network is one for all
+    """Runs each test over the requested shapes, launchers, transports and profiles."""
+    AT_ONCE = WAITING = 1  # all tests share the network
 
     def __init__(self, options):
         super().__init__(options)
@@ -75,7 +75,7 @@ class Over(Runner):
         self.env.update(TMPDIR="/run/tmp", PRTE=self.prte or "", PYTHONDONTWRITEBYTECODE="1")
         self.between = options.transport or [f"sm,{name}" for name in BETWEEN if self.has(name)]
         if options.shape and all(len(ranks_on(shape)) == 1 for shape in options.shape):
-            self.between = self.between or [""]  # messages of one host alone
+            self.between = self.between or [""]  # messages within a host
         self.profile = ""
         self.way = None
 
@@ -84,7 +84,7 @@ class Over(Runner):
         return re.search(rf"^  {transport} +works", told, re.M) is not None
 
     def library(self, words):
-        """Runs functions of hosts.sh; returns their output where they fail, else None."""
+        """Runs functions of hosts.sh; returns the output of a failure, or None."""
         with open("/run/said", "w+") as said:
             done = subprocess.run(["bash", "-c", with_library(words)], stdin=subprocess.DEVNULL, stdout=said, stderr=said,
                                   env=self.env, cwd="/run")
@@ -103,7 +103,7 @@ class Over(Runner):
             self.env.update(SLURM_CONF="/run/slurm/slurm.conf", SLURM_JOB_ID=Path("/run/slurm/job").read_text().strip())
 
     def absent(self, way):
-        """Why this cannot be run here, or None."""
+        """The reason against a run here, or None."""
         if way.launcher == "slurm" and self.no_slurm:
             return self.no_slurm
         if way.launcher == "prte" and not self.prte:
@@ -111,7 +111,7 @@ class Over(Runner):
         return None
 
     def change_network(self, profile):
-        """For all hosts, whatever it was before."""
+        """Sets the profile of all hosts, from any earlier profile."""
         if profile == self.profile:
             return
         complaint = self.library(f"net all up && net all {profile or 'clear'}")
@@ -144,13 +144,13 @@ class Over(Runner):
             setting["TERN_TRANSPORT"] = way.transport
         super().run(test, None, name, setting)
         if test.script:
-            self.profile = None  # it may have changed the network
+            self.profile = None  # the script may have changed the network
 
     def runs_of(self, test):
         return [(way, ) for way in self.ways(test)]
 
     def ways(self, test):
-        """The whole matrix is long; without --full it is one shape, and profiles for some programs."""
+        """Without --full: a single shape, and profiles for some programs."""
         chosen = self.options
         shapes = chosen.shape or (test.say["shapes"].split() if test.own else
                                   ["2x1", "2x2", "3x2"] if chosen.full else ["2x2"])
@@ -169,7 +169,7 @@ class Over(Runner):
         return ways
 
     def tests(self):
-        """The chosen tests; without a transport between hosts, those that send no messages."""
+        """The chosen tests; without a transport between hosts only tests without messages."""
         found = discover(self.options.pattern, ("tests/hosts", "tests/mpi"), Job)
         every = self.options.full or self.options.pattern
         found = [test for test in found if test.own or every or test.short in EVERY_DAY]
@@ -186,12 +186,12 @@ class Over(Runner):
 
 
 def with_library(words):
-    """For bash."""
+    """As a bash command line."""
     return f'. "{TOP}/tests/slurm.sh"; . "{LIBRARY}"; {words}'
 
 
 def prte_prefix():
-    """Where prterun is: TERN_PRTE, or from PATH."""
+    """The directory of prterun, from TERN_PRTE or PATH."""
     asked = os.environ.get("TERN_PRTE")
     if asked and not os.access(f"{asked}/bin/prterun", os.X_OK):
         common.refuse(f"TERN_PRTE={asked}: there is no bin/prterun")
@@ -203,9 +203,9 @@ def parse():
     parser = common.with_patterns(common.parser(__doc__))
     parser.add_argument("--shape", action="append", metavar="HOSTSxRANKS", help="only this shape, as 3x2, or 3+1 for different numbers (repeatable)")
     parser.add_argument("--launcher", action="append", choices=("slurm", "prte"), help="only this (repeatable)")
-    parser.add_argument("--transport", action="append", help="TERN_TRANSPORT, instead of each that is there (repeatable)")
-    parser.add_argument("--netem", action="append", choices=PROFILES, help="only with this profile (repeatable)")
-    parser.add_argument("--hosts", type=int, default=3, help="how many hosts there are (default 3)")
+    parser.add_argument("--transport", action="append", help="TERN_TRANSPORT, instead of all transports (repeatable)")
+    parser.add_argument("--netem", action="append", choices=PROFILES, help="only this profile (repeatable)")
+    parser.add_argument("--hosts", type=int, default=3, help="number of hosts (default 3)")
     parser.add_argument("--shell", nargs="?", const="exec bash -i", metavar="COMMAND",
                         help="no tests: a shell, or this command, in the login node")
     options = parser.parse_intermixed_args()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A machine of a run's own, in namespaces: whatever is made and started in it is gone when the run ends, however it ends.
+"""A separate machine for a run, in namespaces: everything inside ends with the run.
 
-Why: bridges, hosts and daemons that a killed test leaves behind break the next one, and names of two runs collide.
-Here no name is visible outside, and the kernel ends all processes with the first one of their PID namespace.
+Why: bridges, hosts and daemons of a killed test would break the next test, and names of two runs would collide. Here no
+name is visible outside, and the kernel ends all processes with the first process of the PID namespace.
 """
 import ctypes
 import os
@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-FOLDER = "/run"  # of memory: nothing that a run writes there stays
+FOLDER = "/run"  # a tmpfs, emptied at the end
 CLONE = {"mount": 0x00020000, "uts": 0x04000000, "ipc": 0x08000000, "pid": 0x20000000, "net": 0x40000000}
 PR_SET_PDEATHSIG = 1
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -19,7 +19,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 def absent():
-    """Why no machine can be made here, or None."""
+    """The reason against a machine here, or None."""
     if os.geteuid() != 0:
         return "namespaces need root here"
     done = subprocess.run(["unshare", "-m", "-u", "-i", "-n", "-p", "--fork", "--mount-proc", "true"],
@@ -32,7 +32,7 @@ def absent():
 
 
 def enter(name):
-    """Goes on in a process of the new machine, whose host name is `name`. The caller's process ends as that one does."""
+    """Continues in a process of a new machine with the host name `name`. The caller exits with that process's status."""
     if libc.unshare(sum(CLONE.values())) != 0:
         sys.exit(f"tests/hosts/run: no namespaces: {os.strerror(ctypes.get_errno())}")
     first = os.fork()
@@ -42,7 +42,7 @@ def enter(name):
     run = os.fork()
     if run:
         os._exit(wait_for(run))
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # even where a shell has started us in its background
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # even if started in a shell's background
     for command in (["mount", "--make-rprivate", "/"], ["mount", "-t", "proc", "proc", "/proc"],
                     ["mount", "-t", "tmpfs", "-o", "mode=755", "tmpfs", FOLDER],
                     ["mount", "-t", "tmpfs", "tmpfs", "/dev/shm"], ["hostname", name], ["ip", "link", "set", "lo", "up"]):
@@ -50,7 +50,7 @@ def enter(name):
 
 
 def wait_for(child):
-    """Its exit status, as a shell has it. Passes signals on, and takes the ends of processes that have no parent left."""
+    """Returns the exit status in a shell's form. Forwards signals and reaps orphans."""
     for sign in FORWARDED:
         signal.signal(sign, lambda number, _: os.kill(child, number))
     while True:

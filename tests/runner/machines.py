@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The machines that the software driver plays, and the programs of tests/mpi that run on them."""
+"""The machines simulated by the software driver, and the programs of tests/mpi for these machines."""
 from .directives import Test
 
 MACHINES = {
     "1": {"SOFTCUDA_DEVICES": "1"},
     "4-peers": {"SOFTCUDA_DEVICES": "4", "SOFTCUDA_MULTICAST": "on"},
-    # The same with one hardware queue for all streams of a process. Copies to and from pageable memory are waited for.
+    # The same with a single hardware queue for all streams of a process, and synchronous copies of pageable memory.
     "one-queue": {"SOFTCUDA_DEVICES": "4", "SOFTCUDA_MULTICAST": "on", "SOFTCUDA_CONNECTIONS": "1", "SOFTCUDA_PAGEABLE": "sync",
                   "SOFTCUDA_PROCESSORS": "4"},
     "2-apart": {"SOFTCUDA_DEVICES": "2", "SOFTCUDA_PEERS": "NONE"},
@@ -13,33 +13,32 @@ MACHINES = {
     "islands": {"SOFTCUDA_DEVICES": "4", "SOFTCUDA_PEERS": "X,NONE,NV,NONE;NONE,X,NONE,NV;NV,NONE,X,NONE;NONE,NV,NONE,X"},
     # Devices 0 and 3, devices 1 and 2.
     "islands-crossed": {"SOFTCUDA_DEVICES": "4", "SOFTCUDA_PEERS": "X,NONE,NONE,NV;NONE,X,NV,NONE;NONE,NV,X,NONE;NV,NONE,NONE,X"},
-    # Peers map each other's memory and find wrong data, as on some real machines.
+    # Mappings of peers give wrong data, as on some real machines.
     "lies": {"SOFTCUDA_DEVICES": "4", "SOFTCUDA_PEERS": "LIES"},
     "jitter": {"SOFTCUDA_DEVICES": "2", "SOFTCUDA_JITTER": "300"},
     "fabric": {"SOFTCUDA_DEVICES": "1", "SOFTCUDA_FABRIC": "on"},
     "in-turn": {"SOFTCUDA_DEVICES": "1", "SOFTCUDA_EXCLUSIVE": "{tmp}/turn"},
-    # Kernels of several processes run side by side; on the other machines processes take turns.
+    # Kernels of several processes run concurrently; on other machines processes take turns.
     "mps": {"SOFTCUDA_DEVICES": "1", "SOFTCUDA_MPS": "on"},
-    # Instances of one GPU: devices at one place of the bus, without links.
+    # Instances of a GPU: devices at the same bus address, without links.
     "mig": {"SOFTCUDA_DEVICES": "2", "SOFTCUDA_MIG": "on"},
-    # Stores to memory of peers arrive late and out of order, loads are old.
+    # Stores to peers arrive late and out of order; loads are stale.
     "weak": {"SOFTCUDA_DEVICES": "4", "SOFTCUDA_WEAK": "on"},
     # The same, with PCIe between two pairs: lines arrive torn.
     "pcie": {"SOFTCUDA_DEVICES": "4", "SOFTCUDA_WEAK": "on", "SOFTCUDA_PEERS": "X,NV,NV,PCIE;NV,X,PCIE,NV;NV,PCIE,X,NV;PCIE,NV,NV,X"},
-    # NVML shows each process only the visible devices, as in containers; knows neither pairs of devices nor types of far
-    # ends; cannot be loaded.
+    # NVML with only the visible devices, as in containers; NVML without pairs and types of far ends; no NVML.
     "nvml-own": {"SOFTCUDA_DEVICES": "4", "SOFTCUDA_MULTICAST": "on", "SOFTCUDA_NVML": "own"},
     "nvml-old": {"SOFTCUDA_DEVICES": "4", "LD_LIBRARY_PATH": "{soft}/nvml-old"},
     "nvml-away": {"SOFTCUDA_DEVICES": "4", "LD_LIBRARY_PATH": "{soft}/nvml-away"},
-    # All streams of a process in one hardware queue, and short launch queues.
+    # A single hardware queue for all streams of a process, and short launch queues.
     "queue": {"SOFTCUDA_DEVICES": "1", "SOFTCUDA_QUEUE": "8", "SOFTCUDA_CONNECTIONS": "1"},
     "queue-peers": {"SOFTCUDA_DEVICES": "4", "SOFTCUDA_QUEUE": "8", "SOFTCUDA_CONNECTIONS": "1"},
     # Older drivers (tests/softcuda/exports-*.map): 12.0 is the oldest supported driver, 11.8 is too old.
     "12.0": {"SOFTCUDA_DEVICES": "2", "SOFTCUDA_VERSION": "12000", "LD_LIBRARY_PATH": "{soft}/12.0"},
-    # A newer driver: a stream cannot write a word of a peer.
+    # A newer driver: streams cannot write a peer's semaphore.
     "13.1": {"SOFTCUDA_DEVICES": "2", "SOFTCUDA_VERSION": "13010"},
     "11.8": {"SOFTCUDA_DEVICES": "1", "SOFTCUDA_VERSION": "11080", "LD_LIBRARY_PATH": "{soft}/11.8"},
-    # The heap of programs of tests/mpi lies on a device (heap.cc): managed, or open to the processor.
+    # The heap of programs of tests/mpi lies on a device (heap.cc): managed, or accessible to the processor.
     "managed": {"SOFTCUDA_DEVICES": "1", "GPU_HEAP": "managed"},
     "open": {"SOFTCUDA_DEVICES": "1", "SOFTCUDA_OPEN": "on", "GPU_HEAP": "device"},
     "managed-apart": {"SOFTCUDA_DEVICES": "2", "SOFTCUDA_PEERS": "NONE", "GPU_HEAP": "managed"},
@@ -47,8 +46,7 @@ MACHINES = {
 }
 HEAPS = [name for name, machine in MACHINES.items() if "GPU_HEAP" in machine]
 NO_DRIVER_TESTS = (*HEAPS, "11.8", "lies", "one-queue", "queue", "queue-peers", "nvml-own", "nvml-old", "nvml-away")
-# The behaviour suite: program, number of ranks, heaps. With --full: all heaps, and all numbers of ranks of the head. Long
-# programs stay out.
+# The behaviour suite: program, number of ranks, heaps. --full: all heaps and all numbers of ranks. Without long programs.
 BEHAVIOUR = {name: (2, "managed open") for name in (
     "coll_outstanding", "coll_random", "coll_reduce_types", "coll_typed", "coll_types_random",
     "intercomm_basics", "intercomm_outstanding", "isendrecv", "partitioned", "persistent", "probe", "probe_matched",
@@ -57,12 +55,12 @@ BEHAVIOUR = {name: (2, "managed open") for name in (
     "threads_channels", "threads_coll", "threads_comm", "threads_messages", "threads_pt2pt", "topology_neighbors",
     "topology_random", "types_random")}
 BEHAVIOUR.update({name: (3, "managed open open-apart") for name in ("coll_move_data", "coll_ops")})
-BEHAVIOUR.update(coll_reduce=(2, "open"), pt2pt_many_requests=(2, "managed"))  # the other heap takes as long again
+BEHAVIOUR.update(coll_reduce=(2, "open"), pt2pt_many_requests=(2, "managed"))  # the other heap would double the time
 BEHAVIOUR.update({name: (2, "") for name in ("coll_reduce_random", "pt2pt_flood")})
 
 
 class Behaviour(Test):
-    """A program of tests/mpi, run with its heap on a device."""
+    """A program of tests/mpi with its heap on a device."""
 
     def __init__(self, source, full):
         super().__init__(source)
@@ -73,9 +71,9 @@ class Behaviour(Test):
 
 
 def sample(pairs):
-    """Of the pairs of ranks and machine: each number of ranks on the widest machine, and each other machine with three ranks, or
-    the next number. The first shows the effects of the number of ranks (schedules, neighbours), the second those of the
-    machine. Three ranks on another machine serve for the widest one, too, where it has two and four."""
+    """Samples pairs of ranks and machine: each number of ranks on the widest machine, for effects of ranks (schedules,
+    neighbours), and each other machine with three ranks or the next number, for effects of the machine. If the widest
+    machine has two and four ranks, three ranks on another machine suffice."""
     machines = [machine for _, machine in pairs]
     widest = "4-peers" if "4-peers" in machines else machines[0] if machines else None
     numbers = {ranks or 0 for ranks, _ in pairs}

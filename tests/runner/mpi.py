@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the tests of many processes: each program under mpirun, at each number of ranks in its head.
+"""Runs programs of tests/mpi under mpirun, at each number of ranks in their heads.
 
-A test is a C or C++ file of tests/mpi (or an example, those of manual pages too), compiled by the installed mpicc or mpicxx
-alone, or a shell script that gets MPICC, MPICXX, MPIRUN and PREFIX."""
+A test is a C or C++ file of tests/mpi or an example (also of manual pages), compiled by the installed mpicc or mpicxx, or
+a shell script with MPICC, MPICXX, MPIRUN and PREFIX in its environment."""
 import os
 
 from . import options as common
@@ -14,7 +14,7 @@ FOLDERS = ("tests/mpi", "examples", "src/abi/pages")
 
 def main():
     parser = common.with_patterns(common.with_ranks(common.parser(__doc__)))
-    parser.add_argument("--transport", metavar="LIST", help="TERN_TRANSPORT of all tests: without those that need shared memory")
+    parser.add_argument("--transport", metavar="LIST", help="TERN_TRANSPORT of all tests, without tests of shared memory")
     options = parser.parse_intermixed_args()
     if options.transport:
         os.environ["TERN_TRANSPORT"] = options.transport

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The options that the commands have in common."""
+"""Options common to all commands."""
 import argparse
 import sys
 from pathlib import Path
@@ -12,12 +12,12 @@ SHOWN = str(COMMAND.relative_to(TOP)) if COMMAND.is_relative_to(TOP) else str(CO
 
 
 def parser(description, build=TOP / "_build/mpi-tests"):
-    """Of the tests with mpicc and mpirun."""
+    """Options of tests with mpicc and mpirun."""
     found = argparse.ArgumentParser(description=description.splitlines()[0])
     found.add_argument("--prefix", default=TOP / "_install", help="the installed Tern (default _install)")
-    found.add_argument("--build", default=build, help="where test programs are compiled to")
-    found.add_argument("--full", action="store_true", help="the long tests too")
-    found.add_argument("--timeout-scale", type=float, default=1.0, help="multiplies every limit")
+    found.add_argument("--build", default=build, help="directory of compiled test programs")
+    found.add_argument("--full", action="store_true", help="also long tests")
+    found.add_argument("--timeout-scale", type=float, default=1.0, help="factor for every limit")
     found.set_defaults(ranks=None, sanitizers=None)
     return found
 
@@ -30,7 +30,7 @@ def with_ranks(found):
 
 
 def with_patterns(found):
-    found.add_argument("pattern", nargs="*", help="only tests whose path contains one of these")
+    found.add_argument("pattern", nargs="*", help="only tests with one of these in the path")
     return found
 
 
@@ -39,7 +39,7 @@ def refuse(message):
 
 
 def need(folder, *files):
-    """The installation has these."""
+    """Checks the installation."""
     for file in files:
         if not (Path(folder) / file).exists():
             refuse(f"{folder}/{file} is missing: ./quickstart build, or --prefix=DIR")
@@ -50,14 +50,14 @@ def no_test(patterns):
 
 
 def without_scripts(tests, options):
-    """With sanitizers."""
+    """Adds sanitizer flags."""
     if not options.sanitizers:
         return tests
     return [test for test in tests if not test.script and test.say["sanitizers"] == "yes"]
 
 
 def joined(*environments):
-    """One environment of several: the last value of a name counts, but values of TERN_TEST add up."""
+    """Merges environments: the last value of a name wins, but values of TERN_TEST add up."""
     all_names = {}
     for one in environments:
         parts = [value["TERN_TEST"] for value in (all_names, one) if value.get("TERN_TEST")]
@@ -68,12 +68,12 @@ def joined(*environments):
 
 
 def environment(options, base):
-    """For compilers and tests."""
+    """The environment of compilers and tests."""
     prefix = Path(options.prefix).resolve()
     env = dict(base, PREFIX=str(prefix), MPICC=str(prefix / "bin/mpicc"), MPICXX=str(prefix / "bin/mpicxx"),
                MPIRUN=str(prefix / "bin/mpirun"), TOP=str(TOP), FULL="yes" if options.full else "")
     env["PATH"] = f"{prefix}/bin:{env['PATH']}"
-    env.setdefault("TERN_COLL_TUNE", "off")  # a test sees the rows that it expects
+    env.setdefault("TERN_COLL_TUNE", "off")  # keeps algorithms fixed
     if options.sanitizers:
         usual = sanitizers()
         usual["ASAN_OPTIONS"] += ":detect_stack_use_after_return=1"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One process with its limit: its end, its output, its CPU seconds, and the processes that it leaves running."""
+"""A process with a limit: status, output, CPU seconds, and processes left behind."""
 import collections
 import os
 import select
@@ -10,14 +10,14 @@ import time
 import uuid
 from pathlib import Path
 
-MARK = "MPI_TEST_MARK"  # in the environment of a test and of all its children
+MARK = "MPI_TEST_MARK"  # environment variable of a test and its children
 ASAN = "detect_leaks=1:abort_on_error=0"
 Done = collections.namedtuple("Done", "code out err in_time seconds worked left")
 
 
 def sanitizers(suppressions=None):
-    """A leak, a race or an undefined operation ends the program with a status of its own. `suppressions`: a folder."""
-    # libtsan 12 now and then takes a dynamic thread-local variable (libucs has some) for all of memory.
+    """Sanitizer variables: leaks, races and undefined operations end a program with a nonzero status. `suppressions`: a folder."""
+    # libtsan 12 sometimes takes a dynamic thread-local variable, as in libucs, for all of memory.
     found = {"ASAN_OPTIONS": ASAN, "UBSAN_OPTIONS": "print_stacktrace=1",
              "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1:intercept_tls_get_addr=0"}
     if suppressions:
@@ -28,10 +28,10 @@ def sanitizers(suppressions=None):
 
 
 def perform(command, env, limit, cwd=None, merged=False):
-    """Runs a command to its end, or ends it at the limit. `merged`: stderr goes where stdout goes."""
+    """Runs a command up to the limit. `merged`: stderr goes to stdout."""
     mark = uuid.uuid4().hex
     start = time.monotonic()
-    # Files, not pipes: a process that a test leaves running must not delay the end of the output.
+    # Files, not pipes: a process left behind must not delay the end of the output.
     with tempfile.TemporaryFile() as out_file, tempfile.TemporaryFile() as err_file:
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out_file, env={**env, MARK: mark}, cwd=cwd,
                                  stderr=subprocess.STDOUT if merged else err_file, start_new_session=True)
@@ -42,14 +42,14 @@ def perform(command, env, limit, cwd=None, merged=False):
 
 
 def trouble(done, limit):
-    """The faults that no test may have: it runs too long, or leaves processes behind."""
+    """Faults in every test: too long a run, or processes left behind."""
     late = [] if done.in_time else [f"still running after {limit:.0f} s"]
     return late + ([f"left running: {', '.join(done.left)}"] if done.left else [])
 
 
 def ended(child, limit):
-    """Waits. A test that runs too long is ended, first politely, so that mpirun can take its ranks along. Returns whether it
-    ended by itself, and the seconds that processors worked for it."""
+    """Waits for a test. At the limit sends SIGTERM first, so that mpirun can end its ranks. Returns whether the test ended by
+    itself, and its CPU seconds."""
     in_time = went(child, limit)
     for patience, sign in ((3, signal.SIGTERM), (None, signal.SIGKILL)):
         if child.returncode is None:
@@ -59,7 +59,7 @@ def ended(child, limit):
 
 
 def went(child, patience):
-    """Waits for the child so many seconds. By a descriptor, not by Popen.wait, which looks 20 times a second."""
+    """Waits for the child up to a time, by a pidfd; Popen.wait would poll 20 times a second."""
     end = os.pidfd_open(child.pid)
     try:
         if not select.select([end], [], [], patience)[0]:
@@ -77,7 +77,7 @@ def read_all(file):
 
 
 def strays(mark):
-    """Processes of a finished test, known by the mark in their environment; they get a second to go, then they are killed."""
+    """Finds processes of a finished test by the mark in their environment, and kills remaining ones after a second."""
     needle = f"{MARK}={mark}".encode()
     deadline = time.monotonic() + 1.0
     while True:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles and runs tests of many processes: the common part of the back ends mpi, gpu and hosts."""
+"""Compiles and runs programs: the common part of the back ends mpi, gpu and hosts."""
 import concurrent.futures
 import itertools
 import os
@@ -15,8 +15,8 @@ from .verdicts import Verdicts
 
 
 class Runner(Verdicts):
-    AT_ONCE = 2  # so many runs at a time; jobs of other users run beside a user's, too
-    WAITING = 4  # and of tests that wait most of their time
+    AT_ONCE = 2  # concurrent runs
+    WAITING = 4  # concurrent runs of mostly waiting tests
 
     def __init__(self, options):
         super().__init__()
@@ -36,11 +36,11 @@ class Runner(Verdicts):
         return ["-std=c++20", *self.common_options()]
 
     def flags(self, _):
-        """For the compiler, behind those that the test asks for."""
+        """Compiler flags after the test's flags."""
         return []
 
     def compile(self, test):
-        """Returns None, or the compiler's complaint."""
+        """Returns the compiler's message of a failure, or None."""
         program, suffix = self.program(test), test.source.suffix
         if test.script:
             return None
@@ -49,7 +49,7 @@ class Runner(Verdicts):
         language = ["-std=gnu11", *self.common_options(), "-lm"] if in_c else self.options_for_cxx()
         command = [self.env["MPICC" if in_c else "MPICXX"], str(test.source), "-o", str(program), *language,
                    *shlex.split(test.say["cflags"]), *self.flags(test)]
-        built_by = program.with_name(program.name + ".command")  # another prefix is another library, too
+        built_by = program.with_name(program.name + ".command")  # another prefix means another library
         same = built_by.exists() and built_by.read_text() == shlex.join(command)
         if same and program.exists() and program.stat().st_mtime > max(p.stat().st_mtime for p in inputs if p.exists()):
             return None
@@ -68,7 +68,7 @@ class Runner(Verdicts):
         return [self.env["MPIRUN"], "-n", str(ranks), *shlex.split(test.say["mpirun"]), *program]
 
     def run(self, test, ranks, way="", setting=None):
-        """Once. `way` names the environment, `setting` is the environment."""
+        """Runs a test once. `way`: name of the environment `setting`."""
         name = test.name + ("" if ranks is None else f" -n {ranks}") + (way and f" [{way}]")
         if test.say["full"] is not None and not self.options.full:
             return self.report("SKIP", name, "a long test: --full runs it")
@@ -89,7 +89,7 @@ class Runner(Verdicts):
                 self.report("SKIP", f"{name}: {part}")
 
     def again(self, test, ranks, _):
-        """The command that repeats one run."""
+        """The command to repeat a run."""
         settings = ["--sanitizers", self.options.sanitizers] if self.options.sanitizers else []
         full = ["--full"] if self.options.full else []
         number = [] if ranks is None else ["--ranks", str(ranks)]
@@ -99,11 +99,11 @@ class Runner(Verdicts):
         return ["--build", self.out]
 
     def runs_of(self, test):
-        """Each run of a test, as arguments of `run`."""
+        """All runs of a test, as arguments of `run`."""
         return [(ranks, ) for ranks in test.counts(self.options.ranks, self.options.full)]
 
     def run_all(self, tests, beside=None):
-        """Compiles ahead while tests run; waits for the future `beside`; prints the totals, and ends with the exit status."""
+        """Compiles ahead of the runs, waits for the future `beside`, prints totals, and exits with the status."""
         self.out.mkdir(parents=True, exist_ok=True)
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             tests, built = sorted(tests, key=self.turn), {}
@@ -117,14 +117,14 @@ class Runner(Verdicts):
         self.end()
 
     def turn(self, test):
-        """First programs. Then, one by one, programs that measure time, and scripts, which look at the machine and at all of
-        mpirun's output. Then programs that wait."""
+        """Order: programs; then alone programs that measure time, and scripts that read machine state and mpirun's output; then
+        waiting programs."""
         if test.say["waits"] is not None:
             return 2
         return int(self.AT_ONCE > 1 and (test.say["alone"] is not None or test.script))
 
     def run_turn(self, pairs, at_once):
-        """Runs tests, so many at a time, each when its compiler has ended."""
+        """Runs several tests at a time, each after its compiler."""
         with concurrent.futures.ThreadPoolExecutor(at_once) as lanes:
             try:
                 running = []
@@ -142,7 +142,7 @@ class Runner(Verdicts):
 
     @staticmethod
     def judge(test, code, out, err):
-        """Returns None where the test did as its head promises, else the difference."""
+        """Returns the difference from the head's expectations, or None."""
         code = code if code >= 0 else 128 - code
         want = test.say["expect-exit"]
         if code == SKIP and want != str(SKIP):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the runner itself, without compilers: heads, variants, patterns, the sample of machines, processes."""
+"""Tests of the runner without compilers: heads, variants, patterns, the sample of machines, processes."""
 import os
 import unittest
 
@@ -101,7 +101,7 @@ class Processes(unittest.TestCase):
 
 
 def faults():
-    """A line for each failed test."""
+    """Prints a line for each failed test."""
     result = unittest.TestResult()
     unittest.defaultTestLoader.loadTestsFromModule(__import__(__name__, fromlist=["x"])).run(result)
     found = [f"{test.id().split('.', 2)[2]}: {text.strip().splitlines()[-1]}" for test, text in result.failures + result.errors]

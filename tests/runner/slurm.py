@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Slurm of a run's own with one node on this machine (tests/slurm.sh)."""
+"""A private Slurm with a single node on this machine (tests/slurm.sh)."""
 import os
 import subprocess
 import tempfile
@@ -7,18 +7,18 @@ import tempfile
 from . import TOP
 
 LIBRARY = TOP / "tests/slurm.sh"
-# Goes on until its standard input ends.
+# Runs until end of input.
 DAEMONS = '. "$1"; trap slurm_stop EXIT; slurm_start "$2" n0 >/dev/null && echo up || echo down; read -r _'
 
 
 def missing():
-    """Why no Slurm can be started here, or None."""
+    """The reason against a Slurm here, or None."""
     done = subprocess.run(["bash", "-c", '. "$1"; slurm_missing', "bash", LIBRARY], stdout=subprocess.PIPE, text=True)
     return done.stdout.strip() or None
 
 
 class Slurm:
-    """Its daemons end with the block."""
+    """A context manager; the daemons end with the block."""
 
     def __init__(self):
         self.reason, self.env, self.daemons, self.folder = None, {}, None, None
@@ -33,7 +33,7 @@ class Slurm:
             self.folder.cleanup()
 
     def start(self):
-        """At the first call. Returns why there is no Slurm, or None."""
+        """Starts Slurm at the first call. Returns the reason of a failure, or None."""
         if self.env or self.reason:
             return self.reason
         self.reason = missing()

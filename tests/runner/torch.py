@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of bindings/torch: builds the package, then runs each program of tests/torch on the ranks of its head.
+"""Tests of bindings/torch: builds the package, then runs the programs of tests/torch with the ranks of their heads.
 
-run [--prefix DIR] [--build DIR] [--full | --smoke] [NAME...]; which PyTorch: TORCH_PYTHON, or the one that tests/torch/setup made
-in _torch or in the user's cache."""
+run [--prefix DIR] [--build DIR] [--full | --smoke] [NAME...]; PyTorch comes from TORCH_PYTHON, or from tests/torch/setup
+(_torch or the user's cache)."""
 import argparse
 import os
 import shutil
@@ -18,7 +18,7 @@ from .verdicts import Verdicts
 
 HERE, EXAMPLES = TOP / "tests/torch", TOP / "bindings/torch/examples"
 WORDS = ("ranks", "torchrun", "softcuda", "prterun", "srun", "hosts", "mpi4py", "program")
-SMOKE = ("environment", "sparse")  # a minute shows that the package builds, starts, and moves and adds data
+SMOKE = ("environment", "sparse")  # a minute: build, start, moving and adding data
 MOST = 4  # ranks by mpirun, without --full
 AS_ROOT = {"PRTE_ALLOW_RUN_AS_ROOT": "1", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 BUILD_GUARD = ("import sys; from torch.utils.cpp_extension import load; load('soft', [sys.argv[1]], "
@@ -26,7 +26,7 @@ BUILD_GUARD = ("import sys; from torch.utils.cpp_extension import load; load('so
 
 
 def said_ok(done):
-    """Programs print "ok" at their end. One that ends by time-outs leaves requests behind, and mpirun remarks this."""
+    """Programs print "ok" at the end. After time-outs requests remain, and mpirun prints a remark."""
     return None if "ok" in done.out.splitlines() else "no line \"ok\""
 
 
@@ -35,7 +35,7 @@ def succeeded(done):
 
 
 def one_line_of(name):
-    """An example prints a line that begins with its name, and no error."""
+    """An example prints a single line beginning with its name, and no error."""
     def judge(done):
         good = done.code == 0 and done.out.count("\n") == 1 and done.out.startswith((name + ":", name + " "))
         return None if good else f"exit {done.code}, and not one line that begins with {name}"
@@ -53,7 +53,7 @@ class Torch(Verdicts):
         self.slurm = Slurm()
 
     def check(self, name, command, limit, judge=said_ok, env=None, test=None):
-        """Each is one verdict. Whatever the output says, processes may not stay behind."""
+        """Runs a test with a verdict. Processes left behind are a failure for any output."""
         done = processes.perform(command, {**self.env, **(env or {})}, limit, merged=True)
         differs = judge(done) if done.in_time else None
         faults = [*([differs] if differs else []), *processes.trouble(done, limit)]
@@ -70,7 +70,7 @@ class Torch(Verdicts):
         return [self.python, "-W", "ignore", HERE / f"{name}.py", *arguments]
 
     def build_package(self):
-        """In a copy, which stays: the next time only the changed files are compiled."""
+        """Builds in a copy kept for the next run, so that only changed files are compiled."""
         (self.build / "site").mkdir(parents=True, exist_ok=True)
         (self.build / "source").mkdir(exist_ok=True)
         subprocess.run(["cp", "-ru", f"{TOP}/bindings/torch/.", self.build / "source"], check=True)
@@ -90,7 +90,7 @@ class Torch(Verdicts):
         command = ["mpirun", "-n", ranks, "--timeout", "150", *self.words(name, *arguments)]
         self.check(what, command, 180, env=env, test=name)
 
-    # Each of these runs a program in the way that a line of its head asks for.
+    # Each method below runs a program as a line of its head requests.
 
     def ranks(self, name, ranks):
         if not self.options.full and int(ranks) > MOST:
@@ -98,13 +98,13 @@ class Torch(Verdicts):
         return self.on(f"{name} on {ranks} ranks", ranks, name)
 
     def torchrun(self, name, ranks):
-        """Without mpirun: ranks meet in PyTorch's Store."""
+        """Without mpirun; ranks meet in PyTorch's Store."""
         command = [self.python, "-W", "ignore", "-m", "torch.distributed.run", "--nproc-per-node", ranks, "--max-restarts", "1",
                    HERE / f"{name}.py"]
         self.check(f"{name} on {ranks} ranks by torchrun", command, 150, test=name)
 
     def softcuda(self, name, ranks):
-        """On the driver in software, with c10's CUDA played by guard/guard.cc. Synchronous copies land late."""
+        """On the software driver; guard/guard.cc replaces c10's CUDA, and synchronous copies land late."""
         if not (self.soft / "libcuda.so.1").exists():
             return self.skip(f"{name} on {ranks} ranks", f"no {self.soft}/libcuda.so.1: make softcuda")
         self.build_guard()
@@ -124,14 +124,14 @@ class Torch(Verdicts):
         self.check("the guard for the software driver builds", command, 600, succeeded, {"MAX_JOBS": "1"})
 
     def prterun(self, name, ranks):
-        """By PRRTE, over PMIx. It asks root for permission."""
+        """By PRRTE over PMIx, with PRRTE's permission for root."""
         if not shutil.which("prterun"):
             return self.skip(f"{name} on {ranks} ranks by prterun", "no prterun in PATH")
         command = ["prterun", "--map-by", ":OVERSUBSCRIBE", "-n", ranks, *self.words(name)]
         return self.check(f"{name} on {ranks} ranks by prterun", command, 150, env=AS_ROOT, test=name)
 
     def srun(self, name, ranks):
-        """By a Slurm of this run's own, started when a test first wants it."""
+        """By a private Slurm, started at first use."""
         what = f"{name} on {ranks} ranks by srun"
         if reason := self.slurm.start():
             return self.skip(what, reason)
@@ -139,7 +139,7 @@ class Torch(Verdicts):
         return self.check(what, command, 150, env=self.slurm.env, test=name)
 
     def hosts(self, name, launcher):
-        """On two hosts that tests/hosts makes of this machine: by srun, or by torchrun, which srun starts on each."""
+        """On two hosts of tests/hosts: by srun, or by a torchrun on each host."""
         what, hosts = f"{name} by {launcher}", [TOP / "tests/hosts/run", "--prefix", self.prefix, "--shell"]
         reason = missing()
         if not reason:
@@ -161,7 +161,7 @@ class Torch(Verdicts):
         return self.on(f"{name} on {ranks} ranks, mpi4py ends first", ranks, name, "mpi_ends_first")
 
     def program(self, name):
-        """It starts its ranks itself."""
+        """The program starts its ranks."""
         self.check(name, self.words(name), 200, test=name)
 
     def examples(self):
@@ -186,8 +186,8 @@ def lines_of(name):
 def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--prefix", default=TOP / "_install", help="the installed Tern (default _install)")
-    parser.add_argument("--build", default=TOP / "_build/torch", help="where the package is built")
-    parser.add_argument("--full", action="store_true", help="on more ranks, too")
+    parser.add_argument("--build", default=TOP / "_build/torch", help="build directory of the package")
+    parser.add_argument("--full", action="store_true", help="also on more ranks")
     parser.add_argument("--smoke", action="store_true", help=f"{' and '.join(SMOKE)} alone")
     parser.add_argument("name", nargs="*", help="programs of tests/torch, or examples")
     options = parser.parse_intermixed_args()
@@ -201,7 +201,7 @@ def parse():
 
 
 def python_of_torch():
-    """The interpreter, and the reason why it cannot serve, or None."""
+    """The interpreter, and its fault or None."""
     cached = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tern-torch/venv/bin/python"
     own = TOP / "_torch/venv/bin/python"
     python = os.environ.get("TORCH_PYTHON") or str(cached if cached.exists() and not own.exists() else own)

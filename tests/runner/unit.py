@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the unit tests of a build tree and adds up the counts of GoogleTest. Each source is a process of its own, which
-runs the tests of that source where a folder's are linked together (unity.mk)."""
+"""Runs a build tree's unit tests and adds up GoogleTest's counts.
+
+Each source runs as a separate process, also if a folder's sources are linked together (unity.mk)."""
 import argparse
 import concurrent.futures
 import functools
@@ -18,12 +19,12 @@ from . import options as common
 from .directives import matches
 from .verdicts import Verdicts
 
-# These run over a bad network, too.
+# Also run over a bad network.
 NETWORK = ("pml/channels_test", "pml/contexts_test", "pml/hostile_test", "pml/lost_peer_test", "pml/protocol_test",
            "pml/protocol_table_test", "coll/between_test", "coll/engine_test", "coll/remote_test", "coll/threads_test")
 COUNTS = {"PASS": r"^\[  PASSED  \] (\d+) test", "FAIL": r"^\[  FAILED  \] (\d+) test",
           "SKIP": r"^\[  SKIPPED \] (\d+) test"}
-# These measure time or look at the processes of each core: after the others, by themselves.
+# Measure time or inspect processes of each core: run last and alone.
 ALONE = ("base/doorbell_test", "core/datatype_test", "core/progress_test", "pml/channels_test")
 LIST_LIMIT = 60  # seconds for the names of a program's tests
 
@@ -35,7 +36,7 @@ def environment():
 def programs(build, patterns, without):
     listed = subprocess.run(["make", "-s", "--no-print-directory", "-C", build, "list-unit-tests"],
                             stdout=subprocess.PIPE, text=True, check=True).stdout.split()
-    # make may have said more: it brings its Makefile up to date first.
+    # make may print more while updating its Makefile.
     pairs = [word.split(":") for word in listed if word.startswith("tests/unit/")]
     return [(name, Path(build) / program) for name, program in pairs
             if matches(name, patterns) and not any(p in name for p in without)]
@@ -59,7 +60,7 @@ def tests_of(program):
 
 
 def skips_of(text):
-    """Each skipped test and its reason, from GoogleTest's output."""
+    """Skipped tests with reasons, from GoogleTest's output."""
     reason, found = "no reason given", []
     for line, after in zip(text.splitlines(), text.splitlines()[1:] + [""]):
         if line.endswith(": Skipped"):
@@ -72,7 +73,7 @@ def skips_of(text):
 
 
 def filter_of(name, program):
-    """The tests of one source; by their suites where these have no others."""
+    """A filter for the tests of a source: whole suites if possible."""
     tests = tests_of(program)
     here = [test for test in tests if test[2].endswith(f"{name}.cc")]
     if not here:
@@ -82,8 +83,8 @@ def filter_of(name, program):
 
 
 def run(name, program, limit):
-    """Returns the counts of one source, the process that has ended or None, the output, and the faults; a crash, a time-out
-    and processes left behind count as a failure."""
+    """Returns a source's counts, the ended process or None, the output, and the faults. A crash, a time-out and processes left
+    behind are failures."""
     path = str(program.resolve())
     try:
         only = [] if str(program).endswith(name) else [filter_of(name, path)]
@@ -132,8 +133,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", default="_build", help="the build tree (default _build)")
     parser.add_argument("--timeout", type=float, default=300, help="seconds for one program")
-    parser.add_argument("--jobs", type=int, default=1, help="how many programs run side by side (default 1)")
-    parser.add_argument("--without", action="append", default=[], metavar="PATTERN", help="not programs whose path contains this")
+    parser.add_argument("--jobs", type=int, default=1, help="concurrent programs (default 1)")
+    parser.add_argument("--without", action="append", default=[], metavar="PATTERN", help="without programs whose path contains this")
     parser.add_argument("--network", metavar="SEED", help="ranks meet over a bad network (tests/unit/late.hpp): those "
                         "programs alone that do not need shared memory")
     parser.add_argument("--programs", action="store_true", help="print the programs to build for these tests, and run nothing")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lines of a suite: a verdict for each run, the command that repeats a failure, and the totals."""
+"""A suite's lines: a verdict for each run, the command to repeat a failure, and totals."""
 import shlex
 import sys
 import threading
@@ -13,7 +13,7 @@ class Verdicts:
         self.reporting = threading.Lock()
 
     def report(self, verdict, name, detail="", done=None, counts=None):
-        """`done` has the seconds. `counts`: the numbers of verdicts of a program with several tests."""
+        """`done` has the seconds. `counts`: verdicts of a program with several tests."""
         took = f" ({done.seconds:.2f} s, CPU {done.worked:.2f} s)" if done else ""
         lines = [f"{verdict} {name}{took}"] + ["    " + line for line in detail.strip().splitlines()[-MOST_LINES:]]
         with self.reporting:
@@ -22,11 +22,11 @@ class Verdicts:
             print("\n".join(lines), flush=True)
 
     def fail(self, name, text, faults, again, done=None, counts=None):
-        """The end of the output, the faults, and the command for this run alone."""
+        """Prints the end of the output, the faults, and the command for this run."""
         detail = "\n".join([text.rstrip(), *faults, "again: " + shlex.join(map(str, again))])
         self.report("FAIL", name, detail, done, counts)
 
     def end(self):
-        """Prints the totals, and ends with the exit status."""
+        """Prints the totals, and exits with the status."""
         print("{PASS} passed, {FAIL} failed, {SKIP} skipped".format(**self.totals))
         sys.exit(1 if self.totals["FAIL"] else 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an address is: cuPointerGetAttributes and its kin.
+// cuPointerGetAttributes and related functions.
 #include <string.h>
 
 #include "memory.hpp"
@@ -24,7 +24,7 @@ bool is_host(const Allocation& here) {
   return here.kind == Kind::kHost || here.kind == Kind::kRegistered;
 }
 
-// Booleans are one byte, as the documentation has it: what lies behind them stays as it was.
+// Booleans are one byte: the bytes behind stay untouched.
 CUresult tell(void* data, CUpointer_attribute attribute, uintptr_t address,
               const Allocation& here) {
   switch (attribute) {
@@ -72,7 +72,6 @@ CUresult tell(void* data, CUpointer_attribute attribute, uintptr_t address,
   }
 }
 
-// Of an address that the driver does not know: zeros, and -2 for the device.
 void tell_nothing(void* data, CUpointer_attribute attribute) {
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
@@ -121,8 +120,7 @@ CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdevi
   return found ? tell(data, attribute, ptr, *found) : CUDA_ERROR_INVALID_VALUE;
 }
 
-// Only cuMemAlloc's and managed memory can be made synchronous. What was pending on it has ended
-// when the call returns.
+// The call waits for pending work on the memory.
 CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute attribute, CUdeviceptr ptr) {
   SOFTCUDA_ENTER(kContext, attribute, ptr);
   if (attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS) return CUDA_ERROR_INVALID_VALUE;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Captures: streams whose work becomes the nodes of a graph.
+// Captures: a stream's work becomes nodes of a graph.
 #include "capture.hpp"
 
 #include <set>
@@ -22,7 +22,7 @@ CUresult spoil(Capture& capture, CUresult error) {
   return error;
 }
 
-/// A capture that what the legacy stream of its context does would be a part of, or null.
+/// The capture that the context's legacy stream would join, or null.
 Capture* capture_beside(CUstream stream) {
   if (stream != stream->context->legacy) return nullptr;
   for (const CapturePtr& capture : captures())
@@ -31,7 +31,6 @@ Capture* capture_beside(CUstream stream) {
   return nullptr;
 }
 
-// Of a capture that is valid, what the legacy stream of its context may not do.
 CUresult refuse_legacy(CUstream stream) {
   Capture* const beside = capture_beside(stream);
   return beside == nullptr ? CUDA_SUCCESS : spoil(*beside, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
@@ -54,7 +53,6 @@ void add_node(Capture& capture, CUstream stream, Work work) {
   clock[stream] = nodes.size();
 }
 
-// Every stream's work has to come before the end of the one where the capture began.
 bool is_joined(const Capture& capture) {
   const Clock& last = capture.clocks.at(capture.origin);
   for (const auto& [stream, clock] : capture.clocks) {
@@ -107,7 +105,6 @@ CUresult capture_graph(CUstream stream, const GraphPtr& child, bool* captured) {
     node.after.insert(node.after.end(), before.begin(), before.end());
     graph.nodes.push_back(std::move(node));
   }
-  // What follows in the stream comes after all of them.
   add_node(capture, stream, {.run = [] { return CUDA_SUCCESS; }, .on_device = false});
   std::vector<size_t>& after = graph.nodes.back().after;
   for (size_t i = first; i + 1 < graph.nodes.size(); ++i) after.push_back(i);
@@ -133,7 +130,7 @@ CUresult capture_wait(CUstream stream, CUevent event, bool* captured) {
   if (under_way.load(std::memory_order_relaxed) == 0) return CUDA_SUCCESS;
   std::lock_guard lock(table_mutex());
   if (!stream->capture && !event->capture) return refuse_legacy(stream);
-  // The work of an event that was recorded outside is no part of the graph.
+  // A graph cannot depend on an event recorded outside.
   if (!event->capture) return spoil(*stream->capture, CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
   const CapturePtr capture = event->capture;
   if (captures().count(capture) == 0) return CUDA_ERROR_CAPTURED_EVENT;

@@ -23,7 +23,7 @@ size_t bytes_of(const char* name, const char* text) {
   if (*end == 'M') unit = size_t{1} << 20;
   if (*end == 'G') unit = size_t{1} << 30;
   if (end == text || (unit > 1 ? end[1] : end[0]) != '\0')
-    give_up("%s=%s: a number with K, M or G is wanted", name, text);
+    give_up("%s=%s: expected a number, optionally with K, M or G", name, text);
   return number * unit;
 }
 
@@ -34,21 +34,21 @@ unsigned number_of(const char* name, const char* text) {
 bool is_on(const char* name, const char* text) {
   if (strcmp(text, "1") == 0 || strcmp(text, "on") == 0) return true;
   if (strcmp(text, "0") == 0 || strcmp(text, "off") == 0) return false;
-  give_up("%s=%s: on or off is wanted", name, text);
+  give_up("%s=%s: expected on or off", name, text);
 }
 
 Fabric fabric_of(const char* name, const char* text) {
   if (strcmp(text, "on") == 0) return Fabric::kOn;
   if (strcmp(text, "export") == 0) return Fabric::kExport;
   if (strcmp(text, "off") == 0) return Fabric::kOff;
-  give_up("%s=%s: on, export or off is wanted", name, text);
+  give_up("%s=%s: expected on, export or off", name, text);
 }
 
 Pageable pageable_of(const char* name, const char* text) {
   if (strcmp(text, "random") == 0) return Pageable::kRandom;
   if (strcmp(text, "async") == 0) return Pageable::kAsync;
   if (strcmp(text, "sync") == 0) return Pageable::kSync;
-  give_up("%s=%s: random, async or sync is wanted", name, text);
+  give_up("%s=%s: expected random, async or sync", name, text);
 }
 
 Reopen reopen_of(const char* name, const char* text) {
@@ -56,7 +56,7 @@ Reopen reopen_of(const char* name, const char* text) {
   if (strcmp(text, "first") == 0) return Reopen::kFirst;
   if (strcmp(text, "nothing") == 0) return Reopen::kNothing;
   if (strcmp(text, "random") == 0) return Reopen::kRandom;
-  give_up("%s=%s: itself, first, nothing or random is wanted", name, text);
+  give_up("%s=%s: expected itself, first, nothing or random", name, text);
 }
 
 // "copy:8,wait:5", microseconds.
@@ -73,7 +73,7 @@ void set_costs(tern::coll::DriverCosts* costs, const char* name, const char* tex
       if (row.compare(0, colon, word) == 0) place = one;
     if (place == nullptr || end == nullptr || *end != '\0' || !(cost >= 0))
       give_up(
-          "%s=%s: microseconds of ask, call, sync, copy, kernel or wait are wanted: copy:8,wait:5",
+          "%s=%s: expected microseconds of ask, call, sync, copy, kernel or wait: copy:8,wait:5",
           name, text);
     *place = cost;
   }
@@ -126,7 +126,7 @@ Link link_of(const std::string& word) {
   if (word == "LIES") return Link::kLies;
   if (word == "NONE" || word == "X") return Link::kNone;
   give_up(
-      "SOFTCUDA_PEERS: \"%s\": NV, NVS, PCIE or NONE is wanted, or rows of them as in "
+      "SOFTCUDA_PEERS: \"%s\": expected NV, NVS, PCIE or NONE, or rows such as "
       "\"X,NV;NV,X\"",
       word.c_str());
 }
@@ -138,7 +138,7 @@ void set_one(Config& config, const char* entry) {
     if (name == variable.name) return variable.set(config, variable.name, equals ? equals + 1 : "");
   std::string known;
   for (const Variable& variable : kVariables) known += std::string(" ") + variable.name;
-  give_up("there is no variable %s; there are%s", name.c_str(), known.c_str());
+  give_up("unknown variable %s; known are%s", name.c_str(), known.c_str());
 }
 
 }  // namespace
@@ -165,11 +165,11 @@ Config read_config() {
   Config made;
   for (char** entry = environ; *entry; ++entry)
     if (strncmp(*entry, "SOFTCUDA_", 9) == 0) set_one(made, *entry);
-  if (made.devices < 0 || made.devices > 64) give_up("SOFTCUDA_DEVICES: 0 to 64 are wanted");
+  if (made.devices < 0 || made.devices > 64) give_up("SOFTCUDA_DEVICES: expected 0 to 64");
   if (made.processors == 0 || made.processors > 256)
-    give_up("SOFTCUDA_PROCESSORS: 1 to 256 are wanted");
+    give_up("SOFTCUDA_PROCESSORS: expected 1 to 256");
   if (!made.pci.empty() && split(made.pci, ',').size() != static_cast<size_t>(made.devices))
-    give_up("SOFTCUDA_PCI=%s: %d devices want %d addresses", made.pci.c_str(), made.devices,
+    give_up("SOFTCUDA_PCI=%s: %d devices need %d addresses", made.pci.c_str(), made.devices,
             made.devices);
   return made;
 }
@@ -186,7 +186,7 @@ Links::Row Links::row_of(const Config& config, const std::string& words) {
     row.switched.push_back(word == "NVS");
   }
   if (row.links.size() != static_cast<size_t>(config.devices))
-    give_up("SOFTCUDA_PEERS=%s: %d devices want %d links in each row", config.peers.c_str(),
+    give_up("SOFTCUDA_PEERS=%s: %d devices need %d links in each row", config.peers.c_str(),
             config.devices, config.devices);
   return row;
 }
@@ -202,7 +202,7 @@ Links::Links(const Config& config) : mig_(config.mig), multicast_(config.multica
   }
   for (const std::string& row : rows) rows_.push_back(row_of(config, row));
   if (rows_.size() != count)
-    give_up("SOFTCUDA_PEERS=%s: %d devices want %d rows", config.peers.c_str(), config.devices,
+    give_up("SOFTCUDA_PEERS=%s: %d devices need %d rows", config.peers.c_str(), config.devices,
             config.devices);
 }
 
@@ -214,7 +214,7 @@ Link Links::between(int physical, int other) const {
 
 bool Links::switched(int physical, int other) const {
   if (physical == other || between(physical, other) != Link::kNvlink) return false;
-  // Only switches have multicast.
+  // Multicast needs a switch.
   return multicast_ || rows_[static_cast<size_t>(physical)].switched[static_cast<size_t>(other)];
 }
 
@@ -238,7 +238,7 @@ const std::vector<int>& visible_devices() {
       for (int i = 0; i < config().devices; ++i) made.push_back(i);
       return made;
     }
-    // As the real driver: what follows a word that names no device is not seen.
+    // An invalid word ends the list.
     for (const std::string& word : split(shown, ',')) {
       char* end = nullptr;
       const long device = strtol(word.c_str(), &end, 10);

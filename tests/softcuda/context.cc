@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Primary contexts, contexts of programs, and each thread's stack of them.
+// Primary contexts, contexts of programs, stacks of threads.
 #include "context.hpp"
 
 #include "config.hpp"
@@ -58,7 +58,6 @@ CUcontext make_context(int ordinal) {
   return context;
 }
 
-// Streams and memory go with it.
 void end_context(CUcontext context) {
   std::set<CUstream> streams;
   {
@@ -166,7 +165,7 @@ CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev) {
   const CUcontext context = primary_of(dev);
   {
     std::lock_guard lock(table_mutex());
-    if (!context->alive) return CUDA_SUCCESS;  // who has retained it still has
+    if (!context->alive) return CUDA_SUCCESS;  // others retain the context
   }
   end_context(context);
   return CUDA_SUCCESS;
@@ -263,7 +262,6 @@ CUresult cuCtxGetFlags(unsigned* flags) {
   return CUDA_SUCCESS;
 }
 
-// What it does not name is switched off.
 CUresult cuCtxSetFlags(unsigned flags) {
   SOFTCUDA_ENTER(kContext, flags);
   current_context()->flags = flags;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies and memsets: asynchronous ones, and the synchronous ones that return before data lands.
+// Copies and memsets.
 #include <string.h>
 
 #include <chrono>
@@ -12,7 +12,6 @@
 namespace softcuda {
 namespace {
 
-/// Of an address: who may touch it.
 enum class Side { kDevice, kPinned, kPageable };
 
 struct End {
@@ -38,8 +37,7 @@ CUresult check(const Rows& rows, int physical) {
   return check_range(rows.from, rows.span(rows.from_pitch), physical);
 }
 
-// A word is written once, as devices do: memcpy may write it twice, and who waits for it in between
-// may have set it back.
+// memcpy may write a word twice, and a waiter may reset the word between.
 void move_row(char* to, const char* from, size_t width) {
   uint32_t word = 0;
   if (width != sizeof word || reinterpret_cast<uintptr_t>(to) % sizeof word != 0) {
@@ -57,7 +55,7 @@ void move(const Rows& rows) {
     move_row(to + i * rows.to_pitch, from + i * rows.from_pitch, rows.width);
 }
 
-// A copy to pageable memory is synchronous; a copy from pageable memory may be.
+// To pageable memory yes, from pageable memory perhaps.
 bool is_waited_for(const End& to, const End& from) {
   if (to.side != Side::kPageable && from.side != Side::kPageable) return false;
   switch (config().pageable) {
@@ -90,8 +88,7 @@ void be_late() { std::this_thread::sleep_for(std::chrono::microseconds(config().
 
 bool syncs_all(CUcontext context) { return context->flags & CU_CTX_SYNC_MEMOPS; }
 
-// Work of a "synchronous" call on the memory at an address, in the legacy stream, that it need not
-// wait for.
+// Work of a "synchronous" call in the legacy stream.
 CUresult submit_late(uintptr_t to, std::function<void()> body, bool wait) {
   const CUstream legacy = current_context()->legacy;
   const CUresult result = submit(legacy, Work{.run =
@@ -116,7 +113,6 @@ CUresult copy_sync(uintptr_t to_address, uintptr_t from_address, size_t bytes) {
   const End to = end_at(to_address), from = end_at(from_address);
   const bool wait = to.sync_memops || from.sync_memops || syncs_all(context);
   if (to.side == Side::kDevice && from.side == Side::kPageable) {
-    // Staged: the data is on its way when the call returns.
     const auto* begin = reinterpret_cast<const char*>(from_address);
     auto staged = std::make_shared<std::vector<char>>(begin, begin + bytes);
     return submit_late(
@@ -129,7 +125,7 @@ CUresult copy_sync(uintptr_t to_address, uintptr_t from_address, size_t bytes) {
       to_address, [rows] { move(rows); }, true);
 }
 
-// Words are written whole: a kernel may be reading them.
+// A kernel may read the words concurrently.
 template <class T>
 void fill(uintptr_t address, T value, size_t count) {
   char* to = behind(address);
@@ -178,7 +174,7 @@ CUresult copy_async(uintptr_t to, uintptr_t from, size_t bytes, CUstream stream)
   return copy_async(Rows{to, from, bytes, bytes, bytes, 1}, stream);
 }
 
-// One end of a CUDA_MEMCPY2D; false where it is of a kind that Tern does not use.
+// Returns false for types unused by Tern.
 bool find_end(CUmemorytype type, const void* host, CUdeviceptr device, size_t x, size_t y,
               size_t pitch, uintptr_t* address) {
   if (type == CU_MEMORYTYPE_HOST)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Devices: how many, which, what they can do, and who reaches whom.
+// Devices: number, attributes, peer access.
 #include <stdio.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ struct Fact {
   int value;
 };
 
-// What differs from device to device is in attribute_of.
+// Attributes that are equal on all devices.
 constexpr Fact kFacts[] = {
     {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024},
     {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, 1024},
@@ -136,7 +136,6 @@ CUresult cuDeviceCanAccessPeer(int* canAccessPeer, CUdevice dev, CUdevice peerDe
   SOFTCUDA_ENTER(kDriver, dev, peerDev);
   const int here = physical_of(dev), there = physical_of(peerDev);
   if (here < 0 || there < 0) return CUDA_ERROR_INVALID_DEVICE;
-  // A device and itself: no.
   *canAccessPeer = here != there && link_between(here, there) != Link::kNone;
   return CUDA_SUCCESS;
 }

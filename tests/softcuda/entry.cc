@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The way into each function: counts, trace, failures that were asked for, and the rules.
+// The entry of each function: counts, trace, failures, rules.
 #include "entry.hpp"
 
 #include <pthread.h>
@@ -56,7 +56,7 @@ uint64_t calls_of(const std::string& name) {
   return 0;
 }
 
-// "cuMemcpyAsync:3:700[:late]", several with commas.
+// "cuMemcpyAsync:3:700[:late]", with commas.
 void ask_for(const std::string& rows) {
   std::lock_guard lock(book().mutex);
   if (rows.empty()) book().faults.clear();
@@ -72,7 +72,7 @@ void ask_for(const std::string& rows) {
     const int code = atoi(error.c_str());
     if (name.rfind("cu", 0) != 0 || number == 0 || code <= 0 || !(when.empty() || when == "late"))
       give_up(
-          "fault \"%s\": FUNCTION:CALL:CODE or FUNCTION:CALL:CODE:late is wanted, as in "
+          "fault \"%s\": expected FUNCTION:CALL:CODE or FUNCTION:CALL:CODE:late, such as "
           "cuMemcpyAsync:3:700",
           row.c_str());
     book().faults.push_back(
@@ -151,7 +151,7 @@ CUresult enter_with(Function& function, unsigned needs, const uint64_t* words, i
   called = function.name;
   if (const CUresult refused = allowed(needs)) return refused;
   const CUresult fault = fault_of(function, call);
-  // What fails has stopped: no copy goes on into memory that the caller now takes back.
+  // The caller may free memory after the failure, so pending copies end first.
   if (fault != CUDA_SUCCESS)
     for (CUcontext context : contexts())
       if (context->alive) wait_for_context(context);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every function of the software driver does first: trace, faults, and whether it may be
-// called at all (initialised, forked, in a host function, with a context, during a capture).
+// The entry of each function: trace, failures, rules.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -11,15 +10,13 @@
 
 namespace softcuda {
 
-/// Of a function: what it needs.
 enum Needs : unsigned {
-  kContext = 0,     // a current context without a sticky error
+  kContext = 0,     // a current context
   kDriver = 1,      // cuInit
-  kNothing = 2,     // not even that
-  kUncaptured = 4,  // not while a capture of global mode is under way
+  kNothing = 2,     // not even cuInit
+  kUncaptured = 4,  // no capture of global mode
 };
 
-/// One exported function; each is made at its first call.
 class Function {
  public:
   explicit Function(const char* name);
@@ -45,27 +42,25 @@ CUresult enter(Function& function, unsigned needs, T... values) {
   return enter_with(function, needs, words, static_cast<int>(sizeof...(T)));
 }
 
-/// At the top of each exported function. Names the arguments that the trace shows.
+/// First statement of each exported function, with arguments for the trace.
 #define SOFTCUDA_ENTER(...)                                   \
   static auto& function_ = *new softcuda::Function(__func__); \
   if (const CUresult refused = softcuda::enter(function_, __VA_ARGS__)) return refused
 
-/// Whether a failure that was asked for is to come when the work is done, not at the call; of the
-/// call under way in this thread.
+/// The requested late failure of the current call's work.
 CUresult late_fault();
 
-/// The function of the driver that this thread called last; null in a thread of the driver's.
+/// This thread's last driver function. Null in driver threads.
 const char* called_function();
 
-/// While it lives, this thread runs a function of cuLaunchHostFunc: no driver call is allowed.
+/// Forbids driver calls in a cuLaunchHostFunc function.
 struct HostFunctionScope {
   HostFunctionScope();
   ~HostFunctionScope();
 };
 
-/// Whether the process is ending, so that no work matters any more.
 bool exiting();
-/// Made once and kept: a caller with a stale handle gets an error, and no leak is seen.
+/// Kept forever: a stale handle is an error, and no leak.
 template <class T>
 T* make_for_ever() {
   static auto& mutex = *new std::mutex;
@@ -74,7 +69,6 @@ T* make_for_ever() {
   return all.emplace_back(new T);
 }
 
-/// Counts live things of a kind for tests: softcuda_live("streams").
 std::atomic<int64_t>& live(const char* kind);
 
 }  // namespace softcuda

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names and sentences of the driver's errors.
+// Names and descriptions of the driver's errors.
 #include <cstring>
 
 #include "entry.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events of one process, and of several.
+// Events within a process and between processes.
 #include "event.hpp"
 
 #include <time.h>
@@ -31,7 +31,6 @@ void complete(SharedEvent& shared, uint64_t turn) {
   wake(shared.bell);
 }
 
-// Of an event that processes share. It ends as well when this process does.
 void wait_shared(SharedEvent& shared, uint64_t turn) {
   Patience patience;
   while (!exiting()) {

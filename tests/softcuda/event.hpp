@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events: a place in a stream, or a counter in memory that processes share.
+// Events: a place in a stream, or a counter in shared memory.
 #pragma once
 #include <atomic>
 #include <map>
@@ -10,28 +10,27 @@
 
 namespace softcuda {
 
-/// In a file without a name that its process makes once; importers map it.
+/// In an unnamed file, mapped by importers.
 struct SharedEvent {
   std::atomic<uint64_t> recorded;
   std::atomic<uint64_t> completed;
-  std::atomic<uint32_t> bell;  // rung at each completion
+  std::atomic<uint32_t> bell;  // rung at completion
   std::atomic<uint32_t> users;
 };
 
-/// What of each stream of a capture comes before: by number of nodes.
+/// Preceding nodes of each captured stream, by count.
 using Clock = std::map<CUstream, uint64_t>;
 
-/// The event of a handle, or null where it is stale.
+/// Null for a stale handle.
 CUevent find_event(CUevent handle);
 CUevent make_event(CUcontext context, unsigned flags);
-/// One that another process made.
 CUevent adopt_event(CUcontext context, SharedEvent* shared);
 SharedEvent* take_shared_event(int* fd, ino_t* inode, unsigned* index);
 SharedEvent* map_shared_event(pid_t pid, int fd, ino_t inode, unsigned index);
 
 }  // namespace softcuda
 
-/// Never freed, so that a stale handle is an error.
+/// Never freed: a stale handle is an error.
 struct CUevent_st {
   CUcontext context = nullptr;
   unsigned flags = 0;
@@ -44,6 +43,6 @@ struct CUevent_st {
   int fd = -1;
   ino_t inode = 0;
   unsigned index = 0;
-  std::shared_ptr<softcuda::Capture> capture;  // recorded in it, guarded by table_mutex
+  std::shared_ptr<softcuda::Capture> capture;  // guarded by table_mutex
   softcuda::Clock clock;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sleeping on a word that processes share.
+// Sleeps on words in shared memory.
 #pragma once
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -12,7 +12,7 @@
 
 namespace softcuda {
 
-/// Until it is rung, but a tenth of a second at most.
+/// Sleeps until the ring, at most 0.1 s.
 inline void sleep_on(std::atomic<uint32_t>& bell, uint32_t seen) {
   const timespec limit{0, 100'000'000};
   syscall(SYS_futex, &bell, FUTEX_WAIT, seen, &limit, nullptr, 0);

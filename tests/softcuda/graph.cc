@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs and their launches; user objects, whose destructors a thread of the driver calls.
+// Graphs and launches. A driver thread calls the destructors of user objects.
 #include "graph.hpp"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ std::mutex& object_mutex() {
   return made;
 }
 
-// Destructors: later, in a thread that no call waits for, and from which no call is allowed.
+// Destructors run in a separate thread and must not call the driver.
 void destroy_later(CUhostFn destroy, void* data) {
   struct Line {
     std::mutex mutex;
@@ -71,7 +71,6 @@ bool change_references(CUuserObject object, long long by) {
 
 bool is_count(unsigned count) { return count > 0 && count <= 0x7fffffffU; }
 
-/// A launch under way.
 struct Flight {
   explicit Flight(GraphPtr graph) : body(std::move(graph)), left(body->nodes.size()) {
     for (size_t i = 0; i < left.size(); ++i) {
@@ -81,8 +80,8 @@ struct Flight {
     steps.resize(left.size());
   }
   GraphPtr body;
-  std::vector<size_t> left;   // of each node: how many it still comes after
-  std::vector<size_t> steps;  // of each node: how many it has done
+  std::vector<size_t> left;   // unfinished predecessors
+  std::vector<size_t> steps;  // finished steps
   std::vector<size_t> ready;
 };
 
@@ -93,7 +92,6 @@ void finish_node(Flight& flight, size_t number) {
       if (before == number && --flight.left[i] == 0) flight.ready.push_back(i);
 }
 
-// One node as far as it comes.
 CUresult advance_node(CUstream stream, Flight& flight, size_t number) {
   const Work& work = flight.body->nodes[number].work;
   size_t& done = flight.steps[number];
@@ -106,7 +104,7 @@ CUresult advance_node(CUstream stream, Flight& flight, size_t number) {
   return CUDA_SUCCESS;
 }
 
-// In one hardware queue: as it was recorded.
+// A single hardware queue keeps the recorded order.
 CUresult advance_in_order(CUstream stream, Flight& flight) {
   while (!flight.ready.empty()) {
     const size_t next = *std::min_element(flight.ready.begin(), flight.ready.end());
@@ -115,7 +113,7 @@ CUresult advance_in_order(CUstream stream, Flight& flight) {
   return CUDA_SUCCESS;
 }
 
-// Tries what is ready, in any order; CUDA_ERROR_NOT_READY where all of that waits.
+// Tries ready nodes in random order.
 CUresult advance(CUstream stream, Flight& flight) {
   if (config().connections == 1) return advance_in_order(stream, flight);
   while (!flight.ready.empty()) {
@@ -207,7 +205,7 @@ CUresult cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream) {
   return result;
 }
 
-// Launches under way go on; what the graph held is given back behind them.
+// Running launches release the graph's objects.
 CUresult cuGraphExecDestroy(CUgraphExec hGraphExec) {
   SOFTCUDA_ENTER(kDriver, hGraphExec);
   GraphPtr last;
@@ -253,7 +251,6 @@ CUresult cuUserObjectRelease(CUuserObject object, unsigned count) {
                                                                    : CUDA_ERROR_INVALID_VALUE;
 }
 
-// Of a graph that is being captured, too: it is what cuStreamGetCaptureInfo tells.
 CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned count,
                                  unsigned flags) {
   SOFTCUDA_ENTER(kDriver, graph, object, count, flags);

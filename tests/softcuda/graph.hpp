@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs: nodes of work with what each comes after, and the user objects that a graph holds.
-//
-// A launch runs its nodes in an order drawn anew each time (SOFTCUDA_SEED) among those that the
-// dependences allow; a node that waits for a word does not keep those of other branches back.
+// Graphs: nodes of work with dependencies, and user objects.
+// A launch draws a random order (SOFTCUDA_SEED) that the dependencies allow. A waiting node does
+// not block other branches.
 #pragma once
 #include <map>
 #include <memory>
@@ -17,25 +16,23 @@ struct Capture;
 
 struct Node {
   Work work;
-  std::vector<size_t> after;  // numbers of nodes before this one
+  std::vector<size_t> after;  // preceding nodes
 };
 
-/// References to user objects; they end with it.
 class UserReferences {
  public:
   UserReferences() = default;
-  UserReferences(const UserReferences& other);  // as many again
+  UserReferences(const UserReferences& other);  // retains again
   UserReferences& operator=(const UserReferences&) = delete;
   ~UserReferences();
   void add(CUuserObject object, unsigned count) { counts_[object] += count; }
-  /// False where there are not so many.
+  /// Returns false if the graph has fewer.
   bool give(CUuserObject object, unsigned count);
 
  private:
   std::map<CUuserObject, unsigned> counts_;
 };
 
-/// Shared by its handle and the launches under way: it ends when no launch needs it.
 struct Graph {
   Graph() = default;
   Graph(const Graph& other)
@@ -44,20 +41,20 @@ struct Graph {
   ~Graph() = default;
   std::vector<Node> nodes;
   UserReferences references;
-  std::vector<std::shared_ptr<Graph>> children;  // launched into it
+  std::vector<std::shared_ptr<Graph>> children;  // child graphs
   std::mutex mutex;
-  Place last;  // of the newest launch: one comes after the other
+  Place last;  // launches run in order
 };
 using GraphPtr = std::shared_ptr<Graph>;
 
-/// The caller of these two holds table_mutex.
+/// The caller holds table_mutex.
 CUgraph make_graph();
 void destroy_graph(CUgraph graph);
 
 }  // namespace softcuda
 
-/// These are never freed, so that a stale handle is an error.
+/// Never freed: a stale handle is an error.
 struct CUgraph_st {
-  softcuda::GraphPtr body;  // null once destroyed
+  softcuda::GraphPtr body;  // null if destroyed
   softcuda::Capture* captured = nullptr;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Green contexts: contexts with a part of a device's multiprocessors.
+// Green contexts: contexts with some of a device's multiprocessors.
 #include <algorithm>
 #include <mutex>
 #include <vector>
@@ -17,7 +17,6 @@ struct CUdevResourceDesc_st {
 namespace softcuda {
 namespace {
 
-// The driver's private bytes hold the first multiprocessor of a part.
 unsigned& first_of(CUdevResource& resource) {
   return *reinterpret_cast<unsigned*>(resource._internal_padding);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hardware queues by tickets.
+// Hardware queues, ordered by tickets.
 #include "hardware_queue.hpp"
 
 #include "config.hpp"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A hardware queue, which streams share where SOFTCUDA_CONNECTIONS says how many there are. What
-// heads it keeps back all behind it, of other streams, too: a wait until it is over, work of the
-// device until it has begun.
+// A hardware queue, shared by streams under SOFTCUDA_CONNECTIONS. The head blocks all later work: a
+// wait until its end, device work until its start.
 #pragma once
 #include "stream.hpp"
 
@@ -9,9 +8,9 @@ namespace softcuda {
 
 class HardwareQueue {
  public:
-  /// Null where each stream has its own.
+  /// Null if each stream has a queue.
   static HardwareQueue* of(CUstream stream);
-  /// The next place; its caller holds the stream's mutex.
+  /// The caller holds the stream's mutex.
   uint64_t enter();
   void come_to_head(uint64_t ticket);
   void leave(uint64_t ticket);
@@ -22,7 +21,6 @@ class HardwareQueue {
   uint64_t entered_ = 0, left_ = 0;
 };
 
-/// The place of a piece of work: it comes to the head, and is left when the work begins or is over.
 class Turnstile {
  public:
   Turnstile(CUstream stream, const Work& work);

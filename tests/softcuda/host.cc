@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that the processor may touch: pinned, registered, managed.
+// Host memory: pinned, registered, managed.
 #include <sys/mman.h>
 
 #include "config.hpp"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Handles of memory and events for other processes: a process, its descriptor, and the inode that
-// must still be behind it.
+// IPC handles: process, descriptor, and the descriptor's inode.
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -26,7 +25,7 @@ struct Handle {
   int32_t fd;
   int32_t physical;
   uint64_t inode;
-  uint64_t offset;  // or the event's slot
+  uint64_t offset;  // or event slot
   uint64_t bytes;
   uint64_t id;
 };
@@ -38,7 +37,7 @@ void seal(Opaque* opaque, const Handle& handle) {
   memcpy(opaque, &handle, sizeof handle);
 }
 
-// Fails as a handle of this process does, or as bytes that are no handle.
+// Refuses handles of this process.
 template <class Opaque>
 CUresult unseal(const Opaque& opaque, uint32_t magic, Handle* handle) {
   memcpy(handle, &opaque, sizeof *handle);
@@ -46,12 +45,11 @@ CUresult unseal(const Opaque& opaque, uint32_t magic, Handle* handle) {
   return handle->pid == getpid() ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
 }
 
-// One mapping of another process's storage in a context, however many handles lie in it.
+// Shared by all handles of the storage.
 struct Mapping {
   uintptr_t address = 0;
   StoragePtr storage;
-  std::vector<uint64_t> open =
-      {};  // offsets of allocations, once for each handle, the oldest first
+  std::vector<uint64_t> open = {};  // once per handle, oldest first
 };
 using Key = std::pair<uint64_t, CUcontext>;  // inode
 std::map<Key, Mapping>& mappings() {
@@ -63,15 +61,14 @@ std::mutex& import_mutex() {
   return made;
 }
 
-// Drivers were reported to do either of the last two. The caller holds import_mutex.
+// Real drivers do either of the last two. The caller holds import_mutex.
 Reopen answer_for(const Mapping& mapping) {
   if (mapping.open.empty()) return Reopen::kItself;
   if (config().reopen != Reopen::kRandom) return config().reopen;
   return random_below(2) == 0 ? Reopen::kFirst : Reopen::kNothing;
 }
 
-// The address of another open allocation, which counts no handle more: a driver that takes the two
-// for one is not asked to close both.
+// Models a driver that confuses two allocations: returns another's address, and counts no handle.
 bool gives_another(const Mapping& mapping, const Handle& open, CUdeviceptr* address) {
   if (std::find(mapping.open.begin(), mapping.open.end(), open.offset) != mapping.open.end())
     return false;
@@ -194,7 +191,7 @@ CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* pdptr, CUipcMemHandle handle, unsign
     known = here.kind == Kind::kImport && here.base == base;
     if (!known) return;
     ++here.opened;
-    here.bytes = std::max<size_t>(here.bytes, open.bytes);  // the block is mapped as a whole
+    here.bytes = std::max<size_t>(here.bytes, open.bytes);  // the whole block is mapped
   });
   if (!known)
     enter_allocation({.kind = Kind::kImport,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels: a library holds whatever image it was given; its kernels are those of the host library
-// that SOFTCUDA_KERNELS names (shim/launch.h).
+// Kernels: any image gives the kernels of the library SOFTCUDA_KERNELS (shim/launch.h).
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,11 +20,11 @@
 #include "stream.hpp"
 #include "user_functions.hpp"
 
-/// A kernel of a library; a function is the same thing.
+/// Functions and kernels are the same objects.
 struct CUkern_st {
   const TernHostKernel* kernel = nullptr;
   int dynamic_shared = 48 << 10;
-  std::atomic<bool> loaded{false};  // its code lies on the device
+  std::atomic<bool> loaded{false};
 };
 
 struct CUlib_st {
@@ -46,7 +45,7 @@ const TernHostKernels* host_kernels() {
     if (entry == nullptr) give_up("SOFTCUDA_KERNELS=%s: no tern_host_kernels", path.c_str());
     const TernHostKernels* kernels = entry();
     if (kernels->version != TERN_HOST_KERNELS_VERSION)
-      give_up("SOFTCUDA_KERNELS=%s: version %d, wanted %d", path.c_str(), kernels->version,
+      give_up("SOFTCUDA_KERNELS=%s: version %d, expected %d", path.c_str(), kernels->version,
               TERN_HOST_KERNELS_VERSION);
     kernels->set_translate(translate);
     kernels->set_places(take_place, give_place);
@@ -64,7 +63,7 @@ std::set<CUlibrary>& libraries() {
 
 CUkern_st* kernel_of(CUfunction function) { return reinterpret_cast<CUkern_st*>(function); }
 
-// A function is valid as long as its library is loaded. The caller holds table_mutex.
+// The caller holds table_mutex.
 bool is_known(const CUkern_st* kernel) {
   for (const CUlibrary library : libraries())
     for (const auto& [name, one] : library->kernels)
@@ -72,8 +71,7 @@ bool is_known(const CUkern_st* kernel) {
   return false;
 }
 
-// Where loading is lazy, a kernel's code comes to the device when it is asked for, or launched; and
-// all work of the context may have to end before.
+// A lazy load may wait for all work of the context.
 bool loads_eagerly() {
   const char* const mode = getenv("CUDA_MODULE_LOADING");
   return mode != nullptr && strcmp(mode, "EAGER") == 0;
@@ -83,7 +81,7 @@ void load(CUkern_st* kernel) {
   if (!kernel->loaded.exchange(true)) wait_as_it_may();
 }
 
-constexpr int kLaunchCompletion = 12030;  // its version
+constexpr int kLaunchCompletion = 12030;  // version of the attribute
 
 struct Launch {
   Processors on;
@@ -292,7 +290,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction f, void** ker
                                   config->sharedMemBytes,
                                   cooperative},
                                  config->hStream, kernelParams);
-  // When all blocks have begun, says its name; it may be as late as their end.
+  // The event may be as late as the end of the blocks.
   if (result != CUDA_SUCCESS || begun == nullptr) return result;
   return cuEventRecord(begun, config->hStream);
 }

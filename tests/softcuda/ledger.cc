@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of calls and of modelled time.
+// Counts of calls, and modelled time.
 #include "ledger.hpp"
 
 #include <stdio.h>
@@ -17,10 +17,10 @@ namespace {
 
 struct CallKind {
   const char* name;
-  const char* begins;  // names of functions
+  const char* begins;  // prefix
 };
 
-// The first row that fits.
+// The first match counts.
 constexpr CallKind kCallKinds[] = {
     {"copy", "cuMemcpy"},
     {"copy", "cuMemset"},

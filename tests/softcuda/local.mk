@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The software CUDA driver: tests/softcuda/libcuda.so.1, which programs find by LD_LIBRARY_PATH; -lcuda finds it by
-# -L. It is not installed.
+# The software CUDA driver, tests/softcuda/libcuda.so.1. Programs find the library by LD_LIBRARY_PATH, -lcuda by -L.
+# Not installed.
 check_LTLIBRARIES += libsoftcuda.la
 libsoftcuda_la_CPPFLAGS = -I$(top_srcdir) -I$(top_srcdir)/src
 libsoftcuda_la_CXXFLAGS = $(AM_CXXFLAGS) -fvisibility=default
@@ -27,7 +27,7 @@ tests/softcuda/libcuda.so: tests/softcuda/libcuda.so.1
 	$(AM_V_GEN)ln -sf libcuda.so.1 $@
 softcuda_files += tests/softcuda/libcuda.so
 
-# The software NVML: beside the driver, so that the same LD_LIBRARY_PATH finds it.
+# The software NVML, beside the driver for the same LD_LIBRARY_PATH.
 check_LTLIBRARIES += libsoftnvml.la
 libsoftnvml_la_CPPFLAGS = $(libsoftcuda_la_CPPFLAGS)
 libsoftnvml_la_CXXFLAGS = $(libsoftcuda_la_CXXFLAGS)
@@ -36,8 +36,7 @@ $(softnvml): libsoftnvml.la $(srcdir)/tests/softcuda/exports-nvml.map
 	$(AM_V_CXXLD)$(CXX) $(AM_CXXFLAGS) $(CXXFLAGS) $(AM_LDFLAGS) -shared -Wl,-soname,libnvidia-ml.so.1 -Wl,-z,defs -o $@ \
 	  -Wl,--version-script=$(srcdir)/tests/softcuda/exports-nvml.map \
 	  -Wl,--whole-archive .libs/libsoftnvml.a -Wl,--no-whole-archive
-# Beside older drivers, too: a real NVML knows nothing of the software driver's devices. And folders with a driver
-# beside which NVML cannot be loaded, or lacks what came later.
+# Older drivers need the software NVML too. nvml-away has an NVML that does not load, nvml-old lacks newer functions.
 tests/softcuda/%/libnvidia-ml.so.1: $(softnvml)
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && ln -sf ../libnvidia-ml.so.1 $@
 tests/softcuda/nvml-away/libnvidia-ml.so.1:
@@ -55,7 +54,7 @@ $(softnvml_drivers): tests/softcuda/libcuda.so.1
 softcuda_files += $(softnvml_files) $(softnvml_drivers)
 CLEANFILES += $(softnvml_files) $(softnvml_drivers)
 
-# Older drivers: the same, without the functions that came after them.
+# Older drivers: the same library, without newer functions.
 softcuda_older = tests/softcuda/12.0/libcuda.so.1 tests/softcuda/11.8/libcuda.so.1
 tests/softcuda/%/libcuda.so.1: libsoftcuda.la $(srcdir)/tests/softcuda/exports-%.map
 	$(AM_V_GEN)$(MKDIR_P) $(@D)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuMemAlloc and what goes with it: small allocations share a block, 512 bytes apart.
+// cuMemAlloc and cuMemFree. Small allocations share a block, 512 bytes apart.
 #include "memory.hpp"
 
 #include <string.h>
@@ -23,7 +23,7 @@ std::map<uintptr_t, Allocation>& table() {
   return made;
 }
 
-// A granule that small allocations of one context share.
+// Shared by small allocations of a context.
 struct Block {
   CUcontext context;
   uintptr_t address;
@@ -42,7 +42,7 @@ std::map<uintptr_t, Allocation>::iterator at(uintptr_t address) {
   return address - found->first < found->second.bytes ? found : table().end();
 }
 
-// The first place in a block for so many units; -1 if it has no such place.
+// Returns -1 if the block is full.
 long room_in(const Block& block, size_t units) {
   size_t run = 0;
   for (size_t i = 0; i < block.taken.size(); ++i) {
@@ -90,7 +90,7 @@ std::optional<Allocation> take_large(CUcontext context, size_t bytes) {
                     .storage = storage};
 }
 
-// Back to its block; the block goes with its last allocation. The caller holds table_mutex.
+// Frees an empty block. The caller holds table_mutex.
 bool give_small(const Allocation& gone) {
   for (auto block = blocks().begin(); block != blocks().end(); ++block) {
     if (block->storage != gone.storage) continue;
@@ -106,7 +106,7 @@ bool give_small(const Allocation& gone) {
   return false;
 }
 
-// Mappings are everybody's who was given access; a pool's memory is its own device's, too.
+// A pool's memory also belongs to its own device.
 bool may_touch(const Allocation& here, int physical) {
   const auto given = [&](const auto& access) {
     const auto found = access.find(physical);

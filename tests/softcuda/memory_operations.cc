@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waiting for a word in memory and writing one, in a stream; several copies at once.
+// Stream operations on semaphores, and batched copies.
 #include "config.hpp"
 #include "memory.hpp"
 #include "stream.hpp"
@@ -27,7 +27,7 @@ T* word_at(uintptr_t address) {
   return reinterpret_cast<T*>(behind(address));
 }
 
-/// What a stream does with a word: a wait, a write, or neither (a barrier).
+/// Neither a wait nor a write: a barrier.
 struct Operation {
   CUstreamBatchMemOpType type;
   uintptr_t address;
@@ -45,10 +45,9 @@ struct Operation {
 };
 
 constexpr unsigned kMostOperations = 255;
-constexpr int kNoRemoteWrites = 13010;  // from this version on
+constexpr int kNoRemoteWrites = 13010;  // refused from this version on
 
-// Pinned memory of the host, and the stream's own device; a peer's may be written before 13.1.
-// Managed memory never.
+// Pinned memory and the own device. Before 13.1 also writes to peers.
 bool is_in_reach(const Operation& one, const Allocation& word, int physical) {
   if (word.kind == Kind::kHost || word.kind == Kind::kRegistered) return true;
   if (!word.on_device()) return false;
@@ -95,7 +94,7 @@ CUresult operate(const Operation& one) {
   }
 }
 
-// All of them are one piece of work, and one node of a graph; none is done where one is wrong.
+// A single piece of work. An invalid operation cancels all.
 CUresult submit_operations(CUstream handle, const std::vector<Operation>& operations) {
   CUstream stream;
   if (const CUresult refused = find_stream(handle, &stream)) return refused;
@@ -164,7 +163,7 @@ CUresult cuFlushGPUDirectRDMAWrites(CUflushGPUDirectRDMAWritesTarget target,
   return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-// Not in a capture, and not in the legacy stream.
+// Refused in captures and in the legacy stream.
 CUresult cuMemcpyBatchAsync_v2(CUdeviceptr* dsts, CUdeviceptr* srcs, size_t* sizes, size_t count,
                                CUmemcpyAttributes* attrs, size_t* attrsIdxs, size_t numAttrs,
                                CUstream hStream) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Creating, joining, binding; finding the memory of all members, of other processes, too.
+// Multicast objects: creation, joining, binding, memory of members.
 #include "multicast.hpp"
 
 #include <sys/mman.h>
@@ -25,13 +25,13 @@ struct Binding {
   pid_t pid;
   int fd;
   ino_t inode;
-  size_t at, offset, bytes;  // in the object, in the memory
+  size_t at, offset, bytes;  // at: in the object; offset: in memory
 };
 
-/// In the first page of the object's file.
+/// On the first page of the object's file.
 struct Members {
   std::atomic<uint32_t> devices{0};
-  std::atomic<uint32_t> added{0};  // a bit for each of the machine's devices
+  std::atomic<uint32_t> added{0};  // bits of devices
   size_t bytes;
   Binding bindings[kMostDevices];
 };
@@ -50,7 +50,6 @@ Members* members_of(const Storage& object) {
   return members;
 }
 
-// Memory of a member in this process, mapped once.
 char* memory_of(const Binding& binding) {
   static auto& mutex = *new std::mutex;
   static auto& mapped = *new std::map<ino_t, std::pair<StoragePtr, char*>>;
@@ -58,7 +57,7 @@ char* memory_of(const Binding& binding) {
   auto& [storage, bytes] = mapped[binding.inode];
   if (bytes == nullptr) {
     storage = adopt_storage(open_of_process(binding.pid, binding.fd, binding.inode));
-    if (!storage) give_up("memory that is bound to a multicast object has gone");
+    if (!storage) give_up("the memory bound to a multicast object is gone");
     void* const at =
         mmap(nullptr, storage->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, storage->fd, 0);
     if (at == MAP_FAILED) give_up("memory of a multicast object cannot be mapped");
@@ -67,7 +66,7 @@ char* memory_of(const Binding& binding) {
   return bytes;
 }
 
-// What is bound stays, also when its handle is released; null lets it go.
+// Keeps bound memory alive. Null unbinds.
 void hold(ino_t object, const Binding& binding, const StoragePtr& memory) {
   static auto& mutex = *new std::mutex;
   static auto& held = *new std::map<std::tuple<ino_t, int, size_t>, StoragePtr>;
@@ -79,7 +78,7 @@ void hold(ino_t object, const Binding& binding, const StoragePtr& memory) {
     held.erase(key);
 }
 
-// The real driver, too, waits for the others to join; where one of them failed, for ever.
+// As in the real driver, without a timeout.
 void wait_for_all(const Members& members) {
   Patience patience;
   while (static_cast<unsigned>(__builtin_popcount(members.added)) < members.devices) {

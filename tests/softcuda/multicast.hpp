@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Multicast objects: addresses behind which the same memory of several devices lies. Only the
-// kernels' multimem instructions can use them; a copy or a plain access is an error.
-//
-// An object is a file without a name, as memory is; what is bound to it lies in its first page, for
-// all processes that have imported it.
+// Multicast objects: addresses of memory on several devices, for multimem instructions only. The
+// first page of an object's unnamed file lists the bound memory.
 #pragma once
 #include "space.hpp"
 
 namespace softcuda {
 
 bool supports_multicast();
-/// Null where there are more than eight devices, or no memory.
+/// Null for more than eight devices.
 StoragePtr make_multicast(unsigned devices, size_t bytes);
-/// The bytes of all devices behind a multicast address, as the kernels reach them; how many.
+/// Returns the number of copies.
 int copies_behind(const void* bytes, void** copies, int most);
 
 }  // namespace softcuda

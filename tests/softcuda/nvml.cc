@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A software NVML: libnvidia-ml.so.1 of the machine described by SOFTCUDA_DEVICES, _PEERS and _PCI.
-// Why: NVML shows links and devices hidden by CUDA_VISIBLE_DEVICES; the software driver does not.
-// How: each nvmlInit_v2 reads the environment anew, and a process may meet several machines.
-// SOFTCUDA_NVML takes something away: FUNCTION:CODE (the function fails with the code), several
-// with commas; "own": only devices of CUDA_VISIBLE_DEVICES exist, as in a container with these
-// devices. See: src/topo/nvml_api.hpp, tests/unit/topo/nvml_test.cc.
+// A software NVML: libnvidia-ml.so.1 of the machine in SOFTCUDA_DEVICES, _PEERS and _PCI.
+// Why: NVML shows links and devices hidden by CUDA_VISIBLE_DEVICES.
+// How: each nvmlInit_v2 reads the environment anew. SOFTCUDA_NVML=FUNCTION:CODE,... makes functions
+// fail, "own" hides devices as a container does.
+// See: src/topo/nvml_api.hpp, tests/unit/topo/nvml_test.cc.
 #include <stdio.h>
 #include <string.h>
 
@@ -60,7 +59,7 @@ struct Machine {
     const std::vector<std::string> words = split(shown, ',');
     return std::find(words.begin(), words.end(), std::to_string(physical)) != words.end();
   }
-  /// The far ends of a device's links: first peers, then switches.
+  /// Peers, then switches.
   [[nodiscard]] std::vector<End> ends_of(int physical) const {
     std::vector<End> ends;
     bool switches = false;
@@ -81,7 +80,6 @@ std::unique_ptr<Machine>& machine() {
   return present;
 }
 
-/// The failure of a function wanted by SOFTCUDA_NVML.
 NvmlReturn wanted(const char* function) {
   for (const std::string& word : split(machine()->config.nvml, ',')) {
     const size_t colon = word.find(':');
@@ -95,7 +93,7 @@ NvmlReturn enter(const char* function) {
   return machine() == nullptr ? kNvmlUninitialized : wanted(function);
 }
 
-/// The far end of a link; null without a link.
+/// Null for a missing link.
 const End* end_of(NvmlDevice device, unsigned link, End* place) {
   const std::vector<End> ends = machine()->ends_of(device->physical);
   if (link >= ends.size()) return nullptr;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stream-ordered allocation: from a device's own pool, which is not exported, and from pools that
-// may be.
+// Stream-ordered allocation, from default and exportable pools.
 #include "pool.hpp"
 
 #include <string.h>
@@ -21,7 +20,7 @@ struct Exported {
   int32_t pid;
   int32_t fd;
   uint64_t inode;
-  uint64_t pool;  // inode of its card
+  uint64_t pool;  // card's inode
   uint64_t bytes;
 };
 static_assert(sizeof(Exported) <= sizeof(CUmemPoolPtrExportData));
@@ -69,7 +68,7 @@ CUresult allocate(CUdeviceptr* address, size_t bytes, CUmemoryPool pool, CUstrea
   CUstream stream;
   if (const CUresult refused = find_stream(handle, &stream)) return refused;
   if (bytes == 0 || pool->imported) return CUDA_ERROR_INVALID_VALUE;
-  if (stream->capture) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;  // no memory nodes here
+  if (stream->capture) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;  // no memory nodes
   StoragePtr storage = make_storage(pool->physical, bytes);
   const uintptr_t taken = storage ? take_addresses(bytes) : 0;
   if (taken == 0 || !back(taken, *storage, 0, storage->bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -234,7 +233,7 @@ CUresult cuMemPoolExportToShareableHandle(void* handle_out, CUmemoryPool pool,
   return CUDA_SUCCESS;
 }
 
-// The descriptor stays the caller's.
+// The caller keeps the descriptor.
 CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool* pool_out, void* handle,
                                             CUmemAllocationHandleType handleType,
                                             unsigned long long flags) {

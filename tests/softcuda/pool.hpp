@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory pools: what cuMemAllocAsync takes from.
+// Memory pools for cuMemAllocAsync.
 #pragma once
 #include "memory.hpp"
 
-/// Never freed, so that a stale handle is an error.
+/// Never freed: a stale handle is an error.
 struct CUmemPoolHandle_st {
   int physical = 0;
   unsigned long long types = 0;
   bool is_default = false;
   bool imported = false;
   bool alive = true;
-  softcuda::StoragePtr card;  // its descriptor names the pool to other processes
+  softcuda::StoragePtr card;  // name for other processes
   uint64_t threshold = 0;
   size_t used = 0;
   std::map<int, unsigned long long> access;

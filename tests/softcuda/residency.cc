@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places and turns: in this process by a table, among processes by locks of files, which end with
-// their holder. SOFTCUDA_SHARED names the files.
+// Places and turns: a table within the process, file locks (SOFTCUDA_SHARED) between processes.
+// Locks end with their holder.
 #include "residency.hpp"
 
 #include <fcntl.h>
@@ -31,7 +31,7 @@ Residency& residency_of(int physical) {
 }
 
 thread_local int device_of_thread = -1;
-thread_local size_t first_place = 0, end_of_places = 0;  // for kernels of this thread
+thread_local size_t first_place = 0, end_of_places = 0;  // of this thread's kernel
 thread_local std::vector<size_t> places_of_thread;
 
 bool is_shared() { return !config().shared.empty(); }
@@ -43,8 +43,7 @@ int open_for(int physical, const char* what) {
   return fd;
 }
 
-// The caller holds the mutex. Who waits stands in the door, so that a process whose kernels come
-// one after the other lets others in between.
+// The caller holds the mutex. A waiter locks the door against repeated turns of another process.
 void wait_for_turn(Residency& device, int physical, const char* kernel) {
   if (device.file < 0) device.file = open_for(physical, ".turn");
   if (device.door < 0) device.door = open_for(physical, ".door");
@@ -53,14 +52,13 @@ void wait_for_turn(Residency& device, int physical, const char* kernel) {
   while (flock(device.file, LOCK_EX | LOCK_NB) != 0 && !exiting()) {
     patience.ask([&] {
       return std::string("kernel ") + kernel + " waits for a kernel of another process on device " +
-             std::to_string(physical) + " to end; without MPS they take turns";
+             std::to_string(physical) + " to end, because processes take turns without MPS";
     });
     std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
   flock(device.door, LOCK_UN);
 }
 
-// A byte of the file is a place.
 bool lock_place(Residency& device, int physical, size_t place, short type) {
   if (!is_shared() || !config().mps) return true;
   if (device.file < 0) device.file = open_for(physical, ".places");
@@ -104,7 +102,7 @@ int take_place() {
   return 0;
 }
 
-// Over NVLink, and on the device itself, a line of 128 bytes arrives as it was stored.
+// On the device and over NVLink, lines arrive whole.
 int arrival_at(const void* bytes) {
   if (!config().weak) return 0;
   const std::optional<Allocation> there = find_allocation(address_of_bytes(bytes));

@@ -1,23 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which kernels run on a device now: a place for each resident block, shared by processes under
-// MPS; without it the kernels of one process at a time.
+// Places of running blocks on a device. Processes share places under MPS, and take turns otherwise.
 #pragma once
 
 namespace softcuda {
 
-/// Blocks of any kernel that a multiprocessor holds; what cuOccupancy... tells.
+/// Resident blocks of a multiprocessor.
 constexpr unsigned kBlocksEach = 2;
-/// Of a device.
 unsigned places_of_device();
 
-/// The multiprocessors of a device that a kernel may run on.
 struct Processors {
   int physical;
   unsigned first, count;
 };
 
-/// While it lives this thread runs a kernel on some of them. Where processes share the device
-/// without MPS it waits until no kernel of another process runs.
+/// Without MPS, waits for kernels of other processes.
 class KernelTurn {
  public:
   KernelTurn(const Processors& on, const char* kernel);
@@ -26,10 +22,10 @@ class KernelTurn {
   ~KernelTurn();
 };
 
-/// For the kernel that this thread runs: 1 where a block has got a place.
+/// Returns 1 if a block got a place.
 int take_place();
 void give_place();
-/// How its stores to an address arrive, as launch.h numbers it.
+/// Arrival order of stores, as in launch.h.
 int arrival_at(const void* bytes);
 
 }  // namespace softcuda

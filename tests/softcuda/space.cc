@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two reservations of the same size, files without names, and a list of free addresses.
+// Two reservations of the same size, unnamed files, and a list of free addresses.
 #include "space.hpp"
 
 #include <fcntl.h>
@@ -46,7 +46,7 @@ char* reserve(size_t bytes) {
   return reinterpret_cast<char*>((at + kGranule - 1) / kGranule * kGranule);
 }
 
-// Each process begins elsewhere, even where addresses are not random.
+// Addresses differ between processes.
 Space& space() {
   static Space& made = []() -> Space& {
     auto& fresh = *new Space;
@@ -61,9 +61,7 @@ Space& space() {
 
 std::atomic<size_t> used[64];
 
-// Each process that has the file open holds a lock on it; all descriptors that were made from one
-// another share theirs. So what was freed is known to be held, by whatever process, until that has
-// ended.
+// Freed storage counts as used until the last holder closes the file.
 void lock_for_holder(int fd) {
   struct flock first_byte {};
   first_byte.l_type = F_RDLCK;
@@ -80,7 +78,7 @@ bool has_holder(int watcher) {
   return fcntl(watcher, F_OFD_GETLK, &first_byte) == 0 && first_byte.l_type != F_UNLCK;
 }
 
-/// Freed here, and held by someone.
+/// Memory freed here and held elsewhere.
 struct Lingering {
   ino_t inode;
   int physical;
@@ -95,7 +93,7 @@ LingeringList& lingering() {
   return made;
 }
 
-// Nothing is left open for that, which who looks for open descriptors would find.
+// An open descriptor would disturb tests that count descriptors.
 void drop_what_no_one_holds() {
   std::lock_guard lock(lingering().mutex);
   if (lingering().all.empty()) return;
@@ -116,7 +114,7 @@ int open_again(int fd) {
 
 }  // namespace
 
-// The ids of blocks count for themselves, as those of buffers do: each is another's, too.
+// Block ids count separately from buffer ids.
 uint64_t Storage::next_block() {
   static std::atomic<uint64_t> next{1};
   return next++;
@@ -202,7 +200,7 @@ size_t bytes_used(int physical) {
 }
 
 uintptr_t take_addresses(size_t bytes, size_t align) {
-  bytes = (bytes + kGranule - 1) / kGranule * kGranule + kGranule;  // one that stays empty
+  bytes = (bytes + kGranule - 1) / kGranule * kGranule + kGranule;  // one granule stays empty
   Space& all = space();
   std::lock_guard lock(all.mutex);
   for (auto at = all.free.begin(); at != all.free.end(); ++at) {
@@ -247,14 +245,14 @@ bool back(uintptr_t address, const Storage& storage, size_t offset, size_t bytes
 void forget_storage(uintptr_t address, size_t bytes) {
   if (mmap(behind(address), bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
            -1, 0) == MAP_FAILED)
-    give_up("no memory for what lies at %#lx", address);
+    give_up("cannot map private memory at %#lx", address);
 }
 
 void unback(uintptr_t address, size_t bytes) {
   for (char* at : {behind(address), reinterpret_cast<char*>(address)})
     if (mmap(at, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
              0) == MAP_FAILED)
-      give_up("cannot take memory back at %#lx", address);
+      give_up("cannot unmap memory at %#lx", address);
 }
 
 bool is_device_address(uintptr_t address) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where device memory is: addresses that fault (the guard), and the bytes behind them (the alias).
-//
-// Why: host code that touches device memory must fail at once, in every test.
+// Device memory: addresses that fault (guard) and readable mappings (alias).
+// Why: host code that touches device memory must fail.
 #pragma once
 #include <sys/types.h>
 
@@ -13,16 +12,15 @@ namespace softcuda {
 
 constexpr size_t kGranule = size_t{2} << 20;
 
-/// Memory of a device, in a file without a name. Its last page says whose it is, so that a process
-/// that gets the file knows.
+/// In an unnamed file. The last page names the owner.
 struct Storage {
   int fd = -1;
   size_t bytes = 0;  // without the last page
   ino_t inode = 0;
   int physical = 0;
-  uint64_t block = next_block();  // its id, never used again in this process
-  bool multicast = false;         // a multicast object: memory of others lies behind it
-  bool owned = false;             // made by this process: counts towards the device's memory
+  uint64_t block = next_block();  // never reused in this process
+  bool multicast = false;
+  bool owned = false;  // by this process
   static uint64_t next_block();
   Storage() = default;
   Storage(const Storage&) = delete;
@@ -31,31 +29,27 @@ struct Storage {
 };
 using StoragePtr = std::shared_ptr<Storage>;
 
-/// Null where the device has not so much left.
+/// Null if the device is full.
 StoragePtr make_storage(int physical, size_t bytes);
-/// A page that no device has, for a multicast object.
 StoragePtr make_object();
-/// The memory in a file that another process made; takes the descriptor. Null if it is no such
-/// file.
+/// Takes the descriptor. Null for a foreign file.
 StoragePtr adopt_storage(int fd);
-/// Opens descriptor `fd` of process `pid`, where its inode is still that one; -1 otherwise.
+/// Returns -1 if the inode differs.
 int open_of_process(pid_t pid, int fd, ino_t inode);
-/// Bytes of the device's memory that were allocated in this process and are still held by anyone:
-/// what was freed counts as long as an exported descriptor or an import of it is open.
+/// Allocated by this process. Freed memory counts until all descriptors and imports are closed.
 size_t bytes_used(int physical);
 
-/// A range of addresses, not yet backed by anything; 0 if no range is free. `align` is at least a
-/// granule.
+/// Without memory. Returns 0 if no range is free.
 uintptr_t take_addresses(size_t bytes, size_t align = kGranule);
 void give_addresses(uintptr_t address, size_t bytes);
 bool back(uintptr_t address, const Storage& storage, size_t offset, size_t bytes);
-/// What lies there is memory of this process alone from now on.
+/// Makes the range private memory.
 void forget_storage(uintptr_t address, size_t bytes);
 void unback(uintptr_t address, size_t bytes);
 bool is_device_address(uintptr_t address);
-/// The bytes behind a device's address; any other address as it is.
+/// The host address of a device address. Other addresses stay.
 void* translate(const void* address);
-/// The device's address of such bytes; any other address as it is.
+/// The inverse of translate().
 uintptr_t address_of_bytes(const void* bytes);
 inline char* behind(uintptr_t address) {
   return static_cast<char*>(translate(reinterpret_cast<const void*>(address)));

@@ -26,8 +26,7 @@ std::set<CUstream>& live_streams() {
   return made;
 }
 
-// One process at a time on a device, where SOFTCUDA_EXCLUSIVE names files for it. All streams of a
-// process share its turn.
+// With SOFTCUDA_EXCLUSIVE, one process at a time works on a device.
 class Turn {
  public:
   explicit Turn(int physical) : here_(places[physical]) {
@@ -56,7 +55,6 @@ class Turn {
 };
 Turn::PlaceOfTurn Turn::places[64];
 
-// Where the launch queue of a stream is full, the call waits.
 void wait_for_room(CUstream stream) {
   if (config().queue == 0) return;
   std::unique_lock lock(stream->mutex);
@@ -66,7 +64,7 @@ void wait_for_room(CUstream stream) {
     patience.ask([&] {
       const char* const busy = stream->busy;
       return "the launch queue of stream " + std::to_string(stream->id) +
-             " is full, which is busy with " + (busy != nullptr ? busy : "nothing");
+             " is full, and the stream is busy with " + (busy != nullptr ? busy : "nothing");
     });
 }
 
@@ -75,7 +73,7 @@ void dawdle() {
   std::this_thread::sleep_for(std::chrono::microseconds(random_below(config().jitter_us)));
 }
 
-// Until it is no longer to be asked again. What still waits when all ends is given up.
+// Gives up at exit.
 CUresult complete(CUstream stream, const Step& step, bool on_device) {
   Patience patience;
   while (true) {
@@ -90,7 +88,7 @@ CUresult complete(CUstream stream, const Step& step, bool on_device) {
 }
 
 void execute(CUstream stream, Work& work) {
-  stream->busy = "what it waits for in other streams";
+  stream->busy = "a wait for other streams";
   Turnstile turnstile(stream, work);
   for (const Place& place : work.after) wait_for(place);
   dawdle();
@@ -154,7 +152,7 @@ CUstream per_thread_stream() {
   return mine.back().second;
 }
 
-// What the work has to wait for in other streams, by the rules of the legacy stream.
+// By the rules of the legacy stream.
 void order_with_legacy(CUstream stream, Work& work) {
   std::lock_guard lock(table_mutex());
   const CUcontext context = stream->context;
@@ -167,7 +165,7 @@ void order_with_legacy(CUstream stream, Work& work) {
   std::erase_if(work.after, [](const Place& place) { return reached(place); });
 }
 
-// Where a stream is done: the legacy stream when the blocking ones are, too.
+// Of the legacy stream: also of the blocking streams.
 std::vector<Place> ends_behind(CUstream stream) {
   std::vector<Place> ends;
   std::lock_guard lock(table_mutex());
@@ -266,8 +264,7 @@ CUresult wait_for(const Place& place) {
       const char* const busy = place.stream->busy;
       return "stream " + std::to_string(place.stream->id) + " has done " +
              std::to_string(place.stream->completed) + " of the " + std::to_string(place.ticket) +
-             " pieces of work that are waited for; it is busy with " +
-             (busy != nullptr ? busy : "nothing");
+             " awaited pieces of work, and is busy with " + (busy != nullptr ? busy : "nothing");
     });
   return static_cast<CUresult>(place.stream->context->sticky.load());
 }
@@ -320,7 +317,7 @@ CUresult cuStreamCreate(CUstream* phStream, unsigned Flags) {
   return cuStreamCreateWithPriority(phStream, Flags, 0);
 }
 
-// Returns at once; what is queued is still done.
+// Returns at once. Queued work still runs.
 CUresult cuStreamDestroy_v2(CUstream hStream) {
   SOFTCUDA_ENTER(kDriver, hStream);
   {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams: a queue and, from the first piece of work on, a thread.
-//
-// Order: work of a stream in order; the legacy stream and the blocking streams of its context wait
-// for each other; everything else only by events.
+// Streams: a queue, and a thread from the first work on. Other streams order only by events and the
+// legacy stream.
 #pragma once
 #include <chrono>
 #include <condition_variable>
@@ -20,26 +18,24 @@ namespace softcuda {
 
 struct Capture;
 
-/// A place in a stream: what has been submitted up to there.
+/// A place in a stream: all work submitted so far.
 struct Place {
   CUstream stream = nullptr;
   uint64_t ticket = 0;
 };
 
-/// A part of a piece of work. It gives CUDA_SUCCESS, CUDA_ERROR_NOT_READY where it is to be asked
-/// again, or the error that ends the context.
+/// CUDA_ERROR_NOT_READY repeats the step. Errors end the context.
 using Step = std::function<CUresult()>;
 
-/// One piece of work: its steps in order. A piece that failed, and what follows in a context that
-/// has failed, is not run.
+/// After a failure, later work in the context is skipped.
 struct Work {
   Step run;
   std::vector<Place> after = {};
-  bool always = false;    // also in a context that has failed: events
-  bool on_device = true;  // not what waits, or runs on the host
+  bool always = false;    // also in failed contexts
+  bool on_device = true;  // false: waits, host functions
   const char* what = "a copy, memset or kernel";
-  std::vector<Step> more = {};  // behind `run`
-  uint64_t ticket = 0;          // in its hardware queue
+  std::vector<Step> more = {};  // after `run`
+  uint64_t ticket = 0;          // in the hardware queue
   Starts starts = {};
 };
 
@@ -56,10 +52,10 @@ struct CUstream_st {
   uint64_t submitted = 0;
   uint64_t completed = 0;
   bool started = false;
-  bool counted = false;                        // among those that live("streams") counts
-  bool closed = false;                         // destroyed: the thread ends when the queue is empty
-  std::atomic<bool> abandoned{false};          // its context has ended: what is queued is dropped
-  std::atomic<const char*> busy{nullptr};      // with what
+  bool counted = false;
+  bool closed = false;                         // the thread ends with the queue
+  std::atomic<bool> abandoned{false};          // queued work is dropped
+  std::atomic<const char*> busy{nullptr};      // current work
   std::shared_ptr<softcuda::Capture> capture;  // guarded by table_mutex
 };
 
@@ -69,23 +65,23 @@ namespace softcuda {
 CUstream make_stream(CUcontext context, bool blocking, int priority);
 void abandon_stream(CUstream stream);
 
-/// The stream of a handle: of null, CU_STREAM_LEGACY and CU_STREAM_PER_THREAD, too. Fails for a
-/// stale handle, and for a context that has failed.
+/// Accepts null, CU_STREAM_LEGACY and CU_STREAM_PER_THREAD. Fails for a stale handle or a failed
+/// context.
 CUresult find_stream(CUstream handle, CUstream* stream);
-/// Puts work at a stream's end, or into the graph that it captures.
+/// To the stream, or to its captured graph.
 CUresult submit(CUstream stream, Work work);
 inline CUresult submit(CUstream stream, std::function<CUresult()> run) {
   return submit(stream, Work{.run = std::move(run)});
 }
-/// Tries a step once, for a stream.
+/// Tries a step once.
 CUresult attempt(CUstream stream, const Step& step, bool on_device);
 Place end_of(CUstream stream);
 bool reached(const Place& place);
-/// Waits until the place is reached, or the context has failed (then its error).
+/// Returns the error of a failed context.
 CUresult wait_for(const Place& place);
-/// CUDA_ERROR_NOT_READY: who polls leaves the core to the threads that are the device.
+/// Also yields the core to the device's threads.
 CUresult not_ready();
-/// Tells, once, that a wait has lasted SOFTCUDA_PATIENCE seconds.
+/// Reports a wait of SOFTCUDA_PATIENCE seconds.
 class Patience {
  public:
   void ask(const std::function<std::string()>& what);
@@ -94,10 +90,8 @@ class Patience {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   bool told_ = false;
 };
-/// What allocates, frees, pins or loads waits for all work of the current context, where
-/// SOFTCUDA_WAITS asks for it: the real driver may.
+/// With SOFTCUDA_WAITS, waits for all work of the context, as the real driver may.
 void wait_as_it_may();
-/// Waits for all streams of a context, of a device, of all.
 CUresult wait_for_context(CUcontext context);
 void wait_for_device(int physical);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names that libcuda.so.1 exports with an older meaning (addresses of 32 bits, other parameters).
-//
-// Why: who looks these up by dlsym gets a function that seems to work; here it ends the process.
+// Exports of libcuda.so.1 with an older meaning.
+// Why: dlsym of such a name gives a function that seems to work. Here a call ends the process.
 #include "config.hpp"
 
 #define TRAP(name, better)                                                         \

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of the CUDA driver that programs call and Tern does not: for tests, which act as
-// programs do.
-//
-// See: cuda/functions.hpp (those that Tern calls).
+// Driver functions for tests, unused by Tern.
+// See: cuda/functions.hpp.
 #pragma once
 #include "cuda/api.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Virtual memory management: physical memory, reserved addresses, mappings and who may use them.
+// Virtual memory: physical memory, reservations, mappings, access rights.
 #include <string.h>
 #include <unistd.h>
 
@@ -13,7 +13,7 @@
 namespace softcuda {
 namespace {
 
-/// Physical memory by its handle; the memory lives on while it is mapped.
+/// Mappings keep the memory alive.
 struct Physical {
   StoragePtr storage;
   unsigned long long types = 0;
@@ -28,7 +28,6 @@ std::map<uintptr_t, size_t>& reservations() {
   return made;
 }
 
-// What CU_MEM_HANDLE_TYPE_FABRIC carries here.
 struct FabricWords {
   uint64_t magic;
   int32_t pid;
@@ -45,7 +44,6 @@ CUmemGenericAllocationHandle add(StoragePtr storage, unsigned long long types) {
   return next;
 }
 
-// Whether the range is within one reservation, and of whole granules.
 bool is_reserved(uintptr_t address, size_t bytes) {
   if (bytes == 0 || address % kGranule != 0 || bytes % kGranule != 0) return false;
   std::lock_guard lock(table_mutex());
@@ -55,7 +53,7 @@ bool is_reserved(uintptr_t address, size_t bytes) {
   return address + bytes <= found->first + found->second;
 }
 
-// Calls `each` with the mappings that fill the range exactly; fails where they do not.
+// Fails unless mappings fill the range exactly.
 CUresult for_mappings(uintptr_t address, size_t bytes,
                       const std::function<void(const Allocation&)>& each) {
   std::vector<Allocation> parts;
@@ -78,7 +76,7 @@ CUresult check(const CUmemAllocationProp& prop) {
       (static_cast<unsigned>(prop.requestedHandleTypes) & ~kTypes))
     return CUDA_ERROR_INVALID_VALUE;
   if (physical_of(prop.location.id) < 0) return CUDA_ERROR_INVALID_DEVICE;
-  // Supported, says the attribute; but there is no channel.
+  // The attribute claims support, but no channel exists.
   if ((prop.requestedHandleTypes & CU_MEM_HANDLE_TYPE_FABRIC) && config().fabric == Fabric::kOff)
     return CUDA_ERROR_NOT_PERMITTED;
   return CUDA_SUCCESS;
@@ -240,7 +238,7 @@ CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void*
     *handle = known->first;
     return CUDA_SUCCESS;
   }
-  // Its handle was released, as programs do after mapping.
+  // Programs release the handle after mapping.
   *handle = add(found->storage, found->handle_types);
   return CUDA_SUCCESS;
 }
@@ -279,7 +277,7 @@ CUresult cuMemExportToShareableHandle(void* shareableHandle, CUmemGenericAllocat
   return CUDA_SUCCESS;
 }
 
-// The descriptor stays the caller's.
+// The caller keeps the descriptor.
 CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, void* osHandle,
                                         CUmemAllocationHandleType shHandleType) {
   SOFTCUDA_ENTER(kDriver | kUncaptured, shHandleType);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Handles of physical memory: what cuMemCreate, an import and cuMulticastCreate give.
+// Handles of physical memory, from cuMemCreate, imports and cuMulticastCreate.
 #pragma once
 #include "space.hpp"
 
@@ -8,7 +8,7 @@
 namespace softcuda {
 
 CUmemGenericAllocationHandle add_handle(StoragePtr storage, unsigned long long types);
-/// Null where no memory has the handle.
+/// Null for an unknown handle.
 StoragePtr storage_of(CUmemGenericAllocationHandle handle);
 
 }  // namespace softcuda

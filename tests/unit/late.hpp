@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Late: a bad network between the rank-threads of one test: frames come rounds later, room is
-// refused at random, and links are cut on demand. It keeps the promises of btl.hpp: order within an
-// endpoint, no loss while the link holds.
-// Why: protocols and collectives must live with what real networks do, and find out in one process,
-// with a seed, under sanitizers.
-// Usage: a World with a Network (world.hpp). Threads: any; one mutex, for this is no benchmark.
+// Late: a bad network between the ranks of a test. Frames arrive late, sends find no room at
+// random, and tests cut links. The promises of btl.hpp hold: order within an endpoint, no loss
+// while the link holds.
+// Why: the behaviour of real networks in one process, with a seed, under sanitizers.
+// Usage: a World with a Network (world.hpp). Threads: any.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +30,6 @@ struct Place {
   auto operator<=>(const Place&) const = default;
 };
 
-/// What lies between the ranks of one World.
 class Network {
  public:
   explicit Network(uint32_t seed) : random_(seed) {}
@@ -39,12 +37,11 @@ class Network {
   struct Frame {
     btl::Header header;
     std::vector<std::byte> payload;
-    int rounds;                           // of the receiver, until it arrives
-    iovec data{};                         // of ZeroCopy: read when it arrives
-    btl::Operation* operation = nullptr;  // done then
+    int rounds;                           // left, of the receiver
+    iovec data{};                         // ZeroCopy, read on arrival
+    btl::Operation* operation = nullptr;  // completes then
   };
 
-  /// False where the link has no room now.
   bool has_room(Place from, Place to) {
     const std::lock_guard<std::mutex> guard(mutex_);
     return links_[{from, to}].size() < kMostFrames && random_() % kRefusals != 0;
@@ -55,7 +52,7 @@ class Network {
     frame.rounds = static_cast<int>(random_() % kMostRounds);
     links_[{from, to}].push_back(std::move(frame));
   }
-  /// What goes to a peer's memory; a flush, without data, ends behind all puts that began before.
+  /// A flush has no data and completes after all earlier puts.
   struct Put {
     iovec from;
     std::byte* to;
@@ -66,7 +63,7 @@ class Network {
     puts_[{from, to}].push_back(put);
     if (is_cut_locked(from.rank, to.rank)) end_puts(puts_.find({from, to}));
   }
-  /// One of the puts of this place moves, now and then, and not always the first.
+  /// Performs a random put of every second link. Puts do not pass a flush.
   void move_puts(Place from) {
     const std::lock_guard<std::mutex> guard(mutex_);
     for (auto& [ends, puts] : puts_) {
@@ -82,7 +79,7 @@ class Network {
       puts.erase(chosen);
     }
   }
-  /// A part of an operation that has been read, or will not be any more; null: none.
+  /// An operation with a completed or cancelled part, or null.
   btl::Operation* take_done(Place from) {
     const std::lock_guard<std::mutex> guard(mutex_);
     auto& done = done_[from];
@@ -91,8 +88,7 @@ class Network {
     done.pop_front();
     return operation;
   }
-  /// The next frame to this place that is due, and where it comes from; one round passes on each
-  /// link whose next frame is not. False where nothing is due.
+  /// Returns false if no frame is due. Each call counts a round on the examined links.
   bool take(Place to, Place* from, Frame* frame) {
     const std::lock_guard<std::mutex> guard(mutex_);
     for (auto& [ends, frames] : links_) {
@@ -116,7 +112,7 @@ class Network {
              return link.first.first != from || link.second.empty();
            });
   }
-  /// From now on nothing goes between these ranks, and both are told.
+  /// Both endpoints report the failure.
   void cut(uint32_t one, uint32_t other) {
     const std::lock_guard<std::mutex> guard(mutex_);
     cuts_.insert(std::minmax(one, other));
@@ -156,10 +152,9 @@ class Network {
   std::set<std::pair<uint32_t, uint32_t>> cuts_;
 };
 
-/// Of the World whose rank this thread is; null: no such network.
 inline thread_local Network* network = nullptr;
 
-/// Ranks are threads: an address is all that a put needs.
+/// Ranks share an address space.
 class LateRegion final : public btl::MemoryRegion {
  public:
   explicit LateRegion(void* address) : address_(reinterpret_cast<uint64_t>(address)) {}
@@ -223,7 +218,7 @@ class LateEndpoint final : public btl::Endpoint, btl::ZeroCopy, btl::Rdma {
   const char* reason() const noexcept override { return "a test's network"; }
 
   [[nodiscard]] bool is_cut() { return network_.is_cut(here_.rank, to.peer.rank); }
-  bool told = false;  // that it is cut
+  bool told = false;
 
  private:
   btl::Start start(const Network::Put& put) {
@@ -275,7 +270,6 @@ class Late final : public btl::Btl {
   }
 
  private:
-  // Ranks of a test have the same number of channels.
   LateEndpoint& endpoint_to(Place there) {
     auto& endpoint = endpoints_[there];
     if (endpoint == nullptr)
@@ -293,7 +287,7 @@ class Late final : public btl::Btl {
 };
 
 inline constexpr btl::Transport kLate{.name = "late",
-                                      .reaches = "ranks of one test",
+                                      .reaches = "ranks of a test",
                                       .make = [](core::Process& process, btl::Sink& sink,
                                                  btl::AddressBook&) -> std::unique_ptr<btl::Btl> {
                                         if (network == nullptr) return nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// live_bytes: what operator new has given out and not got back, in the whole program: the library
-// is linked into the test. To be included by one file of a program.
+// live_bytes: heap bytes in use, counted in operator new and delete.
+// Usage: include in a single file of a program.
 #pragma once
 
 #include <malloc.h>

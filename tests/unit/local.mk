@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Unit tests: unit_tests += tests/unit/FOLDER/NAME_test (its source is NAME_test.cc). A folder's are linked together
-# (unity.mk); unit_alone are those that are linked with more.
+# Unit tests: unit_tests += tests/unit/FOLDER/NAME_test, from NAME_test.cc, linked per folder (unity.mk). Tests in
+# unit_alone link more.
 tests/unit/%.$(OBJEXT): CXXFLAGS = $(TEST_CXXFLAGS)
 tests/unit/%_test: private AM_LDFLAGS = $(TERN_LDFLAGS) $(TEST_LDFLAGS)
 unit_tests += tests/unit/core/group_test
@@ -43,7 +43,7 @@ unit_tests += tests/unit/boot/pmix_test
 unit_tests += tests/unit/topo/core_hold_test
 unit_tests += tests/unit/topo/cpus_test
 unit_tests += tests/unit/topo/machine_test
-# mpirun's own parts, without the library.
+# mpirun's parts, without the library.
 unit_tests += tests/unit/tools/binding_test
 unit_tests += tests/unit/tools/elsewhere_test
 unit_tests += tests/unit/tools/hosts_test
@@ -67,7 +67,7 @@ tests_unit_tools_wait_graph_test_LDADD = libmpirun.la $(GTEST_LIBS)
 unit_tests += tests/unit/coll/engine_test
 unit_alone += tests/unit/abi/handles_test
 unit_tests += tests/unit/core/attribute_test
-# The C API in one rank: its entry points are no part of libtern.
+# The C API in one rank: libtern lacks the entry points.
 unit_alone += tests/unit/api/memory_test
 unit_alone += tests/unit/api/requests_test
 tests_unit_api_requests_test_LDADD = $(entry_objects) libtern.la $(GTEST_LIBS)
@@ -99,11 +99,11 @@ unit_tests += tests/unit/base/params_test
 unit_tests += tests/unit/base/process_id_test
 unit_tests += tests/unit/base/shared_file_test
 unit_tests += tests/unit/base/wait_report_test
-# tern_info, and what it asks of other rooms.
+# tern_info and its sources.
 unit_tests += tests/unit/btl/trial_test
 unit_tests += tests/unit/topo/tree_test
 unit_tests += tests/unit/topo/islands_test
-# By the software NVML.
+# On the software NVML.
 unit_alone += tests/unit/topo/nvml_test
 EXTRA_tests_unit_topo_nvml_test_DEPENDENCIES = $(softnvml_files)
 unit_alone += tests/unit/topo/machines_test
@@ -121,7 +121,7 @@ unit_tests += tests/unit/btl/ledger_test
 unit_tests += tests/unit/btl/mail_test
 unit_tests += tests/unit/btl/opened_test
 unit_tests += tests/unit/boot/hostile_test
-# Our declarations of the CUDA driver, where the toolkit's are at hand.
+# Tern's declarations of the CUDA driver, against the toolkit's.
 if HAVE_CUDA_H
 unit_alone += tests/unit/cuda/api_test
 tests_unit_cuda_api_test_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_HEADER_CFLAGS)
@@ -131,7 +131,7 @@ $(GEN)/cuda_enumerators.inc: $(srcdir)/src/cuda/types.hpp
 	$(AM_V_GEN)mkdir -p $(GEN) && $(GREP) -ohE '\bCU[A-Za-z0-9_]*_[A-Z0-9_]+ =' $(srcdir)/src/cuda/types.hpp | \
 	  $(SED) 's/ =$$//; s/.*/SAME(&)/' > $@
 CLEANFILES += $(GEN)/cuda_enumerators.inc
-# Kernels on the host: tests/softcuda/shim.
+# Kernels on the host (tests/softcuda/shim).
 unit_alone += tests/unit/cuda/reduce_kernels_test
 tests_unit_cuda_reduce_kernels_test_LDADD = libtern_kernels.la libtern.la $(GTEST_LIBS)
 unit_alone += tests/unit/cuda/pack_kernels_test
@@ -146,7 +146,7 @@ unit_alone += tests/unit/cuda/exchange_kernel_test
 tests_unit_cuda_exchange_kernel_test_LDADD = libtern_kernels.la libtern.la $(GTEST_LIBS)
 unit_alone += tests/unit/cuda/push_lines_test
 tests_unit_cuda_push_lines_test_LDADD = libtern_kernels.la libtern.la $(GTEST_LIBS)
-# By the software driver.
+# On the software driver.
 unit_alone += tests/unit/cuda/kernels_test
 EXTRA_tests_unit_cuda_kernels_test_DEPENDENCIES = tests/softcuda/libcuda.so.1 tests/softcuda/libtern_kernels_host.so
 unit_alone += tests/unit/cuda/loaded_test

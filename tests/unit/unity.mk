@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The tests of a folder are compiled and linked together: GoogleTest, templates and the library's objects are the same
-# for all. One program a folder, in as many parts as stands here; run starts it once for each source. What
-# is linked with more is unit_alone. ./configure --disable-unity makes a program of each source.
+# Links the tests of a folder into a program of FOLDER:PARTS parts, to share GoogleTest, templates and the library's
+# objects. tests/unit/run starts the program once per source. ./configure --disable-unity makes a program per source.
 unit_folders = base:1 boot:1 btl:2 coll:4 core:3 pml:2 rma:1 topo:1 tools:2
 tests_in = $(addsuffix .cc,$(filter tests/unit/$(1)/%,$(unit_tests)))
 tests_base_sources = $(call tests_in,base)
@@ -15,7 +14,7 @@ tests_topo_sources = $(call tests_in,topo)
 tests_tools_sources = $(call tests_in,tools)
 unit_rooms = $(addprefix tests_,$(unit_folders))
 
-# Each program by itself can still be made: make tests/unit/base/params_test.
+# Programs of one source, on request: make tests/unit/base/params_test.
 EXTRA_PROGRAMS += $(unit_tests)
 unit_all = tests/unit/base/all_test tests/unit/boot/all_test tests/unit/btl/all_test tests/unit/coll/all_test \
   tests/unit/core/all_test tests/unit/pml/all_test tests/unit/rma/all_test \
@@ -34,7 +33,7 @@ nodist_tests_unit_tools_all_test_SOURCES = gen/unity/tests_tools.1.cc gen/unity/
 tests_unit_tools_all_test_LDADD = libmpirun.la $(GTEST_LIBS)
 gen/unity/tests_%.$(OBJEXT): CXXFLAGS = $(TEST_CXXFLAGS)
 
-# What is built, and which program has a test: NAME:PROGRAM.
+# Programs to build, and the program of each test as NAME:PROGRAM.
 if UNITY
 unit_programs = $(unit_all) $(unit_alone)
 unit_places = $(foreach test,$(unit_tests),$(test):$(dir $(test))all_test) $(foreach test,$(unit_alone),$(test):$(test))

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// World: N ranks as N threads of one test, each with a Process of its own and the real rooms above
-// it. Why: matching, protocols and collectives run under sanitizers and a debugger without a
-// launcher. Usage: World(4).run([](core::Process& process) { ... every rank runs this ... }); What
-// a rank throws, or asserts with GoogleTest, fails the test; a rank that throws ends the others'
-// waiting by the test's own time limit.
+// World: N ranks as threads of a test, each with a Process and the real library above.
+// Why: matching, protocols and collectives run under sanitizers without a launcher.
+// Usage: World(4).run([](core::Process& process) { ... });
+// An exception of a rank fails the test, but other ranks may wait until the runner's time limit.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -34,15 +33,13 @@ class World {
   using Rank = std::function<void(core::Process&)>;
   using Settings = std::vector<std::pair<std::string, std::string>>;
 
-  /// `settings`: parameters by name, as the environment would give them.
   explicit World(int ranks, Settings settings = {},
                  core::ThreadLevel level = core::ThreadLevel::kSingle)
       : ranks_(ranks), settings_(std::move(settings)), level_(level), job_(ranks) {
     const char* const seed = std::getenv("TERN_TEST_NETWORK");
     if (seed != nullptr) use(static_cast<uint32_t>(std::strtoul(seed, nullptr, 10)));
   }
-  /// The ranks are as if on different hosts, behind a bad network. TERN_TEST_NETWORK=SEED does so
-  /// to every World.
+  /// A bad network between the ranks. TERN_TEST_NETWORK=SEED does so for every World.
   void use(uint32_t seed) {
     btl::put_before_others(kLate);
     network_ = std::make_unique<Network>(seed);
@@ -72,7 +69,7 @@ class World {
       process.world_rank = boot->rank();
       process.world_size = boot->size();
       process.node.ranks = static_cast<int>(boot->local_ranks().size());
-      process.node.oversubscribed = true;  // threads of a test share few cores
+      process.node.oversubscribed = true;
       process.threads.level = level_;
       {
         api::Runtime rooms(process);

@@ -128,14 +128,14 @@ class Array final : public Waiting {
 
  private:
   using Operations = std::vector<std::shared_ptr<Operation>>;
-  struct Place {
+  struct RequestIndex {
     std::size_t operation, request;
   };
 
   static void wait_for_some(const Operations& operations, AlarmRequest& alarm,
                             std::vector<std::exception_ptr>& errors) {
     std::vector<MPI_Request> requests;
-    std::vector<Place> places;
+    std::vector<RequestIndex> places;
     for (std::size_t i = 0; i < operations.size(); ++i) {
       const std::vector<MPI_Request>& own = operations[i]->requests();
       for (std::size_t j = 0; j < own.size(); ++j) {

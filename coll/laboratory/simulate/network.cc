@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flows: rates by progressive filling.
+// Network: rates by progressive filling.
 #include "coll/laboratory/simulate/network.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace tern::coll {
 namespace {
 
-/// What is left of a flow by rounding.
+/// Rest of a flow due to rounding.
 constexpr double kNothing = 1e-6;
 
 }  // namespace

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Network: flows that share what they pass through (links, memory), each with a bound of its own.
-// Model: fluid. All flows grow alike until something that they pass is full; its flows keep that
-// rate, the others go on growing (max-min fairness). A flow may load something more than once for
-// each of its bytes. Units: us; bytes. Cost: of a change, flows x uses x what is full.
-// Lifetime: one simulation. See: tests/unit/coll/simulate_test.cc (cases computed by hand).
+// Network: fluid flows that share resources (links, memory). All flows grow alike until a resource
+// is full; its flows keep their rate, the others continue (max-min fairness). Units: us; bytes.
+// Cost of a change: flows x uses x full resources. See: tests/unit/coll/simulate_test.cc.
 #pragma once
 
 #include <cstddef>
@@ -15,20 +13,18 @@ class Network {
  public:
   struct Use {
     int resource;
-    double weight;  // bytes there for each byte of the flow
+    double weight;  // bytes on the resource per byte
   };
 
-  /// Bytes per us. Returns its number.
+  /// Bytes per us. Returns a number.
   int add(double capacity);
-  /// A flow of `bytes` from now on; `uses` has something. Returns its number, which is never used
-  /// again.
+  /// `uses` is not empty. Returns a number, never reused.
   size_t start(double bytes, std::vector<Use> uses);
   [[nodiscard]] bool idle() const noexcept { return flows_.empty(); }
   /// us until the first flow ends; not while idle().
   [[nodiscard]] double until_next();
-  /// Lets time pass, at most until_next(); returns the flows that ended.
+  /// Advances by at most until_next(); returns the ended flows.
   std::vector<size_t> advance(double time);
-  /// Bytes so far.
   [[nodiscard]] double carried(int resource) const {
     return resources_[static_cast<size_t>(resource)].carried;
   }
@@ -36,7 +32,7 @@ class Network {
  private:
   struct Resource {
     double capacity, carried = 0;
-    double left = 0, load = 0;  // while rates are found
+    double left = 0, load = 0;  // while computing rates
   };
   struct Flow {
     size_t number;

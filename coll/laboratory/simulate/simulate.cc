@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulation: steps of passes of ranks, in the order of time.
+// simulate: event-driven execution of all ranks' passes.
 #include "coll/laboratory/simulate/simulate.hpp"
 
 #include <algorithm>
@@ -23,12 +23,12 @@ constexpr int kHostPasses = 3, kStreamPasses = 2;
 constexpr int32_t kMostPassesQueued = 64;
 constexpr size_t kMostStepsQueued = 512;
 constexpr double kMostPasses = 1e6;
-constexpr double kBytesPerUs = 1000;  // of a GB/s
+constexpr double kBytesPerUs = 1000;  // a GB/s
 
-/// A step under way.
+/// A step in flight.
 struct At {
   int32_t rank;
-  int slot;  // of the passes at once
+  int slot;  // index among concurrent passes
   int lane;
   int32_t step;
 };
@@ -38,7 +38,6 @@ struct LaneNow {
   std::vector<char> done;
 };
 
-/// One pass of one rank.
 struct PassNow {
   int32_t number = -1;
   std::vector<LaneNow> lanes;
@@ -68,7 +67,7 @@ struct Event {
 struct FlowWaiting {
   double bytes;
   std::vector<Network::Use> uses;
-  std::vector<At> ends;  // steps that are complete with it
+  std::vector<At> ends;  // completed by the flow
   int32_t from = kSelf, to = kSelf;
 };
 
@@ -119,7 +118,6 @@ class Machine {
     return schedule(at.rank).step(at.lane, at.step);
   }
 
-  // Passes.
   void begin_pass(int32_t r, int slot, int32_t number) {
     PassNow& pass = now(r, slot);
     pass.number = number < passes_ && !schedule(r).steps.empty() ? number : -1;
@@ -170,7 +168,6 @@ class Machine {
     for (const At& at : ends) issue(at.rank, at.slot);
   }
 
-  // Steps.
   void execute(const At& at, const Step& step) {
     const bool lowered = schedule(at.rank).words > 0;
     switch (step.verb) {
@@ -189,7 +186,7 @@ class Machine {
       case Verb::kPut:
         return put(at, step);
       case Verb::kGet:
-        throw Error(MPI_ERR_UNSUPPORTED_OPERATION, "schedules that get are not simulated");
+        throw Error(MPI_ERR_UNSUPPORTED_OPERATION, "schedules with gets are not simulated");
       case Verb::kJoin:
         return done(at);
     }
@@ -214,7 +211,7 @@ class Machine {
     carry(at.rank, step.peer, bytes, step.sources, {at});
   }
 
-  // Over the links, and the memory at both ends, which is read and written.
+  // Loads links, and memory at both ends.
   void carry(int32_t from, int32_t to, double bytes, int reads, std::vector<At> ends) {
     const Topology::Route& route = topology_.route(from, to);
     FlowWaiting flow{bytes, {}, std::move(ends), from, to};
@@ -264,7 +261,6 @@ class Machine {
     return what_.bytes / passes_ / s.parts * slice.blocks;
   }
 
-  // Time.
   void begin_flow(double after, FlowWaiting flow) {
     events_.push({.time = time_ + after,
                   .order = order_++,
@@ -301,7 +297,7 @@ class Machine {
     end({one.waiting});
   }
 
-  // What one rank has for another goes one after the other.
+  // Flows of a rank pair are sequential.
   void join_queue(size_t flow) {
     const FlowWaiting& one = waiting_[flow];
     if (one.from == kSelf) return start_flow(flow);
@@ -359,10 +355,11 @@ class Machine {
   std::map<std::tuple<int32_t, int32_t, int32_t, int32_t>, Meeting> meetings_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::vector<FlowWaiting> waiting_;
-  std::map<size_t, size_t> under_way_;  // the network's number: in waiting_
-  std::map<std::pair<int32_t, int32_t>, std::deque<size_t>> queues_;  // from, to: in waiting_
+  std::map<size_t, size_t> under_way_;  // number: index in waiting_
+  std::map<std::pair<int32_t, int32_t>, std::deque<size_t>>
+      queues_;  // indices in waiting_, by from and to
   uint64_t order_ = 0;
-  double time_ = 0, last_ = 0;  // and when the last pass ended
+  double time_ = 0, last_ = 0;  // now; end of the last pass
 };
 
 int32_t passes_of(const Schedule& any, const Simulation& what) {
@@ -371,7 +368,7 @@ int32_t passes_of(const Schedule& any, const Simulation& what) {
       std::clamp(std::ceil(what.bytes / (what.chunk * any.parts)), 1.0, kMostPasses));
 }
 
-// What a stream's queue may hold bounds the passes; of powers of two below that the quickest.
+// Tries powers of two within a stream's queue.
 Simulated quickest(const std::vector<Schedule>& schedules, const Topology& topology,
                    const Simulation& what) {
   size_t steps = 1;

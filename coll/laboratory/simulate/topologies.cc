@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The known topologies. Figures are published constants; none was measured here.
-//   NVLink 4: 18 links of 20.6 GB/s each way, PCIe 3 x16 12 GB/s (4: twice, 5: four times), and
-//   the hops 3.4 us (NVLink), 5.7 us (PCIe), 14 us (network; ring, Simple): NCCL 2.30,
-//   topo.h and tuning.cc of NCCL's src/graph. A hop is a whole way between GPUs, so each of its
-//   links has its part.
+// The known topologies, with published figures, none measured.
+//   NVLink 4: 18 links of 20.6 GB/s each way; PCIe 3 x16: 12 GB/s (4: twice, 5: four times).
+//   Hops: 3.4 us (NVLink), 5.7 us (PCIe), 14 us (network; ring, Simple). NCCL 2.30, topo.h and
+//   tuning.cc of NCCL's src/graph. A hop is a whole route, divided among its links.
 //   Memory: 3,350 GB/s (H100 SXM), 1,935 GB/s (A100 80 GB PCIe): NVIDIA's data sheets.
-//   Network: 400 Gbit/s a card (DGX H100 data sheet: eight ConnectX-7).
+//   Network: 400 Gbit/s per card (DGX H100 data sheet: eight ConnectX-7).
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -19,11 +18,11 @@
 namespace tern::coll {
 namespace {
 
-struct Known {
+struct NamedTopology {
   const char* name;
   const char* text;
 };
-constexpr Known kKnown[] = {
+constexpr NamedTopology kKnown[] = {
     {"dgx-h100", R"(
 gpu  gpu0..gpu7 memory=3350
 node nvswitch
@@ -54,12 +53,12 @@ link nb0..nb7 rail0..rail7 50 6
 
 std::vector<std::string> known_topologies() {
   std::vector<std::string> names;
-  for (const Known& known : kKnown) names.emplace_back(known.name);
+  for (const NamedTopology& known : kKnown) names.emplace_back(known.name);
   return names;
 }
 
 const char* known_topology(const std::string& name) noexcept {
-  for (const Known& known : kKnown)
+  for (const NamedTopology& known : kKnown)
     if (name == known.name) return known.text;
   return nullptr;
 }
@@ -72,9 +71,8 @@ Topology load_topology(const std::string& name) {
   if (!stream || !text) {
     std::string known;
     for (const std::string& one : known_topologies()) known += (known.empty() ? "" : ", ") + one;
-    throw Error(MPI_ERR_FILE,
-                strf("the topology %s cannot be read: %s; without a file there are %s",
-                     name.c_str(), std::strerror(errno), known.c_str()));
+    throw Error(MPI_ERR_FILE, strf("the topology %s cannot be read: %s; known without a file: %s",
+                                   name.c_str(), std::strerror(errno), known.c_str()));
   }
   return parse_topology(text.str(), name);
 }

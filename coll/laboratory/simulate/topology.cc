@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading topologies, and the ways through them.
+// Topology: parsing and routing.
 #include "coll/laboratory/simulate/topology.hpp"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ class TopologyReader {
       ++line_;
       read(line.substr(0, line.find('#')));
     }
-    if (made_.gpus.empty()) fail("no gpu: there is nothing for ranks to run on");
+    if (made_.gpus.empty()) fail("no gpu: ranks need at least one gpu");
     find_routes();
   }
 
@@ -50,7 +50,7 @@ class TopologyReader {
     if (what == "net") return add_nodes(words, Kind::kNet);
     if (what == "link" || what == "oneway") return add_links(what, words);
     if (what == "route") return add_route(words);
-    fail("\"" + what + "\" is no statement; there are gpu, node, net, link, oneway, route");
+    fail("\"" + what + "\" is not a statement; known: gpu, node, net, link, oneway, route");
   }
 
   // "g0..g7" is g0 to g7.
@@ -68,7 +68,7 @@ class TopologyReader {
     const long high = std::strtol(last.c_str(), nullptr, 10);
     if (first.empty() || last.empty() || stem != other || high < low || first.size() > 6 ||
         last.size() > 6 || high - low >= kMostInRange)
-      fail("\"" + word + "\" is no range; g0..g7 is one");
+      fail("\"" + word + "\" is not a range like g0..g7");
     std::vector<std::string> names;
     for (long i = low; i <= high; ++i) names.push_back(stem + std::to_string(i));
     return names;
@@ -78,7 +78,7 @@ class TopologyReader {
     char* end = nullptr;
     const double value = std::strtod(word.c_str(), &end);
     if (word.empty() || *end != '\0' || !(value >= 0) || value > 1e9)
-      fail(strf("%s is a number from 0 on, not \"%s\"", what, word.c_str()));
+      fail(strf("%s must be a number >= 0, not \"%s\"", what, word.c_str()));
     return value;
   }
 
@@ -92,7 +92,7 @@ class TopologyReader {
       } else if (word.substr(0, equals) == "memory" && kind == Kind::kGpu) {
         memory = number(word.substr(equals + 1), "memory");
       } else {
-        fail("\"" + word + "\" is no property here; a gpu has memory=GB/s");
+        fail("\"" + word + "\" is not a property; a gpu has memory=GB/s");
       }
     }
     if (names.empty()) fail("a name is missing");
@@ -109,7 +109,7 @@ class TopologyReader {
     if (found != numbers_.end()) return found->second;
     std::vector<std::string> names;
     for (const auto& [known, number] : numbers_) names.push_back(known);
-    fail("there is no \"" + name + "\" above; gpu, node and net make them");
+    fail("there is no \"" + name + "\" above; declare names by gpu, node or net");
   }
 
   void add_links(const std::string& what, const std::vector<std::string>& words) {
@@ -119,9 +119,10 @@ class TopologyReader {
     const std::vector<std::string> from = expand(words[0]), to = expand(words[1]);
     const double bandwidth = number(words[2], "bandwidth in GB/s");
     const double latency = number(words[3], "latency in us");
-    if (bandwidth <= 0) fail("a link without bandwidth");
+    if (bandwidth <= 0) fail("a link needs a bandwidth above 0");
     if (to.size() != 1 && from.size() != to.size())
-      fail(strf("%zu ends meet %zu; ranges go pairwise, or all to one", from.size(), to.size()));
+      fail(strf("%zu ends meet %zu; ranges pair up, or all link to a single end", from.size(),
+                to.size()));
     for (size_t i = 0; i < from.size(); ++i) {
       const int32_t a = node(from[i]), b = node(to[to.size() == 1 ? 0 : i]);
       if (a == b) fail("a link from " + from[i] + " to itself");
@@ -132,8 +133,8 @@ class TopologyReader {
 
   void add_link(int32_t from, int32_t to, double bandwidth, double latency) {
     if (find_link(from, to) >= 0)
-      fail("there is a link from " + made_.nodes[static_cast<size_t>(from)].name + " to " +
-           made_.nodes[static_cast<size_t>(to)].name + " already");
+      fail("duplicate link from " + made_.nodes[static_cast<size_t>(from)].name + " to " +
+           made_.nodes[static_cast<size_t>(to)].name + ": declare each link once");
     made_.links.push_back({from, to, bandwidth, latency});
   }
 
@@ -145,14 +146,14 @@ class TopologyReader {
 
   void add_route(const std::vector<std::string>& words) {
     if (words.size() < 4 || words[2] != "via")
-      fail("route takes two GPUs and what lies between: \"route gpu0 gpu1 via switch\"");
+      fail("route takes two GPUs and the nodes between: \"route gpu0 gpu1 via switch\"");
     std::vector<int32_t> way = {node(words[0])};
     for (size_t i = 3; i < words.size(); ++i) way.push_back(node(words[i]));
     way.push_back(node(words[1]));
     for (const int32_t end : {way.front(), way.back()})
       if (made_.nodes[static_cast<size_t>(end)].kind != Kind::kGpu)
-        fail("a route is between GPUs; " + made_.nodes[static_cast<size_t>(end)].name +
-             " is not one");
+        fail("a route connects GPUs; " + made_.nodes[static_cast<size_t>(end)].name +
+             " is not a GPU");
     if (way.front() == way.back()) fail("a route from " + words[0] + " to itself");
     for (int both = 0; both < 2; ++both) {
       std::vector<int32_t> links;
@@ -167,7 +168,7 @@ class TopologyReader {
     }
   }
 
-  // Dijkstra: by latency, then links.
+  // Dijkstra: by latency, then number of links.
   void find_routes() {
     const size_t nodes = made_.nodes.size();
     std::vector<std::vector<int32_t>> out(nodes);
@@ -180,7 +181,7 @@ class TopologyReader {
     }
   }
 
-  /// The link by which each node is reached; -1 where it is not.
+  /// The link into each node; -1: unreachable.
   [[nodiscard]] std::vector<int32_t> ways_from(int32_t from,
                                                const std::vector<std::vector<int32_t>>& out) const {
     using Far = std::pair<double, int>;

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Topology: GPUs, what lies between them, and links, each with bandwidth and latency.
-// Why: schedules are compared on machines that are not at hand. A topology is a model: its figures
-// are what its file says, for the known ones published constants (topologies.cc names the sources),
-// and no measurement.
+// Topology: GPUs and nodes, with links of bandwidth and latency. Why: compares schedules on
+// machines not at hand. Figures come from the file; those of known topologies are published
+// constants (topologies.cc cites sources).
 //
-// A file has one statement a line; what follows # is a comment. NAME may be a range, g0..g7.
-//   gpu NAME... [memory=GB/s]    ranks, in this order; memory: bytes read and written a second
+// A file has a statement per line; # starts a comment. NAME may be a range, g0..g7.
+//   gpu NAME... [memory=GB/s]    ranks, in this order; bytes read and written per second
 //   node NAME...                 switches, bridges, processors, network cards
-//   net NAME...                  switches of a network: GPUs behind one do not map each other's
-//   memory link A B GB/s us             both ways, each with this bandwidth; ranges go pairwise, or
-//   all to B oneway A B GB/s us           one way route A B via NAME...        of messages from A
-//   to B, and back; else the way of least latency
-// Lifetime: values. Threads: none shared. See: tern_coll(1), tests/unit/coll/simulate_test.cc.
+//   net NAME...                  network switches: GPUs across one do not map each other's memory
+//   link A B GB/s us             bandwidth each way; ranges pair up, or all link to B
+//   oneway A B GB/s us           one direction
+//   route A B via NAME...        for messages both ways; default: the route of least latency
+// See: tern_coll(1), tests/unit/coll/simulate_test.cc.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +24,7 @@ struct Topology {
   struct Node {
     std::string name;
     Kind kind = Kind::kNode;
-    double memory = 0;  // GB/s; 0: without bound
+    double memory = 0;  // GB/s; 0: unlimited
   };
   struct Link {
     int32_t from, to;  // nodes
@@ -35,7 +34,7 @@ struct Topology {
   struct Route {
     std::vector<int32_t> links;
     double latency = 0;   // us
-    bool mapped = false;  // passes no network: the ranks map each other's memory
+    bool mapped = false;  // crosses no network: ranks map each other's memory
   };
 
   std::vector<Node> nodes;
@@ -47,17 +46,16 @@ struct Topology {
   [[nodiscard]] const Route& route(int32_t from, int32_t to) const {
     return routes[static_cast<size_t>(from)][static_cast<size_t>(to)];
   }
-  /// "gpu0 -> nvswitch" for messages.
+  /// "gpu0 -> nvswitch"
   [[nodiscard]] std::string name_of_link(int32_t link) const;
 };
 
-/// `text` in the form above; `name` stands in errors. Throws tern::Error with name, line and cause.
+/// `name` appears in errors. Throws tern::Error with name, line and cause.
 [[nodiscard]] Topology parse_topology(const std::string& text, const std::string& name);
-/// A known one, else the file of that name. Throws tern::Error.
+/// A known topology, else a file. Throws tern::Error.
 [[nodiscard]] Topology load_topology(const std::string& name);
-/// The known ones' names.
 [[nodiscard]] std::vector<std::string> known_topologies();
-/// The text of a known one; null where it is not known.
+/// Null if unknown.
 [[nodiscard]] const char* known_topology(const std::string& name) noexcept;
 
 }  // namespace tern::coll

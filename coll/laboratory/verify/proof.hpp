@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proof: the result of the verifier.
+// Proof: the verifier's result.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 namespace tern::coll {
 
 struct Proof {
-  std::string fault;     // empty: proved. Else the first fault, with rank, lane and step
-  int64_t messages = 0;  // sends, signals, puts and gets of all ranks
-  int32_t steps = 0;     // the most of a rank
+  std::string fault;     // empty: proved; else the first, with rank, lane and step
+  int64_t messages = 0;  // sends, signals, puts and gets
+  int32_t steps = 0;     // maximum over ranks
   [[nodiscard]] bool holds() const noexcept { return fault.empty(); }
 };
 

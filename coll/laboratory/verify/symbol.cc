@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists of contributions.
+// Symbol: lists of contributions.
 #include "coll/laboratory/verify/symbol.hpp"
 
 #include <algorithm>

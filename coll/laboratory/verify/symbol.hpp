@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Symbol: what a block holds, as the list of contributions in operand order (verifier).
-// A contribution is block `block` of the ranks [low, high), reduced in rank order where they are
-// several.
+// Symbol: a block's content: contributions in operand order. A contribution is a block of ranks
+// [low, high), reduced in rank order.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +22,13 @@ class Symbol {
   [[nodiscard]] bool written() const noexcept { return !runs_.empty(); }
   [[nodiscard]] const Run& first() const noexcept { return runs_.front(); }
   [[nodiscard]] bool operator==(const Symbol&) const = default;
-  /// This op right; `commutative` sorts the contributions, so that their order is forgotten.
+  /// `commutative` sorts the contributions, to ignore order.
   void append(const Symbol& right, bool commutative);
-  /// Sets of ranks (barrier): block 0 of each; mark() sets known[rank] for its members.
+  /// Sets of ranks (barrier): block 0 of each.
   [[nodiscard]] static Symbol of_ranks(const std::vector<char>& known);
   void mark(std::vector<char>& known) const noexcept;
-  /// The same ranks' contributions to another block.
   [[nodiscard]] Symbol at_block(int32_t block) const;
-  /// "block 2 of ranks 0..3, 5" for messages.
+  /// "block 2 of ranks 0..3, 5"
   [[nodiscard]] std::string text() const;
 
  private:

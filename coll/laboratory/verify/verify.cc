@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The verifier's questions.
+// Verifier: entry points.
 #include "coll/laboratory/verify/verify.hpp"
 
 #include "base/error.hpp"
@@ -19,7 +19,7 @@ Proof verify(const Algorithm& algorithm, int32_t ranks, int32_t root, const Leve
   const bool commutative = (algorithm.limits & kCommutative) != 0;
   for (const Schedule& schedule : schedules)
     if (schedule.uniform && (algorithm.limits & kEqualBlocks) == 0)
-      return {strf("%s %s needs equal blocks, but its row does not say so",
+      return {strf("%s %s needs equal blocks, but the row lacks kEqualBlocks",
                    name_of(algorithm.collective), algorithm.name),
               0, 0};
   Proof proof = verify(schedules, false, commutative);

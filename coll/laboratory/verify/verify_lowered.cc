@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The proof of lowered schedules. Each rank is one queue of steps, so a clock is two numbers for
-// each rank: how many of its steps, over all executions, are surely complete, and how many
-// executions it has surely entered. A rank's clock grows with what it waits for. What is not in the
-// clock of an access may happen at any time, also after it. The symbols of each execution are
-// others, so that what is left from the one before is never taken for right.
+// The proof of lowered schedules. Each rank is a queue of steps, so a clock holds two numbers per
+// rank: completed steps and entered executions. A wait merges the signaller's clock. Accesses
+// outside a clock may happen at any time. Each execution uses distinct symbols, to expose stale
+// data.
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -19,34 +18,34 @@ namespace tern::coll {
 namespace {
 
 constexpr int32_t kExecutions = 3;
-constexpr int32_t kBlocksApart = 1 << 24;  // between the symbols of two executions
+constexpr int32_t kBlocksApart = 1 << 24;  // separates executions
 
 struct Moment {
   int32_t rank = kSelf;
-  int32_t step = 0;  // counted over all executions
+  int32_t step = 0;  // counts steps of all executions
 };
 
 struct Word {
   bool set = false;
   bool used = false;  // signalled at least once
   Moment signalled, consumed;
-  Clock told;  // with the signal
+  Clock told;  // the signaller's clock
 };
 
-struct Slot {
+struct SymbolSlot {
   std::vector<Symbol> values;
   std::vector<int64_t> sizes;
   Moment written;
-  std::vector<Moment> reads;  // since
+  std::vector<Moment> reads;  // since written
 };
 
 struct QueueState {
   const Schedule* schedule = nullptr;
   int32_t next = 0;     // step, over all executions
   int32_t entered = 0;  // executions
-  bool posted = false;  // at a message, whose other end is not there
+  bool posted = false;  // waits for the other end
   std::vector<Symbol> memory[kSpaces];
-  std::vector<Slot> slots;
+  std::vector<SymbolSlot> slots;
   std::vector<Word> words;
   Clock clock;
 };
@@ -104,12 +103,11 @@ class LoweredRun {
     serial = serial && !neighborly(s.collective) && s.others == 0;
     for (int32_t i = 0; serial && i < s.lane_size(0); ++i) serial = s.step(0, i).after == i;
     if (!serial && proof_.holds())
-      proof_.fault =
-          strf("%s %s, rank %d of %d: is not lowered: one lane, each step after the last",
-               name_of(s.collective), s.algorithm, s.rank, s.ranks);
+      proof_.fault = strf("%s %s, rank %d of %d: not lowered: needs one lane with sequential steps",
+                          name_of(s.collective), s.algorithm, s.rank, s.ranks);
   }
 
-  // True where the rank has done a step.
+  // True if the rank has completed a step.
   bool step(int32_t rank) {
     QueueState& state = at(rank);
     const int32_t steps = steps_of(state);
@@ -138,7 +136,7 @@ class LoweredRun {
         carry(state, what, read(state, what, 0));
         break;
       case Verb::kGet:
-        blame(state, "lowered schedules do not get");
+        blame(state, "lowered schedules have no gets");
         break;
       case Verb::kJoin:
         break;
@@ -154,7 +152,7 @@ class LoweredRun {
       check_results(state, state.entered - 1);
   }
 
-  // The user's buffers are new in each execution, and scratch holds nothing.
+  // User buffers are new, and scratch is empty.
   void enter(QueueState& state) {
     const Schedule& s = *state.schedule;
     const int32_t first = state.entered++ * kBlocksApart;
@@ -187,9 +185,9 @@ class LoweredRun {
   void check_slice(QueueState& state, const Step& what, const Slice& slice, bool writes) {
     const bool far = slice.owner != kSelf;
     if (far && (slice.owner != what.peer || !writes || slice.space != Space::kInbox))
-      return blame(state, "a far slice that is no slot of its peer's inbox");
+      return blame(state, "a far slice outside the peer's inbox");
     const bool puts = what.verb == Verb::kPut || what.verb == Verb::kReduce;
-    if (far && !puts) return blame(state, "a far slice in a step that does not put");
+    if (far && !puts) return blame(state, "a far slice in a step without a put");
     if (!far && writes && slice.space == Space::kInbox) return blame(state, "writes its own inbox");
     if (!far && what.verb == Verb::kPut && writes) return blame(state, "puts into its own memory");
     const Schedule& owner = far ? *at(slice.owner).schedule : *state.schedule;
@@ -208,11 +206,10 @@ class LoweredRun {
     const bool lacks = s.rank != s.root &&
                        ((slice.space == Space::kOutput && root_output) ||
                         (slice.space == Space::kInput && s.collective == Collective::kScatter));
-    if (lacks) blame(state, "uses a buffer that only the root has");
+    if (lacks) blame(state, "uses a buffer of the root only");
     if (writes && slice.space == Space::kInput) blame(state, "writes the input");
   }
 
-  // Clocks.
   [[nodiscard]] static bool surely_before(const Moment& one, const QueueState& state) {
     return one.rank == kSelf || state.clock[static_cast<size_t>(one.rank)] > one.step;
   }
@@ -221,12 +218,11 @@ class LoweredRun {
     for (size_t i = 0; i < into.size(); ++i) into[i] = std::max(into[i], more[i]);
   }
 
-  // Words.
   Word* word_of(QueueState& state, int32_t owner, int32_t number) {
     auto& words = at(owner).words;
     if (number >= 0 && number < static_cast<int32_t>(words.size()))
       return &words[static_cast<size_t>(number)];
-    blame(state, strf("rank %d has no word %d", owner, number));
+    blame(state, strf("rank %d has no semaphore %d", owner, number));
     return nullptr;
   }
 
@@ -235,7 +231,7 @@ class LoweredRun {
     if (word == nullptr || !word->set) return false;
     if (word->used) {
       if (word->signalled.rank != what.peer)
-        blame(state, strf("waits for rank %d, but rank %d signals word %d", what.peer,
+        blame(state, strf("waits for rank %d, but rank %d signals semaphore %d", what.peer,
                           word->signalled.rank, what.slot));
       join(state.clock, word->told);
     }
@@ -249,9 +245,10 @@ class LoweredRun {
     if (word == nullptr) return;
     ++proof_.messages;
     if (word->set || !surely_before(word->consumed, state))
-      return blame(state, strf("signals word %d of rank %d, which may not have consumed the signal "
-                               "before",
-                               what.slot, what.peer));
+      return blame(state,
+                   strf("signals semaphore %d of rank %d before the previous signal is surely "
+                        "consumed",
+                        what.slot, what.peer));
     word->set = word->used = true;
     word->signalled = now(state);
     word->told = state.clock;
@@ -259,7 +256,7 @@ class LoweredRun {
     ready_.push_back(what.peer);
   }
 
-  // Messages that stayed: each end waits for the other.
+  // Unmapped messages: each end waits for the other.
   bool post(int32_t rank, const Step& what) {
     QueueState& state = at(rank);
     state.posted = true;
@@ -284,16 +281,15 @@ class LoweredRun {
     const Step& recv = step_of(to);
     const Clock sent = from.clock;
     join(to.clock, sent);
-    if (send.sources != recv.destinations) return blame(to, "what comes is not what is sent");
+    if (send.sources != recv.destinations) return blame(to, "a receive does not match the send");
     if (send.sources == 0) return;
     const Slice& target = to.schedule->destination(recv);
     const std::vector<Symbol> values = read(from, send, 0);
     if (sizes_of(from, from.schedule->source(send)) != sizes_of(to, target))
-      return blame(to, "what comes differs in size from what is sent");
+      return blame(to, "a receive and its send differ in size");
     write(to, target, values);
   }
 
-  // Memory.
   [[nodiscard]] std::vector<int64_t> sizes_of(const QueueState& owner, const Slice& slice) const {
     std::vector<int64_t> sizes;
     for (int32_t i = 0; i < slice.blocks; ++i)
@@ -318,12 +314,12 @@ class LoweredRun {
     std::vector<Symbol> values;
     for (int32_t k = 0; k < slice.blocks; ++k) values.push_back(cell(state, slice, k));
     for (const Symbol& value : values)
-      if (!value.written()) blame(state, "reads what was not written");
+      if (!value.written()) blame(state, "reads data that was not written");
     return values;
   }
 
   std::vector<Symbol> read_slot(QueueState& state, const Slice& slice) {
-    Slot& slot = state.slots[static_cast<size_t>(slice.place)];
+    SymbolSlot& slot = state.slots[static_cast<size_t>(slice.place)];
     if (slot.values.empty() || !surely_before(slot.written, state)) {
       blame(state, strf("reads slot %d, which may not have been written", slice.place));
     } else if (slot.sizes != sizes_of(state, slice)) {
@@ -345,7 +341,7 @@ class LoweredRun {
     for (int i = 0; i < what.destinations && proof_.holds(); ++i) {
       const Slice& to = state.schedule->destination(what, i);
       if (sizes_of(state, state.schedule->source(what)) != sizes_of(state, to))
-        blame(state, "copies blocks of other sizes");
+        blame(state, "copies between blocks of different sizes");
       write(state, to, values);
     }
   }
@@ -355,7 +351,7 @@ class LoweredRun {
     std::vector<Symbol> sum = read(state, what, 0);
     for (int i = 1; i < what.sources && proof_.holds(); ++i) {
       if (sizes_of(state, state.schedule->source(what, i)) != sizes)
-        return blame(state, "reduces blocks of other sizes");
+        return blame(state, "reduces blocks of different sizes");
       const std::vector<Symbol> right = read(state, what, i);
       for (size_t k = 0; k < sum.size() && proof_.holds(); ++k)
         sum[k].append(right[k], commutative_);
@@ -366,12 +362,12 @@ class LoweredRun {
       ++proof_.messages;
       return carry(state, what, sum);
     }
-    if (sizes_of(state, to) != sizes) blame(state, "reduces into blocks of other sizes");
+    if (sizes_of(state, to) != sizes) blame(state, "reduces into blocks of different sizes");
     check_overlap(state, what);
     write(state, to, sum);
   }
 
-  // A reduction may write its last operand, and none of the others.
+  // A reduction may overwrite only the last operand.
   void check_overlap(QueueState& state, const Step& what) {
     const Slice& to = state.schedule->destination(what);
     for (int i = 0; i + 1 < what.sources; ++i) {
@@ -379,7 +375,7 @@ class LoweredRun {
       for (int32_t a = 0; source.space != Space::kInbox && a < source.blocks; ++a)
         for (int32_t b = 0; b < to.blocks; ++b)
           if (&cell(state, source, a) == &cell(state, to, b))
-            return blame(state, "reduces into an operand that is not the last");
+            return blame(state, "reduces into an operand before the last");
     }
   }
 
@@ -387,10 +383,10 @@ class LoweredRun {
     const Slice& to = state.schedule->destination(what);
     if (!proof_.holds()) return;
     QueueState& owner = at(to.owner);
-    Slot& slot = owner.slots[static_cast<size_t>(to.place)];
+    SymbolSlot& slot = owner.slots[static_cast<size_t>(to.place)];
     std::vector<int64_t> sizes = sizes_of(owner, to);
     if (sizes != sizes_of(state, state.schedule->source(what)))
-      return blame(state, "the slices at its ends differ in size");
+      return blame(state, "source and destination differ in size");
     bool over = surely_before(slot.written, state);
     for (const Moment& one : slot.reads) over = over && surely_before(one, state);
     if (!over)
@@ -402,7 +398,6 @@ class LoweredRun {
     slot.reads.clear();
   }
 
-  // Results.
   void check_results(QueueState& state, int32_t execution) {
     const Schedule& s = *state.schedule;
     if (s.collective == Collective::kBarrier) return check_barrier(state, execution);
@@ -423,7 +418,7 @@ class LoweredRun {
   void check_barrier(const QueueState& state, int32_t execution) {
     for (int32_t r = 0; r < size() && proof_.holds(); ++r)
       if (state.clock[ranks_.size() + static_cast<size_t>(r)] <= execution)
-        proof_.fault = strf("%s, rank %d leaves execution %d without word from rank %d",
+        proof_.fault = strf("%s, rank %d leaves execution %d without a signal from rank %d",
                             state.schedule->algorithm, state.schedule->rank, execution + 1, r);
   }
 
@@ -437,7 +432,7 @@ class LoweredRun {
     }
     for (int32_t i = 0; i < s.words && proof_.holds(); ++i)
       if (state.words[static_cast<size_t>(i)].set != s.is_credit(i))
-        proof_.fault = strf("%s %s, rank %d of %d: word %d is not as at first in the end",
+        proof_.fault = strf("%s %s, rank %d of %d: semaphore %d was not reset",
                             name_of(s.collective), s.algorithm, s.rank, s.ranks, i);
   }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Order within a rank: what is known to be complete when a step starts, and who touches what.
+// Order within a rank: completed steps, and conflicting accesses.
 #include "coll/laboratory/verify/verify_run.hpp"
 
 #include <algorithm>
@@ -17,8 +17,7 @@ const char* space_name(int space) {
 
 }  // namespace
 
-// known[step][lane]: what the dependencies of a step, and theirs, guarantee to be complete when
-// it starts.
+// known[step][lane]: steps complete at the step's start, by all dependencies.
 void SymbolicRun::learn(RankState& state, int l, int32_t index, const Step& step) {
   LaneState& lane = state.lanes[static_cast<size_t>(l)];
   std::vector<int32_t> known(state.lanes.size(), 0);
@@ -56,7 +55,7 @@ void SymbolicRun::touch_slice(RankState& state, int l, int32_t index, const Slic
       const bool same_step = before.rank == mine.rank && before.lane == l && before.step == index;
       if (same_step || (!before.writes && !writes) || is_over(state, l, index, before)) continue;
       return blame(state, l, index,
-                   strf("touches block %d of %s%s while %slane %d, step %d may still do so",
+                   strf("touches block %d of %s%s while %slane %d, step %d may still access it",
                         static_cast<int>(block), space_name(space),
                         slice.owner == kSelf ? "" : strf(" of rank %d", slice.owner).c_str(),
                         before.rank == mine.rank ? "" : strf("rank %d, ", before.rank).c_str(),
@@ -66,7 +65,7 @@ void SymbolicRun::touch_slice(RankState& state, int l, int32_t index, const Slic
   }
 }
 
-// Whether an earlier access is surely over when this step starts.
+// Whether `before` has surely completed at this step's start.
 bool SymbolicRun::is_over(RankState& state, int l, int32_t index, const Access& before) {
   const LaneState& lane = state.lanes[static_cast<size_t>(l)];
   const auto i = static_cast<size_t>(index);
@@ -84,13 +83,13 @@ bool SymbolicRun::usable(RankState& state, const RankState& owner, int l, int32_
   const bool lacks =
       s.rank != s.root && ((slice.space == Space::kOutput && root_output) ||
                            (slice.space == Space::kInput && s.collective == Collective::kScatter));
-  // Between groups the root has no part of its own.
+  // In an inter-communicator the root has no local block.
   const bool not_roots = s.others != 0 && s.rank == s.root &&
                          ((slice.space == Space::kInput && root_output) ||
                           (slice.space == Space::kOutput && s.collective == Collective::kScatter));
   if (!inside) blame(state, l, index, "a slice out of bounds");
-  if (not_roots) blame(state, l, index, "uses a buffer that the root lacks");
-  if (lacks) blame(state, l, index, "uses a buffer that only the root has");
+  if (not_roots) blame(state, l, index, "uses a buffer absent on the root");
+  if (lacks) blame(state, l, index, "uses a buffer of the root only");
   if (writes && slice.space == Space::kInput) blame(state, l, index, "writes the input");
   if (slice.blocks > 1 && slice.space == Space::kStage && splits(s.collective))
     blame(state, l, index, "stage slots of a vector's blocks are not adjacent data");

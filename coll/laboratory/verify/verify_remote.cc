@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Order across ranks, where schedules put into and get from each other's memory. Each step has a
-// clock: how many steps of each lane of each rank are surely complete when it starts, and which
-// ranks have surely entered the collective. It grows along lanes, and with messages and signals: a
-// signal is as late as everything before it in its lane, a message as its send. An access that the
-// clock of a later one does not have may happen at any time, also after it.
+// Order across ranks, for puts and gets. Each step has a clock: surely complete steps of each lane
+// of each rank, and surely entered ranks. Clocks advance along lanes and merge with messages and
+// signals: a signal follows all earlier steps of the lane, a message the send.
 #include "coll/laboratory/verify/verify_run.hpp"
 
 #include <algorithm>
@@ -87,17 +85,17 @@ RankState& SymbolicRun::owner_of(RankState& state, const Slice& slice) {
   return slice.owner == kSelf ? state : at(slice.owner);
 }
 
-// A far slice: its owner is there, is the step's peer, and has surely begun.
+// The owner must exist, be the step's peer, and have entered.
 bool SymbolicRun::reachable(RankState& state, int l, int32_t index, const Slice& slice) {
   if (slice.owner == kSelf) return true;
   const Step& step = state.schedule->step(l, index);
   if (slice.owner < 0 || slice.owner >= size() || slice.owner != step.peer) {
-    blame(state, l, index, strf("a slice of rank %d, which is not its peer", slice.owner));
+    blame(state, l, index, strf("a slice of rank %d, not of the peer", slice.owner));
     return false;
   }
   if (!clocks_.entered(at(slice.owner), state, l, index))
     blame(state, l, index,
-          strf("touches memory of rank %d, which may not have entered yet", slice.owner));
+          strf("touches memory of rank %d, which may not have entered", slice.owner));
   return proof_.holds();
 }
 
@@ -107,14 +105,14 @@ void SymbolicRun::carry(RankState& state, int l, int32_t index, const Step& step
   const Slice& source = state.schedule->source(step);
   const Slice& target = state.schedule->destination(step);
   if (!promises_.same_sizes(*from.schedule, source, *to.schedule, target))
-    return blame(state, l, index, "the slices at its ends differ in size");
+    return blame(state, l, index, "source and destination differ in size");
   const std::vector<Symbol> values = read(from, source);
   for (const Symbol& value : values)
-    if (!value.written()) blame(state, l, index, "carries what was not written");
+    if (!value.written()) blame(state, l, index, "carries data that was not written");
   if (proof_.holds()) write(to, target, values);
 }
 
-// No peer touches a rank's memory once it has left: it knows of all accesses before it does.
+// A leaving rank's clock must contain all accesses to the rank's memory.
 void SymbolicRun::check_left(RankState& state) {
   if (!clocks_.used()) return;
   const Clock end = Clocks::end(state);

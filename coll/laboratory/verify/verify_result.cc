@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What blocks hold and how large they are: at the start, when they meet, and in the end.
+// Contents and sizes of blocks.
 #include "coll/laboratory/verify/verify_run.hpp"
 
 #include "base/error.hpp"
@@ -7,7 +7,7 @@
 namespace tern::coll {
 namespace {
 
-/// Tells ranks' blocks apart.
+/// Distinguishes ranks' blocks.
 constexpr int64_t kRank = int64_t{1} << 32;
 
 Symbol wanted_between(const RankState& state, int32_t block) {
@@ -39,7 +39,7 @@ Symbol wanted_between(const RankState& state, int32_t block) {
 
 }  // namespace
 
-// As any rank would compute it, for sizes that differ from block to block.
+// Differs between blocks, alike on all ranks.
 int64_t block_size(const Schedule& s, const Slice& slice, int32_t i) {
   const int32_t block = slice.first + i;
   if (splits(s.collective)) return 1000 + block;
@@ -103,11 +103,11 @@ Symbol Promises::from_neighbor(const Schedule& s, int32_t block) const {
   if (sender == kNoRank) return {};
   const Neighbors& theirs = *schedules_[static_cast<size_t>(sender)].neighbors;
   const int32_t place = place_there(*s.neighbors, s.rank, block, theirs);
-  if (place < 0) return {-1, sender, sender + 1};  // nothing is that
+  if (place < 0) return {-1, sender, sender + 1};  // no such edge
   return {s.collective == Collective::kNeighborAllgather ? 0 : place, sender, sender + 1};
 }
 
-// Of what a sender has for all its neighbours, or for the one at a place.
+// The size of a sender's block for all neighbours, or for the neighbour at a place.
 int64_t Promises::size_at_edge(const Schedule& s, bool input, int32_t block) const {
   if (input) return s.rank * kRank + block;
   const Symbol sent = from_neighbor(s, block);
@@ -161,14 +161,14 @@ void SymbolicRun::check_barrier(const RankState& state) {
     for (const auto& [step, symbol] : lane.heard) symbol.mark(known);
   for (size_t r = 0; r < known.size() && proof_.holds(); ++r)
     if (known[r] == 0)
-      proof_.fault = strf("%s, rank %d leaves without word from rank %d", state.schedule->algorithm,
-                          state.schedule->rank, static_cast<int>(r));
+      proof_.fault = strf("%s, rank %d leaves without a signal from rank %d",
+                          state.schedule->algorithm, state.schedule->rank, static_cast<int>(r));
 }
 
 void SymbolicRun::check_block(const RankState& state, int32_t block, const Symbol& found) {
   const Schedule& s = *state.schedule;
   const Symbol right = s.others == 0 ? promises_.wanted(s, block) : wanted_between(state, block);
-  // A neighbourhood leaves blocks alone that are not sent.
+  // A neighbourhood keeps blocks without a sender.
   if (!right.written() && !neighborly(s.collective)) return;
   if (found != right)
     proof_.fault = strf("%s %s, rank %d of %d, root %d: output block %d is %s instead of %s",
@@ -176,7 +176,7 @@ void SymbolicRun::check_block(const RankState& state, int32_t block, const Symbo
                         found.text().c_str(), right.text().c_str());
 }
 
-// The groups of a reduce-scatter cut the vector differently: all of it arrives, in other blocks.
+// In a reduce-scatter the groups split the vector differently.
 void SymbolicRun::take_vector(const Posted& send, RankState& to, const Slice& target,
                               const Posted& recv) {
   const auto sent = static_cast<int32_t>(send.values.size());

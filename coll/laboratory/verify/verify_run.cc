@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The symbolic execution: sends wait for their receives.
+// SymbolicRun: execution with synchronous sends.
 #include "coll/laboratory/verify/verify_run.hpp"
 
 #include <algorithm>
@@ -60,7 +60,7 @@ void SymbolicRun::add(const Schedule& schedule) {
 void SymbolicRun::check_shape(const Schedule& s) {
   const int32_t scratch = s.stage_slots > 2 * s.ranks + 4 ? s.stage_slots : 0;
   if (scratch != 0 || s.mirrors > 2)
-    proof_.fault = strf("%s %s: %d stage slots and %d mirrors on %d ranks are too much scratch",
+    proof_.fault = strf("%s %s: %d stage slots and %d mirrors on %d ranks exceed the scratch limit",
                         name_of(s.collective), s.algorithm, s.stage_slots, s.mirrors, s.ranks);
 }
 
@@ -181,8 +181,7 @@ void SymbolicRun::match(const Posted& send, const Posted& recv) {
   finish(recv.rank, recv.lane, recv.step);
 }
 
-// Who is known to have entered, by the first `steps` steps of a lane. The set is kept as sorted
-// runs of ranks.
+// Ranks known to have entered, as sorted runs.
 Symbol SymbolicRun::heard(const RankState& state, int l, int32_t steps) {
   std::vector<char> known(ranks_.size(), 0);
   known[static_cast<size_t>(state.index)] = 1;
@@ -202,7 +201,7 @@ void SymbolicRun::finish(int32_t rank, int l, int32_t index) {
   ready_.push_back(rank);
 }
 
-// Where a block lies: under MPI_IN_PLACE an input block may be an output block.
+// Under MPI_IN_PLACE an input block may be an output block.
 std::pair<int, size_t> SymbolicRun::where(const Schedule& s, const Slice& slice,
                                           int32_t i) const noexcept {
   const int32_t block = slice.place + i;
@@ -233,7 +232,7 @@ std::vector<Symbol> SymbolicRun::read_written(const RankState& state, int l, int
                                               const Slice& slice) {
   std::vector<Symbol> values = read(state, slice);
   for (const Symbol& value : values)
-    if (!value.written()) blame(state, l, index, "reads what was not written");
+    if (!value.written()) blame(state, l, index, "reads data that was not written");
   return values;
 }
 

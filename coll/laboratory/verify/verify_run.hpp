@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // SymbolicRun: the verifier's execution of all ranks' schedules.
-// Why: its three parts (running, order within a rank, results) are read one at a time.
-// Lifetime: one proof. Threads: one. See: coll/laboratory/verify/verify.hpp (what is proved).
 #pragma once
 
 #include <deque>
@@ -16,12 +14,12 @@
 
 namespace tern::coll {
 
-/// What an output block is in the end; nothing where it is not defined. Not of neighbourhoods.
+/// An output block's final content, or nothing. Not for neighbourhoods.
 [[nodiscard]] Symbol promised(const Schedule& schedule, int32_t block);
-/// Of block `i` of a slice, in numbers that tell different sizes apart. Not of neighbourhoods.
+/// A distinctive size of a slice's block. Not for neighbourhoods.
 [[nodiscard]] int64_t block_size(const Schedule& schedule, const Slice& slice, int32_t i);
 
-/// How far each lane of each rank surely is (verify_remote.cc).
+/// Surely completed steps of each lane of each rank.
 using Clock = std::vector<int32_t>;
 
 struct Access {
@@ -32,25 +30,22 @@ struct Access {
 };
 
 struct LaneState {
-  int32_t issued = 0, complete = 0;  // `complete`: all steps before it are
+  int32_t issued = 0, complete = 0;  // `complete`: a prefix of the lane
   std::vector<char> done;
-  std::vector<std::vector<int32_t>>
-      known;  // per step: steps of each lane that are complete at its start
-  std::vector<std::pair<int32_t, Symbol>>
-      heard;  // barrier: (wait step, who is known to have entered)
-  // Where memory is shared: when each step starts, what its message told, and when the first steps
-  // are complete.
+  std::vector<std::vector<int32_t>> known;        // completed steps of each lane, per step
+  std::vector<std::pair<int32_t, Symbol>> heard;  // barrier: (wait step, entered ranks)
+  // Clocks at each step's start, of each message, after each completed prefix; for puts or gets.
   std::vector<Clock> starts, heard_time, after;
 };
 
 struct RankState {
   const Schedule* schedule;
-  int32_t index;         // among all: rank, but in the second of two groups
-  int32_t group, there;  // index of rank 0 of the own group, and of the other one
+  int32_t index;         // index among both groups' ranks
+  int32_t group, there;  // index of each group's rank 0
   std::vector<Symbol> memory[kSpaces];
   std::vector<std::vector<Access>> accesses[kSpaces];
   std::vector<LaneState> lanes;
-  size_t first_place = 0;  // in clocks
+  size_t first_place = 0;  // position in clocks
 };
 
 struct Posted {
@@ -64,25 +59,23 @@ struct Edge {
 };
 using EdgeKey = std::tuple<int32_t, int32_t, int, int32_t>;  // from, to, lane (-1: signals), slot
 
-/// Order across ranks, for schedules with puts or gets only (verify_remote.cc). Places of a rank in
-/// a clock: 1 after its entry, then the complete steps of each lane.
+/// Order across ranks, for puts or gets. A clock has 1 + lanes entries per rank: 1 after its entry,
+/// then completed steps.
 class Clocks {
  public:
   explicit Clocks(std::vector<RankState>& ranks) noexcept : ranks_(ranks) {}
-  /// After the last rank is added.
+  /// Call after adding all ranks.
   void number_lanes();
   [[nodiscard]] bool used() const noexcept { return used_; }
-  /// A step begins: its dependencies are complete.
+  /// Begins a step with complete dependencies.
   void begin(RankState& state, int l, int32_t index, const Step& step);
-  /// A message or a signal arrives.
   void hear(const Posted& send, const Posted& recv);
-  /// One more of the lane's first steps is complete.
+  /// Extends the lane's completed prefix.
   void pass(RankState& state, int l);
   [[nodiscard]] bool surely_before(const Access& one, const Clock& time) const;
-  /// Whether rank `of` has surely entered when a step begins.
+  /// Whether rank `of` has surely entered at a step's start.
   [[nodiscard]] bool entered(const RankState& of, const RankState& state, int l,
                              int32_t index) const;
-  /// The rank leaves.
   [[nodiscard]] static Clock end(const RankState& state);
 
  private:
@@ -94,7 +87,7 @@ class Clocks {
   bool used_ = false;
 };
 
-/// Results and sizes promised by the collective (verify_result.cc).
+/// Results and sizes defined by the collective.
 class Promises {
  public:
   explicit Promises(const std::vector<Schedule>& schedules) noexcept : schedules_(schedules) {}
@@ -104,7 +97,7 @@ class Promises {
                                 const Slice& target) const;
 
  private:
-  /// The same of a neighbourhood.
+  /// The final content of a neighbourhood's block.
   [[nodiscard]] Symbol from_neighbor(const Schedule& s, int32_t block) const;
   [[nodiscard]] int64_t size_at_edge(const Schedule& s, bool input, int32_t block) const;
   [[nodiscard]] int64_t size_of(const Schedule& s, const Slice& slice, int32_t i) const;
@@ -161,7 +154,6 @@ class SymbolicRun {
   void check_block(const RankState& state, int32_t block, const Symbol& found);
   void take_vector(const Posted& send, RankState& to, const Slice& target, const Posted& recv);
 
-  // All of them.
   [[nodiscard]] int32_t size() const noexcept { return static_cast<int32_t>(ranks_.size()); }
   [[nodiscard]] RankState& at(int32_t rank) { return ranks_[static_cast<size_t>(rank)]; }
   void blame(const RankState& state, int lane, int32_t step, const std::string& what) {

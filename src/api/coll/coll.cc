@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "collective communication": from all ranks to all, and the
-// barrier. One body for all forms of an operation (coll_describe.cc).
-// See: MPI-5.0 chapter 6.
+// Chapter "collective communication": all-to-all operations and the barrier. See: MPI-5.0 chapter
+// 6.
 #include "api/coll/coll.hpp"
 
 #include "api/bodies.hpp"

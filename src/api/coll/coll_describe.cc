@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Descriptions of collectives: their errors, and the start of each form.
-// See: MPI-5.0 chapter 6.
+// Descriptions of collectives: argument errors, and the start of each form.
 #include "api/attempt.hpp"
 #include "api/coll/coll.hpp"
 #include "api/comm/intercomm.hpp"
@@ -26,7 +25,6 @@ long long bytes_of(const Side& side, int block) noexcept {
   return static_cast<long long>(count) * type_of(side, block).size();
 }
 
-/// Where the data of a block begins.
 uintptr_t start_of(const Side& side, int block) noexcept {
   const Datatype& type = type_of(side, block);
   const MPI_Aint steps = side.displs != nullptr ? side.displs[block] : block * side.count;
@@ -45,10 +43,10 @@ int check_between(const Operation& operation) noexcept {
     return fail(MPI_ERR_COMM, "%s is not defined on an inter-communicator",
                 coll::name_of(operation.collective));
   if (!operation.in_place) return MPI_SUCCESS;
-  return fail(MPI_ERR_BUFFER, "MPI_IN_PLACE is not there for inter-communicators");
+  return fail(MPI_ERR_BUFFER, "MPI_IN_PLACE is not allowed on inter-communicators");
 }
 
-/// Between two groups roots have numbers of their own, and who has no part has no buffers.
+/// Numbers the roots of both groups consecutively. Ranks without a part get empty buffers.
 Operation between(Operation operation) {
   core::Communicator& comm = *operation.communicator;
   (void)own_side(comm);
@@ -63,7 +61,6 @@ Operation between(Operation operation) {
   return operation;
 }
 
-/// What is to be started, by `start`; or the error, which the others hear.
 template <class Start>
 int started(const Described& what, Form form, Start&& start) noexcept {
   core::Communicator& comm = *what.operation.communicator;
@@ -87,31 +84,32 @@ int started(const Described& what, Form form, Start&& start) noexcept {
 
 namespace {
 
-void excuse_here(core::Communicator& comm, Part part, int code,
+void excuse_here(core::Communicator& comm, CallContext part, int code,
                  std::optional<coll::CallKind> aliased) {
   switch (part) {
-    case Part::kCollective:
-    case Part::kPersistent:
+    case CallContext::kCollective:
+    case CallContext::kPersistent:
       if (comm.inter()) (void)own_side(comm);
-      return comm.channel().coll->refusals().refuse(comm, part == Part::kPersistent, code, aliased);
-    case Part::kSplit:
-    case Part::kSplitType:
-      return refuse_split(comm, part == Part::kSplitType, code);
-    case Part::kCreate:
+      return comm.channel().coll->refusals().refuse(comm, part == CallContext::kPersistent, code,
+                                                    aliased);
+    case CallContext::kSplit:
+    case CallContext::kSplitType:
+      return refuse_split(comm, part == CallContext::kSplitType, code);
+    case CallContext::kCreate:
       return refuse_create(comm, code);
-    case Part::kDerivation:
+    case CallContext::kDerivation:
       (void)comm.next_derivation();
       return;
-    case Part::kEnqueued:
+    case CallContext::kEnqueued:
       return refuse_enqueued(comm, code, aliased);
-    case Part::kNone:
+    case CallContext::kNone:
       return;
   }
 }
 
 }  // namespace
 
-void excuse(core::Communicator& comm, Part part, int code,
+void excuse(core::Communicator& comm, CallContext part, int code,
             std::optional<coll::CallKind> aliased) noexcept {
   if (ends_the_job(&comm)) return;
   const LastError last = take_last_error();
@@ -152,9 +150,9 @@ int find_types(const MPI_Datatype* handles, const MPI_Count* counts, int blocks,
     MPI_Datatype handle = handles[i];
     if (handle == MPI_DATATYPE_NULL && counts[i] == 0) handle = MPI_BYTE;
     auto* type = the_process->handles.find<Datatype>(handle);
-    if (type == nullptr) return fail(MPI_ERR_TYPE, "%s[%d] is no datatype", name, i);
+    if (type == nullptr) return fail(MPI_ERR_TYPE, "%s[%d] is not a datatype", name, i);
     if (!type->committed())
-      return fail(MPI_ERR_TYPE, "%s[%d] is not committed; MPI_Type_commit does that", name, i);
+      return fail(MPI_ERR_TYPE, "%s[%d] is not committed; call MPI_Type_commit first", name, i);
     found->push_back(type);
   }
   return MPI_SUCCESS;
@@ -168,8 +166,8 @@ Described agreed(Described what, int input_block, int output_block) noexcept {
     what.aliased = true;
     what.code =
         fail(MPI_ERR_BUFFER,
-             "sendbuf (%p) and recvbuf (%p) share memory on rank %d; pass MPI_IN_PLACE as "
-             "%s to leave its data where it is",
+             "sendbuf (%p) and recvbuf (%p) share memory on rank %d; pass MPI_IN_PLACE as %s to "
+             "work in place",
              operation.input.address, operation.output.address, operation.communicator->rank(),
              operation.collective == Collective::kScatter ? "recvbuf" : "sendbuf");
     return what;
@@ -177,11 +175,10 @@ Described agreed(Described what, int input_block, int output_block) noexcept {
   const long long sent = bytes_of(operation.input, input_block);
   const long long received = bytes_of(operation.output, output_block);
   if (sent != received)
-    what.code =
-        fail(sent > received ? MPI_ERR_TRUNCATE : MPI_ERR_COUNT,
-             "rank %d sends itself %lld bytes (send count and type) but receives %lld from itself "
-             "(receive count and type); they must be the same",
-             operation.communicator->rank(), sent, received);
+    what.code = fail(sent > received ? MPI_ERR_TRUNCATE : MPI_ERR_COUNT,
+                     "rank %d sends itself %lld bytes (send count and type) but receives %lld from "
+                     "itself (receive count and type); both must be equal",
+                     operation.communicator->rank(), sent, received);
   return what;
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "collective communication": reductions.
-// One body for all forms of an operation. See: MPI-5.0 chapter 6.
+// Chapter "collective communication": reductions. See: MPI-5.0 chapter 6.
 #include "api/coll/coll.hpp"
 
 #include "api/bodies.hpp"
@@ -15,8 +14,8 @@ using coll::Side;
 using core::Communicator;
 using core::Datatype;
 
-/// Common to all: the operation must take the type; buffers must differ unless MPI_IN_PLACE says
-/// that they do not. Under MPI_IN_PLACE the input is where the result will be.
+/// The operation must accept the type. Buffers must differ, unless MPI_IN_PLACE makes the output
+/// the input.
 Described reduced(Collective collective, const Side& input, const Side& output, core::Op& op,
                   Communicator& comm) noexcept {
   Described what = describe(collective, comm);
@@ -58,7 +57,8 @@ int reduce(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& type, 
   const bool at_root = is_root(comm, root), sends = is_leaf(comm, root);
   const Side output = at_root ? vector_of(recvbuf, count, type) : Side{};
   if (!at_root && !sends) {
-    Described beside = describe(Collective::kReduce, comm);  // the root's group: nothing counts
+    Described beside = describe(Collective::kReduce, comm);  // root's group: arguments have no
+                                                             // meaning
     beside.operation.root = root;
     return start(beside, form);
   }
@@ -68,7 +68,8 @@ int reduce(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& type, 
   what.operation.root = root;
   if (!at_root && sendbuf == MPI_IN_PLACE)
     what.code =
-        fail(MPI_ERR_BUFFER, "sendbuf is MPI_IN_PLACE on rank %d; only the root, %d, may say so",
+        fail(MPI_ERR_BUFFER,
+             "sendbuf is MPI_IN_PLACE on rank %d, but only the root, %d, may pass MPI_IN_PLACE",
              comm.rank(), root);
   return start(what, form);
 }
@@ -111,8 +112,8 @@ int scan(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& type, co
 
 int exscan(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& type, core::Op& op,
            Communicator& comm, Form form) noexcept {
-  // Rank 0 has no result, but refuses equal buffers as the others do (so does MPICH): otherwise it
-  // would begin a call that they do not.
+  // Rank 0 has no result, but refuses equal buffers (as in MPICH): otherwise rank 0 alone would
+  // start the call.
   return start(reduced(Collective::kExscan, vector_of(sendbuf, count, type),
                        vector_of(recvbuf, count, type), op, comm),
                form);

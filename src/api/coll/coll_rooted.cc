@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "collective communication": from one rank to all, or from all to one, but
-// for reductions (coll_reduce.cc). One body for all forms. See: MPI-5.0 sections 6.4 to 6.6.
+// Chapter "collective communication": rooted operations except reductions. See: MPI-5.0 sections
+// 6.4 to 6.6.
 #include "api/coll/coll.hpp"
 
 #include "api/bodies.hpp"
@@ -25,7 +25,8 @@ Described gathered(const Side& input, const Side& output, bool irregular, int ro
   if (sends && !operation.in_place) operation.input = input;
   if (!is_root(comm, root) && operation.in_place)
     what.code =
-        fail(MPI_ERR_BUFFER, "sendbuf is MPI_IN_PLACE on rank %d; only the root, %d, may say so",
+        fail(MPI_ERR_BUFFER,
+             "sendbuf is MPI_IN_PLACE on rank %d, but only the root, %d, may pass MPI_IN_PLACE",
              comm.rank(), root);
   if (!is_root(comm, root)) return what;
   operation.output = output;
@@ -44,7 +45,8 @@ Described scattered(const Side& input, const Side& output, bool irregular, int r
   if (receives && !operation.in_place) operation.output = output;
   if (!is_root(comm, root) && operation.in_place)
     what.code =
-        fail(MPI_ERR_BUFFER, "recvbuf is MPI_IN_PLACE on rank %d; only the root, %d, may say so",
+        fail(MPI_ERR_BUFFER,
+             "recvbuf is MPI_IN_PLACE on rank %d, but only the root, %d, may pass MPI_IN_PLACE",
              comm.rank(), root);
   if (!is_root(comm, root)) return what;
   operation.input = input;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "collective communication": MPI_Alltoallw, whose blocks have types of their
-// own and displacements in bytes. See: MPI-5.0 section 6.8.
+// Chapter "collective communication": MPI_Alltoallw, with a type per block and displacements in
+// bytes. See: MPI-5.0 section 6.8.
 #include <vector>
 
 #include "api/bodies.hpp"
@@ -16,7 +16,6 @@ using coll::Side;
 using core::Communicator;
 using core::Datatype;
 
-/// What stands in a call for one side.
 struct Typed {
   const void* buffer;
   const MPI_Count* counts;
@@ -27,7 +26,6 @@ struct ArrayNames {
   const char *counts, *displs, *types;
 };
 
-/// The description, and the arrays that it points to.
 struct TypedExchange {
   Described what;
   std::vector<Datatype*> send_types, recv_types;

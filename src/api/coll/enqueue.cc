@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "stream": enqueued messages, and the enqueued form of collectives.
-// See: src/stream/README.md; names and meaning: MPICH.
+// Chapter "stream": enqueued messages and collectives. See: src/stream/README.md; names and
+// semantics: MPICH.
 #include <optional>
 
 #include "api/bodies.hpp"
@@ -40,7 +40,8 @@ int enqueue(const Described& what) noexcept {
   if (const int code = find_stream(*what.operation.communicator, &state); code != MPI_SUCCESS)
     return code;
   if (what.code != MPI_SUCCESS) {
-    excuse(*what.operation.communicator, Part::kEnqueued, what.code, what.aliased_call(false));
+    excuse(*what.operation.communicator, CallContext::kEnqueued, what.code,
+           what.aliased_call(false));
     return what.code;
   }
   return stream::enqueue(*state, what.operation, core::current_call.call);

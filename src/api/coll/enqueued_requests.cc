@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "stream": requests that a stream starts and waits for.
-// See: src/stream/README.md, tests/gpu/mpi/stream_persistent.cc.
+// Chapter "stream": requests started and awaited by a stream. See: src/stream/README.md,
+// tests/gpu/mpi/stream_persistent.cc.
 #include <utility>
 #include <vector>
 
@@ -21,17 +21,15 @@ namespace {
 using stream::CommStream;
 using stream::EnqueuedRequest;
 
-/// Of a persistent request: where its operation is enqueued, or an error.
 int find_stream_of(core::Communicator& comm, CommStream** found) noexcept {
   *found = stream::of(comm);
   if (comm.freed)
     return fail(MPI_ERR_COMM,
-                "the communicator of the request was freed, and with it what its operations are "
-                "enqueued on");
+                "the communicator of the request was freed, so the request has no stream");
   if (*found != nullptr) return MPI_SUCCESS;
   return fail(MPI_ERR_REQUEST,
-              "the request was made for %s, which has no stream; MPIX_Stream_comm_create makes one "
-              "that has",
+              "the request was made for %s, which has no stream; create a communicator with "
+              "MPIX_Stream_comm_create",
               comm.name.or_words("a communicator").c_str());
 }
 
@@ -43,8 +41,8 @@ int start_message(core::Request& request, const pml::Pml::Repeated& what) noexce
     const auto earlier = state->started().find(request.handle());
     if (earlier != nullptr && !stream::is_left_behind(*state, *earlier))
       return fail(MPI_ERR_REQUEST,
-                  "the request was started in the stream already; MPIX_Wait_enqueue must follow "
-                  "before it is started again");
+                  "the request is already started in the stream; call MPIX_Wait_enqueue before "
+                  "starting again");
     const stream::Message message{what.buffer.address, what.buffer.count, what.buffer.type,
                                   what.envelope.rank,  what.envelope.tag, what.mode};
     std::shared_ptr<stream::Pending> pending;
@@ -62,11 +60,11 @@ int start_collective(const coll::Operation& operation) noexcept {
   return stream::enqueue(*state, operation, "MPIX_Start_enqueue");
 }
 
-/// What it waits for; null where nothing is to be waited for: *status is written then.
+/// The awaited operation; null if complete, with *status written.
 struct Found {
   CommStream* stream = nullptr;
   std::shared_ptr<stream::Pending> pending;
-  EnqueuedRequest* enqueued = nullptr;  // null: a persistent one
+  EnqueuedRequest* enqueued = nullptr;  // null: persistent
 };
 bool find_awaited(MPI_Request handle, MPI_Status* status, Found* found) {
   core::Request* const request = find_request(handle);
@@ -94,8 +92,8 @@ int wait_for(int count, MPI_Request* handles, MPI_Status* statuses, bool of_seve
       core::fill_empty_status(at(statuses, i));
     else if (!find_awaited(handles[i], at(statuses, i), &found[static_cast<size_t>(i)]))
       return fail(MPI_ERR_REQUEST,
-                  "%s is %p, which is no request of MPIX_Isend_enqueue, MPIX_Irecv_enqueue or "
-                  "MPIX_Start_enqueue, or was waited for",
+                  "%s is %p, which is not an unfinished request of MPIX_Isend_enqueue, "
+                  "MPIX_Irecv_enqueue or MPIX_Start_enqueue",
                   of_several ? strf("array_of_requests[%d]", i).c_str() : "request",
                   static_cast<void*>(handles[i]));
   }
@@ -124,7 +122,7 @@ int wait_for(int count, MPI_Request* handles, MPI_Status* statuses, bool of_seve
   return MPI_SUCCESS;
 }
 
-/// The stream has come so far: progress sends the partition.
+/// Runs when the stream reaches the call; progress sends the partition.
 class ReadyCall final : public stream::Call {
  public:
   ReadyCall(PartitionedSend& send, int partition)
@@ -139,7 +137,6 @@ class ReadyCall final : public stream::Call {
   const int partition_;
 };
 
-/// An error is the communicator's.
 int on(core::Communicator& comm, int code) noexcept {
   if (TERN_LIKELY(code == MPI_SUCCESS)) return code;
   return fail_on(&comm, code, "%s", take_last_error().text.c_str());
@@ -150,11 +147,11 @@ int on(core::Communicator& comm, int code) noexcept {
 int start_enqueue(MPI_Request* handle) noexcept {
   core::Request& request = *find_request(*handle);
   if (!request.persistent())
-    return fail(
-        MPI_ERR_REQUEST,
-        "the request is not persistent; only MPI_*_init makes requests that can be started");
+    return fail(MPI_ERR_REQUEST,
+                "the request is not persistent; only requests of MPI_*_init can be started");
   if (request.active())
-    return fail(MPI_ERR_REQUEST, "the request was started by MPI_Start; complete it first");
+    return fail(MPI_ERR_REQUEST,
+                "the request was started by MPI_Start; complete the operation first");
   pml::Pml::Repeated what;
   if (const coll::Operation* const operation = coll::Coll::operation_of(request))
     return on(*operation->communicator, start_collective(*operation));
@@ -162,15 +159,15 @@ int start_enqueue(MPI_Request* handle) noexcept {
     return on(*what.envelope.communicator, start_message(request, what));
   if (dynamic_cast<PartitionedRequest*>(&request) != nullptr)
     return fail_on(request.communicator, MPI_ERR_REQUEST,
-                   "the request is partitioned: MPI_Start starts it, and MPIX_Pready_enqueue says "
-                   "in a stream that a partition is ready");
+                   "the request is partitioned; start with MPI_Start, and mark partitions with "
+                   "MPIX_Pready_enqueue");
   if (request.outcome.source == MPI_PROC_NULL) return MPI_SUCCESS;
-  return fail(MPI_ERR_REQUEST, "no stream can start a request of this kind");
+  return fail(MPI_ERR_REQUEST, "a stream cannot start this kind of request");
 }
 
 int pready_enqueue(int partition, MPI_Request handle) noexcept {
   auto* const send = dynamic_cast<PartitionedSend*>(find_request(handle));
-  if (send == nullptr) return fail(MPI_ERR_REQUEST, "request is not one of MPI_Psend_init");
+  if (send == nullptr) return fail(MPI_ERR_REQUEST, "the request is not from MPI_Psend_init");
   if (partition < 0 || partition >= send->partitions())
     return fail_on(send->communicator, MPI_ERR_ARG,
                    "partition is %d, but the operation has %d partitions, counted from 0",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "neighbor": MPI-5.0 section 8.6 to 8.8. One body for all forms.
+// Chapter "neighbor": MPI-5.0 sections 8.6 to 8.8.
 #include <vector>
 
 #include "api/bodies.hpp"
@@ -16,30 +16,30 @@ using coll::Side;
 using core::Communicator;
 using core::Datatype;
 
-/// One side of a call. `varies`: a part for each neighbour; `types`: a type for each, too.
-struct Blocks {
+/// `varies`: a block per neighbour; `types`: a type per neighbour.
+struct NeighborBlocks {
   Side side;
   bool varies = false;
   const MPI_Datatype* types = nullptr;
 };
 
-/// Names of the parameters of one side, for errors.
 struct BlockNames {
   const char *buffer, *counts, *displs, *types;
 };
 constexpr BlockNames kSend = {"sendbuf", "sendcounts", "sdispls", "sendtypes"};
 constexpr BlockNames kReceive = {"recvbuf", "recvcounts", "rdispls", "recvtypes"};
 
-/// The description, and the arrays that it points to.
 struct Neighborhood {
   Described what;
   std::vector<Datatype*> send_types, receive_types;
 
-  Neighborhood(Collective collective, Communicator& comm, const Blocks& out, const Blocks& in)
+  Neighborhood(Collective collective, Communicator& comm, const NeighborBlocks& out,
+               const NeighborBlocks& in)
       : what(describe(collective, comm)) {
     if (comm.topology == nullptr) {
-      what.code = fail(MPI_ERR_TOPOLOGY, "%s has no topology, so it has no neighbourhoods",
-                       comm.name.or_words("comm").c_str());
+      what.code =
+          fail(MPI_ERR_TOPOLOGY, "%s has no topology; create a communicator with a topology first",
+               comm.name.or_words("comm").c_str());
       return;
     }
     what.operation.irregular = in.varies;
@@ -48,13 +48,14 @@ struct Neighborhood {
   }
 
  private:
-  void take(const Blocks& part, size_t neighbors, const BlockNames& names,
+  void take(const NeighborBlocks& part, size_t neighbors, const BlockNames& names,
             std::vector<Datatype*>* types, Side* side) {
     if (what.code != MPI_SUCCESS) return;
     *side = part.side;
     if (part.side.address == MPI_IN_PLACE)
       what.code =
-          fail(MPI_ERR_BUFFER, "%s is MPI_IN_PLACE, which neighbourhood collectives do not have",
+          fail(MPI_ERR_BUFFER,
+               "%s is MPI_IN_PLACE, but neighbourhood collectives do not allow MPI_IN_PLACE",
                names.buffer);
     if (what.code != MPI_SUCCESS || !part.varies || neighbors == 0) return;
     what.code = check_counts(*side, static_cast<int>(neighbors), names.counts, names.displs);
@@ -65,20 +66,20 @@ struct Neighborhood {
   }
 };
 
-Blocks same(const void* buffer, MPI_Count count, Datatype& type) {
+NeighborBlocks same(const void* buffer, MPI_Count count, Datatype& type) {
   return {{const_cast<void*>(buffer), count, &type}};
 }
-Blocks varying(const void* buffer, const MPI_Count* counts, const MPI_Aint* displs,
-               Datatype& type) {
+NeighborBlocks varying(const void* buffer, const MPI_Count* counts, const MPI_Aint* displs,
+                       Datatype& type) {
   return {{const_cast<void*>(buffer), 0, &type, counts, displs}, true};
 }
-Blocks typed(const void* buffer, const MPI_Count* counts, const MPI_Aint* displs,
-             const MPI_Datatype* types) {
+NeighborBlocks typed(const void* buffer, const MPI_Count* counts, const MPI_Aint* displs,
+                     const MPI_Datatype* types) {
   return {{const_cast<void*>(buffer), 0, nullptr, counts, displs}, true, types};
 }
 
-int begin(Collective collective, Communicator& comm, Form form, const Blocks& out,
-          const Blocks& in) noexcept {
+int begin(Collective collective, Communicator& comm, Form form, const NeighborBlocks& out,
+          const NeighborBlocks& in) noexcept {
   return attempt(comm, form.part(),
                  [&] { return start(Neighborhood(collective, comm, out, in).what, form); });
 }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "attribute": keys, and attributes of communicators, datatypes and
-// windows.
-// See: MPI-5.0 section 7.7 and, for the deprecated names, chapter 16.
+// Chapter "attribute". See: MPI-5.0 section 7.7 and, for the deprecated names, chapter 16.
 #include "core/attribute.hpp"
 
 #include "api/attempt.hpp"
@@ -41,10 +39,10 @@ int invalid(int keyval, Kind kind) noexcept {
   if (keyval == MPI_KEYVAL_INVALID)
     return fail(MPI_ERR_KEYVAL, "%s is MPI_KEYVAL_INVALID", names.parameter);
   if (keyval < core::Keyvals::kFirst)
-    return fail(MPI_ERR_KEYVAL, "%s is %d, which is no attribute key that a user may set or free",
+    return fail(MPI_ERR_KEYVAL, "%s is %d, which is not an attribute key for users to set or free",
                 names.parameter, keyval);
   return fail(MPI_ERR_KEYVAL,
-              "%s is %d, which is no attribute key of a %s (already freed, or never made)",
+              "%s is %d, which is not an attribute key of a %s (freed, or never created)",
               names.parameter, keyval, names.noun);
 }
 
@@ -80,8 +78,7 @@ int delete_attribute(Owner& owner, int keyval) noexcept {
   return owner.attributes.erase(keyval, owner.handle());
 }
 
-/// The address of a predefined attribute's value; *known is false where `keyval` has another
-/// attribute.
+/// Sets *known to false for other attributes.
 int* predefined(int keyval, bool* known) noexcept {
   PredefinedAttributes& own = instance().attributes;
   *known = true;
@@ -107,7 +104,7 @@ int* predefined(int keyval, bool* known) noexcept {
   }
 }
 
-/// The same of windows: MPI_WIN_BASE's value is the address itself.
+/// MPI_WIN_BASE's value is the address itself.
 void* predefined(rma::Window& win, int keyval) noexcept {
   switch (keyval) {
     case MPI_WIN_BASE:
@@ -171,7 +168,7 @@ int comm_get_attr(core::Communicator& comm, int comm_keyval, void* attribute_val
                   int* flag) noexcept {
   bool known = false;
   int* value = predefined(comm_keyval, &known);
-  // The others describe the world of MPI_Init: a session has the upper bound of tags alone.
+  // A session has only MPI_TAG_UB.
   if (comm.session && comm_keyval != MPI_TAG_UB) value = nullptr;
   if (!known) return get_attribute(comm, comm_keyval, attribute_val, flag);
   *flag = value != nullptr ? 1 : 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What communicators tell of themselves: MPI-5.0 sections 7.4.1 and 7.8.
+// Queries of communicators: MPI-5.0 sections 7.4.1 and 7.8.
 #include "api/comm/comm.hpp"
 
 #include <algorithm>
@@ -56,7 +56,7 @@ int comm_rank(Communicator& comm, int* rank) noexcept {
   return MPI_SUCCESS;
 }
 
-/// No process was started by MPI_Comm_spawn: it has no body yet.
+/// MPI_Comm_spawn is not implemented.
 int comm_get_parent(MPI_Comm* parent) noexcept {
   *parent = MPI_COMM_NULL;
   return MPI_SUCCESS;
@@ -69,7 +69,7 @@ int comm_test_inter(Communicator& comm, int* flag) noexcept {
 
 int comm_remote_size(Communicator& comm, int* size) noexcept {
   if (!comm.inter())
-    return fail(MPI_ERR_COMM, "comm is an intra-communicator, which has no remote group");
+    return fail(MPI_ERR_COMM, "comm is an intra-communicator without a remote group");
   *size = comm.remote_group()->size();
   return MPI_SUCCESS;
 }
@@ -83,7 +83,7 @@ int comm_group(Communicator& comm, MPI_Group* group) noexcept {
 
 int comm_remote_group(Communicator& comm, MPI_Group* group) noexcept {
   if (!comm.inter())
-    return fail(MPI_ERR_COMM, "comm is an intra-communicator, which has no remote group");
+    return fail(MPI_ERR_COMM, "comm is an intra-communicator without a remote group");
   return attempt([&] {
     give_group(comm, *comm.remote_group(), group);
     return MPI_SUCCESS;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How communicators are made: MPI-5.0 section 7.4.2.
-// Only split needs to hear from the others; the ids of the rest follow from the parent
-// (core/communicator.hpp), so dup, idup, create and create_group send no message and never wait.
+// Creation of communicators: MPI-5.0 section 7.4.2. Ids derive from the parent
+// (core/communicator.hpp), hence dup, idup, create and create_group send no message.
 #include <string>
 #include <utility>
 
@@ -28,7 +27,7 @@ using core::Ref;
 int duplicate(Communicator& parent, const core::Info* info, MPI_Comm* out) {
   const auto id =
       core::derive_context(parent.id(), Derivation::kDuplicate, parent.next_derivation(), 0);
-  const bool with_twin = takes_twin(parent);  // before what may fail on one rank alone
+  const bool with_twin = takes_twin(parent);  // before any local failure
   Ref<Communicator> made = core::derive_communicator(parent, Ref<Group>(&parent.group()), id,
                                                      Ref<Group>(parent.remote_group()));
   made->topology = parent.topology;
@@ -41,12 +40,12 @@ int duplicate(Communicator& parent, const core::Info* info, MPI_Comm* out) {
     publish(std::move(made), out);
     return code;
   }
-  // What was copied is deleted again; the copy callback's error is the one that the user hears of.
+  // The user gets the copy callback's error.
   (void)made->attributes.delete_all(parent.handle());
   return code;
 }
 
-/// A request that is complete from birth: a duplicate needs no answer of other ranks.
+/// A duplicate needs no message: the request starts complete.
 class DoneRequest final : public core::Request {
  public:
   DoneRequest() {
@@ -59,11 +58,10 @@ class DoneRequest final : public core::Request {
   }
 };
 
-/// MPI_ERR_GROUP where a member of `group` is not one of `parent`.
 Failure check_subset(const Communicator& parent, const Group& group) {
   for (int rank = 0; rank < group.size(); ++rank)
     if (parent.group().rank_of(group.peer_index(rank)) == MPI_UNDEFINED)
-      return failure(MPI_ERR_GROUP, "rank %d of the group (of %d) is no member of comm (of %d)",
+      return failure(MPI_ERR_GROUP, "rank %d of the group (of %d) is not a member of comm (of %d)",
                      rank, group.size(), parent.size());
   return {};
 }
@@ -72,12 +70,12 @@ bool has_caller(const Communicator& parent, const Group& group) {
   return group.rank_of(parent.group().peer_index(parent.rank())) != MPI_UNDEFINED;
 }
 
-constexpr uint64_t kNoMembers = UINT64_MAX;  // instead of a group's members
+constexpr uint64_t kNoMembers = UINT64_MAX;  // replaces the members
 
 Ref<Group> copy_of(const Group& group) { return Ref<Group>::adopt(new Group(group)); }
 
-/// MPI_Comm_create on an inter-communicator: each side's rank 0 tells the other side its group.
-/// One that refuses its group takes part, too; of rank 0 the other side hears it.
+/// On an inter-communicator, each rank 0 sends the group. A rank refusing the group still takes
+/// part.
 int create_sides(Communicator& parent, const Group& group, const Failure& refused, MPI_Comm* out) {
   const uint64_t number = parent.next_derivation();
   Words theirs;
@@ -85,7 +83,8 @@ int create_sides(Communicator& parent, const Group& group, const Failure& refuse
   if (refused) return fail(refused);
   if (code != MPI_SUCCESS) return code;
   if (theirs == Words{kNoMembers})
-    return fail(MPI_ERR_OTHER, "rank 0 of the other group takes no part; its own error says why");
+    return fail(MPI_ERR_OTHER,
+                "rank 0 of the other group takes no part; see the error of that rank");
   const auto id = core::derive_context(parent.id(), Derivation::kCreate, number, 0);
   return publish_sides(parent, copy_of(group), group_of(theirs.data(), theirs.size()), id, nullptr,
                        out);
@@ -128,7 +127,7 @@ int comm_create(Communicator& comm, Group& group, MPI_Comm* newcomm) noexcept {
   return attempt([&] {
     const Failure refused = check_subset(comm, group);
     if (comm.inter()) return create_sides(comm, group, refused, newcomm);
-    const uint64_t number = comm.next_derivation();  // with an error, too: the others count it
+    const uint64_t number = comm.next_derivation();  // counted despite an error, as on other ranks
     if (refused) return fail(refused);
     *newcomm = MPI_COMM_NULL;
     if (!has_caller(comm, group)) return MPI_SUCCESS;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Allgather, broadcast and a swap of few bytes directly over pml, on its internal plane.
+// Small exchanges over pml's internal plane.
 #include "api/comm/comm_exchange.hpp"
 
 #include <algorithm>
@@ -27,11 +27,10 @@ int wait_for(Communicator& communicator, core::Request* request) {
   const int code = request->outcome.error;
   request->release();
   if (code == MPI_SUCCESS) return code;
-  return fail(code, "a member of %s could not be reached while a communicator was made",
+  return fail(code, "cannot reach a member of %s to create a communicator",
               communicator.name.or_words("the parent").c_str());
 }
 
-/// Sends `out` to one member while `in` comes from another.
 int exchange(Communicator& communicator, pml::Buffer out, int to, pml::Buffer in, int from,
              int tag) {
   pml::Pml& pml = *communicator.channel().pml;
@@ -44,10 +43,9 @@ int exchange(Communicator& communicator, pml::Buffer out, int to, pml::Buffer in
   return code != MPI_SUCCESS ? code : received;
 }
 
-/// Below every tag of a user's.
+/// Internal tags are below every user tag.
 int tag_of(uint64_t number) { return INT_MIN + static_cast<int>(number & 0x3fffffff); }
 
-/// `words` as bytes.
 pml::Buffer data_of(const Words& words, core::Datatype& byte) {
   return {const_cast<uint64_t*>(words.data()),
           static_cast<MPI_Count>(words.size() * sizeof words[0]), &byte};
@@ -72,7 +70,7 @@ int broadcast(Communicator& communicator, int root, Words* words, uint64_t numbe
   const int place = (communicator.rank() - root + size) % size;
   core::Datatype& byte = core::predefined_type(communicator.process(), MPI_BYTE);
   Words length{words->size()};
-  int reach = 1;  // how far the root's half of the tree is: the bit by which this place hears
+  int reach = 1;  // bit of this rank's parent in the tree
   while (reach < size && (place & reach) == 0) reach *= 2;
   if (place != 0) {
     const int from = (place - reach + root) % size;
@@ -109,7 +107,7 @@ int allgather(Communicator& communicator, void* all, size_t bytes, uint64_t numb
   const int tag = tag_of(number);
   core::Datatype& byte = core::predefined_type(communicator.process(), MPI_BYTE);
   auto* by_rank = static_cast<std::byte*>(all);
-  // by_distance[i] is the part of rank + i: the known ones are a prefix, which doubles.
+  // by_distance[i] is the part of rank + i; the known prefix doubles each round.
   std::vector<std::byte> by_distance(static_cast<size_t>(size) * bytes);
   const auto offset = [bytes](int ranks) { return static_cast<size_t>(ranks) * bytes; };
   std::memcpy(by_distance.data(), by_rank + offset(rank), bytes);

@@ -14,7 +14,7 @@ int comm_free(MPI_Comm* comm) noexcept {
   core::Process& process = *the_process;
   auto* found = process.handles.find<core::Communicator>(*comm);
   if (found->predefined())
-    return fail(MPI_ERR_COMM, "%s cannot be freed; only communicators that the program made can",
+    return fail(MPI_ERR_COMM, "%s cannot be freed; free only communicators created by the program",
                 found->name.text().c_str());
   const int code = found->attributes.delete_all(found->handle());
   if (code != MPI_SUCCESS) return code;
@@ -32,7 +32,7 @@ int comm_disconnect(MPI_Comm* comm) noexcept {
   auto* found = the_process->handles.find<core::Communicator>(*comm);
   if (found->predefined())
     return fail(MPI_ERR_COMM,
-                "%s cannot be disconnected; only communicators that the program made can",
+                "%s cannot be disconnected; disconnect only communicators created by the program",
                 found->name.text().c_str());
   {
     core::Progress& progress = found->channel().progress;

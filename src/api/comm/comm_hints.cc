@@ -17,7 +17,7 @@ namespace tern::api {
 
 namespace {
 
-/// The hints that this library knows, with the value that holds where none was set.
+/// A known hint and its default.
 struct Hint {
   const char* key;
   const char* standard;
@@ -32,7 +32,7 @@ constexpr Hint kHints[] = {
     {"tern_any_order", "false", true},
 };
 
-/// tern_allreduce and its like name an algorithm.
+/// tern_allreduce etc. name algorithms.
 void take_algorithms(const core::Info& info, core::Info* wanted, Failure* wrong) {
   for (int i = 0; i < coll::kCollectives; ++i) {
     const auto collective = static_cast<coll::Collective>(i);
@@ -46,12 +46,11 @@ void take_algorithms(const core::Info& info, core::Info* wanted, Failure* wrong)
     std::string names;
     for (const coll::Algorithm& row : coll::algorithms(collective))
       names += (names.empty() ? "" : ", ") + std::string(row.name);
-    *wrong = failure(MPI_ERR_INFO_VALUE, "the hint %s is \"%s\"; it can be %s", key.c_str(),
+    *wrong = failure(MPI_ERR_INFO_VALUE, "the hint %s is \"%s\"; allowed are %s", key.c_str(),
                      value->c_str(), names.c_str());
   }
 }
 
-/// tern_gpu_wire names a wire, as TERN_GPU_WIRE does.
 void take_wire(const core::Info& info, core::Info* wanted, Failure* wrong) {
   constexpr const char* kKey = "tern_gpu_wire";
   const auto value = info.get(kKey);
@@ -59,17 +58,16 @@ void take_wire(const core::Info& info, core::Info* wanted, Failure* wrong) {
   if (find_wire(*value)) return wanted->set(kKey, *value);
   std::string names;
   for (const char* name : kWireNames) names += (names.empty() ? "" : ", ") + std::string(name);
-  *wrong = failure(MPI_ERR_INFO_VALUE, "the hint %s is \"%s\"; it can be %s", kKey, value->c_str(),
-                   names.c_str());
+  *wrong = failure(MPI_ERR_INFO_VALUE, "the hint %s is \"%s\"; allowed are %s", kKey,
+                   value->c_str(), names.c_str());
 }
 
-/// The hints of `info` that are known.
 Failure read_hints(const core::Info& info, core::Info* wanted) {
   for (const Hint& hint : kHints) {
     const auto value = hint.settable ? info.get(hint.key) : std::nullopt;
     if (!value) continue;
     if (*value != "true" && *value != "false")
-      return failure(MPI_ERR_INFO_VALUE, "the hint %s is \"%s\"; it can be \"true\" or \"false\"",
+      return failure(MPI_ERR_INFO_VALUE, "the hint %s is \"%s\"; allowed are \"true\" or \"false\"",
                      hint.key, value->c_str());
     wanted->set(hint.key, *value);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A communicator's calls and requests ended by another thread.
+// Interrupts a communicator's operations from another thread.
 #include "api/comm/comm_interrupt.hpp"
 
 #include "api/process.hpp"
@@ -10,12 +10,12 @@
 
 namespace tern::api {
 
-// Collectives end in a round of progress, once their messages have.
+// Collectives end in a later progress round.
 int comm_interrupt(core::Communicator& comm) noexcept {
   core::Channel& channel = comm.channel();
   const core::ChannelLock lock(channel.progress);
   if (comm.fate.dead()) return MPI_SUCCESS;
-  ++comm.pending;  // what ends here may be what kept it
+  ++comm.pending;  // keeps the communicator while its operations end
   channel.pml->interrupt(comm);
   if (comm.side) channel.pml->interrupt(*comm.side);
   channel.coll->interrupt(comm);

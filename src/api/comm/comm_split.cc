@@ -27,14 +27,14 @@ using core::Derivation;
 using core::Group;
 using core::Ref;
 
-/// What a member says. One that cannot take part says so, and why, and all others hear it.
+/// A member's vote. A refusing member votes kRefused with its error class.
 struct Ballot {
-  int color, key;  // kRefused, and the error class
+  int color, key;  // or kRefused and the error class
 };
 constexpr int kRefused = INT_MIN;
 static_assert(kRefused != MPI_UNDEFINED);
 
-/// The members of `color`, ordered by key, those with equal keys by rank.
+/// The members of `color`, ordered by key, then by rank.
 Ref<Group> chosen(const Group& members, const Ballot* ballots, int color) {
   std::vector<int> ranks;
   for (int rank = 0; rank < members.size(); ++rank)
@@ -49,15 +49,13 @@ Ref<Group> chosen(const Group& members, const Ballot* ballots, int color) {
 int check_refusals(const std::vector<Ballot>& ballots, const char* whose) {
   for (size_t rank = 0; rank < ballots.size(); ++rank)
     if (ballots[rank].color == kRefused)
-      return fail(ballots[rank].key, "rank %zu%s takes no part; its own error says why", rank,
+      return fail(ballots[rank].key, "rank %zu%s takes no part; see the error of that rank", rank,
                   whose);
   return MPI_SUCCESS;
 }
 
-/// Ballots travel between the sides of an inter-communicator as words.
 static_assert(sizeof(Ballot) == sizeof(Words::value_type));
 
-/// The other side's members of `color`.
 int chosen_there(Communicator& parent, const std::vector<Ballot>& ours, int color, uint64_t number,
                  Ref<Group>* out) {
   Words mine(ours.size()), theirs;
@@ -72,7 +70,7 @@ int chosen_there(Communicator& parent, const std::vector<Ballot>& ours, int colo
 
 Communicator& asked_in(Communicator& parent) { return parent.inter() ? own_side(parent) : parent; }
 
-/// From everybody's ballots to the communicator. `info`: hints for the new one, or null.
+/// `info`: hints for the new communicator, or null.
 int make_part(Communicator& parent, const std::vector<Ballot>& ballots, uint64_t number,
               const core::Info* info, MPI_Comm* out) {
   const int color = ballots[static_cast<size_t>(parent.rank())].color;
@@ -96,10 +94,10 @@ int make_part(Communicator& parent, const std::vector<Ballot>& ballots, uint64_t
   return code;
 }
 
-/// The caller's own error before those of others: only it has a sentence that names the argument.
+/// The caller's own error names the argument.
 int own_first(const Failure& own, int common) { return own ? fail(own) : common; }
 
-/// Every member takes part, one with an error, too; `color` may be MPI_UNDEFINED.
+/// Every member takes part, even after an error.
 int split(Communicator& parent, int color, int key, const Failure& refused, MPI_Comm* out) {
   const uint64_t number = parent.next_derivation();
   std::vector<Ballot> ballots(static_cast<size_t>(parent.size()));
@@ -110,22 +108,20 @@ int split(Communicator& parent, int color, int key, const Failure& refused, MPI_
   return own_first(refused, code);
 }
 
-/// What a split by type has found for this process: its part, or why it has no part.
-struct Piece {
+/// This process's part in a split by type, or the reason for none.
+struct SplitResult {
   int color = MPI_UNDEFINED;
-  const char* resource = nullptr;  // its name, for the hints of the new communicator
+  const char* resource = nullptr;  // for the hints
   Failure refused;
 };
 
-/// Parts of different hosts differ.
 int color_on_host(int host, int number) {
   constexpr int kPartsOfHost = 4096;
   return host * kPartsOfHost + number % kPartsOfHost;
 }
 
-/// The ranks that MPI_Win_allocate_shared serves: all know the same lowest one of their host.
-/// Without a transport in shared memory (TERN_TRANSPORT) a rank is alone.
-Piece shared_memory(const Communicator& parent) {
+/// The ranks served by MPI_Win_allocate_shared; the color is the host's lowest rank.
+SplitResult shared_memory(const Communicator& parent) {
   const core::Slabs* const slabs = parent.channel().slabs;
   for (const int rank : the_process->boot->local_ranks())
     if (rank != the_process->world_rank && slabs != nullptr &&
@@ -134,8 +130,8 @@ Piece shared_memory(const Communicator& parent) {
   return {the_process->world_rank, "mpi_shared_memory", {}};
 }
 
-/// The resource that the hint names; no part where the hint or the resource is unknown.
-Piece named_resource(const Communicator& parent, const core::Info* info) {
+/// No part if the hint or resource is unknown.
+SplitResult named_resource(const Communicator& parent, const core::Info* info) {
   const auto wanted = info == nullptr ? std::nullopt : info->get("mpi_hw_resource_type");
   if (!wanted) return {};
   if (*wanted == "mpi_shared_memory") return shared_memory(parent);
@@ -149,33 +145,32 @@ Piece named_resource(const Communicator& parent, const core::Info* info) {
           {}};
 }
 
-/// Hardware, or the members of a process set.
-Piece guided_by_resource(const Communicator& parent, const core::Info* info) {
+SplitResult guided_by_resource(const Communicator& parent, const core::Info* info) {
   const auto set = info == nullptr ? std::nullopt : info->get("mpi_pset_name");
   if (!set) return named_resource(parent, info);
   if (info->get("mpi_hw_resource_type"))
     return {
         MPI_UNDEFINED, nullptr,
         failure(MPI_ERR_INFO,
-                "the info object has mpi_hw_resource_type and mpi_pset_name; it must have one")};
+                "the info object has both mpi_hw_resource_type and mpi_pset_name; set only one")};
   const Ref<Group> members = group_of_set(set->c_str());
   const auto self = static_cast<uint32_t>(the_process->world_rank);
   if (!members || members->rank_of(self) == MPI_UNDEFINED) return {};
   return {number_of_set(set->c_str()), nullptr, {}};
 }
 
-/// What a member says in a split by type. No rank knows the others' types before: one that says
-/// MPI_UNDEFINED has to send what the others need.
+/// A vote in a split by type. Even MPI_UNDEFINED carries data, because types of other ranks are
+/// unknown.
 struct TypeBallot {
   Ballot ballot;
   int type, reserved;
-  Place place;  // where the type is MPI_COMM_TYPE_HW_UNGUIDED
+  CpuLocation place;
 };
 
 bool splits_unguided(const TypeBallot& one) { return one.type == MPI_COMM_TYPE_HW_UNGUIDED; }
 
-/// The largest resource that does not hold all who ask for a finer one: its place in kResources, or
-/// kResources.size().
+/// The largest resource that divides the members splitting unguided; kResources.size() if none
+/// does.
 size_t next_finer(const std::vector<TypeBallot>& all) {
   const auto first = std::find_if(all.begin(), all.end(), splits_unguided);
   if (first == all.end()) return kResources.size();
@@ -192,8 +187,7 @@ size_t next_finer(const std::vector<TypeBallot>& all) {
   return kResources.size();
 }
 
-/// The color of a member that asks for a finer resource.
-int color_in(const Place& place, size_t resource) {
+int color_in(const CpuLocation& place, size_t resource) {
   if (resource == kResources.size() || place[resource] < 0) return MPI_UNDEFINED;
   return color_on_host(place[0], resource == 0 ? 0 : place[resource]);
 }
@@ -204,15 +198,15 @@ Failure check_types(const std::vector<TypeBallot>& all) {
   for (auto at = first; at != all.end(); ++at)
     if (votes(*at) && at->type != first->type && at->ballot.color != kRefused &&
         first->ballot.color != kRefused)
-      return failure(MPI_ERR_ARG,
-                     "split_type is %d on rank %d, but %d on rank %d; it must be the same, or "
-                     "MPI_UNDEFINED",
-                     first->type, static_cast<int>(first - all.begin()), at->type,
-                     static_cast<int>(at - all.begin()));
+      return failure(
+          MPI_ERR_ARG,
+          "split_type is %d on rank %d, but %d on rank %d; pass the same value or MPI_UNDEFINED",
+          first->type, static_cast<int>(first - all.begin()), at->type,
+          static_cast<int>(at - all.begin()));
   return {};
 }
 
-Piece part_of_type(const Communicator& parent, int split_type, const core::Info* info) {
+SplitResult part_of_type(const Communicator& parent, int split_type, const core::Info* info) {
   switch (split_type) {
     case MPI_COMM_TYPE_SHARED:
       return shared_memory(parent);
@@ -224,27 +218,26 @@ Piece part_of_type(const Communicator& parent, int split_type, const core::Info*
     case MPI_UNDEFINED:
       return {};
     default:
-      return {
-          MPI_UNDEFINED, nullptr,
-          failure(MPI_ERR_ARG, "split_type is %d; it must be one of the MPI_COMM_TYPE_ constants",
-                  split_type)};
+      return {MPI_UNDEFINED, nullptr,
+              failure(MPI_ERR_ARG, "split_type is %d, but must be an MPI_COMM_TYPE_ constant",
+                      split_type)};
   }
 }
 
-TypeBallot ballot_of(int split_type, int key, const Piece& part) {
+TypeBallot ballot_of(int split_type, int key, const SplitResult& part) {
   TypeBallot mine{};
   mine.ballot = part.refused ? Ballot{kRefused, part.refused.code} : Ballot{part.color, key};
   mine.type = split_type;
   if (!splits_unguided(mine)) return mine;
   mine.place = place_here(the_process->boot->job().local_index);
-  // Machines are told apart by their hosts, the parts of each by these.
+  // The host's number distinguishes machines.
   mine.place[0] = the_process->boot->node(the_process->world_rank);
   return mine;
 }
 
-/// In one exchange. *part: with its resource, where the others decide that.
+/// Sets *part's resource if the ballots decide it.
 int split_by_type(Communicator& parent, int split_type, int key, const core::Info* info,
-                  Piece* part, MPI_Comm* out) {
+                  SplitResult* part, MPI_Comm* out) {
   const uint64_t number = parent.next_derivation();
   std::vector<TypeBallot> all(static_cast<size_t>(parent.size()));
   all[static_cast<size_t>(parent.rank())] = ballot_of(split_type, key, *part);
@@ -258,7 +251,7 @@ int split_by_type(Communicator& parent, int split_type, int key, const core::Inf
     ballots.push_back(one.ballot);
     if (splits_unguided(one) && one.ballot.color != kRefused)
       ballots.back().color = color_in(one.place, resource);
-    if (wrong) ballots.back() = {kRefused, wrong.code};  // the other group hears of it
+    if (wrong) ballots.back() = {kRefused, wrong.code};  // reported to the other group
   }
   if (split_type == MPI_COMM_TYPE_HW_UNGUIDED && resource < kResources.size())
     part->resource = resource_name(resource);
@@ -269,7 +262,7 @@ int split_by_type(Communicator& parent, int split_type, int key, const core::Inf
 
 void refuse_split(Communicator& comm, bool by_type, int code) {
   MPI_Comm none = MPI_COMM_NULL;
-  Piece part{MPI_UNDEFINED, nullptr, {code, {}}};
+  SplitResult part{MPI_UNDEFINED, nullptr, {code, {}}};
   (void)(by_type ? split_by_type(comm, MPI_UNDEFINED, 0, nullptr, &part, &none)
                  : split(comm, MPI_UNDEFINED, 0, {code, {}}, &none));
 }
@@ -280,7 +273,7 @@ int comm_split(Communicator& comm, int color, int key, MPI_Comm* newcomm) noexce
     Failure refused;
     if (!good)
       refused =
-          failure(MPI_ERR_ARG, "color is %d; it must be MPI_UNDEFINED or not negative", color);
+          failure(MPI_ERR_ARG, "color is %d, but must be MPI_UNDEFINED or not negative", color);
     return split(comm, color, key, refused, newcomm);
   });
 }
@@ -288,7 +281,7 @@ int comm_split(Communicator& comm, int color, int key, MPI_Comm* newcomm) noexce
 int comm_split_type(Communicator& comm, int split_type, int key, core::Info* info,
                     MPI_Comm* newcomm) noexcept {
   return attempt([&] {
-    Piece part = part_of_type(comm, split_type, info);
+    SplitResult part = part_of_type(comm, split_type, info);
     if (!part.refused) part.refused = check_hints(info);
     const int code =
         own_first(part.refused, split_by_type(comm, split_type, key, info, &part, newcomm));
@@ -296,7 +289,7 @@ int comm_split_type(Communicator& comm, int split_type, int key, core::Info* inf
     Communicator& made = *the_process->handles.find<Communicator>(*newcomm);
     if (!made.info) made.info = Ref<core::Info>::adopt(new core::Info);
     made.info->set("mpi_hw_resource_type", part.resource);
-    // Of what the library has chosen the caller's object tells, too, unless it is MPI_INFO_ENV.
+    // The standard sets the caller's info object too, except MPI_INFO_ENV.
     if (split_type == MPI_COMM_TYPE_HW_UNGUIDED && info != nullptr && !info->predefined())
       info->set("mpi_hw_resource_type", part.resource);
     return code;

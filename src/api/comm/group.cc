@@ -25,7 +25,7 @@ namespace {
 
 using core::Group;
 
-/// A new group is of the session that `from` is of.
+/// The new group inherits the session of `from`.
 void give(core::Ref<Group> made, const Group& from, MPI_Group* handle) {
   made->session = from.session;
   publish(std::move(made), handle);
@@ -39,7 +39,7 @@ int check_rank(const Group& group, int rank, int position, const char* array) {
               group.size() - 1);
 }
 
-/// MPI_ERR_RANK where a rank comes twice.
+/// Returns MPI_ERR_RANK for a duplicate.
 int check_distinct(const std::vector<int>& ranks) {
   if (std::is_sorted(ranks.begin(), ranks.end(), std::less_equal<>())) return MPI_SUCCESS;
   std::vector<int> sorted(ranks);
@@ -50,10 +50,9 @@ int check_distinct(const std::vector<int>& ranks) {
 }
 
 int check_count(int n) {
-  return n >= 0 ? MPI_SUCCESS : fail(MPI_ERR_ARG, "n is %d; it must not be negative", n);
+  return n >= 0 ? MPI_SUCCESS : fail(MPI_ERR_ARG, "n is %d, but must not be negative", n);
 }
 
-/// The ranks of an array, checked.
 int list(const Group& group, int n, const int* ranks, std::vector<int>* out) {
   int code = check_count(n);
   for (int i = 0; i < n && code == MPI_SUCCESS; ++i) code = check_rank(group, ranks[i], i, "ranks");
@@ -62,7 +61,7 @@ int list(const Group& group, int n, const int* ranks, std::vector<int>* out) {
   return check_distinct(*out);
 }
 
-/// The ranks of the triplets (first, last, stride), checked. `last` need not be one of them.
+/// Triplets (first, last, stride); `last` need not be a member.
 int expand(const Group& group, int n, const int ranges[][3], std::vector<int>* out) {
   if (const int code = check_count(n); code != MPI_SUCCESS) return code;
   if (ranges == nullptr && n > 0)
@@ -192,7 +191,7 @@ int group_range_excl(Group& group, int n, int ranges[][3], MPI_Group* newgroup) 
 }
 
 int group_free(MPI_Group* group) noexcept {
-  // MPI_GROUP_EMPTY is what calls return for an empty group: freeing that result is not an error.
+  // MPI_GROUP_EMPTY is a valid result, so freeing it is allowed.
   if (*group != MPI_GROUP_EMPTY) {
     Group* found = the_process->handles.find<Group>(*group);
     the_process->handles.erase(*found);

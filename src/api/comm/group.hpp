@@ -7,7 +7,7 @@
 
 namespace tern::api {
 
-/// The user's handle takes over the reference; every empty group is MPI_GROUP_EMPTY. Throws Error.
+/// Takes over the reference; every empty group is MPI_GROUP_EMPTY. Throws Error.
 void publish(core::Ref<core::Group> group, MPI_Group* handle);
 
 }  // namespace tern::api

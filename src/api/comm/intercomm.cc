@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inter-communicators: made of two groups, merged into one. MPI-5.0 sections 7.6 and 7.6.2.
-// The two leaders (or rank 0 of each group) exchange one message and tell their groups along a
-// tree; the context id follows from what they exchange.
+// Inter-communicators: MPI-5.0 sections 7.6 and 7.6.2. The leaders exchange one message and
+// broadcast to their groups; both sides compute the context id.
 #include "api/comm/intercomm.hpp"
 
 #include <utility>
@@ -35,7 +34,7 @@ int trade(Communicator& inter, const Words& ours, Words* theirs, uint64_t number
   Communicator& side = own_side(inter);
   int code = MPI_SUCCESS;
   if (inter.rank() == 0) {
-    constexpr int kTag = 0;  // all trades of a communicator are in the same order on both sides
+    constexpr int kTag = 0;  // both sides trade in the same order
     code = swap(inter, 0, ours, theirs, kTag);
   }
   const int told = broadcast(side, 0, theirs, number);
@@ -67,7 +66,7 @@ int publish_sides(Communicator& parent, Ref<Group> own, Ref<Group> remote, Conte
 
 namespace {
 
-/// What the leaders tell each other: the id of their side's derivation, then the members.
+/// A leader's message: its derived id, then the members.
 constexpr size_t kIdWords = 2;
 Words introduction_of(ContextId id, const Group& group) {
   Words introduction{id.creator, id.counter};
@@ -86,15 +85,15 @@ int check_disjoint(const Group& own, const Group& remote, int error_class) {
     const int both = own.rank_of(remote.peer_index(rank));
     if (both != MPI_UNDEFINED)
       return fail(error_class,
-                  "rank %d of the own group is rank %d of the remote group, too; the groups of an "
-                  "inter-communicator must be disjoint",
+                  "rank %d of the local group is also rank %d of the remote group, but the groups "
+                  "of an inter-communicator must be disjoint",
                   both, rank);
   }
   return MPI_SUCCESS;
 }
 
 int check_tag(int tag) {
-  return tag >= 0 ? MPI_SUCCESS : fail(MPI_ERR_TAG, "tag is %d; it must be 0 or greater", tag);
+  return tag >= 0 ? MPI_SUCCESS : fail(MPI_ERR_TAG, "tag is %d, but must be 0 or greater", tag);
 }
 
 /// The leader's part of MPI_Intercomm_create.
@@ -103,14 +102,13 @@ int meet(const Communicator& own, MPI_Comm bridge, int remote_leader, int tag,
   if (const int wrong = check_tag(tag); wrong != MPI_SUCCESS) return wrong;
   auto* peer = the_process->handles.find<Communicator>(bridge);
   if (peer == nullptr)
-    return fail(MPI_ERR_COMM, "peer_comm is no communicator on the local leader (rank %d)",
+    return fail(MPI_ERR_COMM, "peer_comm is not a communicator on the local leader (rank %d)",
                 own.rank());
   if (remote_leader < 0 || remote_leader >= peer->peer_count())
     return fail(MPI_ERR_RANK, "remote_leader is %d, but peer_comm has ranks 0..%d", remote_leader,
                 peer->peer_count() - 1);
   if (!peer->inter() && remote_leader == peer->rank())
-    return fail(MPI_ERR_RANK, "remote_leader is %d, which is the local leader itself",
-                remote_leader);
+    return fail(MPI_ERR_RANK, "remote_leader is %d, the local leader itself", remote_leader);
   return swap(*peer, remote_leader, introduction, theirs, tag);
 }
 
@@ -119,7 +117,7 @@ int check_leader(int leader, const char* name, int size) {
   return fail(MPI_ERR_RANK, "%s is %d, but its group has ranks 0..%d", name, leader, size - 1);
 }
 
-/// The word that stands for `high` and, where both sides say the same, which side comes first.
+/// Whether this side comes first; on a tie, peer indices decide.
 bool comes_first(const Communicator& inter, bool high, bool theirs) {
   if (high != theirs) return !high;
   return inter.group().peer_index(0) < inter.remote_group()->peer_index(0);
@@ -140,11 +138,11 @@ int intercomm_create(Communicator& local_comm, int local_leader, MPI_Comm peer_c
     if (local_comm.rank() == local_leader) {
       const Words introduction = introduction_of(own, local_comm.group());
       met = meet(local_comm, peer_comm, remote_leader, tag, introduction, &theirs);
-      if (met != MPI_SUCCESS) theirs.clear();  // the others hear that it failed
+      if (met != MPI_SUCCESS) theirs.clear();  // empty: failed
     }
     code = broadcast(local_comm, local_leader, &theirs, number);
     if (met != MPI_SUCCESS) return met;
-    if (code == MPI_SUCCESS) code = check_tag(tag);  // of other ranks: only now does none wait
+    if (code == MPI_SUCCESS) code = check_tag(tag);  // after the exchange: no rank waits
     if (code != MPI_SUCCESS) return code;
     if (theirs.size() <= kIdWords)
       return fail(MPI_ERR_COMM, "the local leader (rank %d) could not reach the remote leader",
@@ -176,7 +174,7 @@ int intercomm_merge(Communicator& intercomm, int high, MPI_Comm* newintracomm) n
 
 namespace {
 
-/// What makes two groups under a string tag an inter-communicator; equal on both sides.
+/// The digest is equal on both sides.
 uint64_t digest_sides(const Communicator& world, const Group& own, int own_leader,
                       const Group& remote, int remote_leader, uint64_t tag) {
   const auto side = [&](const Group& group, int leader) {
@@ -187,14 +185,13 @@ uint64_t digest_sides(const Communicator& world, const Group& own, int own_leade
 
 int check_own_side(const Communicator& world, const Group& own, int leader) {
   if (own.rank_of(world.group().peer_index(world.rank())) == MPI_UNDEFINED)
-    return fail(MPI_ERR_GROUP, "the calling process is no member of local_group (of %d)",
+    return fail(MPI_ERR_GROUP, "the calling process is not a member of local_group (of %d)",
                 own.size());
   return check_leader(leader, "local_leader", own.size());
 }
 
-/// The leader's part of MPI_Intercomm_create_from_groups: the id, and the members of the other
-/// side, all of whom have entered the job. Nothing need be asked: both leaders know both groups,
-/// and count alike.
+/// The leader's part of MPI_Intercomm_create_from_groups: waits until all remote members entered
+/// the job. Needs no message, because both leaders know both groups.
 int meet_groups(Communicator& world, const Group& own, int own_leader, MPI_Group remote_group,
                 int remote_leader, uint64_t tag, Words* introduction) {
   const auto* remote = the_process->handles.find<Group>(remote_group);
@@ -212,8 +209,7 @@ int meet_groups(Communicator& world, const Group& own, int own_leader, MPI_Group
   return MPI_SUCCESS;
 }
 
-/// The leader tells its group. What they speak over for that ends here: the inter-communicator has
-/// a side of its own, in its own channel; the two have been counted apart.
+/// Informs the group over a temporary communicator.
 int learn_remote(const Group& own, int leader, MPI_Group remote, int remote_leader,
                  const char* stringtag, Words* introduction) {
   Communicator& world = *the_process->world;
@@ -231,7 +227,7 @@ int learn_remote(const Group& own, int leader, MPI_Group remote, int remote_lead
   }
   if (met != MPI_SUCCESS || code != MPI_SUCCESS) return met != MPI_SUCCESS ? met : code;
   if (!introduction->empty()) return MPI_SUCCESS;
-  return fail(MPI_ERR_GROUP, "the local leader (rank %d) has no right remote group", leader);
+  return fail(MPI_ERR_GROUP, "the local leader (rank %d) has an invalid remote group", leader);
 }
 
 }  // namespace

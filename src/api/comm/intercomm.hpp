@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What inter-communicators need beside what all communicators have.
-// Why: their operations are made of those of the two groups: each group's rank 0 speaks for it.
-// Threads: as the MPI calls that use it.
+// Inter-communicators, built from operations of two groups; each rank 0 represents its group.
 #pragma once
 
 #include <vector>
@@ -12,20 +10,19 @@
 
 namespace tern::api {
 
-/// The intra-communicator of the own group; made at first use, without a message. Throws Error.
+/// The local group's intra-communicator, created on first use without a message. Throws Error.
 [[nodiscard]] core::Communicator& own_side(core::Communicator& inter);
 
-/// What rank 0 of the other group gives (its `ours`) reaches every member of this group in
-/// `theirs`. Collective over both groups; `number` as for allgather().
+/// Sends rank 0's `ours` to the other group's members, in `theirs`. Collective over both groups;
+/// `number` as for allgather().
 [[nodiscard]] int trade(core::Communicator& inter, const Words& ours, Words* theirs,
                         uint64_t number);
 
-/// Members by peer index, as they travel.
+/// Messages carry groups as peer indices.
 [[nodiscard]] Words members_of(const core::Group& group);
 [[nodiscard]] core::Ref<core::Group> group_of(const uint64_t* members, size_t count);
 
-/// The members of comm that MPI_Comm_split and MPI_Comm_create put on both sides, as a new
-/// inter-communicator; MPI_COMM_NULL where a side is empty or has not the caller.
+/// Sets MPI_COMM_NULL if a side is empty or lacks the caller.
 [[nodiscard]] int publish_sides(core::Communicator& parent, core::Ref<core::Group> own,
                                 core::Ref<core::Group> remote, core::ContextId id,
                                 const core::Info* info, MPI_Comm* out);

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "session": sessions, the process sets mpi://WORLD and mpi://SELF and those
-// that the launcher names, and communicators made of their groups. A session waits for no other
-// process; making a communicator waits until its members have entered the job. It is derived from
-// the world inside, so that its members agree on its id without a message. See: MPI-5.0
-// section 11.3.
+// Chapter "session". Opening a session waits for no process; creating a communicator waits until
+// its members entered the job. Communicators derive from the world, so ids need no message. See:
+// MPI-5.0 section 11.3.
 #include "core/session.hpp"
 
 #include <strings.h>
@@ -32,9 +30,9 @@ namespace {
 
 constexpr size_t kSelfSet = 1;
 
-/// All process sets of this job, the standard's first; the same list each time. Throws Error.
+/// The standard's sets first, in a fixed order. Throws Error.
 std::vector<boot::ProcessSet> process_sets() {
-  static std::mutex mutex;  // a Boot takes one question at a time
+  static std::mutex mutex;  // a Boot answers one query at a time
   const std::lock_guard lock(mutex);
   const core::Process& process = any_process();
   std::vector<int> world(static_cast<size_t>(process.world_size));
@@ -45,7 +43,7 @@ std::vector<boot::ProcessSet> process_sets() {
   return sets;
 }
 
-/// The index in `sets`; its size for an unknown name. Names are not case sensitive.
+/// sets.size() for an unknown name; names are case insensitive.
 size_t find_set(const std::vector<boot::ProcessSet>& sets, const char* name) noexcept {
   const auto named = [name](const boot::ProcessSet& set) {
     return ::strcasecmp(set.name.c_str(), name) == 0;
@@ -56,7 +54,7 @@ size_t find_set(const std::vector<boot::ProcessSet>& sets, const char* name) noe
 int unknown_set(const char* name) {
   std::string all;
   for (const boot::ProcessSet& set : process_sets()) all += (all.empty() ? "" : ", ") + set.name;
-  return fail(MPI_ERR_ARG, "there is no process set \"%s\"; there are %s", name, all.c_str());
+  return fail(MPI_ERR_ARG, "no process set \"%s\" exists; known are %s", name, all.c_str());
 }
 
 const char* name_of(core::ThreadLevel level) noexcept {
@@ -87,7 +85,7 @@ int wanted_level(const core::Info* info, core::ThreadLevel* wanted) {
     return MPI_SUCCESS;
   }
   return fail(MPI_ERR_INFO_VALUE,
-              "the info key thread_level is \"%s\"; it may be MPI_THREAD_SINGLE, _FUNNELED, "
+              "the info key thread_level is \"%s\", but must be MPI_THREAD_SINGLE, _FUNNELED, "
               "_SERIALIZED or _MULTIPLE",
               wish->c_str());
 }
@@ -111,7 +109,7 @@ core::Ref<core::Communicator> from_group(const core::Group& group, const char* s
   core::Communicator& world = *the_process->world;
   membership().await(group);
   const uint64_t members = core::digest_members(world, group, 0) ^ digest_text(stringtag);
-  const uint64_t counted = members + static_cast<uint64_t>(why);  // each reason counts for itself
+  const uint64_t counted = members + static_cast<uint64_t>(why);
   const auto id = core::derive_context(world.id(), why, world.next_creation(counted), members);
   auto made =
       core::derive_communicator(world, core::Ref<core::Group>::adopt(new core::Group(group)), id);
@@ -156,7 +154,7 @@ int session_get_nth_pset(core::Session&, core::Info*, int n, int* pset_len,
   return attempt([&] {
     const std::vector<boot::ProcessSet> sets = process_sets();
     if (n < 0 || static_cast<size_t>(n) >= sets.size())
-      return fail(MPI_ERR_ARG, "n is %d, but there are %zu process sets", n, sets.size());
+      return fail(MPI_ERR_ARG, "n is %d, but the job has %zu process sets", n, sets.size());
     if (*pset_len > 0 && pset_name == nullptr)
       return fail(MPI_ERR_ARG, "pset_name is a null pointer, but *pset_len is %d", *pset_len);
     const std::string& name = sets[static_cast<size_t>(n)].name;
@@ -205,7 +203,7 @@ int number_of_set(const char* name) {
   const std::vector<boot::ProcessSet> sets = process_sets();
   const size_t set = find_set(sets, name);
   if (set == sets.size()) return -1;
-  // Every rank means another one by mpi://SELF.
+  // mpi://SELF differs on every rank.
   return static_cast<int>(set != kSelfSet ? set : sets.size()) +
          (set == kSelfSet ? any_process().world_rank : 0);
 }
@@ -230,7 +228,7 @@ int comm_create_from_group(core::Group& group, const char* stringtag, core::Info
     return fail(MPI_ERR_ERRHANDLER, "errhandler was not made for a communicator");
   if (group.size() == 0) return MPI_SUCCESS;
   if (group.rank_of(world.group().peer_index(world.rank())) == MPI_UNDEFINED)
-    return fail(MPI_ERR_GROUP, "the calling process is no member of the group (of %d)",
+    return fail(MPI_ERR_GROUP, "the calling process is not a member of the group (of %d)",
                 group.size());
   if (const int code = check_stringtag(stringtag); code != MPI_SUCCESS) return code;
   return attempt([&] {

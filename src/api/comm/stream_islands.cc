@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Communicators with streams whose ranks' GPUs reach each other in islands: the parts that do
-// large collectives, each with a shadow and a board of its own.
+// Streams over several NVLink domains: creates parts for large collectives, each with a shadow and
+// a board.
 #include <array>
 
 #include "api/comm/streams.hpp"
@@ -18,7 +18,7 @@ using stream::CommStream;
 
 using TwoBoards = std::array<stream::Board, 2>;
 
-/// False on all ranks where one lacks memory.
+/// False on all ranks if any lacks memory.
 bool make_boards(Communicator& comm, cuda::Device& device, size_t chunk, TwoBoards* boards) {
   stream::Proxy& proxy = *comm.process().proxy;
   int64_t made = 0;
@@ -43,7 +43,7 @@ std::shared_ptr<CommStream> make_part(Communicator& comm, const CommStream& whol
   shadow.info = whole.shadow().info;
   shadow.named_by = core::Ref<core::Group>(&comm.group());
   if (device != nullptr)
-    (void)shadow.channel().coll->streams().prepare(shadow, device);  // a failure: without a team
+    (void)shadow.channel().coll->streams().prepare(shadow, device);  // on failure: no team
   return std::make_shared<CommStream>(comm, shadow, core::Ref<stream::Stream>(whole.stream()),
                                       whole.chunk(), board, comm.process().proxy);
 }
@@ -63,7 +63,7 @@ bool make_islands(Communicator& comm, const std::shared_ptr<CommStream>& whole,
   try {
     here = make_part(comm, *whole, map.here, 1 + 2 * map.island_of[own], boards[0], &device);
     across = make_part(comm, *whole, map.across, 2 + 2 * map.place_of[own], boards[1], nullptr);
-  } catch (const std::bad_alloc&) {  // the others learn it below
+  } catch (const std::bad_alloc&) {  // the ranks agree below
   }
   size_t all_have = 0;
   const bool serves =

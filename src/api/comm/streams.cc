@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "stream": MPIX_Stream objects, communicators with a stream.
-// See: src/stream/README.md; names and meaning: MPICH.
+// Chapter "stream": MPIX_Stream objects, communicators with a stream. See: src/stream/README.md;
+// names and semantics: MPICH.
 #include "api/comm/streams.hpp"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ using stream::Stream;
 
 constexpr const char* kHexDigits = "0123456789abcdef";
 
-/// The bytes that MPIX_Info_set_hex has written, if any.
+/// Decodes text of MPIX_Info_set_hex.
 std::optional<std::vector<unsigned char>> bytes_of_hex(const std::string& text) {
   std::vector<unsigned char> bytes;
   if (text.size() % 2 != 0) return std::nullopt;
@@ -49,7 +49,6 @@ std::optional<std::vector<unsigned char>> bytes_of_hex(const std::string& text) 
   return bytes;
 }
 
-/// The driver's stream that the info names.
 int queue_of(const core::Info& info, CUstream* queue) {
   const std::optional<std::string> text = info.get("value");
   if (!text)
@@ -59,7 +58,7 @@ int queue_of(const core::Info& info, CUstream* queue) {
   const auto bytes = bytes_of_hex(*text);
   if (!bytes || bytes->size() != sizeof *queue)
     return fail(MPI_ERR_INFO_VALUE,
-                "the \"value\" of the info is \"%s\", which is no cudaStream_t of %zu bytes: "
+                "the \"value\" of the info is \"%s\", not a cudaStream_t of %zu bytes: "
                 "MPIX_Info_set_hex(info, \"value\", &stream, sizeof stream)",
                 text->c_str(), sizeof *queue);
   std::memcpy(queue, bytes->data(), sizeof *queue);
@@ -80,21 +79,20 @@ void explain(const Communicator& comm, const CommStream& state) {
   const char* const engine = state.gpu() == nullptr    ? "none"
                              : state.team() != nullptr ? "streams"
                                                        : "proxy";
-  std::string text =
-      "enqueued operations are done when their call returns: rank 0 gave no stream of a GPU";
+  std::string text = "enqueued operations complete inside their call: rank 0 has no GPU stream";
   if (state.team() != nullptr)
     text =
-        "enqueued collectives go between the devices alone, through scratch that all of them have "
-        "mapped and tried (TERN_GPU_SCRATCH); messages are done by the host";
+        "enqueued collectives run between the devices, through mapped and tested scratch "
+        "(TERN_GPU_SCRATCH); the host executes messages";
   else if (state.gpu() != nullptr)
     text = strf(
-        "enqueued operations are done by the host, in parts of up to %zu bytes of pinned memory, "
-        "when the stream has come to them: %s",
+        "the host executes enqueued operations when the stream reaches them, in chunks of up to "
+        "%zu bytes of pinned memory: %s",
         state.chunk(), coll::StreamCollectives::why_no_team(state.shadow()).c_str());
   if (state.islands() != nullptr)
     text +=
-        "; but large broadcasts and allreduces go between the devices alone where these reach "
-        "each other, and from there to the others by the host, each rank its share";
+        "; large broadcasts and allreduces run between the devices of an NVLink domain, and "
+        "through the host between domains, each rank with a share";
   comm.process().explain.say("enqueue", {{"engine", engine}, {"chunk", state.chunk()}}, text);
 }
 
@@ -148,7 +146,7 @@ void end_stream(Communicator& communicator) noexcept {
   CommStream* const state = stream::of(communicator);
   if (state == nullptr) return;
   if (const Failure why = state->earlier_error().taken())
-    log_line("freed with an error that no call has told: %s", why.text.c_str());
+    log_line("freed with an unreported error: %s", why.text.c_str());
   state->put_end();
 }
 
@@ -179,7 +177,7 @@ int stream_create(core::Info* info, MPIX_Stream* out) noexcept {
       if (code != MPI_SUCCESS) return code;
     } else {
       return fail(MPI_ERR_INFO_VALUE,
-                  "the \"type\" of the info is \"%s\"; Tern knows \"cudaStream_t\" alone",
+                  "the \"type\" of the info is \"%s\", but must be \"cudaStream_t\"",
                   type->c_str());
     }
     *out = reinterpret_cast<MPIX_Stream>(process.handles.insert(*made));
@@ -193,7 +191,7 @@ int stream_free(MPIX_Stream* handle) noexcept {
   core::Process& process = *the_process;
   Stream& found = *process.handles.find<Stream>(*handle);
   process.handles.erase(found);
-  found.release();  // communicators with it keep it
+  found.release();  // communicators keep a reference
   *handle = MPIX_STREAM_NULL;
   return MPI_SUCCESS;
 }
@@ -211,10 +209,10 @@ int stream_comm_create(Communicator& comm, Stream* with, MPI_Comm* newcomm) noex
       stream::prepare_types(comm.process(), with->device());
       stream::Boards& boards = comm.process().proxy->boards;
       if (Failure why = boards.make(with->device(), chunk, &board)) throw Error(std::move(why));
-      (void)boards.make(with->device(), chunk, &spare);  // a failure: a duplicate makes its own
+      (void)boards.make(with->device(), chunk, &spare);  // on failure: a duplicate makes its own
     });
     if (code != MPI_SUCCESS) {
-      excuse(comm, Part::kCollective, code);
+      excuse(comm, CallContext::kCollective, code);
       return code;
     }
     code = agree_on_least(comm, static_cast<int64_t>(chunk), &chunk);
@@ -229,7 +227,7 @@ int stream_comm_create(Communicator& comm, Stream* with, MPI_Comm* newcomm) noex
         core::derive_communicator(comm, core::Ref<core::Group>(&comm.group()), id);
     made->topology = comm.topology;
     Communicator& shadow = *derive_shadow(*made, core::Ref<core::Group>(&made->group()), 0);
-    shadow.info = comm.info;  // its algorithms
+    shadow.info = comm.info;  // algorithm hints
     shadow.topology = comm.topology;
     cuda::Device* const device = with != nullptr && with->on_gpu() ? &with->device() : nullptr;
     std::vector<int> islands;
@@ -247,7 +245,7 @@ int stream_comm_create(Communicator& comm, Stream* with, MPI_Comm* newcomm) noex
 int find_stream(Communicator& comm, CommStream** found) noexcept {
   *found = stream::of(comm);
   if (*found != nullptr) return MPI_SUCCESS;
-  return fail(MPI_ERR_COMM, "%s has no stream; MPIX_Stream_comm_create makes one that has",
+  return fail(MPI_ERR_COMM, "%s has no stream; create a communicator with MPIX_Stream_comm_create",
               comm.name.or_words("this communicator").c_str());
 }
 
@@ -255,7 +253,7 @@ int comm_get_stream(Communicator& comm, int idx, MPIX_Stream* out) noexcept {
   CommStream* state = nullptr;
   if (const int code = find_stream(comm, &state); code != MPI_SUCCESS) return code;
   if (idx != 0)
-    return fail(MPI_ERR_ARG, "idx is %d, but a communicator has one stream: number 0", idx);
+    return fail(MPI_ERR_ARG, "idx is %d, but a communicator has a single stream, number 0", idx);
   const Stream* const found = state->stream();
   *out = found == nullptr ? MPIX_STREAM_NULL : reinterpret_cast<MPIX_Stream>(found->handle());
   return MPI_SUCCESS;

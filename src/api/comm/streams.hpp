@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What other chapters need of streams.
-// Threads: as each function says.
+// Stream functions for other chapters.
 #pragma once
 
 #include <cstdint>
@@ -12,31 +11,29 @@
 
 namespace tern::api {
 
-/// Of a communicator with a stream; else an error class with fail() text.
+/// Returns an error class with fail() text.
 [[nodiscard]] int find_stream(core::Communicator& comm, stream::CommStream** found) noexcept;
 
-/// A duplicate is about to be made, on all ranks: whether it gets the twin of its parent's team.
+/// Whether a duplicate gets the twin of its parent's team (the first does). Call on all ranks.
 [[nodiscard]] bool takes_twin(const core::Communicator& parent) noexcept;
-/// A duplicate has the stream of its parent. An error class with fail() text.
+/// Returns an error class with fail() text.
 [[nodiscard]] int copy_stream(const core::Communicator& parent, core::Communicator& made,
                               bool with_twin);
 
-/// The least of a number of all ranks'. An error class with fail() text.
+/// Returns the ranks' minimum in *least, or an error class with fail() text.
 [[nodiscard]] int agree_on_least(core::Communicator& comm, int64_t mine, size_t* least);
 
-/// Of the same members, or of some, and in the same channel; enqueued collectives alone know it.
-/// `sibling`: another for each of one communicator.
+/// For enqueued collectives, on the same channel. `sibling` is distinct per communicator.
 [[nodiscard]] core::Communicator* derive_shadow(core::Communicator& of,
                                                 core::Ref<core::Group> members, uint64_t sibling);
 
-/// Together with all ranks: parts that do large collectives of a communicator whose ranks are on
-/// islands (by rank, as topo::islands_of() gives them). False on all of them where that does not
-/// serve. Throws Error, std::bad_alloc.
+/// Collective: creates parts for NVLink domains (`islands`, from topo::islands_of()). Returns false
+/// on all ranks if islands do not help. Throws Error, std::bad_alloc.
 [[nodiscard]] bool make_islands(core::Communicator& comm,
                                 const std::shared_ptr<stream::CommStream>& whole,
                                 const std::vector<int>& islands);
 
-/// The user frees the communicator: what is enqueued on it ends properly.
+/// Called when the user frees the communicator; enqueued operations still complete.
 void end_stream(core::Communicator& communicator) noexcept;
 
 }  // namespace tern::api

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What grids and graphs have in common, and MPI_Dims_create. MPI-5.0 chapter 8.
+// Common parts of grids and graphs, and MPI_Dims_create. MPI-5.0 chapter 8.
 #include "api/comm/topology.hpp"
 
 #include <algorithm>
@@ -86,22 +86,22 @@ int topo_test(Communicator& comm, int* status) noexcept {
 }
 
 int dims_create(int nnodes, int ndims, int* dims) noexcept {
-  if (ndims < 0) return fail(MPI_ERR_DIMS, "ndims is %d; it must not be negative", ndims);
-  if (nnodes < 1) return fail(MPI_ERR_ARG, "nnodes is %d; it must be positive", nnodes);
+  if (ndims < 0) return fail(MPI_ERR_DIMS, "ndims is %d, but must not be negative", ndims);
+  if (nnodes < 1) return fail(MPI_ERR_ARG, "nnodes is %d, but must be positive", nnodes);
   if (ndims > 0 && dims == nullptr) return fail(MPI_ERR_ARG, "dims is a null pointer");
   long long fixed = 1;
   int open = 0;
   for (int i = 0; i < ndims; ++i) {
     if (dims[i] < 0)
-      return fail(MPI_ERR_DIMS, "dims[%d] is %d; it must be 0 (to be chosen) or positive", i,
+      return fail(MPI_ERR_DIMS, "dims[%d] is %d, but must be positive, or 0 for a free choice", i,
                   dims[i]);
     open += dims[i] == 0 ? 1 : 0;
     if (dims[i] > 0) fixed = std::min<long long>(fixed * dims[i], 1LL << 32);
   }
   if (ndims == 0 && nnodes == 1) return MPI_SUCCESS;
   if (nnodes % fixed != 0 || (open == 0 && fixed != nnodes))
-    return fail(MPI_ERR_DIMS, "nnodes is %d, but the dimensions that are given make %lld%s", nnodes,
-                fixed, open == 0 ? "" : ", which does not divide it");
+    return fail(MPI_ERR_DIMS, "nnodes is %d, but the given dimensions make %lld%s", nnodes, fixed,
+                open == 0 ? "" : ", not a divisor of nnodes");
   if (open == 0) return MPI_SUCCESS;
   return attempt([&] {
     const std::vector<int> found = core::balanced_dims(nnodes / static_cast<int>(fixed), open);

@@ -16,10 +16,9 @@ namespace {
 using core::Cartesian;
 using core::Communicator;
 
-/// The grid that the arguments describe, checked against the communicator's size.
 int read_grid(const Communicator& comm, int ndims, const int* dims, const int* periods,
               Cartesian* grid) {
-  if (ndims < 0) return fail(MPI_ERR_DIMS, "ndims is %d; it must not be negative", ndims);
+  if (ndims < 0) return fail(MPI_ERR_DIMS, "ndims is %d, but must not be negative", ndims);
   long long ranks = 1;
   for (int i = 0; i < ndims; ++i) {
     if (dims[i] <= 0)
@@ -127,11 +126,11 @@ int cart_shift(Communicator& comm, int direction, int disp, int* rank_source,
 
 namespace {
 
-/// The members of the caller's part of a grid, by their rank there, and its shape.
+/// The caller's part of a grid.
 struct SubGrid {
   core::Placement members;
   Cartesian grid;
-  uint64_t first = 0;  // the lowest rank; tells the parts apart
+  uint64_t first = 0;  // the lowest rank
 };
 
 SubGrid part_of(const Cartesian& grid, int rank, const int* remain) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Distributed graphs, of which each rank knows its own edges: MPI-5.0 sections 8.5.4 and 8.5.5.
-// Where `reorder` allows it and there are several nodes, all ranks learn the whole graph, place it
-// alike, and each takes the edges of its new rank.
+// Distributed graphs: MPI-5.0 sections 8.5.4 and 8.5.5. For `reorder` over several nodes, all ranks
+// gather the whole graph and compute the same placement.
 #include <algorithm>
 #include <climits>
 #include <utility>
@@ -36,7 +35,7 @@ int check_ranks(const Communicator& comm, const char* what, const int* ranks, in
 int check_weights(const char* what, const int* weights, int count) {
   if (count == 0 || weights == MPI_UNWEIGHTED) return MPI_SUCCESS;
   if (weights == MPI_WEIGHTS_EMPTY || weights == nullptr)
-    return fail(MPI_ERR_ARG, "%s is %s, but there are %d edges", what,
+    return fail(MPI_ERR_ARG, "%s is %s, but the graph has %d edges", what,
                 weights == nullptr ? "a null pointer" : "MPI_WEIGHTS_EMPTY", count);
   for (int i = 0; i < count; ++i)
     if (weights[i] < 0)
@@ -46,10 +45,9 @@ int check_weights(const char* what, const int* weights, int count) {
 
 int check_count(const char* what, int count) {
   if (count >= 0) return MPI_SUCCESS;
-  return fail(MPI_ERR_ARG, "%s is %d; it must not be negative", what, count);
+  return fail(MPI_ERR_ARG, "%s is %d, but must not be negative", what, count);
 }
 
-/// A rank's edges as numbers, and back.
 std::vector<int> as_numbers(const Edges& edges) {
   std::vector<int> all{static_cast<int>(edges.sources.size()),
                        static_cast<int>(edges.destinations.size()), edges.weighted ? 1 : 0};
@@ -73,7 +71,6 @@ Edges from_numbers(const int* numbers) {
   return edges;
 }
 
-/// The edges of all ranks. Collective.
 int gather_edges(Communicator& comm, const Edges& mine, std::vector<Edges>* all) {
   core::Datatype& integer = core::predefined_type(comm.process(), MPI_INT);
   const std::vector<int> own = as_numbers(mine);
@@ -93,7 +90,7 @@ int gather_edges(Communicator& comm, const Edges& mine, std::vector<Edges>* all)
   return code;
 }
 
-/// Whether ranks may be given others: then all must know the whole graph.
+/// Whether `reorder` may change ranks.
 bool gathers(const Communicator& parent, bool reorder) {
   const std::vector<int> nodes = reorder ? nodes_of(parent, parent.size()) : std::vector<int>();
   return std::any_of(nodes.begin(), nodes.end(), [&](int node) { return node != nodes[0]; });
@@ -116,7 +113,7 @@ std::vector<int> copy_of(const int* values, int count) {
   return count > 0 ? std::vector<int>(values, values + count) : std::vector<int>();
 }
 
-/// Pairs (rank, weight) for each rank of a communicator, and what the others have for this one.
+/// Delivers pairs (rank, weight) to the ranks of a communicator.
 class Post {
  public:
   explicit Post(Communicator& comm) : comm_(comm), boxes_(static_cast<size_t>(comm.size())) {}
@@ -126,7 +123,7 @@ class Post {
     box.push_back(weight);
   }
 
-  /// Everybody's pairs for this rank, by sender. Collective.
+  /// Receives the pairs, sorted by sender. Collective.
   int deliver(std::vector<int>* ranks, std::vector<int>* weights) {
     core::Datatype& integer = core::predefined_type(comm_.process(), MPI_INT);
     std::vector<int> lengths, incoming(boxes_.size()), out;
@@ -141,7 +138,7 @@ class Post {
     receive_counts.assign(incoming.begin(), incoming.end());
     const std::vector<MPI_Aint> from = starts(send_counts), to = starts(receive_counts);
     std::vector<int> in(static_cast<size_t>(to.back()));
-    in.reserve(1);  // an address even where nothing comes
+    in.reserve(1);  // an address even without data
     out.reserve(1);
     code = alltoallv(out.data(), send_counts.data(), from.data(), integer, in.data(),
                      receive_counts.data(), to.data(), integer, comm_, Form{});
@@ -153,7 +150,6 @@ class Post {
   }
 
  private:
-  /// Where each part begins, and the end.
   static std::vector<MPI_Aint> starts(const std::vector<MPI_Count>& counts) {
     std::vector<MPI_Aint> found{0};
     for (const MPI_Count count : counts) found.push_back(found.back() + count);
@@ -164,19 +160,18 @@ class Post {
   std::vector<std::vector<int>> boxes_;
 };
 
-/// The edges of MPI_Dist_graph_create's arguments, checked; all of them there are `*total`.
 int check_edges(const Communicator& comm, int n, const int* sources, const int* degrees,
                 const int* destinations, const int* weights, int* total) {
   int code = check_count("n", n);
   if (code == MPI_SUCCESS) code = check_ranks(comm, "sources", sources, n);
   for (int i = 0; i < n && code == MPI_SUCCESS; ++i) {
     if (degrees[i] < 0)
-      code = fail(MPI_ERR_ARG, "degrees[%d] is %d; it must not be negative", i, degrees[i]);
+      code = fail(MPI_ERR_ARG, "degrees[%d] is %d, but must not be negative", i, degrees[i]);
     else if (__builtin_add_overflow(*total, degrees[i], total))
-      code = fail(MPI_ERR_ARG, "degrees[0..%d] are more than %d edges together", i, INT_MAX);
+      code = fail(MPI_ERR_ARG, "the sum of degrees[0..%d] exceeds %d", i, INT_MAX);
   }
   if (code == MPI_SUCCESS && *total > 0 && destinations == nullptr)
-    code = fail(MPI_ERR_ARG, "destinations is a null pointer, but there are %d edges", *total);
+    code = fail(MPI_ERR_ARG, "destinations is a null pointer, but the graph has %d edges", *total);
   if (code == MPI_SUCCESS) code = check_ranks(comm, "destinations", destinations, *total);
   return code == MPI_SUCCESS ? check_weights("weights", weights, *total) : code;
 }
@@ -192,7 +187,7 @@ int dist_graph_create(Communicator& comm_old, int n, const int* sources, const i
     if (code == MPI_SUCCESS)
       code = check_edges(comm_old, n, sources, degrees, destinations, weights, &total);
     if (code != MPI_SUCCESS) {
-      excuse(comm_old, Part::kCollective, code);
+      excuse(comm_old, CallContext::kCollective, code);
       return code;
     }
     Post outgoing(comm_old), incoming(comm_old);
@@ -224,7 +219,8 @@ int dist_graph_create_adjacent(Communicator& comm_old, int indegree, const int* 
     if (code == MPI_SUCCESS) code = check_weights("sourceweights", sourceweights, indegree);
     if (code == MPI_SUCCESS) code = check_weights("destweights", destweights, outdegree);
     if (code != MPI_SUCCESS) {
-      excuse(comm_old, gathers(comm_old, reorder != 0) ? Part::kCollective : Part::kDerivation,
+      excuse(comm_old,
+             gathers(comm_old, reorder != 0) ? CallContext::kCollective : CallContext::kDerivation,
              code);
       return code;
     }
@@ -252,7 +248,7 @@ int dist_graph_neighbors_count(Communicator& comm, int* indegree, int* outdegree
 
 namespace {
 
-/// The first `room` of the values; `out` may be a constant that stands for "not wanted".
+/// `out` may be a constant for "not wanted".
 void copy_first(const std::vector<int>& values, int room, int* out) {
   if (out == nullptr || !holds_weights(out)) return;
   std::copy_n(values.begin(), std::min<size_t>(values.size(), static_cast<size_t>(room)), out);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graph topologies, which every rank knows whole: MPI-5.0 sections 8.5.3, 8.5.5 and 8.5.8.
+// Graph topologies: MPI-5.0 sections 8.5.3, 8.5.5 and 8.5.8.
 #include <algorithm>
 #include <utility>
 
@@ -15,7 +15,6 @@ namespace {
 using core::Communicator;
 using core::Graph;
 
-/// The graph that the arguments describe, checked.
 int read_graph(const Communicator& comm, int nnodes, const int* index, const int* edges,
                Graph* graph) {
   if (nnodes < 0 || nnodes > comm.size())
@@ -24,10 +23,10 @@ int read_graph(const Communicator& comm, int nnodes, const int* index, const int
   int before = 0;
   for (int i = 0; i < nnodes; before = index[i++])
     if (index[i] < before)
-      return fail(MPI_ERR_ARG, "index[%d] is %d, but it must be at least %d: edges add up", i,
-                  index[i], before);
+      return fail(MPI_ERR_ARG, "index[%d] is %d, but must be at least %d: edge counts accumulate",
+                  i, index[i], before);
   if (before > 0 && edges == nullptr)
-    return fail(MPI_ERR_ARG, "edges is a null pointer, but index tells of %d edges", before);
+    return fail(MPI_ERR_ARG, "edges is a null pointer, but index has %d edges", before);
   for (int i = 0; i < before; ++i)
     if (edges[i] < 0 || edges[i] >= nnodes)
       return fail(MPI_ERR_ARG, "edges[%d] is %d, but the graph has the nodes 0..%d", i, edges[i],

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI-5.0 chapter 5, datatypes: commit, free, sizes and bounds, names, counts of a status,
-// addresses.
+// MPI-5.0 chapter 5: commit, free, sizes, bounds, names, counts, addresses.
 #include "core/datatype.hpp"
 
 #include <algorithm>
@@ -30,7 +29,7 @@ Datatype* find_type(MPI_Datatype handle) noexcept {
 
 int no_type(const char* parameter, MPI_Datatype handle) noexcept {
   if (handle == MPI_DATATYPE_NULL) return fail(MPI_ERR_TYPE, "%s is MPI_DATATYPE_NULL", parameter);
-  return fail(MPI_ERR_TYPE, "%s is 0x%llx, which is no datatype (was it freed?)", parameter,
+  return fail(MPI_ERR_TYPE, "%s is 0x%llx, which is not a datatype (or freed)", parameter,
               static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(handle)));
 }
 
@@ -57,13 +56,13 @@ int type_free(MPI_Datatype* datatype) noexcept {
 }
 
 int type_dup(Datatype& oldtype, MPI_Datatype* newtype) noexcept {
-  *newtype = MPI_DATATYPE_NULL;  // as MPI_Comm_dup: a failure leaves no old handle
+  *newtype = MPI_DATATYPE_NULL;  // as in MPI_Comm_dup
   return create_type(newtype, [&]() -> core::Ref<Datatype> {
     core::Ref<Datatype> type = core::TypeBuilder().dup(oldtype);
     const int code = oldtype.attributes.copy_all(oldtype.handle(), type->attributes);
     if (code == MPI_SUCCESS) return type;
     static_cast<void>(type->attributes.delete_all(0));
-    throw Error(code, "a copy callback of an attribute of oldtype failed");
+    throw Error(code, "an attribute copy callback of oldtype failed");
   });
 }
 
@@ -125,7 +124,7 @@ int get_address(const void* location, MPI_Aint* address) noexcept {
   *address = reinterpret_cast<MPI_Aint>(location);
   return MPI_SUCCESS;
 }
-/// Addresses are added as unsigned numbers: what wraps around is no error.
+/// Address arithmetic may wrap around.
 MPI_Aint aint_add(MPI_Aint base, MPI_Aint disp) noexcept {
   return static_cast<MPI_Aint>(static_cast<uintptr_t>(base) + static_cast<uintptr_t>(disp));
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the bodies of the datatype chapter share: handles of new types, and what is said about bad
-// ones.
+// Handles of new types, and errors about bad handles.
 #pragma once
 
 #include "api/attempt.hpp"
@@ -9,18 +8,15 @@
 
 namespace tern::api {
 
-constexpr bool kLarge = true;  // a constructor's form with MPI_Count
+constexpr bool kLarge = true;  // the MPI_Count form
 
-/// Gives the type a handle, which takes over the reference. Throws Error(MPI_ERR_NO_MEM).
+/// The handle takes over the reference. Throws Error(MPI_ERR_NO_MEM).
 int give_type(core::Ref<core::Datatype> type, MPI_Datatype* handle);
 
-/// The type, or nullptr.
 [[nodiscard]] core::Datatype* find_type(MPI_Datatype handle) noexcept;
-/// Says what is wrong with a handle that find_type did not find; `parameter` is its name in the
-/// call.
+/// Reports a handle unknown to find_type.
 [[nodiscard]] int no_type(const char* parameter, MPI_Datatype handle) noexcept;
 
-/// Runs a constructor and hands its type to the user.
 template <class Make>
 [[nodiscard]] int create_type(MPI_Datatype* handle, Make&& make) noexcept {
   return guarded([&] { give_type(make(), handle); });

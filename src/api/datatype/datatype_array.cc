@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI-5.0 section 5.1: datatypes of parts of arrays, types by size, Fortran's parameterised types,
-// pairs.
+// MPI-5.0 section 5.1: array parts, types by size, Fortran's parameterised types, pairs.
 #include "api/attempt.hpp"
 #include "api/bodies.hpp"
 #include "api/datatype/datatype.hpp"
@@ -14,7 +13,8 @@ using core::TypeBuilder;
 void check_array(int dims, int order) {
   if (dims < 1) throw Error(MPI_ERR_ARG, strf("ndims is %d; an array has 1 or more", dims));
   if (order != MPI_ORDER_C && order != MPI_ORDER_FORTRAN)
-    throw Error(MPI_ERR_ARG, strf("order is %d; it is MPI_ORDER_C or MPI_ORDER_FORTRAN", order));
+    throw Error(MPI_ERR_ARG,
+                strf("order is %d, but must be MPI_ORDER_C or MPI_ORDER_FORTRAN", order));
 }
 
 int make_subarray(TypeBuilder build, int dims, const MPI_Count* sizes, const MPI_Count* subsizes,
@@ -52,7 +52,7 @@ int make_darray(TypeBuilder build, const TypeBuilder::Distribution& array, Datat
   });
 }
 
-/// The same call gives the same type, also to threads that ask for the first time at once.
+/// Equal calls return the same type.
 int give_parameterised(int combiner, int precision, int range, MPI_Datatype named,
                        MPI_Datatype* made) noexcept {
   return guarded([&] {
@@ -67,12 +67,11 @@ int give_parameterised(int combiner, int precision, int range, MPI_Datatype name
                                             core::predefined_type(process, named));
     Datatype* const kept = fresh.get();
     give_type(std::move(fresh), made);
-    kept->made_at = {};  // MPI's own: no leak where the user does not free it
+    kept->made_at = {};  // MPI's own: no leak
     type = kept;
   });
 }
 
-/// The first row whose precision and range suffice.
 struct Format {
   int precision, range;
   MPI_Datatype real, complex;
@@ -92,8 +91,8 @@ const Format* format_for(int precision, int range) noexcept {
 
 int no_format(int precision, int range) noexcept {
   return fail(MPI_ERR_ARG,
-              "no real type has precision %d and range %d (MPI_UNDEFINED is %d and may stand for "
-              "one of them); up to 33 digits and 10^4931 are there",
+              "no real type has precision %d and range %d (MPI_UNDEFINED is %d; pass MPI_UNDEFINED "
+              "for at most one); the limits are 33 digits and 10^4931",
               precision, range, MPI_UNDEFINED);
 }
 
@@ -181,7 +180,7 @@ int type_match_size(int typeclass, int size, MPI_Datatype* datatype) noexcept {
       typeclass, size, MPI_TYPECLASS_INTEGER, MPI_TYPECLASS_REAL, MPI_TYPECLASS_COMPLEX);
 }
 
-/// MPI_DATATYPE_NULL where there is no such pair, as the standard has it.
+/// An unknown pair gives MPI_DATATYPE_NULL.
 int type_get_value_index(Datatype& value_type, Datatype& index_type,
                          MPI_Datatype* pair_type) noexcept {
   *pair_type = MPI_DATATYPE_NULL;

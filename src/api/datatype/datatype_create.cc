@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // MPI-5.0 section 5.1: the constructors of derived datatypes.
-// The _c forms: large counts, which MPI_Type_get_contents_c returns.
 #include "api/bodies.hpp"
 #include "api/datatype/datatype.hpp"
 
@@ -65,10 +64,9 @@ int make_struct(TypeBuilder build, MPI_Count count, const MPI_Count* lengths,
     for (size_t i = 0; i < parts.size(); ++i) {
       parts[i] = find_type(types[i]);
       if (parts[i] != nullptr) continue;
-      throw Error(MPI_ERR_TYPE,
-                  strf("array_of_types[%zu] is %s", i,
-                       types[i] == MPI_DATATYPE_NULL ? "MPI_DATATYPE_NULL"
-                                                     : "no datatype (was it freed?)"));
+      throw Error(MPI_ERR_TYPE, strf("array_of_types[%zu] is %s", i,
+                                     types[i] == MPI_DATATYPE_NULL ? "MPI_DATATYPE_NULL"
+                                                                   : "not a datatype (or freed)"));
     }
     return build.structure(count, lengths, places, parts.data());
   });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI-5.0 section 5.1.13: how a datatype was made.
+// MPI-5.0 section 5.1.13: decoding of datatypes.
 #include <algorithm>
 
 #include "api/attempt.hpp"
@@ -14,15 +14,14 @@ using core::Recipe;
 
 int too_short(const char* parameter, MPI_Count has, size_t needs) noexcept {
   return fail(MPI_ERR_ARG,
-              "%s is %lld, but the call that made this datatype had %zu; ask "
-              "MPI_Type_get_envelope%s",
+              "%s is %lld, but this datatype was created with %zu; call MPI_Type_get_envelope%s",
               parameter, static_cast<long long>(has), needs,
-              has == 0 ? "_c, and use MPI_Type_get_contents_c where it had large counts" : "");
+              has == 0 ? "_c, and MPI_Type_get_contents_c for large counts" : "");
 }
 
 bool shorter(MPI_Count has, size_t needs) noexcept { return has < static_cast<MPI_Count>(needs); }
 
-/// Predefined types as they are; of derived ones a new object that the user frees.
+/// Derived types are new objects, freed by the user.
 void give_types(const Recipe& recipe, MPI_Datatype* types) {
   for (const auto& part : recipe.types) {
     if (part->predefined() || part->permanent())
@@ -51,7 +50,7 @@ int type_get_contents(Datatype& datatype, MPI_Count max_integers, MPI_Count max_
                       MPI_Aint* addresses, MPI_Count* large_counts, MPI_Datatype* types) noexcept {
   const Recipe& recipe = datatype.recipe();
   if (recipe.combiner == MPI_COMBINER_NAMED)
-    return fail(MPI_ERR_TYPE, "%s is predefined; it has no contents", datatype.name.text().c_str());
+    return fail(MPI_ERR_TYPE, "%s is predefined and has no contents", datatype.name.text().c_str());
   if (shorter(max_large_counts, recipe.counts.size()))
     return too_short("max_large_counts", max_large_counts, recipe.counts.size());
   if (shorter(max_integers, recipe.integers.size()))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI-5.0 sections 5.2 and 5.3: pack and unpack. The packed form is the data alone, in the order of
-// the type map; the external one is that in external32.
+// MPI-5.0 sections 5.2 and 5.3. The packed form is the bare data in type map order; the external
+// form is the same in external32.
 #include <cstring>
 
 #include "api/attempt.hpp"
@@ -14,7 +14,7 @@ namespace {
 
 using core::Datatype;
 
-/// `size`: of one element in the packed form.
+/// `size` is the packed size of one element.
 int check_packing(const Datatype& type, MPI_Count size, MPI_Count count, MPI_Count room,
                   const char* of, MPI_Count position, MPI_Count* bytes) noexcept {
   if (!type.committed())
@@ -37,7 +37,7 @@ core::Data external_block(const void* buffer, MPI_Count position, MPI_Count byte
 
 int check_representation(const char* datarep) noexcept {
   if (std::strcmp(datarep, "external32") == 0) return MPI_SUCCESS;
-  return fail(MPI_ERR_ARG, "datarep is \"%s\"; only \"external32\" is there", datarep);
+  return fail(MPI_ERR_ARG, "datarep is \"%s\", but must be \"external32\"", datarep);
 }
 
 }  // namespace
@@ -107,7 +107,7 @@ int unpack_external(const char* datarep, const void* inbuf, MPI_Count insize, MP
     core::OnHost packed(*the_process, external_block(inbuf, *position, bytes));
     core::OnHost data(*the_process, {outbuf, outcount, &datatype});
     if (const Failure why = packed.download()) return fail(why);
-    if (const Failure why = data.download()) return fail(why);  // the holes
+    if (const Failure why = data.download()) return fail(why);  // preserves the gaps
     core::unpack_external32(datatype, data.here().address, outcount, packed.here().address);
     if (const Failure why = data.upload()) return fail(why);
     *position += bytes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI-5.0 section 6.9: operations of the user, and the local reduction.
+// MPI-5.0 section 6.9: user-defined operations, and the local reduction.
 #include "core/op.hpp"
 
 #include "api/attempt.hpp"
@@ -34,7 +34,7 @@ int op_free(MPI_Op* op) noexcept {
   core::Op* found = the_process->handles.find<core::Op>(*op);
   if (found == nullptr)
     return fail(MPI_ERR_OP, "op is %s",
-                *op == MPI_OP_NULL ? "MPI_OP_NULL" : "no operation (was it freed?)");
+                *op == MPI_OP_NULL ? "MPI_OP_NULL" : "not an operation (or freed)");
   if (found->predefined())
     return fail(MPI_ERR_OP, "%s is predefined and cannot be freed", found->name());
   the_process->handles.erase(*found);
@@ -53,8 +53,7 @@ int reduce_local(const void* inbuf, void* inoutbuf, MPI_Count count, core::Datat
   const int code = op.check(datatype);
   if (code != MPI_SUCCESS) return code;
   if (inbuf == inoutbuf && count > 0)
-    return fail(MPI_ERR_BUFFER, "inbuf and inoutbuf are both %p; they must not share memory",
-                inbuf);
+    return fail(MPI_ERR_BUFFER, "inbuf and inoutbuf are both %p, but must not share memory", inbuf);
   if (count == 0) return MPI_SUCCESS;
   const core::Data operands[] = {{const_cast<void*>(inbuf), count, &datatype},
                                  {inoutbuf, count, &datatype}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of the program by which the ranks of its next world meet.
+// MPIX_Boot_provide: the program's boot functions for its next world.
 #include "api/job/boot_provide.hpp"
 
 #include "api/attempt.hpp"
@@ -12,13 +12,13 @@ namespace tern::api {
 void Membership::provide(const MPIX_Boot& given) {
   const std::lock_guard<std::mutex> guard(mutex_);
   if (users_ != 0)
-    throw Error(MPI_ERR_OTHER,
-                "called while MPI is in use; it is for the next world: before MPI_Init, or after "
-                "the last MPI_Session_finalize");
+    throw Error(
+        MPI_ERR_OTHER,
+        "called while MPI is in use; call before MPI_Init, or after the last MPI_Session_finalize");
   if (runtime_ != nullptr)
     throw Error(MPI_ERR_OTHER,
-                strf("called after this process was in the world of %s, to which its sessions come "
-                     "back; provide before the first MPI_Init or session",
+                strf("called after this process entered the world of %s, and sessions return to "
+                     "that world; call before the first MPI_Init or session",
                      boot_->job().launcher.c_str()));
   boot::provide(given);
 }

@@ -7,7 +7,7 @@
 
 namespace tern::api {
 
-/// `name` is the function's. Returns errors itself: before MPI_Init no handler could be set.
+/// `name` is the MPI function's. Prints errors itself, because before MPI_Init there is no handler.
 [[nodiscard]] int boot_provide(const char* name, const MPIX_Boot* boot) noexcept;
 
 }  // namespace tern::api

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "environment": start, end, versions, clocks, memory.
-// See: MPI-5.0 chapters 9 and 11.
+// Chapter "environment". See: MPI-5.0 chapters 9 and 11.
 #include <limits.h>
 #include <stdlib.h>
 #include <time.h>
@@ -41,11 +40,11 @@ int constant_of(ThreadLevel level) noexcept {
   return MPI_THREAD_SINGLE;
 }
 
-/// TERN_CHECK and the rest have been read: what was asked for is granted.
+/// Starts the world; parameters have been read before.
 int start_world(int required) noexcept {
   WorldState& world = instance().world;
   if (world.started)
-    return fail(MPI_ERR_OTHER, "MPI was initialised before%s; it can be done once only",
+    return fail(MPI_ERR_OTHER, "MPI was already initialised%s; initialise only once",
                 world.ended ? " and finalised" : "");
   const ThreadLevel* granted = nullptr;
   for (const LevelName& row : kLevels)
@@ -66,7 +65,7 @@ double seconds(const timespec& time) noexcept {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-/// Copies into a user's array of `limit` characters, end included; the length goes to *length.
+/// `limit` includes the terminator.
 void give_string(const std::string& text, char* out, int limit, int* length) noexcept {
   const size_t copied = std::min(text.size(), static_cast<size_t>(limit - 1));
   std::memcpy(out, text.data(), copied);
@@ -98,7 +97,7 @@ int finalize() noexcept {
   WorldState& world = instance().world;
   if (!world.started || world.ended)
     return fail(MPI_ERR_OTHER,
-                world.ended ? "MPI was finalised before" : "MPI was not initialised by MPI_Init");
+                world.ended ? "MPI is already finalised" : "MPI was not initialised by MPI_Init");
   return guarded([] {
     membership().end_world();
     membership().stop(Membership::User::kWorld);

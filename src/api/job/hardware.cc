@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// This process's place in the machine, as hwloc shows it.
+// Finds this process's resources with hwloc.
 #include "api/job/hardware.hpp"
 
 #include <strings.h>
@@ -23,8 +23,7 @@ constexpr const char* kNames[] = {"hwloc://Machine", "hwloc://Package", "hwloc:/
                                   "hwloc://L3Cache", "hwloc://Core",    "hwloc://PU"};
 constexpr std::string_view kScheme = "hwloc://";
 
-/// Sorted. On a machine that hwloc makes up nothing is bound: there each process of a host stands
-/// on the processor that its number among them gives.
+/// Returns sorted CPUs. On a synthetic machine each process gets the processor of its local index.
 std::vector<int> cpus_here(const topo::Tree& tree, int local_index) {
   std::vector<int> cpus = topo::allowed_cpus();
   if (!tree.this_machine) {
@@ -35,25 +34,26 @@ std::vector<int> cpus_here(const topo::Tree& tree, int local_index) {
   return cpus;
 }
 
-bool holds(const topo::Part& part, const std::vector<int>& cpus) {
+bool holds(const topo::MachinePart& part, const std::vector<int>& cpus) {
   std::vector<int> inside = topo::pus_of(part);
   std::sort(inside.begin(), inside.end());
   return std::includes(inside.begin(), inside.end(), cpus.begin(), cpus.end());
 }
 
-/// The number of the part of that kind which holds all of `cpus`; kNowhere for none.
-int find_holder(const topo::Part& part, topo::Part::Kind kind, const std::vector<int>& cpus) {
+/// The part of this kind with all of `cpus`, or kNowhere.
+int find_holder(const topo::MachinePart& part, topo::MachinePart::Kind kind,
+                const std::vector<int>& cpus) {
   if (part.kind == kind && holds(part, cpus)) return part.number;
-  for (const topo::Part& inner : part.parts)
+  for (const topo::MachinePart& inner : part.parts)
     if (const int found = find_holder(inner, kind, cpus); found != kNowhere) return found;
   return kNowhere;
 }
 
 }  // namespace
 
-// Asked anew at each use: a process may change its binding.
-Place place_here(int local_index) noexcept {
-  Place place;
+// Reads the binding each time, because a process may change it.
+CpuLocation place_here(int local_index) noexcept {
+  CpuLocation place;
   place.fill(kAbsent);
   (void)guarded([&place, local_index] {
     const topo::Tree tree = topo::machine_tree();
@@ -81,7 +81,7 @@ int get_hw_resource_info(MPI_Info* hw_info) noexcept {
   return guarded([hw_info] {
     auto info = core::Ref<core::Info>::adopt(new core::Info);
     const boot::Boot* boot = any_process().boot;
-    const Place place = place_here(boot == nullptr ? 0 : boot->job().local_index);
+    const CpuLocation place = place_here(boot == nullptr ? 0 : boot->job().local_index);
     for (size_t i = 0; i < place.size(); ++i)
       if (place[i] != kAbsent) info->set(kNames[i], place[i] == kNowhere ? "false" : "true");
     *hw_info = reinterpret_cast<MPI_Info>(any_process().handles.insert(*info));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leaks: the live handles, by the calls that made them.
+// Leaks: groups live handles by creating call.
 #include "api/job/leaks.hpp"
 
 #include <map>
@@ -48,7 +48,7 @@ void report_leaks(const core::Process& process) noexcept {
   try {
     for (const Tracked& tracked : kTracked) report(process, tracked);
   } catch (const std::bad_alloc&) {
-    log_line("no memory for a report of what is not freed");
+    log_line("no memory for the report of objects not freed");
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Membership: the way into the job and out of it.
+// Membership: enters and leaves the job.
 #include "api/job/membership.hpp"
 
 #include <sched.h>
@@ -20,7 +20,7 @@
 namespace tern::api {
 namespace {
 
-/// CPUs shared by the ranks of this host: the launcher's, because a rank may be bound to one.
+/// The launcher's affinity, because ranks may be bound.
 int shared_cpus(int server_pid) noexcept {
   cpu_set_t set;
   const pid_t whose = server_pid != 0 ? server_pid : ::getppid();
@@ -31,11 +31,11 @@ int shared_cpus(int server_pid) noexcept {
 }  // namespace
 
 Membership& membership() noexcept {
-  static auto* const only = new Membership(any_process());  // never deleted, as the Instance
+  static auto* const only = new Membership(any_process());  // never destroyed, like the Instance
   return *only;
 }
 
-/// About parameters: mpirun has told them once for all ranks, else one rank of each host does.
+/// Once per host; mpirun has already logged complaints.
 void Membership::complain() {
   const bool said = std::string_view(boot_->name()) == "mpirun";
   if (!said && boot_->job().local_index == 0)
@@ -61,9 +61,9 @@ void Membership::enter_job(core::ThreadLevel level) {
   const bool provided = boot::is_provided();
   if (was_provided_ && !provided)
     throw Error(MPI_ERR_OTHER,
-                "the world that this process was in was given by MPIX_Boot_provide, and has ended; "
-                "call it again for the next one");
-  (void)heeds_remote_fences();  // needs one thread
+                "the world of the last MPIX_Boot_provide has ended; call MPIX_Boot_provide again "
+                "for the next world");
+  (void)heeds_remote_fences();  // requires one thread
   boot_.reset();                // of a failed attempt
   was_provided_ = provided;
   boot_ = boot::make_boot(process_.params.boot);
@@ -88,7 +88,7 @@ void Membership::enter_job(core::ThreadLevel level) {
 }
 
 void Membership::leave_job() {
-  runtime_->end_threads();  // the rooms end without locks
+  runtime_->end_threads();  // upper rooms end without locks
   forget_world();
   core::end_predefined_communicators(process_);
   runtime_.reset();
@@ -99,14 +99,13 @@ void Membership::leave_job() {
   boot_.reset();
 }
 
-// Objects not freed by the program belong to ending rooms: their handles must find nothing in the
-// next world.
+// Handles of objects in ending rooms must become invalid.
 void Membership::forget_world() {
   for (const core::Kind kind : {core::Kind::kCommunicator, core::Kind::kWindow})
     for (core::Object* object : process_.handles.live(kind)) process_.handles.erase(*object);
 }
 
-// Below MPI_THREAD_MULTIPLE the caller is the only thread in MPI.
+// Below MPI_THREAD_MULTIPLE no other thread is in MPI.
 void Membership::raise_level(core::ThreadLevel level) noexcept {
   const bool had_threads = process_.threaded();
   process_.threads.level = level;
@@ -129,11 +128,11 @@ void Membership::start_proxy() {
     runtime_->start_proxy();
   } catch (const std::exception& error) {
     throw Error(MPI_ERR_OTHER,
-                strf("there can be no thread for enqueued operations: %s", error.what()));
+                strf("cannot start a thread for enqueued operations: %s", error.what()));
   }
 }
 
-// Without a thread, calls move messages as before.
+// Without a thread, calls progress messages.
 void Membership::start_progress() noexcept {
   const std::lock_guard<std::mutex> guard(progress_mutex_);
   if (process_.params.progress != ProgressBy::kAuto || process_.threads.wants_progress) return;
@@ -143,7 +142,7 @@ void Membership::start_progress() noexcept {
   try {
     runtime_->start_thread();
   } catch (const std::exception& error) {
-    log_line("windows are served by calls of MPI alone: a thread cannot be made: %s", error.what());
+    log_line("only MPI calls serve windows: cannot start a thread: %s", error.what());
   }
 }
 
@@ -190,7 +189,7 @@ void Membership::stop(User user) {
     while (!buffers.empty()) end_send_buffer(buffers.begin()->first);
     report_leaks(process_);
   }
-  guard.unlock();  // others may open sessions while this one waits
+  guard.unlock();  // other sessions may open
   if (user == User::kWorld)
     runtime_->leave();
   else if (last)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ProgressThread: polling and sleeping.
+// ProgressThread: polls and sleeps.
 #include "api/job/progress_thread.hpp"
 
 #include <pthread.h>
@@ -35,7 +35,7 @@ bool ProgressThread::somebody_waits() const noexcept {
                      [](const auto& channel) { return channel->progress.waiting() != 0; });
 }
 
-// A channel that another thread is busy with counts as an event: its turn comes again soon.
+// A locked channel counts as an event.
 int ProgressThread::poll(Descriptors* armed) const noexcept {
   int events = 0;
   for (const auto& channel : process_.channels()) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ProgressThread: messages get on while the program computes (TERN_PROGRESS=thread; auto, where
-// there are windows that others reach by messages).
-// How: it sleeps on the rank's doorbell, and naps while a thread of the program waits in MPI, which
-// polls anyhow: then no sender rings for it. Lifetime: api::Runtime, within the channels'.
+// ProgressThread: progresses messages while the program computes (TERN_PROGRESS=thread, or auto for
+// windows). Sleeps on the rank's doorbell, and naps while a program thread polls. Lifetime:
+// api::Runtime.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runtime: brought up in the order of the stairs, left in reverse.
+// Runtime: starts the rooms bottom up and ends in reverse.
 #include "api/job/runtime.hpp"
 
 #include <algorithm>
@@ -26,10 +26,10 @@
 namespace tern::api {
 namespace {
 
-// Polls of a waiting rank before it yields: a core of its own may spin about a millisecond.
+// On its own core a rank spins for about a millisecond.
 constexpr uint32_t kSpinsAlone = 20000;
 constexpr int64_t kYieldsAloneUs = 50;
-// More ranks than cores: a waiting thread yields the core at once, and sleeps soon.
+// More ranks than cores: yields at once, and sleeps soon.
 constexpr uint32_t kSpinsCrowded = 0;
 constexpr int64_t kYieldsCrowdedUs = 100;
 
@@ -42,33 +42,31 @@ uint32_t channels_for(const core::Process& process) noexcept {
   return std::clamp(std::bit_ceil(std::thread::hardware_concurrency()), kLeast, kMost);
 }
 
-/// Where each rank stands, for levels by parts of the machine: hwloc is asked only where they are
-/// wanted.
+/// Asks hwloc only for configured levels within hosts.
 constexpr const char* kPlaceKey = "place";
 
 void publish_place(const core::Process& process) {
   if (coll::level_words(process.params.coll_levels, "TERN_COLL_LEVELS").parts.empty()) return;
-  const Place place = place_here(process.boot->job().local_index);
+  const CpuLocation place = place_here(process.boot->job().local_index);
   process.boot->put(kPlaceKey, {reinterpret_cast<const char*>(place.data()), sizeof place});
 }
 
-size_t resource_of(topo::Part::Kind kind) noexcept {
+size_t resource_of(topo::MachinePart::Kind kind) noexcept {
   return static_cast<size_t>(std::find(kResources.begin(), kResources.end(), kind) -
                              kResources.begin());
 }
 
-/// Few ranks on a host need no domains.
 int numa_here(const core::Process& process) {
   constexpr int kMany = 64;
   if (process.node.ranks <= kMany) return kNowhere;
   if (!topo::machine_is_made_up()) return topo::allowed_numa();
-  const Place place = place_here(process.boot->job().local_index);
-  return place[resource_of(topo::Part::Kind::kNuma)];
+  const CpuLocation place = place_here(process.boot->job().local_index);
+  return place[resource_of(topo::MachinePart::Kind::kNuma)];
 }
 
-int part_of(core::Process& process, int rank, topo::Part::Kind kind) {
+int part_of(core::Process& process, int rank, topo::MachinePart::Kind kind) {
   const std::string text = process.boot->get(rank, kPlaceKey);
-  Place place;
+  CpuLocation place;
   if (text.size() != sizeof place) return kNowhere;
   std::memcpy(place.data(), text.data(), sizeof place);
   return place[resource_of(kind)];
@@ -89,7 +87,7 @@ Runtime::Runtime(core::Process& process) : process_(process) {
     channel->slabs = pmls_.back()->engine.transports.slabs();
   }
   process.node.numa = numa_here(process);
-  publish_place(process);  // before the connection info, which says that all is there
+  publish_place(process);  // before the connection info, which publishes all
   hand_out_learnt();
   btl::ConnectionInfo info = pmls_.front()->engine.transports.own_info();
   for (auto& pml : pmls_) pml->engine.transports.list_addresses(info);
@@ -112,12 +110,11 @@ Runtime::Runtime(core::Process& process) : process_(process) {
   start_thread();
 }
 
-/// Without mpirun rank 0 reads the file: at every value of TERN_COLL_TUNE, since other ranks may
-/// have another value by mistake, and wait.
+/// Without mpirun, rank 0 reads the file at any TERN_COLL_TUNE, because other ranks may wait.
 void Runtime::hand_out_learnt() const {
   boot::Boot& boot = *process_.boot;
   if (boot.job().learnt == boot::Learnt::kFromLauncher || boot.rank() != 0) return;
-  if (boot.size() < 2) return;  // a rank alone measures nothing
+  if (boot.size() < 2) return;
   std::string text, remark;
   if (process_.params.coll_tune != CollTune::kOff) {
     const int cpus = process_.node.cpus;
@@ -142,7 +139,7 @@ void Runtime::enter_world() {
   if (process_.boot->job().learnt == boot::Learnt::kFenced) learn();
 }
 
-// Where peers of other hosts cannot ring.
+// Opens the pipe for rings from peers on other hosts.
 void Runtime::open_bell_pipe() {
   Doorbell* const doorbell = pmls_.front()->engine.transports.doorbell();
   if (doorbell != nullptr && !pmls_.front()->engine.transports.alarms().empty())
@@ -150,7 +147,7 @@ void Runtime::open_bell_pipe() {
 }
 
 void Runtime::start_thread() {
-  Doorbell* doorbell = pmls_.front()->engine.transports.doorbell();  // null: no peer can ring
+  Doorbell* doorbell = pmls_.front()->engine.transports.doorbell();  // null: no peer rings
   if (!process_.threads.wants_progress || doorbell == nullptr) return;
   thread_ = std::make_unique<ProgressThread>(process_, *doorbell);
   process_.threads.has_progress = true;
@@ -175,11 +172,11 @@ Runtime::~Runtime() {
   watch_.reset();
   bell_pipe_.reset();
   colls_.clear();
-  while (!pmls_.empty()) pmls_.pop_back();  // the first has what all share
+  while (!pmls_.empty()) pmls_.pop_back();  // the first owns the shared parts
   process_.set_channels(1);
 }
 
-// Without mpirun the rank itself finds hangs, by a look at the clock between sleeps.
+// Without mpirun, the rank detects hangs between sleeps.
 int64_t Runtime::longest_sleep() const noexcept {
   constexpr int64_t kParts = 4;
   const int64_t most = process_.params.longest_sleep;
@@ -232,18 +229,18 @@ void Runtime::leave() {
   meet_all();
 }
 
-// What is on its way must not depend on a process that is about to end.
+// Messages must not depend on an ending process.
 void Runtime::wait_until_quiet() noexcept {
   for (auto& pml : pmls_) {
     core::Progress& progress = pml->engine.channel.progress;
     const core::ChannelLock lock(progress);
-    progress.wait([&] { return pml->engine.transports.is_quiet(); },
-                  [](WaitReport* report) { report->words += "the network to take what was sent"; });
+    progress.wait(
+        [&] { return pml->engine.transports.is_quiet(); },
+        [](WaitReport* report) { report->words += "the network to accept sent messages"; });
   }
 }
 
-// A peer attaches this process's memory when it first hears from it, and reads what collectives
-// left there: both need a process that is still alive.
+// A peer attaches this process's memory at its first message, and reads collective data there.
 void Runtime::see_off() noexcept {
   finish_streams();
   send_all_waiting();
@@ -253,7 +250,7 @@ void Runtime::see_off() noexcept {
     const core::ChannelLock lock(progress);
     progress.wait([&] { return pmls_[i]->engine.transports.is_met() && colls_[i]->all_read(); },
                   [](WaitReport* report) {
-                    report->words += "peers that have not heard what this rank told them last";
+                    report->words += "peers to receive the last messages of this rank";
                   });
   }
 }
@@ -274,8 +271,7 @@ void Runtime::await(const core::Group& group) {
   core::Progress& progress = process_.channel(0).progress;
   int met = 0, awaited = -1;
   const auto all_here = [&] {
-    process_.waits.awaited.set(
-        boot.connection_info_word());  // before the look: what comes after it wakes
+    process_.waits.awaited.set(boot.connection_info_word());  // later changes wake
     for (; met < group.size(); ++met) {
       const auto rank = static_cast<int>(group.peer_index(met));
       if (boot.has_connection_info(rank)) continue;
@@ -287,7 +283,7 @@ void Runtime::await(const core::Group& group) {
   {
     const core::ChannelLock lock(progress);
     progress.wait(all_here, [&](WaitReport* report) {
-      report->words += strf("rank %d, which has not begun with MPI", awaited);
+      report->words += strf("rank %d to initialise MPI", awaited);
       report->wait_for(awaited);
     });
   }
@@ -296,13 +292,13 @@ void Runtime::await(const core::Group& group) {
   for (int i = 0; i < group.size(); ++i) boot.expect(static_cast<int>(group.peer_index(i)));
 }
 
-// A rank that is still at work may need an answer of this one: messages get on in the fence.
+// Progresses messages: a working rank may need an answer.
 void Runtime::meet_all() {
   boot::Boot& boot = *process_.boot;
   boot.start_fence();
   process_.waits.awaited.set(boot.fence_word());
   core::Progress& progress = process_.channel(0).progress;
-  // A rank that is lost may never come.
+  // A lost rank may never arrive.
   constexpr int64_t kPatienceNs = 10'000'000'000;
   const int64_t since = now_ns();
   const auto over = [&] {
@@ -314,7 +310,7 @@ void Runtime::meet_all() {
   }
   process_.waits.awaited.set({});
   if (boot.fence_over()) return boot.end_fence();
-  log_line("not all ranks have come to leave MPI within 10 s; this one goes on without them");
+  log_line("some ranks did not reach the end of MPI within 10 s; this rank leaves without them");
 }
 
 bool Runtime::has_lost_peers() const noexcept {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runtime: what a Process needs to speak with the others: transports, messages, collectives.
-// Why: the C API and unit tests (ranks as threads) bring a Process into its job the same way.
-// Life cycle: construct (publishes the connection info), enter_world() or, of those that are
-// needed, await(), use, leave(), destroy. Without a meeting of all ranks: see_off(), rest(),
-// and perhaps come_back(). Threads: one caller.
+// Runtime: transports, messages and collectives of a Process, for the C API and unit tests.
+// Life cycle: construct (publishes the connection info), enter_world() or await(), use, leave(),
+// destroy. Without a meeting of all ranks: see_off(), rest(), possibly come_back(). Threads: one
+// caller.
 #pragma once
 
 #include <memory>
@@ -28,35 +27,33 @@ class ProgressThread;
 
 class Runtime {
  public:
-  /// `process.boot`, ranks and thread level are set. Throws Error.
+  /// Requires `process.boot`, ranks and thread level. Throws Error.
   explicit Runtime(core::Process& process);
   ~Runtime();
-  /// Waits for all ranks of the job, and for measurements of earlier jobs. Throws Error.
+  /// Waits for all ranks, and earlier measurements. Throws Error.
   void enter_world();
-  /// Waits until all of the group have entered the job. Throws Error.
+  /// Waits until all members entered the job. Throws Error.
   void await(const core::Group& group);
-  /// The level has risen: from now on the locks count. The channels stay as they are. Called while
-  /// no other thread is in MPI.
+  /// Enables locks for a higher thread level. No other thread may be in MPI.
   void admit_threads() noexcept;
-  /// The thread that moves messages, where one is wanted. Throws std::system_error.
+  /// Starts a configured progress thread. Throws std::system_error.
   void start_thread();
-  /// The thread of enqueued operations, from now on. Throws std::system_error.
+  /// Starts the proxy. Throws std::system_error.
   void start_proxy();
-  /// No thread but the program's is in MPI any more.
   void end_threads() noexcept;
-  /// Sends what waits and meets all ranks: afterwards no peer needs this one's memory. Throws
+  /// Sends pending messages and meets all ranks: then no peer needs this rank's memory. Throws
   /// Error.
   void leave();
-  /// Waits until all peers in contact can do without this process.
+  /// Waits until no peer needs this process.
   void see_off() noexcept;
-  /// The last session has ended; another may begin.
+  /// The runtime rests between sessions.
   void rest() noexcept;
   void come_back();
 
  private:
   void hand_out_learnt() const;
   void learn();
-  /// Messages get on meanwhile. Throws Error.
+  /// Meets all ranks while progressing messages. Throws Error.
   void meet_all();
   void configure_waiting();
   [[nodiscard]] int64_t longest_sleep() const noexcept;  // microseconds

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports on waiting.
+// HangWatch: collects and reports waits.
 #include "api/job/watch.hpp"
 
 #include <algorithm>
@@ -17,9 +17,9 @@
 namespace tern::api {
 namespace {
 
-constexpr int64_t kPollsHold = 200000000;  // a rank that only polls may leave MPI at any time
+constexpr int64_t kPollsHold = 200000000;  // a polling rank may leave MPI
 
-/// Threads of the program; those outside MPI may bring what the others wait for.
+/// Threads outside MPI may make progress.
 size_t count_threads(const core::Process& process) {
   const std::filesystem::directory_iterator tasks("/proc/self/task"), end;
   size_t own = process.threads.has_progress ? 1 : 0;
@@ -28,8 +28,7 @@ size_t count_threads(const core::Process& process) {
   return static_cast<size_t>(std::distance(tasks, end)) - own;
 }
 
-/// The locks of all channels but the one that is held; held() is false where a thread is busy in
-/// one of them.
+/// Locks the other channels; held() is false if one is taken.
 class OtherLocks {
  public:
   OtherLocks(const core::Process& process, const core::Progress& mine) noexcept {
@@ -68,10 +67,10 @@ HangWatch::~HangWatch() {
   process_.waits.question.set({});
 }
 
-// Threads that sleep in different channels come here at the same time: one of them speaks for all.
+// Sleepers of several channels may call; one reports.
 void HangWatch::asleep(core::Progress& progress) noexcept {
   const FutexWord question = process_.boot->question();
-  process_.waits.question.set(question);  // a new question ends the sleep
+  process_.waits.question.set(question);  // a new request ends the sleep
   const std::unique_lock<std::mutex> speaker(mutex_, std::try_to_lock);
   if (!speaker.owns_lock()) return;
   const OtherLocks others(process_, progress);
@@ -100,9 +99,12 @@ std::vector<WaitReport> HangWatch::reports(const core::Progress& progress) const
   }
   const size_t threads =
       process_.threads.level == core::ThreadLevel::kMultiple ? count_threads(process_) : all.size();
-  if (threads > all.size())  // it names no rank: this one goes on
-    all.push_back(
-        {"", strf("%zu of its threads do not wait in MPI", threads - all.size()), {}, true, 0});
+  if (threads > all.size())
+    all.push_back({"",
+                   strf("%zu threads of the rank do not wait in MPI", threads - all.size()),
+                   {},
+                   true,
+                   0});
   return all;
 }
 
@@ -111,7 +113,7 @@ void HangWatch::answer(const core::Progress& progress, uint32_t question) noexce
   try {
     process_.boot->answer(question, encode(reports(progress), process_.boot->answer_room()));
   } catch (const std::exception& error) {
-    log_line("cannot say what this rank waits for: %s", error.what());
+    log_line("cannot report the waits of this rank: %s", error.what());
   }
 }
 
@@ -121,10 +123,10 @@ void HangWatch::speak_up(const core::Progress& progress, int64_t since_ns) noexc
   spoken_ = since_ns;
   try {
     for (const WaitReport& report : reports(progress))
-      log_line("no progress for %.1f s in %s: %s (TERN_HANG; Tern's mpirun tells it of all ranks)",
+      log_line("no progress for %.1f s in %s: %s (TERN_HANG; Tern's mpirun reports all ranks)",
                report.seconds, report.call.c_str(), report.words.c_str());
   } catch (const std::exception& error) {
-    log_line("cannot say what this rank waits for: %s", error.what());
+    log_line("cannot report the waits of this rank: %s", error.what());
   }
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The watch over this rank's waiting: answers the launcher's question "what do you wait for?", and
-// where the launcher does not watch (TERN_HANG under PMIx, or alone) speaks for itself.
-// Lifetime: api::Runtime. Threads: under the lock of the channel that asks.
+// HangWatch: answers the launcher's request for waits, or reports on its own (TERN_HANG under PMIx,
+// or a singleton). Threads: under the calling channel's lock.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +25,10 @@ class HangWatch final : public core::Watch {
   void speak_up(const core::Progress& progress, int64_t since_ns) noexcept;
 
   core::Process& process_;
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;
   bool watched_;
   uint32_t answered_;
-  int64_t spoken_ = 0;  // of the wait that was reported
+  int64_t spoken_ = 0;  // start of the reported wait
 };
 
 }  // namespace tern::api

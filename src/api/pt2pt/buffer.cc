@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "buffer": buffered sends, and attaching memory for them.
-// Which buffer serves: the communicator's, else its session's, else the process's. See: MPI-5.0
-// section 3.6.
+// Chapter "buffer". The communicator's buffer serves, else its session's, else the process's. See:
+// MPI-5.0 section 3.6.
 #include <sched.h>
 
 #include <chrono>
@@ -18,12 +17,12 @@
 namespace tern::api {
 namespace {
 
-/// Null: the process's own.
+/// A null owner stands for the process.
 using Owner = const core::Object*;
 
 using BufferLock = std::lock_guard<std::mutex>;
 
-/// Lock held.
+/// The caller holds the lock.
 std::shared_ptr<SendBuffer> buffer_of(Owner owner) noexcept {
   const auto& all = instance().send_buffers.by_owner;
   const auto found = all.find(owner);
@@ -43,11 +42,12 @@ void forget(Owner owner) noexcept {
 int attach(Owner owner, void* address, MPI_Count size) noexcept {
   return attempt([&] {
     if (address == nullptr && size != 0)
-      return fail(MPI_ERR_BUFFER, "the buffer is a null pointer, but its size is %lld",
+      return fail(MPI_ERR_BUFFER, "the buffer is a null pointer, but the size is %lld",
                   static_cast<long long>(size));
     const BufferLock lock(instance().send_buffers.mutex);
     if (const auto old = buffer_of(owner); old != nullptr)
-      return fail(MPI_ERR_BUFFER, "a buffer of %zu bytes is attached already; detach it first",
+      return fail(MPI_ERR_BUFFER,
+                  "a buffer of %zu bytes is already attached; detach the old buffer first",
                   old->bytes());
     const bool automatic = address == MPI_BUFFER_AUTOMATIC;
     instance().send_buffers.by_owner[owner] =
@@ -87,7 +87,7 @@ int iflush(Owner owner, core::Communicator* of, MPI_Request* request) noexcept {
   });
 }
 
-/// The communicator's buffer, else its session's, else the process's, or null. Lock held.
+/// Returns null without a buffer. The caller holds the lock.
 std::shared_ptr<SendBuffer> serving(const core::Communicator& communicator) noexcept {
   auto found = buffer_of(&communicator);
   const core::Object* session = communicator.session.get();
@@ -95,10 +95,9 @@ std::shared_ptr<SendBuffer> serving(const core::Communicator& communicator) noex
   return found == nullptr ? buffer_of(nullptr) : found;
 }
 
-/// Messages that are received free their memory when this rank hears of it: progress, before a
-/// buffer counts as full. The channel's lock held.
+/// Received messages free their space only in progress. The caller holds the channel's lock.
 void make_room(SendBuffer& buffer, size_t bytes, core::Progress& progress) noexcept {
-  constexpr std::chrono::milliseconds kPatience{20};  // a few time slices of a busy receiver
+  constexpr std::chrono::milliseconds kPatience{20};  // for a busy receiver
   const auto has_room = [&] {
     const BufferLock lock(instance().send_buffers.mutex);
     return buffer.has_room(bytes);
@@ -119,15 +118,15 @@ int send_buffered(const pml::Buffer& data, const pml::Envelope& to) noexcept {
       lock.unlock();
       make_room(*buffer, data.bytes(), progress);
       lock.lock();
-      buffer = serving(*to.communicator);  // another thread may have detached it
+      buffer = serving(*to.communicator);  // may have been detached
     }
     if (buffer == nullptr)
-      return fail(MPI_ERR_BUFFER, "no buffer is attached: call MPI_Buffer_attach before");
+      return fail(MPI_ERR_BUFFER, "no buffer is attached; call MPI_Buffer_attach first");
     return buffer->send(data, to);
   });
 }
 
-/// A buffered send is complete when it has returned.
+/// A buffered send is complete on return.
 class BufferedRequest : public core::Request {
  public:
   BufferedRequest() {
@@ -141,7 +140,7 @@ class BufferedRequest : public core::Request {
   }
 };
 
-/// Sends at each start. Ends under the channel's lock, like all persistent requests.
+/// The request is destroyed under the channel's lock.
 class PersistentBuffered final : public BufferedRequest {
  public:
   PersistentBuffered(const pml::Buffer& data, const pml::Envelope& to)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compound requests: looked after by one poller while there are any.
+// Compound requests: one poller drives all of them.
 #include "api/pt2pt/compound.hpp"
 
 #include <string>

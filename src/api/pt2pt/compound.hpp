@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CompoundRequest: one handle for several operations; complete when all of them are.
-// Why: MPI_Isendrecv and MPI_Buffer_iflush are made of operations that exist already.
-// Lifetime: the user's handle is one reference, the running operation another.
-// Threads: under the channel's lock.
+// CompoundRequest: one handle for several operations (MPI_Isendrecv, MPI_Buffer_iflush). Threads:
+// under the channel's lock.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +13,11 @@ namespace tern::api {
 class CompoundRequest final : public core::Request {
  public:
   explicit CompoundRequest(core::Communicator* of);
-  /// Takes the caller's reference over. The outcome of the one added last is the whole's.
+  /// Takes over the reference to a part. The last part determines the outcome.
   void add(core::Request* part) { parts_.push_back(part); }
-  /// Memory that the parts use.
+  /// Memory for the parts.
   std::vector<std::byte> memory;
-  /// All parts are there: from now on progress looks after them. Lock held.
+  /// Starts polling the parts. The caller holds the lock.
   void run() noexcept;
 
   void describe(WaitReport* report) const override;

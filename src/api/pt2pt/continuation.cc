@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Continuations: attached, found ready, called.
+// Continuations: attaching, completion, and calls.
 #include "api/pt2pt/continuation.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace tern::api {
 namespace {
 
-// One that attaches another which is complete already must not go deeper each time.
+// Limits recursion by attaching complete continuations.
 thread_local bool in_function = false;
 
 ContinuationRequest* find_continuation(MPI_Request handle) noexcept {
@@ -53,13 +53,13 @@ void ContinuationRequest::attach(std::vector<core::Request*> requests, const Cal
   {
     const std::lock_guard lock(mutex_);
     if (pending_++ == 0) {
-      retain();  // until all have been called
+      retain();  // until all have run
       restart();
     }
     if (!now || !active()) waiting_.splice(waiting_.end(), made);
   }
   if (!made.empty()) run(made.front());
-  the_process->channel(0).progress.wake();  // who waits may sleep
+  the_process->channel(0).progress.wake();  // a waiting thread may sleep
 }
 
 int ContinuationRequest::start() noexcept {
@@ -112,7 +112,7 @@ void ContinuationRequest::run(Continuation& one) noexcept {
     note(one.callback, code, text, false);
     return ended();
   }
-  if (code != MPI_SUCCESS) remember_error(code, text);  // it may ask MPI_Error_string
+  if (code != MPI_SUCCESS) remember_error(code, text);  // the function may call MPI_Error_string
   const bool before = std::exchange(in_function, true);
   bool threw = false;
   const int returned = core::user_call("the function of a continuation", &threw, [&] {
@@ -143,7 +143,7 @@ void ContinuationRequest::ended() noexcept {
     if (last) complete();
   }
   if (!last) return;
-  the_process->channel(0).progress.wake();  // another thread may wait for all
+  the_process->channel(0).progress.wake();  // another thread may wait for all functions
   release();
 }
 
@@ -176,7 +176,7 @@ int continue_init(int max_poll, int flags, MPI_Info info, MPI_Request* cont_req)
   if (info != MPI_INFO_NULL && the_process->handles.find<core::Info>(info) == nullptr)
     return fail(MPI_ERR_INFO, "info is neither an info object nor MPI_INFO_NULL");
   if ((flags & ~MPIX_CONT_POLL_ONLY) != 0)
-    return fail(MPI_ERR_ARG, "flags is %d, but MPIX_Continue_init knows MPIX_CONT_POLL_ONLY alone",
+    return fail(MPI_ERR_ARG, "flags is %d, but MPIX_Continue_init accepts only MPIX_CONT_POLL_ONLY",
                 flags);
   return guarded([&] {
     auto* made = new ContinuationRequest(max_poll, flags);

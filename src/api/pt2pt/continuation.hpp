@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Continuations: functions of the user that are called when operations are complete.
-// Why: who waits for many operations, and must tell others of each (futures), asks for none of them
-// in turn.
-// Life cycle: a continuation request, which is persistent, has any number of them; they take the
-// requests over, and are called by who tests or waits for it (run_ready), or at once.
-// Threads: any; its own lock. Functions are called without a lock, each by one thread.
-// See: man3/MPIX_Continue, tests/mpi/continuations.c.
+// Continuations: user functions called at the completion of operations.
+// Life cycle: a persistent request holds any number of continuations. They take over their
+// requests, and run in tests and waits (run_ready), or at once. Threads: any; each function runs
+// once, without a lock. See: man3/MPIX_Continue, tests/mpi/continuations.c.
 #pragma once
 
 #include <list>
@@ -18,7 +15,6 @@
 
 namespace tern::api {
 
-/// What is called, with the flags of MPIX_Continue.
 struct Callback {
   MPIX_Continue_cb_function* function;
   void* data;
@@ -28,7 +24,7 @@ struct Callback {
 class ContinuationRequest final : public core::Request {
  public:
   ContinuationRequest(int max_poll, int flags);
-  /// Takes the user's references to the requests over. Throws std::bad_alloc.
+  /// Takes over the references to the requests. Throws std::bad_alloc.
   void attach(std::vector<core::Request*> requests, const Callback& callback, MPI_Status* statuses);
   [[nodiscard]] int take_failed(int most, void** data) noexcept;
 
@@ -53,9 +49,9 @@ class ContinuationRequest final : public core::Request {
 
   const size_t most_;
   const bool poll_only_;
-  mutable std::mutex mutex_;  // of what follows; after a channel's lock
+  mutable std::mutex mutex_;  // locked after a channel's lock
   Continuations waiting_;
-  size_t pending_ = 0;  // waiting, and being called
+  size_t pending_ = 0;  // waiting or running
   std::vector<void*> failed_;
   std::string text_;
 };

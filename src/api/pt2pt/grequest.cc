@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of generalised requests: the program's own operations behind MPI's requests.
-// See: MPI-5.0 section 13.2.
+// Generalised requests. See: MPI-5.0 section 13.2.
 #include <utility>
 
 #include "api/attempt.hpp"
@@ -21,12 +20,11 @@ class GeneralRequest final : public core::Request {
     void* state;
   };
   explicit GeneralRequest(const Callbacks& callbacks) : callbacks_(callbacks) {
-    retain();  // the operation's reference, until MPI_Grequest_complete
+    retain();  // until MPI_Grequest_complete
     the_process->handles.insert(*this);
   }
 
-  /// Returns the code of the free function, the last call. An exception of the
-  /// query function has priority.
+  /// Returns the free function's code; an exception of the query function has priority.
   int deliver(bool last) noexcept override {
     MPI_Status status;
     core::fill_empty_status(&status);
@@ -45,7 +43,7 @@ class GeneralRequest final : public core::Request {
                 [&] { return callbacks_.cancel(callbacks_.state, done() ? 1 : 0); });
   }
   void describe(WaitReport* report) const override {
-    report->words += "a generalised request of the program's own";
+    report->words += "a generalised request of the program";
   }
   void destroy() noexcept override {
     the_process->handles.erase(*this);
@@ -62,7 +60,7 @@ class GeneralRequest final : public core::Request {
   static constexpr const char* kQuery = "the query function of a generalised request";
   static constexpr const char* kCancel = "the cancel function of a generalised request";
   static constexpr const char* kFree = "the free function of a generalised request";
-  /// An error code, with fail() text.
+  /// Returns an error code with fail() text.
   template <class Function>
   static int call(const char* name, bool* threw, const Function& function) noexcept {
     const int code = core::user_call(name, threw, function);
@@ -80,8 +78,7 @@ int cancel_request(core::Request& request) noexcept {
   if (request.cancel()) return MPI_SUCCESS;
   return fail(
       MPI_ERR_REQUEST,
-      "this request cannot be cancelled: that is for sends and receives, and for generalised "
-      "requests");
+      "this request cannot be cancelled; only sends, receives and generalised requests can");
 }
 
 int free_request(core::Request& request) noexcept {
@@ -104,9 +101,10 @@ int grequest_start(MPI_Grequest_query_function* query_fn, MPI_Grequest_free_func
 int grequest_complete(MPI_Request request) noexcept {
   auto* found = dynamic_cast<GeneralRequest*>(the_process->handles.find<core::Request>(request));
   if (found == nullptr)
-    return fail(MPI_ERR_REQUEST,
-                "request is not of MPI_Grequest_start: MPI completes its own operations itself");
-  if (found->done()) return fail(MPI_ERR_REQUEST, "the request was completed already");
+    return fail(
+        MPI_ERR_REQUEST,
+        "the request is not from MPI_Grequest_start; MPI completes other operations itself");
+  if (found->done()) return fail(MPI_ERR_REQUEST, "the request is already complete");
   found->complete();
   the_process->channel(0).progress.wake();
   found->release();

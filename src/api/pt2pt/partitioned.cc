@@ -15,7 +15,7 @@ template <class Made>
 int make(void* buf, int partitions, MPI_Count count, core::Datatype& type, int rank, int tag,
          core::Communicator& comm, MPI_Request* request) noexcept {
   if (partitions < 0)
-    return fail(MPI_ERR_ARG, "partitions is %d; it must not be negative", partitions);
+    return fail(MPI_ERR_ARG, "partitions is %d, but must not be negative", partitions);
   if (count < 0)
     return fail(MPI_ERR_COUNT, "count is %lld; counts are 0 or more",
                 static_cast<long long>(count));
@@ -36,14 +36,14 @@ int make(void* buf, int partitions, MPI_Count count, core::Datatype& type, int r
   });
 }
 
-/// The request behind a handle, or null with the error in *code.
+/// Returns null with the error in *code for another kind of request.
 template <class Kind>
 Kind* find(MPI_Request handle, const char* maker, int* code) noexcept {
   core::Request* request = find_request(handle);
   auto* found = dynamic_cast<Kind*>(request);
   if (found == nullptr)
     *code = fail_on(request == nullptr ? nullptr : request->communicator, MPI_ERR_REQUEST,
-                    "request is not one of %s", maker);
+                    "the request is not from %s", maker);
   return found;
 }
 
@@ -54,12 +54,11 @@ int check_partition(const PartitionedRequest& request, const char* name, int val
                  request.partitions());
 }
 
-/// An active send, or null with the error in *code.
 PartitionedSend* find_active_send(MPI_Request handle, int* code) noexcept {
   auto* send = find<PartitionedSend>(handle, "MPI_Psend_init", code);
   if (send == nullptr || send->active()) return send;
   *code = fail_on(send->communicator, MPI_ERR_REQUEST,
-                  "the request is not active; call MPI_Start before its partitions are ready");
+                  "the request is not active; call MPI_Start before marking partitions ready");
   return nullptr;
 }
 
@@ -74,7 +73,8 @@ int psend_init(const void* buf, int partitions, MPI_Count count, core::Datatype&
 int precv_init(void* buf, int partitions, MPI_Count count, core::Datatype& datatype, int source,
                int tag, core::Communicator& comm, core::Info*, MPI_Request* request) noexcept {
   if (source == MPI_ANY_SOURCE)
-    return fail(MPI_ERR_RANK, "source is MPI_ANY_SOURCE; partitioned receives name their sender");
+    return fail(MPI_ERR_RANK,
+                "source is MPI_ANY_SOURCE, but partitioned receives need a definite source");
   return make<PartitionedReceive>(buf, partitions, count, datatype, source, tag, comm, request);
 }
 

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Partitioned operations: one buffer that travels in portions, each as soon as it is ready.
-// How: MPI_Psend_init tells the receiver its plan (bytes, portions, tags) in one message that
-// matches MPI_Precv_init in order; each portion is then a message with a tag of its own, so that
-// portions overtake each other and rounds do not. Sender and receiver may cut the buffer
-// differently.
-// Lifetime: the user's handle is one reference; the list of those that need looking after another.
+// Partitioned operations: a buffer sent in portions, each as soon as its partitions are ready.
+// How: the sender's plan (bytes, portions, tags) is one message, matched in order. Each portion has
+// its own tag: portions of a round may overtake each other. Both sides may partition differently.
 // Threads: under the channel's lock. See: MPI-5.0 chapter 4; tests/mpi/partitioned.c.
 #pragma once
 
@@ -15,40 +12,39 @@
 
 namespace tern::api {
 
-/// What the receiver must know of the sender.
+/// The sender's plan for the receiver.
 struct PartitionPlan {
-  int64_t bytes = 0;          // of the whole
-  int64_t portion_bytes = 0;  // of each message but the last
+  int64_t bytes = 0;          // of the whole buffer
+  int64_t portion_bytes = 0;  // except the last
   int32_t portions = 0;
   int32_t first_tag = 0;
 };
 
 class PartitionedRequest : public core::Request {
  public:
-  /// `partition`: the first one. MPI_PROC_NULL: nothing travels.
+  /// `partition` is the first partition. MPI_PROC_NULL sends nothing.
   PartitionedRequest(const pml::Buffer& partition, int partitions, const pml::Envelope& envelope);
   ~PartitionedRequest() override;
   [[nodiscard]] int partitions() const noexcept { return partitions_; }
   [[nodiscard]] bool to_proc_null() const noexcept { return envelope_.rank == MPI_PROC_NULL; }
 
-  /// The first message of the operation's life. Lock held. Returns an error class.
+  /// Exchanges the plan. The caller holds the lock. Returns an error class.
   [[nodiscard]] virtual int introduce() noexcept = 0;
   int start() noexcept override;
   void destroy() noexcept override;
 
-  /// MPI_Finalize: what was never introduced stays so.
+  /// Drops operations that have no plan yet, for MPI_Finalize.
   static void abandon_all() noexcept;
 
  protected:
-  /// A round begins. Lock held.
+  /// The caller holds the lock.
   virtual void begin() = 0;
-  /// Does what can be done; true where nothing is left to look after. Lock held.
+  /// Returns true once finished. The caller holds the lock.
   virtual bool step() noexcept = 0;
-  /// Progress looks after it until step() says so.
+  /// Polls the request until step() returns true.
   void look_after();
-  /// Notes how a part of the operation ended, and ends it.
+  /// Records the outcome, and releases the part.
   void collect(core::Request* part) noexcept;
-  /// Keeps the first failure of a part of the operation.
   void fail_with(const Failure& why) noexcept;
   void finish() noexcept;
   [[nodiscard]] pml::Envelope portion(int32_t tag) const noexcept;
@@ -60,7 +56,7 @@ class PartitionedRequest : public core::Request {
   const int partitions_;
   const pml::Envelope envelope_;
   PartitionPlan plan_;
-  core::Request* introduction_ = nullptr;  // under way
+  core::Request* introduction_ = nullptr;  // in flight
 
  private:
   static int poll(void* self) noexcept;
@@ -71,10 +67,10 @@ class PartitionedSend final : public PartitionedRequest {
  public:
   using PartitionedRequest::PartitionedRequest;
   int introduce() noexcept override;
-  /// MPI_Pready of an active one and a partition in range. Lock held.
+  /// Marks a partition ready. The caller holds the lock.
   [[nodiscard]] int ready(int partition) noexcept;
-  /// MPIX_Pready_enqueue, when the stream comes to it: progress does the rest. Lock held. An error
-  /// class with fail() text.
+  /// Marks a partition ready when the stream reaches MPIX_Pready_enqueue. The caller holds the
+  /// lock. Returns an error class with fail() text.
   [[nodiscard]] int ready_in_stream(int partition) noexcept;
   void describe(WaitReport* report) const override;
 
@@ -83,12 +79,12 @@ class PartitionedSend final : public PartitionedRequest {
   bool step() noexcept override;
   [[nodiscard]] int send(int portion) noexcept;
 
-  int group_ = 1;                     // partitions in a portion
+  int group_ = 1;                     // partitions per portion
   int unsent_ = 0;                    // portions
   std::vector<uint8_t> ready_;        // by partition
-  std::vector<int> told_;             // partitions that a stream has come to
-  std::vector<int> missing_;          // by portion: partitions that are not ready
-  std::vector<core::Request*> open_;  // portions under way
+  std::vector<int> told_;             // by a stream
+  std::vector<int> missing_;          // by portion
+  std::vector<core::Request*> open_;  // portions in flight
 };
 
 class PartitionedReceive final : public PartitionedRequest {
@@ -96,7 +92,7 @@ class PartitionedReceive final : public PartitionedRequest {
   using PartitionedRequest::PartitionedRequest;
   ~PartitionedReceive() override;
   int introduce() noexcept override;
-  /// MPI_Parrived of a partition in range. Lock held.
+  /// Whether a partition has arrived. The caller holds the lock.
   [[nodiscard]] bool arrived(int partition) noexcept;
   void describe(WaitReport* report) const override;
 
@@ -108,9 +104,9 @@ class PartitionedReceive final : public PartitionedRequest {
   [[nodiscard]] bool here(size_t portion) noexcept;
 
   bool introduced_ = false, posted_ = false;
-  size_t first_open_ = 0;                       // all portions before it are here
-  std::vector<core::Request*> parts_;           // by portion; null once its data is in place
-  std::vector<std::vector<std::byte>> staged_;  // by portion: data that ends inside an element
+  size_t first_open_ = 0;                       // earlier portions have arrived
+  std::vector<core::Request*> parts_;           // by portion; null after delivery
+  std::vector<std::vector<std::byte>> staged_;  // data ending inside an element
 };
 
 }  // namespace tern::api

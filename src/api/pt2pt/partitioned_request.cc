@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Partitioned requests: portions out, portions in.
+// Partitioned requests: sending and receiving portions.
 #include <algorithm>
 #include <climits>
 #include <string>
@@ -14,7 +14,7 @@
 namespace tern::api {
 namespace {
 
-constexpr int64_t kLeastPortion = 1024;  // smaller partitions travel together
+constexpr int64_t kLeastPortion = 1024;  // smaller ones share a message
 constexpr int kMostPortions = 4096;
 
 using Listed = std::vector<PartitionedRequest*>;
@@ -23,7 +23,7 @@ Listed& listed_in(const core::Channel& channel) noexcept {
   return instance().partitioned.running[channel.number];
 }
 
-/// Tags below those of users, in turn; a row of them for each operation.
+/// Ranges below the user's tags, wrapping around.
 int32_t take_tags(int count) noexcept {
   constexpr uint32_t kTags = 1U << 30;
   const auto needed = static_cast<uint32_t>(count);
@@ -167,25 +167,25 @@ void PartitionedSend::begin() {
 int PartitionedSend::ready(int partition) noexcept {
   const auto place = static_cast<size_t>(partition);
   if (ready_[place] != 0)
-    return fail_on(communicator, MPI_ERR_ARG, "partition %d was marked ready before in this round",
+    return fail_on(communicator, MPI_ERR_ARG, "partition %d is already marked ready in this round",
                    partition);
   ready_[place] = 1;
   const int portion = partition / group_;
   if (--missing_[static_cast<size_t>(portion)] > 0) return MPI_SUCCESS;
-  if (--unsent_ == 0) channel->progress.wake();  // a thread may wait for the whole
+  if (--unsent_ == 0) channel->progress.wake();  // a thread may wait
   return to_proc_null() ? MPI_SUCCESS : send(portion);
 }
 
 int PartitionedSend::ready_in_stream(int partition) noexcept {
   if (!active())
-    return fail(MPI_ERR_REQUEST,
-                "the request was not active when the stream came to partition %d; MPI_Start begins "
-                "a round",
-                partition);
+    return fail(
+        MPI_ERR_REQUEST,
+        "the request was not active when the stream reached partition %d; call MPI_Start first",
+        partition);
   if (ready_[static_cast<size_t>(partition)] != 0 ||
       std::find(told_.begin(), told_.end(), partition) != told_.end())
-    return fail(MPI_ERR_ARG, "partition %d was marked ready before in this round", partition);
-  told_.push_back(partition);  // there is room for all
+    return fail(MPI_ERR_ARG, "partition %d is already marked ready in this round", partition);
+  told_.push_back(partition);  // capacity is reserved
   channel->progress.wake();
   return MPI_SUCCESS;
 }
@@ -206,7 +206,7 @@ int PartitionedSend::send(int number) noexcept {
   if (part->done())
     collect(part);
   else
-    open_.push_back(part);  // there is room for all
+    open_.push_back(part);  // capacity is reserved
   return MPI_SUCCESS;
 }
 
@@ -268,7 +268,7 @@ void PartitionedReceive::post() noexcept {
   if (failed != MPI_SUCCESS) fail_with({failed, take_last_error().text});
 }
 
-// Straight to its place where it holds whole elements, else by way of a copy.
+// Receives whole elements in place, other data through a copy.
 int PartitionedReceive::receive(int64_t from, int32_t tag, core::Request** part) {
   const int64_t room = std::max<int64_t>(total_bytes() - from, 0);
   const int64_t bytes = std::min({plan_.portion_bytes, plan_.bytes - from, room});
@@ -287,7 +287,7 @@ int PartitionedReceive::receive(int64_t from, int32_t tag, core::Request** part)
 }
 
 bool PartitionedReceive::here(size_t number) noexcept {
-  if (number >= parts_.size()) return true;  // to MPI_PROC_NULL, or it could not be received
+  if (number >= parts_.size()) return true;  // MPI_PROC_NULL, or a failed receive
   core::Request*& part = parts_[number];
   if (part == nullptr) return true;
   if (!part->done()) return false;

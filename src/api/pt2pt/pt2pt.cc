@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "point-to-point communication": sends, receives, probes.
-// See: MPI-5.0 chapter 3.
+// Chapter "point-to-point communication". See: MPI-5.0 chapter 3.
 #include <vector>
 
 #include "api/attempt.hpp"
@@ -18,7 +17,7 @@ using pml::Buffer;
 using pml::Envelope;
 using pml::Mode;
 
-/// An operation with MPI_PROC_NULL: done before it began.
+/// A request of MPI_PROC_NULL, complete from the start.
 class NullRequest final : public core::Request {
  public:
   explicit NullRequest(core::HandleTable& table, bool persistent) : table_(table) {
@@ -42,7 +41,7 @@ class NullRequest final : public core::Request {
   core::HandleTable& table_;
 };
 
-/// Waits for a request that no user holds.
+/// Waits for a request without a user handle.
 int finish(core::Request& request, core::Outcome* outcome) noexcept {
   core::Progress& progress = request.communicator->channel().progress;
   {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of matched probes and their receives. See: MPI-5.0 section 3.8.2.
+// Matched probes and receives. See: MPI-5.0 section 3.8.2.
 #include <cinttypes>
 
 #include "api/bodies.hpp"
@@ -24,11 +24,10 @@ int find_matched(MPI_Message handle, pml::Matched** found) noexcept {
   if (*found != nullptr) return MPI_SUCCESS;
   if (handle == MPI_MESSAGE_NULL)
     return fail(MPI_ERR_REQUEST,
-                "message is MPI_MESSAGE_NULL: nothing was matched, or it was received already");
+                "message is MPI_MESSAGE_NULL: no message was matched, or the message was received");
   return fail(MPI_ERR_REQUEST,
               "message is %#" PRIxPTR
-              ", which is no matched message (received already, or never "
-              "made)",
+              ", which is not a matched message (received, or never matched)",
               reinterpret_cast<uintptr_t>(handle));
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the nonblocking send-receives: two operations behind one request.
-// See: MPI-5.0 section 3.11.
+// Nonblocking send-receives: two operations behind one request. See: MPI-5.0 section 3.11.
 #include <string>
 
 #include "api/attempt.hpp"
@@ -12,13 +11,12 @@
 namespace tern::api {
 namespace {
 
-struct End {
+struct TransferEnd {
   pml::Buffer buffer;
   int rank;
   int tag;
 };
 
-/// A part that ended before it began.
 class NoPart final : public core::Request {
  public:
   explicit NoPart(const core::Outcome& result) {
@@ -32,17 +30,17 @@ core::Request* proc_null_request() {
   return new NoPart({MPI_PROC_NULL, MPI_ANY_TAG, MPI_SUCCESS, false, 0});
 }
 
-core::Request* refused(CompoundRequest& whole, const End& end, int code) {
+core::Request* refused(CompoundRequest& whole, const TransferEnd& end, int code) {
   auto* part = new NoPart({end.rank, end.tag, code, false, 0});
   part->error_text = new std::string(take_last_error().text);
   whole.keep_communicator();
   return part;
 }
 
-/// Starts both; the receive's outcome is the whole's. A receive that is refused when the send is
-/// under way is an error of the request: its memory is the send's until that has ended.
-int start(core::Ref<CompoundRequest> whole, core::Communicator& comm, const End& out, const End& in,
-          MPI_Request* request) {
+/// The receive determines the outcome. A receive refused with the send in flight fails later: the
+/// send uses the request's memory.
+int start(core::Ref<CompoundRequest> whole, core::Communicator& comm, const TransferEnd& out,
+          const TransferEnd& in, MPI_Request* request) {
   pml::Pml& pml = *comm.channel().pml;
   core::Request *send = nullptr, *receive = nullptr;
   const core::ChannelLock lock(comm.channel().progress);
@@ -73,7 +71,7 @@ int isendrecv(const void* sendbuf, MPI_Count sendcount, core::Datatype& sendtype
               int sendtag, void* recvbuf, MPI_Count recvcount, core::Datatype& recvtype, int source,
               int recvtag, core::Communicator& comm, MPI_Request* request) noexcept {
   return attempt([&] {
-    const End out{{const_cast<void*>(sendbuf), sendcount, &sendtype}, dest, sendtag};
+    const TransferEnd out{{const_cast<void*>(sendbuf), sendcount, &sendtype}, dest, sendtag};
     return start(make_whole(comm), comm, out, {{recvbuf, recvcount, &recvtype}, source, recvtag},
                  request);
   });

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "requests": waiting for, testing, starting and freeing operations.
-// See: MPI-5.0 sections 3.7 and 3.9.
+// Chapter "requests". See: MPI-5.0 sections 3.7 and 3.9.
 #include "core/request.hpp"
 
 #include <memory>
@@ -23,7 +22,7 @@ int fail_with(const core::Request& request, int code, const char* text) noexcept
 int collect(core::Request& request, MPI_Request* handle, MPI_Status* status,
             bool with_error) noexcept {
   int code = request.deliver(!request.persistent());
-  const bool has_text = code != MPI_SUCCESS;  // of deliver()
+  const bool has_text = code != MPI_SUCCESS;  // text from deliver()
   if (code == MPI_SUCCESS) code = request.outcome.error;
   if (status != MPI_STATUS_IGNORE) {
     core::fill_status(status, request.outcome, with_error);
@@ -45,7 +44,7 @@ int collect(core::Request& request, MPI_Request* handle, MPI_Status* status,
 
 namespace {
 
-/// One complete entry of an array: like collect, but the errors of several go into the statuses.
+/// With several errors, each request's status gets its error.
 int collect_one_of(core::Request* request, MPI_Request* handle, MPI_Status* status,
                    bool with_error) noexcept {
   if (request != nullptr) return collect(*request, handle, status, with_error);
@@ -59,7 +58,7 @@ void wait_until(core::Progress& progress, Done&& done, const Describe& describe)
   progress.wait(done, describe);
 }
 
-/// The functions that it runs may start operations: no lock is held.
+/// Holds no lock, because functions may start operations.
 TERN_COLD void wait_and_run(core::Request& waited) noexcept {
   for (waited.run_ready(); !waited.done(); waited.run_ready()) {
     core::Progress& progress = progress_of(waited);
@@ -72,7 +71,7 @@ TERN_COLD void wait_and_run(core::Request& waited) noexcept {
   }
 }
 
-/// The incomplete ones of an array: the first in words, the ranks of all. `any`: one is enough.
+/// Describes the first incomplete request in words, and all by ranks. `any`: any request suffices.
 void describe_requests(const Requests& requests, bool any, WaitReport* report) {
   int incomplete = 0;
   WaitReport wildcard;
@@ -81,7 +80,7 @@ void describe_requests(const Requests& requests, bool any, WaitReport* report) {
     WaitReport one;
     requests[i]->describe(&one);
     if (incomplete++ == 0) report->words += one.words;
-    if (one.any && !any) {  // who else is needed is certain, whom this one means is not
+    if (one.any && !any) {  // a wildcard names no certain rank
       wildcard = one;
       continue;
     }
@@ -94,9 +93,9 @@ void describe_requests(const Requests& requests, bool any, WaitReport* report) {
                           any ? ", one is enough" : "");
 }
 
-/// In one channel after the other: what runs in the others gets on meanwhile.
+/// Waits in the channels in turn; other channels progress meanwhile.
 void wait_for_all(const Requests& requests) noexcept {
-  int next = 0;  // all before it are complete
+  int next = 0;  // earlier requests are complete
   const auto pass_complete = [&] {
     while (next < requests.count() && requests.complete(next)) ++next;
   };
@@ -116,7 +115,7 @@ void wait_for_all(const Requests& requests) noexcept {
   }
 }
 
-/// Until one of them is complete: the first of those.
+/// Returns the first completed entry.
 int wait_for_one(const Requests& requests) noexcept {
   core::Progress& progress = requests.progress();
   int found = -1;
@@ -131,10 +130,10 @@ int wait_for_one(const Requests& requests) noexcept {
   return found;
 }
 
-/// Several requests handed to the user one after the other, and the first of their errors.
+/// Hands requests to the user, and keeps the first error.
 class Collection {
  public:
-  /// `failed`: one of them is known to have failed, so all statuses get an error code.
+  /// `failed`: all statuses get an error code.
   Collection(MPI_Status* statuses, bool failed) noexcept : statuses_(statuses), failed_(failed) {}
 
   void take(core::Request* request, MPI_Request* handle) noexcept {
@@ -160,7 +159,7 @@ class Collection {
     if (!failed_) begin_errors(code);
     failed_ = true;
   }
-  /// Only the taking showed that this one failed (a generalised request): those before it did not.
+  /// The request failed on delivery; earlier statuses are successes.
   void begin_errors(int code) noexcept {
     if (statuses_ == MPI_STATUSES_IGNORE) return;
     for (int i = 0; i < taken_; ++i) statuses_[i].MPI_ERROR = MPI_SUCCESS;
@@ -171,11 +170,11 @@ class Collection {
   int taken_ = 0;
   bool failed_, heard_ = false;
   LastError first_;
-  core::Ref<core::Object> hearer_;  // of the first
+  core::Ref<core::Object> hearer_;  // of the first error
 };
 
-/// Collects all of an array, which are complete. MPI_ERR_IN_STATUS where one failed: then all
-/// statuses get an error code.
+/// Collects complete requests. After a failure returns MPI_ERR_IN_STATUS, and all statuses get an
+/// error code.
 int collect_all(const Requests& requests, MPI_Request* handles, MPI_Status* statuses) noexcept {
   bool failed = false;
   for (int i = 0; i < requests.count(); ++i)
@@ -185,11 +184,11 @@ int collect_all(const Requests& requests, MPI_Request* handles, MPI_Status* stat
   return collection.code();
 }
 
-/// Collects the completed ones into the front of indices and statuses.
+/// Fills the front of indices and statuses.
 int collect_some(const Requests& requests, MPI_Request* handles, int* outcount, int* indices,
                  MPI_Status* statuses) noexcept {
   bool failed = false;
-  int found = 0;  // decided once: others may complete meanwhile
+  int found = 0;  // fixed: others may complete
   for (int i = 0; i < requests.count(); ++i) {
     if (requests[i] == nullptr || !requests[i]->done()) continue;
     failed |= requests[i]->outcome.error != MPI_SUCCESS;
@@ -305,7 +304,7 @@ int testsome(int count, MPI_Request* handles, int* outcount, int* indices,
 int request_free(MPI_Request* request) noexcept {
   core::Request* freed = find_request(*request);
   *request = MPI_REQUEST_NULL;
-  if (freed->persistent()) {  // it may end the communicator that it kept
+  if (freed->persistent()) {  // may end its communicator
     const core::ChannelLock lock(progress_of(*freed));
     freed->release();
     return MPI_SUCCESS;
@@ -323,11 +322,10 @@ int test_cancelled(const MPI_Status* status, int* flag) noexcept {
 int start(MPI_Request* request) noexcept {
   core::Request* started = find_request(*request);
   if (!started->persistent())
-    return fail(
-        MPI_ERR_REQUEST,
-        "the request is not persistent; only MPI_*_init makes requests that can be started");
+    return fail(MPI_ERR_REQUEST,
+                "the request is not persistent; only requests of MPI_*_init can be started");
   if (started->active())
-    return fail(MPI_ERR_REQUEST, "the request was started already; complete it first");
+    return fail(MPI_ERR_REQUEST, "the request is already started; complete the operation first");
   const int code = started->start();
   if (TERN_LIKELY(code == MPI_SUCCESS)) return code;
   return fail_with(*started, code, take_last_error().text.c_str());

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays of requests, looked up once: what the wait, test and get_status functions have in common.
-// Lifetime: one call's. Threads: the caller's.
+// Arrays of requests, looked up once, for wait, test and get_status.
 #pragma once
 
 #include <memory>
@@ -18,23 +17,20 @@ inline core::Request* find_request(MPI_Request handle) noexcept {
   return the_process->handles.find<core::Request>(handle);
 }
 
-/// fail_on() a request's communicator, which is kept until the error was delivered: the request,
-/// and the communicator with it, may end before.
+/// Raises on the request's communicator, which stays until delivery.
 [[nodiscard]] TERN_COLD int fail_with(const core::Request& request, int code,
                                       const char* text) noexcept;
 
-/// Hands a completed request to the user: status, error code, and the end of the handle (or of the
-/// activity).
+/// Gives the status to the user, and ends or deactivates the request.
 int collect(core::Request& request, MPI_Request* handle, MPI_Status* status,
             bool with_error) noexcept;
 
-/// Cancels; MPI_ERR_REQUEST where that is not possible, or the code of a generalised request's
-/// function.
+/// Returns MPI_ERR_REQUEST if not possible, or a callback's code.
 [[nodiscard]] int cancel_request(core::Request& request) noexcept;
-/// Ends the user's reference; the code of a generalised request's function where it is complete.
+/// Returns the code of a generalised request's free function.
 [[nodiscard]] int free_request(core::Request& request) noexcept;
 
-/// MPI_REQUEST_NULL, or a persistent request that was not started: complete, with an empty status.
+/// MPI_REQUEST_NULL, or inactive: complete with an empty status.
 inline bool idle(MPI_Request handle) noexcept {
   if (handle == MPI_REQUEST_NULL) return true;
   const core::Request* request = find_request(handle);
@@ -42,13 +38,13 @@ inline bool idle(MPI_Request handle) noexcept {
 }
 
 inline int bad_request(MPI_Request handle, int position) noexcept {
-  return fail(MPI_ERR_REQUEST,
-              "array_of_requests[%d] is %p, which is no request (already completed or freed, or "
-              "never made)",
-              position, static_cast<void*>(handle));
+  return fail(
+      MPI_ERR_REQUEST,
+      "array_of_requests[%d] is %p, which is not a request (completed, freed, or never made)",
+      position, static_cast<void*>(handle));
 }
 
-/// The requests that an array of handles names, looked up once; null where an entry is idle.
+/// Requests of an array; null for idle entries.
 class Requests {
  public:
   Requests(int count, const MPI_Request* handles) noexcept : count_(count) {
@@ -62,17 +58,17 @@ class Requests {
     }
     for (int i = 0; i < count && code_ == MPI_SUCCESS; ++i) look_up(handles[i], i);
   }
-  /// MPI_ERR_REQUEST where an entry is no request at all, MPI_ERR_NO_MEM.
+  /// Returns MPI_ERR_REQUEST for an invalid entry, or MPI_ERR_NO_MEM.
   [[nodiscard]] int code() const noexcept { return code_; }
   [[nodiscard]] int count() const noexcept { return count_; }
   [[nodiscard]] bool all_idle() const noexcept { return active_ == 0; }
   [[nodiscard]] core::Request* operator[](int i) const noexcept { return all_[i]; }
-  /// Of the first that is active and runs in a channel.
+  /// The progress of the first active entry.
   [[nodiscard]] core::Progress& progress() const noexcept {
     return channel_ == nullptr ? the_process->channel(0).progress : channel_->progress;
   }
   [[nodiscard]] bool in_several_channels() const noexcept { return several_; }
-  /// Some run functions of the user; these are to be run. No lock is held.
+  /// The caller holds no lock.
   void run_ready() const noexcept {
     if (TERN_LIKELY(!run_functions_)) return;
     for (int i = 0; i < count_; ++i)
@@ -123,19 +119,18 @@ inline bool all_complete(const Requests& requests) noexcept {
   return true;
 }
 
-/// The first active and completed entry; -1 if no entry is.
+/// Returns the first completed entry, or -1.
 inline int first_complete(const Requests& requests) noexcept {
   for (int i = 0; i < requests.count(); ++i)
     if (requests[i] != nullptr && requests[i]->done()) return i;
   return -1;
 }
 
-/// Where a request runs.
 inline core::Progress& progress_of(const core::Request& request) noexcept {
   return request.channel == nullptr ? the_process->channel(0).progress : request.channel->progress;
 }
 
-/// One round of progress, so that a program that only tests gets on.
+/// A program calling only tests makes progress.
 inline void poll_once(core::Request& request) noexcept {
   {
     core::Progress& progress = progress_of(request);
@@ -155,7 +150,7 @@ inline void poll_once(const Requests& requests) noexcept {
   requests.run_ready();
 }
 
-/// The same for a call that takes all that are complete by now: with one, it is not in vain.
+/// Polls for calls that collect all completed entries.
 inline void poll_for_some(const Requests& requests) noexcept {
   requests.run_ready();
   if (first_complete(requests) < 0) return poll_once(requests);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buffered messages: first fit into the gaps that finished ones left.
+// Buffered messages: first fit into the gaps of finished messages.
 #include "api/pt2pt/send_buffer.hpp"
 
 #include "api/process.hpp"
@@ -44,18 +44,18 @@ bool SendBuffer::find_room(size_t bytes, size_t* index, size_t* from) const noex
 
 int SendBuffer::send(const pml::Buffer& data, const pml::Envelope& to) {
   const size_t bytes = data.bytes(), needed = rounded(bytes);
-  Slot slot{0, needed, nullptr, nullptr};
+  BufferedSend slot{0, needed, nullptr, nullptr};
   size_t index = slots_.size();
   if (address_ == MPI_BUFFER_AUTOMATIC) {
     slot.own = std::make_unique<std::byte[]>(needed);
   } else if (!find_room(needed, &index, &slot.from)) {
     size_t used = 0;
-    for (const Slot& other : slots_) used += other.to - other.from;
-    return fail(MPI_ERR_BUFFER,
-                "a buffered send of %zu bytes does not fit: the attached buffer has %zu bytes, %zu "
-                "of them with messages under way; attach a larger one (MPI_Buffer_attach) or "
-                "MPI_BUFFER_AUTOMATIC",
-                bytes, bytes_, used);
+    for (const BufferedSend& other : slots_) used += other.to - other.from;
+    return fail(
+        MPI_ERR_BUFFER,
+        "a buffered send of %zu bytes does not fit: the attached buffer has %zu bytes, %zu of them "
+        "in use; attach a larger buffer (MPI_Buffer_attach) or MPI_BUFFER_AUTOMATIC",
+        bytes, bytes_, used);
   }
   slot.to = slot.from + needed;
   std::byte* room = slot.own ? slot.own.get() : static_cast<std::byte*>(address_) + slot.from;
@@ -79,7 +79,7 @@ bool SendBuffer::sent() noexcept {
   return empty();
 }
 
-// Its messages may be in any channel; what waits in one looks after the others.
+// Messages may run in any channel.
 void SendBuffer::flush() noexcept {
   core::Progress& progress = the_process->channel(0).progress;
   const core::ChannelLock lock(progress);
@@ -96,7 +96,7 @@ void SendBuffer::flush() noexcept {
 
 void SendBuffer::add_to(CompoundRequest& request) {
   drop_finished();
-  for (const Slot& slot : slots_) {
+  for (const BufferedSend& slot : slots_) {
     slot.request->retain();
     request.add(slot.request);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of MPI_Send, MPI_Ssend, MPI_Rsend and their forms: one of each form, for all modes.
-// Errors: an error class with fail() text. See: src/abi/functions.txt, tag @modes.
+// MPI_Send, MPI_Ssend, MPI_Rsend and their forms, one body per form. See: src/abi/functions.txt,
+// tag @modes.
 #pragma once
 
 #include "base/compiler.hpp"
@@ -10,7 +10,7 @@
 
 namespace tern::api {
 
-/// The request of an operation with MPI_PROC_NULL, which is done before it begins.
+/// Returns a complete request for MPI_PROC_NULL.
 [[nodiscard]] int give_null_request(MPI_Request* request, bool persistent) noexcept;
 
 inline pml::Buffer buffer_of(const void* address, MPI_Count count, core::Datatype& type) noexcept {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "status": fields of a status, read and written.
-// See: MPI-5.0 sections 3.2.5 and 13.3; core/request.hpp (the hidden fields).
+// Chapter "status". See: MPI-5.0 sections 3.2.5 and 13.3; core/request.hpp (hidden fields).
 #include "api/bodies.hpp"
 #include "api/process.hpp"
 #include "core/datatype.hpp"
@@ -41,10 +40,10 @@ int status_set_elements(MPI_Status* status, core::Datatype& datatype, MPI_Count 
   return status_set_elements_x(status, datatype, count);
 }
 
-/// `count` counts basic elements, as MPI_Get_elements does.
+/// `count` counts basic elements.
 int status_set_elements_x(MPI_Status* status, core::Datatype& datatype, MPI_Count count) noexcept {
   if (count < 0)
-    return fail(MPI_ERR_COUNT, "count is %lld, but it must not be negative",
+    return fail(MPI_ERR_COUNT, "count is %lld, but must not be negative",
                 static_cast<long long>(count));
   core::set_status_bytes(*status, datatype.bytes_of(count));
   return MPI_SUCCESS;

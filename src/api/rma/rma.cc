@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the operations on windows: MPI-5.0 section 12.3. Forms with a request hand it out once
-// the operation has begun.
+// Operations on windows: MPI-5.0 section 12.3.
 #include "api/attempt.hpp"
 #include "api/bodies.hpp"
 #include "core/op.hpp"
@@ -14,14 +13,13 @@ using core::Data;
 using core::Datatype;
 using core::Op;
 using rma::OpRequest;
-using rma::Place;
+using rma::TargetData;
 using rma::Window;
 
 Data data_of(const void* address, MPI_Count count, Datatype& type) noexcept {
   return {const_cast<void*>(address), count, &type};
 }
 
-/// Begins an operation that has a request.
 template <class Begin>
 int begin_with_request(Window& win, MPI_Request* request, Begin&& begin) noexcept {
   return attempt([&] {
@@ -43,7 +41,7 @@ TERN_COLD int null_buffer(const char* name) noexcept {
   return fail(MPI_ERR_BUFFER, "%s is a null pointer", name);
 }
 
-/// MPI_Compare_and_swap takes integers, logicals, bytes and characters.
+/// MPI_Compare_and_swap accepts integers, logicals, bytes and characters.
 int check_comparable(const Datatype& type) noexcept {
   const Number number = type.basic() != nullptr ? type.basic()->number() : Number::kNone;
   const bool integer = number >= Number::kInt8 && number <= Number::kInt128;
@@ -51,7 +49,7 @@ int check_comparable(const Datatype& type) noexcept {
   if ((type.predefined() || type.permanent()) && (integer || logical)) return MPI_SUCCESS;
   return fail(MPI_ERR_TYPE,
               "datatype is %s; this call takes predefined integers, logicals and MPI_BYTE",
-              type.name.or_words("a derived one").c_str());
+              type.name.or_words("a derived datatype").c_str());
 }
 
 }  // namespace
@@ -90,7 +88,7 @@ int get_accumulate(const void* origin_addr, MPI_Count origin_count, Datatype& or
 int fetch_and_op(const void* origin_addr, void* result_addr, Datatype& datatype, int target_rank,
                  MPI_Aint target_disp, Op& op, Window& win) noexcept {
   if (!datatype.predefined() && !datatype.permanent() && target_rank != MPI_PROC_NULL)
-    return fail(MPI_ERR_TYPE, "datatype is a derived one; this call takes predefined ones");
+    return fail(MPI_ERR_TYPE, "datatype is derived, but this call takes predefined datatypes");
   if (TERN_UNLIKELY(result_addr == nullptr ||
                     (origin_addr == nullptr && op.reduction() != Reduction::kNoOp)) &&
       target_rank != MPI_PROC_NULL)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What windows tell of themselves, and their end: MPI-5.0 sections 12.2.5 to 12.2.7.
+// Queries of windows, and their end: MPI-5.0 sections 12.2.5 to 12.2.7.
 #include "rma/window.hpp"
 
 #include <cstring>
@@ -56,8 +56,8 @@ int win_attach(Window& win, void* base, MPI_Aint size) noexcept {
                   static_cast<long long>(size));
     if (size > 0 && cuda::on_device(cuda::kind_of(base)))
       return fail(MPI_ERR_UNSUPPORTED_OPERATION,
-                  "base is memory of a device, which a dynamic window does not take; "
-                  "MPI_Win_create makes windows there");
+                  "base is device memory, but a dynamic window takes host memory only; use "
+                  "MPI_Win_create for device memory");
     return win.regions.attach(base, size);
   });
 }
@@ -68,7 +68,7 @@ int win_detach(Window& win, const void* base) noexcept {
 
 int win_shared_query(Window& win, int rank, MPI_Aint* size, MPI_Aint* disp_unit,
                      void* baseptr) noexcept {
-  Window::Part part;
+  Window::WindowPart part;
   const int code = win.shared_query(rank, &part);
   if (code != MPI_SUCCESS) return code;
   *size = part.size;

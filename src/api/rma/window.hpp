@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the functions that make windows have in common.
+// Functions to create windows.
 #pragma once
 
 #include "core/info.hpp"
@@ -7,10 +7,10 @@
 
 namespace tern::api {
 
-/// Takes over those hints of `info` (may be null) that this library knows; the others are ignored.
-/// MPI_ERR_INFO_VALUE for a value that a known hint cannot have.
+/// Copies known hints and ignores others. Returns MPI_ERR_INFO_VALUE for an invalid value. `info`
+/// may be null.
 [[nodiscard]] int set_hints(rma::Window& window, const core::Info* info);
-/// The same of the values alone; and what they mean for memory that is to be allocated.
+/// Also sets the effect on allocation in `wanted`.
 [[nodiscard]] Failure check_window_hints(const core::Info* info, rma::Wanted* wanted);
 
 }  // namespace tern::api

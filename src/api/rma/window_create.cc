@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How windows are made: MPI-5.0 sections 12.2.1 to 12.2.4.
+// Creation of windows: MPI-5.0 sections 12.2.1 to 12.2.4.
 #include <climits>
 
 #include "api/attempt.hpp"
@@ -17,14 +17,14 @@ using rma::Window;
 
 Failure check_shape(MPI_Aint size, MPI_Aint unit) noexcept {
   if (size < 0)
-    return failure(MPI_ERR_SIZE, "size is %lld bytes, but it must not be negative",
+    return failure(MPI_ERR_SIZE, "size is %lld bytes, but must not be negative",
                    static_cast<long long>(size));
   if (unit > 0 && unit <= INT_MAX) return {};
-  return failure(MPI_ERR_DISP, "disp_unit is %lld; it must be positive, and fit an int",
+  return failure(MPI_ERR_DISP, "disp_unit is %lld, but must be positive and fit an int",
                  static_cast<long long>(unit));
 }
 
-/// Makes it with what is wrong with this rank's arguments, which the others hear.
+/// Errors in the arguments reach all ranks.
 int make(core::Communicator& comm, Wanted wanted, const core::Info* info, core::Ref<Window>* made) {
   if (const int code = require_intra(comm, "comm"); code != MPI_SUCCESS) return code;
   if (!wanted.refused) wanted.refused = check_window_hints(info, &wanted);

@@ -15,12 +15,12 @@ namespace {
 
 enum class Values : uint8_t { kSwitch, kNumber, kOrders, kOps };
 
-/// The hints that this library knows, with the value that holds where none was set.
+/// A known hint and its default.
 struct Hint {
   const char* key;
-  const char* standard;  // null: not told unless it was set
+  const char* standard;  // null: reported only if set
   Values values;
-  bool at_creation;  // it says how the window is made, and is set there alone
+  bool at_creation;  // settable only at creation
 };
 constexpr Hint kHints[] = {
     {"no_locks", "false", Values::kSwitch, true},
@@ -68,7 +68,7 @@ const char* legal_words(Values values) noexcept {
     case Values::kSwitch:
       return "\"true\" or \"false\"";
     case Values::kNumber:
-      return "a number that is not negative";
+      return "a number of 0 or more";
     case Values::kOrders:
       return "\"none\", or some of rar, raw, war and waw with commas";
     case Values::kOps:
@@ -79,8 +79,8 @@ const char* legal_words(Values values) noexcept {
 
 Failure check(const Hint& hint, const std::string& value) {
   if (fits(hint.values, value)) return {};
-  return failure(MPI_ERR_INFO_VALUE, "the hint %s is \"%s\"; it can be %s", hint.key, value.c_str(),
-                 legal_words(hint.values));
+  return failure(MPI_ERR_INFO_VALUE, "the hint %s is \"%s\"; allowed are %s", hint.key,
+                 value.c_str(), legal_words(hint.values));
 }
 
 }  // namespace
@@ -112,7 +112,7 @@ int set_hints(rma::Window& window, const core::Info* info) {
   return MPI_SUCCESS;
 }
 
-/// All hints say how a window is made: later ones are checked, and change nothing.
+/// All hints concern creation, so later values have no effect.
 int win_set_info(rma::Window&, core::Info* info) noexcept {
   return attempt([&] {
     rma::Wanted ignored;

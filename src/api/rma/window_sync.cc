@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the calls that synchronise windows: MPI-5.0 section 12.5.
+// Synchronisation of windows: MPI-5.0 section 12.5.
 #include "api/bodies.hpp"
 #include "api/process.hpp"
 #include "core/group.hpp"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "tool" (MPI_T): beginning and end, Tern's parameters as control variables,
-// their enumerations.
-// Why: tools and users read the parameters in effect by the standard's own interface.
-// See: MPI-5.0 sections 15.3.4 to 15.3.6.
+// Chapter "tool" (MPI_T): control variables are Tern's parameters. See: MPI-5.0 sections 15.3.4 to
+// 15.3.6.
 #include "api/tool/tool.hpp"
 
 #include <algorithm>
@@ -15,7 +13,7 @@ namespace {
 
 constexpr int kTextRoom = 256;
 
-/// A handle is the address of the row: nothing to free, and garbage is recognised.
+/// A handle is a row's address, so garbage is detected.
 const ParamRow* row_at(const void* handle) noexcept {
   for (const ParamRow& row : control_variables())
     if (handle == &row) return &row;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files of the chapter "tool" (MPI_T) share: who uses the interface, how it gives strings
-// and values, its variables by category.
-// See: MPI-5.0 chapter 15; base/params.hpp (control variables), pml::Statistics (figures).
+// Shared by the chapter "tool" (MPI_T). See: MPI-5.0 chapter 15; base/params.hpp (control
+// variables), pml::Statistics (performance variables).
 #pragma once
 
 #include <memory>
@@ -17,8 +16,7 @@ namespace tern::api {
 
 [[nodiscard]] inline bool tool_ready() noexcept { return instance().tool.users.load() > 0; }
 
-/// The interface's way to give strings: *length is the room, then the length with the end; null
-/// asks only.
+/// *length is the room, then the length with terminator. Null `out` only queries.
 void give(const char* text, char* out, int* length) noexcept;
 
 template <class Value, class Given>
@@ -26,25 +24,22 @@ void give_value(Value* out, Given value) noexcept {
   if (out != nullptr) *out = static_cast<Value>(value);
 }
 
-/// Whether `index` is one of `size`, or why it is wrong.
 [[nodiscard]] inline int check_index(int index, size_t size) noexcept {
   if (!tool_ready()) return MPI_T_ERR_NOT_INITIALIZED;
   return index >= 0 && static_cast<size_t>(index) < size ? MPI_SUCCESS : MPI_T_ERR_INVALID_INDEX;
 }
-/// A call that gives something at `out`.
 [[nodiscard]] inline int check_out(const void* out) noexcept {
   if (!tool_ready()) return MPI_T_ERR_NOT_INITIALIZED;
   return out == nullptr ? MPI_T_ERR_INVALID : MPI_SUCCESS;
 }
 
-/// The parameters, which are the control variables.
 [[nodiscard]] const std::vector<ParamRow>& control_variables();
-/// The words of a parameter that has a fixed set of them; empty for any other.
+/// Empty for a parameter without fixed words.
 [[nodiscard]] std::vector<std::string> words_of(const ParamRow& row);
-/// The enumeration of these words; MPI_T_ENUM_NULL where there are none.
+/// Returns MPI_T_ENUM_NULL for a parameter without words.
 [[nodiscard]] MPI_T_enum enum_of(const ParamRow& row);
 
-/// What a performance variable reads.
+/// Counters for performance variables.
 struct Figures {
   pml::Statistics messages;
   uint64_t poll_rounds = 0, idle_ns = 0;
@@ -59,16 +54,16 @@ struct PerformanceVariable {
   int bind;
   const char* meaning;
   uint64_t (*read)(const Figures& figures);
-  /// A level is what it is: it runs always and cannot be set.
+  /// Levels and high-water marks always run.
   [[nodiscard]] bool continuous() const noexcept {
     return var_class == MPI_T_PVAR_CLASS_LEVEL || var_class == MPI_T_PVAR_CLASS_HIGHWATERMARK;
   }
 };
 [[nodiscard]] const std::vector<PerformanceVariable>& performance_variables();
 
-/// The process enters its job: events that have a registration are raised from now on.
+/// Called when the process enters its job.
 void watch_events() noexcept;
-/// The last user of the interface leaves: registrations end with it.
+/// Called when the last user leaves.
 void forget_events() noexcept;
 
 }  // namespace tern::api

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "tool" (MPI_T): categories, which sort the variables by Tern's rooms.
-// See: MPI-5.0 section 15.3.9.
+// Chapter "tool" (MPI_T): categories. See: MPI-5.0 section 15.3.9.
 #include <algorithm>
 #include <cstring>
 #include <string_view>
@@ -16,16 +15,16 @@ struct Category {
   const char* meaning;
 };
 constexpr Category kCategories[] = {
-    {"start", "how a rank comes into its job, and what is checked and told"},
-    {"transport", "how bytes get from rank to rank"},
-    {"protocol", "messages: how they are sent, and where they wait"},
-    {"rma", "operations on windows, by the way to their target"},
-    {"progress", "what a rank does while it waits"},
+    {"start", "start of a rank, checks and reports"},
+    {"transport", "transports: movement of bytes between ranks"},
+    {"protocol", "messages: protocols and queues"},
+    {"rma", "window operations, by path to the target"},
+    {"progress", "polling, yielding and sleeping in waits"},
 };
 constexpr size_t kCount = std::size(kCategories);
 constexpr const char* kEventCategory = "protocol";
 
-/// A parameter's category; all others are of "start".
+/// The default is "start".
 struct Prefix {
   std::string_view prefix, category;
 };
@@ -42,7 +41,7 @@ std::string_view category_of(const ParamRow& row) noexcept {
 }
 std::string_view category_of(const PerformanceVariable& row) noexcept { return row.category; }
 
-/// How many of the rows belong to a category; the first `room` of them are written to `indices`.
+/// Writes the first `room` to `indices`; returns the total.
 template <class Rows>
 int members(const Rows& rows, int category, int room, int* indices) noexcept {
   int found = 0;
@@ -72,7 +71,7 @@ int t_category_get_num(int* num_cat) noexcept {
   return code;
 }
 
-/// Nothing is ever added.
+/// Categories never change.
 int t_category_changed(int* update_number) noexcept {
   const int code = check_out(update_number);
   if (code == MPI_SUCCESS) *update_number = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "tool" (MPI_T): events. There is one, a message that comes before its
-// receive; it is told at once, inside the MPI call that found it, so none are lost.
-// See: MPI-5.0 section 15.3.8; tests/mpi/tool_events.c.
+// Chapter "tool" (MPI_T): events. The only event is an unexpected message, raised inside the MPI
+// call at its discovery: no event is lost. See: MPI-5.0 section 15.3.8;
+// tests/mpi/tool_events.c.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -18,7 +18,6 @@ namespace {
 constexpr const char* kEvent = "unexpected_message";
 constexpr const char* kSource = "messages";
 
-/// What an event tells; its elements in order.
 struct Told {
   int source;  // rank in MPI_COMM_WORLD
   int tag;
@@ -47,16 +46,16 @@ struct Instant {
   Told told;
   MPI_Count time;
 };
-constinit thread_local const Instant* current = nullptr;  // while callbacks run
+constinit thread_local const Instant* current = nullptr;  // non-null while callbacks run
 
-/// The event behind a word, which lives as long as its callback.
+/// The event is valid during the callback.
 const Instant* find_event(MPI_T_event_instance word) noexcept {
   return reinterpret_cast<const void*>(word) == current ? current : nullptr;
 }
 
 }  // namespace
 
-/// A tool's interest in the event: one callback for each level of safety.
+/// A registration has a callback per safety level.
 class ToolRegistration {
  public:
   struct Callback {
@@ -77,7 +76,7 @@ class ToolRegistration {
       lost = 0;
       return one.function(event, word, kLevels[needed], one.data);
     }
-    if (callbacks[0].function != nullptr) ++lost;  // it may not be called from inside MPI
+    if (callbacks[0].function != nullptr) ++lost;  // not callable from inside MPI
   }
 };
 
@@ -87,7 +86,7 @@ std::vector<std::shared_ptr<ToolRegistration>>& registrations() noexcept {
   return instance().tool.registrations;
 }
 
-/// Of the list; a callback that changes it holds the lock already.
+/// A callback already holds the lock.
 class RegistrationsLock {
  public:
   RegistrationsLock() noexcept : lock_(instance().tool.registrations_mutex, std::defer_lock) {
@@ -119,14 +118,13 @@ class Teller final : public pml::EarlyWatcher {
   }
 };
 
-/// The registration behind a word, or null.
 ToolRegistration* find_registration(MPI_T_event_registration word) noexcept {
   for (const auto& one : registrations())
     if (reinterpret_cast<const void*>(word) == one.get()) return one.get();
   return nullptr;
 }
 
-/// Both locks that a call about a registration needs: arrivals read the list, too.
+/// Message arrivals also read the list.
 struct ToolLock {
   RegistrationsLock registrations;
   std::lock_guard<std::mutex> tool{instance().tool.mutex};
@@ -190,7 +188,7 @@ int t_event_get_info(int event_index, char* name, int* name_len, int* verbosity,
   const int code = check_index(event_index, 1);
   if (code != MPI_SUCCESS) return code;
   give(kEvent, name, name_len);
-  give("a message came before its receive: source (rank in MPI_COMM_WORLD), tag, bytes", desc,
+  give("a message arrived before the receive: source (rank in MPI_COMM_WORLD), tag, bytes", desc,
        desc_len);
   give_value(verbosity, MPI_T_VERBOSITY_USER_DETAIL);
   const int room = num_elements == nullptr ? 0 : std::min(*num_elements, kElementCount);
@@ -250,7 +248,6 @@ int t_event_set_dropped_handler(MPI_T_event_registration event_registration,
   });
 }
 
-// No hints are known.
 int t_event_handle_set_info(MPI_T_event_registration event_registration, MPI_Info) noexcept {
   return on_registration(event_registration, [](ToolRegistration&) { return MPI_SUCCESS; });
 }
@@ -317,7 +314,7 @@ int t_source_get_info(int source_index, char* name, int* name_len, char* desc, i
   const int code = check_index(source_index, 1);
   if (code != MPI_SUCCESS) return code;
   give(kSource, name, name_len);
-  give("point-to-point messages of this process, in the order of their arrival", desc, desc_len);
+  give("point-to-point messages of this process, in order of arrival", desc, desc_len);
   give_value(ordering, MPI_T_SOURCE_ORDERED);
   give_value(ticks_per_second, 1000000000);
   give_value(max_ticks, std::numeric_limits<MPI_Count>::max());

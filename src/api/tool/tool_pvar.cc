@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "tool" (MPI_T): performance variables, their sessions and handles.
-// How: the library counts always (one increment an event); a handle remembers what was counted
-// when it was started.
-// See: MPI-5.0 section 15.3.7; tests/mpi/tool_variables.c.
+// Chapter "tool" (MPI_T): performance variables. The library always counts (one increment per
+// event); a handle subtracts the count at its start. See: MPI-5.0 section 15.3.7;
+// tests/mpi/tool_variables.c.
 #include <algorithm>
 #include <cstring>
 
@@ -19,7 +18,7 @@ class ToolHandle {
     base_ = running_ ? 0 : now();
   }
   [[nodiscard]] const PerformanceVariable& row() const noexcept { return row_; }
-  /// Whether what it is bound to still exists.
+  /// Whether the bound object still exists.
   [[nodiscard]] bool bound() const noexcept {
     return row_.bind == MPI_T_BIND_NO_OBJECT || communicator() != nullptr;
   }
@@ -71,7 +70,7 @@ class ToolSession {
 
 namespace {
 
-/// Sessions and handles are looked up before they are used: garbage is recognised.
+/// Looks up session and handle, to detect garbage.
 struct Access {
   Access(MPI_T_pvar_session session_word, MPI_T_pvar_handle handle_word) noexcept
       : lock(instance().tool.mutex) {
@@ -93,8 +92,7 @@ struct Access {
   int code;
 };
 
-/// On one handle, or on all of a session; those that run always or cannot be set are left out of
-/// all.
+/// "All" skips variables always running or without write access.
 template <class Act>
 int on_handles(MPI_T_pvar_session session, MPI_T_pvar_handle handle, int refusal,
                Act&& act) noexcept {
@@ -121,54 +119,51 @@ const std::vector<PerformanceVariable>& performance_variables() {
   constexpr int kAll = MPI_T_BIND_NO_OBJECT, kComm = MPI_T_BIND_MPI_COMM;
   static const std::vector<PerformanceVariable> table = {
       {"sent_eager", "protocol", kCounter, kAll,
-       "messages sent before the receive was known, those of collectives included",
-       TERN_FIGURE(messages.eager)},
+       "messages sent eagerly, including collective messages", TERN_FIGURE(messages.eager)},
       {"sent_eager_bytes", "protocol", kSum, kAll, "their bytes",
        TERN_FIGURE(messages.eager_bytes)},
-      {"sent_announced", "protocol", kCounter, kAll,
-       "larger messages, which were announced and then moved as the receiver chose",
+      {"sent_announced", "protocol", kCounter, kAll, "larger messages, sent by rendezvous",
        TERN_FIGURE(messages.announced)},
       {"sent_announced_bytes", "protocol", kSum, kAll, "their bytes",
        TERN_FIGURE(messages.announced_bytes)},
       {"sent_in_fragments", "protocol", kCounter, kAll,
-       "announced messages that went through the transport's memory, copied twice",
+       "rendezvous messages copied twice, through the transport's memory",
        TERN_FIGURE(messages.in_fragments)},
       {"sent_by_both_ends", "protocol", kCounter, kAll,
-       "announced messages of which sender and receiver each copied a part",
+       "rendezvous messages copied in parts by both sender and receiver",
        TERN_FIGURE(messages.by_both_ends)},
-      {"received", "protocol", kCounter, kAll, "receives that have ended",
+      {"received", "protocol", kCounter, kAll, "completed receives",
        TERN_FIGURE(messages.received)},
-      {"unexpected", "protocol", kCounter, kAll, "messages that came before their receive",
+      {"unexpected", "protocol", kCounter, kAll, "messages arriving before the receive",
        TERN_FIGURE(messages.unexpected)},
-      {"unexpected_queue", "protocol", kLevel, kAll, "messages that wait for a receive",
+      {"unexpected_queue", "protocol", kLevel, kAll, "messages waiting for a receive",
        TERN_FIGURE(messages.kept)},
       {"unexpected_queue_bytes", "protocol", kLevel, kAll,
-       "payload of these that is kept here; that of announced ones waits at the sender",
+       "payload of waiting messages kept here; rendezvous payload waits at the sender",
        TERN_FIGURE(messages.kept_bytes)},
       {"unexpected_queue_most", "protocol", kMost, kAll,
-       "the most messages that ever waited for a receive at once", TERN_FIGURE(messages.most_kept)},
-      {"posted_receives", "protocol", kLevel, kAll, "receives that wait for a message",
+       "largest number of messages waiting for a receive", TERN_FIGURE(messages.most_kept)},
+      {"posted_receives", "protocol", kLevel, kAll, "receives waiting for a message",
        TERN_FIGURE(messages.posted)},
       {"comm_unexpected_queue", "protocol", kLevel, kComm,
-       "point-to-point messages of the communicator that wait for a receive",
+       "point-to-point messages of the communicator waiting for a receive",
        TERN_FIGURE(messages.kept)},
       {"comm_posted_receives", "protocol", kLevel, kComm,
-       "receives of the communicator that wait for a message", TERN_FIGURE(messages.posted)},
+       "receives of the communicator waiting for a message", TERN_FIGURE(messages.posted)},
       {"rma_mapped", "rma", kCounter, kAll,
-       "operations on windows in memory that this rank maps, its own part included",
+       "window operations in memory mapped by this rank, including its own part",
        TERN_FIGURE(windows.mapped)},
       {"rma_copied", "rma", kCounter, kAll,
-       "operations on memory of other processes of the host, for which the kernel copies",
+       "window operations copied by the kernel from or to other processes of the host",
        TERN_FIGURE(windows.copied)},
       {"rma_by_target", "rma", kCounter, kAll,
-       "those of them that the target did instead, because it polled",
-       TERN_FIGURE(windows.by_target)},
-      {"rma_by_messages", "rma", kCounter, kAll, "operations that went to their target as messages",
+       "copied operations executed by the polling target instead", TERN_FIGURE(windows.by_target)},
+      {"rma_by_messages", "rma", kCounter, kAll, "window operations sent to the target as messages",
        TERN_FIGURE(windows.by_messages)},
-      {"poll_rounds", "progress", kCounter, kAll, "rounds over all that progress polls",
+      {"poll_rounds", "progress", kCounter, kAll, "rounds over all pollers",
        TERN_FIGURE(poll_rounds)},
-      {"idle_time", "progress", kTimer, kAll,
-       "nanoseconds that waits spent off the core, yielding or asleep", TERN_FIGURE(idle_ns)},
+      {"idle_time", "progress", kTimer, kAll, "nanoseconds spent yielding or sleeping in waits",
+       TERN_FIGURE(idle_ns)},
   };
 #undef TERN_FIGURE
   return table;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reduction loops for x86-64 processors with AVX2 (no fused multiply-add: results are the
-// baseline's, bit by bit).
+// Reduction loops for x86-64 processors with AVX2. Without fused multiply-add: results equal the
+// baseline's bit by bit.
 #include <cstddef>
 #include <cstdint>
 #include <utility>

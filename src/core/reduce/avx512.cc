@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reduction loops for x86-64 processors with AVX-512 of the second generation (VBMI2: Ice Lake,
-// Zen 4 and later), which keep their clock with it. No fused multiply-add: results are the
-// baseline's, bit by bit.
+// Reduction loops for x86-64 processors with second-generation AVX-512 (VBMI2: Ice Lake, Zen 4),
+// which keep their clock rate. Without fused multiply-add: results equal the baseline's.
 #include <cstddef>
 #include <cstdint>
 #include <utility>

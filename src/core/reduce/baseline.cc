@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reduction loops for any processor of the architecture (on x86-64: SSE2), and the choice between
-// the tables.
+// Reduction loops for any processor (x86-64: SSE2), and the choice of a table.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3", "align-loops=64")
 #endif
@@ -12,7 +11,7 @@ namespace tern::core::loops {
 #if defined(__x86_64__)
 namespace {
 
-/// GCC fuses products of complex numbers even where contraction is off: these are AVX2's.
+/// Takes products of complex numbers from AVX2: GCC fuses them even with contraction off.
 Table wide_table() noexcept {
   Table table = kAvx512;
   const auto prod = static_cast<int>(Row::kProd) * kColumns;

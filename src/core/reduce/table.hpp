@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of reduction loops: one row per predefined operation, one column per Number, per
-// instruction set.
-// Why: MPI_Allreduce looks its loop up once; what is not allowed is a null pointer.
+// The table of reduction loops: a row per operation, a column per Number; forbidden pairs are null.
 // Add an operation: a row here and in op.cc, its functor in loops.inc. Add an instruction set: a
-// file like avx2.cc.
-// See: MPI-5.0 section 6.9.2 (which operation takes which type).
+// file like avx2.cc. See: MPI-5.0 section 6.9.2.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +10,7 @@
 
 namespace tern::core::loops {
 
-/// inout[i] = in[i] (op) inout[i] for `count` elements of one basic type, as they lie in memory
-/// (pairs padded).
+/// inout[i] = in[i] (op) inout[i], in memory layout (pairs padded).
 using Loop = void (*)(const void* in, void* inout, size_t count) noexcept;
 
 using Row = Reduction;
@@ -22,19 +18,18 @@ using Row = Reduction;
 inline constexpr int kRows = static_cast<int>(Row::kCount);
 inline constexpr int kColumns = static_cast<int>(Number::kCount);
 struct Table {
-  Loop loops[kRows * kColumns];  // row by row
+  Loop loops[kRows * kColumns];
   [[nodiscard]] const Loop* row(Row which) const noexcept {
     return loops + static_cast<int>(which) * kColumns;
   }
 };
 
-extern const Table kBaseline;  // any processor of the architecture
+extern const Table kBaseline;
 #if defined(__x86_64__)
 extern const Table kAvx2;
 extern const Table kAvx512;
 #endif
 
-/// The fastest table that this processor runs.
 [[nodiscard]] const Table& best_table() noexcept;
 
 }  // namespace tern::core::loops

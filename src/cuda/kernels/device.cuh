@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The dialect in which the kernels are written, so that one source compiles for a GPU and, in the
-// tests, for the host.
+// The dialect of the kernels. The same source compiles for a GPU and, in tests, for the host.
 //   TERN_KERNEL(name, Arguments, threads, alone|together) { ... arguments ... }
-//             a kernel of one parameter, the struct `Arguments` by value, in blocks of up to
-//             `threads`, of which two fit a multiprocessor's registers: one finds a place beside
-//             a user's kernel; `together` where its threads wait for one another
-//   DEV(p)    each pointer, from a parameter or from memory, before its first use
-//   TERN_UNROLL    before a loop whose indices must be constants, so that arrays are registers
-//   TERN_ROLLED    before one that stays a loop
-//   TERN_DEVICE_CALL   a function that is called, not copied into its callers
+//             a kernel with a struct parameter, in blocks of up to `threads`. Two blocks fit an
+//             SM's registers, to run beside user kernels. `together`: threads wait for each other
+//   DEV(p)    wraps each pointer, from a parameter or from memory, before its first use
+//   TERN_UNROLL    before a loop with constant indices, to keep arrays in registers
+//   TERN_ROLLED    before a loop that must not be unrolled
+//   TERN_DEVICE_CALL   a function that is not inlined
 //   spin_pause()   in each loop that waits for another thread's store
 //   TERN_SHARED(T, name)   the block's dynamic shared memory as an array of T
-// Nothing of the CUDA runtime is used, and no launch by <<<>>>.
-// See: tests/softcuda/shim/device_host.hpp (what stands here for the host).
+// Kernels use neither the CUDA runtime nor <<<>>>.
+// See: tests/softcuda/shim/device_host.hpp (the host's version).
 #pragma once
 
 #include "base/device.hpp"

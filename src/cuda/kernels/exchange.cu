@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks that differ, between pairs of ranks.
+// Blocks of pairwise known sizes.
 #include "cuda/kernels/exchange.cuh"
 
 namespace tern::cuda {

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks whose sizes only the two ranks know that a block goes between: each pair of ranks is a
-// stream of chunks from one to the other, through a region of the receiver's scratch, which has two
-// sets that chunks use in turn.
-// Why beside the interpreter: its passes are the same for all ranks. Here each pair has as many
-// steps as its blocks need, and a rank that has nothing for another needs not say so.
+// Blocks of sizes known only to sender and receiver. Each pair of ranks has a stream of chunks per
+// direction, through a region of the receiver's scratch with two alternating sets.
+// Why beside the interpreter: passes there are the same for all ranks. Here each pair has its own
+// number of steps, and ranks without data for a peer send nothing.
 //
-// In a step a rank sends each other one chunk, if there is one, and then takes one from each.
-// Before it sends it waits for leave to write (the credit of that set), which the receiver gave two
-// steps before, and so before any wait of that step: no circle of ranks waits. In place a rank
-// sends a chunk before it takes what replaces it, for both ends of a pair have cut it alike.
+// In a step a rank sends a chunk to each peer, then receives a chunk from each peer. Before
+// sending, the rank waits for the credit of the set. The receiver gave the credit two steps before,
+// ahead of any wait of this step, so ranks never wait in a circle. In place, a chunk is sent before
+// the replacement is received, because both ends cut alike.
 //
-// Each block of threads is on its own: of every chunk it has its part, and talks to the block of
-// its number. Words and regions are the interpreter's, and are left as it leaves them (data 0,
-// credit 1). The signal of a chunk says of which call, block and place it is: counts that differ at
-// the two ends are found at the first chunk that both have, and a chunk that was sent in vain is
-// not taken by a later call (but by the next replay of a graph). Nothing else is counted.
+// Each thread block moves a part of every chunk and talks to the same block of other ranks.
+// Semaphores and regions are the interpreter's, and end in the same state (data 0, credit 1). A
+// signal's value encodes call, block and place of the chunk. So different counts are detected at
+// the first chunk that both ends have, and a later call does not take a leftover chunk (a replay of
+// the graph would).
 // See: wait.cuh; coll/gpu/exchange_run.hpp (launches), tests/unit/cuda/exchange_kernel_test.cc.
 #pragma once
 
@@ -25,12 +24,12 @@
 namespace tern::cuda {
 namespace {
 
-/// Waits before a chunk is written (the credit) and before a chunk is read. Tests have others.
+/// Waits before writing a chunk (credit) and before reading a chunk. Tests omit waits.
 struct AllWaits {
   static constexpr bool kForLeave = true, kForData = true;
 };
 
-/// `Waits`: as AllWaits.
+/// `Waits`: like AllWaits.
 template <class Waits>
 class Exchanger {
   using Block = ExchangeArguments::Block;
@@ -54,7 +53,7 @@ class Exchanger {
   }
 
  private:
-  /// What this block of threads moves in a step of a block of the caller's.
+  /// This thread block's part of a chunk.
   struct Chunk {
     char* at;
     int64_t bytes;
@@ -101,7 +100,7 @@ class Exchanger {
       ptx::signal_system(credit(block.peer, a_.rank), 1);
   }
 
-  /// Waits for a word to be signalled, and makes it 0.
+  /// Waits for a semaphore and resets the semaphore to 0.
   TERN_DEVICE void take(uint32_t* word, uint32_t signal, int32_t peer, int32_t message) {
     if (waiter_.left()) return;
     const auto what = [&] { return Awaited{peer, message, 0, step_}; };
@@ -121,7 +120,7 @@ class Exchanger {
     copy_.count = bytes;
     copy_.n = 1;
   }
-  /// A sum of one vector is a copy. False: the block leaves.
+  /// Copies as a sum over a single vector. False: the block leaves.
   TERN_DEVICE bool do_copy() {
     __syncthreads();
     left_ = waiter_.left();
@@ -134,7 +133,6 @@ class Exchanger {
   [[nodiscard]] TERN_DEVICE char* scratch(int32_t owner) const {
     return const_cast<char*>(a_.bases[owner]);
   }
-  /// In the scratch of `owner`.
   [[nodiscard]] TERN_DEVICE uint32_t* data(int32_t owner, int32_t from) const {
     return data_word(a_.pairs, scratch(owner), from, set(), 0);
   }
@@ -152,8 +150,8 @@ class Exchanger {
   ReduceArguments& copy_;
   Waiter waiter_;
   int64_t step_ = 0;
-  const char* own_ = nullptr;  // what this rank sends itself in the step
-  bool left_ = false;          // as of the last meeting: all threads leave together
+  const char* own_ = nullptr;  // this rank's data for itself in this step
+  bool left_ = false;          // as of the last barrier: all threads leave together
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The embedded images. TERN_KERNELS_IMAGE is a fatbin's path, where configure found nvcc, and
-// TERN_KERNELS_LEGACY_IMAGE that of a second, older nvcc.
+// The embedded images: TERN_KERNELS_IMAGE is the path of a fatbin, TERN_KERNELS_LEGACY_IMAGE of a
+// second, by an older nvcc.
 #include "cuda/kernels/image.hpp"
 
 #include "kernels_built.hpp"
@@ -34,7 +34,7 @@ std::span<const KernelImage> embedded_kernels() noexcept {
 
 std::string kernels_in_words() {
 #if defined(TERN_KERNELS_LEGACY_IMAGE)
-  return TERN_KERNELS_WORDS "; where these do not load, " TERN_KERNELS_LEGACY_WORDS;
+  return TERN_KERNELS_WORDS "; if these do not load, " TERN_KERNELS_LEGACY_WORDS;
 #else
   return TERN_KERNELS_WORDS;
 #endif

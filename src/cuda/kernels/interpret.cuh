@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A lowered schedule of a collective, run by one launch on each rank's device.
-// Why: no host and no driver call stands between the steps; what is small takes a launch and as
-// many signals as it has steps.
+// Interpreter: runs a lowered schedule of a collective in one launch per rank, without host or
+// driver calls between steps.
 //
-// Each block of threads is on its own: it takes every gridDim.x-th pass, has its share of the
-// scratch and its own words, and talks to the block of the same number on other ranks. So blocks
-// need no order between them, and memory is never cut in two ways at once. In a pass thread 0 waits
-// for words and signals; all threads meet before and behind what is moved or reduced.
+// Each thread block takes every gridDim.x-th pass, in its own share of scratch and semaphores, and
+// talks to the same block of other ranks. So blocks need no mutual order. In a pass thread 0 waits
+// and signals; all threads synchronize before and after each move or reduction.
 //
-// Words are binary: a signal makes one 1, who waits makes it 0 again. Nothing is counted, so a
-// launch can be replayed. Waits are bounded: see wait.cuh.
+// Semaphores are binary: a signal sets 1, the waiter resets 0. Without counters a launch can be
+// replayed. Waits have timeouts: see wait.cuh.
 // See: coll/gpu/program.hpp (makes programs), coll/gpu/kernel_run.hpp (launches);
 // tests/unit/coll/kernel_run_test.cc.
 #pragma once
@@ -31,15 +29,14 @@ TERN_DEVICE void reduce_by(int32_t kernel, const ReduceArguments& a) {
   }
 }
 
-/// How a word is looked at that another rank signals: what was written before the signal is seen
-/// behind it.
+/// Reads a semaphore; data written before the signal is visible afterwards.
 struct AcquiringLook {
   TERN_DEVICE static uint32_t at(const uint32_t* word, int32_t /*message*/) {
     return ptx::load_acquire_system(word);
   }
 };
 
-/// `Look`: as AcquiringLook.
+/// `Look`: like AcquiringLook.
 template <class Look>
 class Interpreter {
  public:
@@ -113,7 +110,6 @@ class Interpreter {
     shared_.reduction.count = bytes;
     shared_.reduction.n = 1;
   }
-  // A sum of one vector is a copy.
   TERN_DEVICE void do_move() {
     if (!meet()) return;
     if (shared_.reduction.sources[0] != shared_.reduction.target)
@@ -121,7 +117,7 @@ class Interpreter {
     __syncthreads();
   }
 
-  // More sources than fit are taken from the last on, as the order of operands wants it.
+  // With too many sources, the last sources are reduced first, to keep operand order.
   TERN_DEVICE void reduce(const Instruction& instruction) {
     const int64_t bytes = length_of(instruction.first, instruction.blocks);
     if (bytes == 0) return;
@@ -146,7 +142,7 @@ class Interpreter {
     }
   }
 
-  /// False: the block leaves.
+  /// Returns false if the block leaves.
   TERN_DEVICE bool meet() {
     __syncthreads();
     left_ = waiter_.left();
@@ -172,14 +168,12 @@ class Interpreter {
   [[nodiscard]] TERN_DEVICE char* scratch(int32_t rank) const {
     return reinterpret_cast<char* const*>(program_)[rank];
   }
-  /// In the scratch of `owner`.
   [[nodiscard]] TERN_DEVICE uint32_t* word(int32_t owner, int32_t other, int32_t message) const {
     return message == Instruction::kCredit
                ? credit_word(a_.pairs, scratch(owner), other, set_)
                : data_word(a_.pairs, scratch(owner), other, set_, message);
   }
 
-  /// Elements of the vector in this pass before its part `i`.
   [[nodiscard]] TERN_DEVICE int64_t before(int32_t i) const {
     return each_ * i + (i < longer_ ? i : longer_);
   }
@@ -211,7 +205,7 @@ class Interpreter {
   Waiter waiter_;
   int64_t pass_ = 0, start_ = 0, each_ = 0, longer_ = 0;
   int32_t set_ = 0;
-  bool left_ = false;  // as of the last meeting: all threads leave together
+  bool left_ = false;  // as of the last barrier: all threads leave together
 };
 
 }  // namespace

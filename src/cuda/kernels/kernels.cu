@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All kernels in one translation unit: one fatbin, one pass of the compiler for each architecture.
+// All kernels in a single translation unit: one fatbin, and one compiler pass per architecture.
 #include "cuda/kernels/exchange.cu"
 #include "cuda/kernels/interpret.cu"
 #include "cuda/kernels/mail.cu"

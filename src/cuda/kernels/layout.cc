@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LayoutProgram: nodes and lists become one image; the widest word that no border cuts.
+// LayoutProgram: builds the image of nodes and lists, and finds the widest word that no block
+// border cuts.
 #include "cuda/kernels/layout.hpp"
 
 #include <algorithm>
@@ -123,7 +124,7 @@ bool LayoutProgram::rows(int64_t count, Rows* out) const noexcept {
   return row.form == LayoutNode::kBlock;
 }
 
-/// Where words would be narrow and blocks are long, 16 bytes at a time are copied run by run.
+/// With narrow words but long blocks, 16 bytes at a time are copied run by run.
 int LayoutProgram::shift_for(uint64_t more_grain) const noexcept {
   constexpr uint64_t kWidest = 16;
   constexpr int64_t kLongRun = 16;

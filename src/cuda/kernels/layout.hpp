@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// LayoutProgram: the layout of a datatype as kernels read it, and what a pack or unpack is given.
-// Why: a tree of shared pointers cannot travel; this is one run of words, some 80 bytes for a
-// vector, and no list for anything regular.
+// LayoutProgram: the layout of a datatype for kernels, and the arguments of pack and unpack.
+// Why: kernels cannot follow a tree of shared pointers. An image is contiguous, some 80 bytes for a
+// vector, and needs lists only for irregular types.
 // Order: children are added before their parents.
-// Lifetime: immutable once finished; shared by calls under way. Threads: const members from any.
-// See: core/datatype_device.hpp (makes it), cuda/kernels/pack.cu (reads it).
+// Lifetime: immutable once finished; shared by pending calls. Threads: any for const members.
+// See: core/datatype_device.hpp (builds programs), cuda/kernels/pack.cu (reads images).
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,6 @@
 
 namespace tern::cuda {
 
-/// By 1 or more.
 [[nodiscard]] Divisor divisor(int64_t by) noexcept;
 
 class LayoutProgram {
@@ -29,23 +28,21 @@ class LayoutProgram {
   Node blocks(std::span<const int64_t> places, std::span<const int64_t> starts);
   Node sequence(std::span<const int64_t> places, std::span<const int64_t> starts,
                 std::span<const Node> parts);
-  /// `origin`: of the root in an element; `extent`: from one element to the next.
+  /// `origin`: of the root in an element; `extent`: between elements.
   void finish(Node root, int64_t origin, int64_t extent);
 
-  /// Packed bytes of one element.
   [[nodiscard]] int64_t size() const noexcept { return nodes_[static_cast<size_t>(root_)].size; }
-  /// What must lie in device memory, unless inlined().
   [[nodiscard]] std::span<const uint64_t> image() const noexcept { return image_; }
   [[nodiscard]] bool inlined() const noexcept { return image_.size() <= kInlineWords; }
-  /// The rows of a plain vector: one copy of rows does its work.
+  /// A plain vector: a single 2D copy moves the rows.
   struct Rows {
     int64_t origin, width, pitch;
   };
-  /// False where `count` elements are no rows of one width and pitch.
+  /// False: `count` elements are not rows of one width and pitch.
   [[nodiscard]] bool rows(int64_t count, Rows* out) const noexcept;
 
-  /// What tern_pack is given for the packed bytes [offset, offset + bytes) of elements at `buffer`,
-  /// which go to, or come from, `packed`. `image`: where image() is, null where it is inlined.
+  /// Arguments of tern_pack for the packed bytes [offset, offset + bytes) of elements at `buffer`.
+  /// `image`: address of image() on the device; null: inlined.
   [[nodiscard]] PackArguments arguments(void* buffer, size_t offset, void* packed, size_t bytes,
                                         bool to_memory, const void* image) const noexcept;
 
@@ -57,11 +54,11 @@ class LayoutProgram {
   std::vector<LayoutNode> nodes_;
   std::vector<int64_t> lists_;
   std::vector<uint64_t> image_;
-  std::vector<int64_t> runs_;  // by node: blocks in it
-  uint64_t grain_ = 0;         // all sizes, places and strides or'ed together
+  std::vector<int64_t> runs_;
+  uint64_t grain_ = 0;  // bitwise or of all sizes, places and strides
   Node root_ = 0;
   int64_t origin_ = 0, extent_ = 0;
-  Node outer_ = 0;  // the root, or the child of a root that goes on from element to element
+  Node outer_ = 0;  // the root, or the root's child if the root's stride continues across elements
   int64_t step_ = 0;
 };
 

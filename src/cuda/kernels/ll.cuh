@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// LL, the wire of small messages: words of 8 bytes, 4 of data and 4 of a flag, which says for which
-// pass the data is. A word is stored and loaded at once as a whole, so its flag vouches for its
-// data over any link, and no fence is needed: one hop is one trip of the data.
+// LL, the wire for small messages: packets of 8 bytes, 4 of data and 4 of flag. The flag names the
+// pass. Packets are stored and loaded whole, so the flag vouches for its data over any link,
+// without a fence: a hop takes a single trip.
 //
-// 16 bytes of data are four words. Those of the vectors of a slot lie apart by the room of the
-// slot, so that the threads of a warp store and load words that adjoin. See: PTX's memory model
-// (accesses of 8 bytes at a multiple of 8 are not torn); NCCL's protocol of that name;
+// 16 bytes of data are four packets, stored a slot's room apart, so that the threads of a warp
+// access adjacent packets.
+// See: PTX's memory model (aligned accesses of 8 bytes do not tear); NCCL's LL protocol;
 // tests/unit/cuda/push_kernel_test.cc.
 #pragma once
 
@@ -15,10 +15,10 @@
 namespace tern::cuda {
 namespace {
 
-inline constexpr int kLlWords = 4;  // of 16 bytes of data
+inline constexpr int kLlWords = 4;  // packets per 16 bytes of data
 inline constexpr int64_t kLlBytes = kLlWords * sizeof(uint64_t);
 
-/// Each word's flag counts.
+/// Checks the flags of all packets.
 struct EveryFlag {
   TERN_DEVICE static bool all(const uint32_t (&flags)[kLlWords], uint32_t wanted) {
     bool are = true;
@@ -28,22 +28,20 @@ struct EveryFlag {
   }
 };
 
-/// `Flags`: as EveryFlag.
+/// `Flags`: like EveryFlag.
 template <class Flags>
 struct LlWire {
-  /// Flags repeat after 2^32 passes; none is 0.
+  /// Flags repeat after 2^32 passes and are never 0.
   static constexpr bool kRepeats = true;
   using Flag = uint32_t;
   TERN_DEVICE static Flag flag_of(uint64_t number) {
     return static_cast<uint32_t>(number % ~uint32_t{0}) + 1;
   }
-  /// Of a slot with room for so many vectors.
   TERN_DEVICE static int64_t bytes_of(int64_t room) { return room * kLlBytes; }
-  // Each thread is on its own.
   TERN_DEVICE static bool all(bool mine) { return mine; }
   TERN_DEVICE static bool is_first() { return true; }
 
-  /// The turns in which a thread takes a vector each.
+  /// A thread takes a vector per turn.
   class Turn {
    public:
     TERN_DEVICE explicit Turn(int64_t from) : vector_(from + threadIdx.x) {}
@@ -68,7 +66,7 @@ struct LlWire {
         ptx::store_relaxed_system(words + j * room + turn.vector(),
                                   value.words[j] | static_cast<uint64_t>(flag) << 32);
     }
-    /// False: it has not all come.
+    /// Returns false if packets are missing.
     [[nodiscard]] TERN_DEVICE bool get(const Turn& turn, Flag flag, Vector* value) const {
       return get(turn.vector(), flag, value);
     }
@@ -84,7 +82,7 @@ struct LlWire {
       }
       return Flags::all(flags, flag);
     }
-    /// Whether the first vector has come, whatever it is.
+    /// Whether the first vector has arrived, with any data.
     [[nodiscard]] TERN_DEVICE bool has_begun(Flag flag) const {
       Vector nothing;
       return get(int64_t{0}, flag, &nothing);

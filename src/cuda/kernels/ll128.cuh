@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// LL128, the wire of what is not so small any more: lines of 128 bytes, 120 of data and 8 of a
-// flag, which is the number of the pass. Why: one trip, as with LL, and a sixteenth of what is
-// moved is flags instead of half. Only where a line arrives as a whole: over NVLink (ptx.cuh says
-// why).
+// LL128, the wire for medium messages: packets of 128 bytes, 120 of data and 8 of flag, the number
+// of the pass.
+// Why: a single trip like LL, with 1/16 of overhead instead of 1/2. Requires packets that arrive
+// whole: only over NVLink (see ptx.cuh).
 //
-// A warp moves four lines at once, 16 bytes by each thread, with 30 vectors of 16 bytes. Two lines
-// have 15 of them: those of the 16 threads but the last. The eighth thread's vector lies in both
-// lines, half beside each flag; the last thread stores and loads its second half.
+// A warp moves four packets at once, 16 bytes per thread, with 30 vectors of data. A pair of
+// packets carries 15 vectors, one for each of 16 threads but the last. The eighth thread's vector
+// is split between both packets, beside the flags; the last thread stores and loads the second
+// half.
 //
-// So whole warps do everything together: who has no vector moves and votes all the same, and a
-// thread never leaves a warp alone, which would wait for its vote. See: LL128 of NCCL;
-// tests/unit/cuda/push_lines_test.cc.
+// Whole warps act together: threads without a vector still move and vote, and no thread leaves its
+// warp, which would wait for the vote.
+// See: LL128 of NCCL; tests/unit/cuda/push_lines_test.cc.
 #pragma once
 
 #include "cuda/kernels/memory.cuh"
@@ -19,31 +20,30 @@
 namespace tern::cuda {
 namespace {
 
-/// Each line's flag counts.
+/// Checks the flags of all packets.
 struct EveryLine {
   TERN_DEVICE static bool counts(int /*line*/) { return true; }
 };
 
-/// `Lines`: as EveryLine.
+/// `Lines`: like EveryLine.
 template <class Lines>
 struct LinesWire {
   static constexpr unsigned kAll = ~0U;
-  static constexpr int kWarp = 32, kVectors = 30;  // that a warp moves at once
+  static constexpr int kWarp = 32, kVectors = 30;
 
-  /// No flag comes twice.
+  /// Flags never repeat.
   static constexpr bool kRepeats = false;
   using Flag = uint64_t;
   TERN_DEVICE static Flag flag_of(uint64_t number) { return number; }
-  /// Of a slot with room for so many vectors, a multiple of kVectors.
   TERN_DEVICE static int64_t bytes_of(int64_t room) {
     return room / kVectors * kWarp * static_cast<int64_t>(sizeof(Vector));
   }
-  /// Whether it is so for all threads of the warp.
+  /// Whether `mine` holds in all threads of the warp.
   TERN_DEVICE static bool all(bool mine) { return __all_sync(kAll, mine ? 1 : 0) != 0; }
   TERN_DEVICE static bool is_first() { return lane() == 0; }
   TERN_DEVICE static int lane() { return static_cast<int>(threadIdx.x) % kWarp; }
 
-  /// The turns in which a warp takes vectors, four lines in each, and a thread's vector of a turn.
+  /// A warp takes four packets per turn, a thread a vector.
   class Turn {
    public:
     TERN_DEVICE explicit Turn(int64_t from)
@@ -57,7 +57,7 @@ struct LinesWire {
     [[nodiscard]] TERN_DEVICE int64_t piece() const { return first_ / kVectors * kWarp + lane(); }
 
    private:
-    int64_t first_;  // a multiple of kVectors
+    int64_t first_;
   };
 
   struct Slot {
@@ -77,7 +77,7 @@ struct LinesWire {
       }
       ptx::store_line(pieces + turn.piece(), piece);
     }
-    /// False, for all threads of the warp: the lines have not all come.
+    /// Returns false in all threads of the warp if packets are missing.
     [[nodiscard]] TERN_DEVICE bool get(const Turn& turn, Flag flag, Vector* value) const {
       const Vector piece = ptx::load_line(pieces + turn.piece());
       const uint64_t found = piece.words[2] | static_cast<uint64_t>(piece.words[3]) << 32;
@@ -91,7 +91,7 @@ struct LinesWire {
       value->words[3] = half[1];
       return true;
     }
-    /// Whether the first line has come: by one thread, which has no use for its data.
+    /// Whether the first packet has arrived; for a single thread, without the data.
     [[nodiscard]] TERN_DEVICE bool has_begun(Flag flag) const {
       return ptx::load_relaxed_system(reinterpret_cast<const uint64_t*>(pieces + 7) + 1) == flag;
     }

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# Kernels, and the host's part of them.
+# Kernels and their host interface.
 libtern_la_SOURCES += src/cuda/kernels/image.cc
 cuda_sources += src/cuda/kernels.cc
 cuda_sources += src/cuda/kernels/layout.cc
 cuda_sources += src/cuda/kernels/reduce_plan.cc
 
-# What configure found, for image.cc and tern_info.
+# Results of configure, for image.cc and tern_info.
 BUILT_SOURCES += $(GEN)/kernels_built.hpp
 CLEANFILES += $(GEN)/kernels_built.hpp
 src/cuda/kernels/image.lo: $(GEN)/kernels_built.hpp $(KERNELS_IMAGE) $(KERNELS_LEGACY_IMAGE)
@@ -16,8 +16,8 @@ $(GEN)/kernels_built.hpp: config.status
 	  test -z '$(KERNELS_LEGACY_IMAGE)' || { echo '#define TERN_KERNELS_LEGACY_WORDS "$(KERNELS_LEGACY_WORDS)"'; \
 	  echo '#define TERN_KERNELS_LEGACY_IMAGE "$(KERNELS_LEGACY_IMAGE)"'; }; } > $@
 
-# One fatbin for all architectures that configure was told of. Products and sums stay apart (-fmad=false): the
-# host's bits. #20208 says that long double is taken for double. Compressed, a sixth of the size: the driver unpacks it.
+# One fatbin for all configured architectures. No fused multiply-add (-fmad=false), for the host's bits. Diagnostic
+# 20208: long double treated as double. Compression saves 5/6; the driver unpacks.
 if HAVE_NVCC
 kernel_inputs = src/cuda/kernels/arguments.hpp $(wildcard $(srcdir)/src/cuda/kernels/*.cu $(srcdir)/src/cuda/kernels/*.cuh) \
   src/base/arithmetic.hpp src/base/device.hpp src/base/half.hpp src/base/number.hpp
@@ -29,7 +29,7 @@ $(KERNELS_IMAGE): $(kernel_inputs)
 	$(AM_V_GEN)mkdir -p $(GEN) && $(NVCC) $(NVCC_HOST) $(NVCC_ARCHITECTURES) $(kernel_flags) -o $@.new \
 	  $(srcdir)/src/cuda/kernels/kernels.cu && mv $@.new $@
 endif
-# By an older toolkit, for GPUs and drivers that the first does not serve: --with-cuda-legacy.
+# An older toolkit, for GPUs and drivers without support by the first: --with-cuda-legacy.
 if HAVE_LEGACY_NVCC
 KERNELS_LEGACY_IMAGE = $(GEN)/kernels_legacy.fatbin
 CLEANFILES += $(KERNELS_LEGACY_IMAGE)

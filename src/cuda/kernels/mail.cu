@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small copy between device memory and host memory that the device sees, by one block: for small
-// messages, where a copy engine takes longer to start than the data to travel.
-// Why the flag: the host polls a word of its own memory instead of asking the driver.
+// A small copy between device memory and device-visible host memory, by a thread block. A copy
+// engine takes longer to start than the data to travel. The host polls a flag in host memory
+// instead of calling the driver.
 #include "cuda/kernels/arguments.hpp"
 #include "cuda/kernels/memory.cuh"
 #include "cuda/kernels/ptx.cuh"
@@ -22,8 +22,8 @@ TERN_KERNEL(tern_mail, MailArguments, 256, together) {
       store_some(to + at, value, bytes);
   }
   if (arguments.flag == nullptr) return;
-  // PTX, causality order: each thread's stores come before its fence, the fence before the barrier,
-  // and the barrier before the release of the word, whose reader therefore finds the stores.
+  // PTX, causality order: a thread's stores precede the fence, the fence the barrier, and the
+  // barrier the release of the flag. So the flag's reader sees all stores.
   ptx::fence_system();
   __syncthreads();
   if (threadIdx.x == 0) ptx::store_release_system(DEV(arguments.flag), arguments.value);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads and stores of 16 bytes at any address, by accesses as wide as its alignment allows.
+// Loads and stores of 16 bytes at any address, as wide as alignment allows.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,11 @@ struct alignas(16) Vector {
   uint32_t words[4];
 };
 
-/// The low bits that tell an address's alignment.
 TERN_DEVICE unsigned skew(const void* p) {
   return static_cast<unsigned>(reinterpret_cast<uintptr_t>(p)) & 15U;
 }
 
-/// `bytes` as pieces of a type to which both addresses are aligned.
+/// Moves pieces of a type to which both addresses are aligned.
 template <class Piece>
 TERN_DEVICE void move_pieces(void* to, const void* from, int bytes) {
   const auto* source = static_cast<const Piece*>(from);
@@ -26,7 +25,6 @@ TERN_DEVICE void move_pieces(void* to, const void* from, int bytes) {
   for (int i = 0; i < bytes / static_cast<int>(sizeof(Piece)); ++i) target[i] = source[i];
 }
 
-/// Up to 16 bytes of memory, whatever their alignment.
 TERN_DEVICE void move_some(void* to, const void* from, int bytes) {
   const unsigned skews = skew(to) | skew(from) | static_cast<unsigned>(bytes);
   if ((skews & 3U) == 0)
@@ -35,8 +33,8 @@ TERN_DEVICE void move_some(void* to, const void* from, int bytes) {
     move_pieces<uint8_t>(to, from, bytes);
 }
 
-/// The first bytes of a vector, fewer than 16, byte by byte: the rare ends and crooked buffers.
-/// Calls, for they are needed in many places; a vector's address would put it into local memory.
+/// Moves fewer than 16 bytes byte by byte, for ends and unaligned buffers. Not inlined, because
+/// many places need these functions. By value, because a vector's address would force local memory.
 TERN_DEVICE_CALL Vector load_bytes(const char* from, int bytes) {
   Vector value{};
   TERN_UNROLL
@@ -51,7 +49,7 @@ TERN_DEVICE_CALL void store_bytes(char* to, const Vector value, int bytes) {
     if (i < bytes) to[i] = static_cast<char>(value.words[i / 4] >> (8 * (i % 4)));
 }
 
-/// At any address: the bytes up to a border of words, the words behind it, the rest.
+/// Stores the bytes up to a word boundary, words, then the rest.
 TERN_DEVICE void store_skewed(char* to, const Vector& value) {
   const unsigned behind = skew(to) & 3U, head = (4 - behind) & 3U, shift = 8 * head;
   const auto spread = [](char* at, uint32_t word, unsigned bytes) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives through a switch that reduces and replicates.
+// Collectives through an NVLink switch.
 #include "cuda/kernels/multicast.cuh"
 
 namespace tern::cuda {

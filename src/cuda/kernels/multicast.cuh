@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives through a switch that reduces and replicates (NVLink SHARP, "NVLS"): allreduce,
-// reduce-scatter, allgather, bcast.
-// Why: a rank sends a vector once and receives it once, whatever the number of ranks: what others
-// add to it is added on its way. In a ring of many ranks each link carries it twice.
+// Collectives through an NVLink switch that reduces and replicates (NVLink SHARP, "NVLS"):
+// allreduce, reduce-scatter, allgather, bcast.
+// Why: a rank sends and receives a vector once, for any number of ranks, because the switch adds
+// the operands of others. In a ring of many ranks each link carries a vector twice.
 //
-// Each rank has memory of equal form, the stage, which has a multicast address, too. The user's
-// data has none, so it goes through the stage: of a pass, each block of threads puts its share
-// there, meets the blocks of its number on all ranks, reduces the part that is its rank's through
-// the switch, sends the result to all, meets them again, and takes the whole from its own stage.
+// Each rank has a stage, memory of equal layout with a multicast address. User data has no
+// multicast address, so it passes through the stage. In each pass a thread block copies its share
+// to the stage, meets the same block of all ranks, reduces its rank's part through the switch,
+// sends the result to all, meets again, and reads the whole from its own stage.
 //
-//   allreduce        stage | own part: load what it reduces to, store to all | take
-//   reduce_scatter   stage all blocks | own block: load what it reduces to |
-//   allgather        | store the own block to all | take
-//   bcast            | the root stores to all | take
+//   allreduce        stage | own part: load the reduction, store to all | read
+//   reduce_scatter   stage all blocks | own block: load the reduction |
+//   allgather        | store the own block to all | read
+//   bcast            | the root stores to all | read
 //
-// Why two meetings are enough: others store to a stage between the two alone, and the owner writes
-// to it before the first, and reads behind the second. So what is packed before a launch, or
-// unpacked behind it, is as safe as what the kernel does itself. Blocks of a rank do not meet, nor
-// do threads between passes: in all passes of a launch each has the same part of the stage.
+// Two meetings suffice: other ranks store to a stage only between both. The owner writes before the
+// first and reads after the second, as do packing before and unpacking after a launch. Thread
+// blocks of a rank never meet, and neither do threads between passes: each thread keeps the same
+// part of the stage for a whole launch.
 //
-// Meeting: each part has a word for each rank, which that rank sets to a number that grows; who
-// waits knows who is missing, and no number is baked into a launch. See: wait.cuh, multimem.cuh;
-// coll/gpu/multicast_run.hpp (launches); tests/unit/cuda/multicast_kernel_test.cc.
+// Meeting: each part has a semaphore per rank. That rank sets it to a growing number, so a waiter
+// knows which rank is missing, and no launch holds a number.
+// See: wait.cuh, multimem.cuh; coll/gpu/multicast_run.hpp (launches);
+// tests/unit/cuda/multicast_kernel_test.cc.
 #pragma once
 
 #include "cuda/kernels/multimem.cuh"
@@ -30,12 +31,12 @@
 namespace tern::cuda {
 namespace {
 
-/// Writes of other ranks before a meeting are visible after the meeting.
+/// Other ranks' writes before a meeting are visible after the meeting.
 struct WordsInOrder {
   TERN_DEVICE static uint32_t load(const uint32_t* word) { return ptx::load_acquire_system(word); }
 };
 
-/// `Words`: as WordsInOrder.
+/// `Words`: like WordsInOrder.
 template <class Words>
 class Multicaster {
  public:
@@ -129,23 +130,23 @@ class Multicaster {
           [&](int64_t i, const Vector& value) { write(block, i, value); });
   }
 
-  /// With the blocks of this number on all ranks. False: the block leaves.
+  /// Meets the same block of all ranks. Returns false if the block leaves.
   TERN_DEVICE bool meet() {
     ++number_;
-    // PTX, proxies: accesses by two addresses of one memory (multicast and own) are in causality
-    // order only with an alias fence between them. This fence: for the data written before.
+    // PTX, proxies: accesses through two addresses of a memory (multicast and own) are in causality
+    // order only across an alias fence. This fence covers earlier writes.
     ptx::fence_alias();
     __syncthreads();
     const int64_t words = a_.words + int64_t{blockIdx.x} * kMostRanks * sizeof(uint32_t);
     if (threadIdx.x == 0)
       multimem_signal(reinterpret_cast<uint32_t*>(DEV(a_.all) + words) + a_.rank, number_);
-    ptx::fence_alias();  // for this device's own word
+    ptx::fence_alias();  // for this device's own semaphore
     const auto* const mine = reinterpret_cast<const uint32_t*>(own_ + words);
     for (auto k = static_cast<int32_t>(threadIdx.x); k < a_.ranks;
          k += static_cast<int32_t>(blockDim.x))
       if (!await(mine + k, k)) break;
     __syncthreads();
-    ptx::fence_alias();  // for the data read next
+    ptx::fence_alias();  // for later reads
     return !waiter_.left();
   }
   TERN_DEVICE bool await(const uint32_t* word, int32_t rank) {
@@ -157,7 +158,6 @@ class Multicaster {
     return true;
   }
 
-  /// A thread has several on their way at once.
   template <class Load, class Store>
   TERN_DEVICE static void each_vector(int64_t begin, int64_t end, const Load& load,
                                       const Store& store) {
@@ -174,11 +174,9 @@ class Multicaster {
     }
   }
 
-  /// A vector of a block's in the stage of `base`.
   [[nodiscard]] TERN_DEVICE Vector* in(char* base, int32_t block, int64_t i) const {
     return reinterpret_cast<Vector*>(base + a_.stage) + block * a_.room + i;
   }
-  /// Bytes of a vector of this pass that are data.
   [[nodiscard]] TERN_DEVICE int bytes_of(int64_t i) const {
     const int64_t rest = a_.bytes - (first_ + i) * 16;
     return rest < 16 ? static_cast<int>(rest) : 16;
@@ -194,9 +192,9 @@ class Multicaster {
   PushShared& shared_;
   Waiter waiter_;
   char* const own_;
-  int64_t first_ = 0;            // of a pass
-  int64_t begin_ = 0, end_ = 0;  // the block's share of it
-  uint32_t number_ = 0;          // of the last meeting
+  int64_t first_ = 0;
+  int64_t begin_ = 0, end_ = 0;
+  uint32_t number_ = 0;
 };
 
 }  // namespace

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accesses to multicast addresses, behind which the memory of several devices lies (PTX's multimem
-// instructions, sm_90): a load gives what their contents reduce to, made in the switch between
-// them, a store goes to all. Each with its twin for the host, as in ptx.cuh. Addresses are
-// multiples of 16. What is written so and read by a device's own address, or the other way round,
-// needs ptx::fence_alias() as well. See: cuda/kernels/multicast.cuh.
+// Accesses to multicast addresses (PTX multimem, sm_90), each with a host version as in ptx.cuh. A
+// load returns the reduction of all devices' memory, computed by the switch; a store reaches all
+// devices. Addresses are multiples of 16. Mixing multicast and own addresses needs
+// ptx::fence_alias() as well. See: cuda/kernels/multicast.cuh.
 #pragma once
 
 #include "cuda/kernels/reduce.cuh"
@@ -56,16 +55,16 @@ TERN_DEVICE void multimem_store(Vector* to, const Vector& value) {
                "r"(value.words[0]), "r"(value.words[1]), "r"(value.words[2]), "r"(value.words[3])
                : "memory");
 }
-/// What this thread has seen (behind a barrier: its block) is seen by who sees the word.
+/// A reader of the signal sees all that this thread, or before a barrier its block, has seen.
 TERN_DEVICE void multimem_signal(uint32_t* word, uint32_t value) {
-  // PTX, release pattern: the fence and the store behind it, as in ptx::signal_system.
+  // PTX, release pattern: fence and later store, as in ptx::signal_system.
   ptx::fence_system();
   asm volatile("multimem.st.release.sys.global.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
 }
 
 #else
 
-// No host launches what uses them on an older device: a team has no multicast memory there.
+// Never called on older devices: a team has no multicast memory there.
 TERN_DEVICE Vector multimem_reduce(int32_t /*reduction*/, const Vector* /*from*/) { return {}; }
 TERN_DEVICE void multimem_store(Vector* /*to*/, const Vector& /*value*/) {}
 TERN_DEVICE void multimem_signal(uint32_t* /*word*/, uint32_t /*value*/) {}
@@ -90,7 +89,7 @@ Vector multimem_lanes(const softcuda::Copies& copies) {
         apply_lanes<T, Operation>(result, multimem_one(static_cast<const Vector*>(copies.at[i])));
   return result;
 }
-/// Rounded once.
+/// The sum is rounded once.
 template <class Format>
 Vector multimem_sum_of_shorts(const softcuda::Copies& copies) {
   float sums[8] = {};

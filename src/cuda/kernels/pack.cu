@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packing and unpacking: each thread finds where a word of the packed form lies in memory, down the
-// tree of the layout, and moves it. Regular types are a few divisions by multiplication, tables a
-// binary search.
-// Why by packed words: the packed side is always read or written in order, whatever the type.
+// Packing and unpacking: each thread walks the layout tree to find the address of a packed word,
+// and moves the word. Regular types cost a few divisions by multiplication, lists a binary search.
+// Why by packed words: the packed side is then accessed in order for all types.
 // See: core/datatype_layout.hpp, cuda/kernels/layout.hpp, tests/unit/cuda/pack_kernels_test.cc.
 #include "cuda/kernels/arguments.hpp"
 #include "cuda/kernels/memory.cuh"
@@ -15,8 +14,7 @@ TERN_DEVICE int64_t divide(int64_t n, const Divisor& by) {
   return static_cast<int64_t>(__umul64hi(static_cast<uint64_t>(n), by.magic) >> by.shift);
 }
 
-/// A byte of memory, and how many follow it without a gap.
-struct Place {
+struct Position {
   char* at;
   int64_t left;
 };
@@ -26,8 +24,7 @@ class Locator {
   TERN_DEVICE explicit Locator(const PackArguments& a)
       : a_(a), image_(a.image != nullptr ? DEV(a.image) : a.inline_image), memory_(a.memory) {}
 
-  /// Where the packed byte `position` lies.
-  [[nodiscard]] TERN_DEVICE Place find(int64_t position) const {
+  [[nodiscard]] TERN_DEVICE Position find(int64_t position) const {
     int64_t at = step(position, a_.by_element, a_.element) * a_.extent;
     const LayoutNode* node = nodes() + a_.root;
     for (;;) {
@@ -56,7 +53,7 @@ class Locator {
   }
 
  private:
-  // Each by itself: what types of absolute addresses count from is no place.
+  // Per address: the origin of types of absolute addresses is not a valid pointer.
   [[nodiscard]] TERN_DEVICE char* place(int64_t at) const { return DEV(memory_ + at); }
   [[nodiscard]] TERN_DEVICE const LayoutNode* nodes() const {
     return reinterpret_cast<const LayoutNode*>(image_);
@@ -64,7 +61,7 @@ class Locator {
   [[nodiscard]] TERN_DEVICE const int64_t* list(int64_t first) const {
     return reinterpret_cast<const int64_t*>(image_) + first;
   }
-  /// Which of equal parts `position` is in; the rest stays in it.
+  /// Returns the part with `position`, and makes `position` relative to the part.
   TERN_DEVICE static int64_t step(int64_t& position, const Divisor& by, int64_t size) {
     const int64_t part = divide(position, by);
     position -= part * size;
@@ -73,7 +70,7 @@ class Locator {
   TERN_DEVICE int64_t child_step(const LayoutNode* node, int64_t& position) const {
     return step(position, node->by_child, nodes()[node->child].size);
   }
-  /// The last of `count` parts that begins at `position` or before.
+  /// Finds the last part that begins at or before `position`.
   TERN_DEVICE static int64_t part_of(const int64_t* starts, int64_t count, int64_t position) {
     int64_t low = 0, high = count;
     while (high - low > 1) {
@@ -91,11 +88,11 @@ class Locator {
   char* memory_;
 };
 
-/// The packed bytes [begin, end), at most 16, run by run.
+/// Moves at most 16 packed bytes [begin, end), run by run.
 TERN_DEVICE void move_any(const PackArguments& a, const Locator& locator, int64_t begin,
                           int64_t end) {
   while (begin < end) {
-    const Place place = locator.find(begin);
+    const Position place = locator.find(begin);
     const int64_t bytes = place.left < end - begin ? place.left : end - begin;
     char* const packed = DEV(a.packed + begin);
     char* const to = a.to_memory != 0 ? place.at : packed;
@@ -108,7 +105,7 @@ TERN_DEVICE void move_any(const PackArguments& a, const Locator& locator, int64_
   }
 }
 
-constexpr int kWords = 4;  // in flight for each thread
+constexpr int kWords = 4;
 
 template <class Word>
 TERN_DEVICE void move_words(const PackArguments& a, char* const (&memory)[kWords], char* packed,
@@ -127,7 +124,7 @@ TERN_DEVICE void move_words(const PackArguments& a, char* const (&memory)[kWords
   }
 }
 
-/// kWords words, the first of which begins at `position`, `apart` bytes from one to the next.
+/// Moves kWords words from `position` on, `apart` bytes apart.
 TERN_DEVICE void move_whole(const PackArguments& a, const Locator& locator, int64_t position,
                             int64_t apart) {
   char* memory[kWords];

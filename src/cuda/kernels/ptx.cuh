@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All instructions of PTX that the kernels name, each with its twin for the host.
-// Why: what C++ has no word for stands in one place, and the tests run the twin.
+// All PTX instructions of the kernels, each with a host version for tests.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +32,7 @@ TERN_DEVICE uint16_t narrow_bfloat16(float value) {
   return Bfloat16Format::narrow(value);
 #endif
 }
-/// 16 bytes from an address of any alignment: the five words that hold them, shifted. Those words
-/// hold up to three bytes before and behind, which nothing is made of.
+/// Loads 16 bytes at any alignment from five words, and drops up to three bytes before and behind.
 template <class Vector>
 TERN_DEVICE Vector load_skewed(const char* from) {
   const auto address = reinterpret_cast<uintptr_t>(from);
@@ -52,8 +50,7 @@ TERN_DEVICE Vector load_skewed(const char* from) {
   }
   return value;
 }
-/// What this thread wrote before is seen before what it writes afterwards, by the host and by all
-/// devices.
+/// Orders this thread's earlier writes before its later writes, for the host and all devices.
 TERN_DEVICE void fence_system() { asm volatile("fence.acq_rel.sys;" ::: "memory"); }
 TERN_DEVICE void store_release_system(uint32_t* word, uint32_t value) {
   asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
@@ -63,7 +60,7 @@ TERN_DEVICE uint32_t load_acquire_system(const uint32_t* word) {
   asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
   return value;
 }
-/// Words that are seen at once as a whole, in no order with other accesses.
+/// Whole-word accesses, not ordered with others.
 TERN_DEVICE void store_relaxed_system(uint32_t* word, uint32_t value) {
   asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
 }
@@ -80,8 +77,8 @@ TERN_DEVICE uint64_t load_relaxed_system(const uint64_t* word) {
   asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
   return value;
 }
-/// 16 bytes of memory that another device writes or reads, at a multiple of 16: seen in halves, in
-/// no order, until a release and an acquire.
+/// 16 aligned bytes shared with another device. Before a release and an acquire, halves may appear
+/// in any order.
 template <class Vector>
 TERN_DEVICE void store_peer(Vector* to, const Vector& value) {
   asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(value.words[0]),
@@ -98,13 +95,12 @@ TERN_DEVICE Vector load_peer(const Vector* from) {
                : "memory");
   return value;
 }
-/// Lines of 128 bytes (LL128). All threads of a warp store or load at once, each the 16 bytes of
-/// its place: four lines. Why the data of a line is there when its last 8 bytes are, without a
-/// fence: a warp's accesses to a line that all its 16 byte pieces name are one access of the line,
-/// which L2 and NVLink move as a whole. PTX promises that of no more than 8 bytes: it is what
-/// devices from sm_70 on do, as NCCL relies on it, and what no PCIe, C2C or host memory does.
-/// Volatile, for who loads must not find its own L1 cache, nor the compiler make two accesses of
-/// one; and the threads come together before, for apart they would be several.
+/// Packets of 128 bytes (LL128). All threads of a warp store or load 16 bytes each: four packets.
+/// The last 8 bytes of a packet vouch for the rest without a fence: if the threads of a warp access
+/// all 16-byte pieces of a packet, the GPU makes a single access, which L2 and NVLink move whole.
+/// PTX guarantees this only for 8 bytes. Devices from sm_70 on do it, as NCCL relies on; PCIe, C2C
+/// and host memory do not. Volatile, to bypass the L1 cache and to keep each access single. The
+/// warp synchronizes first, because diverged threads would make several accesses.
 template <class Vector>
 TERN_DEVICE void store_line(Vector* to, const Vector& value) {
   __syncwarp();
@@ -123,17 +119,16 @@ TERN_DEVICE Vector load_line(const Vector* from) {
                : "memory");
   return value;
 }
-/// What was written by one address is read by another of the same memory: between the two, beside
-/// what orders them.
+/// Between accesses of the same memory through two addresses, in addition to other ordering.
 TERN_DEVICE void fence_alias() { asm volatile("fence.proxy.alias;" ::: "memory"); }
-/// What this thread has seen (behind a barrier: its block) is seen by who sees the word, which only
-/// one writer signals. PTX, release pattern: a fence and a later relaxed store; the causality order
-/// goes through barriers, so other threads of the block need no fence of their own.
+/// A reader of the signal sees all that this thread, or before a barrier its block, has seen. Each
+/// word has a single writer. PTX, release pattern: a fence and a later relaxed store. Causality
+/// order passes through barriers, so other threads need no fence.
 TERN_DEVICE void signal_system(uint32_t* word, uint32_t value) {
   fence_system();
   store_relaxed_system(word, value);
 }
-/// Of a clock that all threads of a device share.
+/// Reads a clock shared by all threads of a device.
 TERN_DEVICE uint64_t nanoseconds() {
   uint64_t now;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
@@ -147,12 +142,12 @@ TERN_DEVICE uint16_t narrow_half(float value) { return HalfFormat::narrow(value)
 TERN_DEVICE uint16_t narrow_bfloat16(float value) { return Bfloat16Format::narrow(value); }
 template <class Vector>
 TERN_DEVICE Vector load_skewed(const char* from) {
-  asm("" : "+r"(from));  // g++ 12 would make one aligned load of this and of what is beside it
+  asm("" : "+r"(from));  // keeps g++ 12 from merging loads into an aligned load
   Vector value;
   __builtin_memcpy(&value, from, sizeof value);
   return value;
 }
-// What is not ordered comes out of order where SOFTCUDA_WEAK is on (tests/softcuda/shim/weak.hpp).
+// With SOFTCUDA_WEAK, unordered stores appear out of order (tests/softcuda/shim/weak.hpp).
 TERN_DEVICE void fence_system() { __threadfence_system(); }
 TERN_DEVICE void store_release_system(uint32_t* word, uint32_t value) {
   softcuda::block_memory().drain();
@@ -190,7 +185,7 @@ TERN_DEVICE Vector load_peer(const Vector* from) {
   softcuda::block_memory().load(&value, from, sizeof value);
   return value;
 }
-/// A piece of a line, behind those that were stored before.
+/// A piece of a packet, behind earlier pieces.
 template <class Vector>
 TERN_DEVICE void store_piece(Vector* to, const Vector& value) {
   uint64_t halves[2];
@@ -199,7 +194,6 @@ TERN_DEVICE void store_piece(Vector* to, const Vector& value) {
   auto* const words = reinterpret_cast<uint64_t*>(to);
   for (int i = 0; i < 2; ++i) __atomic_store_n(words + i, halves[i], __ATOMIC_RELEASE);
 }
-/// Its last 8 bytes before the others.
 template <class Vector>
 TERN_DEVICE Vector load_piece(const Vector* from) {
   const auto* const words = reinterpret_cast<const uint64_t*>(from);
@@ -212,7 +206,7 @@ TERN_DEVICE Vector load_piece(const Vector* from) {
   __builtin_memcpy(&value, halves, sizeof value);
   return value;
 }
-// One thread does it for the eight of a line: its last bytes are stored last, and loaded first.
+// One thread acts for the eight of a packet: the last bytes are stored last and loaded first.
 template <class Vector>
 TERN_DEVICE void store_line(Vector* to, const Vector& value) {
   auto* const pieces = static_cast<Vector*>(softcuda::warp_pieces());
@@ -233,7 +227,7 @@ TERN_DEVICE Vector load_line(const Vector* from) {
   return value;
 }
 TERN_DEVICE void fence_alias() {}
-// One release store, not a fence and a store: TSan knows no fences.
+// A release store instead of fence and store, because TSan does not model fences.
 TERN_DEVICE void signal_system(uint32_t* word, uint32_t value) {
   store_release_system(word, value);
 }

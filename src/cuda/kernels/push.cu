@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small collectives in one hop, and allreduces in two: by words of LL, and by lines of LL128.
+// Small collectives in one hop, and allreduce in two, over LL and LL128.
 #include "cuda/kernels/push.cuh"
 
 namespace tern::cuda {

@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives of one hop: each rank pushes to others what is theirs, data with its flags (a wire:
-// words of LL, lines of LL128), and makes its result of what has come: the sum in rank order (the
-// same bits on all ranks; of a scan, the sum of what comes from below), blocks, or nothing (a
-// barrier). Allreduce may take two: what has been reduced by its owner goes to all.
-// Why beside the interpreter: a small vector is there after one trip, without credits, signals or
-// barriers in between, and without a program on the device.
+// One-hop collectives: each rank pushes packets (LL or LL128) to its peers and builds the result
+// from arriving packets: the sum in rank order (the same bits on all ranks; for a scan, of lower
+// ranks), blocks, or nothing (a barrier). Allreduce may take two hops: each owner then sends the
+// reduced part to all.
+// Why beside the interpreter: a small vector takes a single trip, without credits, signals,
+// barriers or a program.
 //
-// Each block of threads is on its own: it has its share of the data, of the slots and its counter
-// of passes, and hears from the blocks of its number. A pass has a number, from which come its flag
-// and which of two sets of slots it uses. In each pass each rank writes to each other, data or one
-// empty vector, and so says that it is done with the passes before. A set is written again two
-// passes later, by who has heard of the pass in between from all: in that pass, where data came
-// from all, else before it writes (the counter keeps that it owes that).
+// Each thread block has a share of data and slots and a pass counter, and talks to the same block
+// of other ranks. The pass number determines flags and the set of slots. In each pass each rank
+// writes to each peer, data or an empty vector; the packet also tells that the writer's earlier
+// passes are done. A set is reused two passes later, after the writer has heard from all ranks
+// about the pass in between: during that pass if data came from all, else before writing (kOwes in
+// the counter).
 //
-// Nothing is baked into a launch, so a graph replays it. Flags of LL repeat after 2^32 passes. So
-// every 2^24 passes two use the whole slots: what is older is gone by then.
+// A launch holds no pass number, so graphs can replay launches. LL flags repeat after 2^32 passes;
+// to erase old flags, two of every 2^24 passes write whole slots.
 //
-// A wire says how a thread comes to its vectors (turns), and whether threads are on their own (LL)
-// or whole warps go through everything together (LL128): all() is where they agree. Each has slots
-// and counters of its own. See: wait.cuh; coll/gpu/push_run.hpp (launches),
-// tests/unit/cuda/push_kernel_test.cc.
+// A wire defines the turns in which threads take vectors. LL threads are independent; LL128 warps
+// act together and agree in all(). Each wire has separate slots and counters.
+// See: wait.cuh; coll/gpu/push_run.hpp (launches), tests/unit/cuda/push_kernel_test.cc.
 #pragma once
 
 #include "cuda/kernels/ll.cuh"
@@ -30,7 +29,7 @@
 namespace tern::cuda {
 namespace {
 
-/// value (op) sum. A call, for all types would be most of the code.
+/// value (op) sum. Not inlined: the code for all types is large.
 TERN_DEVICE_CALL Vector combine(int32_t kernel, int32_t operation, Vector value, Vector sum) {
   switch (static_cast<ReduceNumber>(kernel)) {
 #define TERN_CASE(suffix, type, ...)                      \
@@ -44,7 +43,7 @@ TERN_DEVICE_CALL Vector combine(int32_t kernel, int32_t operation, Vector value,
   return sum;
 }
 
-/// `Wire`: as LlWire.
+/// `Wire`: like LlWire.
 template <class Wire>
 class Pusher {
   using Turn = typename Wire::Turn;
@@ -69,8 +68,8 @@ class Pusher {
     if (threadIdx.x == 0) {
       waiter_.begin();
       shared_.passes = ptx::load_relaxed_system(counter);
-      // PTX, release pattern: the fence and the later store of a word order what earlier commands
-      // of the stream have written before the word, for all devices.
+      // PTX, release pattern: this fence and the later store of a packet order writes of earlier
+      // stream commands before the packet, for all devices.
       if (a_.what == PushArguments::kBarrier) ptx::fence_system();
     }
     __syncthreads();
@@ -83,13 +82,13 @@ class Pusher {
     if (threadIdx.x != 0 || waiter_.left()) return;
     waiter_.end();
     ptx::store_relaxed_system(counter, number_ | (owes_ ? kOwes : 0));
-    // PTX, acquire pattern: the earlier load of a word and the fence order the peer's data before
-    // what later commands of the stream read.
+    // PTX, acquire pattern: the earlier load of a packet and this fence order the peer's data
+    // before reads of later stream commands.
     if (a_.what == PushArguments::kBarrier) ptx::fence_system();
   }
 
  private:
-  static constexpr uint64_t kOwes = uint64_t{1} << 63;  // to hear of the last pass from all
+  static constexpr uint64_t kOwes = uint64_t{1} << 63;  // must hear of the last pass from all
 
   TERN_DEVICE void run_pass() {
     const int64_t rest = end_ - first_;
@@ -110,8 +109,8 @@ class Pusher {
     if (a_.spread != 0) spread();
   }
 
-  /// Phase two of an allreduce: what reduce() has sent to all. Who sent it, had read what came from
-  /// all in the pass before this one; but what is beside that is written when all threads know it.
+  /// Second hop of an allreduce: receives the reduced parts. A sender of a part has read all data
+  /// of the previous pass; fill() waits until all threads know this.
   TERN_DEVICE void spread() {
     ++number_;
     copy();
@@ -132,7 +131,7 @@ class Pusher {
     }
   }
 
-  // Round the ring, so that not all push to one rank at once.
+  // In ring order, so that ranks do not all push to the same peer.
   template <class Action>
   TERN_DEVICE void for_others(const Action& action) const {
     for (int32_t k = 1; k < a_.ranks; ++k)
@@ -157,8 +156,7 @@ class Pusher {
     }
   }
 
-  /// What is not data: a word or line for who gets none, and all of the slots where flags are
-  /// refreshed.
+  /// Pushes packets without data: to peers without data, and whole slots when flags are refreshed.
   TERN_DEVICE void fill(int32_t with_data) {
     const bool whole = Wire::kRepeats && (number_ & a_.refresh) < 2;
     for_others([&](int32_t to) {
@@ -204,7 +202,7 @@ class Pusher {
   TERN_DEVICE void put(uint64_t number, int32_t to, const Turn& turn, const Vector& value) const {
     slot(number, to, a_.rank).put(turn, value, Wire::flag_of(number));
   }
-  /// False: the block leaves; alike for who must stay together.
+  /// Returns false if the block leaves; the same in all threads that must stay together.
   TERN_DEVICE bool receive(uint64_t number, int32_t from, const Turn& turn, Vector* value) {
     const Slot mine = slot(number, a_.rank, from);
     const auto what = [&] { return awaited(number, from, 0); };
@@ -219,7 +217,6 @@ class Pusher {
   }
   [[nodiscard]] TERN_DEVICE bool stays() const { return Wire::all(!waiter_.left()); }
 
-  /// In the scratch of `owner`.
   [[nodiscard]] TERN_DEVICE Slot slot(uint64_t number, int32_t owner, int32_t from) const {
     const auto set = static_cast<int64_t>(number & 1);
     const int64_t before = (set * a_.ranks + from) * a_.parts + blockIdx.x;
@@ -227,7 +224,6 @@ class Pusher {
     return Slot(at + before * Wire::bytes_of(a_.room), a_.room);
   }
 
-  /// Bytes of a block's vector `i` of a pass that are data.
   [[nodiscard]] TERN_DEVICE int bytes_of(int32_t block, int64_t i) const {
     const int64_t before = (first_ + i) * 16;
     const int64_t length = a_.tabled == PushArguments::kNone ? a_.bytes : a_.table[block].length;
@@ -236,7 +232,6 @@ class Pusher {
     const int64_t rest = in_block < in_all ? in_block : in_all;
     return rest < 0 ? 0 : rest < 16 ? static_cast<int>(rest) : 16;
   }
-  /// From the first block of a side to another of that.
   [[nodiscard]] TERN_DEVICE int64_t offset_of(int32_t block, PushArguments::Tabled side,
                                               int64_t stride) const {
     return a_.tabled == side ? a_.table[block].offset : block * stride;
@@ -262,8 +257,8 @@ class Pusher {
   const PushArguments& a_;
   PushShared& shared_;
   Waiter waiter_;
-  int64_t begin_ = 0, end_ = 0;    // the block's share, in vectors
-  int64_t first_ = 0, count_ = 0;  // of a pass
+  int64_t begin_ = 0, end_ = 0;
+  int64_t first_ = 0, count_ = 0;
   uint64_t number_ = 0;
   bool owes_ = false;
 };

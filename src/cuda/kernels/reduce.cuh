@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions of up to 16 vectors by some blocks of threads: what the kernels of reduce.cu and
-// interpret.cuh share.
-// Order: fixed, so that every rank has the same bits, which are those of the host's loops (but for
-// which NaN a NaN is). Cost: reads n, writes 1; bounded by memory.
+// Reductions of up to 16 vectors by thread blocks, for reduce.cu and interpret.cuh.
+// Order: fixed, so all ranks have the host's bits (NaN payloads excepted). Cost: reads n, writes 1;
+// memory-bound.
 // See: core/reduce/loops.inc, tests/unit/cuda/reduce_kernels_test.cc.
 #pragma once
 
@@ -46,7 +45,6 @@ TERN_NAME(Minloc, kMinloc);
 TERN_NAME(Maxloc, kMaxloc);
 #undef TERN_NAME
 
-/// 16 bytes as elements.
 template <class T>
 union Lanes {
   Vector whole;
@@ -64,7 +62,7 @@ TERN_DEVICE Vector apply_lanes(const Vector& a, const Vector& b) {
   return y.whole;
 }
 
-/// sums[j] = values[j] (op) sums[j], by whichever of the operations `operation` names.
+/// sums[j] = values[j] (op) sums[j], with the operation numbered `operation`.
 template <int kVectors, class T, class First, class... Rest>
 TERN_DEVICE void apply(int operation, const Vector* values, Vector* sums) {
   if (sizeof...(Rest) == 0 || operation == static_cast<int>(kName<First>)) {
@@ -75,8 +73,8 @@ TERN_DEVICE void apply(int operation, const Vector* values, Vector* sums) {
   }
 }
 
-/// The vectors of a target: slot 0 is what lies before the first 16-byte border, the others are
-/// whole but for the last one.
+/// The vectors of a target: slot 0 is before the first 16-byte boundary; the others are whole
+/// except the last.
 struct Slots {
   int64_t bytes, head, count;
 
@@ -94,7 +92,6 @@ struct Slots {
   }
 };
 
-/// One slot, whole or not.
 template <class T, class... Operations>
 TERN_DEVICE void reduce_slot(const ReduceArguments& a, const Slots& slots, int64_t slot) {
   const int64_t begin = slots.begin(slot);
@@ -108,7 +105,6 @@ TERN_DEVICE void reduce_slot(const ReduceArguments& a, const Slots& slots, int64
   store_some(static_cast<char*>(DEV(a.target)) + begin, sum, bytes);
 }
 
-/// kVectors whole vectors, `apart` bytes from one to the next.
 template <int kVectors, class T, class... Operations>
 TERN_DEVICE void reduce_whole(const ReduceArguments& a, int64_t begin, int64_t apart) {
   Vector sums[kVectors], values[kVectors];
@@ -121,7 +117,8 @@ TERN_DEVICE void reduce_whole(const ReduceArguments& a, int64_t begin, int64_t a
   store_vectors(static_cast<char*>(DEV(a.target)) + begin, apart, sums);
 }
 
-/// The part of one block of threads of `blocks`; each thread has kVectors vectors in flight.
+/// Reduces the share of thread block `block` of `blocks`; each thread has kVectors vectors in
+/// flight.
 template <int kVectors, int kElement, class T, class... Operations>
 TERN_DEVICE void reduce(const ReduceArguments& a, int64_t block, int64_t blocks) {
   const Slots slots(static_cast<const char*>(DEV(a.target)), a.count * kElement, kElement);
@@ -137,15 +134,14 @@ TERN_DEVICE void reduce(const ReduceArguments& a, int64_t block, int64_t blocks)
   }
 }
 
-/// By one block of threads. A call: kernels that wait have it in several places. Fewer vectors of
-/// wide elements, for those kernels' own state takes registers, too.
+/// Reduces by one thread block. Not inlined, because waiting kernels call this in several places.
+/// Wide elements use fewer vectors, because those kernels need registers for their state.
 template <int kElement, class T, class... Operations>
 TERN_DEVICE_CALL void reduce_alone(const ReduceArguments& a) {
   constexpr int kVectors = kElement > 4 ? 1 : kElement > 1 ? 2 : 4;
   reduce<kVectors, kElement, T, Operations...>(a, 0, 1);
 }
 
-/// As ReduceKernel of the host.
 enum class ReduceNumber : int32_t {
 #define TERN_NAME_ONLY(suffix, ...) suffix,
   TERN_REDUCE_KERNELS(TERN_NAME_ONLY)

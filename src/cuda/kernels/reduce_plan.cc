@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// plan_reduce: the table of types, and which operations each takes.
+// plan_reduce: the table of types and their operations.
 #include "cuda/kernels/reduce_plan.hpp"
 
 namespace tern::cuda {
@@ -12,8 +12,8 @@ struct Type {
   Number number = Number::kNone;
   Class of = Class::kNone;
   uint8_t bytes = 0;
-  K plain = K::bits;     // what computes with it: of a complex number its parts
-  K compared = K::bits;  // minima and maxima; products of complex numbers
+  K plain = K::bits;     // sums; for complex numbers, of the parts
+  K compared = K::bits;  // minima, maxima, complex products
 };
 
 constexpr Type kTypes[] = {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waits for words that other ranks' kernels write: bounded, and known to the host.
-// Why bounded: a kernel that spins for ever takes its multiprocessors, and its process cannot end.
-// Who has waited for longer than usual says so in pinned memory, where the host's watch finds it;
-// after the patience it says for whom it waited in vain, tells all others in their abort words, and
-// its block leaves, as it does when another has told it so, or the host (kLetGo).
-// Threads: any number of a block; the first that finds something says it.
-// See: coll/gpu/device_reports.hpp (reads it).
+// Waiter: waits for words written by other ranks' kernels, with a timeout, and reported to the
+// host.
+// Why a timeout: a kernel that spins forever occupies SMs, and its process cannot end. After a
+// usual time a thread reports the wait in pinned memory, for the host's watch. After the timeout
+// the thread reports the awaited rank and writes the abort words of all ranks, and its block
+// leaves. Blocks also leave if another rank or the host (kLetGo) has written an abort word.
+// Threads: any number per block; the first with news reports.
+// See: coll/gpu/device_reports.hpp (the reader).
 #pragma once
 
 #include "cuda/kernels/arguments.hpp"
@@ -14,7 +15,6 @@
 namespace tern::cuda {
 namespace {
 
-/// What a thread waits for.
 struct Awaited {
   int32_t peer, message, step;
   int64_t pass;
@@ -22,7 +22,7 @@ struct Awaited {
 
 class Waiter {
  public:
-  /// `bases`: of all ranks' scratch; `report`: of this block.
+  /// `bases`: all ranks' scratch; `report`: this block's.
   TERN_DEVICE Waiter(const char* const* bases, int32_t ranks, int32_t rank, int64_t abort_word,
                      KernelReport* report, uint32_t call, uint64_t patience, WaitShared& shared)
       : bases_(bases),
@@ -34,23 +34,23 @@ class Waiter {
         patience_(patience),
         shared_(shared) {}
 
-  /// By one thread, before the others wait.
+  /// One thread calls begin() before other threads wait.
   TERN_DEVICE void begin() {
     shared_.left = shared_.told = 0;
     if (const uint32_t who = ptx::load_acquire_system(abort_word(rank_)); who != 0)
       leave(KernelReport::kTold, {peer_of(who), 0, 0, 0});
   }
-  /// By one thread, when all have what they waited for.
+  /// One thread calls end() after all waits of the block.
   TERN_DEVICE void end() {
     if (shared_.told == 0 || shared_.left != 0) return;
     shared_.told = 0;
     ptx::store_relaxed_system(&report_->state, uint32_t{KernelReport::kNothing});
   }
-  /// Whether the block leaves. Who finds that out between two barriers may end: the others' next
-  /// barrier does not wait for a thread that has ended.
+  /// Whether the block leaves. A thread may end between two barriers: barriers do not wait for
+  /// ended threads.
   [[nodiscard]] TERN_DEVICE bool left() const { return atomicAdd(&shared_.left, 0U) != 0; }
 
-  /// Between two looks at a word. False: the block leaves.
+  /// Called between two polls. Returns false if the block leaves.
   template <class What>
   [[nodiscard]] TERN_DEVICE bool again(unsigned* polls, uint64_t* begun, const What& what) {
     constexpr unsigned kPolls = 256;
@@ -71,15 +71,14 @@ class Waiter {
       say(KernelReport::kWaits, what());
     return true;
   }
-  /// A word has another value than was waited for: the host has let the kernel go, or a rank made
-  /// another call.
+  /// A word has an unexpected value: the host has ended the kernel, or a rank made another call.
   TERN_DEVICE void refuse(const Awaited& what) {
     if (const uint32_t who = told(); who != 0)
       leave(KernelReport::kTold, {peer_of(who), 0, 0, 0});
     else
       give_up(what);
   }
-  /// Leaves, and tells all others.
+  /// Leaves, and tells all ranks.
   TERN_DEVICE void give_up(const Awaited& what) {
     if (!leave(KernelReport::kLate, what)) return;
     for (int32_t rank = 0; rank < ranks_; ++rank)
@@ -87,7 +86,7 @@ class Waiter {
   }
 
  private:
-  /// Who has given up; 0: none.
+  /// Returns the source of the abort; 0: none.
   [[nodiscard]] TERN_DEVICE uint32_t told() const {
     if (const uint32_t who = ptx::load_acquire_system(abort_word(rank_)); who != 0) return who;
     const auto* const host = reinterpret_cast<const uint32_t*>(&report_->let_go);
@@ -99,7 +98,6 @@ class Waiter {
   [[nodiscard]] TERN_DEVICE uint32_t* abort_word(int32_t rank) const {
     return reinterpret_cast<uint32_t*>(DEV(const_cast<char*>(bases_[rank]) + abort_word_));
   }
-  /// Whether this thread is the first.
   TERN_DEVICE bool leave(KernelReport::State state, const Awaited& what) {
     if (atomicExch(&shared_.left, static_cast<uint32_t>(state)) != 0) return false;
     say(state, what);

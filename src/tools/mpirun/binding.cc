@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dividing the allowed cores among the ranks: ranks are mapped to parts of the machine, numbered,
-// and bound to some of their part's processors.
+// Maps ranks to parts of the machine, numbers the ranks, and binds each to processors of its part.
 #include "tools/mpirun/binding.hpp"
 
 #include <algorithm>
@@ -15,7 +14,6 @@ namespace {
 
 using Cores = std::vector<topo::Core>;
 
-// The cores [first, last) as processors.
 Cpus cpus_of(const Cores& cores, std::size_t first, std::size_t last) {
   Cpus cpus;
   for (std::size_t i = first; i < last; ++i)
@@ -42,7 +40,7 @@ int key_of(Unit unit, const topo::Core& core) {
   return core.cpus.front();
 }
 
-// Numbers go round the parts of `unit`: the first of each, then the second of each.
+// Numbers ranks round-robin over the parts of `unit`.
 std::vector<std::size_t> number_round(Unit unit, const std::vector<std::size_t>& mapped,
                                       const std::vector<Cores>& parts) {
   std::map<int, std::vector<std::size_t>> groups;
@@ -54,7 +52,6 @@ std::vector<std::size_t> number_round(Unit unit, const std::vector<std::size_t>&
   return numbered;
 }
 
-// The part of each rank.
 std::vector<std::size_t> map_ranks(const Placing& placing, std::size_t ranks,
                                    const std::vector<Cores>& parts) {
   const auto each = static_cast<std::size_t>(placing.per_unit);
@@ -73,15 +70,16 @@ std::vector<std::size_t> map_ranks(const Placing& placing, std::size_t ranks,
 Cpus cores_each(const Placing& placing, const Cores& part, std::size_t index) {
   const auto each = static_cast<std::size_t>(placing.cores_each);
   if ((index + 1) * each > part.size())
-    throw Error(MPI_ERR_ARG,
-                strf("--map-by PE=%zu: %zu rank%s of %zu cores each do not fit the %zu core%s that "
-                     "may be used there",
-                     each, index + 1, index == 0 ? "" : "s", each, part.size(),
-                     part.size() == 1 ? "" : "s"));
+    throw Error(
+        MPI_ERR_ARG,
+        strf("--map-by PE=%zu: %zu rank%s of %zu cores each do not fit the %zu allowed core%s "
+             "there",
+             each, index + 1, index == 0 ? "" : "s", each, part.size(),
+             part.size() == 1 ? "" : "s"));
   return cpus_of(part, index * each, (index + 1) * each);
 }
 
-// The index-th of `count` ranks on this part.
+// Processors of the index-th of `count` ranks on a part.
 Cpus cpus_for(const Placing& placing, const Cores& part, std::size_t index, std::size_t count,
               const Cores& machine) {
   if (placing.cores_each > 0) return cores_each(placing, part, index);
@@ -122,8 +120,8 @@ std::vector<Cpus> bind_ranks(const Placing& placing, int ranks, const Cores& cor
   const auto n = static_cast<std::size_t>(ranks);
   std::vector<Cpus> bound(n);
   if (!placing.may_oversubscribe && n > cores.size())
-    throw Error(MPI_ERR_ARG, strf("%d ranks are more than the %zu cores that may be used, and "
-                                  "oversubscription is ruled out (--oversubscribe allows it)",
+    throw Error(MPI_ERR_ARG, strf("%d ranks are more than the %zu cores allowed, and "
+                                  "--nooversubscribe forbids sharing: use fewer ranks",
                                   ranks, cores.size()));
   if (cores.empty()) return bound;
   const std::vector<Cores> parts = parts_of(placing.map, cores);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which processors each rank gets.
-// See: tests/unit/tools/binding_test.cc.
+// Binds ranks to processors. See: tests/unit/tools/binding_test.cc.
 #pragma once
 
 #include <string>
@@ -13,13 +12,13 @@ namespace tern::mpirun {
 
 using Cpus = std::vector<int>;
 
-// The parts of one kind, each as its cores (a hardware thread: a core of one processor).
+// Splits `cores` into parts of `unit`. A hardware thread is a core with a single processor.
 [[nodiscard]] std::vector<std::vector<topo::Core>> parts_of(Unit unit,
                                                             const std::vector<topo::Core>& cores);
 
-// For each rank its processors; empty: it keeps mpirun's own. A share is a run of neighbouring
-// cores, so that threads of a rank stay together; nothing is bound when ranks exceed cores. Throws
-// tern::Error where the ranks do not fit what was asked.
+// Each rank's processors; an empty list keeps mpirun's mask. A share is a run of neighbouring
+// cores, to keep a rank's threads together; if ranks exceed cores, nothing is bound. Throws
+// tern::Error if the ranks do not fit the request.
 [[nodiscard]] std::vector<Cpus> bind_ranks(const Placing& placing, int ranks,
                                            const std::vector<topo::Core>& cores);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPIR's variables, whose names and types debuggers know.
+// Defines MPIR's variables with the names and types of the standard.
 #include "tools/mpirun/debugger.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-// Seen by debuggers, also in a program that is stripped.
+// Visible to debuggers even in a stripped program.
 #define TERN_FOR_DEBUGGERS __attribute__((visibility("default"), used))
 
 enum { kMpirNull = 0, kMpirDebugSpawned = 1, kMpirDebugAborting = 2 };
@@ -27,13 +27,13 @@ TERN_FOR_DEBUGGERS int MPIR_proctable_size = 0;
 TERN_FOR_DEBUGGERS volatile int MPIR_being_debugged = 0;
 TERN_FOR_DEBUGGERS volatile int MPIR_debug_state = kMpirNull;
 TERN_FOR_DEBUGGERS const char* MPIR_debug_abort_string = nullptr;
-// By being there: mpirun is no rank; ranks need no gate opened; they stop before main().
+// By its presence: mpirun is not a rank, and ranks stop before main() without a gate.
 TERN_FOR_DEBUGGERS int MPIR_i_am_starter = 0;
 TERN_FOR_DEBUGGERS int MPIR_partial_attach_ok = 0;
 TERN_FOR_DEBUGGERS int MPIR_acquired_pre_main = 0;
 
 TERN_FOR_DEBUGGERS __attribute__((noinline)) void MPIR_Breakpoint() {
-  asm volatile("" ::: "memory");  // the call may not be left out
+  asm volatile("" ::: "memory");  // keeps the call
 }
 
 }  // extern "C"
@@ -43,10 +43,10 @@ namespace tern::mpirun {
 namespace {
 
 std::vector<MPIR_PROCDESC> table;
-std::deque<std::string> strings;  // keep their places
+std::deque<std::string> strings;  // stable addresses
 std::string abort_reason;
 
-// Many ranks run one program: each text is kept once.
+// Keeps each text once, because many ranks run the same program.
 const char* kept(const std::string& text) {
   const auto found = std::find(strings.rbegin(), strings.rend(), text);
   return found != strings.rend() ? found->c_str() : strings.emplace_back(text).c_str();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Putting a job into words.
+// Prints a job's plan.
 #include "tools/mpirun/dry_run.hpp"
 
 #include "base/error.hpp"
@@ -55,7 +55,8 @@ std::string dry_run_text(const Options& options, const Places& places,
     }
   }
   return text +
-         "each rank also gets PMIX_RANK, OMPI_COMM_WORLD_RANK and their like; see mpirun(1)\n";
+         "each rank also gets PMIX_RANK, OMPI_COMM_WORLD_RANK and similar variables; see "
+         "mpirun(1)\n";
 }
 
 }  // namespace tern::mpirun

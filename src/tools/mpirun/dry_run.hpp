@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What would be started where, in words: --dry-run.
+// Text of --dry-run: the ranks to start and their places.
 #pragma once
 
 #include <string>
@@ -10,11 +10,10 @@
 
 namespace tern::mpirun {
 
-// `paths` is the program of each section, found.
+// `paths`: the program found for each section.
 [[nodiscard]] std::string dry_run_text(const Options& options, const Places& places,
                                        const std::vector<std::string>& paths);
 
-// Words as a shell would need them quoted.
 [[nodiscard]] std::string quoted(const std::vector<std::string>& words);
 
 }  // namespace tern::mpirun

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Choosing another launcher and becoming it.
+// Chooses another launcher and replaces mpirun.
 #include "tools/mpirun/elsewhere.hpp"
 
 #include <unistd.h>
@@ -19,7 +19,7 @@
 namespace tern::mpirun {
 namespace {
 
-// Steps that are shells of an allocation have numbers from here on (SLURM_BATCH_SCRIPT and others).
+// Slurm numbers the shells of an allocation from here (SLURM_BATCH_SCRIPT and others).
 constexpr unsigned long kFirstSpecialStep = 0xfffffff0;
 
 int number_in(const char* name) {
@@ -43,13 +43,12 @@ bool in_path(const char* program) {
           : strf("this Slurm allocation has %d nodes", allocation.nodes);
   const char* cure =
       allocation.exists
-          ? "srun is not in PATH (Debian: apt-get install slurm-client; it needs Slurm's PMIx "
-            "plugin), and neither is prterun (PRRTE)"
-          : "install PRRTE, so that prterun is in PATH, or start the job in a Slurm allocation";
-  throw Error(MPI_ERR_OTHER,
-              strf("%s. mpirun itself starts ranks on its own host and leaves others to srun "
-                   "--mpi=pmix or prterun: %s",
-                   what.c_str(), cure));
+          ? "neither srun (Debian: apt-get install slurm-client, and Slurm's PMIx plugin) nor "
+            "prterun (PRRTE) is in PATH"
+          : "install PRRTE for prterun, or start the job in a Slurm allocation";
+  throw Error(MPI_ERR_OTHER, strf("%s. mpirun itself starts ranks on its own host and needs srun "
+                                  "--mpi=pmix or prterun for others: %s",
+                                  what.c_str(), cure));
 }
 
 }  // namespace
@@ -82,7 +81,7 @@ void hand_over(const Handover& handover) {
     ::ftruncate(programs.get(), 0);
     if (::pwrite(programs.get(), handover.programs.data(), handover.programs.size(), 0) < 0)
       throw Error(MPI_ERR_OTHER,
-                  strf("mpirun cannot pass the programs on: %s", std::strerror(errno)));
+                  strf("mpirun cannot pass on the list of programs: %s", std::strerror(errno)));
     std::replace(words.begin(), words.end(), std::string(kProgramsFile),
                  strf("/proc/self/fd/%d", ::dup(programs.get())));  // stays open across exec
   }

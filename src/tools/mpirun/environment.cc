@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Building environment blocks.
+// Builds environment blocks.
 #include "tools/mpirun/environment.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace tern::mpirun {
 namespace {
 
-// What would make a rank believe that it belongs to another job.
+// Prefixes of variables by which a rank would take itself for a member of another job.
 constexpr const char* kStrangers[] = {"PMIX_",
                                       "PMI_",
                                       "OMPI_COMM_WORLD_",

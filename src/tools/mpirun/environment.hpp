@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The environment of the ranks: mpirun's own, less what another launcher left there, plus who each
-// rank is, in the words of PMIx and in those that wrapper scripts of other launchers read.
+// The environment of the ranks: mpirun's own without variables of another launcher, plus each
+// rank's identity for PMIx and for other launchers' wrapper scripts.
 #pragma once
 
 #include <string>
@@ -13,13 +13,12 @@ namespace tern::mpirun {
 
 class Environment {
  public:
-  // What all ranks of a job have.
   Environment(const char* const* inherited, const JobFacts& facts);
 
   void set(const std::string& name, const std::string& value);
   void unset(const std::string& name);
 
-  // The block of one rank; valid until the next call.
+  // The block of a rank; valid until the next call.
   [[nodiscard]] char* const* of_rank(int rank, const Pairs& extra);
 
  private:

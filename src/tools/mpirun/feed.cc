@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One input, many readers.
+// Copies one input to many readers.
 #include "tools/mpirun/feed.hpp"
 
 #include <fcntl.h>
@@ -41,7 +41,7 @@ void Feed::look() {
 }
 
 void Feed::on_input() {
-  // In the background reading would stop mpirun; SIGCONT tells of the foreground.
+  // In the background a read would stop mpirun; SIGCONT announces the foreground.
   if (terminal_ && ::tcgetpgrp(source_) != ::getpgrp()) return loop_.forget(source_);
   char buffer[65536];
   const ssize_t got = ::read(source_, buffer, sizeof buffer);
@@ -62,7 +62,7 @@ void Feed::pump(Reader& reader) {
     const auto from = static_cast<std::size_t>(reader.taken - begin_);
     const ssize_t put = ::write(reader.writer.get(), held_.data() + from, held_.size() - from);
     if (put < 0 && errno == EINTR) continue;
-    if (put < 0 && errno != EAGAIN) return drop(reader);  // it reads no more
+    if (put < 0 && errno != EAGAIN) return drop(reader);  // the reader has closed
     if (put > 0) {
       reader.taken += static_cast<std::uint64_t>(put);
       continue;
@@ -92,7 +92,7 @@ void Feed::trim() {
   for (const auto& reader : readers_)
     if (reader->writer.valid()) slowest = std::min(slowest, reader->taken);
   const auto done = static_cast<std::size_t>(slowest - begin_);
-  if (done < held_.size() && done < held_.size() / 2) return;  // erasing costs what is left
+  if (done < held_.size() && done < held_.size() / 2) return;  // erasing costs the size of the rest
   held_.erase(0, done);
   begin_ = slowest;
 }

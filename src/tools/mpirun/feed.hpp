@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// mpirun's standard input, passed on to one rank or to all.
-// Why: a rank inherits a file or a pipe itself (so that it takes exactly what it reads, and the
-// next command of a script gets the rest). But ranks are not the terminal's foreground group and
-// would be stopped for reading it, and what all of them read must be read once and written often.
-// Flow: what the slowest rank has not taken yet is kept, up to kMost; then the others wait for it.
-// Lifetime: may not outlive the loop. Threads: the loop's.
+// Passes mpirun's standard input on to one rank or to all.
+// Why: a rank inherits a file or a pipe directly and leaves unread bytes to a script's next
+// command. But ranks may not read the terminal, because their group is not in the foreground, and
+// input for all ranks must be read once and written to each.
+// Flow: keeps up to kMost bytes not yet taken by the slowest rank; then the other ranks wait.
+// Lifetime: ends before the loop. Threads: the loop's.
 #pragma once
 
 #include <cstdint>
@@ -27,15 +27,15 @@ class Feed {
   Feed& operator=(const Feed&) = delete;
   ~Feed();
 
-  // The reading end for one more rank.
+  // The reading end for another rank.
   [[nodiscard]] Fd add();
-  // Begins to read, once all ranks are added; again when mpirun may have come to the foreground.
+  // Begins to read after all ranks are added. Call again when mpirun may be in the foreground.
   void look();
 
  private:
   struct Reader {
     Fd writer;
-    std::uint64_t taken = 0;  // bytes since the beginning
+    std::uint64_t taken = 0;  // bytes so far
     bool waiting = false;
   };
   void on_input();
@@ -49,7 +49,7 @@ class Feed {
   bool terminal_;
   bool ended_ = false;
   std::string held_;
-  std::uint64_t begin_ = 0;  // where held_ begins
+  std::uint64_t begin_ = 0;  // position of held_ in the stream
   std::vector<std::unique_ptr<Reader>> readers_;
 };
 

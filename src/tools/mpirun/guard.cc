@@ -77,21 +77,21 @@ void Guard::keep_alive(Loop& loop) {
 }
 
 void Guard::stand_guard(int pipe_end) noexcept {
-  ::setsid();  // out of reach of the terminal's signals and of a kill of mpirun's group
+  ::setsid();  // escapes the terminal's signals and a kill of mpirun's group
   ::prctl(PR_SET_NAME, "mpirun-guard");
   sigset_t all;
   ::sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all, nullptr);
   ::dup2(pipe_end, 0);
   ::close_range(1, ~0u,
-                0);  // above all the writing end, and the outputs whose end a reader may wait for
+                0);  // closes the writing end and the outputs whose end a reader may await
   char byte;
   while (::read(0, &byte, 1) < 0 && errno == EINTR) {
   }
   for (int rank = 0; rank < ranks_; ++rank)
     if (const pid_t pid = table_->pids[rank]; pid > 0) {
       ::kill(-pid, SIGKILL);
-      ::kill(pid, SIGKILL);  // not yet the leader of a group
+      ::kill(pid, SIGKILL);  // not yet a group leader
     }
   remove_directory();
   ::_exit(0);
@@ -102,7 +102,7 @@ void Guard::remove_directory() const noexcept {
   const auto remove_one = [](const char* path, const struct stat*, int, struct FTW*) {
     return std::remove(path);
   };
-  // A rank that was just killed may still make a file: then the directory is not empty.
+  // A rank just killed may still create a file in the directory.
   constexpr int kTries = 100, kMomentUs = 10'000;
   for (int i = 0; i < kTries && ::access(table_->directory, F_OK) == 0; ++i) {
     if (i > 0) ::usleep(kMomentUs);

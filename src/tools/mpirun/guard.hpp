@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small process that outlives mpirun by a moment: when mpirun is gone, however it went, it ends
-// the process group of every rank and removes the job's directory.
-// Why: kill -9 of mpirun must leave nothing, and PR_SET_PDEATHSIG misses what a wrapper script
-// started.
-// How: it holds the reading end of a pipe whose writing end only mpirun has; the end of file is the
-// news. What there is to end stands in memory that both share.
+// A small process that outlives mpirun. At any end of mpirun the guard kills every rank's process
+// group and removes the job's directory.
+// Why: kill -9 of mpirun must leave nothing behind, and PR_SET_PDEATHSIG does not reach children of
+// wrapper scripts.
+// How: only mpirun has the writing end of a pipe; the guard waits for end of file. Shared memory
+// lists the ranks.
 // Lifetime: Guard's destructor dismisses the process. Threads: one.
 #pragma once
 
@@ -24,11 +24,10 @@ class Guard {
   Guard& operator=(const Guard&) = delete;
   ~Guard();
 
-  // Where a new rank writes its own pid before it starts its program; 0 takes it back.
+  // Where a new rank writes its pid before exec; 0 withdraws the pid.
   [[nodiscard]] volatile pid_t* pid_of(int rank) noexcept;
   void set_directory(const std::string& path);
 
-  // Starts another one, should this one be killed.
   void keep_alive(Loop& loop);
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// mpirun's options in the words of srun and prterun.
+// Translates mpirun's options for srun and prterun.
 #include <cmath>
 #include <set>
 
@@ -30,8 +30,8 @@ const char* srun_unit(Unit unit) {
       break;
   }
   throw Error(MPI_ERR_ARG,
-              "--bind-to l3cache: srun, which starts ranks on several hosts, does not "
-              "know it; numa is the nearest");
+              "--bind-to l3cache: srun, used for several hosts, lacks "
+              "this object; numa is the nearest");
 }
 
 const char* prte_unit(Unit unit) {
@@ -79,7 +79,7 @@ Words program_of(const App& app) {
   return words;
 }
 
-// env(1) gives a program its own variables and folder.
+// env(1) sets a program's own variables and directory.
 Words wrapped(const App& app, bool with_folder) {
   Words words;
   const bool folder = with_folder && !app.directory.empty();
@@ -91,7 +91,7 @@ Words wrapped(const App& app, bool with_folder) {
   return words;
 }
 
-// The ranks of the whole job; 0: srun decides by the allocation.
+// Ranks of the whole job; 0: srun decides by the allocation.
 int srun_ranks(const Options& options, const Allocation& allocation) {
   if (options.apps.size() == 1 && options.apps[0].ranks == 0) {
     const int hosts =
@@ -109,7 +109,7 @@ void srun_places(const Options& options, Words& words) {
   const Placing& placing = options.placing;
   if (placing.per_unit > 0 && placing.map != Unit::kMachine)
     throw Error(MPI_ERR_ARG,
-                "--map-by ppr: srun, which starts ranks on several hosts, knows only "
+                "--map-by ppr: srun, used for several hosts, has only "
                 "ranks per node: use -N");
   if (placing.per_unit > 0) words.push_back(strf("--ntasks-per-node=%d", placing.per_unit));
   if (placing.cores_each > 0) words.push_back(strf("--cpus-per-task=%d", placing.cores_each));
@@ -128,21 +128,21 @@ void srun_places(const Options& options, Words& words) {
 void srun_streams(const Options& options, int ranks, Words& words) {
   if (options.timestamp_output)
     throw Error(MPI_ERR_ARG,
-                "--timestamp: srun, which starts ranks on several hosts, cannot do "
-                "that; --tag-output it can");
+                "--timestamp: srun, used for several hosts, has no "
+                "timestamps; use --tag-output");
   if (options.tag_output) words.emplace_back("--label");
   words.push_back(options.input == Input::kAll    ? "--input=all"
                   : options.input == Input::kNone ? "--input=none"
                                                   : strf("--input=%d", options.input_rank));
   if (options.output_directory.empty()) return;
   if (ranks == 0)
-    throw Error(MPI_ERR_ARG, "--output: on several hosts it needs the number of ranks: -n N");
+    throw Error(MPI_ERR_ARG, "--output on several hosts needs the number of ranks: -n N");
   make_output_folders(options.output_directory, ranks);
   words.push_back("--output=" + options.output_directory + "/rank.%t/stdout");
   words.push_back("--error=" + options.output_directory + "/rank.%t/stderr");
 }
 
-// "0-3 ./program a": srun's list of programs, in its own quoting.
+// Formats srun's list of programs, "0-3 ./program a", with srun's quoting.
 std::string program_list(const Options& options) {
   std::string text;
   int rank = 0;
@@ -196,7 +196,7 @@ Handover for_srun(const Options& options, const Allocation& allocation) {
   words = {"srun", "--mpi=pmix", "--export=ALL"};
   for (const App& app : options.apps)
     if (!app.sets.empty())
-      throw Error(MPI_ERR_ARG, strf("--pset %s: srun, which starts ranks on several hosts, has no "
+      throw Error(MPI_ERR_ARG, strf("--pset %s: srun, used for several hosts, has no "
                                     "process sets",
                                     app.sets[0].c_str()));
   const int ranks = srun_ranks(options, allocation);

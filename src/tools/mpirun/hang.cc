@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asking ranks what they wait for.
+// Asks ranks for their awaited ranks and prints the answers.
 #include "tools/mpirun/hang.hpp"
 
 #include <sys/uio.h>
@@ -16,15 +16,15 @@ namespace tern::mpirun {
 namespace {
 
 constexpr double kStartPatience = 30;
-constexpr double kRound = 0.02;   // seconds between looks for answers
-constexpr int kLeastRounds = 3;   // what was under way when they were asked has arrived by then
-constexpr int kRanksInFull = 64;  // more would hide the verdict
+constexpr double kRound = 0.02;   // seconds between checks for answers
+constexpr int kLeastRounds = 3;   // arrivals in flight at the question are handled by then
+constexpr int kRanksInFull = 64;  // more lines would hide the verdict
 
-// A rank that sleeps on descriptors wakes every half a second. On kernels before 5.16 a question
-// wakes no rank, and a sleep ends after a second.
+// A rank that sleeps on descriptors wakes every half second. Before Linux 5.16 a question wakes no
+// rank, and a sleep ends after a second.
 int rounds_of_asking() noexcept { return futex_takes_several() ? 30 : 60; }
 
-// State and processor time of a process by the kernel's word.
+// State and processor time of a process from /proc.
 std::string activity_of(pid_t pid) {
   std::FILE* file = std::fopen(strf("/proc/%d/stat", pid).c_str(), "re");
   if (file == nullptr) return "gone";
@@ -53,7 +53,7 @@ bool read_memory(pid_t pid, std::uint64_t address, void* to, std::size_t bytes) 
 
 }  // namespace
 
-Hang::Hang(Loop& loop, boot::SharedJob& shared, Job job)
+Hang::Hang(Loop& loop, boot::SharedJob& shared, HangJob job)
     : loop_(loop),
       shared_(shared),
       job_(std::move(job)),
@@ -93,7 +93,7 @@ void Hang::collect(int rounds, const std::string& reason, const std::function<vo
   if (then) then();
 }
 
-// Read from the rank's own memory: nothing was written down for it before.
+// Reads the rank's memory, because ranks do not record their last call elsewhere.
 std::string Hang::last_call(int rank, pid_t pid) const {
   std::uint64_t address = shared_.questions.call_address(rank);
   char name[64] = {};
@@ -128,12 +128,12 @@ std::string Hang::line_of(int rank, const Rank& known, WaitNode* node) const {
   if (shared_.questions.answered(rank, &text)) node->reports = decode_wait_reports(text);
   if (node->reports.empty()) {
     const std::string call = last_call(rank, known.pid);
-    const char* told = call.empty() ? "outside MPI" : "outside MPI; its last call there was ";
+    const char* told = call.empty() ? "outside MPI" : "outside MPI; the last call was ";
     return told + call + " (" + activity_of(known.pid) + ")";
   }
   const bool steady = is_steady(rank);
   if (steady) node->state = WaitNode::State::kWaiting;
-  std::string line = steady ? "" : "got on after the question; now ";
+  std::string line = steady ? "" : "made progress since the question; now ";
   for (const WaitReport& report : node->reports) {
     if (&report != &node->reports.front()) line += "; ";
     if (!report.call.empty()) line += strf("%s, %.1f s: ", report.call.c_str(), report.seconds);
@@ -145,7 +145,7 @@ std::string Hang::line_of(int rank, const Rank& known, WaitNode* node) const {
 void Hang::print(const std::string& reason) {
   const std::vector<Rank> ranks = job_.ranks();
   std::vector<WaitNode> nodes(ranks.size());
-  job_.say(strf("who waits for whom (%s):", reason.c_str()));
+  job_.say(strf("waiting ranks (%s):", reason.c_str()));
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     const int rank = static_cast<int>(i);
     const std::string line = line_of(rank, ranks[i], &nodes[i]);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// "Who waits for whom": asks all ranks what they wait for, and prints what they and the system say.
+// Prints which ranks wait for which: asks all ranks, and adds the system's view.
 // When: SIGQUIT, --timeout, or TERN_HANG seconds without progress in any rank.
-// How: a number in the memory that the ranks share; those that wait in MPI see it before their next
-// sleep and answer there. The others are outside MPI: the system says what they do.
+// How: increments a number in the ranks' shared memory. Ranks waiting in MPI check the number
+// before their next sleep and answer there. For ranks outside MPI /proc gives the state.
 // Threads: the loop's. Lifetime: Job.
 #pragma once
 
@@ -26,18 +26,18 @@ class Hang {
     pid_t pid = -1;
     bool ended = false;
   };
-  struct Job {
+  struct HangJob {
     std::function<std::vector<Rank>()> ranks;
     std::function<void(const std::string& line)> say;
   };
 
-  Hang(Loop& loop, boot::SharedJob& shared, Job job);
+  Hang(Loop& loop, boot::SharedJob& shared, HangJob job);
 
-  // Asks, waits a moment for answers, prints, then calls `then` (which may be empty).
+  // Asks, waits briefly for answers, prints, then calls `then` if set.
   void report(const std::string& reason, const std::function<void()>& then);
-  // From now on: say so when no further rank comes to MPI_Init.
+  // Reports if no further rank calls MPI_Init.
   void watch_start() { start_.begin(static_cast<int>(job_.ranks().size())); }
-  // From now on: report when no rank has made progress for so long.
+  // Reports if no rank makes progress for `seconds`.
   void watch(double seconds);
 
  private:
@@ -51,19 +51,18 @@ class Hang {
 
   Loop& loop_;
   boot::SharedJob& shared_;
-  Job job_;
+  HangJob job_;
   StartWatch start_;
   [[nodiscard]] bool is_steady(int rank) const;
 
-  // What a rank was doing when it was asked: only what has not changed since then may be judged
-  // together.
+  // A rank's state at the question: only unchanged states may be judged together.
   struct Before {
     std::int64_t waiting_since = 0;
     bool in_fence = false;
   };
   std::vector<Before> before_;
   double hang_s_ = 0;
-  std::int64_t reported_ = 0;  // the newest "waits since" of the last report: not reported again
+  std::int64_t reported_ = 0;  // newest "waits since" of the last report, to report once
 };
 
 }  // namespace tern::mpirun

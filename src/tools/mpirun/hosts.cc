@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host lists, host files, and names that are this machine.
+// Parses host lists and host files, and recognises this machine's names.
 #include "tools/mpirun/hosts.hpp"
 
 #include <ifaddrs.h>
@@ -28,7 +28,7 @@ int parse_slots(const std::string& text, const std::string& host) {
   return static_cast<int>(value);
 }
 
-// "name" or "name:4"; an IPv6 address has more colons than one and no slots.
+// "name" or "name:4"; an IPv6 address has several colons and no slots.
 Host parse_host(const std::string& word) {
   Host host{word, 0};
   const std::size_t colon = word.find(':');
@@ -37,7 +37,7 @@ Host parse_host(const std::string& word) {
     host.slots = parse_slots(word.substr(colon + 1), host.name);
   }
   if (host.name.empty() || host.name.find_first_of("+^*/ ") != std::string::npos)
-    throw Error(MPI_ERR_ARG, strf("\"%s\" is no host; hosts are written a,b:4", word.c_str()));
+    throw Error(MPI_ERR_ARG, strf("\"%s\" is not a host; the form is a,b:4", word.c_str()));
   return host;
 }
 
@@ -49,7 +49,8 @@ void take_word(Host& host, const std::string& word) {
     host.slots = parse_slots(value, host.name);
   else if (key != "max_slots" && key != "max-slots" && key != "user" && key != "binding" &&
            key != "ifname")
-    throw Error(MPI_ERR_ARG, strf("\"%s\" is not known; a line is: name slots=4", word.c_str()));
+    throw Error(MPI_ERR_ARG,
+                strf("\"%s\" is unknown; the form of a line is: name slots=4", word.c_str()));
 }
 
 bool same_address(const sockaddr* a, const sockaddr* b) {
@@ -62,7 +63,7 @@ bool same_address(const sockaddr* a, const sockaddr* b) {
                      &reinterpret_cast<const sockaddr_in6*>(b)->sin6_addr, sizeof(in6_addr)) == 0;
 }
 
-// Whether one of the name's addresses belongs to an interface of this machine.
+// Whether an address of the name belongs to an interface of this machine.
 bool resolves_to_here(const std::string& name) {
   addrinfo hints{}, *found = nullptr;
   hints.ai_socktype = SOCK_STREAM;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starting ranks, and what they are connected to.
+// Starts ranks and connects their streams.
 #include "tools/mpirun/job.hpp"
 
 #include <fcntl.h>
@@ -26,7 +26,8 @@ extern "C" char** environ;
 namespace tern::mpirun {
 namespace {
 
-// Two pipes and a process a rank: 1,024 descriptors would do for 300 ranks. Returns the old limit.
+// With two pipes and a process per rank 1,024 descriptors suffice for 300 ranks. Returns the old
+// limit.
 rlimit raise_open_files() {
   rlimit before{};
   ::getrlimit(RLIMIT_NOFILE, &before);
@@ -71,7 +72,7 @@ void Job::set_environment() {
   for (const auto& [name, value] : options_.environment) environment_.set(name, value);
 }
 
-// Programs that read stderr compare it: the placement is said to a person, or on request.
+// Scripts compare stderr, so placement is printed only on a terminal or on request.
 bool Job::wants_placement() const {
   return options_.report_bindings || ::isatty(STDERR_FILENO) == 1 ||
          parameters_of(options_).explains_in_words();
@@ -103,7 +104,7 @@ void Job::start() {
   ranks_started();
 }
 
-// Bound ranks and other ranks have a file each: the times differ.
+// Bound and unbound ranks have separate files, because their times differ.
 void Job::hand_out_learnt() {
   const Params params = parameters_of(options_);
   if (params.coll_tune == CollTune::kOff || facts_.size < 2) return;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The life of a job: starts its ranks, watches them, ends all when one fails, and knows the exit
-// code.
-// Rules: the first failure decides the exit code (128 + signal where one killed a rank). A rank
-// that fails before MPI_Finalize takes the others with it: SIGTERM, half a second later SIGKILL.
-// Ranks that survive five more seconds are named and left behind. Ranks are reaped only when
-// all have ended, so that their process groups keep their numbers until then.
+// The life of a job: starts and watches the ranks, ends all after a failure, and determines the
+// exit code.
+// Rules: the first failure decides the exit code (128 + signal for a killed rank). A failure before
+// MPI_Finalize ends the other ranks: SIGTERM, half a second later SIGKILL. Ranks alive five seconds
+// later are named and left behind. Ranks are reaped after all have ended, to keep their process
+// group ids reserved.
 // Threads: the loop's.
 #pragma once
 
@@ -33,7 +33,7 @@ namespace tern::mpirun {
 
 class Job {
  public:
-  // `mask` is the signal mask that the ranks get.
+  // `mask`: the signal mask of the ranks.
   Job(Loop& loop, const Options& options, Places places, const sigset_t& mask);
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
@@ -42,12 +42,11 @@ class Job {
   void start();
   [[nodiscard]] int exit_code() const noexcept { return exit_code_.value_or(0); }
 
-  // The user's question: who waits for whom?
   void tell_waiting(const std::string& reason) { hang_.report(reason, {}); }
 
-  // Ends all ranks: first this signal, SIGKILL after `patience` seconds.
+  // Ends all ranks by `signal`, and by SIGKILL after `patience` seconds.
   void end_ranks(int signal, double patience);
-  // The user's signal: passed on; a second one kills.
+  // A second signal kills.
   void interrupt(int signal);
   void send_all(int signal) noexcept;
   void continue_all();
@@ -63,7 +62,7 @@ class Job {
     bool ended = false;
   };
 
-  // From mpirun's start, for the ranks.
+  // State at mpirun's start, restored for the ranks.
   struct Original {
     sigset_t signal_mask;
     rlimit open_files;
@@ -104,16 +103,16 @@ class Job {
   Hang hang_;
   PmixServer pmix_;
   Environment environment_;
-  std::unique_ptr<Feed> feed_;  // where ranks cannot have mpirun's stdin itself
+  std::unique_ptr<Feed> feed_;  // if ranks cannot inherit mpirun's stdin
   Places places_;
   std::vector<std::unique_ptr<Rank>> ranks_;
   int running_ = 0;
-  int silent_ends_ = 0;           // ranks that ended with 0 after MPI_Init and before MPI_Finalize
-  std::optional<int> exit_code_;  // the first failure decides
-  bool ending_ = false;           // ranks end because we told them to
+  int silent_ends_ = 0;           // ranks with exit code 0 between MPI_Init and MPI_Finalize
+  std::optional<int> exit_code_;  // of the first failure
+  bool ending_ = false;           // mpirun is ending the ranks
   bool interrupted_ = false;
   bool looks_for_awaited_ = false;
-  bool left_behind_ = false;  // ranks that SIGKILL does not end
+  bool left_behind_ = false;  // ranks survived SIGKILL
 };
 
 }  // namespace tern::mpirun

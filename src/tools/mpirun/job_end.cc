@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judging how ranks end, and ending those that are left.
+// Judges the ends of ranks, and ends the remaining ranks.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,12 +17,12 @@
 namespace tern::mpirun {
 namespace {
 
-constexpr double kPatience = 0.5;       // seconds between SIGTERM and SIGKILL after a failure
-constexpr double kUserPatience = 2.0;   // the same after the user's Ctrl-C
-constexpr double kSilentGrace = 2.0;    // for the others when one left without MPI_Finalize
+constexpr double kPatience = 0.5;      // seconds between SIGTERM and SIGKILL after a failure
+constexpr double kUserPatience = 2.0;  // the same after the user's Ctrl-C
+constexpr double kSilentGrace = 2.0;  // before ending the others after an exit without MPI_Finalize
 constexpr double kDrainPatience = 0.2;  // for outputs held open by processes that left the job
-constexpr double kDeathPatience = 5.0;  // from SIGKILL to leaving behind what it does not end
-constexpr double kTracerRound = 0.1;    // between looks whether a tracer has let go of a dead rank
+constexpr double kDeathPatience = 5.0;  // from SIGKILL to leaving a rank behind
+constexpr double kTracerRound = 0.1;    // between checks whether a tracer has released a dead rank
 
 }  // namespace
 
@@ -39,7 +39,7 @@ std::string Job::fate_of(int others) {
 
 void Job::on_exit(Rank& rank) {
   siginfo_t how{};
-  // WNOWAIT: it stays a zombie, so that its number and its group's stay taken.
+  // WNOWAIT keeps the zombie, so that its pid and process group stay reserved.
   if (::waitid(P_PID, static_cast<id_t>(rank.pid), &how, WEXITED | WNOHANG | WNOWAIT) != 0 ||
       how.si_pid == 0)
     return look_again(rank);
@@ -47,14 +47,14 @@ void Job::on_exit(Rank& rank) {
   rank.pidfd.reset();
   rank.ended = true;
   --running_;
-  outputs.streams.drain(rank.number);  // its last words come before ours
+  outputs.streams.drain(rank.number);  // prints the rank's last output first
   on_event();
   judge(rank, how);
   if (running_ == 0) all_ended();
 }
 
-// It is dead, but its tracer must see that first; until then its descriptor stays ready. Or the
-// kernel gives no descriptors of processes (a filter refuses pidfd_open).
+// A tracer must reap the dead rank first; until then the descriptor stays ready. Or the kernel has
+// no pidfds (a filter refuses pidfd_open).
 void Job::look_again(Rank& rank) {
   loop_.forget(rank.pidfd.get());
   loop_.after(kTracerRound, [this, &rank] { on_exit(rank); });
@@ -69,7 +69,7 @@ void Job::judge(const Rank& rank, const siginfo_t& how) {
               ::strsignal(how.si_status), limit_of(how.si_status),
               how.si_code == CLD_DUMPED ? ", core dumped" : "", fate_of(running_).c_str()));
   } else if (how.si_status != 0 && state == boot::RankState::kFinalised) {
-    // It has done its part in MPI: the others may end in peace.
+    // The rank has finished MPI: the others may end normally.
     if (!exit_code_) exit_code_ = how.si_status;
     outputs.say(strf("%s ended with exit code %d after MPI_Finalize.", name_of(rank).c_str(),
                      how.si_status));
@@ -87,8 +87,8 @@ void Job::judge(const Rank& rank, const siginfo_t& how) {
   }
 }
 
-// A rank may end without MPI, or after its last MPI program, unless others wait for it: in a fence,
-// or to make a communicator of a session.
+// A rank may end without MPI, or after its last MPI program, unless another rank waits in a fence
+// or in the creation of a session's communicator.
 void Job::look_for_awaited_ends() {
   if (looks_for_awaited_) return;
   looks_for_awaited_ = true;
@@ -106,7 +106,6 @@ void Job::look_for_awaited_ends() {
   });
 }
 
-// The ended rank that `waiting` waits for; null: none.
 const Job::Rank* Job::ended_that_keeps(const Rank& waiting) const {
   if (waiting.ended) return nullptr;
   const int awaited = meeting_.shared.awaited(waiting.number);
@@ -116,14 +115,14 @@ const Job::Rank* Job::ended_that_keeps(const Rank& waiting) const {
   return nullptr;
 }
 
-// Exit code 0, but the others may wait for it for ever.
+// Exit code 0, but other ranks may wait forever.
 void Job::judge_silent_end(const Rank& rank) {
   ++silent_ends_;
-  if (running_ == 0) return;  // all_ended() speaks
+  if (running_ == 0) return;  // all_ended() reports
   if (silent_ends_ == 1)
     outputs.remark(
-        strf("%s ended with exit code 0, but without MPI_Finalize. Ranks that still run in two "
-             "seconds will be ended, as they may wait for it.",
+        strf("%s ended with exit code 0, but without MPI_Finalize. Other ranks may wait for this "
+             "rank and will be ended in two seconds.",
              name_of(rank).c_str()));
   loop_.after(kSilentGrace, [this] {
     if (running_ > 0 && !ending_)
@@ -132,16 +131,14 @@ void Job::judge_silent_end(const Rank& rank) {
   });
 }
 
-// Every rank has ended by itself, and some of them in the middle of MPI.
+// All ranks ended by themselves, some without MPI_Finalize.
 void Job::judge_silent_ends() {
   if (silent_ends_ == 0 || exit_code_.has_value()) return;
   const std::string who =
       facts_.size == 1 ? "the rank" : strf("%d of %d ranks", silent_ends_, facts_.size);
-  fail(1,
-       strf("%s ended with exit code 0, but without MPI_Finalize, which every program that has "
-            "called MPI_Init calls before it ends: it may have stopped half-way (exit, a missing "
-            "call, an exception that was swallowed).",
-            who.c_str()));
+  fail(1, strf("%s ended with exit code 0, but without MPI_Finalize: the program may be incomplete "
+               "(exit(), a missing call, or a swallowed exception).",
+               who.c_str()));
 }
 
 void Job::on_event() {
@@ -173,7 +170,7 @@ void Job::on_timeout() {
   });
 }
 
-// A reader that went away (mpirun ... | head) is no failure to talk about; a full disk is.
+// A closed reader (`mpirun ... | head`) is no error; a full disk is.
 void Job::on_lost_output(int error) {
   if (error == EPIPE) return interrupt(SIGPIPE);
   fail(1, strf("cannot write the ranks' output: %s. The ranks are being ended.",
@@ -188,14 +185,15 @@ void Job::end_ranks(int signal, double patience) {
   loop_.after(patience + kDeathPatience, [this] { leave_behind(); });
 }
 
-// What SIGKILL does not end mpirun cannot end either; its user can.
+// Neither SIGKILL nor mpirun can end these ranks, but the user can.
 void Job::leave_behind() {
   if (running_ == 0 || left_behind_) return;
   left_behind_ = true;
   for (const auto& rank : ranks_)
     if (!rank->ended)
-      outputs.say(strf("%s does not end though it was killed: it is %s. mpirun leaves it behind.",
-                       name_of(*rank).c_str(), why_not_ended(rank->pid).c_str()));
+      outputs.say(strf(
+          "%s does not end after SIGKILL: the process is %s. mpirun leaves the process behind.",
+          name_of(*rank).c_str(), why_not_ended(rank->pid).c_str()));
   outputs.streams.close_all();
   loop_.after(kDrainPatience, [this] { loop_.stop(); });
   maybe_stop();
@@ -205,13 +203,13 @@ void Job::interrupt(int signal) {
   if (!exit_code_) exit_code_ = 128 + signal;
   if (interrupted_) return send_all(SIGKILL);
   interrupted_ = true;
-  const bool own = signal == SIGPIPE || signal == SIGXCPU;  // means nothing to ranks
+  const bool own = signal == SIGPIPE || signal == SIGXCPU;  // concerns mpirun alone
   end_ranks(own ? SIGTERM : signal, kUserPatience);
 }
 
 void Job::all_ended() {
   judge_silent_ends();
-  send_all(SIGKILL);  // what the ranks have started and left behind
+  send_all(SIGKILL);  // processes left behind by the ranks
   if (!outputs.streams.all_closed())
     loop_.after(kDrainPatience, [this] { outputs.streams.close_all(); });
   maybe_stop();

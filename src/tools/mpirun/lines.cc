@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cutting output into lines.
+// Cuts output into lines.
 #include "tools/mpirun/lines.hpp"
 
 #include <ctime>

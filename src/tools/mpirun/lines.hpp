@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cuts a stream of bytes into pieces that end with a line, and marks each line with a tag
-// and the time.
-// Why: the output of many ranks is shown by whole lines, never mixed inside one.
-// Bytes pass through unchanged, zeros and escape sequences too. Threads: one.
-// See: tests/unit/tools/lines_test.cc.
+// Cuts a stream of bytes into lines, and prefixes each line with a tag and the time.
+// Why: lines of many ranks never mix. Bytes pass unchanged, including zeros and escape sequences.
+// Threads: one. See: tests/unit/tools/lines_test.cc.
 #pragma once
 
 #include <cstddef>
@@ -16,14 +14,14 @@ class LineSplitter {
  public:
   static constexpr std::size_t kLongest = 1 << 20;
 
-  // A line that grows beyond `longest` is passed on in pieces, so that memory stays bounded.
+  // Passes a line longer than `longest` on in parts, to bound memory.
   explicit LineSplitter(std::string tag = {}, std::size_t longest = kLongest,
                         bool with_time = false)
       : tag_(std::move(tag)), with_time_(with_time), longest_(longest) {}
 
-  // Appends to `out` all that can be shown now.
+  // Appends all complete lines to `out`.
   void feed(std::string_view bytes, std::string* out);
-  // The end of the stream: appends the line that was not ended, as it is.
+  // At the end of the stream: appends an unterminated line unchanged.
   void finish(std::string* out);
 
  private:
@@ -35,7 +33,7 @@ class LineSplitter {
   bool with_time_;
   std::size_t longest_;
   std::string held_;      // the beginning of a line
-  bool in_line_ = false;  // a piece of an over-long line was shown
+  bool in_line_ = false;  // part of an over-long line was output
 };
 
 }  // namespace tern::mpirun

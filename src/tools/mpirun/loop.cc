@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The event loop over epoll.
+// The event loop, over epoll.
 #include "tools/mpirun/loop.hpp"
 
 #include <sys/epoll.h>
@@ -79,8 +79,8 @@ void Loop::run() {
     const int count = ::epoll_wait(epoll_.get(), events, 64, milliseconds_to_next_timer());
     for (int i = 0; i < count && running_; ++i) {
       const auto found = handlers_.find(events[i].data.fd);
-      if (found == handlers_.end()) continue;  // forgotten by a handler before it
-      const Handler handler = found->second;   // it may forget itself
+      if (found == handlers_.end()) continue;  // an earlier handler has removed it
+      const Handler handler = found->second;   // a copy, because the handler may remove itself
       handler();
     }
     run_timers();

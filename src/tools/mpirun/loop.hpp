@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The event loop of mpirun: descriptors, timers, and calls posted by other threads.
-// Why: everything mpirun does is an answer to an event; nothing polls, nothing blocks.
-// Threads: post() from any thread, everything else from the one that runs the loop.
+// mpirun's event loop: descriptors, timers, and calls posted by other threads.
+// Why: mpirun only reacts to events; nothing polls, nothing blocks.
+// Threads: post() from any thread, everything else from the loop's thread.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +25,8 @@ class Loop {
   void watch(int fd, std::uint32_t events, Handler handler);
   void forget(int fd) noexcept;
 
-  // Once, after this many seconds.
   void after(double seconds, Handler handler);
 
-  // Runs `handler` in the loop's thread.
   void post(Handler handler);
 
   void run();

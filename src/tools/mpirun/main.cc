@@ -27,7 +27,7 @@ namespace {
 
 constexpr int kUsageError = 2;
 
-// Signals become events; returns the mask that the ranks get.
+// Returns the mask for the ranks.
 sigset_t block_signals(sigset_t* blocked) {
   ::sigemptyset(blocked);
   for (const int signal :
@@ -36,7 +36,7 @@ sigset_t block_signals(sigset_t* blocked) {
   sigset_t before;
   ::sigprocmask(SIG_BLOCK, blocked, &before);
   ::signal(SIGPIPE, SIG_IGN);
-  ::signal(SIGXFSZ, SIG_IGN);  // the call says so, too
+  ::signal(SIGXFSZ, SIG_IGN);  // write() reports the error, too
   return before;
 }
 
@@ -47,14 +47,13 @@ void on_signal(Job& job, int fd) {
   if (signal == SIGUSR1 || signal == SIGUSR2) return job.send_all(signal);
   if (signal == SIGQUIT) return job.tell_waiting("SIGQUIT");
   if (signal == SIGCONT) return job.continue_all();
-  if (signal == SIGXCPU)
-    job.outputs.say("mpirun has used all CPU time that ulimit -t allows; the job ends");
+  if (signal == SIGXCPU) job.outputs.say("mpirun has used all CPU time of ulimit -t; the job ends");
   if (signal != SIGTSTP) return job.interrupt(signal);
   job.send_all(SIGSTOP);
   ::raise(SIGSTOP);
 }
 
-// A job of 1 rank needs no pipes.
+// A single rank needs no pipes.
 void refuse_without_room(const Options& options) {
   const bool piped = options.ranks() > 1 && (options.output_directory.empty() ||
                                              options.tag_output || options.timestamp_output);
@@ -76,7 +75,7 @@ int run(const Options& options, Places places) {
   return job.exit_code();
 }
 
-// Our own descriptors must not take the place of a standard input that is closed.
+// Keeps mpirun's descriptors off the number of a closed standard input.
 void open_standard_input() {
   if (::fcntl(0, F_GETFD) < 0) (void)open_null().release();
 }
@@ -102,7 +101,7 @@ int start(Options& options) {
   return std::fputs(dry_run_text(options, places, find_programs(options)).c_str(), stdout) < 0;
 }
 
-// A descriptor of ours must not take the number of an output that was closed.
+// Keeps mpirun's descriptors off the number of a closed output.
 void open_closed_outputs() {
   for (int fd = 0; fd <= 2; ++fd)
     if (::fcntl(fd, F_GETFD) < 0) (void)::open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Meeting: where the ranks of a job meet. A memory, an event that wakes mpirun, and a socket to
-// mpirun's keeper (base/keeper.hpp), which hands descriptors from rank to rank; ranks inherit all.
+// Meeting: the memory, the event that wakes mpirun, and the socket to mpirun's keeper
+// (base/keeper.hpp, passes descriptors between ranks) through which the ranks of a job meet. Ranks
+// inherit all three.
 // Lifetime: Job. Threads: the loop's.
 #pragma once
 
@@ -26,7 +27,7 @@ class Meeting {
   explicit Meeting(const JobFacts& facts);
 
   Fd memory;
-  Fd event;  // written to after an abort
+  Fd event;  // signalled after an abort
   Keeper keeper;
   Fd keeper_end;  // the ranks'
   boot::SharedJob shared;

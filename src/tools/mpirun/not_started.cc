@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The causes: a script's interpreter, a program's loader, another machine's program, a library.
+// Finds the cause: a script's interpreter, a program's loader, a foreign binary, a library.
 #include "tools/mpirun/not_started.hpp"
 
 #include <elf.h>
@@ -25,7 +25,7 @@ std::string first_page(const std::string& path) {
 
 bool is_elf(const std::string& page) { return page.compare(0, SELFMAG, ELFMAG) == 0; }
 
-/// Of "#! /path/to/it argument"; empty for other files.
+/// The interpreter in "#! /path/to/interpreter argument"; empty for other files.
 std::string interpreter_of(const std::string& page) {
   if (page.compare(0, 2, "#!") != 0) return {};
   const size_t begin = page.find_first_not_of(" \t", 2);
@@ -33,7 +33,7 @@ std::string interpreter_of(const std::string& page) {
   return page.substr(begin, page.find_first_of(" \t\n", begin) - begin);
 }
 
-/// The loader of an ELF file of 64 bits, from the first page of the file; empty: unknown.
+/// The loader of a 64-bit ELF file, from the first page; empty if unknown.
 std::string loader_of(const std::string& page) {
   Elf64_Ehdr head;
   if (!is_elf(page) || page.size() < sizeof head || page[EI_CLASS] != ELFCLASS64) return {};
@@ -61,19 +61,19 @@ std::string cause_of_refusal(const std::string& program, int error) {
       return " (the file has DOS line ends: sed -i 's/\\r$//' FILE removes them)";
     if (!interpreter.empty() && !exists(interpreter))
       return strf(
-          " (the file exists, but its interpreter %s does not: install the interpreter, or write "
+          " (the file exists, but the interpreter %s does not: install the interpreter, or write "
           "\"#!/usr/bin/env %s\" in the first line)",
           interpreter.c_str(), interpreter.substr(interpreter.rfind('/') + 1).c_str());
     if (!loader.empty() && !exists(loader))
       return strf(
-          " (the file exists, but its loader %s does not: the program was built for another system "
+          " (the file exists, but the loader %s does not: the program was built for another system "
           "or C library)",
           loader.c_str());
   }
   if (error != ENOEXEC) return {};
   return is_elf(page)
              ? " (a program for another machine, or cut off: the command \"file\" tells more)"
-             : " (does a script lack its #! line?)";
+             : " (a script may lack the #! line)";
 }
 
 const char* limit_of(int signal) noexcept {

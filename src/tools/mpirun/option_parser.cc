@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading mpirun's options.
-// As in other launchers: a dash or two, "--name value" or "--name=value".
+// Reads mpirun's options: one or two dashes, "--name value" or "--name=value", as in other
+// launchers.
 #include "tools/mpirun/option_parser.hpp"
 
 #include <algorithm>
@@ -42,14 +42,14 @@ const OptionRow* find_row(const std::string& name) {
   return nullptr;
 }
 
-// The section [begin, end) of `words` has options at most.
+// The message for a section [begin, end) of `words` without a program.
 std::string no_program(const std::vector<std::string>& words, std::size_t begin, std::size_t end) {
   if (begin == 0 && end == words.size()) return "no program to start; mpirun -n 4 ./program";
   const auto sections = [](auto first, auto last) { return std::count(first, last, ":") + 1; };
   std::string typed;
   for (std::size_t i = begin; i < end; ++i) typed += (i == begin ? "" : " ") + words[i];
   return strf(
-      "section %d of %d (%s) names no program: each section between ':' needs its own, as in "
+      "section %d of %d (%s) names no program: each section between ':' needs a program, as in "
       "mpirun -n 1 ./server : -n 3 ./client",
       static_cast<int>(sections(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(begin))),
       static_cast<int>(sections(words.begin(), words.end())),
@@ -93,7 +93,7 @@ double OptionParser::seconds(const char* text) const {
 
 void OptionParser::variable(const std::string& name, const std::string& value) {
   if (name.empty() || name.find('=') != std::string::npos)
-    refuse(strf("a variable needs a name, and \"%s\" cannot be one", name.c_str()));
+    refuse(strf("a variable needs a name, and \"%s\" is not a name", name.c_str()));
   app.environment.emplace_back(name, value);
 }
 
@@ -114,9 +114,9 @@ void OptionParser::app_section(const std::string& text, const std::string& place
   }
 }
 
-// Each line is a section of the command line; a backslash joins a line to the next.
+// Each line of the file is a section; a backslash joins lines.
 void OptionParser::app_file(const char* path) {
-  if (!place_.empty()) refuse("an app file cannot name another one");
+  if (!place_.empty()) refuse("an app file cannot name another");
   std::vector<std::string> lines;
   try {
     lines = read_lines(path);
@@ -165,7 +165,7 @@ std::size_t OptionParser::take_option(const std::vector<std::string>& words, std
   return at;
 }
 
-// Scripts repeat options (--mca A 1 --mca B 2): a single sentence for each name.
+// Scripts repeat options (--mca A 1 --mca B 2): one sentence for each name.
 void OptionParser::note_without_effect(const WithoutEffect& row) const {
   const std::string text = at_place(strf("%s has no effect here: %s", option_.c_str(), row.why));
   std::vector<std::string>& said = options.remarks;
@@ -176,8 +176,8 @@ void OptionParser::note_without_effect(const WithoutEffect& row) const {
 void OptionParser::end_section(const std::vector<std::string>& words, std::size_t begin,
                                std::size_t at) {
   if (read_app_file_ && !app.command.empty())
-    throw Error(MPI_ERR_ARG, strf("\"%s\" stands behind an app file, which names the programs; put "
-                                  "a ':' between them for one more",
+    throw Error(MPI_ERR_ARG, strf("\"%s\" follows an app file, which names the programs; put "
+                                  "':' before another program",
                                   app.command[0].c_str()));
   if (app.command.empty() && !read_app_file_ && !options.help && !options.version)
     throw Error(MPI_ERR_ARG, at_place(no_program(words, begin, at)));
@@ -209,7 +209,7 @@ Options parse_options(const std::vector<std::string>& words) {
   Options options;
   OptionParser(options).parse(words);
   if (options.ranks() > kMostRanks)
-    throw Error(MPI_ERR_ARG, strf("%d ranks are more than mpirun starts on one machine (%d)",
+    throw Error(MPI_ERR_ARG, strf("%d ranks are more than the limit of %d per machine",
                                   options.ranks(), kMostRanks));
   return options;
 }
@@ -217,15 +217,15 @@ Options parse_options(const std::vector<std::string>& words) {
 std::string help_text() {
   std::string text =
       "Usage: mpirun [OPTIONS] PROGRAM [ARGUMENTS] [: [OPTIONS] PROGRAM [ARGUMENTS]]...\n"
-      "Starts the ranks of an MPI program and ends when they have ended. One dash or two are the "
-      "same.\n";
+      "Starts the ranks of an MPI program and ends after the last rank. Options take one or two "
+      "dashes.\n";
   for (const OptionRow& row : option_table()) {
     if (row.shown == nullptr) continue;
     text += row.names[0] == '\0' ? strf("\n%s\n", row.shown)
                                  : strf("  %-28s %s\n", row.shown, row.meaning);
   }
   return text +
-         "\nThe exit code is that of the first rank that failed (128 + its signal).\n"
+         "\nThe exit code is the first failed rank's (128 + signal if killed).\n"
          "See man mpirun.\n";
 }
 

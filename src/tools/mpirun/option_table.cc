@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of options and what each does.
+// The table of options and their effects.
 #include <sys/utsname.h>
 
 #include <algorithm>
@@ -28,9 +28,9 @@ void set_path(Parser& p, Values v) { p.app.search_path = v[0]; }
 void set_process_set(Parser& p, Values v) {
   const std::string name = v[0];
   if (name.empty() || name.find('\n') != std::string::npos || name.find(',') != std::string::npos)
-    p.refuse("a process set needs a name, of one line and without a comma");
+    p.refuse("a process set needs a name of one line, without a comma");
   if (name.compare(0, 6, "mpi://") == 0)
-    p.refuse(strf("\"%s\" begins with mpi://, as only names of the MPI standard do", v[0]));
+    p.refuse(strf("\"%s\" begins with mpi://, reserved for the MPI standard", v[0]));
   std::vector<std::string>& sets = p.app.sets;
   if (std::find(sets.begin(), sets.end(), name) == sets.end()) sets.push_back(name);
 }
@@ -58,7 +58,7 @@ void set_list(Parser& p, Values v) {
 }
 void set_unset(Parser& p, Values v) { p.options.unset.emplace_back(v[0]); }
 
-// The standard lets a launcher start fewer where it must; this one never must.
+// MPI lets a launcher start fewer ranks if necessary; mpirun always starts all.
 void set_soft(Parser& p, Values v) { parse_soft(p, v[0]); }
 
 void set_architecture(Parser& p, Values v) {
@@ -68,7 +68,7 @@ void set_architecture(Parser& p, Values v) {
   const bool alias = machine == "x86_64" ? wanted == "amd64" || wanted == "x86-64"
                                          : machine == "aarch64" && wanted == "arm64";
   if (wanted != machine && !alias)
-    p.refuse(strf("\"%s\" is not this machine's, which is %s", v[0], name.machine));
+    p.refuse(strf("\"%s\" does not match this machine, %s", v[0], name.machine));
 }
 
 template <void add(std::vector<Host>&, const std::string&)>
@@ -124,7 +124,7 @@ void set_memory_kinds(Parser& p, Values v) {
   p.options.environment.emplace_back("TERN_MEMORY_ALLOC_KINDS", v[0]);
 }
 
-// Checked here, so that a wrong one stops the job before it starts and is said once.
+// Checked here to stop the job before the start, with a single message.
 void set_parameter(Parser& p, Values v) {
   const char* equals = std::strchr(v[0], '=');
   if (equals == nullptr) p.refuse(strf("\"%s\" has no value: --set NAME=VALUE", v[0]));
@@ -149,7 +149,7 @@ void set_help(Parser& p, Values) { p.options.help = true; }
 void set_version(Parser& p, Values) { p.options.version = true; }
 void set_nothing(Parser&, Values) {}
 
-// Places in the words of other launchers.
+// Other launchers' words for places.
 void set_by_core(Parser& p, Values) { parse_map_by(p, "core"); }
 void set_by_node(Parser& p, Values) { parse_map_by(p, "node"); }
 void set_by_package(Parser& p, Values) { parse_map_by(p, "package"); }
@@ -163,49 +163,49 @@ void set_bind_none(Parser& p, Values) { parse_bind_to(p, "none"); }
 
 // clang-format off
 constexpr OptionRow kRows[] = {
-  {"", 0, "Which programs, how many ranks:", nullptr, nullptr},
-  {"n np c", 1, "-n N, -np N", "start N ranks of this program (1 where not given)", set_ranks},
+  {"", 0, "Programs and ranks:", nullptr, nullptr},
+  {"n np c", 1, "-n N, -np N", "start N ranks of this program (default 1)", set_ranks},
   {"N ppn npernode perhost grr", 1, "-N N, -ppn N", "N ranks on each host", set_per_node},
   {"app file configfile", 1, "--app FILE, -file FILE",
-   "read the programs from a file: on each line options, a program and its arguments", set_app_file},
-  {"soft", 1, "-soft LIST", "numbers of ranks that would do (n, a:b, a:b:c); all are always started", set_soft},
-  {"arch", 1, "-arch NAME", "only on this architecture (uname -m)", set_architecture},
+   "read lines of options, program and arguments from a file", set_app_file},
+  {"soft", 1, "-soft LIST", "acceptable numbers of ranks (n, a:b, a:b:c); all ranks always start", set_soft},
+  {"arch", 1, "-arch NAME", "fail on other architectures (uname -m)", set_architecture},
   {"wdir wd", 1, "-wdir DIR", "start these ranks in DIR", set_directory},
-  {"pset", 1, "--pset NAME", "these ranks are in the process set NAME, for programs that use MPI's sessions",
+  {"pset", 1, "--pset NAME", "add these ranks to the process set NAME, for MPI sessions",
    set_process_set},
-  {"path", 1, "-path DIRS", "search these folders, between ':', for the program before PATH", set_path},
+  {"path", 1, "-path DIRS", "search these directories, separated by ':', before PATH", set_path},
   {"", 0, "Variables:", nullptr, nullptr},
-  {"x", 1, "-x NAME[=VALUE]", "set a variable for these ranks (they inherit all others)", set_exported},
+  {"x", 1, "-x NAME[=VALUE]", "set a variable for these ranks (all others are inherited)", set_exported},
   {"env", 2, "-env NAME VALUE", "the same", set_pair},
   {"genv", 2, "-genv NAME VALUE", "set a variable for all ranks", set_pair_everywhere},
   {"envlist genvlist", 1, nullptr, nullptr, set_list},
   {"envall genvall", 0, nullptr, nullptr, set_nothing},
-  {"unset-env", 1, "--unset-env NAME", "take a variable away from all ranks", set_unset},
+  {"unset-env", 1, "--unset-env NAME", "remove a variable for all ranks", set_unset},
   {"set", 1, "--set NAME=VALUE", "set a parameter of Tern, such as eager_limit=16k; see tern_info", set_parameter},
-  {"", 0, "Where:", nullptr, nullptr},
-  {"host hosts H", 1, "-host A[:N],B...", "hosts, and how many ranks each is meant for", set_hosts<add_hosts>},
-  {"hostfile machinefile f machine default-hostfile", 1, "--hostfile FILE, -f FILE", "the same from a file, a host on each line",
+  {"", 0, "Hosts and binding:", nullptr, nullptr},
+  {"host hosts H", 1, "-host A[:N],B...", "hosts, with the number of ranks on each", set_hosts<add_hosts>},
+  {"hostfile machinefile f machine default-hostfile", 1, "--hostfile FILE, -f FILE", "the same from a file, one host per line",
    set_hosts<add_host_file>},
   {"bind-to binding bind", 1, "--bind-to WHAT",
    "share (an equal share of the cores; the default), core, hwthread, l3cache, numa, package, none", set_bind},
   {"map-by map", 1, "--map-by WHAT[:PE=N]",
-   "slot, hwthread, core, l3cache, numa, package, node: ranks go round these; ppr:N:WHAT: N on each", set_map},
-  {"rank-by", 1, "--rank-by WHAT", "slot, or one of the same: how ranks are numbered", set_rank_order},
+   "round-robin over hwthread, core, l3cache, numa, package; or slot, node; ppr:N:WHAT: N ranks on each", set_map},
+  {"rank-by", 1, "--rank-by WHAT", "order of rank numbers: slot, core, l3cache, numa, package", set_rank_order},
   {"oversubscribe", 0, "--oversubscribe", "more ranks than cores (always allowed)", set_oversubscribe},
   {"nooversubscribe", 0, nullptr, nullptr, set_no_oversubscribe},
   {"report-bindings", 0, "--report-bindings", "print the processors of each rank", set_report},
-  {"dry-run", 0, "--dry-run", "print what would be started where, and start nothing", set_dry_run},
+  {"dry-run", 0, "--dry-run", "print the plan and start nothing", set_dry_run},
   {"", 0, "Input and output:", nullptr, nullptr},
-  {"stdin s", 1, "--stdin RANK|all|none", "who gets the standard input (rank 0)", set_input},
-  {"output output-filename", 1, "--output DIR", "write DIR/rank.N/stdout and stderr instead of showing them", set_output},
-  {"tag-output l prepend-rank", 0, "--tag-output, -l", "begin each line of output with its rank", set_tag},
-  {"timestamp timestamp-output", 0, "--timestamp", "begin each line of output with the time", set_timestamp},
-  {"quiet q", 0, "-q, --quiet", "no remarks of mpirun; errors are still said", set_quiet},
+  {"stdin s", 1, "--stdin RANK|all|none", "receiver of standard input (default rank 0)", set_input},
+  {"output output-filename", 1, "--output DIR", "write output to DIR/rank.N/stdout and stderr", set_output},
+  {"tag-output l prepend-rank", 0, "--tag-output, -l", "prefix output lines with the rank", set_tag},
+  {"timestamp timestamp-output", 0, "--timestamp", "prefix output lines with the time", set_timestamp},
+  {"quiet q", 0, "-q, --quiet", "print errors only, no remarks", set_quiet},
   {"", 0, "The job:", nullptr, nullptr},
-  {"timeout maxtime", 1, "--timeout SECONDS", "end the job after that time, with exit code 124", set_timeout},
+  {"timeout maxtime", 1, "--timeout SECONDS", "end the job after this time with exit code 124", set_timeout},
   {"initial-errhandler", 1, "-initial-errhandler NAME",
-   "mpi_errors_are_fatal (the default), mpi_errors_abort, mpi_errors_return", set_error_handler},
-  {"memory-alloc-kinds", 1, "-memory-alloc-kinds LIST", "kinds of memory the program wants to use: system,mpi,...",
+   "mpi_errors_are_fatal (default), mpi_errors_abort, mpi_errors_return", set_error_handler},
+  {"memory-alloc-kinds", 1, "-memory-alloc-kinds LIST", "memory kinds requested by the program: system,mpi,...",
    set_memory_kinds},
   {"version V", 0, "-V, --version", "print the version", set_version},
   {"help h", 0, "-h, --help", "print this", set_help},

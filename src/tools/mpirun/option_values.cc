@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values that have a grammar of their own: places, numbers of ranks, kinds of memory, words of a
-// line.
+// Values with a grammar: places, numbers of ranks, memory kinds, words of a line.
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -57,7 +56,7 @@ Unit unit_of(const OptionParser& parser, const std::string& word, std::vector<st
   refuse_word(parser, word, others);
 }
 
-// "PE=2", "oversubscribe" and the like, after the ':' of --map-by.
+// A modifier after the ':' of --map-by: "PE=2", "oversubscribe".
 void map_modifier(OptionParser& parser, const std::string& word) {
   Placing& placing = parser.options.placing;
   if (word.compare(0, 3, "pe=") == 0)
@@ -78,7 +77,7 @@ void parse_bind_to(OptionParser& parser, const std::string& text) {
   const std::string& what = words[0];
   placing.bind = what == "none" ? Bind::kNone : what == "share" ? Bind::kShare : Bind::kUnit;
   if (what == "slot" || what == "node" || what == "machine" || what == "board")
-    parser.refuse(strf("\"%s\" would be everything: use none", what.c_str()));
+    parser.refuse(strf("\"%s\" means the whole machine: use none", what.c_str()));
   if (placing.bind == Bind::kUnit) placing.bind_unit = unit_of(parser, what, {"share", "none"});
   for (std::size_t i = 1; i < words.size(); ++i) {
     if (words[i] == "overload-allowed")
@@ -95,7 +94,7 @@ void parse_map_by(OptionParser& parser, const std::string& text) {
   placing.per_unit = 0;
   if (words[0] == "ppr") {
     if (words.size() < 3)
-      parser.refuse(strf("\"%s\" lacks something: ppr:N:WHAT, such as ppr:2:numa", text.c_str()));
+      parser.refuse(strf("\"%s\" is incomplete: ppr:N:WHAT, as in ppr:2:numa", text.c_str()));
     placing.per_unit = parser.number(words[1].c_str(), "ranks", 1, kMostRanks);
     words[0] = words[2];
     next = 3;
@@ -126,14 +125,14 @@ void parse_soft(const OptionParser& parser, const std::string& text) {
   }
 }
 
-// Unknown kinds are allowed: the library says at run time which it supports.
+// Unknown kinds are allowed: the library reports the supported kinds at run time.
 void parse_memory_kinds(const OptionParser& parser, const std::string& text) {
   const char* allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
   for (const std::string& kind : cut(text, ','))
     for (const std::string& word : cut(kind, ':'))
       if (word.empty() || word.find_first_not_of(allowed) != std::string::npos)
         parser.refuse(
-            strf("\"%s\" is no list of kinds such as system,mpi,cuda:device", text.c_str()));
+            strf("\"%s\" is not a list of kinds like system,mpi,cuda:device", text.c_str()));
   for (const std::string& kind : cut(text, ',')) {
     const auto words = cut(kind, ':');
     for (std::size_t i = 1; i < words.size(); ++i) {
@@ -146,7 +145,7 @@ void parse_memory_kinds(const OptionParser& parser, const std::string& text) {
   }
 }
 
-// By stdio: C++'s streams bring their locales, which cost mpirun's start a tenth of a millisecond.
+// By stdio: C++ streams initialise locales, at a cost of 0.1 ms of mpirun's start.
 std::vector<std::string> read_lines(const std::string& path) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"),
                                                              std::fclose);

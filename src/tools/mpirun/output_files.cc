@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Making files for the output of ranks.
+// Creates the files of --output.
 #include "tools/mpirun/output_files.hpp"
 
 #include <fcntl.h>

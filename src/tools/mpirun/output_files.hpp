@@ -9,13 +9,13 @@
 
 namespace tern::mpirun {
 
-// Makes the folders and the file, empty. Throws tern::Error naming what cannot be made.
+// Also creates the directories. Throws tern::Error naming the failed path.
 [[nodiscard]] Fd open_output(const std::string& directory, int rank, const char* stream);
 
-// The folders alone, for another launcher.
+// For another launcher.
 void make_output_folders(const std::string& directory, int ranks);
 
-// One that mpirun itself writes, because lines are marked.
+// A file that mpirun writes itself, because lines get prefixes.
 struct OutputFile {
   OutputFile(Loop& loop, Fd file) : fd(std::move(file)), sink(loop, fd.get()) {}
   Fd fd;

@@ -31,7 +31,7 @@ Fd Outputs::connect(int rank, Sink& shown, const char* name) {
                      LineSplitter(tag, LineSplitter::kLongest, options_.timestamp_output));
 }
 
-// A single rank writes straight to mpirun's outputs: no other rank's lines can mix in.
+// A single rank writes directly to mpirun's outputs, because no other lines can mix in.
 Outputs::Ends Outputs::connect(int rank) {
   if (options_.ranks() == 1 && !options_.tag_output && !options_.timestamp_output &&
       options_.output_directory.empty())

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// All that a job writes: the outputs of its ranks, to mpirun's own outputs or to the files of
-// --output, and the messages of mpirun between the lines of the ranks.
-// Lifetime: may not outlive the loop. Threads: the loop's.
+// All output of a job: the ranks' streams, to mpirun's outputs or the files of --output, and
+// mpirun's messages between lines.
+// Lifetime: ends before the loop. Threads: the loop's.
 #pragma once
 
 #include <functional>
@@ -24,22 +24,21 @@ class Outputs {
   Outputs(const Outputs&) = delete;
   Outputs& operator=(const Outputs&) = delete;
 
-  // A rank's ends; not valid: the rank writes to mpirun's own outputs.
+  // The ends for a rank; invalid: the rank writes to mpirun's outputs.
   struct Ends {
     Fd output, error;
   };
   [[nodiscard]] Ends connect(int rank);
 
   void say(const std::string& text);
-  // A message that is no error; silent with --quiet.
+  // Silent with --quiet.
   void remark(const std::string& text);
 
-  // All streams are closed, and mpirun's own outputs have taken everything.
   [[nodiscard]] bool all_written() const noexcept;
 
   Streams streams;
-  Loop::Handler on_change;           // all_written() may be true now
-  std::function<void(int)> on_lost;  // an output broke, with this errno
+  Loop::Handler on_change;           // all_written() may have become true
+  std::function<void(int)> on_lost;  // an output failed with this errno
 
  private:
   [[nodiscard]] Fd connect(int rank, Sink& shown, const char* name);

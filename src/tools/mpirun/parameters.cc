@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checking parameters ahead of the ranks.
+// Checks parameters before the ranks start.
 #include "tools/mpirun/parameters.hpp"
 
 #include <algorithm>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is wrong with Tern's parameters, said once for all ranks before they start (they keep quiet
-// then).
+// Reports wrong parameters of Tern once for all ranks before the start; ranks then stay silent.
 #pragma once
 
 #include <string>
@@ -11,9 +10,9 @@
 
 namespace tern::mpirun {
 
-/// Sentences about files, the environment and what the options add to it; each once.
+/// Each complaint once, about files, environment and options.
 [[nodiscard]] std::vector<std::string> parameter_complaints(const Options& options);
-/// The parameters that the ranks of the first section will have.
+/// The parameters of the first section's ranks.
 [[nodiscard]] Params parameters_of(const Options& options);
 
 }  // namespace tern::mpirun

@@ -41,7 +41,7 @@ int unsaid_ranks(const Options& options, const Cores& cores) {
   return allocation.in_step ? 1 : std::max(1, allocation.tasks);
 }
 
-// Ranks bound to a NUMA node or more share it; only what is a rank's own is held.
+// Whether ranks hold cores of their own. Ranks bound to a NUMA node or larger share it.
 bool takes_cores(const Placing& placing) {
   if (placing.take_held || placing.bind == Bind::kNone) return false;
   return placing.bind == Bind::kShare || placing.cores_each > 0 ||
@@ -52,7 +52,7 @@ std::string held_by_others(std::size_t held, std::size_t all, const char* then) 
   return strf("%zu of the %zu cores are held by another mpirun; %s", held, all, then);
 }
 
-// Cores that no other job holds, where they are enough.
+// Binds to cores not held by other jobs, if enough are free.
 void bind_to_free(Places& places, const Placing& placing, int ranks) {
   const Cores& all = places.machine.cores;
   const auto each = static_cast<std::size_t>(std::max(1, placing.cores_each));
@@ -63,16 +63,16 @@ void bind_to_free(Places& places, const Placing& placing, int ranks) {
   if (others > 0 && free.size() < wanted && wanted <= all.size() && share) {
     places.remark = held_by_others(
         others, all.size(),
-        "nothing is bound, and ranks share cores with it (--bind-to share:overload-allowed binds "
-        "them, --bind-to none leaves this out)");
+        "nothing is bound, and both jobs share cores (--bind-to share:overload-allowed binds "
+        "ranks, --bind-to none silences this remark)");
     places.cpus.assign(static_cast<std::size_t>(ranks), {});
   } else if (others > 0 && ranks == 1 && share && !free.empty()) {
-    places.remark = held_by_others(others, all.size(), "rank 0 gets the others");
+    places.remark = held_by_others(others, all.size(), "rank 0 gets the rest");
     for (const topo::Core& core : free)
       places.cpus[0].insert(places.cpus[0].end(), core.cpus.begin(), core.cpus.end());
-    return places.hold.release();  // it has no core of its own
+    return places.hold.release();  // the rank has no core of its own
   } else if (others > 0 && (free.size() < wanted || placing.per_unit > 0)) {
-    places.remark = held_by_others(others, all.size(), "ranks get some of them nevertheless");
+    places.remark = held_by_others(others, all.size(), "both jobs share some cores");
     places.cpus = bind_ranks(placing, ranks, all);
   } else {
     places.cpus = bind_ranks(placing, ranks, free);
@@ -90,10 +90,10 @@ void settle_ranks(Options& options, const Cores& cores) {
     if (app.ranks == 0) app.ranks = options.apps.size() == 1 ? unsaid : 1;
   const int ranks = options.ranks();
   if (ranks > kMostRanks)
-    throw Error(MPI_ERR_ARG, strf("%d ranks are more than mpirun starts on one machine (%d)", ranks,
-                                  kMostRanks));
+    throw Error(MPI_ERR_ARG,
+                strf("%d ranks are more than the limit of %d per machine", ranks, kMostRanks));
   if (options.input == Input::kRank && options.input_rank >= ranks)
-    throw Error(MPI_ERR_ARG, strf("--stdin: \"%d\" is no rank of this job, whose ranks are 0..%d",
+    throw Error(MPI_ERR_ARG, strf("--stdin: \"%d\" is not a rank; this job has ranks 0..%d",
                                   options.input_rank, ranks - 1));
 }
 
@@ -108,7 +108,7 @@ Places place_on(topo::Machine machine, Options& options, topo::CoreHold hold) {
   else
     places.cpus = bind_ranks(options.placing, ranks, places.machine.cores);
   if (!places.machine.this_machine)
-    places.remark = "this is another machine, made by hwloc's variables; nothing is bound";
+    places.remark = "hwloc's variables describe another machine; nothing is bound";
   return places;
 }
 

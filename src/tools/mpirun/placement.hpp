@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the ranks of a job on this machine go: reads the machine, settles how many ranks there are,
-// takes cores and binds.
-// See: tests/unit/tools/placement_test.cc.
+// Places a job's ranks on this machine: reads the machine, settles the number of ranks, takes cores
+// and binds. See: tests/unit/tools/placement_test.cc.
 #pragma once
 
 #include <string>
@@ -18,16 +17,16 @@ struct Places {
   topo::Machine machine;
   std::vector<Cpus> cpus;  // of each rank; empty: not bound
   topo::CoreHold hold;     // keeps other jobs off these cores
-  std::string remark;      // why it is not as one would expect; empty: it is
+  std::string remark;      // an unexpected placement and its reason; empty: none
 };
 
-// Fills in the numbers of ranks that were not said. Throws tern::Error where numbers contradict.
+// Fills in numbers of ranks not given. Throws tern::Error for contradictions.
 void settle_ranks(Options& options, const std::vector<topo::Core>& cores);
 
-// Both, for a machine that is known. `hold` is empty.
+// Settles and places on a known machine. `hold` is empty.
 [[nodiscard]] Places place_on(topo::Machine machine, Options& options, topo::CoreHold hold);
 
-// The same for this machine, of which no more is read than the options need.
+// The same for this machine; reads only the parts that the options need.
 [[nodiscard]] Places place_job(Options& options);
 
 }  // namespace tern::mpirun

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clients of mpirun's PMIx server: their owner, and their way to libpmix.
+// Clients of mpirun's PMIx server: their owners, and the handover to libpmix.
 #include "tools/mpirun/pmix_clients.hpp"
 
 #include <arpa/inet.h>
@@ -23,7 +23,6 @@
 namespace tern::mpirun {
 namespace {
 
-// Clients that libpmix has not accepted yet.
 std::deque<Fd> the_clients;
 std::uint64_t the_handed_over = 0, the_taken = 0;
 std::mutex the_clients_mutex;
@@ -47,7 +46,7 @@ sockaddr_in name_of(int fd, int (*function)(int, sockaddr*, socklen_t*)) {
   return address;
 }
 
-// The owner of the socket from `from` to `to`; -1: unknown, or in another state.
+// Owner of the socket from `from` to `to`; -1 if unknown or in another state.
 long owner_of(const sockaddr_in& from, const sockaddr_in& to, int state) {
   struct {
     nlmsghdr head{};
@@ -73,8 +72,8 @@ long owner_of(const sockaddr_in& from, const sockaddr_in& to, int state) {
   return answer.body.idiag_uid;
 }
 
-// libpmix calls this function instead of libc's. A connection to libpmix's own port is a signal
-// only: a waiting client replaces it; without a waiting client it is closed.
+// Replaces libc's accept() for libpmix. A connection to libpmix's port is only a signal: the
+// function returns a waiting client instead, or closes the connection.
 int accept_client(int fd, sockaddr* address, socklen_t* bytes) {
   const Fd woken(::accept4(fd, address, bytes, SOCK_CLOEXEC));
   if (!woken.valid()) return -1;
@@ -100,9 +99,9 @@ Fd listen_on_loopback(int* port) {
   return listener;
 }
 
-// libpmix believes the user name in a client's message, and waits for ever for a silent client.
-// Where the kernel tells no owner even of mpirun's own listener, the secret name of the job is the
-// only guard.
+// libpmix trusts the user name in a client's message, and waits forever for a silent client. If the
+// kernel does not report owners even for mpirun's own listener, the job's secret name is the only
+// guard.
 bool is_from_other_user(int client, int listener) {
   const sockaddr_in own = name_of(client, ::getsockname), peer = name_of(client, ::getpeername);
   const long user = ::getuid();
@@ -110,8 +109,8 @@ bool is_from_other_user(int client, int listener) {
          owner_of(name_of(listener, ::getsockname), {}, TCP_LISTEN) == user;
 }
 
-// libpmix has no function for a connection made elsewhere. So an empty connection wakes its
-// listening thread, and accept_client() returns the client instead.
+// libpmix cannot adopt an existing connection. An empty connection wakes libpmix's listening
+// thread, and accept_client() returns the client instead.
 std::uint64_t hand_to_libpmix(Fd client, int port) {
   const sockaddr_in address = loopback(port);
   const Fd empty(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));

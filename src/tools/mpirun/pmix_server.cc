@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// libpmix as a server for one host.
+// Runs libpmix as the server of one host.
 #include "tools/mpirun/pmix_server.hpp"
 
 #include <pmix_version.h>
@@ -27,11 +27,12 @@ namespace {
 
 const boot::PmixLibrary& pmix() { return boot::pmix_library(); }
 
-// For the upcalls, to which libpmix hands no pointer of mpirun. Its thread outlives the server.
+// State for upcalls, because libpmix passes no user pointer. The upcalls' thread outlives the
+// server.
 struct Upcalls {
   Loop* loop;
   boot::SharedJob* shared;
-  int ranks;  // 0: the server has ended
+  int ranks;  // 0: the server is gone
   int event_fd;
 };
 Upcalls the_upcalls;
@@ -43,7 +44,7 @@ void check(pmix_status_t status, const char* what) {
               strf("the PMIx server of mpirun: %s failed: %s", what, pmix().Error_string(status)));
 }
 
-// A list of attributes that owns its strings and arrays.
+// Owns its strings and arrays.
 class Attributes {
  public:
   void text(const char* key, const std::string& value) {
@@ -59,7 +60,7 @@ class Attributes {
   void rank(const char* key, int value) {
     add(key, PMIX_PROC_RANK).data.rank = static_cast<pmix_rank_t>(value);
   }
-  // The map of nodes or processes in PMIx's own compact form.
+  // Adds the map of nodes or processes in PMIx's compact form.
   void coded(const char* key, char* code) {
     text(key, code);
     std::free(code);
@@ -92,11 +93,11 @@ class Attributes {
   std::vector<pmix_info_t> infos_;
   std::deque<std::string> strings_;
   std::vector<std::unique_ptr<Attributes>> children_;
-  std::vector<std::size_t> nested_;  // which of infos_ are arrays
+  std::vector<std::size_t> nested_;  // indices of arrays in infos_
   std::deque<pmix_data_array_t> arrays_;
 };
 
-// With the mutex held.
+// Call with the mutex held.
 bool ours(const pmix_proc_t* proc) {
   return proc != nullptr && proc->rank < static_cast<pmix_rank_t>(the_upcalls.ranks);
 }
@@ -126,7 +127,7 @@ pmix_status_t on_abort(const pmix_proc_t* proc, void*, int status, const char te
   return PMIX_OPERATION_SUCCEEDED;
 }
 
-// All ranks are on this host: `data` is from all of them.
+// All ranks are on this host, so `data` is complete.
 pmix_status_t on_fence(const pmix_proc_t[], size_t, const pmix_info_t[], size_t, char* data,
                        size_t bytes, pmix_modex_cbfunc_t done, void* done_data) {
   auto copy = std::make_shared<std::string>(data != nullptr ? std::string(data, bytes) : "");
@@ -145,7 +146,7 @@ pmix_status_t on_fence(const pmix_proc_t[], size_t, const pmix_info_t[], size_t,
 
 pmix_status_t on_remote_get(const pmix_proc_t*, const pmix_info_t[], size_t, pmix_modex_cbfunc_t,
                             void*) {
-  return PMIX_ERR_NOT_FOUND;  // there are no other hosts
+  return PMIX_ERR_NOT_FOUND;  // no other hosts
 }
 
 pmix_server_module_t make_module() {
@@ -185,7 +186,7 @@ void register_job(const JobFacts& facts, const pmix_proc_t& job, const std::stri
   list.number(PMIX_JOB_NUM_APPS, facts.apps);
   for (int rank = 0; rank < facts.size; ++rank) {
     Attributes& one = list.nested(PMIX_PROC_INFO_ARRAY);
-    one.rank(PMIX_RANK, rank);  // first: leaving it out hangs the clients
+    one.rank(PMIX_RANK, rank);  // first: without it clients hang
     one.rank(PMIX_GLOBAL_RANK, rank);
     one.number(PMIX_APPNUM, the_upcalls.shared->app(rank));
     one.number16(PMIX_LOCAL_RANK, rank);
@@ -198,7 +199,7 @@ void register_job(const JobFacts& facts, const pmix_proc_t& job, const std::stri
         "registering the job");
 }
 
-// "tern4://127.0.0.1:4711" in PMIX_SERVER_URI4=...: the number after the last colon.
+// Port of "tern4://127.0.0.1:4711" in PMIX_SERVER_URI4=...
 int port_from(char** environment) {
   int port = 0;
   for (char** entry = environment; entry != nullptr && *entry != nullptr; ++entry) {
@@ -210,7 +211,7 @@ int port_from(char** environment) {
   return port;
 }
 
-// A name that cannot be guessed, for a directory of this user alone.
+// An unguessable name for a directory of this user.
 std::string directory_name() {
   const char* base = std::getenv("TMPDIR");
   if (base == nullptr || *base != '/' || std::strlen(base) > 160) base = "/tmp";
@@ -223,7 +224,7 @@ std::string random_name() {
   std::uint64_t random[2] = {};
   if (::getrandom(random, sizeof random, 0) != static_cast<ssize_t>(sizeof random))
     throw Error(MPI_ERR_OTHER,
-                strf("mpirun gets no random numbers from the kernel: %s", std::strerror(errno)));
+                strf("mpirun cannot get random numbers from the kernel: %s", std::strerror(errno)));
   return strf("%016llx%016llx", static_cast<unsigned long long>(random[0]),
               static_cast<unsigned long long>(random[1]));
 }
@@ -234,7 +235,7 @@ PmixServer::PmixServer(Loop& loop, const JobFacts& facts, Meeting& meeting, Guar
       meeting_(meeting),
       guard_(guard),
       listener_(listen_on_loopback(&port_)) {
-  // Without a port only foreign MPI libraries fail to start, with a message of their own.
+  // Without a port only other MPI libraries fail to start, with a message of the library.
   if (port_ != 0) loop_.watch(listener_.get(), EPOLLIN, [this] { on_client(); });
 }
 
@@ -270,20 +271,20 @@ void PmixServer::on_client() {
 
 void PmixServer::start() {
   const std::string directory = directory_name();
-  guard_.set_directory(directory);  // before it is made: mpirun may be killed at any moment
+  guard_.set_directory(directory);  // before mkdir: mpirun may be killed at any moment
   if (::mkdir(directory.c_str(), 0700) != 0)
     throw Error(MPI_ERR_OTHER,
-                strf("mpirun cannot make the directory %s for its PMIx server: %s; ranks that need "
-                     "PMIx cannot start (TMPDIR names another place)",
+                strf("mpirun cannot make the directory %s for the PMIx server: %s; ranks that need "
+                     "PMIx cannot start (set TMPDIR to another directory)",
                      directory.c_str(), std::strerror(errno)));
   the_upcalls = {&loop_, &meeting_.shared, facts_.size, meeting_.event.get()};
-  // Job data in the server's memory: the shared-memory store would put files into the directory.
+  // Keeps job data in memory; the shared-memory store would write files into the directory.
   ::setenv("PMIX_MCA_gds", "hash", 1);
   static pmix_server_module_t module = make_module();
   Attributes list;
   list.text(PMIX_SERVER_TMPDIR, directory);
   list.text(PMIX_SYSTEM_TMPDIR, directory);
-  check(pmix().server_init(&module, list.data(), list.size()), "its start");
+  check(pmix().server_init(&module, list.data(), list.size()), "the start");
   pmix_proc_t proc{};
   facts_.id.copy(proc.nspace, PMIX_MAX_NSLEN);
   register_job(facts_, proc, directory);
@@ -293,13 +294,13 @@ void PmixServer::start() {
           "registering a rank");
   }
   char** environment = nullptr;
-  check(pmix().server_setup_fork(&proc, &environment), "asking for its address");
+  check(pmix().server_setup_fork(&proc, &environment), "the query of the address");
   libpmix_port_ = port_from(environment);
-  if (libpmix_port_ == 0) throw Error(MPI_ERR_OTHER, "the PMIx server of mpirun names no TCP port");
+  if (libpmix_port_ == 0) throw Error(MPI_ERR_OTHER, "the PMIx server of mpirun has no TCP port");
 }
 
-// No PMIx_server_finalize: after the death of a client libpmix 4.2.2 may wait for ever for a lock
-// of its own thread. mpirun is about to end; the guard removes the server's folder.
+// No PMIx_server_finalize: after a client's death libpmix 4.2.2 may deadlock with its own thread.
+// mpirun is about to end; the guard removes the directory.
 PmixServer::~PmixServer() {
   const std::lock_guard lock(the_upcalls_mutex);
   the_upcalls = {};

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The PMIx server of a job, for ranks that speak PMIx: other MPI libraries, or Tern when told to.
-// Start: libpmix needs 15 ms to start, a Tern job of two ranks lasts five, and Tern's ranks never
-// ask for PMIx. So mpirun listens before the first rank starts, and libpmix starts at the first
-// connection of mpirun's user. Connections of other users are closed. libpmix gets the sockets of
-// the others, and lets clients in by its own rules: user, group, and the job's name, a secret.
+// The PMIx server of a job, for other MPI libraries, and for Tern on request.
+// Start: libpmix takes 15 ms to start, a Tern job of two ranks takes five, and Tern's ranks do not
+// use PMIx. So mpirun listens before the first rank starts, and starts libpmix at the first
+// connection of the same user. mpirun closes connections of other users. libpmix admits clients by
+// user, group and the job's secret name.
 // Lifetime: one per process (libpmix allows no more). Threads: made and ended by the loop's thread;
-// libpmix answers on a thread of its own, which only posts to the loop and marks states.
+// libpmix's own thread only posts to the loop and sets states.
 // See: tests/mpi/launch_pmix.sh, tests/mpi/fault_two_users.sh.
 #pragma once
 
@@ -20,7 +20,7 @@
 
 namespace tern::mpirun {
 
-// 32 hexadecimal digits that no other user can guess.
+// 32 random hexadecimal digits, unguessable.
 std::string random_name();
 
 class PmixServer {
@@ -30,10 +30,8 @@ class PmixServer {
   PmixServer& operator=(const PmixServer&) = delete;
   ~PmixServer();
 
-  // The variables by which PMIx clients find the server.
   void tell(Environment& environment) const;
 
-  // Where a failure to start libpmix is reported.
   std::function<void(const std::string&)> on_trouble;
 
  private:

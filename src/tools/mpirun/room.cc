@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Room: reading limits, and comparing them.
+// Reads and compares limits.
 #include "tools/mpirun/room.hpp"
 
 #include <sys/resource.h>
@@ -15,18 +15,18 @@
 namespace tern::mpirun {
 namespace {
 
-// The least memory of a rank. After MPI_Init a small program has 1.2 MiB that no process shares.
+// Lower bound of a rank's memory. After MPI_Init a small program has 1.2 MiB of private memory.
 constexpr std::int64_t kLeastMemory = 512 * 1024;
-// Of mpirun, beside the ranks.
+// mpirun's own, beside the ranks.
 constexpr std::int64_t kOwnDescriptors = 8, kOwnProcesses = 2;
 
 std::int64_t number_in(const std::string& path) {
   std::ifstream file(path);
   std::int64_t number = 0;
-  return file >> number ? number : Room::kNone;  // "max" is no number
+  return file >> number ? number : Room::kNone;  // "max" is not a number
 }
 
-// KiB in /proc/meminfo; 0: no such line.
+// Value in KiB from /proc/meminfo; 0 if absent.
 std::int64_t kib_of(const std::string& text, const std::string& name) {
   const std::size_t at = text.find("\n" + name + ":");
   return at == std::string::npos ? 0 : std::atoll(text.c_str() + at + name.size() + 2);
@@ -41,8 +41,7 @@ std::int64_t free_memory(const std::string& root) {
   return (available + kib_of(text.str(), "SwapFree")) * 1024;
 }
 
-// The folder of one controller's files. Version 2 of cgroups has one tree; version 1 has one tree
-// for each controller.
+// The directory of a controller's files. cgroup v2 has one tree, v1 one tree per controller.
 struct Group {
   std::string folder, path;
 };
@@ -62,7 +61,7 @@ Group group_of(const std::string& root, const std::string& controller) {
   return found;
 }
 
-// The least free room of a cgroup and its parents; without `current`, the least limit.
+// The least free room of a cgroup and its parents; without `current` the least limit.
 std::int64_t free_in(const Group& group, const char* most, const char* current = nullptr) {
   std::int64_t least = Room::kNone;
   if (group.folder.empty()) return least;
@@ -91,14 +90,14 @@ std::string mib(std::int64_t bytes) {
 
 Room room_here(const std::string& root) {
   Room room;
-  room.descriptors = limit_of(RLIMIT_NOFILE, true);  // mpirun raises its own
+  room.descriptors = limit_of(RLIMIT_NOFILE, true);  // mpirun raises its soft limit
   if (::geteuid() != 0) room.user_processes = limit_of(RLIMIT_NPROC, false);
   room.system_processes = std::min(number_in(root + "/proc/sys/kernel/pid_max"),
                                    number_in(root + "/proc/sys/kernel/threads-max"));
   room.group_processes = free_in(group_of(root, "pids"), "pids.max", "pids.current");
   room.memory = free_memory(root);
   const Group memory = group_of(root, "memory");
-  // The page cache of a cgroup can be freed: only the limit itself is certain.
+  // The cgroup's page cache can be freed: only the limit is certain.
   room.group_memory =
       std::min(free_in(memory, "memory.max"), free_in(memory, "memory.limit_in_bytes"));
   return room;

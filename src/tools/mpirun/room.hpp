@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Room: whether this machine has enough descriptors, processes and memory for so many ranks.
-// Why: a job that cannot fit ends before the first rank starts. A job that starts and then lacks
-// memory leaves a machine that swaps.
+// Room: whether this machine has enough descriptors, processes and memory for a number of ranks.
+// Why: a job that cannot fit should end before the start; a started job without memory makes the
+// machine swap.
 // Sources: getrlimit(2), proc(5), cgroups(7). Only a certain lack counts.
 // See: tests/unit/tools/room_test.cc, tests/mpi/fault_resources.sh.
 #pragma once
@@ -11,7 +11,7 @@
 
 namespace tern::mpirun {
 
-// A machine's limits; kNone: no limit.
+// A machine's limits; kNone: unlimited.
 struct Room {
   static constexpr std::int64_t kNone = INT64_MAX;
   std::int64_t descriptors = kNone;  // of mpirun
@@ -22,10 +22,10 @@ struct Room {
   std::int64_t group_memory = kNone;     // the cgroup's limit, bytes
 };
 
-// `root`: where /proc and /sys lie, for tests.
+// `root`: the directory with /proc and /sys, for tests.
 [[nodiscard]] Room room_here(const std::string& root = "");
 
-// The first lack, with the cure; empty: enough of all. `outputs`: pipes for each rank.
+// The first lack, with the cure; empty if nothing lacks. `outputs`: pipes per rank.
 [[nodiscard]] std::string lack_in_words(const Room& room, int ranks, int outputs);
 
 }  // namespace tern::mpirun

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writing to mpirun's stdout and stderr.
+// Writes to mpirun's stdout and stderr.
 #include "tools/mpirun/sink.hpp"
 
 #include <linux/limits.h>
@@ -13,10 +13,10 @@
 namespace tern::mpirun {
 namespace {
 
-// Regular files and /dev/null cannot be waited for and never make one wait.
+// epoll does not support regular files and /dev/null, which never block.
 bool always_ready(int fd) {
   struct stat info {};
-  if (::fstat(fd, &info) != 0) return true;  // closed: the first write will say so
+  if (::fstat(fd, &info) != 0) return true;  // closed: the first write reports it
   return S_ISREG(info.st_mode) || (S_ISCHR(info.st_mode) && ::isatty(fd) == 0);
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// One of mpirun's own outputs, written without ever blocking the loop.
-// Why: a reader that is slow, stopped or gone must not keep mpirun from ending its ranks.
-// How: a pipe or terminal is written when it is ready and by no more than what a ready pipe takes
-// (the descriptor is shared with the shell: O_NONBLOCK on it would be the shell's too).
-// Lifetime: may not outlive the loop. Threads: the loop's.
+// One of mpirun's outputs, written without blocking the loop.
+// Why: a slow, stopped or closed reader must not keep mpirun from ending its ranks.
+// How: writes a pipe or terminal only when ready, and no more than a ready pipe takes. O_NONBLOCK
+// would also affect the shell, which shares the descriptor.
+// Lifetime: ends before the loop. Threads: the loop's.
 #pragma once
 
 #include <string>
@@ -17,15 +17,15 @@ class Sink {
  public:
   Sink(Loop& loop, int fd);
 
-  // `bytes` from one source; where another source left a line unfinished, that line is ended first.
+  // Queues `bytes` from a source. Ends another source's unfinished line first.
   void write(const void* source, std::string_view bytes);
 
   [[nodiscard]] bool empty() const noexcept { return queue_.size() == sent_; }
   [[nodiscard]] bool full() const noexcept { return queue_.size() - sent_ > kFull; }
-  // The errno of the write that failed; 0: all is well. A broken sink drops what it is given.
+  // errno of the failed write; 0: none. A failed sink drops all output.
   [[nodiscard]] int error() const noexcept { return error_; }
 
-  // Called when a full sink has room again, when it is empty, and when it broke.
+  // Called when a full sink has room again, when it becomes empty, and on failure.
   Loop::Handler on_change;
 
  private:
@@ -41,7 +41,7 @@ class Sink {
   int error_ = 0;
   std::string queue_;
   std::size_t sent_ = 0;
-  const void* unfinished_ = nullptr;  // whose line is open at the end of the queue
+  const void* unfinished_ = nullptr;  // source of the open line at the end of the queue
 };
 
 }  // namespace tern::mpirun

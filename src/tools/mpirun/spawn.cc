@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// vfork and exec of one rank.
+// Starts a rank by vfork and exec.
 #include "tools/mpirun/spawn.hpp"
 
 #include <fcntl.h>
@@ -23,7 +23,7 @@ namespace {
 
 constexpr int kMostCpus = 8192;
 
-// Runs in the child, in the parent's memory: system calls only.
+// Runs in the child in the parent's memory: system calls only.
 int bind_self(const std::vector<int>* cpus) noexcept {
   if (cpus == nullptr || cpus->empty()) return 0;
   unsigned long mask[kMostCpus / (8 * sizeof(unsigned long))] = {};
@@ -32,7 +32,7 @@ int bind_self(const std::vector<int>* cpus) noexcept {
   return ::sched_setaffinity(0, sizeof mask, reinterpret_cast<cpu_set_t*>(mask));
 }
 
-// dup2 that also clears close-on-exec where both numbers are the same.
+// dup2 that also clears close-on-exec if both numbers are equal.
 int move_fd(int from, int to) noexcept {
   return from == to ? ::fcntl(to, F_SETFD, 0) : ::dup2(from, to);
 }
@@ -41,11 +41,11 @@ const char* prepare_child(const Spawn& spawn, pid_t parent) noexcept {
   if (::setpgid(0, 0) != 0) return "making a process group";
   *spawn.announce = ::getpid();
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(1);  // mpirun died before the line above
+  if (::getppid() != parent) ::_exit(1);  // mpirun died before the prctl above
   if (move_fd(spawn.input, 0) < 0 || move_fd(spawn.output, 1) < 0 || move_fd(spawn.error, 2) < 0)
     return "connecting stdin, stdout and stderr";
   for (const int fd : spawn.inherited)
-    if (fd >= 0 && ::fcntl(fd, F_SETFD, 0) != 0) return "passing the start-up memory on";
+    if (fd >= 0 && ::fcntl(fd, F_SETFD, 0) != 0) return "passing on the start-up memory";
   if (bind_self(spawn.cpus) != 0) return "binding to its processors";
   if (spawn.directory != nullptr && ::chdir(spawn.directory) != 0) return spawn.directory;
   ::setrlimit(RLIMIT_NOFILE, spawn.open_files);
@@ -61,8 +61,8 @@ bool is_program(const std::string& path) {
          ::access(path.c_str(), X_OK) == 0;
 }
 
-// A traced program stops when exec is done; a debugger can have it once we let go. WNOWAIT: should
-// it be killed here, its end is still there for on_exit().
+// A traced program stops after exec; a debugger can attach after the release. WNOWAIT keeps a child
+// killed here reapable by on_exit().
 void leave_stopped(pid_t pid) noexcept {
   const auto wait_for = [pid](siginfo_t* what) {
     return ::waitid(P_PID, static_cast<id_t>(pid), what, WSTOPPED | WEXITED | WNOWAIT) == 0;
@@ -70,7 +70,7 @@ void leave_stopped(pid_t pid) noexcept {
   siginfo_t what{};
   if (!wait_for(&what) || what.si_code != CLD_TRAPPED) return;
   ::ptrace(PTRACE_DETACH, pid, nullptr, reinterpret_cast<void*>(std::intptr_t{SIGSTOP}));
-  (void)wait_for(&what);  // it takes the signal before its next instruction, but not at once
+  (void)wait_for(&what);  // the signal arrives before the next instruction, but not at once
 }
 
 std::string absolute(const std::string& path, const std::string& directory) {
@@ -110,8 +110,8 @@ std::string find_program(const std::string& program, const std::string& director
     if (is_program(path)) return program;
     const char* why = ::access(path.c_str(), F_OK) != 0 ? std::strerror(errno)
                       : ::access(path.c_str(), X_OK) != 0
-                          ? "it may not be executed (chmod +x makes it so)"
-                          : "it is not a file";
+                          ? "the file is not executable (cure: chmod +x)"
+                          : "the path is not a file";
     throw Error(MPI_ERR_NO_SUCH_FILE, strf("cannot start %s: %s", path.c_str(), why));
   }
   const char* list = std::getenv("PATH");

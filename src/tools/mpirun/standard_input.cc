@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opening inputs.
+// Opens inputs.
 #include "tools/mpirun/standard_input.hpp"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rank's standard input is made of.
+// Makes a rank's standard input.
 #pragma once
 
 #include "base/fd.hpp"
@@ -8,11 +8,10 @@ namespace tern::mpirun {
 
 [[nodiscard]] Fd open_null();
 
-// Whether several readers of `fd` must be fed: a pipe, a socket, a terminal. A file can be opened
-// again by each.
+// Whether mpirun must copy to several readers of `fd`: a pipe, a socket or a terminal.
 [[nodiscard]] bool needs_feed(int fd) noexcept;
 
-// The same file with a place of its own, which is where `fd` stands now. Throws tern::Error.
+// Opens the same file with a separate offset, initially that of `fd`. Throws tern::Error.
 [[nodiscard]] Fd open_again(int fd);
 
 }  // namespace tern::mpirun

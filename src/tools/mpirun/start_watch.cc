@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The watch over the start.
+// Watches the start.
 #include "tools/mpirun/start_watch.hpp"
 
 #include <cstdlib>

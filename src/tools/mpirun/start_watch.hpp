@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Watches the start. Some ranks wait in MPI_Init, and for long no further rank calls MPI_Init: the
-// watch says so once.
-// Why: too many ranks keep a machine busy without an end, and silence looks like a hang.
+// Reports once if ranks wait in MPI_Init and for long no other rank calls MPI_Init.
+// Why: too many ranks overload a machine, and silence looks like a hang.
 // Threads: the loop's. Lifetime: Job.
 #pragma once
 
@@ -15,7 +14,7 @@ namespace tern::mpirun {
 
 class StartWatch {
  public:
-  // `patience`: seconds without a further rank.
+  // `patience`: seconds without another rank.
   StartWatch(Loop& loop, boot::SharedJob& shared, double patience,
              std::function<void(const std::string& text)> say);
   void begin(int ranks);
@@ -31,8 +30,8 @@ class StartWatch {
   const double patience_;
   const std::function<void(const std::string& text)> say_;
   int ranks_ = 0;
-  int here_ = 0;   // have called MPI_Init
-  int looks_ = 0;  // that have found no other
+  int here_ = 0;   // ranks that have called MPI_Init
+  int looks_ = 0;  // checks without a new rank
 };
 
 }  // namespace tern::mpirun

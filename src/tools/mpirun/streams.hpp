@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The outputs of the ranks on their way to mpirun's own, line by line.
-// Flow: while a sink is full its ranks are not read, so that they wait as before any full pipe.
-// Lifetime: may not outlive loop and sinks. Threads: the loop's.
+// Passes the ranks' outputs to mpirun's outputs line by line.
+// Flow: mpirun does not read the ranks of a full sink, and the ranks block as on any full pipe.
+// Lifetime: ends before loop and sinks. Threads: the loop's.
 #pragma once
 
 #include <memory>
@@ -18,13 +18,13 @@ class Streams {
  public:
   explicit Streams(Loop& loop) : loop_(loop) {}
 
-  // A pipe whose lines go to `sink`; returns the writing end, for the rank.
+  // Makes a pipe whose lines go to `sink`; returns the writing end for the rank.
   [[nodiscard]] Fd add(int rank, Sink& sink, LineSplitter lines);
 
-  // Takes what this rank has written so far, before its end is reported.
+  // Call before reporting the rank's end.
   void drain(int rank);
   void pause_or_resume();
-  // Gives up what is still open: a process that left the job holds it.
+  // Closes open streams, held by a process outside the job.
   void close_all();
   [[nodiscard]] bool all_closed() const noexcept { return open_ == 0; }
 
@@ -38,7 +38,7 @@ class Streams {
     LineSplitter lines;
     bool watched = false;
   };
-  // False at the end of the stream or when there is nothing more now.
+  // False at the end of the stream, or if nothing is available.
   bool read_once(Stream& stream);
   void close(Stream& stream);
   void watch(Stream& stream);

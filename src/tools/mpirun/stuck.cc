@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What /proc tells of a process that does not end.
+// Reads /proc about a process that does not end.
 #include "tools/mpirun/stuck.hpp"
 
 #include <filesystem>
@@ -11,7 +11,6 @@
 namespace tern::mpirun {
 namespace {
 
-// Of one thread.
 struct Status {
   std::string state = "unknown";  // "D (disk sleep)"
   pid_t tracer = 0;
@@ -35,7 +34,7 @@ std::string name_of_process(pid_t pid) {
 
 }  // namespace
 
-// Any thread can hold the process: a tracer's before one in state D.
+// Any thread can keep the process; a tracer takes precedence over state D.
 std::string why_not_ended(pid_t pid) {
   const std::string process = strf("/proc/%d", pid);
   std::string state = status_in(process).state;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a process does not end though it was killed, in words.
-// Why: a stopped tracer keeps its process for ever, and so does a system call in state D; mpirun
-// can do nothing about either, but its user can.
+// Explains why a killed process does not end.
+// Why: a stopped tracer or a system call in state D keeps a process forever. mpirun cannot end
+// either, but the user can.
 // See: tests/unit/tools/stuck_test.cc, tests/mpi/launch_traced.sh.
 #pragma once
 

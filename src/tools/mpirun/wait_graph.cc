@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The graph of waiting: a fixed point and a walk.
+// Computes a fixed point over the wait graph, then walks a cycle.
 #include "tools/mpirun/wait_graph.hpp"
 
 #include <algorithm>
@@ -15,14 +15,14 @@ using Flags = std::vector<bool>;
 bool goes_on(const WaitReport& report, const Flags& going) {
   const auto goes = [&](int rank) {
     const auto at = static_cast<std::size_t>(rank);
-    return at >= going.size() || going[at];  // a rank of another job is beyond this judgement
+    return at >= going.size() || going[at];  // a rank of another job cannot be judged
   };
   if (report.ranks.empty()) return true;
   return report.any ? std::any_of(report.ranks.begin(), report.ranks.end(), goes)
                     : std::all_of(report.ranks.begin(), report.ranks.end(), goes);
 }
 
-// From "only those outside MPI go on" upwards, until nothing changes.
+// Starts from the ranks outside MPI and iterates until nothing changes.
 Flags ranks_that_go_on(const std::vector<WaitNode>& nodes) {
   Flags going(nodes.size());
   for (std::size_t i = 0; i < nodes.size(); ++i)
@@ -40,7 +40,7 @@ Flags ranks_that_go_on(const std::vector<WaitNode>& nodes) {
   return going;
 }
 
-// A rank that `rank` waits for in vain and that waits itself; -1 where all of these have ended.
+// A waiting rank awaited in vain by `rank`; -1 if all awaited ranks have ended.
 int next_stuck(int rank, const std::vector<WaitNode>& nodes, const Flags& going) {
   for (const WaitReport& report : nodes[static_cast<std::size_t>(rank)].reports)
     for (const int other : report.ranks) {

@@ -10,10 +10,9 @@ namespace tern::coll_tool {
 [[nodiscard]] int verify(const Options& options);
 [[nodiscard]] int draw(const Options& options);
 [[nodiscard]] int simulate(const Options& options);
-/// Under mpirun.
+/// Runs under mpirun.
 [[nodiscard]] int tune(const Options& options);
 
-/// What this machine's jobs have learnt.
 [[nodiscard]] int show(const Options& options);
 [[nodiscard]] int forget(const Options& options);
 

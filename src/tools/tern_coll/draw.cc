@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tern_coll draw: a schedule as SVG: ranks across, time down, chunks in colour.
-// A message is a band from its sender to its receiver, a reduction a full box, a copy an open one.
+// tern_coll draw: a schedule as SVG: ranks across, time down, chunks in colour. A message is a band
+// from sender to receiver, a reduction a full box, a copy an open box.
 #include <cmath>
 
 #include "base/error.hpp"
@@ -18,14 +18,13 @@ using coll::Verb;
 
 constexpr double kLeft = 40, kTop = 70, kColumn = 84, kBottom = 24;
 
-/// Where things are on the page.
 struct Page {
-  double scale;  // points of a unit of time
+  double scale;  // points per unit of time
   [[nodiscard]] double x(int32_t rank) const { return kLeft + kColumn * (rank + 0.5); }
   [[nodiscard]] double y(double time) const { return kTop + scale * time; }
 };
 
-/// Blocks of different numbers, and what travels together, are told apart by their hue.
+/// The hue distinguishes blocks, and sets of blocks moved together.
 std::string colour_of(const Schedule& schedule, const coll::Slice& slice) {
   const int32_t blocks = std::max(schedule.parts, schedule.mirrors != 0 ? schedule.ranks : 1);
   const int32_t of = blocks > 1 ? blocks : schedule.ranks;
@@ -55,7 +54,7 @@ std::string message(const Page& page, const Schedule& schedule, const coll::Step
       words_of(schedule, step).c_str());
 }
 
-/// Lowered: a peer may write again.
+/// Lowered schedules: a peer may write again.
 std::string credit(const Page& page, const coll::Step& step, const Timeline::Event& event) {
   return strf(
       "<line x1='%.1f' y1='%.1f' x2='%.1f' y2='%.1f' stroke='#aaaaaa' stroke-width='1' "
@@ -68,7 +67,7 @@ bool puts(const coll::Step& step) {
   return step.verb == Verb::kPut || (step.verb == Verb::kReduce && step.peer != coll::kSelf);
 }
 
-/// A signal that says no more than the put before it.
+/// Whether a signal only repeats the put before.
 bool follows_put(const Schedule& schedule, const Timeline::Event& event) {
   return event.step > 0 && puts(schedule.step(event.lane, event.step - 1)) &&
          schedule.step(event.lane, event.step - 1).peer ==
@@ -134,7 +133,8 @@ std::string neighbors_in(const Options& options) {
 
 int draw(const Options& options) {
   if (options.collective.empty() || options.algorithm.empty())
-    throw Error(MPI_ERR_ARG, "draw takes a collective and an algorithm; tern_coll list has them");
+    throw Error(MPI_ERR_ARG,
+                "draw needs a collective and an algorithm; tern_coll list prints both");
   const coll::Algorithm& row = *rows_of(options)[0];
   const int32_t ranks = options.most_ranks == 0 ? 8 : options.most_ranks;
   const int32_t root = std::max(options.root, 0) % ranks;
@@ -142,7 +142,7 @@ int draw(const Options& options) {
   const coll::Levels* told = levels_of(options, ranks, &levels);
   if (!coll::serves(row, ranks, told))
     throw Error(MPI_ERR_ARG,
-                strf("%s %s does not serve %d ranks%s; tern_coll list says what it needs",
+                strf("%s %s does not serve %d ranks%s; tern_coll list prints its needs",
                      coll::name_of(row.collective), row.name, ranks,
                      told == nullptr ? " on one host (--levels=4 makes hosts of 4)" : ""));
   std::vector<Schedule> schedules = schedules_of(options, row, ranks, root, told);

@@ -28,7 +28,7 @@ int rank_on_host(const MpiLibrary& mpi) {
   throw Error(MPI_ERR_OTHER, "tune --device needs a GPU on each rank: " + why);
 }
 
-/// Loaded before the library is to meet device memory.
+/// Call before the library meets device memory.
 const cuda::Driver& loaded_driver() {
   cuda::load_driver();
   const cuda::Driver* const driver = cuda::driver();
@@ -47,7 +47,7 @@ Gpu::Gpu(const MpiLibrary& mpi, size_t bytes) : mpi_(mpi), driver_(&loaded_drive
   if (const CUresult result = driver_->cuInit(0); result != CUDA_SUCCESS)
     lack(cuda::words_of("cuInit", result));
   require(driver_->cuDeviceGetCount(&count), "cuDeviceGetCount");
-  if (count == 0) lack("none is here");
+  if (count == 0) lack("this host has none");
   require(driver_->cuDeviceGet(&device, rank % count), "cuDeviceGet");
   char name[128] = "?";
   (void)driver_->cuDeviceGetName(name, sizeof name, device);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gpu: memory and a stream of the GPU that this rank takes, for tune --device.
-// Lifetime: within MPI's. Threads: one. Ranks of a host take its GPUs in turn.
+// Gpu: memory and a stream on this rank's GPU, for tune --device. The ranks of a host take its GPUs
+// in turn.
+// Lifetime: within MPI's. Threads: one.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +15,7 @@ namespace tern::coll_tool {
 
 class Gpu {
  public:
-  /// `bytes` of input and of output. Throws tern::Error where there is no GPU.
+  /// `bytes`: of input and of output. Throws tern::Error without a GPU.
   Gpu(const MpiLibrary& mpi, size_t bytes);
   Gpu(const Gpu&) = delete;
   Gpu& operator=(const Gpu&) = delete;
@@ -25,7 +26,7 @@ class Gpu {
   [[nodiscard]] void* output() const noexcept { return reinterpret_cast<void*>(output_); }
   /// A communicator of the same ranks and hints, on the stream.
   [[nodiscard]] MPI_Comm on_stream(MPI_Comm comm) const;
-  /// Until the stream has done all. Throws tern::Error.
+  /// Throws tern::Error.
   void wait() const;
 
  private:
@@ -37,7 +38,7 @@ class Gpu {
   MPIX_Stream of_mpi_ = MPIX_STREAM_NULL;
 };
 
-/// Whether devices do the row among themselves where they all reach each other.
+/// Whether devices with peer access run the row by themselves.
 [[nodiscard]] bool runs_on_devices(const coll::Algorithm& row, int ranks);
 
 }  // namespace tern::coll_tool

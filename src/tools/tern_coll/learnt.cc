@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// show, forget: the lines that jobs have measured on this machine.
+// tern_coll show and forget: the lines measured by jobs on this machine.
 #include <sstream>
 
 #include "base/config.hpp"
@@ -13,7 +13,7 @@ extern "C" char** environ;
 namespace tern::coll_tool {
 namespace {
 
-/// The files of jobs with bound and with unbound ranks; a path in TERN_COLL_LEARNT is both.
+/// Separate files for jobs with bound and unbound ranks; TERN_COLL_LEARNT replaces both.
 template <class Work>
 void for_each_file(const Work& work) {
   const std::string asked = load_params(environ, nullptr).coll_learnt,

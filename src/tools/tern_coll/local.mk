@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# tern_coll: the collectives' schedules on the command line.
+# tern_coll: schedules of collectives on the command line.
 bin_PROGRAMS += tern_coll
 tern_coll_SOURCES = \
   src/tools/tern_coll/commands.hpp \

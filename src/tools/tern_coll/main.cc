@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tern_coll: the collectives' schedules: listed, proved, drawn, simulated.
+// tern_coll: lists, verifies, draws, simulates and measures schedules of collectives.
 #include <cstdio>
 
 #include "base/error.hpp"
@@ -19,15 +19,15 @@ struct Command {
   const char* meaning;
 };
 constexpr Command kCommands[] = {
-    {"list", list, "[COLLECTIVE]  the algorithms, what they cost, and what they serve"},
+    {"list", list, "[COLLECTIVE]  algorithms, costs and limits"},
     {"verify", verify, "[COLLECTIVE [ALGORITHM]] [--ranks=N..M] [--root=N]  proves schedules"},
     {"draw", draw, "COLLECTIVE ALGORITHM [--ranks=N] [--root=N] [--output=FILE]  a picture (SVG)"},
     {"simulate", simulate,
      "COLLECTIVE ALGORITHM --bytes=N --topology=NAME [--ranks=N]  time on a model of a machine"},
     {"tune", tune,
      "[COLLECTIVE [ALGORITHM]] [--device] [--output=FILE]  under mpirun: writes TERN_COLL_TABLE"},
-    {"show", show, "[COLLECTIVE]  what jobs have measured on this machine (TERN_COLL_TUNE)"},
-    {"forget", forget, "removes what jobs have measured on this machine"},
+    {"show", show, "[COLLECTIVE]  lines measured by jobs on this machine (TERN_COLL_TUNE)"},
+    {"forget", forget, "removes the lines measured by jobs on this machine"},
 };
 
 std::string help_text() {
@@ -36,8 +36,8 @@ std::string help_text() {
     text += strf("  %-8s %s\n", command.name, command.meaning);
   return text +
          "  --engine=stream  schedules of puts, signals and waits (verify, draw)\n"
-         "  --device  what is put into streams of GPUs (tune)\n"
-         "  --levels=4,2  ranks are on hosts of 4, in parts of 2\n"
+         "  --device  collectives enqueued on GPU streams (tune)\n"
+         "  --levels=4,2  hosts of 4 ranks, with parts of 2\n"
          "  --neighbors=torus  of neighbourhoods: ring, grid, torus, random, dense\nSee "
          "tern_coll(1).\n";
 }
@@ -50,9 +50,9 @@ const Command& command_named(const std::string& name) {
   }
   const std::string near = nearest_name(name, names);
   throw Error(MPI_ERR_ARG,
-              name.empty() ? "which command? tern_coll --help lists them"
-                           : strf("there is no command \"%s\"; %s", name.c_str(),
-                                  near.empty() ? "tern_coll --help lists them"
+              name.empty() ? "a command is missing; tern_coll --help lists all"
+                           : strf("unknown command \"%s\"; %s", name.c_str(),
+                                  near.empty() ? "tern_coll --help lists all"
                                                : strf("did you mean %s?", near.c_str()).c_str()));
 }
 

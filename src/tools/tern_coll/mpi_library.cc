@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loading the MPI library.
+// Loads the MPI library.
 #include "tools/tern_coll/mpi_library.hpp"
 
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading the command line.
+// Reads the command line.
 #include "tools/tern_coll/options.hpp"
 
 #include <cerrno>
@@ -19,7 +19,7 @@ int32_t number(const std::string& word, const std::string& option) {
   char* end = nullptr;
   const long value = std::strtol(word.c_str(), &end, 10);
   if (word.empty() || *end != '\0' || value < 0 || value > 1 << 20)
-    throw Error(MPI_ERR_ARG, strf("%s takes numbers from 0 to 1048576, not \"%s\"", option.c_str(),
+    throw Error(MPI_ERR_ARG, strf("%s needs a number from 0 to 1048576, not \"%s\"", option.c_str(),
                                   word.c_str()));
   return static_cast<int32_t>(value);
 }
@@ -30,16 +30,17 @@ void set_ranks(Options* options, const std::string& value) {
   options->most_ranks =
       dots == std::string::npos ? options->least_ranks : number(value.substr(dots + 2), "--ranks");
   if (options->least_ranks < 1 || options->most_ranks < options->least_ranks)
-    throw Error(MPI_ERR_ARG, strf("--ranks=%s is no range of at least one rank", value.c_str()));
+    throw Error(MPI_ERR_ARG, strf("--ranks=%s is no range of one or more ranks", value.c_str()));
 }
 
 void set_levels(Options* options, const std::string& value) {
   const coll::LevelWords words = coll::level_words(value, "--levels");
   if (!words.parts.empty())
-    throw Error(MPI_ERR_ARG,
-                strf("--levels=%s: where ranks are bound is known when they run; here levels are "
-                     "sizes (8,2) or a description (pack:2 l3:2 core:4)",
-                     value.c_str()));
+    throw Error(
+        MPI_ERR_ARG,
+        strf("--levels=%s: bindings are known only at run time; here levels are sizes (8,2) "
+             "or a description (pack:2 l3:2 core:4)",
+             value.c_str()));
   options->levels = words.sizes;
 }
 
@@ -81,7 +82,7 @@ void set_option(Options* options, const std::string& word) {
     options->output = value;
   else
     throw Error(MPI_ERR_ARG,
-                strf("%s is no option; there are --ranks=N or N..M, --root=N, --levels=N,..., "
+                strf("unknown option %s; options are --ranks=N or N..M, --root=N, --levels=N,..., "
                      "--neighbors=WORD, --engine=host or stream, --bytes=N, --chunk=N, "
                      "--topology=NAME, --device, --output=FILE, --help, --version",
                      word.c_str()));
@@ -112,7 +113,7 @@ Options parse_options(const std::vector<std::string>& words) {
     else if (place < std::size(places))
       *places[place++] = word;
     else
-      throw Error(MPI_ERR_ARG, strf("\"%s\" is one word too many", word.c_str()));
+      throw Error(MPI_ERR_ARG, strf("\"%s\" is an extra word", word.c_str()));
   }
   return options;
 }
@@ -129,7 +130,7 @@ std::vector<const coll::Algorithm*> rows_of(const Options& options) {
   }
   if (names.empty())
     throw Error(MPI_ERR_ARG,
-                with_nearest(strf("there is no collective \"%s\"", options.collective.c_str()),
+                with_nearest(strf("unknown collective \"%s\"", options.collective.c_str()),
                              options.collective, collectives));
   if (rows.empty())
     throw Error(MPI_ERR_ARG,
@@ -150,7 +151,7 @@ std::vector<coll::Neighbors> neighbors_of(const std::string& word, int32_t ranks
   if (word == "torus") return coll::grid_of(ranks, 3, true);
   if (word == "random") return coll::random_graph(ranks, 3, static_cast<uint32_t>(ranks));
   if (word == "dense") return coll::random_graph(ranks, 40, static_cast<uint32_t>(ranks));
-  throw Error(MPI_ERR_ARG, with_nearest(strf("there are no neighbours \"%s\"", word.c_str()), word,
+  throw Error(MPI_ERR_ARG, with_nearest(strf("unknown neighbours \"%s\"", word.c_str()), word,
                                         {"ring", "grid", "torus", "random", "dense"}));
 }
 

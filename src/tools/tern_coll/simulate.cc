@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tern_coll simulate: how long a schedule takes on a model of a machine, and what is busiest there.
+// tern_coll simulate: a schedule's time and busiest link on a model of a machine.
 #include "coll/laboratory/simulate/simulate.hpp"
 
 #include <unistd.h>
@@ -20,11 +20,11 @@ coll::Topology topology_in(const Options& options) {
   if (!options.topology.empty()) return coll::load_topology(options.topology);
   std::string known;
   for (const std::string& one : coll::known_topologies()) known += one + ", ";
-  throw Error(MPI_ERR_ARG,
-              "simulate takes --topology=NAME: " + known + "or a file that describes a machine");
+  throw Error(MPI_ERR_ARG, "simulate needs --topology=NAME: " + known +
+                               "or a file with a machine's description");
 }
 
-/// As told, else hosts as the network parts them.
+/// The given levels, else hosts as divided by the network.
 coll::Levels levels_on(const coll::Topology& topology, const Options& options, int32_t ranks) {
   if (!options.levels.empty()) return coll::Levels::from_sizes(ranks, options.levels);
   std::vector<int64_t> hosts;
@@ -36,7 +36,7 @@ coll::Levels levels_on(const coll::Topology& topology, const Options& options, i
   return coll::Levels::from_names({hosts});
 }
 
-/// What the driver is asked for by the rank with the most calls, priced.
+/// Number and price of driver calls, for the rank with the most calls.
 std::string driver_in_words(const std::vector<coll::Schedule>& schedules,
                             const coll::Topology& topology, int64_t bytes) {
   const auto mapped = [&](int32_t from, int32_t to) { return topology.route(from, to).mapped; };
@@ -61,9 +61,9 @@ std::string driver_in_words(const std::vector<coll::Schedule>& schedules,
   const auto us = [](MPI_Count count, double each) { return static_cast<double>(count) * each; };
   return strf(
       "driver   modelled: %lld calls of a rank, %.0f us of its processor (a call %g us)\n"
-      "         modelled: %lld copies, %lld kernels, %lld waits start on its GPU, %.0f us one "
-      "after the other (%g, %g, %g us each)\n"
-      "         in %lld pass%s of a scratch of %s; the time above knows nothing of this\n",
+      "         modelled: %lld copies, %lld kernels, %lld waits on its GPU, %.0f us in sequence "
+      "(%g, %g, %g us each)\n"
+      "         in %lld pass%s of a scratch of %s; not part of the time above\n",
       static_cast<long long>(most.calls), us(most.calls, cost.call), cost.call,
       static_cast<long long>(most.copies), static_cast<long long>(most.kernels),
       static_cast<long long>(most.waits),
@@ -88,7 +88,7 @@ std::string report(const Options& options, const coll::Topology& topology,
   text += strf("time     %.1f us\n", found.time);
   if (any.collective != coll::Collective::kBarrier)
     text += strf("busbw    %.1f GB/s\n", coll::bus_bandwidth(any, what.bytes, found.time));
-  if (found.busiest < 0) return text + "busiest  no link carries anything\n" + driver;
+  if (found.busiest < 0) return text + "busiest  no link is used\n" + driver;
   const coll::Topology::Link& link = topology.links[static_cast<size_t>(found.busiest)];
   return text +
          strf("busiest  %s: %.1f%% of %g GB/s\n", topology.name_of_link(found.busiest).c_str(),
@@ -101,11 +101,11 @@ std::string report(const Options& options, const coll::Topology& topology,
 int simulate(const Options& options) {
   if (options.collective.empty() || options.algorithm.empty())
     throw Error(MPI_ERR_ARG,
-                "simulate takes a collective and an algorithm; tern_coll list has them");
+                "simulate needs a collective and an algorithm; tern_coll list prints both");
   const coll::Algorithm& row = *rows_of(options)[0];
   const coll::Topology topology = topology_in(options);
   if (options.bytes <= 0 && row.collective != coll::Collective::kBarrier)
-    throw Error(MPI_ERR_ARG, "simulate takes --bytes=N, of the vector or of one block: 256m");
+    throw Error(MPI_ERR_ARG, "simulate needs --bytes=N, of the vector or of one block: 256m");
   const int32_t ranks = options.most_ranks == 0 ? topology.ranks() : options.most_ranks;
   if (ranks > topology.ranks())
     throw Error(MPI_ERR_ARG, strf("%d ranks, but %s has %d GPUs", ranks, options.topology.c_str(),
@@ -114,7 +114,7 @@ int simulate(const Options& options) {
   const coll::Levels* const told = levels.empty() ? nullptr : &levels;
   if (!coll::serves(row, ranks, told))
     throw Error(MPI_ERR_ARG,
-                strf("%s %s does not serve %d ranks%s; tern_coll list says what it needs",
+                strf("%s %s does not serve %d ranks%s; tern_coll list prints its needs",
                      coll::name_of(row.collective), row.name, ranks,
                      told == nullptr ? " on one host (--levels=4 makes hosts of 4)" : ""));
   const std::vector<coll::Schedule> schedules =

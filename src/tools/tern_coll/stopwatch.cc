@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measuring collectives.
+// Measures collectives.
 #include "tools/tern_coll/stopwatch.hpp"
 
 #include <unistd.h>
@@ -16,7 +16,7 @@ constexpr int kRounds = 5;
 constexpr double kRoundUs = 1000;
 constexpr size_t kLeastBytes = 8;
 constexpr useconds_t kSettleUs = 1000;
-constexpr int kLarge = 1 << 20, kTimes = 20;  // of the model's figures
+constexpr int kLarge = 1 << 20, kTimes = 20;  // for the model's figures
 
 int calls_of(double each) { return static_cast<int>(std::clamp(kRoundUs / each, 1.0, 1000.0)); }
 
@@ -75,7 +75,7 @@ void Stopwatch::call(coll::Collective collective, size_t bytes, MPI_Comm comm) {
       return (void)by.Exscan(in, out, floats, MPI_FLOAT, MPI_SUM, comm);
     case kNeighborAllgather:
     case kNeighborAlltoall:
-      return;  // tune leaves them out
+      return;  // not measured by tune
   }
 }
 
@@ -103,7 +103,7 @@ std::string Stopwatch::wire_of(MPI_Comm comm) {
   return wire;
 }
 
-// What a communicator's team has is there for the next one when all ranks have passed its end.
+// Waits until all ranks have ended the communicator: the next team takes the freed resources.
 void Stopwatch::end(MPI_Comm* comm) {
   mpi_.Comm_free(comm);
   if (gpu_ == nullptr) return;
@@ -112,7 +112,7 @@ void Stopwatch::end(MPI_Comm* comm) {
   mpi_.Barrier(MPI_COMM_WORLD);
 }
 
-// All ranks find the same wires.
+// All ranks keep the same wires.
 const std::vector<Way>& Stopwatch::prepare(const std::vector<Way>& ways) {
   for (MPI_Comm& comm : comms_) end(&comm);
   comms_.clear();
@@ -129,7 +129,7 @@ const std::vector<Way>& Stopwatch::prepare(const std::vector<Way>& ways) {
     if (gpu_ == nullptr)
       comms_.push_back(comm);
     else
-      end(&comm);  // many at once would not have their places on a GPU
+      end(&comm);  // many teams at once would not fit the GPU
   }
   return ways_;
 }
@@ -150,7 +150,7 @@ std::vector<double> Stopwatch::times(size_t bytes) {
   return best;
 }
 
-// One communicator after the other.
+// Uses a single communicator at a time.
 std::vector<double> Stopwatch::times_on_gpu(size_t bytes) {
   std::vector<double> all;
   std::string by_itself;
@@ -185,7 +185,7 @@ std::vector<int64_t> Stopwatch::hosts() {
   return all;
 }
 
-// Half of a round trip between ranks 0 and `other`, the best of some.
+// Half of a round trip between ranks 0 and `other`; the best of several.
 double Stopwatch::one_way(int other, int bytes, int rounds) {
   double best = 1e9;
   const bool first = rank_ == 0;
@@ -204,7 +204,7 @@ double Stopwatch::one_way(int other, int bytes, int rounds) {
   return best;
 }
 
-void Stopwatch::measure_link(int other, coll::Link* link) {
+void Stopwatch::measure_link(int other, coll::LinkCost* link) {
   if (other >= ranks_) return;
   link->latency = one_way(other, 8, 1000);
   link->per_second = kLarge / one_way(other, kLarge, 2 * kTimes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stopwatch: how long a collective takes by one algorithm, on the ranks that mpirun started.
-// Cost: some milliseconds for each answer. Threads: one. See: tern_coll tune.
+// Stopwatch: times a collective by a given algorithm on all ranks.
+// Cost: some milliseconds per answer. Threads: one. See: tern_coll tune.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace tern::coll_tool {
 
-/// A way to do a collective. `wire`: between GPUs; kAuto: as the library has it without being told.
+/// An algorithm and a wire protocol between GPUs; kAuto: the library's choice.
 struct Way {
   const coll::Algorithm* row;
   Wire wire = Wire::kAuto;
@@ -27,28 +27,27 @@ class Stopwatch {
  public:
   static constexpr size_t kMostBytes = size_t{2} << 20;
 
-  /// `gpu`: collectives are put into its stream; null: on the host. Until the watch ends.
+  /// `gpu`: enqueue collectives on the GPU's stream; null: on the host. Outlives the watch.
   Stopwatch(const MpiLibrary& mpi, const Gpu* gpu);
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int ranks() const noexcept { return ranks_; }
 
-  /// Those of `ways` (of one collective, the library's own wire first of each row) whose wire is
-  /// taken: what times() measures from now on. A team of GPUs for each, until the next call;
-  /// of none in the end.
+  /// Keeps the `ways` whose wire the library takes, for times(). `ways` are of a single collective,
+  /// the library's own wire first for each row. On GPUs no team stays.
   [[nodiscard]] const std::vector<Way>& prepare(const std::vector<Way>& ways);
-  /// Microseconds of the slowest rank, the best of several rounds, for each way; the rounds
-  /// alternate between them. `bytes`: of the vector, or of one block. Infinity: its wire is not
-  /// taken at this size, or is what the library takes of itself.
+  /// Microseconds of the slowest rank, the best of several rounds, for each way; rounds alternate
+  /// between ways. `bytes`: of the vector, or of one block. Infinity: the wire is not taken at this
+  /// size, or is the library's own choice.
   [[nodiscard]] std::vector<double> times(size_t bytes);
-  /// Of each rank the lowest rank that shares memory with it: its host.
+  /// The host of each rank, as the lowest rank with shared memory.
   [[nodiscard]] std::vector<int64_t> hosts();
-  /// The figures of the model, as far as rank 0 can tell with the first rank of its host and the
-  /// first of another; the same on all ranks. What no such pair can tell stays as it is by default.
+  /// The model's figures, the same on all ranks, measured by rank 0 with a rank of the same host
+  /// and a rank of another host. Other figures keep their defaults.
   [[nodiscard]] coll::Model figures();
 
  private:
   [[nodiscard]] MPI_Comm communicator_for(const Way& way);
-  /// By which wire the last call went; empty: by none between GPUs.
+  /// The wire of the last call; empty: none between GPUs.
   [[nodiscard]] std::string wire_of(MPI_Comm comm);
   [[nodiscard]] std::vector<double> times_on_gpu(size_t bytes);
   void end(MPI_Comm* comm);
@@ -56,14 +55,14 @@ class Stopwatch {
   [[nodiscard]] double slowest(double microseconds);
   [[nodiscard]] double time_of(coll::Collective collective, size_t bytes, MPI_Comm comm, int calls);
   [[nodiscard]] double one_way(int other, int bytes, int rounds);
-  void measure_link(int other, coll::Link* link);
+  void measure_link(int other, coll::LinkCost* link);
 
   const MpiLibrary& mpi_;
   const Gpu* const gpu_;
   int rank_ = 0, ranks_ = 1;
   std::vector<char> input_, output_;
   std::vector<Way> ways_;
-  std::vector<MPI_Comm> comms_;  // of ways_
+  std::vector<MPI_Comm> comms_;  // for ways_
 };
 
 }  // namespace tern::coll_tool

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tern_coll tune: measures every algorithm under mpirun and writes the table of the best.
+// tern_coll tune: measures every algorithm under mpirun and writes the table of the fastest.
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,15 +16,15 @@ namespace {
 
 constexpr size_t kSizes[] = {8,        32,        128,       512,     2 << 10, 8 << 10,
                              32 << 10, 128 << 10, 512 << 10, 2 << 20, 8 << 20, 32 << 20};
-/// On the host. On devices whose memory is as large as theirs all of them.
+/// For hosts. Devices measure all sizes.
 constexpr size_t kMostOnHost = 2 << 20;
 
-/// The largest size, as --bytes says, if it does.
+/// From --bytes if given.
 size_t most_of(const Options& options) {
   const size_t most = options.device ? kSizes[std::size(kSizes) - 1] : kMostOnHost;
   return options.bytes > 0 ? std::min(most, static_cast<size_t>(options.bytes)) : most;
 }
-/// What is so much slower than the best is not worth another line.
+/// A way within this factor of the best does not get another line.
 constexpr double kClose = 1.04;
 
 std::string size_in_words(size_t bytes) {
@@ -34,21 +34,21 @@ std::string size_in_words(size_t bytes) {
 
 std::string wire_in_words(const Way& way) { return strf("wire %s", name_of(way.wire)); }
 
-/// Lines of one collective: neighbouring sizes with the same answer are one.
+/// The lines of a collective; neighbouring sizes with the same answer share a line.
 class Lines {
  public:
   Lines(coll::Collective collective, int ranks, const char* where)
       : head_(strf("%-15s %-6d", coll::name_of(collective), ranks)), where_(where) {}
 
-  /// The sizes from `least` on are served by `way`, until the next add() of another.
+  /// From `least` on `way` serves, until the next add() of another way.
   void add(size_t least, const Way& way) {
     if (way_.row != nullptr && way_ != way)
       flush(strf("%s..%s", from_.c_str(), size_in_words(least - 1).c_str()));
     if (way_ != way) from_ = least == 0 ? "" : size_in_words(least);
     way_ = way;
   }
-  /// `end`: of what the last size stands for. Wires are limited by size; rows serve all that
-  /// follow.
+  /// `end`: the end of the last size's range. Wires are limited by size; rows serve all larger
+  /// sizes.
   [[nodiscard]] std::string text(size_t end) {
     const std::string to = way_.wire == Wire::kAuto ? "" : size_in_words(end);
     if (way_.row != nullptr) flush(from_.empty() && to.empty() ? "any" : from_ + ".." + to);
@@ -65,7 +65,7 @@ class Lines {
   Way way_{nullptr};
 };
 
-/// Of a row on devices first the way that the library takes by itself, then each wire.
+/// For a row on devices: first the library's choice of wire, then each wire.
 std::vector<Way> able(const Options& options, coll::Collective collective, int ranks,
                       const coll::Levels* levels) {
   std::vector<Way> ways;
@@ -79,8 +79,8 @@ std::vector<Way> able(const Options& options, coll::Collective collective, int r
   return ways;
 }
 
-/// The quickest, but of those that are as good the library's own wire, and then what serves the
-/// size `before`.
+/// The fastest way, or within kClose of it the previous size's way, or else the library's wire for
+/// the same row.
 size_t best_of(const std::vector<Way>& ways, const std::vector<double>& times, const Way& before) {
   const auto quickest = std::min_element(times.begin(), times.end());
   const double most = kClose * *quickest;
@@ -92,7 +92,7 @@ size_t best_of(const std::vector<Way>& ways, const std::vector<double>& times, c
   return best;
 }
 
-/// Measures one size; the line that says what was found.
+/// Returns the line for the size.
 std::string measured(Stopwatch& watch, const std::vector<Way>& ways, size_t size, Way* before) {
   const std::vector<double> times = watch.times(size);
   *before = ways[best_of(ways, times, *before)];
@@ -126,7 +126,7 @@ std::string tune_one(Stopwatch& watch, const std::vector<Way>& able, const char*
   return text + lines.text(least - 1);
 }
 
-std::string link_in_words(const char* name, const coll::Link& link, const char* where) {
+std::string link_in_words(const char* name, const coll::LinkCost& link, const char* where) {
   return strf("%s %.2f %.0f   # latency (us) and bandwidth (MB/s) of a message %s\n", name,
               link.latency, link.per_second, where);
 }
@@ -135,22 +135,22 @@ std::string head_of(Stopwatch& watch, const coll::Levels* levels, const Gpu* gpu
   char host[256] = "";
   ::gethostname(host, sizeof host - 1);
   std::string text = strf(
-      "# Measured by tern_coll tune on %d ranks, %s; the first is on %s.\n"
+      "# Measured by tern_coll tune on %d ranks, %s; rank 0 on %s.\n"
       "# collective    ranks  bytes          algorithm\n",
       watch.ranks(),
       gpu != nullptr      ? gpu->name().c_str()
       : levels == nullptr ? "without levels"
                           : levels->text().c_str(),
       host);
-  if (gpu != nullptr)  // the figures of the model are the host's
-    return text + "# streams: by the wire that Tern takes by itself; wire: by this one\n";
+  if (gpu != nullptr)  // the model describes hosts only
+    return text + "# streams: with Tern's choice of wire; wire: with this wire\n";
   const coll::Model model = watch.figures();
   text += link_in_words("within", model.within, "in a host");
   if (levels != nullptr) text += link_in_words("between", model.between, "between hosts");
   return text + strf("reduce %.0f\ncopy %.0f\n", model.reduce, model.copy);
 }
 
-/// As --levels says, or TERN_COLL_LEVELS as the library reads it, or as the ranks are on hosts.
+/// Levels of --levels, or TERN_COLL_LEVELS, or the ranks' hosts.
 const coll::Levels* levels_here(Options options, Stopwatch& watch, coll::Levels* made) {
   const char* told = std::getenv("TERN_COLL_LEVELS");
   if (options.levels.empty() && told != nullptr && *told != '\0')
@@ -160,17 +160,17 @@ const coll::Levels* levels_here(Options options, Stopwatch& watch, coll::Levels*
   return made->empty() ? nullptr : made;
 }
 
-/// The lines of all collectives. `gpu`: what is put into its stream; null: on the host.
+/// The lines of all collectives. `gpu`: on its stream; null: on the host.
 std::string measured_table(const Options& options, const MpiLibrary& mpi, const Gpu* gpu,
                            bool* writes) {
   Stopwatch watch(mpi, gpu);
   if (watch.ranks() < 2)
-    throw Error(MPI_ERR_ARG, "tune measures on several ranks: mpirun -n 4 tern_coll tune");
+    throw Error(MPI_ERR_ARG, "tune needs several ranks: mpirun -n 4 tern_coll tune");
   *writes = watch.rank() == 0;
   coll::Levels made;
   const coll::Levels* levels = levels_here(options, watch, &made);
   if (gpu != nullptr && levels != nullptr)
-    throw Error(MPI_ERR_ARG, "tune --device measures the GPUs of one host");
+    throw Error(MPI_ERR_ARG, "tune --device needs all ranks on one host");
   std::string text = head_of(watch, levels, gpu);
   const char* const where = gpu != nullptr      ? "streams"
                             : levels != nullptr ? "many_hosts"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tern_coll verify: proves schedules at ranges of ranks, roots and machines.
+// tern_coll verify: proves schedules for ranges of ranks, roots and machines.
 #include "coll/laboratory/verify/verify.hpp"
 
 #include "base/error.hpp"
@@ -21,7 +21,6 @@ void count(const coll::Proof& proof, const std::string& shape, Tally* tally) {
   std::fprintf(stderr, "%s: %s\n", shape.c_str(), proof.fault.c_str());
 }
 
-/// Which ranks map each other's memory.
 struct Edges {
   const char* words;
   bool (*has)(int32_t ranks, int32_t from, int32_t to);
@@ -68,12 +67,11 @@ void prove_neighborhood(const coll::Algorithm& row, const std::string& word, int
 
 bool is_between(const coll::Algorithm& row) { return coll::between_groups(row.collective) == &row; }
 
-/// The others' ranks do not know all schedules (coll::why_not_lowered()).
 bool lowered(const coll::Algorithm& row) {
   return !coll::neighborly(row.collective) && !is_between(row);
 }
 
-/// Groups of `ranks` and of about as many, or one, or twice as many.
+/// Groups of `ranks`, against about as many, one, and twice as many.
 void prove_between(const coll::Algorithm& row, int32_t ranks, Tally* tally) {
   const int32_t root = coll::rooted(row.collective) ? ranks - 1 : -1;
   for (const int32_t others : {1, ranks, ranks + 1, 2 * ranks}) {
@@ -82,7 +80,7 @@ void prove_between(const coll::Algorithm& row, int32_t ranks, Tally* tally) {
   }
 }
 
-/// Those of the table, and those between two groups.
+/// Rows of the table, and rows for two groups.
 std::vector<const coll::Algorithm*> provable_rows(const Options& options) {
   std::vector<const coll::Algorithm*> rows;
   const bool only = options.algorithm == coll::between_algorithms()[0].name;
@@ -94,8 +92,8 @@ std::vector<const coll::Algorithm*> provable_rows(const Options& options) {
   return rows;
 }
 
-// Two-level algorithms need a machine, and neighbourhoods a topology: without --levels or
-// --neighbors several are tried.
+// Without --levels or --neighbors, two-level algorithms are tried on several machines and
+// neighbourhoods on several topologies.
 void prove_row(const Options& options, const coll::Algorithm& row, int32_t ranks, Tally* tally) {
   if (options.stream && !lowered(row)) return;
   if (coll::neighborly(row.collective)) {
@@ -121,7 +119,7 @@ int verify(const Options& options) {
   Tally all;
   const int32_t least = options.least_ranks == 0 ? 1 : options.least_ranks;
   const int32_t most = options.most_ranks == 0 ? 32 : options.most_ranks;
-  if (!options.neighbors.empty()) (void)neighbors_of(options.neighbors, 1);  // is it a word?
+  if (!options.neighbors.empty()) (void)neighbors_of(options.neighbors, 1);  // validates the word
   for (const coll::Algorithm* row : provable_rows(options)) {
     Tally tally;
     for (int32_t ranks = least; ranks <= most; ++ranks) prove_row(options, *row, ranks, &tally);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collecting the facts.
+// Collects the facts.
 #include "tools/tern_info/facts.hpp"
 
 #include <hwloc.h>
@@ -61,7 +61,7 @@ Dependency hwloc() {
   return library;
 }
 
-// Opened with the process's own handlers of signals kept.
+// Opens UCX and restores the process's signal handlers.
 Dependency ucx() {
 #ifdef HAVE_UCX
   Dependency dependency{"UCX", strf("%d.%d", UCP_API_MAJOR, UCP_API_MINOR), false, ""};
@@ -150,8 +150,8 @@ void add_topology(Facts* facts) {
     if (topo::machine_is_made_up() && facts->topology->this_machine &&
         std::getenv("HWLOC_THISSYSTEM") == nullptr)
       facts->topology_problem =
-          "hwloc did not take the machine that HWLOC_SYNTHETIC, HWLOC_XMLFILE or HWLOC_FSROOT "
-          "names; this is the real one";
+          "hwloc did not take the machine of HWLOC_SYNTHETIC, HWLOC_XMLFILE or HWLOC_FSROOT; "
+          "shown: the real machine";
   } catch (const Error& error) {
     facts->topology_problem = error.what();
   }

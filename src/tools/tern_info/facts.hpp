@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The facts of tern_info, without their layout.
+// The facts of tern_info, without layout.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,6 @@ struct Fact {
   std::string name, value;
 };
 
-/// A library opened on demand.
 struct Dependency {
   std::string name;
   std::string built_with;  // version; empty: not in this build
@@ -49,12 +48,11 @@ struct Facts {
   std::vector<ConfigFile> files;
 };
 
-/// The GPUs of this machine and the links between their memories, from NVML and the driver. Ranks
-/// also try each pair.
+/// This machine's GPUs and their links, from NVML and the driver. Ranks also try each pair.
 struct GpuLinks {
   std::vector<std::string> names;  // "0: NVIDIA H100, 80 GiB"; empty: see `problem`
   std::vector<std::vector<const char*>>
-      kind;                 // by pair: "nvlink", "pcie", "none"; a device with itself: "same"
+      kind;                 // by pair: "nvlink", "pcie", "none"; on the diagonal "same"
   std::string source;       // of nvlink and pcie; empty for one device
   std::vector<int> island;  // by device: the first of its group with peer access
   std::string problem;

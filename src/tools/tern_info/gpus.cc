@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPU facts: the driver, its devices, the kernels of this build. A machine without GPUs is no
-// fault.
+// GPU facts: driver, devices, and kernels of this build. A machine without GPUs is not a fault.
 #include <map>
 #include <string>
 
@@ -82,7 +81,7 @@ int attribute_of_pair(const cuda::Driver& driver, CUdevice_P2PAttribute which, c
              : 0;
 }
 
-/// The link of a pair. Without an answer of NVML, native atomics count as NVLink, and *why_not has
+/// The link of a pair. Without NVML's answer, native atomics count as NVLink, and *why_not has
 /// NVML's error.
 const char* link_word(const cuda::Driver& driver, const Gpu& one, const Gpu& other,
                       std::string* why_not) {
@@ -132,7 +131,7 @@ GpuLinks gpu_links() {
   GpuLinks links;
   const cuda::Driver* const driver = cuda::driver();
   if (driver == nullptr) {
-    links.problem = "there are no GPUs to draw: driver: " + driver_words();
+    links.problem = "no GPUs to draw: driver: " + driver_words();
     return links;
   }
   links.names = device_names(*driver, &links.problem);
@@ -185,7 +184,7 @@ std::string direct_rdma_words(const cuda::Driver& driver) {
   const topo::DirectRdma verdict = topo::direct_rdma(dma_buf != 0);
   if (verdict.way == topo::DirectRdma::Way::kNone) return "not possible: " + verdict.why;
   return strf(
-      "possible by %s (%s), and not used: device memory goes to other hosts through pinned "
+      "possible by %s (%s), but not used: device memory goes to other hosts through pinned "
       "memory",
       verdict.way == topo::DirectRdma::Way::kDmaBuf ? "dma-buf" : "peer memory",
       verdict.why.c_str());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes JSON: objects, lists, texts, numbers, truth; two spaces a level.
+// Writes JSON: objects, lists, texts, numbers, booleans; two spaces per level.
 #pragma once
 
 #include <string>
@@ -33,7 +33,7 @@ class Json {
     item(name, std::to_string(value));
   }
   void truth(const std::string& name, bool value) { item(name, value ? "true" : "false"); }
-  /// The text up to now; a whole document after the last close.
+  /// The text so far; a complete document after the last close.
   [[nodiscard]] const std::string& document() const noexcept { return document_; }
 
  private:

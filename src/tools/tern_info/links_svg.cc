@@ -13,13 +13,13 @@ namespace {
 
 constexpr int kWide = 220, kHigh = 30;
 
-struct Place {
+struct Point {
   double x, y;
 };
 
-/// Their centres: the first is at the top.
-std::vector<Place> places_of(size_t count, double radius) {
-  std::vector<Place> places;
+/// Centres of the GPUs; the first at the top.
+std::vector<Point> places_of(size_t count, double radius) {
+  std::vector<Point> places;
   for (size_t i = 0; i < count; ++i) {
     const double angle = 2 * std::numbers::pi * static_cast<double>(i) / static_cast<double>(count);
     places.push_back({radius + kWide / 2.0 + radius * std::sin(angle),
@@ -28,7 +28,7 @@ std::vector<Place> places_of(size_t count, double radius) {
   return places;
 }
 
-/// Thick for NVLink, thin for PCIe; no line where there is no link.
+/// Thick for NVLink, thin for PCIe; null without a link.
 const char* stroke_of(const std::string& kind) noexcept {
   if (kind == "nvlink") return "stroke=\"#3a8f3a\" stroke-width=\"3\"";
   return kind == "pcie" ? "stroke=\"#777\" stroke-width=\"1\"" : nullptr;
@@ -53,7 +53,7 @@ std::string draw_links_svg(const GpuLinks& links) {
                                                    "#f7dbe7", "#e8e8e8", "#efe0ff"};
   const size_t count = links.names.size();
   const double radius = count < 2 ? 0 : std::max(80.0, 40.0 * static_cast<double>(count));
-  const std::vector<Place> places = places_of(count, radius);
+  const std::vector<Point> places = places_of(count, radius);
   std::string svg = strf(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "

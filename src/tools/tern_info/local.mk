@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# tern_info, and the manual page that it makes from the table of parameters.
+# tern_info, and the manual page made from the table of parameters.
 noinst_LTLIBRARIES += libterninfo.la
 libterninfo_la_SOURCES = src/tools/tern_info/facts.cc
 tern_info_sources += \

@@ -20,33 +20,33 @@ constexpr const char* kHead =
     ".Sh DESCRIPTION\n"
     "A parameter is set in the environment, in a file\n.Pa tern.conf ,\nor by\n"
     ".Ql mpirun --set Ar NAME Ns = Ns Ar VALUE .\n"
-    "Where several set the same one, the later of this list wins:\n"
+    "The last source in this list wins:\n"
     ".Bl -enum -compact\n"
     ".It\n.Pa PREFIX/etc/tern.conf ,\nof the installation;\n"
-    ".It\n.Pa tern/tern.conf\nin the folders of\n.Ev XDG_CONFIG_DIRS\n"
-    "(the first folder wins over the next; without it\n.Pa /etc/xdg ) ;\n"
-    ".It\n.Pa tern/tern.conf\nin\n.Ev XDG_CONFIG_HOME\n(without it\n.Pa ~/.config ) ;\n"
+    ".It\n.Pa tern/tern.conf\nin the directories of\n.Ev XDG_CONFIG_DIRS\n"
+    "(the first directory wins; default\n.Pa /etc/xdg ) ;\n"
+    ".It\n.Pa tern/tern.conf\nin\n.Ev XDG_CONFIG_HOME\n(default\n.Pa ~/.config ) ;\n"
     ".It\nthe environment;\n"
-    ".It\n.Ql mpirun --set ,\nwhich also takes names without\n.Sq TERN_\nin small letters.\n.El\n"
-    ".Pp\nA file has lines\n.Ar NAME No = Ar VALUE ;\nfrom\n.Sq #\non a line is a comment.\n"
-    "An unknown name is reported with the nearest one.\n"
-    "A wrong value is reported with its range, and what was set before stays.\n.Pp\n"
-    ".Ql tern_info --parameters\nshows the values in effect and where each comes from.\n"
+    ".It\n.Ql mpirun --set ,\nalso with lower-case names without\n.Sq TERN_ .\n.El\n"
+    ".Pp\nA file has lines\n.Ar NAME No = Ar VALUE\nand comments after\n.Sq # .\n"
+    "Unknown names are reported with the nearest name.\n"
+    "Wrong values are reported with the range, and ignored.\n.Pp\n"
+    ".Ql tern_info --parameters\nprints the values in effect and their sources.\n"
     ".Ss Units\n"
-    "Sizes are bytes, or have a unit: k, m, g (times 1024).\n"
+    "Sizes are bytes, or have a unit: k, m, g (powers of 1024).\n"
     "Times are microseconds, or have a unit: us, ms, s.\n"
     "Seconds are seconds, or have a unit: ms, s, min.\n"
     "A switch is 0 or 1.\n"
     ".Ss Ranks\n"
-    "A parameter that must be equal on all ranks says so below.\n"
-    "Where it is not, ranks end with an error when they first need each other.\n"
+    "Some parameters must be equal on all ranks, as noted below.\n"
+    "Different values are an error at the first contact of two ranks.\n"
     ".Ss Parameters\n.Bl -tag -width Ds\n";
 
 constexpr const char* kEnd =
     ".El\n.Sh SEE ALSO\n.Xr mpirun 1 ,\n.Xr tern_info 1 ,\n.Xr tern 7 ,\n"
     ".Xr tern_troubleshooting 7\n";
 
-// Text may not begin a line with a dot or a quote, nor may a backslash stand for itself.
+// Escapes dots and quotes at the beginning of a line, and backslashes.
 std::string escaped(const std::string& text) {
   std::string safe;
   for (const char c : text) {
@@ -57,7 +57,7 @@ std::string escaped(const std::string& text) {
   return safe;
 }
 
-// mdoc wants each sentence on a new line.
+// Each sentence begins on a new line, as mdoc requires.
 std::string sentences(const std::string& text) {
   std::string lines;
   for (size_t from = 0; from < text.size();) {

@@ -6,7 +6,6 @@
 
 namespace tern::info {
 
-/// The whole page tern_parameters(7), in mdoc.
 [[nodiscard]] std::string parameters_as_mdoc();
 
 }  // namespace tern::info

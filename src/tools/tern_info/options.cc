@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of options, and reading by it.
+// The table of options, and the parser.
 #include "tools/tern_info/options.hpp"
 
 #include "base/error.hpp"
@@ -11,8 +11,8 @@ namespace {
 
 struct Option {
   const char* name;
-  bool Options::*switched;      // either this
-  std::string Options::*value;  // or that
+  bool Options::*switched;      // either a switch
+  std::string Options::*value;  // or a value
   const char* argument;
   const char* meaning;
 };
@@ -20,16 +20,16 @@ struct Option {
 constexpr Option kOptions[] = {
     {"--all", &Options::all, nullptr, "", "the next four parts in full"},
     {"--build", &Options::build, nullptr, "", "version, compiler, libraries, launcher"},
-    {"--transports", &Options::transports, nullptr, "", "the transports, each tried"},
-    {"--topology", &Options::topology, nullptr, "", "the machine in a picture"},
+    {"--transports", &Options::transports, nullptr, "", "try each transport"},
+    {"--topology", &Options::topology, nullptr, "", "draw the machine"},
     {"--parameters", &Options::parameters, nullptr, "", "all parameters, values and sources"},
-    {"--json", &Options::json, nullptr, "", "as JSON; all parts, unless some are named"},
+    {"--json", &Options::json, nullptr, "", "print the named parts, or all, as JSON"},
     {"--svg", nullptr, &Options::svg, "FILE", "draw the machine into FILE (- for standard output)"},
-    {"--links", nullptr, &Options::links, "FILE", "draw GPUs and their links into FILE"},
+    {"--links", nullptr, &Options::links, "FILE", "draw GPUs and links into FILE"},
     {"--program", nullptr, &Options::program, "FILE",
-     "MPI functions of FILE, and those missing in Tern"},
-    {"--man", &Options::manual, nullptr, "", "the parameters as mdoc, for the manual page"},
-    {"--version", &Options::version, nullptr, "", "the version alone"},
+     "MPI functions needed by FILE and missing in Tern"},
+    {"--man", &Options::manual, nullptr, "", "parameters as mdoc, for the manual page"},
+    {"--version", &Options::version, nullptr, "", "print the version"},
     {"--help", &Options::help, nullptr, "", "this text"},
 };
 
@@ -53,7 +53,7 @@ Options parse_options(const std::vector<std::string>& words) {
     std::string word = words[i] == "-h" ? "--help" : words[i] == "-V" ? "--version" : words[i];
     if (word.empty() || word[0] != '-')
       throw Error(MPI_ERR_ARG,
-                  strf("\"%s\" is no option, and tern_info takes nothing else", word.c_str()));
+                  strf("\"%s\" is no option, and tern_info takes only options", word.c_str()));
     const size_t equals = word.find('=');
     const std::string name = word.substr(0, equals);
     const Option& option = option_named(name);
@@ -77,7 +77,7 @@ Options parse_options(const std::vector<std::string>& words) {
 std::string help_text() {
   std::string text =
       "usage: tern_info [OPTION...]\n"
-      "Describes this installation of Tern MPI, tries its transports, lists its parameters.\n"
+      "Describes this installation of Tern MPI, tries transports, lists parameters.\n"
       "Without options: one screen of versions, faults, and settings other than the defaults.\n";
   for (const Option& option : kOptions)
     text += strf("  %-16s %s\n", (std::string(option.name) + " " + option.argument).c_str(),

@@ -8,18 +8,17 @@
 namespace tern::info {
 
 struct Options {
-  // The parts to print in full.
+  // Parts to print in full.
   bool build = false, transports = false, topology = false, parameters = false;
-  bool all = false;  // of these; JSON has all, unless some are named
+  bool all = false;  // all of these; JSON has all unless some are named
   bool json = false;
-  bool manual = false;  // the parameters as a part of a manual page
+  bool manual = false;  // parameters as part of a manual page
   bool version = false, help = false;
-  std::string svg;      // where the picture goes; empty: no picture is drawn
-  std::string links;    // likewise that of the GPUs
-  std::string program;  // whose imports are asked for
+  std::string svg;      // file of the picture; empty: none
+  std::string links;    // file of the GPUs' picture; empty: none
+  std::string program;  // program or library to inspect
 };
 
-/// Whether parts are asked for, or a picture.
 [[nodiscard]] inline bool chooses(const Options& options) noexcept {
   return options.build || options.transports || options.topology || options.parameters ||
          !options.svg.empty() || !options.links.empty();

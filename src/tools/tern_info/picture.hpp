@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The machine in a picture: nested boxes as text, and as SVG.
+// Pictures of the machine: nested boxes as text, and SVG.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ struct Page {
 /// The terminal's width between 60 and 120 columns, 80 without a terminal; UTF-8 by the locale.
 [[nodiscard]] Page page_here();
 
-/// On machines of more than 32 PUs equal neighbours are drawn once.
+/// Above 32 PUs equal neighbours are drawn once.
 [[nodiscard]] std::string draw_text(const topo::Tree& tree, const Page& page);
 /// GPUs on a circle, a colour for each group with peer access, a line for each link.
 [[nodiscard]] std::string draw_links_svg(const GpuLinks& links);

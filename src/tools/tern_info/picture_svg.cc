@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The machine as SVG: nested rectangles; green PUs may be used by this process, grey ones not.
+// The machine as SVG: nested rectangles; PUs in this process's mask are green, others grey.
 #include <algorithm>
 #include <cmath>
 
@@ -10,8 +10,8 @@
 namespace tern::info {
 namespace {
 
-using topo::Part;
-using Kind = Part::Kind;
+using topo::MachinePart;
+using Kind = MachinePart::Kind;
 
 constexpr int kTitle = 18, kGap = 6, kLetter = 7, kPuWide = 34, kPuHigh = 20;
 
@@ -19,7 +19,7 @@ struct Size {
   int width = 0, height = 0;
 };
 
-std::string label_of(const Part& part) {
+std::string label_of(const MachinePart& part) {
   if (part.kind == Kind::kPu) return std::to_string(part.number);
   std::string title = topo::name_of(part.kind);
   if (part.kind != Kind::kMachine) title += ' ' + std::to_string(part.number);
@@ -27,7 +27,7 @@ std::string label_of(const Part& part) {
   return title;
 }
 
-const char* colour_of(const Part& part) {
+const char* colour_of(const MachinePart& part) {
   switch (part.kind) {
     case Kind::kMachine:
       return "#ffffff";
@@ -45,24 +45,24 @@ const char* colour_of(const Part& part) {
   return "none";
 }
 
-// As many columns as rows; the PUs of a core stand side by side.
-int columns_for(const Part& part) {
+// As many columns as rows; a core's PUs lie side by side.
+int columns_for(const MachinePart& part) {
   const auto count = static_cast<double>(part.parts.size());
   return static_cast<int>(part.kind == Kind::kCore ? count : std::ceil(std::sqrt(count)));
 }
 
-Size size_of(const Part& part);
+Size size_of(const MachinePart& part);
 
-Size largest_inside(const Part& part) {
+Size largest_inside(const MachinePart& part) {
   Size largest;
-  for (const Part& inner : part.parts) {
+  for (const MachinePart& inner : part.parts) {
     const Size size = size_of(inner);
     largest = {std::max(largest.width, size.width), std::max(largest.height, size.height)};
   }
   return largest;
 }
 
-Size size_of(const Part& part) {
+Size size_of(const MachinePart& part) {
   if (part.kind == Kind::kPu) return {kPuWide, kPuHigh};
   const Size cell = largest_inside(part);
   const int columns = std::max(1, columns_for(part));
@@ -72,7 +72,7 @@ Size size_of(const Part& part) {
           kTitle + rows * (cell.height + kGap) + kGap};
 }
 
-void draw(const Part& part, int x, int y, Size size, std::string* svg) {
+void draw(const MachinePart& part, int x, int y, Size size, std::string* svg) {
   const bool pu = part.kind == Kind::kPu;
   *svg += strf("<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"3\" fill=\"%s\"/>\n", x, y,
                size.width, size.height, colour_of(part));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The machine as nested boxes of characters. The layout is ASCII with marks for frames; UTF-8
-// terminals get box-drawing characters at the end.
+// The machine as nested boxes of characters. The layout is ASCII with marks for frames, replaced by
+// box-drawing characters on UTF-8 terminals.
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -18,9 +18,9 @@
 namespace tern::info {
 namespace {
 
-using topo::Part;
-using Kind = Part::Kind;
-using Block = std::vector<std::string>;  // lines of one length
+using topo::MachinePart;
+using Kind = MachinePart::Kind;
+using TextBlock = std::vector<std::string>;  // lines of equal length
 
 constexpr size_t kDrawnWhole = 32;  // PUs of the largest machine drawn in full
 constexpr size_t kLongList = 40;    // characters of PU numbers; a longer list becomes a count
@@ -33,13 +33,13 @@ struct Mark {
 constexpr Mark kMarks[] = {{'\1', "-", "\u2500"}, {'\2', "|", "\u2502"}, {'\3', "+", "\u250c"},
                            {'\4', "+", "\u2510"}, {'\5', "+", "\u2514"}, {'\6', "+", "\u2518"}};
 
-size_t width_of(const Block& block) { return block.empty() ? 0 : block.front().size(); }
+size_t width_of(const TextBlock& block) { return block.empty() ? 0 : block.front().size(); }
 
-void widen(Block* block, size_t width) {
+void widen(TextBlock* block, size_t width) {
   for (std::string& line : *block) line.resize(std::max(width, line.size()), ' ');
 }
 
-Block beside(Block left, Block right) {
+TextBlock beside(TextBlock left, TextBlock right) {
   const size_t height = std::max(left.size(), right.size());
   const size_t left_width = width_of(left), right_width = width_of(right);
   left.resize(height);
@@ -50,18 +50,18 @@ Block beside(Block left, Block right) {
   return left;
 }
 
-Block below(Block top, Block bottom) {
+TextBlock below(TextBlock top, TextBlock bottom) {
   const size_t width = std::max(width_of(top), width_of(bottom));
   std::move(bottom.begin(), bottom.end(), std::back_inserter(top));
   widen(&top, width);
   return top;
 }
 
-// Rows of at most `per_row` blocks that fit into `room`.
-Block in_rows(std::vector<Block> blocks, size_t per_row, size_t room) {
-  Block whole, row;
+// Rows of at most `per_row` blocks within `room`.
+TextBlock in_rows(std::vector<TextBlock> blocks, size_t per_row, size_t room) {
+  TextBlock whole, row;
   size_t in_row = 0;
-  for (Block& block : blocks) {
+  for (TextBlock& block : blocks) {
     if (in_row > 0 && (in_row == per_row || width_of(row) + 1 + width_of(block) > room)) {
       whole = below(std::move(whole), std::exchange(row, {}));
       in_row = 0;
@@ -71,39 +71,39 @@ Block in_rows(std::vector<Block> blocks, size_t per_row, size_t room) {
   return below(std::move(whole), std::move(row));
 }
 
-Block framed(const std::string& title, Block inside) {
+TextBlock framed(const std::string& title, TextBlock inside) {
   const size_t width = std::max(width_of(inside), title.size());
   widen(&inside, width);
-  Block box{"\3 " + title + ' ' + std::string(width - title.size(), '\1') + '\4'};
+  TextBlock box{"\3 " + title + ' ' + std::string(width - title.size(), '\1') + '\4'};
   for (const std::string& line : inside) box.push_back("\2 " + line + " \2");
   box.push_back('\5' + std::string(width + 2, '\1') + '\6');
   return box;
 }
 
-std::string title_of(const Part& part) {
+std::string title_of(const MachinePart& part) {
   std::string title = strf("%s %d", topo::name_of(part.kind), part.number);
   if (part.bytes > 0) title += ", " + bytes_in_words(part.bytes);
   return title;
 }
 
 // "[0 1]": a core with its PUs; "(0 1)", "[0 (1)]": PUs not available to this process.
-std::string cell_of(const Part& core) {
+std::string cell_of(const MachinePart& core) {
   const bool some = !topo::pus_of(core, true).empty();
-  const std::vector<Part> alone{core};
+  const std::vector<MachinePart> alone{core};
   std::string cell;
-  for (const Part& pu : core.kind == Kind::kPu ? alone : core.parts)
+  for (const MachinePart& pu : core.kind == Kind::kPu ? alone : core.parts)
     cell += (cell.empty() ? "" : " ") + strf(pu.allowed || !some ? "%d" : "(%d)", pu.number);
   return (some ? '[' : '(') + cell + (some ? ']' : ')');
 }
 
-bool is_cell(const Part& part) { return part.kind == Kind::kCore || part.kind == Kind::kPu; }
+bool is_cell(const MachinePart& part) { return part.kind == Kind::kCore || part.kind == Kind::kPu; }
 
-Block cells_of(const std::vector<Part>& parts, size_t room) {
+TextBlock cells_of(const std::vector<MachinePart>& parts, size_t room) {
   size_t widest = 0, cells = 0;
-  for (const Part& part : parts)
+  for (const MachinePart& part : parts)
     if (is_cell(part)) widest = std::max(widest, cell_of(part).size()), ++cells;
-  std::vector<Block> blocks;
-  for (const Part& part : parts)
+  std::vector<TextBlock> blocks;
+  for (const MachinePart& part : parts)
     if (is_cell(part))
       blocks.push_back({strf("%-*s", static_cast<int>(widest), cell_of(part).c_str())});
   return in_rows(std::move(blocks), cells <= 16 ? 4 : 8, room);
@@ -113,9 +113,9 @@ class Drawing {
  public:
   explicit Drawing(bool whole) : whole_(whole) {}
 
-  [[nodiscard]] Block inside(const Part& part, size_t room) const {
-    Block drawn = cells_of(part.parts, room);
-    std::vector<Block> boxes;
+  [[nodiscard]] TextBlock inside(const MachinePart& part, size_t room) const {
+    TextBlock drawn = cells_of(part.parts, room);
+    std::vector<TextBlock> boxes;
     for (size_t i = 0; i < part.parts.size();) {
       const size_t end = end_of_run(part.parts, i);
       if (!is_cell(part.parts[i])) {
@@ -129,14 +129,14 @@ class Drawing {
 
  private:
   // The end of the parts equal to parts[first], drawn once.
-  [[nodiscard]] size_t end_of_run(const std::vector<Part>& parts, size_t first) const {
+  [[nodiscard]] size_t end_of_run(const std::vector<MachinePart>& parts, size_t first) const {
     size_t end = first + 1;
     while (!whole_ && !is_cell(parts[first]) && end < parts.size() &&
            topo::alike(parts[first], parts[end]))
       ++end;
     return end;
   }
-  static std::string the_same(const std::vector<Part>& parts, size_t first, size_t end) {
+  static std::string the_same(const std::vector<MachinePart>& parts, size_t first, size_t end) {
     std::vector<int> pus;
     for (size_t i = first; i < end; ++i)
       for (const int pu : topo::pus_of(parts[i])) pus.push_back(pu);
@@ -150,7 +150,7 @@ class Drawing {
   bool whole_;
 };
 
-std::string with_frames(const Block& block, bool utf8) {
+std::string with_frames(const TextBlock& block, bool utf8) {
   std::string text;
   for (const std::string& line : block) {
     for (const char c : line) {
@@ -184,11 +184,11 @@ Page page_here() {
 }
 
 std::string draw_text(const topo::Tree& tree, const Page& page) {
-  const Part& machine = tree.machine;
+  const MachinePart& machine = tree.machine;
   const size_t all = topo::pus_of(machine).size(), allowed = topo::pus_of(machine, true).size();
   std::string title = strf("Machine, %s, %zu PUs", bytes_in_words(machine.bytes).c_str(), all);
   if (allowed < all) title += strf(", %zu of them for this process", allowed);
-  if (!tree.this_machine) title += "; made up by hwloc's variables";
+  if (!tree.this_machine) title += "; from hwloc's variables";
   const Drawing drawing(all <= kDrawnWhole);
   return with_frames(framed(title, drawing.inside(machine, page.columns - 4)), page.utf8) +
          "[0 1] is a core with its PUs" +

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Imports: the undefined names of the table of dynamic symbols. Every place in the file is checked
-// against its size: the file may be cut off, or no program at all.
+// Reads imports: undefined names in the table of dynamic symbols. Checks every offset against the
+// file's size, because the file may be truncated or no program at all.
 #include "tools/tern_info/program.hpp"
 
 #include <elf.h>
@@ -30,14 +30,14 @@ class Elf {
   explicit Elf(const std::string& path) : path_(path) {
     std::error_code error;
     if (std::filesystem::is_directory(path, error))
-      throw Error(MPI_ERR_FILE, strf("cannot read %s: a folder", path.c_str()));
+      throw Error(MPI_ERR_FILE, strf("cannot read %s: a directory", path.c_str()));
     std::ifstream file(path, std::ios::binary);
     if (file) bytes_.assign(std::istreambuf_iterator<char>(file), {});
     if (!file)
       throw Error(MPI_ERR_FILE, strf("cannot read %s: %s", path.c_str(), std::strerror(errno)));
     const auto head = at<Elf64_Ehdr>(0);
     if (std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64)
-      refuse("no ELF file of 64 bits; the program of a script is another file");
+      refuse("not a 64-bit ELF file; name the program behind a script");
     for (size_t i = 0; i < head.e_shnum; ++i) {
       const auto section = at<Elf64_Shdr>(head.e_shoff + i * sizeof(Elf64_Shdr));
       if (section.sh_type != SHT_DYNSYM) continue;
@@ -59,9 +59,9 @@ class Elf {
   }
 
  private:
-  template <class Part>
-  [[nodiscard]] Part at(size_t from) const {
-    Part part;
+  template <class MachinePart>
+  [[nodiscard]] MachinePart at(size_t from) const {
+    MachinePart part;
     if (from > bytes_.size() || bytes_.size() - from < sizeof part) refuse("cut off");
     std::memcpy(&part, bytes_.data() + from, sizeof part);
     return part;
@@ -109,16 +109,15 @@ std::string imports_in_words(const std::string& path, const Imports& imports, si
   if (all == 0)
     return paragraph(
         "",
-        strf("%s imports no function of MPI; a library of the program may (ldd lists them)",
+        strf("%s imports no MPI function; try the program's libraries (ldd lists them)",
              path.c_str()),
         columns);
   if (missing == 0)
-    return paragraph(
-        "", strf("%s imports %zu functions of MPI, and Tern has all of them", path.c_str(), all),
-        columns);
+    return paragraph("", strf("%s imports %zu MPI functions, and Tern has all", path.c_str(), all),
+                     columns);
   return paragraph("",
-                   strf("%s imports %zu functions of MPI, and %zu of them are missing in this "
-                        "version of Tern: %s",
+                   strf("%s imports %zu MPI functions, and %zu are missing in this version of "
+                        "Tern: %s",
                         path.c_str(), all, missing, joined(imports.missing).c_str()),
                    columns);
 }

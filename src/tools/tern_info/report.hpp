@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The facts as text for people and as JSON for programs.
+// The facts as text and as JSON.
 #pragma once
 
 #include <string>
@@ -9,16 +9,14 @@
 
 namespace tern::info {
 
-/// One screen.
 [[nodiscard]] std::string summary_text(const Facts& facts, const Page& page);
-/// Sections without facts are left out.
+/// Without empty sections.
 [[nodiscard]] std::string report_text(const Facts& facts, const Page& page);
 [[nodiscard]] std::string report_json(const Facts& facts);
 
-/// A line, or several.
+/// A line or more.
 [[nodiscard]] std::string fact_text(const std::string& name, const std::string& value,
                                     const Page& page);
-/// The name, the value and the source, on a line.
 [[nodiscard]] std::string parameter_text(const Parameter& parameter);
 
 }  // namespace tern::info

@@ -50,15 +50,15 @@ void write_transports(Json& json, const Facts& facts) {
   json.close_list();
 }
 
-void write_part(Json& json, const topo::Part& part, const std::string& name) {
+void write_part(Json& json, const topo::MachinePart& part, const std::string& name) {
   json.open_object(name);
   json.text("kind", topo::name_of(part.kind));
   json.number("number", static_cast<unsigned long long>(part.number));
   if (part.bytes > 0) json.number("bytes", part.bytes);
-  if (part.kind == topo::Part::Kind::kPu) json.truth("allowed", part.allowed);
+  if (part.kind == topo::MachinePart::Kind::kPu) json.truth("allowed", part.allowed);
   if (!part.parts.empty()) {
     json.open_list("parts");
-    for (const topo::Part& inner : part.parts) write_part(json, inner, {});
+    for (const topo::MachinePart& inner : part.parts) write_part(json, inner, {});
     json.close_list();
   }
   json.close_object();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The facts on one screen: versions, faults with their cures, and settings other than the defaults.
+// The facts on one screen: versions, faults with cures, and settings changed from the defaults.
 #include <algorithm>
 
 #include "base/error.hpp"
@@ -57,7 +57,7 @@ std::string summary_text(const Facts& facts, const Page& page) {
   add("GPUs (CUDA)", gpus_in_words(facts.gpus));
   add("a program here", facts.launch.way.empty() ? "would fail: " + facts.launch.because
                                                  : facts.launch.way + ": " + facts.launch.because);
-  text += "\nTransports, each tried just now\n";
+  text += "\nTransports, each tried now\n";
   for (const btl::Trial& trial : facts.transports) add(trial.name, transport_in_words(trial));
   text += "\nParameters\n";
   size_t set = 0;
@@ -71,7 +71,7 @@ std::string summary_text(const Facts& facts, const Page& page) {
   if (!facts.complaints.empty()) text += "\nWrong settings\n";
   for (const std::string& complaint : facts.complaints)
     text += paragraph("  ", complaint, page.columns);
-  return text + "\ntern_info --all prints all of each part, with the machine in a picture.\n";
+  return text + "\ntern_info --all prints all parts, with a picture of the machine.\n";
 }
 
 }  // namespace tern::info

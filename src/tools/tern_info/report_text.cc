@@ -12,7 +12,7 @@ constexpr int kNameWide = 16;
 std::string build_text(const Facts& facts, const Page& page) {
   std::string text = "Tern MPI\n";
   for (const Fact& each : facts.build) text += fact_text(each.name, each.value, page);
-  text += "\nLibraries, opened when they are needed\n";
+  text += "\nLibraries, opened on demand\n";
   for (const Dependency& library : facts.dependencies) {
     const std::string built = "built with " + library.built_with;
     std::string words = "not in this build";
@@ -22,13 +22,13 @@ std::string build_text(const Facts& facts, const Page& page) {
   }
   text += "\nGPUs (CUDA)\n";
   for (const Fact& one : facts.gpus) text += fact_text(one.name, one.value, page);
-  text += "\nA program that is started here\n";
+  text += "\nA program started here\n";
   return text + fact_text(facts.launch.way.empty() ? "would fail" : facts.launch.way,
                           facts.launch.because, page);
 }
 
 std::string transports_text(const Facts& facts, const Page& page) {
-  std::string text = "Transports, each tried just now\n";
+  std::string text = "Transports, each tried now\n";
   for (const btl::Trial& trial : facts.transports) {
     text += fact_text(
         trial.name, strf("%s: %s", trial.works ? "works" : "DOES NOT WORK", trial.finding.c_str()),
@@ -48,7 +48,7 @@ std::string topology_text(const Facts& facts, const Page& page) {
 }
 
 std::string parameters_text(const Facts& facts, const Page& page) {
-  std::string text = "Parameters (the later wins: files in this order, the environment)\n";
+  std::string text = "Parameters (the last wins: files in this order, then the environment)\n";
   for (const ConfigFile& file : facts.files)
     text += paragraph("  ", file.path + ": " + file.state, page.columns);
   for (const Parameter& parameter : facts.parameters) {

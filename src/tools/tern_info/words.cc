@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Breaking lines between words; units by the kind of parameter.
+// Breaks lines between words, and adds units by the kind of parameter.
 #include "tools/tern_info/words.hpp"
 
 #include <cstdlib>
@@ -13,7 +13,7 @@ namespace tern::info {
 std::string paragraph(const std::string& lead, const std::string& text, size_t columns) {
   std::string whole, line = lead;
   size_t from = 0;
-  bool fresh = true;  // the line has its indentation only
+  bool fresh = true;  // the line has only its indentation
   while (from < text.size()) {
     const size_t space = text.find(' ', from);
     const std::string word = text.substr(from, space - from);
@@ -31,7 +31,7 @@ std::string paragraph(const std::string& lead, const std::string& text, size_t c
 
 namespace {
 
-/// Bounds of seconds are microseconds, as the values in Params are.
+/// Bounds of Seconds are in microseconds, as the values in Params.
 std::string bound_in_words(const char* kind, long long bound) {
   if (std::strcmp(kind, "Seconds") == 0) return strf("%g s", static_cast<double>(bound) / 1e6);
   return std::strcmp(kind, "Size") == 0 ? bytes_in_words(static_cast<unsigned long long>(bound))

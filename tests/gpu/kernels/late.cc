@@ -44,7 +44,7 @@ std::string check_late_ranks(Machine& machine, const Options& options) {
     if (ended.find("rank 0 waits for rank 1") == std::string::npos)
       return strf("%s: rank 1 does not come, and the host says: %s", name, ended.c_str());
     const std::string given_up = outcome(machine, options, shape, kPatience);
-    if (given_up.find("waited in vain for rank 1") == std::string::npos)
+    if (given_up.find("timed out waiting for rank 1") == std::string::npos)
       return strf("%s: rank 1 does not come, and the kernel says: %s", name, given_up.c_str());
   }
   return {};

@@ -26,7 +26,7 @@ void refused(int code) {
 void refused_with_reason(int code) {
   refused(code);
   const std::string text = text_of(code);
-  for (const char* const words : {"it is device memory", "CUDA 11.8", "CUDA 12.0"})
+  for (const char* const words : {"the buffer is device memory", "CUDA 11.8", "CUDA 12.0"})
     if (text.find(words) == std::string::npos) FAIL("\"%s\" is not in: %s", words, text.c_str());
 }
 

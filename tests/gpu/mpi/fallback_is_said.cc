@@ -62,7 +62,8 @@ int main(int argc, char** argv) {
   messages(kAllocators[2]);
   if (rank == 0)
     expect(
-        "go through the host: its pool (cudaMallocAsync) is not exportable; cudaMalloc's memory is",
+        "go through the host: the memory's pool (cudaMallocAsync) is not exportable; use "
+        "cudaMalloc",
         1);
   sums(MPI_LONG_DOUBLE);
   expect("device memory is reduced on the host: ", 1);

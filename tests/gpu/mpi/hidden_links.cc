@@ -15,7 +15,7 @@ using namespace tern::test;
 
 namespace {
 
-constexpr char kOtherReason[] = "it does not see rank";
+constexpr char kOtherReason[] = "'s GPU is hidden by CUDA_VISIBLE_DEVICES";
 
 bool nvml_is_here() { return dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL) != nullptr; }
 
@@ -62,7 +62,8 @@ int main(int argc, char** argv) {
     else if (nvml_is_here())
       expect_said(heard, "'s, says NVML");
     else
-      expect_said(heard, kOtherReason), expect_said(heard, "NVML cannot say how they are linked");
+      expect_said(heard, kOtherReason),
+          expect_said(heard, "NVML cannot say how both GPUs are linked");
   }
   return end();
 }

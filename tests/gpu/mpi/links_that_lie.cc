@@ -12,7 +12,7 @@ using namespace tern::test;
 
 namespace {
 
-constexpr const char* kWhy = "reads other data there";
+constexpr const char* kWhy = "reads wrong data";
 
 void message(size_t bytes) {
   const Area out(Kind::kDevice, bytes), in(Kind::kDevice, bytes);

@@ -37,8 +37,8 @@ int main(int argc, char** argv) {
   if (rank == 0 && ran == is_none)
     FAIL("kernels ran: expected %s", is_none ? "none" : "those of the second image");
   if (rank == 0 && !is_none &&
-      !heard.has(
-          "image 2 of the kernels (cuda_kernels in TERN_TEST), since the one before was refused: "))
+      !heard.has("kernel image 2 (cuda_kernels in TERN_TEST), because the driver refused the "
+                 "previous image: "))
     FAIL("the loaded image is not named");
   return end();
 }

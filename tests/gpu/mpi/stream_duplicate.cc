@@ -137,8 +137,8 @@ int main(int argc, char** argv) {
       said = heard.text();
     }
     if (rank == 0 && control().there() &&
-        (said.find("enqueued collectives go between the devices alone") == said.npos ||
-         said.find("for the host to do") != said.npos))
+        (said.find("enqueued collectives run between the devices") == said.npos ||
+         said.find("for execution by the host") != said.npos))
       FAIL("devices alone must do it: %s", said.c_str());
     OK(MPI_Comm_dup(on->comm, &third));
     in_turn(*on, third);

@@ -28,7 +28,7 @@ void wrong_streams() {
     OK(MPI_Info_free(&info));
   };
   refuse(info_of("cudaStream_t", nullptr, 0), MPI_ERR_INFO_NOKEY, "MPIX_Info_set_hex");
-  refuse(info_of("cudaStream_t", &queue, 4), MPI_ERR_INFO_VALUE, "no cudaStream_t of 8 bytes");
+  refuse(info_of("cudaStream_t", &queue, 4), MPI_ERR_INFO_VALUE, "not a cudaStream_t of 8 bytes");
   refuse(info_of("hipStream_t", &queue, sizeof queue), MPI_ERR_INFO_VALUE, "hipStream_t");
   const auto per_thread = reinterpret_cast<CUstream>(2);
   refuse(info_of("cudaStream_t", &per_thread, sizeof per_thread), MPIX_ERR_STREAM,
@@ -77,7 +77,7 @@ void late_error(const OnStream& on) {
   OK(MPIX_Recv_enqueue(data.on_device(), 2, MPI_INT, rank, 5, on.comm, MPI_STATUS_IGNORE));
   OK(MPIX_Wait_enqueue(&request, MPI_STATUS_IGNORE));
   on.sync();
-  SAYS(MPIX_Barrier_enqueue(on.comm), MPI_ERR_TRUNCATE, "MPIX_Recv_enqueue, which was enqueued");
+  SAYS(MPIX_Barrier_enqueue(on.comm), MPI_ERR_TRUNCATE, "MPIX_Recv_enqueue, enqueued earlier");
   OK(MPIX_Barrier_enqueue(on.comm));  // reported once
   on.sync();
 }

@@ -294,7 +294,7 @@ void lengths_that_differ() {
                             on.comm));
   on.sync();
   OK(MPI_Barrier(MPI_COMM_WORLD));
-  if (rank == 0) SAYS(MPIX_Barrier_enqueue(on.comm), MPI_ERR_OTHER, "of another size");
+  if (rank == 0) SAYS(MPIX_Barrier_enqueue(on.comm), MPI_ERR_OTHER, "of a size other than");
   if (rank == 0)
     SAYS(MPIX_Barrier_enqueue(on.comm), MPI_ERR_OTHER,
          ("rank " + std::to_string(size - 1)).c_str());

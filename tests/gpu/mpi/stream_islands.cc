@@ -136,7 +136,7 @@ void one_has_an_earlier_error(int count) {
   };
   int code = MPI_SUCCESS;
   if (rank == 1)
-    SAYS(code = call(), MPI_ERR_TRUNCATE, "MPIX_Recv_enqueue, which was enqueued earlier");
+    SAYS(code = call(), MPI_ERR_TRUNCATE, "MPIX_Recv_enqueue, enqueued earlier");
   else
     code = call();
   on.sync();

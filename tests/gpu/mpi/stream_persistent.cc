@@ -196,11 +196,11 @@ void refused_starts(const OnStream& on) {
   OK(MPI_Cancel(&request));
   OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
   OK(MPI_Bsend_init(at, 4, MPI_INT, rank, 1, on.comm, &request));
-  SAYS(MPIX_Start_enqueue(&request), MPI_ERR_REQUEST, "no stream can start");
+  SAYS(MPIX_Start_enqueue(&request), MPI_ERR_REQUEST, "a stream cannot start");
   OK(MPI_Request_free(&request));
   OK(MPI_Recv_init(at, 4, MPI_INT, rank, 1, on.comm, &request));
   OK(MPIX_Start_enqueue(&request));
-  SAYS(MPIX_Start_enqueue(&request), MPI_ERR_REQUEST, "MPIX_Wait_enqueue must follow");
+  SAYS(MPIX_Start_enqueue(&request), MPI_ERR_REQUEST, "call MPIX_Wait_enqueue before");
   OK(MPIX_Send_enqueue(at, 4, MPI_INT, rank, 1, on.comm));
   OK(MPIX_Wait_enqueue(&request, MPI_STATUS_IGNORE));
   on.sync();
@@ -253,7 +253,7 @@ void refused_partitions(const OnStream& on) {
   OK(MPIX_Pready_enqueue(0, requests[0]));
   OK(MPIX_Pready_enqueue(0, requests[0]));
   on.sync();
-  SAYS(MPIX_Pready_enqueue(1, requests[0]), MPI_ERR_ARG, "marked ready before");
+  SAYS(MPIX_Pready_enqueue(1, requests[0]), MPI_ERR_ARG, "already marked ready");
   OK(MPIX_Pready_enqueue(1, requests[0]));
   OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
   for (MPI_Request& request : requests) OK(MPI_Request_free(&request));

@@ -120,12 +120,12 @@ void by_table(const OnStream& on, const Heard& heard) {
     expect(8000, MPI_SUM, "ll", "LINE 4 asks for ll; LINE 3 asks for multimem, but: ");
   if (has_switch())
     expect(8000, MPI_PROD, "ll",
-           "LINE 4 asks for ll; LINE 3 asks for multimem, but: switches do not reduce that type by "
-           "that operation");
+           "LINE 4 asks for ll; LINE 3 asks for multimem, but: switches do not reduce this type by "
+           "this operation");
   expect(300000, MPI_SUM, "ll", "LINE 5 asks for ll");
   const bool shared = devices < size;  // under MPS no stream waits
   expect(1200000, MPI_SUM, shared ? "simple" : "copies",
-         "LINE 6 asks for ll, but: the scratch does not hold its data");
+         "LINE 6 asks for ll, but: the scratch does not hold the data");
 }
 
 void by_hint(const Heard& heard) {
@@ -135,7 +135,7 @@ void by_hint(const Heard& heard) {
   OK(MPI_Info_set(info, "tern_gpu_wire", "lll"));
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   SAYS(MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &hinted), MPI_ERR_INFO_VALUE,
-       "the hint tern_gpu_wire is \"lll\"; it can be auto, simple, ll, ll128, multimem");
+       "the hint tern_gpu_wire is \"lll\"; allowed are auto, simple, ll, ll128, multimem");
   OK(MPI_Info_set(info, "tern_gpu_wire", "ll"));
   OK(MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &hinted));
   {

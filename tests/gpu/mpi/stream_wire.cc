@@ -46,8 +46,8 @@ int main(int argc, char** argv) {
     for (int i = 0; i < 2; ++i) check_allreduce(on, size == 2 ? 20001 : 70001);
     expect_said(heard, "(ll128, ", all_are_linked());
     if (size > 2 && !all_are_linked() && are_linked(0, 1))
-      expect_said(heard, "no NVLink joins its GPU and rank", true);
-    if (size > 2 && devices == 1) expect_said(heard, "it shares its GPU with rank", true);
+      expect_said(heard, "no NVLink joins the GPU and rank", true);
+    if (size > 2 && devices == 1) expect_said(heard, "its GPU is shared with rank", true);
   }
   return end();
 }

@@ -19,7 +19,7 @@ using namespace tern::test;
 namespace {
 
 constexpr int kCount = 100;
-constexpr const char* kBusy = "have waited for that in vain";
+constexpr const char* kBusy = "have waited 0.1 s each without success";
 
 void work() {
   CU(cuLaunchHostFunc(

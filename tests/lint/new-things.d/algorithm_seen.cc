@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table has the new algorithm, it is proved, and the parameter takes its name.
+// The table has the new algorithm with a proof, and the parameter accepts the name.
 #include <cstdio>
 
 #include "base/params.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A way to device memory that reaches nothing.
+// A device transport without reachable peers.
 #include "btl/device.hpp"
 
 namespace tern::btl::dummy {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ways to device memory, by name; each can be made.
+// Lists the device transports, and makes each.
 #include <cstdio>
 
 #include "btl/device.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver's functions, by name; the new one is a member of the table that is filled.
+// Lists the driver's functions. The new function is a member of the driver table.
 #include <cstdio>
 
 #include "cuda/driver.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Something explains itself in one line.
+// Prints an explanation of one line.
 #include <cstdio>
 
 #include "core/process.hpp"

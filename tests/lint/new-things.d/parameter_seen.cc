@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The new parameter is read from the environment and listed, and counts where ranks must agree.
+// The new parameter is read from the environment, listed, and part of the shared hash.
 #include <cstdio>
 #include <cstring>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A protocol that is viable for no message.
+// A protocol without viable messages.
 #include "pml/protocol.hpp"
 
 namespace tern::pml {

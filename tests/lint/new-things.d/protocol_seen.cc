@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The protocols, by name.
+// Lists the protocols.
 #include <cstdio>
 
 #include "pml/protocol.hpp"

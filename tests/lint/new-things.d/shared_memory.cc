@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A way through shared memory that does as another.
+// A flat method with the steps of another method.
 #include "coll/flat/parts.hpp"
 
 namespace tern::coll {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The row of the table names the new method, and the parameter its row. What runs methods is
-// linked, not called.
+// The table's row names the new method, and the parameter accepts the row. The program links
+// flat_run without a call.
 #include <cstdio>
 
 #include "base/params.hpp"

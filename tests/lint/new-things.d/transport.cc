@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A transport that reaches no rank, and says in each round that a frame has arrived.
+// A transport without reachable ranks. Each poll reports an arrived frame.
 #include "btl/transport.hpp"
 
 namespace tern::btl::dummy {

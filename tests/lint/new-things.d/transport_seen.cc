@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The transports, by name; the new one is polled on channel 0 and on another, and tried.
+// Lists the transports, tries the new transport, and polls it on two channels.
 #include <cstdio>
 
 #include "btl/table.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A wire that writes as LL does.
+// A wire with the stores of LL.
 #include "cuda/kernels/push.cuh"
 
 namespace tern::cuda {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The new wire is a word of TERN_GPU_WIRE, has slots in the scratch, and is found by its name.
+// The new wire is a value of TERN_GPU_WIRE, has slots in the scratch, and is found by name.
 #include <cstdio>
 #include <cstring>
 

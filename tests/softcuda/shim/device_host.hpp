@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What CUDA gives a kernel, for kernels compiled by a C++ compiler of the host: included before
-// their sources.
-// Threads: one grid runs on one thread of the system; what is thread_local here belongs to it.
+// CUDA's built-ins for kernels on the host. Include before the kernels' sources.
+// Threads: a grid runs on one system thread.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fibers: the switch itself (x86-64 and AArch64), their stacks, and what sanitizers are told.
+// Fibers: the switch (x86-64 and AArch64), stacks, annotations for sanitizers.
 #include "tests/softcuda/shim/fiber.hpp"
 
 #include <sys/mman.h>
@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <new>
 
-// Null where the program runs without TSan.
+// Null without TSan.
 extern "C" {
 [[gnu::weak]] void* __tsan_create_fiber(unsigned flags);
 [[gnu::weak]] void __tsan_destroy_fiber(void* fiber);
@@ -26,8 +26,7 @@ extern "C" {
 #define TERN_FIBER_ASAN 1
 #endif
 
-// Saves what a call must preserve on the present stack, whose pointer goes to *save, and goes on
-// with what was saved at `to`.
+// Saves the callee-saved registers and the stack pointer in *save, and restores `to`.
 extern "C" void tern_fiber_switch(void** save, void* to);
 #if defined(__x86_64__)
 asm(R"(
@@ -100,7 +99,7 @@ tern_fiber_first:
   brk #0
 )");
 #else
-#error "fibers need a switch for this processor"
+#error "fibers lack a switch for this processor"
 #endif
 extern "C" void tern_fiber_first();
 
@@ -153,7 +152,7 @@ void Fiber::start(Entry entry, void* argument) noexcept {
   const auto first = as_word(&tern_fiber_first), body = reinterpret_cast<uintptr_t>(&begin);
   const auto self = reinterpret_cast<uintptr_t>(this);
 #if defined(__x86_64__)
-  top -= 7;  // r15 r14 r13 r12 rbx rbp, and where to return to
+  top -= 7;  // r15 r14 r13 r12 rbx rbp, return address
   for (int i = 0; i < 7; ++i) top[i] = 0;
   top[3] = body;
   top[4] = self;
@@ -173,7 +172,7 @@ void Fiber::begin(Fiber* fiber) {
   __sanitizer_finish_switch_fiber(fiber->fake_fiber_, &fiber->outer_stack_, &fiber->outer_bytes_);
 #endif
   fiber->entry_(fiber->argument_);
-  std::abort();  // the entry returned
+  std::abort();  // entry returned
 }
 
 void Fiber::resume() noexcept {

@@ -1,23 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fibers: stacks that one thread of the system switches between, some 20 ns a switch.
-// Why: ucontext asks the kernel to save signal masks at each switch, which costs ten times more.
-// TSan sees each fiber as a thread of its own, and no order between fibers but what tsan_release
-// and tsan_acquire say: so it finds races between the threads of a kernel. This file and grid.cc
-// are compiled without it. ASan is told of the stacks.
+// Fibers: stacks within a system thread, about 20 ns per switch.
+// Why: ucontext saves signal masks by system calls, ten times slower.
+// TSan sees each fiber as a thread, ordered only by tsan_release and tsan_acquire, and so finds
+// races between kernel threads. This file and grid.cc compile without TSan. ASan knows the stacks.
 #pragma once
 
 #include <cstddef>
 
 namespace tern::softcuda {
 
-/// True where the program runs under TSan.
 [[nodiscard]] bool tsan() noexcept;
-/// What was done before release(p) is seen after acquire(p). For TSan alone.
+/// For TSan, orders release(p) before acquire(p).
 void tsan_release(void* place) noexcept;
 void tsan_acquire(void* place) noexcept;
 
-/// What a fiber does with the driver's own state, which the fibers of a block use in turn: nothing
-/// for TSan to judge. Atomic accesses still order.
+/// Hides the shim's own state from TSan.
 class TsanLooksAway {
  public:
   TsanLooksAway() noexcept;
@@ -34,11 +31,10 @@ class Fiber {
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  /// Prepares entry(argument) to run at the next resume; it must end with leave(), not return.
+  /// The entry ends with leave(), not return.
   void start(Entry entry, void* argument) noexcept;
-  /// From the thread's own stack: runs the fiber until it leaves.
+  /// Runs the fiber until leave().
   void resume() noexcept;
-  /// From the fiber: back to the caller of resume().
   void leave() noexcept;
 
  private:
@@ -48,7 +44,6 @@ class Fiber {
   void* outer_stack_pointer_ = nullptr;
   Entry entry_ = nullptr;
   void* argument_ = nullptr;
-  // For the sanitizers.
   void* tsan_fiber_ = nullptr;
   void* tsan_outer_ = nullptr;
   [[maybe_unused]] const void* outer_stack_ = nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A grid on the host: the loop over blocks and threads, barriers among fibers, the watchdog.
+// A grid on the host: blocks, threads, barriers, watchdog.
 #include "tests/softcuda/shim/grid.hpp"
 
 #include <algorithm>
@@ -20,9 +20,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr int kSuccess = 0, kInvalidValue = 1, kLaunchTimeout = 702;
 constexpr unsigned kMostThreads = 1024, kWarp = 32;
-constexpr size_t kMostTogether = 8192;  // threads of a cooperative grid
+constexpr size_t kMostTogether = 8192;  // of a cooperative grid
 
-/// Where `count` threads meet. One thread of the system runs them all: nothing here is atomic.
+/// Not atomic: a single system thread runs all threads.
 struct Barrier {
   unsigned count = 0, arrived = 0, generation = 0;
   void open() noexcept {
@@ -41,7 +41,7 @@ struct Block {
   Barrier barrier;
   std::vector<Warp> warps;
   std::vector<char> shared;
-  size_t alive = 0;  // of its threads
+  size_t alive = 0;  // threads
   BlockMemory memory;
 };
 
@@ -50,7 +50,7 @@ struct Thread {
   Here place;
   Block* block = nullptr;
   bool ended = false;
-  // The barrier at which the thread waits, and the barrier's generation when it came; or null.
+  // The barrier of a waiting thread, and its generation on arrival.
   const Barrier* barrier = nullptr;
   unsigned generation = 0;
 
@@ -59,21 +59,20 @@ struct Thread {
   }
 };
 
-/// Everything of the grid that runs on this thread of the system.
 struct Grid {
   Body body = nullptr;
   const void* parameter = nullptr;
-  Thread* running = nullptr;      // null: the threads are a plain loop
-  BlockMemory* memory = nullptr;  // of the block that runs
-  Clock::time_point moved;        // when a thread last ended or met the others
-  bool stirs = false;             // whether one did so in this round
-  size_t resident = 0;            // blocks
+  Thread* running = nullptr;  // null: plain loop
+  BlockMemory* memory = nullptr;
+  Clock::time_point moved;  // last progress
+  bool stirs = false;       // progress in this round
+  size_t resident = 0;      // blocks
   unsigned pauses = 0;
-  char begun = 0, ended = 0;  // what TSan orders the launch and its end by
+  char begun = 0, ended = 0;  // for TSan
 };
 thread_local Grid grid;
 
-struct Hangs {};  // thrown through a kernel whose threads are a plain loop
+struct Hangs {};  // unwinds a plain loop
 
 Clock::duration patience() {
   const char* const seconds = std::getenv("HOST_KERNELS_TIMEOUT");
@@ -95,7 +94,6 @@ Here place(const TernLaunch& launch, size_t block) noexcept {
   return there;
 }
 
-/// Blocks have a place each, as long as they run.
 class Places {
  public:
   Places() = default;
@@ -113,7 +111,6 @@ class Places {
     give_place();
     --count_;
   }
-  /// So many at once, however long it takes.
   void take_all(size_t wanted) {
     while (count_ < wanted) {
       if (take()) continue;
@@ -151,13 +148,12 @@ void thread_main(void* argument) {
   tsan_release(&grid.ended);
   self->ended = true;
   --self->block->alive;
-  Barrier& barrier = self->block->barrier;  // the others do not wait for what has ended
+  Barrier& barrier = self->block->barrier;  // an exited thread leaves the barrier
   if (--barrier.count > 0 && barrier.arrived == barrier.count) barrier.open();
   self->fiber.leave();
 }
 
-/// Of a launch, then kept for the next one, of any thread of the system: TSan never forgets a
-/// fiber, maps memory for each, and has at most 8128.
+/// Kept for later launches: TSan never frees a fiber and allows at most 8128.
 class Threads {
  public:
   Threads() = default;
@@ -184,15 +180,13 @@ class Threads {
     std::mutex mutex;
     std::vector<std::unique_ptr<Thread>> idle;
   };
-  // Streams may end after the program's statics. Made before there are threads: the guard of a
-  // variable of a function is not seen by TSan here.
+  // Streams may outlive statics. TSan misses the guard of a local static here.
   static inline Kept* const all_ = new Kept;
   static Kept& kept() { return *all_; }
   std::vector<std::unique_ptr<Thread>> here_;
 };
 
-/// The blocks of a grid that run beside one another. Those that could begin may still have to wait
-/// until the others only spin: so a grid whose blocks do not wait for one another needs few stacks.
+/// Another block begins when the others merely spin, so most grids need few stacks.
 class Residents {
  public:
   explicit Residents(const TernLaunch& launch)
@@ -201,7 +195,7 @@ class Residents {
         size_(volume(launch.block)),
         seats_(std::min(blocks_, std::max<size_t>(1, kMostTogether / size_))) {}
 
-  /// False: none moves on.
+  /// Returns false if no thread makes progress.
   bool run(Clock::duration patience) {
     const size_t first = launch_.cooperative != 0 ? blocks_ : std::max<size_t>(1, kAtOnce / size_);
     places_.take_all(launch_.cooperative != 0 ? blocks_ : 1);
@@ -216,7 +210,7 @@ class Residents {
       for (size_t seat = 0; seat < seats_.size(); ++seat)
         if (seats_[seat].alive > 0) run_block(seat);
       if (!grid.stirs && !begin_block(false)) {
-        if (grid.resident == 0) grid.moved = Clock::now();  // it waits for a place
+        if (grid.resident == 0) grid.moved = Clock::now();  // waits for a place
         if (grid.resident == 0) std::this_thread::sleep_for(std::chrono::microseconds(50));
         give_way(++idle);
         if (Clock::now() - grid.moved > patience) return false;
@@ -228,10 +222,9 @@ class Residents {
 
  private:
   static constexpr size_t kAtOnce = 512;  // threads
-  // Rounds of threads that hand data on without a barrier are idle ones, too: sleep late.
+  // Threads may exchange data in idle rounds, so sleep late.
   static constexpr unsigned kIdleRounds = 1000;
 
-  // `has_place`: one was taken for it.
   bool begin_block(bool has_place) {
     size_t seat = 0;
     while (seat < seats_.size() && seats_[seat].alive > 0) ++seat;
@@ -244,7 +237,7 @@ class Residents {
 
   void prepare(size_t seat) {
     while (threads_.size() < (seat + 1) * size_) threads_.add_one();
-    tsan_acquire(&grid.ended);  // the block that had the seat before
+    tsan_acquire(&grid.ended);  // of the previous block
     Block& block = seats_[seat];
     block.barrier = Barrier{.count = static_cast<unsigned>(size_)};
     block.warps.assign((size_ + kWarp - 1) / kWarp, Warp{});
@@ -263,7 +256,6 @@ class Residents {
     tsan_release(&grid.begun);
   }
 
-  // Each of its threads once.
   void run_block(size_t seat) {
     BlockMemory& memory = seats_[seat].memory;
     grid.memory = &memory;
@@ -285,7 +277,6 @@ class Residents {
     begin_block(false);
   }
 
-  // Other grids may need the processor.
   static void give_way(unsigned idle) {
     if (idle < kIdleRounds)
       std::this_thread::yield();
@@ -319,7 +310,7 @@ int complain(int result, char* why, size_t room, const char* form, T... values) 
   return result;
 }
 
-// A warp that votes while it waits for other blocks does not move on by that.
+// A warp that votes while waiting makes no progress.
 void wait_at(Barrier& barrier, bool stirs) {
   tsan_release(&barrier);
   const unsigned before = barrier.generation;
@@ -346,8 +337,9 @@ int run_grid(const TernHostKernel& kernel, const TernLaunch& launch, const void*
   const bool too_many = launch.cooperative != 0 && blocks * size > kMostTogether;
   if (blocks == 0 || size == 0 || size > static_cast<size_t>(kernel.max_threads) ||
       size > kMostThreads || too_many)
-    return complain(kInvalidValue, why, room, "kernel %s: no device runs %zu blocks of %zu threads",
-                    kernel.name, blocks, size);
+    return complain(kInvalidValue, why, room,
+                    "kernel %s: no device can run %zu blocks of %zu threads", kernel.name, blocks,
+                    size);
   grid = Grid{.body = body_of(kernel), .parameter = parameter, .moved = Clock::now()};
   bool ended = true;
   try {
@@ -359,10 +351,11 @@ int run_grid(const TernHostKernel& kernel, const TernLaunch& launch, const void*
     ended = false;
   }
   if (ended) return kSuccess;
-  return complain(kLaunchTimeout, why, room,
-                  "kernel %s hangs: of its %zu blocks of %zu threads %zu are resident, and none of "
-                  "these moves on; see HOST_KERNELS_TIMEOUT",
-                  kernel.name, blocks, size, std::max<size_t>(grid.resident, 1));
+  return complain(
+      kLaunchTimeout, why, room,
+      "kernel %s hangs: of its %zu blocks of %zu threads %zu are resident, without progress "
+      "(HOST_KERNELS_TIMEOUT)",
+      kernel.name, blocks, size, std::max<size_t>(grid.resident, 1));
 }
 
 BlockMemory& block_memory() noexcept { return *grid.memory; }

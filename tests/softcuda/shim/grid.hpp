@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A grid of threads on one thread of the system: plain loops where the threads of a kernel do not
-// wait for one another, else fibers.
-// Why: the kernels' logic is tested without a GPU, barriers and waiting loops included.
-// Threads: `here` and all that runs a grid belong to the calling thread.
+// A grid on one system thread: plain loops or fibers.
+// Why: tests kernels without a GPU, including barriers and spin loops.
+// Threads: all state belongs to the calling thread.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +16,6 @@ struct Index {
   unsigned x = 0, y = 0, z = 0;
 };
 
-/// The place of the thread that runs now.
 struct Here {
   Index thread, block, block_size, grid_size;
   void* shared = nullptr;
@@ -26,14 +24,13 @@ extern thread_local Here here;
 
 using Body = void (*)(const void* parameter);
 
-/// Enters a kernel in the list; static objects of kernels_host.cc.
 struct Registration {
   Registration(TernHostKernel kernel, Body body);
 };
 [[nodiscard]] Body body_of(const TernHostKernel& kernel) noexcept;
 
 void* translate(const void* address) noexcept;
-/// A place of a block on the device: false where all are taken.
+/// Returns false if the device is full.
 [[nodiscard]] bool take_place() noexcept;
 void give_place() noexcept;
 template <class T>
@@ -41,24 +38,21 @@ T* translated(T* address) noexcept {
   return static_cast<T*>(translate(static_cast<const void*>(address)));
 }
 
-/// Runs all threads of `kernel`; see TernHostKernels::launch.
 int run_grid(const TernHostKernel& kernel, const TernLaunch& launch, const void* parameter,
              char* why, size_t room);
 
-/// For a thread of a kernel: lets others run. Does not return once the watchdog has barked.
+/// Lets other threads run. Does not return after the watchdog's timeout.
 void pause();
 void block_barrier();
-/// The threads of the mask; one that has ended is waited for, as undefined behaviour may do it.
+/// An exited thread is waited for: undefined behaviour on a GPU.
 void warp_barrier(unsigned mask);
 [[nodiscard]] int lane() noexcept;
-/// Of the mask's lanes those that the warp has.
 [[nodiscard]] unsigned present_lanes(unsigned mask) noexcept;
-/// 8 bytes that each lane of a warp offers the others.
+/// 8 bytes per lane.
 [[nodiscard]] uint64_t* warp_slots() noexcept;
-/// 16 bytes of each, at a multiple of 16: what one instruction of the warp moves.
+/// 16 aligned bytes per lane.
 [[nodiscard]] void* warp_pieces() noexcept;
 
-/// What lane `from` gave as `value`.
 template <class T>
 T exchanged(unsigned mask, T value, int from) {
   static_assert(sizeof(T) <= sizeof(uint64_t));
@@ -69,7 +63,6 @@ T exchanged(unsigned mask, T value, int from) {
   return value;
 }
 
-/// How many of the lanes gave a value that is not false.
 template <class T>
 int votes(unsigned mask, T value) {
   uint64_t* const slots = warp_slots();

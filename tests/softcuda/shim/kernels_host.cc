@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of src/cuda/kernels for the host, and the list of them behind launch.h.
+// The kernels of src/cuda/kernels for the host.
 #include <atomic>
 #include <cstring>
 #include <deque>
 #include <vector>
 
 #include "tests/softcuda/shim/device_host.hpp"
-// After what stands for CUDA:
+// After CUDA's stand-in:
 #include "cuda/kernels/kernels.cu"
 #include "tests/softcuda/shim/test_kernels.cu"
 

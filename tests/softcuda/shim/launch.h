@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
-   How the software driver runs a kernel: the C interface of libtern_kernels_host.so, which holds
-   the kernels of src/cuda/kernels compiled for the host.
-   Life: dlopen, tern_host_kernels() once, translate set, find and launch at will.
-   Threads: everything may be called from any thread; launch runs the whole grid on the calling
-   thread (a stream's) and returns when all of its threads have ended.
-   Residency: before a block begins the driver is asked for a place on the device, and it has it
-   back when the block ends. Blocks that have none wait; those that have one run beside one another,
-   so that a block may wait for another's store, if both are resident. Pointers: the driver
-   translates nothing. A parameter holds the addresses that the program knows; kernels translate
-   each of them, and those that they load from memory, by `translate`. */
+   The C interface of libtern_kernels_host.so: the kernels of src/cuda/kernels, for the host.
+   Life: dlopen, tern_host_kernels() once, the setters, then find and launch.
+   Threads: any. launch runs the whole grid on the calling thread, and returns after its end.
+   Residency: a block takes a place on the device from the driver, and returns the place at its end.
+   Blocks without a place wait. Resident blocks may wait for each other's stores.
+   Pointers: parameters hold device addresses. Kernels translate each address by `translate`. */
 #ifndef TERN_TESTS_SOFTCUDA_SHIM_LAUNCH_H
 #define TERN_TESTS_SOFTCUDA_SHIM_LAUNCH_H
 
@@ -21,46 +17,46 @@ extern "C" {
 #define TERN_HOST_KERNELS_VERSION 4
 
 typedef struct TernHostKernel {
-  const char* name;       /* as cuLibraryGetKernel asks for it */
-  size_t parameter_bytes; /* each kernel has one parameter, a struct by value, at offset 0 */
+  const char* name;       /* for cuLibraryGetKernel */
+  size_t parameter_bytes; /* each kernel has a single parameter, a struct by value */
   size_t shared_bytes;    /* static shared memory of a block */
   int max_threads;        /* of a block */
-  int synchronises;       /* its threads wait for one another: they run as fibers */
+  int synchronises;       /* threads wait for each other, so run as fibers */
 } TernHostKernel;
 
 typedef struct TernLaunch {
   unsigned grid[3];
   unsigned block[3];
   size_t shared_bytes; /* dynamic shared memory */
-  int cooperative;     /* all blocks begin together (cuLaunchCooperativeKernel) */
+  int cooperative;     /* all blocks are resident (cuLaunchCooperativeKernel) */
 } TernLaunch;
 
 typedef struct TernHostKernels {
   int version; /* TERN_HOST_KERNELS_VERSION */
   size_t count;
   const TernHostKernel* kernels;
-  /* Gives the host address behind a device address, and any other address as it is. Called by
-     kernels with each pointer; until it is set addresses are used as they are. */
+  /* Maps a device address to its host address, and keeps other addresses. Kernels call it for
+     each pointer. Default: no translation. */
   void (*set_translate)(void* (*translate)(const void* address));
-  /* Called on the launching thread: 1 where a block may begin there and then, and when it has
-     ended. Until they are set a grid has as many places as it likes. */
+  /* Called on the launching thread: take returns 1 if a block may begin, give follows its end.
+     Default: unlimited places. */
   void (*set_places)(int (*take)(void), void (*give)(void));
-  /* How a store to an address (a translated one) arrives: 0 in order, 1 in any order but for the
-     lines of 128 bytes, 2 in any order. Until it is set: in order. See weak.hpp. */
+  /* Arrival of stores to a translated address: 0 in order, 1 in any order with whole lines of 128
+     bytes, 2 in any order. Default: 0. See weak.hpp. */
   void (*set_arrival)(int (*arrival)(const void* address));
-  /* The memory of all devices behind a multicast address (a translated one): how many there are. */
+  /* Finds the memory of all devices behind a translated multicast address. Returns the number. */
   void (*set_copies)(int (*copies)(const void* address, void** found, int most));
-  /* The kernel of that name, or a null pointer. */
+  /* Returns the kernel, or null. */
   const TernHostKernel* (*find)(const char* name);
-  /* Runs it. `parameter` was copied by the driver when the launch was enqueued. Returns 0, or a
-     CUresult: CUDA_ERROR_INVALID_VALUE (1) for a grid or block that no device takes,
-     CUDA_ERROR_LAUNCH_TIMEOUT (702) when the watchdog ended a kernel in which no thread moved on
-     (HOST_KERNELS_TIMEOUT seconds, 20 at first); `why` (of `room` bytes) then says it. */
+  /* Runs a kernel with the driver's copy of `parameter`. Returns 0, or a CUresult with `why` (of
+     `room` bytes): CUDA_ERROR_INVALID_VALUE (1) for an impossible grid or block,
+     CUDA_ERROR_LAUNCH_TIMEOUT (702) after HOST_KERNELS_TIMEOUT seconds (default 20) without
+     progress of any thread. */
   int (*launch)(const TernHostKernel* kernel, const TernLaunch* launch, const void* parameter,
                 char* why, size_t room);
 } TernHostKernels;
 
-/* The one name that the driver looks for with dlsym: "tern_host_kernels". */
+/* The driver finds this function by dlsym. */
 const TernHostKernels* tern_host_kernels(void);
 
 #if defined(__cplusplus)

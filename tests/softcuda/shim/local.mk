@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The kernels for the host: objects that unit tests link, and the library that the software driver opens.
-# grid and fiber switch stacks, so they tell TSan themselves what it must know. Kernels read bytes as words of
-# any type, as CUDA's compiler lets them.
+# The kernels for the host: objects for unit tests, and a library for the software driver. grid and fiber annotate
+# their stack switches for TSan. Kernels rely on type punning, which CUDA's compiler permits.
 check_LTLIBRARIES += libtern_grid.la libtern_kernels.la
 libtern_grid_la_SOURCES = tests/softcuda/shim/fiber.cc tests/softcuda/shim/grid.cc tests/softcuda/shim/weak.cc
 libtern_grid_la_CXXFLAGS = $(AM_CXXFLAGS) -fno-sanitize=thread
@@ -9,7 +8,7 @@ libtern_kernels_la_SOURCES = tests/softcuda/shim/kernels_host.cc
 libtern_kernels_la_CXXFLAGS = $(AM_CXXFLAGS) -fno-strict-aliasing
 libtern_kernels_la_LIBADD = libtern_grid.la
 
-# -rpath makes libtool build a shared library; it is installed nowhere.
+# -rpath makes libtool build a shared library. Not installed.
 check_LTLIBRARIES += tests/softcuda/libtern_kernels_host.la
 tests_softcuda_libtern_kernels_host_la_SOURCES =
 nodist_EXTRA_tests_softcuda_libtern_kernels_host_la_SOURCES = none.cc

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels of the driver's own tests, for the host alone: the real driver gets them as PTX
-// (tests/gpu/driver/kernels.cc), which any driver takes and no toolkit is needed for.
+// Kernels of the driver's tests, for the host. The real driver gets PTX
+// (tests/gpu/driver/kernels.cc).
 #include "tests/softcuda/shim/test_kernels.hpp"
 
 namespace tern::softcuda {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A buffer of stores and copies of lines, drawn from at random.
+// A store buffer and cached lines, drained at random.
 #include "tests/softcuda/shim/weak.hpp"
 
 #include <algorithm>
@@ -55,7 +55,7 @@ void BlockMemory::store(void* to, const void* value, size_t bytes, bool line) {
   drain_some();
 }
 
-// What lies in the buffer is the block's own: it sees that.
+// A block sees its own buffered stores.
 void BlockMemory::load(void* into, const void* from, size_t bytes) {
   const TsanLooksAway away;
   const auto at = reinterpret_cast<uintptr_t>(from);
@@ -96,7 +96,7 @@ void BlockMemory::settle(const void* word) {
   }
 }
 
-// The stores to a word keep their order, and those of a line that came as one.
+// Stores to a word and to a whole line keep their order.
 bool BlockMemory::may_leave(size_t which) const {
   const Store& mine = stores_[which];
   for (size_t i = 0; i < which; ++i) {
@@ -116,7 +116,7 @@ void BlockMemory::leave(size_t which) {
   put(gone.at, gone.value, gone.bytes);
 }
 
-// With a part of a line some of its other parts leave, or all.
+// Parts of a line may leave together.
 void BlockMemory::drain_some() {
   if (stores_.empty() || (stores_.size() < 64 && random_below(4) != 0)) return;
   const size_t chosen = random_below(stores_.size()), which = may_leave(chosen) ? chosen : 0;
@@ -132,7 +132,7 @@ void BlockMemory::drain_some() {
   }
 }
 
-// Somewhere on the way it takes long, so that others see what has left alone.
+// A pause lets other blocks see a partial drain.
 void BlockMemory::drain() {
   const TsanLooksAway away;
   const size_t rest = stores_.empty() ? 0 : random_below(stores_.size());

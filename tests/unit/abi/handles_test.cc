@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The handle table under pseudo-random programs, by the fuzz target's own driver; and threads that
-// look up while others free.
+// The handle table under the fuzz target's driver, and under look-ups concurrent with frees.
 #include <gtest/gtest.h>
 
 #include <atomic>

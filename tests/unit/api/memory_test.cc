@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rank keeps once it has entered its job does not grow with the job: 8 ranks or 1,024, with
-// as many on each host, differ by little. Counted where it is asked for; pages of shared memory are
-// sized by the ranks of the host.
+// The heap of a rank after MPI_Init does not grow with the job. Shared memory grows only with the
+// ranks of the host.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -20,12 +19,12 @@
 namespace tern::api {
 namespace {
 
-constexpr int kEach = 4;  // ranks of a host
+constexpr int kEach = 4;
 
 class Rank {
  public:
   Rank(const boot::FakeJob& job, int rank) : boot_(job.boot(rank)) {
-    process.params.set("TERN_TRANSPORT", "sm");  // what a network's library keeps is its own affair
+    process.params.set("TERN_TRANSPORT", "sm");  // network libraries allocate more
     core::make_predefined_error_handlers(process);
     core::make_predefined_infos(process);
     core::make_predefined_types(process);
@@ -50,7 +49,7 @@ class Rank {
   std::unique_ptr<Runtime> rooms_;
 };
 
-// What rank 0 keeps after MPI_Init and a first look at the last rank.
+// Rank 0's heap after MPI_Init and one look-up of the last rank.
 long long kept(int ranks) {
   std::vector<std::string> hosts;
   for (int rank = 0; rank < ranks; ++rank) hosts.push_back(strf("host%d", rank / kEach));
@@ -65,12 +64,12 @@ long long kept(int ranks) {
 }
 
 TEST(Memory, ARankKeepsNoMoreInALargeJob) {
-  (void)kept(8);  // what is made once
+  (void)kept(8);  // process-wide state
   const long long few = kept(8), many = kept(1024);
   RecordProperty("bytes_at_8", static_cast<int>(few));
   RecordProperty("bytes_at_1024", static_cast<int>(many));
   EXPECT_GT(few, 1024) << "nothing was counted";
-  constexpr long long kMost = 2 << 10;  // half of one int for each rank
+  constexpr long long kMost = 2 << 10;  // half an int per rank
   EXPECT_LE(many - few, kMost) << few << " bytes at 8 ranks, " << many << " at 1024";
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests that outlive something: memory of a part that was refused, a communicator that was
-// freed.
+// Requests after an error or after the free of their communicator.
 #include <gtest/gtest.h>
 #include <mpi.h>
 
@@ -24,7 +23,7 @@ class Requests : public testing::Test {
   static void TearDownTestSuite() { EXPECT_EQ(MPI_Finalize(), MPI_SUCCESS); }
 };
 
-/// Takes sends, which then do not end, and refuses receives.
+/// Accepts sends without completion.
 class RefusesReceives final : public coll::FakePml {
  public:
   explicit RefusesReceives(coll::FakeWire& wire) : FakePml(wire) {}
@@ -37,7 +36,7 @@ class RefusesReceives final : public coll::FakePml {
     return MPI_SUCCESS;
   }
   int irecv_locked(const pml::Buffer&, const pml::Envelope&, core::Request**) noexcept override {
-    return fail(MPI_ERR_OTHER, "no way leads there");
+    return fail(MPI_ERR_OTHER, "no route to the peer");
   }
   pml::Buffer sent;
   core::Request* under_way = nullptr;
@@ -55,7 +54,7 @@ TEST_F(Requests, MemoryOfASendOutlivesARefusedReceive) {
       MPI_Isendrecv_replace(data.data(), 1000, MPI_INT, 0, 1, 0, 1, MPI_COMM_SELF, &request);
   channel.pml = real;
   ASSERT_NE(refuses.under_way, nullptr);
-  // AddressSanitizer sees a packed form that was freed.
+  // AddressSanitizer reports a packed copy freed too early.
   for (int i = 0; i < 1000; ++i) EXPECT_EQ(static_cast<int*>(refuses.sent.address)[i], 7);
   EXPECT_EQ(code, MPI_SUCCESS);
   ASSERT_NE(request, MPI_REQUEST_NULL);
@@ -74,7 +73,7 @@ struct End {
 };
 End end;
 
-/// Another thread finds the channel's lock taken.
+/// Another thread checks that the caller holds the channel's lock.
 void note_end(core::Communicator& communicator) noexcept {
   core::Progress& progress = communicator.channel().progress;
   std::thread([&progress] {
@@ -85,7 +84,6 @@ void note_end(core::Communicator& communicator) noexcept {
   end.real(communicator);
 }
 
-/// With a buffered request of its own, that ends after it.
 template <class Begin>
 void outlive(const Begin& begin) {
   MPI_Comm comm = MPI_COMM_NULL;

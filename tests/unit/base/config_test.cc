@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tern.conf: where it is looked for, what its lines mean, what wins.
+// tern.conf: search path, syntax, precedence.
 #include "base/config.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Doorbell: with sleeps that end only when rung, no ring is lost among threads that arm and disarm.
+// Doorbell: no ring is lost while several threads arm and disarm.
 #include "base/doorbell.hpp"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@
 namespace tern {
 namespace {
 
-constexpr int64_t kLost = 5'000'000;  // microseconds: stands for a sleep without end
+constexpr int64_t kLost = 5'000'000;  // microseconds: forever
 
 int64_t now_us() {
   return std::chrono::duration_cast<std::chrono::microseconds>(
@@ -35,7 +35,7 @@ TEST(Doorbell, ARingBetweenArmingAndSleepingIsNotSleptThrough) {
   Doorbell bell;
   const uint32_t armed = bell.arm();
   bell.ring(true);
-  const uint32_t other = bell.arm();  // another thread, after the ring
+  const uint32_t other = bell.arm();
   const int64_t before = now_us();
   bell.sleep(armed, kLost);
   EXPECT_LT(now_us() - before, kLost / 2);
@@ -44,8 +44,7 @@ TEST(Doorbell, ARingBetweenArmingAndSleepingIsNotSleptThrough) {
   EXPECT_LT(now_us() - before, kLost / 2);
 }
 
-// Beside descriptors it sleeps on its pipe. Of twenty tries one at least
-// is not held up by others on this machine.
+// Takes the shortest of twenty tries, because the machine may be busy.
 TEST(Doorbell, ASleepBesideDescriptorsEndsByARingAndByADescriptor) {
   constexpr int64_t kMost = 10000;
   Doorbell bell;
@@ -100,7 +99,6 @@ TEST(Doorbell, DisarmingLeavesItArmedForOthers) {
   EXPECT_LT(now_us() - before, kLost / 2);
 }
 
-// Two threads of the owner; one only arms and disarms.
 TEST(Doorbell, NoRingIsLostBesideAThreadThatDisarms) {
   constexpr int kRings = 20000;
   Doorbell bell;
@@ -141,7 +139,7 @@ TEST(Doorbell, NoRingIsLostBesideAThreadThatDisarms) {
 
 const bool kHeeds = heeds_remote_fences();  // needs one thread
 
-// The sender sets no fence: the sleeper's remote fence must suffice.
+// The sender sets no fence, so the sleeper's remote fence must suffice.
 TEST(Doorbell, NoRingOfAnUnfencedSenderIsLost) {
   constexpr int kRings = 200000;
   if (!kHeeds || !remote_fence()) GTEST_SKIP() << "the kernel refuses remote fences";
@@ -173,8 +171,7 @@ TEST(Doorbell, NoRingOfAnUnfencedSenderIsLost) {
   EXPECT_LT(longest, kLost / 2);
 }
 
-// The owner's process, which is about to leave, has closed what it reads from, or has another file
-// where the pipe was.
+// The owner has closed the read end, or has reused the descriptor for another file.
 TEST(Doorbell, ARingForWhoIsLeavingHarmsNobody) {
   void* const memory =
       ::mmap(nullptr, sizeof(Doorbell), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -189,7 +186,7 @@ TEST(Doorbell, ARingForWhoIsLeavingHarmsNobody) {
     const pid_t owner = ::fork();
     if (owner == 0) {
       (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
-      const int reading = ::dup(0), writing = ::dup(0);  // the next descriptors, in this order
+      const int reading = ::dup(0), writing = ::dup(0);  // consecutive descriptors
       ::close(reading);
       ::close(writing);
       const BellPipe pipe(*bell);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fate: the first reason wins, also of several threads, and without memory.
+// Fate: the first reason wins, also among threads and without free memory.
 #include "base/fate.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LearntFile: lines come back, newer lines replace older lines, many writers lose nothing; files of
-// another machine, with wrong rights or with wrong contents are ignored with a remark; a folder
-// without a right to write changes nothing.
+// LearntFile: merges by several writers, and remarks on foreign, unsafe and invalid files.
 #include "base/learnt_file.hpp"
 
 #include <gtest/gtest.h>
@@ -112,7 +110,7 @@ TEST_F(LearntFileTest, WhatOthersMayWriteIsIgnored) {
 TEST_F(LearntFileTest, AFolderIsNoFile) {
   path = folder;
   EXPECT_EQ(lines(), "");
-  EXPECT_NE(remark.find("no regular file"), std::string::npos) << remark;
+  EXPECT_NE(remark.find("not a regular file"), std::string::npos) << remark;
 }
 
 TEST_F(LearntFileTest, StaysBelowItsLimit) {
@@ -155,7 +153,7 @@ TEST_F(LearntFileTest, NoiseIsIgnored) {
     std::string text = whole;
     for (int i = 0; i < 3; ++i) text[random() % text.size()] = static_cast<char>(random() % 256);
     write(text);
-    (void)lines();  // sanitizers see
+    (void)lines();
   }
 }
 

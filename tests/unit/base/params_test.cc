@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parameters from the environment: units, ranges, and no wrong name or value that passes in
-// silence.
+// Parameters from the environment: units, ranges, errors.
 #include "base/params.hpp"
 
 #include <gtest/gtest.h>
@@ -166,7 +165,6 @@ TEST(Params, WordsAreOneOrSomeOfThoseInTheTable) {
   }
 }
 
-/// All words of a parameter, with the values that they stand for.
 template <class Value>
 void expect_words(const std::string& name, Value Params::*field,
                   const std::vector<std::pair<const char*, Value>>& all) {
@@ -224,7 +222,7 @@ TEST(Params, AWordOfAnEnumIsTheValueOfItsPlace) {
                                 {"mpi_errors_return", InitialHandler::kReturn}});
 }
 
-/// Two values that the row takes; at least one is not its default.
+/// Includes a value other than the default.
 std::vector<std::string> values_of(const ParamRow& row) {
   if (row.is_number()) {
     const char* unit = std::string(row.kind) == "Seconds" ? "ms" : "";

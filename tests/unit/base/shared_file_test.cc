@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared files and bells' pipes: from /proc, and from keepers in other user namespaces.
+// Shared files and doorbell pipes, through /proc and through keepers in other user namespaces.
 #include "base/shared_file.hpp"
 
 #include <fcntl.h>
@@ -33,7 +33,7 @@ bool enter_user_namespace() {
   return ::write(file.get(), map.data(), map.size()) == static_cast<ssize_t>(map.size());
 }
 
-/// Runs `finds` in a child process with a new user namespace.
+/// Runs `finds` in a new user namespace.
 int elsewhere(const std::function<bool()>& finds) {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(!enter_user_namespace() ? kSkipped : finds() ? 0 : kWrong);
@@ -55,7 +55,7 @@ constexpr const char* kWhySkipped = "no user namespaces here";
     EXPECT_EQ(result_, 0);                                \
   } while (0)
 
-/// Like mpirun: a keeper and an inherited socket.
+/// Plays mpirun: a keeper and an inherited socket.
 class Launcher {
  public:
   Launcher() {
@@ -115,7 +115,7 @@ TEST(SharedFile, ItIsNotKeptWhereThatWasNotAskedForNorAfterItsEnd) {
   const auto is_refused = [&] {
     const FoundFile found = open_offered(offered.offer(), O_RDWR);
     return !found.valid() && found.error == EACCES &&
-           found.why.find("by mpirun: it hands out nothing") != std::string::npos;
+           found.why.find("by mpirun: no descriptor received") != std::string::npos;
   };
   EXPECT_FOUND(elsewhere(is_refused));
   const FileOffer before = offered.offer();
@@ -133,7 +133,7 @@ TEST(SharedFile, WithoutAnyKeeperTheReasonIsSaid) {
   }));
 }
 
-// PR_SET_DUMPABLE 0: a thread keeps the files, and ends with the last file.
+// PR_SET_DUMPABLE 0 closes /proc/PID/fd to other processes.
 TEST(SharedFile, AThreadKeepsThoseOfAProcessThatMayNotBeDumped) {
   const Fd file = file_with("thread");
   ASSERT_EQ(::prctl(PR_SET_DUMPABLE, 0), 0);
@@ -161,7 +161,7 @@ TEST(SharedFile, AnotherPidNamespaceIsNotLookedForInProc) {
   ++there.domain;
   EXPECT_EQ(there.pid_here(), 0);
   EXPECT_FALSE(there.is_own_process());
-  const FoundFile found = open_offered(there, O_RDWR);  // its number is another one
+  const FoundFile found = open_offered(there, O_RDWR);
   EXPECT_FALSE(found.valid());
   EXPECT_NE(found.why.find("another PID namespace; by mpirun"), std::string::npos) << found.why;
 }
@@ -184,7 +184,6 @@ TEST(Keeper, LettersWithoutSenseChangeNothing) {
   EXPECT_FOUND(elsewhere([&] { return has_text(open_offered(offered.offer(), O_RDWR), "sense"); }));
 }
 
-// The bell lies in shared memory.
 TEST(SharedFile, APipeIsRungFromAnotherUserNamespace) {
   const Launcher launcher;
   const Fd file = make_memfd("bell", 4096);

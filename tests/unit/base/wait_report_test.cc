@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wait reports as text: back and forth, cut to the room, and from hostile bytes.
+// Wait reports as text: round trip, truncation, hostile bytes.
 #include "base/wait_report.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One behaviour suite over the ways to start that need no launcher of their own: the fake, mpirun's
-// shared memory with ranks as threads, and functions of the program.
+// A behaviour suite over the fake boot, mpirun's shared memory and a boot by the program's
+// functions.
 #include "boot/boot.hpp"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ struct Address {
   char text[100];
 };
 
-// Makes the Boot of each rank; called in turn, by one thread.
+// A single thread calls make() for each rank.
 class Maker {
  public:
   virtual ~Maker() = default;
@@ -43,7 +43,7 @@ class FakeMaker final : public Maker {
   FakeJob job_;
 };
 
-// What mpirun leaves in the environment of a rank, set for each in turn.
+// Sets the environment of each rank in turn.
 class MpirunMaker final : public Maker {
  public:
   explicit MpirunMaker(int size)
@@ -65,7 +65,7 @@ class MpirunMaker final : public Maker {
   SharedJob job_;
 };
 
-// All at the first call: each waits for the others.
+// The first call makes all Boots: each rank waits for the others.
 class ProvidedMaker final : public Maker {
  public:
   explicit ProvidedMaker(int size) : store_(size), boots_(static_cast<std::size_t>(size)) {
@@ -184,7 +184,7 @@ TEST_P(BootTest, AFenceGoesOnWhileItsCallerDoesOtherThings) {
   std::atomic<int> started{0};
   run(3, [&](Boot& boot) {
     for (int round = 1; round <= 50; ++round) {
-      if (boot.rank() == 2)  // comes last, when the others have long been asking
+      if (boot.rank() == 2)  // enters while the others poll the fence
         while (started < 2 * round) std::this_thread::yield();
       boot.start_fence();
       if (boot.rank() != 2) {
@@ -252,11 +252,11 @@ TEST(ProvidedBoot, RanksAskTheStoreSeldom) {
         EXPECT_EQ(boot::connection_info_as<int>(*made, other), other);
     });
   for (auto& thread : threads) thread.join();
-  EXPECT_EQ(store.gets.load(), 4 * kRanks);  // twice each, and rank 0 those of all
+  EXPECT_EQ(store.gets.load(), 4 * kRanks);  // 2 per rank, 2 * kRanks for rank 0
   EXPECT_EQ(store.ended.load(), kRanks);
 }
 
-// With the connection infos; a text beyond the usual room takes each rank a second request.
+// A text beyond the buffer costs each rank a second request.
 TEST(ProvidedBoot, RankZeroHandsOutWhatWasLearnt) {
   constexpr int kRanks = 4;
   for (const auto& [bytes, requests] : {std::pair{0, 1}, {2000, 1}, {66000, 2}}) {
@@ -298,7 +298,7 @@ TEST(ProvidedBoot, IsTakenOnceAndBeforeAllOthers) {
   Store store(1);
   EXPECT_THROW((void)way_here("provided"), Error);
   provide(store.boot(0));
-  provide(store.boot(0));  // instead of the first
+  provide(store.boot(0));
   EXPECT_EQ(store.ended.load(), 1);
   EXPECT_STREQ(way_here(), "provided");
   EXPECT_STREQ(way_here("singleton"), "provided");
@@ -337,8 +337,7 @@ TEST(MakeBoot, AWrongWayIsRefused) {
   EXPECT_THROW((void)make_boot("mpirun"), Error);
 }
 
-/// Launchers that would make many worlds of one: their environment, and the cure that must be
-/// named.
+/// Launchers whose ranks must not become singletons, and the cure in the error.
 struct Foreign {
   std::vector<std::pair<const char*, const char*>> environment;
   const char* cure;
@@ -347,12 +346,12 @@ struct Foreign {
 TEST(MakeBoot, LaunchersWithoutPmixAreRefusedWithTheCure) {
   const Foreign foreign[] = {
       {{{"SLURM_PROCID", "1"}, {"SLURM_STEP_ID", "0"}, {"SLURM_NTASKS", "4"}}, "srun --mpi=pmix"},
-      {{{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}}, "start them by Tern's mpirun"}};
+      {{{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}}, "start them with Tern's mpirun"}};
   for (const Foreign& launcher : foreign) {
     for (const auto& [name, value] : launcher.environment) ::setenv(name, value, 1);
     try {
       (void)make_boot();
-      ADD_FAILURE() << "a world of one, in silence; expected: " << launcher.cure;
+      ADD_FAILURE() << "no error; expected: " << launcher.cure;
     } catch (const Error& error) {
       EXPECT_NE(std::string(error.what()).find(launcher.cure), std::string::npos) << error.what();
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ranks and servers may write into the memory and the messages by which a job starts.
+// Hostile bytes in the shared memory and in the messages of the start.
 #include <gtest/gtest.h>
 
 #include <climits>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nodes: what comes out is what went in, numbered in order, and the usual placements take few
-// words.
+// Nodes: round trip, numbering, short encodings of usual placements.
 #include "boot/nodes.hpp"
 
 #include <gtest/gtest.h>
@@ -33,9 +32,9 @@ TEST(Nodes, UsualPlacementsAreOneStretch) {
   EXPECT_EQ(stretches(1024, [](int) { return 0; }), 1U);
   EXPECT_EQ(stretches(1024, [](int rank) { return rank; }), 1U);
   EXPECT_EQ(stretches(1024, [](int rank) { return 1000 - rank / 8; }), 1U) << "blocks";
-  EXPECT_EQ(stretches(1021, [](int rank) { return rank / 8; }), 1U) << "the last one smaller";
+  EXPECT_EQ(stretches(1021, [](int rank) { return rank / 8; }), 1U) << "a smaller last node";
   EXPECT_EQ(stretches(1024, [](int rank) { return rank % 128; }), 1U) << "in turn";
-  EXPECT_EQ(stretches(1024, [](int rank) { return rank / 4 % 32; }), 1U) << "blocks in turn";
+  EXPECT_EQ(stretches(1024, [](int rank) { return rank / 4 % 32; }), 1U) << "round robin";
   EXPECT_EQ(stretches(1021, [](int rank) { return rank < 3 ? -1 : (rank - 3) / 8; }), 2U);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank under PMIx servers that answer as PRRTE's and Slurm's do, played by functions in the place
-// of libpmix: which questions they are asked, and what becomes of their answers.
+// A rank under PMIx servers that answer as PRRTE's and Slurm's do. The test's functions replace
+// libpmix.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -20,17 +20,17 @@
 namespace tern::boot {
 namespace {
 
-// The job and its server; rank 0 asks. PMIx's functions have no argument that could name it.
+// The job and its server. PMIx's functions take no context argument, so `server` is global.
 struct Server {
-  std::vector<std::vector<int>> nodes;  // ranks by node; the first is rank 0's
-  bool fetches_when_asked = true;       // PRRTE: what other hosts have, only without "immediate"
+  std::vector<std::vector<int>> nodes;  // ranks by node, the first with rank 0
+  bool fetches_when_asked = true;       // PRRTE refuses "immediate" for remote keys
   bool tells_nodes = true;
   std::map<std::pair<unsigned, std::string>, std::string> keys;
-  int late = 0;       // so many questions for keys have no answer yet, which is said at once
-  int questions = 0;  // PMIx_Get
-  std::vector<std::string> waited;      // "RANK KEY SECONDS", where it was allowed to wait
-  std::string log;                      // keys as they are put, ";" where they are published
-  pmix_value_cbfunc_t later = nullptr;  // PMIx_Get_nb, not answered yet
+  int late = 0;                         // number of PMIx_Get calls without an answer yet
+  int questions = 0;                    // PMIx_Get
+  std::vector<std::string> waited;      // "RANK KEY SECONDS" of calls that may block
+  std::string log;                      // keys put, ";" for a commit
+  pmix_value_cbfunc_t later = nullptr;  // pending PMIx_Get_nb
   void* later_for = nullptr;
 
   [[nodiscard]] int size() const {
@@ -116,7 +116,6 @@ pmix_status_t get(const pmix_proc_t* whom, const char* key, const pmix_info_t* i
   return immediate ? PMIX_ERR_NOT_FOUND : PMIX_ERR_TIMEOUT;
 }
 
-// Its fences fail.
 PmixLibrary functions() {
   PmixLibrary library;
   library.Init = [](pmix_proc_t* self, pmix_info_t*, size_t) -> pmix_status_t {
@@ -176,13 +175,13 @@ TEST_F(Pmix, AKeyOfAnotherHostIsFetched) {
   const auto rank = boot({{0, 1}, {2, 3}});
   server_.keys = {{{1, "tern.ucx.0"}, "near"}, {{3, "tern.ucx.0"}, "far"}};
   EXPECT_EQ(rank->get(1, "tern.ucx.0"), "near");
-  EXPECT_TRUE(server_.waited.empty()) << "what this host has is there at once";
+  EXPECT_TRUE(server_.waited.empty()) << "the local server has the key at once";
   EXPECT_EQ(rank->get(3, "tern.ucx.0"), "far");
   EXPECT_EQ(server_.waited, std::vector<std::string>{"3 tern.ucx.0 10"});
   server_.fetches_when_asked = false;
   server_.waited.clear();
   EXPECT_EQ(rank->get(3, "tern.ucx.0"), "far");
-  EXPECT_TRUE(server_.waited.empty()) << "Slurm's server has it since the fence";
+  EXPECT_TRUE(server_.waited.empty()) << "Slurm's server has the key since the fence";
 }
 
 TEST_F(Pmix, SoIsAConnectionInfo) {
@@ -198,7 +197,7 @@ TEST_F(Pmix, WhatWasLearntIsRankZerosKey) {
   EXPECT_EQ(server_.log, " learnt;");
   server_.keys = {{{0, "learnt"}, "path\nmachine\nlines"}};
   EXPECT_EQ(rank->learnt(), "path\nmachine\nlines");
-  EXPECT_EQ(server_.waited, std::vector<std::string>{"0 learnt 10"}) << "one question";
+  EXPECT_EQ(server_.waited, std::vector<std::string>{"0 learnt 10"}) << "a single request";
 }
 
 TEST_F(Pmix, AKeyThatNobodyHasPutIsAnErrorThatNamesIt) {
@@ -219,7 +218,7 @@ TEST_F(Pmix, AKeyThatNobodyHasPutIsAnErrorThatNamesIt) {
       << "bounded, and once";
 }
 
-// The launcher says which rank is gone, and ends the job, before the others speak.
+// The launcher knows the dead rank and ends the job first.
 TEST_F(Pmix, AFenceThatFailsLeavesTheLauncherTheFirstWord) {
   const auto rank = boot({{0, 1}});
   rank->start_fence();
@@ -269,7 +268,6 @@ TEST_F(Pmix, WhatWasPutIsPutAgain) {
   EXPECT_EQ(server_.log, " key tern.info;");
 }
 
-// 1,024 ranks on 128 hosts, in blocks and in turn.
 TEST_F(Pmix, NodesTakeAQuestionEach) {
   constexpr int kNodes = 128, kEach = 8;
   for (const bool in_turn : {false, true}) {
@@ -294,7 +292,7 @@ TEST_F(Pmix, ServersThatDoNotTellNodesAreAskedForHosts) {
 
 TEST_F(Pmix, NodesThatMakeNoWholeAreNotBelieved) {
   const auto rank = boot({{0, 1}, {2, 3}});
-  server_.nodes[1] = {2, 1};  // 1 twice, 3 never; 2's and 3's hosts are asked for
+  server_.nodes[1] = {2, 1};  // 1 twice, 3 missing: 2 and 3 cost a request each
   const int nodes[] = {0, 0, 1, 2};
   for (int r = 0; r < 4; ++r) EXPECT_EQ(rank->node(r), nodes[r]) << r;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Process sets: there and back as text, lines that are none, and the answers of PMIx servers.
+// Process sets: round trip as text, invalid lines, answers of PMIx servers.
 #include "boot/process_set.hpp"
 
 #include <gtest/gtest.h>

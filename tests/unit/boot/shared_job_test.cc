@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// mpirun's shared memory: its limits, and that garbage in it is refused and never followed.
+// mpirun's shared memory: limits, and rejection of garbage.
 #include "boot/shared_job.hpp"
 
 #include <fcntl.h>
@@ -46,7 +46,7 @@ TEST(SharedJob, OtherDescriptorsAreNotJobs) {
   EXPECT_FALSE(SharedJob::attach(zeros.get()).valid());
   const Fd directory(::open("/usr", O_RDONLY));
   EXPECT_FALSE(SharedJob::attach(directory.get()).valid());
-  // Large enough, and not to be mapped for writing; then a job that may only be read.
+  // A file without write permission, then a job opened read-only.
   const Fd program(::open("/proc/self/exe", O_RDONLY));
   EXPECT_FALSE(SharedJob::attach(program.get()).valid());
   const Memory memory(2);
@@ -69,7 +69,7 @@ TEST(SharedJob, ARankBelongsToOneProcessUntilThatHasEnded) {
   ::waitid(P_PID, static_cast<id_t>(child), &how, WEXITED | WNOWAIT);
   Memory other(1);
   EXPECT_TRUE(other.job.claim(0, child));
-  EXPECT_TRUE(other.job.claim(0, own));  // after a process that has ended, reaped or not
+  EXPECT_TRUE(other.job.claim(0, own));  // of an exited owner
   ::waitpid(child, nullptr, 0);
 }
 
@@ -100,7 +100,6 @@ TEST(SharedJob, AFullHeapIsAnErrorAndKeepsWhatWasThere) {
   EXPECT_EQ(value, block);
 }
 
-// Random bytes over the whole memory: every reading ends, inside the memory.
 TEST(SharedJob, GarbageIsNeverFollowed) {
   Memory memory(4);
   for (int rank = 0; rank < 4; ++rank)

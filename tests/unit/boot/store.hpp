@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Store: what a program might give to MPIX_Boot_provide, as a table that ranks which are threads
-// share.
-// Threads: any. Outlives the Boots made of it.
+// Store: a table for MPIX_Boot_provide, shared by ranks that are threads.
+// Threads: any. Lifetime: outlives all Boots made of it.
 #pragma once
 
 #include <algorithm>
@@ -52,7 +51,7 @@ class Store {
     store->changed_.notify_all();
     return MPI_SUCCESS;
   }
-  // A key that a rank has not put before its first fence will not come.
+  // A key still absent after its rank's first fence is an error.
   static int get(void* context, int rank, const char* key, void* value, int room, int* bytes) {
     Store* store = static_cast<End*>(context)->store;
     std::unique_lock lock(store->mutex_);

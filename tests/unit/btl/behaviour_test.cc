@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What btl.hpp promises, over every transport: a new one is a row of kRows.
-// Ranks are threads; each sends to its right neighbour (with one rank, to itself).
+// The promises of btl.hpp over every transport. A new transport is a row of kRows.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -36,7 +35,6 @@ std::unique_ptr<Btl> make(const char* name, core::Process& process, Sink& sink, 
   return nullptr;
 }
 
-/// Whether this build and machine have what a transport needs: one that always works needs no look.
 bool is_here(std::string_view name) {
   if (name == "self" || name == "sm") return true;
   for (const Trial& trial : try_transports())
@@ -44,14 +42,12 @@ bool is_here(std::string_view name) {
   return false;
 }
 
-/// The bytes of frame `number`.
 std::vector<std::byte> pattern(uint32_t number, size_t bytes) {
   std::vector<std::byte> made(bytes);
   for (size_t i = 0; i < bytes; ++i) made[i] = static_cast<std::byte>(number * 7 + i);
   return made;
 }
 
-/// Keeps what arrives, checked against its number.
 class Collector final : public Sink {
  public:
   void arrived(Endpoint& from, const Frame& frame) noexcept override {
@@ -93,7 +89,7 @@ struct Rank {
     right.commit(header(bytes));
     ++sent;
   }
-  /// A window of frames from where their data lies, which is overwritten once that is allowed.
+  /// Overwrites each source once the transport allows.
   void send_uncopied(ZeroCopy& zero_copy, size_t prefix, const std::vector<size_t>& lengths) {
     struct Part {
       std::vector<std::byte> bytes;
@@ -106,7 +102,7 @@ struct Rank {
       Part& part = parts.emplace_back();
       part.bytes = pattern(sent, prefix + length);
       part.operation.owner = &part.told;
-      auto head = part.bytes;  // copied within the call
+      auto head = part.bytes;
       while ((part.begun = zero_copy.start_send(header(0), {head.data(), prefix},
                                                 {part.bytes.data() + prefix, length},
                                                 part.operation)) == Start::kNoRoom)
@@ -120,7 +116,6 @@ struct Rank {
       std::fill(part.bytes.begin(), part.bytes.end(), std::byte{});
     }
   }
-  /// In pieces; until it is there.
   void put(const RemoteKey& key, std::byte* to, const std::vector<std::byte>& from) {
     Rdma& rdma = *right.caps.rdma;
     bool told = false;
@@ -139,7 +134,6 @@ struct Rank {
     while (!began(rdma.start_flush(operation))) continue;
     while (operation.left != 0) idle();
   }
-  /// Until as many frames came from the left as went to the right.
   void settle() {
     while (collector.frames < sent) idle();
     EXPECT_EQ(collector.damaged, 0);
@@ -185,7 +179,7 @@ class Behaviour : public testing::TestWithParam<Row> {
     body(self);
     self.settle();
     while (!btl->is_quiet() || !btl->is_met()) self.idle();
-    boot->start_fence();  // others may need this rank's progress still
+    boot->start_fence();  // peers may need this rank's progress
     while (!boot->fence_over()) self.idle();
     boot->end_fence();
   }
@@ -251,7 +245,7 @@ TEST_P(Behaviour, OneSidedCopiesReachThePeersMemory) {
     if (copy == nullptr || !copy->works()) GTEST_SKIP() << "no one-sided copies";
     std::vector<int> theirs(1000), mine(1000);
     std::iota(theirs.begin(), theirs.end(), 5);
-    // Ranks are threads here: any memory of this process is the peer's, too.
+    // The ranks share an address space.
     const iovec local[] = {{mine.data(), 400}, {mine.data() + 100, 3600}};
     const iovec remote[] = {{theirs.data(), 4000}};
     EXPECT_EQ(copy->get(local, 2, remote, 1), 0);
@@ -266,8 +260,7 @@ TEST_P(Behaviour, WhatWasPutIsThereAfterAFlush) {
   run([](Rank& rank) {
     if (rank.right.caps.rdma == nullptr) return;
     Rdma& rdma = *rank.right.caps.rdma;
-    // Ranks are threads here: the peer's memory can be looked at. It may be written by whom its
-    // owner has given the key: here by its right neighbour, to which the way from here is the same.
+    // The ranks share an address space, so the test reads the peer's memory directly.
     for (const size_t bytes : {size_t{1}, size_t{4096}, size_t{3} << 20}) {
       std::vector<std::byte> theirs(bytes);
       const auto mine = pattern(77, bytes);

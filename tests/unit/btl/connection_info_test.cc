@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ranks publish of themselves: addresses in the connection info, or under keys of their own.
+// Addresses that ranks publish: in the connection info, or under separate keys.
 #include "btl/connection_info.hpp"
 
 #include <gtest/gtest.h>
@@ -68,7 +68,6 @@ TEST(ConnectionInfo, RandomBytesAreReadWithinBounds) {
   }
 }
 
-// Every transport of a rank with the most channels, for each length of an address.
 TEST(AddressBook, TheConnectionInfoHasRoomForEveryTransport) {
   constexpr uint32_t kChannels = core::Process::kMostChannels;
   for (size_t bytes = 1; bytes <= 64; ++bytes) {
@@ -125,7 +124,7 @@ TEST(AddressBook, LongAddressesHaveKeysOfTheirOwn) {
   EXPECT_EQ(book.address(peer, "ucx", 1), std::string(90, 'b'));
   EXPECT_EQ(book.address(peer, "sm", 0), "c");
   EXPECT_EQ(book.address(peer, "ofi", 0), "");
-  EXPECT_THROW((void)book.address(peer, "ucx", 2), Error) << "it was not published";
+  EXPECT_THROW((void)book.address(peer, "ucx", 2), Error) << "the address was not published";
   EXPECT_EQ(book.address_as<char>(peer, "sm", 0), 'c');
   EXPECT_THROW((void)book.address_as<int>(peer, "sm", 0), Error);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A driver for unit tests with one device and the functions for contexts; tests add the rest.
+// A fake driver with one device and the context functions. Tests add the rest.
 #pragma once
 
 #include "cuda/driver.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cache of mappings with a driver that only counts, and handles that a peer should not send.
+// The cache of mappings under a fake driver, and handles of a hostile peer.
 #include "btl/cuda_ipc/cuda_ipc.hpp"
 
 #include <gtest/gtest.h>
@@ -15,13 +15,12 @@ namespace {
 
 constexpr uint64_t kPiece = 2 << 20, kBase = 0x7000'0000'0000;
 
-/// What is there in it.
 struct Fake {
   int imports = 0, handles = 0, mapped = 0, reserved = 0, legacy = 0;
   CUdeviceptr next = 0x1000'0000'0000;
   int openings = 0;
-  bool busy = false;     // the application has work under way
-  bool refuses = false;  // to open legacy handles
+  bool busy = false;  // the application has pending work
+  bool refuses = false;
 } fake;
 
 cuda::Driver fake_driver() {
@@ -142,7 +141,6 @@ TEST_F(CudaIpcTest, OnlyWhatIsNewIsMapped) {
   EXPECT_EQ(last->address, two->address + 3 * kPiece);
 }
 
-// What is in use stays until it is not, wherever the new memory goes.
 TEST_F(CudaIpcTest, AReplacedPieceIsMappedAnew) {
   auto rows = pieces(3);
   auto old = ipc_->map(handle(rows[0], 0, 3, 100), device_);
@@ -155,7 +153,7 @@ TEST_F(CudaIpcTest, AReplacedPieceIsMappedAnew) {
   EXPECT_EQ(fake.mapped, 3);
 }
 
-// Unmapping would wait for what the device does.
+// Unmapping would wait for all work of the device.
 TEST_F(CudaIpcTest, NothingIsUnmappedWhileTheDeviceIsBusy) {
   auto rows = pieces(3);
   const std::byte* const before = ipc_->map(handle(rows[0], 0, 3, 100), device_)->address;
@@ -166,7 +164,7 @@ TEST_F(CudaIpcTest, NothingIsUnmappedWhileTheDeviceIsBusy) {
   chain(rows);
   const auto again = ipc_->map(handle(rows[0], 0, 3, 100), device_);
   ASSERT_NE(again, nullptr);
-  EXPECT_NE(again->address, before) << "its place is taken";
+  EXPECT_NE(again->address, before) << "the old place is taken";
   (void)ipc_->map(legacy(kBase + 100 * kPiece, kPiece, 2), device_);
   EXPECT_EQ(fake.mapped, 6);
   EXPECT_EQ(fake.reserved, 2);
@@ -207,7 +205,7 @@ TEST_F(CudaIpcTest, OtherMemoryAtTheSameAddress) {
   EXPECT_EQ(fake.legacy, 1);
 }
 
-// The first process of each container has number 1.
+// Every container has a process with number 1.
 TEST_F(CudaIpcTest, ProcessesWithTheSameNumberAreTwo) {
   MemoryHandle other = legacy(kBase, kPiece, 1);
   other.process = 8;
@@ -231,7 +229,6 @@ TEST_F(CudaIpcTest, AmongPidNamespacesTheDriverIsAskedOnce) {
   EXPECT_NE(ipc_->map(legacy(kBase + kPiece, kPiece, 2), device_), nullptr) << "of this namespace";
 }
 
-// Its number is that of a process here, whose descriptors are not meant.
 TEST_F(CudaIpcTest, DescriptorsAreNotTakenByNumbersOfAnotherNamespace) {
   const auto rows = pieces(1);
   MemoryHandle theirs = handle(rows[0], 0, 1, 100);
@@ -270,13 +267,13 @@ TEST_F(CudaIpcTest, WhatItsOwnerWithdrawsIsLetGoWithoutFurtherMessages) {
   for (const uint32_t one : rows) ledger_.clear(one);
   ipc_->look_after();
   EXPECT_EQ(fake.legacy, 0);
-  EXPECT_EQ(fake.mapped, 3) << "they are in use";
+  EXPECT_EQ(fake.mapped, 3) << "the mappings are in use";
   used.reset();
   ipc_->look_after();
   EXPECT_EQ(fake.mapped, 0);
 }
 
-// A container without a common PID or network namespace.
+// The peer's container shares neither PID nor network namespace.
 TEST_F(CudaIpcTest, AFabricHandleServesWithoutTheLedger) {
   MemoryHandle theirs = handle(piece(0, 100, Row::kFabric), 0, 1, 100);
   theirs.domain += 1;
@@ -289,7 +286,7 @@ TEST_F(CudaIpcTest, AFabricHandleServesWithoutTheLedger) {
   EXPECT_EQ(fake.imports, 1);
 }
 
-// Its number may be another file's by then.
+// Another file may have the descriptor's number by now.
 TEST_F(CudaIpcTest, AClosedDescriptorIsNotTaken) {
   const auto rows = pieces(1);
   ledger_.set_descriptor(rows[0], -1);
@@ -314,10 +311,10 @@ TEST_F(CudaIpcTest, WrongHandlesAreRefused) {
   refuse((wrong = right, wrong.pid = 0, wrong));
   refuse(handle(0, 0, 3, 100));
   refuse(handle(~0u, 0, 3, 100));
-  refuse(handle(piece(9, 300, 0), 9, 1, 300));              // in no form
-  refuse(handle(piece(9, 301, Row::kPool), 9, 1, 301));     // a pool is no memory
-  refuse(handle(piece(9, 302, Row::kPointer), 9, 1, 302));  // of no pool
-  refuse(handle(piece(9, 303, 0xffff'fff0), 9, 1, 303));    // of a later version
+  refuse(handle(piece(9, 300, 0), 9, 1, 300));              // no form
+  refuse(handle(piece(9, 301, Row::kPool), 9, 1, 301));     // a pool
+  refuse(handle(piece(9, 302, Row::kPointer), 9, 1, 302));  // no pool
+  refuse(handle(piece(9, 303, 0xffff'fff0), 9, 1, 303));    // a later version
   EXPECT_EQ(fake.mapped, 0);
   EXPECT_NE(ipc_->map(right, device_), nullptr) << ipc_->why_not();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared memory that a peer damages: what stands there is checked before it is used.
+// A peer that damages shared memory: every value is checked before use.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -13,7 +13,7 @@
 namespace tern::btl::sm {
 namespace {
 
-/// Rank 0 and its memory; the peer's process holds a true segment.
+/// Rank 0 and its memory, with a valid segment of the peer's process.
 class Damaged : public testing::Test {
  protected:
   Damaged() {
@@ -28,13 +28,12 @@ class Damaged : public testing::Test {
   void put(const ConnectionInfo& info) {
     std::memcpy(boot_.info_of_peer.data(), &info, sizeof info);
   }
-  // As a rank that meets the peer for the first time.
   Endpoint* connect_afresh() {
     AddressBook book(process_);
     Sm sm(process_, sink_, book);
     return sm.connect(process_.peer(1), 0);
   }
-  // The peer claims ring 0 here and writes this header into its first line.
+  // As the peer: writes this header into ring 0.
   void write(const Header& header, uint32_t block = 0) {
     const Segment& segment = sm_->segment();
     segment.control(0).owner = 2;

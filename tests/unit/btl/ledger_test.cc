@@ -25,7 +25,6 @@ class LedgerTest : public ::testing::Test {
     made.forms = Row::kDescriptor;
     return made;
   }
-  /// Chained rows of pieces side by side.
   std::vector<uint32_t> pieces(int count) {
     std::vector<uint32_t> rows;
     for (int i = 0; i < count; ++i)
@@ -47,7 +46,7 @@ class LedgerTest : public ::testing::Test {
 
   Ledger mine_;
   PeerLedger theirs_{Fd(::dup(mine_.descriptor())), mine_.number()};
-  std::vector<Piece> found_;
+  std::vector<ChainPiece> found_;
   std::string why_;
 };
 
@@ -79,7 +78,6 @@ TEST_F(LedgerTest, RowsEnd) {
   EXPECT_EQ(mine_.add(row(1, kLedgerBase, kLedgerPiece)), 5u);
 }
 
-// A peer may write anything.
 TEST_F(LedgerTest, WrongChainsAreRefused) {
   const auto rows = pieces(3);
   const MemoryHandle whole = handle(rows[0], 3 * kLedgerPiece);
@@ -123,7 +121,7 @@ TEST(MemoryHandle, ABlockBeginsWithinItsMemory) {
   EXPECT_FALSE(is_sound(handle));
   handle.address = 5000;
   handle.bytes = ~uint64_t{0};
-  EXPECT_FALSE(is_sound(handle)) << "its end is before its beginning";
+  EXPECT_FALSE(is_sound(handle)) << "the end precedes the beginning";
 }
 
 }  // namespace

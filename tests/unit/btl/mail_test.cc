@@ -51,7 +51,7 @@ TEST_F(MailTest, WhatIsAskedForComesAndIsTakenOnce) {
   ASSERT_TRUE(mine_.missed());
   why_ = "something";
   mine_.ask(handle(5, 4096), &why_);
-  EXPECT_EQ(why_, "") << "it will come";
+  EXPECT_EQ(why_, "") << "a reply may still come";
   EXPECT_FALSE(mine_.missed());
   Ask ask;
   Address from;
@@ -79,7 +79,6 @@ TEST_F(MailTest, HundredsComeInSeveralLetters) {
   for (uint32_t i = 1; i <= 300; ++i) EXPECT_TRUE(mine_.take(wanted(i, i), &why_).valid()) << i;
 }
 
-// A full queue and no reader: sending goes on.
 TEST_F(MailTest, NothingWaits) {
   mine_.ask(handle(1, 4096), &why_);
   Ask ask;
@@ -122,7 +121,7 @@ TEST_F(MailTest, WrongLettersAreDroppedWithTheirDescriptors) {
   EXPECT_FALSE(outbox_.next(&ask, &from));
   Parcel parcel;
   parcel.ledger = ledger_.number();
-  parcel.count = 2;  // of one
+  parcel.count = 2;  // only one follows
   EXPECT_EQ(stranger.send(reader, &parcel, sizeof parcel, &gift, 1), 0);
   parcel.count = 1;
   EXPECT_EQ(stranger.send(reader, &parcel, sizeof parcel - 8, &gift, 1), 0);
@@ -139,10 +138,10 @@ TEST(Descriptors, AreTakenFromAProcessThatAllowsIt) {
   const Fd taken = mine.take({{1, ::getpid(), true}, memory.get(), 0, 0, 0}, &why);
   EXPECT_EQ(inode_of(taken.get()), inode_of(memory.get())) << why;
   EXPECT_FALSE(mine.take({{1, ::getpid(), false}, memory.get(), 0, 0, 0}, &why).valid())
-      << "its number is another process's here";
+      << "another process has the number here";
   EXPECT_FALSE(mine.take({{1, ::getpid(), true}, 1 << 20, 0, 0, 0}, &why).valid());
-  EXPECT_NE(why.find("cannot be taken"), std::string::npos);
-  EXPECT_FALSE(mine.missed()) << "no process is asked";
+  EXPECT_NE(why.find("taking descriptor"), std::string::npos);
+  EXPECT_FALSE(mine.missed()) << "no process was asked";
 }
 
 }  // namespace

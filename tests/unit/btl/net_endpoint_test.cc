@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What endpoints between hosts have in common: the order of frames, and frames that never come.
+// Endpoints between hosts: order of frames, and lost frames.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -17,7 +17,6 @@ struct Taken : Sink {
   std::vector<int32_t> tags;
 };
 
-/// Sends nothing.
 struct Deaf final : NetEndpoint {
   using NetEndpoint::NetEndpoint;
   bool send(const Header&, const void*) noexcept override { return true; }

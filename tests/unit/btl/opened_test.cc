@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One opening of a handle for all channels, with a driver that only counts.
+// All channels share one opening of a handle.
 #include "btl/cuda_ipc/opened.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ struct Counts {
   std::atomic<int> open{0}, opened{0};
   std::atomic<CUdeviceptr> next{kHere};
   bool counts_aliases = true;
-  std::atomic<bool> holds{false}, in_close{false};  // a close stays in the driver
+  std::atomic<bool> holds{false}, in_close{false};  // the driver blocks in close
 } counts;
 
 cuda::Driver counting_driver() {
@@ -31,7 +31,7 @@ cuda::Driver counting_driver() {
   };
   driver.cuIpcCloseMemHandle = [](CUdeviceptr) {
     if (counts.open == 0) return CUDA_ERROR_INVALID_VALUE;
-    --counts.open;  // from here on the driver may give the addresses to others
+    --counts.open;  // the driver may reuse the addresses now
     counts.in_close = true;
     while (counts.holds) std::this_thread::yield();
     return counts.in_close = false, CUDA_SUCCESS;
@@ -82,12 +82,12 @@ TEST_F(OpenedTest, TheAddressOfAnotherAllocationIsRefused) {
   const MemoryHandle one = handle(kOwners, 1), other = handle(kOwners + 4096, 2);
   ASSERT_EQ(open(one), kHere);
   EXPECT_EQ(open(other), CUdeviceptr{0});
-  EXPECT_EQ(failure_.why, "the driver gave the address of another allocation");
-  EXPECT_FALSE(failure_.unreachable) << "another time it may give the right one";
+  EXPECT_EQ(failure_.why, "the driver returned the address of another allocation");
+  EXPECT_FALSE(failure_.unreachable) << "a later opening may give the right address";
   EXPECT_EQ(open(other), CUdeviceptr{0});
-  EXPECT_EQ(counts.open, 3) << "closing it could close the first one's";
+  EXPECT_EQ(counts.open, 3) << "a close could close the first opening";
   EXPECT_TRUE(close(one, kHere));
-  EXPECT_EQ(counts.open, 0) << "as often as it was opened";
+  EXPECT_EQ(counts.open, 0) << "as many closes as openings";
   EXPECT_EQ(open(other), kHere);
   EXPECT_TRUE(close(other, kHere));
 }
@@ -107,9 +107,9 @@ TEST_F(OpenedTest, TheAddressOfMemoryThatIsClosingMayBeAnothersByNow) {
   counts.holds = true;
   std::thread closer([&] { EXPECT_TRUE(close(one, kHere)); });
   while (!counts.in_close) std::this_thread::yield();
-  EXPECT_EQ(open(far), kHere) << "it lies in another block of the driver's";
+  EXPECT_EQ(open(far), kHere) << "in another block of the driver";
   const MemoryHandle near = handle(kOwners + 8192, 3);
-  EXPECT_EQ(open(near), CUdeviceptr{0}) << "that may be the first one's";
+  EXPECT_EQ(open(near), CUdeviceptr{0}) << "the address may belong to the closing memory";
   counts.holds = false;
   closer.join();
   EXPECT_TRUE(close(far, kHere));
@@ -136,7 +136,7 @@ TEST_F(OpenedTest, MemoryOfAnotherIdOrProcessIsOpenedForItself) {
   const MemoryHandle one = handle(kOwners, 1), again = handle(kOwners, 2),
                      others = handle(kOwners, 1, 6);
   ASSERT_EQ(open(one), kHere);
-  EXPECT_EQ(open(again), kHere) << "the same place, allocated anew in a block that is open";
+  EXPECT_EQ(open(again), kHere) << "reallocated in an open block";
   counts.next = kHere + kFar;
   EXPECT_EQ(open(others), kHere + kFar);
   EXPECT_EQ(counts.opened, 3);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pool: what waits for one reader leaves blocks for the others.
+// Pool: blocks queued for one reader leave blocks for the other readers.
 #include "btl/sm/pool.hpp"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ struct Pools {
   explicit Pools(size_t count) : readers(count) {
     for (Pool::InFlight& reader : readers) pool.add(reader);
   }
-  /// Sends until the reader may have no more; how many it has.
+  /// Sends until the reader's share is used up.
   uint32_t flood(Pool::InFlight& reader, std::vector<uint32_t>* blocks = nullptr) {
     for (uint32_t block; (block = pool.take(reader)) != Pool::kNone;) {
       pool.sent(block, reader);
@@ -31,7 +31,7 @@ struct Pools {
 
 TEST(Pool, ReadersThatStallLeaveRoomForOthers) {
   Pools all(6);
-  EXPECT_GE(all.flood(all.readers[0]), kBlocks / 2);  // alone, one gets most
+  EXPECT_GE(all.flood(all.readers[0]), kBlocks / 2);
   EXPECT_LT(all.flood(all.readers[0]), kBlocks);
   for (size_t i = 1; i < 4; ++i) EXPECT_GE(all.flood(all.readers[i]), 1u) << i;
   EXPECT_NE(all.pool.take(all.readers[4]), Pool::kNone);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ring of one pair: frames of every length arrive in order, laps wrap, a full ring refuses.
+// The ring of a pair: frames of every length arrive in order, laps wrap, a full ring refuses.
 #include "btl/sm/ring.hpp"
 
 #include <gtest/gtest.h>
@@ -54,7 +54,6 @@ TEST(Ring, FullRingRefusesUntilTheReaderHasConsumed) {
   EXPECT_TRUE(pair.send(kLines, 8));
 }
 
-// The reader rings the writer's bell where consume() says so.
 TEST(Ring, CreditIsNeverPublishedInSilence) {
   Pair pair;
   std::mt19937 random(5);
@@ -79,7 +78,7 @@ TEST(Ring, FramesOfManyLinesOverManyLaps) {
   }
 }
 
-// Payload that looks like a mark must not be taken for a frame.
+// Payload of an earlier lap looks like a mark.
 TEST(Ring, StalePayloadIsNoFrame) {
   Pair pair;
   for (uint32_t lap = 0; lap < 600; ++lap) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trials of the transports: each has a verdict, and a cure where it does not work.
+// Trials of transports: each has a verdict, and a cure if the transport fails.
 #include "btl/transport.hpp"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ TEST(Trial, EveryTransportIsTriedAndSaysWhatItDid) {
   EXPECT_TRUE(trials[1].works) << trials[1].finding;
 }
 
-// By a limit that the kernel keeps for memory files, too.
+// RLIMIT_FSIZE also limits memory files.
 std::vector<Trial> try_with_files_of(rlim_t bytes) {
   rlimit before{};
   ::getrlimit(RLIMIT_FSIZE, &before);

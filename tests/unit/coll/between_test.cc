@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives between two groups: every row is proved for all sizes of both groups to 12 and for
-// larger ones; the verifier catches what mutations break.
+// Inter-communicator collectives: proofs of every row for groups up to 12 ranks and samples beyond,
+// and mutations.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -71,14 +71,13 @@ TEST(Between, SwappedSlicesAreCaught) {
   EXPECT_GT(tried, 100);
 }
 
-// The result is the reduction of the other group's data, not of the own group's.
 TEST(Between, AGroupThatKeepsItsOwnResultIsCaught) {
   const Algorithm& row = *between_groups(Collective::kAllreduce);
   std::vector<Schedule> schedules = schedules_between(row, 2, 2, -1);
   ASSERT_EQ(fault(schedules), "");
   for (Schedule& schedule : schedules)
     for (Step& step : schedule.steps)
-      if (step.peer >= schedule.ranks) step.peer = 0;  // itself instead of the other side
+      if (step.peer >= schedule.ranks) step.peer = 0;
   EXPECT_NE(fault(schedules), "");
 }
 

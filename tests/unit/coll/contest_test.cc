@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contest: a slow row leaves and a good row stays, in noise and in modes of the machine; trials
-// stay within the budget at every length of a loop; a new trial follows a change of the machine;
-// all ranks take the same rows.
+// Contest: drops slow rows, keeps good rows in noise, stays within its budget, and restarts when
+// the machine changes. All ranks take the same rows.
 #include "coll/select/contest.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +14,7 @@ namespace tern::coll {
 namespace {
 
 using Rows = std::vector<const Algorithm*>;
-/// Microseconds of a call.
+/// Returns the microseconds of a call.
 using Cost = std::function<double(const Algorithm& row, uint64_t call)>;
 
 constexpr double kAgreement = 1, kLook = 0.05;  // microseconds
@@ -27,12 +26,11 @@ Rows rows_of(size_t count) {
   return rows;
 }
 
-/// Ranks of one program, with different times.
 struct Ranks {
   Ranks(const Rows& rows, bool learns, bool known, size_t many = 1)
       : contests(many, Contest(rows, 1, kAgreement, learns, known)) {}
 
-  /// A call. Returns microseconds of the call and of an agreement.
+  /// Returns the microseconds of the call with clock reads and agreement.
   double call(const Cost& cost, const std::function<double()>& noise) {
     ++calls;
     Contest& first = contests.front();
@@ -86,7 +84,7 @@ TEST(Contest, KeepsTheRightRowInNoise) {
     std::lognormal_distribution<double> spread(0, 0.2);
     std::bernoulli_distribution disturbed(0.01);
     const auto noise = [&] { return spread(random) * (disturbed(random) ? 50 : 1); };
-    // The cores are far for 1777 calls, then near.
+    // A mode of the machine lasts 1777 calls.
     const Cost modes = [](const Algorithm& taken, uint64_t call) {
       return steady({1, 1.05, 1.1, 1.5})(taken, call) * ((call / 1777) % 2 == 0 ? 1 : 2.2);
     };
@@ -106,7 +104,7 @@ TEST(Contest, CostsTwoInAHundred) {
     Ranks run(rows_of(4), false, false);
     double spent = 0;
     for (int calls = 1; calls <= 100000; ++calls) {
-      spent += run.call(steady(costs), quiet) - costs[0];  // kAgreement is right from the start
+      spent += run.call(steady(costs), quiet) - costs[0];
       if (calls >= 100) {
         ASSERT_LE(spent, 0.02 * calls * costs[0]) << calls;
       }
@@ -115,7 +113,7 @@ TEST(Contest, CostsTwoInAHundred) {
   }
 }
 
-// A clock outside the processor: at first the contest does not know.
+// The first estimate assumes a cheap clock.
 TEST(Contest, ChargesASlowClock) {
   Ranks run(rows_of(4), false, false);
   run.look = 1;
@@ -170,7 +168,7 @@ TEST(Contest, BelievesALineUntilItIsWrong) {
 
 TEST(Contest, ADisturbedPairDecidesNothing) {
   Ranks run(rows_of(2), false, false);
-  // The first block of the better row meets another process.
+  // Another process disturbs the first block of the better row.
   const Cost disturbed = [](const Algorithm& taken, uint64_t call) {
     return steady({1, call < 700 ? 9.0 : 0.5})(taken, call);
   };
@@ -191,7 +189,7 @@ TEST(Contest, ARowThatWasHopelessIsTriedAgainOnAnotherMachine) {
 }
 
 TEST(Contest, TheProgramsLoopDoesNotDecide) {
-  // Every eighth call is slow, whatever the row.
+  // Four of every eight calls are slow, for every row.
   for (uint64_t phase = 0; phase < 8; ++phase) {
     Ranks run(rows_of(3), true, false);
     const Cost looped = [phase](const Algorithm& taken, uint64_t call) {
@@ -214,7 +212,7 @@ TEST(Contest, AllRanksTakeTheSameRows) {
   std::mt19937 random(7);
   std::uniform_real_distribution<double> own(0.5, 3);
   Ranks run(rows_of(4), false, false, 5);
-  for (int i = 0; i < 20000; ++i)  // call() compares
+  for (int i = 0; i < 20000; ++i)  // call() compares the rows
     run.call(steady({1, 0.9, 0.8, 2}), [&] { return own(random); });
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Domains: each rank has a domain; a domain has consecutive ranks of a single NUMA node, about the
-// square root of all ranks.
+// Domains: consecutive ranks of a single NUMA node, about the square root of all ranks.
 #include "coll/flat/domains.hpp"
 
 #include <gtest/gtest.h>
@@ -55,7 +54,6 @@ TEST(Domains, NodesAreNotMixed) {
   EXPECT_EQ(sizes_of(domains), (std::vector<int>{12, 12, 12, 12, 10, 10, 9, 9, 10, 1}));
 }
 
-// An unbound rank, ranks in turn on all nodes, a single node.
 TEST(Domains, EqualPartsWithoutUsefulNodes) {
   std::vector<int> round, unbound(96, 0);
   for (int rank = 0; rank < 96; ++rank) round.push_back(rank % 4);

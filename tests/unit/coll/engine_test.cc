@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host engine: every algorithm gives the right data for counts around its borders, in place and
-// not, on every root, blocks equal and not, whatever the order in which messages arrive; where one
-// is lost, no rank waits, and none calls wrong data a success.
+// The host engine: every algorithm gives correct data in every delivery order. After a lost message
+// every rank returns, and no rank reports success with wrong data.
 #include "coll/engine/engine_host.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +18,7 @@ namespace {
 using core::Datatype;
 using core::Op;
 
-// Elements are functions x -> a x + b modulo a prime; composing them does not commute.
+// An element is a function x -> a x + b modulo a prime. Composition does not commute.
 constexpr int kPrime = 10007;
 struct Element {
   int a, b;
@@ -46,7 +45,7 @@ void user_function(void* in, void* inout, int* count, MPI_Datatype*) {
 struct Case {
   const Algorithm* algorithm;
   int ranks, root;
-  int64_t count;  // of a block, or of the vector
+  int64_t count;  // per block or vector
   bool in_place;
   bool irregular;
 };
@@ -67,15 +66,14 @@ class Job {
     EXPECT_EQ(failures(), 0);
     check_algorithm();
   }
-  // The message that is delivered after `before` others fails at its receiver.
   void run_losing(int64_t before) {
     world_.wire.lost = before;
-    EXPECT_GT(failures(), 0) << "no rank heard of the loss";
+    EXPECT_GT(failures(), 0) << "no rank reported the loss";
   }
   [[nodiscard]] int64_t messages() const { return world_.wire.messages; }
 
  private:
-  // How many ranks fail; the others have the right data.
+  // Returns the number of failed ranks.
   int failures() {
     std::vector<core::Request*> requests;
     for (int r = 0; r < case_.ranks; ++r) {
@@ -84,7 +82,7 @@ class Job {
       EXPECT_EQ(coll(r).start(operation, &request), MPI_SUCCESS) << take_last_error().text;
       requests.push_back(request);
     }
-    EXPECT_TRUE(world_.finish(requests)) << "nothing moves any more";
+    EXPECT_TRUE(world_.finish(requests)) << "deadlock";
     int failed = 0;
     for (int r = 0; r < case_.ranks; ++r) {
       core::Request* const request = requests[static_cast<size_t>(r)];
@@ -97,7 +95,6 @@ class Job {
     return failed;
   }
 
-  /// The schedule that ran is the one that was asked for, wherever there is one.
   void check_algorithm() {
     const Levels levels = Levels::from_sizes(case_.ranks, {4, 2});
     Question question{what(), case_.ranks,      1,
@@ -120,7 +117,7 @@ class Job {
   [[nodiscard]] int64_t block(int from, int to) const {
     if (!case_.irregular) return case_.count;
     if (what() != Collective::kAlltoall) from = 0;
-    // In place what is sent has the size of what is received.
+    // In place, blocks sent and received have the same size.
     const bool symmetric = case_.in_place && what() == Collective::kAlltoall;
     return (from * (symmetric ? 3 : 5) + to * 3 + case_.count) % 7;
   }
@@ -140,8 +137,7 @@ class Job {
                       what() == Collective::kAlltoall;
     return many ? case_.ranks : 1;
   }
-  // Blocks of irregular operations have a gap of two elements between them; a reduced vector has
-  // none.
+  // Irregular operations leave a gap of two elements between blocks.
   static int64_t lay_out(int blocks, bool gaps, const std::function<int64_t(int)>& size,
                          std::vector<MPI_Count>& counts, std::vector<MPI_Aint>& displs) {
     int64_t at = 0;
@@ -181,7 +177,6 @@ class Job {
     for (int64_t i = 0; i < buffers.input_counts[place]; ++i)
       buffers.input[static_cast<size_t>(buffers.input_displs[place] + i)] = element(r, tag(b, i));
   }
-  // What element i of input block b is called in element().
   static int64_t tag(int b, int64_t i) { return b * 1000003 + i; }
 
   void put_in_place(int r) {
@@ -197,7 +192,6 @@ class Job {
       std::copy_n(mine.input.begin(), count, mine.output.begin() + at);
     if (what() == Collective::kAlltoall) refill_alltoall(mine, r);
   }
-  // In place the blocks sent have the places and sizes of those received.
   void refill_alltoall(Buffers& mine, int r) const {
     mine.output.assign(mine.output.size(), Element{-1, -1});
     for (int b = 0; b < case_.ranks; ++b)
@@ -305,7 +299,7 @@ class EngineRuns : public testing::TestWithParam<Algorithm> {
   static FakeWorld world_of(int ranks) {
     return FakeWorld(ranks, 1, (GetParam().limits & kLevels) != 0 ? "4,2" : "");
   }
-  /// Without TEST_LONG the first, the second and the last.
+  /// Without TEST_LONG: the first, the second and the last root.
   static std::vector<int> roots(int ranks) {
     std::vector<int> found{0};
     for (int root = 1; root < ranks && rooted(GetParam().collective); ++root)
@@ -331,7 +325,6 @@ std::string run_name(const testing::TestParamInfo<Algorithm>& row) {
 INSTANTIATE_TEST_SUITE_P(Table, EngineRuns, testing::ValuesIn(rows(true)), run_name);
 
 TEST_P(EngineRuns, MovesAndReducesEqualBlocks) {
-  // The proofs of verify_test take every number of ranks.
   if (long_tests())
     all({1, 2, 3, 4, 5, 6, 7, 8, 13, 16}, {0, 1, 3, 37}, false);
   else

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pml in memory: N ranks of one thread; messages are delivered in random order, as far as MPI's
-// order allows. Why: collectives are tested against every timing, without transports.
+// A pml in memory: N ranks in one thread. Messages arrive in random order within MPI's rules.
+// Why: tests of every timing, without transports.
 #pragma once
 
 #include <algorithm>
@@ -24,11 +24,10 @@ namespace tern::coll {
 
 struct FakeRequest final : core::Request {
   pml::Buffer buffer;
-  std::vector<std::byte> early;  // of a send that was complete at once
+  std::vector<std::byte> early;  // data of a send completed at once
   int lost = MPI_SUCCESS;
 };
 
-/// All ranks' messages.
 class FakeWire {
  public:
   explicit FakeWire(unsigned seed) : random_(seed) {}
@@ -40,7 +39,7 @@ class FakeWire {
     const size_t mine = (send ? queue.sends : queue.recvs).size();
     if (mine <= (send ? queue.recvs : queue.sends).size()) matched_.push_back(key);
   }
-  /// Delivers one message; false where none can be.
+  /// Returns false if no message has a matching receive.
   bool deliver() {
     if (matched_.empty()) return false;
     std::swap(matched_[random_() % matched_.size()], matched_.back());
@@ -53,7 +52,7 @@ class FakeWire {
   }
   [[nodiscard]] bool chance() { return random_() % 2 == 0; }
   int64_t messages = 0;
-  int64_t lost = -1;  // the data of this message, counted from 0, does not come
+  int64_t lost = -1;  // number of a lost message
 
  private:
   struct Queue {
@@ -142,14 +141,13 @@ class FakePml : public pml::Pml {
   FakeRequest* make(const pml::Buffer& buffer, core::Request** request) {
     auto* made = new FakeRequest;
     made->buffer = buffer;
-    made->retain();  // the wire's
+    made->retain();  // the wire's reference
     *request = made;
     return made;
   }
   FakeWire& wire_;
 };
 
-/// One rank.
 struct FakeRank {
   core::Process process;
   FakePml pml;
@@ -172,7 +170,6 @@ struct FakeRank {
   }
 };
 
-/// Some ranks in one thread.
 class FakeWorld {
  public:
   /// `levels`: as TERN_COLL_LEVELS.
@@ -180,7 +177,7 @@ class FakeWorld {
     for (int r = 0; r < size; ++r)
       ranks.push_back(std::make_unique<FakeRank>(wire, r, size, levels));
   }
-  /// What a new world has, but for types and operations, which take long to make.
+  /// Resets all but types and operations, which are slow to make.
   void renew(unsigned seed) {
     wire = FakeWire(seed);
     for (auto& rank : ranks) {
@@ -191,7 +188,7 @@ class FakeWorld {
       rank->coll = make(process.channel(0));
     }
   }
-  /// Runs until all requests are complete; false where nothing moves any more.
+  /// Returns false on a deadlock.
   bool finish(const std::vector<core::Request*>& requests) {
     for (;;) {
       bool all = true;

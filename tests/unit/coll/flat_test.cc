@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives in shared memory: what happens when slabs run out, come back, or hold what a rank
-// does not expect; a root that runs ahead; operands in the order of ranks.
+// Collectives in shared memory: exhausted, reused and unexpected slabs, a root ahead of its
+// readers, operand order.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -55,7 +55,7 @@ void expect_sum(Process& process, core::Communicator& comm, int count) {
   for (const int one : to) ASSERT_EQ(one, wanted);
 }
 
-// One rank without a slab is enough: all take messages instead.
+// If any rank gets no slab, all ranks use messages.
 TEST(Flat, WithoutSlabsSchedulesServe) {
   test::World(3).run([](Process& process) {
     Slabs& slabs = *process.channel(0).slabs;
@@ -79,7 +79,6 @@ TEST(Flat, WithoutSlabsSchedulesServe) {
   });
 }
 
-// A thousand communicators one after the other live on a few slabs.
 TEST(Flat, SlabsComeBack) {
   test::World(2).run([](Process& process) {
     std::set<uint32_t> seen;
@@ -112,7 +111,7 @@ void expect_bcasts(Process& process, core::Communicator& comm, size_t count, int
   }
 }
 
-// Few rooted calls need none; the many of a communicator share one, whatever slab came first.
+// A communicator takes a deep slab after some rooted calls.
 TEST(Flat, ManyRootedCallsShareADeepSlab) {
   test::World(3).run([](Process& process) {
     std::set<uint32_t> seen;
@@ -165,7 +164,7 @@ TEST(Flat, ALengthThatNobodyExpectsIsAnError) {
   });
 }
 
-// The rank that leaves first frees its slab while others still look whether it has left.
+// The first rank to leave frees its slab while peers still read.
 TEST(Flat, SlabsOfCopiesBetweenBuffersComeBackLate) {
   test::World(4).run([](Process& process) {
     std::minstd_rand random(static_cast<unsigned>(process.world_rank) + 1);
@@ -186,11 +185,10 @@ TEST(Flat, SlabsOfCopiesBetweenBuffersComeBackLate) {
   });
 }
 
-// Slots are written again only when the slowest has read them.
 TEST(Flat, ARootRunsAheadOfSlowReaders) {
   test::World(3).run([](Process& process) {
     for (const size_t count : {size_t{4}, size_t{100}, size_t{5000}})
-      for (int round = 0; round < 200; ++round) {  // more than any lane is deep
+      for (int round = 0; round < 200; ++round) {  // more than slots of any lane
         std::vector<int> data(count, process.world_rank == 0 ? round : -1);
         if (process.world_rank == 2 && round % 8 == 0)
           std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -215,7 +213,7 @@ TEST_P(FlatReductions, TakeOperandsInTheOrderOfRanks) {
   test::World(GetParam()).run([](Process& process) {
     const auto joined = core::Ref<core::Op>::adopt(new core::Op(
         +[](void* in, void* inout, int* count, MPI_Datatype*) {
-          // Two digits of decimals, one after the other: neither commutes.
+          // Appends decimal digits: not commutative.
           const auto* left = static_cast<const int*>(in);
           auto* right = static_cast<int*>(inout);
           for (int i = 0; i < *count; ++i) {
@@ -239,7 +237,6 @@ TEST_P(FlatReductions, TakeOperandsInTheOrderOfRanks) {
   });
 }
 
-// Sums of two ranks in place reduce onto the own operand, whichever it is.
 TEST_P(FlatReductions, InPlaceTheSumIsTheSame) {
   test::World(GetParam()).run([](Process& process) {
     for (const char* row : {"flat", "flat_sliced", "flat_direct"}) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flat collectives in flight: windows deeper than a lane, beside blocking ones, tested in loops,
-// persistent ones started in any order, ranks that come late, communicators freed, slabs that lack.
+// Flat collectives in flight: more than a lane holds, late ranks, freed communicators, exhausted
+// slabs.
 #include <gtest/gtest.h>
 
 #include <barrier>
@@ -76,7 +76,6 @@ TEST_P(Flight, EveryRowAgreesWithASerialReference) {
   });
 }
 
-// Large data: addresses fly, and each rank copies what it needs, also beside small ones.
 TEST_P(Flight, LargeDataIsCopiedDirectly) {
   test::World(GetParam()).run([](Process& process) {
     std::vector<Algorithm> direct;
@@ -113,13 +112,13 @@ TEST_P(Flight, ManyLargeOnesWaitForARankThatIsLate) {
   });
 }
 
-// Its sleeps grow to 64 ms and more where no rank rings it. The best of some rounds, for busy
-// cores.
+// Without a ring from the late rank, the peer's sleeps grow to 64 ms. The best round counts,
+// because the cores may be busy.
 TEST(FlightSleep, ALateRankRingsAtOnce) {
   using std::chrono::milliseconds;
   std::barrier all(2);
   test::World(2).run([&](Process& process) {
-    process.node.oversubscribed = false;  // else ranks ask to be rung at once
+    process.node.oversubscribed = false;  // oversubscribed ranks always ask for rings
     core::Channel& channel = process.channel(0);
     Trials warm;
     add(warm, process, flat(Collective::kAllreduce), 1000, 0, *process.world);
@@ -143,8 +142,7 @@ TEST(FlightSleep, ALateRankRingsAtOnce) {
   });
 }
 
-// The lanes hold eight and sixteen epochs; the rest waits in the queue, also for one rank that is
-// late.
+// The lanes hold 8 and 16 epochs. Other operations wait in the queue.
 TEST_P(Flight, MoreAreInFlightThanSlotsHold) {
   test::World(GetParam()).run([](Process& process) {
     for (const int64_t count : {3, 2500})
@@ -176,7 +174,6 @@ TEST_P(Flight, BlockingOnesPassThoseInFlight) {
   });
 }
 
-// Polling alone brings them to their end.
 TEST_P(Flight, PollingCompletesThem) {
   test::World(GetParam()).run([](Process& process) {
     Trials trials;
@@ -212,7 +209,7 @@ TEST_P(Flight, PersistentOnesStartInAnyOrder) {
   });
 }
 
-// The last operation ends the communicator; its slab serves the next.
+// The next communicator takes the slab of the freed communicator.
 TEST_P(Flight, CommunicatorsAreFreedWhileTheirsAreInFlight) {
   test::World(GetParam()).run([](Process& process) {
     for (int round = 0; round < 40; ++round) {
@@ -229,8 +226,7 @@ TEST_P(Flight, CommunicatorsAreFreedWhileTheirsAreInFlight) {
   });
 }
 
-// Rank 0 has its slab back, and in use by a request that has had no epoch yet; those of the others
-// are free all the same.
+// Rank 0 starts a request before any rank has an epoch.
 TEST_P(Flight, ASlabServesTheSameCommunicatorAgain) {
   std::barrier<> everybody(GetParam());
   test::World(GetParam()).run([&](Process& process) {
@@ -258,7 +254,7 @@ TEST_P(Flight, ASlabServesTheSameCommunicatorAgain) {
   });
 }
 
-// One rank without a slab is enough: all take messages instead, those in flight as well.
+// If any rank gets no slab, all ranks use messages.
 class FlightWithoutSlabs : public testing::TestWithParam<Slabs::Size> {};
 INSTANTIATE_TEST_SUITE_P(Sizes, FlightWithoutSlabs,
                          testing::Values(Slabs::Size::kSmall, Slabs::Size::kLarge));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Geometry: slices partition the buffers exactly, for counts beyond 32 bits too, in every pass.
+// Geometry: the slices of every pass partition the buffers exactly, also beyond 32-bit counts.
 #include "coll/engine/geometry.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ class GeometryTest : public testing::Test {
 
   [[nodiscard]] Area vector(MPI_Count count) {
     Area area;
-    // Never touched: only addresses are computed.
+    // The test never dereferences the address.
     area.base = reinterpret_cast<std::byte*>(uintptr_t{1} << 40);
     area.type = &core::predefined_type(process_, MPI_DOUBLE);
     area.extent = area.type->extent();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows that know hosts: proved on hosts in order and dealt out; and what crosses between hosts is
-// counted from the schedules, beside the rows that know no hosts. The numbers are fixed: a change
-// that sends more is seen here.
+// Rows with levels of hosts: proofs, and exact traffic between hosts from the schedules. Extra
+// traffic fails a test.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,8 +16,7 @@ namespace {
 
 using enum Collective;
 
-/// Hosts of `each` ranks: consecutive ones, or dealt out in turn. Hosts of one rank, too, of which
-/// communicators make no levels.
+/// Blocks or round robin. Communicators make no levels for hosts of one rank, but the test does.
 Levels shape(int32_t hosts, int32_t each, bool dealt = false) {
   Levels levels;
   levels.groups.emplace_back();
@@ -27,19 +25,19 @@ Levels shape(int32_t hosts, int32_t each, bool dealt = false) {
   return levels;
 }
 
-/// What leaves hosts; bytes of a vector of kBytes, which all rows here cut evenly.
+/// Traffic between hosts for a vector of kBytes.
 constexpr int64_t kBytes = 1152;
 struct Traffic {
   int64_t messages = 0, bytes = 0;
-  int64_t busiest = 0;  // bytes that one rank sends or receives
-  int32_t rounds = 0;   // messages between hosts that wait for each other
+  int64_t busiest = 0;  // bytes that a rank sends or receives, at most
+  int32_t rounds = 0;   // longest chain of dependent messages
   bool operator==(const Traffic&) const = default;
   friend void PrintTo(const Traffic& t, std::ostream* out) {
     *out << "{" << t.messages << ", " << t.bytes << ", " << t.busiest << ", " << t.rounds << "}";
   }
 };
 
-/// Follows messages of schedules of one lane.
+/// Follows the messages of single-lane schedules.
 class Count {
  public:
   Count(const Algorithm& row, const Levels& levels, int32_t root) : host_(levels.groups[0]) {
@@ -100,7 +98,7 @@ class Count {
 
   std::vector<int32_t> host_;
   std::vector<Schedule> schedules_;
-  std::vector<std::vector<int32_t>> depth_;  // rounds before the end of each step
+  std::vector<std::vector<int32_t>> depth_;  // longest chains, by step
   std::vector<int64_t> sent_, received_;
   std::map<std::pair<int32_t, int32_t>, std::deque<int32_t>> lines_;
   Traffic traffic_;
@@ -184,8 +182,7 @@ struct TwoLevelRow {
   Traffic expected;
 };
 
-// Of a barrier words, no bytes; of the others, which have a block for each rank (or pair), the
-// bytes of blocks of kBytes.
+// A barrier sends only signals. The others have a block of kBytes per rank or pair.
 TEST(TwoLevel, CountsOfTheOtherCollectives) {
   const TwoLevelRow rows[] = {{kBarrier, 2, 2, {2, 0, 0, 1}},
                               {kBarrier, 4, 2, {8, 0, 0, 2}},
@@ -213,7 +210,6 @@ TEST(TwoLevel, CountsOfTheOtherCollectives) {
   }
 }
 
-// Rows that know hosts, of every collective, are proved on all shapes of hosts.
 TEST(TwoLevel, IsProvedOnAllShapes) {
   const std::pair<int32_t, int32_t> shapes[] = {{2, 1}, {3, 1}, {2, 2}, {2, 4},
                                                 {4, 2}, {3, 3}, {8, 16}};
@@ -231,8 +227,7 @@ TEST(TwoLevel, IsProvedOnAllShapes) {
       }
 }
 
-// What knows no hosts is as good where ranks are in order and powers of two, and far off where they
-// are not.
+// Rows without levels do as well only on in-order powers of two.
 TEST(Sliced, CountsOfRowsThatKnowNoHosts) {
   const Levels in_order = shape(8, 16), dealt = shape(8, 16, true), threes = shape(3, 3);
   EXPECT_EQ(traffic(kAllreduce, "rabenseifner", in_order), (Traffic{768, 16128, 126, 6}));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines of earlier jobs in selection: any bytes in the file; the quickest of all rows is among the
-// candidates of a trial; other rows on a rank are found; schedules of trials leave the cache first.
+// Lines of earlier jobs in selection: hostile files, candidates of trials, eviction of trial
+// schedules.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ TEST(LearntLines, RandomFiles) {
   }
 }
 
-/// "# bcast 8k: flat 4.6 us, ring 4.0 us": the comments of a table by tern_coll tune.
+/// A comment of a table by tern_coll tune: "# bcast 8k: flat 4.6 us, ring 4.0 us".
 struct Timed {
   Collective collective;
   size_t bytes;
@@ -67,7 +67,7 @@ std::vector<Timed> read_times(const std::string& file) {
   return all;
 }
 
-/// The least time of candidates by the least time of all rows with the same bits.
+/// The best candidate's time, divided by the best time of all rows with the same bits.
 double loss(const Selector& selector, const Timed& timed, int ranks, bool any_order) {
   Question question{timed.collective, ranks, timed.bytes};
   question.shared = question.single_copy = true;
@@ -85,8 +85,7 @@ double loss(const Selector& selector, const Timed& timed, int ranks, bool any_or
   return of_candidates / best;
 }
 
-/// Times from a machine with two cores: `tern_coll tune` on 2 and 4 ranks. A row within a match's
-/// resolution of the winner counts as the winner.
+/// Times of `tern_coll tune` on a machine with two cores.
 TEST(Candidates, HaveTheWinnerForNineKeysOfTen) {
   constexpr double kResolution = 1.08;
   Selector selector;
@@ -108,7 +107,6 @@ TEST(Candidates, HaveTheWinnerForNineKeysOfTen) {
       EXPECT_GE(static_cast<double>(among), 0.9 * static_cast<double>(all.size()))
           << ranks << " ranks, " << (any_order ? "any order" : "in order") << ": " << among
           << " of " << all.size() << missing;
-      // What remains costs little.
       EXPECT_LE(missing.size(), all.size() * 4);
     }
 }
@@ -149,13 +147,13 @@ TEST(Cache, TrialsEvictSchedulesOfTrialsAlone) {
   for (int32_t i = 0; i < 10; ++i) {
     const size_t room =
         ScheduleCache::kMostSteps - std::min(cache.steps(), ScheduleCache::kMostSteps);
-    EXPECT_GT(cache.get(tried, 2000, i, 0).schedule.steps.size(), room) << "even a single one";
+    EXPECT_GT(cache.get(tried, 2000, i, 0).schedule.steps.size(), room) << "even a single schedule";
   }
   cache.set_trial(false);
   EXPECT_EQ(of(usual), before);
   EXPECT_EQ(of(tried), 1);
   (void)cache.get(usual, 299, 0, 0);
-  EXPECT_EQ(of(usual), before + 1) << "schedules of trials leave first";
+  EXPECT_EQ(of(usual), before + 1) << "trial schedules leave first";
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lowered schedules: every row is proved when lowered, where all ranks map each other and where
-// they do so in islands; what a mutation breaks is caught; and copies without a reader are gone.
+// Lowered schedules: proofs with all ranks mapped and with islands, mutations, elimination of
+// copies.
 #include "coll/lower/lower.hpp"
 
 #include <gtest/gtest.h>
@@ -93,7 +93,6 @@ TEST_P(EveryLoweredRow, IsProvedAt32And64Ranks) {
   for (const int32_t ranks : {32, 64}) expect_lowered_everywhere(GetParam(), ranks);
 }
 
-// What a lowered schedule says must matter.
 class LoweredMutations : public testing::Test {
  protected:
   struct Whole {
@@ -103,7 +102,7 @@ class LoweredMutations : public testing::Test {
       return std::string(name_of(row->collective)) + " " + row->name;
     }
   };
-  /// All rows, on about so many ranks, mapped by `edges`.
+  /// The schedules of all rows, for the first supported number of ranks from `about`.
   static std::vector<Whole> all(int32_t about, const Edges& edges) {
     static const std::vector<Algorithm> kRows = rows(true);
     std::vector<Whole> made;
@@ -127,7 +126,6 @@ class LoweredMutations : public testing::Test {
     }
     return "";
   }
-  /// Whether the proof fails without a wait and what signals its word.
   static bool needs(const Whole& whole, int32_t rank, const Step& wait) {
     std::vector<Schedule> schedules = whole.schedules;
     for (Step& step : schedules[static_cast<size_t>(rank)].steps)
@@ -137,7 +135,6 @@ class LoweredMutations : public testing::Test {
         step.verb = Verb::kJoin;
     return !fault(*whole.row, schedules).empty();
   }
-  /// All ranks' messages are there before the first is read.
   static bool reads_late(const Whole& whole) {
     return whole.row->emit == allreduce_one_shot || whole.row->emit == allreduce_two_shot ||
            whole.row->emit == reduce_scatter_ordered || whole.row->emit == reduce_linear;
@@ -165,9 +162,8 @@ TEST_F(LoweredMutations, ADroppedStepIsCaught) {
     }
 }
 
-// A signal with its wait: nothing hangs, and only the order tells. Some credits follow from what
-// ranks tell each other anyway; where data goes one way they do not. And where all tell all before
-// the first slot is read, one of a rank's waits may follow from the others.
+// The schedule does not deadlock, but loses ordering. Other messages imply some credits, but not
+// for one-way data.
 TEST_F(LoweredMutations, ADroppedSignalAndItsWaitAreCaught) {
   int needed = 0;
   for (const Whole& whole : all(5, kEdges[0])) {
@@ -213,10 +209,9 @@ TEST_F(LoweredMutations, ASignalBeforeItsPutIsCaught) {
         ++tried;
       }
   EXPECT_GT(tried, 500);
-  EXPECT_LE(harmless, 1);  // exscan two_level: the slot is read behind another wait that covers it
+  EXPECT_LE(harmless, 1);  // exscan two_level: another wait covers the slot
 }
 
-// The wait behind what it guards, a credit given before the slot is read.
 TEST_F(LoweredMutations, WaitsAndCreditsOutOfOrderAreCaught) {
   int tried = 0, harmless = 0;
   for (const Whole& whole : all(6, kEdges[0]))
@@ -247,7 +242,7 @@ TEST_F(LoweredMutations, WaitsAndCreditsOutOfOrderAreCaught) {
         ++tried;
       }
   EXPECT_GT(tried, 200);
-  EXPECT_LE(harmless, 1);  // reduce sliced: what the peer waits for next covers it
+  EXPECT_LE(harmless, 1);  // reduce sliced: the peer's next wait covers the slot
 }
 
 TEST_F(LoweredMutations, AWrongSlotOrWordIsCaught) {
@@ -274,7 +269,7 @@ TEST_F(LoweredMutations, AWrongSlotOrWordIsCaught) {
     }
 }
 
-// An order that each rank could have chosen alone: it takes what comes before it sends.
+// Each rank receives before it sends: a deadlock.
 TEST(Lowered, AnOrderThatWaitsForItselfIsCaught) {
   const Algorithm& row = *find_algorithm(Collective::kAllgather, "ring");
   std::vector<Schedule> schedules;
@@ -309,7 +304,6 @@ TEST_F(LoweredMutations, OperandsOutOfOrderAreCaught) {
   EXPECT_GT(tried, 50);
 }
 
-// The copies that are left are those that the operation needs.
 struct Count {
   int puts = 0, far_reduces = 0, reduces = 0, copies = 0, signals = 0, waits = 0, other = 0;
   bool operator==(const Count&) const = default;
@@ -334,18 +328,17 @@ Count count_of(Collective collective, const char* name, int32_t ranks, int32_t r
 }
 
 TEST(Lowered, ReducesReadAndWriteSlots) {
-  // Ring of 4, of each rank: 3 messages reduce, of which 2 reduce into the next one's slot; of the
-  // 3 that bring results each is copied out once, and 2 are passed on from their slots.
+  // Ring of 4, per rank: 3 messages reduce, 2 into the next slot. 3 bring results, 2 are forwarded.
   EXPECT_EQ(count_of(Collective::kAllreduce, "ring", 4, 1, everywhere), (Count{.puts = 1 + 1 + 2,
                                                                                .far_reduces = 2,
                                                                                .reduces = 1,
                                                                                .copies = 3,
                                                                                .signals = 6 + 1,
                                                                                .waits = 6 + 1}));
-  // A chain's middle: one step between two slots.
+  // The middle rank takes one step between two slots.
   EXPECT_EQ(count_of(Collective::kReduce, "chain", 3, 1, everywhere),
             (Count{.far_reduces = 1, .signals = 1 + 1, .waits = 1 + 1}));
-  // Down a tree through a rank that only passes on: from slot to slot, then its own copy.
+  // The middle rank forwards from slot to slot, then copies.
   EXPECT_EQ(count_of(Collective::kBcast, "chain", 3, 1, everywhere),
             (Count{.puts = 1, .copies = 1, .signals = 2, .waits = 2}));
 }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives of more than 64 ranks of a host in shared memory: results of every row, blocking and
-// in flight; chosen rows; domains by NUMA node; communicators made and freed; a part of another
-// length.
+// Collectives of more than 64 ranks per host in shared memory.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -35,7 +33,6 @@ std::vector<int64_t> some_counts() {
   return long_tests() ? std::vector<int64_t>{0, 1, 100, 9000} : std::vector<int64_t>{1, 100};
 }
 
-/// The rows chosen for many ranks.
 std::vector<Algorithm> rows_of_many() {
   std::vector<Algorithm> found;
   for (const Algorithm& one : rows(false))
@@ -58,7 +55,7 @@ std::vector<int> numbers_of_ranks() {
 class Many : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Ranks, Many, testing::ValuesIn(numbers_of_ranks()));
 
-// In two slabs: lines, and the large slab from 113 bytes on; then in flight, all at once.
+// Cache lines of the small slab up to 112 bytes, then the large slab.
 TEST_P(Many, EveryRowAgreesWithASerialReference) {
   test::World(GetParam()).run([](Process& process) {
     const std::vector<Algorithm> all = rows_of_many();
@@ -93,7 +90,7 @@ TEST(ManyRanks, SharedMemoryIsChosen) {
   });
 }
 
-// Two nodes; the second begins at rank 50.
+// The second node begins at rank 50.
 TEST(ManyRanks, DomainsFollowNodes) {
   test::World(70).run([](Process& process) {
     process.node.numa = process.world_rank < 50 ? 2 : 0;
@@ -105,7 +102,6 @@ TEST(ManyRanks, DomainsFollowNodes) {
   });
 }
 
-// Roots run ahead of slow readers, and read in the next call.
 TEST(ManyRanks, SlabsComeBack) {
   test::World(65).run([](Process& process) {
     std::set<uint32_t> seen;
@@ -121,7 +117,6 @@ TEST(ManyRanks, SlabsComeBack) {
   });
 }
 
-// A leader's error is an error of all readers of its data.
 TEST(ManyRanks, AnotherLengthIsAnErrorOfAll) {
   test::World(65).run([](Process& process) {
     core::Datatype& type = core::predefined_type(process, MPI_INT);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Schedules with a fault in them, which their proof must find.
+// Schedules with a fault that their proof must find.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace tern::coll {
 
-/// Calls look(schedules, rank, step) for each step of each rank left out in turn.
+/// Calls look(schedules, rank, step) for each step, dropped.
 template <class Look>
 void each_dropped_step(const std::vector<Schedule>& whole, const Look& look) {
   for (size_t rank = 0; rank < whole.size(); ++rank)

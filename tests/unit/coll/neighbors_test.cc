@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Neighbourhoods: which message is whose; every row is proved on grids, tori and random graphs;
-// the verifier catches what mutations break.
+// Neighborhoods: message matching, proofs on grids, tori and random graphs, and mutations.
 #include "coll/schedule/neighbors.hpp"
 
 #include <gtest/gtest.h>
@@ -22,7 +21,7 @@ std::vector<Algorithm> neighbor_rows() {
   return {rest.begin(), rest.end()};
 }
 
-/// Shapes of all sorts. Dense ones have more edges than a window.
+/// Dense shapes have more edges than a window.
 std::vector<Neighborhoods> shapes(int32_t ranks) {
   const auto seed = static_cast<uint32_t>(ranks);
   return {grid_of(ranks, 1, true),           grid_of(ranks, 1, false),
@@ -58,7 +57,7 @@ TEST(Neighborhoods, InAGraphEqualEdgesKeepTheirOrder) {
   const Neighbors mine{{1, 0, 1}, {}, false}, theirs{{}, {0, 2, 0}, false};
   EXPECT_EQ(place_there(mine, 0, 0, theirs), 0);
   EXPECT_EQ(place_there(mine, 0, 2, theirs), 2);
-  EXPECT_EQ(place_there(mine, 0, 1, theirs), 0);  // the rank itself, were these its destinations
+  EXPECT_EQ(place_there(mine, 0, 1, theirs), 0);  // a self-loop: `theirs` as its own
   EXPECT_EQ(place_there({{1, 1, 1}, {}, false}, 0, 2, theirs), -1);
 }
 
@@ -102,7 +101,7 @@ TEST(Neighborhoods, SwappedSlicesAreCaught) {
         Slice& one = victim.slices[random() % victim.slices.size()];
         Slice& two = victim.slices[random() % victim.slices.size()];
         if (one == two || one.space != two.space) continue;
-        // An allgather's sources say the same on all of their edges.
+        // An allgather's source sends equal data on all edges.
         const auto source = [&](const Slice& slice) {
           return victim.neighbors->sources[static_cast<size_t>(slice.first)];
         };
@@ -115,7 +114,7 @@ TEST(Neighborhoods, SwappedSlicesAreCaught) {
   EXPECT_GT(tried, 500);
 }
 
-// A periodic grid of two: both neighbours are the other rank; lists alone do not tell them apart.
+// Both neighbours are the other rank. Lists cannot tell the edges apart.
 TEST(Neighborhoods, AGridTakenForAGraphIsCaught) {
   const Algorithm& row = *find_algorithm(Collective::kNeighborAlltoall, "linear");
   const Neighborhoods grid = grid_of(2, 1, true);
@@ -127,14 +126,14 @@ TEST(Neighborhoods, AGridTakenForAGraphIsCaught) {
   EXPECT_TRUE(caught(schedules));
 }
 
-// Windows of edges in an order of each rank's own wait for each other in a circle.
+// Windows over different edge orders wait in a cycle.
 TEST(Neighborhoods, AnOrderThatIsNotCommonIsADeadlock) {
   const Algorithm& row = *find_algorithm(Collective::kNeighborAlltoall, "linear");
   const Neighborhoods shape = random_graph(8, 40, 3);
   std::vector<Schedule> schedules = all(row, shape);
   for (Schedule& schedule : schedules)
     for (size_t i = 0; i < schedule.steps.size(); ++i)
-      schedule.steps[i].after = static_cast<int32_t>(i);  // a window of one
+      schedule.steps[i].after = static_cast<int32_t>(i);  // a window of one step
   EXPECT_FALSE(caught(schedules));
   std::stable_partition(schedules[0].steps.begin(), schedules[0].steps.end(),
                         [](const Step& step) { return step.verb == Verb::kSend; });

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of operands, proved by an operation whose result names the tree of applications: rows
-// that same_bits() takes for alike reduce from the last operand to the first, with any ranks, sizes
-// and chunks.
+// Operand order: rows with same_bits() reduce from the last operand to the first.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -17,7 +15,7 @@ namespace {
 using core::Process;
 using Words = std::vector<uint64_t>;
 
-/// Neither commutative nor associative; 64 bits of result tell the operands apart.
+/// The operation is neither commutative nor associative.
 uint64_t mix(uint64_t left, uint64_t right) {
   uint64_t word = left * 0x9e3779b97f4a7c15 ^ (right << 17 | right >> 47) * 0xc2b2ae3d27d4eb4f;
   word ^= word >> 29;
@@ -32,7 +30,7 @@ void mix_all(void* in, void* inout, MPI_Count* count, MPI_Datatype* /*type*/) {
 
 uint64_t input_of(int rank, size_t element) { return 1000 * element + static_cast<uint64_t>(rank); }
 
-/// Of ranks [0, end), from the last to the first.
+/// Reduces ranks [0, end), last to first.
 uint64_t result_of(int end, size_t element) {
   uint64_t word = input_of(end - 1, element);
   for (int rank = end - 2; rank >= 0; --rank) word = mix(input_of(rank, element), word);
@@ -49,7 +47,7 @@ bool is_alike(const Algorithm& row, int ranks) {
 struct Call {
   Operation operation{};
   Words from, to;
-  size_t first = 0;  // element of the whole vector, for the first of `to`
+  size_t first = 0;  // of `to` in the whole vector
   int end = 0;       // reduced ranks
 };
 
@@ -92,7 +90,7 @@ TEST_P(Orders, RowsOfTheSameBitsHaveTheSameTree) {
   for (const Algorithm& row : global_algorithms()) {
     if (!reduces(row.collective) || !is_alike(row, GetParam())) continue;
     test::World(GetParam()).run([&](Process& process) {
-      core::Op op(mix_all, true);  // every row may serve
+      core::Op op(mix_all, true);  // declared commutative, so every row may serve
       process.channel(0).coll->force(row);
       for (const size_t count : {size_t{1}, size_t{40}, size_t{2000}, size_t{50000}})
         expect_order(row, process, op, count);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Levels from sizes, from descriptions of machines, and from the parts that ranks are bound to.
+// Levels from sizes, machine descriptions and bindings.
 #include "coll/engine/places.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace tern::coll {
 namespace {
 
-using Kind = topo::Part::Kind;
+using Kind = topo::MachinePart::Kind;
 using Sizes = std::vector<int32_t>;
 
 Sizes sizes(const char* text) { return level_words(text, "--levels").sizes; }
@@ -36,9 +36,9 @@ TEST(LevelWords, SayWhatIsWrong) {
     }
     return "";
   };
-  EXPECT_NE(fault("pakc:2 core:4").find("\"pakc\" is no part of a machine"), std::string::npos);
-  EXPECT_NE(fault("pack:0 core:4").find("0 is no number from 1 on"), std::string::npos);
-  EXPECT_NE(fault("pack:2 l3:2(size=8M core:4").find("a bracket is open"), std::string::npos);
+  EXPECT_NE(fault("pakc:2 core:4").find("\"pakc\" is not a part of a machine"), std::string::npos);
+  EXPECT_NE(fault("pack:0 core:4").find("0 is not a positive number"), std::string::npos);
+  EXPECT_NE(fault("pack:2 l3:2(size=8M core:4").find("a bracket is not closed"), std::string::npos);
   EXPECT_NE(fault("pack:2 core").find("\"core\" has no count"), std::string::npos);
   EXPECT_NE(fault("packge").find("package, numa, l3, core"), std::string::npos);
   EXPECT_NE(fault("8,0").find("from 1 on"), std::string::npos);
@@ -47,13 +47,13 @@ TEST(LevelWords, SayWhatIsWrong) {
 
 TEST(LevelWords, OfADescriptionAreTheLevelsOfItsMachine) {
   const Levels levels = Levels::from_sizes(16, sizes("pack:2 l3:2 core:4"));
-  ASSERT_EQ(levels.groups.size(), 2u);  // one host tells nothing
+  ASSERT_EQ(levels.groups.size(), 2u);  // a single host gives no level
   EXPECT_EQ(levels.groups[0][9], 8);
   EXPECT_EQ(levels.groups[1][13], 12);
   EXPECT_EQ(Levels::from_sizes(32, sizes("pack:2 l3:2 core:4")).groups.size(), 3u);
 }
 
-/// What each rank of a made up machine finds, by the lowest rank of its groups.
+/// Each group is named by its lowest rank.
 void expect_levels(const char* machine, const char* words,
                    const std::vector<std::vector<int32_t>>& groups) {
   ::setenv("HWLOC_SYNTHETIC", machine, 1);
@@ -86,13 +86,13 @@ TEST(Places, ArePartsThatRanksAreBoundTo) {
   expect_levels("pack:2 l3:2 core:2 pu:1", "package,l3",
                 {{0, 0, 0, 0, 4, 4, 4, 4}, {0, 0, 2, 2, 4, 4, 6, 6}});
   expect_levels("pack:2 numa:2 core:1 pu:2", "numa", {{0, 0, 2, 2, 4, 4, 6, 6}});
-  // Ranks beyond the last processor begin again with the first.
+  // After the last processor, placement starts over.
   expect_levels("pack:2 core:2 pu:1", "package", {{0, 0, 2, 2, 0, 0}});
 }
 
 TEST(Places, AreNoneWhereNothingIsTold) {
   expect_levels("pack:1 core:4 pu:1", "package", {});
-  expect_levels("pack:2 core:2 pu:1", "l3", {});  // a machine without one
+  expect_levels("pack:2 core:2 pu:1", "l3", {});  // no L3
 }
 
 }  // namespace

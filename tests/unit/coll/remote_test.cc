@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Schedules that put into and get from their peers' memory: right ones are proved, and each step
-// that is left out is caught.
+// Schedules of puts and gets: proofs, and dropped steps.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -35,8 +34,7 @@ std::string fault_of_remote(const std::vector<Schedule>& schedules) {
 
 constexpr int32_t kEntered = 0, kThere = 1, kTaken = 2;
 
-// Allgather round the ring: each tells the one before that it is here, puts the newest block into
-// the next one's output, and says so.
+// Ring allgather: each rank puts its newest block into the successor's output.
 void ring_by_puts(Builder& b) {
   b.copy(Builder::input(), Builder::output(b.rank()));
   b.signal(b.ring(-1), kEntered);
@@ -49,7 +47,7 @@ void ring_by_puts(Builder& b) {
   }
 }
 
-// Broadcast: all get it from the root, which stays until all have.
+// Broadcast: the root waits for all gets.
 void star_by_gets(Builder& b) {
   if (b.rank() != b.root()) {
     b.wait(b.root(), kThere);
@@ -61,7 +59,7 @@ void star_by_gets(Builder& b) {
   for (int32_t rank = 1; rank < b.ranks(); ++rank) b.wait(rank, kTaken);
 }
 
-// Allreduce with a slot for everybody in everybody's stage: puts, then adds in order.
+// Allreduce by puts into a slot per pair, then reductions.
 void slots_by_puts(Builder& b) {
   b.stage(b.ranks());
   for (int32_t d = 1; d < b.ranks(); ++d) b.signal(b.ring(d), kEntered);
@@ -104,7 +102,7 @@ TEST(Remote, ADroppedStepIsCaught) {
   }
 }
 
-// Signal and wait of the same slot, both left out: nothing hangs, and only the order tells.
+// The schedule does not deadlock, but loses ordering.
 TEST(Remote, ADroppedWaitAndItsSignalAreCaught) {
   const auto without = [](Collective collective, void (*emit)(Builder&), int32_t slot) {
     std::vector<Schedule> schedules = all(collective, "mutated", 4, emit);
@@ -125,16 +123,14 @@ TEST(Remote, ADroppedWaitAndItsSignalAreCaught) {
   EXPECT_PRED2(has, without(Collective::kAllreduce, slots_by_puts, kThere), "was not written");
 }
 
-// A signal that does not wait for the put before it.
 TEST(Remote, ASignalThatOvertakesIsCaught) {
   std::vector<Schedule> schedules = all(Collective::kAllreduce, "slots by puts", 3, slots_by_puts);
   for (Step& step : schedules[1].steps)
     if (step.verb == Verb::kSignal && step.slot == kThere) step.after = 0;
-  EXPECT_NE(fault_of_remote(schedules).find("may still do so"), std::string::npos)
+  EXPECT_NE(fault_of_remote(schedules).find("may still access it"), std::string::npos)
       << fault_of_remote(schedules);
 }
 
-// Two ranks write the same slot of a third.
 TEST(Remote, TwoWritersAreCaught) {
   const std::vector<Schedule> schedules =
       all(Collective::kAllreduce, "one slot", 3, [](Builder& b) {

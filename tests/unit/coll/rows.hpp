@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of the table of algorithms that have a schedule, and those that have none (coll/flat);
-// neighbourhoods apart.
+// Rows with a schedule and rows without (coll/flat), except neighborhoods.
 #pragma once
 
 #include <cstdlib>
@@ -10,7 +9,7 @@
 
 namespace tern::coll {
 
-/// --full: sweeps over more numbers of ranks, roots and counts.
+/// Set by --full: wider sweeps.
 inline bool long_tests() { return std::getenv("TEST_LONG") != nullptr; }
 
 inline std::vector<Algorithm> rows(bool with_schedule) {

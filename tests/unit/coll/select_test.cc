@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selection: lines are read, bad ones named by number; who overrides whom; the model prefers what
-// it should; every choice can do the operation; parameters and table of algorithms have the same
-// names.
+// Selection: table syntax, precedence, preferences of the model, capability of every chosen row.
 #include "coll/select/select.hpp"
 
 #include <gtest/gtest.h>
@@ -63,8 +61,7 @@ TEST(Select, WhateverIsChosenCanDoIt) {
             }
 }
 
-/// All questions of blocking calls and of calls in streams: each number of ranks, sizes around the
-/// powers of two.
+/// Every number of ranks, sizes around powers of two.
 template <class Visit>
 void for_all_questions(const Visit& visit) {
   Wires all;
@@ -90,11 +87,11 @@ void for_all_questions(const Visit& visit) {
 
 struct Meant {
   Collective collective;
-  int32_t ranks;  // the least of a class
+  int32_t ranks;  // least ranks of a class
   const char* sizes;
 };
 
-// Ranks share memory and read each other's buffers. A row holds to the next row's ranks.
+// Ranks of a host with single copy. A row holds up to the next row's ranks.
 constexpr Meant kMeant[] = {
     {Collective::kBarrier, 2, "flat"},
     {Collective::kBarrier, 65, "flat_two_level"},
@@ -131,7 +128,7 @@ constexpr Meant kMeant[] = {
     {Collective::kExscan, 65, "to 16 KiB flat_two_level, then recursive_doubling"},
 };
 
-// By the table's first line that fits: a line for all ranks must not hide a later line for few.
+// A line for all ranks must not hide a later line for few.
 TEST(Select, RanksOfOneHostTakeTheLinesMeantForThem) {
   Selector selector;
   selector.configure(Params{});
@@ -191,7 +188,7 @@ Wires only(std::initializer_list<Wire> some) {
   return wires;
 }
 
-// Tern's own lines with a wire are for what the model takes it for, and leave the wire to it.
+// A built-in line with a wire applies if the model takes the wire.
 TEST(Select, OwnLinesOfAWireNeedThatTheModelTakesIt) {
   Selector selector;
   selector.configure(Params{});
@@ -211,8 +208,7 @@ TEST(Select, OwnLinesOfAWireNeedThatTheModelTakesIt) {
   EXPECT_FALSE(selector.names_wires());
 }
 
-// The first line whose wire can be taken; that one before it was passed over, and for which wire,
-// is known.
+// The first line with an available wire wins.
 TEST(Select, LinesOfATableNameWires) {
   const File file(
       "allreduce any ..64k one_shot wire ll128\nallreduce any ..64k two_shot streams wire ll\n"
@@ -266,13 +262,14 @@ TEST(Select, BadWiresAreNamedByNumber) {
   } catch (const Error& error) {
     const std::string text = error.what();
     for (const char* part :
-         {":1: there is no wire \"ll12\", but simple, ll, ll128, multimem (did you mean ll128?)",
-          ":2: there is no wire \"\"", ":3: \"ll128\" is a wire: write wire ll128",
-          ":4: one_host and wire ll: wires are those between GPUs", ":5: model and wire ll",
-          ":6: \"ll128\" is too much; a line is: collective", ":7: there is no wire \"auto\"",
+         {":1: \"ll12\" is not a wire; known: simple, ll, ll128, multimem (did you mean ll128?)",
+          ":2: \"\" is not a wire", ":3: \"ll128\" is a wire: write wire ll128",
+          ":4: one_host and wire ll: wires apply only to collectives in GPU streams",
+          ":5: model and wire ll: the model chooses the wire too",
+          ":6: \"ll128\" is one word too many; a line is: collective", ":7: \"auto\" is not a wire",
           ":8: \"wir\" is not one of one_host, many_hosts, streams, kernels, wire (did you mean "
           "wire?)",
-          ":10: \"kernels\" is too much"})
+          ":10: \"kernels\" is one word too many"})
       EXPECT_NE(text.find(part), std::string::npos) << part << " is not in " << text;
     EXPECT_EQ(text.find(":9:"), std::string::npos);
   }
@@ -291,7 +288,7 @@ TEST(Select, BadLinesAreNamedByNumber) {
   } catch (const Error& error) {
     const std::string text = error.what();
     for (const char* part :
-         {":2: \"bcst\" begins no line", "did you mean bcast?", ":3: bcast has no",
+         {":2: \"bcst\" does not begin a line", "did you mean bcast?", ":3: bcast has no",
           "chain, double_tree", ":5: bytes", ":6: within takes", ":7: 2 words"})
       EXPECT_NE(text.find(part), std::string::npos) << part << " is not in " << text;
     EXPECT_EQ(text.find(":1:"), std::string::npos);

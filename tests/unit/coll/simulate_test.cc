@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulator: cases that can be computed by hand, every row on every known machine, and what is
-// said of files that are wrong.
+// The simulator: hand-computed cases, every known machine, invalid files.
 #include "coll/laboratory/simulate/simulate.hpp"
 
 #include <gtest/gtest.h>
@@ -26,7 +25,7 @@ std::vector<Schedule> on(Collective what, const char* name, int32_t ranks,
   return schedules;
 }
 
-// Links of 10 GB/s, which are 10,000 bytes a microsecond.
+// 10 GB/s is 10,000 bytes per microsecond.
 Topology pair_of(const char* more = "") {
   return parse_topology(std::string("gpu a b\nlink a b 10 2\n") + more, "pair");
 }
@@ -41,7 +40,7 @@ TEST(Network, OneFlowHasAllOfItsLink) {
   EXPECT_DOUBLE_EQ(network.carried(link), 1000);
 }
 
-// Two share a link until the shorter one ends: 1000 at 50, then 1000 more at 100.
+// The longer flow moves 1000 bytes at rate 50, then 1000 at rate 100.
 TEST(Network, TwoFlowsShare) {
   Network network;
   const int link = network.add(100);
@@ -53,7 +52,7 @@ TEST(Network, TwoFlowsShare) {
   EXPECT_EQ(network.advance(10), std::vector<size_t>{more});
 }
 
-// Who is held up elsewhere leaves the rest to others: 30 and 70 of 100.
+// The flows get 30 and 70 of the wide link.
 TEST(Network, SharesAreMaxMinFair) {
   Network network;
   const int wide = network.add(100), narrow = network.add(30);
@@ -72,7 +71,7 @@ TEST(Network, AWeightCountsForEachByte) {
   EXPECT_DOUBLE_EQ(network.carried(memory), 900);
 }
 
-// 1,000,000 bytes at 10,000 a microsecond, and the latency.
+// The link moves 10,000 bytes per microsecond.
 TEST(Simulate, OneMessageOverOneLink) {
   const Simulated found =
       simulate(on(Collective::kBcast, "binomial", 2), pair_of(), {.bytes = 1e6});
@@ -81,7 +80,7 @@ TEST(Simulate, OneMessageOverOneLink) {
   EXPECT_NEAR(found.share, 100.0 / 102, 1e-9);
 }
 
-// Lowered: the same, and the copy out of the inbox: 2e6 bytes touched at 100,000 a microsecond.
+// A stream also copies out of the inbox, at 100,000 bytes per microsecond.
 TEST(Simulate, AStreamPutsAndCopiesOut) {
   const Topology fast = parse_topology("gpu a b memory=100\nlink a b 10 2\n", "fast");
   const Simulated found = simulate(on(Collective::kBcast, "binomial", 2), fast,
@@ -89,17 +88,16 @@ TEST(Simulate, AStreamPutsAndCopiesOut) {
   EXPECT_NEAR(found.time, 2 + 100 + 20, 1e-6);
 }
 
-// Both ways at once do not disturb each other; two flows one way through a switch do.
 TEST(Simulate, TwoFlowsShareALink) {
   const Topology star = parse_topology("gpu g0..g2\nnode s\nlink g0..g2 s 10 1\n", "star");
-  // Two ranks send blocks of 1,000,000 bytes to rank 0 at once: its link carries 2,000,000.
+  // The link of rank 0 carries 2,000,000 bytes.
   const Simulated found = simulate(on(Collective::kGather, "linear", 3), star, {.bytes = 1e6});
   EXPECT_NEAR(found.time, 2 + 200, 0.1);
   EXPECT_EQ(star.name_of_link(found.busiest), "s -> g0");
 }
 
-// Ring of 4: 6 rounds of a quarter each; reductions and copies cost nothing where memory has no
-// bound.
+// The ring has 6 rounds of a quarter each. Without a memory bandwidth, reductions and copies take
+// no time.
 TEST(Simulate, ARingOfFour) {
   const Topology ring = parse_topology(
       "gpu g0..g3\nlink g0 g1 10 2\nlink g1 g2 10 2\nlink g2 g3 10 2\nlink g3 g0 10 2\n", "ring");
@@ -112,7 +110,7 @@ TEST(Simulate, ARingOfFour) {
   }
 }
 
-// Barriers are signals: dissemination on 4 has two rounds.
+// Dissemination on 4 ranks has two rounds.
 TEST(Simulate, ABarrierTakesLatencies) {
   const Topology star = parse_topology("gpu g0..g3\nnode s\nlink g0..g3 s 10 1.5\n", "star");
   for (const SimulatedEngine engine : {SimulatedEngine::kHost, SimulatedEngine::kStream})
@@ -121,7 +119,7 @@ TEST(Simulate, ABarrierTakesLatencies) {
         2 * 3, 1e-9);
 }
 
-// Chunks of a chain follow each other: 2 hops of 5 passes take 6, and the latencies of the first.
+// Passes overlap: 2 hops of 5 passes take 6, and the latencies of the first.
 TEST(Simulate, PassesOverlap) {
   const Topology line = parse_topology("gpu a b c\nlink a b 10 0\nlink b c 10 0\n", "line");
   const Simulation what{.bytes = 5e6, .chunk = 1e6};
@@ -130,7 +128,7 @@ TEST(Simulate, PassesOverlap) {
   EXPECT_NEAR(found.time, 600, 1);
 }
 
-// The bar of issue 17: ring and two-shot at 256 MiB on the link graph of a DGX H100.
+// Target of issue 17: 256 MiB on the link graph of a DGX H100.
 TEST(Simulate, RingAndTwoShotReachTheLink) {
   const Topology dgx = load_topology("dgx-h100");
   for (const char* name : {"ring", "two_shot"}) {
@@ -163,14 +161,14 @@ TEST(Simulate, EveryRowEndsOnEveryKnownMachine) {
   }
 }
 
-// Hosts of a rail machine: what passes a network switch is not mapped, and goes by its rail.
+// Routes through a network switch are not mapped, and keep to their rail.
 TEST(Topology, RailsAreTaken) {
   const Topology rails = load_topology("2x8-rail");
   EXPECT_TRUE(rails.route(0, 7).mapped);
   EXPECT_FALSE(rails.route(0, 8).mapped);
   EXPECT_NEAR(rails.route(0, 8).latency, 14, 1e-9);
-  EXPECT_EQ(rails.route(0, 8).links.size(), 4U);   // card, rail, card, GPU
-  EXPECT_EQ(rails.route(0, 15).links.size(), 6U);  // and two to the rail's GPU
+  EXPECT_EQ(rails.route(0, 8).links.size(), 4U);   // NIC, rail, NIC, GPU
+  EXPECT_EQ(rails.route(0, 15).links.size(), 6U);  // plus two to the rail's GPU
 }
 
 TEST(Topology, ARouteThatIsToldIsTaken) {
@@ -197,18 +195,18 @@ TEST(Topology, SaysWhatIsWrongAndWhere) {
     const char* words;
   } kWrong[] = {
       {"", "no gpu"},
-      {"gpu a\n\ngpus b\n", "file:3: \"gpus\" is no statement"},
+      {"gpu a\n\ngpus b\n", "file:3: \"gpus\" is not a statement"},
       {"gpu a a\n", "file:1: there is a \"a\" already"},
-      {"gpu g3..g1\n", "file:1: \"g3..g1\" is no range"},
-      {"gpu a..b\n", "file:1: \"a..b\" is no range"},
-      {"gpu a mem=3\n", "file:1: \"mem=3\" is no property"},
-      {"gpu a memory=fast\n", "memory is a number from 0 on, not \"fast\""},
+      {"gpu g3..g1\n", "file:1: \"g3..g1\" is not a range"},
+      {"gpu a..b\n", "file:1: \"a..b\" is not a range"},
+      {"gpu a mem=3\n", "file:1: \"mem=3\" is not a property"},
+      {"gpu a memory=fast\n", "memory must be a number >= 0, not \"fast\""},
       {"gpu a b\nlink a b 10\n", "file:2: link takes two ends"},
       {"gpu a b\nlink a c 10 1\n", "file:2: there is no \"c\" above"},
-      {"gpu a b\nlink a b -1 1\n", "bandwidth in GB/s is a number"},
-      {"gpu a b\nlink a b 0 1\n", "file:2: a link without bandwidth"},
+      {"gpu a b\nlink a b -1 1\n", "bandwidth in GB/s must be a number >= 0"},
+      {"gpu a b\nlink a b 0 1\n", "file:2: a link needs a bandwidth above 0"},
       {"gpu a b\nlink a a 1 1\n", "file:2: a link from a to itself"},
-      {"gpu a b\nlink a b 1 1\noneway b a 1 1\n", "file:3: there is a link from b to a already"},
+      {"gpu a b\nlink a b 1 1\noneway b a 1 1\n", "file:3: duplicate link from b to a"},
       {"gpu a b\n", "no way from a to b"},
       {"gpu a b\noneway a b 1 1\n", "no way from b to a"},
       {"gpu a0..a1 b0..b2\nlink b0..b2 a0..a1 1 1\n", "3 ends meet 2"},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives put into streams, for tests with ranks as threads that have a device each, on the
-// software driver: a call of any row, against a serial reference, and graphs.
+// Stream collectives on the software driver: calls of any row against a serial reference, and
+// graphs. Ranks are threads with a device each.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -31,7 +31,6 @@ inline int most_ranks() { return std::getenv("TEST_LONG") != nullptr ? 17 : 9; }
 constexpr bool kSanitized = false;
 #endif
 
-/// The suites gpu-asan and gpu-tsan ask for what takes minutes there.
 inline bool takes_minutes() { return kSanitized && std::getenv("TEST_LONG") == nullptr; }
 
 inline test::World::Settings with_kernels(test::World::Settings settings) {
@@ -45,7 +44,6 @@ inline void ok(CUresult result, const char* what) {
   if (result != CUDA_SUCCESS) throw Error(MPI_ERR_OTHER, cuda::words_of(what, result));
 }
 
-/// A rank's device, as its program would use it.
 class Gpu {
  public:
   explicit Gpu(int ordinal) {
@@ -65,7 +63,7 @@ class Gpu {
   CUcontext context_ = nullptr;
 };
 
-/// On the GPU's stream, without memory for pageable data.
+/// Passes no staging memory for pageable data.
 inline int enqueue(Coll& coll, const Operation& operation, const Gpu& gpu, bool* taken,
                    std::string* why) {
   cuda::Stream stream;
@@ -82,7 +80,7 @@ class Buffer {
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
   [[nodiscard]] void* address() const { return reinterpret_cast<void*>(at_); }
-  /// Behind what is in the stream; the host's memory is kept until a wait.
+  /// The caller keeps `values` until a wait.
   void put(const Gpu& gpu, const std::vector<int>& values) const {
     if (ints_ > 0)
       ok(driver().cuMemcpyHtoDAsync_v2(at_, values.data(), ints_ * sizeof(int), gpu.stream),
@@ -100,8 +98,7 @@ class Buffer {
   size_t ints_;
 };
 
-/// One call of one rank: put into the stream by start(), looked at by check() once the stream has
-/// passed it.
+/// start() enqueues. check() compares after the stream has passed.
 class StreamCall {
  public:
   StreamCall(Process& process, const Gpu& gpu, const Algorithm& row, int64_t count, int root,
@@ -175,7 +172,7 @@ class StreamCall {
     if (all || is_root() || scatters() || row_.collective == kBcast) made.output = out;
     if (!in_place) return made;
     if (reduces(row_.collective))
-      made.input.address = out_.address();  // as the bodies of the calls do
+      made.input.address = out_.address();  // as the call's API body does
     else if (scatters())
       made.output = {};
     else
@@ -232,7 +229,6 @@ class StreamCall {
   Buffer in_, out_;
 };
 
-/// Makes the team of the world.
 inline void prepare(Process& process, const Gpu& gpu) {
   const Buffer any(1);
   std::string why;
@@ -250,7 +246,6 @@ inline bool goes_into_streams(const Algorithm& row, int32_t ranks) {
          !(std::strcmp(row.name, "recursive_halving") == 0);
 }
 
-/// Calls of the software driver so far.
 inline unsigned long long calls_of(const char* function) {
   using Calls = unsigned long long (*)(const char*);
   static const auto calls = reinterpret_cast<Calls>(::dlsym(RTLD_DEFAULT, "softcuda_calls"));
@@ -265,13 +260,12 @@ inline unsigned long long all_calls() {
   return sum;
 }
 
-/// Records what a rank puts into its stream.
 class Graph {
  public:
   template <class Record>
   Graph(const Gpu& gpu, const Record& record) {
     CUgraph graph = nullptr;
-    // Not global: ranks are threads here, and others allocate.
+    // Thread-local mode: other ranks of the process allocate.
     ok(driver().cuStreamBeginCapture_v2(gpu.stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
        "cuStreamBeginCapture");
     record();

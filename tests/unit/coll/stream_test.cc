@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every row that can be put into streams, with ranks as threads that have a device each, on the
-// software driver: against a serial reference, in place and not, with counts of no, one and many
-// passes, one call behind the other without a wait of the host.
+// Every row of streams on the software driver, against a serial reference. Ranks are threads with a
+// device each.
 #include <atomic>
 #include <barrier>
 #include <cstdlib>
@@ -48,8 +47,7 @@ TEST_P(Streams, EveryRowAgreesWithASerialReference) {
       });
 }
 
-// Of a ring of 4 ranks in 16 passes: hardly more calls of the driver than steps, and none that may
-// wait for all work.
+// A step costs about a driver call, and no call synchronizes the device.
 TEST(StreamCalls, AStepIsACall) {
   if (takes_minutes()) GTEST_SKIP() << "takes minutes with sanitizers; TEST_LONG=1 runs it";
   ::setenv("SOFTCUDA_DEVICES", std::to_string(kDevices).c_str(), 1);
@@ -76,7 +74,7 @@ TEST(StreamCalls, AStepIsACall) {
         *StreamCollectives::team_of(*process.world)->schedules.placed(ring, 0, &why);
     steps += placed.schedule.steps.size() * kPasses;
     StreamCall call(process, gpu, ring, 1 << 20, 0, false);
-    for (int round = 0; round < 2; ++round) {  // the first makes an event
+    for (int round = 0; round < 2; ++round) {  // round 0 makes an event
       meet.arrive_and_wait();
       if (process.world_rank == 0) {
         before = all_calls();
@@ -86,7 +84,7 @@ TEST(StreamCalls, AStepIsACall) {
       call.start();
       meet.arrive_and_wait();
       if (process.world_rank == 0 && round == 1) {
-        const unsigned long long made = all_calls() - before - 3ULL * kRanks;  // the test's copies
+        const unsigned long long made = all_calls() - before - 3ULL * kRanks;  // test copies
         EXPECT_LE(static_cast<double>(made), 1.2 * static_cast<double>(steps));
         EXPECT_GT(static_cast<double>(made), 0.5 * static_cast<double>(steps)) << "not all counted";
         EXPECT_EQ(waiting_calls(), waits);
@@ -101,7 +99,6 @@ TEST(StreamCalls, AStepIsACall) {
   });
 }
 
-// What the graphs wrote last is looked at by chance: each has other sizes, and other rows.
 TEST_P(Streams, GraphsReplayWithOtherCallsInBetween) {
   if (takes_minutes()) GTEST_SKIP() << "takes minutes with sanitizers; TEST_LONG=1 runs it";
   if (GetParam() > 5) GTEST_SKIP() << "takes too long here";

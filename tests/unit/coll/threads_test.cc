@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every row of the table with ranks as threads over the real transports (ThreadSanitizer sees all
-// of them), for small and large counts, all roots.
+// Every row with ranks as threads over the real transports, for ThreadSanitizer.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -41,7 +40,7 @@ TEST_P(Threads, RowsInSharedMemoryAgreeWithASerialReference) {
   test::World(GetParam()).run([](Process& process) { try_rows(process, rows(false)); });
 }
 
-// A communicator's slab is another's as soon as no rank reads it: roots run ahead of slow readers.
+// Roots run ahead of slow readers.
 TEST_P(Threads, SlabsChangeHands) {
   test::World(GetParam()).run([](Process& process) {
     const Algorithm& bcast = *find_algorithm(Collective::kBcast, "flat");

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The timeline: every step has its time, in an order that dependencies allow, and known algorithms
-// take the rounds that they are known to take.
+// The timeline: times respect dependencies, and known algorithms take their known rounds.
 #include "coll/laboratory/timeline.hpp"
 
 #include <gtest/gtest.h>
@@ -55,7 +54,7 @@ TEST(Timeline, APutTakesTheTimeOfAMessage) {
   const double message = Timeline::kStart + 1, small = Timeline::kStart + 1.0 / 8;
   EXPECT_NEAR(end(Collective::kBcast, "chain"), 7 * message + Timeline::kCopy, 1e-9);
   EXPECT_NEAR(end(Collective::kBarrier, "dissemination"), 3 * Timeline::kStart, 1e-9);
-  // The ring's last reduction is for the rank itself; what comes is passed on before it is copied.
+  // The ring's last reduction is local. Received slices are forwarded before they are copied.
   EXPECT_NEAR(end(Collective::kAllreduce, "ring"),
               14 * small + Timeline::kReduce / 8 + 7 * Timeline::kCopy / 8, 1e-9);
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trees: everybody hangs under the root once; levels are crossed once; the two trees of a pair
-// share the work.
+// Trees: every rank is below the root, levels are crossed once, two trees share the work.
 #include "coll/algorithms/tree.hpp"
 
 #include <gtest/gtest.h>
@@ -80,7 +79,7 @@ TEST(Levels, LeaveOutWhatTellsNothing) {
   EXPECT_TRUE(Levels::from_sizes(8, {1}).empty());
   EXPECT_EQ(Levels::from_sizes(8, {4, 4, 2}).groups.size(), 2U);
   EXPECT_EQ(Levels::from_names({{7, 7, 3, 3}}), Levels::from_sizes(4, {2}));
-  // A group of an inner level never spans two of the outer one.
+  // An inner group never spans two outer groups.
   EXPECT_EQ(Levels::from_names({{0, 0, 1, 1}, {5, 6, 6, 7}}).groups.size(), 1U);
   EXPECT_EQ(Levels::from_sizes(8, {4}).text(), "2 hosts of 4 ranks");
   EXPECT_FALSE(Levels::from_sizes(7, {4}).equal_hosts());

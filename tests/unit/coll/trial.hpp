@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trial: one collective of one rank with a row of the table, blocking or in flight, and its result
-// against a serial reference.
+// Trial: a collective with a given row, blocking or in flight, against a serial reference.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,7 +20,7 @@ inline int sum(int first, int end, int64_t i) {
   return total;
 }
 
-/// One call of one rank. Inputs are value(rank, i) over all of the input's elements.
+/// Element i of a rank's input is value(rank, i).
 class Trial {
  public:
   Trial(core::Process& process, const Algorithm& row, int64_t count, int root,
@@ -44,7 +43,6 @@ class Trial {
   void start() {
     ASSERT_EQ(coll().start(operation(), &request_), MPI_SUCCESS) << take_last_error().text;
   }
-  /// Persistent: start_again() follows.
   void init() {
     ASSERT_EQ(coll().init(operation(), &request_), MPI_SUCCESS) << take_last_error().text;
   }
@@ -53,7 +51,6 @@ class Trial {
     ASSERT_EQ(request_->start(), MPI_SUCCESS);
   }
   [[nodiscard]] bool done() const { return request_->done(); }
-  /// Waits for what was started.
   void finish() {
     process_.channel(0).progress.wait([this] { return request_->done(); }, [](WaitReport*) {});
     ASSERT_EQ(request_->outcome.error, MPI_SUCCESS) << *request_->error_text;
@@ -86,7 +83,7 @@ class Trial {
   }
 
   void expect(int64_t place, int wanted) {
-    if (output_[static_cast<size_t>(place)] == wanted) return;  // GoogleTest's macros take longer
+    if (output_[static_cast<size_t>(place)] == wanted) return;  // cheaper than GoogleTest's macros
     wrong_ = true;
     FAIL() << "is " << output_[static_cast<size_t>(place)] << ", not " << wanted << ": "
            << name_of(row_.collective) << " " << row_.name << ", rank " << rank() << " of "
@@ -129,7 +126,7 @@ class Trial {
         return;
       case kNeighborAllgather:
       case kNeighborAlltoall:
-        return;  // no row of global_algorithms()
+        return;
     }
   }
 

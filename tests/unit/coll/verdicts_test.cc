@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Marks of engines and wires: they stand until a recorded run on a GPU.
+// Marks of engines and wires: kept until a recorded run on a GPU.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every algorithm is proved at every rank count to 64 and every root up to 9 ranks, and at samples
-// beyond; and the verifier catches what mutations break.
+// Proofs of every algorithm for all ranks up to 64, all roots up to 9 ranks, and samples beyond.
+// Mutations.
 #include "coll/laboratory/verify/verify.hpp"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,6 @@ std::vector<int32_t> roots_of(const Algorithm& row, int32_t ranks) {
   return roots;
 }
 
-/// Machines of every sort: hosts of a size, ranks dealt out in turn, uneven hosts, parts in parts.
 std::vector<Levels> machines(int32_t ranks) {
   std::vector<int64_t> uneven, dealt;
   for (int32_t r = 0; r < ranks; ++r) {
@@ -65,7 +64,7 @@ TEST_P(EveryAlgorithm, IsProvedAtEveryRankCount) {
 TEST_P(EveryAlgorithm, IsProvedAtSampledLargeRankCounts) {
   const Levels levels256 = Levels::from_sizes(256, {16});
   const bool needs = (GetParam().limits & kLevels) != 0;
-  // What grows with the square of the ranks ends earlier.
+  // Schedules quadratic in the ranks stop earlier.
   const Schedule sample = build(GetParam(), 256, 0, 0, needs ? &levels256 : nullptr);
   const bool many_blocks = sample.blocks_of(Space::kInput) + sample.blocks_of(Space::kOutput) > 3;
   const bool many_steps = sample.steps.size() > 120;
@@ -81,11 +80,9 @@ TEST_P(EveryAlgorithm, IsProvedAtSampledLargeRankCounts) {
   }
 }
 
-// What a schedule says must matter: dropping a step, turning slices round, forgetting dependencies
-// is caught.
 class Mutations : public testing::Test {
  protected:
-  /// The schedules of a number of ranks that the row serves, about so many.
+  /// The row's schedules for the first supported number of ranks from `about`.
   static std::vector<Schedule> all(const Algorithm& row, int32_t about) {
     for (int32_t ranks = about;; ++ranks) {
       const Levels levels = Levels::from_sizes(ranks, {ranks % 3 == 0 ? 3 : 2});
@@ -103,7 +100,7 @@ class Mutations : public testing::Test {
   }
 };
 
-// Sends data that it has received or reduced.
+// Whether the rank sends received or reduced data.
 bool forwards(const Schedule& schedule) {
   std::vector<Slice> changed;
   for (const Step& step : schedule.steps) {
@@ -135,7 +132,7 @@ TEST(Traits, RowsOfOneHopForwardNoData) {
     }
   }
   EXPECT_EQ(with, 10);
-  EXPECT_GT(without, 10);  // forwards() sees data of chains, rings and trees
+  EXPECT_GT(without, 10);  // chains, rings and trees
 }
 
 TEST_F(Mutations, ADroppedStepIsCaught) {
@@ -155,7 +152,7 @@ TEST_F(Mutations, ForgottenDependenciesAreCaught) {
     bool has_dependencies = false;
     for (Schedule& schedule : schedules)
       for (Step& step : schedule.steps) {
-        // A window bounds what is under way; leaving it out breaks nothing.
+        // A window only bounds messages in flight.
         has_dependencies |= step.after > 0;
         step.after = 0;
       }
@@ -193,7 +190,7 @@ TEST_F(Mutations, SwappedSlicesAreCaught) {
       Slice& two = victim.slices[random() % victim.slices.size()];
       if (one == two || one.space != two.space) continue;
       std::swap(one, two);
-      // Which scratch is used, and in which order a window's messages go, is free where both agree.
+      // Scratch places, and order within a window, are free if both ends agree.
       if (one.space == Space::kStage || one.space == Space::kMirror) continue;
       ++tried;
       if (caught(row, schedules)) continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attributes: copy and delete callbacks, their order, and what happens when one fails.
+// Attributes: copy and delete callbacks, their order, and failures.
 #include "core/attribute.hpp"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ using namespace tern::core;
 
 struct Log {
   std::vector<int> copied, deleted;
-  int fail_at = -1;  // the key whose delete callback refuses
+  int fail_at = -1;  // the key whose delete callback fails
 };
 int seven = 7, eight = 8;
 
@@ -88,7 +88,6 @@ TEST_F(AttributesTest, DeleteAllGoesBackwardsAndStopsAtAnError) {
   EXPECT_EQ(log_.deleted, (std::vector<int>{c, b, a}));
 }
 
-// Threads set one key of one object: every value but the last is deleted, and once.
 TEST_F(AttributesTest, ThreadsDeleteEachValueOnce) {
   constexpr int kThreads = 4, kRounds = 500;
   static std::array<std::atomic<int>, kThreads * kRounds> deleted;
@@ -113,7 +112,6 @@ TEST_F(AttributesTest, ThreadsDeleteEachValueOnce) {
   for (const auto& times : deleted) ASSERT_EQ(times.load(), 1);
 }
 
-// The callback reads the value that goes.
 TEST_F(AttributesTest, ADeleteCallbackUsesTheAttributes) {
   struct Seen {
     Attributes* attributes;
@@ -144,7 +142,7 @@ TEST_F(AttributesTest, AFreedKeyLivesWhileAnAttributeUsesIt) {
   EXPECT_EQ(attributes_.delete_all(kOwner), MPI_SUCCESS);
   EXPECT_EQ(log_.deleted, std::vector<int>{k});
   EXPECT_EQ(keyvals_.find(k, Kind::kCommunicator), nullptr);
-  EXPECT_FALSE(keyvals_.erase(k, Kind::kCommunicator)) << "gone with its last attribute";
+  EXPECT_FALSE(keyvals_.erase(k, Kind::kCommunicator)) << "gone with the last attribute";
 }
 
 TEST_F(AttributesTest, AKeyFitsItsKindOnly) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Communicators: predefined ones, ids that agree without messages and never meet, life and end.
+// Communicators: predefined ones, ids derived without messages, lifetime.
 #include "core/communicator.hpp"
 
 #include <gtest/gtest.h>
@@ -49,8 +49,7 @@ TEST(Communicator, EqualStepsGiveEqualIdsOnAllMembers) {
   }
 }
 
-// A tree of communicators as programs build them: small numbers everywhere, deep and wide. Whatever
-// is weak in the hash would show here as two equal ids, or as halves that repeat.
+// A weak hash would give equal ids or repeated halves.
 TEST(Communicator, IdsNeverMeet) {
   std::set<std::pair<uint64_t, uint32_t>> ids;
   std::set<uint64_t> halves;
@@ -92,7 +91,7 @@ TEST(Communicator, DerivedOneLearnsIndicesAndEndsOnce) {
                                     derive_context(rank.world().id(), Derivation::kCreate, 1, 3));
     EXPECT_EQ(made->rank(), 1);
     EXPECT_EQ(made->peer(0).index, 3U);
-    EXPECT_EQ(made->index(), 0U);  // the pml gives it one
+    EXPECT_EQ(made->index(), 0U);  // the pml assigns the index
     EXPECT_EQ(made->remote_index(0), 0U);
     made->set_remote_index(0, 2, 77);
     EXPECT_EQ(made->remote_index(0), 77U);

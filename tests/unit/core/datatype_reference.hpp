@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An obvious model of a datatype: the list of its bytes, made by the definitions of the standard,
-// one by one.
-// Why: random types are compared with it; it knows no strides, no blocks and no merging.
+// A reference model of a datatype: the list of its bytes, from the definitions of the standard.
+// Why: random types are compared with a model without strides, blocks or merging.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +13,7 @@
 namespace tern::core::test {
 
 struct Model {
-  std::vector<int64_t> bytes;   // displacement of each byte, in the order of the type map
+  std::vector<int64_t> bytes;   // displacements in type map order
   std::vector<int64_t> basics;  // packed bytes of each basic element
   int64_t lb = 0, ub = 0;
   bool lb_marked = false, ub_marked = false;
@@ -33,7 +32,6 @@ struct Model {
   }
 };
 
-/// Puts copies of models in place, one after the other.
 class ModelMaker {
  public:
   void place(const Model& part, int64_t at) {
@@ -68,7 +66,7 @@ struct Sample {
   Model model;
 };
 
-/// Makes random types by random constructors, with their models.
+/// Makes random types with their models.
 class RandomTypes {
  public:
   RandomTypes(Process& process, unsigned seed) : process_(process), random_(seed) {}
@@ -216,7 +214,7 @@ class RandomTypes {
     sample.model.lb_marked = sample.model.ub_marked = true;
     return sample;
   }
-  /// The indices of one dimension that a coordinate holds: blocks are dealt in turn.
+  /// Blocks are dealt round robin.
   static std::vector<int64_t> dealt(int64_t size, int64_t block, int processes, int coordinate) {
     std::vector<int64_t> held;
     for (int64_t i = 0; i < size; ++i)
@@ -260,7 +258,7 @@ class RandomTypes {
     sample.model.lb_marked = sample.model.ub_marked = true;
     return sample;
   }
-  /// All elements, the slowest dimension outermost; `at` counts elements.
+  /// Places the slowest dimension outermost. `at` counts elements.
   void place_elements(ModelMaker& maker, const Model& old, const std::vector<MPI_Count>& sizes,
                       const std::vector<MPI_Count>& subsizes, const std::vector<MPI_Count>& starts,
                       int order, size_t level, int64_t at) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datatypes: random ones against a list of bytes, bounds of the standard's examples, large and
-// small extremes.
+// Datatypes: random types against a list of bytes, the standard's examples, extreme sizes.
 #include "core/datatype.hpp"
 
 #include <gtest/gtest.h>
@@ -26,7 +25,7 @@ class DatatypeTest : public ::testing::Test {
   TypeBuilder build_;
 };
 
-/// Memory in which a type may reach far to both sides of its origin.
+/// Memory for types that reach far to both sides of their origin.
 class Arena {
  public:
   Arena() : bytes_(noise()) {}
@@ -120,7 +119,7 @@ void expect_unpacked(const Sample& sample, int64_t count, size_t from, size_t li
   EXPECT_EQ(target.bytes_, expected.bytes_);
 }
 
-/// False where the type reaches too far to be packed here.
+/// Returns false if the type reaches too far.
 bool expect_like_model(const Sample& sample, RandomTypes& random) {
   expect_bounds(*sample.type, sample.model);
   expect_elements(*sample.type, sample.model);
@@ -175,7 +174,7 @@ TEST_F(DatatypeTest, PredefinedSizesAreTheAbis) {
   EXPECT_EQ(of(MPI_LONG_DOUBLE_INT).extent(), static_cast<MPI_Aint>(2 * sizeof(long double)));
 }
 
-// MPI-5.0 example 5.1 ff: {(double, 0), (char, 8)} has extent 16.
+// MPI-5.0, example 5.1.
 TEST_F(DatatypeTest, StructureIsRoundedToItsAlignment) {
   const MPI_Count lengths[] = {1, 1}, places[] = {0, 8};
   Datatype* types[] = {&of(MPI_DOUBLE), &of(MPI_CHAR)};
@@ -186,7 +185,7 @@ TEST_F(DatatypeTest, StructureIsRoundedToItsAlignment) {
   EXPECT_EQ(type->basic(), nullptr);
 }
 
-// MPI-5.0 5.1.6: a type resized to lb -3, extent 9; two of it make lb -3, ub 15.
+// MPI-5.0, 5.1.6.
 TEST_F(DatatypeTest, ResizedBoundsStick) {
   const auto one = build_.resized(of(MPI_INT), -3, 9);
   EXPECT_EQ(one->lb(), -3);
@@ -196,7 +195,7 @@ TEST_F(DatatypeTest, ResizedBoundsStick) {
   EXPECT_EQ(two->lb(), -3);
   EXPECT_EQ(two->extent(), 18);
   const MPI_Count lengths[] = {1, 1}, places[] = {0, 100};
-  Datatype* types[] = {two.get(), &of(MPI_INT)};  // plain data beyond the mark does not count
+  Datatype* types[] = {two.get(), &of(MPI_INT)};  // beyond the bounds
   const auto both = build_.structure(2, lengths, places, types);
   EXPECT_EQ(both->lb(), -3);
   EXPECT_EQ(both->extent(), 18);
@@ -218,7 +217,7 @@ TEST_F(DatatypeTest, RegularTypesBecomeOneBlockOrOneStride) {
   EXPECT_EQ(columns->basic(), &of(MPI_DOUBLE));
 }
 
-/// Packs and unpacks the middle of a column that begins `off` bytes behind a cache line.
+/// The column begins `off` bytes after a cache line.
 void expect_column(const Datatype& column, int64_t block, int64_t stride, int64_t count,
                    int64_t off) {
   std::vector<char> memory(static_cast<size_t>((count + 1) * std::abs(stride) + 128));
@@ -234,7 +233,6 @@ void expect_column(const Datatype& column, int64_t block, int64_t stride, int64_
   };
   const int64_t from = block + 1, to = count * block - from;
   std::vector<char> packed(static_cast<size_t>(to - from)), expected(packed.size()), after = memory;
-  // Copies what lies in the column to `all`, or back.
   const auto by_blocks = [&](std::vector<char>& in_place, std::vector<char>& all, bool back) {
     for (int64_t i = from, bytes = 0; i < to; i += bytes) {
       bytes = std::min(block - i % block, to - i);
@@ -253,7 +251,7 @@ void expect_column(const Datatype& column, int64_t block, int64_t stride, int64_
 }
 
 TEST_F(DatatypeTest, ColumnsPackFromAnyAddressAndNothingBetweenTheirBlocksIsWritten) {
-  constexpr int kManyBytes = 1 << 18;  // beyond the second cache, where strides are long
+  constexpr int kManyBytes = 1 << 18;  // beyond the second-level cache
   for (const int block : {4, 8, 12}) {
     const auto blocks = build_.contiguous(block, of(MPI_BYTE));
     for (const int stride : {8, 12, 16, 20, 24, 28, 132, 512, -512})
@@ -334,7 +332,6 @@ TEST_F(DatatypeTest, PairsCountAsTwoElements) {
   EXPECT_EQ(of(MPI_DOUBLE_INT).bytes_of(3), 20);
 }
 
-/// The fastest of a few runs, in seconds: the machine is shared.
 template <class Work>
 double best_time(Work work) {
   double best = 1e9;
@@ -365,7 +362,7 @@ TEST_F(DatatypeTest, AMillionRandomBlocksAreMadeInMilliseconds) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   EXPECT_LT(seconds, 5);
 #else
-  EXPECT_LT(seconds, 0.25) << "generous, for the machine may be shared";
+  EXPECT_LT(seconds, 0.25) << "generous, because the machine may be shared";
 #endif
   RecordProperty("milliseconds", std::to_string(seconds * 1e3));
   EXPECT_EQ(type->size(), 8 * std::accumulate(lengths.begin(), lengths.end(), MPI_Count{0}));

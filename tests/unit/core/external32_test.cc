@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// external32: the bytes of known numbers of every basic type, and random types against an obvious
-// model.
+// external32: known numbers of every basic type, and random types against a reference model.
 #include "core/external32.hpp"
 
 #include <gtest/gtest.h>
@@ -33,7 +32,6 @@ class External32Test : public ::testing::Test {
     }
     return hex;
   }
-  /// Both ways: the bytes are as said, and give the value back.
   template <class T>
   void expect(MPI_Datatype constant, T value, const char* hex) {
     const Datatype& type = of(constant);
@@ -139,7 +137,7 @@ TEST_F(External32Test, SizesChangeInsideDerivedTypes) {
   EXPECT_EQ(packed(*vector, data), "000100000002fffffffd0078fffc00000005000000060079");
 }
 
-/// Every number of the packed form turned around; the sizes tell the basic types of RandomTypes.
+/// The sizes identify the basic types of RandomTypes.
 std::vector<char> by_model(const Model& model, MPI_Count count, const char* origin) {
   std::vector<char> out;
   for (MPI_Count element = 0; element < count; ++element) {

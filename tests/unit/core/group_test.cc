@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups: compression, look-up in both directions, and the set operations against plain vectors.
+// Groups: compression, look-up, set operations.
 #include "core/group.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Info and Name: the order of keys, and several threads at one object.
+// Info and Name: order of keys, concurrent access to an object.
 #include "core/info.hpp"
 
 #include <gtest/gtest.h>

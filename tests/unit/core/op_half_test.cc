@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations on half precision and bfloat16: results are the nearest numbers to the exact ones.
+// Half precision and bfloat16: exact results, rounded to nearest.
 #include <cmath>
 #include <cstring>
 
@@ -21,7 +21,7 @@ TEST_F(OpTest, HalfPrecisionRoundsToTheNearest) {
   const Datatype& type = of(MPI_REAL2);
   for (int i = 0; i < 200000; ++i) {
     uint16_t a = static_cast<uint16_t>(random_()), b = static_cast<uint16_t>(random_());
-    if ((a & 0x7c00) == 0x7c00 || (b & 0x7c00) == 0x7c00) continue;  // infinite or no number
+    if ((a & 0x7c00) == 0x7c00 || (b & 0x7c00) == 0x7c00) continue;  // infinity or NaN
     uint16_t sum = b;
     (void)op(MPI_SUM).apply(&a, &sum, 1, type);
     const float exact = half_to_float(a) + half_to_float(b);
@@ -44,7 +44,7 @@ TEST_F(OpTest, HalfPrecisionRoundsToTheNearest) {
   }
 }
 
-/// The nearest bfloat16, found by comparing with both neighbours; ties go to the even one.
+/// Rounds ties to even.
 uint16_t nearest_bfloat16(float value) {
   const auto widened = [](uint32_t bits) {
     float wide;
@@ -74,7 +74,7 @@ TEST_F(OpTest, Bfloat16RoundsToTheNearest) {
     return value;
   };
   for (int i = 0; i < 200000; ++i) {
-    // Exponents near one another, so that sums are rounded.
+    // The exponents are similar, so that sums round.
     const auto draw = [&] {
       return static_cast<uint16_t>((random_() & 0x87ffU) | (0x3000U + (random_() & 0x800U)));
     };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations: every predefined one on every predefined type against plain C++, user functions,
-// refusals. Half precision and bfloat16: op_half_test.cc.
+// Every predefined operation on every predefined type against plain C++, user functions,
+// rejections.
+// See: op_half_test.cc.
 #include "tests/unit/core/op_test.hpp"
 
 #include <complex>
@@ -203,7 +204,7 @@ void expect_same_bits(const loops::Table& table, const std::vector<uint8_t>& in,
     const auto number = static_cast<Number>(cell % loops::kColumns);
     if (number == Number::kLongDouble || number == Number::kComplexLongDouble ||
         number == Number::kLongDoubleInt)
-      continue;  // has bit patterns that are no numbers
+      continue;  // NaNs
     std::vector<uint8_t> one = start, two = start;
     table.loops[cell](in.data(), one.data(), 333);
     loops::kBaseline.loops[cell](in.data(), two.data(), 333);
@@ -214,8 +215,7 @@ void expect_same_bits(const loops::Table& table, const std::vector<uint8_t>& in,
 
 TEST_F(OpTest, AllTablesGiveTheSameBits) {
   std::vector<uint8_t> in(64 * 333), start(64 * 333);
-  for (uint8_t& byte : in)
-    byte = static_cast<uint8_t>(random_() & 0xb7);  // no infinities in halves
+  for (uint8_t& byte : in) byte = static_cast<uint8_t>(random_() & 0xb7);  // no infinities
   for (uint8_t& byte : start) byte = static_cast<uint8_t>(random_() & 0xb7);
   expect_same_bits(loops::best_table(), in, start);
 #if defined(__x86_64__)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of operations share: a process with the predefined ones, and a comparison of their
-// results with plain C++.
+// Fixture of the operation tests: a comparison with plain C++.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -29,7 +28,7 @@ class OpTest : public ::testing::Test {
   Datatype& of(MPI_Datatype constant) { return predefined_type(process_, constant); }
   Op& op(MPI_Op constant) { return *process_.handles.find<Op>(constant); }
 
-  /// Applies `which` to values from `random` and compares each element with `expected(a, b)`.
+  /// `expected(a, b)` is the wanted element.
   template <class T, class Random, class Expected>
   void compare(MPI_Op which, MPI_Datatype constant, Random random, Expected expected) {
     const Datatype& type = of(constant);

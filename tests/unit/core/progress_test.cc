@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Progress: rounds of polls, waits that end, sleep, are woken and are looked after, and one lock
-// for the threads of a channel.
+// Progress: polling rounds, waits, sleeps, wakes, and the lock of a channel.
 #include "core/progress.hpp"
 
 #include <gtest/gtest.h>
@@ -23,12 +22,11 @@ using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr bool kSlow = true;  // a poll takes ten times as long
+constexpr bool kSlow = true;  // slower polls
 #else
 constexpr bool kSlow = false;
 #endif
 
-/// A room that is polled: each round brings what `events` says, and is counted.
 struct Room {
   std::atomic<int> polls{0}, events{0};
   std::vector<Room*>* order = nullptr;
@@ -42,7 +40,7 @@ struct Room {
 
 struct CountingWatch : Watch {
   std::atomic<int> asleeps{0}, awakes{0};
-  std::vector<WaitReport> seen;  // at the latest sleep
+  std::vector<WaitReport> seen;
   void asleep(Progress& progress) noexcept override {
     ++asleeps;
     seen.clear();
@@ -51,9 +49,8 @@ struct CountingWatch : Watch {
   void awake() noexcept override { ++awakes; }
 };
 
-/// Notes, from the moment that it begins, how many sleeps there were before its first poll and
-/// before a later one: a thread that does not stay awake sleeps often by then, and one that does
-/// still yields, beside busy cores, too.
+/// Records the number of sleeps before the first poll after `begins` and before a later poll.
+/// Yields beside busy cores do not count.
 struct NotesSleeps {
   const CountingWatch* watch;
   std::atomic<bool> begins{false}, ended{false};
@@ -72,14 +69,13 @@ struct NotesSleeps {
   }
 };
 
-/// From the calling thread to others.
 long switches() {
   rusage used{};
   EXPECT_EQ(::getrusage(RUSAGE_THREAD, &used), 0);
   return used.ru_nvcsw + used.ru_nivcsw;
 }
 
-/// The calling thread: all that call this share a core.
+/// All callers share a core.
 void bind_to_one_core() {
   cpu_set_t allowed, one;
   EXPECT_EQ(::sched_getaffinity(0, sizeof allowed, &allowed), 0);
@@ -100,7 +96,6 @@ class ProgressTest : public ::testing::Test {
     progress_.sleepers.set_watch(&watch_);
   }
   ~ProgressTest() override { progress_.sleepers.set_watch(nullptr); }
-  /// In this thread, until the flag is set.
   void wait_for(const std::atomic<bool>& flag) {
     const ChannelLock lock(progress_);
     progress_.wait([&] { return flag.load(); },
@@ -149,7 +144,7 @@ TEST_F(ProgressTest, WhatItPollsEndsAWait) {
     static int poll(void* self) noexcept {
       Ending& room = *static_cast<Ending*>(self);
       if (++room.polls == 10000) room.done = true;
-      return room.polls % 2;  // something happens all the time: no reason to leave the core
+      return room.polls % 2;  // no reason to leave the core
     }
   } room;
   progress_.add(Ending::poll, &room);
@@ -181,8 +176,7 @@ TEST_F(ProgressTest, ASleepIsWatchedAndSaysWhatItWaitsFor) {
   EXPECT_GT(progress_.idle_ns(), 0);
 }
 
-// The longest sleep is some milliseconds: without a wake a quarter of the waits would rarely end
-// within one.
+// Without a wake, a quarter of the waits would rarely end within 1 ms.
 TEST_F(ProgressTest, AnotherThreadWakesIt) {
   constexpr int kTurns = 24;
   std::vector<Clock::duration> took;
@@ -194,7 +188,7 @@ TEST_F(ProgressTest, AnotherThreadWakesIt) {
       wait_for(done);
       end = Clock::now();
     });
-    ASSERT_TRUE(comes([&] { return watch_.asleeps > before + 3; }));  // it sleeps long by now
+    ASSERT_TRUE(comes([&] { return watch_.asleeps > before + 3; }));  // sleeps are long by now
     std::this_thread::sleep_for(microseconds(turn * 173 % 1000));
     const auto begin = Clock::now();
     done = true;
@@ -220,7 +214,7 @@ TEST_F(ProgressTest, WhileADeviceWorksNobodySleeps) {
     const ChannelLock lock(progress_);
     progress_.stay_awake(-1);
   }
-  EXPECT_TRUE(comes([&] { return watch_.asleeps > 0; }));  // and now it does
+  EXPECT_TRUE(comes([&] { return watch_.asleeps > 0; }));
   done = true;
   progress_.wake();
   waiter.join();
@@ -234,7 +228,7 @@ TEST_F(ProgressTest, WhileADeviceWorksForAnotherChannelNobodySleeps) {
   other.configure({&bell_, 20, 100, true});
   std::atomic<bool> done{false};
   std::thread waiter([&] { wait_for(done); });
-  ASSERT_TRUE(comes([&] { return watch_.asleeps > 3; }));  // long sleeps by now
+  ASSERT_TRUE(comes([&] { return watch_.asleeps > 3; }));  // sleeps are long by now
   {
     const ChannelLock lock(other);
     other.stay_awake(1);
@@ -282,7 +276,7 @@ TEST_F(ProgressTest, WhoWaitsLooksAfterTheOtherChannels) {
   other.configure({&bell_, 20, 100, true});
   other.add(Room::poll, &elsewhere);
   progress_.set_others({&other}, shared_);
-  other.mutex.lock();  // busy: no thread waits for that lock
+  other.mutex.lock();  // the waiter must not block here
   std::atomic<bool> done{false};
   std::thread waiter([&] { wait_for(done); });
   ASSERT_TRUE(comes([&] { return watch_.asleeps > 0; }));
@@ -309,7 +303,7 @@ TEST_F(ProgressTest, ACallerThatOnlyPollsIsLookedAfter) {
   EXPECT_EQ(watch_.awakes, 1);
 }
 
-// Other programs may have all cores for some periods. Threads that ended long ago do not count.
+// Other programs may take all cores for some periods.
 TEST(PollingThreads, CountsOutlastPeriodsWithoutPolls) {
   PollingThreads threads;
   for (int i = 0; i < 3; ++i) threads.add(10);
@@ -324,10 +318,9 @@ TEST(PollingThreads, CountsOutlastPeriodsWithoutPolls) {
   EXPECT_EQ(threads.count(), 1);
 }
 
-/// Calls that find nothing, one after the other or with some work between.
 class PollingCallerTest : public ProgressTest {
  protected:
-  /// How many rounds more than calls: one for each time that a call left the core.
+  /// An extra round for each time that a call left the core.
   int rounds_after_others(int calls, std::chrono::nanoseconds work = microseconds(0)) {
     const int before = room_.polls;
     int events = 0;
@@ -354,8 +347,7 @@ TEST_F(PollingCallerTest, WhereRanksFitTheCoresItKeepsItsCore) {
 
 TEST_F(PollingCallerTest, BesideMoreRanksThanCoresItLeavesTheCore) {
   progress_.configure({&bell_, 0, 100, false});
-  // Where a poll is slow, the time between two counts as the caller's work at times. Beside a busy
-  // thread one is, after each time that the caller left: its caches are cold.
+  // Slow polls, and cold caches after a yield, may count as work of the caller.
   constexpr int kTries = 20, kEnough = kSlow ? 0 : 2000, kEnoughBesideOthers = kSlow ? 0 : 600;
   int most = 0;
   bool alone = true;
@@ -404,8 +396,8 @@ TEST_F(PollingCallerTest, OfMoreThreadsThanCoresEachLeavesTheCore) {
   for (std::thread& one : threads) one.join();
 }
 
-// Two that share a core, each of which has to see what the other has done: a time slice for each
-// hand-over without, where a poll is thousands of rounds.
+// Two threads share a core, and each waits for the other. Without hand-over, each turn costs a time
+// slice, thousands of polls.
 TEST_F(PollingCallerTest, HandsTheCoreToWhomItPollsFor) {
   constexpr int kHandOvers = 100;
   std::atomic<int> turn{0};
@@ -426,8 +418,7 @@ TEST_F(PollingCallerTest, HandsTheCoreToWhomItPollsFor) {
   EXPECT_LT(first.get() + other.get(), 1000 * kHandOvers);
 }
 
-// The same of threads in wait(), which are configured for a core each. A further thread on that
-// core hides many hand-overs: one try in which it does not hide most of them is enough.
+// As above in wait(). Another thread on the core hides hand-overs, so one good try is enough.
 TEST_F(ProgressTest, HandsTheCoreToAThreadThatItWaitsFor) {
   constexpr int kHandOvers = 200, kTries = 20, kSpins = kSlow ? 4000 : 20000;
   constexpr int kEnough = kSpins / 10;
@@ -461,8 +452,7 @@ TEST_F(ProgressTest, HandsTheCoreToAThreadThatItWaitsFor) {
   EXPECT_LE(middle, kEnough);
 }
 
-// A yield to a thread that computes costs a time slice: who has met that sleeps at once for a
-// while.
+// A yield to a computing thread costs a time slice.
 TEST_F(ProgressTest, BesideAThreadThatComputesItSleepsInsteadOfYielding) {
   progress_.configure({&bell_, 0, 100, true});
   std::atomic<bool> stop{false};
@@ -481,7 +471,7 @@ TEST_F(ProgressTest, BesideAThreadThatComputesItSleepsInsteadOfYielding) {
       };
       const ChannelLock lock(progress_);
       progress_.wait(slept, [](WaitReport*) {});
-      if (polls_before_sleep == 0) return true;  // with a yield one round follows
+      if (polls_before_sleep == 0) return true;  // a yield would add a round
     }
     return false;
   });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Signatures: what counts is the sequence of basic types, however a type was put together.
+// Signatures: only the sequence of basic types matters.
 #include "core/signature.hpp"
 
 #include <gtest/gtest.h>
@@ -65,7 +65,7 @@ TEST_F(SignatureTest, PrefixesOfARecordByElements) {
     expected = concatenated(expected, signature_of(of(order[n])));
   }
   EXPECT_EQ(signature_prefix(*record, 2, 6), expected);
-  EXPECT_EQ(signature_prefix(*record, 2, 100), expected) << "no more than there is";
+  EXPECT_EQ(signature_prefix(*record, 2, 100), expected) << "the record ends";
 }
 
 TEST_F(SignatureTest, WordsNameTypeAndCount) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Topologies: the arithmetic of grids against obvious loops, balanced dimensions against all
-// factorizations, and placements that cut the traffic between nodes.
+// Topologies: grid arithmetic, balanced dimensions, placements that reduce traffic between nodes.
 #include "core/topology.hpp"
 
 #include <gtest/gtest.h>
@@ -65,7 +64,6 @@ TEST(Topology, NeighboursAreInTheStandardsOrder) {
   EXPECT_EQ(edges.destinations(), (std::vector<int>{7}));
 }
 
-/// The least spread of all descending factorizations.
 int least_spread(int nodes, int count, int most, int largest) {
   if (count == 1) return nodes <= most ? largest - nodes : INT32_MAX;
   int best = INT32_MAX;
@@ -101,7 +99,6 @@ TEST(Dims, LargeNumbersTakeNoTime) {
   EXPECT_EQ(balanced_dims(7, 1), (std::vector<int>{7}));
 }
 
-/// Ranks in blocks: `per_node` on each node.
 std::vector<int> blocked(int ranks, int per_node) {
   std::vector<int> nodes;
   for (int rank = 0; rank < ranks; ++rank) nodes.push_back(rank / per_node);
@@ -113,7 +110,7 @@ void expect_permutation(Placement order) {
   for (size_t i = 0; i < order.size(); ++i) EXPECT_EQ(order[i], static_cast<int>(i));
 }
 
-// 16 nodes with 16 ranks each: by rows every link between rows leaves its node.
+// In row order, every link between rows crosses nodes.
 TEST(Placement, HalvesTheTrafficOfAGridBetweenNodes) {
   const Cartesian grid{{16, 16}, {false, false}};
   const std::vector<int> nodes = blocked(256, 16);
@@ -129,7 +126,7 @@ TEST(Placement, HalvesTheTrafficOfAGridBetweenNodes) {
 TEST(Placement, KnowsPeriodsAndCyclicNodes) {
   const Cartesian grid{{8, 8, 4}, {true, true, true}};
   std::vector<int> nodes;
-  for (int rank = 0; rank < 256; ++rank) nodes.push_back(rank % 8);  // dealt out
+  for (int rank = 0; rank < 256; ++rank) nodes.push_back(rank % 8);  // round robin
   const Graph graph = graph_of(grid);
   Placement plain(256);
   std::iota(plain.begin(), plain.end(), 0);
@@ -138,12 +135,11 @@ TEST(Placement, KnowsPeriodsAndCyclicNodes) {
   EXPECT_LE(crossings(graph, order, nodes) * 2, crossings(graph, plain, nodes));
 }
 
-// A ring of 96 whose members are dealt out over unequal nodes.
 TEST(Placement, FollowsAnyGraph) {
   Graph ring;
   std::vector<int> nodes;
   for (int v = 0; v < 96; ++v) {
-    ring.edges.push_back((v * 35 + 35) % 96);  // some order of the same ring
+    ring.edges.push_back((v * 35 + 35) % 96);  // the same ring in another order
     ring.index.push_back(v + 1);
     nodes.push_back(v < 60 ? v % 3 : 3);
   }
@@ -161,7 +157,7 @@ TEST(Placement, FollowsAnyGraph) {
   }
 }
 
-// Each rank's own edges: pairs talk much, the ring of all talks little, and both are dealt out.
+// Heavy traffic in pairs, light traffic in the ring. Both cross nodes.
 TEST(Placement, HalvesTheTrafficOfAWeightedGraph) {
   constexpr int kRanks = 64;
   std::vector<Edges> by_rank(kRanks);
@@ -187,7 +183,7 @@ TEST(Placement, LeavesWhatCannotBeBetter) {
   Placement plain(12);
   std::iota(plain.begin(), plain.end(), 0);
   EXPECT_EQ(place(line, blocked(12, 4)), plain);
-  EXPECT_EQ(place(line, blocked(12, 12)), plain);  // one node
+  EXPECT_EQ(place(line, blocked(12, 12)), plain);  // a single node
   EXPECT_EQ(place(Cartesian{{5, 2}, {true, false}}, blocked(12, 1)).size(), 10U);
   EXPECT_TRUE(place(Graph{}, {0, 0}).empty());
 }

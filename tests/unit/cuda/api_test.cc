@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our declarations of the CUDA driver against the toolkit's cuda.h: values, layouts, signatures.
-// Why: a slip there calls a driver function with the wrong arguments. Built where configure finds
-// cuda.h. The constants that are macros are compared by the preprocessor: it refuses another text.
+// Tern's declarations of the CUDA driver against the toolkit's cuda.h.
+// Why: a wrong declaration calls a driver function with wrong arguments.
+// The preprocessor compares macros: a redefinition with another text fails.
 #include <cuda.h>
 #include <gtest/gtest.h>
 
@@ -13,13 +13,13 @@ namespace ours {
 }  // namespace ours
 #include "cuda/functions.hpp"
 
-// Each enumerator of cuda/types.hpp: the list is generated from it.
+// The build generates the list from cuda/types.hpp.
 #define SAME(name) \
   static_assert(static_cast<int>(ours::name) == static_cast<int>(::name), #name " is another");
 #include "cuda_enumerators.inc"
 #undef SAME
 
-// cuda.h keeps this form, which drivers since 11.3 export, to itself.
+// Drivers export this form since 11.3, but cuda.h lacks its declaration.
 extern "C" CUresult cuStreamGetCaptureInfo_v2(CUstream, CUstreamCaptureStatus*, cuuint64_t*,
                                               CUgraph*, const CUgraphNode**, size_t*);
 
@@ -31,8 +31,7 @@ TERN_CUDA_FUNCTIONS(DECLARE, DECLARE)
 
 namespace {
 
-// Whether a caller passes the same thing: scalars, enumerations, structures, and pointers to alike
-// things with the same const.
+// Whether both declarations pass the same bits.
 template <class A, class B>
 constexpr bool alike = std::is_same_v<A, B> || (std::is_enum_v<A> && std::is_enum_v<B>) ||
                        (std::is_class_v<A> && std::is_class_v<B>) ||

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tern_exchange alone on the host's shim and without a driver, ranks as threads: blocks of many
-// sizes between all pairs, several of a pair, to itself, in several steps and launches, one call
-// behind the other, where memory arrives in any order; sizes that differ at the two ends, what an
-// earlier call left behind, a rank that never comes; and the same kernel without leave to write.
+// tern_exchange on the host shim without a driver. Ranks are threads, and stores arrive in any
+// order.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -18,7 +16,7 @@
 namespace tern::cuda {
 namespace {
 
-/// Whose chunks are written whether or not the last one has been read.
+/// Writes a chunk before the receiver has read the last.
 struct TakesNoLeave {
   static constexpr bool kForLeave = false, kForData = true;
 };
@@ -30,7 +28,7 @@ TERN_KERNEL(test_exchange_at_once, ExchangeArguments, 256, together) {
 constexpr int64_t kEach = 256, kData = 1024, kCredit = 4096, kInbox = 8192;  // bytes; offsets
 constexpr int64_t kLeast = 32;
 
-/// Sizes of the blocks from one rank to another, in bytes.
+/// Bytes of each block between two ranks.
 using Sizes = std::vector<std::vector<std::vector<int64_t>>>;
 
 class Exchange {
@@ -50,12 +48,12 @@ class Exchange {
   std::vector<KernelReport> reports;
   uint64_t patience = uint64_t{20} * 1000000000;
   uint32_t number = 0;
-  bool in_steps = false;  // a launch for each
+  bool in_steps = false;  // a launch per step
   const char* kernel = "tern_exchange";
 
-  /// How many bytes are wrong afterwards.
+  /// Returns the number of wrong bytes.
   int64_t run(const Sizes& sizes) { return run(sizes, sizes); }
-  /// `asked`: as the receivers say.
+  /// `asked`: the receivers' sizes.
   int64_t run(const Sizes& sent, const Sizes& asked) {
     ++number;
     std::vector<int64_t> wrong(static_cast<size_t>(ranks_));
@@ -133,7 +131,7 @@ class Exchange {
     ++*count;
   }
   void launch_all(ExchangeArguments a) {
-    constexpr int64_t kSteps = 40;  // more than any pair has
+    constexpr int64_t kSteps = 40;
     for (int64_t step = 0; step < kSteps; step = a.end) {
       a.begin = step;
       a.end = in_steps ? step + 1 : kSteps;
@@ -148,7 +146,6 @@ class Exchange {
   std::vector<Scratch> scratch_;
 };
 
-// Up to `most` blocks of a pair, of up to 5000 bytes.
 Sizes sizes_of(int ranks, unsigned seed, unsigned most) {
   Sizes all(static_cast<size_t>(ranks));
   for (auto& from : all) {
@@ -202,13 +199,12 @@ TEST_F(OneExchange, SizesThatDifferAreFoundByTheReceiver) {
   EXPECT_EQ(exchange.reports[kParts].peer, 0);
 }
 
-// A chunk that was sent in vain is not taken for one of the next call.
 TEST_F(OneExchange, WhatAnEarlierCallLeftIsNotTaken) {
   Exchange exchange(2);
   exchange.patience = 200000000;
   const Sizes none = {{{}, {}}, {{}, {}}}, one = {{{}, {100}}, {{}, {}}};
   exchange.run(one, none);
-  ++exchange.number;  // the same set
+  ++exchange.number;  // the same half of the double buffer
   exchange.run(one);
   EXPECT_EQ(exchange.reports[kParts].message, Instruction::kLength);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In which version of CUDA a function appeared, and how that is told.
+// CUDA versions of driver functions, in messages.
 #include "cuda/functions.hpp"
 
 #include <gtest/gtest.h>
@@ -29,10 +29,9 @@ TEST(Functions, WhatIsMissingIsToldWithTheDriverThatHasIt) {
   const auto missing = missing_functions(driver);
   EXPECT_EQ(missing, (std::vector<std::string>{"cuFuncLoad (12.4)", "cuMemCreate (12.0)"}));
   EXPECT_EQ(lacks_in_words(driver, "cuFuncLoad"),
-            "the driver, for CUDA 12.2, has no cuFuncLoad: that needs a driver for CUDA 12.4");
+            "the driver for CUDA 12.2 lacks cuFuncLoad, which needs a driver for CUDA 12.4");
 }
 
-// A required row is in each driver that serves.
 TEST(Functions, RequiredOnesAreInDriversFor12_0) {
 #define TERN_CUDA_OLD(name, ...) EXPECT_EQ(first_version_of(#name), 12000) << #name;
   TERN_CUDA_REQUIRED(TERN_CUDA_OLD)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shim that runs kernels on the host: places of threads, barriers, shuffles, waiting loops,
-// grids of which all blocks are alive, the watchdog.
+// The shim that runs kernels on the host: indices, barriers, shuffles, spin loops, resident grids,
+// the watchdog.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -14,7 +14,7 @@ namespace tern::softcuda::test {
 namespace {
 
 struct Places {
-  int* seen;  // one for each thread of the grid
+  int* seen;  // per thread of the grid
 };
 TERN_KERNEL(test_places, Places, 1024, alone) {
   const unsigned block = blockIdx.x + gridDim.x * blockIdx.y;
@@ -26,26 +26,24 @@ struct Words {
   uint32_t* words;
   int n;
 };
-/// Reverses by shared memory: needs the barrier.
 TERN_KERNEL(test_reverse, Words, 1024, together) {
   TERN_SHARED(uint32_t, shared);
   shared[threadIdx.x] = arguments.words[threadIdx.x];
   __syncthreads();
   arguments.words[threadIdx.x] = shared[blockDim.x - 1 - threadIdx.x];
 }
-/// The same without one: a race that TSan must see.
+/// Without the barrier, the kernel has a race for TSan.
 TERN_KERNEL(test_race, Words, 1024, together) {
   TERN_SHARED(uint32_t, shared);
   shared[threadIdx.x] = arguments.words[threadIdx.x];
   arguments.words[threadIdx.x] = shared[blockDim.x - 1 - threadIdx.x];
 }
-/// Each warp's sum, by shuffles.
 TERN_KERNEL(test_warp_sum, Words, 1024, together) {
   uint32_t sum = arguments.words[threadIdx.x];
   for (int by = 16; by > 0; by /= 2) sum += __shfl_xor_sync(~0U, sum, by);
   arguments.words[threadIdx.x] = sum;
 }
-/// Blocks hand a word on: each waits for the one before it.
+/// Each block waits for the previous block.
 TERN_KERNEL(test_chain, Words, 1024, together) {
   uint32_t* const word = DEV(arguments.words);
   if (threadIdx.x == 0) {
@@ -54,7 +52,6 @@ TERN_KERNEL(test_chain, Words, 1024, together) {
   }
   __syncthreads();
 }
-/// Half of the threads leave before the others meet.
 TERN_KERNEL(test_leavers, Words, 1024, together) {
   if (threadIdx.x % 2 == 1) return;
   __syncthreads();
@@ -91,7 +88,7 @@ TEST(Grid, BarriersOrderSharedMemory) {
   for (uint32_t i = 0; i < 256; ++i) ASSERT_EQ(words[i], 255 - i);
 }
 
-// Under TSan each thread of a kernel is one of TSan's, so that it names the two that race.
+// Each kernel thread is a TSan fiber, so TSan names both threads.
 TEST(GridDeathTest, AMissingBarrierIsARaceForTSan) {
   if (!tsan()) GTEST_SKIP() << "not built with TSan";
   std::vector<uint32_t> words(64, 1);
@@ -135,7 +132,6 @@ TEST(Grid, TheWatchdogNamesAKernelThatHangs) {
     EXPECT_EQ(launch(name, {{1, 1, 1}, {32, 1, 1}, 0, 0}, &parameter, &why), 702);
     EXPECT_NE(why.find(name), std::string::npos) << why;
   }
-  // What it left behind does not disturb the next.
   ASSERT_EQ(launch("test_leavers", {{1, 1, 1}, {64, 1, 1}, 0, 0}, &parameter), 0);
   ::unsetenv("HOST_KERNELS_TIMEOUT");
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tern_interpret with a program of one exchange, two ranks as threads, on the host's shim and
-// without a driver: under TSan what is not ordered by words and barriers is a race.
+// tern_interpret with a program of one exchange on the host shim. Under TSan, accesses that
+// semaphores and barriers do not order are races.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -18,7 +18,6 @@
 namespace tern::cuda {
 namespace {
 
-/// Without an acquire.
 struct RelaxedLook {
   TERN_DEVICE static uint32_t at(const uint32_t* word, int32_t /*message*/) {
     return ptx::load_relaxed_system(word);
@@ -32,7 +31,7 @@ TERN_KERNEL(test_interpret_relaxed, InterpretArguments, 256, together) {
 constexpr size_t kScratch = 65536, kData = 1024, kCredit = 8192, kInbox = 16384;
 constexpr int64_t kRegion = 8192, kParts = 2;
 
-/// Each puts its input into the other's inbox and takes the other's as its output.
+/// Exchanges inputs through the inboxes.
 struct Rank {
   int number;
   std::vector<char> scratch = std::vector<char>(kScratch), program;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels by a driver: loading, every reduction, packing with and without lists in device memory,
-// mail; and the sentences where there are none.
-// Runs on the software driver; TERN_TEST_GPU=1 asks for the real one and the embedded kernels.
+// Kernels through a driver: loading, reductions, packing, mail, and messages if kernels are
+// missing.
+// Runs on the software driver. TERN_TEST_GPU=1 selects the real driver and the embedded kernels.
 #include "cuda/kernels.hpp"
 
 #include "core/datatype_build.hpp"
@@ -18,7 +18,7 @@ namespace {
 class KernelsTest : public ReduceCases {
  protected:
   void SetUp() override {
-    ::setenv("SOFTCUDA_WEAK", "on", 0);  // a missing fence is seen
+    ::setenv("SOFTCUDA_WEAK", "on", 0);  // reveals missing fences
     driver_ = find_driver();
     if (driver_ == nullptr && on_gpu()) GTEST_SKIP() << "no CUDA driver here";
     ASSERT_NE(driver_, nullptr);
@@ -44,7 +44,7 @@ class KernelsTest : public ReduceCases {
     blocks_.push_back(block);
     EXPECT_EQ(driver_->cuMemcpyHtoDAsync_v2(block, bytes.data(), bytes.size(), stream_),
               CUDA_SUCCESS);
-    EXPECT_EQ(driver_->cuStreamSynchronize(stream_), CUDA_SUCCESS);  // the caller's may go now
+    EXPECT_EQ(driver_->cuStreamSynchronize(stream_), CUDA_SUCCESS);  // `bytes` may go
     return reinterpret_cast<char*>(block);
   }
   std::vector<char> download(const char* from, size_t bytes) {
@@ -94,7 +94,6 @@ class KernelsTest : public ReduceCases {
 
   core::Datatype& of(MPI_Datatype constant) { return core::predefined_type(process_, constant); }
 
-  /// An irregular list of `count` integers.
   core::Ref<core::Datatype> scattered(MPI_Count count) {
     std::vector<MPI_Count> places;
     for (MPI_Count i = 0; i < count; ++i)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tells that the dynamic linker has loaded something: the entry that was the last of its list.
+// Newly loaded libraries change the last entry of the dynamic linker's list.
 #include "cuda/loaded.hpp"
 
 #include <dlfcn.h>
@@ -12,7 +12,7 @@
 namespace tern::cuda::test {
 namespace {
 
-// Of the C library's own, so that they are everywhere, and nothing else needs them.
+// Libraries of glibc, rarely loaded.
 constexpr const char* kSome = "libBrokenLocale.so.1";
 constexpr const char* kOther = "libnss_compat.so.2";
 
@@ -57,7 +57,7 @@ TEST(LastLoaded, SeesWhatIsLoadedAfterIt) {
   EXPECT_NE(next, entry);
   last.look_at(*next);
   EXPECT_TRUE(last.still());
-  std::thread([&last] {  // another thread's, too
+  std::thread([&last] {  // from another thread
     const Library second(kOther);
     EXPECT_FALSE(last.still());
   })

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory kind of an address: heap, stacks and static data by compares, all else by the driver,
-// and nothing remembered of an address that comes back as other memory.
+// The memory type of an address: heap, stacks and static data by comparison, all else by the
+// driver.
 #include "cuda/memory.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,6 @@ constexpr size_t kBytes = 64 << 10;
 int initialised = 1, zero[1000];
 thread_local int of_thread = 1;
 
-/// Whether the detail functions know the address for the host's, without the driver's help.
 bool compared(const void* address) {
   const auto at = reinterpret_cast<uintptr_t>(address);
   return detail::host_ranges.heap.has(at) || detail::host_ranges.program.has(at) ||
@@ -42,7 +41,6 @@ struct Mapping {
   void* address;
 };
 
-// Under a sanitizer malloc has its own places.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kHeapByBrk = false;
 #else
@@ -57,7 +55,7 @@ TEST(MemoryKinds, HeapStackAndStaticDataAreKnownByComparing) {
   EXPECT_EQ(compared(block.get()), kHeapByBrk);
   EXPECT_TRUE(compared(&initialised));
   EXPECT_TRUE(compared(&zero[999]));
-#if !defined(__SANITIZE_ADDRESS__)  // which may lay locals elsewhere
+#if !defined(__SANITIZE_ADDRESS__)  // ASan may place locals elsewhere
   EXPECT_TRUE(compared(&local));
 #endif
 }
@@ -81,7 +79,7 @@ TEST(MemoryKinds, AThreadKnowsItsOwnStackAndNoOther) {
   std::thread([&] {
     int local = 0;
     EXPECT_FALSE(compared(&local)) << "before anything was asked";
-    no_driver_since.doubt();  // else nothing more is asked where no driver can have come
+    no_driver_since.doubt();  // else the driver's absence answers at once
     EXPECT_EQ(kind_of(&local), MemoryKind::kHost);
     EXPECT_EQ(kind_of(&of_main), MemoryKind::kHost);
     EXPECT_EQ(kind_of(&of_thread), MemoryKind::kHost);
@@ -91,7 +89,7 @@ TEST(MemoryKinds, AThreadKnowsItsOwnStackAndNoOther) {
 #endif
     theirs = &local;
   }).join();
-  EXPECT_FALSE(compared(theirs));  // another's memory may lie there from now on
+  EXPECT_FALSE(compared(theirs));  // may become other memory
 }
 
 TEST(MemoryKinds, WhatIsMappedIsNotKnownByComparing) {
@@ -103,7 +101,6 @@ TEST(MemoryKinds, WhatIsMappedIsNotKnownByComparing) {
   EXPECT_EQ(look_up(mapping.address).buffer_id, 0U);
 }
 
-/// With a driver, whose calls are counted.
 class MemoryKindsOfADriver : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -113,7 +110,7 @@ class MemoryKindsOfADriver : public ::testing::Test {
     CUdevice device = 0;
     ASSERT_TRUE(use_first_device(*driver_, &device, &context_));
   }
-  /// 0 on the real driver, which does not tell.
+  /// The real driver does not count: 0.
   static unsigned long long asked() {
     const auto calls = reinterpret_cast<unsigned long long (*)(const char*)>(
         ::dlsym(RTLD_DEFAULT, "softcuda_calls"));
@@ -169,10 +166,10 @@ TEST_F(MemoryKindsOfADriver, EachKindAndItsAllocation) {
   EXPECT_EQ(driver_->cuMemFreeHost(pinned), CUDA_SUCCESS);
 }
 
-// The software driver maps managed memory as the system maps anything: places are used again.
+// The software driver maps by mmap, so addresses recur.
 TEST_F(MemoryKindsOfADriver, AnAddressThatComesBackIsAskedForAnew) {
   if (on_gpu()) GTEST_SKIP() << "the real driver has its own addresses";
-  const Mapping hold;  // the place below is the next that is free
+  const Mapping hold;
   int reused = 0;
   for (int turn = 0; turn < 20; ++turn) {
     Mapping mapping;
@@ -189,10 +186,10 @@ TEST_F(MemoryKindsOfADriver, AnAddressThatComesBackIsAskedForAnew) {
     ASSERT_EQ(kind_of(again.address), MemoryKind::kHost);
     ASSERT_NE(look_up(again.address).buffer_id, id);
   }
-  EXPECT_GT(reused, 0) << "no address came back: this shows nothing";
+  EXPECT_GT(reused, 0) << "no address was reused, so the test proves nothing";
 }
 
-// A thread's stack is given back to the system, and the next may be managed memory.
+// A finished thread's stack may become managed memory.
 TEST_F(MemoryKindsOfADriver, AFormerStackIsNotTheHostsForEver) {
   const void* former = nullptr;
   std::thread([&] {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tern_multicast alone on the host's shim, where stores come in any order, with ranks as threads
-// and addresses behind which all of their memory lies: allreduce, reduce-scatter, allgather and
-// bcast of many sizes on 1 to 8 ranks at any alignment, packed in the stage and not; each reduction
-// that switches have; a rank that does not come; a meeting that orders nothing is found.
+// tern_multicast on the host shim, over addresses that map the memory of all ranks. Ranks are
+// threads, and stores arrive in any order.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -21,7 +19,6 @@
 namespace tern::cuda {
 namespace {
 
-/// Looks at words without an acquire.
 struct WordsInAnyOrder {
   TERN_DEVICE static uint32_t load(const uint32_t* word) { return ptx::load_relaxed_system(word); }
 };
@@ -32,9 +29,9 @@ TERN_KERNEL(test_multicast_unordered, MulticastArguments, 256, together) {
 
 constexpr int kParts = 2;
 constexpr int64_t kAbort = 4, kNumbers = 64, kWords = 256, kStage = 2048;
-constexpr int64_t kRoom = 37;  // vectors of a block at most
+constexpr int64_t kRoom = 37;  // vectors per block
 
-/// The memory of all ranks, and addresses of their own for all of it together.
+/// The memory of each rank, and multicast addresses for all.
 class Memory {
  public:
   explicit Memory(int ranks) : bytes_(static_cast<size_t>(kStage + ranks * kRoom * 16)) {
@@ -83,7 +80,7 @@ struct WeakMemory {
 };
 
 using What = MulticastArguments::What;
-enum class Data { kPlain, kPacked };  // packed: the host's part is as coll/gpu/multicast_run.cc's
+enum class Data { kPlain, kPacked };  // packed as coll/gpu/multicast_run.cc does
 
 class Ranks {
  public:
@@ -140,7 +137,6 @@ class Ranks {
     EXPECT_EQ(kernels.launch(found, &shape, &a, why, sizeof why), 0) << why;
   }
 
-  /// The same with data that the host packs into the stage, and takes from there, pass by pass.
   void launch_packed(int rank, const Call& call) {
     const int64_t vectors = (call.bytes + 15) / 16, room = room_of(call.bytes);
     const bool gathers = call.what == MulticastArguments::kAllgather,
@@ -172,7 +168,7 @@ class Ranks {
     for (std::thread& one : threads) one.join();
   }
 
-  /// One behind the other; how many words were wrong. `packed`: of every other rank.
+  /// Returns the number of wrong words. With kPacked, even ranks pack.
   int all(const std::vector<size_t>& sizes, Data packed) {
     std::atomic<int> wrong{0};
     run([&](int rank) {
@@ -186,7 +182,6 @@ class Ranks {
   }
 
  private:
-  /// Passes of one size.
   static int64_t room_of(int64_t bytes) {
     const int64_t vectors = (bytes + 15) / 16, passes = (vectors + kRoom - 1) / kRoom;
     return (vectors + passes - 1) / passes;
@@ -204,7 +199,7 @@ class Ranks {
     for (int r = 0; r < ranks_; ++r) sum += value(r, call, i);
     return sum;
   }
-  // In place where it can be: allreduce, bcast.
+  // Allreduce and bcast run in place.
   int one(int rank, size_t n, size_t count, What what, bool packs) {
     const bool scatters = what == MulticastArguments::kReduceScatter;
     const auto many = static_cast<size_t>(ranks_);
@@ -253,7 +248,6 @@ const std::vector<size_t> kSizes = {1, 3, 40, 251, 97, 2, 1003, 5, 4, 333, 64, 1
 class MulticastKernel : public testing::TestWithParam<int> {};
 class OneMulticastKernel : public test::ReduceCases {
  protected:
-  /// Floats from -4 to 4.
   static void whole_numbers(Number number, std::vector<char>* bytes) {
     const auto fill = [&](auto zero, auto make) {
       for (size_t at = 0; at + sizeof zero <= bytes->size(); at += sizeof zero) {
@@ -288,7 +282,7 @@ TEST_P(MulticastKernel, AllOfAllSizesWithWeakMemory) {
   }
 }
 
-// Where TSan sees each access.
+// Stores arrive in order, so that TSan sees each access.
 TEST_P(MulticastKernel, AllOfAllSizesInOrder) {
   Ranks ranks(GetParam());
   EXPECT_EQ(ranks.all(kSizes, Data::kPlain), 0);
@@ -300,7 +294,7 @@ TEST_P(MulticastKernel, SomeRanksPackIntoTheStage) {
   EXPECT_EQ(ranks.all(kSizes, Data::kPacked), 0);
 }
 
-// Numbers of meetings go on from launch to launch, and past 2^32.
+// Barrier numbers wrap at 2^32.
 TEST_F(OneMulticastKernel, NumbersWrap) {
   Ranks ranks(2);
   uint32_t words[2][4] = {{1, 2, 3, 4}, {10, 20, 30, 40}}, sums[2][4];
@@ -324,7 +318,7 @@ TEST_F(OneMulticastKernel, NumbersWrap) {
   }
 }
 
-#if !defined(__SANITIZE_THREAD__)  // which finds it in its own way
+#if !defined(__SANITIZE_THREAD__)  // TSan reports a race
 TEST_F(OneMulticastKernel, MeetingsThatOrderNothingAreFound) {
   const WeakMemory weak;
   const std::vector<size_t> many(40, 333);
@@ -350,7 +344,7 @@ TEST_F(OneMulticastKernel, GivesUpAndTellsTheOther) {
   EXPECT_EQ(ranks.reports[kParts].peer, 0);
 }
 
-// What is exact has the host's bits; sums of floats are of numbers that are not rounded.
+// The float operands do not round, so sums are exact.
 TEST_F(OneMulticastKernel, EveryReduction) {
   constexpr int kRanks = 3;
   constexpr size_t kCount = 64;

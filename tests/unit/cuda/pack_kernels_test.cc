@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pack kernel on the host's shim against Datatype::pack and unpack: random nested types, any
-// range of packed bytes, any alignment; and the arithmetic under it.
+// The pack kernel on the host shim against Datatype::pack and unpack, and the index arithmetic.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,7 +28,6 @@ class PackKernels : public ::testing::Test {
     return static_cast<int64_t>(random_() % static_cast<uint64_t>(limit));
   }
 
-  /// Any type of up to `depth` constructors.
   Ref<Datatype> random_type(int depth) {
     static const MPI_Datatype kBasics[] = {
         MPI_BYTE, MPI_SHORT, MPI_INT, MPI_DOUBLE, MPI_C_DOUBLE_COMPLEX, MPI_DOUBLE_INT};
@@ -90,7 +88,7 @@ class PackKernels : public ::testing::Test {
     ASSERT_EQ(kernels->launch(kernel, &grid, &arguments, why, sizeof why), 0) << why;
   }
 
-  /// Whether the range has bytes that lie in one place: no data may be received there.
+  /// MPI forbids receives into overlapping bytes.
   static bool overlaps(const Datatype& type, char* buffer, MPI_Count count, size_t offset,
                        size_t bytes, std::vector<char>& memory) {
     const std::vector<char> ones(bytes, 1), before = memory;
@@ -101,7 +99,6 @@ class PackKernels : public ::testing::Test {
     return static_cast<size_t>(written) != bytes;
   }
 
-  /// `count` elements in memory of random bytes; packs and unpacks a range both ways.
   void check(const Datatype& type, MPI_Count count, size_t offset, size_t bytes, size_t skew_memory,
              size_t skew_packed) {
     const auto program = core::device_layout(type);
@@ -180,7 +177,7 @@ TEST_F(PackKernels, ALongListLeavesTheParameter) {
 TEST_F(PackKernels, ARegularTypeNeedsNoLists) {
   const auto column = TypeBuilder().vector(1000000, 1, 7, of(MPI_DOUBLE));
   EXPECT_LE(core::device_layout(*column)->image().size_bytes(), 256U);
-  EXPECT_EQ(core::device_layout(*column), core::device_layout(*column));  // made once
+  EXPECT_EQ(core::device_layout(*column), core::device_layout(*column));  // cached
 }
 
 TEST_F(PackKernels, RowsAreFound) {
@@ -189,7 +186,7 @@ TEST_F(PackKernels, RowsAreFound) {
   ASSERT_TRUE(core::device_layout(*vector)->rows(1, &rows));
   EXPECT_EQ(rows.width, 12);
   EXPECT_EQ(rows.pitch, 20);
-  EXPECT_FALSE(core::device_layout(*vector)->rows(2, &rows));  // the last row has no gap behind it
+  EXPECT_FALSE(core::device_layout(*vector)->rows(2, &rows));  // no gap after the last row
   const auto padded = TypeBuilder().resized(of(MPI_INT), 0, 64);
   ASSERT_TRUE(core::device_layout(*padded)->rows(7, &rows));
   EXPECT_EQ(rows.width, 4);

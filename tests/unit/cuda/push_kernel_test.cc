@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tern_push alone on the host's shim and without a driver, ranks as threads: sums in one hop and in
-// two, blocks, barriers, and what goes from one rank to all or from all to one, of many sizes one
-// behind the other, where memory arrives in any order; passes that refresh the flags; a rank that
-// gives up; and the same kernel with a flag that it does not look at.
+// tern_push on the host shim without a driver. Ranks are threads, and stores arrive in any order.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -14,7 +11,6 @@
 namespace tern::cuda {
 namespace {
 
-/// Looks away from the flag of the first word.
 struct OneFlagMissing {
   TERN_DEVICE static bool all(const uint32_t (&flags)[kLlWords], uint32_t wanted) {
     return flags[1] == wanted && flags[2] == wanted && flags[3] == wanted;
@@ -53,13 +49,13 @@ TEST_P(PushKernel, SumsInTwoHops) {
   EXPECT_EQ(ranks.sums(kSizes), 0);
 }
 
-// Who only sends hears from the others when it writes again.
+// A rank without receives learns of the peers' progress at the next write.
 TEST_P(PushKernel, FromOneToAllAndFromAllToOne) {
   Ranks ranks(GetParam(), wire());
   EXPECT_EQ(ranks.all(kSizes), 0);
 }
 
-// Every fourth pair of passes moves whole slots.
+// Every fourth pair moves whole slots.
 TEST_P(PushKernel, PassesThatRefreshFlags) {
   Ranks ranks(GetParam(), wire());
   ranks.refresh = 7;
@@ -84,7 +80,6 @@ TEST_P(PushKernel, NobodyLeavesABarrierBeforeAllHaveCome) {
   });
 }
 
-// What the flags are for: without one of them data is taken that has not come.
 TEST_F(OnePushKernel, AFlagThatIsNotLookedAtIsFound) {
   const std::vector<size_t> many(40, 333);
   EXPECT_EQ(Ranks(2, wire()).sums(many), 0);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// tern_push_lines alone on the host's shim, where stores come in any order, but a line of 128 bytes
-// as it was stored: what push_kernel_test.cc asks of LL, on 1 to 17 ranks, at addresses of any
-// alignment, and every operation on every type. Where lines tear, and where a flag is not looked
-// at, data is taken that has not come: so the flags are what is needed, and NVLink, too.
+// tern_push_lines on the host shim: the cases of push_kernel_test.cc, with whole lines of 128 bytes
+// in any order. Torn lines and unchecked flags give wrong data, so LL128 needs its flags and
+// NVLink.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -13,7 +12,7 @@
 namespace tern::cuda {
 namespace {
 
-/// Of each warp's four lines looks at the flag of the first alone.
+/// Checks only the first of a warp's four flags.
 struct FirstLine {
   TERN_DEVICE static bool counts(int line) { return line == 0; }
 };
@@ -29,7 +28,7 @@ constexpr Wire wire(const char* kernel = "tern_push_lines") {
 
 class PushLines : public testing::TestWithParam<int> {
  protected:
-  /// With many ranks on few processors each size takes long.
+  /// Many ranks are slow on few cores.
   [[nodiscard]] static std::vector<size_t> some(const std::vector<size_t>& sizes) {
     return GetParam() < 9 ? sizes : std::vector<size_t>{1, 61, 481, 3};
   }
@@ -62,7 +61,7 @@ TEST_P(PushLines, SumsInTwoHopsAtAnyAddress) {
   EXPECT_EQ(ranks.sums(some(kLarge)), 0);
 }
 
-// Who only sends hears from the others when it writes again.
+// A rank without receives learns of the peers' progress at the next write.
 TEST_P(PushLines, FromOneToAllAndFromAllToOne) {
   Ranks ranks(GetParam(), wire());
   ranks.skew = 3;
@@ -76,7 +75,7 @@ TEST_F(OnePushLines, FlagsThatAreNotLookedAtAreFound) {
   EXPECT_GT(Ranks(2, wire("test_lines_unchecked")).sums(many), 0);
 }
 
-// As over PCIe: why LL128 is taken nowhere but over NVLink.
+// PCIe tears lines.
 TEST_F(OnePushLines, LinesThatTearAreFound) {
   const WeakMemory weak{WeakMemory::kAny};
   const std::vector<size_t> many(40, 333);
@@ -100,7 +99,6 @@ TEST_F(OnePushLines, WholeWarpsGiveUpAndTellTheOther) {
   EXPECT_EQ(ranks.reports[kParts].peer, 0);
 }
 
-/// Each rank's sum of its own and the others' data, of both wires, as the host makes it.
 TEST_F(OnePushLines, EveryOperationOnEveryType) {
   constexpr int kRanks = 3;
   constexpr size_t kCount = 64, kSkew = 2;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks as threads that run tern_push or its like on the host's shim, without a driver, with data
-// of any alignment: sums in one hop and in two, blocks, and what goes from one rank to all or from
-// all to one. What the tests of wires share.
+// Ranks as threads that run tern_push or a similar kernel on the host shim, for the tests of wires.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,7 +22,6 @@ namespace {
 constexpr int kParts = 2;
 constexpr int64_t kAbort = 4, kCounters = 64, kWords = 256;
 
-/// A kernel, and its slots.
 struct Wire {
   const char* kernel;
   int64_t room;  // vectors
@@ -40,7 +37,7 @@ struct Scratch {
   [[nodiscard]] char* at() { return lines.front().bytes; }
 };
 
-/// Ints that lie `skew` bytes behind a border of 16.
+/// `skew` bytes from an alignment of 16.
 class Ints {
  public:
   Ints(size_t count, size_t skew) : skew_(skew), count_(count), pieces_(count / 4 + 3) {}
@@ -78,21 +75,21 @@ class Ranks {
   uint64_t patience = uint64_t{20} * 1000000000;
   std::vector<KernelReport> reports;
 
-  /// What a rank gives and gets, as the caller has it. The test's blocks adjoin.
+  /// Blocks are adjacent.
   struct Call {
     PushArguments::What what = PushArguments::kCopy;
     const char* in = nullptr;
     char* out = nullptr;
-    size_t ints = 0;  // of the vector, or of a block
+    size_t ints = 0;  // of the vector or a block
     bool in_blocks = false, out_blocks = false;
     int32_t to = PushArguments::kAllRanks, from = PushArguments::kAllRanks;
     bool spreads = false;
-    int32_t last = -2;  // of the reduced; -2: of all
+    int32_t last = -2;  // of the reduced; -2: all
     int blocks = 1;     // of threads
     ReduceNumber number = ReduceNumber::u32;
     Reduction operation = Reduction::kSum;
     PushArguments::Tabled tabled = PushArguments::kNone;
-    std::vector<size_t> lengths = {};  // ints of blocks that differ, and lie one behind the other
+    std::vector<size_t> lengths = {};  // of adjacent blocks
   };
 
   void launch(int rank, const Call& call) {
@@ -139,7 +136,7 @@ class Ranks {
     EXPECT_EQ(kernels.launch(found, &shape, &a, why, sizeof why), 0) << why;
   }
 
-  /// Sums of vectors of these sizes, one behind the other: how many elements were wrong.
+  /// Returns the number of wrong elements.
   int sums(const std::vector<size_t>& sizes, bool spreads = false) {
     std::atomic<int> wrong{0};
     run([&](int rank) {
@@ -156,19 +153,19 @@ class Ranks {
     return wrong;
   }
 
-  /// All that a rank can have to give and to get, one behind the other.
+  /// All other patterns. Returns the number of wrong elements.
   int all(const std::vector<size_t>& sizes) {
     std::atomic<int> wrong{0};
     run([&](int rank) {
       for (size_t n = 0; n < sizes.size(); ++n) {
         const int root = static_cast<int>(n * 7) % ranks_;
         wrong += bcast(rank, n, sizes[n], root);
-        if (n % 3 == 0) wrong += bcast(rank, n + 100, 3 * sizes[n], root);  // from one again
+        if (n % 3 == 0) wrong += bcast(rank, n + 100, 3 * sizes[n], root);  // again
         wrong += sum(rank, n, sizes[n], n % 2 == 0);
         wrong += scatter(rank, n, sizes[n], root);
         wrong += alltoall(rank, n, sizes[n]);
         wrong += scan(rank, n, sizes[n], n % 2 == 0 ? rank : rank - 1);
-        if (n % 3 == 1) wrong += scan(rank, n + 100, 2 * sizes[n], rank - 1);  // upwards again
+        if (n % 3 == 1) wrong += scan(rank, n + 100, 2 * sizes[n], rank - 1);  // again
         wrong += gather(rank, n, sizes[n], root);
         if (n % 4 == 1) wrong += gather(rank, n, sizes[n], (root + 1) % ranks_);
         wrong += reduce_scatter(rank, n, sizes[n]);
@@ -196,7 +193,6 @@ class Ranks {
     for (int r = 0; r < ranks_; ++r) sum += value(r, call, i);
     return sum;
   }
-  /// A vector, or a block for each rank.
   static std::vector<int> values(int rank, size_t call, size_t ints) {
     std::vector<int> data(ints);
     for (size_t i = 0; i < ints; ++i) data[i] = value(rank, call, i);
@@ -221,7 +217,6 @@ class Ranks {
                   .blocks = blocks_of(ints)});
     return differing(data, ints, [&](size_t i) { return sum_of(n, i); });
   }
-  /// To all where there is no root.
   int gather(int rank, size_t n, size_t ints, int root) {
     Ints mine(values(rank, n, ints), skew), data(std::vector<int>(many(ints), -1), skew);
     Call call{.in = mine.at(), .out = data.at(), .ints = ints, .out_blocks = true};
@@ -271,7 +266,6 @@ class Ranks {
       return value(static_cast<int>(i / ints), n, static_cast<size_t>(rank) * ints + i % ints);
     });
   }
-  /// Of the ranks to `last`, in place.
   int scan(int rank, size_t n, size_t ints, int last) {
     Ints data(values(rank, n, ints), skew);
     Call call{.what = PushArguments::kReduce, .in = data.at(), .out = data.at(), .ints = ints};
@@ -297,7 +291,6 @@ class Ranks {
     return differing(data, ints,
                      [&](size_t i) { return sum_of(n, static_cast<size_t>(rank) * ints + i); });
   }
-  /// An allgather or a reduce-scatter of blocks from nothing to `most`.
   int of_many_lengths(int rank, size_t n, size_t most, bool gathers) {
     std::vector<size_t> lengths, starts;
     size_t all = 0, largest = 0;
@@ -343,7 +336,7 @@ class Ranks {
   std::vector<Scratch> scratch_;
 };
 
-/// How stores arrive (softcuda::Arrival): behind PCIe each of 8 bytes on its own.
+/// softcuda::Arrival. kAny models PCIe, where each 8 bytes arrive alone.
 struct WeakMemory {
   enum Arrival { kLines = 1, kAny = 2 };
   explicit WeakMemory(Arrival arrival = kAny) {

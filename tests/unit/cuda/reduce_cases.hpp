@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every reduction that devices have, with data and the host's result: what the tests of kernels
-// share, whether they run on the host's shim or by a driver.
+// Every device reduction, with data and the host's result, for tests of kernels.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +14,6 @@
 
 namespace tern::cuda::test {
 
-/// How the elements of a number are made and compared.
 enum class Look { kBits, kFloat16, kBfloat16, kFloat, kDouble, kPair };
 
 struct Case {
@@ -64,7 +62,7 @@ inline Look look_of(Number number) {
   }
 }
 
-/// Value and index of a pair: where they lie. Between them may be bytes that mean nothing.
+/// Offsets in a pair. The padding has no meaning.
 struct PairShape {
   int value, index_at, index;
 };
@@ -85,7 +83,7 @@ inline PairShape shape_of(Number number) {
 
 class ReduceCases : public ::testing::Test {
  protected:
-  /// Bytes that are numbers, half of them small enough that ties and zeros come about.
+  /// Half of the numbers are small, so that ties and zeros occur.
   std::vector<char> random_bytes(const Case& c, size_t count) {
     std::vector<char> bytes(count * static_cast<size_t>(c.plan.bytes));
     for (char& byte : bytes) byte = static_cast<char>(random_());
@@ -147,7 +145,7 @@ class ReduceCases : public ::testing::Test {
     return result;
   }
 
-  /// Compares element by element; the padding of pairs does not count.
+  /// Ignores the padding of pairs.
   static void compare(const Case& c, const char* result, const std::vector<char>& wanted,
                       size_t count, const std::string& what) {
     if (look_of(c.number) != Look::kPair) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of reductions on the host's shim against the loops of core: every operation on every
-// number, 1 to 16 sources, odd counts, any alignment, the target among the sources.
+// The reduction kernels on the host shim against the loops of core.
 #include <algorithm>
 
 #include "tests/softcuda/shim/launch.h"
@@ -33,8 +32,8 @@ class ReduceKernels : public ReduceCases {
   struct Shape {
     size_t n, count;
     unsigned blocks;
-    size_t skew_source, skew_target;  // bytes from a border of 64
-    int in_place;                     // which source is the target; -1: none
+    size_t skew_source, skew_target;  // bytes from an alignment of 64
+    int in_place;                     // the source's index, or -1
   };
 
   void check(const Case& c, const Shape& shape) {

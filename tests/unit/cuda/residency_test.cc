@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Residency: shares of a GPU's places for blocks of threads that wait.
+// Residency: shares of a GPU's places for waiting thread blocks.
 #include "cuda/residency.hpp"
 
 #include <gtest/gtest.h>
@@ -86,7 +86,7 @@ TEST(Residency, ARetiredShareIsTakenWhenItsKernelsAreOver) {
   EXPECT_EQ(fresh->take(4, 7), 2);
   over = true;
   EXPECT_EQ(fresh->take(4, 7), 4);
-  EXPECT_EQ(old->take(7, 7), 2);  // anew
+  EXPECT_EQ(old->take(7, 7), 2);  // again
 }
 
 TEST(Residency, ARetiredShareThatNobodyWantsKeepsItsPlaces) {
@@ -98,12 +98,11 @@ TEST(Residency, ARetiredShareThatNobodyWantsKeepsItsPlaces) {
   EXPECT_EQ(old->take(4, kMost), 4);
 }
 
-// Kernels of any share may fill the multiprocessors of a green context.
 TEST(Residency, AShareOnFewMultiprocessorsLimitsAll) {
   Residency gpu;
   const auto wide = gpu.share(), narrow = gpu.share(), late = gpu.share();
   EXPECT_EQ(wide->take(8, kMost), 8);
-  EXPECT_EQ(narrow->take(8, 7), 0);  // blocks of the first may run there
+  EXPECT_EQ(narrow->take(8, 7), 0);  // the first share's blocks may run there
   wide->keep(2);
   EXPECT_EQ(narrow->take(8, 7), 3);
   EXPECT_EQ(late->take(8, kMost), 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver that a unit test runs on: the software driver, or with TERN_TEST_GPU=1 the real one.
-// Why: a unit test starts without libcuda, and may look before and after it comes to life.
+// The driver of a unit test: the software driver, or the real driver with TERN_TEST_GPU=1.
+// Why: tests start without libcuda, and compare states before and after its load.
 #pragma once
 
 #include <dlfcn.h>
@@ -15,21 +15,21 @@ namespace tern::cuda::test {
 
 inline bool on_gpu() { return std::getenv("TERN_TEST_GPU") != nullptr; }
 
-/// A file beside the software driver, from this program's place in the build tree.
+/// A file beside the software driver in the build tree.
 inline std::string built(const std::string& name) {
   const auto self = std::filesystem::read_symlink("/proc/self/exe");
   return self.parent_path().parent_path().parent_path().parent_path() / "tests/softcuda" / name;
 }
 
-/// TERN_TEST.cuda_kernels: the host's kernels; on a real device empty, for the embedded image.
+/// Empty on a real device: the embedded image.
 inline std::string kernel_file() { return on_gpu() ? "" : built("libtern_kernels_host.so"); }
 
-/// Loads the driver that the test is to run on, once. Null where it is not there.
+/// Loads the driver once. Returns null if the driver is missing.
 inline const Driver* find_driver() {
   static const Driver* const found = []() -> const Driver* {
     ::setenv("SOFTCUDA_KERNELS", built("libtern_kernels_host.so").c_str(), 0);
     const std::string library = on_gpu() ? "libcuda.so.1" : built("libcuda.so.1");
-    // And the software NVML: a later dlopen by name finds this copy.
+    // A later dlopen by name finds this copy.
     if (!on_gpu()) (void)::dlopen(built("libnvidia-ml.so.1").c_str(), RTLD_NOW | RTLD_LOCAL);
     void* const opened = ::dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL);
     if (opened == nullptr) return nullptr;
@@ -39,7 +39,7 @@ inline const Driver* find_driver() {
   return found;
 }
 
-/// The first device with its primary context, which is current then; false where the driver fails.
+/// Makes the primary context current. Returns false if the driver fails.
 inline bool use_first_device(const Driver& driver, CUdevice* device, CUcontext* context) {
   return driver.cuInit(0) == CUDA_SUCCESS && driver.cuDeviceGet(device, 0) == CUDA_SUCCESS &&
          driver.cuDevicePrimaryCtxRetain(context, *device) == CUDA_SUCCESS &&

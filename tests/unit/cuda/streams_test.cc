@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words of streams, with a driver that keeps what it was asked to write.
+// Stream semaphores, under a fake driver that keeps requested writes.
 #include "cuda/streams.hpp"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ namespace tern::cuda {
 namespace {
 
 struct Fake {
-  std::vector<std::pair<CUdeviceptr, uint32_t>> writes;  // that were asked for
+  std::vector<std::pair<CUdeviceptr, uint32_t>> writes;
   int streams = 0, priority = 0, pages = 0;
   alignas(64) std::array<std::byte, 4096> page;
   bool refuses_page = false, refuses_write = false;
@@ -55,7 +55,7 @@ class StreamsTest : public ::testing::Test {
     CUresult error = CUDA_SUCCESS;
     return streams_.make(&error);
   }
-  /// The device comes to the oldest write.
+  /// Plays the device: performs the oldest write.
   static void come() {
     const auto [at, value] = fake.writes.front();
     reinterpret_cast<std::atomic<uint32_t>*>(at)->store(value);
@@ -92,7 +92,6 @@ TEST_F(StreamsTest, EachHasAWordOfItsOwn) {
   streams_.end(other);
 }
 
-// A stream that was ended before its write came.
 TEST_F(StreamsTest, AWriteThatIsLateIsOfNoOtherStream) {
   Stream* const old = make();
   ASSERT_TRUE(old->ask(driver_));
@@ -116,7 +115,7 @@ TEST_F(StreamsTest, WithoutWordsTheDriverIsAsked) {
   streams_.end(with);
   std::vector<Stream*> many;
   for (int i = 0; i < 100; ++i) many.push_back(make());
-  EXPECT_EQ(many.back()->word, nullptr) << "there is one page";
+  EXPECT_EQ(many.back()->word, nullptr) << "the page is full";
   for (Stream* stream : many) streams_.end(stream);
   EXPECT_EQ(fake.streams, 0);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Channels: ranks as threads, each with threads of its own that use communicators side by side.
+// Channels: concurrent threads of a rank with separate communicators.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -22,7 +22,7 @@ using pml::Mode;
 constexpr int kComms = 6;
 constexpr size_t kSizes[] = {0, 8, 3000, 40000, 300000};
 
-/// As MPI_Comm_dup makes them, in one order on all ranks.
+/// All ranks duplicate in the same order.
 std::vector<Ref<Communicator>> duplicates(Process& process) {
   std::vector<Ref<Communicator>> made;
   Communicator& world = *process.world;
@@ -35,7 +35,7 @@ std::vector<Ref<Communicator>> duplicates(Process& process) {
   return made;
 }
 
-/// To the right and from the left, on one communicator.
+/// Sends to the right and receives from the left.
 void exchange(Process& process, Communicator& comm, unsigned seed) {
   pml::Pml& pml = *comm.channel().pml;
   const int right = (comm.rank() + 1) % comm.size();
@@ -93,7 +93,7 @@ TEST(Channels, ThreadsUseThemSideBySide) {
   });
 }
 
-/// Runs `act` on rank 0 while another thread of it waits, asleep until it is rung.
+/// Runs `act` on rank 0 while another of its threads sleeps in a wait.
 void wake(const std::function<core::Request*(Process&)>& begin,
           const std::function<void(Process&, core::Request&)>& act) {
   World(2, {{"TERN_TEST.longest_sleep", "20s"}}, core::ThreadLevel::kMultiple)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contexts: early messages choose the index, ends forget it, and numbers that come again are free.
+// Contexts: indices of early messages, removal, and reuse of numbers.
 #include "pml/p2p/contexts.hpp"
 
 #include <gtest/gtest.h>
@@ -55,12 +55,12 @@ TEST(Contexts, AnIdThatIsInUseIsRefused) {
   contexts.add(*alive);
   try {
     contexts.add(*second);
-    FAIL() << "two communicators have one id";
+    FAIL() << "two communicators share an id";
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("particles"), std::string::npos) << error.what();
     EXPECT_NE(std::string(error.what()).find("fields"), std::string::npos) << error.what();
   }
-  contexts.remove(*second);  // of what was never added
+  contexts.remove(*second);  // never added
   core::Communicator* found = nullptr;
   contexts.with(alive->id(), [&](core::Communicator& communicator) { found = &communicator; });
   EXPECT_EQ(found, alive.get());
@@ -75,7 +75,6 @@ TEST(Contexts, NumbersNeverRunOut) {
   contexts.add(*first);
   contexts.add(*second);
   contexts.remove(*first);
-  // A billion communicators later.
   constexpr uint64_t kAll = core::Process::kContextIndices - core::Process::kFirstContextIndex;
   EXPECT_FALSE(rank.process.context_indices_repeat());
   rank.process.skip_context_indices(kAll - 2);

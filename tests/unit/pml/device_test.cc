@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages of device memory with ranks as threads, on the software driver: what goes eagerly, by
-// one copy, in pieces and through pinned chunks; all sizes around the borders, with and without
-// holes, both ways at once, and a device that fails in the middle.
+// Messages of device memory on the software driver: eager, single copy, pieces, pinned chunks.
+// Sizes around all limits, with and without holes.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -24,13 +23,12 @@ using pml::Buffer;
 using pml::Envelope;
 using pml::Mode;
 
-constexpr size_t kLine = 64, kHole = 128;  // of the data with holes, and from one line to the next
+constexpr size_t kLine = 64, kHole = 128;  // bytes and stride with holes
 
 enum class Where { kHost, kDevice };
 
 const cuda::Driver& driver() { return *cuda::test::find_driver(); }
 
-/// Memory with a pattern, or for one; contiguous, or in lines with holes between them.
 class Area {
  public:
   Area(Process& process, Where where, size_t bytes, bool holes)
@@ -61,7 +59,7 @@ class Area {
     for (size_t i = 0; i < bytes_; ++i) host_[place(i)] = pattern(i, seed);
     if (where_ == Where::kDevice) upload();
   }
-  /// The pattern, and nothing changed between the lines.
+  /// The holes must be untouched.
   void expect(unsigned seed) {
     if (where_ == Where::kDevice) {
       ASSERT_EQ(driver().cuMemcpyDtoHAsync_v2(host_.data(), device_, span(), nullptr),
@@ -110,7 +108,7 @@ Envelope with(Process& process, int rank) { return {process.world, rank, 5}; }
 
 struct Way {
   const char* name;
-  bool maps;  // ranks may map each other's memory
+  bool maps;
   bool bad_network = false;
 };
 
@@ -206,7 +204,7 @@ TEST_P(DeviceMessages, BothWaysAndManyAtOnce) {
   });
 }
 
-// Each rank either has the data or an error, and none waits.
+// Neither rank hangs.
 TEST_P(DeviceMessages, AReadThatFailsIsAnErrorAtBothEnds) {
   if (cuda::test::on_gpu()) GTEST_SKIP() << "no failures on request";
   const auto fault =
@@ -219,7 +217,7 @@ TEST_P(DeviceMessages, AReadThatFailsIsAnErrorAtBothEnds) {
                  ? process.channel(0).pml->send(area.buffer(), with(process, 1), Mode::kSynchronous)
                  : process.channel(0).pml->recv(area.buffer(), with(process, 0), nullptr);
     };
-    std::string faults;  // an offer may make copies of its own, which fail unseen
+    std::string faults;  // copies for an offer may fail silently
     for (int call = 1; call <= 12; ++call)
       for (const char* const name : {"cuLaunchKernel", "cuMemcpyAsync"})
         faults +=

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames that no honest peer sends: each is ignored with a line, and the requests go on as if it
-// had not come. The same driver as the fuzz target, with pseudo-random bytes, for every run.
+// Frames of a hostile peer are ignored with a message, by the fuzz target's driver.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -13,7 +12,6 @@ namespace {
 
 using core::Request;
 
-/// One pml with two peers, of which it believes nothing.
 class Hostile : public testing::Test {
  protected:
   Hostile() {

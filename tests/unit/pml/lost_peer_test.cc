@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A peer that is lost: what is under way with it ends with an error that says who and why, what is
-// here already can be received, and all others go on. Over a network that the test cuts.
+// After a cut of the network, pending requests fail with peer and reason, delivered messages
+// remain, and other peers go on.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -74,7 +74,7 @@ TEST(LostPeer, WhatIsUnderWayWithItFailsAndOthersGoOn) {
       return;
     }
     core::Outcome outcome;
-    ASSERT_EQ(pml_of(process).probe(with(process, 1, 1), &outcome), MPI_SUCCESS);  // it is here
+    ASSERT_EQ(pml_of(process).probe(with(process, 1, 1), &outcome), MPI_SUCCESS);  // delivered
     std::vector<core::Request*> doomed(4);
     core::Request* any = nullptr;
     pml::Pml& pml = pml_of(process);
@@ -94,7 +94,6 @@ TEST(LostPeer, WhatIsUnderWayWithItFailsAndOthersGoOn) {
       EXPECT_NE(end.text.find("rank 1 on "), std::string::npos) << end.text;
       EXPECT_NE(end.text.find("is lost: late: the test has cut the link"), std::string::npos);
     }
-    // Later ones fail, too, at once or when they are waited for.
     core::Request* later = nullptr;
     ASSERT_EQ(pml.isend(bytes_of(process, small), with(process, 1, 3), Mode::kStandard, &later), 0);
     EXPECT_EQ(end_of(process, later).error, MPI_ERR_PROC_ABORTED);
@@ -105,7 +104,6 @@ TEST(LostPeer, WhatIsUnderWayWithItFailsAndOthersGoOn) {
     EXPECT_EQ(pml.probe(with(process, 1, 6), &outcome), MPI_ERR_PROC_ABORTED);
     bool found = false;
     EXPECT_EQ(pml.iprobe(with(process, 1, 6), &found, &outcome), MPI_ERR_PROC_ABORTED);
-    // What came before stays.
     EXPECT_EQ(pml.recv(bytes_of(process, in), with(process, 1, 1), nullptr), MPI_SUCCESS);
     EXPECT_EQ(in, small);
     steps.reach(1);
@@ -114,7 +112,7 @@ TEST(LostPeer, WhatIsUnderWayWithItFailsAndOthersGoOn) {
   });
 }
 
-// Announced, and in the middle of its data.
+// The link is cut after the RTS, or during the data.
 TEST(LostPeer, ALargeMessageEndsAtBothEnds) {
   for (unsigned seed = 1; seed <= 20; ++seed) {
     World world(2);
@@ -137,7 +135,6 @@ TEST(LostPeer, ALargeMessageEndsAtBothEnds) {
   }
 }
 
-// A probe that waits, and a message that was matched by a probe before its peer was lost.
 TEST(LostPeer, ProbesEnd) {
   World world(2);
   world.use(5);
@@ -165,15 +162,14 @@ TEST(LostPeer, ProbesEnd) {
   });
 }
 
-// Everybody sends to everybody, of all sizes; one link is cut somewhere on the way. Every request
-// ends, and what ended well is whole.
+// Successful receives are complete.
 TEST(LostPeer, EveryRequestEndsWhereverTheLinkIsCut) {
   constexpr int kRanks = 4, kRounds = 30;
   for (unsigned seed = 1; seed <= 10; ++seed) {
     World world(kRanks);
     world.use(seed);
     world.run([&](Process& process) {
-      std::mt19937 random(seed);  // the same on all ranks
+      std::mt19937 random(seed);
       for (int round = 0; round < kRounds; ++round) {
         const size_t bytes = random() % 3 == 0 ? random() % 100000 : random() % 300;
         const bool cuts = round == static_cast<int>(seed * 2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matching against an obvious reference: a list searched from its front.
+// Matching against a list searched from its front.
 #include "pml/matching.hpp"
 
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ TEST(Matching, PostedReceivesAsAListWouldFindThem) {
   RandomKeys random(1);
   Posted<Receive> posted;
   std::list<Receive> all;
-  std::vector<Receive*> reference;  // in the order of posting
+  std::vector<Receive*> reference;
   for (int step = 0; step < 20000; ++step) {
     if (random.pick(2) == 0) {
       Receive& receive = all.emplace_back();
@@ -106,7 +106,7 @@ TEST(Matching, ASpecificReceiveDoesNotSearchAMillionOthers) {
   }
   arrivals[kMany].key = {1, 0, 1 << 20};
   unexpected.add(arrivals[kMany]);
-  // 100,000 look-ups: a search of even a thousandth of the messages each would take a minute.
+  // A search of a thousandth of the messages would take a minute.
   for (int i = 0; i < 100000; ++i) ASSERT_EQ(unexpected.find({1, 0, 1 << 20}), &arrivals[kMany]);
 }
 

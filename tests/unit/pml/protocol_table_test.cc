@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A new protocol is its two halves and one row: this file adds one to the table of two ranks, and
-// nothing else knows of it. Large messages take it; refused messages take the other protocols;
-// where one of its ends fails late, both requests end with an error.
+// A new protocol needs two halves and a row. Large messages take the new row, refused messages take
+// others, and a late failure at either end fails both requests.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -22,15 +21,15 @@ using core::Process;
 using test::World;
 
 constexpr auto kInvertedWay = static_cast<wire::Way>(77);
-constexpr size_t kLeast = 100000, kFailing = 300000;  // bytes: from where on it is viable; it fails
+constexpr size_t kLeast = 100000, kFailing = 300000;  // bytes: viable, failing
 
 std::atomic<int> sent_inverted{0}, received_inverted{0};
 
-// Inverted: every byte travels inverted, in frames.
+// Sends inverted bytes.
 struct InvertedSource {
   const Buffer& buffer;
-  static size_t ready(const Range& range) { return std::min<size_t>(range.length, 5000); }
-  void fill(std::byte* room, const Range& range) const {
+  static size_t ready(const ByteRange& range) { return std::min<size_t>(range.length, 5000); }
+  void fill(std::byte* room, const ByteRange& range) const {
     for (size_t i = 0; i < range.length; ++i) room[i] = ~buffer.first()[range.offset + i];
   }
   static void sent(size_t /*bytes*/) {}
@@ -65,7 +64,8 @@ class InvertedSender final : public SenderHalf {
 
 class InvertedReceiver final : public ReceiverHalf {
  public:
-  InvertedReceiver(Context& context, RecvRequest& request) : context_(context), request_(request) {}
+  InvertedReceiver(ProtocolContext& context, RecvRequest& request)
+      : context_(context), request_(request) {}
   Step begin() noexcept override {
     send_go(context_, request_, kInvertedWay);
     return Step::kWait;
@@ -81,7 +81,7 @@ class InvertedReceiver final : public ReceiverHalf {
   }
 
  private:
-  Context& context_;
+  ProtocolContext& context_;
   RecvRequest& request_;
 };
 
@@ -90,18 +90,18 @@ const Protocol kInverted{
     .way = kInvertedWay,
     .always = true,
     .acknowledged = false,
-    .viable_to_send = [](const Context&, const SendRequest&) { return true; },
-    .send = [](Context&, SendRequest& request) -> std::unique_ptr<SenderHalf> {
+    .viable_to_send = [](const ProtocolContext&, const SendRequest&) { return true; },
+    .send = [](ProtocolContext&, SendRequest& request) -> std::unique_ptr<SenderHalf> {
       return std::make_unique<InvertedSender>(request);
     },
-    .viable_to_receive = [](const Context&, const RecvRequest& request,
+    .viable_to_receive = [](const ProtocolContext&, const RecvRequest& request,
                             const Announced&) { return request.transfer.bytes >= kLeast; },
-    .receive = [](Context& context, RecvRequest& request,
+    .receive = [](ProtocolContext& context, RecvRequest& request,
                   const Announced&) -> std::unique_ptr<ReceiverHalf> {
       return std::make_unique<InvertedReceiver>(context, request);
     }};
 
-/// Both ranks get the row, before those of this build; then rank 0 sends to rank 1.
+/// Rank 0 sends to rank 1.
 class Table {
  public:
   Table() : rows_{&kInverted} {
@@ -112,7 +112,6 @@ class Table {
     int code = MPI_SUCCESS;
     std::string text;
   };
-  /// What each of the two ranks returns.
   std::array<Result, 2> pass(size_t bytes) {
     std::array<Result, 2> results;
     World(2).run([&](Process& process) {
@@ -160,7 +159,7 @@ TEST(ProtocolTable, AHalfThatFailsLateEndsBothRequests) {
   EXPECT_EQ(results[0].text, "the mirror is broken");
   EXPECT_EQ(results[1].code, MPI_ERR_IO);
   EXPECT_EQ(results[1].text,
-            "rank 0 could not read the 300000 bytes that it sends; its own error says why");
+            "rank 0 could not read the 300000 bytes to send; see the error of that rank");
 }
 
 TEST(ProtocolTable, EveryProtocolHasANameAndTheLastTakesEverything) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every protocol of point-to-point messages, with ranks as threads: sizes around every border, all
-// ways of large messages, wildcards, truncation, synchronous mode, many messages outstanding.
+// Every point-to-point protocol: sizes around every limit, wildcards, truncation, synchronous mode,
+// many messages.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -45,7 +45,6 @@ int wait(Process& process, core::Request* request) {
 
 Envelope with(Process& process, int rank, int tag) { return {process.world, rank, tag}; }
 
-/// The parameter: how large messages travel.
 class Protocol : public testing::TestWithParam<const char*> {
  protected:
   World world(int ranks) { return World(ranks, {{"TERN_SM_SINGLE_COPY", GetParam()}}); }
@@ -76,7 +75,6 @@ TEST_P(Protocol, EverySizeArrivesWhole) {
   });
 }
 
-// The other rank has nothing left to do but to meet all.
 TEST_P(Protocol, ARankThatLeavesStillAnswers) {
   world(2).run([&](Process& process) {
     if (process.world_rank == 1) return;
@@ -113,7 +111,7 @@ TEST_P(Protocol, BothDirectionsAtOnce) {
   });
 }
 
-/// `blocks` blocks of 12 bytes, `every` bytes apart, in a buffer of their own.
+/// Blocks of 12 bytes, `every` bytes apart.
 struct Layout {
   Layout(Process& process, MPI_Count blocks, int every, const std::vector<uint8_t>& content)
       : type(core::TypeBuilder().hvector(
@@ -127,15 +125,14 @@ struct Layout {
   std::vector<uint8_t> memory;
 };
 
-// Several fragments, and several slots. Hundreds of megabytes take ThreadSanitizer forty seconds,
-// and tens of megabytes show as many races.
+// Under ThreadSanitizer, hundreds of megabytes take forty seconds and show no more races.
 #if defined(__SANITIZE_THREAD__)
 constexpr MPI_Count kMostBlocks = 30000;
 #else
 constexpr MPI_Count kMostBlocks = 130001;
 #endif
 
-// From one block or a dense or a sparse layout into each of them, with room to spare and too small.
+// Messages between contiguous, dense and sparse layouts.
 TEST_P(Protocol, LayoutsArriveWhole) {
   world(2).run([&](Process& process) {
     pml::Pml& pml = *process.channel(0).pml;
@@ -167,8 +164,7 @@ TEST_P(Protocol, LayoutsArriveWhole) {
   });
 }
 
-// More ranks than cores mean larger parts of messages. Each end counts its own cores (a cgroup for
-// each rank).
+// Oversubscribed ranks use larger fragments.
 TEST_P(Protocol, OneEndSharesItsCore) {
   world(2).run([&](Process& process) {
     const int other = 1 - process.world_rank;

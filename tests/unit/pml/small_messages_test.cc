@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small messages in a fixed order, so that instructions can be counted: every message is there
-// before its receive looks, and nothing waits inside a counted function.
+// Small messages in a fixed order, for instruction counts: every message arrives before its receive
+// looks, and counted functions never wait.
 // Usage, in the build tree (4000 messages of 8 bytes):
 //   valgrind --tool=callgrind --callgrind-out-file=OUT --toggle-collect='*counted_send*'
 //     --toggle-collect='*counted_receive*' tests/unit/pml/small_messages_test --gtest_filter='*Way'
-// with one WAY of Blocking, Posted, Unexpected, Synchronous.
+// with a WAY of Blocking, Posted, Unexpected, Synchronous.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -23,7 +23,6 @@ using pml::Mode;
 
 constexpr int kRounds = 500, kWindow = 8, kInts = 2;
 
-/// Whose turn it is: ranks take turns outside the counted functions.
 class Turns {
  public:
   void wait_for(int turn) const {
@@ -67,7 +66,7 @@ void poll(const Ends& ends) {
 
 }  // namespace
 
-// Of external linkage, for valgrind finds them by name.
+// valgrind finds functions by name.
 __attribute__((noinline)) int counted_send(const Ends& to, const Buffer& buffer) {
   return to.pml.send(buffer, to.envelope, Mode::kStandard);
 }
@@ -101,7 +100,7 @@ struct Way {
   bool blocking = false, posted = false;
 };
 
-// Rank 0 sends windows; the receives are posted before, or come after. Each rank acts in its turn.
+// Receives are posted before or after. Ranks act in turn.
 void exchange(const Way& way) {
   Turns turns;
   World(2).run([&](Process& process) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which call may follow which on a window, and that the sentence names both.
+// The legal order of calls on a window.
 #include "rma/epoch.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,6 @@ using Access = Epoch::Access;
 
 void call(const char* name) { core::current_call.call = name; }
 
-/// The sentence of a call that is refused.
 std::string refused(int code) {
   EXPECT_EQ(code, MPI_ERR_RMA_SYNC);
   return take_last_error().text;
@@ -57,10 +56,10 @@ TEST(Epoch, LocksOfSeveralRanksNest) {
   epoch.locked(0, true);
   EXPECT_EQ(epoch.may_lock(2), MPI_SUCCESS);
   epoch.locked(2, false);
-  EXPECT_TRUE(names(refused(epoch.may_lock(2)), "locked already"));
+  EXPECT_TRUE(names(refused(epoch.may_lock(2)), "already locked"));
   EXPECT_EQ(epoch.use(0), MPI_SUCCESS);
   EXPECT_TRUE(names(refused(epoch.use(1)), "MPI_Win_lock"));
-  EXPECT_TRUE(names(refused(epoch.may_fence()), "MPI_Win_unlock ends it"));
+  EXPECT_TRUE(names(refused(epoch.may_fence()), "end the epoch with MPI_Win_unlock"));
   EXPECT_TRUE(names(refused(epoch.may_begin_access()), "MPI_Win_lock"));
   EXPECT_EQ(epoch.may_request(0), MPI_SUCCESS);
   EXPECT_EQ(epoch.reach(0), Epoch::Reach::kExclusive);
@@ -91,7 +90,7 @@ TEST(Epoch, AnExposureEpochIsEndedByItsOwnCall) {
   call("MPI_Win_post");
   EXPECT_EQ(epoch.may_post(), MPI_SUCCESS);
   epoch.posted();
-  EXPECT_TRUE(names(refused(epoch.may_post()), "MPI_Win_wait ends it"));
+  EXPECT_TRUE(names(refused(epoch.may_post()), "end the epoch with MPI_Win_wait"));
   EXPECT_TRUE(names(refused(epoch.may_fence()), "MPI_Win_post"));
   EXPECT_TRUE(names(refused(epoch.may_free()), "MPI_Win_post"));
   EXPECT_EQ(epoch.may_begin_access(), MPI_SUCCESS);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements under stripes, in the own memory and where the kernel copies them: threads at once,
-// misaligned elements, pieces with holes, a dead holder, memory that is not there.
+// Accumulates under stripes, in local memory and by kernel copies.
 #include "rma/stripes.hpp"
 
 #include <gtest/gtest.h>
@@ -41,7 +40,7 @@ class StripesFixture {
   Control control_;
 };
 
-/// The parameter: the kernel copies elements.
+/// Parameter: whether the kernel copies elements.
 class Stripes : public StripesFixture, public testing::TestWithParam<bool> {
  protected:
   [[nodiscard]] std::unique_ptr<ElementMemory> memory() const {
@@ -102,7 +101,7 @@ TEST_P(Stripes, PaddedElementsBeginWhereTheirFirstByteIs) {
   auto* const pairs = reinterpret_cast<Pair*>(memory_.data());
   for (int i = 0; i < 4; ++i) pairs[i] = {5, 50 + i};
   const Pair in[] = {{9, 0}, {1, 1}, {5, 2}};
-  // Elements 1 to 3, of which the pieces show the two parts; the first byte is the fourth of 1.
+  // The pieces reach from the index of element 0 to the value of element 3.
   const iovec pieces[] = {{&pairs[0].index, 4}, {&pairs[1].value, 2}, {&pairs[1].index, 4},
                           {&pairs[2].value, 2}, {&pairs[2].index, 4}, {&pairs[3].value, 2}};
   ASSERT_EQ(memory()->apply(pieces, 6, 2, least, {reinterpret_cast<const std::byte*>(in), nullptr}),

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows of ranks that are threads (ThreadSanitizer sees them), by shared memory, by copies of the
-// kernel and by messages: locks, counters, post-start-complete-wait, large puts and gets, what a
-// record may not ask.
+// Windows by shared memory, kernel copies and messages. Ranks are threads.
 #include "rma/window.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which processors ranks get on machines of several shapes.
+// The processors of each rank.
 #include "tools/mpirun/binding.hpp"
 
 #include <gtest/gtest.h>
@@ -11,8 +11,7 @@ namespace {
 
 using Cores = std::vector<topo::Core>;
 
-// `nodes` nodes of `cores` cores with two threads each: core i has processors i and i + all. Each
-// node is a package with an L3 cache for every two cores.
+// Core i has processors i and i + all. Each node is a package with an L3 cache per two cores.
 Cores machine(int nodes, int cores) {
   Cores result;
   const int all = nodes * cores;
@@ -91,8 +90,8 @@ TEST(Binding, CachesAndPackages) {
 
 TEST(Mapping, RoundTheNodesShared) {
   const auto bound = bind_ranks(mapped_by(Unit::kNuma), 4, machine(2, 4));
-  EXPECT_EQ(bound[0], (Cpus{0, 8, 1, 9}));    // node 0, its first half
-  EXPECT_EQ(bound[1], (Cpus{4, 12, 5, 13}));  // node 1
+  EXPECT_EQ(bound[0], (Cpus{0, 8, 1, 9}));  // node 0, first half
+  EXPECT_EQ(bound[1], (Cpus{4, 12, 5, 13}));
   EXPECT_EQ(bound[2], (Cpus{2, 10, 3, 11}));
   EXPECT_EQ(bound[3], (Cpus{6, 14, 7, 15}));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who starts a job, and mpirun's options in other launchers' words.
+// Selection of a launcher, and translation of mpirun's options for it.
 #include "tools/mpirun/elsewhere.hpp"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,6 @@ namespace {
 
 const Allocation kFourNodes{true, 4, 0, false};
 
-// A PATH in which the launchers are that a test puts there.
 class Elsewhere : public ::testing::Test {
  protected:
   Elsewhere() {

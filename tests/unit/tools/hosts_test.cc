@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host lists and files, and which names are this machine.
+// Host lists and files, and names of this machine.
 #include "tools/mpirun/hosts.hpp"
 
 #include <gtest/gtest.h>
@@ -53,8 +53,9 @@ TEST_F(HostFile, BothWaysOfWritingIt) {
 TEST_F(HostFile, ErrorsNameFileAndLine) {
   EXPECT_EQ(refusal("a\nb slots=x\n"),
             path + ":2: \"x\" is not a number of ranks from 1 to 65536 for host b");
-  EXPECT_EQ(refusal("a cores=2\n"), path + ":1: \"cores=2\" is not known; a line is: name slots=4");
-  EXPECT_EQ(refusal("+n0\n"), path + ":1: \"+n0\" is no host; hosts are written a,b:4");
+  EXPECT_EQ(refusal("a cores=2\n"),
+            path + ":1: \"cores=2\" is unknown; the form of a line is: name slots=4");
+  EXPECT_EQ(refusal("+n0\n"), path + ":1: \"+n0\" is not a host; the form is a,b:4");
   EXPECT_EQ(refusal("\n# only this\n"), path + " names no host");
 }
 
@@ -79,7 +80,7 @@ TEST(Hosts, ThisOne) {
 }
 
 TEST(Hosts, AnotherOne) {
-  EXPECT_FALSE(is_this_host("192.0.2.7"));  // for documentation (RFC 5737): no host has it
+  EXPECT_FALSE(is_this_host("192.0.2.7"));  // reserved (RFC 5737)
   const std::vector<Host> hosts = {{"localhost", 0}, {"192.0.2.7", 0}};
   ASSERT_NE(first_other_host(hosts), nullptr);
   EXPECT_EQ(first_other_host(hosts)->name, "192.0.2.7");

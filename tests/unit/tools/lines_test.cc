@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Output by whole lines: any cut of the bytes gives the same lines, and no byte is lost or changed.
+// Output by whole lines, however the bytes are split.
 #include "tools/mpirun/lines.hpp"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What users type after mpirun: taken, or refused by a sentence that helps.
+// mpirun's command line: accepted options, and errors that help.
 #include "tools/mpirun/option_parser.hpp"
 
 #include <gtest/gtest.h>
@@ -113,7 +113,7 @@ TEST(Options, Soft) {
 }
 
 TEST(Options, Architecture) {
-  EXPECT_SAYS(refusal({"-arch", "vax", "a"}), "\"vax\" is not this machine's");
+  EXPECT_SAYS(refusal({"-arch", "vax", "a"}), "\"vax\" does not match this machine");
 #ifdef __x86_64__
   EXPECT_EQ(refusal({"-arch", "x86_64", "a"}), "(taken)");
   EXPECT_EQ(refusal({"-arch", "amd64", "a"}), "(taken)");
@@ -133,7 +133,7 @@ TEST(Options, Hosts) {
   EXPECT_EQ(options.hosts[0].slots, 2);
   EXPECT_EQ(options.hosts[3].name, "d");
   EXPECT_SAYS(refusal({"-host", "a:0", "p"}), "-host: \"0\" is not a number of ranks");
-  EXPECT_SAYS(refusal({"-host", "a,,b", "p"}), "no host");
+  EXPECT_SAYS(refusal({"-host", "a,,b", "p"}), "\"\" is not a host");
   EXPECT_SAYS(refusal({"-f", "/no/such", "p"}), "-f: cannot read /no/such");
 }
 
@@ -210,7 +210,7 @@ TEST(Options, OfTheStandard) {
   EXPECT_SAYS(refusal({"-initial-errhandler", "fatal", "a"}), "mpi_errors_return");
   const char* kinds = "mpi:alloc_mem:win_allocate,system,cuda:device,x.y";
   EXPECT_EQ(parse_options({"-memory-alloc-kinds", kinds, "a"}).environment.at(0).second, kinds);
-  EXPECT_SAYS(refusal({"-memory-alloc-kinds", "mpi,,system", "a"}), "no list of kinds");
+  EXPECT_SAYS(refusal({"-memory-alloc-kinds", "mpi,,system", "a"}), "is not a list of kinds");
   EXPECT_SAYS(refusal({"-memory-alloc-kinds", "mpi:alloc", "a"}),
               "\"alloc\" is not one of alloc_mem");
   EXPECT_SAYS(refusal({"-memory-alloc-kinds", "system:numa", "a"}), "no restrictions");
@@ -253,7 +253,7 @@ TEST(Options, RefusalsNameTheWordAndTheCure) {
   EXPECT_SAYS(refusal({"-n", "2"}), "no program");
   EXPECT_SAYS(refusal({":", "a"}), "section 1 of 2 (nothing) names no program");
   EXPECT_SAYS(refusal({"--tag-output=yes", "a"}), "takes 0 values");
-  EXPECT_SAYS(refusal({"-", "a"}), "(taken)");  // a program called "-", as for a shell
+  EXPECT_SAYS(refusal({"-", "a"}), "(taken)");  // a program called "-"
 }
 
 TEST(Options, OthersOptionsAreRefusedByName) {
@@ -271,7 +271,7 @@ TEST(Options, OthersOptionsAreRefusedByName) {
                                                          {"-ckpoint-interval", "no checkpoints"}};
   for (const auto& [option, answer] : answers) {
     EXPECT_SAYS(refusal({option, "a"}), answer) << option;
-    EXPECT_EQ(refusal({option, "a"}).rfind(option, 0), 0u) << "it names what was typed";
+    EXPECT_EQ(refusal({option, "a"}).rfind(option, 0), 0u) << "the error names the option as typed";
   }
 }
 
@@ -281,8 +281,8 @@ TEST(Options, WhatChangesNoResultIsTakenAndSaid) {
                                          "map", "--display-map", "a", "--mca", "x", "y"});
   EXPECT_EQ(options.ranks(), 2);
   EXPECT_EQ(options.apps[0].command, (std::vector<std::string>{"a", "--mca", "x", "y"}));
-  ASSERT_EQ(options.remarks.size(), 6u) << "one for each name";
-  EXPECT_SAYS(options.remarks[0], "--mca has no effect here: it sets parameters of Open MPI");
+  ASSERT_EQ(options.remarks.size(), 6u) << "a remark for each name";
+  EXPECT_SAYS(options.remarks[0], "--mca has no effect here: this sets Open MPI's parameters");
   EXPECT_SAYS(options.remarks[1], "-iface has no effect here");
   EXPECT_SAYS(options.remarks[2], "-bootstrap has no effect here");
   EXPECT_TRUE(parse_options({"-n", "2", "a"}).remarks.empty());
@@ -363,7 +363,7 @@ TEST_F(AppFile, WithOptionsAroundIt) {
   const Options options = parse_options({"-l", "--app", path, ":", "-n", "1", "b"});
   EXPECT_TRUE(options.tag_output);
   EXPECT_EQ(options.ranks(), 3);
-  EXPECT_SAYS(refusal({"--app", path, "b"}), "\"b\" stands behind an app file");
+  EXPECT_SAYS(refusal({"--app", path, "b"}), "\"b\" follows an app file");
 }
 
 TEST_F(AppFile, ErrorsNameTheLine) {
@@ -378,7 +378,7 @@ TEST_F(AppFile, ErrorsNameTheLine) {
   write("# nothing\n");
   EXPECT_SAYS(refusal({"--app", path}), "names no program");
   write(("--app " + path + "\n").c_str());
-  EXPECT_SAYS(refusal({"--app", path}), "cannot name another one");
+  EXPECT_SAYS(refusal({"--app", path}), "cannot name another");
   EXPECT_SAYS(refusal({"--app", "/no/such"}), "--app: cannot read /no/such: No such file");
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many ranks there are, and which cores they take where other jobs hold some.
+// The number of ranks, and cores beside other jobs.
 #include "tools/mpirun/placement.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,6 @@
 namespace tern::mpirun {
 namespace {
 
-// Four cores of one processor each in two nodes, with folders to lock that no other process uses.
 class Placement : public ::testing::Test {
  protected:
   Placement() {
@@ -69,7 +68,7 @@ TEST_F(Placement, TasksOfASlurmAllocation) {
   EXPECT_EQ(options.ranks(), 3);
   (void)place({"-n", "2", "a"});
   EXPECT_EQ(options.ranks(), 2);
-  ::setenv("SLURM_STEP_ID", "0", 1);  // one of its tasks
+  ::setenv("SLURM_STEP_ID", "0", 1);
   (void)place({"a"});
   EXPECT_EQ(options.ranks(), 1);
   for (const char* name : {"SLURM_JOB_ID", "SLURM_NTASKS", "SLURM_STEP_ID"}) ::unsetenv(name);
@@ -77,7 +76,7 @@ TEST_F(Placement, TasksOfASlurmAllocation) {
 
 TEST_F(Placement, InputOfNoRank) {
   EXPECT_EQ(refusal({"-n", "2", "--stdin", "2", "a"}),
-            "--stdin: \"2\" is no rank of this job, whose ranks are 0..1");
+            "--stdin: \"2\" is not a rank; this job has ranks 0..1");
 }
 
 TEST_F(Placement, SharesOfFreeCores) {
@@ -90,8 +89,8 @@ TEST_F(Placement, SharesOfFreeCores) {
   EXPECT_EQ(third.cpus, (std::vector<Cpus>{{}, {}}));
   EXPECT_EQ(
       third.remark,
-      "4 of the 4 cores are held by another mpirun; nothing is bound, and ranks share cores "
-      "with it (--bind-to share:overload-allowed binds them, --bind-to none leaves this out)");
+      "4 of the 4 cores are held by another mpirun; nothing is bound, and both jobs share "
+      "cores (--bind-to share:overload-allowed binds ranks, --bind-to none silences this remark)");
 }
 
 TEST_F(Placement, WhatIsGivenBackIsFree) {
@@ -122,7 +121,7 @@ TEST_F(Placement, AskedForCoresAreTakenNevertheless) {
   const Places second = place({"-n", "2", "--bind-to", "core", "a"});
   EXPECT_EQ(second.cpus[1], (Cpus{1}));
   EXPECT_EQ(second.remark,
-            "4 of the 4 cores are held by another mpirun; ranks get some of them nevertheless");
+            "4 of the 4 cores are held by another mpirun; both jobs share some cores");
   EXPECT_EQ(place({"-n", "4", "--bind-to", "share:overload-allowed", "a"}).cpus[3], (Cpus{3}));
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Room for ranks: each lack is named with its numbers and its cure; limits are read from the files
-// of a machine, and of cgroups of both versions.
+// Room for ranks: errors with numbers and cure. Limits of the machine, and of cgroups v1 and v2.
 #include "tools/mpirun/room.hpp"
 
 #include <gtest/gtest.h>
@@ -60,7 +59,6 @@ TEST(RoomForRanks, RanksWithoutPipesNeedFewerDescriptors) {
   EXPECT_NE(lack_in_words(room, 101, 0), "");
 }
 
-/// Files of a machine, below a folder of its own.
 class FakeMachine : public ::testing::Test {
  protected:
   FakeMachine() {
@@ -105,7 +103,7 @@ TEST_F(FakeMachine, CgroupsOfVersionOne) {
   write("/sys/fs/cgroup/pids/p/pids.current", "20\n");
   write("/sys/fs/cgroup/memory/m/memory.limit_in_bytes", "5000\n");
   const Room room = room_here(root_);
-  EXPECT_EQ(room.group_processes, 0);  // never below
+  EXPECT_EQ(room.group_processes, 0);
   EXPECT_EQ(room.group_memory, 5000);
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The watch over the start speaks while some ranks wait in MPI_Init for a rank that does not call
-// MPI_Init. The watch is silent after all ranks have called MPI_Init, and before the first.
+// The watch over the start reports ranks that wait in MPI_Init for other ranks.
 #include "tools/mpirun/start_watch.hpp"
 
 #include <gtest/gtest.h>
@@ -24,7 +23,6 @@ class StartOfThree : public ::testing::Test {
     shared_.set_state(rank, RankState::kInitialised);
     (void)shared_.start_fence(rank);
   }
-  /// For several times the patience.
   std::string heard(double patiences = 6) {
     watch_.begin(3);
     loop_.after(patiences * kPatience, [this] { loop_.stop(); });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a process does not end: its tracer by number and name, else its state.
+// Why a process does not end: its tracer or its state.
 #include "tools/mpirun/stuck.hpp"
 
 #include <gtest/gtest.h>

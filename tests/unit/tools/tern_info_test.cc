@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tern_info without its process: options, paragraphs, JSON, pictures.
+// tern_info in process: options, paragraphs, JSON, pictures.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 namespace tern::info {
 namespace {
 
-using topo::Part;
-using Kind = Part::Kind;
+using topo::MachinePart;
+using Kind = MachinePart::Kind;
 
 std::string refusal(const std::vector<std::string>& words) {
   try {
@@ -45,7 +45,7 @@ TEST(InfoOptions, WrongOnesAreRefusedWithTheNearest) {
   EXPECT_EQ(refusal({"--qqq"}), "--qqq is no option; tern_info --help lists them");
   EXPECT_EQ(refusal({"--svg"}), "--svg needs a FILE");
   EXPECT_EQ(refusal({"--json=yes"}), "--json takes no value");
-  EXPECT_EQ(refusal({"file"}), "\"file\" is no option, and tern_info takes nothing else");
+  EXPECT_EQ(refusal({"file"}), "\"file\" is no option, and tern_info takes only options");
 }
 
 TEST(InfoWords, ParagraphsBreakBetweenWords) {
@@ -56,7 +56,7 @@ TEST(InfoWords, ParagraphsBreakBetweenWords) {
 TEST(InfoWords, ValuesHaveUnits) {
   EXPECT_EQ(value_in_words("Size", "8192"), "8192 (8 KiB)");
   EXPECT_EQ(value_in_words("Time", "10"), "10 us");
-  EXPECT_EQ(value_in_words("Seconds", "60"), "60 s");  // as Params writes values
+  EXPECT_EQ(value_in_words("Seconds", "60"), "60 s");
   EXPECT_EQ(value_in_words("Seconds", "1500ms"), "1500 ms");
   EXPECT_EQ(value_in_words("Word", "auto"), "auto");
 }
@@ -73,11 +73,10 @@ TEST(InfoJson, EscapesAndNests) {
             "{\n  \"a\\\"b\": \"line\\u000aend\\\\\",\n  \"empty\": [],\n  \"yes\": true\n}\n");
 }
 
-// Packages of one core each with two PUs.
 topo::Tree machine(int packages) {
   topo::Tree tree;
   for (int i = 0; i < packages; ++i) {
-    Part core{Kind::kCore, i, 0, true, {}};
+    MachinePart core{Kind::kCore, i, 0, true, {}};
     for (int pu = 2 * i; pu < 2 * i + 2; ++pu) core.parts.push_back({Kind::kPu, pu, 0, true, {}});
     tree.machine.parts.push_back({Kind::kPackage, i, 0, true, {core}});
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who waits for whom: stuck ranks, cycles, and what is no deadlock.
+// The wait graph: stuck ranks, cycles, no false deadlocks.
 #include "tools/mpirun/wait_graph.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CapturedMachine: a description in machines/ expanded into a temporary folder with /sys and /proc.
-// The format: machines/README.md.
+// CapturedMachine: expands a description (machines/README.md) to a temporary folder with /sys and
+// /proc.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -39,7 +39,6 @@ class CapturedMachine {
     std::ofstream(root_ / path) << text << '\n';
   }
   void remove(const std::string& path) const { std::filesystem::remove_all(root_ / path); }
-  /// The value of SOFTCUDA_PCI.
   [[nodiscard]] std::string addresses() const {
     std::string text;
     for (const PciAddress& gpu : gpus) text += (text.empty() ? "" : ",") + to_text(gpu);
@@ -65,7 +64,7 @@ class CapturedMachine {
       for (; !first.empty(); first.clear(), words >> first)
         gpus.push_back(parse_pci_address(first).value_or(PciAddress{}));
     } else {
-      ADD_FAILURE() << "a line of no known kind: " << line;
+      ADD_FAILURE() << "unknown kind of line: " << line;
     }
   }
   void link(const std::string& path, const std::string& target) const {
@@ -82,7 +81,7 @@ class CapturedMachine {
     if (!driver.empty()) link(folder + "driver", "/sys/bus/pci/drivers/" + driver);
     link("sys/bus/pci/devices/" + path.substr(path.rfind('/') + 1), "../../../devices/" + path);
   }
-  // As in sysfs: the class links to a folder below the device, with a link `device` back.
+  // As in sysfs: a link to a folder below the device, which links back by `device`.
   void add_adapter(const std::string& name, std::istream& words) const {
     std::string address;
     words >> address;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cores that are held by one job are not taken by another, and come back with its end.
+// A core held by a job is not taken by another job.
 #include "topo/core_hold.hpp"
 
 #include <gtest/gtest.h>
@@ -78,7 +78,7 @@ TEST_F(Holds, ProcessorsWithoutAFolderAreFree) {
 }
 
 TEST_F(Holds, TheKernelsOwnFoldersCanBeLocked) {
-  // Whatever process holds a core of this machine now, it is not free for two.
+  // Other processes may hold cores too.
   CoreHold first, second;
   const auto mine = first.take(allowed_cores());
   EXPECT_TRUE(second.take(mine).empty());

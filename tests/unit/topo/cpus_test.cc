@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cores and nodes read from a machine made of a few small files.
+// Cores and nodes of a fake machine.
 #include "topo/cpus.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Machines of several shapes, made up by hwloc.
+// Machines synthesized by hwloc.
 #include "topo/machine.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Six machines from captured trees (machines/): addresses, adapters and their distances, whether
-// adapters could reach device memory; and by the software NVML which GPUs NVLink joins.
+// Six captured machines (machines/): adapters, distances, access to device memory, NVLinks by the
+// software NVML.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -33,10 +33,10 @@ std::string described(const std::string& name) {
 struct Expected {
   const char* machine;
   size_t gpus, adapters;
-  Joint::Kind joint;     // of all pairs of GPUs
-  int switch_links;      // of each GPU
-  const char* nearest;   // of each GPU: "PIX mlx5_0; ..."
-  bool exports_dma_buf;  // of the GPU driver there
+  Joint::Kind joint;    // of all pairs of GPUs
+  int switch_links;     // per GPU
+  const char* nearest;  // per GPU: "PIX mlx5_0; ..."
+  bool exports_dma_buf;
   Way way;
   const char* why;
 };
@@ -106,7 +106,6 @@ TEST_P(Machines, WhetherAdaptersCouldReachDeviceMemory) {
 }
 
 #ifdef HAVE_LIBFABRIC
-// libfabric comes before UCX on machines with an adapter of a network of libfabric's own.
 TEST_P(Machines, WhetherLibfabricIsMadeForTheAdapters) {
   const CapturedMachine machine(described(GetParam().machine));
   const bool efa = rdma_adapters(machine.root()).front().driver == "efa";
@@ -116,7 +115,6 @@ TEST_P(Machines, WhetherLibfabricIsMadeForTheAdapters) {
 }
 #endif
 
-// Each machine is met by an NVML opened anew.
 TEST_P(Machines, HowTheGpusAreJoined) {
   const Expected& expected = GetParam();
   const CapturedMachine machine(described(expected.machine));
@@ -124,7 +122,7 @@ TEST_P(Machines, HowTheGpusAreJoined) {
   ::setenv("SOFTCUDA_DEVICES", std::to_string(expected.gpus).c_str(), 1);
   ::setenv("SOFTCUDA_PEERS", machine.peers.c_str(), 1);
   ::setenv("SOFTCUDA_PCI", machine.addresses().c_str(), 1);
-  ::setenv("CUDA_VISIBLE_DEVICES", "1", 1);  // NVML does not care
+  ::setenv("CUDA_VISIBLE_DEVICES", "1", 1);  // NVML ignores the variable
   const Nvml nvml(library.c_str());
   for (const char* const name :
        {"SOFTCUDA_DEVICES", "SOFTCUDA_PEERS", "SOFTCUDA_PCI", "CUDA_VISIBLE_DEVICES"})
@@ -162,7 +160,6 @@ TEST(PciDistances, WithoutATreeNothingIsNear) {
   EXPECT_TRUE(nearest_adapters({0, 1, 0, 0, 1}, {}, "/nowhere").names.empty());
 }
 
-// A device may leave its machine between two reads.
 TEST(PciDistances, AnAdapterThatIsGoneIsFar) {
   const CapturedMachine machine(described("hgx-4-direct"));
   machine.remove("sys/bus/pci/devices/0000:03:00.0");

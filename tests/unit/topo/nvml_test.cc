@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NVML on the software NVML: missing or failing libraries and functions are reasons in words; links
-// give the answer for pairs unknown to NVML; our declarations agree with nvml.h, if installed.
+// Nvml on the software NVML: reasons of failures, links of unknown pairs, declarations against
+// nvml.h.
 #include "topo/nvml.hpp"
 
 #include <dlfcn.h>
@@ -23,7 +23,6 @@ namespace {
 
 using Kind = Joint::Kind;
 
-/// Variables of the software driver for a scope.
 class Settings {
  public:
   using Values = std::vector<std::pair<const char*, const char*>>;
@@ -42,7 +41,7 @@ class Settings {
 
 PciAddress gpu(int number) { return {0, static_cast<uint8_t>(number + 1), 0, 0, 1}; }
 
-/// GPU 0 and GPU `other`; `tells`: the links of the other are known here.
+/// `tells`: the other GPU's links are known here.
 Joint ask(const std::string& library, int other, bool tells = true) {
   const Nvml nvml(cuda::test::built(library).c_str());
   const NvLinks links = nvml.links_of(gpu(0));
@@ -56,7 +55,7 @@ constexpr char kLibrary[] = "libnvidia-ml.so.1";
 TEST(Nvml, EachPairForItself) {
   const Settings settings(Settings::Values{{"SOFTCUDA_DEVICES", "4"}, {"SOFTCUDA_PEERS", kMixed}});
   EXPECT_EQ(ask(kLibrary, 1).kind, Kind::kNvlink);
-  // Both have links to switches, and NVML says: no NVLink between the two.
+  // Both GPUs have links to switches, but NVML denies NVLink between the two GPUs.
   EXPECT_EQ(ask(kLibrary, 2).kind, Kind::kNot);
   EXPECT_EQ(ask(kLibrary, 3).kind, Kind::kNvswitch);
 }
@@ -94,7 +93,7 @@ TEST(Nvml, FailuresAreReasons) {
   EXPECT_EQ(nvml.joint(gpu(0), {}, nvml.links_of(gpu(0)), 0).kind, Kind::kUnknown);
 }
 
-// As in a container with one GPU: NVML shows the links and not the GPUs at the far ends.
+// As in a container: NVML shows links, but not the remote GPUs.
 TEST(Nvml, LinksTellWhereTheOtherGpuIsHiddenFromNvml) {
   Settings settings(Settings::Values{{"SOFTCUDA_DEVICES", "4"},
                                      {"SOFTCUDA_PEERS", kMixed},
@@ -106,7 +105,7 @@ TEST(Nvml, LinksTellWhereTheOtherGpuIsHiddenFromNvml) {
   EXPECT_EQ(links.gpus.size(), 2u);
   EXPECT_NE(nvml.links_of(gpu(1)).why_not, "");
   EXPECT_EQ(nvml.joint(gpu(0), gpu(1), links, -1).kind, Kind::kNvlink);
-  // The other rank has told the number of links to switches, or has not.
+  // The other rank may have published links to switches.
   EXPECT_EQ(nvml.joint(gpu(0), gpu(3), links, 18).kind, Kind::kNvswitch);
   EXPECT_EQ(nvml.joint(gpu(0), gpu(3), links, 0).kind, Kind::kNot);
   const Joint unknown = nvml.joint(gpu(0), gpu(3), links, -1);
@@ -114,7 +113,7 @@ TEST(Nvml, LinksTellWhereTheOtherGpuIsHiddenFromNvml) {
   EXPECT_EQ(unknown.why, "the other GPU's NVLinks are not known");
 }
 
-// Switches and GPUs look alike unless NVML gives the type of a far end.
+// Switches and GPUs look alike.
 TEST(Nvml, AnOldOneKnowsDirectLinksAlone) {
   const Settings settings(Settings::Values{{"SOFTCUDA_DEVICES", "4"}, {"SOFTCUDA_PEERS", kMixed}});
   EXPECT_EQ(ask("nvml-old/libnvidia-ml.so.1", 1).kind, Kind::kNvlink);
@@ -134,7 +133,7 @@ TEST(Nvml, InstancesOfOneGpuAreNotJoined) {
   EXPECT_EQ(ask(kLibrary, 0).kind, Kind::kNot);
 }
 
-// The constructor alone opens the library; programs without device memory construct no Nvml.
+// Programs without device memory make no Nvml.
 TEST(Nvml, IsOpenedAtTheFirstQuestion) {
   const auto loaded = [] {
     return ::dlopen(cuda::test::built(kLibrary).c_str(), RTLD_NOW | RTLD_NOLOAD) != nullptr;

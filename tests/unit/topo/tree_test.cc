@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tree of machines that hwloc makes up, and of this one.
+// Trees of synthetic machines, and of this machine.
 #include "topo/tree.hpp"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace tern::topo {
 namespace {
 
-using Kind = Part::Kind;
+using Kind = MachinePart::Kind;
 
 Tree tree_of(const char* description) {
   ::setenv("HWLOC_SYNTHETIC", description, 1);
@@ -20,7 +20,7 @@ Tree tree_of(const char* description) {
   return tree;
 }
 
-const Part& first_inside(const Part& part, int levels) {
+const MachinePart& first_inside(const MachinePart& part, int levels) {
   return levels == 0 ? part : first_inside(part.parts.at(0), levels - 1);
 }
 
@@ -36,7 +36,7 @@ TEST(Tree, LevelsStandInTheOrderPackageNumaCacheCorePu) {
   EXPECT_EQ(count_of(tree.machine, Kind::kL3), 8u);
   EXPECT_EQ(count_of(tree.machine, Kind::kCore), 64u);
   EXPECT_EQ(pus_of(tree.machine).size(), 128u);
-  EXPECT_EQ(pus_of(tree.machine, true).size(), 128u) << "nothing is forbidden on a made-up machine";
+  EXPECT_EQ(pus_of(tree.machine, true).size(), 128u) << "a synthetic machine forbids nothing";
 }
 
 TEST(Tree, EqualPartsAreAlikeWhateverTheirNumbers) {
@@ -44,7 +44,7 @@ TEST(Tree, EqualPartsAreAlikeWhateverTheirNumbers) {
   const auto& packages = tree.machine.parts;
   ASSERT_EQ(packages.size(), 2u);
   EXPECT_TRUE(alike(packages[0], packages[1]));
-  Part changed = packages[1];
+  MachinePart changed = packages[1];
   changed.parts[1].parts[0].parts[1].parts[0].allowed = false;
   EXPECT_FALSE(alike(packages[0], changed));
 }
@@ -54,7 +54,7 @@ TEST(Tree, MemoryOfTheMachineIsAroundItsPackagesAndFurtherMemoryBeside) {
   EXPECT_EQ(count_of(one.machine, Kind::kNuma), 1u);
   EXPECT_EQ(count_of(one.machine, Kind::kPackage), 2u);
   const Tree two = tree_of("pack:1 [numa(memory=1GB)] [numa(memory=16GB)] core:4 pu:1");
-  const Part& package = two.machine.parts.at(0);
+  const MachinePart& package = two.machine.parts.at(0);
   ASSERT_EQ(package.parts.size(), 2u);
   EXPECT_EQ(pus_of(package.parts[0]).size(), 4u);
   EXPECT_TRUE(pus_of(package.parts[1]).empty());
