@@ -15,7 +15,7 @@ using namespace tern::test;
 
 namespace {
 
-// Counts range from none to more than one step.
+// Counts range from zero to more than one step.
 int count_of(int from, int to, int round) {
   constexpr int kCounts[] = {0, 3, 1001, 17, 5000, 1, 90001};
   return kCounts[(from * 3 + to * 5 + round) % 7];

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # tern_coll tune --device measures enqueued collectives by all available wires and writes a table
-# that the library accepts. Without a GPU it names the requirement.
+# accepted by the library. Without a GPU the command names the requirement.
 # configurations: 1 4-peers
 set -eu
 work=$(mktemp -d)
@@ -26,8 +26,7 @@ if [ "${SOFTCUDA_MULTICAST:-}" = on ]; then
   for wire in simple ll128 multimem; do
     grep -Eq "^# allreduce 2k: .*two_shot wire $wire [0-9.]+ us" "$work/table" || { echo "$wire was not measured:"; cat "$work/table"; exit 1; }
   done
-  # On the software driver LL128 is several times slower than LL, so a wire is named where LL128
-  # would serve.
+  # On the software driver LL128 is several times slower than LL, and the table names a faster wire.
   lines=$work/wires
   TERN_GPU_WIRE=ll128 "$MPIRUN" -n 3 "$PREFIX/bin/tern_coll" tune allreduce one_shot --device --bytes=512 --output="$lines"
   grep -Eq '^allreduce +3 .* one_shot +wire (ll|simple)$' "$lines" || { echo "no wire is named:"; cat "$lines"; exit 1; }
