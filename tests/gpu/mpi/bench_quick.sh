@@ -20,7 +20,7 @@ grep -q 'mean nothing' "$work/table"
 nccl=$work/libnccl.so
 "$PREFIX/bin/mpicxx" -std=c++20 -O1 -shared -fPIC -o "$nccl" "$TOP/tests/bench/gpu/stand_in/nccl.cc"
 streams() { env "$@" "$MPIRUN" -n 3 "$work/streams" --quick >"$work/streams.out" 2>"$work/streams.said"; }
-says() { grep -qF "$1" "$work/streams.said" || { echo "not said: $1"; cat "$work/streams.said"; exit 1; }; }
+says() { grep -qF "$1" "$work/streams.said" || { echo "missing text: $1"; cat "$work/streams.said"; exit 1; }; }
 streams BENCH_NCCL="$nccl"
 says "NCCL 2.30.7, $([ "${SOFTCUDA_DEVICES:-1}" = 1 ] && echo "several ranks of a GPU" || echo "a GPU for each rank")"
 for operation in allreduce allgather reduce_scatter broadcast alltoall sendrecv; do

@@ -61,7 +61,7 @@ void checked(const Area& from, const Area& to) {
                   1 - rank, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   CU(cuCtxSetCurrent(contexts[rank % devices]));
   if (to.get(kMost) != bytes_of(kMost, static_cast<unsigned>(1 - rank)))
-    FAIL("%s: what arrives is wrong", situation);
+    FAIL("%s: wrong data arrives", situation);
   CU(cuCtxSetCurrent(users));
 }
 

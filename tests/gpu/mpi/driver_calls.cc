@@ -96,7 +96,7 @@ void columns(const Area& memory) {
   OK(MPI_Type_free(&column));
 }
 
-/// A pool without sharing is queried once.
+/// Tern queries an unshareable pool only once.
 void pools() {
   const unsigned long long before = control().calls("cuMemPoolExportToShareableHandle");
   for (int i = 0; i < 20; ++i) {
@@ -104,7 +104,7 @@ void pools() {
     message(memory, 100000, 1000000);  // the calls depend on timing
   }
   const auto asked = control().calls("cuMemPoolExportToShareableHandle") - before;
-  if (asked > 1) FAIL("its pool was asked %llu times", asked);
+  if (asked > 1) FAIL("the pool was queried %llu times", asked);
 }
 
 }  // namespace

@@ -14,5 +14,5 @@ for ranks in 1 3; do
   grep -q "training on the host" <<<"$said" && { echo "not on a device: $said"; exit 1; }
   grep -q "All ranks hold bitwise the same weights: yes" <<<"$said" || { echo "ranks differ: $said"; exit 1; }
   grep -q "ends with the same weights as the graph: yes" <<<"$said" || { echo "the graph differs: $said"; exit 1; }
-  grep -Eq "The network reads 9[0-9]\.[0-9] %" <<<"$said" || { echo "it learns nothing: $said"; exit 1; }
+  grep -Eq "The network reads 9[0-9]\.[0-9] %" <<<"$said" || { echo "the network learns nothing: $said"; exit 1; }
 done

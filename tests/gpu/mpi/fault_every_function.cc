@@ -120,7 +120,7 @@ void once(const Protocol& protocol, const std::string& fault, int at) {
     if (rank == at && gives_back(fault)) ++not_given_back;
     ++codes[code == MPI_SUCCESS ? 0 : 1];
     if (code == MPI_SUCCESS && !protocol.right(round))
-      FAIL("%s, %s at rank %d: it succeeds with wrong data", protocol.name, fault.c_str(), at);
+      FAIL("%s, %s at rank %d: success with wrong data", protocol.name, fault.c_str(), at);
   }
   const Round round(protocol.by, protocol.bytes);
   const int code = protocol.run(round);

@@ -108,7 +108,7 @@ void unused_memory_is_named_again(const Area& into) {
   for (unsigned i = 0; i < 2; ++i) {
     memory.put(bytes_of(kBytes, i));
     OK(MPI_Send(memory.address(), kBytes, MPI_BYTE, 1, 0, MPI_COMM_WORLD));
-    if (descriptors() != own + 1) FAIL("it has %d descriptors beside its own", descriptors() - own);
+    if (descriptors() != own + 1) FAIL("%d descriptors besides the own one", descriptors() - own);
     if (i > 0) break;
     poll_for(5.5);
     if (descriptors() != own) FAIL("%d descriptors are held while unused", descriptors() - own);
@@ -126,7 +126,7 @@ int main(int argc, char** argv) {
   }
   {
     const Area into = plain(kBytes);
-    // The first pointer makes the library's permanent objects.
+    // The library creates permanent objects at the first device pointer.
     if (rank == 0)
       OK(MPI_Send(into.address(), 8, MPI_BYTE, 1, 0, MPI_COMM_WORLD));
     else

@@ -55,7 +55,7 @@ int main(int argc, char** argv) {
   start_cuda();
   {
     const Area into = plain(kBytes);
-    // The first pointer makes the library's permanent objects.
+    // The library creates permanent objects at the first device pointer.
     if (rank == 0)
       OK(MPI_Send(into.address(), 8, MPI_BYTE, 1, 0, MPI_COMM_WORLD));
     else

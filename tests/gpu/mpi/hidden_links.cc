@@ -36,7 +36,7 @@ std::string wire_taken(MPI_Comm comm) {
 }
 
 void expect_said(const Heard& heard, const char* words) {
-  if (rank == 0 && !heard.has(words)) FAIL("\"%s\" was not said", words);
+  if (rank == 0 && !heard.has(words)) FAIL("the text \"%s\" is missing", words);
 }
 
 }  // namespace

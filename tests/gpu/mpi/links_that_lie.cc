@@ -63,6 +63,6 @@ int main(int argc, char** argv) {
   if (lie && rank < devices && first == said.npos) FAIL("the link must be named: %s", said.c_str());
   if (!lie && first != said.npos) FAIL("no link is bad here: %s", said.c_str());
   if (first != said.npos && said.find(kWhy, first + 1) != said.npos)
-    FAIL("it must be said once: %s", said.c_str());
+    FAIL("expected one report: %s", said.c_str());
   return end();
 }

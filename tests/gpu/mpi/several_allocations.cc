@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Datatypes of absolute addresses across several device allocations, also with copies still in
 // flight, in calls and enqueued. All ranks refuse a type across host and device, or across two
-// devices, with both places.
+// devices, and name both places.
 // ranks: 2
 // configurations: 1 4-peers 2-apart mps
 // env: SOFTCUDA_LATE=1000
@@ -110,7 +110,7 @@ void round(const Allocator& by, Call call, const Parts& parts, size_t bytes, uns
   const bool to_host = call == kSendrecv || call == kAllgather || call == kAlltoall;
   const auto* const part = gathered.data() + static_cast<size_t>(1 - rank) * bytes * kParts;
   if (to_host && std::memcmp(part, theirs.data(), theirs.size()) != 0)
-    FAIL("%s, %s of 3 x %zu bytes, round %u: not what was written last", by.name, kNames[call],
+    FAIL("%s, %s of 3 x %zu bytes, round %u: not the last written data", by.name, kNames[call],
          bytes, number);
   CU(cuCtxSynchronize());
   if (parts.get(bytes) != (received ? theirs : mine))
@@ -133,7 +133,7 @@ void enqueue(size_t bytes) {
       OK(MPIX_Recv_enqueue(MPI_BOTTOM, 1, parts.type, 0, 0, on.comm, MPI_STATUS_IGNORE));
     on.sync();
     if (parts.get(bytes) != expected(0, bytes, number))
-      FAIL("enqueued, 3 x %zu bytes, round %u: not what rank 0 has", bytes, number);
+      FAIL("enqueued, 3 x %zu bytes, round %u: not the data of rank 0", bytes, number);
   }
 }
 

@@ -120,7 +120,7 @@ void late_rank(const Heard& heard) {
   OK(MPIX_Allreduce_enqueue(send.on_device(), recv.on_device(), kCount, MPI_INT, MPI_SUM, on.comm));
   recv.get(on.queue);
   if (rank == 0 && (!heard.will_have("has waited for 1 s", 20) || !heard.has("allreduce")))
-    FAIL("nothing was said of the late rank");
+    FAIL("the late rank is not reported");
   if (!late) OK(MPI_Barrier(MPI_COMM_WORLD));
   on.sync();
   check_sums(recv, kCount, "a late allreduce");

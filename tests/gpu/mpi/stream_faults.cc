@@ -80,8 +80,8 @@ int run(const Operation& operation, const OnStream& on, const std::string& fault
     const int sum = size * first + size * (size - 1) / 2;
     const int want = operation.adds ? sum : first + rank / 2 * 2;
     if (data[i] != want)
-      FAIL("%s, %s: no rank tells of it, and element %zu is %d, expected %d", doing, operation.name,
-           i, data[i], want);
+      FAIL("%s, %s: no rank reports an error, but element %zu is %d, expected %d", doing,
+           operation.name, i, data[i], want);
   }
   return MPI_SUCCESS;
 }
@@ -164,6 +164,6 @@ int main(int argc, char** argv) {
   while_made(only);
   CHECK(*only != '\0' || (outcomes[0] > 0 && outcomes[1] > 0));
   if (std::getenv("FAULT_TELLS") != nullptr)
-    std::printf("[rank %d] %d well, %d told\n", rank, outcomes[0], outcomes[1]);
+    std::printf("[rank %d] %d succeed, %d fail\n", rank, outcomes[0], outcomes[1]);
   return end();
 }

@@ -96,7 +96,7 @@ void scatter(const OnStream& on, const Blocks& blocks, bool in_place) {
            in_place ? " in place" : "", i, made[i], want);
   }
   if (!in_place && out[own] != -7)
-    FAIL("%s: what is behind the own block was written", blocks.name);
+    FAIL("%s: data behind the own block was overwritten", blocks.name);
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ void late_rank(const OnStream& on) {
   const bool late = rank == size - 1;
   if (late) OK(MPI_Barrier(MPI_COMM_WORLD));
   allreduce(on, 50, "a late allreduce", [&] {
-    if (rank == 0 && !heard.will_have("by a kernel", 20)) FAIL("nothing was said of a late rank");
+    if (rank == 0 && !heard.will_have("by a kernel", 20)) FAIL("the late rank is not reported");
     if (!late) OK(MPI_Barrier(MPI_COMM_WORLD));
   });
 }
@@ -79,7 +79,7 @@ void refused_by_one() {
   const int next = MPIX_Barrier_enqueue(on.comm);
   CHECK_EQ(class_of(next), MPI_ERR_OTHER);
   if (std::string(error_text(next)).find("rank " + std::to_string(size - 1)) == std::string::npos)
-    FAIL("the refusal is told as \"%s\"", error_text(next));
+    FAIL("unexpected error for the refusal: \"%s\"", error_text(next));
 }
 
 // The kernel gives up two seconds later, and the next call returns an error.
@@ -95,8 +95,8 @@ void rank_that_never_comes() {
     const int next = MPIX_Barrier_enqueue(on.comm);
     CHECK_EQ(class_of(next), MPI_ERR_OTHER);
     if (std::string(error_text(next)).find("timed out waiting for rank") == std::string::npos)
-      FAIL("a rank that never comes is told as \"%s\"", error_text(next));
-    if (!heard.will_have("undefined", 2 * kSlowness)) FAIL("nothing was said of wrong data");
+      FAIL("unexpected error for an absent rank: \"%s\"", error_text(next));
+    if (!heard.will_have("undefined", 2 * kSlowness)) FAIL("the undefined data is not reported");
   }
   OK(MPI_Barrier(MPI_COMM_WORLD));
 }

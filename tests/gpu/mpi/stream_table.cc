@@ -70,7 +70,7 @@ class Expected {
     const std::string said = heard_.text(before);
     for (const std::string& part : {"(" + std::string(wire) + ", ", words})
       if (said.find(part) == std::string::npos)
-        FAIL("%zu ints: \"%s\" was not said: %s", ints, part.c_str(), said.c_str());
+        FAIL("%zu ints: \"%s\" is missing in: %s", ints, part.c_str(), said.c_str());
     if (wire_taken() != wire) FAIL("the communicator has %s", wire_taken().c_str());
   }
 

@@ -82,7 +82,7 @@ void before_refused(const Area& area) {
 }
 
 void unlike_counts(const Area& area) {
-  now("counts that differ", 20);
+  now("different counts", 20);
   for (const int count : {100, 3000}) {
     MPI_Comm comm = duplicate();
     settle(comm, area);

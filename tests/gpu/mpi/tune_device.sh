@@ -10,7 +10,7 @@ trap 'rm -rf "$work"' EXIT
 grep -Eq '^allreduce +3 .* (streams|wire (simple|ll|ll128|multimem))$' "$work/table" || { echo "no line for streams:"; cat "$work/table"; exit 1; }
 grep -Eq '^# allreduce 2k: .*ring [0-9.]+ us' "$work/table" || { echo "ring was not measured:"; cat "$work/table"; exit 1; }
 ! grep -Eq '^(within|reduce|copy) ' "$work/table" || { echo "figures of the host:"; cat "$work/table"; exit 1; }
-! grep -q 'wire ll ' "$work/table" || { echo "LL, which serves by itself, was measured twice:"; cat "$work/table"; exit 1; }
+! grep -q 'wire ll ' "$work/table" || { echo "LL, the default wire, was measured twice:"; cat "$work/table"; exit 1; }
 # Engines without a verdict on a real GPU are marked.
 if [ "${SOFTCUDA_MULTICAST:-}" = on ]; then
   said=$(TERN_EXPLAIN=1 "$MPIRUN" -n 3 "$PREFIX/bin/tern_coll" tune allreduce --device --bytes=2k --output=/dev/null 2>&1)
@@ -19,7 +19,7 @@ if [ "${SOFTCUDA_MULTICAST:-}" = on ]; then
     unmarked=$(grep -F "goes into the stream by the $engine engine" <<<"$said" | grep -vF "not yet run on hardware" || true)
     [ "${marked:-}" != "$engine" ] || [ -z "$unmarked" ] || { echo "$engine is not marked: $unmarked"; exit 1; }
   done
-  [ -n "${marked:-}" ] || grep -q '^[a-z]' "$TOP/coll/gpu/verdicts.txt" || { echo "nothing was explained: $said"; exit 1; }
+  [ -n "${marked:-}" ] || grep -q '^[a-z]' "$TOP/coll/gpu/verdicts.txt" || { echo "no explanation: $said"; exit 1; }
 fi
 lines=$work/table
 if [ "${SOFTCUDA_MULTICAST:-}" = on ]; then
@@ -37,4 +37,4 @@ else
   echo "the table is refused: $said"; exit 1
 fi
 said=$(SOFTCUDA_DEVICES=0 "$MPIRUN" -n 2 "$PREFIX/bin/tern_coll" tune allreduce --device 2>&1) && { echo "no GPU, no error"; exit 1; }
-grep -q "tune --device needs a GPU on each rank" <<<"$said" || { echo "not said why: $said"; exit 1; }
+grep -q "tune --device needs a GPU on each rank" <<<"$said" || { echo "no reason given: $said"; exit 1; }
