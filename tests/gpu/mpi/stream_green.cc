@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Streams of a green context with a quarter of the multiprocessors, and of the whole device. Odd
-// ranks enqueue in reverse order. The waiting kernels of three communicators share one
+// ranks enqueue in reverse order. The waiting kernels of three communicators share a single
 // multiprocessor.
 // ranks: 2 4
 // configurations: 4-peers
