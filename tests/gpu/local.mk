@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# The tests of the CUDA driver: one program, which tests/gpu/run starts on the software driver and on the real one.
-# Programs in tests/gpu/mpi are found by themselves.
-# Preloaded into programs of tests/mpi: their heap is a device's.
+# The driver tests: tests/gpu/run starts the program on the software driver and on the real driver.
+# The runner finds the programs in tests/gpu/mpi.
+# Preloaded into programs of tests/mpi: moves their heap to a device.
 tests/gpu/libheap.so: $(srcdir)/tests/gpu/heap.cc
 	@$(MKDIR_P) $(@D)
 	$(AM_V_CXXLD)$(CXX) $(DEFS) -I$(srcdir)/src $(AM_CXXFLAGS) $(CXXFLAGS) $(AM_LDFLAGS) -shared -fPIC -Wl,-z,defs \
@@ -23,7 +23,7 @@ tests_gpu_kernels_kernels_test_SOURCES = tests/gpu/kernels/kernels_test.cc tests
   tests/gpu/kernels/call.cc tests/gpu/kernels/call_put.cc tests/gpu/kernels/late.cc tests/gpu/kernels/ranks.cc tests/gpu/kernels/round.cc \
   tests/gpu/kernels/times.cc
 tests_gpu_kernels_kernels_test_LDADD = libtern.la
-# It goes into the bundle.
+# For the bundle.
 tests_gpu_kernels_kernels_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--gc-sections -Wc,-static-libstdc++ -Wc,-static-libgcc
 # The waiting kernels with planted faults.
 check_LTLIBRARIES += libtern_planted.la

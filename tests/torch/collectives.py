@@ -187,12 +187,12 @@ def layouts():
 
 
 def refusals():
-    with world.raises(ValueError, "needs floating point"):
+    with world.raises(ValueError, "needs a floating-point type"):
         dist.all_reduce(torch.ones(2, dtype=torch.int32), ReduceOp.AVG)
-    with world.raises(ValueError, "bits are those of integers"):
+    with world.raises(ValueError, "bitwise operations need an integer type"):
         dist.all_reduce(torch.ones(2), ReduceOp.BAND)
     for dtype in world.FLOAT8:
-        with world.raises(ValueError, "moved, not reduced"):
+        with world.raises(ValueError, "can be moved, not reduced"):
             dist.all_reduce(torch.ones(2).to(dtype))
     with world.raises(ValueError, "output has 5"):
         dist.all_gather_into_tensor(torch.empty(5), torch.empty(7))

@@ -26,14 +26,14 @@ for size, is_async in ((4, False), (2_000_000, False), (4, True), (2_000_000, Tr
         time.sleep(0.7 * rank)  # rank 0's timeout comes first
         tensor = torch.ones(size)
         address, start = tensor.data_ptr(), time.monotonic()
-        with world.raises(dist.DistBackendError, "rank 2 is in no call; its last was allreduce number 0 of group \"0\""
-                          if size == 4 and not is_async else "rank 2 is in no call; its last was barrier"):
+        with world.raises(dist.DistBackendError, "rank 2 is in no call; its last call was allreduce number 0 of group \"0\""
+                          if size == 4 and not is_async else "rank 2 is in no call; its last call was barrier"):
             work = dist.all_reduce(tensor, group=group, async_op=is_async)
             if is_async:
                 work.wait()
         assert time.monotonic() - start < 6
         with world.raises(dist.DistBackendError,
-                          "rank 1 waits in allreduce" if rank == 0 else "rank 0 is in no call; its last was allreduce"):
+                          "rank 1 waits in allreduce" if rank == 0 else "rank 0 is in no call; its last call was allreduce"):
             dist.barrier(group)
         time.sleep(1.5)  # outside all calls at rank 1's timeout
         # Peers may still write into the memory, so the allocator must not reuse the block.

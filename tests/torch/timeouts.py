@@ -41,7 +41,7 @@ for is_async in (True, False):
     if rank != 1:
         tensor = torch.ones(4)
         started = time.monotonic()
-        with world.raises(dist.DistBackendError, "has not ended on rank"):
+        with world.raises(dist.DistBackendError, "did not complete on rank"):
             if is_async:
                 dist.all_reduce(tensor, group=group, async_op=True).wait()
             else:
