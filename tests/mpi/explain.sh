@@ -38,7 +38,7 @@ once() { # once PATTERN COMMAND...: exactly one line matches
 }
 check "no output without TERN_EXPLAIN" sh -c "[ -z \"\$('$MPIRUN' -n 2 ./talk 2>&1)\" ]"
 check "the transport to a peer, with limits and reason" once \
-  '\[rank 0\] to rank 1 by sm (shared memory: the same host): up to 63.8 KiB at once; larger ones' run -x TERN_EXPLAIN=1
+  '\[rank 0\] to rank 1 by sm (shared memory: the same host): up to 63.8 KiB at once; larger messages' run -x TERN_EXPLAIN=1
 check "the summary at the end" once \
   '\[rank 0\] sent to rank 1 by sm: .* messages at once .*, 3 messages announced (3 MiB)' run -x TERN_EXPLAIN=1
 check "one line per algorithm" once 'allreduce of 4 bytes on 2 ranks: ' run -x TERN_EXPLAIN=1
