@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds torch_tern against the PyTorch and the Tern that are installed: pip install --no-build-isolation bindings/torch."""
+"""Builds torch_tern against the installed PyTorch and Tern: pip install --no-build-isolation bindings/torch."""
 
 import os
 import shlex
@@ -15,27 +15,27 @@ try:
     import torch
     from torch.utils.cpp_extension import BuildExtension, CppExtension
 except ImportError as error:
-    raise SystemExit(f"no PyTorch in {sys.executable} ({error}): install it first, then pip install --no-build-isolation bindings/torch")
+    raise SystemExit(f"{sys.executable} cannot import PyTorch ({error}): install PyTorch, then run pip install --no-build-isolation bindings/torch")
 
 
 def find_prefix():
-    """Where Tern is: TERN_PREFIX, or beside the mpicxx in PATH."""
+    """Finds Tern by TERN_PREFIX, or by the mpicxx in PATH."""
     prefix = os.environ.get("TERN_PREFIX")
     if prefix:
         if not (Path(prefix) / "include" / "mpix.h").exists():
-            raise SystemExit(f"TERN_PREFIX={prefix} has no include/mpix.h: it must be where Tern was installed")
+            raise SystemExit(f"TERN_PREFIX={prefix} has no include/mpix.h: set TERN_PREFIX to Tern's installation")
         return Path(prefix).resolve()
     compiler = shutil.which("mpicxx")
     if not compiler:
-        raise SystemExit("no mpicxx in PATH: put Tern's bin there, or say TERN_PREFIX=/where/tern/is/installed")
+        raise SystemExit("no mpicxx in PATH: add Tern's bin to PATH, or set TERN_PREFIX=/where/tern/is/installed")
     for word in shlex.split(subprocess.run([compiler, "-show"], check=True, capture_output=True, text=True).stdout):
         if word.startswith("-I") and (Path(word[2:]) / "mpix.h").exists():
             return Path(word[2:]).resolve().parent
-    raise SystemExit(f"{compiler} is not Tern's: no directory that it includes from has mpix.h. TERN_PREFIX says where Tern is")
+    raise SystemExit(f"{compiler} is not Tern's: its include directories lack mpix.h. Set TERN_PREFIX=/where/tern/is/installed")
 
 
 class BuildPython(build_py):
-    """Beside the package's files: for which PyTorch it is built, as text that can be read without loading a library."""
+    """Adds a file with the version of PyTorch, readable without loading a library."""
 
     def run(self):
         super().run()
@@ -46,7 +46,7 @@ class BuildPython(build_py):
 
 
 def write_units(count):
-    """PyTorch's headers take most of a compilation: so the sources are compiled together, in this many units."""
+    """Combines the sources into `count` units, because PyTorch's headers dominate the compilation time."""
     sources = sorted(Path("src").glob("*.cc"))
     folder = Path("build") / "units"
     folder.mkdir(parents=True, exist_ok=True)

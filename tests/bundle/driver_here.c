@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
-   Whether the CUDA driver that GPU_TWIN names (gpu, soft) is here, and has a device. Exits
-   with 77 if no driver is here, with 1 if it is the other one; says what it found. */
+   Checks for the CUDA driver selected by GPU_TWIN (gpu, soft) and for a device, and prints the
+   result. Exits with 77 without a driver or device, with 1 if the other driver is loaded. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A graph that PyTorch captures around MPIX_Allreduce_enqueue, replayed 1,000 times while a second thread polls MPI. Started by
-experiments with 2 ranks; the numbers are those of the standard ABI."""
+"""PyTorch captures MPIX_Allreduce_enqueue in a graph and replays it 1,000 times while a second thread polls MPI. `experiments`
+starts 2 ranks. The constants are those of the standard ABI."""
 import ctypes
 import threading
 from pathlib import Path
@@ -55,7 +55,7 @@ def main():
     for replay in range(REPLAYS):
         graph.replay()
         torch.cuda.synchronize()
-        # Recording changes nothing: the first replay adds the first 1.
+        # A capture runs nothing, so the first replay adds the first 1.
         expected = (replay + 2) * ranks.value
         if not bool((total == expected).all()):
             raise SystemExit(f"rank {rank.value}, replay {replay}: {total[0].item()}, expected {expected}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# make bundle: a directory (bundle/tern) for a machine with only a CUDA driver; see tests/bundle/README.md.
+# make bundle: a directory (bundle/tern) that only needs a driver; see tests/bundle/README.md.
 if HAVE_GTEST
 bundle_driver_test = tests/gpu/driver/driver_test$(EXEEXT)
 bundle_link_driver_test = $(CXX) $(CXXFLAGS) -static-libstdc++ -static-libgcc -o bundle/driver_test \

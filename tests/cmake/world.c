@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The smallest program that shows a world: compiled as C and as C++ by tests/cmake.
+// The smallest program with a world, compiled as C and as C++ by tests/cmake.
 #include <mpi.h>
 #include <stdio.h>
 

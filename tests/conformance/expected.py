@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The committed list of runs that do not pass, and the verdicts and figures that come of it.
+"""The committed list of failing runs, verdicts and figures.
 
-A line at the left margin begins a group: `skip`, `fails` or `unsteady` and the reason, or `with` and words for mpirun, a
-semicolon and the reason: these runs are to pass so. The indented lines below are names of runs; * stands for anything.
+A line at the left margin begins a group: `skip`, `fails` or `unsteady` and the reason, or `with`, words for mpirun, a
+semicolon and the reason: these runs must pass with the words. Indented lines are names of runs; * matches any text.
 """
 import collections
 import re
@@ -44,21 +44,21 @@ class Expected:
         return next((group for group in self.groups if group.kind in kinds and group.pattern_of(name)), None)
 
     def words(self, name):
-        """For mpirun."""
+        """Extra words for mpirun."""
         group = self.of(name, ("with",))
         return group.reason.partition(";")[0].split() if group else []
 
     def unused(self, names):
-        """Patterns that no run has."""
+        """Patterns without a matching run."""
         return [text for group in self.groups for text, pattern in group.patterns
                 if not any(map(pattern.fullmatch, names))]
 
 
 class Verdicts:
-    """Prints a line for each run, and counts. What fails as expected counts as skipped in the total, apart in the figures."""
+    """Prints a line per run, and counts. Expected failures count as skipped in the total, and separately in the figures."""
 
     def __init__(self, expected, results, resume=False):
-        """`results`: a file with the names of passed runs; to resume is to take these for passed."""
+        """`results`: a file with the names of passed runs. With `resume`, these runs count as passed."""
         self.expected = expected
         self.before = set(results.read_text().splitlines()) if resume and results.is_file() else set()
         results.parent.mkdir(parents=True, exist_ok=True)
@@ -108,7 +108,7 @@ class Verdicts:
                 self.line("PASS", name + took)
 
     def figures(self, **more):
-        """Lines of a key and a value; of a kind of group, the number of runs and its reason. `with` has passed."""
+        """Lines of key and value. Kinds of groups have the number of runs and the reason; `with` counts passed runs."""
         lines = [f"{key} {value}" for key, value in more.items()]
         lines += [f"date {time.strftime('%Y-%m-%d')}", f"runs {self.counts['runs']}", f"passed {self.counts['PASS']}",
                   f"failed {self.counts['FAIL']}"]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures in README.md and docs/measurements/suites.md: of the last full runs (the file `figures`), of algorithms and functions.
+"""Figures in README.md and docs/measurements/suites.md: the last full runs (file `figures`), algorithms, functions.
 
-A figure stands between <!-- figures: NAME --> and <!-- end -->; --write puts it there, --check compares. Breaks of lines do
+A figure is between <!-- figures: NAME --> and <!-- end -->. --write inserts figures, --check compares. Line breaks do
 not matter.
 """
 import re
@@ -23,7 +23,7 @@ MARKED = re.compile(r"(<!-- figures: (\w+) -->)(.*?)(<!-- end -->)", re.S)
 
 
 def recorded():
-    """The committed figures: of each suite its lines."""
+    """The committed figures: lines of each suite."""
     text = FILE.read_text() if FILE.is_file() else ""
     return {name: lines for name, lines in re.findall(r"^\[(\w+)\]\n(.*?)(?=^\[|\Z)", text, re.M | re.S)}
 
@@ -46,7 +46,7 @@ def of_suite(suite):
 
 
 def of_functions():
-    """Of MPI's own: [stream] is of mpix.h. A row with @forms or @modes stands for several functions."""
+    """Counts functions of mpi.h. [stream] belongs to mpix.h. A row with @forms or @modes has several functions."""
     has_body = [row.has_body for row in table.read(TOP / "src/abi/functions.txt") if row.prefix == "MPI_"]
     return f"Of the {len(has_body)} functions of MPI-5.0, {sum(has_body)} work"
 
@@ -64,7 +64,7 @@ def of_algorithms(prefix):
 
 
 def table_of_suite(suite):
-    """The runs of the last full run that did not pass, or only so, by reason; for a page with room."""
+    """A table of runs of the last full run that did not pass, or passed with options, by reason."""
     words = {"fails": "fail", "unsteady": "failed, and pass at other times", "with": "pass with", "skip": "not run"}
     rows = re.findall(r"^(fails|unsteady|with|skip) (\d+) (.*)$", recorded().get(suite, ""), re.M)
     rows = sorted(rows, key=lambda row: list(words).index(row[0]))
@@ -81,11 +81,11 @@ FIGURES = {
     "mpich_table": lambda options: table_of_suite("mpich"),
     "mpi4py_table": lambda options: table_of_suite("mpi4py"),
 }
-EVERYONE_READS = ("mpich", "mpi4py", "functions", "algorithms")  # these stand in README.md
+EVERYONE_READS = ("mpich", "mpi4py", "functions", "algorithms")  # shown in README.md
 
 
 class Page:
-    """A page, and the figures between the marks in it."""
+    """A page, with figures between marks."""
 
     def __init__(self, path, options):
         self.path, self.name = path, path.name
@@ -100,7 +100,7 @@ class Page:
         return text.split() != self.wanted[name].split()
 
     def write(self):
-        """Only what differs: lines stay broken as they are."""
+        """Replaces only different figures, to keep line breaks."""
         count = sum(self.differ(name, text) for name, text in self.shown)
         self.path.write_text(MARKED.sub(
             lambda found: found[1] + self.wanted[found[2]] + found[4] if self.differ(found[2], found[3]) else found[0],
@@ -108,7 +108,7 @@ class Page:
         print(f"{self.name}: {len(self.shown)} figures, {count} of them written anew")
 
     def complaints(self):
-        """Prints a verdict on each figure; returns how many pass, and how many fail."""
+        """Prints a verdict on each figure. Returns the numbers of passes and failures."""
         passed, failed = 0, 0
         for name, text in self.shown:
             if self.differ(name, text):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lists of MPICH's test/mpi: which program runs on how many ranks, and how its output is judged.
+"""The lists of MPICH's test/mpi: programs, numbers of ranks, and judgement of the output.
 
-A line of a list is `program ranks key=value...`, or the name of a folder with a list of its own. Some programs run on
-random datatypes, too: one file has a line for each of these, from which runs are made here.
+A line of a list is `program ranks key=value...`, or the name of a folder with its own list. Some programs also run on
+random datatypes: a file has a line for each program, and this module makes the runs.
 """
 import re
 from dataclasses import dataclass, field
@@ -29,7 +29,7 @@ class Run:
 
     @property
     def name(self):
-        """As in a list, and in the list of what is expected."""
+        """The name in MPICH's list and in the list of expected failures."""
         variables = [f"{key}={value}" for key, value in self.environment.items()]
         return " ".join([f"{self.folder}/{self.program}", str(self.ranks), *self.arguments, *variables])
 
@@ -44,12 +44,12 @@ def lines_of(file):
 
 
 def list_in(folder):
-    """The list of a folder; the one that configure reads comes before the one that an older configure wrote."""
+    """Returns the list of a folder. configure's input has priority over an older configure's output."""
     return next((folder / name for name in ("testlist.in", "testlist") if (folder / name).is_file()), None)
 
 
 def read(top, folder=""):
-    """All runs of a folder's list and of those below, in their order."""
+    """All runs of the lists of a folder and its subfolders, in order."""
     here = top / folder
     file = list_in(here)
     for words in lines_of(file) if file else ():
@@ -83,7 +83,7 @@ def run_of(folder, words):
 
 
 def read_random_types(file):
-    """Runs on random datatypes: each count with each type; a seed of its own for each run."""
+    """Runs on random datatypes: each count with each type, with a new seed per run."""
     seed = 0
     for line in file.read_text().splitlines() if file.is_file() else ():
         if not line or line.startswith("#"):
@@ -105,7 +105,7 @@ def read_random_types(file):
 
 
 class Makefiles:
-    """What Makefile.am says of each program: its sources, and definitions for the preprocessor."""
+    """Sources and preprocessor definitions of each program in Makefile.am."""
 
     def __init__(self, top):
         self.top = top

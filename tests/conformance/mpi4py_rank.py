@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One rank of mpi4py's tests: runs its test/main.py, and writes down what became of each test.
+"""A rank of mpi4py's tests: runs mpi4py's test/main.py, and records the outcome of each test.
 
-CONFORMANCE_RECORDS names a folder; each rank writes a file there, a line of JSON when a test begins and when it ends.
-CONFORMANCE_SKIP has patterns of tests, a line each, that are not to run.
+CONFORMANCE_RECORDS names a folder; each rank writes a file with a line of JSON at the begin and the end of a test.
+CONFORMANCE_SKIP has patterns of skipped tests, one per line.
 """
 import fnmatch
 import json
@@ -13,7 +13,7 @@ import unittest
 
 
 class Result(unittest.TextTestResult):
-    """What unittest prints, and a line for each outcome. The worst one of a test's parts counts."""
+    """Prints unittest's output, and a line for each outcome. The worst part of a test counts."""
     file = open(os.path.join(os.environ["CONFORMANCE_RECORDS"], str(os.getpid())), "w", buffering=1)
 
     def write(self, test, outcome, detail=""):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""mpi4py's tests: it is built from its sources in an environment of its own, and its tests run on 1, 2 and 4 ranks."""
+"""mpi4py's tests: builds mpi4py from sources in a virtual environment, and runs the tests on 1, 2 and 4 ranks."""
 import collections
 import json
 import os
@@ -11,10 +11,10 @@ import uuid
 from pathlib import Path
 
 RANKS = (1, 2, 4)
-SECONDS = 1800  # for all tests on so many ranks
+SECONDS = 1800  # limit for all tests on one number of ranks
 TIMED_OUT = 124  # mpirun --timeout ends with this code
 PATIENCE = 60  # seconds for mpirun to end a job
-WORST = ("failed", "began", "passed", "skipped")  # of the ranks' outcomes the first of these counts
+WORST = ("failed", "began", "passed", "skipped")  # the first of these wins among the ranks
 
 
 class Suite:
@@ -26,7 +26,7 @@ class Suite:
         self.python = self.build / "venv/bin/python"
         self.env = dict(os.environ, PATH=f"{options.prefix}/bin:{os.environ['PATH']}", OMP_NUM_THREADS="1",
                         MPICC=str(options.prefix / "bin/mpicc"), PIP_DISABLE_PIP_VERSION_CHECK="1",
-                        CFLAGS="-O0")  # the compiler takes minutes otherwise
+                        CFLAGS="-O0")  # faster compilation
 
     def missing(self):
         for name in ("test/main.py", "src/mpi4py/MPI.pyx"):
@@ -49,7 +49,7 @@ class Suite:
             sys.exit(2)
 
     def make(self):
-        """Built once for these sources and this Tern. In a copy: the build writes beside the sources."""
+        """Builds once for these sources and this Tern, in a copy, because the build writes next to the sources."""
         made_of = self.build / "made_of"
         wanted = f"{self.options.sources} {self.version()} {self.options.prefix}\n"
         if self.python.exists() and made_of.is_file() and made_of.read_text() == wanted:
@@ -63,7 +63,7 @@ class Suite:
         made_of.write_text(wanted)
 
     def job(self, ranks):
-        """All tests on so many ranks. Returns the records of each rank, what is wrong with the job, and its output."""
+        """Runs all tests on `ranks` ranks. Returns the records of each rank, a complaint about the job, and the output."""
         records = self.build / f"records.{ranks}"
         shutil.rmtree(records, ignore_errors=True)
         records.mkdir()
@@ -88,7 +88,7 @@ class Suite:
         return [file.read_text() for file in records.iterdir()], wrong, child.returncode, said
 
     def passed_before(self, ranks):
-        """Tests on so many ranks that are not run again."""
+        """Tests on `ranks` ranks that need no second run."""
         names = [name for name in self.verdicts.before if name.endswith(f" {ranks}") and self.verdicts.passed_before(name)]
         return [name.rpartition(" ")[0] for name in names if self.options.wants(name)]
 
@@ -100,7 +100,7 @@ class Suite:
 
     def tests_of(self, ranks):
         texts, wrong, code, said = self.job(ranks)
-        outcomes = collections.defaultdict(dict)  # of a test, by rank: the worst of its parts
+        outcomes = collections.defaultdict(dict)  # outcomes of a test by rank: the worst of all parts
         details = {}
         for rank, text in enumerate(texts):
             for test, outcome, detail in map(json.loads, text.splitlines()):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MPICH's test/mpi: its programs are compiled by Tern's mpicc as they are, without MPICH's configure, and run by its lists."""
+"""MPICH's test/mpi: compiles the programs with Tern's mpicc, without MPICH's configure, and runs MPICH's lists."""
 import concurrent.futures
 import os
 import re
@@ -11,7 +11,7 @@ import uuid
 
 import lists
 
-# The answers of MPICH's configure on Linux, in its strict mode: no tests of extensions.
+# Results of MPICH's configure on Linux, in strict mode: no tests of extensions.
 CONFIGURED = """
 #define HAVE_STRING_H 1
 #define HAVE_STRINGS_H 1
@@ -44,11 +44,11 @@ CONFIGURED = """
 #define USE_STRICT_MPI 1
 #define ENABLE_STRICTMPI 1
 """
-# -fpermissive: GCC 14 refuses old C; old suites have some.
+# -fpermissive: GCC 14 rejects old C in old suites.
 FLAGS = ["-std=gnu11", "-O0", "-g0", "-w", "-fpermissive", "-DDTP_MPI_DATATYPE=MPI_INT"]
 COMMON = ["util/mtest.c", "util/mtest_common.c", "util/dtypes.c"]
 MAIN = "util/run_mpitests.c"  # for programs without main; not in older suites
-# dtpools of MPICH 4.0 calls functions no longer in MPI.
+# dtpools of MPICH 4.0 calls functions removed from MPI.
 RENAMED = ["-DMPI_Type_hvector=MPI_Type_create_hvector", "-DMPI_Type_hindexed=MPI_Type_create_hindexed"]
 EITHER = ["util/mtest_single.c", "util/mtest_thread.c"]  # alternatives
 EXPECTED_SECONDS = 30  # the limit for a `fails` group: some runs hang
@@ -58,7 +58,7 @@ WARNINGS = re.compile(r"^(?:MPICH: |WARNING: |(?:Abort.*)?application called MPI
 
 
 def judge(result, code, output):
-    """What a list asks of the output and the exit code; returns None or what differs."""
+    """Judges output and exit code by the list. Returns None or the difference."""
     lines = output.splitlines()
     clean = any(re.fullmatch(r"\s*No [Ee]rrors\s*", line) for line in lines)
     skipped = any(re.fullmatch(r"\s*Test Skipped\s*", line) for line in lines)
@@ -91,7 +91,7 @@ class Suite:
         self.env = dict(os.environ, PATH=f"{options.prefix}/bin:{os.environ['PATH']}")
 
     def missing(self):
-        """What is wrong with the sources, if anything."""
+        """Returns a complaint about the sources, or None."""
         for name in (*COMMON, *EITHER, "dtpools/include/dtpools.h"):
             if not (self.top / name).is_file():
                 return f"{self.top} is not MPICH's test/mpi: it has no {name}"
@@ -105,7 +105,7 @@ class Suite:
         return "MPICH"
 
     def compiler(self, *words):
-        """Runs it; returns None or its complaint."""
+        """Runs the program. Returns None or a complaint."""
         command = [str(self.options.prefix / "bin/mpicc"), *FLAGS, f"-I{self.build}/config/include", f"-I{self.top}/include",
                    f"-I{self.top}/dtpools/include", *map(str, words)]
         done = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=self.env)
@@ -120,13 +120,13 @@ class Suite:
                 file.write_text(text)
 
     def newer(self, program, sources):
-        """Is the program newer than all that it is made of?"""
+        """Returns true if the program is newer than all of its sources."""
         parts = [*sources, self.options.prefix / "include/mpi.h", self.options.prefix / "bin/mpicc",
                  self.build / "config/include/mpitestconf.h"]
         return program.is_file() and program.stat().st_mtime > max(part.stat().st_mtime for part in parts)
 
     def common(self):
-        """The objects that all programs are linked with; returns None or a complaint."""
+        """Compiles the objects linked into all programs. Returns None or a complaint."""
         objects = self.build / "config/objects"
         objects.mkdir(parents=True, exist_ok=True)
         common = COMMON + [MAIN] * (self.top / MAIN).is_file()
@@ -147,7 +147,7 @@ class Suite:
         return self.build / run.folder / run.program
 
     def compile(self, run):
-        """Returns None or a complaint. A program without main is a function that run_mpitests calls."""
+        """Returns None or a complaint. run_mpitests calls programs without main as functions."""
         sources, program = self.make.sources(run), self.program(run)
         for source in sources:
             if not source.is_file():
@@ -164,7 +164,7 @@ class Suite:
         return [*lists.read(self.top), *lists.read_random_types(config)]
 
     def skip(self, run):
-        """Why it is not run, or None."""
+        """The reason to skip the run, or None."""
         group = self.verdicts.expected.of(run.name, ("skip",))
         if group:
             return group.reason

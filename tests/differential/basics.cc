@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Predefined datatypes: valid values, and reduction operations by type.
+// Predefined datatypes: values, and reduction operations by type.
 #include "basics.hpp"
 
 #include <complex>
@@ -27,7 +27,7 @@ void put(void* place, T value) {
 
 template <typename T>
 void put_real(void* place, Random& random, Values values) {
-  // Nonzero small integers: sums and products over a few ranks have few bits.
+  // Sums and products over a few ranks have few bits.
   const T small = static_cast<T>(random.between(1, 4)) * (random.one_in(2) ? T(1) : T(-1));
   put<T>(place,
          values == Values::real ? static_cast<T>(random.between(-1000000, 1000000)) / T(7) : small);
@@ -38,7 +38,7 @@ void put_pair(void* place, Random& random) {
   Pair<T> pair;
   std::memset(&pair, 0, sizeof pair);
   const T value = static_cast<T>(random.between(-3, 3));
-  // A copy of a long double would have any padding.
+  // A copy of a long double would have undefined padding.
   std::memcpy(&pair, &value, sizeof(T) == 16 ? 10 : sizeof(T));
   pair.index = random.between(0, 9);
   std::memcpy(place, &pair, sizeof pair);
@@ -188,7 +188,7 @@ void set_value(const Basic& basic, void* place, Random& random, Values values) {
       return put<int64_t>(place, value);
     }
     case Kind::natural: {
-      // Results of narrow types must not overflow: vector instructions of some libraries saturate.
+      // Narrow results must not overflow: vector instructions of some libraries saturate.
       const bool narrow = basic.extent <= 2;
       const uint64_t value = random.next() >> (narrow ? 62 : random.pick({0, 0, 62}));
       return static_cast<void>(std::memcpy(place, &value, static_cast<size_t>(basic.extent)));

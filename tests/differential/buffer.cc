@@ -63,7 +63,7 @@ bool was_given_less() { return std::exchange(given_less, false); }
 
 Buffer::Buffer(Layout&& layout_, int count_, MPI_Aint places_)
     : layout(std::move(layout_)), count(count_), places(places_) {
-  // An empty buffer has an address of its own, too.
+  // An empty buffer needs an address, too.
   bytes.resize(16);
   if (places <= 0 || layout.map.empty()) return;
   low = layout.first();

@@ -11,22 +11,20 @@
 #include "basics.hpp"
 #include "random.hpp"
 
-// Runs of equal basic elements: index of the basic type, number. Both sides of a message have one
-// signature.
+// Runs of equal basic elements: index of the basic type, number. Equal on both sides of a message.
 using Signature = std::vector<std::pair<int, int>>;
 Signature any_signature(Random& random);
-// Bytes of data of one item.
+// Bytes of data per item.
 int bytes_of(const Signature& signature);
 std::string text_of(const Signature& signature);
 bool has_padding(const Signature& signature);
 bool has_pairs(const Signature& signature);
 bool has_addresses(const Signature& signature);
 bool has_longs(const Signature& signature);  // wide characters, too
-// A random number of items: `places` times as many take a mebibyte at most.
+// `places` times the number fits into 1 MiB.
 int any_count(Random& random, const Signature& signature, int places);
 
-// True: since the last look this thread got a smaller count or a simpler type, because of a fault
-// in peer.hpp.
+// Returns true if this thread got a smaller count or a simpler type since the last call (peer.hpp).
 bool was_given_less();
 void give_less();
 
@@ -44,35 +42,34 @@ class Layout {
   ~Layout();
 
   MPI_Datatype type = MPI_DATATYPE_NULL;
-  bool named = true;  // predefined, so not to be freed
+  bool named = true;  // predefined, never freed
   std::vector<Element> map;
   MPI_Aint lb = 0, extent = 0;
   std::string text;
 
-  MPI_Aint first() const;  // of its bytes
+  MPI_Aint first() const;  // of the bytes
   MPI_Aint end() const;
 };
 
 // A committed type with the elements of `signature`, `times` times.
 Layout any_layout(Random& random, const Signature& signature, int times);
 Layout predefined(int basic);
-// Takes `type`: the elements of `inner` at each of `places` in turn.
+// Takes `type`: the elements of `inner` at each of `places`, in order.
 Layout derived(MPI_Datatype type, const Layout& inner, const std::vector<MPI_Aint>& places,
                std::string text);
 
 class Buffer {
  public:
-  // Room for the items 0 .. places-1 of `layout`.
   Buffer(Layout&& layout, int count, MPI_Aint places);
   Buffer(const Buffer&) = delete;
-  // With any layout for `items` times the signature.
+  // Any layout for `items` times the signature.
   static Layout wrapped(Random& random, const Signature& signature, int items, int* count);
 
-  // Gives all bytes and elements new values; `seed` alone determines the values.
+  // New values of all bytes, by `seed` alone.
   void fill(uint64_t seed, Values values);
-  // After a reduction: clears padding and the sign of zero.
+  // Clears padding and the sign of zero, after a reduction.
   void normalise();
-  // Clears padding inside elements: some libraries copy padding.
+  // Some libraries copy padding.
   void clear_padding();
   void* at(MPI_Aint item = 0) { return base() + item * layout.extent; }
   void* at_byte(MPI_Aint byte) { return base() + byte; }

@@ -87,7 +87,7 @@ void run_calls(Step& step, const std::function<void(Step&, Call&)>& make) {
   for (int round = 0; form != 0 && round < rounds; ++round) {
     if (form == 2) {
       for (Call& call : calls) fill(step, call);
-      // MPI_Startall starts in any order, and collective calls need one order.
+      // MPI_Startall starts in any order, and collectives need one order.
       for (size_t i = 0; i < calls.size(); ++i) {
         if (peer::kNoPersistentCollectives) {
           step.ok(calls[i].nonblocking(&requests[i]), calls[i].name);
@@ -109,7 +109,7 @@ void run_calls(Step& step, const std::function<void(Step&, Call&)>& make) {
 
 namespace {
 
-// Products modulo 2^32 of matrices; elements are `step` words apart, matrices `extent` words.
+// Products modulo 2^32 of matrices. Elements are `step` words apart, matrices `extent` words.
 void multiply(const uint32_t* in, uint32_t* inout, int number, int step, int extent) {
   for (int i = 0; i < number; ++i, in += extent, inout += extent) {
     const uint32_t a = in[0], b = in[step], c = in[2 * step], d = in[3 * step];
@@ -121,7 +121,6 @@ void multiply(const uint32_t* in, uint32_t* inout, int number, int step, int ext
   }
 }
 
-// Words from one matrix with gaps to the next.
 constexpr int kWide = peer::kTooLittleRoom ? 7 : 9;
 
 void multiply_dense(void* in, void* inout, int* number, MPI_Datatype*) {
@@ -132,7 +131,7 @@ void multiply_wide(void* in, void* inout, int* number, MPI_Datatype*) {
   multiply(static_cast<uint32_t*>(in), static_cast<uint32_t*>(inout), *number, 2, kWide);
 }
 
-// Adds the four numbers: commutes.
+// Commutes.
 void add_dense(void* in, void* inout, int* number, MPI_Datatype*) {
   for (int i = 0; i < 4 * *number; ++i) {
     static_cast<uint32_t*>(inout)[i] += static_cast<uint32_t*>(in)[i];

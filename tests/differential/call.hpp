@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A collective call with buffers, in one of three forms, and several calls under way at once.
+// A collective call with buffers in three forms, and several calls in flight.
 #pragma once
 
 #include <mpi.h>
@@ -14,7 +14,7 @@
 #include "step.hpp"
 
 struct Call {
-  bool alone = true;  // no other call is under way
+  bool alone = true;  // no other call in flight
   const char* name = "";
   std::function<int()> blocking;
   std::function<int(MPI_Request*)> nonblocking, persistent;
@@ -25,18 +25,17 @@ struct Call {
   std::deque<Layout> layouts;
   Values values = Values::raw;
   bool reduces = false;  // results are normalised
-  bool unseen = false;   // the contents of the buffers are not determined
-  // Looks at real results, for a comparison within a bound; null: bytes are compared.
+  bool unseen = false;   // the buffers' contents are undefined
+  // Reads real results. If null, bytes are compared.
   std::function<void(Step&)> look;
   std::vector<MPI_Op> ops;  // to be freed at the end
 
   Buffer& add(Step& step, const char* who, Layout&& layout, int count, MPI_Aint places);
-  // Room for `places` times so many items of the signature, in any layout.
+  // Room for `places` times as many items, in any layout.
   Buffer& add(Step& step, const char* who, const Signature& signature, int items, int places);
 };
 
-// Gives `call` the three forms of MPI_Name, MPI_Iname and MPI_Name_init, with copies of the
-// arguments.
+// Gives `call` the forms MPI_Name, MPI_Iname and MPI_Name_init. Copies the arguments.
 template <typename Blocking, typename Nonblocking, typename Persistent, typename... Arguments>
 void give_forms(Call& call, Blocking* blocking, Nonblocking* nonblocking, Persistent* persistent,
                 Arguments... arguments) {
@@ -52,17 +51,15 @@ void give_forms(Call& call, Blocking* blocking, Nonblocking* nonblocking, Persis
     give_forms((call), MPI_##Name, MPI_I##iname, MPI_##Name##_init, __VA_ARGS__); \
   } while (0)
 
-// Prepares some calls by `fill` and runs the calls one after another or all at once; step.all
-// chooses the form.
+// Runs some calls one after another or all at once. step.all chooses the form.
 void run_calls(Step& step, const std::function<void(Step&, Call&)>& fill);
 
-// Counts for each of `parts`, and places in any order with gaps, in items. Returns how many items
-// have room.
+// Counts and places for each of `parts`, in any order with gaps, in items. Returns the items with
+// room.
 int any_counts(Random& random, int parts, int most, std::vector<int>& counts);
 int any_places(Random& random, const std::vector<int>& counts, std::vector<int>& places);
 
-// User-defined operations on four 32-bit numbers: sums, and products of 2x2 matrices, dense or with
-// gaps.
+// On four 32-bit numbers: sums, and products of 2x2 matrices, dense or with gaps.
 struct UserOperation {
   MPI_Op op;
   Layout layout;

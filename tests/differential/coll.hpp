@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions and classes shared by the files of collectives.
+// Shared by the files of collectives.
 #pragma once
 
 #include <vector>
 
 #include "call.hpp"
 
-// Reductions, in ops_reduce.cc.
+// In ops_reduce.cc.
 void reduce(Step& step, Call& call);
 void allreduce(Step& step, Call& call);
 void reduce_scatter(Step& step, Call& call);
@@ -14,10 +14,9 @@ void reduce_scatter_block(Step& step, Call& call);
 void scan(Step& step, Call& call);
 void exscan(Step& step, Call& call);
 
-// A reduction for a call: its operation, and elements.
 struct Reducing {
   explicit Reducing(Step& step, Call& call);
-  Layout layout();  // of one element
+  Layout layout();  // of an element
   MPI_Op op = MPI_OP_NULL;
   Signature signature;
   int basic = -1;  // -1: user-defined
@@ -26,20 +25,18 @@ struct Reducing {
  private:
   Layout user_;
 };
-// Buffers' real values are compared within a bound.
+// Compares real values of the buffers within a bound.
 void look_at_reals(Call& call, int basic, int ranks);
 
-// Random collectives of one group.
 void any_collective(Step& step);
 
 Layout predefined_bytes();
 
-// The parts of a buffer of MPI_Alltoallw, each with another type.
+// The parts of a buffer of MPI_Alltoallw, each with its own type.
 class Parts {
  public:
   void add(Step& step, const Signature& signature, int items);
-  // Adds counts and places to call.ints, places to call.bytes, too, types to call.types. Returns
-  // the buffer.
+  // Adds counts and places to call.ints and call.bytes, types to call.types. Returns the buffer.
   void* into(Call& call);
 
  private:

@@ -16,7 +16,6 @@ namespace {
 
 int number(const std::vector<int>& list) { return static_cast<int>(list.size()); }
 
-// By a group of some ranks: all of the communicator call, or the group's ranks alone.
 MPI_Comm of_some_ranks(Step& step, bool all_call) {
   const std::vector<int> ranks = any_ranks(step.all, step.size, step.all.one_in(2));
   MPI_Group world, group;
@@ -33,7 +32,6 @@ MPI_Comm of_some_ranks(Step& step, bool all_call) {
   return comm;
 }
 
-// Two groups, and both in one again.
 MPI_Comm merged(Step& step) {
   const int border = step.all.between(1, step.size - 1);
   const bool second = step.rank >= border, high = step.all.one_in(2);
@@ -47,7 +45,7 @@ MPI_Comm merged(Step& step) {
   return comm;
 }
 
-// By a group alone, with all ranks in any order.
+// In any order.
 MPI_Comm of_a_group(Step& step) {
   MPI_Group world, group;
   MPI_Comm_group(step.comm, &world);

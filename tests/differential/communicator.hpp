@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The communicator of a random program: the world, or a communicator made from the world.
+// A program's communicator: the world, or a communicator made from the world.
 #pragma once
 
 #include <mpi.h>
@@ -16,5 +16,5 @@ class Communicator {
   void make(Step& step, int way);
 };
 
-// The same permutation or subset of 0 .. size-1 on all ranks.
+// The same permutation or subset on all ranks.
 std::vector<int> any_ranks(Random& random, int size, bool all_of_them);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Completes a list of requests by any of the functions of MPI.
+// Completes requests by any function of MPI.
 #include "completing.hpp"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ class Completing {
     errors_[i] = error;
     --active_;
   }
-  // For a call with several statuses: MPI_ERR_IN_STATUS makes MPI_ERROR of each status valid.
+  // MPI_ERR_IN_STATUS makes MPI_ERROR of each status valid.
   void several(const std::vector<int>& which, const std::vector<MPI_Status>& statuses, int error) {
     const bool in_status = error != MPI_SUCCESS && class_of(error) == MPI_ERR_IN_STATUS;
     for (size_t i = 0; i < which.size(); ++i) {

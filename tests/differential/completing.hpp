@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Completes a list of requests by any of the functions of MPI.
+// Completes requests by any function of MPI.
 #pragma once
 
 #include <mpi.h>
@@ -8,6 +8,5 @@
 
 #include "step.hpp"
 
-// Waits for all requests by functions chosen by `step.mine`. Records the classes of errors in the
-// order of the list.
+// Waits by functions chosen by `step.mine`. Records the classes of errors in list order.
 void complete(Step& step, std::vector<MPI_Request>& requests, std::vector<MPI_Status>& statuses);

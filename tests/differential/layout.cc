@@ -77,7 +77,7 @@ int divisor(Random& random, int number) {
   return found[static_cast<size_t>(random.below(static_cast<int>(found.size())))];
 }
 
-// Blocks in any order with gaps in between: lengths with the sum `sum`, and places in elements.
+// Blocks in any order with gaps. Lengths have the sum `sum`, places count elements.
 struct Blocks {
   std::vector<int> lengths, places;
 };
@@ -102,7 +102,7 @@ Blocks any_blocks(Random& random, int sum, int equal) {
   return blocks;
 }
 
-// For a library without backward strides; was_given_less reports the change.
+// For a library without backward strides. was_given_less reports the change.
 bool without_backward() {
   if (peer::kNoBackwardStrides) give_less();
   return peer::kNoBackwardStrides;
@@ -112,7 +112,6 @@ class Maker {
  public:
   explicit Maker(Random& random) : random_(random) {}
 
-  // So many elements of one basic type.
   Layout elements(int basic, int number, int depth) {
     if (number == 1 && (depth == 0 || random_.one_in(2))) return predefined(basic);
     if (depth == 0) return contiguous(predefined(basic), number);
@@ -143,7 +142,7 @@ class Maker {
     }
   }
 
-  // Elements of several types, or of one in pieces.
+  // Several types, or pieces of a single type.
   Layout structure(const Signature& signature, int depth) {
     std::vector<Layout> parts;
     for (const auto& [basic, number] : signature) {
@@ -174,7 +173,7 @@ class Maker {
     MPI_Datatype open, type;
     MPI_Type_create_struct(static_cast<int>(parts.size()), ones.data(), places.data(), types.data(),
                            &open);
-    // A library may pad a struct's extent; a resized type has one extent in all libraries.
+    // Libraries may pad a struct's extent differently, but agree on the extent of a resized type.
     const MPI_Aint lb = all.first() - 16 * random_.below(2);
     const MPI_Aint extent = (all.end() - lb + 15) / 16 * 16 + 16 * random_.below(2);
     MPI_Type_create_resized(open, lb, extent, &type);
@@ -263,11 +262,11 @@ class Maker {
                        ", items " + text_of(blocks.places) + ", " + inner.text + ")");
   }
 
-  // Places, in items, of the array elements with the given indices in each dimension.
+  // Places, in items, of the elements with the given indices per dimension.
   static std::vector<MPI_Aint> places_in(const std::vector<int>& sizes,
                                          const std::vector<std::vector<int>>& indices, bool c) {
     std::vector<MPI_Aint> places = {0};
-    // The dimension whose index changes fastest comes last.
+    // The dimension with the fastest index comes last.
     for (size_t n = 0; n < sizes.size(); ++n) {
       const size_t dim = c ? n : sizes.size() - 1 - n;
       std::vector<MPI_Aint> more;
@@ -304,7 +303,7 @@ class Maker {
                        (c ? ", C, " : ", Fortran, ") + inner.text + ")");
   }
 
-  // Each process has as many elements as every other in each dimension.
+  // Processes have equally many elements per dimension.
   Layout darray(int basic, int number, int depth) {
     int rest = divisor(random_, number);
     const Layout inner = elements(basic, number / rest, depth - 1);
@@ -317,7 +316,7 @@ class Maker {
       rest /= own.back();
       const bool cyclic = random_.one_in(2);
       kinds.push_back(cyclic ? MPI_DISTRIBUTE_CYCLIC : MPI_DISTRIBUTE_BLOCK);
-      // MPI_DISTRIBUTE_DFLT_DARG is 19 in the standard ABI, so no block has this length.
+      // MPI_DISTRIBUTE_DFLT_DARG is 19, and no block has this length.
       const int length = divisor(random_, own.back());
       blocks.push_back(!cyclic ? MPI_DISTRIBUTE_DFLT_DARG : length == 19 ? 1 : length);
       processes.push_back(random_.between(1, 3));
@@ -326,7 +325,7 @@ class Maker {
     }
     const int rank = random_.below(all);
     std::vector<std::vector<int>> indices(static_cast<size_t>(dims));
-    // The order of the processes is C's in either case.
+    // The order of processes is always C's.
     int left = rank;
     for (size_t i = static_cast<size_t>(dims); i-- > 0;) {
       const int place = left % processes[i];
@@ -374,7 +373,6 @@ Layout any_layout(Random& random, const Signature& signature, int times) {
   Layout layout;
   if (signature.size() == 1) {
     const auto [basic, number] = signature[0];
-    // Half of all sides are plain.
     if (number * times == 1 && random.one_in(2)) return predefined(basic);
     layout = maker.elements(basic, number * times, random.pick({0, 0, 1, 1, 2, 3}));
   } else {

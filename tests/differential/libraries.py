@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The libraries that are compared: how the driver is compiled for each and started, and what its files say."""
+"""The compared libraries: compiles and starts the driver for each library, and reads the driver's files."""
 import concurrent.futures
 import os
 import re
@@ -18,7 +18,7 @@ sys.dont_write_bytecode = True
 sys.path.append(str(TOP / "tests"))
 from runner import processes  # noqa: E402
 
-OPTIMISED = ("basics.cc", "buffer.cc", "step.cc")  # where the driver spends its time; the rest compiles faster without
+OPTIMISED = ("basics.cc", "buffer.cc", "step.cc")  # files with most of the driver's run time; the rest compiles faster without optimization
 ENVIRONMENT = {"openmpi": {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}}
 ARGUMENTS = {"openmpi": ["--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"]}
 LINE = re.compile(r"^(\d+)\.(\w+) (?:([0-9a-f]{16}) (\w+)(?: ~ (.*))?|- (.*))$")
@@ -28,7 +28,7 @@ running = set()  # process groups
 
 
 def end_all(*_):
-    """For a signal: no job stays behind."""
+    """Signal handler: ends all jobs."""
     for group in list(running):
         try:
             os.killpg(group, signal.SIGKILL)
@@ -38,7 +38,7 @@ def end_all(*_):
 
 
 class Seen:
-    """What one library's ranks wrote about one program: by operation, then by rank."""
+    """Records of one library about one program: by operation, then by rank."""
 
     def __init__(self):
         self.operations = {}  # operation: {rank: (hash, name, real values) or None if skipped}
@@ -60,7 +60,7 @@ class Library:
         return next((str(self.prefix / path) for path in ("bin/mpicxx", "bin/mpirun") if not (self.prefix / path).exists()), None)
 
     def compile(self, pool):
-        """Returns the compiler's complaint, or None. Objects that are newer than all that they are made of stay."""
+        """Returns the compiler's complaint, or None. Recompiles only outdated objects."""
         self.folder.mkdir(parents=True, exist_ok=True)
         sources = sorted(HERE.glob("*.cc"))
         objects = [self.folder / (source.stem + ".o") for source in sources]
@@ -76,7 +76,7 @@ class Library:
         return failed
 
     def is_new(self, source, made):
-        """Is an object newer than all that it was made of?"""
+        """Returns true if an object is newer than its sources and headers."""
         listed = made.with_suffix(".d")
         if not made.exists() or not listed.exists():
             return False
@@ -99,7 +99,7 @@ class Library:
         return " ".join(words + [shlex.join(self.command(ranks, first, last, out, options))])
 
     def start(self, ranks, first, last, out, options, limit):
-        """One run. Returns None, or how it ended, and processor seconds."""
+        """One run. Returns None or a description of a bad end, and CPU seconds."""
         mark = uuid.uuid4().hex
         env = dict(os.environ, MPI_TEST_MARK=mark, **ENVIRONMENT.get(self.name, {}))
         with tempfile.TemporaryFile() as words:
@@ -117,7 +117,7 @@ class Library:
         return (f"crash: left running: {', '.join(left)}" if left else None), worked
 
     def run(self, ranks, first, last, options, limit):
-        """All programs of a range; one that hangs or crashes is left out, and the others follow. Returns {seed: Seen}, seconds."""
+        """Runs all programs of a range. Continues after a program that hangs or crashes. Returns {seed: Seen}, seconds."""
         seen, worked = {}, 0.0
         while first <= last:
             with tempfile.TemporaryDirectory(dir=self.folder) as folder:
@@ -140,7 +140,7 @@ class Library:
         return seen, worked
 
     def words(self, ranks, seed, options, limit):
-        """What the operations of one program say in words: {rank: lines}, and how it ended."""
+        """Verbose output of one program: {rank: lines}, and the end."""
         with tempfile.TemporaryDirectory(dir=self.folder) as folder:
             end, _ = self.start(ranks, seed, seed, f"{folder}/out", [*options, "--verbose"], limit)
             files = {rank: Path(folder, f"out.{rank}") for rank in range(ranks)}
@@ -148,7 +148,7 @@ class Library:
 
 
 def ended(child, limit, folder):
-    """Waits as long as the ranks' files grow now and then. Returns whether the job ended by itself, and processor seconds."""
+    """Waits while the ranks' files grow. Returns true if the job ended by itself, and CPU seconds."""
     sizes, since = None, time.monotonic()
     while not processes.went(child, 1.0):
         now = [file.stat().st_size for file in sorted(folder.glob("out.*"))]
@@ -176,7 +176,7 @@ def read(folder, ranks):
 
 
 def compile_all(libraries):
-    """{name: complaint} of those that do not compile."""
+    """Returns {name: complaint} of libraries with compile errors."""
     with concurrent.futures.ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool, \
             concurrent.futures.ThreadPoolExecutor(len(libraries) or 1) as each:
         done = {library.name: each.submit(library.compile, pool) for library in libraries}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the random programs of a range of seeds, and writes the record of each operation into a file
-// for each rank.
+// Runs the random programs of a range of seeds. Each rank writes the record of each operation into
+// a file.
 //
 // usage: driver FIRST LAST OUT [--only OP] [--kind NAME] [--verbose] [--threads] [--falsify]
 // [--hang] Lines of OUT.RANK: "SEED.OP HASH NAME", and behind "~" real values with the bounds of

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives of one group for moving data: random roots, counts, types on either side, in place or
-// not.
+// Collectives of a group for moving data.
 #include <algorithm>
 
 #include "call.hpp"
@@ -61,14 +60,14 @@ void scatter(Step& step, Call& call) {
   THREE_FORMS(call, Scatter, scatter, from, sent, send_type, to, count, type, root, step.comm);
 }
 
-// The data that a rank sends to all others: one part, or a part for each.
+// A part for all ranks, or a part per rank.
 struct Sent {
   const void* from = MPI_IN_PLACE;
   int count = kNone;
   MPI_Datatype type = MPI_INT;
 };
 
-// The two buffers of an exchange of all with all; returns the receiver's.
+// Returns the receive buffer.
 Buffer& exchange(Step& step, Call& call, int parts, Sent& sent) {
   const Signature signature = any_signature(step.all);
   const int items = any_count(step.all, signature, step.size);
@@ -96,7 +95,7 @@ void alltoall(Step& step, Call& call) {
               step.comm);
 }
 
-// A buffer with parts of different counts of one layout, each of the signature.
+// Parts with different counts.
 Buffer& add_parts(Step& step, Call& call, const char* who, const Signature& signature,
                   const std::vector<int>& counts) {
   std::vector<int>& places = call.ints.emplace_back();
@@ -172,7 +171,7 @@ void allgatherv(Step& step, Call& call) {
               step.comm);
 }
 
-// How many items each rank sends to each; in place, both directions have as many.
+// Items per pair of ranks, in place equal in both directions.
 std::vector<std::vector<int>> any_matrix(Step& step, int most, bool equal) {
   const auto size = static_cast<size_t>(step.size);
   std::vector<std::vector<int>> matrix(size);
@@ -205,7 +204,7 @@ void alltoallv(Step& step, Call& call) {
               places, b.type(), step.comm);
 }
 
-// Each pair of ranks has another signature.
+// Each pair of ranks has a different signature.
 void alltoallw(Step& step, Call& call) {
   const auto size = static_cast<size_t>(step.size), rank = static_cast<size_t>(step.rank);
   if (size == 1 && peer::kNoAlltoallwAlone) {
@@ -217,7 +216,7 @@ void alltoallw(Step& step, Call& call) {
   const bool in_place = step.all.one_in(4);
   for (size_t i = 0; i < size; ++i) {
     for (size_t j = 0; j < size; ++j) {
-      // The comparison of parts is by bytes, so padding must not occur.
+      // Parts are compared as bytes: padding must not occur.
       Signature signature = any_signature(step.all);
       while (has_padding(signature)) signature = any_signature(step.all);
       signatures[i].push_back(signature);
@@ -299,7 +298,6 @@ void* Parts::into(Call& call) {
   std::vector<int>& places = call.ints.emplace_back();
   places.reserve(1);
   for (MPI_Aint place : bytes) places.push_back(static_cast<int>(place));
-  // Bytes without a layout.
   Buffer& memory = call.buffers.emplace_back(predefined_bytes(), static_cast<int>(end_), end_);
   return memory.at();
 }

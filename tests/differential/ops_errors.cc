@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls with a wrong argument, on all ranks alike: the class of the error is the same.
+// Calls with a wrong argument on all ranks.
 #include <cstring>
 
 #include "peer.hpp"
@@ -23,7 +23,6 @@ MPI_Comm made;
 MPI_Group group;
 MPI_Datatype type;
 
-// One wrong argument in each.
 const Wrong kWrong[] = {
     {"Send to a rank beyond",
      [](MPI_Comm c, int n) { return MPI_Send(value, 1, MPI_INT, n, 1, c); }},
@@ -158,7 +157,7 @@ const Wrong kWrong[] = {
     {"Win_fence of no window", [](MPI_Comm, int) { return MPI_Win_fence(0, MPI_WIN_NULL); }},
 };
 
-// Calls without a class in the standard, and all acceptable classes.
+// Calls without a class in the standard, with acceptable classes.
 const struct {
   const char* what;
   std::vector<int> classes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives and messages between the two groups of an inter-communicator.
+// Collectives and messages between two groups.
 #include "call.hpp"
 #include "coll.hpp"
 
@@ -9,7 +9,7 @@ struct Between {
   MPI_Comm comm;
   int rank, size, remote;
   bool second;
-  int root_group, root;  // the root of a rooted call
+  int root_group, root;  // of a rooted call
   int as_root;           // this rank's argument
   bool is_root, receives_from_root;
 };
@@ -66,7 +66,7 @@ void gather_or_scatter(Step& step, Call& call, Between b) {
 }
 
 void allgather(Step& step, Call& call, Between b) {
-  // Each group sends another signature.
+  // The groups send different signatures.
   Signature signatures[2] = {any_signature(step.all), any_signature(step.all)};
   const int items[2] = {any_count(step.all, signatures[0], step.size),
                         any_count(step.all, signatures[1], step.size)};
@@ -109,8 +109,8 @@ void reduce(Step& step, Call& call, Between b) {
 void barrier(Step&, Call& call, Between b) { THREE_FORMS(call, Barrier, barrier, b.comm); }
 
 using Make = void (*)(Step&, Call&, Between);
-// MPICH 5.0.2 and Open MPI 5.0.11 hang if another collective is under way with a rooted call and a
-// rank has MPI_PROC_NULL as root (MPI-5.0, 6.12 allows both at once). So rooted calls run alone.
+// MPICH 5.0.2 and Open MPI 5.0.11 hang if a rooted call with MPI_PROC_NULL is in flight next to
+// another collective (MPI-5.0, 6.12 allows both). So rooted calls run alone.
 constexpr Make kCalls[] = {allgather, alltoall,          allreduce, barrier,
                            bcast,     gather_or_scatter, reduce};
 constexpr int kWithoutRoot = 4;
@@ -118,7 +118,6 @@ constexpr int kWithoutRoot = 4;
 void messages(Step& step, const Between& b) {
   const int other = b.rank % b.remote;
   const int count = step.all.between(0, 3000);
-  // Ranks with a partner in the other group exchange.
   if (b.rank >= b.remote) return;
   std::vector<int> out(static_cast<size_t>(count) + 1, b.rank + 100 * b.second), in(out.size(), -1);
   MPI_Status status;
@@ -132,7 +131,6 @@ void messages(Step& step, const Between& b) {
 void between(Step& step) {
   if (step.size == 1) return;
   Between b;
-  // Any ranks are in either group.
   std::vector<int> groups(static_cast<size_t>(step.size));
   for (int& group : groups) group = step.all.below(2);
   groups[0] = 0, groups[1] = 1;
@@ -142,8 +140,7 @@ void between(Step& step) {
   while ((groups[static_cast<size_t>(leader)] == 1) == b.second) ++leader;
   MPI_Comm half;
   step.ok(MPI_Comm_split(step.comm, b.second, step.mine.below(3), &half), "MPI_Comm_split");
-  // The leader of a group is the first member in the order of step.comm, at any rank of the group's
-  // communicator.
+  // The leader is the group's first member in the order of step.comm.
   int first = 0, place = -1;
   while ((groups[static_cast<size_t>(first)] == 1) != b.second) ++first;
   MPI_Comm_rank(half, &place);

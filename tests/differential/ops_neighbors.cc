@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Topologies, and collectives of neighbourhoods.
+// Topologies, and neighborhood collectives.
 #include <algorithm>
 
 #include "call.hpp"
@@ -16,8 +16,8 @@ void grid(Step& step, Topology& t) {
   int dims[2] = {0, 0}, periods[2];
   MPI_Dims_create(step.size, 2, dims);
   step.see("dims", dims[0] * 100 + dims[1]);
-  // A periodic dimension of one or two ranks has two edges between the same ranks, and libraries
-  // disagree on the order of the messages.
+  // With one or two ranks, a periodic dimension has two edges between the same ranks, and libraries
+  // disagree on the order of messages.
   for (int i = 0; i < 2; ++i) periods[i] = dims[i] > 2 && step.all.one_in(2);
   step.ok(MPI_Cart_create(step.comm, 2, dims, periods, 0, &t.comm), "MPI_Cart_create");
   int coords[2], rank;
@@ -35,7 +35,7 @@ void grid(Step& step, Topology& t) {
   }
 }
 
-// Random edges, at most one from a rank to another.
+// At most one edge between two ranks in each direction.
 void random_graph(Step& step, Topology& t) {
   for (int i = 0; i < step.size; ++i) {
     for (int j = 0; j < step.size; ++j) {
@@ -75,15 +75,15 @@ void alltoall(Step& step, Call& call, const Topology& t) {
               in.count, in.type(), t.comm);
 }
 
-// How many items the edge from one rank to another carries.
+// Items on an edge.
 int carried(const Step& step, int from, int to, int most) {
   if (from == MPI_PROC_NULL || to == MPI_PROC_NULL) return 0;
   Random random(mixed(step.key, static_cast<uint64_t>(from * 100 + to + 7)));
   return random.one_in(4) ? 0 : random.between(0, most);
 }
 
-// Open MPI 5.0.11 checks as many receive counts as the rank has outgoing edges, and vice versa:
-// zeros follow the counts.
+// Open MPI 5.0.11 checks as many receive counts as outgoing edges, and vice versa. Zeros follow the
+// counts.
 constexpr size_t kMost = 16;
 
 void alltoallv(Step& step, Call& call, const Topology& t) {
@@ -141,7 +141,7 @@ constexpr Make kCalls[] = {allgather, alltoall, allgatherv, alltoallv, alltoallw
 
 void neighbors(Step& step) {
   Topology t;
-  // Topologies do not reorder ranks, so carried() may use the ranks of step.comm.
+  // No reordering, because carried() uses the ranks of step.comm.
   (step.all.one_in(2) ? grid : random_graph)(step, t);
   run_calls(step, [&t](Step& s, Call& call) {
     kCalls[s.all.below(static_cast<int>(std::size(kCalls)))](s, call, t);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Point to point: exchanges of nonblocking and persistent messages, and blocking ones in turn.
+// Exchanges of nonblocking and persistent messages, and consecutive blocking messages.
 #include <algorithm>
 #include <cstdlib>
 #include <deque>
@@ -59,13 +59,11 @@ std::unique_ptr<Buffer> side(Step& step, const char* who, const Signature& signa
   int count = 0;
   Layout layout = Buffer::wrapped(step.mine, signature, items, &count);
   step.say("%s: %d of %s", who, count, layout.text.c_str());
-  // Room for more than comes.
   auto buffer = std::make_unique<Buffer>(std::move(layout), count + more, count + more);
   buffer->fill(step.mine.next(), Values::raw);
   return buffer;
 }
 
-// A buffer for MPI_Bsend, while it lives.
 class Attached {
  public:
   explicit Attached(size_t bytes) : memory_(bytes + 65536) {
@@ -99,7 +97,6 @@ void start_send(Step& step, const Message& m, Buffer& b, MPI_Request* request) {
   step.ok(call(b.at(), b.count, b.type(), m.to, m.tag, step.comm, request), "send");
 }
 
-// All receives, then all sends, then the end of all.
 void exchange(Step& step) {
   const std::vector<Message> messages = any_messages(step, true);
   const int rounds = step.all.between(1, 3);
@@ -158,7 +155,6 @@ void exchange(Step& step) {
   }
 }
 
-// Receives in one of the blocking ways.
 void receive(Step& step, const Message& m, Buffer& b) {
   const int source = m.any_source ? MPI_ANY_SOURCE : m.from;
   const int tag = m.any_tag ? MPI_ANY_TAG : m.tag;
@@ -201,7 +197,7 @@ void receive(Step& step, const Message& m, Buffer& b) {
     step.ok(MPI_Wait(&request, &status), "MPI_Wait");
   }
   if (way == 2 || way == 3) step.see("message left", message != MPI_MESSAGE_NULL);
-  // The standard does not say how many elements a pair has.
+  // The standard leaves the number of elements in a pair open.
   int elements = -1;
   if (peer::kNoElementsOfStructs && m.signature.size() > 1) step.skip("MPI_Get_elements");
   if (!has_pairs(m.signature) && step.skipped().empty())
@@ -211,7 +207,7 @@ void receive(Step& step, const Message& m, Buffer& b) {
   step.see("received", b);
 }
 
-// Each message is sent and received before the next one.
+// Each message completes before the next message starts.
 void in_turn(Step& step) {
   if (step.size == 1) return;
   const std::vector<Message> messages = any_messages(step, false);
@@ -234,7 +230,7 @@ void in_turn(Step& step) {
   }
 }
 
-// MPI_Sendrecv and variants, along a permutation, or to a neighbour or MPI_PROC_NULL.
+// Along a permutation, or to a neighbor or MPI_PROC_NULL.
 void sendrecv(Step& step) {
   std::vector<int> next(static_cast<size_t>(step.size));
   for (size_t i = 0; i < next.size(); ++i) next[i] = static_cast<int>(i);
@@ -278,12 +274,12 @@ void sendrecv(Step& step) {
             "MPI_Isendrecv_replace");
   }
   if (way >= 2) step.ok(MPI_Wait(&request, &status), "MPI_Wait");
-  // The status of a send-receive is the receive's.
+  // The status of a send-receive belongs to the receive.
   if (way >= 2 && peer::kNoStatusOfIsendrecv) step.skip("the status of MPI_Isendrecv");
   step.see("status", status, in->type());
   step.see("received", *in);
   step.see("sent", *out);
-  // A wildcard must not find what a faster rank sends next.
+  // A wildcard must not match the next message of a faster rank.
   if (wild) MPI_Barrier(step.comm);
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions of one group: predefined operations by type, user-defined operations, commutative or
-// not.
+// Reductions: predefined operations by type, user-defined operations.
 #include <algorithm>
 #include <cfloat>
 #include <cstring>
@@ -61,7 +60,6 @@ void look_at_reals(Call& call, int basic, int ranks) {
 
 namespace {
 
-// The two buffers of a reduction, or one in place.
 struct Sides {
   const void* from = MPI_IN_PLACE;
   void* to = nullptr;
@@ -102,7 +100,7 @@ void reduce_scatter_block(Step& step, Call& call) {
   const int n = any_count(step.all, r.signature, step.size);
   const bool in_place = step.all.one_in(3);
   const Sides s = sides(step, call, r, in_place, true, n * step.size, n);
-  // In place, the rest of the buffer is the library's to use.
+  // In place, the library may use the rest of the buffer.
   call.unseen = in_place;
   THREE_FORMS(call, Reduce_scatter_block, reduce_scatter_block, s.from, s.to, n, type_of(call),
               r.op, step.comm);
@@ -149,7 +147,7 @@ void exscan(Step& step, Call& call) {
   Reducing r(step, call);
   const int n = any_count(step.all, r.signature, 1);
   const Sides s = sides(step, call, r, step.all.one_in(3), true, n, n);
-  // Rank 0 receives nothing.
+  // Rank 0's result is undefined.
   if (step.rank == 0) call.look = [](Step&) {};
   THREE_FORMS(call, Exscan, exscan, s.from, s.to, n, type_of(call), r.op, step.comm);
 }

@@ -9,7 +9,7 @@
 
 namespace {
 
-// Too long a message is an error of the receive alone.
+// Only the receive fails.
 void truncation(Step& step) {
   if (step.size == 1) return;
   const int from = step.all.below(step.size), to = (from + 1) % step.size;
@@ -41,7 +41,7 @@ void truncation(Step& step) {
   step.see("next", in[0]);
 }
 
-// No message comes, so that cancelling must succeed.
+// No message arrives, so the cancel must succeed.
 void cancelled(Step& step) {
   const bool persistent = step.all.one_in(2);
   int value = 5, flag = -1;
@@ -60,7 +60,6 @@ void cancelled(Step& step) {
   if (persistent) MPI_Request_free(&request);
 }
 
-// Partitions are ready in any order, and arrive in others.
 void partitioned(Step& step) {
   if (step.size == 1) return;
   const int from = step.all.below(step.size),
@@ -140,7 +139,7 @@ void empty(Step& step) {
   if (requests[0] != MPI_REQUEST_NULL) MPI_Request_free(&requests[0]);
 }
 
-// To and from no process.
+// MPI_PROC_NULL.
 void to_nothing(Step& step) {
   int value = 9;
   MPI_Status status;

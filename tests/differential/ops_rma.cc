@@ -9,13 +9,13 @@
 
 namespace {
 
-constexpr int kSlot = 4096;  // bytes of a target's window for each origin
+constexpr int kSlot = 4096;  // bytes per origin in a target's window
 
 struct Window {
   MPI_Win win = MPI_WIN_NULL;
   unsigned char* memory = nullptr;
   std::vector<unsigned char> own;
-  MPI_Aint base = 0;  // displacement of the first byte, where addresses are used
+  MPI_Aint base = 0;  // displacement of the first byte, if addresses are used
   std::vector<MPI_Aint> bases;
   int unit = 1;
   bool dynamic = false;
@@ -57,16 +57,15 @@ MPI_Aint place(const Window& w, int target, MPI_Aint byte) {
   return w.bases[static_cast<size_t>(target)] + byte / w.unit;
 }
 
-// One access of this origin to the origin's slot at a target, with all memory for the epoch.
+// An access of this origin to its slot at a target, with memory for the epoch.
 struct Access {
   std::vector<unsigned char> out, in, compare;
   Layout layout;
-  size_t seen = 0;  // determined bytes of `in`
+  size_t seen = 0;  // defined bytes of `in`
 };
 
 enum class Ways { fence, post, lock, lock_all };
 
-// The arguments of an access.
 struct Task {
   int kind = 0;  // index of kKinds
   int target = 0, count = 0, target_count = 0;
@@ -78,7 +77,7 @@ struct Task {
 constexpr const char* kKinds[] = {
     "put", "get", "accumulate", "get_accumulate", "fetch_and_op", "compare_and_swap"};
 
-// Calls the function of MPI, and returns how many bytes of `in` are determined then.
+// Returns the defined bytes of `in`.
 size_t perform(Step& step, const Window& w, const Task& t, Access& a) {
   const MPI_Datatype type = t.basic->type;
   const auto bytes = static_cast<size_t>(t.count * t.basic->extent);
@@ -132,7 +131,7 @@ void access(Step& step, const Window& w, int target, Access& a) {
   for (size_t i = 0; i < static_cast<size_t>(t.count + 1); ++i) {
     set_value(basic, &a.out[i * static_cast<size_t>(basic.extent)], step.mine, Values::sums);
   }
-  // In the target a derived type with as many elements, where no more than the slot is touched.
+  // At the target, a derived type with equally many elements, inside the slot.
   a.layout = predefined(reduction.basic);
   t.target_count = t.count;
   t.target_type = basic.type;
@@ -158,7 +157,7 @@ void access(Step& step, const Window& w, int target, Access& a) {
   a.seen = perform(step, w, t, a);
 }
 
-// All origins add to the same numbers of all targets: integers, and real numbers with exact sums.
+// All origins add to the same numbers: integers, and real numbers with exact sums.
 void add_to_all(Step& step, const Window& w, std::vector<int64_t>& mine,
                 std::vector<double>& real) {
   mine.assign(8, step.rank + 1);
@@ -179,7 +178,7 @@ void epoch(Step& step, const Window& w) {
   Access a;
   std::vector<int64_t> mine;
   std::vector<double> real;
-  // An access of each epoch to each target, so that none depends on another.
+  // One access per target and epoch, so accesses are independent.
   std::vector<int> targets;
   for (int i = 0; i < step.size; ++i) targets.push_back((step.rank + i) % step.size);
   step.mine.shuffle(targets);
@@ -237,7 +236,7 @@ void windows(Step& step) {
   const int epochs = step.all.between(1, 4);
   for (int i = 0; i < epochs; ++i) {
     epoch(step, w);
-    // The memory is looked at under a lock of this rank.
+    // Reads the memory under a lock of this rank.
     MPI_Barrier(step.comm);
     step.ok(MPI_Win_lock(MPI_LOCK_SHARED, step.rank, 0, w.win), "MPI_Win_lock");
     step.see("window", w.memory, static_cast<size_t>(kSlot) * static_cast<size_t>(step.size + 1));

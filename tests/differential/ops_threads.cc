@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads with random operations at the same time, each on a communicator of the thread.
+// Threads with random operations, each on a separate communicator.
 #include <thread>
 #include <vector>
 
@@ -16,7 +16,7 @@ std::vector<const Operation*> allowed() {
   }
   for (const Operation* list : {kPointToPoint, kRequests}) {
     for (; list->name; ++list) {
-      // A process has one buffer for buffered sends.
+      // A process has a single buffer for buffered sends.
       if (std::string(list->name) != "exchange" && std::string(list->name) != "in_turn")
         all.push_back(list);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datatypes on their own: sizes, extents, envelopes, packing in both forms.
+// Datatypes alone: sizes, extents, envelopes, packing in both forms.
 #include <cstring>
 
 #include "buffer.hpp"
@@ -123,7 +123,6 @@ void types(Step& step) {
   }
 }
 
-// MPI_Reduce_local: this rank alone.
 void local_reduction(Step& step) {
   const Reduction reduction = any_reduction(step.mine);
   if (compares_addresses(reduction) && peer::kAddressesWithoutSign) step.skip("signs of addresses");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers that depend on a seed alone, the same with every compiler and library.
+// Numbers that depend only on a seed, with every compiler and library.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +40,7 @@ class Random {
   uint64_t state_;
 };
 
-// A seed of its own for each pair.
+// A new seed for each pair.
 inline uint64_t mixed(uint64_t a, uint64_t b) {
   Random random(a ^ (b * 0xd1342543de82ef95u + 0x2545f4914f6cdd1du));
   return random.next();

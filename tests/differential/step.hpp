@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One operation of a random program: random streams, communicator, and the record of all
-// observations.
+// An operation of a random program: random streams, communicator, record of observations.
 #pragma once
 
 #include <mpi.h>
@@ -12,15 +11,15 @@
 
 class Buffer;
 
-// The options of the command line.
+// Command line options.
 struct Options {
   uint64_t first = 0, last = 0;
-  int only = -1;               // this operation of the programs
-  const char* kind = nullptr;  // only operations of this kind
+  int only = -1;               // this operation
+  const char* kind = nullptr;  // operations of this kind
   bool verbose = false;
   bool threads = false;  // MPI_THREAD_MULTIPLE
-  bool falsify = false;  // the last rank of the first program is to say something false
-  bool hang = false;     // the first program is to hang
+  bool falsify = false;  // the last rank of the first program falsifies a value
+  bool hang = false;     // the first program hangs
   std::string out;       // path without the rank
 };
 
@@ -29,33 +28,32 @@ class Step {
   // For the operation `index` of program `seed`.
   Step(uint64_t seed, int index, MPI_Comm comm, FILE* words);
 
-  Random all;   // the same on all ranks
-  Random mine;  // this rank's
+  Random all;   // equal on all ranks
+  Random mine;  // of this rank
   MPI_Comm comm;
   int rank = 0, size = 1;
   uint64_t key;  // seeds the streams
-  int tags;      // the operation's first tag of a thousand
+  int tags;      // the first of a thousand tags
 
   // A fresh copy of `mine` of rank `which`.
   Random of(int which) const { return Random(mixed(key, static_cast<uint64_t>(which) + 1)); }
 
-  // Records; in verbose runs writes a line, too.
+  // Records. Verbose runs also write a line.
   void see(const char* what, long long value);
   void see(const char* what, const void* data, size_t bytes);
   void see(const char* what, const std::string& text);
   void see(const char* what, Buffer& buffer);
-  // A real value: libraries may differ by `bound`.
+  // A real value. Libraries may differ by `bound`.
   void near(const char* what, double value, double bound);
-  // Records the class of an error. True: no error.
+  // Records the class of an error. Returns true without an error.
   bool ok(int error, const char* call);
-  // A status: source, tag, and how many elements of `type`.
+  // Source, tag, and elements of `type`.
   void see(const char* what, const MPI_Status& status, MPI_Datatype type);
-  // Describes the next action, for readers of verbose runs.
+  // Describes the next action in verbose runs.
   __attribute__((format(printf, 2, 3))) void say(const char* format, ...);
-  // The library has a known fault here: the operation is not compared.
+  // Skips the comparison, for a known fault of the library.
   void skip(const char* why) { skipped_ = why; }
 
-  // Adds the record of a thread's step.
   void add(const Step& other);
   void falsify() { ++hash_; }
 
@@ -73,17 +71,14 @@ class Step {
   std::string reals_, skipped_;
 };
 
-// The class of an error code.
 int class_of(int error);
-// The name of a class.
 const char* name_of_class(int error_class);
 
-// A kind of operation.
 struct Operation {
   const char* name;
   void (*run)(Step& step);
   int weight;
 };
-// The operations of each ops_*.cc; an entry without a name ends a list.
+// One list per ops_*.cc. An entry without a name ends a list.
 extern const Operation kPointToPoint[], kRequests[], kCollectives[], kInter[], kNeighbors[],
     kWindows[], kTypes[], kObjects[], kErrors[], kThreads[];

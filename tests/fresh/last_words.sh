@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# How ./quickstart ends where something fails that no line of it foresaw. Sourced by run. All that it calls are stubs, in a
-# folder of its own, so nothing is built or installed.
+# Ends of ./quickstart after unforeseen failures. Sourced by run. All called programs are stubs in a
+# private folder, so nothing is built or installed.
 
 # stub FILE COMMANDS
 stub() { printf '#!/bin/sh\n%s\n' "$2" >"$1"; chmod +x "$1"; }
 
-# stubs: a tree in $work/stubs/tree whose build does nothing, and a PATH where every package is there but GoogleTest.
+# stubs: a tree in $work/stubs/tree with an empty build, and a PATH with every package except
+# GoogleTest.
 stubs() {
   local stubs=$work/stubs name
   rm -rf "$stubs"
@@ -22,7 +23,7 @@ stubs() {
 }
 with_stubs() { env -C "$work/stubs/tree" PATH="$work/stubs/bin:/usr/bin:/bin" ./quickstart "$@"; }
 
-# Every one prints what it got; its end is compared with a pattern.
+# Each function prints its output. The caller compares the end with a pattern.
 without_googletest() { stubs && with_stubs; }
 unforeseen() { stubs && mkdir -p "$work/stubs/tree/_build/.configured" && with_stubs build; }
 suite_that_dies() {
@@ -33,7 +34,7 @@ failing_suite() {
   stubs && printf 'suite_lint() { echo "1 passed, 2 failed, 3 skipped"; false; }\n' >>"$work/stubs/tree/tests/suites.sh"
   with_stubs check lint
 }
-# The lines of hosts come behind those of the suites beside it.
+# Lines of hosts come after the lines of parallel suites.
 suites_beside() {
   local name order
   stubs && for name in cmake images differential; do
@@ -53,7 +54,7 @@ lint_that_dies() {
 }
 nothing_left() { ! kill -0 "$(cat "$work/stubs/tree/pid")"; }
 
-# ends CODE PATTERN COMMAND...: with this exit code, and its last line (of both streams) has the pattern.
+# ends CODE PATTERN COMMAND...: exit CODE, and the last line of both streams has PATTERN.
 ends() {
   local code=$1 pattern=$2 got=0 output
   shift 2
@@ -63,19 +64,19 @@ ends() {
 }
 
 check_last_words() {
-  check "quickstart without GoogleTest goes on to the demonstration" ends 0 '^running: .*mpirun -n 4' without_googletest
-  check "an unforeseen error is named" fails 1 '^quickstart: ended with status 1 at quickstart, line [0-9]*: printf' unforeseen
-  check "its cure is the last line" ends 1 '^quickstart: .*bash -x' unforeseen
-  check "a suite's command that fails is not passed over" says_and_fails '^quickstart: ended with status 1 at suites.sh, line [0-9]*: false' \
+  check "quickstart without GoogleTest continues with the demonstration" ends 0 '^running: .*mpirun -n 4' without_googletest
+  check "an unforeseen error has status and line" fails 1 '^quickstart: ended with status 1 at quickstart, line [0-9]*: printf' unforeseen
+  check "the last line is the cure" ends 1 '^quickstart: .*bash -x' unforeseen
+  check "a failing command of a suite is reported" says_and_fails '^quickstart: ended with status 1 at suites.sh, line [0-9]*: false' \
     suite_that_dies
-  check "a lint that dies is named" says_and_fails '^FAIL dies: ended with status 3' lint_that_dies
-  check "failed tests end with the sum" ends 1 '^1 passed, 2 failed, 3 skipped$' failing_suite
-  check "a suite beside others counts" ends 0 '^4 passed, 1 failed, 0 skipped$' suites_beside :
-  check "and one that dies there, too" ends 0 '^3 passed, 1 failed, 0 skipped$' suites_beside false
-  check "an interrupted run says so" ends 124 '^quickstart: interrupted' interrupted
-  check "and leaves nothing running" nothing_left
+  check "a crashed lint is named" says_and_fails '^FAIL dies: ended with status 3' lint_that_dies
+  check "failed tests end with the totals" ends 1 '^1 passed, 2 failed, 3 skipped$' failing_suite
+  check "a parallel suite counts" ends 0 '^4 passed, 1 failed, 0 skipped$' suites_beside :
+  check "a parallel suite that crashes counts" ends 0 '^3 passed, 1 failed, 0 skipped$' suites_beside false
+  check "an interrupted run prints a message" ends 124 '^quickstart: interrupted' interrupted
+  check "an interrupted run leaves no process" nothing_left
 }
-says_and_fails() { # PATTERN COMMAND...: standard output has the pattern, and the last line counts one failure
+says_and_fails() { # says_and_fails PATTERN COMMAND...: stdout has PATTERN, and the last line counts one failure
   local pattern=$1 output
   shift
   output=$("$@" 2>&1) && return 1

@@ -1,23 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-# Bare Debians: debootstrap's smallest one in $machine, entered with namespaces of its own. Sourced by run; wants $cache.
+# Bare Debians: debootstrap's smallest system in $machine, entered with private namespaces. Sourced
+# by run; needs $cache.
 
-# mounts MACHINE PACKAGES COMMAND...: with the command's own /dev/shm, /proc and packages that were fetched before; all end with this
-# process. By pivot_root, not chroot: namespaces that the machine makes have its root then.
+# mounts MACHINE PACKAGES COMMAND...: a private /dev/shm and /proc, and fetched packages; all mounts
+# end with this process. Uses pivot_root instead of chroot, so namespaces made by the machine have
+# the machine's root.
 mounts() {
   mount --bind "$1" "$1" && mount --rbind /dev "$1/dev" && mount -t tmpfs -o mode=1777 shm "$1/dev/shm" &&
     mount --rbind /sys "$1/sys" && mount -t proc proc "$1/proc" && mount --bind "$2" "$1/var/cache/apt/archives" &&
     mkdir -p "$1/.outside" && cd "$1" && pivot_root . .outside && shift 2 &&
     exec chroot . sh -c 'umount -l /.outside && exec "$@"' sh "$@"
 }
-# apart COMMAND...: in a mount and a pid namespace, whose processes and mounts end with it or with this script, even if killed.
+# apart COMMAND...: new mount and pid namespaces. Processes and mounts end with COMMAND or this
+# script, even after SIGKILL.
 apart() { setpriv --pdeathsig KILL unshare --mount --propagation private --pid --fork --kill-child "$@"; }
-# inside COMMAND...: in the machine, as root, with the environment of a login.
+# inside COMMAND...: runs in the machine, as root, with a login environment.
 inside() {
   apart bash -c "$(declare -f mounts); mounts \"\$@\"" mounts "$machine" "$cache/debs-$suite" \
     env -i HOME=/root USER=root LOGNAME=root TERM=dumb PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"
 }
 
-# The mirror is the one that this machine's packages come from; TERN_FRESH_MIRROR names another.
+# The mirror of this machine's packages, or TERN_FRESH_MIRROR.
 mirror() {
   local release
   release=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
@@ -27,7 +30,7 @@ mirror() {
     sed -n "s/^$release //p" | head -n 1 | sed 's|/$||'
 }
 
-# why_not: why this machine cannot make others; nothing where it can.
+# why_not: prints the reason why bare machines are impossible here, or nothing.
 why_not() {
   if [ "$(cat /etc/debian_chroot 2>/dev/null)" = tern-fresh ]; then echo "this is such a machine"
   elif [ "$(id -u)" != 0 ]; then echo "debootstrap needs root"
@@ -39,7 +42,7 @@ why_not() {
   fi
 }
 
-# bootstrap SUITE: its tarball in the cache; one that is there is taken for a month.
+# bootstrap SUITE: puts the suite's tarball into the cache. A cached tarball is valid for a month.
 bootstrap() {
   local suite=$1 tarball=$cache/$1.tar
   mkdir -p "$cache/debs-$suite"
@@ -49,7 +52,7 @@ bootstrap() {
   tar -C "$machine" -cf "$tarball.new" . && mv "$tarball.new" "$tarball"
 }
 
-# The settings of pip, and the certificate that they or the environment name.
+# Copies pip's settings, and the certificate named by the settings or the environment.
 pip_settings() {
   local cert
   cp -L /etc/pip.conf "$machine/etc" 2>/dev/null
@@ -59,7 +62,7 @@ pip_settings() {
   grep -q '^cert' "$machine/etc/pip.conf" 2>/dev/null || printf '[global]\ncert = %s\n' "$cert" >>"$machine/etc/pip.conf"
 }
 
-# bare SUITE: the machine, new, with this one's settings of apt: proxies, keys, passwords.
+# bare SUITE: a new machine with apt settings of this machine: proxies, keys, passwords.
 bare() {
   suite=$1
   bootstrap "$suite" || return 1
@@ -75,7 +78,7 @@ bare() {
 }
 install_inside() { inside sh -c 'apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "$@"' sh "$@"; }
 
-# account NAME: root, or a user who may use sudo.
+# account NAME: root, or a user with sudo.
 account() {
   [ "$1" != root ] || return 0
   install_inside sudo && inside useradd --create-home --shell /bin/bash "$1" &&
@@ -83,7 +86,8 @@ account() {
 }
 home_of() { sed -n "s/^$1:.*:\(.*\):.*/\1/p" "$machine/etc/passwd"; }
 
-# copy_tree WAY NAME: this tree as NAME's: checkout (git and its history), or tarball (what make dist makes).
+# copy_tree WAY NAME: copies this tree for NAME, as a checkout (git with history) or a tarball (of
+# make dist).
 copy_tree() {
   local home to
   home=$(home_of "$2") to=$machine$home/tern
@@ -98,8 +102,9 @@ copy_tree() {
   inside chown -R "$2:" "$home/tern"
 }
 
-# typed NAME LINE: the line as NAME types it in the tree; what it prints goes to the log of this machine.
-# Where not all is asked for the compiler optimises nothing, which halves its time: the build here does.
+# typed NAME LINE: NAME types LINE in the tree. The output goes to the machine's log. Without
+# --full, the compiler does not optimize, and takes half the time: the build of this machine
+# optimizes.
 typed() {
   local flags='export CFLAGS=-O0 CXXFLAGS=-O0'
   [ -z "$all" ] || flags=

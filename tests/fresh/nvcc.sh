@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# What ./configure does with an nvcc that compiles no kernel: it must not fail in make. Sourced by run. The nvcc is a stub.
+# ./configure with an nvcc that compiles no kernel: the error must not come from make. Sourced by
+# run. The nvcc is a stub.
 
-# nvcc_that LINE: in $work/cuda/bin; the line is what it does when it is to compile.
+# nvcc_that LINE: a stub in $work/cuda/bin. LINE replaces the compilation.
 nvcc_that() {
   mkdir -p "$work/cuda/bin"
   stub "$work/cuda/bin/nvcc" 'case "$*" in
@@ -10,8 +11,8 @@ nvcc_that() {
   *) '"$1"' ;;
 esac'
 }
-configures() { # ARGUMENT...: what it says of nvcc, and what make would call
-  local got=0 cache=$work/configure.cache # the answers about all else are the same
+configures() { # configures ARGUMENT...: prints configure's lines on nvcc, and nvcc's variables of make
+  local got=0 cache=$work/configure.cache # the other results do not change
   [ ! -e "$cache" ] || sed -i /NVCC/d "$cache"
   rm -rf "$work/configured" && mkdir "$work/configured"
   env -C "$work/configured" PATH="$work/cuda/bin:$PATH" "$top/configure" --cache-file="$cache" CC=gcc CXX=g++ "$@" >"$work/configured/log" 2>&1 || got=$?
@@ -20,11 +21,11 @@ configures() { # ARGUMENT...: what it says of nvcc, and what make would call
   return "$got"
 }
 too_old() { nvcc_that 'echo "nvcc fatal   : Value c++20 is not defined for option std" >&2; exit 1'; }
-# As one does whose CXX is newer than it: with its own choice it compiles.
+# Like an nvcc older than CXX: compiles only with its own host compiler.
 refuses_compiler() {
   nvcc_that 'case "$*" in *-ccbin*) echo "error: -- unsupported GNU version!" >&2; exit 1 ;; esac'
 }
-# says PATTERN... -- COMMAND...: exit code 0, and each pattern is there.
+# says PATTERN... -- COMMAND...: exit 0, and the output has each pattern.
 says() {
   local patterns=() output pattern
   while [ "$1" != -- ]; do patterns+=("$1"); shift; done
@@ -43,7 +44,7 @@ with_another_compiler() {
   refuses_compiler && says '^NVCC = .*/nvcc' '^NVCC_HOST = *$' 'compiles a kernel... yes' -- configures
 }
 with_this_compiler() { nvcc_that : && says '^NVCC_HOST = -ccbin g\+\+$' -- configures; }
-# The stub is both toolkits.
+# The stub stands for both toolkits.
 with_an_older_one() {
   nvcc_that : && says '^LEGACY_NVCC = .*/nvcc$' '^LEGACY_NVCC_ARCHITECTURES = .*sm_75' 'kernels for 75 80 .*; then kernels for 75 ' -- \
     configures --with-cuda-legacy="$work/cuda/bin/nvcc" --with-cuda-legacy-arch="70 75"
@@ -55,10 +56,10 @@ older_one_is_away() {
 }
 
 check_nvcc() {
-  check "an nvcc in PATH that is too old makes a build without kernels" found_and_old
-  check "one that was asked for ends configure with its words" asked_for_and_old
-  check "one that refuses the host compiler chooses its own" with_another_compiler
+  check "an old nvcc in PATH gives a build without kernels" found_and_old
+  check "an old nvcc of --with-cuda ends configure with nvcc's error" asked_for_and_old
+  check "an nvcc that refuses CXX uses its own host compiler" with_another_compiler
   check "otherwise the host compiler is CXX" with_this_compiler
-  check "an older toolkit makes a second image" with_an_older_one
-  check "one that is away ends configure" older_one_is_away
+  check "an older toolkit gives a second image" with_an_older_one
+  check "a missing older toolkit ends configure" older_one_is_away
 }

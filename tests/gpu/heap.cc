@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Preloaded: what the program itself allocates by malloc and new is memory of a device.
+// Preloaded: the program's malloc and new return device memory.
 //
-// Why: the tests of tests/mpi then are the behaviour suite of device memory, too, unchanged; their
-// static data and stacks stay the host's, so kinds mix. Libraries get memory as ever.
-// GPU_HEAP says which: `managed`, or `device` (of a machine whose processor reaches it:
-// SOFTCUDA_OPEN). GPU_HEAP_LOG names a file that gets a line at exit: allocations, copies and
-// kernels. Each allocation has a head, which tells when something was written below or freed twice.
-// Not for sanitizers: other allocations go to glibc by its own names.
+// Why: the unchanged tests of tests/mpi also cover device memory. Static data, stacks and libraries
+// keep host memory, so kinds mix.
+// GPU_HEAP selects `managed`, or `device` on a machine with processor access (SOFTCUDA_OPEN). At
+// exit a line goes to GPU_HEAP_LOG: allocations, copies and kernels. Headers detect underruns and
+// double frees.
+// Not for sanitizers: other allocations use glibc's internal names.
 #include <dlfcn.h>
 #include <link.h>
 #include <stdio.h>
@@ -35,10 +35,10 @@ namespace {
 
 struct Head {
   uint64_t magic;
-  size_t bytes;  // as asked for
-  size_t whole;  // of the place
-  void* place;   // where it begins
-  Head* next;    // of those that are free
+  size_t bytes;  // as requested
+  size_t whole;  // with padding
+  void* place;   // start of the padded memory
+  Head* next;    // next free place
 };
 constexpr uint64_t kTaken = 0x7465'726e'6865'6170, kFree = 0x7465'726e'6672'6565;
 constexpr size_t kBlock = size_t{32} << 20, kSmallest = 128;
@@ -47,11 +47,12 @@ constexpr int kMostBlocks = 4096;
 struct Block {
   std::atomic<uintptr_t> begin{0}, bytes{0};
 };
-constinit std::mutex mutex;  // of all below but the blocks, which readers see as they are filled
+constinit std::mutex
+    mutex;  // guards all below except the blocks, which readers see as they are filled
 constinit Block blocks[kMostBlocks];
 constinit std::atomic<int> block_count{0};
 constinit Head* free_places[64];
-constinit uintptr_t room = 0, room_end = 0;  // what is left of the newest block
+constinit uintptr_t room = 0, room_end = 0;  // rest of the newest block
 constinit std::atomic<unsigned long> allocations{0};
 constinit thread_local bool inside __attribute__((tls_model("initial-exec"))) = false;
 
@@ -72,7 +73,7 @@ struct Driver {
   }
 };
 
-// As the runtime does: the device's primary context is current in the thread that allocates first.
+// Like the runtime, the first allocating thread makes the primary context current.
 const Driver& driver() {
   static const Driver found = [] {
     const Driver one{dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL)};
@@ -125,7 +126,7 @@ bool is_mine(const void* memory) {
   return false;
 }
 
-// Places are powers of two; those that are free are kept for ever.
+// Sizes are powers of two. Free places are kept.
 void* take_place(size_t whole) {
   Head*& first = free_places[std::countr_zero(whole)];
   if (Head* const found = first) {
@@ -190,13 +191,12 @@ Range find_program() {
           range.begin = begin < range.begin ? begin : range.begin;
           range.end = end > range.end ? end : range.end;
         }
-        return 1;  // the first is the program
+        return 1;  // the first object is the program
       },
       &found);
   return found;
 }
 
-// Whether the program itself asks: it called from there.
 bool is_for_program(const void* caller) {
   static constinit std::atomic<uintptr_t> begin{0}, end{0};
   if (inside) return false;

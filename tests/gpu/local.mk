@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Tests of the CUDA driver: tests/gpu/run starts one program on the software driver and on the real driver, and finds
-# the programs of tests/gpu/mpi.
-# A preloaded library: the heap of programs of tests/mpi becomes device memory.
+# The driver tests: tests/gpu/run starts the program on the software driver and on the real driver.
+# The runner finds the programs in tests/gpu/mpi.
+# Preloaded into programs of tests/mpi: moves their heap to a device.
 tests/gpu/libheap.so: $(srcdir)/tests/gpu/heap.cc
 	@$(MKDIR_P) $(@D)
 	$(AM_V_CXXLD)$(CXX) $(DEFS) -I$(srcdir)/src $(AM_CXXFLAGS) $(CXXFLAGS) $(AM_LDFLAGS) -shared -fPIC -Wl,-z,defs \
@@ -23,7 +23,7 @@ tests_gpu_kernels_kernels_test_SOURCES = tests/gpu/kernels/kernels_test.cc tests
   tests/gpu/kernels/call.cc tests/gpu/kernels/call_put.cc tests/gpu/kernels/late.cc tests/gpu/kernels/ranks.cc tests/gpu/kernels/round.cc \
   tests/gpu/kernels/times.cc
 tests_gpu_kernels_kernels_test_LDADD = libtern.la
-# The program is part of the bundle.
+# For the bundle.
 tests_gpu_kernels_kernels_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--gc-sections -Wc,-static-libstdc++ -Wc,-static-libgcc
 # A library of the waiting kernels with planted faults.
 check_LTLIBRARIES += libtern_planted.la

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads kernels' images. `image.py code FATBIN` prints a line for each part: elf or ptx, and its compute capability. `image.py missing PTX` prints the kernels that the library
-looks up (src/cuda/kernels.hpp, kernels/arguments.hpp) and the PTX lacks; exit 1 where there is one."""
+"""Reads images of kernels. `image.py code FATBIN` prints kind (elf, ptx) and compute capability of each part. `image.py missing PTX` prints kernels
+looked up by the library (src/cuda/kernels.hpp, kernels/arguments.hpp) but missing in the PTX; exit 1 if any is missing."""
 import re
 import struct
 import sys
@@ -14,7 +14,7 @@ def code(file):
     data = Path(file).read_bytes()
     magic, _, at, size = struct.unpack_from("<IHHQ", data)
     if magic != MAGIC:
-        sys.exit(f"{file} is no fatbin: it begins with {magic:#x}")
+        sys.exit(f"{file} is no fatbin: the first word is {magic:#x}")
     end = at + size
     while at < end:
         kind, _, header, length = struct.unpack_from("<HHIQ", data, at)
@@ -32,7 +32,7 @@ def looked_up():
 def missing(file):
     there = set(re.findall(r"\.entry tern_(\w+)", Path(file).read_text()))
     lacking = [name for name in looked_up() if name not in there]
-    print(f"{len(looked_up())} kernels are looked up, {len(there)} are there", *(f"no tern_{name}" for name in lacking), sep="\n")
+    print(f"{len(looked_up())} kernels are looked up, {len(there)} are present", *(f"no tern_{name}" for name in lacking), sep="\n")
     sys.exit(1 if lacking or len(looked_up()) < 8 else 0)
 
 

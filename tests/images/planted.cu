@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fault for each check of sass.py, one by one: -DPLANT=NUMBER.
-#if PLANT == 1  // memory that another rank writes, taken for constant
+// Faults for the checks of sass.py, selected by -DPLANT=NUMBER.
+#if PLANT == 1  // a constant load of memory written by another rank
 extern "C" __global__ void planted(const int* from, int* to) { *to = __ldg(from); }
-#elif PLANT == 2  // an array that is no register
+#elif PLANT == 2  // an array in local memory
 extern "C" __global__ void planted(const int* from, int* to) {
   int array[64];
   for (int i = 0; i < 64; ++i) array[from[i] & 63] = i;
@@ -17,7 +17,7 @@ extern "C" __global__ void __launch_bounds__(256) planted(const double* from, do
 #pragma unroll
   for (int i = 0; i < 100; ++i) to[i * 256 + threadIdx.x] = sums[i];
 }
-#elif PLANT == 4  // a line in two halves
+#elif PLANT == 4  // a packet in two halves
 extern "C" __global__ void tern_push_lines(const unsigned long long* from, unsigned long long* to) {
   unsigned long long a, b;
   asm volatile("ld.relaxed.sys.global.u64 %0, [%2]; ld.relaxed.sys.global.u64 %1, [%2+8];"

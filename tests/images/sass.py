@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the machine code of an image: `sass.py FATBIN` disassembles it (cuobjdump, nvdisasm in PATH) and prints each fault; exit 1 where there is one.
+"""Checks the machine code of an image: `sass.py FATBIN` disassembles the image (cuobjdump, nvdisasm in PATH) and prints each fault; exit 1 after a fault.
 
 A kernel must have
-  no load that takes memory for constant (ld.global.nc, CONSTANT): other ranks write what it reads;
+  no constant load (ld.global.nc, CONSTANT), because other ranks write the memory;
   no local memory (LDL, STL): no spill, no array on a stack;
   at most 32,768 registers a block: two blocks fit a multiprocessor, also beside a user's kernel;
   the whole accesses of its wire: WHOLE."""
@@ -11,10 +11,10 @@ import subprocess
 import sys
 
 THREADS, MOST_REGISTERS = 256, 32768  # of a block: Kernels::launch (src/cuda/kernels.cc)
-# Kernels with local memory, and bytes of it. interpret spills one register pair around its calls at 128 registers a thread;
-# more registers would let one block fill a multiprocessor.
+# Kernels with local memory, and the bytes. interpret spills one register pair around calls at 128
+# registers per thread; with more registers, a single block would fill a multiprocessor.
 SPILLS = {"tern_interpret": 8}
-# An access that is cut in two arrives torn.
+# An access in two parts may read or write torn data.
 WHOLE = {
     "tern_push": ("LDG.E.64.STRONG.SYS", "STG.E.64.STRONG.SYS"),
     "tern_push_lines": ("LDG.E.128.STRONG.SYS", "STG.E.128.STRONG.SYS"),
@@ -31,7 +31,7 @@ def said(*command):
 
 
 def architectures(text, heading):
-    """(architecture, kernel, its lines) of what cuobjdump prints."""
+    """Yields (architecture, kernel, lines) of cuobjdump's output."""
     arch = None
     for part in re.split(rf"^(?=\s*arch = |\s*{heading})", text, flags=re.M):
         if found := re.match(r"\s*arch = (\w+)", part):
@@ -44,7 +44,7 @@ def faults_of_code(kernel, code):
     words = [word for word in re.findall(r"\b[A-Z][A-Z0-9_]*(?:\.[A-Z0-9_.]+)?", code)]
     for word in sorted(set(words)):
         if word.startswith("LDG") and "CONSTANT" in word:
-            yield f"{word} takes memory for constant, which another rank may write"
+            yield f"{word} is a constant load of memory that other ranks may write"
         if re.match(r"(LDL|STL)\b", word) and kernel not in SPILLS:
             yield f"{word} is an access to local memory (a spill, or an array that is no register)"
     for whole in WHOLE.get(kernel, ()):

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What the argument checks of one call cost: MPI_Send to MPI_PROC_NULL with them and without. At
-# most 3 ns.
+# The argument checks of MPI_Send to MPI_PROC_NULL cost at most 3 ns.
 # timeout: 120
 set -eu
 work=$(mktemp -d)
@@ -33,7 +32,7 @@ int main(int argc, char** argv) {
 C
 "$MPICC" -O2 "$work/cost.c" -o "$work/cost"
 with=1000 without=1000
-for round in 1 2 3; do # alternating; the least of each, because a busy machine only adds
+for round in 1 2 3; do # alternate, and keep the minimum: a busy machine only adds time
   with=$(TERN_CHECK=1 "$work/cost" | awk -v best=$with '{ print $1 < best ? $1 : best }')
   without=$(TERN_CHECK=0 "$work/cost" | awk -v best=$without '{ print $1 < best ? $1 : best }')
 done

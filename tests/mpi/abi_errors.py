@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a C program that gives every function that has a body each kind of wrong argument.
+"""Writes a C program that passes each kind of wrong argument to every implemented function.
 
   abi_errors.py TOP > errors.c
 
-One argument is wrong, all others are right: handles that are null, garbage, freed, or of another kind; negative
-counts; tags, ranks, roots, keys and operations that are none; null pointers; types that were not committed. Each call
-must return the error class that the standard names, and a text that begins with the function and names the parameter
+Exactly one argument of a call is wrong: a null, garbage, freed or foreign handle; a negative
+count; an invalid tag, rank, root, key or operation; a null pointer; an uncommitted datatype. Each call
+must return the standard's error class, and a text that begins with the function and names the parameter
 and its value. A crash or success is a failure.
 """
 import sys
@@ -26,7 +26,7 @@ SKIP = {'Abort'}
 
 
 def argument(p, large):
-    """A right value."""
+    """A valid value."""
     if p.raw is not None:
         return {'argc': '0', 'remote_group': 'MPI_GROUP_EMPTY', 'peer_comm': 'MPI_COMM_SELF'}.get(p.name, '(void*)room')
     if p.handle and p.direction == 'inout' and not p.array:
@@ -45,7 +45,7 @@ class Calls:
 
     def __init__(self, function, large, suffix):
         self.f, self.large, self.name = function, large, f'{function.prefix}{function.name}{suffix}'
-        self.shown_name = self.name if large or not suffix else f'{function.prefix}{function.name}'  # an alias goes by its first name
+        self.shown_name = self.name if large or not suffix else f'{function.prefix}{function.name}'  # the error text names the small form of a function
         self.shown = function.c_params(large)
         self.moves_data = any(p.kind in ('buffer', 'inplace') for p in self.shown)
 
@@ -131,7 +131,7 @@ class Calls:
         kind = next((q for q in behind if q.kind == 'datatype' and not q.array), None)
         if count and kind and behind.index(count) < behind.index(kind):
             more = {count.name: '1'}
-            if p.may_be_null:  # then it counts on rank 0, too
+            if p.may_be_null:  # rank 0's buffer is significant, too
                 more['sendbuf'] = 'MPI_IN_PLACE'
             for value in ('NULL', '(void*)64'):
                 yield self.expect(p, value, 'MPI_ERR_BUFFER', **more)
@@ -140,7 +140,7 @@ class Calls:
 
 
 def tool_calls(rows):
-    """Two functions of the program: before MPI_T_init_thread, and after it."""
+    """Two functions of the program: calls before and after MPI_T_init_thread."""
     for name, calls in (('early', tool.early), ('late', tool.late)):
         print(f'static void tools_{name}(void) {{', *(line for f in rows for line in calls(f)), '}', sep='\n')
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Every kind of wrong argument in every function that has a body: the error class of the standard, a text that names
-# function, parameter and value, never a crash.
+# Wrong arguments of every kind give the standard's error class, and a text with function, parameter
+# and value.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fixed parts of the program that abi_errors.py writes: what a check is, the bad words, live objects."""
+"""Fixed parts of the program written by abi_errors.py: the check, the wrong handles, live objects."""
 
 KINDS = {'MPI_Comm': 'comm', 'MPI_Datatype': 'type', 'MPI_Group': 'group', 'MPI_Op': 'op',
          'MPI_Errhandler': 'errhandler', 'MPI_Info': 'info', 'MPI_Session': 'session',
@@ -14,7 +14,7 @@ HEAD = '''#include <mpix.h>
 enum { k_none, k_comm, k_type, k_group, k_op, k_errhandler, k_info, k_session, k_request, k_message,
        k_win, k_stream };
 enum { k_most = 128 };
-static uintptr_t bad_words[k_most];  /* right for one kind at most, and maybe the null handle of it */
+static uintptr_t bad_words[k_most];  /* valid for at most one kind; may be the kind's null handle */
 static int right_kind[k_most], is_null[k_most], bad_count, wrong, calls;
 static int comm_key, type_key, stale_key;
 static char room[1 << 16];
@@ -31,18 +31,18 @@ static void word(const void* value, int kind, int null) {
   right_kind[bad_count] = kind;
   is_null[bad_count++] = null;
 }
-/* Whether word i is wrong for a parameter of this kind. */
+/* Returns 1 if word i is invalid for a parameter of this kind. */
 static int wrong_for(int i, int kind, int null_is_right) {
   return right_kind[i] != kind || (is_null[i] && !null_is_right);
 }
-/* How the error's text shows word i: the null handle of the kind by name. */
+/* The form of word i in an error text. The text names null handles. */
 static const char* shown(int i) {
   static char text[32];
   if (is_null[i]) return "";
   snprintf(text, sizeof text, "%#lx", (unsigned long)bad_words[i]);
   return text;
 }
-/* A key of another kind of object. */
+/* A key for another kind of object. */
 static int other_key(const char* call) { return strstr(call, "Type_") != NULL ? comm_key : type_key; }
 
 static void complain(const char* call, const char* parameter, int want, int code, const char* text) {
@@ -69,7 +69,7 @@ static int query(void* state, MPI_Status* status) { (void)state; (void)status; r
 static int let_go(void* state) { (void)state; return MPI_SUCCESS; }
 static int cancel(void* state, int complete) { (void)state; (void)complete; return MPI_SUCCESS; }
 
-/* Words that are the constants, live and freed objects of each kind, and what looks like them. */
+/* Handles of constants, of live and freed objects of each kind, and near misses. */
 #define CONSTANT(handle, kind) word(handle, kind, 0)
 #define NULL_HANDLE(handle, kind) word(handle, kind, 1)
 #define LIVE(handle, kind)                                         \\

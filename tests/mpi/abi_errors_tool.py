@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wrong calls of the tool interface: it has no error handlers, no texts, and error codes of its own."""
+"""Wrong calls of the tool interface, which has its own error codes, and neither error handlers nor texts."""
 
 HANDLES = {'MPI_T_cvar_handle': 'MPI_T_ERR_INVALID_HANDLE', 'MPI_T_pvar_handle': 'MPI_T_ERR_INVALID_HANDLE',
            'MPI_T_pvar_session': 'MPI_T_ERR_INVALID_SESSION', 'MPI_T_enum': 'MPI_T_ERR_INVALID_HANDLE',

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a C program that compiles only if mpi.h says what the standard's data say.
+"""Writes a C program that compiles only if mpi.h equals the standard's data.
 
   abi_header.py FOLDER > check.c       FOLDER has mpi-5.0-abi.json, mpi-5.0-apis.json and abi-functions.txt
 
 Every constant is compared by value and type, every function (MPI_ and PMPI_, with its _c twin) by its whole type.
-The types are derived here from the standard's parameter kinds, not from Tern's own table.
+This script derives the types from the standard's parameter kinds, not from Tern's table.
 """
 import json
 import sys
@@ -48,7 +48,7 @@ def base_type(kind, large):
 
 
 def special(function, p, large):
-    """Parameters that follow no rule of kinds; None for the others."""
+    """Types of irregular parameters. Returns None for the others."""
     kind, start = p['kind'], function.startswith('MPI_Init')
     table = {'VARARGS': '...', 'ARGUMENT_COUNT': 'int*' if start else 'int',
              'ARGUMENT_LIST': 'char***' if start else 'char**', 'STRING_ARRAY': 'char**',

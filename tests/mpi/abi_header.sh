@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# mpi.h, constant by constant and prototype by prototype, against the standard's data; and against
-# the table.
+# Compares every constant and prototype of mpi.h with the standard's data and with the table.
 set -eu
 standard=${MPI_STANDARD:-$TOP/../shared/mpi-standard}
 work=$(mktemp -d)
@@ -21,7 +20,6 @@ ${CC:-gcc} -std=c11 -I"$TOP/include" -fsyntax-only "$work/check.c"
 echo "mpi.h agrees with the standard: $(grep -c '^CONSTANT' "$work/check.c") constants," \
   "$(grep -c 'differs' "$work/check.c") functions"
 
-# The names that the library exports.
 library=$(ls "$PREFIX"/lib*/libmpi_abi.so.1 2>/dev/null | head -n 1)
 [ -n "$library" ] || { echo "there is no libmpi_abi.so.1 under $PREFIX"; exit 1; }
 nm -D --defined-only "$library" | awk '{print $3}' | sort >"$work/exported"

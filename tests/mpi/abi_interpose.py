@@ -4,8 +4,8 @@
 
   abi_interpose.py TOP > interpose.c
 
-Each MPI_X counts the call and goes on to PMPI_X. A call whose caller lies in the library was made by the library
-itself, which a profiler must never see. The program that it is linked to ends with interposed().
+Each MPI_X counts the call and calls PMPI_X. A profiler must never see calls of the library itself, so a caller inside
+the library is an error. The linked program calls interposed() at its end.
 """
 import re
 import sys

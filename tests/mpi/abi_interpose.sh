@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A profiler that interposes every function: it sees each call of the program once, and none that
-# the library makes. The calls are those of abi_errors.py and of abi_program.c, which works.
+# A profiler that interposes every function sees each call of abi_errors.py and abi_program.c once,
+# and no call of the library itself.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -13,7 +13,7 @@ int the_program(int argc, char** argv);
 int interposed(void);
 int main(int argc, char** argv) { return the_program(argc, argv) != 0 || interposed() != 0; }
 END
-run() { # program, command before it
+run() { # run PROGRAM LAUNCHER...
   "$MPICC" -O0 -g -Wno-int-to-pointer-cast -Dmain=the_program -c "$work/$1.c" -o "$work/$1.o"
   "$MPICC" -O0 -g "$work/judge.c" "$work/interpose.c" "$work/$1.o" -o "$work/$1"
   "${@:2}" "$work/$1" >"$work/out" || { cat "$work/out"; exit 1; }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A little of everything that crosses the ABI: constants, layouts, callbacks, handles as integers.
-// abi_swap.sh runs it on another library than it was built with; alone it is a test like the
-// others.
+// Constants, layouts, callbacks and handles of the ABI. abi_swap.sh runs this program on another
+// MPI library.
 #include <stddef.h>
 
 #include "check.h"

@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A program built by MPICH 5's mpicc_abi runs on Tern by changing the library path, and one built by
-# Tern's mpicc runs on MPICH. MPICH comes from PyPI; PEERS names a folder that has mpich/ already
-# (tests/bench/setup-peers).
+# A program of MPICH 5's mpicc_abi runs on Tern, and a program of Tern's mpicc runs on MPICH. MPICH
+# comes from PyPI, or from PEERS (tests/bench/setup-peers).
 # timeout: 300
 set -eu
 work=$(mktemp -d)

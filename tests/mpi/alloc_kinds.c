@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_Alloc_mem by kind where no CUDA driver is loaded: host memory, or a clear error.
+// MPI_Alloc_mem by kind without a CUDA driver: host memory, or a clear error.
 // ranks: 1
 #include <string.h>
 

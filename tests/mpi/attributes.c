@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attributes on communicators and datatypes through dup and free; the predefined ones;
-// MPI_COMM_SELF's at the end.
+// Attributes of communicators and datatypes: dup, free, predefined, and deletion in MPI_Finalize.
 // ranks: singleton 2
 #include "check.h"
 
@@ -72,7 +71,7 @@ static void communicators(void) {
   OK(MPI_Comm_free_keyval(&key));
 }
 
-// A key that is freed while attributes have it lives on with them, under its number.
+// A freed key remains valid while objects have attributes of the key.
 static void freed_key(void) {
   int key, again, flag;
   char place[4];
@@ -89,7 +88,7 @@ static void freed_key(void) {
   CHECK(flag && value == place + 1);
   OK(MPI_Comm_delete_attr(MPI_COMM_WORLD, key));
   again = key;
-  OK(MPI_Comm_free_keyval(&again));  // as a delete callback may
+  OK(MPI_Comm_free_keyval(&again));  // as in a delete callback
   OK(MPI_Comm_free(&dup));
   CHECK(copies == 1 && deletes == 2);
   FAILS(MPI_Comm_get_attr(MPI_COMM_WORLD, key, &value, &flag), MPI_ERR_KEYVAL);
@@ -114,7 +113,6 @@ static void types(void) {
   CHECK(copies == 1 && deletes == 2);
   FAILS(MPI_Comm_set_attr(MPI_COMM_WORLD, key, NULL), MPI_ERR_KEYVAL);
   OK(MPI_Type_free_keyval(&key));
-  // A copy that fails leaves no handle.
   OK(MPI_Type_create_keyval(refuse_type, MPI_TYPE_NULL_DELETE_FN, &key, NULL));
   OK(MPI_Type_contiguous(2, MPI_INT, &pair));
   OK(MPI_Type_set_attr(pair, key, NULL));

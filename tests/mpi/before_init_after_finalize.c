@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What may be called before MPI_Init and after MPI_Finalize: infos, versions, clocks, error
-// strings, statuses, tools.
+// Functions allowed before MPI_Init and after MPI_Finalize.
 // ranks: singleton 2
 #include "check.h"
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# Every benchmark compiles, finds its data right and prints its lines; compare's arithmetic holds.
+# Every benchmark compiles, verifies its data and prints its lines; compare's arithmetic is right.
 # timeout: 300
 . "$TOP/tests/verdicts.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work" "$log"' EXIT
 cd "$work" || exit 1
 
-measures() { # measures LINES RANKS PROGRAM ARGUMENTS...: so many lines `name size ranks value unit`
+measures() { # measures LINES RANKS PROGRAM ARGUMENTS...: LINES lines `name size ranks value unit`
   local lines=$1 ranks=$2 program=$3
   shift 3
   [ -x "$program" ] || "$MPICC" -std=c11 -O2 -Wall -Wextra "$TOP/tests/bench/$program.c" -o "$program" || return 1
@@ -37,16 +37,16 @@ check "overlap of collectives" measures 18 2 overlap_collectives --max 65536
 check "pairs, an even number of ranks" measures 2 4 pairs
 check "pairs, an odd number" measures 2 5 pairs
 check "an unknown option is refused" sh -c "! $MPIRUN -n 2 ./latency --weather"
-check "compare builds, runs and tells" "$TOP/tests/bench/compare" --mpi a="$PREFIX" --mpi b="$MPICC" \
+check "compare builds, runs and reports" "$TOP/tests/bench/compare" --mpi a="$PREFIX" --mpi b="$MPICC" \
   --bench latency,startup,collectives_persistent --ranks 2 --repeat 1 --budget 0.05 --quiet 0 --svg --out out-of-compare -- --max 4096
 check "compare drew a plot" grep -q polyline out-of-compare/latency-2.svg
-check "and a sheet of several" grep -q '>bcast_init<' out-of-compare/collectives_persistent-2.svg
-stopped() { # compare that is told to end takes its ranks along
+check "compare drew a sheet of several plots" grep -q '>bcast_init<' out-of-compare/collectives_persistent-2.svg
+stopped() { # compare ends its ranks when terminated
   local pid name=$PWD/stopped
   "$TOP/tests/bench/compare" --mpi a="$PREFIX" --bench idle --ranks 2 --budget 20 --quiet 0 --out "$name" &
   pid=$!
   for _ in $(seq 200); do pgrep -f "^$name/.*idle" >/dev/null && break; sleep 0.1; done
   pgrep -f "^$name/.*idle" && kill "$pid" && ! wait "$pid" && ! pgrep -f "^$name/.*idle"
 }
-check "compare that is ended leaves no rank" stopped
+check "a terminated compare leaves no rank" stopped
 totals

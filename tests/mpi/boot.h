@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Jobs without a launcher: processes that a test forks, which meet by MPIX_Boot_provide.
+// Jobs of forked processes without a launcher, connected by MPIX_Boot_provide.
 #ifndef TERN_TESTS_BOOT_H
 #define TERN_TESTS_BOOT_H
 
@@ -15,7 +15,7 @@ static UNUSED void sleep_ms(int ms) {
   nanosleep(&pause, NULL);
 }
 
-// Runs the body in processes of their own; statuses[r] is what waitpid gives for r.
+// statuses[r] is the wait status of rank r.
 static UNUSED void fork_ranks(int count, void (*body)(int rank, int count), int* statuses) {
   pid_t children[64];
   fflush(NULL);
@@ -36,7 +36,6 @@ static UNUSED void run_ranks(int count, void (*body)(int rank, int count)) {
     if (statuses[r] != 0) FAIL("rank %d of %d ended with status %#x", r, count, statuses[r]);
 }
 
-// The sentence of an error has these words.
 static UNUSED void check_says(int code, int error_class, const char* words) {
   CHECK_EQ(class_of(code), error_class);
   if (strstr(error_text(code), words) == NULL) FAIL("\"%s\" lacks \"%s\"", error_text(code), words);
@@ -48,7 +47,6 @@ static UNUSED int sum_of(MPI_Comm comm, int value) {
   return sum;
 }
 
-// Messages short and long around a ring, and a collective.
 static UNUSED void check_comm(MPI_Comm comm, int me, int members) {
   enum { kLong = 300000 };
   static int out[kLong], in[kLong];
@@ -77,7 +75,6 @@ static UNUSED MPI_Comm comm_of(MPI_Session session) {
   return comm;
 }
 
-// A world from its first session to its last.
 static UNUSED void check_world(const MPIX_Boot* boot) {
   MPI_Session session;
   OK(MPIX_Boot_provide(boot));

@@ -8,9 +8,9 @@
 #include "boot.h"
 
 static char directory[] = "/tmp/tern-boot-XXXXXX";
-static int requests, fences, ended;  // calls of put and get; of fence, in this world; of done
+static int requests, fences, ended;  // counts of put and get; of fence, in this world; of done
 static int patience_ms = 30000;
-static MPIX_Boot files;  // of this process
+static MPIX_Boot files;
 
 static void file_name(char* name, size_t room, int of, const char* key) {
   snprintf(name, room, "%s/%d-%s", directory, of, key);
@@ -21,7 +21,7 @@ static int file_put(void* context, const char* key, const void* value, int bytes
   CHECK(context == &files);
   ++requests;
   file_name(name, sizeof name, files.rank, key);
-  // Two processes may have been given one rank: a name for each.
+  // A test gives one rank to two processes.
   snprintf(fresh, sizeof fresh, "%s.%d", name, (int)getpid());
   FILE* file = fopen(fresh, "w");
   if (file == NULL) return MPI_ERR_NO_SPACE;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks on several hosts that meet by the program's own functions.
+// Ranks on several hosts, connected by functions of the program.
 //
 // ranks: singleton
 // timeout: 120
@@ -8,14 +8,13 @@
 
 #include "boot_files.h"
 
-// Ranks that cannot share memory: another host's name stands for another machine.
+// Two host names, so no shared memory.
 static void two_hosts(int me, int members) {
   files_boot(me, members, "hosts");
   files.host = me % 2 == 0 ? "even" : "odd";
   check_world(&files);
 }
 
-// Two ranks on one, the rest on the other.
 static void blocks(int me, int members) {
   MPI_Session session;
   files_boot(me, members, "nodes");
@@ -32,7 +31,7 @@ static void blocks(int me, int members) {
   OK(MPI_Session_finalize(&session));
 }
 
-// Not in the parent: UCX reads the environment when it is loaded.
+// In a child process, because UCX reads the environment at load time.
 static void has_network(int me, int members) {
   (void)me, (void)members;
   if (dlopen("libucp.so.0", RTLD_LAZY) == NULL && dlopen("libfabric.so.1", RTLD_LAZY) == NULL)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank that is killed, and no launcher that would end the others: who has sent to it, or has data
-// that it never read, ends MPI without it, and says so.
+// A rank is killed without a launcher. Survivors with data for or from the victim finish MPI with a
+// warning.
 //
 // ranks: singleton
 // timeout: 60
@@ -12,8 +12,7 @@
 
 enum { kVictim = 2, kFlood = 5000 };
 
-// The victim has ended when it is sent to; its parent, which waits for others first, leaves it a
-// zombie.
+// The dead victim is a zombie, because the parent waits for other ranks first.
 static void die_after(MPI_Comm comm, int me) {
   OK(MPI_Barrier(comm));
   if (me == kVictim) raise(SIGKILL);
@@ -28,7 +27,6 @@ static MPI_Session begin_world(int me, int members, const char* job, MPI_Comm* c
   return session;
 }
 
-// A first message, which the victim never meets.
 static void first_contact(int me, int members) {
   MPI_Comm comm;
   MPI_Session session = begin_world(me, members, "contact", &comm);
@@ -38,7 +36,6 @@ static void first_contact(int me, int members) {
   OK(MPI_Session_finalize(&session));
 }
 
-// More messages than there is room for.
 static void full_ring(int me, int members) {
   MPI_Comm comm;
   MPI_Session session = begin_world(me, members, "ring", &comm);
@@ -60,7 +57,7 @@ static void two_broadcasts(MPI_Comm comm) {
   OK(MPI_Bcast(data, sizeof data, MPI_CHAR, 0, comm));
 }
 
-// Parts of collectives, which the root has left for it. The first ones make what they lie in.
+// The root leaves broadcast data unread. The first broadcasts allocate the slots.
 static void unread(int me, int members) {
   MPI_Comm comm;
   MPI_Session session = begin_world(me, members, "unread", &comm);

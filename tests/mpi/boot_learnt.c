@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measurements in jobs without a launcher (MPIX_Boot_provide, as under torchrun): rank 0 hands the
-// lines of TERN_COLL_LEARNT to all ranks with the connection infos, and keeps the job's
-// measurements, in sessions and after MPI_Init.
+// Measurements without a launcher (MPIX_Boot_provide, as under torchrun): rank 0 sends the lines of
+// TERN_COLL_LEARNT with the connection infos, and writes the job's measurements.
 //
 // ranks: singleton
 // timeout: 120
@@ -51,7 +50,6 @@ static void run(const char* tune, int of_sessions, int many) {
   strcpy(directory, "/tmp/tern-boot-XXXXXX");
 }
 
-// Whether a line of the file has both words.
 static int has_line(const char* name, const char* first, const char* second) {
   char line[1024];
   int found = 0;
@@ -63,7 +61,7 @@ static int has_line(const char* name, const char* first, const char* second) {
   return found;
 }
 
-// A right head, `more` lines about other calls, and a line about the calls.
+// A valid head, `more` lines of other calls, and a line of the tested call.
 static void plant(int more) {
   char head[1024];
   FILE* open = fopen(file, "r");

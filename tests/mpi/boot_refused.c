@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is wrong with an MPIX_Boot, with its functions, or with what ranks say of their job, is an
-// error with a sentence on every rank, and no world of one.
+// A wrong MPIX_Boot, a failing function or contradicting ranks give every rank an error, and no
+// world of one.
 //
 // ranks: singleton
 // timeout: 120
@@ -28,7 +28,7 @@ static void structs(int me, int members) {
   REFUSED(job, "no/path", "job \"no/path\"");
   check_says(MPIX_Boot_provide(NULL), MPI_ERR_ARG, "boot is a null pointer");
   CHECK_EQ(ended, 0);
-  // The last one counts, and abort, done and host may be null.
+  // The last call wins. abort, done and host may be null.
   OK(MPIX_Boot_provide(files_boot(0, 1, "first")));
   files_boot(0, 1, "second");
   files.abort = NULL;
@@ -46,12 +46,11 @@ static void init_fails(const MPIX_Boot* boot, int error_class, const char* words
   CHECK(session == MPI_SESSION_NULL);
   OK(MPI_Initialized(&flag));
   CHECK_EQ(flag, 0);
-  // It is not tried again with what is left, and never alone.
+  // A later session neither uses the old functions, nor starts a singleton world.
   check_says(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session), MPI_ERR_OTHER,
              "call MPIX_Boot_provide again");
 }
 
-// Rank 0 is told another size than the rest.
 static void sizes(int me, int members) {
   files_boot(me, me == 0 ? members : members + 1, "sizes");
   init_fails(&files, MPI_ERR_OTHER, me == 0 ? "4 on rank 1, but 3 on rank 0" : "on rank 0");
@@ -70,7 +69,7 @@ static void same_rank(int me, int members) {
   patience_ms = 1000;
   OK(MPIX_Boot_provide(files_boot(me == 2 ? 1 : me, members - 1, "same")));
   const int code = MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
-  // One of the two that share a rank hears of it.
+  // Possibly only the second process with rank 1 sees the conflict.
   _exit(code != MPI_SUCCESS && strstr(error_text(code), "two processes were given rank 1") ? 9 : 0);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job that meets by the program's own functions, over a server on a socket of the loopback: one
-// connection for each request, the server's answer waits until there is one.
+// A job connected over a server on a loopback socket. Each request is a connection, and the server
+// delays the answer until the value exists.
 //
 // ranks: singleton
 // timeout: 120
@@ -14,8 +14,8 @@
 
 enum { kValues = 4096, kWaiting = 512, kBytes = 8192, kMembers = 5 };
 
-// "put": bytes of value follow. "get": the answer is bytes, then the value. "fence": the answer is
-// 0 bytes, once `rank` of them have come.
+// "put": `bytes` bytes follow. "get": the answer is a length and the value. "fence": the answer is
+// 0 bytes, after `rank` requests.
 struct request {
   char what[8], key[128];
   int rank, bytes;
@@ -49,7 +49,7 @@ static void write_all(int to, const void* from, int bytes) {
   }
 }
 
-// The server, in the parent process: until all ranks have ended.
+// The server runs in the parent process.
 static int answered(int socket, const struct request* request) {
   const int fence = strcmp(request->what, "fence") == 0;
   int come = 0, zero = 0;
@@ -110,7 +110,7 @@ static int socket_put(void* context, const char* key, const void* value, int byt
   char end;
   (void)context;
   const int to = ask("put", mine.rank, key, value, bytes);
-  CHECK_EQ(read(to, &end, 1), 0);  // the server has it
+  CHECK_EQ(read(to, &end, 1), 0);  // stored
   close(to);
   return MPI_SUCCESS;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Jobs that meet by the program's own functions, over files of a directory: worlds one after the
-// other in the same processes, MPI_Init, the end of a job by MPI_Abort and by a signal.
+// Consecutive worlds in the same processes, connected over files; MPI_Init; jobs ended by MPI_Abort
+// and by a signal.
 //
 // ranks: singleton
 // timeout: 120
@@ -11,7 +11,7 @@
 
 #include "boot_files.h"
 
-// Ranks change from world to world, and so do sizes: the last process is left out of every other.
+// Ranks and sizes change. Every second world omits the last process.
 static void ten_worlds(int me, int members) {
   for (int world = 0; world < 10; ++world) {
     char job[32];
@@ -43,7 +43,7 @@ static void world_of_init(int me, int members) {
   CHECK_EQ(ended, 2);
 }
 
-// What the program forgot to free in one world is no handle in the next.
+// A leaked communicator is invalid in the next world.
 static void forgotten(int me, int members) {
   MPI_Session session;
   OK(MPIX_Boot_provide(files_boot(me, members, "forgotten.1")));
@@ -73,7 +73,7 @@ static void first_of_two(int me, int members) {
 
 static void second_of_two(int me, int members) { check_world(files_boot(me, members, "next")); }
 
-// A rank is killed, and a watch of the others' own ends their calls, which wait for it.
+// A thread of each survivor interrupts the calls that wait for a killed rank.
 static MPI_Comm watched;
 
 static void* watch(void* unused) {
@@ -103,7 +103,6 @@ static void aborting(int me, int members) {
   OK(MPIX_Boot_provide(files_boot(me, members, "abort")));
   OK(MPI_Init(NULL, NULL));
   if (me == 1) MPI_Abort(MPI_COMM_WORLD, 7);
-  // The others learn of it from the store, as the program has arranged.
   char value[256] = "";
   int bytes = 0;
   CHECK_EQ(file_get(&files, 1, "aborted", value, sizeof value, &bytes), MPI_SUCCESS);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buffered sends: they end before any receive, reuse what finished messages left, and say when
-// there is no room; buffers of communicators and automatic ones; detach and flush wait.
+// Buffered sends: early completion, reuse of space, a full buffer, buffers of communicators,
+// automatic buffers, detach and flush.
 // ranks: 1 2 3
 // env: TERN_TEST=net_eager=8k
 #include "check.h"
@@ -24,7 +24,6 @@ static void take(int from, int tag, int seed, MPI_Comm comm) {
   for (int i = 0; i < kInts; ++i) CHECK_EQ(got[i], seed * 7919 + i);
 }
 
-// All ranks send all before any receives.
 static void send_all_first(MPI_Comm comm, int rounds) {
   int size_, rank_;
   OK(MPI_Comm_size(comm, &size_));
@@ -43,7 +42,7 @@ static void send_all_first(MPI_Comm comm, int rounds) {
         CHECK_EQ(flag, 1);
       }
     }
-    set(-1);  // the data was taken
+    set(-1);  // data was copied
     for (int i = kMessages - 1; i >= 0; --i) take(left, i, i, comm);
     MPI_Barrier(comm);
   }
@@ -62,7 +61,7 @@ static void check_attach_and_detach(void) {
   CHECK_EQ(bytes, sizeof memory);
 }
 
-// Large messages stay in the buffer until they are received.
+// Large messages occupy the buffer until received.
 static void check_no_room(void) {
   static char large[100000], got[100000], small[150000 + MPI_BSEND_OVERHEAD];
   void* address;
@@ -89,8 +88,8 @@ static void check_no_room(void) {
   OK(MPI_Buffer_detach(&address, &bytes));
 }
 
-// Space for exactly these messages: when all are received, which a barrier proves, the next ones
-// find it free, though the sender makes no other call.
+// The buffer fits exactly these messages. After a barrier proves the receives, the next sends find
+// free space, although the sender made no other call.
 static void check_reclaim(void) {
   enum { kLarge = 3, kBytes = 4 << 20 };
   if (size == 1) return;
@@ -132,7 +131,7 @@ static void check_communicators(void) {
   OK(MPI_Wait(&flushed, MPI_STATUS_IGNORE));
   FAILS(MPI_Bsend(data, 1, MPI_INT, rank, 0, MPI_COMM_WORLD), MPI_ERR_BUFFER);
   OK(MPI_Comm_free(&own));
-  memset(memory, 0, sizeof memory);  // it is ours again
+  memset(memory, 0, sizeof memory);  // ours again
 }
 
 static void check_persistent(void) {
@@ -165,7 +164,7 @@ int main(int argc, char** argv) {
   check_automatic();
   check_communicators();
   check_persistent();
-  // MPI_Finalize detaches what is attached.
+  // MPI_Finalize detaches the buffer.
   OK(MPI_Buffer_attach(memory, sizeof memory));
   set(3);
   OK(MPI_Bsend(data, kInts, MPI_INT, (rank + 1) % size, 4, MPI_COMM_WORLD));

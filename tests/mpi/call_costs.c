@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Warmed calls allocate no memory: the program counts calls of the C library's allocator around
-// each call. call_costs.sh counts the instructions of the same calls.
-// Rank 1 prepares each call, and rank 0 never waits: rank 1 polls plain memory, or has entered the
-// collective.
+// Warmed calls allocate no memory, by counts of glibc's allocator. call_costs.sh counts
+// instructions of the same calls. Rank 0 never waits, because rank 1 polls plain memory or has
+// entered the collective.
 //
 // ranks: 2
 // env: TERN_SPIN=1s
@@ -24,7 +23,6 @@
 #define CALLGRIND_DUMP_STATS_AT(name) (void)(name)
 #endif
 
-// Second names of the GNU C library's allocator.
 void* __libc_malloc(size_t);
 void* __libc_calloc(size_t, size_t);
 void* __libc_realloc(void*, size_t);
@@ -42,7 +40,7 @@ int posix_memalign(void** at, size_t grain, size_t bytes) {
 
 enum { kWarm = 64, kTimes = 20, kLarge = 65536 };
 static int rank, failures;
-static atomic_int* word;  // of both ranks
+static atomic_int* word;  // shared by both ranks
 static MPI_Win window;
 static double small[2], out[kLarge / 8], in[kLarge / 8];
 
@@ -78,10 +76,10 @@ static void allreduce_64k(void) {
   MPI_Allreduce(out, in, kLarge / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
-// The part of rank 1 in the calls of rank 0.
+// Rank 1's action for a call of rank 0.
 typedef enum { kNothing, kReceivesAfter, kSends, kIsProbed, kJoins } Peer;
 
-// Rank `who` shows the next step, and the other rank waits for it.
+// Rank `who` publishes the next step. The other rank waits.
 static void step_of(int who) {
   static int step = 0;
   ++step;
@@ -89,7 +87,7 @@ static void step_of(int who) {
   while (atomic_load(word) < step) usleep(100);
 }
 
-// `name`: null while the call warms.
+// `name` is null during warm-up.
 static void counted(const char* name, void (*call)(void)) {
   if (name == NULL) return call();
   CALLGRIND_ZERO_STATS;
@@ -97,8 +95,7 @@ static void counted(const char* name, void (*call)(void)) {
   CALLGRIND_DUMP_STATS_AT(name);
 }
 
-// The message has arrived, and is unexpected where it was probed; or rank 1 has entered the
-// collective. Rank 1 sends the next message behind the call: more unexpected messages take memory.
+// Rank 1 sends the next message after the call, because more unexpected messages need memory.
 static void call_once(const char* name, Peer peer, void (*call)(void)) {
   const int sends = peer == kSends || peer == kIsProbed;
   if (sends && rank == 1) MPI_Send(SMALL(small), 0, 0, MPI_COMM_WORLD);
@@ -160,7 +157,7 @@ int main(int argc, char** argv) {
   MEASURE(allreduce_self, kNothing);
   MEASURE(allreduce_8, kJoins);
   MEASURE(allreduce_64k, kJoins);
-  // The counter counts.
+  // Self-test of the counter.
   const long before = allocations;
   void* volatile some = malloc((size_t)size);
   free(some);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Instructions of warmed calls, counted by valgrind's callgrind in call_costs.c: the least of 20 calls, against a list. The
-# least has no wait: rank 1 polls or has entered the collective before rank 0 calls.
+# Compares instructions of warmed calls with a list, by valgrind's callgrind in call_costs.c. The
+# minimum of 20 calls has no wait.
 # timeout: 240
 # transport: sm, the counts are shared memory's
 # hosts: no, the counts are shared memory's
@@ -9,10 +9,9 @@
 work=$(mktemp -d)
 trap 'rm -rf "$work" "$log"' EXIT
 
-# The list: of g++ 12 -O2 on x86-64. Bounds are 3 % higher for that compiler, since its releases change a few instructions
-# and 20 more in a send must fail. Other compilers have 25 %: clang++ 14
-# takes 17 % more for a send, 13 % for a receive, 7 % for a put, and less for allreduces of two ranks.
-# A change of the library with a reason to cost more, or less, writes the printed counts here.
+# The list is for g++ 12 -O2 on x86-64, with bounds 3 % higher: releases change a few instructions,
+# and 20 more in a send must fail. Other compilers get 25 %: clang++ 14 takes 17 % more for a send,
+# 13 % for a receive, 7 % for a put. A justified change updates the list.
 list="
 send 344
 isend 572
@@ -35,7 +34,7 @@ command -v valgrind >/dev/null || { echo "valgrind is not installed"; exit 77; }
 [ "$(uname -m)" = x86_64 ] || { echo "the list is of x86_64"; exit 77; }
 grep -q -e '-O[23]' <<<"$build" || { echo "the library is built without -O2"; exit 77; }
 grep -q -F "$compiler" <<<"$build" || percent=$other_percent
-# The list is of processors with AVX2 and of glibc 2.36: both choose loops at run time.
+# The list is for AVX2 and glibc 2.36, because both select loops at run time.
 grep -q -w avx2 /proc/cpuinfo && [ "$(getconf GNU_LIBC_VERSION)" = "glibc 2.36" ] || percent=$other_percent
 grep -q -w avx2 /proc/cpuinfo || list=${list/allreduce_64k*/}
 "$MPICC" -O2 -o "$work/costs" "$TOP/tests/mpi/call_costs.c" || exit 1
@@ -49,7 +48,6 @@ printf '#include <valgrind/callgrind.h>\nint main(void) { return 0; }\n' >"$work
   cat "$work/errors"
   exit 1
 }
-# "NAME COUNT", the least of each name.
 sed -s -n 's/^desc: Trigger: Client Request: //p; s/^summary: //p' "$work"/out.* | paste -d' ' - - |
   sort -k1,1 -k2,2n | awk '!seen[$1]++' >"$work/counts"
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// longjmp out of the program's functions that no wait runs: an operation of MPI_Reduce_local, an
-// attribute's copy and delete functions, a generalised request's query function. The call is over,
-// and MPI goes on.
+// longjmp out of callbacks that run outside a wait: the jump ends the call, and MPI still works.
 // ranks: singleton 2 3
 // mpirun: --oversubscribe
 #include <setjmp.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the multi-process tests share: checks that say where and on which rank they failed, and
-// known data. Why: a test prints nothing when it passes and ends the whole job at the first thing
-// that is wrong.
+// Checks with place and rank of a failure, and known data. Why: a passing test prints nothing, and
+// the first failure ends the job.
 #ifndef TERN_TESTS_CHECK_H
 #define TERN_TESTS_CHECK_H
 
@@ -14,7 +13,7 @@
 
 static int rank UNUSED, size UNUSED;  // in MPI_COMM_WORLD
 
-static UNUSED void (*before_abort)(void);  // of a test that fails
+static UNUSED void (*before_abort)(void);
 
 #define FAIL(...)                                                   \
   do {                                                              \
@@ -39,14 +38,13 @@ static UNUSED void (*before_abort)(void);  // of a test that fails
       FAIL("%s is %lld, expected %lld (%s)", #value, value_, expected_, #expected); \
   } while (0)
 
-// An MPI call that must succeed.
 #define OK(call)                                                             \
   do {                                                                       \
     const int code_ = (call);                                                \
     if (code_ != MPI_SUCCESS) FAIL("%s gives %s", #call, error_text(code_)); \
   } while (0)
 
-// An MPI call that must fail with this class (its error handler must return).
+// The error handler must return.
 #define FAILS(call, error_class)                                                             \
   do {                                                                                       \
     const int code_ = (call);                                                                \
@@ -90,7 +88,6 @@ static UNUSED int end(void) {
   return 0;
 }
 
-// Ends a test that needs more ranks than it got.
 static UNUSED void need(int ranks) {
   if (size >= ranks) return;
   if (rank == 0) printf("needs %d ranks\n", ranks);
@@ -98,7 +95,7 @@ static UNUSED void need(int ranks) {
   exit(77);
 }
 
-// Data that tells its seed and its place: a byte that was lost, doubled or moved shows.
+// Depends on seed and place, to detect lost, doubled and moved bytes.
 static UNUSED unsigned char pattern(size_t place, unsigned seed) {
   const unsigned long long x = (place + 1) * 0x9e3779b97f4a7c15ULL + seed * 0xd1342543de82ef95ULL;
   return (unsigned char)(x >> 56 ^ x >> 31);
@@ -109,7 +106,7 @@ static UNUSED void fill(void* buffer, size_t bytes, unsigned seed) {
   for (size_t i = 0; i < bytes; ++i) at[i] = pattern(i, seed);
 }
 
-// Index of the first byte that is not as filled; `bytes` where all are.
+// Returns the index of the first byte unlike fill(), or `bytes`.
 static UNUSED size_t first_wrong(const void* buffer, size_t bytes, unsigned seed) {
   const unsigned char* at = (const unsigned char*)buffer;
   for (size_t i = 0; i < bytes; ++i)
@@ -124,7 +121,7 @@ static UNUSED size_t first_wrong(const void* buffer, size_t bytes, unsigned seed
       FAIL("%s: byte %zu of %zu is wrong (seed %u)", #buffer, wrong_, bytes_, (unsigned)(seed)); \
   } while (0)
 
-// All bytes from `from` to `to` still hold `value`.
+// Returns 1 if all bytes in [from, to) equal `value`.
 static UNUSED int untouched(const void* buffer, size_t from, size_t to, int value) {
   const unsigned char* at = (const unsigned char*)buffer;
   for (size_t i = from; i < to; ++i)
@@ -132,7 +129,6 @@ static UNUSED int untouched(const void* buffer, size_t from, size_t to, int valu
   return 1;
 }
 
-// The status of a message of `count` elements of `type`.
 #define check_status(status, source, tag, type, count)                                     \
   do {                                                                                     \
     const MPI_Status* const of_ = (status);                                                \
@@ -144,7 +140,7 @@ static UNUSED int untouched(const void* buffer, size_t from, size_t to, int valu
     if (found_ != (count)) FAIL("%s has count %d, expected %d", #status, found_, (count)); \
   } while (0)
 
-// Message sizes around every border between protocols.
+// Message sizes around every protocol threshold.
 static const int kSizes[] UNUSED = {
     0,     1,     3,     8,      15,     31,     47,     48,      49,      63,      64,     65,
     127,   128,   1000,  1023,   1024,   1025,   2047,   2049,    4095,    4096,    4097,   8143,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# TERN_CHECK=leaks names what is not freed, and the calls that made it; a clean program hears
-# nothing. TERN_CHECK=types names both sides, and ranks that disagree on it are told.
+# TERN_CHECK=leaks prints leaked objects with their calls. TERN_CHECK=types names both sides, and
+# must be equal on all ranks.
 . "$TOP/tests/verdicts.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work" "$log"' EXIT
@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
   MPI_Comm comm;
   MPI_Datatype type, dead;
   MPI_Group group;
-  MPI_Datatype parameterised;  // which must not be freed
+  MPI_Datatype parameterised;  // owned by the library
   MPI_Info info;
   MPI_Win window;
   MPI_Request receives[2], send;
@@ -62,7 +62,7 @@ int main(int argc, char** argv) {
 C
 "$MPICC" -o leaky leaky.c && "$MPICC" -o differ differ.c || exit 1
 
-leaks() { # leaks PATTERN...: all of these are reported
+leaks() { # leaks PATTERN...: the report contains all patterns
   local text
   text=$("$MPIRUN" -n 1 -x TERN_CHECK=leaks ./leaky 1 2>&1) || return 1
   for pattern; do
@@ -75,12 +75,12 @@ check "leaks by kind, with count, call and cure" leaks \
   '1 window made by MPI_Win_create at .*; MPI_Win_free is missing' \
   '1 group made by MPI_Comm_group' '1 info object made by MPI_Info_create .*MPI_Info_free is missing'
 quiet() { [ -z "$("$MPIRUN" -n 2 -x TERN_CHECK=all ./leaky 0 2>&1)" ]; }
-requests() { # of a window that is leaked, those of its own are none
+requests() { # requests of a leaked window are no leak
   ! "$MPIRUN" -n 2 -x TERN_CHECK=leaks ./leaky 1 2>&1 | grep -q "requests\\? made by MPI_Win"
 }
-check "what a window has under way is no leak" requests
-check "a clean program hears nothing" quiet
-check "without TERN_CHECK=leaks nothing is said" sh -c "[ -z \"\$('$MPIRUN' -n 1 ./leaky 1 2>&1)\" ]"
+check "pending requests of a window are no leak" requests
+check "a clean program gets no report" quiet
+check "no report without TERN_CHECK=leaks" sh -c "[ -z \"\$('$MPIRUN' -n 1 ./leaky 1 2>&1)\" ]"
 names() {
   local text
   text=$("$MPIRUN" -n 2 -x TERN_CHECK=types ./differ 2>&1)
@@ -88,11 +88,11 @@ names() {
     'rank 1.*MPI_Recv: rank 0 sent 10 MPI_INT with tag 3, but the receive is for 10 MPI_FLOAT.*MPI_ERR_TYPE' <<<"$text" ||
     { printf '%s\n' "$text"; return 1; }
 }
-check "types: both sides are named" names
+check "types: the error names both sides" names
 disagrees() {
   local text
   text=$(timeout 20 "$MPIRUN" -n 1 -x TERN_CHECK=types ./differ : -n 1 ./differ 2>&1)
   [ $? != 0 ] && grep -q 'must be equal on all ranks' <<<"$text" || { printf '%s\n' "$text"; return 1; }
 }
-check "ranks that disagree are told" disagrees
+check "ranks with different settings get an error" disagrees
 totals

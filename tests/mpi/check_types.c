@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TERN_CHECK=types: what sender and receiver say of their types is compared, for small and large
-// messages, expected and unexpected, and nothing that matches is refused.
+// TERN_CHECK=types: small and large messages, expected and unexpected. No matching pair of types is
+// refused.
 // ranks: 2 3
 // env: TERN_CHECK=types
 #include "check.h"
@@ -10,7 +10,7 @@ enum { kSmall = 10, kLarge = 200000 };
 static MPI_Comm comm;
 static double space[2 * kLarge];
 
-// Rank 0 sends, rank 1 receives; both orders of arrival.
+// In both orders of arrival.
 static void meet(int send_count, MPI_Datatype send_type, int recv_count, MPI_Datatype recv_type,
                  int expected) {
   for (int late = 0; late < 2; ++late) {
@@ -60,7 +60,6 @@ int main(int argc, char** argv) {
   }
   meet(kLarge / 2, MPI_INT, kLarge / 4, MPI_INT, MPI_ERR_TRUNCATE);
   meet(0, MPI_INT, 5, MPI_FLOAT, MPI_SUCCESS);
-  // Other calls: blocking, with replacement, collectives.
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   OK(MPI_Sendrecv_replace(space, kSmall, MPI_INT, right, 1, left, 1, comm, MPI_STATUS_IGNORE));
   OK(MPI_Allreduce(MPI_IN_PLACE, space, kLarge, MPI_DOUBLE, MPI_SUM, comm));

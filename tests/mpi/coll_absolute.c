@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives whose buffers have one base address: both are MPI_BOTTOM with absolute types, or one
-// array in which the data to send and the data to receive lie apart or between each other. Against
-// a model: the whole array is compared, so what is lost and what is overwritten shows. All
-// operations, blocking, nonblocking and persistent. SEED=number repeats one round.
+// Collectives with a common base address of both buffers: MPI_BOTTOM with absolute types, or
+// separate or interleaved data of an array. A model checks the whole array. SEED=number repeats a
+// round.
 // ranks: 1 2 3 5
 #include "check.h"
 
@@ -23,7 +22,7 @@ enum Kind {
   kKinds
 };
 enum { kBlocking, kNonblocking, kPersistent, kForms };
-enum { kEqual, kVarying, kTyped };  // blocks of one size; of several; each with a type of its own
+enum { kEqual, kVarying, kTyped };  // equal blocks; different sizes; a type each
 static const char* const kNames[] = {"bcast",
                                      "gather",
                                      "scatter",
@@ -37,13 +36,12 @@ static const char* const kNames[] = {"bcast",
                                      "scan",
                                      "exscan"};
 
-// A round, alike on all ranks.
 struct Call {
   enum Kind kind;
   int form, sizes, root, count, inside;
 };
 
-// One buffer in the array. Integer i of block b lies at start + (displs[b] + i) * step.
+// Integer i of block b is at start + (displs[b] + i) * step.
 struct Side {
   int blocks, start, step, total;
   int counts[kMost], displs[kMost], from[kMost], to[kMost];
@@ -54,7 +52,7 @@ struct Side {
 static int *array, *expected, length;
 static unsigned shared, own;
 static MPI_Comm ring;
-static MPI_Aint absolute;  // where the array is, if the types say so; else 0
+static MPI_Aint absolute;  // the array's address for absolute types, else 0
 static MPI_Aint reduced_at;
 
 static unsigned next_of(unsigned* state, unsigned below) {
@@ -78,7 +76,7 @@ static void add_block(struct Side* side, const struct Call* call, int from, int 
   side->total += side->counts[side->blocks++];
 }
 
-// The blocks of either side, the neighbours being oneself and the next rank of a ring.
+// The neighbors are the rank itself and the next rank of a ring.
 static void add_blocks(struct Side* side, const struct Call* call, int sends) {
   const int root = rank == call->root;
   switch (call->kind) {
@@ -111,7 +109,7 @@ static void add_blocks(struct Side* side, const struct Call* call, int sends) {
   }
 }
 
-// Equal blocks follow each other; others lie in the opposite order.
+// Equal blocks are consecutive. Other blocks are in reverse order.
 static void settle(struct Side* side, const struct Call* call) {
   int next = 0;
   for (int i = 0; i < side->blocks; ++i) {
@@ -121,7 +119,7 @@ static void settle(struct Side* side, const struct Call* call) {
   }
 }
 
-// An integer `start` integers behind the base, `step` from the next.
+// A type with an integer at `start` and an extent of `step` integers.
 static MPI_Datatype type_of(int start, int step) {
   const int one = 1;
   const MPI_Aint where = absolute + start * (MPI_Aint)sizeof(int);
@@ -150,7 +148,6 @@ static void* base(void) { return absolute != 0 ? MPI_BOTTOM : (void*)array; }
     if (call->form == kPersistent) OK(MPI_##name##_init(__VA_ARGS__, MPI_INFO_NULL, request)); \
   } while (0)
 
-// Of the others it starts none.
 static void gathers(const struct Call* call, struct Side* out, struct Side* in,
                     MPI_Request* request) {
   const int root = call->root, sent = out->counts[0], received = in->counts[0];
@@ -212,7 +209,7 @@ static void exchanges_beside(const struct Call* call, struct Side* out, struct S
           base(), in->counts, in->bytes, in->types, ring);
 }
 
-// How often it is run: a persistent one twice.
+// A persistent request runs twice.
 static void finish(const struct Call* call, MPI_Request* request) {
   if (call->form == kBlocking) return;
   for (int run = 0; run < 2; ++run) {
@@ -274,7 +271,6 @@ static void broadcasts(const struct Call* call, MPI_Request* request) {
   OK(MPI_Type_free(&type));
 }
 
-// Adds integers that lie reduced_at bytes behind either address.
 static void add(void* in, void* inout, int* count, MPI_Datatype* type) {
   (void)type;
   const int* const from = (const int*)((size_t)in + (size_t)reduced_at);
@@ -304,20 +300,18 @@ static void start_reduction(const struct Call* call, const void* in, void* out, 
     FORMS(Reduce_scatter, Ireduce_scatter, in, out, counts, type, op, MPI_COMM_WORLD);
 }
 
-// What rank has at the end, of block b.
 static int result(const struct Call* call, int b, int i) {
   if (call->kind == kScan) return sum(rank, b, i);
   if (call->kind == kExscan) return sum(rank - 1, b, i);
   return sum(size - 1, b, i);
 }
 
-// Two addresses in one array with a type that lies behind both; or in place. What lies in front of
-// the type's data belongs to no type.
+// The type's data starts behind both addresses. Bytes in front of the data must not change.
 static void reduces(struct Call* call) {
   const int start = 3, scatters = call->kind == kReduceScatter;
   const int leaf = call->kind == kReduce && rank != call->root;
   const int inside = absolute != 0 || (call->inside && call->form != kPersistent);
-  if (absolute != 0 && call->form == kPersistent) call->form = kNonblocking;  // in place once
+  if (absolute != 0 && call->form == kPersistent) call->form = kNonblocking;  // once in place
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Datatype type = type_of(start, 1);
   MPI_Op op;
@@ -342,7 +336,7 @@ static void reduces(struct Call* call) {
                            : (char*)(array + apart),
                   type, op, &request);
   finish(call, &request);
-  // Of a reduce-scatter in place only the own block counts; of an exscan rank 0's is unspecified.
+  // In place, reduce-scatter defines only the own block. Rank 0's exscan result is undefined.
   if (inside && scatters)
     for (int i = results; i < total; ++i) array[start + i] = expected[start + i];
   compare(call, inside ? "in place" : "apart");

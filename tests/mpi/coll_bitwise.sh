@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The same inputs on the same number of ranks give the same bits: on every rank, the next time, and in the next run,
-# whichever rank comes late; by every algorithm that reduces, and by the one that is chosen.
+# Equal inputs give equal bits on all ranks and in all runs, for any order of arrival, with every
+# reducing algorithm and the default choice.
 # timeout: 600
 . "$TOP/tests/verdicts.sh"
 work=$(mktemp -d)
@@ -13,12 +13,12 @@ same() { # same RANKS ROW...: two runs
     [ "$(wc -l <"$work/one")" -ge 6 ] && diff "$work/one" "$work/two"
 }
 for n in 2 3 4 8; do
-  check "what is chosen, on $n ranks" same $n default
+  check "the default choice on $n ranks" same $n default
 done
 for n in ${FULL:+2 3 4 7 8} 5; do
   check "$(wc -w <<<"$rows") rows on $n ranks" same "$n" $rows
 done
-# Where the order of the sum is another, so are the bits: the test can see it.
+# Another order of additions gives other bits, so the test can detect a change.
 "$MPIRUN" -n 5 "$work/bitwise" $rows >"$work/all"
 check "algorithms differ" [ "$(awk '$2 == "allreduce" { print $3 }' "$work/all" | sort -u | wc -l)" -gt 1 ]
 totals

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# TERN_CHECK=collective: ranks that call different collectives, or the same with different arguments,
-# are told with both calls; what agrees passes, whatever its form.
+# TERN_CHECK=collective: an error names both calls if ranks call different collectives or pass
+# different arguments.
 # timeout: 120
 . "$TOP/tests/verdicts.sh"
 work=$(mktemp -d)
@@ -77,10 +77,10 @@ int main(int argc, char** argv) {
   return 0;
 }
 C
-# Gatherv: the root's counts and displacements are by rank.
+# MPI_Gatherv: the root's counts and displacements are indexed by rank.
 sed -i 's/MPI_Gatherv(.*/for (int i = 0; i < size; ++i) counts[i] = i;\n    MPI_Gatherv(in, rank, MPI_INT, out, counts, counts, MPI_INT, 1 % size, MPI_COMM_WORLD);/' wrong.c
 "$MPICC" -o wrong wrong.c || exit 1
-caught() { # caught PATTERN MODE RANKS: the job ends with the sentence
+caught() { # caught PATTERN MODE RANKS: the job fails with PATTERN
   local text status=0
   text=$(timeout 30 "$MPIRUN" -n "$3" -x TERN_CHECK=collective ./wrong "$2" 2>&1) || status=$?
   printf '%s\n' "$text"
@@ -94,13 +94,13 @@ for n in 2 3 5; do
   check "another operation, $n ranks" caught 'reduce of 4 MPI_INT by MPI_MAX with root 0' op $n
   check "other counts of MPI_Reduce_scatter, $n ranks" caught "of $((n + 1)) elements in parts" counts $n
   check "another collective, $n ranks" caught 'calls barrier\b.*MPI_Scan\|calls barrier' other $n
-  check "another neighbourhood collective, $n ranks" caught "calls neighbor_allgather.*calls neighbor_alltoall\|calls neighbor_alltoall.*calls neighbor_allgather" neighbors $n
+  check "another neighborhood collective, $n ranks" caught "calls neighbor_allgather.*calls neighbor_alltoall\|calls neighbor_alltoall.*calls neighbor_allgather" neighbors $n
   check "another operation between groups, $n ranks" caught 'allreduce of 3 MPI_INT by MPI_MAX' between_op $n
   check "roots on both sides, $n ranks" caught 'of the other group calls bcast of 4 MPI_INT with root 0' between_root $n
   check "another collective between groups, $n ranks" caught 'calls barrier' between_other $n
-  check "what agrees between groups passes, $n ranks" "$MPIRUN" -n $n -x TERN_CHECK=collective ./wrong between
+  check "equal calls between groups pass, $n ranks" "$MPIRUN" -n $n -x TERN_CHECK=collective ./wrong between
   check "nonblocking, $n ranks" caught 'allgather of 3 MPI_INT' nonblocking $n
   check "persistent, $n ranks" caught 'alltoall of 2 MPI_INT' persistent $n
-  check "what agrees passes, $n ranks" "$MPIRUN" -n $n -x TERN_CHECK=collective ./wrong right
+  check "equal calls pass, $n ranks" "$MPIRUN" -n $n -x TERN_CHECK=collective ./wrong right
 done
 totals

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arguments that do not count may be anything: what belongs to the root on other ranks, the
-// root's own part with MPI_IN_PLACE, rank 0's result of an exclusive scan, and between two groups
-// everything that belongs to the other side. All forms; the results are right.
+// Insignificant arguments may have any value: root arguments on other ranks, the root's part with
+// MPI_IN_PLACE, rank 0's exscan result, the other side of an inter-communicator.
 // ranks: 1 2 3 5
 #include "check.h"
 
@@ -11,7 +10,6 @@ static int form;
 static MPI_Comm comm;
 static MPI_Request request;
 
-// What no argument that counts can be.
 #define NO_BUFFER NULL
 #define NO_COUNT (-3)
 #define NO_TYPE MPI_DATATYPE_NULL
@@ -35,8 +33,6 @@ static void expect(const int* got, int count, int first, int step) {
   for (int i = 0; i < count; ++i) CHECK_EQ(got[i], first + i * step);
 }
 
-// Of one group: what is the root's is garbage elsewhere, and the root's own part where it is in
-// place.
 static void rooted(int root) {
   int mine = 100 + rank, all[kMost], sum = 0, counts[kMost], displs[kMost];
   for (int i = 0; i < size; ++i) all[i] = i == root ? 100 + i : -1, counts[i] = 1, displs[i] = i;
@@ -62,7 +58,6 @@ static void rooted(int root) {
   }
 }
 
-// With MPI_IN_PLACE what describes the data to send does not count.
 static void in_place(void) {
   int all[kMost], counts[kMost], displs[kMost];
   MPI_Datatype types[kMost];
@@ -98,7 +93,6 @@ static void exclusive(void) {
   }
 }
 
-// Arrays of nothing and addresses of nothing.
 static void nothing(void) {
   int counts[kMost] = {0}, displs[kMost] = {0};
   comm = MPI_COMM_WORLD;
@@ -107,7 +101,7 @@ static void nothing(void) {
   RUN(Bcast, Ibcast, NULL, 0, MPI_INT, 0);
 }
 
-// Between the even and the odd ranks; `from_even`: who has the root, its rank 0.
+// The root is rank 0 of the even group if `from_even`.
 static void between(MPI_Comm inter, int others, int from_even) {
   const int in_roots = (rank % 2 == 0) == from_even, n = in_roots ? others : size - others;
   int mine = 100 + rank, all[kMost], sum = 0, value = -1, counts[kMost], displs[kMost];

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A rank that is killed in the middle of a collective ends the job, within seconds, with a status and a
-# sentence: for every collective, small and large, while the others are in the call, or wait for the request.
+# A rank killed inside a collective ends the job within seconds, with a status and a message.
 # timeout: 240
 # transport: sm, over a network others may tell of the death before mpirun sees it
 . "$TOP/tests/verdicts.sh"
@@ -74,7 +73,7 @@ int main(int argc, char** argv) {
 }
 C
 "$MPICC" -o killed killed.c || exit 1
-ends() { # ends WHAT COUNT HOW: not by the time limit, and mpirun says who died of what
+ends() { # ends WHAT COUNT HOW: no timeout, and mpirun names the rank and the signal
   local text status=0 began=$SECONDS
   text=$(timeout 20 "$MPIRUN" -n 4 ./killed "$@" 2>&1) || status=$?
   printf '%s\n' "$text"
@@ -86,5 +85,5 @@ for what in $(sed -n 's/^  X([A-Z][a-z_]*, \([a-z_]*\),.*/\1/p' killed.c); do
     check "a rank killed in $what of 200000 elements, the others in $how" ends "$what" 200000 $how
   done
 done
-check "all were tried" [ "$verdicts_passed" -ge 76 ]
+check "every collective was tried" [ "$verdicts_passed" -ge 76 ]
 totals

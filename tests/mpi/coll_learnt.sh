@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Measurements of jobs (TERN_COLL_TUNE), kept for later jobs (TERN_COLL_LEARNT): a learning run writes
-# lines, a later job begins with these lines, tern_coll shows and forgets the lines; mpirun
-# ignores an untrusted file with a remark, and no line changes the bits of a sum.
+# Measurements (TERN_COLL_TUNE) kept for later jobs (TERN_COLL_LEARNT). mpirun ignores an untrusted
+# file with a remark, and no line changes the bits of a sum.
 # timeout: 180
 . "$TOP/tests/verdicts.sh"
 work=$(mktemp -d)
@@ -35,41 +34,41 @@ C
 calls() { local ranks=$1 times=$2; shift 2; "$MPIRUN" --oversubscribe -n "$ranks" "$@" ./calls "$times" 2>&1; }
 explained() { calls "$@" -x TERN_EXPLAIN=1; }
 
-check "without measurement nothing is shown" says 'nothing was measured' tern_coll show
-check "a job that learns" calls 3 600 -x TERN_COLL_TUNE=learn
-check "writes lines with times" grep -Eq '^allgather 3 4097\.\.8192 [a-z_]+ one_host  # [0-9.]+ us, [0-9]+ rounds, any order$' cache/learnt
-check "and says when sums keep an order" grep -Eq '^allreduce 3 4097\.\.8192 flat[a-z_]* one_host  # [0-9.]+ us, [0-9]+ rounds$|^allreduce 3 4097\.\.8192 (one|two)_shot ' cache/learnt
+check "without measurements tern_coll shows no line" says 'nothing was measured' tern_coll show
+check "a learning job" calls 3 600 -x TERN_COLL_TUNE=learn
+check "the learning job writes lines with times" grep -Eq '^allgather 3 4097\.\.8192 [a-z_]+ one_host  # [0-9.]+ us, [0-9]+ rounds, any order$' cache/learnt
+check "lines of sums keep the order" grep -Eq '^allreduce 3 4097\.\.8192 flat[a-z_]* one_host  # [0-9.]+ us, [0-9]+ rounds$|^allreduce 3 4097\.\.8192 (one|two)_shot ' cache/learnt
 check "a head with version, machine and lines" grep -Eq '^# Tern [0-9.]+; .* CPUs.*bound; 2 lines$' cache/learnt
-check "only the owner reads and writes it" test "$(stat -c %a cache/learnt)" = 600
-check "tern_coll shows them" says '^allgather 3 4097' tern_coll show
-check "of one collective" eval '! tern_coll show allgather | grep -q ^allreduce'
-check "a later job takes them at once" says 'allgather of 8192 bytes on 3 ranks: .* by measurement' explained 3 1
-check "unless it is told not to" eval '! calls 3 1 -x TERN_COLL_TUNE=off -x TERN_EXPLAIN=1 | grep "by measurement"'
-check "or keeps no file" eval '! TERN_COLL_LEARNT=none calls 3 1 -x TERN_EXPLAIN=1 | grep "by measurement"'
+check "only the owner may read and write the file" test "$(stat -c %a cache/learnt)" = 600
+check "tern_coll shows the lines" says '^allgather 3 4097' tern_coll show
+check "tern_coll shows one collective" eval '! tern_coll show allgather | grep -q ^allreduce'
+check "a later job uses the lines at once" says 'allgather of 8192 bytes on 3 ranks: .* by measurement' explained 3 1
+check "not with TERN_COLL_TUNE=off" eval '! calls 3 1 -x TERN_COLL_TUNE=off -x TERN_EXPLAIN=1 | grep "by measurement"'
+check "not with TERN_COLL_LEARNT=none" eval '! TERN_COLL_LEARNT=none calls 3 1 -x TERN_EXPLAIN=1 | grep "by measurement"'
 check "another number of ranks has no lines" eval '! explained 4 1 | grep "by measurement"'
-check "a parameter overrides them" says 'ranks: ring .* by TERN_COLL' explained 3 1 -x TERN_COLL=allgather=ring
+check "a parameter overrides the lines" says 'ranks: ring .* by TERN_COLL' explained 3 1 -x TERN_COLL=allgather=ring
 
-# A file by hand: a right head, and a line with a row of other bits than Tern's own.
+# A valid head, and a line with a row whose sums have other bits.
 head=$(head -1 cache/learnt)
 { echo "${head/; 2 lines/; 2 lines}"; echo 'allgather 3 any ring one_host'; echo 'allreduce 3 any ring one_host'; } >cache/learnt
-check "a line for data that moves" says 'allgather of 8192 bytes on 3 ranks: ring .* by measurement' explained 3 1
+check "a line for an allgather" says 'allgather of 8192 bytes on 3 ranks: ring .* by measurement' explained 3 1
 check "no line gives a sum other bits" says "allreduce of 8192 bytes on 3 ranks: flat .* by Tern's own table" explained 3 1
 check "the same bits with and without" test "$(calls 3 100 | grep bits)" = "$(calls 3 100 -x TERN_COLL_TUNE=off | grep bits)"
 echo 'one more' >>cache/learnt
 check "a wrong number of lines is a torn file" says 'learnt is ignored: .*torn' calls 3 1
-check "no rank takes the lines of a torn file" eval '! explained 3 1 2>&1 | grep "by measurement"'
+check "no rank uses the lines of a torn file" eval '! explained 3 1 2>&1 | grep "by measurement"'
 printf '%s\n' "${head/; 2 lines/; 1 lines}" 'allgather 3 any rign one_host' >cache/learnt
-check "a row that does not exist spoils the file" eval '! explained 3 1 | grep "by measurement"'
+check "an unknown row invalidates the file" eval '! explained 3 1 | grep "by measurement"'
 printf '%s\n' "${head/CPUs/cores}" 'a' 'b' >cache/learnt
 check "another machine's file is ignored" says 'another machine' calls 3 1
 chmod 666 cache/learnt
-check "a file that others may write, too" says 'others may write the file' calls 3 1
+check "a file writable by others is ignored" says 'others may write the file' calls 3 1
 before=$(cat cache/learnt)
 calls 3 600 -x TERN_COLL_TUNE=learn >/dev/null
-check "and stays as it is" test "$(cat cache/learnt)" = "$before"
-check "for tern_coll, too" says 'nothing was measured' tern_coll forget
-check "one remark for a job" test "$(calls 3 1 | grep -c ignored)" = 1
-# Communicators made of MPI_COMM_WORLD after a measurement.
+check "the ignored file stays unchanged" test "$(cat cache/learnt)" = "$before"
+check "tern_coll ignores the file, too" says 'nothing was measured' tern_coll forget
+check "one remark per job" test "$(calls 3 1 | grep -c ignored)" = 1
+# Communicators derived from MPI_COMM_WORLD after a measurement.
 cat >twins.c <<'C'
 #include <mpi.h>
 int main(int argc, char** argv) {
@@ -97,7 +96,7 @@ C
 "$MPICC" -o twins twins.c || exit 1
 twins() { "$MPIRUN" --oversubscribe -n 3 -x TERN_EXPLAIN=1 -x TERN_COLL_TUNE="$1" -x TERN_COLL_LEARNT=none ./twins 2>&1; }
 check "a part of a duplicate inherits measurements" says 'allgather of 8192 bytes on 3 ranks: .*(part), by measurement' twins learn
-check "and a duplicate of the part" says 'allgather of 8192 bytes on 3 ranks: .*(later), by measurement' twins learn
+check "a duplicate of the part inherits measurements" says 'allgather of 8192 bytes on 3 ranks: .*(later), by measurement' twins learn
 cat >hint.c <<'C'
 #include <mpi.h>
 int main(int argc, char** argv) {
@@ -119,16 +118,16 @@ C
 hint() { "$MPIRUN" --oversubscribe -n 3 -x TERN_EXPLAIN=1 -x TERN_COLL_TUNE=learn -x TERN_COLL_LEARNT=none ./hint "$1" 2>&1; }
 check "the hint tern_any_order permits other orders" says 'allreduce of about 8 KiB on 3 ranks.* recursive_doubling.* compete' hint true
 check "without the hint the order stays" eval 'hint false | grep compete | grep -v recursive_doubling'
-check "but not without any" eval '! twins off | grep "by measurement"'
+check "no inheritance without measurements" eval '! twins off | grep "by measurement"'
 
-# By PMIx: rank 0 reads and writes the file, and all ranks take rank 0's lines.
+# By PMIx: rank 0 reads and writes the file, and all ranks use rank 0's lines.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
 by_pmix() { # by_pmix LAUNCHER TIMES VARIABLE...
   local launcher=$1 times=$2 program=${program:-calls}
   shift 2
   env TERN_BOOT=pmix "$@" timeout 60 "$launcher" --oversubscribe -n 3 "./$program" "$times" 2>&1
 }
-# A communicator of a session begins before the lines come, and keeps all rows: the root calls before MPI_Init.
+# A session's communicator starts before the lines arrive, and keeps its rows.
 cat >early.c <<'C'
 #include <mpi.h>
 #include <stdio.h>
@@ -165,16 +164,16 @@ for launcher in "$MPIRUN" prterun mpirun.openmpi; do
   command -v "$launcher" >/dev/null || { skip "${launcher##*/} by PMIx" "no $launcher in PATH"; continue; }
   name=${launcher##*/}
   rm -f cache/learnt
-  check "$name by PMIx: a job that learns" by_pmix "$launcher" 600 TERN_COLL_TUNE=learn
+  check "$name by PMIx: a learning job" by_pmix "$launcher" 600 TERN_COLL_TUNE=learn
   check "$name by PMIx: writes lines" grep -Eq '^allgather 3 4097\.\.8192 [a-z_]+ one_host  # [0-9.]+ us' cache/learnt
-  check "$name by PMIx: which a later job takes" says 'allgather of 8192 bytes on 3 ranks: .* by measurement' by_pmix "$launcher" 1 TERN_EXPLAIN=1
+  check "$name by PMIx: a later job uses the lines" says 'allgather of 8192 bytes on 3 ranks: .* by measurement' by_pmix "$launcher" 1 TERN_EXPLAIN=1
   head=$(sed -n '1s/[0-9]* lines$//p' cache/learnt)
   { # 60 KB
     echo "${head}1001 lines"
     for i in {1..1000}; do echo "bcast 99 $i scatter_allgather one_host  # 1.00 us, 3 rounds"; done
     echo 'allgather 3 any ring one_host'
   } >cache/learnt
-  check "$name by PMIx: a large file, too" says 'allgather of 8192 bytes on 3 ranks: ring .* by measurement' by_pmix "$launcher" 1 TERN_EXPLAIN=1
+  check "$name by PMIx: a large file" says 'allgather of 8192 bytes on 3 ranks: ring .* by measurement' by_pmix "$launcher" 1 TERN_EXPLAIN=1
   check "$name by PMIx: no file" eval '! by_pmix "$launcher" 1 TERN_EXPLAIN=1 TERN_COLL_LEARNT=none | grep -E "by measurement|MPI_ERR"'
   { echo "${head}1 lines"; echo 'bcast 3 any scatter_allgather one_host'; } >cache/learnt
   check "$name by PMIx: a call of a session before MPI_Init on one rank" eval 'program=early says "^right" by_pmix "$launcher" 1'
@@ -189,18 +188,18 @@ check "a file of another kind stays" test "$(cat cache/learnt)" = 'a text of the
 rm -f cache/learnt
 mkfifo cache/learnt
 calls 3 600 -x TERN_COLL_TUNE=learn >/dev/null
-check "so does a pipe" test -p cache/learnt
+check "a pipe stays" test -p cache/learnt
 rm -f cache/learnt
 flock cache/learnt.lock sleep 5 &
 sleep 0.2
-check "a lock that another process keeps holds no job up" timeout 4 "$MPIRUN" --oversubscribe -n 3 -x TERN_COLL_TUNE=learn ./calls 600
+check "a lock of another process delays no job" timeout 4 "$MPIRUN" --oversubscribe -n 3 -x TERN_COLL_TUNE=learn ./calls 600
 wait
 calls 3 600 -x TERN_COLL_TUNE=learn >/dev/null
-check "tern_coll forgets" says "^removed $work/cache/learnt" tern_coll forget
-check "and has nothing to forget then" says 'nothing was measured' tern_coll forget
+check "tern_coll deletes the file" says "^removed $work/cache/learnt" tern_coll forget
+check "tern_coll without a file" says 'nothing was measured' tern_coll forget
 chmod 555 cache
-check "a path is mpirun's, wherever a rank goes" eval 'TERN_COLL_LEARNT=./here calls 3 600 -x TERN_COLL_TUNE=learn && test -s here'
-check "a folder without a right to write is no error" eval '! calls 3 600 -x TERN_COLL_TUNE=learn | grep -v bits'
+check "a path is relative to mpirun's folder" eval 'TERN_COLL_LEARNT=./here calls 3 600 -x TERN_COLL_TUNE=learn && test -s here'
+check "a read-only folder is no error" eval '! calls 3 600 -x TERN_COLL_TUNE=learn | grep -v bits'
 chmod 755 cache
-check "a wrong word lists the right ones" eval 'calls 2 1 -x TERN_COLL_TUNE=lern | grep "off, auto, learn"'
+check "a wrong word lists the valid words" eval 'calls 2 1 -x TERN_COLL_TUNE=lern | grep "off, auto, learn"'
 totals

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# 96 ranks of a host: collectives take shared memory, through domains, also on communicators of some ranks; results of
-# every row with domains; elements too large for a slot; bounded memory; a killed rank.
+# 96 ranks of one host: collectives use shared memory in levels, also on smaller communicators.
+# Elements larger than a slot, bounded memory, a killed rank.
 # timeout: 240
 # transport: sm, rows in shared memory
 . "$TOP/tests/verdicts.sh"
@@ -17,7 +17,7 @@ static void add(void* in, void* inout, int* count, MPI_Datatype* type) {
   (void)type;
   for (int i = 0; i < *count * kWide; ++i) ((int*)inout)[i] += ((int*)in)[i];
 }
-// An element of each block is more than a slot of 32 KiB.
+// An element per block exceeds a slot of 32 KiB.
 static void wide(void) {
   MPI_Datatype type;
   MPI_Op op;
@@ -92,14 +92,14 @@ int main(int argc, char** argv) {
   const long before = shared_kib();
   come_and_go(rounds);
   const long grown = shared_kib() - before;
-  if (grown > 256) FAIL("%d communicators that came and went left %ld KiB of shared memory", rounds, grown);
+  if (grown > 256) FAIL("%d freed communicators leaked %ld KiB of shared memory", rounds, grown);
   if (rank == 0) printf("%d communicators left %ld KiB\n", rounds, grown);
   return end();
 }
 C
 "$MPICC" -O1 -I"$TOP/tests/mpi" -o "$work/many" "$work/many.c" || exit 1
 
-runs() { # the rows are in $work/said
+runs() { # $work/said gets the chosen rows
   timeout 100 "$MPIRUN" -n $ranks -x TERN_EXPLAIN=1 "$work/many" >"$work/said" 2>&1 || { tail -n 20 "$work/said"; return 1; }
 }
 took() { # took COLLECTIVE RANKS ROW
@@ -108,13 +108,13 @@ took() { # took COLLECTIVE RANKS ROW
 }
 check "collectives of $ranks ranks" runs
 for what in barrier bcast allreduce exscan; do
-  check "$what of $ranks ranks goes through domains" took $what $ranks flat_two_level
+  check "$what of $ranks ranks uses levels" took $what $ranks flat_two_level
 done
-check "allreduce of 70 ranks goes through domains" took allreduce 70 flat_two_level
-check "elements too large for a slot take messages" took reduce_scatter $ranks '\(pairwise\|ordered\)'
+check "allreduce of 70 ranks uses levels" took allreduce 70 flat_two_level
+check "elements larger than a slot use messages" took reduce_scatter $ranks '\(pairwise\|ordered\)'
 
 rows=$("$PREFIX/bin/tern_coll" list | awk '$2 == "flat_two_level" { print $1 "=" $2 }')
-check "six rows or more go through domains" [ "$(wc -w <<<"$rows")" -ge 6 ]
+check "at least six rows use levels" [ "$(wc -w <<<"$rows")" -ge 6 ]
 rows="$rows ${FULL:+gather=flat scatter=flat allgather=flat alltoall=flat reduce_scatter=flat allreduce=flat_sliced}"
 for n in $ranks ${FULL:+65 128 192}; do
   check "$(wc -w <<<"$rows") rows on $n ranks" timeout 200 "$MPIRUN" -n "$n" "$work/rows" $rows
@@ -123,12 +123,12 @@ if [ -n "${FULL:-}" ]; then
   check "rows on NUMA nodes" timeout 200 "$MPIRUN" -n $ranks -x HWLOC_SYNTHETIC='numa:4 core:24 pu:1' "$work/rows" $rows
 fi
 
-ends() { # within seconds, with a sentence
+ends() { # within seconds, with a message
   local text
   SECONDS=0
   text=$(timeout 60 "$MPIRUN" -n $ranks "$work/many" dies 2>&1) && return 1
   printf '%s\n' "$text" | head -n 20
   [ $SECONDS -lt 20 ] && grep -qi 'rank 50.*kill' <<<"$text"
 }
-check "a rank that is killed ends the job" ends
+check "a killed rank ends the job" ends
 totals

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives that move data: every root, counts around the borders of algorithms, in place, dense
-// types and types with holes (different ones on both ends), blocking and nonblocking, equal blocks
-// and different ones.
+// Collectives that move data: every root, counts around thresholds, in place, types with holes that
+// differ at both ends, blocking and nonblocking.
 // ranks: 1 2 3 4 5 8
 // timeout: 180
 #include "check.h"
 
-// An element is three ints; kinds of types that describe it.
+// An element is three ints. A kind is a datatype for elements.
 enum { kInts = 3 };
 struct Kind {
   MPI_Datatype type;
-  int per_element;  // of `type`
-  int stride;       // ints from element to element
+  int per_element;
+  int stride;  // ints from element to element
   int places[kInts];
 };
 static struct Kind kinds[3];
@@ -62,7 +61,6 @@ static void expect(const int* at, const struct Kind* kind, long place, int count
     }
 }
 
-// Holes must stay as they were.
 static void expect_holes(const int* at, const struct Kind* kind, long elements) {
   if (kind->stride == kInts) return;
   for (long i = 0; i < elements; ++i) {
@@ -157,7 +155,7 @@ static void alltoall(const struct Kind* mine, const struct Kind* theirs, int n, 
   free(out);
 }
 
-// Blocks of different sizes; the displacements count elements of the type and leave gaps.
+// Displacements count elements of the type and leave gaps.
 static int sizes_of(const struct Kind* kind, int n, int symmetric, int* counts, int* displs,
                     int sends, long* places) {
   long at = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank that has no descriptor left cannot reach the others: its collective is an error, and
-// theirs is, too, as soon as it has one again.
+// A rank without a free descriptor: its collective fails, and all ranks fail once a descriptor is
+// free.
 // ranks: 2 3 5
 // transport: sm, a network loses the peer that it has no descriptor for
 #include <stdio.h>

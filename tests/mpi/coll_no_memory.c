@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank has no memory for its part in a collective: all ranks get an error, and a copy of the
-// communicator works.
+// A rank without memory for a collective: all ranks get an error, and a copy of the communicator
+// works.
 // ranks: 2 4
 // env: TERN_COLL=alltoall=flat_direct
 // sanitizers: no, they need address space
@@ -10,7 +10,7 @@
 
 enum { kInts = 1 << 20 };
 
-// No more address space than a little above what is used.
+// Limits the address space to slightly above the current size.
 static void starve(struct rlimit* before) {
   long pages = 0;
   FILE* const file = fopen("/proc/self/statm", "r");

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// User operations keep rank order when they do not commute, for any type and size; float sums are
-// bitwise the same on all ranks and from run to run; errors say what was wrong.
+// Non-commutative user operations keep rank order. Float sums have equal bits on all ranks and in
+// all runs. Errors name the argument.
 // ranks: 1 2 3 4 5 7 8
 // timeout: 120
 #include "check.h"
 
-// Functions x -> a x + b modulo a prime; composing them does not commute.
+// x -> a x + b modulo a prime. Composition does not commute.
 typedef struct {
   int a, unused, b;
 } Map;
@@ -99,7 +99,7 @@ static void errors(void) {
         MPI_ERR_BUFFER);
   FAILS(MPI_Allgather(&ones[rank], 1, MPI_INT, ones, 1, MPI_INT, MPI_COMM_WORLD), MPI_ERR_BUFFER);
   FAILS(MPI_Alltoall(ones, 1, MPI_INT, ones, 1, MPI_INT, MPI_COMM_WORLD), MPI_ERR_BUFFER);
-  // Alone: what one of several refuses ends the collectives of all (coll_refused).
+  // On MPI_COMM_SELF: a call refused by some ranks ends the collectives (coll_refused).
   FAILS(MPI_Gather(ones, 1, MPI_INT, ones, 1, MPI_INT, 0, MPI_COMM_SELF), MPI_ERR_BUFFER);
   FAILS(MPI_Scatter(ones, 1, MPI_INT, ones, 1, MPI_INT, 0, MPI_COMM_SELF), MPI_ERR_BUFFER);
   free(ones);
@@ -120,7 +120,7 @@ static void add_at(void* in, void* inout, int* count, MPI_Datatype* type) {
   *(int*)((char*)inout + lb) += *(int*)((char*)in + lb);
 }
 
-// MPI_BOTTOM is a null pointer; away from the root recvbuf may be the same.
+// MPI_BOTTOM is a null pointer. Outside the root, recvbuf may equal sendbuf.
 static void from_bottom(void) {
   int value = rank + 1, sum[2] = {0};
   const int one = 1;

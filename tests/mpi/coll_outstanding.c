@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many collectives under way on several overlapping communicators, with messages between them,
-// completed in random order; persistent collectives started again and again; a barrier that no rank
-// leaves before all have entered.
+// Many collectives in flight on overlapping communicators, with messages, completed in random
+// order; persistent restarts; no rank leaves a barrier early.
 // ranks: 1 2 3 4 5 8
 // timeout: 120
 #include "check.h"
@@ -9,7 +8,7 @@
 enum { kRounds = 20, kOps = 24, kMost = 3000 };
 
 static unsigned state = 12345;
-static unsigned shared_random(void) {  // the same numbers on all ranks
+static unsigned shared_random(void) {  // equal on all ranks
   state = state * 1664525u + 1013904223u;
   return state >> 8;
 }
@@ -108,7 +107,6 @@ static void persistent(void) {
   for (int i = 0; i < 3; ++i) OK(MPI_Request_free(&requests[i]));
 }
 
-// Persistent collectives are made in one order and started in any, beside others.
 static void persistent_in_any_order(void) {
   enum { kMade = 4 };
   int values[kMade], sum;
@@ -132,7 +130,7 @@ static void persistent_in_any_order(void) {
   for (int i = 0; i < kMade; ++i) OK(MPI_Request_free(&requests[i]));
 }
 
-// No rank leaves before the last has entered: the clock is the machine's.
+// All ranks read one clock.
 static void barriers(void) {
   for (int round = 0; round < 20; ++round) {
     const int late = round % size;
@@ -160,7 +158,7 @@ int main(int argc, char** argv) {
   persistent();
   persistent_in_any_order();
   barriers();
-  // A communicator may be freed while a collective on it is under way.
+  // A communicator may be freed while a collective is in flight.
   MPI_Request request;
   OK(MPI_Ibarrier(comms[1], &request));
   OK(MPI_Comm_free(&comms[1]));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A long random mixture: collectives of all kinds and messages, many under way at once, on
-// overlapping communicators that come and go; completed in random order; every result is checked.
-// Up to 3 seconds; a minute with --full.
+// A random mixture of collectives and messages on overlapping, short-lived communicators, completed
+// in random order. Takes up to 3 seconds, or a minute with --full.
 // ranks: 1 2 3 5 8
 // timeout: 120
 #include "check.h"
@@ -15,7 +14,7 @@ static unsigned next_of(unsigned* state) {
 }
 static unsigned shared_random(void) { return next_of(&shared_state); }  // equal on all ranks
 
-static MPI_Comm comms[kComms];  // MPI_COMM_NULL where this rank is not a member
+static MPI_Comm comms[kComms];  // MPI_COMM_NULL outside
 
 static void make_comm(int i) {
   const unsigned how = shared_random(), salt = shared_random();
@@ -106,7 +105,7 @@ static void start(struct Started* op, MPI_Comm comm, int tag, MPI_Request* reque
   }
 }
 
-// The sum of element i over the ranks [0, ranks).
+// The sum of element i over ranks [0, ranks).
 static long sum(int ranks, long i) { return ranks * (ranks - 1L) / 2 * 1000003L + ranks * i * 17; }
 
 static void expect_blocks(const struct Started* op, int blocks, int place) {
@@ -148,7 +147,6 @@ static void round_of_many(void) {
     start(&ops[i], comm, i, &requests[2 * i]);
     alive[left++] = i;
   }
-  // In an order of its own each rank waits for one, or tests one, or goes on with all.
   while (left > 0) {
     const int pick = (int)(next_of(&own_state) % (unsigned)left), i = alive[pick];
     int done = 1;

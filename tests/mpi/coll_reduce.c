@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions: every operation on every C type that it takes, against a serial reference: reduce on
-// every root, allreduce, reduce_scatter(_block), scan, exscan; in place and not, blocking and
-// nonblocking.
+// Every reduction operation on every C type against a serial reference, with every root, in place
+// and not, blocking and nonblocking.
 // ranks: 1 2 3 4 5 8
 // timeout: 180
 #include <complex.h>
@@ -12,14 +11,13 @@
 enum { kMost = 5000 };
 static const int kCounts[] = {0, 1, 3, 64, kMost};
 
-// One type: data of a rank, the operations it takes with their reference, and comparison.
 typedef void (*Reference)(void* sum, const void* next, size_t count);
 struct Type {
   const char* name;
   MPI_Datatype type;
   size_t size;
   void (*fill)(void* data, int from, size_t count);
-  Reference ops[10];  // by kOps; NULL where the operation does not take the type
+  Reference ops[10];  // indexed as kOps; NULL: invalid for the type
 };
 static const struct {
   const char* name;
@@ -28,8 +26,7 @@ static const struct {
               {"land", MPI_LAND}, {"lor", MPI_LOR},   {"lxor", MPI_LXOR}, {"band", MPI_BAND},
               {"bor", MPI_BOR},   {"bxor", MPI_BXOR}};
 
-// Small whole numbers, so that sums and products of floating types are exact; mostly 1 to keep
-// products small.
+// Small integers, mostly 1, keep floating sums and products exact.
 static int small(int from, size_t i) {
   const int x = (int)((i * 7 + (size_t)from * 3) % 5);
   return x < 3 ? 1 : x - 2;
@@ -130,7 +127,7 @@ static const struct Type kTypes[] = {
 };
 
 enum { kRoom = 16 * 8 * kMost };
-static unsigned char *in, *out;  // from malloc: tests/gpu/run makes that a device's memory
+static unsigned char *in, *out;  // tests/gpu/run replaces malloc by device memory
 static unsigned char wanted[kRoom], next[kRoom];
 static int nonblocking;
 static const struct Type* type;
@@ -145,7 +142,7 @@ static void refer(size_t count, int end) {
   }
 }
 
-// Long double has bytes that mean nothing: values are compared.
+// The padding of long double is undefined.
 static int same(const void* a, const void* b, size_t count) {
   if (type->type != MPI_LONG_DOUBLE) return memcmp(a, b, count * type->size) == 0;
   for (size_t i = 0; i < count; ++i)
@@ -219,7 +216,7 @@ static void scattered(int n, int in_place) {
   expect(out, (size_t)before, (size_t)counts[rank], "reduce_scatter");
 }
 
-// Value and place: the least (greatest) value, of equal ones the lowest place.
+// MINLOC and MAXLOC take the lowest index of equal values.
 struct Pair {
   double value;
   int place;
@@ -250,7 +247,7 @@ int main(int argc, char** argv) {
       type = &kTypes[t];
       if (type->ops[which] == NULL) continue;
       for (size_t c = 0; c < sizeof kCounts / sizeof kCounts[0]; ++c) {
-        // The largest count on a few types: borders of algorithms do not depend on the type.
+        // Thresholds do not depend on the type, so few types use the largest count.
         if (kCounts[c] == kMost && (size_t)which != t % 10) continue;
         nonblocking = (which + (int)c) % 2;
         for (int in_place = 0; in_place < 2; ++in_place) {

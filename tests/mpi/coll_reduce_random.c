@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions by user operations, commutative and not, on random derived types, against a serial
-// reference: counts around borders of chunks and protocols, every root in its turn, in place,
-// blocks of different sizes, blocking, nonblocking and persistent. What no element covers must
-// stay. SEED=number repeats one round.
+// User operations on random derived types against a serial reference: counts around thresholds, all
+// roots, in place, unequal blocks. Bytes outside elements must not change. SEED=number repeats a
+// round.
 // ranks: 1 2 3 4 5 8
 // timeout: 300
 #include "layout.h"
@@ -18,7 +17,7 @@ static const char* const kFormNames[] = {"blocking", "nonblocking", "persistent"
 struct Shape {
   enum Kind kind;
   enum Form form;
-  int root, in_place, count;  // elements of the vector, or of a block
+  int root, in_place, count;  // elements of the vector or block
   int counts[kMostRanks];     // of reduce_scatter
   const struct Layout* layout;
   MPI_Op op;
@@ -27,7 +26,7 @@ struct Shape {
 static char* seen;
 static unsigned long long seed;
 
-// -- the operation: functions x -> a x + b modulo a prime, as a * prime + b; or their sums
+// -- functions x -> a x + b modulo a prime, as a * prime + b; or their sums
 
 static const struct Layout* reduced;
 static int commutes;
@@ -53,7 +52,7 @@ static int expected(int ranks, int round, long i) {
   return sum;
 }
 
-// -- who holds what
+// -- data of each rank
 
 static int scatters(const struct Shape* shape) {
   return shape->kind == kReduceScatter || shape->kind == kReduceScatterBlock;
@@ -61,7 +60,7 @@ static int scatters(const struct Shape* shape) {
 static int here(const struct Shape* shape) {
   return shape->in_place && (shape->kind != kReduce || rank == shape->root);
 }
-static long first_of(const struct Shape* shape, int r) {  // element of the whole vector
+static long first_of(const struct Shape* shape, int r) {  // index in the whole vector
   long at = 0;
   for (int before = 0; before < r && scatters(shape); ++before) at += shape->counts[before];
   return at;
@@ -92,7 +91,7 @@ static void take(const struct Shape* shape, const struct Room* room, int round) 
            expected(ranks, round, first + i));
     *got = 0x22222222;
   }
-  // In place more than the result was there before the call, and may be anything.
+  // In place, bytes beyond the result are undefined.
   if (!here(shape) && !untouched(room->memory, 0, (size_t)room->bytes, 0x22))
     FAIL("SEED=%llu: %s %s wrote beside its elements", seed, kFormNames[shape->form],
          kKindNames[shape->kind]);

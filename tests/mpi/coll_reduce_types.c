@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every predefined datatype with every operation that takes it through every collective that
-// reduces, blocking, nonblocking and persistent, in place and not, against MPI_Reduce_local rank by
-// rank (which tests/unit/core/op_test.cc holds against C++). Values are small and whole, so that
-// the order of floating sums does not matter.
+// Every predefined datatype and operation in every reducing collective. The reference is
+// MPI_Reduce_local (tests/unit/core/op_test.cc). Small integers make floating sums independent of
+// the order.
 // ranks: 1 2 3 5 8
 // timeout: 180
 #include <complex.h>
@@ -12,13 +11,12 @@
 
 enum { kMost = 3000, kMostRanks = 16 };
 
-// How a type's value is written, and which bytes of an element mean nothing.
 enum Kind { kInteger, kFloat, kComplex, kLogical, kPair };
 struct Type {
   const char* name;
   MPI_Datatype type;
   enum Kind kind;
-  int bytes;  // of the number, the half of a complex one, the value of a pair
+  int bytes;  // of the number, half a complex number, or a pair's value
   int extent;
 };
 
@@ -100,7 +98,7 @@ static const struct Type kTypes[] = {
 static const MPI_Op kOps[] = {MPI_SUM,  MPI_PROD, MPI_MIN, MPI_MAX,  MPI_LAND,   MPI_LOR,
                               MPI_LXOR, MPI_BAND, MPI_BOR, MPI_BXOR, MPI_MINLOC, MPI_MAXLOC};
 
-// Two kinds of pairs have a place that is written as the value is.
+// The index of two pair types has the value's type.
 static int float_place(const struct Type* type) {
   return type->type == MPI_2REAL || type->type == MPI_2DOUBLE_PRECISION;
 }
@@ -117,10 +115,10 @@ static void write(char* at, int bytes, int floating, int number) {
     const long double value = number;
     memcpy(at, &value, 10);  // the rest is padding
   }
-  if (!floating) *at = (char)number;  // on memory of zeros, the least byte first
+  if (!floating) *at = (char)number;  // zeroed, little endian
 }
 
-// Mostly 1, so that products stay small.
+// Mostly 1, so products stay small.
 static int small(int from, long i) {
   const int x = (int)((i * 7 + from * 3) % 5);
   return x < 3 ? 1 : x - 2;
@@ -140,10 +138,10 @@ static void fill_with(const struct Type* type, char* data, int from, long count)
 }
 
 enum { kRoom = 32 * kMostRanks * kMost };
-static char *in, *out;  // from malloc: tests/gpu/run makes that a device's memory
+static char *in, *out;  // tests/gpu/run replaces malloc by device memory
 static char wanted[kRoom], right[kRoom];
 
-// wanted = data of the first `ranks` reduced in their order.
+// wanted = data of the first `ranks` ranks, in rank order.
 static void refer(const struct Type* type, MPI_Op op, long count, int ranks) {
   fill_with(type, wanted, 0, count);
   for (int r = 1; r < ranks; ++r) {
@@ -153,7 +151,7 @@ static void refer(const struct Type* type, MPI_Op op, long count, int ranks) {
   }
 }
 
-// Padding need not travel.
+// Collectives need not move padding.
 static int means(const struct Type* type, int byte) {
   const int of_value = byte % type->bytes;
   if (type->kind == kPair && byte >= type->bytes) {
@@ -170,7 +168,6 @@ static void expect(const struct Type* type, long first, long count, const char* 
              count, type->name, op, size, i);
 }
 
-// Blocking, nonblocking and persistent in turn.
 static int turn;
 #define DO(Name, name, ...)                                                      \
   do {                                                                           \
@@ -230,7 +227,7 @@ static void scattered(const struct Type* type, int which, int n, int in_place) {
   expect(type, before, counts[rank], "reduce_scatter", which);
 }
 
-// MPI-5.0 section 6.9.2 and 6.9.4: how many operations take a type of this kind.
+// MPI-5.0 sections 6.9.2 and 6.9.4: the number of operations for this type.
 static int operations_of(const struct Type* type) {
   switch (type->kind) {
     case kInteger:

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rank's arguments are refused, and its error handler returns: the others, which wait for it,
-// get an error, too, in every form and at every size, and so does every collective after it on that
-// communicator, while messages and what is made of it work. Where a rank needs nothing of the one
-// that failed its call may succeed; then it hears of the failure in one of the next. What all ranks
-// refuse leaves the communicator as it is.
+// A rank passes wrong arguments, and the error handler returns. Waiting ranks and later collectives
+// of the communicator fail, but messages and copies work. A rank without need of the failed rank's
+// data may succeed, and fails later. If all ranks refuse a call, the communicator stays usable.
 // ranks: 2 3 5
 // timeout: 120
 // variant: threads
-//   With locks, and with messages that are announced before their data comes.
+//   With locks, and with an RTS for every message.
 //   args: threads
 //   env: TERN_EAGER_LIMIT=0
 #include "check.h"
@@ -51,7 +49,7 @@ static int run(enum Kind kind, int count, MPI_Datatype type, int root) {
   }
 }
 
-// Collectives are over, soon everywhere; the rest works.
+// Collectives fail on all ranks after at most three calls.
 static void is_over(void) {
   int sum = 0, code = MPI_SUCCESS, tries = 0, told = -1;
   for (; code == MPI_SUCCESS; ++tries) {
@@ -79,7 +77,6 @@ static void works(void) {
   OK(MPI_Barrier(comm));
 }
 
-// What is made of one whose collectives are over.
 static void end_by_its_copy(void) {
   MPI_Comm copy;
   OK(MPI_Comm_dup(comm, &copy));
@@ -109,7 +106,7 @@ static void refuses(enum Kind kind, int count, int victim, int how, int warm) {
   end_by_its_copy();
 }
 
-// A root that is refused: all others wait for it.
+// All ranks wait for the refused root.
 static void refuses_as_root(int count, int victim) {
   begin_on_a_copy();
   const int code = rank == victim ? MPI_Bcast(in, -1, MPI_INT, victim, comm)
@@ -119,7 +116,6 @@ static void refuses_as_root(int count, int victim) {
   end_by_its_copy();
 }
 
-// A program that looks how errors are reported: everybody goes on.
 static void all_refuse(void) {
   begin_on_a_copy();
   for (int round = 0; round < 3; ++round) {
@@ -138,8 +134,7 @@ static void all_refuse(void) {
   OK(MPI_Comm_free(&comm));
 }
 
-// What is wrong with a rank's buffers alone is made up for by the next collective, not by the end
-// of the communicator, nor while the rank waits for others.
+// If only buffers are wrong, the rank's next correct call joins the collective.
 static void makes_up(int victim) {
   const int bad = rank == victim;
   int sum = 0;
@@ -154,7 +149,7 @@ static void makes_up(int victim) {
   OK(MPI_Comm_free(&comm));
 }
 
-// Also rank 0, which has no result: as with MPICH, no rank begins a call that the others refuse.
+// As in MPICH, rank 0 also checks the unused result buffer.
 static void all_refuse_exscan(void) {
   begin_on_a_copy();
   FAILS(MPI_Exscan(in, in, 2, MPI_INT, MPI_SUM, comm), MPI_ERR_BUFFER);
@@ -177,8 +172,7 @@ static void does_not_make_up(int victim, int how) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-// Buffers that are wrong in another way are told at once, and what has numbers of its own does not
-// make up for what has others.
+// Other faults fail at once. Persistent and blocking calls never match.
 static void is_told_at_once(int victim, int persistent) {
   begin_on_a_copy();
   const int bad = rank == victim;
@@ -200,7 +194,6 @@ static void is_told_at_once(int victim, int persistent) {
   end_by_its_copy();
 }
 
-// Of several under way none hangs.
 static void among_others(int victim, int count) {
   enum { kAll = 24, kBad = 11 };
   MPI_Request all[kAll];
@@ -221,7 +214,7 @@ static void among_others(int victim, int count) {
   end_by_its_copy();
 }
 
-// One persistent request is in the way of its own peers alone, but the communicator ends.
+// Other requests complete, but the communicator's collectives end.
 static void persistent_starts(int victim) {
   MPI_Request good, bad;
   int sum = 0;
@@ -230,7 +223,7 @@ static void persistent_starts(int victim) {
   OK(MPI_Start(&good));
   OK(MPI_Wait(&good, MPI_STATUS_IGNORE));
   CHECK_EQ(sum, size * (size - 1) / 2);
-  OK(MPI_Barrier(MPI_COMM_WORLD));  // one that still waits for it would hear of the end
+  OK(MPI_Barrier(MPI_COMM_WORLD));  // a waiting rank would see the failure
   bad = MPI_REQUEST_NULL;
   int code =
       MPI_Bcast_init(in, rank == victim ? -1 : 1, MPI_INT, victim, comm, MPI_INFO_NULL, &bad);
@@ -247,8 +240,7 @@ static void persistent_starts(int victim) {
   end_by_its_copy();
 }
 
-// Calls that make communicators: an error on all ranks where they hear of each other, and in any
-// case what comes next.
+// If the call synchronizes, all ranks get an error. Later calls work.
 static void creating(int victim) {
   begin_on_a_copy();
   const int bad = rank == victim, all[1] = {size}, none[1] = {0}, self[1] = {rank}, one[1] = {1};
@@ -278,7 +270,6 @@ static void creating(int victim) {
   OK(MPI_Comm_free(&comm));
 }
 
-// Between two groups.
 static void between(int victim) {
   MPI_Comm own, inter, copy;
   begin_on_a_copy();
@@ -295,7 +286,7 @@ static void between(int victim) {
   OK(MPI_Comm_free(&own));
 }
 
-// Calls that make inter-communicators: none waits for the rank that refuses, and the next is right.
+// No rank waits for the refusing rank.
 static void makes_between(int victim) {
   MPI_Comm own, inter, made;
   MPI_Group group;

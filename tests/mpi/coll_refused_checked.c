@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TERN_CHECK=collective with an error handler that returns: all ranks get an error where two calls
-// differ, not the neighbours alone, and a copy of the communicator works.
+// TERN_CHECK=collective with a returning error handler: different calls fail on all ranks, and a
+// copy of the communicator works.
 // ranks: 2 4 5
 // env: TERN_CHECK=collective
 #include "check.h"

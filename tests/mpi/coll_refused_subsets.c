@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any set of ranks passes a wrong argument to a collective, in any form; then all ranks go on with
-// other collectives, some of which another set calls wrongly. Results are not determined, but every
-// call ends, messages arrive, and a duplicate of the communicator works. If all ranks are right all
-// results are checked. The seed is argument 1; a second argument has every call described.
+// Random subsets of ranks pass wrong arguments to collectives. Results are undefined, but every
+// call ends, messages arrive, and a copy of the communicator works. Argument 1 is the seed;
+// argument 2 prints every call.
 //
 // ranks: 2 3 4
 // full-ranks: 5 7
@@ -34,12 +33,12 @@ static int in[kInts * kMost], out[kInts * kMost], counts[kMost], displs[kMost];
 static MPI_Comm comm;
 static unsigned long long state;
 
-static unsigned below(unsigned n) {  // the same on all ranks
+static unsigned below(unsigned n) {  // equal on all ranks
   state = state * 6364136223846793005ull + 1442695040888963407ull;
   return (unsigned)(state >> 33) % n;
 }
 
-// Persistent calls that are refused give no request.
+// A refused persistent call returns no request.
 static int finish(int code, int form, MPI_Request* request) {
   if (code != MPI_SUCCESS || form == kBlocking) return code;
   if (form == kPersistent) code = MPI_Start(request);
@@ -135,7 +134,6 @@ static void a_copy_works(void) {
   OK(MPI_Comm_free(&copy));
 }
 
-// With argument 2.
 static int verbose;
 #define say(...)                     \
   do {                               \

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Every row of the table of algorithms, on real processes: counts around the borders of chunks, roots,
-# in place, dense and derived types with a lower bound below zero, operations that commute and not,
-# blocking, nonblocking and persistent, against a serial reference; float sums are the same bits on
-# all ranks and from run to run.
+# Every row of the algorithm table on real processes, against a serial reference: counts around
+# chunk sizes, roots, in place, derived types with a negative lower bound, commutative and
+# non-commutative operations. Float sums have equal bits on all ranks and in all runs.
 # timeout: 600
 . "$TOP/tests/verdicts.sh"
 work=$(mktemp -d)
@@ -21,10 +20,10 @@ for n in 3 ${FULL:+2 5 8 16}; do
   check "$(wc -w <<<"$flat") rows in shared memory at $n ranks" timeout 200 "$MPIRUN" -n $n "$work/rows" $flat
 done
 check "without copies between processes" timeout 200 "$MPIRUN" -n 3 -x TERN_SM_SINGLE_COPY=pipeline "$work/rows" $flat
-check "rows on a machine that is described" timeout 200 "$MPIRUN" -n 4 -x TERN_COLL_LEVELS='pack:2 core:2' "$work/rows" $rows
-check "rows on packages and caches that ranks are bound to" timeout 200 "$MPIRUN" -n 4 -x HWLOC_SYNTHETIC='pack:2 l3:2 core:2 pu:1' -x TERN_COLL_LEVELS=package,l3 "$work/rows" $rows
-check "a wrong hint is an error that names the right ones" sh -c "
+check "rows on a described machine" timeout 200 "$MPIRUN" -n 4 -x TERN_COLL_LEVELS='pack:2 core:2' "$work/rows" $rows
+check "rows on packages and caches of bound ranks" timeout 200 "$MPIRUN" -n 4 -x HWLOC_SYNTHETIC='pack:2 l3:2 core:2 pu:1' -x TERN_COLL_LEVELS=package,l3 "$work/rows" $rows
+check "a wrong hint gives an error with the valid names" sh -c "
   '$MPIRUN' -n 2 '$work/rows' allreduce=rign 2>&1 | grep 'tern_allreduce is \"rign\"; allowed are .*rabenseifner'"
-check "a wrong parameter names the right ones" sh -c "
+check "a wrong parameter gives an error with the valid names" sh -c "
   '$MPIRUN' -n 2 -x TERN_COLL=allreduce=rign '$work/rows' bcast=linear 2>&1 | grep 'allreduce in TERN_COLL is \"rign\".*rabenseifner'"
 totals

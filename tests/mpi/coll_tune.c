@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measurement of algorithms during the run (TERN_COLL_TUNE=learn): random programs of blocking and
-// nonblocking collectives on communicators of several shapes, with duplicates made and freed, and
-// with calls refused by a rank or by all ranks. Each call has the right result, and a sum of
-// doubles has the bits of the first call. The library compares a hash of the rows on all ranks at
-// each agreement, and different rows fail. SEED=number takes another program.
+// TERN_COLL_TUNE=learn under random programs, with duplicates and refused calls. Sums of doubles
+// keep the bits of the first call. The library compares a hash of all ranks' rows at each
+// agreement. SEED=number selects a program.
 // ranks: 2 3 4 6
 // env: TERN_COLL_TUNE=learn
 // variant: threads
@@ -30,7 +28,7 @@ static uint32_t draw(uint32_t below) {  // equal on all ranks
 typedef struct {
   MPI_Comm comm;
   int mine, ranks;
-  double* first[kSpans];  // the first result of a sum
+  double* first[kSpans];  // the first sum
 } Shape;
 
 static _Thread_local double *from, *to;
@@ -119,8 +117,8 @@ static Shape shape_of(MPI_Comm comm, int keeps) {
   return s;
 }
 
-// A wrong count on a victim ends the collectives of the communicator on all ranks. Without a victim
-// all counts are wrong, and the communicator goes on.
+// A victim's wrong count ends the collectives on all ranks. If all counts are wrong, the
+// communicator stays usable.
 static void refuse(const Shape* s, int victim) {
   const int wrong = victim < 0 || s->mine == victim, n = kLengths[draw(kSpans)];
   MPI_Comm_set_errhandler(s->comm, MPI_ERRORS_RETURN);
@@ -138,7 +136,7 @@ static void use_twin(const Shape* of, int round) {
   for (int call = 0; call < 100; ++call) step(&s);
   if (round % 3 != 0) {
     refuse(&s, round % 3 == 1 ? (int)draw((uint32_t)s.ranks) : -1);
-    if (round % 3 == 1) {  // MPI_Comm_dup is the cure
+    if (round % 3 == 1) {  // a copy works again
       MPI_Comm_dup(twin, &third);
       MPI_Comm_free(&twin);
       twin = s.comm = third;
@@ -160,7 +158,6 @@ static void program(MPI_Comm comm, uint32_t seed) {
   state = seed;
   for (int call = 0; call < kCalls; ++call) step(&shapes[draw(4) == 0]);
   for (int round = 0; round < 6; ++round) use_twin(&shapes[round % 2], round);
-  // One kind of call in a row, and the sums of before.
   for (int call = 0; call < 300; ++call) add(&shapes[0], 2);
   for (int call = 0; call < 300; ++call) add(&shapes[0], 3);
   for (int k = 0; k < 2; ++k)

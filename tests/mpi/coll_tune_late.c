@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks without free slabs turn a nonblocking broadcast into a schedule late, each rank at another
-// moment, while blocking broadcasts of the same size are on trial: all ranks take one row.
+// Ranks without free slabs turn a nonblocking broadcast into a schedule at different times, during
+// measurements of equal blocking broadcasts. All ranks use one row.
 // ranks: 4
 // env: TERN_COLL_TUNE=learn
 #include <unistd.h>

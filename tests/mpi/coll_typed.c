@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_Alltoallw: a type of its own for every block (dense, with holes, lower bounds below zero,
-// elements from the last to the first), counts of zero, in place; blocking, nonblocking and
-// persistent, int and large counts; within a group and between two.
+// MPI_Alltoallw: a type per block (holes, negative lower bounds, reversed), zero counts, in place,
+// int and large counts; intra- and inter-communicators.
 // ranks: 1 2 3 4 5 7 8
 #include "check.h"
 
@@ -21,7 +20,7 @@ static void make_kinds(void) {
   for (int i = 0; i < kKinds; ++i) OK(MPI_Type_commit(&kinds[i]));
 }
 
-/// One side: a block for each of `peers`, far enough apart for every type.
+// A block per peer, with space for every type.
 struct Side {
   int peers;
   int counts[16], displs[16];
@@ -70,7 +69,6 @@ static void expect_block(const struct Side* side, int p, int from, int to, const
            value(from, to, i));
 }
 
-/// What no block covers must stay as it was.
 static void expect_untouched(const struct Side* side) {
   int covered = 0, changed = 0;
   for (int p = 0; p < side->peers; ++p) covered += kInts * side->counts[p];
@@ -107,11 +105,10 @@ static void exchange(enum Form form, int large, struct Side* out, struct Side* i
   OK(MPI_Request_free(&request));
 }
 
-// `peers`: ranks of the other group (or of the own one); in place counts and types are the same
-// both ways.
+// In place, counts and types are equal in both directions.
 static void check(MPI_Comm comm, int mine, int peers, enum Form form, int large, int in_place) {
   struct Side out, in;
-  const int base = peers == size ? 0 : 100;  // values of the two groups differ
+  const int base = peers == size ? 0 : 100;  // the groups' values differ
   lay_out(&in, peers, mine, 0, in_place);
   lay_out(&out, peers, mine, 1, in_place);
   for (int p = 0; p < peers; ++p) fill_block(in_place ? &in : &out, p, base + mine, p);

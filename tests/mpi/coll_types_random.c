@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives that move data, with random derived types that differ between the two ends, against
-// a list of bytes: counts around borders of chunks and protocols, every root in its turn, in place,
-// blocks of different sizes, blocking, nonblocking and persistent. What no block covers must stay.
-// SEED=number repeats one round.
+// Collectives that move data, with random derived types, different at both ends, against a list of
+// bytes: counts around thresholds, all roots, in place, unequal blocks. Bytes outside blocks must
+// not change. SEED=number repeats a round.
 // ranks: 1 2 3 4 5 8
 // timeout: 300
 #include "layout.h"
@@ -27,7 +26,7 @@ static const char* const kKindNames[] = {"bcast",      "gather",   "gatherv",
                                          "allgatherv", "alltoall", "alltoallv"};
 static const char* const kFormNames[] = {"blocking", "nonblocking", "persistent"};
 
-// A block is some units: so many integers that either type divides them.
+// A unit is divisible by the integers of both types.
 struct Shape {
   enum Kind kind;
   enum Form form;
@@ -36,7 +35,6 @@ struct Shape {
   const struct Layout *sent, *received;
 };
 
-// The elements of one buffer, in blocks.
 struct Side {
   const struct Layout* layout;
   int blocks, counts[kMostRanks], displs[kMostRanks];
@@ -60,7 +58,7 @@ static int value(int from, int to, int round, long i) {
   return from * 1000003 + to * 10007 + round * 500009 + (int)i * 31;
 }
 
-// Who sends block b of a buffer, and to whom (0 where all get the same).
+// The receiver is 0 if all ranks get the same data.
 static int from_of(const struct Shape* shape, int sends, int b) {
   switch (shape->kind) {
     case kBcast:
@@ -100,8 +98,7 @@ static int blocks_of(const struct Shape* shape, int sends) {
   }
 }
 
-// Blocks of equal size are next to each other; others have a gap of one element between them.
-// Returns all elements.
+// Equal blocks are adjacent, other blocks have a gap of one element.
 static long lay_out(const struct Shape* shape, int sends, const struct Layout* layout,
                     struct Side* side) {
   const struct Layout* other = layout == shape->sent ? shape->received : shape->sent;
@@ -125,7 +122,7 @@ static void put(const struct Side* side, int b, int from, int to, int round) {
     *integer_of(side, b, i) = value(from, to, round, i);
 }
 
-// Leaves the block as it was before.
+// Checks the block, and restores the previous bytes.
 static void take(const struct Shape* shape, const struct Side* side, int b, int round) {
   const int from = from_of(shape, 0, b), to = to_of(shape, 0, b);
   for (long i = 0; i < (long)side->counts[b] * side->layout->ints; ++i) {
@@ -138,7 +135,7 @@ static void take(const struct Shape* shape, const struct Side* side, int b, int 
   }
 }
 
-// Whether this rank passes MPI_IN_PLACE.
+// Returns 1 if this rank passes MPI_IN_PLACE.
 static int here(const struct Shape* shape) {
   const int rooted = shape->kind >= kGather && shape->kind <= kScatterv;
   return shape->in_place && (!rooted || rank == shape->root);
@@ -217,7 +214,7 @@ static void call(const struct Shape* shape, const struct Side* in, const struct 
 static void run(const struct Shape* shape) {
   struct Side in = {.blocks = 0}, out = {.blocks = 0};
   MPI_Request request = MPI_REQUEST_NULL;
-  // Of a broadcast every other rank has the other type.
+  // In a broadcast, odd ranks use the other type.
   const int turned = shape->kind == kBcast && rank % 2 == 1;
   const long ins = lay_out(shape, 1, shape->sent, &in);
   const long outs = lay_out(shape, 0, turned ? shape->sent : shape->received, &out);
@@ -235,7 +232,7 @@ static void run(const struct Shape* shape) {
   free(out.room.memory);
 }
 
-// All blocks that any rank may hold lie in one buffer, none on another.
+// All blocks of any rank fit into a buffer.
 static int fit(const struct Layout* layout, const struct Layout* other, long units) {
   return fits(layout, size * (2 * units + 2) * other->ints, kMostBytes, seen);
 }

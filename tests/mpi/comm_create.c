@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every way to make a communicator: members, ranks, order, and that its messages stay apart from
-// the others'.
+// Every way to create a communicator: members, ranks, order, separate messages.
 //
 // ranks: 1 2 3 4 8
 #include "check.h"
 
-// A ring of messages in `comm`; the same tags run in the parent at the same time and must not mix.
+// The parent uses the same tags at the same time.
 static void check_works(MPI_Comm comm) {
   int me, members, in = -1, other = -1;
   MPI_Request requests[2];
@@ -22,7 +21,6 @@ static void check_works(MPI_Comm comm) {
   CHECK_EQ(other, -500);
 }
 
-// The members of `comm` are these ranks of the world, in this order.
 static void check_members(MPI_Comm comm, int n, const int* expected) {
   MPI_Group group, world;
   int found = -1, mine[64], in_world[64];
@@ -63,7 +61,7 @@ static void duplicates(void) {
   check_and_free(&first, 1, &rank);
 }
 
-// A nonblocking duplication must not wait for the others: here each rank needs a message first.
+// MPI_Comm_idup must not wait: each rank first needs a message.
 static void nonblocking_duplicate(void) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   int in = -1, all[64];
@@ -80,7 +78,7 @@ static void nonblocking_duplicate(void) {
   check_and_free(&made, size, all);
 }
 
-// Disconnect is free that waits for what is under way; a request of idup ends like every other.
+// MPI_Comm_disconnect waits for pending operations.
 static void disconnect(void) {
   MPI_Comm comm;
   MPI_Request requests[3];
@@ -103,7 +101,7 @@ static void disconnect(void) {
 static void splits(void) {
   int expected[64], n = 0;
   MPI_Comm made;
-  OK(MPI_Comm_split(MPI_COMM_WORLD, rank % 3, -rank, &made));  // backwards in each part
+  OK(MPI_Comm_split(MPI_COMM_WORLD, rank % 3, -rank, &made));  // reverse order
   for (int i = size - 1; i >= 0; --i)
     if (i % 3 == rank % 3) expected[n++] = i;
   check_and_free(&made, n, expected);
@@ -119,7 +117,7 @@ static void splits(void) {
     check_and_free(&made, size - 1, expected);
   }
   OK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &made));
-  // tests/hosts says on how many hosts this runs, and each has as many ranks.
+  // tests/hosts sets SHAPE to the number of hosts, with equally many ranks each.
   const int each = size / (getenv("SHAPE") == NULL ? 1 : atoi(getenv("SHAPE")));
   for (int i = 0; i < each; ++i) expected[i] = rank / each * each + i;
   check_and_free(&made, each, expected);
@@ -138,7 +136,7 @@ static void split_of_split(void) {
   check_and_free(&quarter, n, expected);
 }
 
-// Two disjoint groups in one call; the rest gets MPI_COMM_NULL.
+// Two disjoint groups in one call. Other ranks get MPI_COMM_NULL.
 static void from_groups(void) {
   MPI_Group world, group;
   MPI_Comm made;
@@ -164,7 +162,7 @@ static void from_groups(void) {
   OK(MPI_Group_free(&world));
 }
 
-// Only the members call: overlapping groups, the same group twice, different tags.
+// Only members call: overlapping and repeated groups, different tags.
 static void create_groups(void) {
   MPI_Group world, pair;
   MPI_Comm made[4];

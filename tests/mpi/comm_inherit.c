@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a new communicator takes over from its parent (the error handler; by dup the attributes),
-// and what free does to attributes while operations are pending.
+// A new communicator inherits the error handler, and with dup the attributes. MPI_Comm_free calls
+// delete callbacks although operations are pending.
 // ranks: 1 2 4
 #include "check.h"
 
@@ -28,7 +28,6 @@ static void hear(MPI_Comm* comm, int* code, ...) {
   ++heard;
 }
 
-// The handler of the parent is called for an error on the child.
 static void check_inherits(MPI_Comm* comm) {
   const int before = heard;
   if (*comm == MPI_COMM_NULL) return;
@@ -75,13 +74,12 @@ static void attributes(void) {
   CHECK(flag && value == &cells[1]);
   OK(MPI_Comm_free(&child));
   CHECK_EQ(deletes, 1);
-  OK(MPI_Comm_split(parent, 0, rank, &child));  // only dup copies
+  OK(MPI_Comm_split(parent, 0, rank, &child));  // only dup copies attributes
   OK(MPI_Comm_get_attr(child, key, &value, &flag));
   CHECK(!flag && copies == 1);
   OK(MPI_Comm_free(&child));
   CHECK_EQ(deletes, 1);
-  refuse = 1;  // a copy callback that fails makes dup fail; what it copied is deleted, the parent
-               // stays whole
+  refuse = 1;  // a failing copy callback fails dup; copies are deleted
   OK(MPI_Comm_set_errhandler(parent, MPI_ERRORS_RETURN));
   CHECK(MPI_Comm_dup(parent, &child) != MPI_SUCCESS);
   refuse = 0;
@@ -93,7 +91,6 @@ static void attributes(void) {
   CHECK_EQ(deletes, before + 1);
 }
 
-// Delete callbacks run in the call of free, though a message is still under way.
 static void deleted_while_pending(void) {
   MPI_Comm comm;
   MPI_Request requests[2];

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Communicators made and freed ten thousand times, many alive at once, freed while messages are
-// under way.
+// Ten thousand communicators created and freed, many alive together, or with pending messages.
 // ranks: 1 2 4
 // timeout: 120
 #include "check.h"
@@ -32,7 +31,7 @@ static void split_and_free(int rounds) {
   }
 }
 
-// Groups that overlap, each made by its members alone, in an order that differs from rank to rank.
+// Created by their members alone, in a different order on each rank.
 static void overlapping_groups(int rounds) {
   MPI_Group world, pairs[2];
   MPI_Comm comms[2];
@@ -44,8 +43,7 @@ static void overlapping_groups(int rounds) {
   OK(MPI_Group_incl(world, 2, with_right, &pairs[1]));
   for (int i = 0; i < rounds; ++i) {
     const int first = (i + rank) % 2;
-    // Ring of pairs: even ranks begin on one side, odd ones on the other (the last of an odd ring
-    // waits).
+    // Even ranks begin on one side, odd ranks on the other.
     OK(MPI_Comm_create_group(MPI_COMM_WORLD, pairs[first], 5, &comms[first]));
     OK(MPI_Comm_create_group(MPI_COMM_WORLD, pairs[1 - first], 5, &comms[1 - first]));
     for (int k = 0; k < 2; ++k) {
@@ -64,7 +62,6 @@ static void overlapping_groups(int rounds) {
   OK(MPI_Group_free(&world));
 }
 
-// Many alive at once, each with a message waiting in it, received in the reverse order.
 static void many_alive(int count) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   MPI_Comm* comms = malloc((size_t)count * sizeof *comms);
@@ -87,7 +84,6 @@ static void many_alive(int count) {
   free(out);
 }
 
-// Freed with operations pending: they complete as if nothing had happened.
 static void freed_while_pending(int bytes) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   char *out = malloc((size_t)bytes), *in = malloc((size_t)bytes);

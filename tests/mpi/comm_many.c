@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two thousand communicators per rank alive at once, of everybody and of pairs: an allreduce on any
-// of them costs what it costs among few; an idle one takes less than 2 KiB, and all give their
-// memory back; the sums are right in whatever order they are used. MANY=n: so many.
+// Two thousand live communicators: an allreduce costs as much as with few, an idle communicator
+// takes less than 2 KiB, and free returns all memory. MANY=n sets the number.
 // ranks: 2 4
 // timeout: 120
 // sanitizers: no, they keep freed memory
@@ -11,13 +10,13 @@
 
 #include "check.h"
 
-// kSlack: pools of messages grow now and then; what a communicator keeps is many times as much.
+// kSlack covers the growth of message pools.
 enum { kFew = 10, kMost = 20000, kBatches = 400, kBatch = 100, kIdle = 2048, kSlack = 32 };
 
 static MPI_Comm comms[kMost];
 static int many = 2000;
 
-// Bytes of the heap, and of memory that this process has written to, shared pages in parts.
+// Bytes of the heap, and of written memory, with a share of shared pages.
 static long allocated(void) {
   const struct mallinfo2 heap = mallinfo2();
   return (long)(heap.uordblks + heap.hblkhd);
@@ -32,7 +31,7 @@ static long dirty(void) {
   return kib < 0 ? allocated() : kib * 1024;
 }
 
-// No rank makes or uses a communicator while another looks at its memory.
+// No rank creates or uses a communicator during a measurement.
 static long together(long (*bytes)(void)) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
   const long found = bytes();
@@ -40,7 +39,7 @@ static long together(long (*bytes)(void)) {
   return found;
 }
 
-// Every other one is of everybody, the rest of pairs: neighbours, made by these two alone.
+// Every second communicator has all ranks, the others a pair.
 static void make(int from, int to) {
   const int low = rank - rank % 2, pair[2] = {low, low + 1};
   MPI_Group world, both;
@@ -63,7 +62,7 @@ static void use(int i) {
   if (sum != wanted) FAIL("the sum on communicator %d is %g, expected %g", i, sum, wanted);
 }
 
-// Seconds of kBatch allreduces, which go over communicators [0, on) in an order that jumps.
+// Seconds of kBatch allreduces over communicators [0, on) in a scattered order.
 static double seconds(int batch, int on) {
   const double begin = MPI_Wtime();
   for (int i = 0; i < kBatch; ++i) use((int)((batch * kBatch + i) * 7919LL % on));
@@ -75,8 +74,8 @@ static int by_value(const void* a, const void* b) {
   return (x > y) - (x < y);
 }
 
-// Medians of short batches that take turns: other programs hit few of them. Eight times leaves room
-// for cache misses; what looks through all communicators would take 200 times.
+// Medians of alternating short batches, because other programs disturb few. The bound of 8 leaves
+// room for cache misses. A scan of all communicators would take 200 times as long.
 static void cost(void) {
   static double few[kBatches], all[kBatches];
   for (int i = 0; i < kBatches; ++i) {
@@ -99,7 +98,7 @@ int main(int argc, char** argv) {
   need(2);
   if (given != NULL) many = atoi(given);
   CHECK(size % 2 == 0 && many >= 100 && many <= kMost);
-  for (int round = 0; round < 2; ++round) {  // tables and pools grow to their size in the first
+  for (int round = 0; round < 2; ++round) {  // tables and pools grow first
     const long before = together(allocated), written = together(dirty);
     make(0, many);
     const long idle = together(dirty) - written;

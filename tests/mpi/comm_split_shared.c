@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_COMM_TYPE_SHARED gives the ranks that MPI_Win_allocate_shared serves, whichever transports
-// there are, also between two groups.
+// MPI_COMM_TYPE_SHARED and MPI_Win_allocate_shared agree, for every transport, also in an
+// inter-communicator.
 // ranks: 1 2 4
 // variant: ofi
 //   Without a transport in shared memory.

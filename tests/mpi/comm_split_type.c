@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Communicators by hardware, on a machine that hwloc makes up: two packages of two cores, a rank on
-// each.
+// Communicators by hardware, on a synthetic machine of hwloc: two packages of two cores.
 //
 // ranks: 1 2 4
 // hosts: no, the machine that hwloc makes up is one host with four cores
@@ -20,7 +19,7 @@ static int split_with(MPI_Comm comm, int type, const char* key, const char* valu
   return code;
 }
 
-// `made` has the ranks of the world from `first` on, `n` of them; it is freed.
+// `n` ranks of the world from `first`.
 static void check_made(int n, int first) {
   int members, me, lowest;
   CHECK(made != MPI_COMM_NULL);
@@ -74,7 +73,7 @@ static void by_sets(void) {
   CHECK(made == MPI_COMM_NULL);
 }
 
-// Finer and finer until no resource is left that parts the members.
+// Splits until no resource separates the members.
 static void unguided(void) {
   const int package = rank / 2;
   if (size == 4) {
@@ -96,8 +95,7 @@ static void unguided(void) {
   }
 }
 
-// Some say MPI_UNDEFINED, which tells them nothing of what the others ask for. What comes next
-// works.
+// Ranks with MPI_UNDEFINED do not know the type of the others.
 static void undefined_among(void) {
   static const int types[] = {MPI_COMM_TYPE_HW_UNGUIDED, MPI_COMM_TYPE_SHARED,
                               MPI_COMM_TYPE_HW_UNGUIDED, MPI_UNDEFINED};
@@ -117,7 +115,6 @@ static void undefined_among(void) {
   }
 }
 
-// What the library has chosen is told in the caller's object.
 static void tells(void) {
   MPI_Info info;
   char value[64] = "";
@@ -129,7 +126,7 @@ static void tells(void) {
   if (flag) CHECK(strcmp(value, size == 4 ? "hwloc://Package" : "hwloc://Core") == 0);
   if (made != MPI_COMM_NULL) OK(MPI_Comm_free(&made));
   OK(MPI_Info_free(&info));
-  // But not in MPI_INFO_ENV, which nothing changes.
+  // MPI_INFO_ENV never changes.
   OK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_HW_UNGUIDED, 0, MPI_INFO_ENV, &made));
   OK(MPI_Info_get_string(MPI_INFO_ENV, "mpi_hw_resource_type", &length, value, &flag));
   CHECK_EQ(flag, 0);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Namespaces for each rank, unreadable program files, PR_SET_DUMPABLE 0, filters of system calls: all of MPI works over shared
-# memory, or ends with a sentence.
+# A namespace per rank, unreadable program files, PR_SET_DUMPABLE 0, system call filters: MPI works
+# over shared memory, or ends with a message.
 # timeout: 600
 # transport: sm, shared memory alone
 . "$TOP/tests/verdicts.sh"
@@ -9,8 +9,10 @@ trap 'rm -rf "$work" "$log"' EXIT
 chmod 711 "$work"
 cd "$work" || exit 1
 cat >all.c <<'END_OF_C'
-// Messages, collectives, windows, duplicates, ranks that sleep: prints "all is right" and how many ranks share memory.
-// all [dumpable MODE]: not dumpable before MPI_Init (1), after it (2), in the middle on rank 1 (3).
+// Messages, collectives, windows, duplicates, sleeping ranks. Prints "all is right" and the number
+// of ranks that share memory.
+// all [dumpable MODE]: PR_SET_DUMPABLE 0 before MPI_Init (1), after MPI_Init (2), later on rank 1
+// (3).
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,7 +82,7 @@ static void windows(int count) {
   free(own);
   free(out);
 }
-// The others sleep meanwhile, and are woken in time.
+// The other ranks sleep, and wake in time.
 static void sleeps(void) {
   for (int turn = 0; turn < 3; turn++) {
     int got = 0;
@@ -119,7 +121,7 @@ int main(int argc, char** argv) {
 }
 END_OF_C
 cat >refuse.c <<'END_OF_C'
-// refuse ERROR CALL... -- PROGRAM ...: the program, whose system calls of these names fail with this error.
+// refuse ERROR CALL... -- PROGRAM ...: runs PROGRAM; the named system calls fail with ERROR.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/filter.h>
@@ -156,7 +158,7 @@ int main(int argc, char** argv) {
 }
 END_OF_C
 cat >dies.c <<'END_OF_C'
-// Rank 1 dies, where the others wait for it: after a message (1), at once (2).
+// Rank 1 dies while the others wait: after a message (1), at once (2).
 #include <mpi.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -167,7 +169,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (atoi(argv[1]) == 1) MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD);
   if (rank == 1) raise(SIGKILL);
-  if (rank == 1) _exit(3);  // the first process of a PID namespace gets no such signal from inside
+  if (rank == 1) _exit(3);  // the first process of a PID namespace ignores SIGKILL from inside
   MPI_Recv(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   MPI_Finalize();
   return 0;
@@ -177,22 +179,21 @@ for program in all refuse dies; do "$MPICC" -O1 "$program.c" -o "$program" || ex
 chmod 755 all refuse dies
 right="^all is right, 4 share$"
 run() { timeout -k 1 60 "$@"; }
-silent() { # silent COMMAND...: right, and nothing on stderr but how many copies a large message takes
+silent() { # silent COMMAND...: succeeds, with only the remark on copies on stderr
   says "$right" "$@" 2>err || { cat err; return 1; }
   ! grep -v 'two copies instead of one\|windows of the program.s own memory use messages' err
 }
-ends() { # ends COMMAND...: with an error, within 20 s
+ends() { # ends COMMAND...: fails within 20 s
   local code=0 since=$SECONDS
   timeout -k 1 20 "$@" >out 2>&1 || code=$?
   echo "exit $code after $((SECONDS - since)) s: $(cat out)"
   [ $code != 0 ] && [ $code != 124 ] && [ $((SECONDS - since)) -lt 20 ]
 }
-# Root may open all of /proc outside namespaces: these programs run as another user.
+# Root may read all of /proc outside namespaces, so these programs run as another user.
 user=()
 [ "$(id -u)" != 0 ] || user=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 has_user() { "${user[@]}" "$MPIRUN" --version >/dev/null 2>&1; }
 
-# Each rank in namespaces of its own.
 for spaces in "-U -r" "-U -r -m" "-U -r -n" "-U -r -p --fork" "-U -r -p -m --mount-proc --fork" "-U -r -m -n -i -u -p --fork"; do
   # shellcheck disable=SC2086
   if ! unshare $spaces true 2>/dev/null; then
@@ -210,12 +211,12 @@ if unshare -U -r true 2>/dev/null; then
   check "one rank in a user namespace" says "$right" run "$MPIRUN" -n 3 ./all : -n 1 $spaces ./all
   check "two programs, one after the other" says "$right" run "$MPIRUN" -n 4 $spaces sh -c './all; ./all'
   if unshare -U -r -p --fork true 2>/dev/null; then
-    check "two programs, each in a PID namespace of its own" says "$right" run "$MPIRUN" -n 4 \
+    check "two programs, each in its own PID namespace" says "$right" run "$MPIRUN" -n 4 \
       sh -c 'unshare -U -r -p --fork ./all; unshare -U -r -p --fork ./all'
   fi
-  check "TERN_SM_SINGLE_COPY=pipeline says nothing" silent run "$MPIRUN" --set sm_single_copy=pipeline -n 4 $spaces ./all
-  check "threads of progress" says "$right" run "$MPIRUN" -n 4 -genv TERN_PROGRESS thread $spaces ./all
-  # Keeper threads of the ranks, as under other launchers. PMIx compares numbers of users.
+  check "TERN_SM_SINGLE_COPY=pipeline prints no remark" silent run "$MPIRUN" --set sm_single_copy=pipeline -n 4 $spaces ./all
+  check "progress threads" says "$right" run "$MPIRUN" -n 4 -genv TERN_PROGRESS thread $spaces ./all
+  # Keeper threads of the ranks, as under other launchers. PMIx compares user ids.
   if unshare -U --map-current-user true 2>/dev/null; then
     check "the PMIx server instead" says "$right" run env TERN_BOOT=pmix "$MPIRUN" -n 4 unshare -U --map-current-user ./all
   else
@@ -226,19 +227,17 @@ else
   skip "user namespaces" "the kernel refuses them here"
 fi
 
-# PR_SET_DUMPABLE 0, and an unreadable program file.
 if has_user; then
   for mode in 1 2 3; do
     check "PR_SET_DUMPABLE 0, mode $mode" says "$right" run "${user[@]}" "$MPIRUN" -n 4 ./all dumpable $mode
   done
   check "PR_SET_DUMPABLE 0 with the PMIx server" says "$right" run "${user[@]}" env TERN_BOOT=pmix "$MPIRUN" -n 4 ./all dumpable 1
   cp all unreadable && chmod 111 unreadable
-  check "a program file that may not be read" says "$right" run "${user[@]}" "$MPIRUN" -n 4 ./unreadable
+  check "an unreadable program file" says "$right" run "${user[@]}" "$MPIRUN" -n 4 ./unreadable
 else
   skip "programs that may not be dumped" "root may read all, and another user cannot run mpirun here"
 fi
 
-# Filters of system calls.
 ./refuse EPERM memfd_create -- true
 if [ $? = 77 ]; then
   skip "filters of system calls" "the kernel refuses them here"
@@ -246,21 +245,21 @@ if [ $? = 77 ]; then
 fi
 all_calls="memfd_create pidfd_open pidfd_getfd process_vm_readv process_vm_writev"
 for error in EPERM ENOSYS; do
-  check "memfd_create is refused to ranks ($error)" silent run "$MPIRUN" -n 4 ./refuse $error memfd_create -- ./all
-  check "memfd_create is refused to all ($error)" silent run ./refuse $error memfd_create -- "$MPIRUN" -n 4 ./all
-  check "more is refused to ranks ($error)" says "$right" run "$MPIRUN" -n 4 ./refuse $error $all_calls -- ./all
-  check "more is refused to all ($error)" says "$right" run ./refuse $error $all_calls -- "$MPIRUN" -n 4 ./all
-  check "a rank dies where pidfd_open is refused ($error)" ends ./refuse $error $all_calls -- "$MPIRUN" -n 4 ./dies 1
+  check "memfd_create refused to ranks ($error)" silent run "$MPIRUN" -n 4 ./refuse $error memfd_create -- ./all
+  check "memfd_create refused to mpirun and ranks ($error)" silent run ./refuse $error memfd_create -- "$MPIRUN" -n 4 ./all
+  check "more calls refused to ranks ($error)" says "$right" run "$MPIRUN" -n 4 ./refuse $error $all_calls -- ./all
+  check "more calls refused to mpirun and ranks ($error)" says "$right" run ./refuse $error $all_calls -- "$MPIRUN" -n 4 ./all
+  check "a rank dies without pidfd_open ($error)" ends ./refuse $error $all_calls -- "$MPIRUN" -n 4 ./dies 1
 done
-check "nothing is left in /dev/shm" sh -c '! ls /dev/shm /tmp | grep "^tern\.[A-Za-z0-9]\{6\}$"'
+check "/dev/shm is empty" sh -c '! ls /dev/shm /tmp | grep "^tern\.[A-Za-z0-9]\{6\}$"'
 if unshare -U -r -m true 2>/dev/null; then
-  check "a namespace each, and memfd_create refused" says "$right" run "$MPIRUN" -n 4 unshare -U -r -m \
+  check "a namespace per rank, and memfd_create refused" says "$right" run "$MPIRUN" -n 4 unshare -U -r -m \
     ./refuse EPERM memfd_create -- ./all
-  # /dev/shm is too small, TMPDIR is not.
+  # /dev/shm is too small.
   small=(unshare -U -r -m sh -c 'mount -t tmpfs -o size=64k none /dev/shm && exec "$@"' sh)
   if "${small[@]}" true 2>/dev/null; then
-    check "TMPDIR where /dev/shm is too small" silent run "${small[@]}" ./refuse EPERM memfd_create -- "$MPIRUN" -n 4 ./all
-    check "a sentence where no folder will do" fails 1 \
+    check "TMPDIR replaces a small /dev/shm" silent run "${small[@]}" ./refuse EPERM memfd_create -- "$MPIRUN" -n 4 ./all
+    check "an error if no folder has space" fails 1 \
       'memfd_create is refused (Operation not permitted).*/dev/shm: No space.*/nowhere: No such file.*TMPDIR' \
       run env TMPDIR=/nowhere "${small[@]}" ./refuse EPERM memfd_create -- "$MPIRUN" -n 2 ./all
   else

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPIX_Continue and MPIX_Continueall: functions are called once, when all operations are complete,
-// by who waits for or tests the continuation request; they may start more.
+// MPIX_Continue and MPIX_Continueall: a callback runs once, in the thread that waits for or tests
+// the continuation request, and may start more operations.
 //
 // ranks: 1 2 4
 // cflags: -pthread
@@ -54,7 +54,6 @@ static void sets(int flags) {
   OK(MPI_Waitall(1, &all, MPI_STATUSES_IGNORE));
   CHECK_EQ(calls, 3);
   CHECK_EQ(in[0], left);
-  // A collective, tested.
   MPI_Request barrier;
   int flag = 0;
   OK(MPI_Start(&all));
@@ -65,14 +64,13 @@ static void sets(int flags) {
   OK(MPI_Request_free(&all));
 }
 
-// When they are called where all is complete at once.
 static void at_once(void) {
   MPI_Request none = MPI_REQUEST_NULL;
   int flag = 0;
   calls = 0;
   OK(MPIX_Continue_init(0, 0, MPI_INFO_NULL, &all));
   OK(MPIX_Continue(&none, count_call, &calls, 0, MPI_STATUS_IGNORE, all));
-  CHECK_EQ(calls, 0);  // not started yet
+  CHECK_EQ(calls, 0);  // not started
   OK(MPI_Start(&all));
   OK(MPIX_Continue(&none, count_call, &calls, 0, MPI_STATUS_IGNORE, all));
   CHECK_EQ(calls, 1);
@@ -84,7 +82,7 @@ static void at_once(void) {
   OK(MPI_Test(&all, &flag, MPI_STATUS_IGNORE));
   CHECK_EQ(flag, 1);
   OK(MPI_Request_free(&all));
-  // At most two in a test.
+  // At most two callbacks per test.
   OK(MPIX_Continue_init(2, MPIX_CONT_POLL_ONLY, MPI_INFO_NULL, &all));
   OK(MPI_Start(&all));
   calls = 0;
@@ -98,7 +96,7 @@ static void at_once(void) {
   OK(MPI_Request_free(&all));
 }
 
-// Each function starts the next message: no depth, and the request is complete after the last.
+// The recursion stays flat, and the request completes last.
 static int next_message(int rc, void* data) {
   CHECK_EQ(rc, MPI_SUCCESS);
   MPI_Request requests[2];
@@ -120,7 +118,6 @@ static void chain(void) {
   OK(MPI_Request_free(&all));
 }
 
-// With other requests in the same array.
 static void among_others(void) {
   MPI_Request requests[2], both[2];
   int index = -1, done = 0;
@@ -151,7 +148,7 @@ static int fails(int rc, void* data) {
   return MPI_ERR_ACCESS;
 }
 
-// A message that is cut off: the function hears of it, or is not called.
+// The callback gets the error, or is not called.
 static void failures(void) {
   int room = 0, count = 5, marker;
   void* data[5] = {NULL};
@@ -168,8 +165,7 @@ static void failures(void) {
     CHECK_EQ(calls, invoke);
     CHECK_EQ(class_of(code), invoke ? MPI_SUCCESS : MPI_ERR_TRUNCATE);
     if (invoke) CHECK_EQ(class_of(last_rc), MPI_ERR_TRUNCATE);
-    if (invoke)
-      CHECK(strstr(last_text, "12 bytes") != NULL);  // the whole sentence, not the class's
+    if (invoke) CHECK(strstr(last_text, "12 bytes") != NULL);  // the request's text
     count = 5;
     OK(MPIX_Continue_get_failed(all, &count, data));
     CHECK_EQ(count, invoke ? 0 : 1);
@@ -190,7 +186,7 @@ static void failures(void) {
   FAILS(MPIX_Continue_init(0, 64, MPI_INFO_NULL, &all), MPI_ERR_ARG);
 }
 
-// A thread waits, asleep, for what another attaches later.
+// A thread sleeps in a wait for operations attached later.
 static MPI_Request first;
 
 static void* wait_for_all(void* unused) {

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# A rank that a signal ends says where it was, and ends as it would have without that; handlers of the program stay.
+# A rank killed by a signal prints a backtrace, and keeps its exit status. The program's handlers
+# stay installed.
 # timeout: 120
 # transport: sm, over a network others may tell of the death before mpirun sees it
 . "$TOP/tests/verdicts.sh"
@@ -49,7 +50,7 @@ static void* thread(void* how) {
   plate::Solver().sweep(static_cast<const char*>(how), 0);
   return nullptr;
 }
-// Holds a lock that the report needs.
+// Holds a lock needed by the report.
 static int keep_lock(dl_phdr_info*, size_t, void* kept) {
   *static_cast<volatile bool*>(kept) = true;
   for (;;) usleep(1000);
@@ -97,7 +98,7 @@ END_OF_PROGRAM
 check "mpicxx" "$MPICXX" -g -O1 crash.cc -o crash -pthread
 line=$(grep -n 'nowhere = 1' crash.cc | cut -d: -f1)
 
-crashes() { # crashes HOW CODE SIGNAL PATTERN: two ranks; rank 0 ends by that signal and says this
+crashes() { # crashes HOW CODE SIGNAL PATTERN: two ranks; SIGNAL kills rank 0, and the report has PATTERN
   local got
   timeout 60 "$MPIRUN" -n 2 ./crash "$1" >out 2>err
   got=$?
@@ -106,9 +107,9 @@ crashes() { # crashes HOW CODE SIGNAL PATTERN: two ranks; rank 0 ends by that si
 }
 if "$PREFIX/bin/tern_info" --build | grep -q 'by libbacktrace'; then
   check "SIGSEGV, with function, file and line" crashes segv 139 SIGSEGV "#0 plate::Solver::sweep(char const\*, int) at .*crash.cc:$line"
-  check "its callers" grep -q '#3 main at .*crash.cc:' err
+  check "the callers" grep -q '#3 main at .*crash.cc:' err
   check "the address" grep -q 'at address 0x0 ' err
-  check "a null pointer that is called" crashes jump 139 SIGSEGV '#0 plate::Solver::sweep.* at .*crash.cc'
+  check "a call of a null pointer" crashes jump 139 SIGSEGV '#0 plate::Solver::sweep.* at .*crash.cc'
   check "SIGFPE" crashes fpe 136 SIGFPE 'an integer divided by zero'
   check "SIGILL" crashes ill 132 SIGILL 'sweep.* at .*crash.cc'
   check "SIGABRT" crashes abort 134 SIGABRT 'sweep.* at .*crash.cc'
@@ -118,22 +119,22 @@ if "$PREFIX/bin/tern_info" --build | grep -q 'by libbacktrace'; then
 else
   skip "function, file and line" "built without libbacktrace"
 fi
-check "a signal that was sent" crashes bus 135 'SIGBUS (bus error), sent by process'
-check "a stack that overflows" crashes overflow 139 SIGSEGV 'and more'
+check "a signal from another process" crashes bus 135 'SIGBUS (bus error), sent by process'
+check "a stack overflow" crashes overflow 139 SIGSEGV 'and more'
 check "after MPI_Finalize" fails 139 'killed by SIGSEGV' "$MPIRUN" -n 2 ./crash finalized
 check "without mpirun" sh -c './crash segv 2>err; [ $? = 139 ] && grep -q "killed by SIGSEGV" err'
-quiet() { # quiet CODE PATTERN COMMAND...: that exit code, that output, and no report
+quiet() { # quiet CODE PATTERN COMMAND...: without a report
   fails "$@" && ! "${@:3}" 2>&1 | grep 'killed by SIGSEGV ('
 }
 check "the program's own handler, set before MPI_Init" quiet 7 'own handler' "$MPIRUN" -n 1 ./crash own-before
 check "the program's own handler, set after MPI_Init" quiet 7 'own handler' "$MPIRUN" -n 1 ./crash own-after
-stuck() { # the report cannot be made; the program's own alarm goes on meanwhile
+stuck() { # no report is possible; the program's alarm still fires
   local begun=$SECONDS
   crashes stuck 139 SIGSEGV 'own alarm' || return 1
   [ $((SECONDS - begun)) -le 4 ] || { echo "took $((SECONDS - begun)) s"; return 1; }
 }
-check "a report that waits for a lock ends soon, and SIGALRM is the program's" stuck
+check "a report blocked by a lock ends soon, and SIGALRM reaches the program" stuck
 check "TERN_BACKTRACE=0" quiet 139 'signal 11' "$MPIRUN" --set backtrace=0 -n 2 ./crash segv
 check "a core file of the fault" sh -c 'ulimit -c unlimited; "$MPIRUN" -n 1 ./crash segv 2>&1 | grep -q "signal 11"'
-check "it exports nothing" sh -c '! nm -D --defined-only "$PREFIX/lib/libmpi_abi.so.1" | grep -v " P\\?MPI"'
+check "the backtrace code exports no symbol" sh -c '! nm -D --defined-only "$PREFIX/lib/libmpi_abi.so.1" | grep -v " P\\?MPI"'
 totals

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datatypes through the C API: sizes of all constants, envelopes and contents, names, counts, pack,
-// wrong calls.
+// Sizes of all constants, envelopes and contents, names, counts, packing, wrong calls.
 // ranks: singleton 1
 #include <stdint.h>
 #include "check.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Error handlers: set, inherited, called with handle and code, freed while in use; classes and
-// codes of the user.
+// Error handlers: set, inherit, call, free while in use; user-defined classes and codes.
 // ranks: singleton 2
 #include "check.h"
 
@@ -64,7 +63,7 @@ static void codes(void) {
   CHECK(flag && *last == own_code);
   OK(MPI_Add_error_string(own_class, "kitchen"));
   FAILS(MPI_Remove_error_class(own_class), MPI_ERR_ARG);
-  FAILS(MPI_Remove_error_code(own_code), MPI_ERR_ARG);  // its string first
+  FAILS(MPI_Remove_error_code(own_code), MPI_ERR_ARG);  // remove the string first
   OK(MPI_Remove_error_string(own_code));
   OK(MPI_Remove_error_code(own_code));
   FAILS(MPI_Remove_error_class(own_class), MPI_ERR_ARG);
@@ -113,7 +112,7 @@ static void hear_creation(MPI_Comm* comm, int* code, ...) {
   heard_code = *code;
 }
 
-// Errors while an object is made go to the handler that it is given.
+// Errors of a creation go to the new object's handler.
 static void while_made(void) {
   MPI_Session session = MPI_SESSION_NULL;
   MPI_Errhandler of_comm, of_session;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wrong arguments give the right class, and their sentence says what was wrong with which values on
-// which rank.
+// Wrong arguments return the right class, and a text with argument, value and valid range.
 // ranks: singleton 2
 #include "says.h"
 
@@ -59,8 +58,7 @@ static void collectives(void) {
        "recvbuf is a null");
 }
 
-// Calls without an object: their errors go to MPI_COMM_SELF, and functions without a body name
-// themselves.
+// Errors without an object go to MPI_COMM_SELF. Unsupported functions name themselves.
 static void without_object(void) {
   int flag = 0, key = MPI_KEYVAL_INVALID;
   void* value = NULL;
@@ -70,7 +68,7 @@ static void without_object(void) {
   SAYS(Comm_get_attr, (MPI_COMM_WORLD, MPI_KEYVAL_INVALID, &value, &flag), ERR_KEYVAL,
        "MPI_KEYVAL_INVALID");
   SAYS(Comm_free_keyval, (&key), ERR_KEYVAL, "MPI_KEYVAL_INVALID");
-  // Without a file the handler is MPI_FILE_NULL's, which returns, whatever a communicator has.
+  // Without a file, MPI_FILE_NULL's handler returns the error.
   OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
   OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL));
   SAYS(File_open, (MPI_COMM_WORLD, "x", MPI_MODE_RDONLY, MPI_INFO_NULL, &file),

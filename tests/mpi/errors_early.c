@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call before MPI_Init says so and ends the process.
+// A call before MPI_Init prints an error and ends the process.
 // ranks: singleton
 // expect-exit: nonzero
 // expect-stderr: MPI_Barrier: called before MPI_Init

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The default error handler: the sentence with the rank, and the end of the job. What was printed
-// before is not lost.
+// The default error handler prints rank and error, and ends the job. Earlier output is not lost.
 // ranks: singleton 2
 // expect-exit: nonzero
 // expect-stderr: \[rank \d\] MPI_Send: dest is 1000, but MPI_COMM_WORLD .* \(MPI_ERR_RANK\)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An operation that fails after its communicator was freed is still heard of by that communicator's
-// error handler.
+// The error handler of a freed communicator still runs for a failing operation.
 // ranks: 2
 #include "check.h"
 
@@ -22,7 +21,7 @@ static MPI_Comm make(MPI_Errhandler handler) {
   return comm;
 }
 
-// Rank 0 has begun what will fail; rank 1 has the communicator until its part is done.
+// Rank 1 keeps the communicator until the end.
 static void let_fail(MPI_Request* request, MPI_Comm* comm, enum When when) {
   int failed = 0;
   if (when == kFreedFirst) OK(MPI_Comm_free(comm));
@@ -149,7 +148,6 @@ static void partitioned(enum When when) {
   OK(MPI_Request_free(&request));
 }
 
-// What was matched belongs to its communicator, too.
 static void matched(int ints, int freed, int immediate) {
   MPI_Comm comm = make(MPI_ERRORS_RETURN);
   int* data = calloc((size_t)ints, sizeof(int));
@@ -173,7 +171,6 @@ static void matched(int ints, int freed, int immediate) {
   free(data);
 }
 
-// A buffered request that is kept beyond its communicator.
 static void buffered(void) {
   MPI_Comm comm = make(MPI_ERRORS_RETURN);
   static char room[4096];
@@ -196,7 +193,7 @@ static void buffered(void) {
   OK(MPI_Buffer_detach(&detached, &bytes));
 }
 
-// The program's function hears of it once; the communicator's handle is gone.
+// The user's handler runs once, with MPI_COMM_NULL.
 static void own_handler(enum When when) {
   MPI_Errhandler handler;
   OK(MPI_Comm_create_errhandler(hear, &handler));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values that are wrong by what they mean, function by function: the class, and the words that name
-// the argument and its value. (abi_errors.sh has what is wrong by its kind.)
+// Arguments with wrong values: the class, and the words for argument and value. abi_errors.sh
+// covers arguments of a wrong kind.
 // ranks: singleton 1
 #include <limits.h>
 

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-# The heat example: a valid picture, the same for every number of ranks and shape of parts; wrong use is refused.
+# The heat example: an equal picture for every number of ranks and shape of parts.
 # timeout: 120
 . "$TOP/tests/verdicts.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work" "$log"' EXIT
 cd "$work" || exit 1
-check "it compiles alone" mpicxx -O2 "$TOP/examples/heat/heat.cc" -o heat
+check "heat.cc compiles alone" mpicxx -O2 "$TOP/examples/heat/heat.cc" -o heat
 
 heat() { # heat RANKS OPTION...
   "$MPIRUN" -n "$1" ./heat --size 96x70 --steps 120 "${@:2}"
 }
 
-refused() { # refused PATTERN RANKS OPTION...: exit code 2, and one line that says it
+refused() { # refused PATTERN RANKS OPTION...: exit code 2, and one line with PATTERN
   local pattern=$1 status=0
   shift
   heat "$@" >refused.out 2>&1 || status=$?
@@ -23,7 +23,7 @@ for ranks in 1 2 3 4 5 6; do
   check "$ranks ranks make a picture" heat "$ranks" --output "$ranks.png"
   check "$ranks ranks make the same picture" cmp 1.png "$ranks.png"
 done
-check "types agree and nothing is left unfreed" sh -c "TERN_CHECK=types,leaks '$MPIRUN' -n 4 ./heat --size 96x70 --steps 20 --output checked.png 2>&1 >checked.out |
+check "types match and no object leaks" sh -c "TERN_CHECK=types,leaks '$MPIRUN' -n 4 ./heat --size 96x70 --steps 20 --output checked.png 2>&1 >checked.out |
   tee /dev/stderr | grep -c . | grep -qx 0"
 check "a narrow plate" heat 4 --size 1x9 --output narrow.png
 check "fewer steps make another picture" sh -c "'$MPIRUN' -n 2 ./heat --size 96x70 --steps 20 --output less.png && ! cmp 1.png less.png"
@@ -44,9 +44,9 @@ assert max(pixels) < len(chunks[b"PLTE"]) // 3
 assert pixels[0] == 0 and max(pixels) == 47 and len(set(pixels)) > 20, "cold edge, hot wires, shades between"
 END
 check "--help" sh -c "./heat --help | grep -q 'usage: heat'"
-check "an option that is not there" refused "no option --sise" 2 --sise 3
-check "a word that is no size" refused "like 480x320" 2 --size 480
-check "a word that is no number" refused '"many", but it must be a number' 2 --steps many
+check "an unknown option" refused "no option --sise" 2 --sise 3
+check "an invalid size" refused "like 480x320" 2 --size 480
+check "an invalid number" refused '"many", but it must be a number' 2 --steps many
 check "an option without its value" refused "needs a value" 2 --output
 check "a file that cannot be written" refused "cannot write /nowhere/heat.png: No such file" 3 --output /nowhere/heat.png
 check "a plate too small for the ranks" refused "2 x 2 cells cannot be divided among 5 ranks" 5 --size 2x2

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// C++ exceptions and longjmp out of error handlers, exceptions out of all other functions of the
-// program: the program catches the exceptions and goes on.
+// C++ exceptions and longjmp out of error handlers, exceptions out of other callbacks: MPI still
+// works.
 // ranks: singleton 2 3
 // mpirun: --oversubscribe
 #include <csetjmp>
@@ -25,7 +25,6 @@ void out_of_handler(const char* object) {
 void comm_handler(MPI_Comm*, int*, ...) { out_of_handler("comm"); }
 void win_handler(MPI_Win*, int*, ...) { out_of_handler("win"); }
 void session_handler(MPI_Session*, int*, ...) { out_of_handler("session"); }
-// Frees the communicator of the error, then throws.
 void freeing_handler(MPI_Comm* comm, int*, ...) {
   MPI_Comm_free(comm);
   throw std::runtime_error("freed");
@@ -81,7 +80,7 @@ void communicators() {
     expect("comm", [&] { MPI_Send(nullptr, 1, MPI_INT, 0, 0, comm); });
     expect("comm", [&] { MPI_Bcast(&value, 1, MPI_INT, ranks, comm); });
     expect("comm", [&] { MPI_Comm_call_errhandler(comm, MPI_ERR_OTHER); });
-    // Arrays are widened in the entry point.
+    // The entry point widens the arrays.
     expect("comm", [&] {
       MPI_Alltoallv(&value, counts.data(), nullptr, MPI_INT, &value, counts.data(), nullptr,
                     MPI_INT, comm);
@@ -94,7 +93,7 @@ void communicators() {
     expect("comm", [&] { MPI_Waitall(1, &request, MPI_STATUSES_IGNORE); });
     expect_jump([&] { MPI_Send(&value, 1, MPI_INT, ranks, 0, comm); });
     expect_jump([&] { MPI_Comm_call_errhandler(comm, MPI_ERR_OTHER); });
-    // No lock is left behind: other threads go on.
+    // No lock stays held.
     std::thread([&] { still_works(comm); }).join();
     still_works(comm);
   }
@@ -168,7 +167,7 @@ void operations() {
     OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
     OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
     if (ranks > 1) {
-      // A rank without a call of the function may have an error, from the other ranks.
+      // Without a user function, a rank may get the error of another rank.
       int caught = 0, failed = 0, all[2] = {};
       try {
         failed = MPI_Allreduce(in.data(), out.data(), count, MPI_INT, op, comm) != MPI_SUCCESS;
@@ -185,7 +184,7 @@ void operations() {
       OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
       OK(MPI_Ireduce(in.data(), out.data(), count, MPI_INT, op, 0, comm, &request));
       try {
-        (void)MPI_Wait(&request, MPI_STATUS_IGNORE);  // another rank's exception is an error here
+        (void)MPI_Wait(&request, MPI_STATUS_IGNORE);  // another rank's exception is an error
       } catch (const std::exception&) {
         caught = 1;
       }
@@ -210,8 +209,7 @@ int release(void*) {
 int cancel(void*, int) { throw std::runtime_error("cancel"); }
 int minus_one(MPI_Comm, int, void*, void*) { return keeps ? -1 : MPI_SUCCESS; }
 
-// A code of the program's own, after a call of a handler: it is an error, and no handler runs
-// twice.
+// A callback's code after a handler ran is an error, and no handler runs twice.
 void codes_of_callbacks() {
   MPI_Comm comm = duplicate(comm_handler), own;
   int key;
@@ -230,7 +228,7 @@ void codes_of_callbacks() {
 
 int resume(int, void*) { throw std::runtime_error("continuation"); }
 
-// An exception in a call that succeeds belongs to no error of a later call.
+// An exception in a successful call does not reappear later.
 void unheard() {
   MPI_Comm comm = duplicate(comm_handler), copy;
   MPI_Request request;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# TERN_EXPLAIN: a line at the first message to a peer and one in sum at the end, the collectives'
-# algorithms once each, and all of it as JSON; parameters from tern.conf.
+# TERN_EXPLAIN prints a line at the first message to a peer, a summary at the end, and each
+# collective's algorithm once, as text or JSON. Parameters come from tern.conf.
 # transport: sm, it reads what is said of shared memory
 . "$TOP/tests/verdicts.sh"
 work=$(mktemp -d)
@@ -30,19 +30,19 @@ int main(int argc, char** argv) {
 C
 "$MPICC" -o talk talk.c || exit 1
 run() { "$MPIRUN" -n 2 "$@" ./talk 2>&1; }
-once() { # once PATTERN COMMAND...: exactly one line of the output has it
+once() { # once PATTERN COMMAND...: exactly one line matches
   local pattern=$1 text
   shift
   text=$("$@")
   [ "$(grep -c -e "$pattern" <<<"$text")" = 1 ] || { printf 'not once: "%s" in:\n%s\n' "$pattern" "$text"; return 1; }
 }
-check "nothing is said without it" sh -c "[ -z \"\$('$MPIRUN' -n 2 ./talk 2>&1)\" ]"
-check "the way to a peer, with limits and reason" once \
-  '\[rank 0\] to rank 1 by sm (shared memory: the same host): up to 63.8 KiB at once; larger ones' run -x TERN_EXPLAIN=1
-check "the sum at the end" once \
+check "no output without TERN_EXPLAIN" sh -c "[ -z \"\$('$MPIRUN' -n 2 ./talk 2>&1)\" ]"
+check "the transport to a peer, with limits and reason" once \
+  '\[rank 0\] to rank 1 by sm (shared memory: the same host): up to 63.8 KiB at once; larger messages' run -x TERN_EXPLAIN=1
+check "the summary at the end" once \
   '\[rank 0\] sent to rank 1 by sm: .* messages at once .*, 3 messages announced (3 MiB)' run -x TERN_EXPLAIN=1
-check "an algorithm is named once" once 'allreduce of 4 bytes on 2 ranks: ' run -x TERN_EXPLAIN=1
-check "limits of the run are told" once '\[rank 0\] to rank 1 .*: up to 1 KiB at once' \
+check "one line per algorithm" once 'allreduce of 4 bytes on 2 ranks: ' run -x TERN_EXPLAIN=1
+check "the line has the limits of the run" once '\[rank 0\] to rank 1 .*: up to 1 KiB at once' \
   run -x TERN_EXPLAIN=1 -x TERN_EAGER_LIMIT=1k
 json() {
   rm -f out.json
@@ -57,24 +57,24 @@ assert len(sums) == 1 and sums[0]["announced"] == 3 and sums[0]["announced_bytes
 assert any(l["topic"] == "collective" and l["operation"] == "allreduce" for l in lines), lines
 PY
 }
-check "JSON, a line each, and nothing on stderr" json
+check "JSON lines, and no output on stderr" json
 unopened() {
   local text
   text=$(run -x TERN_EXPLAIN=json:/nowhere/file)
   [ $? != 0 ] && grep -q 'TERN_EXPLAIN is "json:/nowhere/file", but the file cannot be opened' <<<"$text" ||
     { printf '%s\n' "$text"; return 1; }
 }
-check "a file that cannot be opened is named" unopened
+check "the error names an unusable file" unopened
 
 mkdir -p config/tern
 printf '# of this user\nTERN_EXPLAIN = 1\n' > config/tern/tern.conf
-check "tern.conf of the user" once '\[rank 0\] to rank 1 by sm' sh -c "XDG_CONFIG_HOME='$work/config' '$MPIRUN' -n 2 ./talk 2>&1"
+check "the user's tern.conf" once '\[rank 0\] to rank 1 by sm' sh -c "XDG_CONFIG_HOME='$work/config' '$MPIRUN' -n 2 ./talk 2>&1"
 check "the environment wins over tern.conf" sh -c \
   "[ -z \"\$(XDG_CONFIG_HOME='$work/config' TERN_EXPLAIN=0 '$MPIRUN' -n 2 ./talk 2>&1)\" ]"
 printf 'TERN_SPIN = soon\n' > config/tern/tern.conf
-check "a wrong line is said once for all ranks" once 'tern.conf:1: TERN_SPIN is "soon"' \
+check "one error per job for a wrong line" once 'tern.conf:1: TERN_SPIN is "soon"' \
   sh -c "XDG_CONFIG_HOME='$work/config' '$MPIRUN' -n 2 ./talk 2>&1"
-check "an unknown name gets the nearest, once" once 'TERN_CHEK is not a parameter of Tern; did you mean TERN_CHECK?' \
+check "one remark with the nearest name for an unknown name" once 'TERN_CHEK is not a parameter of Tern; did you mean TERN_CHECK?' \
   run -x TERN_CHEK=1
-check "alone it is said, too" once 'did you mean TERN_CHECK?' sh -c "TERN_CHEK=1 ./talk 2>&1"
+check "the remark without mpirun" once 'did you mean TERN_CHECK?' sh -c "TERN_CHEK=1 ./talk 2>&1"
 totals

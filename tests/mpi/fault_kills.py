@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Kills a random process of a job at a random moment, again and again, and looks for what is left.
+"""Kills a random process of a job at a random moment, repeatedly, and searches for leftovers.
 
 usage: fault_kills.py MPIRUN PROGRAM FOLDER [alone]     (environment: KILLS, SEED)
-Of each job one process gets SIGKILL: a rank, a wrapper script around a rank, mpirun or its guard. Within two seconds
-no process of the job may be left, nor a file in TMPDIR, XDG_RUNTIME_DIR, the working folder and /dev/shm, nor a holder
-of the job's shared memory, nor, with `alone` (a network and a /dev/shm without other jobs), a socket or a file there. Where the guard is killed the job must go on and succeed.
+One process of each job gets SIGKILL: a rank, a rank's wrapper script, mpirun or its guard. After two seconds, the job
+must have no process, no file in TMPDIR, XDG_RUNTIME_DIR, the working folder and /dev/shm, and no open shared memory.
+With `alone` (a private network and /dev/shm), sockets and files there count, too. Without its guard, a job must succeed.
 """
 import os
 import random
@@ -16,7 +16,7 @@ import time
 import uuid
 from pathlib import Path
 
-LIMIT = 2.0  # seconds from the kill to the end of everything
+LIMIT = 2.0  # seconds from the kill to the end of all processes
 MPIRUN, PROGRAM, FOLDER = sys.argv[1:4]
 ALONE = sys.argv[4:] == ["alone"]
 SEED = int(os.environ.get("SEED") or random.randrange(10**6))
@@ -33,7 +33,7 @@ def read(path):
 
 
 def processes(mark):
-    """pid -> name of the living processes that have the mark in their environment."""
+    """pid -> name of live processes with the mark in the environment."""
     needle, found = f"FAULT_MARK={mark}".encode(), {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and needle in read(entry / "environ"):
@@ -42,7 +42,7 @@ def processes(mark):
 
 
 def memories(pids):
-    """The shared memory files that these processes hold: (device, inode)."""
+    """Shared memory files open in these processes: (device, inode)."""
     found = set()
     for pid in pids:
         try:
@@ -118,7 +118,7 @@ class Job:
         self.killed = time.monotonic()
 
     def finish(self, patience):
-        """Waits for mpirun; returns what is wrong with its end."""
+        """Waits for mpirun. Returns a complaint about its end, or None."""
         try:
             self.code = self.child.wait(patience)
         except subprocess.TimeoutExpired:
@@ -132,7 +132,7 @@ class Job:
         return f"mpirun ended with {self.code}"
 
     def left(self, before):
-        """What is still there; asked again until it is nothing or the limit has passed."""
+        """Leftovers of the job. Polls until none are left or the limit has passed."""
         while True:
             found = {
                 "processes": processes(self.mark),

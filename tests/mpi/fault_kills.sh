@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# kill -9 of a random process of a job at a random moment: within two seconds everybody is gone and nothing is left.
-# 30 kills; 300 with --full. KILLS and SEED may be set; the seed is printed.
+# kill -9 of a random process at a random moment: after two seconds the job has no process and no
+# file. 30 kills, or 300 with --full. Parameters: KILLS and SEED.
 # timeout: 900
 # transport: sm, over a network others may tell of the death before mpirun sees it
 . "$TOP/tests/verdicts.sh"
@@ -49,7 +49,7 @@ END_OF_C
 "$MPICC" -O1 "$work/talk.c" -o "$work/talk" || exit 1
 export KILLS=${KILLS:-$([ -n "${FULL:-}" ] && echo 300 || echo 30)}
 run=(python3 "$TOP/tests/mpi/fault_kills.py" "$MPIRUN" "$work/talk" "$work")
-# A /dev/shm and a network of its own, where the machine allows them: files and sockets of other jobs do not count.
+# A private /dev/shm and network if possible, so other jobs' files and sockets do not count.
 if unshare -m -n true 2>/dev/null && command -v ip >/dev/null; then
   run=(unshare -m -n sh -c 'mount -t tmpfs tmpfs /dev/shm && ip link set lo up && exec "$@"' sh "${run[@]}" alone)
 fi

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Little memory, few descriptors, full disks: every run succeeds, or ends within seconds with a sentence that says what
-# was missing. Never a hang, a signal, or silence.
+# Little memory, few descriptors, full disks: every run succeeds, or ends within seconds with a
+# message about the missing resource.
 # timeout: 600
 . "$TOP/tests/verdicts.sh"
 work=$(mktemp -d)
@@ -43,7 +43,7 @@ END_OF_C
 "$MPICC" -O1 some.c -o some || exit 1
 
 judged=0 fine=0
-judge() { # judge COMMAND...: fine, or a sentence
+judge() { # judge COMMAND...: success, or a message
   local code start=$SECONDS
   timeout -k 1 20 "$@" >out 2>err
   code=$?
@@ -62,7 +62,7 @@ sweep() { # sweep WHERE LIMIT VALUES...: `ulimit LIMIT VALUE` around mpirun, or 
   shift 2
   fine=0
   for value in "$@"; do
-    (ulimit -S $limit "$value" && /bin/true) 2>/dev/null || continue # nothing at all runs
+    (ulimit -S $limit "$value" && /bin/true) 2>/dev/null || continue # too low for any program
     if [ "$where" = mpirun ]; then
       judge sh -c "ulimit -S $limit $value && exec \"\$@\"" sh "$MPIRUN" -n $ranks ./some
     else
@@ -74,33 +74,33 @@ sweep() { # sweep WHERE LIMIT VALUES...: `ulimit LIMIT VALUE` around mpirun, or 
 }
 few_and_enough() { sweep "$@" && [ "$fine" -gt 0 ] && [ "$fine" -lt $(($# - 2)) ]; } # the sweep crosses the border
 
-# Kibibytes: around each border of the library's own needs, and far beyond.
+# KiB, around each border of the library's needs, and far beyond.
 step=$([ -n "${FULL:-}" ] && echo 500 || echo 2500)
 memory=$(seq 5000 $step 40000; seq 50000 25000 150000; echo 400000)
 ranks=3
-check "address space of the ranks" few_and_enough rank -v $memory
-check "address space of all" few_and_enough mpirun -v $memory
-check "data of the ranks" sweep rank -d $(seq 2800 300 6000)
-check "descriptors of the ranks" few_and_enough rank -n 3 4 5 6 7 8 9 10 12 16 32
-check "descriptors of all" sweep mpirun -n 4 5 6 7 8 10 12 14 16 18 20 24 28 32 64
+check "ulimit -v of the ranks" few_and_enough rank -v $memory
+check "ulimit -v of mpirun and ranks" few_and_enough mpirun -v $memory
+check "ulimit -d of the ranks" sweep rank -d $(seq 2800 300 6000)
+check "ulimit -n of the ranks" few_and_enough rank -n 3 4 5 6 7 8 9 10 12 16 32
+check "ulimit -n of mpirun and ranks" sweep mpirun -n 4 5 6 7 8 10 12 14 16 18 20 24 28 32 64
 
-check "file sizes of the ranks" few_and_enough rank -f 64 1024 4000000
-check "file sizes of all" sweep mpirun -f 64 1024 4000000
-named() { # named PATTERN COMMAND...: no success, and this sentence
+check "ulimit -f of the ranks" few_and_enough rank -f 64 1024 4000000
+check "ulimit -f of mpirun and ranks" sweep mpirun -f 64 1024 4000000
+named() { # named PATTERN COMMAND...: fails with PATTERN
   local pattern=$1
   shift
   ! timeout 30 "$@" >out 2>err && cat err && grep -q -e "$pattern" err
 }
-check "the limit and the cure are named" named 'ulimit -f allows [0-9]* KiB.*ulimit -f unlimited' sh -c 'ulimit -f 64; exec "$MPIRUN" -n 2 ./some'
-check "a job that does not fit is refused" named '^mpirun: 100 ranks need 308 descriptors in mpirun, but ulimit -Hn allows 64. Cure:' \
+check "the error has the limit and the cure" named 'ulimit -f allows [0-9]* KiB.*ulimit -f unlimited' sh -c 'ulimit -f 64; exec "$MPIRUN" -n 2 ./some'
+check "a job above the limit is refused" named '^mpirun: 100 ranks need 308 descriptors in mpirun, but ulimit -Hn allows 64. Cure:' \
   sh -c 'ulimit -n 64; exec "$MPIRUN" -n 100 ./some'
 check "a rank without CPU time" named 'killed by signal 24 .*see ulimit -t' \
   "$MPIRUN" -n 2 sh -c 'ulimit -S -t 1; while :; do :; done'
-check "a rank that writes too much" named 'killed by signal 25 .*see ulimit -f' \
+check "a rank above the file size limit" named 'killed by signal 25 .*see ulimit -f' \
   "$MPIRUN" -n 2 bash -c 'ulimit -S -f 1; exec head -c 100000 /dev/zero >too_much'
 
-# Disks: start-up needs none; what needs one says so.
-on_full_disk() { # on_full_disk COMMAND...: TMPDIR and XDG_RUNTIME_DIR are a file system of no free byte
+# Start-up needs no disk. A component without disk space prints an error.
+on_full_disk() { # on_full_disk COMMAND...: TMPDIR and XDG_RUNTIME_DIR have no free byte
   mkdir -p full && mount -t tmpfs -o size=4k tmpfs full || return 1
   mounts=(full)
   head -c 4096 /dev/zero >full/fill
@@ -109,7 +109,7 @@ on_full_disk() { # on_full_disk COMMAND...: TMPDIR and XDG_RUNTIME_DIR are a fil
   umount full && mounts=()
   return $answer
 }
-full_shm() { # /dev/shm of its own, full
+full_shm() { # a private, full /dev/shm
   judge unshare -m sh -c 'mount -t tmpfs -o size=4k tmpfs /dev/shm && head -c 4096 /dev/zero >/dev/shm/fill; exec "$@"' \
     sh "$MPIRUN" -n 3 ./some && [ "$fine" = 1 ]
 }

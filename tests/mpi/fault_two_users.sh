@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Another user on the same machine cannot attach, read or write anything of a running job, nor guess a name of it.
+# Another user of the machine can neither attach to, read or write a running job, nor guess names of
+# files.
 # timeout: 120
 . "$TOP/tests/verdicts.sh"
 if [ "$(id -u)" != 0 ] || ! command -v setpriv >/dev/null || ! setpriv --reuid=65534 --regid=65534 --clear-groups true; then
@@ -30,7 +31,7 @@ int main(int argc, char** argv) {
 END_OF_C
 "$MPICC" wait.c -o wait || exit 1
 other() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
-start() { # start VARIABLE=VALUE...: the job runs, `pids` are all of it
+start() { # start VARIABLE=VALUE...: starts the job; `pids` has its processes
   local i
   rm -f ready
   env "$@" "$MPIRUN" -n 2 ./wait >out 2>err &
@@ -45,7 +46,6 @@ stop() {
   wait "$job"
   job=
 } 2>/dev/null
-# The other user tries every descriptor, memory and environment; each must be refused.
 cannot_open_anything() {
   local pid path opened=0 tried=0
   for pid in "${pids[@]}"; do
@@ -71,23 +71,23 @@ no_secret_in_command_lines() {
   for pid in "${pids[@]}"; do tr '\0' ' ' <"/proc/$pid/cmdline" | grep -E 'TERN_BOOT|PMIX|uri|tcp4' && return 1; done
   return 0
 }
-folders_are_closed() { # those of the PMIx server: 0700, names of 16 random bytes, and others see nothing inside
+folders_are_closed() { # mode 0700, 16 random bytes in the name, unreadable for others
   local folder
   folder=$(ls -d tmp/tern-mpirun.*) || return 1
   [ "$(stat -c %a "$folder")" = 700 ] && [[ $folder =~ \.[0-9a-f]{32}$ ]] && ! other ls "$folder" 2>/dev/null
 }
 pmix_port() { tr '\0' '\n' <"/proc/${pids[-1]}/environ" | sed -n 's/^PMIX_SERVER_URI4=.*:\([0-9]*\)$/\1/p'; }
-door_is_closed() { # the PMIx port hangs up on another user before it says a word
+door_is_closed() { # the PMIx port closes other users' connections without an answer
   local port
   port=$(pmix_port)
   [ -n "$port" ] || return 1
   other timeout 5 bash -c 'exec 3<>/dev/tcp/127.0.0.1/$1; printf "hello hello hello" >&3; head -c 1 <&3 | wc -c' x "$port" \
     >answer 2>/dev/null
-  [ $? != 124 ] && [ "$(cat answer)" != 1 ] && ! ls -d tmp/tern-mpirun.* 2>/dev/null # no server was started for it
+  [ $? != 124 ] && [ "$(cat answer)" != 1 ] && ! ls -d tmp/tern-mpirun.* 2>/dev/null # no server started
 }
 
-# With a rank's port on another address of this host, where the rank's own connection stands beside in the kernel's table;
-# and with data that is sent before the connection is closed, which the kernel then lists as root's.
+# The other user binds a rank's port on another address of the host, next to the rank's connection
+# in the kernel's table, and sends data before the close, so the kernel lists root as the owner.
 cannot_borrow_a_port() {
   other python3 - "$(pmix_port)" <<'END_OF_PYTHON'
 import os, socket, sys
@@ -119,8 +119,9 @@ sys.exit(let_in != 0 or len(ports) < 2)
 END_OF_PYTHON
 }
 
-# libpmix waits for the first bytes of each connection: a silent one would keep all others out.
-listening_ports() { # of mpirun
+# libpmix waits for the first bytes of each connection, and a silent connection would block all
+# others.
+listening_ports() { # ports of mpirun
   python3 - "$job" <<'END_OF_PYTHON'
 import os, sys
 own = '/proc/%s/fd/' % sys.argv[1]
@@ -153,19 +154,19 @@ silence_keeps_no_rank_out() {
 }
 
 check "a job runs" start A=b
-check "no other user opens its descriptors, memory and environment" cannot_open_anything
-check "no other user signals it" cannot_signal
-check "its memory has no name" no_memory_by_name
-check "nothing is in TMPDIR" sh -c '! ls tmp | grep -v ^tmp'
-check "no secret in its command lines" no_secret_in_command_lines
-check "its PMIx door hangs up on others" door_is_closed
+check "another user cannot open descriptors, memory and environment" cannot_open_anything
+check "another user cannot signal the job" cannot_signal
+check "the shared memory has no name" no_memory_by_name
+check "TMPDIR is empty" sh -c '! ls tmp | grep -v ^tmp'
+check "no secret in command lines" no_secret_in_command_lines
+check "the PMIx port rejects other users" door_is_closed
 stop
 check "a job with a PMIx server runs" start TERN_BOOT=pmix
-check "no other user opens anything of it" cannot_open_anything
-check "the server's folder is closed and cannot be guessed" folders_are_closed
-check "its PMIx door looks at addresses, too" cannot_borrow_a_port
-check "no secret in its command lines" no_secret_in_command_lines
+check "another user cannot open anything of a job with a PMIx server" cannot_open_anything
+check "the server's folder is private, with a random name" folders_are_closed
+check "the PMIx port checks addresses" cannot_borrow_a_port
+check "no secret in command lines with a PMIx server" no_secret_in_command_lines
 stop
-check "another user's silent connections keep no rank out" silence_keeps_no_rank_out
+check "silent connections of another user block no rank" silence_keeps_no_rank_out
 stop
 totals

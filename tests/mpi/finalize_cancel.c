@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank in MPI_Finalize still answers: its neighbour takes back a message that it never received.
+// A rank in MPI_Finalize still answers a neighbor that cancels a message.
 // ranks: 2 4 7
 // timeout: 20
 #include <unistd.h>
@@ -22,7 +22,7 @@ static void take_back(int count, int to) {
 int main(int argc, char** argv) {
   begin(&argc, &argv);
   if (rank % 2 == 0 && rank + 1 < size) {
-    usleep(100000);  // the neighbour sleeps in MPI_Finalize
+    usleep(100000);  // the neighbor sleeps in MPI_Finalize
     take_back(1, rank + 1);
     take_back(sizeof large, rank + 1);
   }

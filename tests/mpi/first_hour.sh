@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The commands of docs/first-hour.md run in a checkout, and each block of output lines appears. The last section builds the library
-# with a further algorithm: `--full` runs the section in a copy of the tree. tests/lint/new-things compiles the algorithm.
+# The commands of docs/first-hour.md work in a checkout and print the expected lines. `--full` also runs the last section, a build
+# with a new algorithm, in a copy of the tree.
 # timeout: 1500
 . "$TOP/tests/verdicts.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work" "$log"' EXIT
 
-# Writes the files of the page, and a script and the expected lines of each step: 1.sh, 1.output, 2.sh, ...
+# Writes the page's files, and a script and the expected lines of each step: 1.sh, 1.output, ...
 steps=$(python3 - "$TOP/docs/first-hour.md" "$work" "${FULL:+yes}" <<'END_OF_PYTHON'
 import re, sys
 from pathlib import Path
@@ -38,7 +38,7 @@ else
   mkdir examples && cp -r "$TOP/examples/gpu" examples/ && ln -s "$PREFIX" _install
 fi
 
-# Lines of the page are literal but for seconds; a line may continue in the output.
+# Lines are literal except seconds. The output's line may be longer.
 shows() {
   local line
   bash -e "$1.sh" >"$1.said" 2>&1 || { cat "$1.said"; return 1; }

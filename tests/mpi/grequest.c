@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Generalised requests: query, free and cancel at their times; completed by another thread while
-// MPI_Wait sleeps; MPI_Request_get_status in all forms leaves requests as they are.
+// Generalised requests: query, free, cancel, completion by another thread, and
+// MPI_Request_get_status without side effects.
 // ranks: 1 2
 // cflags: -pthread
 #include <pthread.h>
@@ -68,7 +68,7 @@ static void freed_before_complete(void) {
   copy = request;
   OK(MPI_Request_free(&request));
   CHECK_EQ(seen.frees, 0);
-  OK(MPI_Grequest_complete(copy));  // the last of the two frees
+  OK(MPI_Grequest_complete(copy));  // the later call frees
   CHECK_EQ(seen.queries, 0);
   CHECK_EQ(seen.frees, 1);
   FAILS(MPI_Grequest_complete(copy), MPI_ERR_REQUEST);
@@ -88,7 +88,7 @@ static int fail_to_cancel(void* state, int complete) {
   return MPI_ERR_NAME;
 }
 
-// Codes of the functions come back from the calls that called them; of two the later one.
+// A callback's code returns from the MPI call. Of two codes, the later wins.
 static void codes(void) {
   struct Seen seen = {0, 0, 0, 0};
   MPI_Request request;
@@ -103,7 +103,7 @@ static void codes(void) {
   CHECK(seen.queries == 1 && seen.frees == 2 && seen.cancels == 1);
 }
 
-// The errors of generalised requests show only when they are asked: all statuses get a code then.
+// An error appears at completion, and then all statuses get a code.
 static void failing(void) {
   struct Seen seen = {0, 0, 0, 0};
   int value = 0, some, indices[3];
@@ -128,7 +128,7 @@ static void failing(void) {
   OK(MPI_Grequest_start(fail_to_answer, release, cancel, &seen, &requests[0]));
   OK(MPI_Grequest_complete(requests[0]));
   FAILS(MPI_Wait(&requests[0], &statuses[0]), MPI_ERR_OTHER);
-  CHECK_EQ(statuses[0].MPI_ERROR, -9);  // a call for one request leaves the field alone
+  CHECK_EQ(statuses[0].MPI_ERROR, -9);  // single calls leave the field alone
   CHECK_EQ(seen.frees, 3);
 }
 

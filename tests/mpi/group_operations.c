@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The group functions as the standard defines them: order of the results, identities, ranges,
-// translation.
+// Group functions: order of results, identities, ranges, translation.
 // ranks: 1 2 4 8
 #include <limits.h>
 
@@ -8,7 +7,6 @@
 
 static MPI_Group world;
 
-// The world ranks of `group` are `expected`.
 static void check_members(MPI_Group group, int n, const int* expected) {
   int found = -1;
   OK(MPI_Group_size(group, &found));
@@ -81,14 +79,14 @@ static void ranges(void) {
   OK(MPI_Group_range_incl(world, size > 1 ? 2 : 1, all_in_two, &made));
   check_members(made, n, expected);
   release(&made);
-  // The last of a range needs not be hit by the stride.
+  // The stride need not hit the last rank.
   int uneven[][3] = {{0, size - 1, 3}};
   n = 0;
   for (int i = 0; i < size; i += 3) expected[n++] = i;
   OK(MPI_Group_range_incl(world, 1, uneven, &made));
   check_members(made, n, expected);
   release(&made);
-  // Nor needs it be a rank: only what the stride reaches counts.
+  // The last rank need not be valid, if not reached.
   int above[][3] = {{0, size, size + 1}}, below[][3] = {{size - 1, -1, -size - 1}};
   const int top = size - 1;
   OK(MPI_Group_range_incl(world, 1, above, &made));
@@ -165,7 +163,7 @@ static void of_communicators(void) {
   OK(MPI_Group_compare(world, again, &result));
   CHECK_EQ(result, MPI_IDENT);
   check_members(self, 1, &rank);
-  release(&again);  // the other handles of the same group stay good
+  release(&again);  // other handles stay valid
   OK(MPI_Group_size(world, &result));
   CHECK_EQ(result, size);
   release(&self);

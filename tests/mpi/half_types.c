@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The types of 16 bits of mpix.h: sizes, names, messages, derived types, and every operation that
-// takes them in the collectives that reduce. Values are small and whole, so that every order of
-// operands gives the same bits.
+// The 16-bit types of mpix.h: sizes, names, messages, derived types, reductions. Small integers
+// give equal bits in every order.
 // ranks: 1 2 3 4
 #include <mpix.h>
 #include <stdint.h>
@@ -49,7 +48,7 @@ static void check_reductions(MPI_Datatype type, uint16_t (*of)(int)) {
       MPI_Allreduce(in, out, count, type, ops[o], MPI_COMM_WORLD);
       for (int i = 0; i < count; ++i) {
         const int wanted = expected(ops[o], i);
-        // A product of zero and a negative number is a negative zero.
+        // Zero times a negative number is negative zero.
         if (wanted == 0 ? (out[i] & 0x7fffU) != 0 : out[i] != of(wanted))
           FAIL("op %d, element %d of %d is %#x, not %#x", o, i, count, out[i], of(wanted));
       }

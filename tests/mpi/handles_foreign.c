@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Handles of another process: rank 0 makes more of everything than rank 1 and sends the words; at
-// rank 1 each is an error of its class, or by chance the word of an object of its own; never a
-// crash, and no object of rank 1 is harmed.
+// Rank 0 sends handles to rank 1: each gives an error of its class, or names an object of rank 1 by
+// chance. Rank 1's objects stay intact.
 // ranks: 2
 #include <stdint.h>
 
@@ -57,7 +56,7 @@ static void make(struct Words* words, int count) {
   }
 }
 
-// Calls that change nothing where the word happens to be known.
+// Calls without side effects on valid handles.
 static void use(const struct Words* theirs) {
   int got, flag;
   MPI_Comm made;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Who waits for whom: SIGQUIT, --timeout and TERN_HANG name each rank's call, and the cycle.
+# Hang reports: SIGQUIT, --timeout and TERN_HANG name each rank's call, and the cycle.
 # timeout: 120
 # waits: yes
 . "$TOP/tests/verdicts.sh"
@@ -41,7 +41,7 @@ int main(int argc, char** argv) {
 C
 "$MPICC" -o stuck stuck.c || exit 1
 
-tells() { # tells HOW PATTERN...: --timeout's report has all of these
+tells() { # tells HOW PATTERN...: the report of --timeout matches all patterns
   local how=$1 text
   shift
   text=$("$MPIRUN" -n 3 --timeout 1 ./stuck "$how" 2>&1)
@@ -57,24 +57,24 @@ check "sends in a ring" tells sends \
   'rank 0: MPI_Send, .* waits for rank 1 of MPI_COMM_WORLD to receive 1 MiB, tag 7' 'Deadlock: rank 0 waits for 1'
 check "probes of any source" tells probe 'MPI_Probe, .* a message from any rank of MPI_COMM_WORLD, tag 5' Deadlock
 check "several requests" tells waitall 'MPI_Waitall, .*tag 0 (and 2 more of 3 requests)' 'rank 0 waits for 2'
-check "a rank that only tests" tells test 'rank 2: MPI_Test, .* polls without result; under way: .* tag 3'
+check "a rank in MPI_Test" tells test 'rank 2: MPI_Test, .* polls without result; under way: .* tag 3'
 check "a rank outside MPI, no deadlock" tells barrier \
   'rank 0: outside MPI; the last call was MPI_Comm_size (asleep' 'rank 1: MPI_Barrier, .*its part in a barrier'
-check "no deadlock is said where a rank is outside MPI" sh -c \
+check "no deadlock reported while a rank is outside MPI" sh -c \
   "! '$MPIRUN' -n 3 --timeout 1 ./stuck barrier 2>&1 | grep Deadlock"
-check "ranks in MPI_Finalize name who is missing" tells finalize \
+check "ranks in MPI_Finalize name the missing rank" tells finalize \
   'rank 1: MPI_Finalize waits for all ranks; missing: 0'
 
-hangs() { # TERN_HANG reports once, by itself
+hangs() { # one report of TERN_HANG, without a signal
   local text
   text=$("$MPIRUN" -n 3 -x TERN_HANG=300ms --timeout 2 ./stuck receives 2>&1)
   [ "$(grep -c 'no rank has made progress in MPI' <<<"$text")" = 1 ] || { printf '%s\n' "$text"; return 1; }
 }
-check "TERN_HANG reports by itself, once" hangs
-check "TERN_HANG is quiet where a rank computes" sh -c \
+check "TERN_HANG prints one report" hangs
+check "TERN_HANG prints no report while a rank computes" sh -c \
   "! '$MPIRUN' -n 3 -x TERN_HANG=200ms --timeout 1 ./stuck barrier 2>&1 | grep 'no rank has'"
 
-asks() { # SIGQUIT: a report, and the job goes on
+asks() { # SIGQUIT prints a report, and the job continues
   "$MPIRUN" -n 2 ./stuck receives 2>report &
   local pid=$!
   sleep 0.5
@@ -88,8 +88,8 @@ asks() { # SIGQUIT: a report, and the job goes on
 }
 check "SIGQUIT reports and ends no rank" asks
 cat > busy.c <<'C'
-// Ranks that work in turn: each rank that is asked waits sooner or later, but never for ever. With
-// "threads": the main thread waits for a message that another thread of the other rank will send.
+// Ranks that work in turn: each rank waits at times, but never forever. "threads": the main thread
+// waits for a message of a second thread in the other rank.
 #include <mpi.h>
 #include <pthread.h>
 #include <string.h>
@@ -124,7 +124,7 @@ int main(int argc, char** argv) {
 }
 C
 "$MPICC" -pthread -o busy busy.c || exit 1
-never_cries() { # never_cries HOW: asked again and again, no deadlock is claimed, and it ends well
+never_cries() { # never_cries HOW: repeated reports claim no deadlock, and the job succeeds
   "$MPIRUN" -n 2 ./busy "$1" 2>report &
   local pid=$!
   for _ in 1 2 3 4 5 6; do
@@ -135,12 +135,12 @@ never_cries() { # never_cries HOW: asked again and again, no deadlock is claimed
   cat report
   [ "$(grep -c 'waiting ranks' report)" -ge 4 ] && ! grep -q Deadlock report
 }
-check "ranks that work in turn are no deadlock" never_cries pingpong
-check "a thread outside MPI may yet send" never_cries threads
+check "ranks working in turn are no deadlock" never_cries pingpong
+check "a thread outside MPI may still send" never_cries threads
 alone() {
   local text
   text=$(TERN_HANG=300ms timeout 2 ./stuck probe 2>&1)
   grep -q 'no progress for .* in MPI_Probe: waits for' <<<"$text" || { printf '%s\n' "$text"; return 1; }
 }
-check "without mpirun a rank speaks for itself" alone
+check "without mpirun, a rank prints its own report" alone
 totals

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inter-communicators: made, asked, used for messages, duplicated, split, cut down, merged, freed.
+// Inter-communicators: create, query, messages, duplicate, split, subset, merge, free.
 // ranks: 2 3 4 7
 #include "check.h"
 
-// The even and the odd ranks of the world; the leaders are the last of each.
+// The even and the odd ranks. The leader of a group is the last rank.
 static MPI_Comm own;
 static int mine, members, others, color;
 
@@ -16,7 +16,7 @@ static MPI_Comm make(int tag) {
   others = size - members;
   OK(MPI_Comm_split(MPI_COMM_WORLD, color, rank, &own));
   const int remote_leader = color == 0 ? 2 * (odd - 1) + 1 : 2 * (even - 1);
-  // peer_comm and remote_leader count at the leader alone.
+  // Significant only at the leader.
   const int leads = mine == members - 1;
   OK(MPI_Intercomm_create(own, members - 1, leads ? MPI_COMM_WORLD : MPI_COMM_NULL,
                           leads ? remote_leader : -77, tag, &inter));
@@ -36,7 +36,6 @@ static void check_group(MPI_Group group, int n, int first, int stride) {
   OK(MPI_Group_free(&group));
 }
 
-// Everybody sends to everybody of the other side, and hears from each by wildcard.
 static void check_messages(MPI_Comm inter) {
   int me, remote;
   OK(MPI_Comm_rank(inter, &me));
@@ -58,7 +57,7 @@ static void check_messages(MPI_Comm inter) {
     CHECK_EQ(in / 1000 % 2, 1 - color);
   }
   OK(MPI_Waitall(remote, requests, MPI_STATUSES_IGNORE));
-  // A large one both ways with the same rank of the other side, where there is one.
+  // A large message in both directions between equal ranks.
   if (me >= remote) return;
   enum { kLarge = 300000 };
   char *data = malloc(kLarge), *room = malloc(kLarge);
@@ -118,13 +117,13 @@ static void duplicates(MPI_Comm inter) {
 static void splits(MPI_Comm inter) {
   MPI_Comm made;
   int value;
-  OK(MPI_Comm_split(inter, 0, -mine, &made));  // all, turned around
+  OK(MPI_Comm_split(inter, 0, -mine, &made));  // reversed
   CHECK_EQ(compare(inter, made), members == 1 && others == 1 ? MPI_CONGRUENT : MPI_SIMILAR);
   OK(MPI_Comm_rank(made, &value));
   CHECK_EQ(value, members - 1 - mine);
   check_messages(made);
   OK(MPI_Comm_free(&made));
-  // A color that only one side has gives nothing; the rank 0 of both sides meet.
+  // A color of only one side gives MPI_COMM_NULL. Both ranks 0 share a color.
   OK(MPI_Comm_split(inter, mine == 0 ? 7 : 8 + color, 0, &made));
   if (mine == 0) {
     OK(MPI_Comm_remote_size(made, &value));
@@ -204,7 +203,7 @@ static void wrong(MPI_Comm inter) {
   FAILS(MPI_Intercomm_create(own, members, MPI_COMM_WORLD, 0, 0, &made), MPI_ERR_RANK);
   FAILS(MPI_Intercomm_create(own, -1, MPI_COMM_WORLD, 0, 0, &made), MPI_ERR_RANK);
   FAILS(MPI_Intercomm_create(own, 0, MPI_COMM_WORLD, 0, -5, &made), MPI_ERR_TAG);
-  // The leader alone sees these; the others hear that it failed.
+  // Only the leader sees the wrong argument.
   FAILS(MPI_Intercomm_create(own, 0, MPI_COMM_WORLD, size, 0, &made),
         mine == 0 ? MPI_ERR_RANK : MPI_ERR_COMM);
   FAILS(MPI_Intercomm_create(own, 0, MPI_COMM_WORLD, rank, 0, &made),
@@ -219,7 +218,7 @@ static void wrong(MPI_Comm inter) {
   OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
 }
 
-// Rank 2 is in both groups: everybody is told.
+// Rank 2 is in both groups.
 static void overlap(void) {
   MPI_Comm copies[2], made = MPI_COMM_NULL;
   for (int i = 0; i < 2; ++i)
@@ -243,7 +242,7 @@ static void from_groups(void) {
     int range[1][3] = {{i, size - 1, 2}};
     OK(MPI_Group_range_incl(world, 1, range, &halves[i]));
   }
-  MPI_Group remote = mine == 0 ? halves[1 - color] : MPI_GROUP_NULL;  // counts at the leader alone
+  MPI_Group remote = mine == 0 ? halves[1 - color] : MPI_GROUP_NULL;  // significant at the leader
   OK(MPI_Intercomm_create_from_groups(halves[color], 0, remote, 0, "tern", MPI_INFO_NULL,
                                       MPI_ERRORS_RETURN, &inter));
   OK(MPI_Intercomm_create_from_groups(halves[color], 0, remote, 0, "tern", MPI_INFO_NULL,

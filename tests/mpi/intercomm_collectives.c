@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives between two groups of different sizes: every one blocking, some nonblocking and
-// persistent; several under way.
+// Collectives between groups of different sizes, several in flight.
 //
 // ranks: 2 3 4 7
 #include "check.h"
@@ -16,7 +15,7 @@ static void expect(const int* block, int from, int first) {
 static void put(int* block, int first) {
   for (int k = 0; k < kCount; ++k) block[k] = 100 * rank + first + k;
 }
-// The root is the last of side `of`.
+// The root is the last rank of side `of`.
 static int root_of(int of) {
   if (side != of) return others - 1;
   return mine == members - 1 ? MPI_ROOT : MPI_PROC_NULL;
@@ -65,7 +64,7 @@ static void for_all(void) {
   for (int i = 0; i < others; ++i) expected += world_of_other(i);
   OK(MPI_Allreduce(value, sum, 2, MPI_INT, MPI_SUM, inter));
   CHECK(sum[0] == expected && sum[1] == others);
-  // Equal totals on both sides: the other's number of members each.
+  // Equal totals on both sides.
   for (int i = 0; i < members; ++i) counts[i] = others;
   for (int i = 0; i < members * others; ++i) out[i] = rank + i;
   OK(MPI_Reduce_scatter(out, in, counts, MPI_INT, MPI_SUM, inter));
@@ -75,7 +74,7 @@ static void for_all(void) {
   for (int k = 0; k < others; ++k) CHECK_EQ(in[k], expected + others * (mine * others + k));
 }
 
-// A matrix product's worth of order: f(a, b) = 10 a + b is not commutative.
+// f(a, b) = 10 a + b does not commute.
 static void append(void* in, void* inout, int* n, MPI_Datatype* type) {
   (void)type;
   for (int i = 0; i < *n; ++i) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives between two groups, nonblocking and persistent: all of them under way at once, in
-// sizes of one message and of many chunks, completed in any order; persistent ones started again
-// after the communicator was freed; the root's side untouched but for the root.
+// Collectives between two groups, all in flight, of one message or many chunks, completed in any
+// order. Persistent requests restart after the communicator is freed. Only the root of the root's
+// side changes.
 // ranks: 2 3 4 5 8
 #include "check.h"
 
@@ -21,7 +21,7 @@ struct Trial {
 };
 static int root_world, root_is_other;
 
-// Each rank sends `count` to each, in blocks of this length; v forms turn the order round.
+// The v forms reverse the order of blocks.
 static void lay_out(struct Trial* t) {
   for (int i = 0; i < others; ++i) {
     t->counts_in[i] = t->counts_out[i] = count;
@@ -107,7 +107,7 @@ static void check_trial(const struct Trial* t, int round) {
       return;
     case 6:
       return check_sums(t, round);
-    case 7:  // the largest rank's
+    case 7:  // of the largest rank
       for (int i = 0; i < others; ++i)
         CHECK_EQ(t->in[i], value(world_of_other(others - 1), 0, mine * others + i, round));
       return;

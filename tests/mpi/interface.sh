@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The names of MPI_T's variables, categories and events are those of tests/lint/interface.d/tools, and the fields of
-# TERN_EXPLAIN=json:FILE those of tests/lint/interface.d/explain. See: tern_abi(7), tests/lint/interface.
+# MPI_T has the names of tests/lint/interface.d/tools, and TERN_EXPLAIN=json:FILE the fields of
+# tests/lint/interface.d/explain. See: tern_abi(7), tests/lint/interface.
 # transport: sm, the job explains shared memory
 . "$TOP/tests/verdicts.sh"
 lists=$TOP/tests/lint/interface.d
@@ -52,12 +52,12 @@ int main(void) {
 C
 "$MPICC" -o names names.c && "$MPICC" -o talk talk.c || exit 1
 
-# same LIST FILE: the file has the lines of the list.
+# same LIST FILE: compares the lines of FILE with the list.
 same() {
   local line lines
   lines=$(grep -v '^#' "$lists/$1" | sort)
   while read -r line; do
-    printf '"%s" is there no more, and tools that ask for it fail: restore it, or remove it from tests/lint/interface.d/%s\n' "$line" "$1"
+    printf '"%s" is missing, and tools that use the name fail: restore the name, or remove this line from tests/lint/interface.d/%s\n' "$line" "$1"
   done < <(comm -23 <(printf '%s\n' "$lines") <(sort "$2"))
   while read -r line; do
     printf '"%s" is new: add this line to tests/lint/interface.d/%s\n' "$line" "$1"

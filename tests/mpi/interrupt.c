@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPIX_Comm_interrupt ends calls that wait, in another thread, with an error; what begins later on
-// the communicator fails at once, and all others go on.
+// MPIX_Comm_interrupt ends waiting calls of another thread with an error. Later calls fail at once,
+// and other communicators work.
 //
 // ranks: 2 3 8
 // cflags: -pthread
@@ -15,11 +15,11 @@
 
 enum { kLarge = 1 << 20 };
 
-static MPI_Comm comm;  // that is interrupted
-static int other;      // a rank that does not take part
+static MPI_Comm comm;  // interrupted
+static int other;      // a rank that makes no call
 static int in[kLarge], out[kLarge];
 
-// Set once the requests of a case are active: the interruption comes behind that.
+// Set once the requests of a case are active.
 static atomic_int begun;
 static int do_recv(void) { return MPI_Recv(in, 1, MPI_INT, other, 1, comm, MPI_STATUS_IGNORE); }
 static int do_recv_any(void) {
@@ -59,7 +59,6 @@ static int fails_at_once(int code) {
          strstr(error_text(code), "was interrupted on this rank by MPIX_Comm_interrupt") != NULL;
 }
 
-// The class of one that is waited for; in waits for several, the first error that a status names.
 static int waited(MPI_Request request) {
   atomic_store(&begun, 1);
   return MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -135,7 +134,7 @@ static int do_partitioned(void) {
   OK(MPI_Request_free(&request));
   return code;
 }
-// MPI_Pready fails after the interruption; the wait gives the same sentence.
+// MPI_Pready fails, and the wait returns the same text.
 static int do_partitioned_send(void) {
   MPI_Request request;
   OK(MPI_Psend_init(out, 2, kLarge / 2, MPI_INT, other, 1, comm, MPI_INFO_NULL, &request));
@@ -151,7 +150,7 @@ static int do_partitioned_send(void) {
 static const struct {
   const char* name;
   int (*call)(void);
-  int begins;  // requests, and then waits
+  int begins;  // starts requests, then waits
 } cases[] = {
 #define CASE(name) \
   { #name, do_##name, 0 }
@@ -225,7 +224,7 @@ static void check_world(void) {
   CHECK_EQ(from, (rank + size - 1) % size);
 }
 
-// Rank 0 waits for a rank that does not come; `used`: the communicator has had collectives before.
+// Rank 0 waits for an absent rank. `used`: after other collectives.
 static void one_case(size_t number, int used) {
   OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
   if (used) {
@@ -250,7 +249,6 @@ static void one_case(size_t number, int used) {
   OK(MPI_Comm_free(&comm));
 }
 
-// All ranks are interrupted in the middle of traffic, each at a moment of its own.
 static void in_traffic(int seed) {
   pthread_t thread;
   int pause_ms = (seed * 7 + rank * 3) % 12, code = MPI_SUCCESS;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_Isendrecv and MPI_Isendrecv_replace: one request for both halves, with the receive's status.
+// MPI_Isendrecv and MPI_Isendrecv_replace: one request, with the status of the receive.
 // ranks: 1 2 3 4
 #include "check.h"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A receive of at most 63 KiB does not wait for a sender outside MPI: one block, data with holes,
-// synchronous sends, and a nonblocking broadcast.
+// A receive of at most 63 KiB does not wait for a sender outside MPI.
 // ranks: 2
 #include <string.h>
 #include <unistd.h>
@@ -41,7 +40,7 @@ static void broadcast(int bytes, MPI_Request* request) {
   OK(MPI_Ibcast(rank == 0 ? out : in, bytes, MPI_BYTE, 0, MPI_COMM_WORLD, request));
 }
 
-// Seconds of the receiver: of ten tries the first short time counts, for a busy core delays some.
+// The first short time of ten tries, because a busy core delays some.
 static double waits(Begin* begin, int bytes) {
   double seconds = 1e9;
   for (int turn = 0; turn < 10 && seconds > 0.5e-6 * kAway; ++turn) {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# A rank is one process: what it starts is a world of its own, whatever became of the inherited descriptor; a program behind
-# a wrapper is the rank, and so is each of several programs that run one after the other.
+# A rank is one process. A child of a rank is a world of one. A program behind a wrapper is the
+# rank, as is each of several consecutive programs.
 # timeout: 60
 . "$TOP/tests/verdicts.sh"
 work=$(mktemp -d)
@@ -39,7 +39,7 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (!early) child = fork();
   if (child == 0 && !early) {
-    // The number now means another file, or the memory itself, which was open on purpose.
+    // The descriptor now refers to another file, or, kept open on purpose, to the memory itself.
     const char* path = strcmp(argv[1], "file") == 0 ? "/proc/self/exe" : "/";
     if (strcmp(argv[1], "kept") == 0)
       fcntl(fd, F_SETFD, 0);
@@ -63,9 +63,9 @@ together=$'world 2 sum 1\nworld 2 sum 1'
 for way in closed file directory kept; do
   check "a child of a rank is alone (descriptor: $way)" prints "$parents"$'\n'"$alone" run ./parent $way
 done
-check "a child that was forked before MPI_Init is alone" prints "$parents"$'\nchild of 1 sum 0\nchild of 1 sum 0' run ./parent early
+check "a child forked before MPI_Init is alone" prints "$parents"$'\nchild of 1 sum 0\nchild of 1 sum 0' run ./parent early
 check "a child of a rank under TERN_BOOT=pmix is alone" prints "$parents"$'\n'"$alone" run env TERN_BOOT=pmix ./parent closed
 check "a program behind a wrapper is the rank" prints "$together" run bash -c './world; exit'
-check "so it is where the wrapper closes the descriptor" prints "$together" run bash -c 'eval "exec $TERN_BOOT_FD<&-"; ./world; exit'
-check "programs one after the other are the rank" prints "$together"$'\n'"$together" run bash -c './world; ./world; exit'
+check "a program is the rank after its wrapper closes the descriptor" prints "$together" run bash -c 'eval "exec $TERN_BOOT_FD<&-"; ./world; exit'
+check "consecutive programs are the rank" prints "$together"$'\n'"$together" run bash -c './world; ./world; exit'
 totals

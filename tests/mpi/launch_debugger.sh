@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# mpirun under a debugger: the MPIR table of a job that runs, and a job that is started by gdb.
+# mpirun under a debugger: the MPIR table of a running job, and a job started by gdb.
 # timeout: 240
 # waits: yes
 . "$TOP/tests/verdicts.sh"
@@ -18,7 +18,6 @@ cd "$work" || exit 1
 mkdir folder
 cp "$(command -v sleep)" folder/napper
 
-# A job that runs already.
 "$MPIRUN" -n 2 sh -c 'echo $$ >pid.$PMIX_RANK; exec sleep 60' : -wdir folder -n 1 ./napper 60 &
 job=$!
 for ((i = 0; i < 300; i++)); do
@@ -38,14 +37,14 @@ check "pid of rank 1" entry 1 "pid = $(cat pid.1)\b"
 check "host" entry 0 "host_name = 0x[0-9a-f]+ \"$(uname -n)\""
 check "program of the PATH" entry 1 'executable_name = 0x[0-9a-f]+ "/.*sh"'
 check "program of a folder" entry 2 "executable_name = 0x[0-9a-f]+ \"$(realpath folder)/napper\""
-check "the pid is that program's" sh -c \
+check "the pid belongs to the program" sh -c \
   "grep -q napper /proc/\$(sed -n 's/^\$5 = .*pid = \([0-9]*\).*/\1/p' attached)/cmdline"
 kill "$job"
 wait "$job"
-check "the job ends as ever" test $? = 143
+check "the job ends normally" test $? = 143
 job=
 
-# The names stay where the symbols of a program are stripped.
+# The names remain in stripped programs.
 if command -v nm >/dev/null; then
   for name in MPIR_proctable MPIR_proctable_size MPIR_being_debugged MPIR_debug_state MPIR_Breakpoint MPIR_i_am_starter; do
     check "$name is a dynamic symbol" sh -c "nm -D '$MPIRUN' | grep -qw $name"
@@ -54,7 +53,7 @@ else
   skip "dynamic symbols" "no nm"
 fi
 
-# A job that gdb starts: it stops where the table is full and no rank has begun.
+# gdb starts a job, and stops when the table is complete, before any rank runs.
 cat >script <<'END'
 set breakpoint pending on
 break main
@@ -82,9 +81,9 @@ if grep -q 'not supported\|Python scripting' started; then
 else
   check "ranks wait for the debugger" sh -c "cat started; grep -qi '^rank 0 is t' started && grep -qi '^rank 1 is t' started"
 fi
-check "and go on after it" sh -c "cat started; grep -q 'exited normally' started && cat ranks/rank.?/stdout | grep -c begun | grep -qx 2"
+check "ranks continue after the stop" sh -c "cat started; grep -q 'exited normally' started && cat ranks/rank.?/stdout | grep -c begun | grep -qx 2"
 
-# A rank under gdb, and gdb on a rank: it opens by its name whatever the rank loads, or has loaded.
+# A rank under gdb, and gdb on a rank: gdb opens each loaded file by name.
 cat >mapped.c <<'END'
 #include <mpi.h>
 #include <stdio.h>
@@ -119,6 +118,6 @@ check "gdb attaches to a rank" sh -c "cat attached; grep -q ' main (' attached"
 echo >&8
 exec 8>&-
 wait "$job"
-check "which goes on" sh -c "cat ended; [ \$(grep -c ended ended) = 2 ]"
+check "the rank continues" sh -c "cat ended; [ \$(grep -c ended ended) = 2 ]"
 job=
 totals

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# How MPI programs end: MPI_Abort, without MPI_Finalize, after it, killed inside MPI; and what mpirun says and returns.
+# mpirun's messages and exit codes for MPI_Abort, missing MPI_Finalize, exits after MPI_Finalize,
+# and kills inside MPI.
 # timeout: 240
 # transport: sm, over a network others may tell of the death before mpirun sees it
 . "$TOP/tests/verdicts.sh"
@@ -35,7 +36,7 @@ int main(int argc, char** argv) {
 }
 END
 check "mpicc" "$MPICC" ends.c -o ends
-ends() { # ends CODE PATTERN ARGUMENTS...: of three ranks, and no rank stays
+ends() { # ends CODE PATTERN ARGUMENTS...: runs three ranks, and leaves no rank
   local code=$1 pattern=$2 got
   shift 2
   timeout 30 "$MPIRUN" -n 3 ./ends "$@" >out 2>err
@@ -46,17 +47,17 @@ ends() { # ends CODE PATTERN ARGUMENTS...: of three ranks, and no rank stays
 silent() { ends "$@" && [ ! -s err ]; }
 check "MPI_Abort(5)" ends 5 'rank 1 on host .* aborted the job with code 5: MPI_Abort on MPI_COMM_WORLD' abort 5
 check "MPI_Abort(0) is no success" ends 1 'aborted the job with code 0' abort 0
-check "MPI_Abort(256) neither" ends 1 'aborted the job with code 256' abort 256
+check "MPI_Abort(256) is no success" ends 1 'aborted the job with code 256' abort 256
 check "killed in the middle" ends 139 'rank 1 .*signal 11' kill 11
 check "SIGKILL" ends 137 'rank 1 .*signal 9' kill 9
 check "exit(3) without MPI_Finalize" ends 3 'rank 1 .*exit code 3 without MPI_Finalize' exit 3
 check "exit(0) without MPI_Finalize while others wait" ends 1 'rank 1 .*exit code 0, but without MPI_Finalize' exit 0
 check "all exit(0) without MPI_Finalize: an error" ends 1 '3 of 3 ranks ended with exit code 0, but without MPI_Finalize' all 0
-check "one rank alone, too" fails 1 'the rank ended with exit code 0, but without MPI_Finalize' "$MPIRUN" -n 1 ./ends all 0
-check "-q does not hide it" fails 1 'without MPI_Finalize' "$MPIRUN" -q -n 2 ./ends all 0
+check "exit(0) of a single rank without MPI_Finalize" fails 1 'the rank ended with exit code 0, but without MPI_Finalize' "$MPIRUN" -n 1 ./ends all 0
+check "-q keeps the error" fails 1 'without MPI_Finalize' "$MPIRUN" -q -n 2 ./ends all 0
 check "exit before MPI_Init" ends 6 'ended with exit code 6\.' before 6
 check "a code after MPI_Finalize" ends 4 'rank 1 .*exit code 4 after MPI_Finalize' after 4
-check "it ends no other rank" grep -c 'peaceful end' out
+check "a code after MPI_Finalize ends no other rank" grep -c 'peaceful end' out
 check "success is silent" test "$("$MPIRUN" -n 3 ./ends after 0 2>&1 | sort -u)" = "peaceful end"
 check "MPI_Abort of a world of one" sh -c './ends abort 5; [ $? = 5 ]'
 check "a rank inside a script" sh -c "'$MPIRUN' -n 3 sh -c './ends abort 7; exit 0'; [ \$? = 7 ]"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# mpirun: ranks that fail, signals, and that nothing is left behind, whatever is killed.
+# Faults under mpirun: failing ranks, signals, and no leftovers after any kill.
 # timeout: 240
 # transport: sm, over a network others may tell of the death before mpirun sees it
 . "$TOP/tests/verdicts.sh"
@@ -9,7 +9,7 @@ cd "$work" || exit 1
 export TMPDIR=$work/tmp LAUNCH_MARK=launch-$$-$RANDOM
 mkdir tmp
 
-left() { # the processes of this test's jobs
+left() { # processes of this test's jobs
   grep -lsz "^LAUNCH_MARK=$LAUNCH_MARK$" /proc/[0-9]*/environ | while IFS=/ read -r _ _ pid _; do
     case $(cat "/proc/$pid/comm" 2>/dev/null) in
       mpirun | mpirun-guard | sleep | victim) echo "$pid" ;;
@@ -26,8 +26,8 @@ gone_within() { # gone_within TENTHS
   left | xargs -r kill -9
   return 1
 }
-fails_at_once() { fails "$@" && gone_within 20; } # and nothing is left after two seconds
-start_job() { # start_job N COMMAND...: in the background, and waits until all N ranks run
+fails_at_once() { fails "$@" && gone_within 20; } # fails, with no leftovers after two seconds
+start_job() { # start_job N COMMAND...: in the background, until all N ranks run
   local n=$1 i
   shift
   rm -f up.*
@@ -39,7 +39,7 @@ start_job() { # start_job N COMMAND...: in the background, and waits until all N
   done
   return 1
 }
-killed() { # killed SIGNAL WHOM CODE PATTERN: of a job of three sleeping ranks
+killed() { # killed SIGNAL WHOM CODE PATTERN: a job of three sleeping ranks
   local got
   start_job 3 "${victims[@]:-sleep}" 60 || return 1
   local pid=$job
@@ -54,22 +54,22 @@ others='[ $PMIX_RANK = 1 ] || exec sleep 60;'
 
 # Exit codes
 check "success" fails_at_once 0 '' "$MPIRUN" -n 3 true
-check "the code of the rank that failed" fails_at_once 7 'rank 1 on host .* ended with exit code 7' \
+check "the exit code of the failed rank" fails_at_once 7 'rank 1 on host .* ended with exit code 7' \
   "$MPIRUN" -n 3 sh -c "$others exit 7"
 check "a signal is 128 + its number" fails_at_once 139 'rank 1 on host .* killed by signal 11 (Segmentation fault' \
   "$MPIRUN" -n 3 sh -c "$others kill -SEGV \$\$"
 check "the report names the pid and the others" fails_at_once 137 '(pid [0-9]*, sh).*The other 2 ranks' \
   "$MPIRUN" -n 3 sh -c "$others kill -KILL \$\$"
-check "one report, not one a rank" sh -c \
+check "one report per job" sh -c \
   "[ \$('$MPIRUN' -n 4 sh -c '$others exit 7' 2>&1 | grep -c 'mpirun: rank') = 1 ]"
-check "last words come before the report" sh -c \
+check "the rank's output precedes the report" sh -c \
   "'$MPIRUN' -n 2 sh -c '[ \$PMIX_RANK = 0 ] && sleep 60; echo last words; exit 3' 2>&1 | head -n 1 | grep -q 'last words'"
-check "ranks that ignore SIGTERM go too" fails_at_once 3 'exit code 3' \
+check "ranks that ignore SIGTERM end, too" fails_at_once 3 'exit code 3' \
   "$MPIRUN" -n 2 sh -c '[ $PMIX_RANK = 0 ] && { sleep 0.2; exit 3; }; trap "" TERM; sleep 60; sleep 60'
 check "--timeout" fails_at_once 124 'still ran after 0.3 seconds' "$MPIRUN" --timeout 0.3 -n 2 sleep 60
 check "--timeout of a job that ends in time" fails_at_once 0 '' "$MPIRUN" --timeout 60 -n 2 true
-check "what a rank started and left is ended" fails_at_once 0 '' "$MPIRUN" -n 2 sh -c 'sleep 60 & exit 0'
-check "so is a child that holds the output" fails_at_once 0 '' "$MPIRUN" -n 2 setsid sh -c 'true'
+check "leftover children of a rank are killed" fails_at_once 0 '' "$MPIRUN" -n 2 sh -c 'sleep 60 & exit 0'
+check "a child in another session is killed" fails_at_once 0 '' "$MPIRUN" -n 2 setsid sh -c 'true'
 
 # Kills
 check "SIGKILL of a rank" killed KILL 1 137 'rank 1 .*signal 9 (Killed'
@@ -79,8 +79,8 @@ check "SIGTERM of mpirun" killed TERM mpirun 143 ''
 check "SIGHUP of mpirun" killed HUP mpirun 129 ''
 check "kill -9 of mpirun" killed KILL mpirun 137 ''
 victims=(sh -c 'sleep $0; true')
-check "kill -9 of mpirun whose ranks are scripts" killed KILL mpirun 137 ''
-check "SIGKILL of a rank that is a script" killed KILL 0 137 'rank 0 .*signal 9'
+check "kill -9 of mpirun with scripts as ranks" killed KILL mpirun 137 ''
+check "SIGKILL of a script as rank" killed KILL 0 137 'rank 0 .*signal 9'
 victims=()
 second_interrupt() {
   start_job 2 sh -c 'trap "" INT TERM; sleep 60; sleep 60' || return 1
@@ -96,7 +96,7 @@ forwarded() {
   kill -USR1 "$job"
   wait "$job" && [ "$(grep -c caught out)" = 2 ] && gone_within 5
 }
-check "SIGUSR1 is passed on" forwarded
+check "SIGUSR1 is forwarded" forwarded
 stopped() {
   start_job 2 sleep 60 || return 1
   kill -TSTP "$job"
@@ -109,7 +109,7 @@ stopped() {
   wait "$job"
   gone_within 20
 }
-check "SIGTSTP stops, SIGCONT goes on" stopped
+check "SIGTSTP stops, SIGCONT continues" stopped
 guard_killed() {
   start_job 2 sleep 60 || return 1
   local guard

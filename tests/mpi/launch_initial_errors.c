@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// mpirun -initial-errhandler and -memory-alloc-kinds take effect in the ranks.
+// mpirun -initial-errhandler and -memory-alloc-kinds apply to the ranks.
 // mpirun: -initial-errhandler mpi_errors_return -memory-alloc-kinds system,cuda:device
 // ranks: 1 3
 #include <mpi.h>
@@ -10,7 +10,7 @@
 int main(int argc, char** argv) {
   int length = 64, flag = 0;
   char kinds[64] = "";
-  CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank) != MPI_SUCCESS);  // before MPI_Init: no abort
+  CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank) != MPI_SUCCESS);  // no abort
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -30,6 +30,6 @@ int main(int argc, char** argv) {
   MPI_Info_get_string(MPI_INFO_ENV, "mpi_memory_alloc_kinds", &length, kinds, &flag);
   CHECK(flag && strcmp(kinds, "system,cuda:device") == 0);
   MPI_Finalize();
-  CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank) != MPI_SUCCESS);  // nor after MPI_Finalize
+  CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank) != MPI_SUCCESS);  // no abort
   return 0;
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# mpirun's options as users of several launchers type them, on real processes.
+# mpirun's options, as users of several launchers type them.
 # timeout: 240
 . "$TOP/tests/verdicts.sh"
 export LC_ALL=C
@@ -20,9 +20,9 @@ done
 check "-soft" prints $'a\na' "$MPIRUN" -n 2 -soft 1:4:2 echo a
 check "-arch of this machine" prints a "$MPIRUN" -n 1 -arch "$(uname -m)" echo a
 check "-arch of another" fails 2 '"vax" does not match this machine' "$MPIRUN" -arch vax true
-check "ppr on a machine that is made up" says '^8 ranks' \
+check "ppr on a synthetic machine" says '^8 ranks' \
   env HWLOC_SYNTHETIC='pack:2 numa:2 core:4 pu:1' "$MPIRUN" --map-by ppr:2:numa --dry-run true
-check "more ranks than ppr has room for" fails 2 'room for 4 on 2 parts' \
+check "more ranks than ppr allows" fails 2 'room for 4 on 2 parts' \
   env HWLOC_SYNTHETIC='pack:2 core:4 pu:1' "$MPIRUN" -n 5 --map-by ppr:2:package true
 
 # Programs
@@ -46,7 +46,7 @@ check "an error in an app file names the line" fails 2 'wrong.app:1: -n: "two"' 
 check "-genvlist" prints 1 env A=1 "$MPIRUN" -genvlist A sh -c 'echo $A'
 check "--unset-env" prints $'none\nnone' env A=1 "$MPIRUN" -n 2 --unset-env A sh -c 'echo ${A-none}'
 check "--set" prints $'16k\n16k' "$MPIRUN" -n 2 --set eager_limit=16k sh -c 'echo $TERN_EAGER_LIMIT'
-check "--set of no parameter" fails 2 'did you mean TERN_EAGER_LIMIT' "$MPIRUN" --set eagerlimit=1 true
+check "--set of an unknown parameter" fails 2 'did you mean TERN_EAGER_LIMIT' "$MPIRUN" --set eagerlimit=1 true
 check "--set of a wrong value starts nothing" fails 2 '65536' "$MPIRUN" --set eager_limit=1g sh -c 'echo started >&2'
 check "-initial-errhandler" prints mpi_errors_return "$MPIRUN" -initial-errhandler mpi_errors_return sh -c 'echo $TERN_INITIAL_ERRHANDLER'
 
@@ -78,9 +78,9 @@ check "PE beyond the cores" fails 2 '3 ranks of 8 cores each do not fit the 16' 
   env HWLOC_SYNTHETIC="$big" "$MPIRUN" -n 3 --map-by slot:PE=8 true
 check "--nooversubscribe" fails 2 '17 ranks are more than the 16 cores' \
   env HWLOC_SYNTHETIC="$big" "$MPIRUN" -n 17 --nooversubscribe true
-check "a machine that is made up starts ranks unbound" prints $'a\na' env HWLOC_SYNTHETIC="$big" "$MPIRUN" -n 2 echo a
+check "on a synthetic machine ranks start unbound" prints $'a\na' env HWLOC_SYNTHETIC="$big" "$MPIRUN" -n 2 echo a
 
-# Cores of other jobs: whatever runs here, what one job holds no other is bound to.
+# Cores of other jobs: no job binds to a core held by another job.
 mask='grep Cpus_allowed_list /proc/self/status | cut -f2'
 if [ "$(nproc)" -ge 2 ]; then
   apart() {
@@ -90,7 +90,7 @@ if [ "$(nproc)" -ge 2 ]; then
       "$MPIRUN" -n 2 sh -c "$mask >mine.\$PMIX_RANK; while [ ! -e go ]; do sleep 0.05; done" &
       holder=$!
       while [ "$(cat mine.0 mine.1 2>/dev/null | wc -l)" != 2 ]; do sleep 0.02; done
-      [ "$(cat mine.0)" != "$(cat mine.1)" ] && break  # it holds the cores; else another job does
+      [ "$(cat mine.0)" != "$(cat mine.1)" ] && break  # else another job holds the cores
       : >go
       wait "$holder"
       sleep 0.2
@@ -114,36 +114,36 @@ if [ "$(nproc)" -ge 2 ]; then
     0) check "two jobs do not take the same cores" true ;;
     *) check "two jobs do not take the same cores" sh -c 'cat apart.log; false' ;;
   esac
-  check "overload-allowed takes them" sh -c \
+  check "overload-allowed takes held cores" sh -c \
     "[ \$('$MPIRUN' --bind-to share:overload-allowed -n 2 sh -c '$mask' | sort -u | wc -l) = 2 ]"
 else
   skip "two jobs do not take the same cores" "one core"
 fi
 
-# What would be done
+# Dry runs
 check "--dry-run starts nothing" sh -c "'$MPIRUN' --dry-run -n 2 touch started >out && [ ! -e started ]"
-check "--dry-run says command and variables" prints $'  in   tools\n  in   tools\n  runs ./the-tool \'a b\'\n  runs ./the-tool \'a b\'\n  with A=1\n  with A=1' \
+check "--dry-run prints command and variables" prints $'  in   tools\n  in   tools\n  runs ./the-tool \'a b\'\n  runs ./the-tool \'a b\'\n  with A=1\n  with A=1' \
   sh -c "'$MPIRUN' --dry-run -n 2 -x A=1 -wdir tools ./the-tool 'a b' | grep '^  '"
-check "--dry-run of a program that is not there" fails 127 'no such program' "$MPIRUN" --dry-run no-such-program
+check "--dry-run of a missing program" fails 127 'no such program' "$MPIRUN" --dry-run no-such-program
 check "-q keeps errors" fails 3 'exit code 3' "$MPIRUN" -q -n 2 sh -c 'exit 3'
 
 # Other hosts
-check "a host that is not this one" fails 1 'host 192.0.2.7 is not this one .*install PRRTE' \
+check "another host" fails 1 'host 192.0.2.7 is not this one .*install PRRTE' \
   env PATH=/usr/bin:/bin "$MPIRUN" -host 192.0.2.7 true
 mkdir bin
 printf '#!/bin/sh\nprintf "%%s\\n" "$@"; echo "A=$A"\n' >bin/prterun && chmod +x bin/prterun
 check "prterun gets the job" prints $'--host\n--map-by\n-n\n-x\n./p\n192.0.2.7:2\n2\nA=1\nA=1\nslot:OVERSUBSCRIBE' \
   env PATH="$PWD/bin:$PATH" "$MPIRUN" -host 192.0.2.7:2 -n 2 -genv A 1 ./p
-check "--dry-run says so" says '^starts: prterun --map-by' env PATH="$PWD/bin:$PATH" "$MPIRUN" --dry-run -host 192.0.2.7 ./p
+check "--dry-run prints the prterun command" says '^starts: prterun --map-by' env PATH="$PWD/bin:$PATH" "$MPIRUN" --dry-run -host 192.0.2.7 ./p
 
 # Other launchers' options
-check "each is refused by its name" fails 2 '^mpirun: --rankfile .*--map-by' "$MPIRUN" --rankfile x true
+check "--rankfile is refused by name" fails 2 '^mpirun: --rankfile .*--map-by' "$MPIRUN" --rankfile x true
 check "outfile-pattern" fails 2 '--output DIR' "$MPIRUN" -outfile-pattern x true
-check "Open MPI's way of typing runs" prints $'a\na' \
+check "Open MPI's options work" prints $'a\na' \
   "$MPIRUN" --mca btl self,vader --mca pml ob1 --oversubscribe --bind-to-core --display-map -n 2 echo a
-check "MPICH's way of typing runs" prints $'a\na' "$MPIRUN" -bootstrap fork -iface lo -n 2 echo a
+check "MPICH's options work" prints $'a\na' "$MPIRUN" -bootstrap fork -iface lo -n 2 echo a
 once() { "$MPIRUN" "$@" --mca a b -n 1 --mca c d true 2>&1 | grep -c 'mpirun: --mca has no effect here'; }
-check "what has no effect is said once" test "$(once)" = 1
-check "-q leaves that out" test "$(once -q)" = 0
+check "one remark on an option without effect" test "$(once)" = 1
+check "-q suppresses the remark" test "$(once -q)" = 0
 check "a section without a program" fails 2 'section 1 of 2 ("-n 1") names no program' "$MPIRUN" -n 1 : -n 1 true
 totals

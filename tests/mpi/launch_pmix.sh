@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# PMIx both ways: a client that knows nothing of Tern under our mpirun, and Tern programs under every PMIx server
-# that this machine has: ours, prterun, Open MPI's mpirun, Slurm.
+# PMIx in both directions: a foreign client under Tern's mpirun, and Tern programs under every PMIx
+# server of this machine: Tern's, prterun, Open MPI's mpirun, Slurm.
 # timeout: 180
 # waits: yes
 . "$TOP/tests/verdicts.sh"
@@ -63,7 +63,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  if (rank % 2 == 0 && rank + 1 < size) {  // the other one answers in the fence of MPI_Finalize
+  if (rank % 2 == 0 && rank + 1 < size) {  // the other rank answers in MPI_Finalize
     MPI_Request request;
     MPI_Issend(&rank, 1, MPI_INT, rank + 1, 1, MPI_COMM_WORLD, &request);
     MPI_Cancel(&request);
@@ -90,20 +90,20 @@ clients() { # clients N COMMAND...
 }
 nothing_left() { ! ls -d "$work"/tern-* 2>/dev/null && ! pgrep -P $$ -x mpirun; }
 
-# A foreign client under our mpirun
+# A foreign client under Tern's mpirun
 if pkg-config --exists pmix && ${CC:-cc} client.c -o client $(pkg-config --cflags --libs pmix) -w; then
   for n in 1 2 5; do check "a PMIx client, $n ranks" clients $n "$MPIRUN" -n $n ./client; done
   check "sections know the whole job" clients 3 "$MPIRUN" -n 1 ./client : -n 2 ./client
   check "PMIx_Abort" fails 9 'rank 1 .*aborted the job with code 9: the client gave up' timeout 20 "$MPIRUN" -n 3 ./client abort
-  check "a client that dies" fails 139 'rank 1 .*signal 11' timeout 20 "$MPIRUN" -n 3 ./client die
-  check "a client that leaves" fails 4 'rank 1 .*exit code 4 without MPI_Finalize' timeout 20 "$MPIRUN" -n 3 ./client exit
+  check "a killed client" fails 139 'rank 1 .*signal 11' timeout 20 "$MPIRUN" -n 3 ./client die
+  check "a client that exits" fails 4 'rank 1 .*exit code 4 without MPI_Finalize' timeout 20 "$MPIRUN" -n 3 ./client exit
   check "the server's folder is gone" nothing_left
   "$MPIRUN" -n 2 ./client wait >/dev/null 2>&1 &
   has_folder() { for _ in {1..100}; do ls -d "$work"/tern-mpirun.* 2>/dev/null && return; sleep 0.1; done; false; }
-  check "the server has a folder while it runs" has_folder
+  check "a running server has a folder" has_folder
   kill -9 $! && wait $! 2>/dev/null
   sleep 0.5
-  check "kill -9 of mpirun removes it" nothing_left
+  check "kill -9 of mpirun removes the folder" nothing_left
 else
   skip "a foreign PMIx client" "no libpmix-dev"
 fi
@@ -122,7 +122,8 @@ for launcher in prterun mpirun.openmpi; do
   fi
 done
 
-# A server from 5.0.9 on complains of the greeting of a client before 4.2.3: TERN_EXPLAIN says that nothing is wrong.
+# PMIx servers from 5.0.9 complain about the greeting of clients before 4.2.3. TERN_EXPLAIN says
+# that the complaint is harmless.
 remarks() {
   TERN_EXPLAIN=1 timeout 60 prterun --oversubscribe -n 2 ./world >out 2>&1 || { cat out; return 1; }
   cat out
@@ -130,9 +131,9 @@ remarks() {
     "$((2 * $(grep -c 'the launcher prints PMIX_ERR_UNPACK_READ_PAST_END_OF_BUFFER once for each rank' out)))" ]
 }
 if command -v prterun >/dev/null; then
-  check "what prterun prints of a greeting is explained" remarks
+  check "prterun's complaint is explained" remarks
 else
-  skip "what prterun prints of a greeting is explained" "no prterun in PATH"
+  skip "prterun's complaint is explained" "no prterun in PATH"
 fi
 
 # Slurm: real daemons, four nodes on this machine

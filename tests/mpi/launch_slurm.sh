@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# mpirun and srun in a real Slurm: slurmctld and four slurmd on this machine, all in a folder of their own.
+# mpirun and srun in a real Slurm: slurmctld and four slurmd on this machine, in a private folder.
 # timeout: 240
 # waits: yes
 . "$TOP/tests/verdicts.sh"
@@ -53,8 +53,8 @@ without() {
 check "srun without --mpi=pmix names the cure" without
 check "mpirun in an allocation of one node" prints "$two" salloc -Q -N1 -n2 "$MPIRUN" -n 2 ./who
 check "without -n: the allocation's tasks" prints "$two" salloc -Q -N1 -n2 "$MPIRUN" ./who
-check "it starts them itself" salloc -Q -N1 -n2 sh -c "'$MPIRUN' --dry-run ./who | grep -q '^2 ranks on host'"
-check "a name of Slurm's is this node" salloc -Q -N1 -w n2 sh -c \
+check "mpirun starts the ranks itself" salloc -Q -N1 -n2 sh -c "'$MPIRUN' --dry-run ./who | grep -q '^2 ranks on host'"
+check "a node name of Slurm is this node" salloc -Q -N1 -w n2 sh -c \
   "SLURMD_NODENAME=n2 '$MPIRUN' --dry-run -host n2:3 ./who | grep -q '^3 ranks on host'"
 printf '#!/bin/sh\nexec "%s" ./who\n' "$MPIRUN" >batch.sh
 batch() {
@@ -66,7 +66,7 @@ check "mpirun in a batch script" batch
 # Several nodes: srun starts the ranks.
 check "an allocation of several nodes goes to srun" salloc -Q -N2 -n2 sh -c \
   "'$MPIRUN' --dry-run -n 4 ./who | tee dry | grep -q '^starts: srun --mpi=pmix .*-n 4 .*./who$'"
-check "and runs there" prints $'n0\nn1' salloc -Q -N2 -w n0,n1 "$MPIRUN" -N 1 sh -c 'echo $SLURMD_NODENAME'
+check "ranks run on the allocated nodes" prints $'n0\nn1' salloc -Q -N2 -w n0,n1 "$MPIRUN" -N 1 sh -c 'echo $SLURMD_NODENAME'
 check "hosts of the allocation" prints $'n1' salloc -Q -N2 -w n0,n1 "$MPIRUN" -host n1 -n 1 sh -c 'echo $SLURMD_NODENAME'
 check "variables" prints $'a b/c\na b/c' salloc -Q -N2 "$MPIRUN" -N 1 -genv A 'a b' -x B=c sh -c 'echo $A/$B'
 check "a folder" prints $'/\n/' salloc -Q -N2 "$MPIRUN" -N 1 -wdir / pwd
@@ -83,8 +83,8 @@ between() { # between PROGRAM
   printf 'exit %s: %s\n' "$code" "$(cat out)"
   [ "$code" != 0 ] && [ "$code" != 124 ] && grep -q 'no transport reaches rank ., which is on another host' out
 }
-check "a message that shared memory cannot take to another host is refused with the reason" between ./send
-check "a collective over hosts, too" between ./who
+check "a message to another host without a network transport fails with the reason" between ./send
+check "a collective over hosts fails with the reason" between ./who
 nowhere() {
   mkdir -p bin
   ln -sf "$(command -v sh)" bin/sh
@@ -93,5 +93,5 @@ nowhere() {
   cat out
   [ "$code" = 1 ] && grep -q 'this Slurm allocation has 2 nodes' out && grep -q 'apt-get install slurm-client' out
 }
-check "without srun it says what to install" nowhere
+check "without srun, the error names the package" nowhere
 totals

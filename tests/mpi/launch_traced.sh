@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A rank that even SIGKILL does not end, for its tracer does not let go of it: mpirun says so and ends all the same.
+# A stopped tracer holds a rank against SIGKILL. mpirun reports the tracer and ends.
 # timeout: 90
 # waits: yes
 . "$TOP/tests/verdicts.sh"
@@ -7,7 +7,7 @@ work=$(mktemp -d)
 tracer=
 trap '[ -z "$tracer" ] || kill "$tracer" 2>/dev/null; rm -rf "$work" "$log"' EXIT
 cd "$work" || exit 1
-# Attaches to a process and does nothing more, like a debugger that was itself stopped. Exit 2: it may not.
+# Attaches to a process and sleeps. Exit 2: attaching is forbidden.
 cat >tracer.c <<'C'
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
 C
 ${CC:-cc} -o tracer tracer.c || exit 1
 
-# until_there FILE: it has content within ten seconds.
+# until_there FILE: waits up to ten seconds for content.
 until_there() {
   for _ in $(seq 100); do
     [ -s "$1" ] && return
@@ -49,8 +49,8 @@ code=$?
 used=$((SECONDS - start))
 held() { cat out; grep -q "rank 1 .*pid $(cat pid.1).* does not end.* traced by process $tracer (tracer)" out; }
 quick() { echo "mpirun took $used s"; [ "$used" -lt 20 ]; }
-check "it ends in seconds" quick
-check "by the exit code of --timeout" test "$code" = 124
-check "and names the rank and its tracer" held
+check "mpirun ends in seconds" quick
+check "exit code of --timeout" test "$code" = 124
+check "the report names the rank and its tracer" held
 check "the other rank has ended" sh -c "! kill -0 $(cat pid.0) 2>/dev/null"
 totals

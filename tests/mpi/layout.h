@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random derived types beside the offsets of their integers: a tree of constructors is made
-// together with a list of places by the standard's definition. `state` seeds it.
+// Random derived types with the list of integer offsets by the standard's definition. `state` is
+// the seed.
 #ifndef TERN_TESTS_LAYOUT_H
 #define TERN_TESTS_LAYOUT_H
 
@@ -11,9 +11,9 @@ enum { kMostInts = 60000, kMostSpan = 1 << 22 };
 struct Layout {
   MPI_Datatype type;
   int ints,
-      marked;  // marked: its bounds were set, and then count before those that follow from data
+      marked;  // marked: explicit bounds, with priority over bounds of the data
   long lb, ub;
-  long* at;  // the offset of each integer, in the order of the type map
+  long* at;  // integer offsets, in type map order
 };
 
 static unsigned long long state;
@@ -47,7 +47,7 @@ static void bound(struct Layout* whole, long lb, long ub, int marked) {
   if (ub > whole->ub) whole->ub = ub;
 }
 
-// Puts `count` copies of `part`, one extent apart, behind what is there; the first at `from`.
+// Appends `count` adjacent copies of `part`, from `from`.
 static void place(struct Layout* whole, const struct Layout* part, int count, long from) {
   for (int i = 0; i < count; ++i) {
     const long by = from + i * (part->ub - part->lb);
@@ -159,7 +159,6 @@ static struct Layout grow(int depth) {
   return made;
 }
 
-// What the library says of the type.
 static void expect_bounds(const struct Layout* made) {
   MPI_Aint lb, got;
   int bytes;
@@ -170,7 +169,7 @@ static void expect_bounds(const struct Layout* made) {
   CHECK_EQ(bytes, 4 * made->ints);
 }
 
-// The place of integer i of many elements.
+// Integer i of an array of elements.
 static long offset(const struct Layout* layout, long i) {
   return layout->at[i % layout->ints] + i / layout->ints * extent(layout);
 }
@@ -178,7 +177,7 @@ static UNUSED int* integer(char* origin, const struct Layout* layout, long i) {
   return (int*)(origin + offset(layout, i));
 }
 
-// The first byte of `count` elements, and one after the last.
+// The first byte of `count` elements, and the byte after the last.
 static UNUSED void reach(const struct Layout* layout, long count, long* from, long* to) {
   *from = kMostSpan, *to = -kMostSpan;
   for (int k = 0; k < layout->ints && count > 0; ++k) {
@@ -189,7 +188,7 @@ static UNUSED void reach(const struct Layout* layout, long count, long* from, lo
   if (*to < *from) *from = *to = 0;
 }
 
-// No integer lies on another. `seen`: 2 kMostSpan bytes, which become 0 or 1.
+// Returns 1 if no integers overlap. `seen` has 2 kMostSpan bytes, changed to 0 or 1.
 static UNUSED int separate(const struct Layout* layout, long count, char* seen) {
   long from, to;
   reach(layout, count, &from, &to);
@@ -199,7 +198,7 @@ static UNUSED int separate(const struct Layout* layout, long count, char* seen) 
   return 1;
 }
 
-// Whether `elements` of it lie apart and within bounds, less than `most` bytes in all.
+// Returns 1 if elements do not overlap, and take less than `most` bytes.
 static UNUSED int fits(const struct Layout* layout, long elements, long most, char* seen) {
   long from, to;
   if (layout->ints == 0 || layout->ints >= kMostInts || extent(layout) <= 0) return 0;
@@ -209,7 +208,6 @@ static UNUSED int fits(const struct Layout* layout, long elements, long most, ch
          separate(layout, elements, seen);
 }
 
-// Memory for some elements, all bytes alike.
 struct Room {
   char *memory, *origin;
   long bytes;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the leak tests share: objects to make others from, and how much memory is too much.
-// Twenty thousand turns of each case; a million with --full. LEAK_VERBOSE=1 shows each.
+// Objects and limits of the leak tests. Each case runs twenty thousand times, or a million times
+// with --full. LEAK_VERBOSE=1 prints each case.
 #ifndef TERN_TESTS_LEAK_H
 #define TERN_TESTS_LEAK_H
 
@@ -57,8 +57,8 @@ static struct Grown growth(const struct Case* it, int turns) {
   return grown;
 }
 
-// Pools fill and arrays grow to their size first. On busy cores a rank that gets far ahead fills a
-// pool further in any round. A leak grows in each of three rounds. The test finds one byte a turn.
+// The first turns fill pools and grow arrays. A fast rank may fill a pool further in any round, so
+// a leak must grow in all three. One byte per turn is found.
 static void check_case(const struct Case* it, int turns) {
   for (int i = 0; i < turns / 2 + 500; ++i) it->once();
   int leaks = 1, anywhere = 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every kind of object made and freed many times: what is allocated stays the same, and handles do
-// not run out.
+// Objects created and freed many times: allocated memory stays constant, and handles do not run
+// out.
 // ranks: 2
 // transport: sm, libraries of networks keep memory
 // timeout: 3000
@@ -52,7 +52,7 @@ static void comm_create_from_group(void) {
   OK(MPI_Comm_create_from_group(everybody, "leak", MPI_INFO_NULL, handler, &made));
   free_comm(made);
 }
-static void comm_used(void) {  // caches of schedules and contexts go with it
+static void comm_used(void) {  // frees caches of schedules and contexts
   MPI_Comm made;
   int sum;
   OK(MPI_Comm_dup(comm, &made));
@@ -62,7 +62,7 @@ static void comm_used(void) {  // caches of schedules and contexts go with it
   OK(MPI_Bcast(data, 8, vector, 0, made));
   free_comm(made);
 }
-static void comm_pair(void) {  // as programs do that make one for each message of a phase
+static void comm_pair(void) {  // as programs with a pair per message
   static int turn;
   MPI_Comm made;
   int sum = -1;
@@ -227,7 +227,7 @@ static void codes(void) {
   OK(MPI_Remove_error_code(code));
   OK(MPI_Remove_error_class(class));
 }
-static void error_texts(void) {  // what a failed call leaves
+static void error_texts(void) {  // texts of failed calls
   FAILS(MPI_Send(data, -1, MPI_INT, 0, 0, comm), MPI_ERR_COUNT);
   FAILS(MPI_Type_size(MPI_DATATYPE_NULL, data + 8), MPI_ERR_TYPE);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests, messages, sessions and buffers, again and again: what is allocated stays the same, and
-// handles do not run out.
+// Requests, messages, sessions and buffers many times: memory stays constant, and handles do not
+// run out.
 // ranks: 2
 // transport: sm, libraries of networks keep memory
 // timeout: 3000

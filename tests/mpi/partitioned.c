@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Partitioned communication: partitions travel when they are ready, sender and receiver cut the
-// buffer differently, requests are started many times; wrong calls are named.
+// Partitioned communication: partitions travel when ready, both ends partition differently,
+// requests restart, wrong calls fail.
 // ranks: 1 2 3
 #include "check.h"
 
@@ -20,7 +20,6 @@ static void ready_in_some_order(MPI_Request request, int partitions, unsigned ro
   }
 }
 
-// Rounds around a ring; the buffer is `bytes` long at both ends.
 static void ring(int out_parts, int in_parts, int bytes) {
   char *out = malloc((size_t)bytes + 1), *in = malloc((size_t)bytes + 1);
   MPI_Request requests[2];
@@ -51,8 +50,7 @@ static void ring(int out_parts, int in_parts, int bytes) {
   free(in);
 }
 
-// The receiver sees the first partition while the sender has not got the others: it waits for the
-// receiver's answer before it marks them.
+// The receiver sees the first partition before the sender marks the others.
 static void not_a_wait_for_the_last(int bytes, int in_parts) {
   enum { kParts = 4 };
   if (size < 2 || rank > 1) return;
@@ -88,8 +86,8 @@ static void not_a_wait_for_the_last(int bytes, int in_parts) {
   free(data);
 }
 
-// The receiver has triples of every other int, so that portions end inside its elements. Type and
-// communicator are freed early.
+// Triples of every second int end partitions inside elements. Type and communicator are freed
+// early.
 static void derived_types(int out_parts, int in_parts) {
   enum { kInts = 6000 };
   MPI_Comm comm;
@@ -125,8 +123,7 @@ static void derived_types(int out_parts, int in_parts) {
   free(in);
 }
 
-// Of several with one tag, the first made meets the first made, in whatever order they are started;
-// one that is freed without use keeps its place.
+// Requests of a tag match in order of creation. A request freed without use keeps its place.
 static void matched_in_the_order_of_making(void) {
   int out[3] = {1, 2, 3}, in[3] = {0, 0, 0};
   MPI_Request sends[3], receives[3];
@@ -156,7 +153,7 @@ static void matched_in_the_order_of_making(void) {
   }
 }
 
-// No partition at all, on one side or on both: nothing is marked ready, and both ends complete.
+// No partitions at either end or at both: both ends complete.
 static void no_partitions(void) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   for (int empty = 0; empty < 3; ++empty) {

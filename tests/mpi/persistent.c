@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Persistent requests: started many times, in every mode, alone and together, with every way of
-// completion.
+// Persistent requests: started many times, in every mode, with every completion call.
 // ranks: 1 2 3 4
 #include "check.h"
 
@@ -36,7 +35,7 @@ static void rounds(Init* init, int bytes, int ready) {
   free(in);
 }
 
-// Inactive ones are complete with an empty status, for wait and test.
+// An inactive request is complete with an empty status.
 static void inactive(void) {
   int in = 0, flag = 0;
   MPI_Request request;
@@ -53,7 +52,7 @@ static void inactive(void) {
   OK(MPI_Request_free(&request));
 }
 
-// A persistent receive is served by plain sends, with wildcards, and keeps its type alive.
+// A persistent receive matches plain sends, and keeps the datatype alive.
 static void mixed(void) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   int in[2] = {0, 0}, index = -1;
@@ -77,7 +76,6 @@ static void mixed(void) {
   OK(MPI_Request_free(&requests[1]));
 }
 
-// Cancelled in one round, used in the next; freed while it is active.
 static void cancel_and_free(void) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   int in = -1, cancelled = 0;
@@ -98,8 +96,6 @@ static void cancel_and_free(void) {
   OK(MPI_Request_free(&request));
 }
 
-// The user may free communicator and type first; the requests work on until they are freed
-// themselves.
 static void outlives_communicator(void) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   int in[4] = {0}, out[4] = {rank, -1, rank + 1, -1};

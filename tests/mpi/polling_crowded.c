@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// With more ranks than cores every call that only looks leaves the core when it is called in a
-// loop: a token goes round the ranks, each of which looks for it a few times, not for a time slice.
+// With more ranks than cores, every polling call in a loop leaves the core: each rank polls a few
+// times per hop of a token instead of for a time slice.
 // ranks: 5
 // mpirun: --bind-to none
 #define _GNU_SOURCE

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Probe and iprobe: they see the message that the next receive gets, and change nothing.
+// MPI_Probe and MPI_Iprobe report the next message, and change nothing.
 // ranks: 1 2 3 4
 #include "check.h"
 
@@ -11,7 +11,7 @@ static void probe_then_receive(int bytes, int wild) {
   fill(out, (size_t)bytes, (unsigned)rank);
   OK(MPI_Isend(out, bytes, MPI_BYTE, right, bytes % 1000, MPI_COMM_WORLD, &sending));
   const int source = wild ? MPI_ANY_SOURCE : left, tag = wild ? MPI_ANY_TAG : bytes % 1000;
-  for (int twice = 0; twice < 2; ++twice) {  // a second probe finds the same
+  for (int twice = 0; twice < 2; ++twice) {  // a second probe finds it again
     OK(MPI_Probe(source, tag, MPI_COMM_WORLD, &status));
     check_status(&status, left, bytes % 1000, MPI_BYTE, bytes);
   }
@@ -29,7 +29,7 @@ static void probe_then_receive(int bytes, int wild) {
   free(in);
 }
 
-// Iprobe alone makes progress: a loop of it ends.
+// MPI_Iprobe makes progress.
 static void iprobe_until_there(void) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   MPI_Request sending;
@@ -44,7 +44,6 @@ static void iprobe_until_there(void) {
   free(in);
 }
 
-// Behind messages of other tags and in their order.
 static void picks_by_tag(void) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   int out[4] = {10, 11, 12, 13}, in = -1;

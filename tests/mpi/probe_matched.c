@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matched probe: the message that mprobe took is received by no other call.
+// No other call receives a message matched by MPI_Mprobe.
 // ranks: 1 2 3
 #include "check.h"
 
@@ -22,7 +22,7 @@ static void take(int bytes, int blocking) {
   }
   CHECK(message != MPI_MESSAGE_NULL);
   check_status(&status, left, 5, MPI_BYTE, bytes);
-  // The second message overtakes the one that was taken.
+  // The second message overtakes the matched message.
   OK(MPI_Recv(in, bytes, MPI_BYTE, left, 5, MPI_COMM_WORLD, &status));
   CHECK_FILLED(in, (size_t)bytes, (unsigned)(left * 2 + 1));
   if (blocking) {
@@ -50,7 +50,6 @@ static void no_process(void) {
   check_status(&status, MPI_PROC_NULL, MPI_ANY_TAG, MPI_BYTE, 0);
 }
 
-// Ends the test where matched probe is not there yet.
 static void need_matched_probe(void) {
   int flag = 0;
   MPI_Message message;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Process sets that launchers name: mpirun's --pset, and those of a PMIx server (prterun). Listed alike on all ranks,
-# their groups make communicators, and split_type takes their names.
+# Process sets of mpirun's --pset and of a PMIx server (prterun): lists, communicators,
+# MPI_Comm_split_type.
 . "$TOP/tests/verdicts.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work" "$log"' EXIT
@@ -23,7 +23,7 @@ static MPI_Comm from_set(MPI_Session session, const char* name) {
   MPI_Group_free(&group);
   return comm;
 }
-static int parts_of(MPI_Comm world, const char* name) { /* the size of this rank's part */
+static int parts_of(MPI_Comm world, const char* name) { /* returns the size of this rank's part */
   MPI_Info info;
   MPI_Comm part;
   int size = 0;
@@ -73,15 +73,15 @@ END
 "$MPICC" -Wall -Wextra sets.c -o sets || exit 1
 
 two=$'0 ocean:0/2 all:0/3 air:-1/1, part 2\n1 ocean:1/2 all:1/3 air:-1/1, part 2\n2 ocean:-1/2 all:2/3 air:0/1, part 1'
-check "sets of two programs, overlapping" prints "$two" \
+check "overlapping sets of two programs" prints "$two" \
   "$MPIRUN" -n 2 --pset ocean --pset all ./sets ocean : -n 1 --pset all --pset air ./sets AIR
-check "sets of two programs in one" prints $'0 all:0/2, part 1\n1 all:1/2, part 0' \
+check "one set of two programs" prints $'0 all:0/2, part 1\n1 all:1/2, part 0' \
   "$MPIRUN" -n 1 --pset all ./sets mpi://SELF : -n 1 --pset all ./sets nothing
 check "parts of overlapping sets stay apart" prints $'0 a:0/2 b:0/2, part 1\n1 a:1/2 b:1/2, part 1' \
   "$MPIRUN" -n 1 --pset a --pset b ./sets a : -n 1 --pset a --pset b ./sets b
 check "no sets" prints "0, part 1" "$MPIRUN" -n 1 ./sets mpi://WORLD
 check "no sets without a launcher" prints "0, part 0" ./sets
-check "a name of the standard's is refused" sh -c "! '$MPIRUN' -n 1 --pset mpi://WORLD ./sets 2>&1 | grep -v 'begins with mpi://'"
+check "a name of the standard is refused" sh -c "! '$MPIRUN' -n 1 --pset mpi://WORLD ./sets 2>&1 | grep -v 'begins with mpi://'"
 if command -v prterun >/dev/null; then
   two_of_prterun=$'0 ocean:0/2 air:-1/1, part 2\n1 ocean:1/2 air:-1/1, part 2\n2 ocean:-1/2 air:0/1, part 1'
   check "sets of prterun" prints "$two_of_prterun" prterun --map-by :OVERSUBSCRIBE -n 2 --pset ocean ./sets ocean : \

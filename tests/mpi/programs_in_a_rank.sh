@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Ranks are scripts with several MPI programs. One after the other, the n-th program of a rank meets the n-th program of
-# the other ranks. Two programs at the same time end the job with a sentence, as does a program without its peers: no
-# mixed world, no hang.
+# Ranks are scripts with several MPI programs. The n-th program of a rank connects to the n-th
+# program of the other ranks. Concurrent programs, or a program without peers, end the job with a
+# message.
 # timeout: 200
 . "$TOP/tests/verdicts.sh"
 work=$(mktemp -d)
@@ -59,7 +59,7 @@ has() { grep -q -e "$1" out || { cat out; return 1; }; }
 lacks() { ! grep -e "$1" out; }
 ok_from() { [ "$(grep -c "^ok $1 [0-9]*/$2\$" out)" = "$2" ] || { cat out; return 1; }; }
 
-in_turn() { # in_turn PROGRAM RANKS: two programs, the second at another time in each rank
+in_turn() { # in_turn PROGRAM RANKS: three programs, at different times per rank
   local turn
   for turn in 1 2 3 4 5 6 7 8; do
     run -n "$2" sh -c "./$1 a; [ \$PMIX_RANK = $((turn % 2)) ] || sleep 0.$((turn % 3)); ./$1 b; ./$1 c" || { cat out; return 1; }
@@ -73,7 +73,7 @@ fails() { # fails PATTERN ARGUMENTS...: within seconds
   code=$?
   [ $code != 0 ] && [ $code != 124 ] && has "$pattern" && lacks MIXED
 }
-at_once() { # at_once PROGRAM LASTING: which makes each take so long that both run
+at_once() { # at_once PROGRAM LASTING: LASTING keeps both programs running at once
   local turn
   for turn in $(seq 12); do
     fails 'two MPI programs run in one rank at the same time, '"$1"' (pid [0-9]*) and '"$1"' (pid [0-9]*)' \
@@ -81,27 +81,27 @@ at_once() { # at_once PROGRAM LASTING: which makes each take so long that both r
     lacks '/1$' || return 1
   done
 }
-beside() { # a child of a rank is a world of one, and no second program
+beside() { # a child of a rank is a world of one
   run -n 2 ./world a "./world c" && ok_from a 2 && [ "$(grep -c '^ok c 0/1$' out)" = 2 ] || { cat out; return 1; }
 }
-on_request() { # two programs at the same time, each a world of one
+on_request() { # two programs at once, each a world of one
   run -n 2 sh -c "TERN_BOOT=singleton ./world a & TERN_BOOT=singleton ./world b; wait" &&
     [ "$(grep -c '^ok [ab] 0/1$' out)" = 4 ] || { cat out; return 1; }
 }
 
-check "worlds, one after the other" in_turn world 2
-check "sessions, one after the other" in_turn session 3
-check "a further world of one rank alone" fails 'rank 0 has ended and runs no further MPI program, where rank 1 waits' \
+check "consecutive worlds" in_turn world 2
+check "consecutive sessions" in_turn session 3
+check "a second world of a single rank" fails 'rank 0 has ended and runs no further MPI program, where rank 1 waits' \
   -n 2 sh -c './world a; [ $PMIX_RANK = 0 ] || exec ./world b'
-check "a further session of one rank alone" fails 'rank 0 has ended' \
+check "a second session of a single rank" fails 'rank 0 has ended' \
   -n 2 sh -c './session a; [ $PMIX_RANK = 0 ] || { sleep 0.3; exec ./session b; }'
-check "no communicator with a rank that has ended" lacks '^made b'
-check "a rank that has gone on to its next program" fails 'rank 0 is at MPI program number 3, but this is number 2 of rank 1' \
+check "no communicator with an ended rank" lacks '^made b'
+check "a rank already in its next program" fails 'rank 0 is at MPI program number 3, but this is number 2 of rank 1' \
   -n 2 sh -c './session a; [ $PMIX_RANK = 0 ] && { timeout -s KILL 1 ./session b; ./session c; } || { sleep 2; exec ./session b; }'
-check "two worlds at the same time" at_once world 'sleep 0.3'
-check "two sessions at the same time" at_once session 300000
-check "two at the same time, one of them exec" fails 'two MPI programs run in one rank at the same time' \
+check "two concurrent worlds" at_once world 'sleep 0.3'
+check "two concurrent sessions" at_once session 300000
+check "two concurrent programs, one by exec" fails 'two MPI programs run in one rank at the same time' \
   -n 2 sh -c './world a "sleep 2" & sleep 0.5; exec ./world b'
 check "a child of a rank" beside
-check "worlds of one at the same time, on request" on_request
+check "concurrent worlds of one, on request" on_request
 totals

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A large message gets on while its ranks do nothing but small collectives: these make progress,
-// though they may need none themselves.
+// Small collectives advance a large message, even without pending work of their own.
 // ranks: 2 3
 #include "check.h"
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Progress: whatever a rank does in MPI that blocks or tests, and be it always the same, what it
-// started gets on: a long message to it, one from it. Rank 0 does one thing over and over (only
-// sends, only probes, only tests, ...) or blocks in one call, until the others say that theirs is
-// done.
+// Repeated calls of any kind, or one blocking call, advance earlier operations: a long message to
+// the rank and a long message from the rank.
 // ranks: 3
 // timeout: 240
 #include <fcntl.h>
@@ -13,7 +11,7 @@
 
 enum { kBytes = 3000000, kLong = 1, kOther = 2, kEnd = 3, kSlow = 4 };
 
-// Rank 1 sets it, without MPI.
+// Set by rank 1 without MPI.
 static volatile int* stop;
 static char *in, *out, *back;
 static MPI_Comm pair;  // ranks 0 and 2
@@ -34,7 +32,7 @@ static void share_stop(void) {
   if (rank == 0) shm_unlink(name);
 }
 
-// -- what rank 0 does until it may stop; rank 2 keeps it company
+// -- calls of rank 0 until the stop flag; rank 2 is the partner
 
 static void only_tests(void) {
   int flag;
@@ -87,12 +85,12 @@ static void only_reduces(void) {
   OK(MPI_Allreduce(&number, &sum, 1, MPI_INT, MPI_SUM, pair));
 }
 
-static void drain(void) {  // of rank 2: what rank 0 sends, until it says that it was the last
+static void drain(void) {  // until a message with tag kEnd
   MPI_Status status;
   do OK(MPI_Recv(&number, 1, MPI_INT, 0, MPI_ANY_TAG, MPI_COMM_WORLD, &status));
   while (status.MPI_TAG != kEnd);
 }
-// -- one call that blocks, until rank 2 ends it
+// -- one blocking call, ended by rank 2
 
 static void when_told(void) {
   while (!*stop) usleep(1000);
@@ -125,9 +123,9 @@ static void barrier_when_told(void) {
 static const struct {
   const char* name;
   void (*rank_0)(void);
-  int repeats;  // until rank 1 is done; else the call itself ends then
+  int repeats;  // until rank 1 is done
   void (*rank_2)(void);
-  int told_end;  // rank 2 wants to know that rank 0 stopped
+  int told_end;  // rank 2 gets a message after the stop
 } cases[] = {{"only tests", only_tests, 1, NULL, 0},
              {"only testany", only_testany, 1, NULL, 0},
              {"only testsome", only_testsome, 1, NULL, 0},
@@ -143,7 +141,7 @@ static const struct {
              {"blocks in barrier", only_barriers, 0, barrier_when_told, 0}};
 
 static void begin_case(void) {
-  OK(MPI_Barrier(MPI_COMM_WORLD));  // all have seen the last stop
+  OK(MPI_Barrier(MPI_COMM_WORLD));  // all saw the previous stop
   if (rank == 0) *stop = 0;
   OK(MPI_Barrier(MPI_COMM_WORLD));
 }
@@ -151,7 +149,7 @@ static void begin_case(void) {
 static void check_case(int which, int receives) {
   MPI_Request request;
   begin_case();
-  if (rank == 0) {  // started, and then only found complete
+  if (rank == 0) {  // then only polls for completion
     if (receives)
       OK(MPI_Irecv(in, kBytes, MPI_CHAR, 1, kLong, MPI_COMM_WORLD, &request));
     else
@@ -174,7 +172,7 @@ static void check_case(int which, int receives) {
   }
 }
 
-// Both sides of these turn until rank 1 is done; they agree on the last turn by what they exchange.
+// Both sides agree on the last turn by the exchanged values.
 static void together(void (*turn)(void)) {
   MPI_Request request;
   int mine, any = 0;

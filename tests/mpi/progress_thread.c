@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TERN_PROGRESS=thread: large messages get on while a rank computes, in every way that they travel.
+// TERN_PROGRESS=thread: large messages advance while a rank computes.
 // ranks: 2
 // env: TERN_PROGRESS=thread
 #include "check.h"
@@ -13,7 +13,7 @@ static void compute(void) {
   while (MPI_Wtime() - begin < kCompute) sum += 1;
 }
 
-// Rank `busy` begins its side and computes; how long the other's blocking side takes, at its best.
+// Rank `busy` starts and computes. Returns the best time of the other rank.
 static double seconds_beside(int busy, int busy_sends) {
   static char data[kBytes];
   double best = 10;

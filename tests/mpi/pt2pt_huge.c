@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages beyond 2 and 4 GiB, by a large count and by a large type; 1 GiB both ways at once.
-// Memory: 2 ranks hold 4.3 GiB each.
+// Messages above 2 and 4 GiB, by a large count and by a large type. Memory: 2 ranks with 4.3 GiB
+// each.
 // full: yes
 // ranks: 2
 // timeout: 600
 #include "check.h"
 
-// A few bytes at each border: filling all of it would test the memory, not the library.
+// A few bytes: filling the whole buffer would test the memory, not the library.
 static void mark(unsigned char* buffer, MPI_Count bytes, unsigned seed) {
   for (MPI_Count at = 0; at < bytes; at += 1048573) buffer[at] = pattern((size_t)at, seed);
   buffer[bytes - 1] = pattern((size_t)bytes - 1, seed);
@@ -54,7 +54,6 @@ static void large_type(unsigned char* buffer, int megabytes) {
   OK(MPI_Type_free(&megabyte));
 }
 
-// 1 GiB each way at the same time.
 static void both_ways(unsigned char* buffer) {
   const int bytes = 1 << 30, other = 1 - rank;
   unsigned char* in = buffer + bytes;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ten thousand requests outstanding, received in another order than sent; then bursts that are
-// not received for a while.
+// Ten thousand outstanding requests, received in another order. Then bursts to a busy receiver.
 // ranks: 1 2 4
 // timeout: 120
 #include "check.h"
@@ -34,7 +33,6 @@ static void outstanding(int receives_first) {
   free(statuses);
 }
 
-// Messages of `bytes` pile up at a receiver that is busy elsewhere.
 static void flood(int bytes, int messages) {
   char *out = malloc((size_t)bytes + 1), *in = malloc((size_t)bytes + 1);
   MPI_Request* requests = malloc((size_t)messages * sizeof *requests);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Standard, synchronous and ready sends, blocking and not, at every size around a protocol's
-// border.
+// Standard, synchronous and ready sends, with sizes around every threshold.
 // ranks: 1 2 3
 // full-ranks: 4 8
 // timeout: 120
@@ -21,8 +20,7 @@ static void isend(enum Mode mode, int bytes, int to, int tag, MPI_Request* reque
   if (mode == kReady) OK(MPI_Irsend(out, bytes, MPI_BYTE, to, tag, MPI_COMM_WORLD, request));
 }
 
-// Every rank sends to its right neighbour. `early`: the receive is posted before (as ready mode
-// needs).
+// `early` posts the receive first, as ready mode requires.
 static void shift(enum Mode mode, int bytes, int blocking, int early, int tag) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   MPI_Request sending, receiving;
@@ -47,7 +45,7 @@ static void shift(enum Mode mode, int bytes, int blocking, int early, int tag) {
   CHECK(untouched(in, (size_t)bytes, (size_t)bytes + 8, 0x5a));
 }
 
-// The receiver comes late to a message that it has room for plenty: the count says what came.
+// The status has the length of the message.
 static void larger_room(int bytes, int tag) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   MPI_Request sending;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_PROC_NULL: every operation completes at once, moves nothing, and says so in its status.
+// MPI_PROC_NULL: every operation completes at once with the empty status.
 // ranks: 1 2
 #include "check.h"
 
@@ -45,7 +45,6 @@ static void nonblocking(int* value, MPI_Status* status) {
   OK(MPI_Request_free(&requests[1]));
 }
 
-// The ends of a line: one neighbour is MPI_PROC_NULL.
 static void line(MPI_Status* status) {
   const int right = rank + 1 < size ? rank + 1 : MPI_PROC_NULL;
   const int left = rank > 0 ? rank - 1 : MPI_PROC_NULL;
@@ -58,7 +57,7 @@ static void line(MPI_Status* status) {
     check_status(status, left, 2, MPI_INT, 1);
 }
 
-// As MPICH and Open MPI do: without data, a null datatype is no error.
+// As in MPICH and Open MPI, a null datatype is no error.
 static void no_type(MPI_Status* status) {
   const MPI_Datatype none = MPI_DATATYPE_NULL;
   MPI_Request requests[4];
@@ -74,7 +73,7 @@ static void no_type(MPI_Status* status) {
   OK(MPI_Send_init(NULL, 0, none, MPI_PROC_NULL, 1, MPI_COMM_WORLD, &requests[2]));
   OK(MPI_Recv_init(NULL, 0, none, MPI_PROC_NULL, 1, MPI_COMM_WORLD, &requests[3]));
   OK(MPI_Startall(2, &requests[2]));
-  OK(MPI_Cancel(&requests[0]));  // too late, and no error
+  OK(MPI_Cancel(&requests[0]));  // too late
   OK(MPI_Waitall(4, requests, MPI_STATUSES_IGNORE));
   OK(MPI_Request_free(&requests[2]));
   OK(MPI_Request_free(&requests[3]));

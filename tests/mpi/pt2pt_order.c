@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages with the same envelope never overtake, whatever their sizes (eager behind rendezvous and
-// the reverse), whether the receives were posted before, after, or with wildcards.
+// Messages with equal envelopes never overtake, in any mix of eager and rendezvous sizes.
 // ranks: 1 2 4
 #include "check.h"
 
 enum { kMessages = 400, kMost = 200000 };
 
-// Sizes that change the protocol from message to message.
+// Consecutive sizes select different protocols.
 static int bytes_of(int i) {
   static const int sizes[] = {8, 200000, 4, 9000, 0x8001, 64, 65536, 8192, 12, 140001, 8193, 16};
   return sizes[i % 12];
@@ -34,7 +33,7 @@ static void receive_all(char* buffer, int from, int wild) {
   }
 }
 
-// Posted ahead: specific and wildcard receives in turn; the order of posting decides.
+// The order of posting decides the match.
 static void receive_posted(int from) {
   enum { kPosted = 48 };
   char* buffer = malloc((size_t)kPosted * kMost);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random traffic over several communicators against a model that all ranks compute alike: any
-// sizes, tags, modes, receive orders and ways of completion, with receives early and late. The seed
-// is printed on failure only.
+// Random traffic over several communicators against a model computed by all ranks. Only a failure
+// prints the seed.
 // ranks: 1 2 3 4 8
 // timeout: 120
 #include "check.h"
@@ -40,7 +39,7 @@ static void invent(struct Message* messages, unsigned round) {
   }
 }
 
-// comms[1] has the ranks turned round, so that no test passes by taking world ranks.
+// comms[1] reverses the ranks, to detect the use of world ranks.
 static int rank_in(int comm, int world_rank) {
   return comm == 1 ? size - 1 - world_rank : world_rank;
 }
@@ -67,7 +66,7 @@ static void check_received(const struct Message* m, const char* buffer, const MP
   CHECK(untouched(buffer, (size_t)m->bytes, (size_t)m->bytes + 8, 0x5a));
 }
 
-// Completes all requests, in a manner drawn by the rank itself; statuses by place.
+// statuses[i] belongs to request i.
 static void complete(int n, MPI_Request* requests, MPI_Status* statuses, unsigned how) {
   int index, flag = 0, indices[2 * kBatch], count, done = 0;
   MPI_Status some[2 * kBatch];

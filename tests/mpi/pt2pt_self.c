@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages to oneself, on MPI_COMM_SELF and on MPI_COMM_WORLD, at every size, which ever comes
-// first.
+// Messages of a rank to itself, on two communicators, in either order of send and receive.
 // ranks: 1 2 singleton
 #include "check.h"
 
@@ -19,7 +18,6 @@ static void to_self(MPI_Comm comm, int me, int bytes, int receive_first, char* o
   CHECK(untouched(in, (size_t)bytes, (size_t)bytes + 1, 0x5a));
 }
 
-// A message in one communicator is not seen in the other.
 static void contexts_are_apart(void) {
   int a = 1, b = 2, in = 0, flag = 1;
   MPI_Request requests[2];

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_Sendrecv and MPI_Sendrecv_replace around a ring, with different types and sizes on both
-// sides.
+// MPI_Sendrecv and MPI_Sendrecv_replace on a ring, with different types at both ends.
 // ranks: 1 2 3 4 8
 #include "check.h"
 
@@ -20,7 +19,7 @@ static void ring(int bytes) {
   free(in);
 }
 
-// Replace with a type that has holes: what lies in the holes stays.
+// The holes do not change.
 static void replace_with_holes(int blocks) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   MPI_Datatype every_other;
@@ -35,7 +34,6 @@ static void replace_with_holes(int blocks) {
   free(data);
 }
 
-// Different amounts in both directions.
 static void uneven(void) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   const int mine = 1 + rank * 50000, theirs = 1 + left * 50000;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A message longer than its receive is an error that keeps the data that fits and harms nothing
-// else.
+// A message longer than its receive is an error: the buffer gets the first bytes, and other
+// messages are unaffected.
 // ranks: 1 2
 #include "check.h"
 
@@ -28,7 +28,6 @@ static void shift(int bytes, int room, int early) {
   CHECK_EQ(status.MPI_SOURCE, left);
   CHECK_EQ(status.MPI_TAG, 3);
   check_kept(in, room, (unsigned)left);
-  // The next message is whole.
   in = realloc(in, (size_t)bytes);
   OK(MPI_Isend(out, bytes, MPI_BYTE, right, 4, MPI_COMM_WORLD, &sending));
   OK(MPI_Recv(in, bytes, MPI_BYTE, left, 4, MPI_COMM_WORLD, &status));
@@ -38,7 +37,7 @@ static void shift(int bytes, int room, int early) {
   free(out);
 }
 
-// One truncated among others: Waitall says MPI_ERR_IN_STATUS, each status its own code.
+// MPI_Waitall returns MPI_ERR_IN_STATUS, and each status has a code.
 static void in_status(void) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   int out[3] = {1, 2, 3}, in[3] = {0, 0, 0};

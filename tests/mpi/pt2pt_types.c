@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Derived types on either side: the layouts may differ, only the sequence of basic elements must
-// agree.
+// Derived types at both ends: layouts may differ, but the basic elements must agree.
 // ranks: 1 2 3
 // timeout: 120
 #include <stddef.h>
@@ -12,12 +11,12 @@ struct Particle {
   char name[5];
 };
 
-// Places of `ints` integers, in order, in a buffer of `extent` bytes: what a type selects.
+// Positions of `ints` integers, in type map order, in `extent` bytes.
 struct Layout {
   MPI_Datatype type;
-  int count;      // elements of `type`
-  int ints;       // basic elements in all of them
-  size_t extent;  // bytes of the buffer
+  int count;      // of `type`
+  int ints;       // in total
+  size_t extent;  // bytes
   int (*place)(int i);
 };
 
@@ -57,7 +56,7 @@ static struct Layout make(int which) {
   return made;
 }
 
-// The address to hand to MPI: a type that runs backwards starts at its last place.
+// A reversed type starts at the last position.
 static int* origin(const struct Layout* layout, int* buffer) {
   return layout->place == backwards ? buffer + 6143 : buffer;
 }
@@ -122,7 +121,7 @@ static void particles(int count) {
   OK(MPI_Type_free(&particle));
 }
 
-// A message that ends inside an element: get_count says MPI_UNDEFINED, get_elements what came.
+// MPI_Get_count returns MPI_UNDEFINED, MPI_Get_elements the received elements.
 static void partial_element(void) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   const int out[7] = {0, 1, 2, 3, 4, 5, 6};
@@ -140,7 +139,6 @@ static void partial_element(void) {
   OK(MPI_Type_free(&triple));
 }
 
-// The user may free a type while a message of it is under way.
 static void freed_while_pending(void) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   int *out = malloc(40000 * sizeof *out), *in = calloc(40000, sizeof *in);
@@ -159,7 +157,6 @@ static void freed_while_pending(void) {
   free(in);
 }
 
-// Room for fewer elements of a layout with holes than come.
 static void truncated_with_holes(void) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   enum { kRoom = 5000, kSent = 30000 };

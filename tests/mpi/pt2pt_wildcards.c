@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_ANY_SOURCE and MPI_ANY_TAG, many tags in any order, and long unexpected queues.
+// MPI_ANY_SOURCE, MPI_ANY_TAG, many tags in any order, long unexpected queues.
 // ranks: 1 2 3 4 8
 #include "check.h"
 
 enum { kTags = 600 };
 
-// All ranks send to rank 0, which takes what comes and counts per source and tag.
 static void any_source_any_tag(void) {
   enum { kEach = 50 };
   if (rank != 0) {
@@ -27,7 +26,7 @@ static void any_source_any_tag(void) {
   free(next);
 }
 
-// Tags received in the reverse and in a scattered order: everything is unexpected for a while.
+// Most messages are unexpected.
 static void scattered_tags(int bytes) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   char *out = malloc((size_t)bytes * kTags + 1), *in = malloc((size_t)bytes + 1);
@@ -51,7 +50,7 @@ static void scattered_tags(int bytes) {
   free(in);
 }
 
-// A specific receive posted behind a wildcard one must not be served first, and the reverse.
+// A specific receive posted after a wildcard matches second, and the reverse.
 static void posting_order_wins(void) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   int in[4] = {-1, -1, -1, -1}, out[4] = {0, 1, 2, 3};
@@ -62,7 +61,7 @@ static void posting_order_wins(void) {
   OK(MPI_Irecv(&in[2], 1, MPI_INT, left, 5, MPI_COMM_WORLD, &requests[2]));
   OK(MPI_Irecv(&in[3], 1, MPI_INT, left, MPI_ANY_TAG, MPI_COMM_WORLD, &requests[3]));
   OK(MPI_Barrier(MPI_COMM_WORLD));
-  static const int tags[] = {5, 5, 6, 5};  // to receive 0, 1, 3, 2
+  static const int tags[] = {5, 5, 6, 5};  // received by 0, 1, 3, 2
   for (int i = 0; i < 4; ++i) OK(MPI_Send(&out[i], 1, MPI_INT, right, tags[i], MPI_COMM_WORLD));
   OK(MPI_Waitall(4, requests, statuses));
   CHECK_EQ(in[0], 0);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Request_free, Request_get_status, and the cancelling of receives.
+// MPI_Request_free, MPI_Request_get_status, and cancelled requests.
 // ranks: 1 2 3
 // env: TERN_TEST=net_eager=8k
 #include "check.h"
 
-// Sends that are freed at once still arrive; at sizes of each protocol.
 static void free_sends(void) {
   static const int sizes[] = {0, 8, 4000, 8193, 70000, 1000000};
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
@@ -21,14 +20,13 @@ static void free_sends(void) {
     OK(MPI_Recv(in, sizes[i], MPI_BYTE, left, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     CHECK_FILLED(in, (size_t)sizes[i], (unsigned)left);
   }
-  // The buffer may go when the receiver says that everything came.
+  // The sender may free the buffer now.
   OK(MPI_Sendrecv(NULL, 0, MPI_BYTE, left, 99, NULL, 0, MPI_BYTE, right, 99, MPI_COMM_WORLD,
                   MPI_STATUS_IGNORE));
   free(out);
   free(in);
 }
 
-// A receive that is freed while it runs still fills its buffer.
 static void free_receive(void) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   volatile int in = -1;
@@ -66,7 +64,7 @@ static void get_status(void) {
   CHECK_EQ(status.MPI_SOURCE, MPI_ANY_SOURCE);
 }
 
-// A cancelled receive takes no message; the one posted behind it does.
+// The next posted receive matches.
 static void cancel_receive(int source, int tag) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   int first = -1, second = -1, cancelled = 0;
@@ -89,7 +87,7 @@ static void cancel_receive(int source, int tag) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-// Cancelled too late: the message was matched, and stays.
+// The cancel comes too late.
 static void cancel_matched(void) {
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   int in = -1, flag = 0, cancelled = 1;
@@ -105,8 +103,7 @@ static void cancel_matched(void) {
   CHECK_EQ(in, left);
 }
 
-// A send that is not received is cancelled, at sizes of each protocol; one that was received is
-// not.
+// Only an unreceived send can be cancelled.
 static void cancel_send(MPI_Comm comm) {
   static char data[300000];
   static const int sizes[] = {65281, 300000, 8};

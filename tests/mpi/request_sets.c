@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waitany, waitsome, waitall, testany, testsome, testall: indices, statuses, null and inactive
-// requests.
+// Waitany, waitsome, waitall and tests: indices, statuses, null and inactive requests.
 // ranks: 1 2 3
 #include "check.h"
 
@@ -99,7 +98,6 @@ static void check_empty(MPI_Status* status) {
   CHECK_EQ(cancelled, 0);
 }
 
-// Arrays that hold nothing to wait for.
 static void with_nothing(int count, MPI_Request* null) {
   MPI_Status statuses[4];
   int index = 0, flag = 0, outcount = 0, indices[4];
@@ -143,7 +141,7 @@ int main(int argc, char** argv) {
   MPI_Request null[4] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
   with_nothing(4, null);
   with_nothing(0, null);
-  OK(MPI_Recv_init(in, 1, MPI_INT, left, 0, MPI_COMM_WORLD, &null[2]));  // inactive counts as null
+  OK(MPI_Recv_init(in, 1, MPI_INT, left, 0, MPI_COMM_WORLD, &null[2]));  // counts as null
   with_nothing(4, null);
   OK(MPI_Request_free(&null[2]));
   return end();

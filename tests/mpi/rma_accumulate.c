@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accumulates: all origins at once on the same elements, every operation on every kind of type,
-// derived types on both sides, results, compare and swap, requests.
+// Accumulates of all origins on the same elements, every operation and type, derived types, compare
+// and swap, requests.
 // ranks: 1 2 4 8
 // variant: created
-//   Memory of the program's own.
+//   User memory.
 //   cflags: -DOWN_MEMORY
 // variant: copied
-//   Windows whose memory the kernel copies.
+//   Windows copied by the kernel.
 //   ranks: 2 4 8
 //   env: TERN_TEST=rma=copied
 // variant: messages
-//   Windows that no other rank maps: all goes by messages.
+//   Windows by messages, without mappings.
 //   ranks: 2 4 8
 //   env: TERN_TEST=rma=messages
 #include <stddef.h>
@@ -51,7 +51,6 @@ static void counters(MPI_Win win, char* mine) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-// A counter by compare and swap.
 static void swaps(MPI_Win win, char* mine) {
   memset(mine, 0, 64);
   OK(MPI_Barrier(MPI_COMM_WORLD));
@@ -74,7 +73,7 @@ static void swaps(MPI_Win win, char* mine) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-// Long vectors of all ranks to rank 0, across stripes, misaligned by 4.
+// Long vectors at rank 0, across stripes, misaligned by 4 bytes.
 static void vectors(MPI_Win win, char* mine) {
   enum { kCount = 30000 };
   static double in[kCount], got[kCount];
@@ -90,7 +89,7 @@ static void vectors(MPI_Win win, char* mine) {
   for (int i = 0; i < kCount; ++i) CHECK(got[i] == 5.0 * size * i);
 }
 
-// What MPI_Reduce_local makes is what an accumulate makes, for all operations and types.
+// Equal to MPI_Reduce_local, for all operations and types.
 static void operations(MPI_Win win, char* mine) {
   static const struct {
     MPI_Datatype type;
@@ -152,7 +151,6 @@ static void operations(MPI_Win win, char* mine) {
   OK(MPI_Win_set_errhandler(win, MPI_ERRORS_ARE_FATAL));
 }
 
-// Columns at the target, a reversed order at the origin; pairs with holes.
 static void derived(MPI_Win win, char* mine) {
   enum { kRows = 100, kColumns = 8 };
   MPI_Datatype column, backwards;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What origins may pass: absolute types at displacement 0 and displacements before 0 of dynamic
-// windows, null buffers, byte counts that overflow, types that MPI_Type_create_f90_integer gives, a
-// gap inside an element, alignments that differ from rank to rank.
+// Absolute types and displacements below 0 in dynamic windows, null buffers, overflowing byte
+// counts, types of MPI_Type_create_f90_integer, gaps inside elements, different alignments per
+// rank.
 // ranks: 2
 // variant: messages
-//   Windows that no other rank maps: all goes by messages.
+//   Windows by messages, without mappings.
 //   env: TERN_TEST=rma=messages
 #include <stdint.h>
 
@@ -87,7 +87,6 @@ static void gaps(MPI_Win win, unsigned char* memory) {
   }
 }
 
-// Rank 0 asks for another alignment than rank 1.
 static void alignments(void) {
   MPI_Win win;
   MPI_Info info;

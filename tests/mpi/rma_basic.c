@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shortest way through a window: allocate, put and get between fences, free.
+// The shortest program with a window: allocate, put and get between fences, free.
 // ranks: 1 2 4
 #include "check.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small operations on memory of the program's own, which targets do for origins while they poll and
-// the kernel while they compute: counters, swaps, blocks of sizes around a box's, elements of all
-// shapes. All ranks at once, each on the next and on rank 0, which now and then computes.
+// Small operations on user memory, executed by a polling target, or by the kernel while the target
+// computes: counters, swaps, blocks around the size of a box, elements of all shapes.
 // ranks: 2 4 8
 #include <stddef.h>
 
@@ -32,7 +31,7 @@ static void compute(double seconds) {
   while (MPI_Wtime() - start < seconds) continue;
 }
 
-// Every ticket is drawn once, and who has the owner's word changes no other rank's.
+// Every ticket is drawn once. Only the rank in `owner` changes the field.
 static void counters(void) {
   const long one = 1;
   for (int i = 0; i < kRounds; ++i) {
@@ -68,7 +67,6 @@ static void check_tickets(void) {
   free(seen);
 }
 
-// Each rank has the next one's block to itself.
 static void blocks(int next) {
   static const int sizes[] = {0, 1, 7, 8, 63, 64, 65, 511, 1023, 1024, 1025, kBlock};
   unsigned char from[kBlock], to[kBlock];
@@ -84,7 +82,6 @@ static void blocks(int next) {
   }
 }
 
-// All ranks on rank 0's elements; sums and places are checked by it.
 static void elements(void) {
   struct {
     double value;

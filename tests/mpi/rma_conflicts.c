@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TERN_CHECK=rma: accesses that meet others which are not done are errors that name both calls;
-// what the standard allows side by side is let pass, and so is all that comes after a flush, an
-// unlock, a fence or a complete.
+// TERN_CHECK=rma: conflicting accesses give an error with both calls. Accesses allowed by the
+// standard pass.
 // ranks: 2 4
 // env: TERN_CHECK=rma
 // transport: sm, of ranks of other hosts nothing is known
@@ -20,7 +19,6 @@ static void conflict(int code, const char* first, const char* second) {
   CHECK(strstr(error_text(code), second) != NULL);
 }
 
-// Rank 1's accesses to rank 0 meet those of rank 0 to itself.
 static void of_two_ranks(void) {
   OK(MPI_Win_lock_all(0, win));
   if (rank == 0) OK(MPI_Put(values, 4, MPI_INT, 0, 0, 4, MPI_INT, win));
@@ -50,7 +48,7 @@ static void of_two_ranks(void) {
   meet();
 }
 
-// Each rank has columns of its own, side by side.
+// Interleaved columns per rank.
 static void between_each_other(void) {
   MPI_Datatype column;
   OK(MPI_Type_vector(kInts / size, 1, size, MPI_INT, &column));
@@ -85,7 +83,7 @@ static void after_epochs(void) {
     }
 }
 
-// Without TERN_CHECK=rma it locks (rma_objects.c).
+// Without TERN_CHECK=rma, the call takes the lock (rma_objects.c).
 static void never_locked(void) {
   MPI_Info info;
   void* base;

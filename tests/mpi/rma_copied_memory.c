@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows over memory of all kinds: static, the stack's, heaps', mappings of a file, shared and
-// private ones, fresh pages that no one has touched, sizes of 0; what is read-only can be read, and
-// what is not there any more is an error instead of a crash.
+// Windows over all kinds of memory. Read-only memory is readable. Access to unmapped memory is an
+// error, not a crash.
 // ranks: 2 3
 // hosts: no, a target of another host would crash
 // transport: sm, as other hosts do
@@ -53,8 +52,8 @@ static void mappings(void) {
   fclose(file);
 }
 
-// The middle of the window is gone, and the rest read-only. Operations that the target would do
-// itself, if it polled, are smaller.
+// The middle is unmapped, the rest read-only. A polling target would execute smaller operations
+// itself.
 static void lost_memory(void) {
   enum { kMany = 1024 };
   MPI_Win win;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the kernel lets one rank write to no other's memory (a filter as containers have it), all
-// ranks reach windows by messages, and the reason is said with its cure; once it was said, no more.
+// If the kernel refuses writes to other ranks (a container's filter), windows use messages, and the
+// library prints the reason and the cure once.
 // ranks: 2 3
 // hosts: no, ranks of other hosts use messages anyhow
 // transport: sm, the others are to other hosts

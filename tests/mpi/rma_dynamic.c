@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dynamic windows: memory is attached and detached, displacements are addresses, and what is not
-// attached is not reached.
+// Dynamic windows: attach and detach, displacements are addresses, detached memory is an error.
 // ranks: 1 2 4
 #include "check.h"
 
@@ -35,7 +34,7 @@ static void operations(MPI_Win win) {
   OK(MPI_Win_detach(win, regions[3]));
   OK(MPI_Barrier(MPI_COMM_WORLD));
 
-  // Beyond what is attached: an error, and nothing is written.
+  // An error, and no write.
   OK(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
   const MPI_Aint wrong[] = {theirs[3], MPI_Aint_add(theirs[5], sizeof(int)), 64};
   for (int i = 0; i < 3; ++i) {

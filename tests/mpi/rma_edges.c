@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations at the edges of a part: its last bytes, one further, displacements and counts that
-// overflow, elements on both sides of a stripe's end, elements that are not aligned.
+// Operations at the edges of a rank's memory: one byte too far, overflowing displacements and
+// counts, stripe boundaries, misaligned elements.
 // ranks: 2 3
 // variant: messages
-//   Windows that no other rank maps: all goes by messages.
+//   Windows by messages, without mappings.
 //   ranks: 2
 //   env: TERN_TEST=rma=messages
 #include <stdint.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Performance variables count operations on windows, each by the way that it took.
+// Performance variables count the operations on windows per path.
 // ranks: 2
 // transport: sm, other hosts are reached by messages
 #include "check.h"
@@ -21,7 +21,6 @@ static unsigned long long read_one(MPI_T_pvar_handle handle) {
   return value;
 }
 
-// Twenty operations on the next rank's part.
 static void operate(MPI_Win win) {
   const int next = (rank + 1) % size, one = 1;
   int old;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank is killed while it holds a lock, or before it posts: those that wait for it get an error
-// that names it. mpirun is stopped meanwhile, for it would end the job.
+// A rank dies with a lock held, or before a post: waiting ranks get an error with the rank's name.
+// The test stops mpirun, because mpirun would end the job.
 // ranks: 3
 // timeout: 20
 // expect-exit: nonzero
@@ -38,7 +38,7 @@ int main(int argc, char** argv) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
   must_name(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win));
   must_name(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 2, 0, win));
-  must_name(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win));  // who comes later hears of it, too
+  must_name(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win));  // later calls fail, too
   long value = 0;
   OK(MPI_Win_start(victim, 0, win));
   must_name(MPI_Put(&value, 1, MPI_LONG, 1, 0, 1, MPI_LONG, win));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that the kernel copies: a rank is killed while it holds a lock and accumulates. Who wants
-// the lock, or what was its memory, gets an error that names it; who accumulates where it did is
-// through, or gets one, and none hangs. mpirun is stopped meanwhile, for it would end the job.
+// A rank dies with a lock held, in a window copied by the kernel. Calls for the lock or the dead
+// rank's memory return an error with the rank's name, and no accumulate hangs. The test stops
+// mpirun, because mpirun would end the job.
 // ranks: 3
 // timeout: 20
 // expect-exit: nonzero

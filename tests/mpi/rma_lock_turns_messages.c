@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All ranks lock rank 0's part over and over, by messages; rank 0 gets its turn, and they stop when
-// it has had some.
+// All ranks lock rank 0's memory repeatedly, by messages, until rank 0 had kTurns turns.
 // ranks: 3 4
 // env: TERN_TEST=rma=messages
 // timeout: 20

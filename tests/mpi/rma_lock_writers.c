@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared locks that overlap without end keep no exclusive lock out; of several that wait for a
-// writer all get in when it leaves.
+// Overlapping shared locks do not starve an exclusive lock. After the unlock, all waiting readers
+// get the lock.
 // ranks: 4
 // timeout: 30
 #include <unistd.h>
@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
     OK(MPI_Accumulate(&one, 1, MPI_INT, 0, turn + 1 == kTurns, 1, MPI_INT, MPI_SUM, win));
     OK(MPI_Win_unlock(0, win));
   }
-  while (rank < 3 && !stop) {  // each holds it for most of the time
+  while (rank < 3 && !stop) {
     CHECK(MPI_Wtime() - start < 20);
     OK(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win));
     OK(MPI_Get(&stop, 1, MPI_INT, 0, 1, 1, MPI_INT, win));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows as objects: attributes, names, groups, hints, error handlers, conversions, and what is
-// refused when they are made.
+// Windows as objects: attributes, names, groups, hints, error handlers, refused arguments.
 // ranks: 1 2 4
 #include <stdint.h>
 
@@ -92,7 +91,7 @@ static void hints(void) {
   OK(MPI_Info_get_string(used, "unknown_hint", &length, value, &flag));
   CHECK_EQ(flag, 0);
   OK(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
-  // A promise that programs break (rma_conflicts.c has the error of TERN_CHECK=rma).
+  // Programs break the no_locks promise. See rma_conflicts.c for TERN_CHECK=rma.
   OK(MPI_Win_lock_all(MPI_MODE_NOCHECK, win));
   OK(MPI_Win_unlock_all(win));
   OK(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win));
@@ -103,7 +102,7 @@ static void hints(void) {
   OK(MPI_Win_free(&win));
 }
 
-// An error of one rank is an error of all, on the communicator.
+// An error of one rank is an error of all ranks.
 static void refused(void) {
   MPI_Win win;
   char byte;
@@ -122,7 +121,7 @@ static void refused(void) {
         MPI_ERR_INFO_VALUE);
   OK(MPI_Info_free(&info));
   OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
-  OK(MPI_Win_allocate(1, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win));  // it still works
+  OK(MPI_Win_allocate(1, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win));  // still works
   OK(MPI_Win_free(&win));
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random epochs against a sequential model: puts, gets and accumulates of all sizes, with derived
-// types, on windows of every flavour; every rank knows what all did, and checks its part and what
-// it got.
+// Random epochs against a sequential model, on all window flavors. Every rank computes all
+// operations, and checks its memory and results.
 // ranks: 1 2 3 4
 // variant: copied
 //   Cross-memory attach, except for shared windows.
@@ -19,20 +18,20 @@ static unsigned next_random(unsigned below) {
   return (state >> 8) % below;
 }
 
-enum { kMost = 40000, kOps = 6 };  // elements of a part; operations of a rank in an epoch
+enum { kMost = 40000, kOps = 6 };  // elements per rank; operations per epoch
 enum { kPut, kGet, kSum, kFetch, kKinds };
 
 typedef struct {
-  int kind, target, count, at, stride;  // elements at at, at + stride, ...
-  int value;                            // of the first; the next have one more
+  int kind, target, count, at, stride;  // at at, at + stride, ...
+  int value;                            // of the first; then one more each
 } Operation;
 
-static int* model;  // of all parts, in the order of ranks
+static int* model;  // of all ranks, in rank order
 static int* got;    // by operation
 static int* expected;
 
-// In an epoch puts go to places that no other operation touches: each rank has its own rows of
-// every part, of which there are twice as many: the upper half takes sums of all.
+// No operation overlaps a put: each rank has separate rows in every rank's memory. The upper half
+// of the rows takes sums of all ranks.
 static Operation draw(int of, int number, int part) {
   Operation one;
   static const int most[] = {1, 3, 20, 200, 3000};
@@ -75,7 +74,6 @@ static void issue(const Operation* one, int* buffer, MPI_Win win, const MPI_Aint
   OK(MPI_Type_free(&type));
 }
 
-// What an operation finds and leaves, in the model.
 static void apply_to_model(const Operation* one, int part, int* found) {
   for (int i = 0; i < one->count; ++i) {
     int* place = model + (size_t)one->target * (size_t)part + one->at + i * one->stride;
@@ -88,7 +86,7 @@ static void apply_to_model(const Operation* one, int part, int* found) {
 static void epoch(MPI_Win win, int* mine, int part, const MPI_Aint* bases, int unit, int how) {
   Operation mine_all[kOps];
   memset(got, 0xff, sizeof(int) * kOps * 3000);
-  const int sums = (int)next_random(2);  // in an epoch elements are summed, or read, by all
+  const int sums = (int)next_random(2);  // elements are summed, or read, by all
   for (int of = 0; of < size; ++of)
     for (int i = 0; i < kOps; ++i) {
       Operation one = draw(of, i, part);

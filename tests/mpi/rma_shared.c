@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows whose parts all ranks load and store: where they are, and what MPI_Win_shared_query says
-// of every kind of window.
+// Windows in shared memory: placement, and MPI_Win_shared_query.
 // ranks: 1 2 4
 // hosts: no, the ranks must share memory
 #include <stdint.h>
@@ -16,7 +15,7 @@ static void query(MPI_Win win, int of, MPI_Aint bytes, int unit, char** base) {
   CHECK_EQ(its_unit, unit);
 }
 
-// Rank r has r * 40 bytes: the lowest with any is rank 1.
+// Rank 1 is the lowest rank with memory.
 static void parts(int apart) {
   MPI_Info info;
   MPI_Win win;
@@ -27,7 +26,7 @@ static void parts(int apart) {
   OK(MPI_Info_free(&info));
   for (int i = 0; i < size; ++i) {
     query(win, i, i * 40, i + 1, &base);
-    CHECK((base == NULL) == (apart && i == 0));  // no bytes, and no place among the others
+    CHECK((base == NULL) == (apart && i == 0));  // no bytes, no address
     if (i == rank && base != NULL) CHECK(base == mine);
     if (!apart && i > 0) CHECK(base == end);
     if (apart) CHECK_EQ((uintptr_t)base % 4096, 0);
@@ -87,7 +86,7 @@ static void others(void) {
   OK(MPI_Win_free(&win));
 }
 
-// Large parts: only what is touched takes memory.
+// Only touched pages use memory.
 static void large(void) {
   MPI_Win win;
   char* mine;

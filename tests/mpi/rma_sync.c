@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Locks, flushes, post-start-complete-wait, fences with assertions; and what comes in the wrong
-// epoch.
+// Locks, flushes, post-start-complete-wait, fences with assertions, wrong epochs.
 // ranks: 1 2 4 8
 // variant: created
-//   Memory of the program's own.
+//   User memory.
 //   cflags: -DOWN_MEMORY
 // variant: copied
-//   Windows whose memory the kernel copies.
+//   Windows copied by the kernel.
 //   ranks: 2 4 8
 //   env: TERN_TEST=rma=copied
 // variant: messages
-//   Windows that no other rank maps: all goes by messages.
+//   Windows by messages, without mappings.
 //   ranks: 2 4 8
 //   env: TERN_TEST=rma=messages
 #include "check.h"
 
 enum { kRounds = 200 };
 
-// Each increments a plain counter under the exclusive lock of rank 0.
 static void exclusive_locks(MPI_Win win, long* mine) {
   mine[0] = 0;
   OK(MPI_Barrier(MPI_COMM_WORLD));
@@ -39,7 +37,7 @@ static void exclusive_locks(MPI_Win win, long* mine) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-// Shared and exclusive ones mixed; each rank writes its own place of all others.
+// Each rank writes a separate element at all targets.
 static void shared_locks(MPI_Win win, long* mine) {
   for (int i = 0; i < kRounds; ++i) {
     const int target = (rank + i) % size;
@@ -78,7 +76,7 @@ static void several_locks(MPI_Win win) {
   OK(MPI_Win_unlock(MPI_PROC_NULL, win));
 }
 
-// Everybody exposes to all others, and to itself.
+// To all ranks, including itself.
 static void post_start(MPI_Win win, long* mine, int tested) {
   MPI_Group all, none = MPI_GROUP_EMPTY;
   OK(MPI_Win_get_group(win, &all));
@@ -103,7 +101,7 @@ static void post_start(MPI_Win win, long* mine, int tested) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-// A ring of origins and targets, started before the post.
+// Started before the post.
 static void ring(MPI_Win win, long* mine) {
   MPI_Group all, to, from;
   OK(MPI_Win_get_group(win, &all));
@@ -134,7 +132,7 @@ static void fences(MPI_Win win, long* mine) {
     OK(MPI_Win_fence(MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED, win));
     OK(MPI_Barrier(MPI_COMM_WORLD));
   }
-  OK(MPI_Win_fence(0, win));  // unused: a lock ends it
+  OK(MPI_Win_fence(0, win));  // a lock ends the epoch
   OK(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win));
   OK(MPI_Win_unlock(0, win));
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A target that computes, and calls MPI no more, is served all the same: locks, puts, gets and
-// counters of its memory end long before it is back, whichever way the window is reached.
+// Operations on the memory of a computing target end long before the target returns, on every path.
 // ranks: 3
 // full-ranks: 2 4
 // timeout: 30
@@ -55,7 +54,7 @@ int main(int argc, char** argv) {
   MPI_Win win;
   MPI_Info info;
   OK(MPI_Info_create(&info));
-  OK(MPI_Info_set(info, "no_locks", "true"));  // a promise that programs break
+  OK(MPI_Info_set(info, "no_locks", "true"));  // programs break the promise
   OK(MPI_Win_create(memory, sizeof memory, sizeof(int), info, MPI_COMM_WORLD, &win));
   OK(MPI_Info_free(&info));
   serve(win, "created");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads at once: each with a window of its own, and all on one; by shared memory and by messages.
+// Concurrent threads, each with a window, and all on one window.
 // ranks: 1 2 4
 // cflags: -pthread
 // timeout: 120
@@ -9,11 +9,11 @@
 
 enum { kThreads = 4, kRounds = 200 };
 
-static MPI_Win common[2];  // allocated, and of the program's own memory
+static MPI_Win common[2];  // allocated; created on user memory
 static long* common_base[2];
 static MPI_Comm comms[kThreads];
 
-// Every thread of every rank counts in the window that all use; the epoch is the main thread's.
+// The main thread opens the epoch.
 static void* count(void* argument) {
   const int mine = (int)(long)argument;
   static long old[kThreads][kRounds][2];  // written until the next flush

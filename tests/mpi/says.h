@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SAYS: a call that must fail with a class, and with a text that begins with the function and holds
-// these words.
+// SAYS: a call that must fail with a class, and a text that starts with the function and contains
+// the words.
 #ifndef TERN_TESTS_SAYS_H
 #define TERN_TESTS_SAYS_H
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI without MPI_Init: a session, its process sets, a communicator of a group, messages on it;
-// twice.
+// MPI without MPI_Init: a session, process sets, a communicator, messages; twice.
 //
 // ranks: singleton 1 2 3
 #include "check.h"
@@ -28,7 +27,7 @@ static void use(MPI_Session session) {
   CHECK_EQ(result, MPI_CONGRUENT);
   OK(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, first));
   CHECK_EQ(sum, size);
-  // Equal envelopes on two communicators: the messages must not meet.
+  // Equal envelopes on two communicators must not mix.
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   int out[2] = {100 + rank, 200 + rank}, in[2] = {0, 0};
   MPI_Request requests[4];
@@ -39,7 +38,7 @@ static void use(MPI_Session session) {
   OK(MPI_Waitall(4, requests, MPI_STATUSES_IGNORE));
   CHECK(in[0] == 100 + left && in[1] == 200 + left);
   FAILS(MPI_Send(&one, 1, MPI_INT, size, 0, first), MPI_ERR_RANK);
-  // Of the predefined attributes a session has the upper bound of tags alone.
+  // A session has only one predefined attribute: the upper bound of tags.
   MPI_Comm copy;
   OK(MPI_Comm_dup(first, &copy));
   for (int key = MPI_TAG_UB; key <= MPI_UNIVERSE_SIZE; ++key) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_Session_finalize ends the buffer of its session: messages in it are sent first, and a later
-// session, wherever it lies in memory, has none.
+// MPI_Session_finalize sends and detaches the session's buffer. A later session at the same address
+// has no buffer.
 // ranks: 1 2
 // timeout: 30
 #include <unistd.h>
@@ -26,7 +26,7 @@ static MPI_Comm comm_of(MPI_Session session) {
   return comm;
 }
 
-// Sessions of the same place in memory follow each other; one stays open all the time.
+// Consecutive sessions have the same address.
 static void buffers_end(void) {
   MPI_Session kept = open_session();
   for (int round = 0; round < 20; ++round) {
@@ -40,7 +40,6 @@ static void buffers_end(void) {
   OK(MPI_Session_finalize(&kept));
 }
 
-// The memory is the program's again after MPI_Session_finalize: the message has left it.
 static void messages_are_sent(void) {
   MPI_Session session = open_session();
   MPI_Comm comm = comm_of(session);

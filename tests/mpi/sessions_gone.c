@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank makes a communicator whose other ranks have made it before, freed it, left MPI and ended.
+// A rank creates a communicator after the other ranks created and freed the same communicator, and
+// ended.
 // ranks: 2 4
 #include <unistd.h>
 
 #include "check.h"
 
-// Their processes are of the same name and the same parent, which may not have asked for their
-// ends.
+// Same name and parent. The parent may not have reaped them.
 static void await_others(void) {
   char command[128], text[16];
   snprintf(command, sizeof command,

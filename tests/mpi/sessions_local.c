@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A session waits for no other process: the last rank never uses MPI, rank 0 opens sessions alone,
-// and two ranks meet while the others do not; what a rank told its peers arrives though it has
-// left.
+// A session waits for no other process. Messages of a rank arrive after its exit from MPI.
 // ranks: 1 2 3 4 7
 // timeout: 30
 #include <unistd.h>
@@ -14,7 +12,7 @@ static MPI_Session open_session(void) {
   return session;
 }
 
-// Of ranks 0 to `members` - 1 of the job.
+// Ranks 0 to `members` - 1 of the job.
 static MPI_Comm comm_of(MPI_Session session, int members, const char* tag) {
   MPI_Group all, some;
   MPI_Comm comm;
@@ -39,8 +37,8 @@ static void alone(void) {
   OK(MPI_Session_finalize(&session));
 }
 
-// Rank 0 sends and leaves at once; rank 1 comes late, and looks later still. Then the other way,
-// while rank 1 keeps the session that rank 0 opens again and again.
+// Rank 0 leaves at once, and rank 1 receives late. Then the reverse, while rank 1 keeps its
+// session.
 static void one_leaves_early(int me) {
   static char large[100000];
   MPI_Session session, kept = MPI_SESSION_NULL;

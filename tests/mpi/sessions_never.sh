@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A communicator of a session whose member never comes: the job ends, and says who.
+# A member of a session's communicator never starts MPI: the job ends with the rank's name.
 # timeout: 60
 # waits: yes
 . "$TOP/tests/verdicts.sh"
@@ -22,8 +22,8 @@ int main(void) {
 }
 END_OF_C
 "$MPICC" never.c -o never || exit 1
-check "a member that has ended is named" fails 1 'rank 1 has ended and never called MPI_Init, where rank 0 waits for it' \
+check "the error names an ended member" fails 1 'rank 1 has ended and never called MPI_Init, where rank 0 waits for it' \
   env LATE=0 timeout 20 "$MPIRUN" -n 2 ./never
-check "a member that is late is named" fails 124 'rank 0.*MPI_Comm_create_from_group.*waits for rank 1 to initialise MPI' \
+check "the report names a late member" fails 124 'rank 0.*MPI_Comm_create_from_group.*waits for rank 1 to initialise MPI' \
   env LATE=30 timeout 20 "$MPIRUN" -n 2 --timeout 2 ./never
 totals

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sessions beside the world of MPI_Init: several at once, before MPI_Init and after MPI_Finalize,
-// inter-communicators of their groups, and the errors of sets.
+// Sessions in addition to MPI_Init: several at once, before MPI_Init and after MPI_Finalize,
+// inter-communicators, errors of process sets.
 //
 // ranks: singleton 1 2 4
 #include "check.h"
@@ -12,7 +12,7 @@ static MPI_Group group_of(MPI_Session session, const char* set) {
 }
 
 static void check_sum(MPI_Session session, const char* tag) {
-  MPI_Group group = group_of(session, "MPI://world");  // names of sets have no case
+  MPI_Group group = group_of(session, "MPI://world");  // names ignore case
   MPI_Comm comm;
   int one = 1, sum = 0, members;
   OK(MPI_Comm_create_from_group(group, tag, MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm));
@@ -31,13 +31,13 @@ static void wrong(MPI_Session session) {
   FAILS(MPI_Group_from_session_pset(session, "app://none", &group), MPI_ERR_ARG);
   FAILS(MPI_Session_get_pset_info(session, "app://none", &info), MPI_ERR_ARG);
   FAILS(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 99, &length, name), MPI_ERR_ARG);
-  OK(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 1, &length, name));  // cut off
+  OK(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 1, &length, name));  // truncated
   CHECK_EQ(length, 11);
   CHECK(strcmp(name, "mpi://S") == 0);
   CHECK(group == MPI_GROUP_NULL && info == MPI_INFO_NULL);
 }
 
-// A buffer that is attached to a session serves the communicators that come from it.
+// A session's buffer serves its communicators.
 static void buffered(MPI_Session session) {
   static char room[1024 + MPI_BSEND_OVERHEAD];
   MPI_Group all = group_of(session, "mpi://WORLD"), first;
@@ -64,7 +64,6 @@ static void buffered(MPI_Session session) {
   OK(MPI_Group_free(&all));
 }
 
-// The lower and the upper half of the processes.
 static void two_sides(MPI_Session session) {
   MPI_Group all = group_of(session, "mpi://WORLD"), sides[2];
   MPI_Comm inter, merged;
@@ -109,7 +108,7 @@ int main(int argc, char** argv) {
   check_sum(third, "third");
   two_sides(third);
   OK(MPI_Session_finalize(&third));
-  // Everything has ended: once more from the beginning.
+  // Every session has ended.
   OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &third));
   check_sum(third, "again");
   OK(MPI_Session_finalize(&third));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies between processes work at first and then fail, as they do for buffers that the kernel does
-// not copy (here: secret memory, and a filter on system calls): every message arrives all the same.
+// Copies between processes work first, then fail (secret memory, a system call filter). Every
+// message still arrives.
 // ranks: 2 3
 // transport: sm, its copies are those of shared memory
 // env: TERN_SM_SINGLE_COPY=auto TERN_TEST=sm_pull_limit=0,sm_both_limit=300k
@@ -33,7 +33,7 @@ static void forbid_copies(void) {
   }
 }
 
-// Null where the system has none.
+// Returns null without secret memory.
 static int* secret_ints(size_t count) {
   const int fd = (int)syscall(447 /* memfd_secret */, 0);
   if (fd < 0) return NULL;
@@ -44,7 +44,6 @@ static int* secret_ints(size_t count) {
   return at == MAP_FAILED ? NULL : at;
 }
 
-// Both ways at once: each side is sender and receiver.
 static void exchange(int* out, int* in, int count, MPI_Datatype type, int room) {
   const int other = 1 - rank, ints = count;
   MPI_Request request;
@@ -57,7 +56,7 @@ static void exchange(int* out, int* in, int count, MPI_Datatype type, int room) 
   for (int k = 0; k < room && k < count; ++k) CHECK_EQ(in[k], k * 3 + other);
 }
 
-// The first half of an array of pairs, backwards, so that packing is needed.
+// Reversed pairs: the sender must pack.
 static void exchange_columns(int* out, int* in, int count) {
   const int other = 1 - rank;
   MPI_Datatype column;
@@ -82,7 +81,6 @@ static void all_ways(int* out, int* in, int most) {
   }
 }
 
-// Collectives that read straight from buffers.
 static void collectives(int* out, int* in, int count) {
   const int half = count / 2;
   for (int in_place = 0; in_place < 2; ++in_place) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the kernel refuses copies between processes (a filter as containers have it), large
-// messages arrive all the same, and the reason is said with its cure.
+// If the kernel refuses copies between processes (a container's filter), large messages still
+// arrive, and the library prints reason and cure.
 // ranks: 2 3
 // transport: sm, its copies are those of shared memory
 // expect-stderr: two copies instead of one.*process_vm_readv.*Operation not permitted.*SYS_PTRACE

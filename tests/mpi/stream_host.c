@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Communicators of MPIX_Stream_comm_create without a GPU: what is enqueued is done when the call
-// returns; a stream of the host, and none, are the same.
+// MPIX_Stream_comm_create without a GPU: an enqueued operation is complete at return. A host stream
+// and MPIX_STREAM_NULL behave alike.
 // ranks: 1 2 3
 #include "check.h"
 #include "mpix.h"
@@ -16,7 +16,6 @@ static void ring(MPI_Comm comm) {
   CHECK(requests[0] == MPI_REQUEST_NULL && requests[1] == MPI_REQUEST_NULL);
   CHECK_EQ(received, 100 + left);
   check_status(&statuses[0], left, 4, MPI_INT, 1);
-  // Ordinary calls meet enqueued ones.
   MPI_Request request;
   OK(MPI_Isend(&sent, 1, MPI_INT, right, 5, comm, &request));
   OK(MPIX_Recv_enqueue(&received, 1, MPI_INT, left, 5, comm, &statuses[0]));

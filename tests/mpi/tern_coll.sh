@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# tern_coll: lists, proves and draws schedules; wrong use names what is right.
+# tern_coll lists, proves and draws schedules. Errors name the valid words.
 # timeout: 180
 . "$TOP/tests/verdicts.sh"
 work=$(mktemp -d)
@@ -9,54 +9,54 @@ PATH=$PREFIX/bin:$PATH
 
 
 check "the list has costs and sources" says '^allreduce  *ring  *2 (p - 1); 2 n  *commutative.*2009' tern_coll list
-check "the list of one collective has no other" eval '! tern_coll list bcast | grep -q ^reduce'
-check "all are proved to 12 ranks" says ' shapes, 0 wrong$' tern_coll verify --ranks=1..12
-check "one at many ranks" says '^proved  *bcast double_tree: 1 shapes of 4096' tern_coll verify bcast double_tree --ranks=4096 --root=0
-check "hosts that a line describes" says '^proved  *allreduce two_level: 1 shapes' tern_coll verify allreduce two_level --ranks=24 --levels=8,2
-check "a machine that a line describes" says '^proved  *allreduce two_level: 1 shapes' tern_coll verify allreduce two_level --ranks=32 '--levels=pack:2 l3:2(size=8M) core:4'
-check "levels that are not known here" fails 2 'bindings are known only at run time' tern_coll verify bcast two_level --levels=package
+check "the list of one collective has no other collective" eval '! tern_coll list bcast | grep -q ^reduce'
+check "all algorithms are proved to 12 ranks" says ' shapes, 0 wrong$' tern_coll verify --ranks=1..12
+check "one algorithm on many ranks" says '^proved  *bcast double_tree: 1 shapes of 4096' tern_coll verify bcast double_tree --ranks=4096 --root=0
+check "hosts described by --levels" says '^proved  *allreduce two_level: 1 shapes' tern_coll verify allreduce two_level --ranks=24 --levels=8,2
+check "a machine described by --levels" says '^proved  *allreduce two_level: 1 shapes' tern_coll verify allreduce two_level --ranks=32 '--levels=pack:2 l3:2(size=8M) core:4'
+check "levels unknown without ranks" fails 2 'bindings are known only at run time' tern_coll verify bcast two_level --levels=package
 check "two groups" says '^proved  *reduce_scatter between_groups: 36 shapes of 1 to 9' tern_coll verify reduce_scatter between_groups --ranks=1..9
-check "neighbourhoods of a word" says '^proved  *neighbor_alltoall linear: 8 shapes of 1 to 8' tern_coll verify neighbor_alltoall --ranks=1..8 --neighbors=torus
-check "lowered ones are proved, all mapped and in islands" says ' shapes, 0 wrong$' tern_coll verify --engine=stream --ranks=1..12
+check "a named neighborhood" says '^proved  *neighbor_alltoall linear: 8 shapes of 1 to 8' tern_coll verify neighbor_alltoall --ranks=1..8 --neighbors=torus
+check "lowered schedules are proved, in one and several NVLink domains" says ' shapes, 0 wrong$' tern_coll verify --engine=stream --ranks=1..12
 check "an option's value may be the next word" says '^proved  *allreduce ring: 12 shapes of 4 to 6' \
   tern_coll verify allreduce ring --engine stream --ranks 4..6
-check "what is not lowered says so" says '^not lowered' tern_coll verify neighbor_alltoall --engine=stream
-check "a wrong engine lists the right ones" fails 2 'host .messages. and stream' tern_coll verify --engine=stram
-check "an algorithm that serves no number of ranks says so" says '^serves none' tern_coll verify allgather recursive_doubling --ranks=5..7
+check "an algorithm without a lowered schedule" says '^not lowered' tern_coll verify neighbor_alltoall --engine=stream
+check "a wrong engine lists the valid engines" fails 2 'host .messages. and stream' tern_coll verify --engine=stram
+check "an algorithm for none of the numbers of ranks" says '^serves none' tern_coll verify allgather recursive_doubling --ranks=5..7
 tern_coll draw allreduce ring --ranks=5 --output=ring.svg
 check "a picture is XML with every message" python3 -c "
 import xml.etree.ElementTree as tree
 lines = [e for e in tree.parse('ring.svg').iter('{http://www.w3.org/2000/svg}line') if len(e)]
 assert len(lines) == 2 * 4 * 5, len(lines)"
 tern_coll draw allreduce ring --ranks=4 --engine=stream --output=lowered.svg
-check "a lowered one has puts, reductions that put, and credits" python3 -c "
+check "a lowered schedule has puts, reductions and credits" python3 -c "
 import xml.etree.ElementTree as tree
 words = [e[0].text for e in tree.parse('lowered.svg').iter('{http://www.w3.org/2000/svg}line') if len(e)]
 count = lambda what: sum(what in word for word in words)
 assert (count('put'), count('reduce'), count('credit'), len(words)) == (4 * 4, 2 * 4, 4, 7 * 4), words"
-check "pictures of every algorithm" eval 'tern_coll list | tail -n +2 | while read -r what name rest; do
+check "a picture of every algorithm" eval 'tern_coll list | tail -n +2 | while read -r what name rest; do
   case $name in flat*) continue ;; esac  # no schedule
   tern_coll draw "$what" "$name" --ranks=8 --levels=4 >picture.svg && python3 -c "
 import xml.etree.ElementTree as tree; tree.parse(\"picture.svg\")" || exit 1; done'
-check "a simulation says time, bandwidth and the busiest link" says '^busiest  gpu0 -> nvswitch: 9[0-9].*% of 370.8 GB/s' \
+check "a simulation prints time, bandwidth and the busiest link" says '^busiest  gpu0 -> nvswitch: 9[0-9].*% of 370.8 GB/s' \
   tern_coll simulate allreduce two_shot --bytes=256m --topology=dgx-h100 --engine=stream
-check "hosts are where the network is" says '^time ' tern_coll simulate allreduce sliced --bytes 1m --topology 2x8-rail
+check "a topology with a network has hosts" says '^time ' tern_coll simulate allreduce sliced --bytes 1m --topology 2x8-rail
 printf 'gpu a b\nlink a b 10 2\n' >machine
-check "the driver's calls are priced, and said to be modelled" says '^driver   modelled: [1-9][0-9]* calls of a rank, [0-9]* us .*a call 2.5 us' \
+check "a simulation includes modelled driver calls" says '^driver   modelled: [1-9][0-9]* calls of a rank, [0-9]* us .*a call 2.5 us' \
   tern_coll simulate allreduce ring --bytes=64m --topology=dgx-h100 --engine=stream
 check "a smaller scratch takes more passes" says 'in 5[0-9][0-9] passes of a scratch of 8 MiB' \
   env TERN_GPU_SCRATCH=8M tern_coll simulate allreduce ring --bytes=64m --topology=dgx-h100 --engine=stream
 check "a file describes a machine" says '^time  *102.0 us' tern_coll simulate bcast binomial --bytes=1000000 --topology=machine --chunk=0
 printf 'gpu a b\nlink a b fast 2\n' >machine
-check "a bad file has line and cause" fails 2 'machine:2: bandwidth in GB/s must be a number' tern_coll simulate bcast binomial --bytes=1 --topology=machine
-check "no such machine lists the known ones" fails 2 'dgx-h100, pcie-4, 2x8-rail' tern_coll simulate bcast binomial --bytes=1 --topology=dgx
+check "an error in a file has line and cause" fails 2 'machine:2: bandwidth in GB/s must be a number' tern_coll simulate bcast binomial --bytes=1 --topology=machine
+check "an unknown machine lists the known machines" fails 2 'dgx-h100, pcie-4, 2x8-rail' tern_coll simulate bcast binomial --bytes=1 --topology=dgx
 check "more ranks than GPUs" fails 2 '5 ranks, but pcie-4 has 4 GPUs' tern_coll simulate bcast binomial --bytes=1 --topology=pcie-4 --ranks=5
 check "no size" fails 2 'bytes=N' tern_coll simulate bcast binomial --topology=pcie-4
-check "a wrong collective lists the right ones" fails 2 'barrier, bcast.*did you mean alltoall?' tern_coll list alltoal
-check "a wrong algorithm lists the right ones" fails 2 'knomial, two_level.*did you mean binomial?' tern_coll draw bcast binomal
-check "what an algorithm needs is said" fails 2 'levels=4 makes hosts' tern_coll draw allreduce two_level
-check "wrong neighbours list the right ones" fails 2 'ring, grid.*did you mean torus?' tern_coll draw neighbor_alltoall linear --neighbors=toruss
-check "a wrong option lists the right ones" fails 2 'ranks=N or N..M' tern_coll verify --rank=3
+check "a wrong collective lists the valid names" fails 2 'barrier, bcast.*did you mean alltoall?' tern_coll list alltoal
+check "a wrong algorithm lists the valid names" fails 2 'knomial, two_level.*did you mean binomial?' tern_coll draw bcast binomal
+check "the error names an algorithm's requirement" fails 2 'levels=4 makes hosts' tern_coll draw allreduce two_level
+check "wrong neighbors list the valid words" fails 2 'ring, grid.*did you mean torus?' tern_coll draw neighbor_alltoall linear --neighbors=toruss
+check "a wrong option lists the valid options" fails 2 'ranks=N or N..M' tern_coll verify --rank=3
 check "a wrong range" fails 2 'no range' tern_coll verify --ranks=5..2
 
 # The table: measured, loaded, refused.
@@ -73,29 +73,29 @@ C
 "$MPICC" -o reduce reduce.c || exit 1
 explained() { "$MPIRUN" -n 4 -x TERN_EXPLAIN=1 "$@" ./reduce 2>&1; }
 check "tune measures and writes a table" "$MPIRUN" -n 2 tern_coll tune bcast --output=tuned
-check "with lines and times" grep -q '^# bcast 8: .*binomial [0-9.]* us' tuned
-check "that the library takes" "$MPIRUN" -n 2 -x TERN_COLL_TABLE="$work/tuned" ./reduce
-check "tune alone says how to run it" fails 2 'mpirun -n 4 tern_coll tune' tern_coll tune bcast
+check "the table has lines and times" grep -q '^# bcast 8: .*binomial [0-9.]* us' tuned
+check "the library accepts the table" "$MPIRUN" -n 2 -x TERN_COLL_TABLE="$work/tuned" ./reduce
+check "tune without mpirun prints the command" fails 2 'mpirun -n 4 tern_coll tune' tern_coll tune bcast
 echo 'allreduce any ..1k tree' >table
 check "the choice, its reason, the prediction and all sizes" says \
   'allreduce of 4 bytes on 4 ranks: tree .* by .*table, line 1, predicted [0-9.]* us; all sizes: to 1 KiB tree, then' \
   explained -x TERN_COLL_TABLE="$work/table"
-check "the measured time in the end" says \
+check "the measured time at the end" says \
   'allreduce from 4 B on, tree, 5 times on MPI_COMM_WORLD: predicted [0-9.]* us, measured [0-9.]* us' \
   explained -x TERN_COLL_TABLE="$work/table"
 check "a parameter overrides the table" says 'ranks: ring .* by TERN_COLL' \
   explained -x TERN_COLL_TABLE="$work/table" -x TERN_COLL=allreduce=ring
-check "parts that ranks are bound to" says 'on MPI_COMM_WORLD use levels: 2 hosts of 2 ranks' explained -x TERN_COLL_LEVELS=package -x HWLOC_SYNTHETIC='pack:2 core:2 pu:1'
-check "parts to which ranks are not bound" says 'levels by L3, but rank 0 is not bound to a single L3' explained -x TERN_COLL_LEVELS=l3 -x HWLOC_SYNTHETIC='pack:2 core:2 pu:1'
+check "levels with bound ranks" says 'on MPI_COMM_WORLD use levels: 2 hosts of 2 ranks' explained -x TERN_COLL_LEVELS=package -x HWLOC_SYNTHETIC='pack:2 core:2 pu:1'
+check "levels without bound ranks" says 'levels by L3, but rank 0 is not bound to a single L3' explained -x TERN_COLL_LEVELS=l3 -x HWLOC_SYNTHETIC='pack:2 core:2 pu:1'
 check "wrong levels end MPI_Init" sh -c "
   ! '$MPIRUN' -n 2 -x TERN_COLL_LEVELS=packge ./reduce 2>err && grep 'TERN_COLL_LEVELS is .packge.*package, numa, l3, core' err"
-check "hosts that a parameter describes have lines of their own" says \
+check "lines for hosts described by a parameter" says \
   "two_level .* by Tern's own table.*; all sizes: to 256 KiB two_level, then sliced" explained -x TERN_COLL_LEVELS=2
 printf 'allreduce any any tree\nallreduce 4 any rign\n' >bad
 check "a bad line ends MPI_Init with its number" sh -c "
   ! '$MPIRUN' -n 2 -x TERN_COLL_TABLE='$work/bad' ./reduce 2>err && grep 'bad:2: allreduce has no algorithm \"rign\"' err"
-check "a table that is not there, too" sh -c "
+check "a missing table ends MPI_Init" sh -c "
   ! '$MPIRUN' -n 2 -x TERN_COLL_TABLE=/nowhere/table ./reduce 2>err && grep 'TERN_COLL_TABLE is /nowhere/table, but the file cannot be read' err"
-check "ranks with different parameters are told" sh -c "
+check "ranks with different parameters get an error" sh -c "
   ! '$MPIRUN' -n 1 -x TERN_COLL=allreduce=ring ./reduce : -n 1 ./reduce 2>err && grep 'different parameters' err"
 totals

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A session of one thread, then MPI_Init_thread with all of them: the level rises, and threads on
-// the communicators of both may call at once.
+// A session with one thread, then MPI_THREAD_MULTIPLE: threads may use the communicators of both
+// concurrently.
 // ranks: 2 3
 // timeout: 60
 // cflags: -pthread

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Communicators that are served side by side: ranks of different thread levels (and so of different
-// numbers of channels) exchange on many of them; what one waits for does not stop the others.
+// Ranks with different thread levels, and different numbers of channels, exchange data. A wait on
+// one channel does not block the others.
 // cflags: -pthread
 // ranks: 1 2 3 4
 #include <mpi.h>
@@ -34,7 +34,6 @@ static int right(const int* data, int count, int from, int comm) {
   return 1;
 }
 
-// Everything with everybody on all communicators, completed by one call.
 static void all_at_once(int count, int by_any) {
   const int each = kComms * size;
   MPI_Request* requests = malloc(2 * (size_t)each * sizeof *requests);
@@ -67,7 +66,7 @@ static void all_at_once(int count, int by_any) {
   free(in), free(out), free(requests);
 }
 
-// A large message needs its sender's progress while that waits on another communicator.
+// A large message needs progress of a sender waiting elsewhere.
 static void waits_elsewhere(void) {
   for (int c = 0; c < kComms; ++c) {
     const int other = (c + 1) % kComms, next = (rank + 1) % size, last = (rank + size - 1) % size;
@@ -75,7 +74,7 @@ static void waits_elsewhere(void) {
     int* in = calloc(kLarge, sizeof *in);
     MPI_Request request;
     MPI_Isend(out, kLarge, MPI_INT, next, 1, comms[c], &request);
-    if (size > 1 && rank % 2 == 0) MPI_Barrier(comms[other]);  // odd ranks come when they have it
+    if (size > 1 && rank % 2 == 0) MPI_Barrier(comms[other]);  // odd ranks come after the receive
     MPI_Status status;
     if (size > 1 && rank % 2 == 1) {
       MPI_Probe(last, 1, comms[c], &status);
@@ -90,7 +89,6 @@ static void waits_elsewhere(void) {
   }
 }
 
-// Each thread has a communicator.
 static void* exchange_by_thread(void* which) {
   const int c = (int)(long)which, peer = 1 - rank;
   for (int i = 0; i < kRounds; ++i) {
@@ -116,7 +114,7 @@ static void threads_side_by_side(void) {
   for (int t = 0; t < kThreads; ++t) pthread_join(threads[t], NULL);
 }
 
-// Pairs of groups in different numbers: what they make, and what they make it by, is counted apart.
+// Groups create different numbers of inter-communicators, counted per pair of groups.
 static void sides(void) {
   if (size != 4) return;
   static const int groups[3][2] = {{0, 1}, {2, 2}, {3, 3}};
@@ -139,7 +137,7 @@ static void sides(void) {
 }
 
 int main(void) {
-  // MIXED_LEVELS: the odd ranks alone may have threads.
+  // MIXED_LEVELS: only odd ranks request threads.
   const char* launched = getenv("PMIX_RANK");
   const int own = launched == NULL ? 0 : atoi(launched);
   const char* mixed = getenv("MIXED_LEVELS");

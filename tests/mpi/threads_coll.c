@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_THREAD_MULTIPLE: threads run collectives of all kinds side by side, each on communicators of
-// its own: one of everybody, one of pairs, and ones that it makes and frees on the way; blocking,
-// several under way at once, and persistent. Every result is checked.
+// MPI_THREAD_MULTIPLE: concurrent threads run all kinds of collectives on separate communicators,
+// also short-lived.
 // ranks: 1 2 4
 // timeout: 120
 #include <pthread.h>
@@ -50,7 +49,7 @@ static void one_by_one(struct Work* w) {
   for (int i = 0; i < c; ++i) expect(w, i, sum(w, w->me + 1, i), "scan");
 }
 
-// Four under way, which share the output.
+// In one output buffer.
 static void at_once(struct Work* w) {
   const int c = w->count, root = w->round % w->n;
   MPI_Request requests[4];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_THREAD_MULTIPLE: threads that make communicators from one parent at the same time, probe, and
-// complete each other's requests.
+// MPI_THREAD_MULTIPLE: threads create communicators from one parent, probe, and complete requests
+// of other threads.
 // ranks: 1 2 4
 // timeout: 120
 #include <pthread.h>
@@ -23,7 +23,7 @@ static void run(void* (*function)(void*)) {
   for (int i = 0; i < kThreads; ++i) CHECK(pthread_join(threads[i], NULL) == 0);
 }
 
-// create_group on one communicator from several threads is legal with different tags.
+// Legal with different tags.
 static void* create_groups(void* argument) {
   const int id = *(int*)argument, right = (rank + 1) % size, left = (rank + size - 1) % size;
   for (int round = 0; round < 200; ++round) {
@@ -38,7 +38,6 @@ static void* create_groups(void* argument) {
   return NULL;
 }
 
-// A request that one thread has started is completed by another.
 static void* hand_over(void* argument) {
   const int id = *(int*)argument, right = (rank + 1) % size, left = (rank + size - 1) % size;
   static int in[kThreads], out[kThreads];
@@ -56,7 +55,7 @@ static void* hand_over(void* argument) {
   return NULL;
 }
 
-// Two threads probe and receive on tags of their own, two send.
+// Two threads probe and receive, two threads send.
 static void* probes(void* argument) {
   const int id = *(int*)argument, right = (rank + 1) % size, left = (rank + size - 1) % size;
   static const int sizes[] = {1, 300, 9000, 70000};

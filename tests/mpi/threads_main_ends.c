@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first thread of each rank but rank 0 ends by pthread_exit, and another one goes on: /proc
-// shows such a process as a zombie, but it is alive. Messages of every protocol, windows and
-// collectives work.
+// The first thread of each rank but rank 0 ends by pthread_exit. /proc shows a zombie, but the
+// process is alive, and MPI works.
 // ranks: 2 3
 // variant: late
 //   The first threads have exchanged large data before.
@@ -17,7 +16,7 @@ static void* work(void* nothing) {
   static int data[kInts], sum[kInts];
   int* memory;
   MPI_Win window;
-  usleep(300000);  // longer than a rank waits before it looks whether the others have ended
+  usleep(300000);  // longer than the delay of checks for dead ranks
   OK(MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window));
   for (int round = 0; round < kRounds; ++round) {
     const int count = round % 2 == 0 ? kInts : 16, right = (rank + 1) % size;
@@ -44,7 +43,7 @@ static void* work(void* nothing) {
   return nothing;
 }
 
-// The first thread's own messages and collectives: shared memory and copies are known to work then.
+// Afterwards the library knows that shared memory and copies work.
 static void before_the_end(void) {
   static int data[kInts], sum[kInts];
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages and requests across threads: some threads match (MPI_Mprobe, MPI_Improbe), others
-// receive what was matched, others complete what the senders started. Nothing is lost or doubled;
-// what one thread matches from one sender on one tag is in the order of sending.
+// Some threads match messages, others receive the matched messages, others complete the senders'
+// requests. No message is lost or doubled, and a thread's matches of one sender and tag are in
+// order.
 // ranks: 1 2 3
 // timeout: 120
 #include <pthread.h>
@@ -13,7 +13,7 @@ enum { kMessages = 600, kTags = 3, kMatchers = 2, kMost = 40000, kQueue = kMessa
 struct Matched {
   MPI_Message message;
   MPI_Status status;
-  int matcher, index;  // index: which of the sender's, known once received
+  int matcher, index;  // index: the sender's number, known after the receive
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -27,7 +27,7 @@ static MPI_Comm comm;
 
 static int ints_of(int i) { return 2 + i % 7 * (i % 50 == 0 ? kMost / 7 : 40); }
 
-// Takes one of `limit`; -1 where all are taken.
+// Takes the next number below `limit`, or returns -1.
 static int claim(int* counter, int limit) {
   pthread_mutex_lock(&mutex);
   const int got = *counter < limit ? (*counter)++ : -1;
@@ -114,7 +114,6 @@ static void* start_all(void* argument) {
   return NULL;
 }
 
-// Completes in batches what start_all starts.
 static void* complete_all(void* argument) {
   (void)argument;
   for (int done = 0; done < kMessages;) {
@@ -128,7 +127,6 @@ static void* complete_all(void* argument) {
   return NULL;
 }
 
-// What one thread matched on one tag is in the order of sending.
 static void check_order(void) {
   for (int matcher = 0; matcher < kMatchers; ++matcher) {
     int last[kTags] = {-1, -1, -1};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_THREAD_MULTIPLE: threads that use one info object, the attributes of one communicator or
-// datatype, and the name of one, at the same time; delete callbacks call MPI themselves.
+// MPI_THREAD_MULTIPLE: threads share an info object, attributes and a name. Delete callbacks call
+// MPI.
 // ranks: singleton 1
 // timeout: 120
 #include <pthread.h>
@@ -32,7 +32,6 @@ static void check_value(MPI_Info in, const char* key, const char* expected) {
   CHECK(flag && strcmp(value, expected) == 0);
 }
 
-// Keys of its own, beside those of the others.
 static void* infos(void* argument) {
   const int id = *(int*)argument;
   char key[32], value[100];

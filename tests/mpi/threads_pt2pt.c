@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_THREAD_MULTIPLE: four threads per rank, on tags of one communicator and on communicators of
-// their own.
+// MPI_THREAD_MULTIPLE: four threads per rank, on different tags and on different communicators.
 // ranks: 1 2 4
 // timeout: 120
 #include <pthread.h>
@@ -52,7 +51,6 @@ static void run(struct Worker* workers, void* (*function)(void*)) {
   for (int i = 1; i < kThreads; ++i) CHECK(pthread_join(threads[i], NULL) == 0);
 }
 
-// Each thread makes, uses and frees communicators from its own parent.
 static void* make_communicators(void* argument) {
   const struct Worker* self = argument;
   for (unsigned round = 0; round < 30; ++round) {
@@ -68,8 +66,7 @@ static void* make_communicators(void* argument) {
   return NULL;
 }
 
-// One rank's threads wait for each other's messages: a thread that waits must not keep the others
-// out.
+// A waiting thread must not block the others of its rank.
 static void* chain(void* argument) {
   const struct Worker* self = argument;
   int value = -1;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_THREAD_MULTIPLE: MPI_Type_create_f90_* give all threads the same type, also where they ask
-// for the first time at once and other threads make and free datatypes meanwhile.
+// MPI_Type_create_f90_* returns the same type to all threads, also in concurrent first calls.
 // ranks: singleton 1
 #include <pthread.h>
 #include <stdatomic.h>

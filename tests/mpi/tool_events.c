@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_T: events of messages that come before their receive: what they tell, when, and until when.
+// MPI_T events of unexpected messages: content, time, lifetime.
 // ranks: 2
 #include "check.h"
 
@@ -69,7 +69,6 @@ static void what_there_is(void) {
   CHECK(now > 0 && now < most);
 }
 
-// Rank 0 sends `bytes`, and rank 1 receives once it has noticed.
 static void one_early_message(int length) {
   char* data = calloc(1, (size_t)length);
   if (rank == 0) {
@@ -110,7 +109,7 @@ int main(int argc, char** argv) {
     CHECK_EQ(heard, 2);
     CHECK_EQ(bytes, 1000000);
   }
-  OK(MPI_Barrier(MPI_COMM_WORLD));  // no message yet that comes after it
+  OK(MPI_Barrier(MPI_COMM_WORLD));  // no later message
   MPI_T_event_registration stale = registration;
   CHECK_EQ(MPI_T_event_handle_free(registration, &freed, gone), MPI_SUCCESS);
   CHECK_EQ(freed, 1);

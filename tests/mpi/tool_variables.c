@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_T: performance variables count what happens, by handles and sessions; categories list all
-// variables once; words of parameters are enumerations.
+// MPI_T: counts per handle and session, categories list each variable once, word-valued parameters
+// are enumerations.
 // ranks: singleton 2
 #include "check.h"
 
@@ -113,7 +113,7 @@ static void waiting(void) {
   CHECK_EQ(MPI_T_pvar_start(session, idle), MPI_SUCCESS);
   CHECK_EQ(MPI_T_pvar_start(session, rounds), MPI_SUCCESS);
   if (size < 2) return;
-  // Until rank 1 is in the receive while rank 0 computes: either may be late by a time slice.
+  // Until rank 1 waits while rank 0 computes. Either rank may be late by a time slice.
   for (int round = 0, again = 1; again; ++round) {
     CHECK(round < 50);
     OK(MPI_Barrier(MPI_COMM_WORLD));
@@ -133,7 +133,6 @@ static void waiting(void) {
   }
 }
 
-// Every variable is in one category, and has a meaning.
 static void categories(void) {
   int categories_found, cvars = 0, pvars = 0, num, in_cvars, in_pvars, in_categories, indices[100];
   CHECK_EQ(MPI_T_category_get_num(&categories_found), MPI_SUCCESS);
@@ -207,7 +206,7 @@ int main(int argc, char** argv) {
   words_are_numbered();
   wrong_calls();
   counters();
-  messages_to_myself(5, 10);  // counters() has reset all
+  messages_to_myself(5, 10);  // all handles are reset
   CHECK(value_of(early) >= 5);
   queues();
   waiting();

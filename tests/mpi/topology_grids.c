@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cartesian and graph topologies: made, asked, cut into parts, copied; MPI_Dims_create.
+// Cartesian and graph topologies: create, query, split, copy; MPI_Dims_create.
 // ranks: 1 2 4 6 8
 #include "check.h"
 
@@ -9,7 +9,6 @@ static int kind_of(MPI_Comm comm) {
   return kind;
 }
 
-// Messages to both neighbours of a dimension arrive from the other side.
 static void check_shift(MPI_Comm grid, int direction, int disp) {
   int from, to, in = -1, me, mine[3], theirs[3];
   OK(MPI_Comm_rank(grid, &me));
@@ -72,7 +71,7 @@ static void parts(void) {
   CHECK_EQ(n, 1);
   OK(MPI_Cartdim_get(point, &n));
   CHECK_EQ(n, 0);
-  OK(MPI_Cart_sub(point, NULL, &again));  // of no dimension
+  OK(MPI_Cart_sub(point, NULL, &again));  // without dimensions
   CHECK_EQ(kind_of(again), MPI_CART);
   OK(MPI_Cart_rank(again, NULL, &n));
   CHECK_EQ(n, 0);
@@ -95,7 +94,7 @@ static void smaller_than_comm(void) {
   if (made != MPI_COMM_NULL) OK(MPI_Comm_free(&made));
 }
 
-// A ring with a link from rank 0 to itself.
+// A ring, with an edge from rank 0 to itself.
 static void graphs(int reorder) {
   int index[64], edges[130], count = 0, got[130], got_index[64], n, m, me;
   MPI_Comm graph, copy;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Neighbourhood collectives: five operations, each blocking, nonblocking and persistent, on grids
-// (edges, periods of one and two), graphs and distributed graphs with repeated edges.
+// Five neighborhood collectives in all forms, on grids (edges, periods of one and two), graphs and
+// distributed graphs with repeated edges.
 // ranks: 1 2 3 4 8
 #include "check.h"
 
@@ -8,15 +8,14 @@ enum { kMost = 64, kBlock = 3 };
 static MPI_Comm comm;
 static int me, in, out, sources[kMost], destinations[kMost], grid;
 
-// What rank `from` puts into its block for neighbour number `to`.
 static int value(int from, int to, int i) { return 10000 * from + 10 * to + i; }
 
-// The number under which the sender of my source number i knows me.
+// This rank's number in the neighbor list of source i.
 static int number_there(int i) {
-  if (grid) return i ^ 1;  // what it sends the other way
+  if (grid) return i ^ 1;  // opposite direction
   int before = 0, seen = 0;
   for (int j = 0; j < i; ++j) before += sources[j] == sources[i];
-  // All graphs here are the same from every rank: shifts by +1, +1, -1.
+  // All graphs here have equal edges at every rank: +1, +1, -1.
   const int shifts[] = {1, 1, size - 1};
   for (int j = 0; j < 3; ++j)
     if ((sources[i] + shifts[j]) % size == me && seen++ == before) return j;
@@ -32,7 +31,7 @@ static void prepare(void) {
   for (int i = 0; i < out; ++i)
     for (int k = 0; k < kBlock; ++k) send_block[i * kBlock + k] = value(me, i, k);
   memset(receive_block, -1, sizeof receive_block);
-  for (int i = 0; i < out; ++i) {  // v and w: the number of elements follows from the edge
+  for (int i = 0; i < out; ++i) {  // the edge determines the number of elements
     counts_out[i] = 1 + i % kBlock;
     displs_out[i] = i * kBlock;
     bytes_out[i] = (MPI_Aint)sizeof(int) * i * kBlock;
@@ -41,13 +40,13 @@ static void prepare(void) {
   for (int i = 0; i < in; ++i) {
     const int gap = sources[i] == MPI_PROC_NULL ? 0 : number_there(i) % kBlock;
     counts_in[i] = 1 + gap;
-    displs_in[i] = (in - 1 - i) * kBlock;  // backwards
+    displs_in[i] = (in - 1 - i) * kBlock;  // reversed
     bytes_in[i] = (MPI_Aint)sizeof(int) * displs_in[i];
     types_in[i] = MPI_INT;
   }
 }
 
-// Block i of what was received: `count` values of the sender's block `number`.
+// `count` values of the sender's block `number`.
 static void check_block(int i, const int* block, int number, int count) {
   for (int k = 0; k < kBlock; ++k) {
     const int none = sources[i] == MPI_PROC_NULL || k >= count;
@@ -169,8 +168,7 @@ static void persistent(int operation) {
   OK(MPI_Request_free(&request));
 }
 
-// Two persistent ones, started in different orders on different ranks; the types and the
-// communicator are freed before they run.
+// Started in different orders on different ranks. Types and communicator are freed before.
 static void any_order(void) {
   int from[2] = {me, -me - 5}, to[2][kMost];
   MPI_Request requests[2];
@@ -197,7 +195,6 @@ static void any_order(void) {
   for (int i = 0; i < 2; ++i) OK(MPI_Request_free(&requests[i]));
 }
 
-// 100000 integers to each neighbour at once, several operations under way.
 static void large(void) {
   enum { kLarge = 100000 };
   int* data = malloc(sizeof(int) * kLarge);
@@ -228,7 +225,7 @@ static void everything(void) {
   }
   any_order();
   large();
-  // Nothing to send is legal, with null addresses.
+  // Null addresses are legal without data.
   OK(MPI_Neighbor_alltoall(NULL, 0, MPI_INT, NULL, 0, MPI_INT, comm));
   OK(MPI_Comm_free(&comm));
 }
@@ -255,7 +252,7 @@ static void on_edges(void) {
   everything();
 }
 
-// A graph in which only ranks 0 and 1 know each other, twice.
+// Only ranks 0 and 1 are neighbors, twice.
 static void on_graph(void) {
   int index[kMost], edges[] = {1, 1, 0, 0}, got[2] = {-1, -1};
   if (size < 2) return;
@@ -297,7 +294,7 @@ static void wrong(void) {
   OK(MPI_Comm_free(&comm));
 }
 
-// Who has no neighbours on a side need not have a buffer there.
+// Without neighbors in one direction, the buffer may be null.
 static void alone(void) {
   const int to_next = (rank + 1) % size, from_before = (rank + size - 1) % size;
   const int sends = rank != size - 1, receives = rank != 0;  // a chain

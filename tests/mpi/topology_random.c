@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Neighbourhood collectives on random graphs that every rank knows: repeated edges, edges to
-// itself, more of them than travel at once; many outstanding, persistent ones started again and
-// again, in any order of completion, against what the graph says.
+// Neighborhood collectives on random graphs: repeated edges, edges to the same rank, more edges
+// than concurrent messages, persistent restarts, any order of completion.
 // ranks: 1 2 3 5 8
 #include "check.h"
 
@@ -13,12 +12,12 @@ static int any(int below) {
   return (int)((state >> 8) % (unsigned)below);
 }
 
-// Edge e goes from[e] to to[e]. Each rank lists its own in the order of their keys.
+// Edge e goes from from[e] to to[e]. Each rank lists its edges by key.
 static int edges, from[kMostEdges], to[kMostEdges], key_out[kMostEdges], key_in[kMostEdges];
-static int out, in, mine_out[kMostEdges], mine_in[kMostEdges];  // edges, by place
+static int out, in, mine_out[kMostEdges], mine_in[kMostEdges];  // edges, by index
 static MPI_Comm comm;
 
-// Edge numbers of a rank, by key; the keys are all different.
+// Keys are unique.
 static int listed(int who, const int* ends, const int* keys, int* list) {
   int count = 0;
   for (int e = 0; e < edges; ++e) {
@@ -48,8 +47,7 @@ static void make_graph(int degree) {
                                     MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm));
 }
 
-// The sender's place of what comes to my place i: the k-th of its edges to me is the k-th of mine
-// from it.
+// The sender's index of my edge i: the k-th edges between a pair of ranks match.
 static int place_there(int i) {
   const int sender = from[mine_in[i]];
   int before = 0, theirs[kMostEdges];
@@ -64,10 +62,9 @@ static int value(int who, int place, int i, int round) {
   return who * 1000000 + place * 10000 + i + 7 * round;
 }
 
-// How much goes along the edge that is `place` at its sender.
 static int length(int sender, int place, int largest) { return (sender * 5 + place * 3) % largest; }
 
-// One collective under way. Its buffers have `largest` integers for each place.
+// Buffers have `largest` integers per edge.
 struct Trial {
   int gathers, irregular, persistent, largest, round;
   int *send, *receive, *counts_out, *counts_in, *displs_out, *displs_in;
@@ -167,7 +164,7 @@ static void release(struct Trial* t) {
   for (size_t i = 0; i < sizeof all / sizeof *all; ++i) free(all[i]);
 }
 
-// Some collectives at once; the persistent ones three times, started in an order of the rank's own.
+// Persistent collectives start three times, in an order chosen per rank.
 static void several(void) {
   struct Trial trials[kOutstanding];
   MPI_Request requests[kOutstanding];

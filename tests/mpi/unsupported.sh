@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Functions without a body: each is named on stderr once per job, whatever the error handler, and tern_info --program
-# lists them before the job. Files that are no programs, or cut off anywhere, are refused with a sentence.
+# Unimplemented functions print one line per function and job, and tern_info --program lists them.
+# Invalid or truncated files are refused with a message.
 . "$TOP/tests/verdicts.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work" "$log"' EXIT
@@ -41,7 +41,7 @@ int main(int argc, char** argv) {
 END
 for name in files spawn hello; do "$MPICC" "$name.c" -o "$name" || exit 1; done
 
-# named_once PROGRAM FUNCTION: by one line of stderr.
+# named_once PROGRAM FUNCTION: exactly one line on stderr.
 named_once() {
   "$MPIRUN" -n 3 "./$1" 2>err >out || return 1
   cat err
@@ -52,15 +52,15 @@ found = json.load(sys.stdin)
 sys.exit(not eval(sys.argv[1]))' "$2"; }
 if lacks File_open; then
   for function in open write_at_all close; do
-    check "MPI_File_$function is named once" named_once files "MPI_File_$function"
+    check "MPI_File_$function is reported once" named_once files "MPI_File_$function"
   done
-  check "tern_info names them" says 'MPI_File_open' tern_info --program files
-  check "so does its JSON" says_in_json files '"MPI_File_close" in found["missing"] and "MPI_Init" in found["functions"]'
+  check "tern_info lists the functions" says 'MPI_File_open' tern_info --program files
+  check "the JSON lists the functions" says_in_json files '"MPI_File_close" in found["missing"] and "MPI_Init" in found["functions"]'
 fi
 if lacks Comm_spawn; then
-  check "a communicator's handler hides nothing" named_once spawn MPI_Comm_spawn
+  check "a communicator's handler does not hide the report" named_once spawn MPI_Comm_spawn
 fi
-check "nothing is missing" says 'imports 2 MPI functions, and Tern has all$' tern_info --program hello
+check "a program without missing functions" says 'imports 2 MPI functions, and Tern has all$' tern_info --program hello
 check "a program without MPI" says 'imports no MPI function' tern_info --program /bin/sh
 check "no program" fails 1 'not a 64-bit ELF file' tern_info --program hello.c
 check "an empty file" sh -c ': >empty; ! tern_info --program empty 2>err && grep ": cut off" err'
@@ -76,5 +76,5 @@ cut_off() {
     [ "$status" -le 1 ] || { echo "exit $status after $bytes of $size bytes"; cat err; return 1; }
   done
 }
-check "a file that is cut off anywhere" cut_off
+check "a file truncated at any length" cut_off
 totals

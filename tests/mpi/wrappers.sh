@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The compiler wrappers answer what build systems ask, take another compiler, and never call themselves.
+# The compiler wrappers answer queries of build systems, accept another compiler, and never call
+# themselves.
 # timeout: 60
 . "$TOP/tests/verdicts.sh"
 work=$(mktemp -d)
@@ -11,7 +12,7 @@ unset CC CXX TERN_CC TERN_CXX
 
 
 for name in mpicc mpicc_abi mpicxx mpicxx_abi mpic++ mpic++_abi; do
-  check "$name is there" test -x "$PREFIX/bin/$name"
+  check "$name is installed" test -x "$PREFIX/bin/$name"
   check "$name -show prints the whole command" says "^[^ ].* -I$PREFIX/include .*-lmpi_abi" "$name" -show world.c
   check "$name -showme:compile" says "^-I$PREFIX/include$" "$name" -showme:compile
   check "$name -showme:link" says "^-L$PREFIX/lib .*-lmpi_abi$" "$name" -showme:link
@@ -22,23 +23,23 @@ check "-show runs nothing" test ! -e a.out
 check "mpicc compiles and links" mpicc world.c -o from_c
 check "mpicxx compiles and links" mpicxx world.cc -o from_cxx
 check "mpicxx calls a C++ compiler" says "^[^ ]*+" mpicxx -showme:command
-check "compiling alone names no library" sh -c "mpicc -show -c world.c | grep -v lmpi_abi"
+check "-c names no library" sh -c "mpicc -show -c world.c | grep -v lmpi_abi"
 printf "#include <mpi.h>\n" >pre.hpp
-check "a header is compiled ahead" mpicxx -x c++-header pre.hpp -o pre.hpp.gch
+check "a precompiled header" mpicxx -x c++-header pre.hpp -o pre.hpp.gch
 check "-E, -M and the like pass through" says mpi.h mpicc -M world.c
 check "--version asks the compiler" says "[0-9]" mpicc --version
 check "the program finds the library without LD_LIBRARY_PATH" \
   sh -c "unset LD_LIBRARY_PATH; ldd from_c | grep -q '$PREFIX/lib/libmpi_abi.so.1'"
-check "it has a RUNPATH, no RPATH" sh -c "readelf -d from_c | grep RUNPATH && ! readelf -d from_c | grep '(RPATH)'"
+check "the program has a RUNPATH, no RPATH" sh -c "readelf -d from_c | grep RUNPATH && ! readelf -d from_c | grep '(RPATH)'"
 check "CC overrides" says "^other " env CC=other mpicc -show world.c
-check "TERN_CC has the last word" says "^mine -q " env CC=other TERN_CC='mine -q' mpicc -show world.c
+check "TERN_CC wins" says "^mine -q " env CC=other TERN_CC='mine -q' mpicc -show world.c
 check "CXX overrides" says "^other " env CXX=other mpicxx -show world.cc
-check "TERN_CXX has the last word" says "^mine " env CXX=other TERN_CXX=mine mpicxx -show world.cc
-check "CC=mpicc does not go round in circles" env CC=mpicc mpicc world.c -o again
+check "TERN_CXX wins" says "^mine " env CXX=other TERN_CXX=mine mpicxx -show world.cc
+check "CC=mpicc does not loop" env CC=mpicc mpicc world.c -o again
 mkdir elsewhere
 ln -s "$PREFIX/bin/mpicc" elsewhere/mpicc
-check "a link from elsewhere finds the same paths" says "-I$PREFIX/include" elsewhere/mpicc -show world.c
+check "a symbolic link finds the same paths" says "-I$PREFIX/include" elsewhere/mpicc -show world.c
 printf 'int main(void) { return sizeof(WORD) == 1; }\n' >quoted.c
-check "an argument with spaces arrives whole" mpicc '-DWORD="two words"' quoted.c -o quoted
+check "an argument with spaces arrives unchanged" mpicc '-DWORD="two words"' quoted.c -o quoted
 check "exit status is the compiler's" sh -c "! mpicc no-such-file.c 2>/dev/null"
 totals

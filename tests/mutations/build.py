@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scratch tree: a clone in which all drawn mutations are compiled into one build."""
+"""The scratch clone, with all drawn mutations in one build."""
 import os
 import re
 import shutil
@@ -8,7 +8,7 @@ import sys
 
 import draw
 
-FLAGS = "-O1"  # proofs and sweeps take minutes without
+FLAGS = "-O1"  # proofs and sweeps take minutes without optimization
 
 
 def command(words, cwd, log, env=None):
@@ -23,7 +23,7 @@ class Tree:
         self.originals = {}
 
     def prepare(self):
-        """A clone of the last commit, and a configured build tree. Edits in an older scratch clone are lost."""
+        """Clones the last commit and configures a build tree. Edits in an older scratch clone are lost."""
         if not self.path.exists():
             subprocess.run(["git", "clone", "-q", str(self.top), str(self.path)], check=True)
         elif not self.log.exists():
@@ -48,7 +48,7 @@ class Tree:
         return subprocess.run(["git", "show", f"HEAD:{name}"], cwd=self.path, stdout=subprocess.PIPE, text=True, check=True).stdout
 
     def compile(self, mutants, programs):
-        """Returns the mutants that compile; the others are taken out."""
+        """Returns the mutants that compile, and removes the others."""
         for mutant in mutants:
             self.originals.setdefault(mutant.name, self.committed(mutant.name))
         while True:
@@ -64,7 +64,7 @@ class Tree:
             mutants = [mutant for mutant in mutants if mutant not in wrong]
 
     def wrong(self, mutants):
-        """Those whose line is in an error; where none is, those in a file that is."""
+        """Mutants on lines with errors, else mutants in files with errors."""
         errors = re.findall(r"^(?:\.\./)*([\w/.-]+):(\d+):\d+: error", self.log.read_text(errors="replace"), re.M)
         lines = {(name, int(line)) for name, line in errors}
         files = {name for name, _ in errors}

@@ -11,7 +11,7 @@ STRINGS = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'')
 
 
 class Mutant:
-    """`text` is the whole new line, with %d for the number of the mutant."""
+    """`text` is the complete new line, with %d for the mutant's number."""
 
     def __init__(self, room, name, line, change, text, number=None):
         self.room, self.name, self.line, self.change, self.text, self.number = room, name, line, change, text, number
@@ -24,12 +24,12 @@ class Mutant:
 
 
 def blank(text):
-    """The same text with spaces in its strings."""
+    """Returns the text with blank strings."""
     return STRINGS.sub(lambda found: '"' + " " * (len(found[0]) - 2) + '"', text)
 
 
 def closing(text, at):
-    """Where the bracket that opens at `at` is closed, or None."""
+    """Returns the index of the closing bracket for the bracket at `at`, or None."""
     depth = 0
     for i in range(at, len(text)):
         depth += (text[i] in "([{") - (text[i] in ")]}")
@@ -48,7 +48,7 @@ def balanced(text):
 
 
 def changes(expression, condition):
-    """Pairs of what was changed and the changed expression."""
+    """Yields pairs: description, changed expression."""
     plain = blank(expression)
     for old, new in SWAPS:
         pattern = re.escape(old) if old[0] == " " else rf"\b{old}\b"
@@ -62,7 +62,7 @@ def changes(expression, condition):
 
 
 def places_of(line):
-    """The expressions of a one-line statement: begin, end, and whether each is a condition."""
+    """Yields the expressions of a one-line statement: begin, end, is a condition."""
     plain = blank(line)
     word = re.match(r"\s*(?:\} )?(?:else )?(if|while|for) \(", plain)
     if word:
@@ -86,7 +86,7 @@ def places_of(line):
 
 
 def mutations_of(line):
-    """Pairs: what was changed, and the line with both behind the switch."""
+    """Yields pairs: description, and the line with both expressions behind the switch."""
     for begin, end, condition in places_of(line):
         expression = line[begin:end]
         cast = "bool" if condition else ""
@@ -98,14 +98,14 @@ def mutations_of(line):
 
 
 def candidates(tree, room, folders):
-    """One entry for each line that can be mutated: its mutations."""
+    """Returns a list of mutations for each suitable line."""
     found = []
     for folder in folders:
         path = tree / folder
         for file in [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.suffix in SUFFIXES):
             name, before = str(file.relative_to(tree)), ""
             for number, line in enumerate(file.read_text().splitlines(), 1):
-                # A continued line, a macro and a format string stay as they are.
+                # Skips continued lines, macros and format strings.
                 begins = not before or before[-1] in ";{})" or before.lstrip().startswith("//") or before.endswith((":", "else"))
                 if begins and not line.lstrip().startswith(("#", "//")) and "%" not in line and "//" not in line:
                     mutants = [Mutant(room, name, number, what, text) for what, text in mutations_of(line)]
@@ -116,7 +116,7 @@ def candidates(tree, room, folders):
 
 
 def draw(tree, rooms, seed, each):
-    """So many mutants of each room, on different lines, in the order in which they are to be judged."""
+    """Draws `each` mutants per room, on different lines, in the order of judgement."""
     drawn = []
     for room, (folders, _) in rooms.items():
         chance = random.Random(f"{seed} {room}")
@@ -129,13 +129,13 @@ def draw(tree, rooms, seed, each):
 
 
 def write(tree, mutants, originals):
-    """Writes the sources of these mutants anew; `originals` has the text of each file without any."""
+    """Writes the sources with these mutants. `originals` has the text of each file without mutants."""
     for name, text in originals.items():
         lines = text.splitlines()
         here = [mutant for mutant in mutants if mutant.name == name]
         for mutant in here:
             lines[mutant.line - 1] = mutant.text.replace("%d", str(mutant.number), 1)
-        if here:  # in place of the first comment: lines keep their numbers
+        if here:  # replaces the first comment, so line numbers do not change
             lines[0] = '#include "tests/mutations/switch.hpp"'
         new = "\n".join(lines) + "\n"
         if (tree / name).read_text() != new:

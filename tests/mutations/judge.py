@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs rows of tests on the scratch tree with one mutation on, up to the first failure."""
+"""Runs rows of tests on the scratch tree with one active mutation, up to the first failure."""
 import os
 import select
 import signal
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rooms import LONG
 
-PATIENCE = 60  # seconds beyond five times what the row takes without a mutation
+PATIENCE = 60  # seconds, added to five times the row's time without a mutation
 
 
 class Judge:
@@ -26,7 +26,7 @@ class Judge:
                 "gpu": ["tests/gpu/run", "soft", "--prefix", tree.prefix, "--tree", tree.build, *more, pattern]}[suite]
 
     def run(self, row, env, limit, full=False):
-        """Returns None or the first failure, and the seconds it took."""
+        """Returns the first failure or None, and the seconds of the run."""
         mark = uuid.uuid4().hex
         env = {**os.environ, **(LONG[row[0]][0] if full else {}), **env, "MUTATION_MARK": mark}
         start = time.monotonic()
@@ -54,7 +54,7 @@ class Judge:
         return failure, time.monotonic() - start
 
     def record(self, rows, note):
-        """Each row without a mutation: seconds, failure, and the numbers it reaches."""
+        """Runs each row without a mutation. Returns seconds, failure and executed mutants."""
         found = {}
         for row in rows:
             with tempfile.TemporaryDirectory() as seen:
@@ -65,7 +65,7 @@ class Judge:
         return found
 
     def first_kill(self, rows, number, record, full=False):
-        """The first row that fails with this mutation."""
+        """Returns the failure of the first row that fails with this mutation."""
         for row in rows:
             known = record[" ".join(row)]
             limit = PATIENCE + (20 if full else 5) * known["seconds"]
@@ -76,7 +76,7 @@ class Judge:
 
 
 def end_all(child, mark):
-    """Ends a run and what it started, which all have its mark in their environment."""
+    """Kills a run and all processes with its mark in the environment."""
     needle = f"MUTATION_MARK={mark}".encode()
     if child is not None:
         child.kill()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rooms: sources and rows of tests. A row is a suite and a pattern for its `run`. LONG has more words for the long list."""
+"""The rooms: sources and rows of tests. A row is a suite and a pattern for its `run`. LONG has the options of the long tests."""
 
 UNIT_COLL = [("unit", f"unit/coll/{name}_test") for name in (
     "geometry", "places", "tree", "timeline", "select", "flight", "remote", "between", "flat", "threads", "hosts", "lower",
@@ -13,7 +13,7 @@ UNIT_CUDA = [("unit", f"unit/cuda/{name}_test") for name in (
 
 
 def gpu(*names):
-    """A whole path is the source alone, without its variants."""
+    """A complete path selects the source without variants."""
     return [("gpu", "tests/gpu/mpi/{}.cc{}{}".format(*name.partition(":"))) for name in names]
 
 
@@ -32,7 +32,8 @@ ROOMS = {
     "stream": (["src/stream"], UNIT_STREAM + GPU_STREAM),
 }
 
-# More for a long row: environment, words. The old list of tests/gpu ran other machines with the most ranks.
+# Options of a long row: environment, words. The old list of tests/gpu used other machines with the
+# most ranks.
 LONG = {
     "unit": ({"TEST_LONG": "1"}, []),
     "mpi": ({}, ["--full"]),

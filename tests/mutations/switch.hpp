@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A switch for each mutation: one build has all mutations, the environment turns one on.
+// A switch for each mutation: the build has all mutations, and the environment activates one.
 #pragma once
 
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <string>
 
-/// True for the number in TERN_MUTANT. Makes a file in TERN_MUTANTS_SEEN for each number.
+/// Returns true for the number in TERN_MUTANT. Creates a file in TERN_MUTANTS_SEEN for each number.
 inline bool tern_mutant(int number) {
   static const char* const word = std::getenv("TERN_MUTANT");
   static const int chosen = word != nullptr ? std::atoi(word) : -1;

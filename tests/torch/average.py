@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Averages of 16-bit numbers whose sum is too large for their type: the average is right, in each call that has one."""
+"""Averages of 16-bit numbers with a sum out of range: every averaging call returns the right value."""
 # ranks: 2 3 4
 
 import torch
@@ -9,7 +9,7 @@ import world
 
 rank, ranks = world.begin()
 AVG = dist.ReduceOp.AVG
-# Their multiples by 3 are exact, too.
+# Multiples by 3 are exact, too.
 LARGE = {torch.float16: 57344.0 if ranks == 3 else 60000.0, torch.bfloat16: 1.5 * 2.0**127}
 for dtype, value in LARGE.items():
     for size in (4, 30_000):
@@ -47,7 +47,7 @@ for dtype, value in LARGE.items():
         dist.all_reduce(sparse, AVG)
         check(sparse.to_dense(), "sparse allreduce")
 
-# Averages of values whose sum fits are those of a division at the end, to the last bit.
+# If the sum is in range, an average equals the sum divided at the end, to the last bit.
 for dtype in world.FLOATS:
     values = [torch.arange(-5, 6, dtype=torch.float64).mul(0.375 * (one + 1)).to(dtype) for one in range(ranks)]
     wanted = sum(one.double() for one in values).to(dtype) / ranks

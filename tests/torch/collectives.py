@@ -22,7 +22,7 @@ SIZES = (0, 1, 7, 1000, 40_000) if ranks <= 4 else (0, 5, 9000)
 
 
 def call(way, function, *arguments, **options):
-    """The three ways in which programs call a collective."""
+    """Calls a collective in one of three ways."""
     if way == "blocking":
         function(*arguments, **options)
     elif way == "wait":
@@ -41,7 +41,7 @@ def reduced(dtype, size, op):
 
 def operations_of(dtype):
     if dtype.is_complex:
-        return (ReduceOp.SUM,)  # PyTorch refuses the others before a backend sees them
+        return (ReduceOp.SUM,)  # PyTorch refuses the others before the backend
     return [op for op in OPERATIONS if not (dtype.is_floating_point and op in BITS)]
 
 
@@ -62,7 +62,7 @@ def reductions(way):
 
 
 def scattered(way, dtype, size, op, wanted, what):
-    """Each rank's whole input is the same vector in each part, so each part of the result is `wanted`."""
+    """Each part of a rank's input is the same vector, so each part of the result is `wanted`."""
     own = world.filled(dtype, size, rank)
     output = torch.empty_like(own)
     call(way, dist.reduce_scatter, output, [own.clone() for _ in range(ranks)], op)
@@ -160,7 +160,7 @@ def averages():
 
 
 def layouts():
-    """Strides and views, in and out."""
+    """Strides and views, as inputs and outputs."""
     base = torch.arange(24.0).reshape(4, 6) + rank
     tensor = base.clone().t()
     dist.all_reduce(tensor)
@@ -187,12 +187,12 @@ def layouts():
 
 
 def refusals():
-    with world.raises(ValueError, "needs floating point"):
+    with world.raises(ValueError, "needs a floating-point type"):
         dist.all_reduce(torch.ones(2, dtype=torch.int32), ReduceOp.AVG)
-    with world.raises(ValueError, "bits are those of integers"):
+    with world.raises(ValueError, "bitwise operations need an integer type"):
         dist.all_reduce(torch.ones(2), ReduceOp.BAND)
     for dtype in world.FLOAT8:
-        with world.raises(ValueError, "moved, not reduced"):
+        with world.raises(ValueError, "can be moved, not reduced"):
             dist.all_reduce(torch.ones(2).to(dtype))
     with world.raises(ValueError, "output has 5"):
         dist.all_gather_into_tensor(torch.empty(5), torch.empty(7))

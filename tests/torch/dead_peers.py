@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A rank is killed while the others use what waits outside collectives: a pipe that still sends or receives ends, and its end is no
-crash; a monitored barrier names the rank."""
+"""A rank is killed while the others wait outside collectives: a pending pipe ends with an error, without a crash, and a
+monitored barrier names the rank."""
 # program: starts its ranks itself
 
 import os
@@ -19,7 +19,7 @@ def await_kill(place):
 
 
 def pipes(place):
-    """A large message is under way to the rank, and half of one of its own has come."""
+    """A large message to the rank is in flight, and half of a message from the rank has arrived."""
     import torch
     import torch.distributed as dist
 
@@ -41,7 +41,7 @@ def pipes(place):
         while True:
             pipe.poll()
             pipe.flush()
-    del pipe  # with messages that never leave
+    del pipe  # with unsent messages
     assert time.monotonic() - started < 3 + 5
     print("it lives on", flush=True)
 
@@ -56,7 +56,7 @@ def barriers(place):
                           timeout=world.milliseconds(2000))
     dist.all_reduce(torch.ones(10))
     await_kill(place)
-    if not hasattr(torch._C._distributed_c10d, "FlightRecorderHook"):  # before 2.15 it is gloo's alone
+    if not hasattr(torch._C._distributed_c10d, "FlightRecorderHook"):  # gloo only before 2.15
         print("it lives on", flush=True)
         return
     for _ in range(2):

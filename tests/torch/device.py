@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CUDA tensors whose calls the host begins, on the software driver: a call follows its stream and does not block; calls of the CPU keep their order behind
-it; steps at its end are waited for by streams; a capture refuses it and goes on. (guard/guard.cc plays c10's CUDA.)"""
+"""CUDA tensors with calls started by the host, on the software driver: a call follows its stream without blocking, CPU
+calls keep their order, streams wait for the final steps, and a capture refuses a call and continues. (guard/guard.cc
+replaces c10's CUDA.)"""
 # softcuda: 2 4
 
 import os
@@ -12,7 +13,7 @@ import torch.distributed as dist
 import soft
 import world
 
-os.environ["TORCH_TERN_ENQUEUE"] = "0"  # device_streams.py has calls that are put into streams
+os.environ["TORCH_TERN_ENQUEUE"] = "0"  # device_streams.py tests enqueued calls
 rank, ranks = world.begin()
 total = float(sum(range(1, ranks + 1)))
 LATE = 150  # milliseconds
@@ -23,7 +24,7 @@ def own(size, value=None):
 
 
 def late(size=1000):
-    """A tensor whose values the current stream writes later than the host comes to the call."""
+    """A tensor whose values the current stream writes after the host has started the call."""
     tensor = soft.to_device(torch.full((size,), -1.0))
     soft.write_late(tensor, own(size), LATE)
     return tensor
@@ -33,7 +34,7 @@ def has(tensor, wanted, what):
     world.same(soft.to_host(tensor), wanted, what)
 
 
-torch.cuda.get_device_capability = lambda device=None: (8, 0)  # torch.distributed asks, and PyTorch has no GPU here
+torch.cuda.get_device_capability = lambda device=None: (8, 0)  # torch.distributed asks, without a GPU here
 soft.use_stream(soft.new_stream())
 for size in (1, 1000, 300_000):
     tensor, start = late(size), time.monotonic()
@@ -42,13 +43,13 @@ for size in (1, 1000, 300_000):
     assert spent < LATE / 1000 and not work.is_completed(), f"the call took {spent} s, complete: {work.is_completed()}"
     work.wait()
     has(tensor, own(size, total), f"an asynchronous sum of {size}")
-    tensor = work = None  # to free memory waits for the device, so it is not to happen in the next call
+    tensor = work = None  # freeing memory waits for the device
 tensor = late()
 dist.all_reduce(tensor)
 has(tensor, own(1000, total), "a synchronous sum")
 has(dist.all_reduce(late(), async_op=True).get_future().wait()[0], own(1000, total), "a future's sum")
 
-# Ranks begin calls in one order, wherever their data is: here half of them have it on the device.
+# Half of the ranks have device data.
 tensor, small = late() if rank % 2 else own(1000), own(3)
 works = [dist.all_reduce(tensor, async_op=True), dist.all_reduce(small, async_op=True)]
 dist.barrier()
@@ -57,7 +58,7 @@ for work in works:
 world.same(soft.to_host(tensor) if rank % 2 else tensor, own(1000, total), "a sum of mixed memory")
 world.same(small, own(3, total), "a sum behind one of the device")
 
-# The quotient comes from a kernel in another stream, which is slow.
+# A slow kernel in another stream computes the quotient.
 tensor = late()
 dist.all_reduce(tensor, dist.ReduceOp.AVG)
 has(tensor, own(1000, total / ranks), "an average")
@@ -87,7 +88,7 @@ for size in (1, 1000, 100_000):
         work.wait()
     has(got, own(size, (rank - 1) % ranks + 1), "a message")
 
-# Into a graph it cannot go: the call throws, and the capture goes on.
+# A graph cannot contain the call: the call throws, and the capture continues.
 soft.use_stream(soft.new_stream())
 tensor = soft.to_device(own(4))
 soft.begin_capture()
@@ -99,7 +100,7 @@ assert soft.end_capture(), "the capture was broken"
 dist.all_reduce(tensor)
 has(tensor, own(4, total), "a sum after a capture")
 
-# Data that does not come in time.
+# Data arrives too late.
 group = dist.new_group(timeout=world.milliseconds(300))
 if rank == 0:
     tensor = soft.to_device(own(4))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CUDA tensors whose collectives are put into streams, on the software driver: neither the call nor wait() blocks the host; a
-graph captures them, and does them again with fresh data; messages and the CPU's calls go on beside; a rank that does not come
-ends the others' group by its time-out. (guard/guard.cc plays c10's CUDA.)"""
+"""CUDA tensors with enqueued collectives, on the software driver: neither the call nor wait() blocks the host. A graph
+captures collectives, and replays them with new data. Messages and CPU calls continue. A missing rank ends the others'
+group by a timeout. (guard/guard.cc replaces c10's CUDA.)"""
 # softcuda: 2 4
 
 import time
@@ -14,7 +14,7 @@ import world
 
 rank, ranks = world.begin()
 total = float(sum(range(1, ranks + 1)))
-kept = []  # to free memory waits for the device, which may be waiting for a gate
+kept = []  # freeing memory waits for the device and its gates
 right, left = (rank + 1) % ranks, (rank - 1) % ranks
 
 
@@ -23,7 +23,7 @@ def own(size, value=None):
 
 
 def gated(size=1000):
-    """A tensor whose values the current stream writes after soft.open_gates(): who waits for them on the host hangs."""
+    """A tensor whose values the current stream writes after soft.open_gates(). A host wait would hang."""
     tensor = soft.to_device(torch.full((size,), -1.0))
     soft.write_gated(tensor, own(size))
     kept.append(tensor)
@@ -31,7 +31,7 @@ def gated(size=1000):
 
 
 def late(size=1000):
-    """A tensor whose values the current stream writes later than the host comes to the call."""
+    """A tensor whose values the current stream writes after the host has started the call."""
     tensor = soft.to_device(torch.full((size,), -1.0))
     soft.write_late(tensor, own(size), 20)
     kept.append(tensor)
@@ -43,15 +43,16 @@ def has(tensor, wanted, what):
     world.same(soft.to_host(tensor), wanted, what)
 
 
-torch.cuda.get_device_capability = lambda device=None: (8, 0)  # torch.distributed asks, and PyTorch has no GPU here
+torch.cuda.get_device_capability = lambda device=None: (8, 0)  # torch.distributed asks, without a GPU here
 soft.use_stream(soft.new_stream())
 
-# The first call of a group prepares its stream; it cannot be captured, nor can messages.
+# The first call of a group prepares the stream, so only later calls can be captured. Messages never
+# can.
 tensor = soft.to_device(own(4))
 soft.begin_capture()
 with world.raises(RuntimeError, "Make one before the capture"):
     dist.all_reduce(tensor)
-with world.raises(RuntimeError, "messages are not put into streams"):
+with world.raises(RuntimeError, "sends and receives have no stream"):
     dist.isend(tensor, right)
 assert soft.end_capture(), "the capture was broken"
 dist.all_reduce(tensor)
@@ -74,7 +75,7 @@ for size in (0, 1, 1000, 300_000):
     dist.all_reduce(tensor)
     has(tensor, own(size, total), f"a synchronous sum of {size}")
 
-# Another stream than that of the call waits for it, and so does a future's.
+# Another stream and a future's stream wait for the call.
 tensor = gated()
 work = dist.all_reduce(tensor, async_op=True)
 soft.use_stream(soft.new_stream())
@@ -86,7 +87,7 @@ future = dist.all_reduce(tensor, async_op=True).get_future()
 soft.use_stream(soft.new_stream())
 has(future.wait()[0], own(1000, total), "a future's sum")
 
-# The quotient comes from a kernel in the group's stream, which is slow.
+# A slow kernel in the group's stream computes the quotient.
 tensor = late()
 dist.all_reduce(tensor, dist.ReduceOp.AVG)
 has(tensor, own(1000, total / ranks), "an average")
@@ -110,11 +111,11 @@ for size in (1, 1000, 100_000):
     has(part, own(size, ranks * (rank + 1)), "a reduce-scatter")
     dist.all_to_all_single(every, soft.to_device(own(size * ranks)))
     has(every, wanted, "an alltoall")
-    splits = [size + other for other in range(ranks)]  # rows to each; from each rank this one's
+    splits = [size + other for other in range(ranks)]  # rows per target; this rank's share of each source
     got = soft.to_device(torch.zeros((size + rank) * ranks))
     dist.all_to_all_single(got, soft.to_device(own(sum(splits))), [size + rank] * ranks, splits)
     has(got, torch.cat([own(size + rank, one + 1) for one in range(ranks)]), "an alltoall by splits")
-    # Messages follow their streams beside; the CPU's calls do not wait.
+    # Messages follow their streams in parallel. CPU calls do not wait.
     sent, got, small = late(size), soft.to_device(torch.zeros(size)), own(3)
     works = dist.batch_isend_irecv([dist.P2POp(dist.isend, sent, right), dist.P2POp(dist.irecv, got, left)])
     tensor = late(size)
@@ -126,7 +127,7 @@ for size in (1, 1000, 100_000):
     has(got, own(size, left + 1), "a message")
     has(tensor, own(size, total), "a sum beside a message")
 
-# A graph, which does what it captured with the data of each launch; calls in between are not in it.
+# A graph replays captured calls with the data of each launch.
 soft.use_stream(soft.new_stream())
 tensor, every = soft.to_device(own(1000)), soft.to_device(torch.zeros(1000 * ranks))
 soft.begin_capture()
@@ -144,7 +145,7 @@ for turn in range(1, 4):
     dist.all_reduce(other)
     has(other, own(10, total), f"a sum after launch {turn}")
 
-# A rank that does not come: the others' streams go on, and the group has ended.
+# A missing rank: the others' streams continue, and the group dies.
 group = dist.new_group(timeout=world.milliseconds(3000))
 tensor = soft.to_device(own(4))
 dist.all_reduce(tensor, group=group)
@@ -154,13 +155,13 @@ if rank == 0:
     work = dist.all_reduce(tensor, group=group, async_op=True)
     work.wait()
     assert time.monotonic() - start < 2, "wait() has waited for the stream"
-    soft.synchronize()  # until the time-out
+    soft.synchronize()  # until the timeout
     with world.raises(dist.DistBackendError, "timeout of 3000 ms"):
         dist.all_reduce(tensor, group=group)
     work = None
 dist.barrier()
 
-# Until a time that a call of its own has.
+# A call with its own timeout.
 group = dist.new_group()
 tensor = soft.to_device(own(4))
 dist.all_reduce(tensor, group=group)

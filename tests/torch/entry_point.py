@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program that never imports torch_tern: newer versions of PyTorch find the backend by its entry point."""
+"""A program without an import of torch_tern: recent versions of PyTorch find the backend by the entry point."""
 # ranks: 2
 
 import os

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ends in any order: with and without destroy_process_group, of groups and the world, with Works and futures that live on, ranks
-one after the other."""
+"""Exits in any order: with and without destroy_process_group, of groups and the world, with live Works and futures, and
+of one rank after another."""
 # program: starts its ranks itself
 
 import subprocess
@@ -38,7 +38,7 @@ def work(how):
         dist.destroy_process_group()
         del world_group
         groups.clear()
-    elif how in ("works_unseen", "works_late"):  # without a wait, and their Works live on
+    elif how in ("works_unseen", "works_late"):  # Works without a wait stay alive
         if how == "works_late":
             time.sleep(0.3 * rank)
         kept += [dist.all_reduce(torch.ones(10), group=group, async_op=True) for group in groups]

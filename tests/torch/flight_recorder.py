@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch's flight recorder, which it attaches to every backend from 2.15 on: Tern's collectives and messages are in its dump, with
-groups, numbers, sizes, types and states; one that a rank does not make is not "completed"; a time-out writes the dump to a file."""
+"""PyTorch's flight recorder, attached to every backend since 2.15: the dump has Tern's collectives and messages with
+groups, numbers, sizes, types and states. A collective missing on a rank is not "completed". A timeout writes the dump
+to a file."""
 # ranks: 2 3
 
 import json
@@ -19,7 +20,7 @@ from torch._C import _distributed_c10d as c10d
 import world
 
 rank, ranks = world.begin()
-if not hasattr(c10d, "FlightRecorderHook"):  # older ones record only what is built into PyTorch
+if not hasattr(c10d, "FlightRecorderHook"):  # older versions record only built-in backends
     world.end()
     raise SystemExit
 
@@ -34,7 +35,7 @@ def described(one):
             one["input_dtypes"], one["output_sizes"], one["state"], one["retired"])
 
 
-# Each call, synchronous or not, once and in its order; each group counts its own.
+# Each call appears once and in order. Each group counts its own calls.
 group, other = dist.new_group(group_desc="training"), dist.new_group()
 dist.all_reduce(torch.ones(3, 5), group=group)
 dist.all_reduce(torch.ones(1_000_000), group=group, async_op=True).wait()
@@ -65,13 +66,13 @@ for one in entries(group):
     assert one["process_group"][1] == "training" and one["time_discovered_completed_ns"] >= one["time_created_ns"], one
 assert group._get_backend(torch.device("cpu"))._get_sequence_number_for_group() == 6
 
-# Of the whole, with call stacks: who the members are, and what came last.
+# The whole dump has members, call stacks and the last call.
 trace = pickle.loads(c10d._dump_fr_trace(backend="tern"))
 assert trace["pg_config"][group.group_name]["ranks"] == str(list(range(ranks))), trace["pg_config"]
 assert any(frame["filename"] == __file__ for frame in trace["entries"][0]["frames"]), trace["entries"][0]["frames"]
-assert not json.loads(c10d._dump_fr_trace_json()).get("entries"), "it is in the recorder that is gloo's"
+assert not json.loads(c10d._dump_fr_trace_json()).get("entries"), "gloo's recorder has the calls"
 
-# What another rank has not called yet is under way, and nothing else is; then it is complete.
+# A call missing on another rank is the only call in flight.
 if rank == 0:
     work = dist.all_reduce(torch.ones(9), group=group, async_op=True)
     time.sleep(0.1)
@@ -86,13 +87,13 @@ work.wait()
 assert entries(group)[-1]["state"] == "completed", entries(group)[-1]
 work = None
 
-# A time-out: the others' dumps are in files of their own, and say what they waited for.
+# Each waiting rank writes a dump with the pending call.
 late = dist.new_group(timeout=world.milliseconds(500))
 if rank != 1:
-    with world.raises(dist.DistBackendError, "has not ended on rank"):
+    with world.raises(dist.DistBackendError, "did not complete on rank"):
         dist.all_reduce(torch.ones(11), group=late)
     trace = None
-    for _ in range(100):  # the hook writes on
+    for _ in range(100):  # the hook is still writing
         try:
             with open(place + str(rank), "rb") as file:
                 trace = pickle.load(file)
@@ -103,11 +104,11 @@ if rank != 1:
     last = [one for one in trace["entries"] if one["process_group"][0] == late.group_name][-1]
     assert last["input_sizes"] == [[11]] and last["state"] == "scheduled", last
     os.unlink(place + str(rank))
-# One that was given up has not been completed.
+# An abandoned call is not completed.
 late = dist.new_group(timeout=world.milliseconds(500))
 if rank != 1:
     work = dist.all_reduce(torch.ones(13), group=late, async_op=True)
-    with world.raises(dist.DistBackendError, "has not ended on rank"):
+    with world.raises(dist.DistBackendError, "did not complete on rank"):
         work.wait()
     assert entries(late)[-1]["state"] == "scheduled", entries(late)[-1]
 dist.barrier()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes that are forked, as DataLoader's workers are: they end in peace, and are refused when they communicate."""
+"""Forked processes, for example DataLoader's workers, exit normally, and get an error if they communicate."""
 # ranks: 2
 
 import os
@@ -11,7 +11,7 @@ from torch.utils.data import DataLoader, TensorDataset
 import world
 
 rank, ranks = world.begin()
-dist.all_reduce(torch.ones(10), async_op=True).get_future().wait()  # the threads are there
+dist.all_reduce(torch.ones(10), async_op=True).get_future().wait()  # starts the threads
 data = TensorDataset(torch.arange(64.0))
 for _ in range(2):
     total = torch.zeros(1)
@@ -28,7 +28,7 @@ if child == 0:
     except dist.DistBackendError as error:
         os._exit(0 if "forked" in str(error) else 2)
     os._exit(3)
-assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0, "a forked process was not refused"
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0, "a forked process could communicate"
 tensor = torch.ones(1)
 dist.all_reduce(tensor)
 assert tensor.item() == ranks

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What PyTorch builds on a backend: FSDP2, DTensor, DeviceMesh, functional collectives, distributed checkpoints, join."""
+"""PyTorch's users of a backend: FSDP2, DTensor, DeviceMesh, functional collectives, distributed checkpoints, join."""
 # ranks: 2 4
 
 import shutil
@@ -18,7 +18,7 @@ import world
 rank, ranks = world.begin()
 mesh = init_device_mesh("cpu", (ranks,))
 
-# Functional collectives, as compiled code calls them.
+# Functional collectives, as called by compiled code.
 total = functional.all_reduce(torch.full((4,), float(rank)), "sum", mesh)
 world.same(functional.wait_tensor(total), torch.full((4,), float(sum(range(ranks)))), "functional all_reduce")
 every = functional.all_gather_tensor(torch.full((2,), float(rank)), 0, mesh)
@@ -34,7 +34,6 @@ several = functional.reduce_scatter_tensor_coalesced([torch.ones(ranks), torch.o
 _, part = map(functional.wait_tensor, several)
 world.same(part, torch.full((2,), float(ranks)), "coalesced reduce_scatter")
 
-# Tensors in shards: redistributed, added up.
 whole = torch.arange(float(8 * ranks)).reshape(2 * ranks, 4)
 sharded = distribute_tensor(whole, mesh, [Shard(0)])
 world.same(sharded.redistribute(mesh, [Replicate()]).to_local(), whole, "a redistributed tensor")
@@ -51,7 +50,7 @@ def build():
     return torch.nn.Sequential(torch.nn.Linear(12, 32), torch.nn.ReLU(), torch.nn.Linear(32, 8))
 
 
-# Five steps in shards are those of one process on all data.
+# Five sharded steps equal the steps of a single process on all data.
 model, alone = build(), build()
 for layer in model:
     if isinstance(layer, torch.nn.Linear):
@@ -69,7 +68,6 @@ for _ in range(5):
 for (name, shard), one in zip(model.named_parameters(), alone.parameters()):
     assert torch.allclose(shard.full_tensor(), one, atol=1e-6), name
 
-# Saved by all ranks, and loaded again.
 place = [tempfile.mkdtemp() if rank == 0 else None]
 dist.broadcast_object_list(place)
 state = model.state_dict()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Futures: values, chains, callbacks that begin and await other collectives, many at once, hooks of completion."""
+"""Futures: values, chains, callbacks that start and await collectives, many at once, completion hooks."""
 # ranks: 2 4
 # prterun: 2
 
@@ -27,7 +27,8 @@ world.same(future.wait(), torch.full((4,), 2 * total), "a chain")
 
 
 def again(done):
-    """Waits on a thread of completion for a collective that begins there: another thread must complete it."""
+    """A completion thread waits for a collective started in the callback, so another thread must complete the
+    collective."""
     tensor = done.value()[0]
     return dist.all_reduce(tensor, async_op=True).get_future().wait()[0]
 
@@ -42,20 +43,20 @@ for future in futures:
     assert future.wait()[0][0].item() == total
 assert all(work.is_completed() and work.is_success() for work in many)
 
-# Polled, never waited for.
+# Polled.
 work = dist.all_reduce(own(200_000), async_op=True)
 while not work.is_completed():
     pass
 assert work.result()[0][-1].item() == total
 
-# From another thread.
+# In another thread.
 work, seen = dist.all_reduce(own(), async_op=True), []
 thread = threading.Thread(target=lambda: (work.wait(), seen.append(work.result()[0][0].item())))
 thread.start()
 thread.join()
 assert seen == [total], seen
 
-# Asked for while another thread waits, for what only the thread that asks can bring about.
+# get_future() while another thread waits, for a message caused by the caller.
 if rank < 2:
     works = [dist.irecv(torch.empty(1), 1 - rank, tag=7)]
     thread = threading.Thread(target=works[0].wait)
@@ -63,16 +64,15 @@ if rank < 2:
     time.sleep(0.2)
     start = time.monotonic()
     future = works[0].get_future()
-    assert time.monotonic() - start < 5, "the future was there when the wait had ended"
+    assert time.monotonic() - start < 5, "get_future() returned only after the wait"
     dist.send(own(1), 1 - rank, tag=7)
     assert future.wait()[0].item() == 1 - rank
     thread.join()
 
-# A refused call gives no future and does no harm.
+# A refused call has no side effects.
 with world.raises(ValueError, "tern"):
     dist.all_reduce(torch.ones(2), dist.ReduceOp.BOR, async_op=True)
 
-# Threads that call at once, each on a group of its own.
 groups = [dist.new_group() for _ in range(4)]
 sums = [None] * 4
 

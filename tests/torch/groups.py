@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups: new, nested, of every pair, by local synchronisation; their ranks, numbers, ends; ten worlds in turn."""
+"""Groups: new, nested, of every pair, by local synchronization; ranks, numbers, ends; ten consecutive worlds."""
 # ranks: 2 4
 # srun: 2
 
@@ -13,7 +13,6 @@ import world
 
 rank, ranks = world.begin()
 
-# All pairs, each with a collective of its own.
 pairs = {}
 for a in range(ranks):
     for b in range(a + 1, ranks):
@@ -25,14 +24,14 @@ for (a, b), group in pairs.items():
         world.same(tensor, torch.full((100,), float(a + b)), f"the pair {a}, {b}")
         assert dist.get_rank(group) == (a, b).index(rank) and dist.get_process_group_ranks(group) == [a, b]
 
-# Only its members make a group; as PyTorch counts these calls, every rank makes one.
+# Only members create the group. Every rank creates a group, because PyTorch counts the calls.
 mine = [rank - rank % 2 + 1, rank - rank % 2]
 group = dist.new_group(mine, use_local_synchronization=True)
 tensor = torch.full((1,), float(rank))
 dist.broadcast(tensor, mine[0], group=group)
 assert tensor.item() == mine[0]
 
-# Sequence numbers count collectives, not messages.
+# Messages do not count.
 group = dist.new_group()
 backend = group._get_backend(torch.device("cpu"))
 before = backend._get_sequence_number_for_group()
@@ -45,13 +44,14 @@ assert backend._get_sequence_number_for_group() == before + 2
 assert backend.name() == "tern" and dist.get_backend(group) == "tern"
 dist.destroy_process_group(group)
 
-# A Work may outlive its world.
+# A Work may outlive the world.
 kept = dist.all_reduce(torch.ones(4), async_op=True)
 kept.wait()
 dist.destroy_process_group()
 
-# Each with a store of its own: at a port that comes again, a quick rank would find the last world's. The last of the ranks' stores
-# removes its file; were that gone earlier, another's end might read a new one for ever.
+# Each world has a new store: at a reused port, a fast rank would find the previous world. The last
+# rank's store removes the file: after an earlier removal, another rank might read a new file
+# forever.
 place = os.path.join(tempfile.gettempdir(), f"torch-tern-{os.getppid()}-")
 for turn in range(10):
     world.begin(init_method=f"file://{place}{turn}", rank=rank, world_size=ranks)

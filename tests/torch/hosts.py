@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two hosts, two ranks on each: collectives of all, a group across the hosts, messages, objects."""
+"""Two hosts with two ranks each: collectives of all ranks, a group across the hosts, messages, objects."""
 # hosts: srun torchrun
 
 import os

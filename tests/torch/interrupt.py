@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ctrl-C, and other signals with handlers in Python, while a rank waits for one that does not come: the handler runs within a
+"""Ctrl-C, and other signals with Python handlers, while a rank waits for a missing rank: the handler runs within a
 second, and its exception leaves the call."""
 # program: starts its ranks itself
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch's Join: ranks with more and fewer batches end together; those that have ended shadow the collectives of the others, which
-make them without async_op."""
+"""PyTorch's Join: ranks with different numbers of batches end together. Finished ranks shadow the collectives of the
+others, which run without async_op."""
 # ranks: 2 4
 
 import torch

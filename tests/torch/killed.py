@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A rank is killed at a random moment, without a launcher that would end the others: these end at once, and say who it was. What it
-was doing differs: small and large collectives, messages, futures; TURNS in the environment asks for more of them. Ranks that have no
-error of their own, as they have nothing to do with it any more, end without waiting for it. A rank that has done its part, and ends
-before the others, is no reason for an error; a rank that ends without the call is a reason."""
+"""A rank is killed at a random moment, without a launcher to end the others: the others end at once, and name the rank.
+The rank's work varies: small and large collectives, messages, futures. TURNS in the environment sets the number of
+turns. Ranks without a dependency on the dead rank end normally without a wait. A rank that ends early after its part
+causes no error. A rank that ends without the call does."""
 # program: starts its ranks itself
 
 import os
@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 
-RANKS, TIMEOUT, AT_ONCE, VICTIM = 3, 60, 5, 2  # seconds; Python and PyTorch take most of the last
+RANKS, TIMEOUT, AT_ONCE, VICTIM = 3, 60, 5, 2  # seconds; Python and PyTorch take most of AT_ONCE
 LEFT = "left without an error"
 
 
@@ -41,7 +41,7 @@ def work(rank, place):
 
 
 def end_quietly(rank, place):
-    """A message to the victim leaves before anyone knows that it is dead."""
+    """A message to the victim leaves before any rank knows of the death."""
     import torch
     import torch.distributed as dist
 
@@ -58,7 +58,7 @@ def end_quietly(rank, place):
 
 
 def end_early(rank, place):
-    """Rank 2 ends when it has given its part of the sum; rank 1 is late."""
+    """Rank 2 ends after its part of the sum. Rank 1 is late."""
     import torch
     import torch.distributed as dist
 
@@ -82,7 +82,7 @@ def end_early(rank, place):
 
 
 def end_without(rank, place):
-    """Rank 2 ends, and the others make one call more."""
+    """Rank 2 ends, and the others make one more call."""
     import torch
     import torch.distributed as dist
 
@@ -99,7 +99,7 @@ def end_without(rank, place):
 
 
 def unserved(one):
-    """Seconds for which its main thread was ready to run, and had no processor."""
+    """Returns the seconds in which the main thread was ready to run, without a processor."""
     try:
         with open(f"/proc/{one.pid}/schedstat") as file:
             return int(file.read().split()[1]) / 1e9
@@ -108,9 +108,9 @@ def unserved(one):
 
 
 def check_end(rank, one, words, killed, before, what):
-    """It has said the words, and has ended, in time. Python and PyTorch need the processor for half a second to end, which takes any
-    time where others have it: so the time without it, on a busy machine, is not the process's. `before` the rank was killed it had
-    been without for so long."""
+    """Checks that the rank printed the words and ended in time. Python and PyTorch need half a second of CPU time to
+    end, which takes long on a busy machine. So the time without a processor does not count. `before` is that time until
+    the kill."""
     late = before
     while one.poll() is None:
         late = max(late, unserved(one))
@@ -125,7 +125,7 @@ def check_end(rank, one, words, killed, before, what):
 
 def turn(what, how, victim, pause, words):
     with tempfile.TemporaryDirectory() as place:
-        # Without PyTorch's flight recorder, which writes a report of its own when a group ends, for seconds.
+        # The flight recorder would write a report for seconds.
         environment = dict(os.environ, TORCH_FR_BUFFER_SIZE="0", TORCH_NCCL_TRACE_BUFFER_SIZE="0", MASTER_ADDR="127.0.0.1",
                            MASTER_PORT="1", WORLD_SIZE=str(RANKS))
         ranks = [subprocess.Popen([sys.executable, "-W", "ignore", __file__, how, str(rank), place], stdout=subprocess.PIPE,

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Types, operations, roots and sizes that differ among ranks. With TERN_CHECK=collective, or TORCH_DISTRIBUTED_DEBUG=DETAIL, all
-ranks get an error of one type that says what each calls, in the caller's own types and sizes; nothing is moved, and the group goes
-on. Right calls pass. Without a switch, sizes that differ are errors of one type, which name the caller's sizes and the switch."""
+"""Ranks with different types, operations, roots or sizes. With TERN_CHECK=collective or TORCH_DISTRIBUTED_DEBUG=DETAIL,
+all ranks get an error of one type with the calls of both ranks, in the caller's types and sizes. No data moves, and the
+group continues. Matching calls pass. Without a check, different sizes give an error with the caller's sizes and the
+switch."""
 # program: starts its ranks itself
 
 import os
@@ -71,9 +72,9 @@ def work(switch):
             call(rank, group)
         except dist.DistBackendError as error:
             assert words in str(error), f"{name}: the sentence lacks \"{words}\": {error}"
-        except RuntimeError as error:  # of PyTorch's own comparison, which knows types, shapes and calls
+        except RuntimeError as error:  # PyTorch's own comparison knows types, shapes and calls
             assert switch == "DETAIL" and "Detected mismatch between collectives on ranks" in str(error), f"{name}: {error}"
-            assert name not in ("operation", "root"), f"{name}: PyTorch knows more than this test"
+            assert name not in ("operation", "root"), f"{name}: PyTorch detected the mismatch"
         else:
             raise AssertionError(f"{name}: no error")
         if switch != "none":

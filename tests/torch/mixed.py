@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One rank makes a collective with async_op, the others without it, or the reverse: they match, as with gloo and NCCL."""
+"""A rank calls a collective with async_op, the others without, or the reverse: the calls match, as in gloo and NCCL."""
 # ranks: 2 3
 
 import torch
@@ -100,7 +100,6 @@ for call in CALLS:
                     got, wanted = got.to_dense(), wanted.to_dense()
                 world.same(got, wanted, f"{call.__name__} of {size}, rank {turn} {'without' if are_others_async else 'with'} async_op")
 
-# Many under way on some ranks, one after the other on the rest.
 tensors = [own(size) for size in range(1, 60)]
 works = [dist.all_reduce(one, async_op=rank % 2 == 0) for one in tensors]
 for one, work in zip(tensors, works):

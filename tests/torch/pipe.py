@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Active messages: types, shapes, none, order of one sender, large ones among small, answers from functions, refusals."""
+"""Active messages: types, shapes, empty messages, order per sender, large among small messages, replies from functions,
+refusals."""
 # ranks: 2 4
 
 import torch
@@ -33,7 +34,7 @@ def ask(tensor, source, depth):
 
 
 def strided(tensor, source):
-    """By name of its own: a quick rank sends it while others still await their last notes."""
+    """Needs its own name, because a fast rank sends the message while others await their last notes."""
     world.same(tensor, world.filled(torch.float32, (5, 7), source, 9), "a message of strides")
     counts["strided"] += 1
 
@@ -70,9 +71,8 @@ try:
         pipe.poll()
 except KeyError as error:
     assert "nonsense" in str(error) and "ask" in str(error), error
-while counts["end"] <= ranks:  # it came behind the nonsense, perhaps with it
+while counts["end"] <= ranks:  # arrived after the nonsense, perhaps together
     pipe.poll()
-# Another, of a part of the ranks.
 if ranks > 2:
     group = dist.new_group([0, 2])
     if rank in (0, 2):
@@ -84,7 +84,7 @@ if ranks > 2:
             other.poll()
         assert got == [(1 - dist.get_rank(group), 2.0 - rank)], got
         other.flush()
-    # Of groups that share a rank, which has made more pipes than the others.
+    # Groups with a common rank, which has more pipes.
     for members in ((0, 1), (1, 2)):
         group = dist.new_group(list(members))
         if rank in members:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Send, receive, any source, tags, batches, objects; what was dropped arrives; coalescing and its one Work."""
+"""Send, receive, any source, tags, batches, objects; messages of dropped Works arrive; coalescing with one Work."""
 # ranks: 2 4
 # prterun: 2
 # srun: 2
@@ -20,7 +20,6 @@ for dtype in world.ALL:
         sending.wait()
         world.same(got, wanted, f"a message of {size} {dtype}")
 
-# Tags choose, in any order.
 works = [dist.isend(torch.full((3,), float(tag)), right, tag=tag) for tag in range(5)]
 for tag in reversed(range(5)):
     got = torch.empty(3)
@@ -29,7 +28,6 @@ for tag in reversed(range(5)):
 for work in works:
     work.wait()
 
-# Any source says whose it was.
 if rank == 0:
     seen = set()
     for _ in range(ranks - 1):
@@ -42,7 +40,7 @@ else:
     dist.send(torch.full((2,), float(rank)), 0)
 dist.barrier()
 
-# A batch begins all before it waits for any.
+# A batch starts all operations before the first wait.
 for size in (4, 400_000):
     got = torch.empty(size)
     for work in dist.batch_isend_irecv([dist.P2POp(dist.isend, torch.full((size,), float(rank)), right),
@@ -50,7 +48,7 @@ for size in (4, 400_000):
         work.wait()
     world.same(got, torch.full((size,), float(left)), f"a batch of {size}")
 
-# A Work that is dropped at once: the tensor lives until it is sent.
+# A dropped Work: the tensor lives until the message is sent.
 for _ in range(20):
     dist.isend(torch.full((50_000,), float(rank)), right)
 for _ in range(20):
@@ -58,7 +56,6 @@ for _ in range(20):
     dist.recv(got, left)
     world.same(got, torch.full((50_000,), float(left)), "a dropped send")
 
-# Several collectives behind one Work.
 tensors = [torch.full((size,), float(rank)) for size in (1, 50, 100_000)]
 with dist._coalescing_manager(async_ops=True) as manager:
     for tensor in tensors:

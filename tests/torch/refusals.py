@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a user is told who passes something wrong: the call, the values, the ranks; arguments are ValueErrors, after which the group
-goes on; sizes that differ among ranks are errors on those that see it, and no rank hangs."""
+"""Errors of wrong calls name the call, the values and the ranks. Wrong arguments are ValueErrors, and the group
+continues. Different sizes are errors on ranks that detect the difference, and no rank hangs."""
 # ranks: 2
 
 import torch
@@ -11,7 +11,6 @@ import world
 rank, ranks = world.begin(timeout=world.milliseconds(20000))
 other = 1 - rank
 
-# Arguments of this rank alone.
 with world.raises(ValueError, "dest is 7, but the communicator has ranks 0..1"):
     dist.send(torch.ones(3), 7)
 with world.raises(ValueError, "tag is -5"):
@@ -29,13 +28,12 @@ with world.raises(ValueError, "sum up to 5 rows, but it has 4"):
 with world.raises(ValueError, "summed or averaged"):
     dist.all_reduce(torch.eye(3).to_sparse(), dist.ReduceOp.MAX)
 
-# A group that this rank is not in: PyTorch itself leaves the call out.
+# A group without this rank: PyTorch skips the call.
 alone = dist.new_group([0])
 tensor = torch.full((3,), 5.0)
 dist.all_reduce(tensor, group=alone)
 world.same(tensor, torch.full((3,), 5.0), "a sum of a rank alone, or of none")
 
-# A message that is longer than its buffer.
 group = dist.new_group()
 if rank == 0:
     dist.send(torch.ones(5), 1, group=group)
@@ -43,7 +41,7 @@ else:
     with world.raises(dist.DistBackendError, "the message from rank 0 with tag 0 has 20 bytes, but the receive has room for 12"):
         dist.recv(torch.ones(3), 0, group=group)
 
-# Sizes that differ among ranks, by little and by so much that the ranks take different ways.
+# Also differences so large that ranks select different algorithms.
 CALLS = {
     "allreduce": lambda size, group: dist.all_reduce(torch.ones(size), group=group),
     "asynchronous allreduce": lambda size, group: dist.all_reduce(torch.ones(size), group=group, async_op=True).wait(),
@@ -58,10 +56,10 @@ for name, call in CALLS.items():
         except dist.DistBackendError as error:
             text = str(error)
         else:
-            raise AssertionError(f"{name} of 4 and {4 + more} elements was taken for right")
+            raise AssertionError(f"{name} of 4 and {4 + more} elements was accepted")
         if name != "asynchronous allreduce":
             words = "passes" if more == 1 else "different sizes"
-            assert words in text and f"rank {other}" in text, f"{name} of sizes that differ by {more}: {text}"
+            assert words in text and f"rank {other}" in text, f"{name} with a size difference of {more}: {text}"
 
 tensor = torch.ones(2)
 dist.all_reduce(tensor)

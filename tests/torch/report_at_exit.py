@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program ends right after a time-out, while PyTorch's flight recorder may still write its report: it ends with its own exit
-code. PyTorch gives the report up after a while, here after less than the import takes that it begins with."""
+"""A program exits right after a timeout, while PyTorch's flight recorder may still write a report: the program keeps
+its exit code. PyTorch stops waiting for the report after a while, here before the recorder's first import ends."""
 # program: starts its rank itself
 
 import os

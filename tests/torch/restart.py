@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A rank that is killed: the others end, torchrun starts all again, and what the dead have left in its Store, and in shared
-memory, disturbs none of them."""
+"""A rank is killed: the others end, torchrun restarts all ranks, and leftovers of dead ranks in the Store and in shared
+memory do no harm."""
 # torchrun: 2 3
 
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sparse tensors: entries that overlap, that differ in number, none at all; rows as entries."""
+"""Sparse tensors: overlapping entries, different numbers of entries, no entries, rows as entries."""
 # ranks: 2 3
 
 import torch
@@ -12,7 +12,7 @@ rank, ranks = world.begin()
 
 
 def rows(of_rank):
-    """A sparse matrix of 6 rows: as many entries as the rank's number, of two elements each."""
+    """A sparse matrix of 6 rows with `of_rank` entries of two elements."""
     indices = torch.arange(of_rank).reshape(1, -1)
     return torch.sparse_coo_tensor(indices, torch.ones(of_rank, 2) * (of_rank + 1), (6, 2))
 

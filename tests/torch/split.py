@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""dist.split_group: members in the order of the list, ranks in no part, splits of splits, the same ones again and at once with
-others, a time-out and a device of their own; and what is built on it, DeviceMesh. Groups outlive the one that they came from."""
+"""dist.split_group: members in list order, unlisted ranks, splits of splits, repeated and concurrent equal splits, a
+separate timeout and device; DeviceMesh on top. Groups outlive their parent."""
 # ranks: 2 3 4
 
 import torch
@@ -18,7 +18,7 @@ def total(group):
     return tensor.item()
 
 
-# Before PyTorch asks the backend, older versions ask for the world's GPU: new_group is what they have without one.
+# Older versions of PyTorch require a GPU for split_group.
 try:
     halves = dist.split_group(None, [list(range(0, ranks, 2)), list(range(1, ranks, 2))])
 except (AttributeError, RuntimeError) as error:
@@ -34,7 +34,7 @@ assert dist.get_process_group_ranks(halves) == mine and dist.get_backend(halves)
 assert total(halves) == sum(one + 1 for one in mine)
 assert halves.group_name != dist.group.WORLD.group_name
 
-# In the order of the list; ranks that it leaves out are told so, and have nothing to do with it.
+# Members in list order. Unlisted ranks get NON_GROUP_MEMBER, and take no part.
 order = list(range(ranks - 1, -1, -1))
 backwards = dist.split_group(None, [order])
 assert dist.get_rank(backwards) == order.index(rank) and dist.get_process_group_ranks(backwards) == order
@@ -50,7 +50,7 @@ if rank == ranks - 1:
 else:
     assert some == dist.GroupMember.NON_GROUP_MEMBER
 
-# Of a split: its ranks are those of the parent. The parent may end first.
+# The parent may end first.
 whole = dist.split_group(None, [order])
 inner = dist.split_group(whole, [[0, 1]])
 if rank in order[:2]:
@@ -59,7 +59,7 @@ dist.destroy_process_group(whole)
 if rank in order[:2]:
     assert total(inner) == order[0] + order[1] + 2
 
-# The same ranks again and again, each time another group; calls in one do not meet those in another.
+# Calls of different groups do not mix.
 same = [dist.split_group(None, [order]) for _ in range(5)]
 works, tensors = [], [torch.full((1000 + turn,), float(turn)) for turn in range(5)]
 for turn, group in enumerate(same):
@@ -72,7 +72,7 @@ for group in same:
     assert group._get_backend(torch.device("cpu"))._get_sequence_number_for_group() == 1
     dist.destroy_process_group(group)
 
-# With a time of its own, which ends it alone.
+# A separate timeout ends only this group.
 short = dist.split_group(None, [order], timeout=world.milliseconds(400))
 if rank == 0:
     with world.raises(dist.DistBackendError, "timeout of 400 ms"):
@@ -80,7 +80,7 @@ if rank == 0:
 dist.barrier()
 assert total(None) == ranks * (ranks + 1) // 2
 
-# What is wrong is told by PyTorch or by Tern, and the group goes on.
+# PyTorch or Tern reports wrong arguments, and the group continues.
 with world.raises((RuntimeError, ValueError), "empty"):
     dist.split_group(None, [[]])
 backend = dist.group.WORLD._get_backend(torch.device("cpu"))
@@ -89,7 +89,7 @@ with world.raises(ValueError, f"split names rank {ranks}"):
     dist.split_group(None, [[rank, ranks]])
 assert total(None) == ranks * (ranks + 1) // 2
 
-# A mesh with a dimension for each factor; its groups are splits or new ones, as PyTorch likes.
+# A mesh with a dimension per factor. PyTorch chooses split or new groups.
 if ranks == 4:
     mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("rows", "columns"))
     assert total(mesh["rows"].get_group()) == 2 * (rank % 2) + 4

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A rank that is stopped (SIGSTOP, a debugger) is reported as stopped, whether it was in a call or not."""
+"""A stopped rank (SIGSTOP, a debugger) is reported as stopped, inside and outside a call."""
 # program: starts its ranks itself
 
 import os
@@ -56,5 +56,5 @@ if len(sys.argv) > 1:
     work(sys.argv[1], int(sys.argv[2]), sys.argv[3])
 else:
     check("inside", "rank 1 is stopped in allreduce number 1")
-    check("outside", "rank 1 is stopped; its last was allreduce number 0")
+    check("outside", "rank 1 is stopped; its last call was allreduce number 0")
     print("ok")

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time-outs: monitored barriers name the missing, waits end with an exception, groups die alone, hooks are called."""
+"""Timeouts: monitored barriers name missing ranks, waits end with an exception, only the group dies, hooks run."""
 # ranks: 3
 
 import os
 import tempfile
 import time
 
-# PyTorch's flight recorder has two seconds for its report before the calls end; flight_recorder.py has that.
+# The flight recorder would delay the end of calls by two seconds (flight_recorder.py).
 os.environ["TORCH_FR_BUFFER_SIZE"] = "0"
 
 import torch
@@ -17,7 +17,7 @@ import world
 rank, ranks = world.begin()
 cpu = torch.device("cpu")
 
-# Rank 1 comes too late: rank 0 names it, the others are told at once; the group lives.
+# Rank 1 is late: rank 0 names rank 1, the others get an error at once, and the group survives.
 dist.monitored_barrier()
 started = time.monotonic()
 if rank == 0:
@@ -34,7 +34,6 @@ if rank == 0:
 dist.barrier()
 dist.monitored_barrier()
 
-# A wait for a call that another rank does not make.
 for is_async in (True, False):
     group = dist.new_group(timeout=world.milliseconds(400))
     hooks = []
@@ -42,7 +41,7 @@ for is_async in (True, False):
     if rank != 1:
         tensor = torch.ones(4)
         started = time.monotonic()
-        with world.raises(dist.DistBackendError, "has not ended on rank"):
+        with world.raises(dist.DistBackendError, "did not complete on rank"):
             if is_async:
                 dist.all_reduce(tensor, group=group, async_op=True).wait()
             else:
@@ -52,14 +51,13 @@ for is_async in (True, False):
             dist.barrier(group)
     dist.barrier()
 
-# Of several calls that need each other's results.
+# A call of several dependent steps.
 group = dist.new_group(timeout=world.milliseconds(400))
 if rank == 0:
     with world.raises(dist.DistBackendError, "timeout of 400 ms"):
         dist.all_reduce(torch.eye(3).to_sparse(), group=group)
 dist.barrier()
 
-# By a future.
 group = dist.new_group(timeout=world.milliseconds(400))
 if rank == 2:
     future = dist.all_reduce(torch.ones(4), group=group, async_op=True).get_future()
@@ -67,7 +65,7 @@ if rank == 2:
         future.wait()
 dist.barrier()
 
-# A receive that nothing answers, with a time of its own.
+# A receive without a message, with its own timeout.
 group = dist.new_group()
 if rank == 0:
     work = dist.irecv(torch.ones(4), 1, group=group)
@@ -75,7 +73,7 @@ if rank == 0:
         work.wait(world.milliseconds(300))
 dist.barrier()
 
-# Abort ends the waits of other threads; the world goes on.
+# abort() ends waits of other threads. The world survives.
 if hasattr(backend, "abort"):
     import threading
     group = dist.new_group()
@@ -98,7 +96,7 @@ tensor = torch.ones(1)
 dist.all_reduce(tensor)
 assert tensor.item() == ranks
 
-# Another world, in which ranks that have stuck requests still belong together with the others.
+# Also for ranks with pending requests.
 dist.barrier()
 dist.destroy_process_group()
 group = backend = work = None

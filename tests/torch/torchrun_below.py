@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torchrun, started by mpirun or srun as sites do it, one on each node: its workers are ranks of torchrun's job, not of the
-launcher's, whose variables they have, too."""
+"""torchrun, started by mpirun or srun, one per node: the workers are ranks of torchrun's job, not of the launcher's
+job, although they inherit the launcher's variables."""
 # program: starts its ranks itself
 
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DistributedDataParallel for 50 steps: equal weights on all ranks, the same in two runs, and gloo's loss."""
+"""DistributedDataParallel for 50 steps: equal weights on all ranks, equal in two runs, and the loss of gloo."""
 # ranks: 2 4
 
 import torch
@@ -14,7 +14,7 @@ gloo = dist.new_group(backend="gloo")
 
 
 def train(group, steps, hook=None, bucket_cap_mb=0.2, **options):
-    """The weights after so many steps on data that every rank draws for itself, and the last loss, averaged."""
+    """Returns the weights after `steps` steps on data drawn per rank, and the average of the last loss."""
     torch.manual_seed(7)
     model = torch.nn.Sequential(torch.nn.Linear(20, 300), torch.nn.ReLU(), torch.nn.Linear(300, 300), torch.nn.Tanh(),
                                 torch.nn.Linear(300, 1))
@@ -64,7 +64,7 @@ def power_sgd(model, group):
     model.register_comm_hook(state, powerSGD_hook.powerSGD_hook)
 
 
-# PowerSGD calls from callbacks, in no fixed order where there are several buckets: gloo aborts then.
+# PowerSGD communicates from callbacks, in no fixed order with several buckets. gloo aborts then.
 for hook, megabytes in ((fp16, 0.2), (bf16, 0.2), (power_sgd, 100)):
     weights, hooked = train(dist.group.WORLD, 20, hook, megabytes)
     agreed(weights, f"weights with {hook.__name__}")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A package that was built for another version of PyTorch says so before its library is loaded: that one may lack symbols, and
-the loader's words would hide the reason."""
+"""A package built for another version of PyTorch raises an error before the load of its library, because missing
+symbols would hide the reason."""
 # program: starts what it needs itself
 
 import glob
@@ -26,7 +26,7 @@ with tempfile.TemporaryDirectory() as place:
     package = shutil.copytree(os.path.dirname(torch_tern.__file__), f"{place}/torch_tern")
     code, text = imported(place)
     assert code == 0, text
-    # Built for another version: its library does not load, whatever the reason.
+    # Built for another version: the library does not load, for any reason.
     own = torch.__version__.split("+")[0]
     for name in glob.glob(f"{package}/*.py"):
         with open(name) as file:
@@ -38,6 +38,6 @@ with tempfile.TemporaryDirectory() as place:
         with open(library, "wb") as file:
             file.write(b"of another version")
     code, text = imported(place)
-    assert code != 0 and "torch_tern was built for PyTorch 2.4.1, and this is " in text, text
-    assert "bindings/torch builds it anew" in text, text
+    assert code != 0 and "torch_tern was built for PyTorch 2.4.1, but this is " in text, text
+    assert "bindings/torch rebuilds it" in text, text
 print("ok")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""mpi4py in the same process: both use one MPI, in either order, and their messages do not meet; worlds of torch.distributed
-come and go meanwhile, workers are forked, and either may end first."""
+"""mpi4py in the same process: both use one MPI, in either order, and their messages do not mix. Meanwhile, worlds of
+torch.distributed start and end, and workers fork. Either library may end first."""
 # mpi4py: 2 4
 
 import os
@@ -24,7 +24,7 @@ assert (comm.rank, comm.size) == (rank, ranks), (comm.rank, comm.size, rank, ran
 
 
 def both(turn):
-    """Calls of both, under way at the same time."""
+    """Concurrent calls of both."""
     ours = dist.all_reduce(torch.full((1000,), float(rank + turn)), async_op=True)
     assert comm.allreduce(rank * turn) == sum(range(ranks)) * turn
     theirs = comm.irecv(source=(rank - 1) % ranks, tag=turn)
@@ -41,10 +41,9 @@ def both(turn):
 for turn in range(20):
     both(turn)
 tensor = torch.ones(4)
-comm.Allreduce(MPI.IN_PLACE, tensor.numpy(), op=MPI.SUM)  # a tensor's memory is a buffer of mpi4py
+comm.Allreduce(MPI.IN_PLACE, tensor.numpy(), op=MPI.SUM)  # mpi4py accepts a tensor's memory as a buffer
 assert tensor[0].item() == ranks
 
-# Forked workers, and a forked process that is refused.
 for (batch,) in DataLoader(TensorDataset(torch.arange(64.0)), batch_size=8, num_workers=2, multiprocessing_context="fork"):
     dist.all_reduce(batch)
     assert comm.allreduce(1) == ranks
@@ -55,13 +54,12 @@ if child == 0:
     except dist.DistBackendError as error:
         os._exit(0 if "forked" in str(error) else 2)
     os._exit(3)
-assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0, "a forked process was not refused"
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0, "a forked process could communicate"
 
-# Ten worlds of torch.distributed within one of mpi4py.
 dist.destroy_process_group()
-assert comm.allreduce(1) == ranks  # MPI goes on
+assert comm.allreduce(1) == ranks  # MPI still works
 place = comm.bcast(os.path.join(tempfile.gettempdir(), f"torch-tern-mpi4py-{os.getpid()}-"))
-for turn in range(10):  # the last of the ranks' stores removes its file
+for turn in range(10):  # the last rank's store removes the file
     world.begin(init_method=f"file://{place}{turn}", rank=rank, world_size=ranks)
     both(turn)
     dist.barrier()
@@ -72,4 +70,4 @@ dist.barrier()
 if rank == 0:
     print("ok")
 if "mpi_ends_first" in sys.argv:
-    MPI.Finalize()  # what torch.distributed has left open is closed at exit
+    MPI.Finalize()  # open objects of torch.distributed are closed at exit

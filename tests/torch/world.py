@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests share: the world, and tensors whose values every rank can work out for every other."""
+"""Shared by the tests: the world, and tensors with values known to every rank."""
 
 import contextlib
 import datetime
@@ -25,7 +25,7 @@ def begin(**options):
 
 
 def filled(dtype, size, of_rank, salt=0):
-    """The values of a rank: small whole numbers, so that sums and products of eight are exact in every type."""
+    """Returns the values of a rank: small integers, so sums and products of eight ranks are exact in every type."""
     generator = torch.Generator().manual_seed(1000 * salt + of_rank)
     values = torch.randint(0, 3, (size,) if isinstance(size, int) else size, generator=generator)
     if dtype.is_complex:
@@ -49,7 +49,7 @@ def raises(kind, words):
     except kind as error:
         assert words in str(error), f"the sentence lacks \"{words}\": {error}"
         return
-    raise AssertionError(f"no {kind.__name__} that says \"{words}\"")
+    raise AssertionError(f"no {kind.__name__} with \"{words}\"")
 
 
 def milliseconds(number):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One world after the other in the same processes, which meet in PyTorch's Store."""
+"""Consecutive worlds in the same processes, connected by PyTorch's Store."""
 # torchrun: 2 4
 
 import torch

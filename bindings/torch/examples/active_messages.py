@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A table of vectors in parts: each rank asks the owners for rows as it needs them, and sends them gradients, while it answers
-others. No rank calls anything in step with another.
+"""A sharded table of vectors: each rank requests rows from their owners, sends gradients back, and serves the requests of others.
+The ranks share no order of calls.
 
     mpirun -n 4 python active_messages.py
 """
@@ -17,7 +17,7 @@ torch_tern.init()
 dist.init_process_group("tern")
 rank, ranks = dist.get_rank(), dist.get_world_size()
 ROWS, WIDTH, STEPS = 1000, 32, 200
-table = torch.zeros(ROWS, WIDTH)  # row r of rank o is row o * ROWS + r of the whole
+table = torch.zeros(ROWS, WIDTH)  # row r of rank o is row o * ROWS + r of the whole table
 answers, ended = {}, 0
 pipe = torch_tern.pipe.Pipe()
 

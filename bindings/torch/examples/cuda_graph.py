@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A training step in a CUDA graph, the gradients' average among the ranks in it, with fresh data in each: the batch is copied to
-where the graph reads it before each replay.
+"""A training step in a CUDA graph, including the allreduce of the gradients. Before each replay, fresh data is copied into the
+graph's input buffer.
 
-    mpirun -n 2 python cuda_graph.py                                 (a GPU for each rank, or one for all)
+    mpirun -n 2 python cuda_graph.py                                 (one GPU per rank, or one for all)
 """
 
 import time
@@ -39,7 +39,7 @@ def train(device):
         return loss
 
     stream = torch.cuda.Stream(device)
-    with torch.cuda.stream(stream):  # what is allocated lazily, and the group's own stream, must be there before the capture
+    with torch.cuda.stream(stream):  # lazy allocations and the group's stream must precede the capture
         for _ in range(3):
             refresh()
             step()
@@ -58,7 +58,7 @@ def train(device):
 
 if not torch.cuda.is_available():
     if rank == 0:
-        print("cuda_graph: no GPU here, so no graph was captured")
+        print("cuda_graph: no GPU found, no graph captured")
 else:
     device = torch.device("cuda", rank % torch.cuda.device_count())
     torch.cuda.set_device(device)

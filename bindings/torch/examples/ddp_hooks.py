@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data-parallel training whose buckets are reduced while backward goes on: plain, compressed to fp16, by PowerSGD.
+"""Data-parallel training: buckets are reduced during backward, plain, compressed to fp16, or by PowerSGD.
 
     mpirun -n 2 python ddp_hooks.py
 """
@@ -23,7 +23,7 @@ def train(kind, steps=20):
     torch.manual_seed(0)
     model = torch.nn.Sequential(*(torch.nn.Sequential(torch.nn.Linear(512, 512), torch.nn.ReLU()) for _ in range(4)),
                                 torch.nn.Linear(512, 1))
-    # PowerSGD begins collectives in callbacks: one bucket keeps them in one order on all ranks.
+    # PowerSGD starts collectives in callbacks. A single bucket keeps their order equal on all ranks.
     model = DistributedDataParallel(model, bucket_cap_mb=100 if kind == "powersgd" else 1)
     if kind == "fp16":
         model.register_comm_hook(None, default_hooks.fp16_compress_hook)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mixture of experts: each rank has one expert; tokens travel to the expert that a gate chose for them, and back.
+"""Mixture of experts, one per rank: a gate sends each token to an expert, and the result returns.
 
     mpirun -n 4 python experts.py
 """
@@ -20,7 +20,7 @@ expert = torch.nn.Sequential(torch.nn.Linear(16, 64), torch.nn.ReLU(), torch.nn.
 
 
 class Exchange(torch.autograd.Function):
-    """Rows to the ranks by these splits; gradients go the other way."""
+    """Sends rows to the ranks by these splits, and gradients in the reverse direction."""
 
     @staticmethod
     def forward(context, rows, sent, received):
@@ -58,7 +58,7 @@ for step in range(150):
     loss = (output - tokens.roll(1, dims=1).relu()).square().mean()
     optimizer.zero_grad()
     loss.backward()
-    for parameter in gate.parameters():  # the gate is everybody's, the experts are each rank's own
+    for parameter in gate.parameters():  # replicated gate, one expert per rank
         dist.all_reduce(parameter.grad, dist.ReduceOp.AVG)
     optimizer.step()
     first = first or loss.item()

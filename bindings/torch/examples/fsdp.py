@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fully sharded training (FSDP2): each rank keeps its part of every weight, and gathers a layer when it computes.
+"""Fully sharded training (FSDP2): each rank stores a shard of every weight and gathers a layer before its computation.
 
     mpirun -n 2 python fsdp.py
 """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A pipeline's activations travel while its stages compute. Transfers by copy engines leave all of the GPU to the computation;
-those by kernels take a part of it. This measures what transfers cost the computation beside them.
+"""A pipeline's activations travel during computation. Copy engines leave the whole GPU to the computation; kernels take a part.
+Measures the slowdown of the computation by concurrent transfers.
 
-    mpirun -n 2 python p2p_pipeline.py [--backend tern|nccl]        (a GPU for each rank)
+    mpirun -n 2 python p2p_pipeline.py [--backend tern|nccl]        (one GPU per rank)
 """
 
 import argparse
@@ -16,7 +16,7 @@ import torch_tern
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--backend", default="tern", choices=("tern", "nccl"))
 parser.add_argument("--megabytes", type=int, default=64)
-parser.add_argument("--size", type=int, default=8192, help="of the square matrices that are multiplied")
+parser.add_argument("--size", type=int, default=8192, help="rows of the multiplied square matrices")
 parser.add_argument("--steps", type=int, default=20)
 options = parser.parse_args()
 torch_tern.init()
@@ -26,7 +26,7 @@ rank, ranks = dist.get_rank(), dist.get_world_size()
 
 
 def measure(device):
-    """Milliseconds of a step's computation: alone, and beside a transfer in each direction."""
+    """Returns milliseconds of a step's computation: alone, and during a transfer in each direction."""
     weight = torch.randn(options.size, options.size, device=device, dtype=torch.bfloat16)
     data, result = torch.randn_like(weight), torch.empty_like(weight)
     sent = torch.ones(options.megabytes << 20, dtype=torch.uint8, device=device)
@@ -63,9 +63,9 @@ def measure(device):
 
 if not has_gpus:
     if rank == 0:
-        print("p2p_pipeline: no GPU here, so nothing was measured; it takes one for each rank")
+        print("p2p_pipeline: no GPU found, nothing measured; each rank needs a GPU")
 elif ranks < 2:
-    print("p2p_pipeline: needs two ranks at least")
+    print("p2p_pipeline: needs at least two ranks")
 else:
     local = torch.device("cuda", rank % torch.cuda.device_count())
     torch.cuda.set_device(local)

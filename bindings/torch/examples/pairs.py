@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A group for every pair of ranks, and a small allreduce in each: what programs with many groups do.
+"""A group for every pair of ranks, and a small allreduce in each, like programs with many groups.
 
     mpirun -n 4 python pairs.py
 """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PowerGossip as a communication hook of DDP: no rank averages with all others. In each step every rank meets one neighbour, and the
-pair exchanges its weights' difference as a product of two vectors, found by a step of power iteration, while backward goes on.
+"""PowerGossip as a communication hook of DDP: no rank averages with all others. In each step a rank meets one neighbour. During
+backward the pair exchanges the difference of the weights as a product of two vectors, found by a step of power iteration.
 
     mpirun -n 4 python power_gossip.py
 """
@@ -20,20 +20,20 @@ RATE, STEPS = 0.05, 600
 
 
 class Gossip:
-    """What pairs keep from step to step; `rate` is that of the SGD that moves the weights."""
+    """The state of pairs between steps. `rate`: the learning rate of SGD."""
 
     def __init__(self, rate):
         self.rate, self.step, self.meetings, self.vectors, self.sent = rate, 0, [0] * ranks, {}, 0
 
     def neighbour(self):
-        """The ring's edges in two colours: even ones, then odd ones. None: a ring of odd length has a rank without a partner."""
+        """Colours the ring's edges, even edges before odd edges. Returns None if a ring of odd length leaves this rank without a partner."""
         peer = rank + 1 if (rank + self.step) % 2 == 0 else rank - 1
         if ranks % 2 and not 0 <= peer < ranks:
             return None
         return peer % ranks if peer % ranks != rank else None
 
     def vectors_of(self, weight, peer):
-        """Of length 1, and the same on both ends."""
+        """Returns unit vectors, equal on both ends."""
         if (weight, peer) not in self.vectors:
             generator = torch.Generator().manual_seed(1000 + min(rank, peer) * ranks + max(rank, peer))
             shape = weight.view(len(weight), -1).shape
@@ -42,15 +42,14 @@ class Gossip:
 
 
 def hook(state, bucket):
-    """Gradients stay each rank's own; to them comes what moves both ends of the pair half-way towards each other, by a part of their
-    difference that is one row times one column."""
+    """Keeps each rank's gradients, and adds a rank-one part of the pair's difference, to move both ends half-way towards each other."""
     peer = state.neighbour()
     state.step += bucket.is_last()
     if peer is None:
         done = torch.futures.Future()
         done.set_result(bucket.buffer())
         return done
-    left = state.meetings[peer] % 2 == 0  # power iteration from both sides in turn
+    left = state.meetings[peer] % 2 == 0  # power iteration alternates between the sides
     state.meetings[peer] += bucket.is_last()
     weights, gradients = bucket.parameters(), bucket.gradients()
     matrices = [weight.detach().view(len(weight), -1) for weight in weights]
@@ -79,11 +78,11 @@ model = DistributedDataParallel(torch.nn.Linear(20, 10))
 state = Gossip(RATE)
 model.register_comm_hook(state, hook)
 generator = torch.Generator().manual_seed(rank + 1)
-with torch.no_grad():  # each rank begins elsewhere
+with torch.no_grad():  # different start values per rank
     for weight in model.parameters():
         weight.copy_(torch.randn(weight.shape, generator=generator))
 seen = torch.zeros(20)
-seen[rank::ranks] = 1  # of the inputs each rank sees a part; what the others learn it has by gossip alone
+seen[rank::ranks] = 1  # each rank sees a part of the inputs and learns the rest by gossip
 optimizer = torch.optim.SGD(model.parameters(), lr=RATE)
 for _ in range(STEPS):
     data = torch.randn(16, 20, generator=generator) * seen

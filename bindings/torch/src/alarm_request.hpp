@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A request that another thread completes: what wakes a thread out of MPI_Waitany.
+// A generalized request that wakes a thread blocked in MPI_Waitany.
 #ifndef TORCH_TERN_ALARM_REQUEST_HPP
 #define TORCH_TERN_ALARM_REQUEST_HPP
 
@@ -24,13 +24,13 @@ class AlarmRequest {
   AlarmRequest& operator=(const AlarmRequest&) = delete;
 
   MPI_Request request() const { return request_; }
-  // From any thread, as often as it likes.
+  // Thread-safe. Only the first call has an effect.
   void ring() {
     if (!has_rung_.exchange(true)) {
       MPI_Grequest_complete(request_);
     }
   }
-  // A wait has returned it, and has freed it thereby.
+  // A wait has freed the request.
   void was_waited_for() { is_gone_ = true; }
 
  private:

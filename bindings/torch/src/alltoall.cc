@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Alltoall: of one tensor by equal or given splits of its rows, and of lists.
+// Alltoall of one tensor, by equal or given splits of the rows, and of lists.
 #include "backend.hpp"
 #include "memory.hpp"
 

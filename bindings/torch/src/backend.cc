@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Splits a group.
+// Splits a process group.
 #include "backend.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@ namespace torch_tern {
 
 namespace {
 
-// Copies the group's name. A template, as options of older versions have no name.
+// Options of older PyTorch have no name, so this is a template.
 template <class Pointer>
 std::string take_name(const Pointer& from, Pointer& to) {
   if constexpr (requires { from->group_name; }) {

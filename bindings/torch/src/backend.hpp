@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The backend "tern" of torch.distributed: each method is one MPI call or a few, for tensors in
-// host memory. Lifetime: of its process group. Threads: as PyTorch calls it; calls on one group
-// come in one order on all ranks. The names overridden are the old ones (_allgather_base): every
-// version of PyTorch has them; new ones forward to them.
+// The backend "tern" of torch.distributed.
+// Lifetime: of the process group. Threads: PyTorch's; all ranks call a group in one order. The
+// overrides use the old names (_allgather_base), because every PyTorch has them.
 #ifndef TORCH_TERN_BACKEND_HPP
 #define TORCH_TERN_BACKEND_HPP
 
@@ -14,7 +13,7 @@ class Backend final : public Lifecycle {
  public:
   using Lifecycle::Lifecycle;
 
-  // Methods without `override` are virtual in newer versions of PyTorch alone.
+  // Methods without `override` are virtual only in newer versions of PyTorch.
   bool supportsSplitting() const override { return true; }
   c10::intrusive_ptr<c10d::Backend> split(const c10::intrusive_ptr<c10d::Store>& store,
                                           const std::vector<int>& ranks,

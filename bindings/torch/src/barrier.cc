@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The barrier, and the monitored one, which names the ranks that are missing.
+// The barrier, and the monitored barrier, which names the missing ranks.
 #include <algorithm>
 #include <sstream>
 #include <thread>
@@ -14,12 +14,11 @@ namespace {
 
 using std::chrono::microseconds;
 
-// Two tags that programs hardly use: "I am here", and rank 0's answer (1: all are; 0: some are
-// missing).
+// Tags unlikely in programs: arrival, and rank 0's answer (1: all arrived).
 constexpr int kArrived = 0x7ffe0000 - 1;
 constexpr int kAnswer = kArrived - 1;
 
-// Whether it has completed nevertheless.
+// Returns true if the request completed nevertheless.
 bool give_up(MPI_Request& request) {
   MPI_Cancel(&request);
   MPI_Status status;
@@ -29,7 +28,7 @@ bool give_up(MPI_Request& request) {
   return !is_cancelled;
 }
 
-// Requests of this thread's own variables: given up where an exception leaves them.
+// Cancels pending requests on this frame's buffers, also after an exception.
 struct Requests {
   explicit Requests(int count) : all(count, MPI_REQUEST_NULL) {}
   ~Requests() {
@@ -44,8 +43,7 @@ struct Requests {
   std::vector<MPI_Request> all;
 };
 
-// A request that is given up where it does not complete in time, or its peer was killed. Where it
-// fails, as its peer is lost, `why` is the sentence.
+// Cancels the request after the deadline or the peer's death. `why` gets the reason of a failure.
 bool await(const Group& group, int peer, MPI_Request& request, Clock::time_point deadline,
            std::string& why) {
   microseconds nap{20};
@@ -88,12 +86,12 @@ void answer(const Group& group, const std::vector<int>& ranks, char word) {
   for (const int rank : ranks) {
     MPI_Request request = MPI_REQUEST_NULL;
     check(MPI_Isend(&word, 1, MPI_CHAR, rank, kAnswer, group.comm(), &request));
-    std::string why;  // it is another call that says so
+    std::string why;  // unused: another call reports the failure
     await(group, rank, request, Clock::now() + std::chrono::seconds(1), why);
   }
 }
 
-// Rank 0 of the monitored barrier.
+// Rank 0 collects the arrivals and answers.
 void await_others(const Group& group, Milliseconds timeout, bool waits_for_all) {
   const int size = group.size();
   const auto deadline = Clock::now() + timeout;
@@ -124,14 +122,14 @@ void await_others(const Group& group, Milliseconds timeout, bool waits_for_all) 
   fail(sentence.str());
 }
 
-// The other ranks.
+// The other ranks arrive and wait for rank 0's answer.
 void await_first(const Group& group, int own, Milliseconds timeout) {
   const auto deadline = Clock::now() + timeout;
   char word = 1, all_are_here = 0;
   Requests requests(1);
   MPI_Request& request = requests.all.front();
   check(MPI_Isend(&word, 1, MPI_CHAR, 0, kArrived, group.comm(), &request));
-  std::string why = "it has not answered";
+  std::string why = "no answer from rank 0";
   bool is_answered = await(group, 0, request, deadline, why);
   if (is_answered) {
     check(MPI_Irecv(&all_are_here, 1, MPI_CHAR, 0, kAnswer, group.comm(), &request));
@@ -142,7 +140,7 @@ void await_first(const Group& group, int own, Milliseconds timeout) {
     sentence << "[Rank " << own << "]: Rank " << own
              << " successfully reached monitoredBarrier, but received errors while waiting for "
                 "send/recv from rank 0: "
-             << (is_answered ? "it misses others" : why) << " after " << timeout.count()
+             << (is_answered ? "rank 0 misses other ranks" : why) << " after " << timeout.count()
              << " ms. Please check rank 0 logs for faulty rank.";
     fail(sentence.str());
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sentences, deadline and errors of a call.
+// The name, the deadline and the errors of a call.
 #include "call.hpp"
 
 #include <unistd.h>
@@ -12,7 +12,7 @@ namespace torch_tern {
 
 namespace {
 
-// After a peer's end, the time for data under way.
+// Grace period for data in flight after a peer's end.
 constexpr Milliseconds kMoment{300};
 
 }  // namespace
@@ -61,9 +61,9 @@ bool Call::waits_in_vain(int member, const Group::EndOfRank& end) const {
 std::string Call::overdue(Milliseconds time) const {
   int rank = 0;
   MPI_Comm_rank(group_->comm(), &rank);
-  return name() + " has not ended on rank " + std::to_string(rank) + " of " +
+  return name() + " did not complete on rank " + std::to_string(rank) + " of " +
          std::to_string(group_->size()) + " before the timeout of " + std::to_string(time.count()) +
-         " ms: a rank has not called it, or has died";
+         " ms: a rank has died, or did not make this call";
 }
 
 void Call::end_overdue(Milliseconds time) const { group_->end_overdue(overdue(time)); }
@@ -73,9 +73,10 @@ std::unique_ptr<Timer> Call::watch() const {
     const std::string words = overdue(timeout_);
     group_->end_overdue(words);
     if (!extensions().comm_interrupt) {
-      std::fprintf(stderr,
-                   "tern: %s. This libmpi_abi.so.1 cannot end a call under way: the process ends\n",
-                   words.c_str());
+      std::fprintf(
+          stderr,
+          "tern: %s. This libmpi_abi.so.1 cannot interrupt a pending call, so this process exits\n",
+          words.c_str());
       _exit(1);
     }
   });
@@ -88,7 +89,7 @@ std::exception_ptr Call::error_of(int code) const {
                               ? ". This rank calls " + description_.words() +
                                     "; TERN_CHECK=collective compares the calls of all ranks"
                               : "";
-  if (code != MPI_SUCCESS && is_fatal(code)) {  // a peer has died, or has left a collective
+  if (code != MPI_SUCCESS && is_fatal(code)) {  // a peer died or left a collective
     group_->end_broken(std::string(words_) + " failed: " + text + own);
   }
   if (group_->fate().dead()) {

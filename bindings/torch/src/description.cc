@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives in words.
+// Formats descriptions.
 #include "description.hpp"
 
 #include <torch/csrc/distributed/c10d/debug.h>

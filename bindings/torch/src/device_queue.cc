@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The queue of calls on devices, and what they need of c10.
+// The queue of device calls.
 #include "device_queue.hpp"
 
 #include <c10/core/impl/VirtualGuardImpl.h>
@@ -16,10 +16,10 @@ namespace {
 
 using std::chrono::microseconds;
 
-// Between two looks at events; longer while none comes.
+// Bounds of the back-off between two polls.
 constexpr microseconds kShortest{10}, kLongest{200};
 
-// Older versions of PyTorch cannot say it.
+// Older versions of PyTorch lack the query.
 template <class Guard>
 bool is_capturing(const Guard& guard, const c10::Stream& stream) {
   if constexpr (requires { guard.isStreamCapturing(stream); }) {
@@ -45,11 +45,11 @@ bool is_capturing(const c10::Device& device) {
 }
 
 void refuse_capture(const c10::Device& device, const char* words, const std::string& why) {
-  TORCH_CHECK(!is_capturing(device), "tern: ", words, " is called while the current stream of ",
-              device, " is captured into a graph, and would not be in it: ", why);
+  TORCH_CHECK(!is_capturing(device), "tern: ", words, " was called while the current stream of ",
+              device, " is captured into a graph, but the graph cannot contain it: ", why);
 }
 
-// Never destroyed: its thread may still be in it when the process ends.
+// The queue is never destroyed: the thread may outlive main().
 DeviceQueue& DeviceQueue::get() {
   static auto* const one = new DeviceQueue;
   return *one;
@@ -65,8 +65,8 @@ void DeviceQueue::wake() {
 
 void DeviceQueue::push(std::shared_ptr<Operation> operation) {
   TORCH_WARN_ONCE(
-      "tern: messages of CUDA tensors, and collectives that are not put into streams, begin when "
-      "the host sees that their data is ready, and wait() blocks the host, not only the stream");
+      "tern: sends and receives of CUDA tensors, and collectives without a stream, start when the "
+      "host sees their data ready, and wait() blocks the host as well as the stream");
   ++operation->group()->queued;
   operation->guard([] {});
   const std::lock_guard lock(mutex_);
@@ -122,7 +122,7 @@ bool DeviceQueue::begin_ready(std::unique_lock<std::mutex>& lock) {
   for (auto next = waiting_.begin(); next != waiting_.end() && !is_stopping_;) {
     const std::shared_ptr<Operation> operation = *next;
     Group& group = *operation->group();
-    lock.unlock();  // others only append
+    lock.unlock();  // other threads only append
     const bool begins = blocked.count(&group) == 0 && operation->is_ready();
     if (begins) {
       operation->make_queued_calls();

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls whose tensors lie on a device, and which are not put into a stream (stream_comm.hpp): each
-// begins when the work is done that its stream had at the call. Behind it in its group wait all
-// later calls, of the CPU too, as all ranks begin them in one order. And the tensors of all calls
-// on devices, until these are done.
-// Why: MPI takes a device's memory, but not its streams. By c10 alone (events, streams, guards):
-// one build serves every PyTorch, also without CUDA's headers. Lifetime: of the process. Threads:
-// one of its own, from the first such call on, which asks events and never waits for a device.
+// Queues calls on device tensors without a stream (stream_comm.hpp) until the current stream
+// reaches the call. Later calls of the group queue behind, CPU calls too, because all ranks must
+// begin calls in one order. Holds the tensors of device calls until the device is done.
+// Why: MPI accepts device memory but no streams. With c10 alone (events, streams, guards) one build
+// serves every PyTorch, even without CUDA headers.
+// Lifetime: of the process. Threads: a thread of its own polls events and never blocks on a device.
 #ifndef TORCH_TERN_DEVICE_QUEUE_HPP
 #define TORCH_TERN_DEVICE_QUEUE_HPP
 
@@ -28,24 +27,21 @@ class Group;
 class Operation;
 
 c10::Stream current_stream(const c10::Device& device);
-// One of the device's pool, for steps that follow a call.
+// Takes a stream from the device's pool.
 c10::Stream new_stream(const c10::Device& device);
-// Whether the current stream is being captured into a graph.
 bool is_capturing(const c10::Device& device);
-// Throws if so: the call would not be in the graph.
+// Throws during a capture, because the graph would miss the call.
 void refuse_capture(const c10::Device& device, const char* words, const std::string& why);
 
 class DeviceQueue {
  public:
   static DeviceQueue& get();
   void push(std::shared_ptr<Operation> operation);
-  // Until no call of the group waits to begin.
   void await_begun(const Group& group);
-  // Until the steps at the operation's end are done; it lives as long.
+  // Holds the tensors until the operation's final steps are done.
   void keep_until_done(std::shared_ptr<Operation> operation, std::vector<at::Tensor> tensors);
-  // Until nothing is kept, but not for long.
   void await_done(std::chrono::milliseconds most);
-  // What has not begun never will. A later push starts the thread again.
+  // Drops calls that have not begun. A later push restarts the thread.
   void stop();
 
  private:
@@ -56,13 +52,13 @@ class DeviceQueue {
 
   void wake();
   void run();
-  // Whether any could.
+  // Returns true if a call began.
   bool begin_ready(std::unique_lock<std::mutex>& lock);
   void drop_done(std::unique_lock<std::mutex>& lock);
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::list<std::shared_ptr<Operation>> waiting_;  // in the order of the calls
+  std::list<std::shared_ptr<Operation>> waiting_;  // in call order
   std::list<Kept> kept_;
   bool is_stopping_ = false;
   std::thread thread_;

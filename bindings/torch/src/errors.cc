@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Error codes of MPI as exceptions that PyTorch translates.
+// Converts MPI error codes.
 #include "errors.hpp"
 
 #include <c10/util/Exception.h>
@@ -8,7 +8,7 @@ namespace torch_tern {
 
 namespace {
 
-// Classes that say the caller's arguments are wrong; the library is as good as before.
+// Invalid arguments: the communicator stays usable.
 bool is_refusal(int error_class) {
   switch (error_class) {
     case MPI_ERR_ARG:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks up Tern's extensions.
+// Looks up Tern's extensions by name.
 #include "extensions.hpp"
 
 #include <dlfcn.h>
@@ -10,8 +10,7 @@ namespace torch_tern {
 
 namespace {
 
-// Python loads packages so that their libraries' names are theirs alone: RTLD_DEFAULT would not
-// find them.
+// Python loads extension modules with RTLD_LOCAL, so RTLD_DEFAULT finds nothing.
 void* library() {
   Dl_info info;
   if (dladdr(reinterpret_cast<void*>(&MPI_Get_version), &info) == 0) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of Tern that this package uses where the library has them, looked up by name.
-// Why: the package also runs on a libmpi_abi.so.1 that has only the standard's functions.
+// Tern's extensions, looked up by name, because the package also runs with libraries without them.
 #ifndef TORCH_TERN_EXTENSIONS_HPP
 #define TORCH_TERN_EXTENSIONS_HPP
 
@@ -11,7 +10,7 @@
 
 namespace torch_tern {
 
-// How a program tells Tern its rank and lets it exchange values; results are MPI error classes.
+// See MPIX_Boot_provide(3). The callbacks return MPI error classes.
 struct Boot {
   int version, rank, size;
   const char *job, *host;
@@ -23,7 +22,6 @@ struct Boot {
   void (*done)(void*);
 };
 
-// An MPIX_Stream.
 using StreamHandle = struct StreamObject*;
 constexpr std::uintptr_t kNoStream = 0x3f0;  // MPIX_STREAM_NULL
 
@@ -31,16 +29,16 @@ constexpr std::uintptr_t kNoStream = 0x3f0;  // MPIX_STREAM_NULL
 constexpr int kDeferComplete = 8, kInvokeFailed = 16;
 
 struct Extensions {
-  int (*boot_provide)(const Boot*) = nullptr;                        // MPIX_Boot_provide
-  int (*comm_interrupt)(MPI_Comm) = nullptr;                         // MPIX_Comm_interrupt
-  int (*continue_init)(int, int, MPI_Info, MPI_Request*) = nullptr;  // MPIX_Continue_init
+  int (*boot_provide)(const Boot*) = nullptr;
+  int (*comm_interrupt)(MPI_Comm) = nullptr;
+  int (*continue_init)(int, int, MPI_Info, MPI_Request*) = nullptr;
   int (*continue_all)(int, MPI_Request*, int (*)(int, void*), void*, int, MPI_Status*,
-                      MPI_Request) = nullptr;                              // MPIX_Continueall
-  int (*info_set_hex)(MPI_Info, const char*, const void*, int) = nullptr;  // MPIX_Info_set_hex
-  int (*stream_create)(MPI_Info, StreamHandle*) = nullptr;                 // MPIX_Stream_create
-  int (*stream_free)(StreamHandle*) = nullptr;                             // MPIX_Stream_free
+                      MPI_Request) = nullptr;
+  int (*info_set_hex)(MPI_Info, const char*, const void*, int) = nullptr;
+  int (*stream_create)(MPI_Info, StreamHandle*) = nullptr;
+  int (*stream_free)(StreamHandle*) = nullptr;
   int (*stream_comm_create)(MPI_Comm, StreamHandle, MPI_Comm*) = nullptr;
-  // Of each collective that this package makes: where its enqueued form is.
+  // Maps a blocking collective to the enqueued form.
   std::map<void*, void*> enqueued;
 
   bool have_streams() const;
@@ -48,7 +46,7 @@ struct Extensions {
 
 const Extensions& extensions();
 
-// MPIX_Allreduce_enqueue_c for MPI_Allreduce_c, and so on: the same arguments.
+// For MPI_Allreduce_c returns MPIX_Allreduce_enqueue_c, with the same arguments.
 template <class Function>
 Function* enqueued_form(Function* blocking) {
   return reinterpret_cast<Function*>(extensions().enqueued.at(reinterpret_cast<void*>(blocking)));

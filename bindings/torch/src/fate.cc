@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The death of a group, after its abort hooks.
+// Ends a group, after its abort hooks.
 #include "fate.hpp"
 
 #include <pybind11/pybind11.h>
@@ -19,15 +19,13 @@ namespace {
 std::mutex hooks_mutex;
 auto& hook_threads = *new std::vector<std::thread>;
 
-// Whether PyTorch's flight recorder has made the hook.
 bool is_recorder(const std::function<void()>& hook) {
   return std::string_view(hook.target_type().name()).find("FlightRecorder") !=
          std::string_view::npos;
 }
 
-// PyTorch's flight recorder imports this module in a thread, and leaves the thread behind after 15
-// seconds; a thread in an import when Python ends aborts the process. The import comes
-// first, and here.
+// PyTorch's flight recorder imports this module in a thread, abandoned after 15 s. A thread inside
+// an import aborts Python's exit, so the import happens here first.
 void import_for_report() {
   const pybind11::gil_scoped_acquire python;
   Py_XDECREF(PyImport_ImportModule("torch._inductor.codecache"));
@@ -45,8 +43,7 @@ void run_hook(const std::function<void()>& hook) {
   }
 }
 
-// Hooks of the flight recorder may write for many seconds, and calls wait for two at most. The
-// program's own hooks come first.
+// The program's own hooks run first, because recorders may write for many seconds.
 void run_hooks(std::map<std::int64_t, std::function<void()>> by_number) {
   if (by_number.empty()) {
     return;

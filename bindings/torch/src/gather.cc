@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Broadcast, allgather, gather and scatter: bytes, whatever the type of the elements.
+// Broadcast, allgather, gather and scatter, as bytes.
 #include "backend.hpp"
 #include "memory.hpp"
 
@@ -7,7 +7,7 @@ namespace torch_tern {
 
 namespace {
 
-// Older versions of PyTorch have one kind for all coalesced calls.
+// Older PyTorch has a single OpType for all coalesced calls.
 template <class Type>
 constexpr Type coalesced_gather() {
   if constexpr (requires { Type::ALLGATHER_INTO_TENSOR_COALESCED; }) {
@@ -26,8 +26,8 @@ void require_equal(const Tensors& tensors, const at::Tensor& own, const char* wo
   for (const at::Tensor& tensor : tensors) {
     require_alike(tensor, own, words);
     TORCH_CHECK_VALUE(tensor.numel() == own.numel(), "tern: ", words,
-                      " takes tensors of one size, and got ", tensor.numel(), " and ", own.numel(),
-                      " elements");
+                      " takes tensors of equal size, but got ", tensor.numel(), " and ",
+                      own.numel(), " elements");
   }
 }
 
@@ -58,7 +58,7 @@ void gather_all_flat(Operation& operation, const at::Tensor& output, const at::T
                   group.comm());
 }
 
-// `rank`: of this process. All ranks know all sizes, so all choose the same call.
+// All ranks know all sizes and choose the same call. `rank`: this process.
 void gather_all(Operation& operation, const Tensors& outputs, const at::Tensor& input, int rank) {
   const Group& group = *operation.group();
   require_count(outputs, group.size(), "allgather");
@@ -157,7 +157,7 @@ WorkPointer Backend::gather(std::vector<Tensors>& outputs, Tensors& inputs,
     require_equal(parts, input, "gather");
     target = writable(*operation, parts, "gather").data_ptr();
   } else {
-    TORCH_CHECK_VALUE(outputs.empty(), "tern: gather takes outputs on its root, rank ", root,
+    TORCH_CHECK_VALUE(outputs.empty(), "tern: gather takes outputs on the root, rank ", root,
                       ", only");
   }
   const at::Tensor source = readable(*operation, input, "gather");
@@ -191,7 +191,7 @@ WorkPointer Backend::scatter(Tensors& outputs, std::vector<Tensors>& inputs,
     require_equal(parts, output, "scatter");
     source = readable(*operation, parts, "scatter").data_ptr();
   } else {
-    TORCH_CHECK_VALUE(inputs.empty(), "tern: scatter takes inputs on its root, rank ", root,
+    TORCH_CHECK_VALUE(inputs.empty(), "tern: scatter takes inputs on the root, rank ", root,
                       ", only");
   }
   const at::Tensor target = writable(*operation, output, "scatter");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the operations of one process group share.
+// The shared state of a process group.
 #include "group.hpp"
 
 #include <algorithm>
@@ -43,10 +43,10 @@ Group::~Group() {
     PeerWatch::get().note_calls(name_, sequence);
   }
   if (is_forked() || calls_no_more()) {
-    (void)stream_comm_.release();  // MPI is not called any more
+    (void)stream_comm_.release();  // MPI must not be called
   } else if (!close()) {
     (void)stream_comm_.release();
-    session_->abandon();  // requests of it may be under way for ever
+    session_->abandon();  // a request may stay pending forever
   }
 }
 
@@ -78,7 +78,7 @@ void Group::end(const std::string& why) {
   fate_.end([&why] { return why; }, false, [this] { wake_waits(); });
 }
 
-// Peers are asked before hooks run, which may take seconds.
+// Reads the peers before the hooks, which may take seconds.
 void Group::end_with_report(const std::string& words, bool by_timeout) {
   const auto why = [&] { return words + (hang_report_ ? hang_report_->describe(ranks_) : ""); };
   fate_.end(why, by_timeout, [this] { wake_waits(); });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the operations of one process group share: its communicator, its deadline, and whether it is
-// dead. Lifetime: of the backend and of every operation that it began. Threads: any.
+// The state shared by the operations of a process group: communicator, timeouts, fate.
+// Lifetime: held by the backend and all operations. Threads: any.
 #ifndef TORCH_TERN_GROUP_HPP
 #define TORCH_TERN_GROUP_HPP
 
@@ -38,47 +38,43 @@ class Group {
   Group& operator=(const Group&) = delete;
 
   MPI_Comm comm() const { return comm_; }
-  // Where collectives on a device are put into a stream; null until the first of them.
+  // Returns null until the group's first collective on a device.
   const StreamComm* stream_comm() const { return stream_comm_.get(); }
-  // Collective. One device of each rank serves a group.
+  // Collective. A group serves one device per rank.
   void open_stream_comm(const c10::Device& device);
   const std::string& name() const { return name_; }
-  // The ranks of the world that are its members, in order.
   const std::vector<int>& ranks() const { return ranks_; }
   int size() const { return static_cast<int>(ranks_.size()); }
   const std::shared_ptr<Session>& session() const { return session_; }
 
-  // Throws where the group is dead, or the process is a fork.
+  // Throws if the group is dead or the process is a fork.
   void refuse_dead() const;
-  // Dead or alive, the reason, and abort hooks.
   Fate& fate() { return fate_; }
   const Fate& fate() const { return fate_; }
 
-  // Frees the communicator, unless operations are under way; says whether it is free.
+  // Frees the communicator, or returns false if operations are pending.
   bool close();
 
-  // Ends the group: hooks are called, calls and waits in all threads end with an error. Once only.
+  // Runs the abort hooks and fails all pending calls and waits, once.
   void end(const std::string& why);
 
-  // The same for a call that is overdue; says what the other members do.
+  // The reason describes the calls of all members.
   void end_overdue(const std::string& words);
-  // The same for a call that failed.
   void end_broken(const std::string& words);
   void set_hang_report(std::shared_ptr<HangReport> report) { hang_report_ = std::move(report); }
   const std::shared_ptr<HangReport>& hang_report() const { return hang_report_; }
 
-  // A rank of the world has been killed, or has left it after so many collectives of this group.
+  // A rank of the world died, or left after `calls` collectives of this group.
   struct EndOfRank {
     int rank;
     bool has_died;
     std::uint64_t calls;
   };
-  // Ends the group where a thread has waited for a moment for that rank, in vain.
+  // Ends the group if a thread waits for this rank in vain.
   void note_end_of(const EndOfRank& end);
-  // Whether this rank of the group was killed, as far as is known.
   bool has_died(int member) const;
 
-  // A call begins, or all of an operation's have ended: counted, and left where peers find it.
+  // Counts the operation and publishes the call for peers.
   void note_begin(const char* words, Clock::time_point when) {
     ++under_way;
     ++last_call.under_way;
@@ -92,7 +88,7 @@ class Group {
     --last_call.under_way;
   }
 
-  // A thread waits for the call: while `alarm` lives, the group's end calls this.
+  // Calls `ring` at the group's end. Each waiting thread has an Alarm.
   class Alarm {
    public:
     Alarm(Group& group, const Call& call, std::function<void()> ring);
@@ -107,22 +103,21 @@ class Group {
     friend class Group;
   };
 
-  // The call with this number was refused: the next one has it, as on ranks that did not try.
+  // Reuses the number of a refused call, to match ranks without the call.
   void take_back(std::uint64_t number) {
     std::uint64_t next = number + 1;
     sequence.compare_exchange_strong(next, number);
   }
 
   Timeouts timeouts;
-  WeakList<Operation> remembered;  // their Works may live when Python ends, without a wait
+  WeakList<Operation> remembered;  // for operations without a wait when Python exits
   std::atomic<std::uint64_t> sequence{0};
-  std::atomic<int> pipes{0};   // that were made of it
-  std::atomic<int> queued{0};  // of those, not begun: they, or one before them, wait for a device
-  std::atomic<int> under_way{0};  // operations that are not concluded
+  std::atomic<int> pipes{0};      // created from this group
+  std::atomic<int> queued{0};     // in the device queue, not begun
+  std::atomic<int> under_way{0};  // operations not concluded
 
  private:
   void end_with_report(const std::string& words, bool by_timeout);
-  // The calls and waits of all threads end.
   void wake_waits();
 
   std::shared_ptr<Session> session_;
@@ -133,12 +128,11 @@ class Group {
   std::shared_ptr<HangReport> hang_report_;
   const char* const lasting_name_;
   Fate fate_;
-  mutable std::mutex mutex_;  // of what follows, and of stream_comm_ at a group's end
+  mutable std::mutex mutex_;  // guards the members below, and stream_comm_ at the group's end
   std::set<Alarm*> alarms_;
-  std::set<int> dead_;  // of its ranks
+  std::set<int> dead_;  // members
 };
 
-// All groups that live: what the end of Python must close.
 std::vector<std::shared_ptr<Group>> living_groups();
 std::shared_ptr<Group> make_group(std::shared_ptr<Session> session, const std::vector<int>& ranks,
                                   const std::string& name, Milliseconds timeout);

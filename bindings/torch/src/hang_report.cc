@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads what peers do.
+// Reads the state of peer processes.
 #include "hang_report.hpp"
 
 #include <sys/uio.h>
@@ -50,7 +50,6 @@ ProcessRecord own_record() {
   return own;
 }
 
-// False where the system refuses it.
 bool read_from(std::int64_t pid, const void* address, void* to, std::size_t bytes) {
   const iovec here{to, bytes};
   const iovec there{const_cast<void*>(address), bytes};
@@ -58,7 +57,7 @@ bool read_from(std::int64_t pid, const void* address, void* to, std::size_t byte
          static_cast<ssize_t>(bytes);
 }
 
-// A text of the peer, up to 64 bytes, which may cross into a page that is not there.
+// Reads up to 64 bytes, one at a time: the next page may be unmapped.
 std::string text_from(std::int64_t pid, const char* address) {
   std::string text;
   for (char next = 0; text.size() < 64; text += next) {
@@ -74,8 +73,8 @@ std::string describe_call(std::int64_t pid, const LastCall& call, bool is_stoppe
     return is_stopped ? "is stopped, and has called nothing" : "has called nothing";
   }
   const bool is_in_call = call.under_way > 0;
-  std::string text = is_stopped ? (is_in_call ? "is stopped in " : "is stopped; its last was ")
-                                : (is_in_call ? "waits in " : "is in no call; its last was ");
+  std::string text = is_stopped ? (is_in_call ? "is stopped in " : "is stopped; its last call was ")
+                                : (is_in_call ? "waits in " : "is in no call; its last call was ");
   text += text_from(pid, call.words);
   if (call.sequence >= 0) {
     text += " number " + std::to_string(call.sequence);
@@ -110,7 +109,7 @@ ProcessState state_of(std::int64_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string line;
   std::getline(file, line);
-  const auto end = line.rfind(')');  // of its name, which may have anything in it
+  const auto end = line.rfind(')');  // the process name may contain parentheses
   if (end == std::string::npos) {
     return {};
   }
@@ -122,7 +121,7 @@ ProcessState state_of(std::int64_t pid) {
   }
   ProcessState state;
   state.is_stopped = field == "T" || field == "t";
-  for (int i = 4; i <= 22; ++i) {  // proc(5): the 22nd is the time
+  for (int i = 4; i <= 22; ++i) {  // proc(5): field 22 is the start time
     fields >> field;
   }
   state.start = std::stoull(field);
@@ -172,7 +171,7 @@ void HangReport::watch_peers(const std::shared_ptr<HangReport>& self,
   PeerWatch::get().begin(self, own.word, std::move(peers));
 }
 
-// The last group has ended: this process makes no more calls in the world.
+// The last group is gone: no more calls in this world.
 HangReport::~HangReport() { PeerWatch::get().leave(); }
 
 std::shared_ptr<HangReport> HangReport::current() {

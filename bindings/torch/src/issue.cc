@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An operation's MPI calls: made, queued, waited for.
+// Issues, queues and waits for MPI calls.
 #include "issue.hpp"
 
 #include <ATen/core/grad_mode.h>
@@ -15,7 +15,6 @@ namespace torch_tern {
 
 namespace {
 
-// The error of one request, after a failed call on all requests.
 int error_among(int code, const std::vector<MPI_Status>& statuses) {
   for (const MPI_Status& status : statuses) {
     if (code == MPI_ERR_IN_STATUS && status.MPI_ERROR != MPI_SUCCESS) {
@@ -55,7 +54,7 @@ bool Issue::must_queue() {
   return is_queued_;
 }
 
-// A blocking call waits here as long as a nonblocking call would wait in the queue.
+// Blocks like the device queue would delay a nonblocking call.
 void Issue::await_turn() {
   if (group_->queued > 0) {
     DeviceQueue::get().await_begun(*group_);
@@ -74,7 +73,7 @@ void Issue::await_turn() {
   }
 }
 
-// If the driver gives no stream, calls wait for the data here, and are over when they return.
+// Without a stream, waits for the data here. The calls then complete before return.
 void Issue::make_queued() {
   std::unique_ptr<Timer> timer;
   if (on_device_.is_enqueued() && !on_device_.stream_comm()->stream()) {
@@ -106,7 +105,6 @@ int Issue::test(bool& are_complete) {
   return code;
 }
 
-// Each wait inside MPI ends with a request or an alarm.
 std::exception_ptr Issue::wait_for_requests(Milliseconds time) {
   auto deadline = after(Clock::now(), time);
   note_wait();
@@ -130,7 +128,7 @@ std::exception_ptr Issue::wait_for_requests(Milliseconds time) {
   return nullptr;
 }
 
-// Ends at the deadline, or with all requests; without MPIX_Comm_interrupt, with the group, too.
+// Without MPIX_Comm_interrupt the group's end also ends the wait.
 int Issue::wait_until(Clock::time_point deadline) {
   AlarmRequest alarm;
   const Group::Alarm link(*group_, *this, [&] {
@@ -159,7 +157,7 @@ int Issue::wait_until(Clock::time_point deadline) {
   return MPI_SUCCESS;
 }
 
-// Steps on tensors of a device are in the operation's stream; the event at the end is behind them.
+// Steps on device tensors run in the operation's stream, before the final event.
 void Issue::run_ends(std::exception_ptr& error) {
   const auto failed = attempt([&] {
     const at::NoGradGuard no_grad;

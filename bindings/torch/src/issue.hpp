@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first half of an operation's life. MPI calls are made at once, or behind the data of a device
-// and earlier calls, or put into a stream. The tensors that MPI uses are held until the end.
-// Lifetime: of the operation. Threads: the caller; then the thread with the requests.
+// The MPI calls of an operation. A call starts at once, or after the device's data and earlier
+// calls, or goes into a stream. The tensors are held until the end. Lifetime: of the operation.
+// Threads: the caller, then the thread with the requests.
 #ifndef TORCH_TERN_ISSUE_HPP
 #define TORCH_TERN_ISSUE_HPP
 
@@ -22,12 +22,12 @@ class Issue : public Call {
   Issue(std::shared_ptr<Group> group, const char* words, Milliseconds wanted);
 
   OnDevice& on_device() { return on_device_; }
-  // Comes before any MPI call. If ranks compare calls, and two calls differ, all ranks throw.
+  // Precedes all MPI calls. If ranks compare calls and two calls differ, all ranks throw.
   void describe(const Description& description);
 
-  // Makes the nonblocking call: a request follows the arguments of the blocking one. In a stream,
-  // makes the enqueued form of the blocking call. Blocking calls of MPI do not match nonblocking
-  // calls: even for a synchronous caller no rank makes a blocking call.
+  // Issues the nonblocking call, or in a stream the enqueued form of the blocking call. A
+  // synchronous caller also gets the nonblocking call: blocking and nonblocking collectives do not
+  // match.
   template <class Blocking, class Nonblocking, class... Arguments>
   void issue(Blocking blocking, Nonblocking nonblocking, Arguments... arguments) {
     if (on_device_.is_enqueued()) {
@@ -38,8 +38,7 @@ class Issue : public Call {
       post(nonblocking, arguments...);
     }
   }
-  // A nonblocking call and a wait, even for an asynchronous caller: for calls that need the results
-  // of others. On all ranks.
+  // All ranks must issue and wait alike.
   template <class Nonblocking, class... Arguments>
   void make(Nonblocking nonblocking, Arguments... arguments) {
     await_turn();
@@ -48,7 +47,7 @@ class Issue : public Call {
       std::rethrow_exception(error);
     }
   }
-  // A nonblocking call; later, if the data of this or of an earlier call is not ready yet.
+  // Queues the call if the data or an earlier call is not ready.
   template <class Nonblocking, class... Arguments>
   void post(Nonblocking nonblocking, Arguments... arguments) {
     auto call = [this, nonblocking, arguments...] { make_now(nonblocking, arguments...); };
@@ -59,12 +58,12 @@ class Issue : public Call {
     }
   }
 
-  // MPI reads or writes the tensor's memory until the end.
+  // MPI accesses the tensor's memory until the end.
   void hold(const at::Tensor& tensor) { held_.push_back(tensor); }
-  // Runs when all requests are complete, in the order of these calls.
+  // Steps run in order after all requests are complete.
   void at_end(std::function<void()> step) { ends_.push_back(std::move(step)); }
 
-  // For the thread that waits for the requests.
+  // Only the waiting thread may use these.
   std::vector<MPI_Request>& requests() { return requests_; }
   void note_status(const MPI_Status& status) { status_ = status; }
   int source() const { return status_.MPI_SOURCE; }
@@ -72,16 +71,14 @@ class Issue : public Call {
  protected:
   bool is_queued() const { return is_queued_; }
   bool has_requests() const;
-  // In the current stream, for an enqueued operation.
   void make_queued();
-  // Returns the error code of a failed request.
   int test(bool& are_complete);
-  // Until all are complete. Returns the error of a request, or of the group's end. Throws the
-  // exception of a signal's handler, or of the wait's alarm; the MPI calls go on.
+  // Returns the error of a request or of the group's end. Throws a signal handler's exception; the
+  // MPI calls continue.
   std::exception_ptr wait_for_requests(Milliseconds time);
-  // Runs the steps at the end, unless an error is known. A failed step gives the error.
+  // Runs the steps unless `error` is set. A failing step sets `error`.
   void run_ends(std::exception_ptr& error);
-  // Peers may still read and write the memory of a call that was ended.
+  // Peers may still access the memory of an interrupted call.
   void leak_held() { new std::vector<at::Tensor>(std::move(held_)); }
 
   OnDevice on_device_;

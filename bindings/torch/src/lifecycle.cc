@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options, time-outs, hooks, coalescing, the end; operations and Works.
+// Options, timeouts, hooks, coalescing and shutdown. Turns operations into Works.
 #include "lifecycle.hpp"
 
 namespace torch_tern {
@@ -25,7 +25,7 @@ Error Lifecycle::getError() {
   return group_->fate().by_timeout() ? Error::TIMEOUT : Error::COMM_ERROR;
 }
 
-// As the first collective on the device does.
+// Prepares the stream communicator like the first collective on the device.
 void Lifecycle::eagerConnectSingleDevice(at::Device device) {
   if (device.is_cuda() && StreamComm::is_possible(device) && !group_->stream_comm()) {
     Operation operation(group_, "init_process_group", Milliseconds(-1), true);
@@ -36,7 +36,7 @@ void Lifecycle::eagerConnectSingleDevice(at::Device device) {
 
 void Lifecycle::abort() { group_->end("it was aborted"); }
 
-// Not collective; the communicator is freed with the last operation and the backend.
+// Local: the last owner frees the communicator.
 void Lifecycle::shutdown() {}
 
 #ifdef C10D_BACKEND_HAS_HOOKS

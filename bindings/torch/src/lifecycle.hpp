@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The life of a backend of torch.distributed: options, time-outs, hooks, the end; and for each call
-// the way from an operation to a Work.
-// Why: collectives and messages are a class of another task, Backend.
-// Lifetime: of the process group. Threads: as PyTorch calls.
+// The base of Backend: options, timeouts, hooks, shutdown, and the steps from an operation to a
+// Work.
+// Lifetime: of the process group. Threads: PyTorch's.
 #ifndef TORCH_TERN_LIFECYCLE_HPP
 #define TORCH_TERN_LIFECYCLE_HPP
 
@@ -22,7 +21,7 @@ namespace torch_tern {
 using Tensors = std::vector<at::Tensor>;
 using WorkPointer = c10::intrusive_ptr<c10d::Work>;
 
-// Whether the caller goes on before the call is complete. Older versions of PyTorch have no word.
+// Returns true if the caller continues before completion. Older PyTorch lacks the option.
 template <class Options>
 bool is_async(const Options& options) {
   if constexpr (requires { options.asyncOp; }) {
@@ -37,7 +36,7 @@ class Lifecycle : public c10d::Backend {
 
   Lifecycle(std::shared_ptr<Group> group, int rank, OptionsPointer options);
 
-  // Methods without `override` are virtual in newer versions of PyTorch alone.
+  // Methods without `override` are virtual only in newer versions of PyTorch.
   const std::shared_ptr<Group>& group() const { return group_; }
   const std::string getBackendName() const override { return "tern"; }
   OptionsPointer getBackendOptions() { return options_; }
@@ -65,13 +64,12 @@ class Lifecycle : public c10d::Backend {
   using OperationPointer = std::shared_ptr<Operation>;
 
   MPI_Comm comm() const { return group_->comm(); }
-  // An operation with the next sequence number.
   template <class Options>
   OperationPointer start(const char* words, const Options& options) {
     return start(words, options.timeout, is_async(options));
   }
   OperationPointer start(const char* words, Milliseconds timeout, bool is_async);
-  // Begins the operation. `outputs`: the result of the Work, and the value of its future.
+  // Begins the operation. `outputs`: the result of the Work and of the future.
   WorkPointer finish(const OperationPointer& operation, c10d::OpType type, const char* title,
                      const Tensors& inputs, const Tensors& outputs);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors as buffers of MPI.
+// Tensors as MPI buffers.
 #include "memory.hpp"
 
 namespace torch_tern {
@@ -19,8 +19,7 @@ bool are_adjacent(const std::vector<at::Tensor>& tensors) {
   return true;
 }
 
-// The elements of all, beginning where the first begins; only for tensors that lie one after the
-// other.
+// The tensors must be adjacent.
 at::Tensor span(const std::vector<at::Tensor>& tensors) {
   std::int64_t elements = 0;
   for (const at::Tensor& tensor : tensors) {
@@ -36,24 +35,24 @@ bool is_plain(const at::Tensor& tensor) {
 }
 
 const at::Tensor& only(const std::vector<at::Tensor>& tensors, const char* words) {
-  TORCH_CHECK_VALUE(tensors.size() == 1, "tern: ", words, " takes one tensor, and got ",
+  TORCH_CHECK_VALUE(tensors.size() == 1, "tern: ", words, " takes one tensor, but got ",
                     tensors.size());
   return tensors.front();
 }
 
 const std::vector<at::Tensor>& only(const std::vector<std::vector<at::Tensor>>& lists,
                                     const char* words) {
-  TORCH_CHECK_VALUE(lists.size() == 1, "tern: ", words, " takes one list of tensors, and got ",
+  TORCH_CHECK_VALUE(lists.size() == 1, "tern: ", words, " takes one list of tensors, but got ",
                     lists.size());
   return lists.front();
 }
 
 void admit(Operation& operation, const at::Tensor& tensor, const char* words) {
   TORCH_CHECK_VALUE(tensor.layout() == at::kStrided, "tern: ", words,
-                    " takes dense tensors, and got one of layout ", tensor.layout());
+                    " takes dense tensors, but got one of layout ", tensor.layout());
   const at::Device device = tensor.device();
   TORCH_CHECK_VALUE(device.is_cpu() || device.is_cuda(), "tern: ", words,
-                    " takes tensors of the CPU and of CUDA devices, and got one on ", device);
+                    " takes tensors of the CPU and of CUDA devices, but got one on ", device);
   operation.on_device().use(device);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors as buffers of MPI: themselves where their elements lie one after the other, else copies.
+// Tensors as MPI buffers: the tensor's own memory if contiguous, otherwise a copy.
 #ifndef TORCH_TERN_MEMORY_HPP
 #define TORCH_TERN_MEMORY_HPP
 
@@ -13,31 +13,27 @@
 
 namespace torch_tern {
 
-// A tensor that MPI can read or write as it lies: dense, and in row order.
+// Returns true for tensors dense and in row-major order.
 bool is_plain(const at::Tensor& tensor);
 
-// The one tensor of a list; `words` name the call.
 const at::Tensor& only(const std::vector<at::Tensor>& tensors, const char* words);
 const std::vector<at::Tensor>& only(const std::vector<std::vector<at::Tensor>>& lists,
                                     const char* words);
 
-// Throws for tensors that are not dense, and for devices that MPI does not reach.
+// Throws for tensors neither dense nor in memory known to MPI.
 void admit(Operation& operation, const at::Tensor& tensor, const char* words);
 void require_alike(const at::Tensor& one, const at::Tensor& other, const char* words);
 
-// The operation holds what these return. Written ones are copied back at the end where they are
-// copies.
+// Return a buffer, held by the operation. A written copy is copied back at the end.
 at::Tensor readable(Operation& operation, const at::Tensor& tensor, const char* words);
 at::Tensor writable(Operation& operation, const at::Tensor& tensor, const char* words);
 
-// One flat tensor for a list: their own memory where they lie one after the other in it, else a
-// copy.
+// Return one flat buffer: the tensors' own memory if adjacent, otherwise a copy.
 at::Tensor readable(Operation& operation, const std::vector<at::Tensor>& tensors,
                     const char* words);
 at::Tensor writable(Operation& operation, const std::vector<at::Tensor>& tensors,
                     const char* words);
 
-// A flat copy of all elements; and at the end the elements of such a tensor go back to the list.
 at::Tensor joined(const std::vector<at::Tensor>& tensors);
 void part_at_end(Operation& operation, const at::Tensor& all,
                  const std::vector<at::Tensor>& tensors);
@@ -46,7 +42,7 @@ inline MPI_Count bytes_of(const at::Tensor& tensor) {
   return static_cast<MPI_Count>(tensor.nbytes());
 }
 
-// Bytes to or from each rank, one part after the other: sizes, and where parts begin.
+// Adjacent blocks in bytes, one per rank.
 struct Parts {
   Parts() = default;
   explicit Parts(const std::vector<at::Tensor>& tensors) {

@@ -34,7 +34,7 @@ void require_world(const Session& session, int rank, int size) {
        ". Call torch_tern.init() before init_process_group under mpirun or srun");
 }
 
-// Members are given as ranks of the world; none means all.
+// `ranks`: members as ranks of the world. Empty means all.
 c10::intrusive_ptr<Backend> create(const StorePointer& store, int rank, std::vector<int> ranks,
                                    int world_rank, int world_size, const std::string& name,
                                    Milliseconds timeout) {
@@ -58,7 +58,7 @@ c10::intrusive_ptr<Backend> create(const StorePointer& store, int rank, std::vec
   return c10::make_intrusive<Backend>(std::move(group), rank, options);
 }
 
-// The rank and size that MPI gives this process in the job and on its host, and rank 0's words.
+// Returns rank and size in the job, rank and size on the host, rank 0's words.
 std::tuple<int, int, int, int, std::string> meet(const std::string& words) {
   const auto session = Session::open();
   std::vector<int> ranks(session->size());
@@ -82,7 +82,7 @@ std::tuple<int, int, int, int, std::string> meet(const std::string& words) {
   return {session->rank(), session->size(), local, locals, text};
 }
 
-// Calls without a wait may be complete, or are soon: peers have made the same calls.
+// Peers have made the same calls, so pending calls complete soon.
 void complete_remembered() {
   for (const std::shared_ptr<Group>& group : living_groups()) {
     if (group->fate().dead()) {
@@ -95,8 +95,8 @@ void complete_remembered() {
   Progress::get().await_idle(std::chrono::seconds(2));
 }
 
-// Python is ending: the threads that call it end, and the session, unless something is under way.
-// After an uncaught exception (`has_failed`) there is no wait for peers.
+// Ends the threads that call Python, and the session if nothing is pending. After an uncaught
+// exception (`has_failed`) does not wait for peers.
 void end(bool has_failed) {
   if (is_forked()) {
     return;
@@ -124,7 +124,7 @@ void end(bool has_failed) {
   call_no_more();
 }
 
-// Its end may wait.
+// The destructor may block.
 struct EndOfPipe {
   void operator()(Pipe* pipe) const {
     const pybind11::gil_scoped_release free;

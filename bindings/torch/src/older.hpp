@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of PyTorch's that its older versions lack. Seen from inside c10d, its own come first, and
-// the stand-ins here last; so no list of versions is needed.
+// Names missing in older versions of PyTorch. Inside c10d, name lookup prefers PyTorch's names, so
+// no version checks are needed.
 #ifndef TORCH_TERN_OLDER_HPP
 #define TORCH_TERN_OLDER_HPP
 

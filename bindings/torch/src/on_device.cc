@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams and events of an operation on a device: the choice of the stream, the capture into a
-// graph, the event at the end.
+// Streams and events of a device operation.
 #include "on_device.hpp"
 
 #include "device_queue.hpp"
@@ -19,18 +18,17 @@ void OnDevice::use(const at::Device& device) {
   } else {
     refuse_capture(
         device, call_.words(),
-        may_enqueue_ ? StreamComm::why_impossible(device) : "messages are not put into streams");
+        may_enqueue_ ? StreamComm::why_impossible(device) : "sends and receives have no stream");
   }
   device_ = device;
 }
 
-// The group's first call waits here for all members. Calls before came in the same order on all
-// ranks.
+// The first call on a device blocks for all members. Calls come in the same order on all ranks.
 void OnDevice::use_stream_comm(const at::Device& device) {
   Group& group = *call_.group();
   if (!group.stream_comm()) {
     refuse_capture(device, call_.words(),
-                   "the first collective of a group on a device prepares its stream. Make one "
+                   "the first collective of a group on a device prepares a stream. Make one "
                    "before the capture");
     const auto timer = call_.watch();
     if (const auto error = attempt([&] { group.open_stream_comm(device); })) {

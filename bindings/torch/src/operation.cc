@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The life of an operation: begun, tested, concluded.
+// An operation's life: begin, test, conclude.
 #include "operation.hpp"
 
 #include <cstdio>
@@ -10,7 +10,7 @@
 
 namespace torch_tern {
 
-// Without a conclusion: the operation was refused, and MPI goes on with the calls made before.
+// A refused operation has no conclusion. Calls made before the refusal continue in MPI.
 Operation::~Operation() {
   if (is_done_ || is_forked()) {
     return;
@@ -41,7 +41,6 @@ void Operation::begin() {
   }
 }
 
-// The current stream goes on at once; the group's stream has the calls and the steps at the end.
 void Operation::put_into_stream() {
   is_handed_ = true;
   on_device_.fork();
@@ -136,8 +135,8 @@ void Operation::conclude(std::exception_ptr error) {
   }
 }
 
-// The caller may hold Python's lock, so nothing here waits for another thread's wait. At the end,
-// the waiting thread completes the future.
+// The caller may hold the GIL, so this must not block on a waiting thread. That thread completes
+// the future.
 c10::intrusive_ptr<c10::ivalue::Future> Operation::future() {
   std::unique_lock waiting(waiting_, std::defer_lock);
   while (!waiting.try_lock()) {
@@ -145,7 +144,7 @@ c10::intrusive_ptr<c10::ivalue::Future> Operation::future() {
     if (future_ || is_waited_for_) {
       return future_or_new();
     }
-    std::this_thread::yield();  // a test ends at once
+    std::this_thread::yield();  // the other thread's test ends soon
   }
   {
     const std::lock_guard lock(mutex_);
@@ -159,7 +158,7 @@ c10::intrusive_ptr<c10::ivalue::Future> Operation::future() {
   return future_;
 }
 
-// Under mutex_.
+// The caller holds mutex_.
 c10::intrusive_ptr<c10::ivalue::Future> Operation::future_or_new() {
   if (!future_) {
     future_ = make_future();
@@ -197,7 +196,7 @@ void Operation::guard(std::function<void()> kick) {
       return;
     }
     end_overdue(timeout());
-    if (on_device_.is_enqueued()) {  // the program may wait for the stream alone
+    if (on_device_.is_enqueued()) {  // the program may wait only for the stream
       std::fprintf(stderr, "tern: %s\n", group_->fate().why().c_str());
     }
   });

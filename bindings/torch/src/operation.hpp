@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// One collective or message, from the call (call.hpp) and the MPI calls (issue.hpp) to completion:
-// tests, waits, the future, the conclusion.
-// Why: a program may drop the Work before the data has moved; the operation lives until then.
-// Lifetime: held by the Work, and by the progress thread once a future is wanted or the Work is
-// gone. Threads: one begins the call; test, wait, future from any.
+// One collective or message, from the call (call.hpp) and the MPI calls (issue.hpp) to completion.
+// Why: a program may drop the Work before the data has moved.
+// Lifetime: held by the Work, and by the progress thread once a future exists or the Work is gone.
+// Threads: one thread begins the call, then any.
 #ifndef TORCH_TERN_OPERATION_HPP
 #define TORCH_TERN_OPERATION_HPP
 
@@ -22,40 +21,35 @@ namespace torch_tern {
 
 class Operation : public Issue, public std::enable_shared_from_this<Operation> {
  public:
-  // `words` name the call in sentences. A synchronous operation is complete when `begin` has
-  // returned.
+  // `words` name the call in messages. `begin` completes a synchronous operation.
   Operation(std::shared_ptr<Group> group, const char* words, Milliseconds wanted, bool is_sync)
       : Issue(std::move(group), words, wanted), is_sync_(is_sync) {}
   ~Operation();
 
-  // The results of the Work and of the future.
   void set_value(c10::IValue value, std::vector<at::Tensor> tensors);
-  // Any thread calls it after a success.
+  // Called by any thread, after success.
   void set_completion_hook(std::function<void()> hook) { completion_hook_ = std::move(hook); }
-  // All calls have been made, or are queued behind the work of the current stream.
   void begin();
-  // The caller goes on when all is done, in the current stream, too.
   bool is_sync() const { return is_sync_; }
 
   bool is_complete();
   bool has_succeeded() const { return is_done_ && !error() && on_device_.is_done(); }
   std::exception_ptr error() const;
-  // Throws the error. Time zero: the time-out of the operation.
+  // Throws the operation's error. Zero means the operation's timeout.
   void wait(Milliseconds time);
   c10::intrusive_ptr<c10::ivalue::Future> future();
   const std::vector<at::Tensor>& tensors() const { return tensors_; }
-  // The Work is gone; MPI calls under way go on.
+  // The Work is gone. Pending calls continue.
   void release();
-  // The same at the end of Python; a thread may wait for the operation and never wake.
+  // Like release(), but never blocks on another thread's wait.
   void release_at_end();
 
-  // For the queue of calls on devices: whether the data is ready; then the calls are made.
+  // The device queue calls these.
   bool is_ready() { return group_->fate().dead() || on_device_.is_ready(); }
   void make_queued_calls();
-  // All is over, on the device, too: deadlines end, hooks are called. Once only.
+  // Takes effect once, after the device is done: ends the deadline and calls the hook.
   void settle(const std::exception_ptr& error);
 
-  // For the progress thread.
   void conclude(std::exception_ptr error);
   // From now on the deadline and the group's end call `kick`.
   void guard(std::function<void()> kick);
@@ -80,9 +74,9 @@ class Operation : public Issue, public std::enable_shared_from_this<Operation> {
 
   std::mutex waiting_;        // held while a thread tests or waits for the requests
   bool is_handed_ = false;    // the progress thread has the requests (under waiting_)
-  mutable std::mutex mutex_;  // of the members below
+  mutable std::mutex mutex_;  // guards the members below
   std::condition_variable done_;
-  bool is_waited_for_ = false;  // by a thread with waiting_, until the conclusion
+  bool is_waited_for_ = false;  // by the holder of waiting_, until the conclusion
   std::atomic<bool> is_done_{false};
   std::exception_ptr error_;
   c10::intrusive_ptr<c10::ivalue::Future> future_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations: waits for requests, and ends of waits.
+// An operation's waits.
 #include <algorithm>
 #include <thread>
 
@@ -20,14 +20,14 @@ void Operation::wait_here(Milliseconds time) {
   std::exception_ptr error;
   try {
     error = wait_for_requests(time);
-  } catch (...) {  // of a signal's handler, or of an alarm
+  } catch (...) {  // from a signal handler or an alarm
     give_up_waiting();
     throw;
   }
   conclude(error);
 }
 
-// The call goes on, and a future goes to another thread.
+// The call continues. The progress thread serves the future.
 void Operation::give_up_waiting() {
   {
     const std::lock_guard lock(mutex_);
@@ -83,7 +83,7 @@ void Operation::wait_for_stream(Milliseconds time) {
   on_device_.block_current();
 }
 
-// Another thread waits for the requests. Until the caller's deadline.
+// Another thread has the requests.
 void Operation::wait_until_done(Milliseconds time) {
   const auto deadline =
       time == Milliseconds::zero() ? Clock::time_point::max() : after(Clock::now(), time);

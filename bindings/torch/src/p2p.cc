@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Send and receive. They have no sequence number: only some ranks of the group call them.
+// Send and receive. No sequence number, because only some ranks call.
 #include "backend.hpp"
 #include "memory.hpp"
 
@@ -7,12 +7,11 @@ namespace torch_tern {
 
 namespace {
 
-// Its one tensor, which the operation holds.
 const at::Tensor& message(Operation& operation, const Tensors& tensors, const char* words) {
   const at::Tensor& tensor = only(tensors, words);
   admit(operation, tensor, words);
   TORCH_CHECK_VALUE(is_plain(tensor), "tern: ", words,
-                    " takes a contiguous tensor, and got one of strides ", tensor.strides());
+                    " takes a contiguous tensor, but got one of strides ", tensor.strides());
   operation.hold(tensor);
   return tensor;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Watches the processes of peers.
+// Watches the peers' processes.
 #include "peer_watch.hpp"
 
 #include <poll.h>
@@ -25,7 +25,7 @@ namespace torch_tern {
 
 namespace {
 
-// Milliseconds between two looks at the waits after an end, and at processes without descriptors.
+// Poll intervals in milliseconds: for waits after an end, and for processes without a pidfd.
 constexpr int kBetweenLooks = 200, kBetweenSearches = 1000;
 constexpr std::size_t kLongestText = 64 * 1024;
 
@@ -35,7 +35,7 @@ struct CallsOf {
 
 std::uint64_t key_of(const std::string& group) { return std::hash<std::string>()(group); }
 
-// In the abstract namespace a socket leaves no file behind.
+// The abstract namespace leaves no file behind.
 socklen_t address_of(std::int64_t pid, std::uint64_t start, sockaddr_un& address) {
   address = {};
   address.sun_family = AF_UNIX;
@@ -47,7 +47,7 @@ socklen_t address_of(std::int64_t pid, std::uint64_t start, sockaddr_un& address
 
 int descriptor_of(const PeerWatch::Peer& peer) {
   const int made = static_cast<int>(syscall(SYS_pidfd_open, static_cast<pid_t>(peer.pid), 0));
-  if (made >= 0 && state_of(peer.pid).start != peer.start) {  // another process has this number
+  if (made >= 0 && state_of(peer.pid).start != peer.start) {  // the PID was reused
     close(made);
     return -1;
   }
@@ -56,7 +56,7 @@ int descriptor_of(const PeerWatch::Peer& peer) {
 
 }  // namespace
 
-// Never destroyed: the thread may still run at the end of the process.
+// The watch is never destroyed: the thread may outlive main().
 PeerWatch& PeerWatch::get() {
   static auto* const one = new PeerWatch;
   return *one;
@@ -71,11 +71,11 @@ void PeerWatch::open() {
   wake_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   sockaddr_un address;
   const socklen_t length = address_of(getpid(), state_of(getpid()).start, address);
-  // Without the socket, a normal end of a peer looks like a kill.
+  // Without the socket, a peer's normal exit looks like a kill.
   if (bind(socket_, reinterpret_cast<const sockaddr*>(&address), length) != 0) {
     std::fprintf(stderr, "tern: no socket for farewells of peers: %s\n", std::strerror(errno));
   }
-  const timeval patience{0, 200'000};  // peers at their own end do not read
+  const timeval patience{0, 200'000};  // an exiting peer does not read
   setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
 }
 
@@ -154,7 +154,7 @@ void PeerWatch::run() {
       if (is_stopping_) {
         return;
       }
-      // The ends are read first: a farewell arrives before the end of its process.
+      // a farewell precedes the end of the sender, so the ends are read first
       look_for_ends();
     }
     report();
@@ -218,7 +218,7 @@ void PeerWatch::read_farewells() {
       return peer.word == text.front().group;
     });
     if (sender == peers_.end()) {
-      continue;  // of an earlier world
+      continue;  // from an earlier world
     }
     sender->has_left = true;
     for (std::size_t i = 1; i < static_cast<std::size_t>(bytes) / sizeof(CallsOf); ++i) {
@@ -227,7 +227,7 @@ void PeerWatch::read_farewells() {
   }
 }
 
-// Without the lock: groups may end here.
+// Groups may end here, so the caller holds no lock.
 void PeerWatch::report() {
   std::vector<Peer> ended;
   std::shared_ptr<HangReport> world;

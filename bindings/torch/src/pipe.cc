@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Active messages: an envelope (type, shape, header), then the data, each an MPI message.
+// Active messages: an envelope (type, shape, header) and the data are two MPI messages.
 #include "pipe.hpp"
 
 #include <ATen/ATen.h>
@@ -20,7 +20,6 @@ namespace {
 constexpr int kEnvelope = 0, kData = 1;  // tags
 constexpr int kMostDimensions = 16;
 
-// What an envelope begins with; the header follows.
 struct Shape {
   std::int32_t type;  // c10::ScalarType; -1: no tensor
   std::int32_t dimensions;
@@ -38,7 +37,6 @@ std::string envelope_of(const at::Tensor& tensor, const std::string& header) {
   return text += header;
 }
 
-// An empty tensor of that type and shape, or none.
 at::Tensor tensor_of(const std::string& envelope) {
   Shape shape;
   std::memcpy(&shape, envelope.data(), sizeof shape);
@@ -49,7 +47,7 @@ at::Tensor tensor_of(const std::string& envelope) {
                    at::TensorOptions().dtype(static_cast<c10::ScalarType>(shape.type)));
 }
 
-// Counted by the group: its members have made equally many of it, whatever others they have made.
+// Members create pipes in the same order, and the count gives equal names.
 std::string next_name(Group& group) {
   return group.name() + "/pipe/" + std::to_string(group.pipes++);
 }
@@ -60,7 +58,7 @@ Pipe::Pipe(Group& group)
     : group_(make_group(group.session(), group.ranks(), next_name(group), group.timeouts.usual())) {
 }
 
-// What is under way is kept: peers read and write it.
+// Leaks pending messages: peers may still access the memory.
 Pipe::~Pipe() {
   if (is_forked()) {
     return;
@@ -70,7 +68,7 @@ Pipe::~Pipe() {
       flush();
     }
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "tern: a pipe ends: %s\n", error.what());
+    std::fprintf(stderr, "tern: cannot flush a pipe: %s\n", error.what());
   }
   new std::list<Sent>(std::move(sent_));
   new std::list<Arriving>(std::move(arriving_));
@@ -80,13 +78,13 @@ void Pipe::give_up(const char* words) {
   int rank = 0;
   MPI_Comm_rank(group_->comm(), &rank);
   group_->end_overdue(std::string(words) + " of group \"" + group_->name() +
-                      "\" has not ended on rank " + std::to_string(rank) + " of " +
+                      "\" did not complete on rank " + std::to_string(rank) + " of " +
                       std::to_string(group_->size()) + " before the timeout of " +
                       std::to_string(group_->timeouts.usual().count()) + " ms");
   fail(group_->fate().why());
 }
 
-// Its envelope is here, so its sender was there.
+// The sender is alive: the envelope has arrived.
 void Pipe::refuse_late(const Arriving& one) {
   if (Clock::now() > after(one.begun, group_->timeouts.usual())) {
     give_up("recv");
@@ -97,10 +95,10 @@ void Pipe::send(int to, const std::string& header, const at::Tensor& tensor) {
   group_->refuse_dead();
   if (tensor.defined()) {
     TORCH_CHECK_VALUE(tensor.device().is_cpu() && tensor.layout() == at::kStrided,
-                      "tern: a pipe takes dense tensors of the CPU, and got one on ",
+                      "tern: a pipe takes dense tensors of the CPU, but got one on ",
                       tensor.device(), " of layout ", tensor.layout());
     TORCH_CHECK_VALUE(tensor.dim() <= kMostDimensions, "tern: a pipe takes tensors of at most ",
-                      kMostDimensions, " dimensions, and got one of ", tensor.dim());
+                      kMostDimensions, " dimensions, but got one of ", tensor.dim());
   }
   forget_sent();
   Sent& one = sent_.emplace_back();
@@ -132,7 +130,6 @@ void Pipe::forget_sent() {
   }
 }
 
-// Takes one envelope, and begins to receive what belongs to it.
 bool Pipe::accept() {
   int is_there = 0;
   MPI_Message message;
@@ -163,7 +160,7 @@ std::vector<Pipe::Message> Pipe::poll() {
   while (accept()) {
   }
   std::vector<Message> whole;
-  std::vector<int> late;  // senders whose next message is not whole yet
+  std::vector<int> late;  // senders with an incomplete message
   for (auto next = arriving_.begin(); next != arriving_.end();) {
     const int source = next->message.source;
     int is_done = std::count(late.begin(), late.end(), source) == 0;

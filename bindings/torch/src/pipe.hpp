@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors as active messages: a header that says what to do, and a tensor whose type and shape its
-// receiver need not know. Why: programs that answer requests as they come (parameter servers,
-// embedding tables, schedulers) have no collective order.
+// Tensors as active messages: the receiver needs no type, shape or collective order in advance, as
+// in parameter servers, embedding tables and schedulers.
 // Lifetime: of the Python object. Threads: one at a time.
 #ifndef TORCH_TERN_PIPE_HPP
 #define TORCH_TERN_PIPE_HPP
@@ -24,20 +23,20 @@ class Pipe {
   struct Message {
     int source;
     std::string header;
-    at::Tensor tensor;  // undefined where none was sent
+    at::Tensor tensor;  // may be undefined
   };
 
-  // With the members of a group, all of which make one; no message is sent for it.
+  // Collective over the group's members, without communication.
   explicit Pipe(Group& group);
   ~Pipe();
   Pipe(const Pipe&) = delete;
   Pipe& operator=(const Pipe&) = delete;
 
-  // Returns at once; the tensor must not change until `flush` has returned.
+  // Returns at once. The tensor must not change until `flush` returns.
   void send(int to, const std::string& header, const at::Tensor& tensor);
-  // Messages that have arrived whole, those of one sender in its order.
+  // Returns the complete messages, in order per sender.
   std::vector<Message> poll();
-  // Until all that was sent has left; throws where that takes longer than the group's time-out.
+  // Waits until all sends are complete. Throws after the group's timeout.
   void flush();
 
  private:

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The threads of completion: one leads, which means that it waits inside MPI; the others call back,
-// or sleep.
+// The completion threads: the leader waits inside MPI, others run callbacks or sleep.
 #include "progress.hpp"
 
 #include <utility>
@@ -9,7 +8,7 @@
 
 namespace torch_tern {
 
-// Never destroyed: threads may still be in it when the process ends.
+// The object is never destroyed: threads may outlive main().
 Progress& Progress::get() {
   static auto* const one = new Progress;
   return *one;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The thread that waits for operations whose completion calls back, or which no other thread waits
-// for. A callback may itself wait for a later operation; so before callbacks run, another thread
-// may take over the waiting. Lifetime: of the process. Threads: any may submit. It sleeps inside
-// MPI (waiting.hpp).
+// Waits for operations with callbacks or without a waiting thread.
+// Why: a callback may wait for a later operation, so another thread takes the lead before callbacks
+// run.
+// Lifetime: of the process. Threads: any may submit. The leader sleeps inside MPI (waiting.hpp).
 #ifndef TORCH_TERN_PROGRESS_HPP
 #define TORCH_TERN_PROGRESS_HPP
 
@@ -23,15 +23,14 @@ class Progress {
  public:
   static Progress& get();
   void submit(std::shared_ptr<Operation> operation);
-  // Joins the threads; pending operations stay pending. A later submit starts the threads again.
+  // Joins the threads. A later submit restarts the threads.
   void stop();
-  // Until nothing is pending, or so long.
   void await_idle(std::chrono::milliseconds time);
 
  private:
   void run();
   bool is_idle();
-  // Waits until some of the pending operations are complete or given up.
+  // Returns after at least one operation has ended.
   void lead(std::unique_lock<std::mutex>& lock);
   void want_leader();
   void kick();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Allreduce, reduce and reduce-scatter, with the operations that MPI lacks: average, and sum of
-// multiples.
+// Allreduce, reduce and reduce-scatter, with AVG and PREMUL_SUM.
 #include "backend.hpp"
 #include "memory.hpp"
 #include "types.hpp"
@@ -9,7 +8,7 @@ namespace torch_tern {
 
 namespace {
 
-// Older versions of PyTorch have one kind for all coalesced calls.
+// Older PyTorch has a single OpType for all coalesced calls.
 template <class Type>
 constexpr Type coalesced_scatter() {
   if constexpr (requires { Type::REDUCE_SCATTER_TENSOR_COALESCED; }) {
@@ -19,7 +18,7 @@ constexpr Type coalesced_scatter() {
   }
 }
 
-// Several small tensors of one type travel as one message; larger ones gain nothing.
+// Packs small tensors of one type. Larger tensors gain nothing.
 constexpr std::size_t kLargestPacked = 64 * 1024;
 
 MPI_Count count_of(const at::Tensor& tensor, const Reduction& how) {
@@ -34,7 +33,7 @@ void divide_at_end(Operation& operation, const Reduction& how, const at::Tensor&
   }
 }
 
-// Factors differ by rank, so every rank multiplies before the sum.
+// Factors differ across ranks, so each rank multiplies first.
 void multiply(const at::Tensor& tensor, const c10d::ReduceOp& op, int ranks) {
   const at::NoGradGuard no_grad;
   const at::Tensor product = premultiplied(tensor, op, ranks);
@@ -54,8 +53,8 @@ bool are_packable(const Tensors& tensors) {
   return tensors.size() > 1 && bytes <= kLargestPacked;
 }
 
-// Multiplied, and held: the tensor itself, or a copy. Steps at the end run in the order of these
-// calls: the quotient is copied back.
+// Returns the multiplied tensor or a copy. Steps run in order: first the division, then the copy
+// back.
 at::Tensor operand(Operation& operation, const at::Tensor& tensor, const c10d::ReduceOp& op,
                    const Reduction& how) {
   const int ranks = operation.group()->size();
@@ -70,7 +69,7 @@ at::Tensor operand(Operation& operation, const at::Tensor& tensor, const c10d::R
   return plain;
 }
 
-// Where the sum arrives: in the output, or in a tensor that is copied at the end.
+// Returns the output, or a buffer copied to the output at the end.
 at::Tensor target_of(Operation& operation, const at::Tensor& output, const at::Tensor& source,
                      const Reduction& how) {
   const bool is_own = is_plain(output) && !overlap(output, source);

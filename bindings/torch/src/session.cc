@@ -33,9 +33,10 @@ bool calls_no_more() { return silent.load(std::memory_order_relaxed); }
 void refuse_fork() {
   if (is_forked()) [[unlikely]] {
     fail(
-        "this process was forked from one that has joined its job; only that one may communicate. "
-        "Start "
-        "processes that communicate by \"spawn\", and give data to forked ones by queues");
+        "this process is a fork of a process that joined its job, and only the parent may "
+        "communicate. "
+        "Start communicating processes with \"spawn\", and pass data to forked ones through "
+        "queues");
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The MPI session of this process, and the communicators made from it.
-// Why: PyTorch ends its world and begins another as often as a program likes; MPI_Init works once.
-// Lifetime: from the first group to the last; each group holds it. Threads: any.
+// Why: PyTorch may create worlds repeatedly, but MPI_Init works once.
+// Lifetime: from the first group to the last, held by the groups. Threads: any.
 #ifndef TORCH_TERN_SESSION_HPP
 #define TORCH_TERN_SESSION_HPP
 
@@ -15,9 +15,8 @@ namespace torch_tern {
 
 class Session {
  public:
-  // The session that is open, or a new one.
   static std::shared_ptr<Session> open();
-  // The same where there is one, else null.
+  // Returns null without an open session.
   static std::shared_ptr<Session> current();
 
   Session();
@@ -25,20 +24,19 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // Names of groups come again in the next world; what all ranks count alike keeps their
-  // communicators apart. (The number of sessions is not alike: where a request is stuck, a rank
-  // keeps its session.)
+  // Counts the worlds, because group names repeat in the next world. (Session counts differ across
+  // ranks: a rank with a stuck request keeps the session.)
   static void begin_world();
 
   int rank() const { return rank_; }
   int size() const { return size_; }
 
-  // A communicator of these ranks of the world; all of them call this with the same name.
+  // Collective over these ranks of the world, with equal names.
   MPI_Comm communicator(const std::vector<int>& ranks, const std::string& name) const;
 
-  // Ends the session now: all communicators are free. The destructor does so otherwise.
+  // Requires that all communicators are free.
   void close();
-  // The session is left open for good: requests are under way that will never complete.
+  // Leaves the session open forever, because some requests never complete.
   void abandon() { is_abandoned_ = true; }
 
  private:
@@ -49,11 +47,10 @@ class Session {
   bool is_abandoned_ = false;
 };
 
-// Whether this process is a fork of the one that opened the session: MPI must not be called in it.
+// Returns true in a fork of the process with the session. A fork must not call MPI.
 bool is_forked();
-// Throws in a forked process.
 void refuse_fork();
-// No MPI from here on: Python is ending and the session was left open.
+// Forbids MPI calls: Python exits and the session stays open.
 void call_no_more();
 bool calls_no_more();
 

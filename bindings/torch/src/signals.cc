@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks for signals.
+// Polls for signals.
 #include "signals.hpp"
 
 #include <pybind11/pybind11.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs Python's signal handlers while a thread waits for MPI.
-// Why: Python notes a signal, and its first thread runs the handler back in Python. Without these
-// looks Ctrl-C takes effect at the end of the wait.
+// Why: Python defers handlers until the first thread executes Python code, so Ctrl-C would take
+// effect after the wait.
 #ifndef TORCH_TERN_SIGNALS_HPP
 #define TORCH_TERN_SIGNALS_HPP
 
@@ -9,11 +9,11 @@
 
 namespace torch_tern {
 
-// The time of the waiting thread's next look for signals: never, except in Python's first thread.
+// The next poll: max() except on Python's first thread.
 std::chrono::steady_clock::time_point next_look_for_signals();
 
-// Runs the handlers of pending signals. Throws a handler's exception
-// (pybind11::error_already_set): KeyboardInterrupt leaves the wait. Takes Python's lock.
+// Throws a handler's exception (pybind11::error_already_set), so KeyboardInterrupt leaves the wait.
+// Takes the GIL.
 void run_signal_handlers();
 
 }  // namespace torch_tern

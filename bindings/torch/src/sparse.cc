@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Allreduce of sparse tensors: the entries of all ranks are gathered, then summed by index.
+// Allreduce of sparse tensors: gathers the entries of all ranks, then sums by index.
 #include <numeric>
 
 #include "backend.hpp"
@@ -10,7 +10,7 @@ namespace torch_tern {
 
 namespace {
 
-// Rows of all ranks, one after the other; a rank has `own` rows in a contiguous tensor.
+// Concatenates the rows of all ranks. `own` must be contiguous.
 at::Tensor gather_rows(Operation& operation, const at::Tensor& own,
                        const std::vector<MPI_Count>& rows, MPI_Comm comm) {
   std::vector<std::int64_t> shape = own.sizes().vec();
@@ -46,15 +46,14 @@ at::Tensor sum_sparse(Operation& operation, const at::Tensor& tensor) {
 
 }  // namespace
 
-// Several calls that need each other's results: they are made here, whether or not the caller would
-// go on.
+// Each call needs the previous result, so even an asynchronous caller waits.
 WorkPointer Backend::allreduce_sparse(Tensors& tensors, const c10d::AllreduceOptions& options) {
   const at::Tensor& tensor = only(tensors, "allreduce_sparse");
   TORCH_CHECK_VALUE(tensor.layout() == at::kSparse && tensor.device().is_cpu(),
                     "tern: allreduce_sparse takes tensors of layout sparse_coo on the CPU");
   TORCH_CHECK_VALUE(
       options.reduceOp == c10d::ReduceOp::SUM || options.reduceOp == c10d::ReduceOp::AVG,
-      "tern: sparse tensors are summed or averaged, nothing else");
+      "tern: sparse tensors can be summed or averaged only");
   auto operation = start("allreduce_sparse", options);
   operation->describe(Description("allreduce_sparse", tensor).by(options.reduceOp).of_any_size());
   const at::NoGradGuard no_grad;

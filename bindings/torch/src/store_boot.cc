@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The callbacks with which Tern exchanges values over a Store.
-// Keys are tern/JOB/ATTEMPT/NUMBER/RANK/KEY.
+// Exchanges Tern's start-up values over a Store. Keys are tern/JOB/ATTEMPT/NUMBER/RANK/KEY.
 #include "store_boot.hpp"
 
 #include <mpi.h>
@@ -22,8 +21,7 @@ namespace {
 
 using StorePointer = c10::intrusive_ptr<c10d::Store>;
 
-// What one world has in the store. Threads: Tern calls from any; a Store takes one call at a time
-// for itself.
+// A world's state in the Store. Threads: Tern calls from any, and a Store serializes calls.
 struct StoreBoot {
   StorePointer store;
   int rank, size;
@@ -37,7 +35,6 @@ struct StoreBoot {
 
 StoreBoot& of(void* context) { return *static_cast<StoreBoot*>(context); }
 
-// Exceptions must not pass through Tern.
 template <class Step>
 int guarded(Step step) {
   try {
@@ -94,8 +91,7 @@ void abort_job(void* context, int code, const char* text) {
 
 void done(void* context) { delete static_cast<StoreBoot*>(context); }
 
-// A word that all ranks share, made by the first that asks. It is a part of the names of shared
-// memory.
+// Agrees on the first caller's word, a part of shared-memory names.
 std::string agree_on_job(c10d::Store& store, const std::string& key) {
   std::random_device device;
   char own[32];
@@ -107,7 +103,7 @@ std::string agree_on_job(c10d::Store& store, const std::string& key) {
   return {agreed.begin(), agreed.end()};
 }
 
-// torchrun starts workers again with the store that those before them have used.
+// torchrun restarts workers with the same store.
 std::string attempt() {
   const char* const restarts = std::getenv("TORCHELASTIC_RESTART_COUNT");
   return restarts ? restarts : "0";
@@ -115,7 +111,7 @@ std::string attempt() {
 
 }  // namespace
 
-// torchrun's workers have the variables of what has started torchrun itself, too.
+// Workers inherit the variables of torchrun's own launcher.
 bool has_launcher() { return !std::getenv("TORCHELASTIC_RUN_ID") && was_launched(); }
 
 bool was_launched() {
@@ -130,9 +126,9 @@ bool was_launched() {
 void boot_over(const StorePointer& store, int rank, int size) {
   if (!extensions().boot_provide) {
     fail(
-        "this process was not started by mpirun or srun, and the libmpi_abi.so.1 in use has no "
-        "MPIX_Boot_provide, by "
-        "which ranks could meet in PyTorch's Store. Start it as \"mpirun -n " +
+        "this process has no MPI launcher, and the libmpi_abi.so.1 in use lacks "
+        "MPIX_Boot_provide, "
+        "which PyTorch's Store needs. Start the program as \"mpirun -n " +
         std::to_string(size) +
         " python ...\" with torch_tern.init() before init_process_group, or use a newer Tern");
   }
@@ -147,7 +143,7 @@ void boot_over(const StorePointer& store, int rank, int size) {
   const Boot words{1,   rank, size,  boot->job.c_str(), "",  boot.get(),
                    put, get,  fence, abort_job,         done};
   check(extensions().boot_provide(&words));
-  boot.release();  // `done` deletes it
+  boot.release();  // `done` deletes the object
 }
 
 }  // namespace torch_tern

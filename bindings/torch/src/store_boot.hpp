@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The start of a job whose ranks meet in PyTorch's Store (torchrun, a file, a TCP port), without a
-// launcher of MPI.
+// Starts a job whose ranks meet in PyTorch's Store (torchrun, a file, a TCP port), without an MPI
+// launcher.
 #ifndef TORCH_TERN_STORE_BOOT_HPP
 #define TORCH_TERN_STORE_BOOT_HPP
 
@@ -9,13 +9,12 @@
 
 namespace torch_tern {
 
-// Whether mpirun, srun or another launcher of MPI has started this process, and gives it its rank.
+// Returns true if an MPI launcher assigned this process's rank.
 bool has_launcher();
-// Whether it has started this process, or torchrun, which has.
+// Returns true if an MPI launcher started this process or torchrun.
 bool was_launched();
 
-// The next session is that of `size` processes which share this store. Throws where Tern has no
-// MPIX_Boot_provide.
+// The next session contains the `size` processes of this store. Throws without MPIX_Boot_provide.
 void boot_over(const c10::intrusive_ptr<c10d::Store>& store, int rank, int size);
 
 }  // namespace torch_tern

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes a communicator with a stream of PyTorch's.
+// Creates a communicator with a PyTorch stream.
 #include "stream_comm.hpp"
 
 #include <c10/core/impl/DeviceGuardImplInterface.h>
@@ -15,7 +15,7 @@ namespace torch_tern {
 
 namespace {
 
-// Older versions of PyTorch cannot say it.
+// Older PyTorch hides native handles.
 template <class Guard>
 constexpr bool can_name_streams() {
   return requires(const Guard& guard, const c10::Stream& stream) {
@@ -36,7 +36,7 @@ bool is_turned_off() {
   return word && std::string_view(word) == "0";
 }
 
-// An MPIX_Stream, or MPIX_STREAM_NULL and the reason.
+// On failure returns MPIX_STREAM_NULL and the reason.
 StreamHandle make_stream(const c10::Stream& stream, std::string& why_none) {
   StreamHandle made = reinterpret_cast<StreamHandle>(kNoStream);
   void* const handle = native_handle(*c10::impl::getDeviceGuardImpl(stream.device_type()), stream);
@@ -58,10 +58,10 @@ StreamHandle make_stream(const c10::Stream& stream, std::string& why_none) {
 std::string StreamComm::why_impossible(const c10::Device&) {
   static const std::string why = [] {
     if (is_turned_off()) {
-      return "TORCH_TERN_ENQUEUE=0 turns it off";
+      return "TORCH_TERN_ENQUEUE=0 disables enqueued collectives";
     }
     if (!can_name_streams<c10::impl::DeviceGuardImplInterface>()) {
-      return "this PyTorch does not give the handles of its streams";
+      return "this PyTorch does not expose stream handles";
     }
     return extensions().have_streams() ? "" : "this libmpi_abi.so.1 has no MPIX_Allreduce_enqueue";
   }();
@@ -69,7 +69,7 @@ std::string StreamComm::why_impossible(const c10::Device&) {
 }
 
 StreamComm::StreamComm(MPI_Comm comm, const c10::Device& device) : device_(device) {
-  const c10::Stream own = new_stream(device);  // the device is in use from here on
+  const c10::Stream own = new_stream(device);  // creates the device's context
   StreamHandle stream = make_stream(own, why_no_stream_);
   const bool has_stream = reinterpret_cast<std::uintptr_t>(stream) != kNoStream;
   const int code = extensions().stream_comm_create(comm, stream, &comm_);

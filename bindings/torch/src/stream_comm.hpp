@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A group's communicator for collectives that are put into a stream of a device
-// (MPIX_Allreduce_enqueue and their like), and that stream, which is PyTorch's.
-// Why: the host waits for nothing, and graphs can capture the calls. Lifetime: of its group, from
-// the first collective on a device on; what is in the stream takes place when it is gone, too.
+// A group's communicator and PyTorch stream for enqueued collectives (MPIX_Allreduce_enqueue).
+// Why: the host never blocks, and graphs can capture the calls.
+// Lifetime: from the group's first collective on a device. Enqueued work outlives the object.
 // Threads: any, after the constructor.
 #ifndef TORCH_TERN_STREAM_COMM_HPP
 #define TORCH_TERN_STREAM_COMM_HPP
@@ -18,8 +17,8 @@ namespace torch_tern {
 
 class StreamComm {
  public:
-  // The same on all ranks, as long as they have one libmpi_abi.so.1, one PyTorch, and one value of
-  // TORCH_TERN_ENQUEUE ("0" turns it off).
+  // All ranks agree if libmpi_abi.so.1, PyTorch and TORCH_TERN_ENQUEUE (0 disables streams) are
+  // equal.
   static bool is_possible(const c10::Device& device) { return why_impossible(device).empty(); }
   static std::string why_impossible(const c10::Device& device);
 
@@ -31,8 +30,8 @@ class StreamComm {
 
   MPI_Comm comm() const { return comm_; }
   const c10::Device& device() const { return device_; }
-  // None where this rank's driver cannot: its calls are over when they return, and match those of
-  // ranks that have one.
+  // The stream is empty if the driver provides none. Calls then complete before return, and match
+  // enqueued calls of other ranks.
   const std::optional<c10::Stream>& stream() const { return stream_; }
   const std::string& why_no_stream() const { return why_no_stream_; }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The time-out of a group, and extensions for some calls.
-// Lifetime: of the group. Threads: any. Cost: without extensions of() takes no lock.
+// The timeout of a group, with extensions for some calls.
+// Lifetime: of the group. Threads: any. Cost: of() takes a lock only while extensions exist.
 #ifndef TORCH_TERN_TIMEOUTS_HPP
 #define TORCH_TERN_TIMEOUTS_HPP
 
@@ -15,10 +15,10 @@ namespace torch_tern {
 
 using Milliseconds = std::chrono::milliseconds;
 
-// More time for operations, until the first operation with the extension has ended.
+// Adds time to all operations until the first operation with the extension has ended.
 struct Extension {
   Milliseconds more;
-  bool is_new = true;  // no operation has begun since
+  bool is_new = true;  // not used yet
   std::atomic<bool> is_over{false};
 };
 
@@ -35,8 +35,8 @@ class Timeouts {
     has_extensions_ = true;
   }
 
-  // The time of an operation from now on; adds the extensions to end with the operation. A negative
-  // `wanted` means the usual time.
+  // Returns the timeout of a new operation. `ending` gets the extensions that end with the
+  // operation. A negative `wanted` means the usual timeout.
   Milliseconds of(Milliseconds wanted, std::vector<std::shared_ptr<Extension>>& ending) {
     Milliseconds time = wanted < Milliseconds::zero() ? usual() : wanted;
     if (!has_extensions_.load(std::memory_order_relaxed)) [[likely]] {

@@ -68,7 +68,7 @@ class TimerThread {
     }
   }
 
-  // Most timers end before the ring. The thread sleeps on: only an earlier timer wakes the thread.
+  // Most timers are destroyed early, so only an earlier deadline wakes the thread.
   void sleep_until(std::unique_lock<std::mutex>& lock, Time when) {
     asleep_until_ = when;
     if (when == Time::max()) {
@@ -90,7 +90,7 @@ class TimerThread {
 
 namespace {
 
-// Never destroyed: threads may still hold timers when the process ends.
+// The timers are never destroyed: threads may hold timers at process exit.
 TimerThread& timers() {
   static auto* const one = new TimerThread;
   return *one;

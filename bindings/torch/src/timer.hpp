@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Deadlines: one thread for the process, which sleeps until the earliest.
-// Threads: any. The thread begins with the first timer and ends by Timer::stop_thread().
+// Deadlines: one thread per process sleeps until the earliest.
+// Threads: any. The first timer starts the thread, Timer::stop_thread() ends it.
 #ifndef TORCH_TERN_TIMER_HPP
 #define TORCH_TERN_TIMER_HPP
 
@@ -9,8 +9,7 @@
 
 namespace torch_tern {
 
-// Calls `ring` once, on the timers' thread, if it still lives at that time. After its destructor
-// `ring` does not run.
+// Calls `ring` once, on the timers' thread. After the destructor `ring` does not run.
 class Timer {
  public:
   Timer(std::chrono::steady_clock::time_point when, std::function<void()> ring);

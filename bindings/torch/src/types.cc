@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PyTorch's element types and reductions as MPI's.
+// PyTorch's element types and reductions as MPI types and operations.
 #include "types.hpp"
 
 #include <mpix.h>
@@ -102,7 +102,6 @@ MPI_Op operation_of(ReduceOp::RedOpType op) {
   }
 }
 
-// A bool is a byte that holds 0 or 1.
 Reduction of_bool(ReduceOp::RedOpType op) {
   switch (op) {
     case ReduceOp::SUM:
@@ -116,11 +115,10 @@ Reduction of_bool(ReduceOp::RedOpType op) {
     case ReduceOp::BXOR:
       return {MPI_UINT8_T, MPI_BXOR};
     default:
-      refuse(ScalarType::Bool, op, "it needs floating point");
+      refuse(ScalarType::Bool, op, "AVG needs a floating-point type");
   }
 }
 
-// A sum of complex numbers is two of real ones.
 Reduction of_complex(ScalarType type, ReduceOp::RedOpType op) {
   const bool is_single = type == ScalarType::ComplexFloat;
   switch (op) {
@@ -143,17 +141,17 @@ Reduction reduction_of(ScalarType type, const ReduceOp& reduce_op) {
     return of_bool(op);
   }
   if (element_of(type) == MPI_DATATYPE_NULL) {
-    refuse(type, op, "elements of this type are moved, not reduced");
+    refuse(type, op, "elements of this type can be moved, not reduced");
   }
   if (c10::isComplexType(type)) {
     return of_complex(type, op);
   }
   const bool is_float = c10::isFloatingType(type);
   if (is_float && (op == ReduceOp::BAND || op == ReduceOp::BOR || op == ReduceOp::BXOR)) {
-    refuse(type, op, "bits are those of integers");
+    refuse(type, op, "bitwise operations need an integer type");
   }
   if (!is_float && op == ReduceOp::AVG) {
-    refuse(type, op, "it needs floating point");
+    refuse(type, op, "AVG needs a floating-point type");
   }
   return {element_of(type), operation_of(op), 1, op == ReduceOp::AVG};
 }

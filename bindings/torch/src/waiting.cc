@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two ways to wait for many operations.
+// The two implementations of Waiting.
 #include "waiting.hpp"
 
 #include <algorithm>
@@ -12,8 +12,7 @@ namespace torch_tern {
 
 namespace {
 
-// By MPIX_Continue: the library calls `note` for each that is complete. It needs
-// MPIX_Comm_interrupt, too: what has a dead group then ends like any other.
+// Uses MPIX_Continue and MPIX_Comm_interrupt, which completes the operations of dead groups.
 class Continuations final : public Waiting {
  public:
   explicit Continuations(std::mutex& mutex) : mutex_(mutex) {}
@@ -28,7 +27,7 @@ class Continuations final : public Waiting {
     std::vector<MPI_Request>& requests = operation->requests();
     one->statuses.resize(requests.size());
     one->operation = std::move(operation);
-    // Deferred: the lock is held, which `note` takes.
+    // Deferred: `note` takes the lock.
     check(extensions().continue_all(static_cast<int>(requests.size()), requests.data(), note,
                                     one.get(), kInvokeFailed | kDeferComplete, one->statuses.data(),
                                     all_));
@@ -55,7 +54,7 @@ class Continuations final : public Waiting {
     }
     if (pending_ == 0) {
       MPI_Request_free(&all_);
-    } else if (index == 0) {  // one more was attached when all before it had been called
+    } else if (index == 0) {  // an operation was attached after the others had completed
       MPI_Start(&all_);
     }
     return std::exchange(ended_, {});
@@ -90,7 +89,7 @@ class Continuations final : public Waiting {
   MPI_Request all_ = MPI_REQUEST_NULL;
   std::size_t pending_ = 0;
   std::vector<Ended> ended_;
-  AlarmRequest* alarm_ = nullptr;  // of the thread that waits
+  AlarmRequest* alarm_ = nullptr;  // the waiting thread's
 };
 
 bool is_done(Operation& operation) {
@@ -99,7 +98,7 @@ bool is_done(Operation& operation) {
                      [](MPI_Request request) { return request == MPI_REQUEST_NULL; });
 }
 
-// By MPI_Waitsome, with any library.
+// Uses MPI_Waitsome, with any library.
 class Array final : public Waiting {
  public:
   void add(std::shared_ptr<Operation> operation) override {
@@ -133,7 +132,6 @@ class Array final : public Waiting {
     std::size_t operation, request;
   };
 
-  // Returns when a request is complete, the alarm too; errors go to their operations' places.
   static void wait_for_some(const Operations& operations, AlarmRequest& alarm,
                             std::vector<std::exception_ptr>& errors) {
     std::vector<MPI_Request> requests;
@@ -167,7 +165,7 @@ class Array final : public Waiting {
     }
   }
 
-  // Those that are complete, and those of dead groups, whose requests may never be.
+  // Includes the operations of dead groups, whose requests may never complete.
   std::vector<Ended> take_ended(Operations& watched, std::vector<std::exception_ptr>& errors) {
     std::vector<Ended> ended;
     for (std::size_t i = 0; i < watched.size(); ++i) {
@@ -187,7 +185,7 @@ class Array final : public Waiting {
   }
 
   Operations pending_;
-  AlarmRequest* alarm_ = nullptr;  // of the thread that waits
+  AlarmRequest* alarm_ = nullptr;  // the waiting thread's
 };
 
 }  // namespace

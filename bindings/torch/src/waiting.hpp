@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// How one thread waits for all operations that are pending, asleep while none ends.
-// Why: where the library has MPIX_Continue, an operation is attached once, also while the thread
-// sleeps, and each completion costs the same however many are pending; else an array is waited for,
-// which is made anew whenever one comes or goes.
-// Lifetime: of Progress. Threads: all under the lock of Progress; `wait` lets go of it.
+// A single sleeping thread waits for all pending operations.
+// Why: MPIX_Continue attaches an operation once, even while the thread sleeps, and the cost of a
+// completion does not grow with the number of operations. Otherwise every change rebuilds an array
+// of requests.
+// Lifetime: of Progress. Threads: under the lock of Progress, which `wait` releases while asleep.
 #ifndef TORCH_TERN_WAITING_HPP
 #define TORCH_TERN_WAITING_HPP
 
@@ -28,7 +28,7 @@ class Waiting {
   virtual ~Waiting() = default;
   virtual void add(std::shared_ptr<Operation> operation) = 0;
   virtual bool is_empty() const = 0;
-  // Until an operation has ended, or `wake` is called; who waits is one thread.
+  // Blocks until an operation has ended or `wake` is called. Single caller at a time.
   virtual std::vector<Ended> wait(std::unique_lock<std::mutex>& lock) = 0;
   virtual void wake() = 0;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What PyTorch holds of an operation.
+// PyTorch's handle of an operation.
 #include "work.hpp"
 
 #include <algorithm>
@@ -45,7 +45,7 @@ int Work::sourceRank() const { return operation_->source(); }
 
 std::vector<at::Tensor> Work::result() { return operation_->tensors(); }
 
-// What follows in the current stream finds the data: as wait() sees to it.
+// wait() also blocks the current stream.
 void Work::synchronize() { wait(Milliseconds::zero()); }
 
 bool Work::wait(std::chrono::milliseconds timeout) {

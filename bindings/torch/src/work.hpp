@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What PyTorch holds of an operation; and one Work for several.
+// PyTorch's handles of one operation and of several.
 #ifndef TORCH_TERN_WORK_HPP
 #define TORCH_TERN_WORK_HPP
 
@@ -13,7 +13,6 @@ namespace torch_tern {
 
 class Work : public c10d::Work {
  public:
-  // `title` is the profiler's name of the call.
   Work(int rank, c10d::OpType type, const char* title, const std::vector<at::Tensor>& inputs,
        std::shared_ptr<Operation> operation);
   ~Work() override;
@@ -27,7 +26,7 @@ class Work : public c10d::Work {
   bool wait(std::chrono::milliseconds timeout) override;
   void abort() override;
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override;
-  // Virtual in newer versions of PyTorch only.
+  // Virtual only in newer versions of PyTorch.
   c10::intrusive_ptr<c10::ivalue::Future> getFutureResult();
   uint64_t getSequencenumber() const;
   std::chrono::milliseconds getTimeout() const;
@@ -38,10 +37,10 @@ class Work : public c10d::Work {
 
   std::shared_ptr<Operation> operation_;
   const std::uint64_t key_;
-  std::atomic<bool> has_ended_{false};  // and the profiler knows
+  std::atomic<bool> has_ended_{false};  // the profiler knows
 };
 
-// Complete when all of these are; its futures' values are theirs, one after the other.
+// A Works is complete when all members are. The future's value concatenates theirs.
 class Works : public c10d::Work {
  public:
   Works(int rank, c10d::OpType type, std::vector<c10::intrusive_ptr<c10d::Work>> works);
@@ -62,7 +61,7 @@ class Works : public c10d::Work {
   c10::intrusive_ptr<c10::ivalue::Future> future_;
 };
 
-// Numbers of Works; none comes again.
+// Returns a number that no other Work has.
 std::uint64_t next_key();
 
 }  // namespace torch_tern

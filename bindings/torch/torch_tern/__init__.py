@@ -2,7 +2,7 @@
 """Tern MPI as the backend "tern" of torch.distributed.
 
     import torch_tern
-    torch_tern.init()                                   # under mpirun or srun; torchrun needs no such line
+    torch_tern.init()                                   # under mpirun or srun; torchrun does not need this line
     torch.distributed.init_process_group("tern")
 """
 
@@ -14,17 +14,17 @@ import sys
 import torch
 import torch.distributed as dist
 
-from ._built_for import BUILT_FOR  # setup.py writes it
+from ._built_for import BUILT_FOR  # written by setup.py
 
 
 def _same_minor(one, other):
     return one.split("+")[0].split(".")[:2] == other.split("+")[0].split(".")[:2]
 
 
-# Before the library is loaded: against another version it may lack symbols.
+# Checked before the library is loaded, because another version may lack symbols.
 if not _same_minor(BUILT_FOR, torch.__version__):
-    raise ImportError(f"torch_tern was built for PyTorch {BUILT_FOR}, and this is {torch.__version__}: "
-                      "pip install --force-reinstall --no-build-isolation bindings/torch builds it anew")
+    raise ImportError(f"torch_tern was built for PyTorch {BUILT_FOR}, but this is {torch.__version__}: "
+                      "pip install --force-reinstall --no-build-isolation bindings/torch rebuilds it")
 
 from . import _C, pipe
 
@@ -50,7 +50,7 @@ _is_registered = False
 
 
 def register():
-    """Makes "tern" known to torch.distributed; import does that. Newer versions of PyTorch call it by its entry point."""
+    """Registers "tern" with torch.distributed. The import does the same. Newer versions of PyTorch use the entry point."""
     global _is_registered
     if not _is_registered:
         _is_registered = True
@@ -59,18 +59,18 @@ def register():
 
 
 def _at_exit():
-    """Without destroy_process_group: the groups are closed here, while MPI may still be called."""
+    """Closes the groups while MPI may still be called, if the program has not called destroy_process_group."""
     try:
         if dist.is_initialized() and not _C.is_forked():
             dist.destroy_process_group()
-    except Exception:  # the program is ending for a reason of its own
+    except Exception:  # the program already exits for another reason
         pass
-    _C.end(hasattr(sys, "last_value"))  # Python has printed an exception that ends the program
+    _C.end(hasattr(sys, "last_value"))  # set after an uncaught exception
 
 
 def init():
-    """Sets RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT where mpirun or srun started this
-    process, so that init_process_group finds them. Where RANK is set (torchrun) it leaves all as it is."""
+    """Sets RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT for init_process_group, if mpirun or srun
+    started this process. Changes nothing if RANK, WORLD_SIZE and MASTER_PORT are set (torchrun)."""
     if "RANK" in os.environ and "WORLD_SIZE" in os.environ and "MASTER_PORT" in os.environ:
         return
     rank, size, local, locals_, words = _C.meet(_free_port())
@@ -80,7 +80,7 @@ def init():
 
 
 def _free_port():
-    """This host and a port of it that was free a moment ago."""
+    """Returns this host and a currently free port."""
     with socket.socket() as one:
         one.bind(("", 0))
         return f"{socket.gethostname()}:{one.getsockname()[1]}"

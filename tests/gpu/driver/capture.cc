@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Captures: what they take, and the errors of what they do not.
+// Stream capture: the permitted calls, and the errors of the others.
 #include "driver.hpp"
 
 #include <thread>
@@ -60,7 +60,7 @@ TEST_F(Captures, UnsafeCallsDependOnTheMode) {
   OK(cu().cuMemAlloc_v2(&address, 64));
   OK(cu().cuMemFree_v2(address));
   OK(end());
-  // What makes a library's own progress harmless: its thread says that it knows what it does.
+  // A library's own progress is harmless, because its thread exchanges the capture mode.
   OK(begin(CU_STREAM_CAPTURE_MODE_GLOBAL));
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
   OK(cu().cuThreadExchangeStreamCaptureMode(&mode));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program of the driver's tests: its functions, processes to talk to, and the fixture.
+// Driver functions, peer processes, the fixture.
 #include "driver.hpp"
 
 #include <dlfcn.h>
@@ -26,7 +26,7 @@ void find(void* library, const char* name, F& place, bool required) {
   if (place == nullptr && required) give_up(std::string("libcuda.so.1 has no ") + name);
 }
 
-/// Drivers of CUDA 12.0 lack them.
+/// Not in drivers for CUDA 12.0.
 bool is_later(const char* name) {
   return strcmp(name, "cuFuncIsLoaded") == 0 || strstr(name, "Green") != nullptr ||
          strstr(name, "Resource") != nullptr;

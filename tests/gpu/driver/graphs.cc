@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a stream engine is made of, captured and launched again and again: copies, words, kernels'
-// neighbours, forks and joins; and the objects that a graph keeps alive.
+// A stream engine's operations, captured and launched repeatedly, and objects kept alive by a
+// graph.
 #include <unistd.h>
 
 #include <atomic>
@@ -86,7 +86,6 @@ TEST_F(Graphs, ForkedStreamsMeetAtEachLaunch) {
   }
 }
 
-// The form that can be launched again: a wait for 1, then a write of 0, in one batch.
 TEST_F(Graphs, WordsAreWaitedForAndResetAtEachLaunch) {
   const CUdeviceptr word = allocate(8), value = allocate(64), copy = allocate(64);
   fill(word, 0, 8);
@@ -112,7 +111,6 @@ TEST_F(Graphs, WordsAreWaitedForAndResetAtEachLaunch) {
   OK(cu().cuStreamDestroy_v2(third));
 }
 
-// Branches of a graph are beside one another: who waits gets what another writes.
 TEST_F(Graphs, ABranchWaitsForAWordOfAnother) {
   const CUdeviceptr word = allocate(4);
   begin();
@@ -195,9 +193,9 @@ TEST_F(Graphs, ACaptureThatFailsLetsItsObjectsGo) {
   EXPECT_EQ(ended, 1);
 }
 
-// What the real driver does with it is not said: it may refuse, or it may hang.
+// Undocumented for real drivers.
 TEST_F(Graphs, DestructorsMayNotCallTheDriver) {
-  if (!cu().is_soft) GTEST_SKIP() << "of the software driver";
+  if (!cu().is_soft) GTEST_SKIP() << "software driver only";
   std::atomic<int> result{-1};
   CUuserObject object = nullptr;
   OK(cu().cuUserObjectCreate(
@@ -274,7 +272,7 @@ TEST_F(Words, OfPeersAreNotWaitedForAndNoLongerWritten) {
   if (devices > 1) {
     OK(cu().cuDeviceCanAccessPeer(&reach, 0, 1));
   }
-  if (reach == 0) GTEST_SKIP() << "two devices that reach each other are needed";
+  if (reach == 0) GTEST_SKIP() << "needs two linked devices";
   CUcontext peer = nullptr;
   CUdeviceptr word = 0;
   OK(cu().cuDevicePrimaryCtxRetain(&peer, 1));
@@ -290,7 +288,7 @@ TEST_F(Words, OfPeersAreNotWaitedForAndNoLongerWritten) {
   } else {
     EXPECT_EQ(written, CUDA_SUCCESS);
   }
-  if (cu().is_soft) {  // the documentation promises nothing
+  if (cu().is_soft) {  // undocumented
     EXPECT_EQ(cu().cuStreamWaitValue32_v2(stream_, word, 0, 0), CUDA_ERROR_INVALID_VALUE);
   }
   OK(cu().cuStreamSynchronize(stream_));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels: in graphs, when they are loaded, what waits for them, and queues that streams share.
+// Kernels: graphs, load times, calls with a wait for kernels, and shared hardware queues.
 #include "kernels.hpp"
 
 #include <unistd.h>
@@ -12,7 +12,7 @@
 namespace driver_test {
 namespace {
 
-// Each takes {address of a word, value}: tests/softcuda/shim/test_kernels.cu in PTX.
+// PTX of tests/softcuda/shim/test_kernels.cu. Parameters: {semaphore address, value}.
 const char* const kPtx = R"(
 .version 6.0
 .target sm_70
@@ -132,7 +132,7 @@ namespace {
 
 class KernelsRun : public KernelTest {
  protected:
-  // Stands in the stream until open() is called.
+  // Blocks the stream until open_gate().
   void close_gate(CUstream stream) {
     gate_ = allocate(4);
     fill(gate_, 0, 4);
@@ -142,8 +142,7 @@ class KernelsRun : public KernelTest {
     OK(cu().cuMemsetD32Async(gate_, 1, 1, other_));
     OK(cu().cuStreamSynchronize(other_));
   }
-  // A call that may wait for all work of the context, in a thread of its own: it ends when that
-  // does. Of the software driver we know whether it waits.
+  // The call may wait for the context's work; on the software driver the answer is known.
   void expect_wait(const char* what, const std::function<void()>& call) {
     close_gate(stream_);
     std::atomic<bool> done{false};
@@ -212,7 +211,7 @@ TEST_F(KernelsRun, AKernelIsLoadedAtItsFirstLaunch) {
   OK(cu().cuFuncIsLoaded(&state, eager));
   EXPECT_EQ(state, CU_FUNCTION_LOADING_STATE_LOADED);
   close_gate(stream_);
-  OK(kernels.launch("test_store", other_, word, 3));  // does not wait for what is not its business
+  OK(kernels.launch("test_store", other_, word, 3));  // independent of the blocked stream
   OK(cu().cuStreamSynchronize(other_));
   EXPECT_EQ(cu().cuStreamQuery(stream_), CUDA_ERROR_NOT_READY);
   open_gate();
@@ -253,7 +252,7 @@ int impatient_peer(int socket) {
 const Role kImpatient("impatient", impatient_peer);
 
 TEST_F(KernelsRun, AWaitThatLastsSaysForWhat) {
-  if (!cu().is_soft) GTEST_SKIP() << "of the software driver";
+  if (!cu().is_soft) GTEST_SKIP() << "software driver only";
   Peer peer("impatient");
   const std::string said = words_of(peer);
   EXPECT_EQ(peer.wait(), 0);
@@ -261,7 +260,7 @@ TEST_F(KernelsRun, AWaitThatLastsSaysForWhat) {
   EXPECT_NE(said.find("busy with a wait for a word"), std::string::npos) << said;
 }
 
-// One hardware queue for all streams, and launch queues of eight pieces.
+// A single hardware queue, and launch queues of eight entries.
 int narrow_peer(int) {
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "1", 1);
   setenv("SOFTCUDA_CONNECTIONS", "1", 1);
@@ -287,7 +286,7 @@ int narrow_peer(int) {
     MUST(cu().cuCtxSetCurrent(context));
     for (; queued < 64; ++queued) MUST(cu().cuMemsetD8Async(memory, 1, 64, stream));
   });
-  for (int i = 0; i < 500 && queued < 8; ++i) usleep(10'000);  // the machine may be busy
+  for (int i = 0; i < 500 && queued < 8; ++i) usleep(10'000);  // for busy machines
   usleep(50'000);
   if (cu().is_soft && (queued < 8 || queued > 9)) return 3;
   *word = 1;

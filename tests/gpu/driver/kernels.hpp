@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels for the driver's tests: on a real device from PTX, here from tests/softcuda/shim.
+// The tests' kernels: PTX on a real device, tests/softcuda/shim otherwise.
 #pragma once
 #include "driver.hpp"
 #include "tests/softcuda/shim/test_kernels.hpp"
 
 namespace driver_test {
 
-/// The kernels, loaded into the process. One that was not launched yet may not be on the device.
+/// A kernel may reach the device only at its first launch.
 class TestKernels {
  public:
   TestKernels();
@@ -14,7 +14,6 @@ class TestKernels {
   TestKernels& operator=(const TestKernels&) = delete;
   ~TestKernels();
   CUfunction find(const char* name);
-  /// Of a kernel that takes a word and a value.
   CUresult launch(const char* name, CUstream stream, CUdeviceptr word, uint32_t value,
                   unsigned blocks = 1, unsigned threads = 1);
 
@@ -22,7 +21,7 @@ class TestKernels {
   CUlibrary library_ = nullptr;
 };
 
-/// With two streams; skipped where there are no kernels.
+/// Tests of this class skip without kernels.
 class KernelTest : public Gpu {
  protected:
   void SetUp() override;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory between kernels: what a release and an acquire order, and what nothing does.
+// Memory order between kernels.
 #include "kernels.hpp"
 
 #include <unistd.h>
@@ -11,7 +11,6 @@ namespace {
 
 class MemoryOrder : public KernelTest {};
 
-// Returns how many words were wrong in so many turns.
 uint32_t publish_and_read(TestKernels& kernels, const CUstream (&streams)[2], CUdeviceptr memory,
                           bool writer_is_careful, bool reader_is_careful) {
   constexpr size_t kFlag = 1024, kWrong = 2048;
@@ -32,7 +31,7 @@ uint32_t publish_and_read(TestKernels& kernels, const CUstream (&streams)[2], CU
     }
   for (uint32_t value = 1; value <= 50; ++value) {
     const bool careful = writer_is_careful && reader_is_careful;
-    if (!careful) {  // the reader is there before
+    if (!careful) {  // the reader starts first
       launch("test_read", streams[0], value, reader_is_careful);
       usleep(1000);
     }
@@ -54,7 +53,7 @@ TEST_F(MemoryOrder, WhatIsReleasedIsSeenByWhoAcquires) {
   EXPECT_EQ(publish_and_read(kernels, streams, memory, true, true), 0u);
 }
 
-// Of a device nothing can be promised of the careless; of this driver that it shows them.
+// The software driver must show errors; a device promises nothing.
 int weak_peer(int) {
   setenv("SOFTCUDA_WEAK", "on", 1);
   const CUstream stream = begin_peer();
@@ -65,7 +64,7 @@ int weak_peer(int) {
   TestKernels kernels;
   const CUstream streams[2] = {stream, other};
   if (publish_and_read(kernels, streams, memory, true, true) != 0) return 2;
-  // Where the machine is busy the reader may look too late many times.
+  // On a busy machine the reader may often be late.
   const auto is_seen = [&](bool writer_is_careful) {
     bool seen = false;
     for (int times = 0; times < 40 && !seen; ++times)
@@ -78,7 +77,7 @@ int weak_peer(int) {
 }
 const Role kWeak("weak", weak_peer);
 
-// A line that device 0 stores to memory of device 1: over NVLink its last word comes last.
+// Over NVLink the last word of a line arrives last.
 int lines_peer(int, const char* links) {
   setenv("SOFTCUDA_WEAK", "on", 1);
   setenv("SOFTCUDA_DEVICES", "2", 1);
@@ -103,7 +102,6 @@ int lines_peer(int, const char* links) {
   MUST(cu().cuCtxEnablePeerAccess(owner, 0));
   const bool whole = strcmp(links, "NV") == 0;
   uint32_t wrong = 0;
-  // Where the machine is busy the reader may look too late many times.
   for (uint32_t value = 1; value <= 50 || (!whole && wrong == 0 && value <= 2000); ++value) {
     MUST(cu().cuCtxPushCurrent_v2(owner));
     launch("test_read_line", reader, value);
@@ -121,7 +119,7 @@ int pcie_peer(int socket) { return lines_peer(socket, "PCIE"); }
 const Role kLines[] = {{"nvlink", nvlink_peer}, {"pcie", pcie_peer}};
 
 TEST_F(MemoryOrder, LinesTearOverPcieAndNotOverNvlink) {
-  if (!cu().is_soft) GTEST_SKIP() << "of the software driver";
+  if (!cu().is_soft) GTEST_SKIP() << "software driver only";
   for (const char* link : {"nvlink", "pcie"}) {
     Peer peer(link);
     EXPECT_EQ(peer.wait(), 0) << link;
@@ -129,7 +127,7 @@ TEST_F(MemoryOrder, LinesTearOverPcieAndNotOverNvlink) {
 }
 
 TEST_F(MemoryOrder, AMissingReleaseOrAcquireIsSeenWhereMemoryIsWeak) {
-  if (!cu().is_soft) GTEST_SKIP() << "of the software driver";
+  if (!cu().is_soft) GTEST_SKIP() << "software driver only";
   Peer peer("weak");
   EXPECT_EQ(peer.wait(), 0);
 }

@@ -12,7 +12,6 @@ namespace {
 
 constexpr size_t kBytes = 4 << 20;
 
-/// One process's part: its device's memory, mapped for itself, and bound.
 struct Member {
   CUdevice device;
   CUmemGenericAllocationHandle memory = 0, object = 0;
@@ -64,7 +63,6 @@ Words words_at(CUdeviceptr at, CUstream stream) {
   return words;
 }
 
-// Joins with device 1 when it is told to; at the end its memory has what the other one wrote.
 int joining_peer(int socket) {
   const CUstream stream = begin_peer(1);
   Member member{1};
@@ -97,7 +95,7 @@ TEST_F(Multicast, WhatOneWritesAllHaveAndWhatAllHaveIsReduced) {
     OK(cu().cuDeviceGetAttribute(&second, CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, 1));
   }
   if (cu().cuMulticastCreate == nullptr || !first || !second)
-    GTEST_SKIP() << "two devices with multicast are needed";
+    GTEST_SKIP() << "needs two devices with multicast";
   Peer peer("joining");
   Member member{0};
   const CUmulticastObjectProp prop{2, kBytes, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0};
@@ -118,7 +116,7 @@ TEST_F(Multicast, WhatOneWritesAllHaveAndWhatAllHaveIsReduced) {
     bound = true;
   });
   usleep(20'000);
-  if (cu().is_soft) {  // not for the other device to join, the documentation says less
+  if (cu().is_soft) {  // bind waits for the other device only on the software driver
     EXPECT_FALSE(bound);
   }
   send_bytes(peer.socket, "j", 1);
@@ -126,7 +124,7 @@ TEST_F(Multicast, WhatOneWritesAllHaveAndWhatAllHaveIsReduced) {
   receive_bytes(peer.socket, &byte, 1);
   binding.join();
   member.multicast = member.map(member.object);
-  if (cu().is_soft) {  // multimem instructions want PTX of their own
+  if (cu().is_soft) {  // multimem instructions need special PTX
     EXPECT_EQ(cu().cuMemsetD8Async(member.multicast, 1, 64, stream_), CUDA_ERROR_INVALID_VALUE);
     TestKernels kernels;
     tern::softcuda::PublishArguments arguments{reinterpret_cast<char*>(member.multicast), nullptr,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks: how many are resident, kernels of one process and of two, instances of a GPU.
+// Resident blocks of a single process and of two, and GPU instances.
 #include "kernels.hpp"
 
 #include <unistd.h>
@@ -43,7 +43,7 @@ TEST_F(Residency, AsManyBlocksAsFitMeet) {
 TEST_F(Residency, BlocksOfTwoKernelsMeetWhileBothFit) {
   TestKernels kernels;
   const unsigned blocks = places(kernels, 32);
-  OK(kernels.launch("test_store", stream_, word_, 0));  // loads it
+  OK(kernels.launch("test_store", stream_, word_, 0));  // loads the kernel
   OK(kernels.launch("test_meet", stream_, word_, 1));
   OK(cu().cuStreamSynchronize(stream_));
   for (int turn = 0; turn < 5; ++turn) {
@@ -58,14 +58,14 @@ TEST_F(Residency, BlocksOfTwoKernelsMeetWhileBothFit) {
 TEST_F(Residency, MoreBlocksThanFitComeOneAfterTheOther) {
   TestKernels kernels;
   const unsigned blocks = 3 * places(kernels, 64) + 1;
-  OK(kernels.launch("test_meet", stream_, word_, 1, blocks, 64));  // none waits for another
+  OK(kernels.launch("test_meet", stream_, word_, 1, blocks, 64));  // no block waits
   const std::vector<unsigned char> got = bytes_at(word_, 4);
   uint32_t sum = 0;
   memcpy(&sum, got.data(), sizeof sum);
   EXPECT_EQ(sum, blocks);
 }
 
-// A block that waits for one that has no place: for ever on a device; here the watchdog says it.
+// A block waits forever for a block without room. The watchdog reports the hang.
 int crowded_peer(int socket) {
   setenv("HOST_KERNELS_TIMEOUT", "1", 1);
   dup2(socket, STDERR_FILENO);
@@ -86,7 +86,7 @@ int crowded_peer(int socket) {
 const Role kCrowded("crowded", crowded_peer);
 
 TEST_F(Residency, ABlockThatWaitsForOneWithoutAPlaceHangs) {
-  if (!cu().is_soft) GTEST_SKIP() << "of the software driver";
+  if (!cu().is_soft) GTEST_SKIP() << "software driver only";
   Peer peer("crowded");
   const std::string said = words_of(peer);
   EXPECT_EQ(peer.wait(), 0);
@@ -95,7 +95,6 @@ TEST_F(Residency, ABlockThatWaitsForOneWithoutAPlaceHangs) {
       << said;
 }
 
-// Two processes with a kernel each, which wait for one another.
 int meeting_peer(int socket) {
   setenv("HOST_KERNELS_TIMEOUT", "2", 1);
   const CUstream stream = begin_peer();
@@ -115,14 +114,14 @@ TEST_F(Residency, KernelsOfTwoProcessesMeetUnderMps) {
   int mps = 0;
   OK(cu().cuDeviceGetAttribute(&mps, CU_DEVICE_ATTRIBUTE_MPS_ENABLED, 0));
   const bool shared = getenv("SOFTCUDA_SHARED") != nullptr;
-  if (cu().is_soft ? !shared : mps == 0) GTEST_SKIP() << "not a device that is shared under MPS";
+  if (cu().is_soft ? !shared : mps == 0) GTEST_SKIP() << "needs a device shared under MPS";
   Peer peer("meeting"), other("meeting");
   CUipcMemHandle handle;
   OK(cu().cuIpcGetMemHandle(&handle, word_));
   char byte = 0;
   send_bytes(peer.socket, &handle, sizeof handle);
   receive_bytes(peer.socket, &byte, 1);
-  OK(cu().cuMemsetD8Async(word_ + 1, 0, 1, stream_));  // copies and memsets are not kept back
+  OK(cu().cuMemsetD8Async(word_ + 1, 0, 1, stream_));  // copies and memsets are not delayed
   OK(cu().cuStreamSynchronize(stream_));
   send_bytes(other.socket, &handle, sizeof handle);
   receive_bytes(other.socket, &byte, 1);
@@ -132,7 +131,7 @@ TEST_F(Residency, KernelsOfTwoProcessesMeetUnderMps) {
     OK(kernels.launch("test_meet", stream_, word_, 3));
     OK(cu().cuStreamSynchronize(stream_));
   }
-  // One has the device until the watchdog ends it, the other then counts alone.
+  // Without MPS, a kernel keeps the device until the watchdog ends the kernel.
   EXPECT_EQ(peer.wait(), mps != 0 ? 0 : 1);
   EXPECT_EQ(other.wait(), mps != 0 ? 0 : 1);
 }

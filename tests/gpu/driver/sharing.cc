@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory and events of one process in another: legacy IPC, cuMemMap by descriptor, pools.
+// Memory and events between processes: legacy IPC, descriptors, pools.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -29,7 +29,7 @@ void send_handles(int socket, CUdeviceptr address, CUevent event) {
   send_bytes(socket, &event_handle, sizeof event_handle);
 }
 
-// What lies in a block that is open already: some drivers refuse it.
+// Some drivers refuse to open memory of an open block.
 bool opens_again(const CUipcMemHandle& handle, CUdeviceptr open, CUdeviceptr* address) {
   const CUresult result =
       cu().cuIpcOpenMemHandle_v2(address, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
@@ -39,7 +39,6 @@ bool opens_again(const CUipcMemHandle& handle, CUdeviceptr open, CUdeviceptr* ad
   return false;
 }
 
-// Gets a handle and an event; waits for the event, checks, writes, says so.
 int legacy_peer(int socket) {
   const CUstream stream = begin_peer();
   CUipcMemHandle handle;
@@ -79,7 +78,6 @@ TEST_F(Sharing, MemoryAndEventsByLegacyHandles) {
   OK(cu().cuEventDestroy_v2(event));
 }
 
-// Opens an event once; each time that its owner says so, asks until it has happened.
 int asking_peer(int socket) {
   const CUstream stream = begin_peer();
   CUipcMemHandle handle;
@@ -120,8 +118,8 @@ TEST_F(Sharing, AnEventThatWasOpenedOnceIsAskedAfterEachRecord) {
   OK(cu().cuEventDestroy_v2(event));
 }
 
-// Each of several small allocations opens as itself; some drivers refuse all but one, or give its
-// address (a finding for the library, which takes no other's address).
+// Some drivers refuse all allocations but the first, or return another allocation's address. The
+// library must detect both.
 int small_peer(int socket) {
   const CUstream stream = begin_peer();
   CUdeviceptr first = 0;
@@ -272,7 +270,7 @@ TEST_F(Sharing, APoolIsItsDevicesUntilOthersAreGivenAccess) {
   if (devices > 1) {
     OK(cu().cuDeviceCanAccessPeer(&reach, 0, 1));
   }
-  if (reach == 0) GTEST_SKIP() << "two devices that reach each other are needed";
+  if (reach == 0) GTEST_SKIP() << "needs two linked devices";
   CUcontext other = nullptr;
   CUstream stream = nullptr;
   CUmemoryPool pool = nullptr;
@@ -355,7 +353,7 @@ int read_behind_a_copy(bool waits) {
   if (waits) {
     MUST(cu().cuStreamSynchronize(stream));
   } else {
-    usleep(100'000);  // long done, yet it may not be known
+    usleep(100'000);  // long done, perhaps unnoticed
   }
   const int seen = *static_cast<volatile unsigned char*>(pinned);
   MUST(cu().cuStreamSynchronize(stream));
@@ -372,7 +370,7 @@ size_t free_memory() {
 }
 
 constexpr size_t kLarge = size_t{64} << 20;
-// Other processes may come and go on a real device.
+// Noise from other processes on a real device.
 constexpr size_t kNoise = size_t{16} << 20;
 
 TEST_F(Sharing, AnExportedDescriptorHoldsWhatWasReleased) {
@@ -388,7 +386,6 @@ TEST_F(Sharing, AnExportedDescriptorHoldsWhatWasReleased) {
   EXPECT_GE(free_memory() + kNoise, before);
 }
 
-// Imports, and lets go when it is told to.
 int holding_peer(int socket) {
   const CUstream stream = begin_peer();
   CUmemGenericAllocationHandle handle = 0;
@@ -425,7 +422,7 @@ TEST_F(Sharing, AnImportHoldsWhatWasReleased) {
   EXPECT_LE(free_memory() + kLarge, before + kNoise);
   send_bytes(peer.socket, "x", 1);
   receive_bytes(peer.socket, &byte, 1);
-  if (cu().is_soft) {  // the peer's context has memory of its own on a real device
+  if (cu().is_soft) {  // on a real device the peer's context uses memory
     EXPECT_EQ(free_memory(), before);
   }
   EXPECT_EQ(peer.wait(), 0);

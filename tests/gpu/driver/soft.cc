@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the software driver has and the real one lacks: memory that faults, failures on request.
+// The software driver alone: faulting memory, failures on request.
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +31,7 @@ constexpr bool kTsan = true;
 constexpr bool kTsan = false;
 #endif
 
-// By the signal, or by a sanitizer that caught it.
+// The process died by the signal, or a sanitizer stopped the access.
 bool ended_badly(int status) { return !WIFEXITED(status) || WEXITSTATUS(status) != 0; }
 
 TEST_F(SoftDeathTest, TheProcessorCannotTouchDeviceMemory) {
@@ -47,16 +47,15 @@ TEST_F(Soft, TheSystemCannotTouchDeviceMemory) {
   close(fd);
 }
 
-// A stream is a thread: who does not wait for it races with it, and ThreadSanitizer says so.
 TEST_F(Soft, AMissingWaitIsARace) {
-  if (!kTsan) GTEST_SKIP() << "ThreadSanitizer finds it: a build with --enable-sanitizers=thread";
+  if (!kTsan) GTEST_SKIP() << "needs a build with --enable-sanitizers=thread";
   Peer careful("wait"), careless("no-wait");
   EXPECT_EQ(careful.wait(), 0);
   EXPECT_EQ(careless.wait(), 66);
 }
 
 TEST_F(Soft, SynchronousCallsReturnBeforeTheDataLands) {
-  if (kTsan) GTEST_SKIP() << "what this test does is a race";
+  if (kTsan) GTEST_SKIP() << "this test is a race";
   const CUdeviceptr address = allocate(1 << 20);
   fill(address, 1, 1 << 20);
   std::atomic<bool> open{false};
@@ -67,7 +66,7 @@ TEST_F(Soft, SynchronousCallsReturnBeforeTheDataLands) {
       },
       &open));
   OK(cu().cuMemsetD8_v2(address, 2, 1 << 20));
-  EXPECT_EQ(bytes_at(address, 1)[0], 1) << "another stream sees what was";
+  EXPECT_EQ(bytes_at(address, 1)[0], 1) << "another stream sees the old data";
   open = true;
   OK(cu().cuStreamSynchronize(nullptr));
   EXPECT_EQ(bytes_at(address, 1)[0], 2);
@@ -99,7 +98,7 @@ TEST_F(Soft, AStickyFailureEndsTheContext) {
   cu().fault("");
   EXPECT_EQ(cu().cuMemAlloc_v2(&address, 64), CUDA_ERROR_ILLEGAL_ADDRESS);
   OK(cu().cuCtxDestroy_v2(mine));
-  (void)allocate(64);  // the other context is well
+  (void)allocate(64);  // the other context works
 }
 
 TEST_F(Soft, NothingIsLeftAlive) {
@@ -125,7 +124,6 @@ TEST_F(Soft, MemoryEnds) {
   EXPECT_EQ(cu().cuMemAlloc_v2(&address, free + 4096), CUDA_ERROR_OUT_OF_MEMORY);
 }
 
-// One handle, mapped twice in one range of addresses.
 TEST_F(Soft, ABlockAMappingAndARangeAreThreeThings) {
   constexpr size_t kPart = 2 << 20;
   CUmemAllocationProp prop{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arena and Batch: the data of calls on the device.
+// Arena and Batch: device data of calls.
 #include <algorithm>
 
 #include "base/error.hpp"
@@ -8,7 +8,7 @@
 namespace tern::kernels_test {
 namespace {
 
-constexpr unsigned kPortable = 1, kMapped = 2;  // of cuMemHostAlloc
+constexpr unsigned kPortable = 1, kMapped = 2;  // flags of cuMemHostAlloc
 
 CUdeviceptr make(const cuda::Driver& driver, Place place, size_t bytes) {
   CUdeviceptr made = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Call: its data and its result.
+// Call: data and expected result.
 #include "tests/gpu/kernels/call.hpp"
 
 #include <algorithm>
@@ -15,10 +15,10 @@ namespace {
 
 using enum coll::Collective;
 
-constexpr size_t kAround = 64;  // guard bytes on both sides of data
+constexpr size_t kAround = 64;  // guard bytes around the data
 constexpr unsigned char kUnwritten = 0xA5;
 
-/// Operands: no type has a NaN as a result, and most types round.
+/// Operands: no result is a NaN, and most results round.
 unsigned char byte_of(uint64_t salt, int rank, size_t i) noexcept {
   return static_cast<unsigned char>(
       mixed(salt + static_cast<uint64_t>(rank) * 0x9E3779B97F4A7C15U + i) % 60);
@@ -72,7 +72,7 @@ size_t Call::element() const noexcept { return static_cast<size_t>(type_->size()
 
 MPI_Count Call::length(const Shape& shape, int from, int to) noexcept {
   if (!shape.of().irregular) return shape.count;
-  // In place an alltoall sends and receives blocks of equal sizes.
+  // In place, an alltoall sends and receives equal block sizes.
   const int low = std::min(from, to), high = std::max(from, to);
   const auto a = static_cast<uint64_t>(shape.in_place ? low : from),
              b = static_cast<uint64_t>(shape.in_place ? high : to);
@@ -115,7 +115,7 @@ void Call::describe(int rank) {
   const auto own = [&](int i) { return length(i, i); };
   const bool in = shape_.pinned_in, out = shape_.pinned_out;
   switch (what) {
-    case kBarrier:  // the rank's word, and the words of all ranks
+    case kBarrier:  // the rank's word and all ranks' words
       side.in = one(1, true);
       side.out = one(ranks(), true);
       return;
@@ -174,7 +174,6 @@ Call::Bytes Call::data_of(int rank, uint64_t salt) const {
   return data;
 }
 
-/// The data has a block for each rank.
 Call::Bytes Call::block_of(const Bytes& data, int rank, int block) const {
   const auto bytes = [&](int i) {
     const MPI_Count elements = shape_.of().what == kAlltoall ? length(rank, i) : length(i, i);
@@ -186,7 +185,6 @@ Call::Bytes Call::block_of(const Bytes& data, int rank, int block) const {
   return {begin, begin + static_cast<std::ptrdiff_t>(bytes(block))};
 }
 
-/// From the last rank's operand to the first's.
 Call::Bytes Call::reduced(const std::vector<Bytes>& all, int last) const {
   Bytes sum = all[static_cast<size_t>(last)];
   for (int rank = last - 1; rank >= 0; --rank)
@@ -271,7 +269,7 @@ void Call::fill_wanted(int rank, const std::vector<Bytes>& all, Images* images) 
               &wanted);
       return;
     case kReduceScatter: {
-      if (side.out.several)  // in place the rest of the buffer is not defined
+      if (side.out.several)  // in place the rest of the buffer is undefined
         std::fill_n(image.any.begin() + static_cast<std::ptrdiff_t>(side.out.first), side.out.bytes,
                     true);
       const Bytes mine = block_of(reduced(all, ranks() - 1), 0, rank);

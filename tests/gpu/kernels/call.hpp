@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Call: a collective on all ranks of a team: data, each rank's operation, and the result by the
-// host, reduced from the last rank's operand to the first rank's.
+// Call: a collective on all ranks of a team: data, each rank's operation, and the host's result,
+// reduced from the last rank's operand to the first.
 // Lifetime: of a round. Threads: one. See: coll/engine/operation.hpp.
 #pragma once
 
@@ -16,17 +16,17 @@
 
 namespace tern::kernels_test {
 
-/// Wires: the columns of the table. kSimple: programs of schedules (tern_interpret).
+/// Columns of the table. kSimple: schedule programs (tern_interpret).
 enum class Column : uint8_t { kLl, kLl128, kSimple, kExchange, kMultimem };
 inline constexpr int kColumns = 5;
 inline constexpr std::array<const char*, kColumns> kColumnNames = {"ll", "ll128", "simple",
                                                                    "exchange", "multimem"};
 
-/// An operation as a row of the table.
+/// A row of the table.
 struct Line {
   coll::Collective what;
-  bool irregular;   // blocks of many sizes
-  const char* row;  // for kernels that push; null: any
+  bool irregular;   // different block sizes
+  const char* row;  // for push kernels; null: any
   const char* name;
 };
 inline constexpr std::array<Line, 17> kLines = {{
@@ -49,7 +49,7 @@ inline constexpr std::array<Line, 17> kLines = {{
     {coll::Collective::kAlltoall, true, "linear", "alltoallv"},
 }};
 
-/// A type and an operation. Exact: the same bits, whatever the order of operands.
+/// Exact: equal bits for any operand order.
 struct Kind {
   const char* name;
   MPI_Datatype type;
@@ -58,13 +58,12 @@ struct Kind {
 };
 [[nodiscard]] const std::vector<Kind>& kinds();
 
-/// The choices of a call.
 struct Shape {
   int line = 0;
   Column column = Column::kLl;
   const coll::Algorithm* row = nullptr;  // null: exchange
   int kind = 0;
-  int64_t count = 0;  // elements of the vector, or of the largest block
+  int64_t count = 0;  // elements of the vector or of the largest block
   int root = 0;
   bool in_place = false;
   bool pinned_in = false, pinned_out = false;  // in host memory
@@ -74,7 +73,7 @@ struct Shape {
   [[nodiscard]] std::string in_words(int ranks) const;
 };
 
-/// Bytes of all calls of a round on a rank: before the round, and the result.
+/// A round's bytes on a rank.
 struct Image {
   std::vector<unsigned char> before, wanted;
   std::vector<bool> any;  // undefined bytes
@@ -85,41 +84,38 @@ using Images = std::array<Image, kPlaces>;
 
 class Call {
  public:
-  /// Reserves room in the images, by rank.
   Call(Ranks& ranks, const Shape& shape, std::vector<Images>* images);
 
   [[nodiscard]] const Shape& shape() const noexcept { return shape_; }
-  /// Elements from one rank to another, or of a rank's block.
+  /// Elements between two ranks, or of a rank's block.
   [[nodiscard]] static MPI_Count length(const Shape& shape, int from, int to) noexcept;
-  /// Writes data of the salt, and the result, into the images.
   void fill(uint64_t salt, std::vector<Images>* images) const;
-  /// The images begin at these addresses of the rank. As long as the call lives.
+  /// The operation is valid during the call's lifetime.
   [[nodiscard]] const coll::Operation& operation(int rank, std::byte* device, std::byte* pinned);
-  /// Why the wire does not serve the call; empty: it does. After operation().
+  /// Returns an empty string if the wire can serve the call. Requires operation().
   [[nodiscard]] std::string why_not();
   /// Uploads programs; may wait for the device.
   void prepare();
-  /// Into the stream of a rank. Around a barrier each rank writes a word and reads all words.
+  /// Around a barrier each rank writes a word and reads all words.
   void put(int rank);
-  /// The operation alone.
   void put_operation(Rank& rank);
-  /// The place of an image's byte in words; empty: the byte is another call's.
+  /// Returns an empty string for another call's byte.
   [[nodiscard]] std::string find(int rank, Place place, size_t byte) const;
 
  private:
-  /// A side of a rank: lengths and places of blocks in elements.
+  /// Lengths and places are in elements.
   struct Buffer {
     bool exists = false, several = false;
     Place place = kDevice;
-    size_t at = 0, bytes = 0;  // in the image, guard bytes included; data bytes
-    size_t first = 0;          // of the data in the image
+    size_t at = 0, bytes = 0;  // offset with guard bytes; data bytes
+    size_t first = 0;          // offset of the data
     std::vector<MPI_Count> lengths;
     std::vector<MPI_Aint> places;
   };
   struct Side {
     Buffer in, out;
     coll::Operation operation{};
-    std::byte* pinned = nullptr;  // begin of the image
+    std::byte* pinned = nullptr;  // start of the image
   };
   using Bytes = std::vector<unsigned char>;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Call: how the library's engines put the operation into a stream.
+// Call: the library's engines enqueue the operation.
 #include "base/error.hpp"
 #include "coll/engine/pairs.hpp"
 #include "coll/gpu/exchange_run.hpp"
@@ -16,14 +16,14 @@ const coll::Placed* Call::placed(int rank, std::string* why) {
 
 std::string Call::why_not() {
   const coll::GpuTeam& team = *team_.at(0).team;
-  // Some ranks have no buffers and no reason: the first reason counts.
+  // Some ranks have neither buffers nor a reason, so the first reason counts.
   for (int rank = 0; rank < ranks(); ++rank) {
     const coll::Operation& operation = sides_[static_cast<size_t>(rank)].operation;
     std::string why;
     const char* words = nullptr;
     if (shape_.column == Column::kExchange) {
       if (coll::goes_by_pairs(operation)) continue;
-      return "all ranks know the blocks: rows of the table serve it";
+      return "all ranks know the block sizes: use the table's algorithms";
     }
     if (shape_.column == Column::kMultimem && team.multicast() == nullptr)
       return team_.no_multicast();

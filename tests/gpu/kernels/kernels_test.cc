@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The waiting kernels on one GPU: 1 to 8 ranks in one process, random calls by each wire, all bytes
 // compared.
-// Usage: kernels_test [--option value]...; see --help. Exit status 0: no fault; 1: a fault, printed
-// with the options for a repetition; 77: no device.
+// Usage: kernels_test --help. Exit status 0: success; 1: a fault, with the options to repeat it;
+// 77: no device.
 // See: tests/gpu/README.md, tests/gpu/kernels/plants.cc.
 #include <sys/resource.h>
 
@@ -21,16 +21,16 @@ namespace {
 
 constexpr const char* kHelp =
     "kernels_test [--seed N] [--rounds N] [--first ROUND] [--round ROUND] [--seconds N]\n"
-    "  --seed N      of the rounds (1)          --round N    this round alone\n"
-    "  --rounds N    how many (300)             --first N    the first one (0)\n"
-    "  --seconds N   ends then, and says where to go on\n"
-    "  --patience N  seconds that a kernel may wait (10)\n"
-    "  --devices N   at most (all)              --ranks N    in each round (any)\n"
-    "  --scratch N   KiB of a rank              --bytes N    KiB of a call's side at most\n"
+    "  --seed N      random seed (1)            --round N    only this round\n"
+    "  --rounds N    number of rounds (300)     --first N    first round (0)\n"
+    "  --seconds N   time limit; prints the options to continue\n"
+    "  --patience N  timeout of a kernel in seconds (10)\n"
+    "  --devices N   maximum (all)              --ranks N    per round (any)\n"
+    "  --scratch N   KiB per rank               --bytes N    maximum KiB of a buffer\n"
     "                (32768 and 1024; on the software driver 1024 and 16)\n"
-    "  --wire NAME   ll, ll128, simple, exchange or multimem alone\n"
-    "  --operation NAME   a line of the table alone\n"
-    "  --late        only ranks that do not come\n"
+    "  --wire NAME   only ll, ll128, simple, exchange or multimem\n"
+    "  --operation NAME   only this row of the table\n"
+    "  --late        only the tests of late ranks\n"
     "  --times       event times instead of rounds\n";
 
 double cpu_seconds() {
@@ -96,12 +96,12 @@ struct Command : Options {
     else if (name == "--wire")
       column = column_of(value);
     else
-      refuse("there is no option " + name);
+      refuse("unknown option " + name);
   }
   static int column_of(const char* name) {
     for (int i = 0; i < kColumns; ++i)
       if (std::strcmp(kColumnNames[static_cast<size_t>(i)], name) == 0) return i;
-    refuse(std::string("there is no wire ") + name);
+    refuse(std::string("unknown wire ") + name);
   }
 };
 
@@ -114,7 +114,7 @@ int failed(const Command& command, int64_t round, const std::string& words,
       static_cast<unsigned long long>(command.seed), static_cast<long long>(round),
       static_cast<unsigned long long>(command.seed), static_cast<long long>(round + 1));
   std::fflush(stdout);
-  std::_Exit(1);  // a team is invalid once a kernel has given up
+  std::_Exit(1);  // a timed-out kernel invalidates the team
 }
 
 int run_rounds(Rounds& rounds, const Command& command) {
@@ -138,10 +138,10 @@ int run_rounds(Rounds& rounds, const Command& command) {
   std::printf("%lld rounds, %.1f CPU seconds\n", static_cast<long long>(round - command.first),
               cpu_seconds());
   if (round < end)
-    std::printf("the time is over: go on with --seed %llu --first %lld --rounds %lld\n",
+    std::printf("time limit reached: continue with --seed %llu --first %lld --rounds %lld\n",
                 static_cast<unsigned long long>(command.seed), static_cast<long long>(round),
                 static_cast<long long>(end - round));
-  constexpr int64_t kEnough = 300;  // rounds that reach each cell
+  constexpr int64_t kEnough = 300;  // enough rounds to reach each cell
   const int missed = rounds.table().missed();
   if (missed == 0 || command.narrowed() || round - command.first < kEnough) return 0;
   std::printf("FAIL: %d cells of the table were not tried\n", missed);

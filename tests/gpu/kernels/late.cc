@@ -27,7 +27,7 @@ std::string outcome(Machine& machine, const Options& options, const Shape& shape
 }  // namespace
 
 std::string check_late_ranks(Machine& machine, const Options& options) {
-  constexpr uint64_t kPatience = 5'000'000;  // ns; kernels give up after ten times that
+  constexpr uint64_t kPatience = 5'000'000;  // ns; kernels give up after ten times as long
   for (const Column column : {Column::kLl, Column::kLl128, Column::kSimple, Column::kExchange}) {
     const char* const name = kColumnNames[static_cast<size_t>(column)];
     Shape shape;

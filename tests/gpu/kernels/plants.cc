@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels for the host with faults: KERNELS_PLANT names a fault; kernels_test must find each.
-// The product has none of this code.
+// The host's kernels with faults, one selected by KERNELS_PLANT; kernels_test must detect each. The
+// product contains none of this code.
 //
 //   flag     LL: one word of four is ignored           ll128: one line of four is ignored
 //            simple, exchange: no wait for data        multimem: a meeting begins one too early
@@ -9,16 +9,15 @@
 //   release  simple, exchange, multimem: no fence before the signal
 //   acquire  simple, exchange, multimem: no fence after the wait
 //
-// How: the kernels' waits are template parameters. Macros replace the fences, and the loads and
-// stores of bulk data: weak memory then delays bulk data, too.
-// Faults without effect on the software driver, for the twins in ptx.cuh are equal: a torn word of
-// 8 bytes, a missing fence of the alias proxy (multimem), accesses without "volatile". See:
+// How: the kernels' waits are template parameters. Macros replace the fences and the accesses to
+// bulk data, so weak memory also delays bulk data.
+// Not detectable on the software driver, as the host twins in ptx.cuh are equal: a torn word of 8
+// bytes, a missing fence of the alias proxy (multimem), accesses without "volatile". See:
 // tests/gpu/mpi/kernel_plants.sh, tests/softcuda/shim/weak.hpp.
 #include <cstdlib>
 #include <cstring>
 
 #include "tests/softcuda/shim/device_host.hpp"
-// After what stands for CUDA:
 #define load_acquire_system load_acquire_system_of_product
 #define signal_system signal_system_of_product
 #include "cuda/kernels/ptx.cuh"
@@ -62,8 +61,7 @@ TERN_DEVICE void signal_system(uint32_t* word, uint32_t value) {
 
 namespace tern::cuda {
 
-/// Whether an access goes through the block's view of weak memory; unaligned accesses are made in
-/// order.
+/// Unaligned accesses stay in order.
 inline bool is_late(const void* at, int bytes) {
   if (!softcuda::is_weak(at)) return false;
   if ((reinterpret_cast<uintptr_t>(at) & 7U) == 0 && bytes % 8 == 0) return true;

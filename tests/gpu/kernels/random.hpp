@@ -6,7 +6,7 @@
 
 namespace tern::kernels_test {
 
-/// Each bit of the result depends on all of the number (splitmix64's finish).
+/// Mixes all bits (splitmix64's finaliser).
 [[nodiscard]] constexpr uint64_t mixed(uint64_t x) noexcept {
   x += 0x9E3779B97F4A7C15U;
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9U;
@@ -18,9 +18,7 @@ class Random {
  public:
   explicit constexpr Random(uint64_t seed) noexcept : state_(seed) {}
   constexpr uint64_t next() noexcept { return mixed(state_++); }
-  /// From 0 to limit - 1.
   constexpr uint64_t below(uint64_t limit) noexcept { return next() % limit; }
-  /// Once in so many times.
   constexpr bool once_in(uint64_t times) noexcept { return below(times) == 0; }
 
  private:

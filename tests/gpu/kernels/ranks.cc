@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Machine and Ranks: making a team without messages; waiting for streams.
+// Team creation without messages, and waits for streams.
 #include "tests/gpu/kernels/ranks.hpp"
 
 #include <dlfcn.h>
@@ -22,7 +22,6 @@
 namespace tern::kernels_test {
 namespace {
 
-/// Scratch of a rank in this process.
 class Here final : public pml::MappedPeerMemory {
  public:
   explicit Here(std::byte* at) { address = at; }
@@ -42,8 +41,8 @@ void must(const std::string& why) {
   if (!why.empty()) throw Error(MPI_ERR_OTHER, why);
 }
 
-// Each stream needs a hardware queue: in a shared queue, a kernel may wait behind a kernel of
-// another rank for ever. The driver reads the variable before the first context.
+// A shared hardware queue could block a kernel behind another rank's kernel forever. The driver
+// reads the variable before the first context.
 Machine::Machine(int most_devices) {
   (void)::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 1);
   void* const library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
@@ -148,7 +147,7 @@ void Ranks::open_scratch_to_all_devices() {
   }
 }
 
-// All blocks of threads of a device are resident together.
+// All blocks of a device must be resident together.
 void Ranks::share_blocks() {
   const int here = (count() + machine_.devices() - 1) / machine_.devices();
   int parts = coll::ScratchLayout::kParts;
@@ -200,13 +199,12 @@ bool Ranks::idle(Rank& rank) {
   const cuda::Current current(*rank.device);
   const CUresult result = machine_.driver().cuStreamQuery(rank.stream.handle);
   if (result == CUDA_ERROR_LAUNCH_TIMEOUT)
-    throw Error(MPI_ERR_OTHER, "TIME OUT: the driver has ended a kernel that did not come on");
+    throw Error(MPI_ERR_OTHER, "TIME OUT: the driver ended a kernel without progress");
   if (result != CUDA_ERROR_NOT_READY) must("cuStreamQuery", result);
   return result == CUDA_SUCCESS;
 }
 
-/// Seconds for limits: of the process on the software driver, since other programs use the
-/// processor.
+/// Returns CPU seconds on the software driver, because other programs compete for the cores.
 double Ranks::seconds_now() const noexcept {
   constexpr double kBillion = 1e9, kWallWeighs = 1.0 / 20;
   const double wall = static_cast<double>(now_ns()) / kBillion;
@@ -248,7 +246,7 @@ std::string Ranks::wait(double seconds) {
     for (Rank& rank : all_) rank.team->reports.end_kernels();
     constexpr double kToLeave = 10;  // seconds
     if (!wait_until(kToLeave)) {
-      std::printf("FAIL: kernels do not end, although they were told to%s\n", waits.c_str());
+      std::printf("FAIL: kernels ignore the request to end%s\n", waits.c_str());
       std::fflush(stdout);
       std::_Exit(1);
     }

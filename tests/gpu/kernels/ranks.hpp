@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Machine and Ranks: 1 to 8 ranks of a team of GPUs in one process, each with scratch, a stream and
-// a communicator; rank r uses device r modulo the number of devices.
-// Why: on one GPU, kernels of several processes wait for each other under MPS alone; kernels of a
-// process always may.
-// Lifetime: of the program. Threads: one. Errors: Error with a sentence.
-// See: coll/gpu/team.hpp.
+// Machine and Ranks: 1 to 8 ranks of a team in a single process, each with scratch, a stream and a
+// communicator. Rank r uses device r modulo the number of devices.
+// Why: only under MPS can kernels of several processes wait for each other on a GPU.
+// Lifetime: of the program. Threads: single. Errors: throws Error. See: coll/gpu/team.hpp.
 #pragma once
 
 #include <memory>
@@ -18,17 +16,15 @@
 
 namespace tern::kernels_test {
 
-/// Throws Error after a failure of the driver.
 void must(const char* function, CUresult result);
-/// Throws Error with the sentence unless the sentence is empty.
+/// Throws Error unless `why` is empty.
 void must(const std::string& why);
 
-/// The driver, the devices, and the types and operations of MPI.
 class Machine {
  public:
   static constexpr int kMostRanks = 8;
 
-  /// Devices at most; 0: all. Without a device the process ends with status 77.
+  /// 0 means all devices. Exits with status 77 without a device.
   explicit Machine(int most_devices);
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
@@ -56,7 +52,6 @@ class Machine {
   std::vector<CUdeviceptr> anchors_;  // an allocation in each context
 };
 
-/// A rank of a team.
 struct Rank {
   int number;
   cuda::Device* device;
@@ -75,15 +70,14 @@ class Ranks {
   [[nodiscard]] int count() const noexcept { return static_cast<int>(all_.size()); }
   [[nodiscard]] Rank& at(int rank) noexcept { return all_[static_cast<size_t>(rank)]; }
   [[nodiscard]] Machine& machine() noexcept { return machine_; }
-  /// Of kernels, as of KernelRun; 0: wait() ends them.
+  /// Timeout of kernels, as in KernelRun; 0: only wait() ends them.
   uint64_t patience = 0;
-  /// Why the team has no multicast memory; empty: multicast memory exists.
+  /// Returns an empty string if multicast memory exists.
   [[nodiscard]] const std::string& no_multicast() const noexcept { return no_multicast_; }
 
-  /// Of threads, at most; alike on all ranks.
+  /// All ranks pass the same value.
   void use_blocks(int most);
-  /// Waits for the streams; at the limit ends all waiting kernels. Empty, or the waits: rank,
-  /// awaited rank, place.
+  /// Ends all waiting kernels at the limit. Returns the waits, or empty.
   [[nodiscard]] std::string wait(double seconds);
 
  private:

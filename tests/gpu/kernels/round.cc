@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rounds: random calls, and the order of launches.
+// Rounds: random calls and launch orders.
 #include "tests/gpu/kernels/round.hpp"
 
 #include <unistd.h>
@@ -22,7 +22,7 @@ using enum coll::Collective;
 constexpr size_t kMostCalls = 5;
 constexpr size_t kRoomOfCall = 8192;  // guard bytes and gaps
 
-/// Rows with operands from the last rank to the first; the chain of a scan begins at the first.
+/// Operands go from the last rank to the first. A scan's chain begins at the first.
 bool is_in_rank_order(const coll::Algorithm& row) noexcept {
   if ((row.collective == kScan || row.collective == kExscan) &&
       std::strcmp(row.name, "linear") == 0)
@@ -38,7 +38,7 @@ std::vector<const coll::Algorithm*> rows_of(const Line& line, int ranks) {
     coll::Question question{line.what, ranks, 0};
     question.streams = true;
     question.equal_blocks = !line.irregular;
-    // two_shot has a line of its own.
+    // two_shot has a separate row.
     const bool is_line = line.what != kAllreduce || (std::strcmp(row.name, "two_shot") == 0) ==
                                                         (std::strcmp(line.row, "two_shot") == 0);
     if (coll::has_schedule(row) && coll::can(row, question) && is_line &&
@@ -48,12 +48,10 @@ std::vector<const coll::Algorithm*> rows_of(const Line& line, int ranks) {
   return rows;
 }
 
-/// Blocks of a side.
 int blocks_of(coll::Collective what, int ranks) noexcept {
   return coll::splits(what) || what == kBarrier ? 1 : ranks;
 }
 
-/// The order in which the ranks come.
 std::vector<int> shuffled(Random* random, int count) {
   std::vector<int> order(static_cast<size_t>(count));
   for (int i = 0; i < count; ++i) order[static_cast<size_t>(i)] = i;
@@ -127,7 +125,7 @@ Ranks& Rounds::ranks(int count) {
   return *made;
 }
 
-// One rank: on one device, multicast memory serves no more.
+// On one device only one rank can use multicast memory.
 int Rounds::draw_ranks(Random* random) const {
   constexpr uint64_t kNumbers = Machine::kMostRanks - 1;  // from 2 on; few ranks are quick
   const int drawn =
@@ -146,7 +144,7 @@ int64_t Rounds::draw_count(Random* random, const Shape& shape, Ranks& ranks) con
       core::predefined_type(machine_.process(), kinds()[static_cast<size_t>(shape.kind)].type)
           .size());
   const auto most = static_cast<int64_t>(options_.bytes / element) / blocks;
-  // Bytes of a slot, and of a pass of all blocks of threads.
+  // Bytes of a slot, then of one pass of all blocks.
   size_t room = layout.kernel_part(layout.kernel_region());
   if (shape.column == Column::kLl) room = layout.push_room(Wire::kLl) * 16;
   if (shape.column == Column::kLl128) room = layout.push_room(Wire::kLl128) * 16;
@@ -169,7 +167,7 @@ int64_t Rounds::draw_count(Random* random, const Shape& shape, Ranks& ranks) con
       count = border * static_cast<int64_t>(1 + random->below(3)) +
               static_cast<int64_t>(random->below(99));
       break;
-    default: {  // each order of magnitude as often as another
+    default: {  // uniform over orders of magnitude
       const auto shift = random->below(17);
       count = static_cast<int64_t>(random->below(uint64_t{2} << shift));
     }
@@ -243,7 +241,6 @@ std::string Rounds::run_in_a_row(Random* random, Ranks& ranks, Batch* batch) {
   return batch->check();
 }
 
-/// A batch, recorded for each rank.
 class Graph {
  public:
   Graph(Ranks& ranks, Batch* batch) : ranks_(ranks) {
@@ -279,8 +276,7 @@ class Graph {
   std::vector<CUgraphExec> all_;
 };
 
-// Replays in a row, and the other calls behind the first replay; then a comparison, and the same
-// with new data.
+// Replays, with the other calls after the first replay, compares, and repeats with new data.
 std::string Rounds::run_graph(Random* random, Ranks& ranks, Batch* batch, Batch* other) {
   constexpr int kTimes = 2;
   batch->bring(random->next());

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rounds: random calls on a random number of ranks, in a row or as a graph with replays between
-// other calls; afterwards all bytes of all ranks are compared.
-// Form: seed and number determine a round, so each round can be repeated alone.
+// other calls. All bytes of all ranks are compared. Seed and number determine a round.
 // Lifetime: of the program. Threads: one.
 #pragma once
 
@@ -24,12 +23,12 @@ struct Options {
   double patience = 10;
   int devices = 0;                // 0: all
   int ranks = 0;                  // 0: any
-  size_t scratch = 0, bytes = 0;  // of a rank; of a side of a call at most; 0: as the driver is
+  size_t scratch = 0, bytes = 0;  // per rank; largest buffer; 0: by driver
   int column = -1;                // -1: any
   std::string line;               // empty: any
 };
 
-/// Memory of each rank for a round: buffers, and the originals for a restore.
+/// Holds buffers, and originals for a restore.
 class Arena {
  public:
   Arena(Machine& machine, size_t bytes);
@@ -48,28 +47,25 @@ class Arena {
   std::vector<std::array<CUdeviceptr, 2 * kPlaces>> all_;
 };
 
-/// Calls one behind the other on the same ranks, and their data.
 class Batch {
  public:
-  /// In the arena from `offset` on.
   Batch(Ranks& ranks, Arena& arena, size_t offset);
   Batch(const Batch&) = delete;
   Batch& operator=(const Batch&) = delete;
 
-  /// Why the call was not added; empty: it was.
+  /// Returns an empty string if the call was added.
   [[nodiscard]] std::string add(const Shape& shape);
   [[nodiscard]] bool empty() const noexcept { return calls_.empty(); }
-  /// Uploads data of the salt; waits.
+  /// Waits for the upload.
   void bring(uint64_t salt);
-  /// Into a rank's stream: a copy of the uploaded data; the calls.
+  /// Enqueue a copy of the uploaded data, and the calls.
   void restore(int rank);
   void put(int rank);
   [[nodiscard]] Call& call(size_t i) noexcept { return *calls_[i]; }
   [[nodiscard]] size_t size() const noexcept { return calls_.size(); }
-  /// After the streams have ended: empty, or the first difference.
+  /// Requires idle streams. Returns the first difference.
   [[nodiscard]] std::string check();
   [[nodiscard]] std::string in_words() const;
-  /// Bytes of the arena in use.
   [[nodiscard]] size_t end() const noexcept;
 
  private:
@@ -82,13 +78,12 @@ class Batch {
   std::vector<std::unique_ptr<Call>> calls_;
 };
 
-/// Calls by cell, and reasons for empty cells.
 struct Table {
   std::array<std::array<int64_t, kColumns>, kLines.size()> calls{};
   std::array<std::array<std::string, kColumns>, kLines.size()> why;
   int64_t graphs = 0, replays = 0;
   void print() const;
-  /// Cells without a call and without a reason.
+  /// Counts cells without calls and without a reason.
   [[nodiscard]] int missed() const;
 };
 
@@ -96,9 +91,8 @@ class Rounds {
  public:
   Rounds(Machine& machine, const Options& options);
   ~Rounds();
-  /// Empty, or why it failed.
+  /// Returns an empty string on success.
   [[nodiscard]] std::string run(int64_t round);
-  /// The last round.
   [[nodiscard]] const std::string& in_words() const noexcept { return words_; }
   [[nodiscard]] const Table& table() const noexcept { return table_; }
   [[nodiscard]] Ranks& ranks(int count);
@@ -122,14 +116,14 @@ class Rounds {
   std::string words_;
 };
 
-/// With each wire rank 1 is late: rank 0's kernel names rank 1, then its patience or the host ends
-/// the kernel. Empty, or the fault.
+/// Rank 1 is late: rank 0's kernel names rank 1, then a timeout or the host ends the kernel.
+/// Returns an empty string on success.
 [[nodiscard]] std::string check_late_ranks(Machine& machine, const Options& options);
 
-/// Prints the event time of each operation by each wire, for sizes from 8 bytes to options.bytes.
+/// Measures sizes from 8 bytes to options.bytes.
 void print_times(Rounds& rounds);
 
-/// The row of the table of algorithms for a cell; null if no row serves it.
+/// Returns null if no algorithm serves the cell.
 [[nodiscard]] const coll::Algorithm* row_for(const Shape& shape, int ranks, Random* random);
 
 }  // namespace tern::kernels_test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Event times of calls in a row in rank 0's stream.
+// Event times of successive calls in rank 0's stream.
 #include <algorithm>
 #include <cstdio>
 
@@ -32,13 +32,13 @@ class Event {
   Rank& rank_;
 };
 
-/// Microseconds of a call, the median of several.
+/// Returns the median in microseconds.
 double time_of(Ranks& ranks, Call& call, double patience) {
   Event begin(ranks.at(0)), end(ranks.at(0));
   std::vector<double> times;
   for (int i = 0; i < kTimes; ++i) {
     for (int rank = ranks.count() - 1; rank >= 0; --rank) {
-      call.put_operation(ranks.at(rank));  // they begin together
+      call.put_operation(ranks.at(rank));  // simultaneous start
       if (rank == 0) begin.record();
       for (int n = 0; n < kCalls; ++n) call.put_operation(ranks.at(rank));
       if (rank == 0) end.record();
@@ -77,7 +77,7 @@ void print_cell(Rounds& rounds, Ranks& ranks, size_t line, int column, int64_t c
 void print_times(Rounds& rounds) {
   const Options& options = rounds.options();
   Ranks& ranks = rounds.ranks(options.ranks > 0 ? options.ranks : Machine::kMostRanks);
-  if (ranks.machine().is_soft()) std::printf("on the software driver, where times mean nothing\n");
+  if (ranks.machine().is_soft()) std::printf("the software driver's times are meaningless\n");
   std::printf("microseconds of a call, %d ranks; bytes: of the vector, or of all blocks\n%-28s %9s",
               ranks.count(), "", "bytes");
   for (const char* const name : kColumnNames) std::printf(" %9s", name);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Types of absolute addresses, whose buffer is MPI_BOTTOM, on memory of every kind: messages, and
-// every collective that moves data, do what they do on memory of the host by its address.
+// Types of absolute addresses with MPI_BOTTOM on memory of every kind match addressed host memory,
+// in messages and data collectives.
 // ranks: 2 3
 // configurations: 1 4-peers 2-apart mps
 #include <functional>
@@ -11,15 +11,14 @@ using namespace tern::test;
 
 namespace {
 
-/// One element: `ints` of them, the second half behind a gap of so many.
+/// An element has `ints` integers, with a gap before the second half.
 struct Form {
   int ints, gap;
   [[nodiscard]] size_t bytes() const { return static_cast<size_t>(ints + gap) * sizeof(int); }
 };
 constexpr Form kForms[] = {{10, 0}, {10, 3}, {30000, 0}, {30000, 3}};
 
-/// An array of such elements: its address and a type that counts from there, or MPI_BOTTOM and one
-/// that counts from 0.
+/// Combines an address with a relative type, or MPI_BOTTOM with an absolute type.
 struct Array {
   void* address;
   MPI_Datatype type = MPI_DATATYPE_NULL;
@@ -125,8 +124,10 @@ int main(int argc, char** argv) {
       const auto want = result(call, form, Kind::kHost, false);
       for (const Kind kind : {Kind::kHost, Kind::kDevice, Kind::kManaged, Kind::kMapped})
         if (result(call, form, kind, true) != want)
-          FAIL("%s of %d ints with a gap of %d in %s memory: another result than by addresses",
-               call.name, form.ints, form.gap, name_of(kind));
+          FAIL(
+              "%s of %d ints with a gap of %d in %s memory: the result differs from addressed host "
+              "memory",
+              call.name, form.ints, form.gap, name_of(kind));
     }
   return end();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_Alloc_mem by kind: what the driver says of the memory, messages between every two kinds, and
-// that MPI_Free_mem gives each back.
+// MPI_Alloc_mem by kind: driver attributes, messages between every two kinds, MPI_Free_mem without
+// leaks.
 // ranks: 2
 #include <string>
 
@@ -74,7 +74,7 @@ void message(const char* from, const char* to) {
   OK(MPI_Free_mem(memory));
 }
 
-// In another context than it was taken in; and again and again: nothing is kept.
+// Frees in another context, repeatedly.
 void freed() {
   size_t before = 0, after = 0, total = 0;
   CU(cuMemGetInfo_v2(&before, &total));
@@ -89,7 +89,7 @@ void freed() {
   }
   CU(cuMemGetInfo_v2(&after, &total));
   if (getenv("GPU_TWIN") != nullptr && std::string(getenv("GPU_TWIN")) == "soft")
-    CHECK_EQ(after, before);  // on a real device others allocate, too
+    CHECK_EQ(after, before);  // other programs use a real device
 }
 
 void refusals() {
@@ -101,10 +101,10 @@ void refusals() {
   OK(MPI_Info_set(info, "mpi_memory_alloc_kinds", "cuda:device"));
   FAILS(MPI_Alloc_mem(MPI_Aint{1} << 50, info, &memory), MPI_ERR_NO_MEM);
   CU(cuCtxSetCurrent(nullptr));
-  FAILS(MPI_Alloc_mem(8, info, &memory), MPI_ERR_OTHER);  // which device?
+  FAILS(MPI_Alloc_mem(8, info, &memory), MPI_ERR_OTHER);  // the device is ambiguous
   CU(cuCtxSetCurrent(contexts[rank % devices]));
   OK(MPI_Info_set(info, "mpi_memory_alloc_kinds", "nobodys:kind, system"));
-  OK(MPI_Alloc_mem(8, info, &memory));  // the first of the list that there is
+  OK(MPI_Alloc_mem(8, info, &memory));  // skips the unknown kind
   OK(MPI_Free_mem(memory));
   OK(MPI_Info_free(&info));
 }

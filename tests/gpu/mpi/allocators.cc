@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of every allocator is sent and received, whatever can be shared: pools, mappings, several
-// mappings in one buffer, pointers into an allocation, neighbours in one block of the driver's.
+// Memory of every allocator can be sent and received: pools, mappings, interior pointers,
+// neighbours in a driver block.
 // ranks: 2
 // configurations: 1 4-peers 2-apart jitter fabric
 #include "allocators.hpp"
@@ -40,7 +40,7 @@ void pair(const Allocator& from, const Allocator& to) {
   for (const auto& [offset, bytes] : pieces) message(area, offset, bytes, from.name, to.name);
 }
 
-// The driver gives one handle for both: what arrives is the one that was sent.
+// The driver gives all neighbours the same handle.
 void neighbours() {
   std::vector<Area> small;
   for (int i = 0; i < 20; ++i) small.push_back(plain(16384 + 512));

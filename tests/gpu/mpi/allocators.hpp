@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every allocator of a CUDA program, and what the software driver tells about itself.
-// Why: device memory is sent from any of them, and libraries differ in which they support.
+// The allocators of CUDA programs, and the software driver's control functions.
 #pragma once
 
 #include <dlfcn.h>
@@ -26,7 +25,6 @@ struct Control {
   unsigned long long (*starts)(const char*) = nullptr;
   double (*modelled)(const char*) = nullptr;
   [[nodiscard]] bool there() const { return live != nullptr; }
-  /// Calls of all functions.
   [[nodiscard]] unsigned long long all_calls() const {
     unsigned long long sum = 0;
     for (unsigned i = 0; function(i) != nullptr; ++i) sum += calls(function(i));
@@ -59,7 +57,7 @@ inline std::vector<long long> alive() {
   for (const char* kind : kLive) counts.push_back(control().there() ? control().live(kind) : 0);
   return counts;
 }
-/// After MPI_Finalize: what the library made in the driver is gone.
+/// After MPI_Finalize all driver objects of the library are freed.
 inline void check_alive(const std::vector<long long>& before) {
   const auto now = alive();
   for (size_t i = 0; i < now.size(); ++i)
@@ -70,8 +68,8 @@ inline void check_alive(const std::vector<long long>& before) {
     }
 }
 
-/// Between ranks 0 and 1: what may be late in the ranks' contexts is waited for once. From then on
-/// memory is shared at once, also where a busy machine would have it packed first.
+/// Ranks 0 and 1 exchange a message, to settle pending work of their contexts. Later messages share
+/// memory at once.
 inline void settle_contexts() {
   if (rank > 1) return;
   const Area out = mapped(64, 1, kFd, kFd), in = mapped(64, 1, kFd, kFd);

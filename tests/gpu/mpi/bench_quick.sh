@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The GPU benchmarks compile and run, and every bar but the kernel's has its figures.
-# NCCL is a stand-in, which uses Tern: its way runs, and versions that do not serve are refused with the reason.
+# The GPU benchmarks compile and run, and all bars but the kernel's have figures. The stand-in for
+# NCCL uses Tern; unsuitable NCCL versions are refused with the reason.
 # configurations: 1 4-peers
 # timeout: 300
 set -eu
@@ -13,14 +13,14 @@ NVCC= "$TOP/tests/bench/gpu/build" --prefix "$PREFIX" --out "$work" --stub "$sof
 "$TOP/tests/bench/gpu/compare" --prefix "$PREFIX" --programs "$work" --software "$soft" --out "$work/values" >"$work/table"
 cat "$work/table"
 grep -q 'mean nothing' "$work/table"
-[ "$(grep -c 'not measured' "$work/table")" = 1 ]  # the kernel: its image is for a GPU
+[ "$(grep -c 'not measured' "$work/table")" = 1 ]  # the kernel needs a GPU's image
 [ "$(grep -c '^bandwidth_[a-z]*_[a-z]* ' "$work/values")" -ge 37 ]
 
-# Enqueued operations beside NCCL; on one GPU several ranks want 2.30.
+# Enqueued operations against NCCL. Several ranks per GPU need NCCL 2.30.
 nccl=$work/libnccl.so
 "$PREFIX/bin/mpicxx" -std=c++20 -O1 -shared -fPIC -o "$nccl" "$TOP/tests/bench/gpu/stand_in/nccl.cc"
 streams() { env "$@" "$MPIRUN" -n 3 "$work/streams" --quick >"$work/streams.out" 2>"$work/streams.said"; }
-says() { grep -qF "$1" "$work/streams.said" || { echo "not said: $1"; cat "$work/streams.said"; exit 1; }; }
+says() { grep -qF "$1" "$work/streams.said" || { echo "missing text: $1"; cat "$work/streams.said"; exit 1; }; }
 streams BENCH_NCCL="$nccl"
 says "NCCL 2.30.7, $([ "${SOFTCUDA_DEVICES:-1}" = 1 ] && echo "several ranks of a GPU" || echo "a GPU for each rank")"
 for operation in allreduce allgather reduce_scatter broadcast alltoall sendrecv; do

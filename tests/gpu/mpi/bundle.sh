@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The bundle, moved to another directory: it is small, and its tests and benchmarks run in a cleared environment.
+# The bundle runs tests and benchmarks from another directory, in a cleared environment, and stays
+# small.
 # configurations: 1
 # timeout: 600
 set -eu
@@ -11,7 +12,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 fail() { echo "$*"; exit 1; }
 
-# Without --full, the tests that are run below alone are compiled for it.
+# Without --full only these tests are compiled.
 some="pt2pt_each_protocol support_queries alloc_kinds"
 env -u LD_LIBRARY_PATH BUNDLE_TESTS="$([ -n "$FULL" ] || echo "$some")" make -s -C "$tree" bundle >"$work/log" 2>&1 || { tail -n 30 "$work/log"; exit 1; }
 mv "$tree/bundle/tern" "$work/else where"
@@ -20,9 +21,9 @@ cd /
 clear() { env -i "$@"; }
 
 size=$(du -sm "$bundle" | cut -f 1)
-# Below 40 MiB with the kernels for one architecture (tests/images: less than 2 MiB), which this tree lacks.
+# The limit is 40 MiB with kernels for one architecture (less than 2 MiB), absent in this tree.
 [ "$size" -lt 38 ] || fail "the bundle has $size MiB"
-! grep -rlF "$tree" "$bundle/bin/mpirun" "$bundle/tests" "$bundle/bench" || fail "these name the build tree"
+! grep -rlF "$tree" "$bundle/bin/mpirun" "$bundle/tests" "$bundle/bench" || fail "the files above contain the build tree's path"
 
 clear "$bundle/run-tests" >"$work/out" 2>&1 && fail "without a driver the tests passed" || status=$?
 [ -e /dev/nvidiactl ] || [ "$status" = 77 ] || fail "without a driver: exit $status, $(cat "$work/out")"
@@ -38,17 +39,17 @@ clear "$bundle/run-bench" --software "$soft" --out "$work/values" >"$work/out" 2
 grep -q '^allreduce_device 65536 4 ' "$work/values" || fail "allreduce was not measured: $(cat "$work/out")"
 clear "$bundle/bin/tern_info" --build >"$work/out" 2>&1 || fail "$(cat "$work/out")"
 
-# The experiments, dry: a second call goes on, and what ran here clears no mark.
+# A dry run of the experiments: a second call continues, and a software run clears no mark.
 experiments() { clear "$bundle/experiments" --out "$work/experiments" "$@" >"$work/out" 2>&1; }
 clear "$bundle/experiments" --out "$work/experiments" >"$work/out" 2>&1 && fail "experiments without a driver" || status=$?
 [ -e /dev/nvidiactl ] || [ "$status" = 77 ] || fail "experiments without a driver: exit $status, $(cat "$work/out")"
 experiments --software "$soft" --only "machine kernels" || fail "$(cat "$work/out")"
 grep -q '^kernels: passed: 20 rounds' "$work/out" || fail "the kernels did not run: $(cat "$work/out")"
-grep -qF '| nccl | enqueued operations beside NCCL | still to do |' "$work/out" || fail "no table: $(cat "$work/out")"
+grep -qF '| nccl | enqueued operations against NCCL | pending |' "$work/out" || fail "no table: $(cat "$work/out")"
 experiments --software "$soft" --seconds 0 || fail "$(cat "$work/out")"
-grep -q '^There was no time for: driver costs' "$work/out" || fail "no time, and not said: $(cat "$work/out")"
+grep -q '^Not enough time for: driver costs' "$work/out" || fail "the time limit is not reported: $(cat "$work/out")"
 experiments --software "$soft" || fail "$(cat "$work/out"; tail -n 20 "$work/experiments"/*.log)"
-grep -q '^kernels: known: passed' "$work/out" || fail "the second call does not go on: $(cat "$work/out")"
+grep -q '^kernels: known: passed' "$work/out" || fail "the second call does not continue: $(cat "$work/out")"
 for step in driver costs tests bench proxy mps; do
   grep -q "^$step: passed" "$work/out" || [ ! -e "$bundle/tests/driver_test" ] || fail "$step did not pass: $(cat "$work/out")"
 done
@@ -60,7 +61,7 @@ python3 "$TOP/coll/gpu/verdicts.py" --record "$work/experiments/verdicts.txt" --
 sed 's/^# software driver: //' "$work/experiments/verdicts.txt" >"$work/as-real"
 python3 "$TOP/coll/gpu/verdicts.py" --record "$work/as-real" --out "$work/compiled"
 grep -q '{"push", "20' "$work/compiled" || fail "verdicts of another form: $(cat "$work/as-real")"
-# A step that fails is said so, and done again when asked.
+# A failing step is reported, and repeated on request.
 rm "$bundle/tests/support_queries"
-experiments --software "$soft" --only tests --again tests && fail "a test is missing, and the step passed" || :
+experiments --software "$soft" --only tests --again tests && fail "a test is missing, but the step passed" || :
 grep -q '^tests: failed: 0 passed.*support_queries' "$work/out" || fail "no reason: $(cat "$work/out")"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every collective on memory of every kind, alike on all ranks and mixed, in place and not,
-// blocking, nonblocking and persistent: the result is that of the same call on host memory.
+// Every collective on memory of every kind matches host memory: mixed kinds, in place, blocking,
+// nonblocking, persistent.
 // ranks: 2 3
 // configurations: 1 4-peers 2-apart jitter mps queue
 // full-configurations: 12.0
@@ -112,7 +112,6 @@ void in_place(Form form, Kind kind, int n) {
   }
 }
 
-/// Ranks differ: host here, device there.
 Kind mixed(int shift) {
   constexpr Kind kMix[] = {Kind::kHost, Kind::kDevice, Kind::kMapped, Kind::kManaged, Kind::kPool};
   return kMix[(rank + shift) % 5];

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Large collectives of device memory stay on the devices: the driver is not asked to copy the data
-// to host memory or back. The software driver's trace tells what it is asked for.
+// Large collectives of device memory bypass the host, by the software driver's trace.
 // ranks: 2 4
 // configurations: 1 4-peers in-turn
 // full-configurations: 12.0
@@ -14,8 +13,8 @@ constexpr int kCount = 4 << 20;
 constexpr size_t kBytes = kCount * sizeof(float);
 
 void check(const char* what, Trace* trace) {
-  static bool links_were_tried = false;  // by the first, with patterns of the host
-  constexpr size_t kTrial = 16 * 65536;  // of the collective, and of each first import
+  static bool links_were_tried = false;  // by the first collective, with the host's patterns
+  constexpr size_t kTrial = 16 * 65536;  // bytes per collective and per first import
   const size_t bytes = trace->through_host();
   if (bytes > (links_were_tried ? 0 : kTrial))
     FAIL("%s of %zu bytes on the device copies %zu bytes from or to the host", what, kBytes, bytes);
@@ -49,7 +48,7 @@ void reductions(const Area& in, const Area& out, Trace* trace) {
                     w));
     check("MPI_Alltoall", trace);
   }
-  // And a copy that does go to the host is seen, or the above means nothing.
+  // A real copy to the host must appear in the trace.
   (void)in.get(kBytes);
   if (trace->through_host() < kBytes) FAIL("the trace does not show a copy to the host");
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks in containers of one machine: PID namespaces of their own, in each of which the rank is
-// process 1, with its own /proc. They are hosts to each other, and share the device: the data is
-// right whatever memory it lies in, in both directions, and no rank takes the other's memory for
-// its own. What has a descriptor is mapped, as that comes over a socket.
+// Ranks in containers of one machine, each process 1 of a PID namespace with a private /proc. The
+// ranks count as separate hosts with a shared device. Data arrives from memory of every kind, and
+// no rank mistakes a peer's address for a local address. Memory with a descriptor is mapped,
+// because descriptors travel over a socket.
 // ranks: singleton
 // configurations: 1 4-peers fabric
 // sanitizers: no, its processes are forked
@@ -21,10 +21,9 @@ namespace {
 constexpr size_t kSizes[] = {8, 100000, 3 << 20};
 MPI_Comm both = MPI_COMM_NULL;
 
-/// Descriptors that were imported so far.
 unsigned long long imported() { return control().calls("cuMemImportFromShareableHandle"); }
 
-/// Both ranks send and receive at once, at equal addresses as far as the driver gives them.
+/// Both ranks send at once, at equal addresses if possible.
 void exchange(const Allocator& by, size_t bytes, unsigned seed) {
   const Area out = by.make(bytes), in = by.make(bytes);
   out.put(bytes_of(bytes, seed + static_cast<unsigned>(rank)));
@@ -46,7 +45,7 @@ void collective() {
   for (const int value : values) CHECK_EQ(value, 3);
 }
 
-/// The first message has its descriptor sent for, those after it find it there.
+/// The first message requests the descriptor, later messages find the mapping.
 void is_mapped() {
   const Allocator by{"cuMemCreate", [](size_t bytes) { return mapped(bytes, 1, kFd, kFd); }};
   const Area out = by.make(3 << 20), in = by.make(3 << 20);
@@ -94,8 +93,7 @@ void contain(int me, int members) {
   exit(status == 0 ? 0 : 1);
 }
 
-// In processes of their own, which may do what the test's may not. A container may refuse each of
-// the three, and in a chroot the root is no mount.
+// A container may refuse each step, and a chroot's root is no mount.
 void can_contain(int, int) {
   if (unshare(CLONE_NEWPID | CLONE_NEWNS) != 0) _exit(1);
   if (mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) _exit(1);

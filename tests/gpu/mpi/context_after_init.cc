@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUDA comes to life after MPI_Init, in contexts of any kind, and which is current does not
-// matter: none, the primary one, one of the program's own, another device's. It is current after
-// every call as it was before, and so is the thread's capture mode, though a capture be under way.
+// CUDA starts after MPI_Init, with any current context: none, the primary, the program's, another
+// device's. Every call preserves the context and the thread's capture mode, even during a capture.
 // ranks: 2
 // configurations: 1 4-peers 2-apart jitter in-turn
 #include "allocators.hpp"
@@ -19,7 +18,7 @@ CUstreamCaptureMode mode_now() {
 }
 
 const char* situation = "";
-// An MPI call that leaves the thread as it was.
+// The call must preserve the context and the mode.
 #define SAME(call)                                                               \
   do {                                                                           \
     CUcontext before_ = nullptr, after_ = nullptr;                               \
@@ -62,7 +61,7 @@ void checked(const Area& from, const Area& to) {
                   1 - rank, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   CU(cuCtxSetCurrent(contexts[rank % devices]));
   if (to.get(kMost) != bytes_of(kMost, static_cast<unsigned>(1 - rank)))
-    FAIL("%s: what arrives is wrong", situation);
+    FAIL("%s: wrong data arrives", situation);
   CU(cuCtxSetCurrent(users));
 }
 
@@ -73,7 +72,7 @@ void in(const char* name, CUcontext current, const Area& from, const Area& to) {
   checked(from, to);
 }
 
-// PyTorch captures in the global mode: what the thread does meanwhile must not break it.
+// PyTorch captures in the global mode, which forbids many calls on this thread.
 void in_a_capture(const Area& from, const Area& to) {
   situation = "in a capture";
   CUstream stream = nullptr;
@@ -81,7 +80,7 @@ void in_a_capture(const Area& from, const Area& to) {
   CU(cuCtxSetCurrent(contexts[rank % devices]));
   CU(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
   const Area scratch = plain(4096);
-  calls(from, to);  // everything is known and loaded
+  calls(from, to);  // everything is loaded
   CU(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
   CU(cuMemsetD8Async(scratch.at, 1, 4096, stream));
   calls(from, to);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of a pool makes Tern set CU_CTX_SYNC_MEMOPS. TERN_EXPLAIN names the flag once,
-// MPI_Finalize restores the flag, and a flag set by the program stays.
+// Pool memory makes Tern set CU_CTX_SYNC_MEMOPS. TERN_EXPLAIN names the flag once, and MPI_Finalize
+// restores it, unless the program has set it.
 // ranks: 2
 // configurations: 1 2-apart
 // env: TERN_EXPLAIN=1
@@ -33,7 +33,7 @@ void exchange() {
                     1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
 }
 
-// The context has the handle of the one before, and the program asks for the flag itself.
+// The new context reuses the old handle, and the program sets the flag.
 int flag_of_new_context_stays() {
   exchange();
   CUdevice device = 0;
@@ -64,7 +64,7 @@ int main(int argc, char** argv) {
     const size_t first = said.find("CU_CTX_SYNC_MEMOPS");
     if ((first == std::string::npos) != own) FAIL("rank %d says: %s", rank, said.c_str());
     if (!own && said.find("CU_CTX_SYNC_MEMOPS", first + 1) != std::string::npos)
-      FAIL("it is said twice: %s", said.c_str());
+      FAIL("the flag is named twice: %s", said.c_str());
   }
   if ((flags() & kSyncMemops) == 0) FAIL("the context is not synchronous");
   OK(MPI_Finalize());

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program resets its device (cudaDeviceReset) between two messages: what was made in the
-// context is gone, and the next message and the next reduction work as the first ones did.
+// Messages and reductions still work after the program resets the device (cudaDeviceReset).
 // ranks: 2
 // configurations: 1 2-apart 4-peers
 #include "allocators.hpp"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a process may not take another's descriptors (containers), they are sent over a socket: the
-// first message from a peer goes through the host while the request is under way; after that memory
-// goes by one copy at once, new memory, too. No rank waits for the other, in both directions at
-// once. Rank 0 is told so (cuda_ipc_descriptors in TERN_TEST), rank 1 is refused by the system, as
-// Docker does. ranks: 2 configurations: 1
+// Descriptors travel over a socket if a process may not take a peer's descriptors (containers). The
+// first message goes through the host, later messages need one copy. Rank 0 selects the socket
+// (cuda_ipc_descriptors in TERN_TEST); the system refuses rank 1, like Docker.
+// ranks: 2
+// configurations: 1
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
@@ -21,7 +21,6 @@ namespace {
 
 constexpr size_t kBytes = 5 << 20;
 
-/// From now on.
 void refuse_pidfd_getfd() {
   sock_filter steps[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -36,13 +35,13 @@ void refuse_pidfd_getfd() {
 
 long long mapped_now() { return control().live("mappings") + control().live("imports"); }
 
-/// A message that the receiver maps `pieces` for.
+/// The receiver adds `pieces` mappings.
 void message(const Area& area, int from, const char* what, long long pieces) {
   static unsigned seed = 0;
   const auto want = bytes_of(kBytes, ++seed);
   if (rank == from) {
     area.put(want);
-    CU(cuCtxSynchronize());  // what is not written yet is packed first
+    CU(cuCtxSynchronize());  // pending writes would be packed
     OK(MPI_Send(area.address(), kBytes, MPI_BYTE, 1 - from, 0, MPI_COMM_WORLD));
     return;
   }
@@ -57,7 +56,7 @@ unsigned long long pointers() {
   return control().there() ? control().calls("cuMemPoolImportPointer") : 0;
 }
 
-// Both ends import from each other at the same time.
+// Both ranks import from each other at once.
 void at_once() {
   for (unsigned i = 0; i < 4; ++i) {
     const Area in = mapped(kBytes, 3, kFd, kFd), out = mapped(kBytes, 3, kFd, kFd);

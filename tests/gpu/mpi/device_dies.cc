@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device dies (an illegal access, error 700) in the midst of messages: every request on it fails
-// and says so with the rank and the driver's name for the error, the peer hears of it soon,
-// no rank hangs, and memory of the host still travels.
+// A device dies (illegal access, error 700) during messages: each of its requests fails with the
+// rank and the driver's error name, the peer learns of the death soon, and host messages continue.
 // ranks: 2
 // configurations: 1 2-apart
 // alone: yes
@@ -24,14 +23,14 @@ void check_text(int code) {
     FAIL("the error does not say where: %s", text.c_str());
 }
 
-// Seconds of this rank's CPU: it polls, and a peer on busy cores gets as large a share as it does.
+// A polling rank gets the same CPU time as a busy peer.
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
 constexpr double kSoon = 10;
 #else
 constexpr double kSoon = 1;
 #endif
 
-/// All requests end soon; how many with an error.
+/// Returns the number of failed requests.
 int ended(std::vector<MPI_Request>& requests, bool mine) {
   int failed = 0;
   const std::clock_t start = std::clock();
@@ -50,10 +49,10 @@ int ended(std::vector<MPI_Request>& requests, bool mine) {
 }
 
 struct Case {
-  int dies;  // the rank whose device does; rank 0 sends
+  int dies;  // the rank with the dying device; rank 0 sends
   size_t bytes;
   bool holes;
-  bool before;  // or in the midst of the messages
+  bool before;  // otherwise during the messages
 };
 
 bool dead() { return cuCtxSynchronize() == CUDA_ERROR_ILLEGAL_ADDRESS; }
@@ -92,13 +91,12 @@ void exchange(const Case& what) {
   }
   failed += ended(requests, rank == what.dies);
   const bool is_dead = rank == what.dies && dead();
-  // Nothing can be read from a dead device, nor written to it.
   const bool none = what.before && (rank == what.dies || what.dies == 0);
   if (none && failed != kMessages) FAIL("%d of %d requests fail", failed, kMessages);
   if (is_dead && failed == 0) FAIL("the device is dead, and no request says so");
   control().fault("");
   if (what.holes) OK(MPI_Type_free(&type));
-  for (Area& area : areas) area.free = nullptr;  // they went with the context
+  for (Area& area : areas) area.free = nullptr;  // freed with the context
   OK(MPI_Barrier(MPI_COMM_WORLD));
   CU(cuDevicePrimaryCtxReset_v2(rank % devices));
   CU(cuDevicePrimaryCtxRetain(&contexts[rank % devices], rank % devices));
@@ -116,7 +114,7 @@ void on_host() {
 
 int main(int argc, char** argv) {
   begin(&argc, &argv);
-  if (!control().there()) return end() == 0 ? 77 : 1;  // a real device cannot be made to die so
+  if (!control().there()) return end() == 0 ? 77 : 1;  // real drivers do not fail on request
   OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
   start_cuda();
   for (const int dies : {0, 1})

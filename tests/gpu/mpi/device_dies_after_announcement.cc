@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device that dies after it was asked to pack, and the message announced: both ends are told.
+// A device dies after the pack was queued and the RTS sent: both ranks get an error.
 // ranks: 2
 // configurations: 1 4-peers
 #include <unistd.h>
@@ -10,7 +10,7 @@ using namespace tern::test;
 
 int main(int argc, char** argv) {
   begin(&argc, &argv);
-  if (!control().there()) return end() == 0 ? 77 : 1;  // a real driver does not fail when asked
+  if (!control().there()) return end() == 0 ? 77 : 1;  // real drivers do not fail on request
   OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
   start_cuda();
   constexpr int kCount = 100000;
@@ -31,5 +31,5 @@ int main(int argc, char** argv) {
   }
   OK(MPI_Type_free(&columns));
   OK(MPI_Finalize());
-  _exit(0);  // what was in the dead device cannot be given back
+  _exit(0);  // resources of the dead device cannot be freed
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How often the driver is called for a message of device memory that is known already: the software
-// driver counts. Each call costs a microsecond or so on a real one. No call waits for a stream or
-// for all work of a device. Both ends together: of 8 B the pointer is looked up twice, the context
-// asked for, and a kernel launched; of 64 MiB the receiver copies and asks for its word, too.
+// Counts the driver calls per message of known device memory; a call costs about 1 us on a real
+// driver. No call waits for a stream or a device. On both ranks together, 8 B take two pointer
+// look-ups, a context query and a kernel; 64 MiB add the receiver's copy and completion poll.
 // ranks: 2
 // configurations: 1 4-peers
 // sanitizers: no
@@ -20,8 +19,7 @@ long long sum_of(const Counts& counts) {
   return sum;
 }
 
-/// After a tenth of a second each end asks every five milliseconds whether what it offered is
-/// there.
+/// After 0.1 s each rank polls pending offers every 5 ms.
 double looks(double seconds) { return std::max(0.0, seconds - 0.1) / 0.005 * 2; }
 
 void send(const Area& memory, int bytes) {
@@ -53,7 +51,7 @@ void message(const Area& memory, int bytes, int most) {
     FAIL("a message of %d bytes takes %.1f calls of the driver, more than %d", bytes, each, most);
 }
 
-/// Memory is named, mapped and made synchronous at its first message alone.
+/// The first message names, maps and synchronises the memory.
 void first_use(const Area& memory) {
   constexpr int kBytes = 8 << 20;
   const std::vector<Expected> named = {{"cuPointerGetAttributes", kAny, true},
@@ -84,8 +82,7 @@ void first_use(const Area& memory) {
               rank == 0 ? std::vector<Expected>{{"cuPointerGetAttributes", kAny, true}} : copied);
 }
 
-/// Columns of another device's memory cross the link as one block, and a kernel puts them apart:
-/// not row by row.
+/// Columns from a peer device cross the link as a block, and a kernel scatters them.
 void columns(const Area& memory) {
   MPI_Datatype column;
   OK(MPI_Type_vector(1 << 14, 16, 32, MPI_FLOAT, &column));
@@ -99,15 +96,15 @@ void columns(const Area& memory) {
   OK(MPI_Type_free(&column));
 }
 
-/// A pool that cannot be shared is asked once, whatever memory of it is sent.
+/// Tern queries an unshareable pool only once.
 void pools() {
   const unsigned long long before = control().calls("cuMemPoolExportToShareableHandle");
   for (int i = 0; i < 20; ++i) {
     const Area memory = default_pool(100000 + static_cast<size_t>(i) * 50000);
-    message(memory, 100000, 1000000);  // the calls depend on time
+    message(memory, 100000, 1000000);  // the calls depend on timing
   }
   const auto asked = control().calls("cuMemPoolExportToShareableHandle") - before;
-  if (asked > 1) FAIL("its pool was asked %llu times", asked);
+  if (asked > 1) FAIL("the pool was queried %llu times", asked);
 }
 
 }  // namespace
@@ -120,7 +117,6 @@ int main(int argc, char** argv) {
     return 77;
   }
   const Area memory = plain(64 << 20);
-  // The memory type, the context, and a kernel that copies to the other end's pinned memory.
   expect_calls("8 bytes",
                {{"cuPointerGetAttributes", 2}, {"cuCtxGetCurrent", 1}, {"cuLaunchKernel", 1}},
                [&] { send(memory, 8); });

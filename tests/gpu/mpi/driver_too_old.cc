@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A driver that is too old for Tern: device memory is refused with the reason, instead of being
-// taken for the host's; host memory works.
+// With a driver too old for Tern, device memory is refused with the reason, and host memory works.
 // ranks: 2
 // configurations: 11.8
 #include <string>
@@ -43,7 +42,7 @@ int main(int argc, char** argv) {
   const int other = 1 - rank;
   for (const int bytes : {4, 1 << 20}) {
     refused_with_reason(MPI_Send(device, bytes, MPI_BYTE, other, 0, MPI_COMM_WORLD));
-    // Its sender's failure is told first.
+    // The sender's failure may arrive first.
     refused(MPI_Recv(device, bytes, MPI_BYTE, other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   }
   int in = rank, out = -1;

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The example of examples/gpu finds the device, and its results are right there, too.
+# The example of examples/gpu uses the device and computes correct results.
 # configurations: 1 4-peers 2-apart
 set -eu
 work=$(mktemp -d)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A segment as PyTorch's expandable ones: a reserved range of addresses that is mapped piece by
-// piece. Buffers lie in one piece or across many; the segment grows; a piece of its middle is
-// replaced. Each message is one copy, and only what is new is mapped by the peer; what was unmapped
-// the peer lets go.
+// A segment like PyTorch's expandable segments: a reserved address range, mapped in blocks. The
+// segment grows, and a middle block is replaced. Each message is a single copy. The peer imports
+// only new blocks, and releases unmapped blocks.
 // ranks: 2
 // configurations: 1 4-peers
 #include "allocators.hpp"
@@ -59,7 +58,7 @@ unsigned long long imports() {
 
 constexpr unsigned long long kAny = ~0ULL;
 
-/// A message from the segment, to the one at the other end; `fresh` pieces are mapped for it there.
+/// The receiver imports `fresh` blocks.
 void message(const Segment& segment, int from, size_t offset, size_t bytes,
              unsigned long long fresh) {
   static unsigned seed = 0;
@@ -88,7 +87,7 @@ void both_ways(const Segment& segment, size_t offset, size_t bytes, unsigned lon
 void grows_and_changes(Segment& segment) {
   const size_t grain = segment.grain;
   segment.map(0);
-  both_ways(segment, 5, grain / 2, 1);  // within one
+  both_ways(segment, 5, grain / 2, 1);  // within a block
   both_ways(segment, 0, grain, 0);
   for (int i = 1; i < 4; ++i) segment.map(i);
   both_ways(segment, grain - 300000, 600000, 1);  // across a border
@@ -107,7 +106,6 @@ void grows_and_changes(Segment& segment) {
   both_ways(segment, grain / 2, 3 * grain, 2);
 }
 
-// How many mappings are alive beyond those of before.
 long long more_mappings(const std::vector<long long>& before) {
   const auto now = alive();
   for (size_t i = 0; i < before.size(); ++i)
@@ -115,7 +113,7 @@ long long more_mappings(const std::vector<long long>& before) {
   return 0;
 }
 
-// Nothing is sent from it any more: what else is sent is enough for the peer to let go, soon.
+// Other messages make the peer release the mappings soon.
 void lets_go(const std::vector<long long>& before) {
   const Area small = plain(100000);
   const double until = MPI_Wtime() + 10;
@@ -145,7 +143,7 @@ int main(int argc, char** argv) {
     Segment segment;
     grows_and_changes(segment);
     for (int i = 5; i < kMost; ++i) segment.map(i);
-    message(segment, 0, 100, (kMost - 1) * segment.grain, kAny);  // may be too long for the window
+    message(segment, 0, 100, (kMost - 1) * segment.grain, kAny);  // maybe beyond the window
     message(segment, 0, 39 * segment.grain, 100000, 0);
     OK(MPI_Barrier(MPI_COMM_WORLD));
   }

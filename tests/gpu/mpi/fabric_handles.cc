@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory with fabric handles: they are tried first, and where they cannot be imported (rank 1), the
-// memory goes by its descriptor, or through the host where it has none.
+// Memory travels by fabric handle. If the import fails (rank 1), it travels by descriptor, or
+// through the host.
 // ranks: 2
 // configurations: fabric
 #include "allocators.hpp"
@@ -13,7 +13,7 @@ constexpr auto kFabric = CU_MEM_HANDLE_TYPE_FABRIC;
 constexpr auto kBoth = static_cast<CUmemAllocationHandleType>(kFabric | kFd);
 constexpr size_t kBytes = 5 << 20;
 
-/// Of the receiver: how many mappings it has more afterwards, and how often it has tried.
+/// The receiver counts new mappings and attempted imports.
 struct Cost {
   long long mappings;
   unsigned long long tries;
@@ -24,7 +24,7 @@ void message(const Area& area, int from, const char* what, Cost want) {
   const auto data = bytes_of(kBytes, ++seed);
   if (rank == from) {
     area.put(data);
-    CU(cuCtxSynchronize());  // what is not written yet is packed first
+    CU(cuCtxSynchronize());  // pending writes would be packed
     OK(MPI_Send(area.address(), kBytes, MPI_BYTE, 1 - from, 0, MPI_COMM_WORLD));
     return;
   }
@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
   const char* const own_rank = std::getenv("PMIX_RANK");
   if (own_rank != nullptr && std::atoi(own_rank) == 1) setenv("SOFTCUDA_FABRIC", "export", 1);
   begin(&argc, &argv);
-  if (!control().there()) return end() == 0 ? 77 : 1;  // a real one has a channel, or it has not
+  if (!control().there()) return end() == 0 ? 77 : 1;  // a real GPU may lack a fabric channel
   start_cuda();
   const auto before = alive();
   settle_contexts();

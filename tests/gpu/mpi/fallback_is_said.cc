@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where device memory takes a slower way, it is said, once, with the reason and what to do; where
-// it takes the fast one, nothing is. Rank 0 asks for explanations (TERN_EXPLAIN), rank 1 does not.
+// A slow path of device memory is reported once, with reason and cure. Rank 0 requests explanations
+// (TERN_EXPLAIN), rank 1 does not.
 // ranks: 2
 // configurations: 1 2-apart
 #include "allocators.hpp"
@@ -12,7 +12,6 @@ namespace {
 
 const Heard* heard = nullptr;
 
-/// Lines since the program began that have these words.
 int lines_with(const char* words) {
   const std::string text = heard->text();
   int count = 0;
@@ -59,7 +58,7 @@ int main(int argc, char** argv) {
   if (rank == 1) expect("goes through the host, which is slower: cuIpcOpenMemHandle: ", apart);
   if (rank == 1) expect("CUDA_ERROR_PEER_ACCESS_UNSUPPORTED", apart);
   sums(MPI_FLOAT);
-  if (rank == 1) expect("host", apart);  // nothing else
+  if (rank == 1) expect("host", apart);  // only this
   messages(kAllocators[2]);
   if (rank == 0)
     expect(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every function of the driver that a protocol calls fails once, at its first and at a later call,
-// at the sender and at the receiver: each call of MPI ends, with an error or by another way; what
-// it calls a success is right; the next message is well; and nothing is left in the driver.
+// Each driver function of a protocol fails once, at the first and at a later call, on sender and
+// receiver. Every MPI call returns, successful calls deliver correct data, the next message works,
+// and nothing leaks.
 // ranks: 2
 // configurations: 1
 // full-configurations: 2-apart
@@ -16,7 +16,7 @@ int codes[4];
 int step = 0;
 long long not_given_back = 0;
 
-// In memory that is new, so that each round sees it for the first time.
+// New memory repeats the first-use steps in each round.
 struct Round {
   Area in, out;
   size_t bytes;
@@ -37,7 +37,7 @@ struct Protocol {
   const Allocator& by;
   size_t bytes;
   int (*run)(const Round& round);
-  bool (*right)(const Round& round);  // at rank 1, or at all ranks
+  bool (*right)(const Round& round);  // on rank 1, or on all ranks
 };
 
 int message(const Round& round) {
@@ -93,7 +93,7 @@ void run_in_new_memory(const Protocol& protocol) {
   OK(protocol.run(round));
 }
 
-// Where giving back is what fails, one thing stays.
+// A failing release leaks one object.
 bool gives_back(const std::string& fault) {
   for (const char* word : {"Destroy", "Free", "Unmap", "Release", "Close"})
     if (fault.find(word) != std::string::npos) return true;
@@ -120,7 +120,7 @@ void once(const Protocol& protocol, const std::string& fault, int at) {
     if (rank == at && gives_back(fault)) ++not_given_back;
     ++codes[code == MPI_SUCCESS ? 0 : 1];
     if (code == MPI_SUCCESS && !protocol.right(round))
-      FAIL("%s, %s at rank %d: it succeeds with wrong data", protocol.name, fault.c_str(), at);
+      FAIL("%s, %s at rank %d: success with wrong data", protocol.name, fault.c_str(), at);
   }
   const Round round(protocol.by, protocol.bytes);
   const int code = protocol.run(round);
@@ -134,7 +134,7 @@ void once(const Protocol& protocol, const std::string& fault, int at) {
 
 int main(int argc, char** argv) {
   begin(&argc, &argv);
-  if (!control().there()) return end() == 0 ? 77 : 1;  // a real driver does not fail when asked
+  if (!control().there()) return end() == 0 ? 77 : 1;  // real drivers do not fail on request
   OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
   end_with_words();
   start_cuda();
@@ -149,7 +149,7 @@ int main(int argc, char** argv) {
     for (const int at : {0, 1})
       for (const std::string& fault : called(at, [&] { run_in_new_memory(protocol); }))
         for (const char* error : {"2", "999"})
-          // Where cuCtxGetId fails the context is gone, and all that was in it (context_reset.cc).
+          // A failing cuCtxGetId means a lost context (context_reset.cc).
           if (fault.find(only) == 0 && fault.find("cuCtxGetId") != 0)
             once(protocol, fault + error, at);
   OK(MPI_Type_free(&columns));

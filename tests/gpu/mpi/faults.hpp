@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests share in which every function of the driver that a call uses is to fail: which these
-// are, and an end with words where a call hangs or crashes.
+// Tools for failing driver functions: the functions in use, and a message before a hang or crash.
 #pragma once
 
 #include <signal.h>
@@ -26,7 +25,7 @@ inline void end_with_words() {
   signal(SIGSEGV, too_long);
 }
 
-/// What all ranks do next, for so many seconds (of a build without sanitizers).
+/// Announces the next step of all ranks, with a time limit.
 inline void now(const std::string& what, unsigned seconds) {
   std::snprintf(doing, sizeof doing, "[rank %d] hangs or crashes: %s\n", rank, what.c_str());
   alarm(seconds * kSlowness);
@@ -40,7 +39,7 @@ inline std::vector<std::pair<std::string, unsigned long long>> counts() {
   return all;
 }
 
-/// What `call` calls on rank `of`, as rows that lack the error; all ranks get the same.
+/// Lists the functions that `call` uses on rank `of`, as fault rows, on all ranks.
 template <class Call>
 std::vector<std::string> called(int of, Call&& call) {
   OK(MPI_Barrier(MPI_COMM_WORLD));

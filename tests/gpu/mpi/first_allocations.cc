@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the library allocates and loads may wait for all work on the device, and that work for this
-// rank: it is done at the first device pointer, while the device is quiet, and not in the middle of
-// later messages of other sizes, layouts and memories.
+// Allocations and loads may wait for device work, and that work for this rank. The library does
+// both at the first device pointer, on a quiet device, and never later.
 // ranks: 2
 // configurations: 1 4-peers 2-apart
 // sanitizers: no

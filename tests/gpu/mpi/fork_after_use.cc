@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that forks after it has used a GPU: in the child, where no driver works, the library
-// does not call it, whether the child computes, exits or goes at once; the parent goes on
-// undisturbed.
+// After a fork no driver works in the child, and the library does not call the driver there. The
+// parent continues undisturbed.
 // ranks: 2
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -17,13 +16,13 @@ unsigned long long calls_at_fork = 0;
 bool in_child = false;
 }  // namespace
 
-// In a child its parent's threads are gone, and what they held is a leak to LeakSanitizer.
+// LeakSanitizer would report memory of the parent's threads.
 extern "C" int __lsan_is_turned_off();
 extern "C" int __lsan_is_turned_off() { return in_child ? 1 : 0; }
 
 namespace {
 
-// Made before MPI_Init, and so the last to go.
+// Constructed before MPI_Init and destroyed last.
 struct AtTheEnd {
   ~AtTheEnd() {
     if (in_child && control().there() && control().all_calls() != calls_at_fork) _exit(3);
@@ -41,7 +40,7 @@ void exchange() {
   }
 }
 
-// Local calls on memory that is neither heap nor stack.
+// Computes on mapped memory, neither heap nor stack.
 void compute() {
   constexpr int kInts = 1 << 18;
   void* const memory = mmap(nullptr, 3 * kInts * sizeof(int), PROT_READ | PROT_WRITE,
@@ -66,7 +65,7 @@ void child(bool computes, bool exits) {
   int status = 0;
   CHECK(waitpid(pid, &status, 0) == pid);
   if (status != 0)
-    FAIL("a forked child that %s and %s ends with status %x (3 << 8: it has called the driver)",
+    FAIL("a forked child that %s and %s ends with status %x (3 << 8: a driver call)",
          computes ? "computes" : "does nothing", exits ? "exits" : "goes at once", status);
 }
 

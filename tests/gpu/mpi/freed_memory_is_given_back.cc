@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that was sent and then freed by the program (not by MPI_Free_mem) is held by no process,
-// though no device memory is sent any more: while both ranks only poll, and while the receiver
-// sleeps in a receive of host memory and the sender calls MPI now and then.
+// No process keeps memory that the program sent and freed without MPI_Free_mem, even without
+// further device messages: while both ranks poll, and while the receiver blocks and the sender
+// calls MPI occasionally.
 // ranks: 2
 // configurations: 1 4-peers
 #include <unistd.h>
@@ -19,7 +19,6 @@ namespace {
 
 constexpr size_t kBytes = 4 << 20;
 
-/// Of the software driver's memory.
 int descriptors() {
   int count = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
@@ -53,7 +52,7 @@ void send_and_free(const Allocator& from, const Area& into) {
   OK(MPI_Send(memory.address(), kBytes, MPI_BYTE, 1, 0, MPI_COMM_WORLD));
 }
 
-Held before;  // anything was sent
+Held before;  // before any message
 
 void check_held(const char* name, const char* how) {
   const Held now = held();
@@ -63,7 +62,6 @@ void check_held(const char* name, const char* how) {
          now.mappings - before.mappings);
 }
 
-/// What a program does that waits for something else.
 void both_poll(const Allocator& from, const Area& into) {
   send_and_free(from, into);
   for (const double end = seconds() + 5; !same(before, held()) && seconds() < end;) {
@@ -96,7 +94,7 @@ void poll_for(double time) {
   }
 }
 
-/// Its descriptor is closed after five seconds, and made again for the next message.
+/// The descriptor is closed after 5 s, and recreated for the next message.
 void unused_memory_is_named_again(const Area& into) {
   if (rank == 1) {
     for (unsigned i = 0; i < 2; ++i) {
@@ -110,7 +108,7 @@ void unused_memory_is_named_again(const Area& into) {
   for (unsigned i = 0; i < 2; ++i) {
     memory.put(bytes_of(kBytes, i));
     OK(MPI_Send(memory.address(), kBytes, MPI_BYTE, 1, 0, MPI_COMM_WORLD));
-    if (descriptors() != own + 1) FAIL("it has %d descriptors beside its own", descriptors() - own);
+    if (descriptors() != own + 1) FAIL("%d descriptors besides the own one", descriptors() - own);
     if (i > 0) break;
     poll_for(5.5);
     if (descriptors() != own) FAIL("%d descriptors are held while unused", descriptors() - own);
@@ -128,7 +126,7 @@ int main(int argc, char** argv) {
   }
   {
     const Area into = plain(kBytes);
-    // What the library keeps is made with the first pointer.
+    // The library creates permanent objects at the first device pointer.
     if (rank == 0)
       OK(MPI_Send(into.address(), 8, MPI_BYTE, 1, 0, MPI_COMM_WORLD));
     else

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that was sent and freed is the device's again: what other ranks imported of it, and what
-// names it for them, is let go. On a device that has room for eight such buffers, forty are sent.
+// Peers and the owner release freed memory after a message: a device with room for eight buffers
+// sends forty.
 // ranks: 2
 // configurations: 1 4-peers
 // full-configurations: 12.0

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of MPI_Alloc_mem that was sent is not held by its owner after MPI_Free_mem: the descriptor
-// that names it for others is closed with it, not at some later message.
+// MPI_Free_mem closes the descriptor of sent memory at once, not at a later message.
 // ranks: 2
 // configurations: 1 4-peers
 #include <unistd.h>
@@ -16,7 +15,6 @@ namespace {
 
 constexpr int kBytes = 1 << 20;
 
-/// Of the software driver's memory.
 int descriptors() {
   int count = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
@@ -57,7 +55,7 @@ int main(int argc, char** argv) {
   start_cuda();
   {
     const Area into = plain(kBytes);
-    // What the library keeps is made with the first pointer.
+    // The library creates permanent objects at the first device pointer.
     if (rank == 0)
       OK(MPI_Send(into.address(), 8, MPI_BYTE, 1, 0, MPI_COMM_WORLD));
     else

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each rank sees its own device alone (CUDA_VISIBLE_DEVICES), and the driver knows no links to
-// other GPUs. NVML does: ranks take LL128 if NVLink joins all GPUs, directly or through switches,
-// also if NVML shows each rank only the rank's own device (nvml-own) or knows no pairs (nvml-old).
-// With PCIe between two GPUs, or without NVML (nvml-away), no rank takes LL128, and a reason is
-// said.
+// Each rank sees only one device (CUDA_VISIBLE_DEVICES), so NVML must report the links. Ranks
+// choose LL128 if NVLink joins all GPUs, also if NVML shows only the rank's own device (nvml-own)
+// or no pairs (nvml-old). With a PCIe link, or without NVML (nvml-away), no rank chooses LL128, and
+// a reason is printed.
 // ranks: 2 3 4
 // configurations: 4-peers weak pcie nvml-own nvml-old nvml-away
 // env: TERN_EXPLAIN=1
@@ -20,7 +19,7 @@ constexpr char kOtherReason[] = "'s GPU is hidden by CUDA_VISIBLE_DEVICES";
 
 bool nvml_is_here() { return dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL) != nullptr; }
 
-/// Of the devices that the ranks have: PCIe is between 0 and 3, and 1 and 2.
+/// PCIe joins devices 0 and 3, and devices 1 and 2.
 bool all_are_linked() {
   const char* const peers = std::getenv("SOFTCUDA_PEERS");
   return peers == nullptr || std::string(peers).find("PCIE") == std::string::npos || size < 3;
@@ -37,7 +36,7 @@ std::string wire_taken(MPI_Comm comm) {
 }
 
 void expect_said(const Heard& heard, const char* words) {
-  if (rank == 0 && !heard.has(words)) FAIL("\"%s\" was not said", words);
+  if (rank == 0 && !heard.has(words)) FAIL("the text \"%s\" is missing", words);
 }
 
 }  // namespace
@@ -45,7 +44,7 @@ void expect_said(const Heard& heard, const char* words) {
 int main(int argc, char** argv) {
   const char* const own_rank = std::getenv("PMIX_RANK");
   if (own_rank == nullptr) return 1;
-  if (std::getenv("SOFTCUDA_DEVICES") == nullptr) return 77;  // a real machine's links are its own
+  if (std::getenv("SOFTCUDA_DEVICES") == nullptr) return 77;  // real machines have unknown links
   setenv("CUDA_VISIBLE_DEVICES", own_rank, 1);
   begin(&argc, &argv);
   start_cuda();

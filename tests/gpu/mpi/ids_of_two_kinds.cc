@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The id of an allocation and the id of a block of memory count for themselves: memory of a pool
-// and a mapping that have the same number are not taken for one another. What was refused for one
-// is not refused for the other, and what was named for one is not named anew for the other.
+// A pool allocation and a mapping with equal IDs stay distinct: neither a refusal nor an export
+// extends to the other.
 // ranks: 2
 // configurations: 1 4-peers
 #include "allocators.hpp"
@@ -24,7 +23,7 @@ struct Pair {
   Area pooled, mapped;
 };
 
-/// The ids of allocations are ahead of those of blocks by then: managed memory has no block.
+/// Managed memory has no block, and advances only the allocation IDs.
 Area ahead(Area (*make)(size_t bytes)) {
   const Area mapping = mapped(kBytes, 1, kFd, kFd);
   const uint64_t block = id_of(mapping, CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID);
@@ -33,7 +32,7 @@ Area ahead(Area (*make)(size_t bytes)) {
   return make(kBytes);
 }
 
-/// A mapping whose block has the number of a pool's allocation; empty where none was found.
+/// Returns an allocation and a mapping with equal IDs, or an empty pair.
 Pair same_number(Area (*make)(size_t bytes)) {
   Area pooled = ahead(make);
   const uint64_t wanted = id_of(pooled, CU_POINTER_ATTRIBUTE_BUFFER_ID);
@@ -59,7 +58,6 @@ void message(const Area& area, const Area& into, unsigned seed) {
   CHECK(into.get(kBytes) == bytes_of(kBytes, seed));
 }
 
-/// Whether rank 0 has a pair, told to both.
 bool both_have(const Pair& pair) {
   int there = pair.mapped.at != 0;
   OK(MPI_Bcast(&there, 1, MPI_INT, 0, MPI_COMM_WORLD));
@@ -70,7 +68,7 @@ bool both_have(const Pair& pair) {
 void refused_for_one(const Area& into) {
   const Pair pair = rank == 0 ? same_number(default_pool) : Pair{};
   if (!both_have(pair)) return;
-  message(pair.pooled, into, 1);  // it cannot be shared
+  message(pair.pooled, into, 1);  // not shareable
   const auto before = calls("cuMemImportFromShareableHandle");
   message(pair.mapped, into, 2);
   if (rank == 1 && control().there() && calls("cuMemImportFromShareableHandle") != before + 1)

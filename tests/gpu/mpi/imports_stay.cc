@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Imports of a peer's large allocations stay mapped: each is opened once, although buffers
-// alternate.
+// Imports of a peer's large allocations stay mapped: alternating buffers open each import once.
 // ranks: 2
 // configurations: 4-peers
 // env: SOFTCUDA_MEMORY=32G
@@ -24,11 +23,11 @@ int main(int argc, char** argv) {
   constexpr size_t kAllocation = size_t{3} << 30;
   begin(&argc, &argv);
   start_cuda();
-  if (!control().there()) return MPI_Finalize(), 77;  // few real devices have so much
+  if (!control().there()) return MPI_Finalize(), 77;  // few real devices have 32 GiB
   {
     std::vector<Area> large;
     const Area in = plain(kBytes), first = plain(kBytes);
-    message(first, in, kBytes);  // the first import opens a block besides, to try the link
+    message(first, in, kBytes);  // the first import also opens a block to test the link
     for (int i = 0; rank == 0 && i < 4; ++i) large.push_back(plain(kAllocation));
     const auto before = control().calls("cuIpcOpenMemHandle_v2");
     for (int round = 0; round < 3; ++round)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Four ranks on two pairs of GPUs, of which only those of a pair reach each other: a large
-// reduction is done within each pair first, so that no more goes through the host than each pair
-// has to tell the other. The software driver's trace tells what does.
+// Four ranks on two linked pairs of GPUs: a large reduction first reduces within each pair, so only
+// the exchange between pairs passes through the host.
 // ranks: 4
 // configurations: islands
 #include "trace.hpp"
@@ -39,7 +38,7 @@ int main(int argc, char** argv) {
     if (rank == 0)
       std::printf("%.2f times the data between host and devices, all ranks\n",
                   static_cast<double>(sum) / kBytes);
-    // Each half once to the other pair, and back: out of a device, into one.
+    // Each half goes to the other pair and back.
     if (sum > 4 * kBytes) FAIL("%llu bytes pass the host for %zu bytes of data", sum, kBytes);
   }
   OK(MPI_Finalize());

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# kernels_test finds each fault of tests/gpu/kernels/plants.cc by wrong data or an endless wait, and none without a fault.
+# kernels_test detects every fault of tests/gpu/kernels/plants.cc, by wrong data or an endless wait,
+# and reports no fault without a planted one.
 # timeout: 600
 # configurations: 1
 # queues: many, the ranks are streams of one process
@@ -9,8 +10,8 @@ set -eu
 export SOFTCUDA_KERNELS=$TREE/tests/gpu/libplanted.so SOFTCUDA_PROCESSORS=32 SOFTCUDA_WEAK=on
 export TERN_TEST=cuda_kernels=$SOFTCUDA_KERNELS
 
-# run PLANT WIRE ROUNDS: returns the status, sets $said. Several passes of a call (--bytes) show stale reads; with 3 ranks
-# even a busy machine ends each wait within 3 seconds.
+# run PLANT WIRE ROUNDS: returns the status, sets $said. Several passes per call (--bytes) reveal
+# stale reads. With 3 ranks each wait ends within 3 seconds, even on a busy machine.
 run() {
   local status=0
   said=$(KERNELS_PLANT=$1 "$TREE/tests/gpu/kernels/kernels_test" --wire "$2" --rounds "$3" --bytes 64 --ranks 3 --patience 3 2>&1) || status=$?

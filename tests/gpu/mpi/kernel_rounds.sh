@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The waiting kernels with 1 to 8 ranks in one process: random calls by each wire, with and without graphs, every byte
-# compared; on one device, on one with weakly ordered memory, and on four with multicast memory.
+# The waiting kernels with 1 to 8 ranks in one process: random calls by each wire, with and without
+# graphs, all bytes compared, on one device, on weakly ordered memory, and on four devices with
+# multicast memory.
 # timeout: 600
 # configurations: 1
 # queues: many, the ranks are streams of one process

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ledger: the driver calls of an operation by function, as the software driver counts them.
-// Why: a call costs microseconds on a real driver, so tests state the number of calls.
+// Ledger: an operation's driver calls by function, as counted by the software driver. Real calls
+// cost microseconds.
 #pragma once
 
 #include <map>
@@ -9,7 +9,6 @@
 
 namespace tern::test {
 
-/// "cuLaunchKernel 1, cuEventRecord 2": functions in alphabetical order.
 using Counts = std::map<std::string, long long>;
 
 inline std::string in_words(const Counts& counts) {
@@ -26,7 +25,6 @@ inline Counts all_counts() {
   return counts;
 }
 
-/// Calls of this process since the object was made.
 class Ledger {
  public:
   [[nodiscard]] Counts made() const {
@@ -34,8 +32,7 @@ class Ledger {
     for (const auto& [function, count] : before_) counts[function] -= count;
     return counts;
   }
-  /// Without questions whether work has ended, whose number depends on time; the context of each is
-  /// selected, and captures are left alone, by three calls more.
+  /// Excludes completion polls and their three calls each, because the number depends on timing.
   [[nodiscard]] Counts made_but_questions() const {
     Counts counts = made();
     const long long questions = counts["cuStreamQuery"] + counts["cuEventQuery"];
@@ -49,7 +46,6 @@ class Ledger {
   Counts before_ = all_counts();
 };
 
-/// Calls that may wait for all work of a device, or wait for a stream.
 inline std::string waits_for_device(const Counts& counts) {
   Counts waits;
   for (const char* name :
@@ -70,7 +66,7 @@ constexpr double kAny = 1e9;
 struct Expected {
   const char* function;
   double count;
-  bool at_most = false;  // where the number depends on time
+  bool at_most = false;  // the number depends on timing
 };
 
 inline std::string in_words(const Expected& one) {
@@ -80,7 +76,7 @@ inline std::string in_words(const Expected& one) {
   return text;
 }
 
-/// Fails unless `rounds` rounds made these calls and no others; counts are of a round.
+/// Requires exactly these calls per round.
 inline void check_calls(const char* what, const Ledger& ledger, int rounds,
                         const std::vector<Expected>& expected) {
   const Counts made = ledger.made_but_questions();
@@ -98,7 +94,6 @@ inline void check_calls(const char* what, const Ledger& ledger, int rounds,
          in_words(made).c_str(), wanted.c_str());
 }
 
-/// The calls of a round, after some that prepare.
 template <class Call>
 void expect_calls(const char* what, const std::vector<Expected>& expected, Call&& call) {
   constexpr int kRounds = 8;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of every kind that a program may pass to MPI, and what is in it. Why: a test is one loop
-// over kinds; it acts as a user's program does, with synchronous copies, never through Tern.
+// Memory of every kind that a program may pass to MPI, filled by synchronous copies without Tern,
+// like a user's program.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,6 @@ CUresult cuMemcpyDtoH_v2(void* to, CUdeviceptr from, size_t bytes);
 
 namespace tern::test {
 
-/// How many times as long as usual things may take.
 #if defined(__SANITIZE_THREAD__)
 inline constexpr int kSlowness = 6;
 #elif defined(__SANITIZE_ADDRESS__)
@@ -47,7 +46,7 @@ inline const char* const kKindNames[] = {"host",         "pinned",  "registered"
                                          "other_device", "managed", "pool",       "mapped"};
 inline const char* name_of(Kind kind) { return kKindNames[static_cast<int>(kind)]; }
 
-/// What a program does before it uses a GPU: the rank's own, or the first.
+/// Selects the rank's own GPU, or the first.
 inline int devices = 0;
 inline CUcontext contexts[16];
 inline void start_cuda() {
@@ -61,7 +60,6 @@ inline void start_cuda() {
   CU(cuCtxSetCurrent(contexts[rank % devices]));
 }
 
-/// Memory by one of the ways in which programs get it.
 struct Area {
   CUdeviceptr at = 0;
   size_t bytes = 0;
@@ -82,7 +80,6 @@ struct Area {
   [[nodiscard]] void* address(size_t offset = 0) const {
     return reinterpret_cast<void*>(at + offset);
   }
-  /// By a synchronous copy from pageable memory.
   void put(const void* data, size_t size, size_t offset = 0) const {
     if (on_host)
       std::memcpy(address(offset), data, size);
@@ -105,7 +102,6 @@ struct Area {
   }
 };
 
-/// Memory of the host, and what gives it back.
 inline Area of_host(void* address, size_t bytes, void (*free)(void* address)) {
   Area area;
   area.at = reinterpret_cast<CUdeviceptr>(address);
@@ -170,7 +166,6 @@ inline Area default_pool(size_t bytes) {
   return area;
 }
 
-/// A pool whose memory may be shared.
 inline CUmemoryPool make_pool() {
   CUmemPoolProps properties{};
   properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
@@ -200,8 +195,8 @@ inline Area exportable_pool(size_t bytes) {
   return area;
 }
 
-/// `parts` handles in one range of addresses, as PyTorch's expandable segments are; the even ones
-/// with a file descriptor to share, the odd ones as `odd` says.
+/// Maps `parts` handles in one range, like PyTorch's expandable segments: even parts of type
+/// `even`, odd parts of type `odd`.
 inline Area mapped(size_t bytes, int parts, CUmemAllocationHandleType even,
                    CUmemAllocationHandleType odd) {
   CUmemAllocationProp properties{};
@@ -219,7 +214,7 @@ inline Area mapped(size_t bytes, int parts, CUmemAllocationHandleType even,
     properties.requestedHandleTypes = i % 2 == 0 ? even : odd;
     CU(cuMemCreate(&handle, part, &properties, 0));
     CU(cuMemMap(area.at + i * part, part, 0, handle, 0));
-    CU(cuMemRelease(handle));  // the mapping keeps it
+    CU(cuMemRelease(handle));  // the mapping keeps the memory
   }
   CUmemAccessDesc access{};
   access.location = properties.location;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory is freed, and other memory comes to lie where it was, between two messages: what is sent
-// arrives, never what was there before. Mappings of a peer's memory are bounded, and all are gone
-// in the end.
+// Other memory takes a freed buffer's address between two messages: no message delivers stale data.
+// Peer mappings are bounded, and all are closed in the end.
 // ranks: 2
 // env: TERN_TEST=cuda_ipc_cache=4M
 #include <unistd.h>
@@ -24,7 +23,6 @@ void send_and_compare(const Area& mine, unsigned seed) {
   if (mine.get(kBytes) != bytes_of(kBytes, seed)) FAIL("message %u is stale", seed);
 }
 
-// Each message from new memory, at an address that may have been another's.
 void reused(const Allocator& by) {
   for (unsigned round = 0; round < 12; ++round) {
     const Area mine = by.make(kBytes + round % 3 * 4096);
@@ -33,7 +31,6 @@ void reused(const Allocator& by) {
   }
 }
 
-// An allocation of another kind where one was.
 void reused_by_another() {
   for (unsigned round = 0; round < 3; ++round)
     for (const Allocator& by : kAllocators) {
@@ -43,7 +40,7 @@ void reused_by_another() {
     }
 }
 
-// More memory than the cache holds, again and again.
+// The total exceeds the cache.
 void bounded() {
   std::vector<Area> many;
   for (int i = 0; i < 24; ++i) many.push_back(plain(kBytes));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Large nonblocking and persistent collectives of device memory stay on the devices, as blocking
-// ones do: no byte goes through the host's memory, and neither their start nor what moves them on
-// waits for a device.
+// Large nonblocking and persistent collectives of device memory bypass the host, and neither start
+// nor progress waits for a device.
 // ranks: 2 4
 // configurations: 1 4-peers in-turn
 // full-configurations: 12.0
@@ -11,7 +10,7 @@ using namespace tern::test;
 
 namespace {
 
-constexpr int kCount = (1 << 20) + 4 * 37;  // of which each rank has a part
+constexpr int kCount = (1 << 20) + 4 * 37;  // divided among the ranks
 constexpr size_t kBytes = kCount * sizeof(float);
 const MPI_Comm kWorld = MPI_COMM_WORLD;
 
@@ -34,8 +33,8 @@ struct Case {
   const char* name;
   int (*start)(const void* in, void* out, MPI_Request* request);
   int (*init)(const void* in, void* out, MPI_Request* request);
-  float (*expected)(int i);  // of the output
-  int (*length)();           // of the output, in elements
+  float (*expected)(int i);  // output value
+  int (*length)();           // output elements
 };
 
 float of_all(int i) { return element(i) * static_cast<float>(size * (size + 1) / 2); }
@@ -127,7 +126,6 @@ void verify(const Case& one, const Area& out) {
            static_cast<double>(one.expected(i)));
 }
 
-// The root of the broadcast has its vector in the output.
 void prepare(const Area& out) {
   if (rank == size - 1) return put_own(out);
   out.put(std::vector<uint8_t>(kBytes, 0xee));
@@ -143,7 +141,7 @@ void complete(const Case& one, MPI_Request* request, Trace* trace, unsigned long
 }
 
 void all(const Area& in, const Area& out, Trace* trace) {
-  // What comes once: links are tried, kernels loaded, streams and events made.
+  // The first call tests links, loads kernels, and creates streams and events.
   OK(MPI_Allreduce(in.address(), out.address(), kCount, MPI_FLOAT, MPI_SUM, kWorld));
   for (const Case& one : kCases) {
     MPI_Request lasting = MPI_REQUEST_NULL;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks with a GPU each: collectives of large device memory, in all forms, give what host memory
-// gives; also where devices map each other's memory and find something else there, which is tried
-// before it is used.
+// Collectives of large device memory, in all forms, match host memory, even if devices map each
+// other's memory and read wrong data.
 // ranks: 2 5
 // full-ranks: 4
 // configurations: 1 4-peers lies 2-apart islands
@@ -15,7 +14,6 @@ namespace {
 
 using Call = std::function<int(const void* in, void* out)>;
 
-/// On the host, then on devices: the same bytes.
 void compare(const char* name, size_t in_bytes, size_t out_bytes, const Call& call) {
   const auto data = bytes_of(in_bytes, static_cast<unsigned>(rank + 1));
   const auto before = bytes_of(out_bytes, static_cast<unsigned>(rank + 50));
@@ -79,7 +77,6 @@ void all_of(int n) {
   });
 }
 
-// One rank has its data on the host, and one has gaps in its type.
 void alike_on_some() {
   constexpr int n = 100003;
   const MPI_Comm w = MPI_COMM_WORLD;

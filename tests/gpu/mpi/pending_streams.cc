@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stream of the program's that waits for what another rank does only after its messages (a
-// kernel of another library's does the same): sends and receives of device memory do not wait for
-// it, whatever the memory's allocator is, and a capture that goes on meanwhile stays valid. The
-// driver of CUDA 12.0 is tested by this program alone, hence the kernels.
+// The program's stream waits, like another library's kernel, for an action that follows the
+// messages. Sends and receives of any device memory do not wait for the stream, and a concurrent
+// capture stays valid. No other program tests the driver for CUDA 12.0, hence the kernels.
 // ranks: 2
 // queues: many, the program's wait heads the only queue and holds up MPI's work behind it
 // configurations: 1 2-apart 12.0
@@ -12,10 +11,10 @@ using namespace tern::test;
 
 namespace {
 
-const bool kOldest = std::getenv("SOFTCUDA_VERSION") != nullptr;  // flags of contexts stay
-constexpr size_t kEager = 65536;  // such a message is read at once, in the call
+const bool kOldest = std::getenv("SOFTCUDA_VERSION") != nullptr;  // context flags stay
+constexpr size_t kEager = 65536;                                  // copied during the call
 
-/// Blocking, as streams are unless they are asked not to be: the legacy stream waits for it.
+/// A blocking stream is the default: the legacy stream waits for it.
 class PendingStream {
  public:
   PendingStream() : word_(plain(sizeof(uint32_t))) {
@@ -54,7 +53,7 @@ void check(const Allocator& by, const Area& memory, size_t bytes) {
   if (memory.get(bytes) != bytes_of(bytes, 1)) FAIL("%s: %zu bytes are wrong", by.name, bytes);
 }
 
-// Rank 1 ends its stream's wait when it has the data, rank 0 only when it hears of that.
+// Rank 1 ends its stream's wait after the data, rank 0 after a message from rank 1.
 void message(const Allocator& by, size_t bytes) {
   const Area memory = make(by, bytes);
   const int count = static_cast<int>(bytes);
@@ -71,9 +70,8 @@ void message(const Allocator& by, size_t bytes) {
   check(by, memory, bytes);
 }
 
-// With a driver for CUDA 12.0 nothing tells whether memory of pools and mappings was written in
-// full but the end of the legacy stream: what is begun returns at once, and ends when the stream
-// does.
+// The driver for CUDA 12.0 shows complete writes to pools and mappings only by the end of the
+// legacy stream. Nonblocking calls return at once and complete with the stream.
 void begun(const Allocator& by, size_t bytes) {
   const Area memory = make(by, bytes);
   const int count = static_cast<int>(bytes);
@@ -92,7 +90,7 @@ void begun(const Allocator& by, size_t bytes) {
   check(by, memory, bytes);
 }
 
-// Only the receiver's stream waits, and the data comes while the receiver is in another call.
+// Data arrives during another call of the receiver.
 void arrives_in_a_barrier(const Allocator& by, size_t bytes) {
   const Area memory = make(by, bytes);
   const int count = static_cast<int>(bytes);
@@ -138,7 +136,7 @@ void capture_goes_on() {
   for (size_t i = 0; i < memory.size(); ++i) check(kAllocators[i], memory[i], bytes);
 }
 
-// What could be late in a context is waited for once: from then on it is not.
+// Pending work of the contexts is awaited once.
 void warm_up() {
   for (const Allocator& by : kAllocators) {
     const Area memory = make(by, 64);
@@ -148,7 +146,7 @@ void warm_up() {
   }
 }
 
-// Such a driver has no cuFuncLoad.
+// A driver for CUDA 12.0 lacks cuFuncLoad.
 void sum() {
   constexpr int kInts = 1 << 18;
   std::vector<int> values(kInts, rank + 1);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of pools that can be shared: a pool is exported and imported once, each allocation goes by
-// one copy, and the peer has given it back when the message has arrived, for its owner may free it
-// then. Pools come and go.
+// A shareable pool is exported and imported once, and an allocation travels by a single copy. The
+// peer releases the memory before the message completes, because the owner may then free it.
 // ranks: 2
 // configurations: 1 4-peers 2-apart
 #include "allocators.hpp"
@@ -30,13 +29,12 @@ bool reachable() {
   return can != 0;
 }
 
-/// From one area, into the same at the other end, in pieces that lie in it anywhere.
 void message(const Area& area, int from, size_t offset, size_t bytes) {
   static unsigned seed = 0;
   const auto want = bytes_of(bytes, ++seed);
   if (rank == from) {
     area.put(want, offset);
-    CU(cuCtxSynchronize());  // what is not written yet is packed first, into other memory
+    CU(cuCtxSynchronize());  // pending writes would be packed
     OK(MPI_Send(area.address(offset), static_cast<int>(bytes), MPI_BYTE, 1 - from, 0,
                 MPI_COMM_WORLD));
     return;
@@ -56,7 +54,7 @@ void both_ways(const Area& area, size_t offset, size_t bytes) {
   message(area, 1, offset, bytes);
 }
 
-// Two at once from one allocation: the peer maps it once.
+// Two concurrent messages of an allocation share a mapping.
 void side_by_side(const Area& area) {
   MPI_Request requests[2];
   const auto want = bytes_of(kBytes, 77);
@@ -68,7 +66,7 @@ void side_by_side(const Area& area) {
     if (rank == 1) OK(MPI_Irecv(half, kBytes / 2, MPI_BYTE, 0, i, MPI_COMM_WORLD, &requests[i]));
   }
   OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
-  if (rank == 1 && area.get(kBytes) != want) FAIL("two messages from one allocation are wrong");
+  if (rank == 1 && area.get(kBytes) != want) FAIL("two messages of an allocation are wrong");
 }
 
 void messages() {
@@ -86,7 +84,7 @@ void messages() {
     OK(MPI_Barrier(MPI_COMM_WORLD));
   }
   if (control().there())
-    CHECK_EQ(control().calls("cuMemPoolExportToShareableHandle"), shared);  // once was enough
+    CHECK_EQ(control().calls("cuMemPoolExportToShareableHandle"), shared);  // exported once
 }
 
 }  // namespace

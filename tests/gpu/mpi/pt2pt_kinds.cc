@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages between every two kinds of memory: sizes around every border, modes, wildcards,
-// truncation, probes, persistent requests, layouts with holes.
+// Messages between every two kinds of memory: sizes, modes, wildcards, truncation, probes,
+// persistent requests, holes.
 // ranks: 2
 // configurations: 1 4-peers 2-apart jitter
 // full-configurations: 12.0
@@ -45,7 +45,7 @@ void every_size(Kind from, Kind to, int peer) {
   }
 }
 
-// Several at once, received in another order, some before they are sent.
+// Messages arrive in another order, some after posted receives.
 void outstanding(Kind from, Kind to, int peer) {
   constexpr int kMessages = 6;
   constexpr size_t kBytes = 150001;
@@ -123,7 +123,7 @@ void matched_and_persistent(Kind from, Kind to, int peer) {
   }
 }
 
-// Columns on one side or on both: what lies between them stays as it is.
+// Gaps stay unchanged.
 void with_holes(Kind from, Kind to, int peer) {
   for (const int rows : {10, 3000})
     for (const int form : {0, 1, 2}) {  // holes at the sender, the receiver, both

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several processes on one GPU, which runs one at a time: nothing waits on it for another process,
-// and everything arrives. Messages of all sizes at once, both ways, with collectives between them.
+// A GPU runs one process at a time: no GPU work waits for another process. Messages of all sizes
+// run at once, between collectives.
 // ranks: 2 3 4
 // configurations: in-turn 1
 #include "allocators.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages and collectives take the right data from small allocations of one driver block.
-// Drivers differ in the answer to a second IPC handle of an open block: ranks 0 and 1 get the
-// address of the first allocation again, ranks 2 and 3 get CUDA_ERROR_ALREADY_MAPPED.
+// Small allocations of one driver block deliver the right data. A second IPC handle of an open
+// block returns the first allocation's address (ranks 0 and 1) or CUDA_ERROR_ALREADY_MAPPED (ranks
+// 2 and 3).
 // ranks: 4
 // configurations: 4-peers
 #include <cstdlib>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rank says on its standard error, for tests of it. A test that fails meanwhile shows it
-// all. Why not by streams of C++: a bundled test would carry their megabyte with it.
+// Captures a rank's standard error. C++ streams would add a megabyte to a bundled test.
 #pragma once
 
 #include <fcntl.h>
@@ -13,19 +12,20 @@
 
 #include "tests/mpi/check.h"
 
-// Null in a build without sanitizers.
+// The function is null without sanitizers.
 extern "C" [[gnu::weak]] void __sanitizer_set_report_fd(void* descriptor);
 
 namespace tern::test {
 
-/// While it lives what is said goes to a file of its own. One at a time.
+/// Redirects standard error to a file. One object at a time.
 class Heard {
  public:
   Heard() {
     char name[] = "/tmp/tern_said_XXXXXX";
     file_ = mkstemp(name);
     screen_ = dup(2);
-    if (file_ < 0 || screen_ < 0 || dup2(file_, 2) < 0) FAIL("no file of what is said: %s", name);
+    if (file_ < 0 || screen_ < 0 || dup2(file_, 2) < 0)
+      FAIL("cannot redirect standard error to %s", name);
     (void)unlink(name);
     report_to(screen_);
     present_ = this;
@@ -41,7 +41,6 @@ class Heard {
     (void)close(file_);
   }
 
-  /// All of it, since byte `from`.
   [[nodiscard]] std::string text(size_t from = 0) const {
     std::string all;
     char part[4096];
@@ -53,14 +52,13 @@ class Heard {
   [[nodiscard]] bool has(const char* words) const {
     return text().find(words) != std::string::npos;
   }
-  /// Whether it has within some seconds.
   [[nodiscard]] bool will_have(const char* words, int seconds) const {
     for (int i = 0; i < seconds * 100 && !has(words); ++i) (void)usleep(10'000);
     return has(words);
   }
 
  private:
-  /// What a sanitizer finds stays on the screen.
+  /// Sanitizer reports stay on the screen.
   static void report_to(int descriptor) {
     if (__sanitizer_set_report_fd != nullptr)
       __sanitizer_set_report_fd(reinterpret_cast<void*>(static_cast<intptr_t>(descriptor)));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver refuses the first image of the kernels, as a CUDA 13 image on sm_70 or a driver older
-// than its toolkit: the second is loaded, its kernels run, and TERN_EXPLAIN says so. An error that
-// speaks of no image ends the search.
+// The driver refuses the first kernel image, like a CUDA 13 image on sm_70: Tern loads the second
+// and names the image with TERN_EXPLAIN. Other errors end the search.
 // ranks: 2
 // configurations: 4-peers
 // env: TERN_EXPLAIN=1 TERN_GPU_ENGINE=kernel
@@ -40,6 +39,6 @@ int main(int argc, char** argv) {
   if (rank == 0 && !is_none &&
       !heard.has("kernel image 2 (cuda_kernels in TERN_TEST), because the driver refused the "
                  "previous image: "))
-    FAIL("not said which image was loaded");
+    FAIL("the loaded image is not named");
   return end();
 }

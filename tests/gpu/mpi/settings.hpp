@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parameters for tests, set by a test itself.
+// Test parameters, set by the test itself.
 #pragma once
 
 #include <cstdlib>
@@ -7,7 +7,7 @@
 
 namespace tern::test {
 
-/// Adds PART=VALUE to TERN_TEST. The runner has set other parts. Call before MPI_Init.
+/// Adds PART=VALUE to TERN_TEST, after the runner's parts. Call before MPI_Init.
 inline void set_for_test(const std::string& part, const std::string& value) {
   const char* const before = std::getenv("TERN_TEST");
   const std::string all = (before == nullptr ? "" : std::string(before) + ",") + part + "=" + value;

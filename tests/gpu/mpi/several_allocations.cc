@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datatypes of absolute addresses that reach over several allocations of a device: such as lie side
-// by side, such as are far from each other, and such as the program wrote at last by copies that
-// have not landed; in calls, and in what is enqueued. What reaches from the host to a device, or
-// from one device to another, is refused with both places, by all ranks of a collective.
+// Datatypes of absolute addresses across several device allocations, also with copies still in
+// flight, in calls and enqueued. All ranks refuse a type across host and device, or across two
+// devices, and name both places.
 // ranks: 2
 // configurations: 1 4-peers 2-apart mps
 // env: SOFTCUDA_LATE=1000
@@ -28,7 +27,6 @@ MPI_Datatype type_of(const std::vector<const void*>& places, size_t bytes) {
   return type;
 }
 
-/// Allocations of so many bytes each, and a type that is all of them.
 struct Parts {
   std::vector<Area> areas;
   MPI_Datatype type = MPI_DATATYPE_NULL;
@@ -62,7 +60,7 @@ std::vector<uint8_t> expected(int of, size_t bytes, unsigned round) {
   return all;
 }
 
-/// By copies on the device, which return before they have landed.
+/// Device copies return early.
 void write_late(const Parts& parts, const std::vector<uint8_t>& data, const Area& aside) {
   aside.put(data);
   CU(cuCtxSynchronize());
@@ -74,7 +72,6 @@ void write_late(const Parts& parts, const std::vector<uint8_t>& data, const Area
 enum Call { kMessage, kSendrecv, kBcast, kAllgather, kAlltoall, kCalls };
 const char* const kNames[] = {"message", "sendrecv", "bcast", "allgather", "alltoall"};
 
-/// What rank 0 has comes to rank 1 (of sendrecv the other way, too).
 void move(Call call, const Parts& parts, std::vector<uint8_t>* gathered) {
   const int bytes = static_cast<int>(gathered->size()) / size;
   const auto packed = [&](int from) { return gathered->data() + from * bytes; };
@@ -95,7 +92,7 @@ void move(Call call, const Parts& parts, std::vector<uint8_t>* gathered) {
     case kAllgather:
       OK(MPI_Allgather(MPI_BOTTOM, 1, parts.type, gathered->data(), bytes, MPI_BYTE, kComm));
       return;
-    default:  // a block for each rank, all of them the same
+    default:  // equal blocks for all ranks
       int counts[] = {1, 1}, places[] = {0, 0}, bytes_each[] = {bytes, bytes},
           begins[] = {0, bytes};
       OK(MPI_Alltoallv(MPI_BOTTOM, counts, places, parts.type, gathered->data(), bytes_each, begins,
@@ -113,7 +110,7 @@ void round(const Allocator& by, Call call, const Parts& parts, size_t bytes, uns
   const bool to_host = call == kSendrecv || call == kAllgather || call == kAlltoall;
   const auto* const part = gathered.data() + static_cast<size_t>(1 - rank) * bytes * kParts;
   if (to_host && std::memcmp(part, theirs.data(), theirs.size()) != 0)
-    FAIL("%s, %s of 3 x %zu bytes, round %u: not what was written last", by.name, kNames[call],
+    FAIL("%s, %s of 3 x %zu bytes, round %u: not the last written data", by.name, kNames[call],
          bytes, number);
   CU(cuCtxSynchronize());
   if (parts.get(bytes) != (received ? theirs : mine))
@@ -121,7 +118,6 @@ void round(const Allocator& by, Call call, const Parts& parts, size_t bytes, uns
          number);
 }
 
-/// The same on a stream, which does it when it comes there.
 void enqueue(size_t bytes) {
   const OnStream on;
   const Parts parts({"cudaMalloc", plain}, bytes);
@@ -137,7 +133,7 @@ void enqueue(size_t bytes) {
       OK(MPIX_Recv_enqueue(MPI_BOTTOM, 1, parts.type, 0, 0, on.comm, MPI_STATUS_IGNORE));
     on.sync();
     if (parts.get(bytes) != expected(0, bytes, number))
-      FAIL("enqueued, 3 x %zu bytes, round %u: not what rank 0 has", bytes, number);
+      FAIL("enqueued, 3 x %zu bytes, round %u: not the data of rank 0", bytes, number);
   }
 }
 
@@ -154,7 +150,7 @@ void refused(const char* what, const std::vector<const void*>& places, size_t by
   FAILS(MPI_Recv(MPI_BOTTOM, 1, type, other, 0, kComm, MPI_STATUS_IGNORE), MPI_ERR_BUFFER);
   FAILS(MPI_Pack(MPI_BOTTOM, 1, type, packed.data(), length, &position, kComm), MPI_ERR_BUFFER);
   FAILS(MPI_Unpack(packed.data(), length, &position, MPI_BOTTOM, 1, type, kComm), MPI_ERR_BUFFER);
-  // Rank 1 has what may be sent, and hears that rank 0 has not.
+  // Rank 1's buffer is valid, and rank 1 learns of rank 0's refusal.
   const int bcast = rank == 0 ? MPI_Bcast(MPI_BOTTOM, 1, type, 0, kComm)
                               : MPI_Bcast(packed.data(), length, MPI_BYTE, 0, kComm);
   if (std::strstr(error_text(bcast), "reaches from") == nullptr)

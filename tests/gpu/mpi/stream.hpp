@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stream of the program's with a communicator on it, and data that is put into device memory and
-// taken out of it in that stream, without waiting: who does not keep the stream's order finds wrong
-// data.
+// A program's stream with a communicator. Data is copied in that stream without a wait, so a call
+// out of stream order finds wrong data.
 #pragma once
 
 #include <string>
@@ -9,7 +8,6 @@
 #include "allocators.hpp"
 #include "mpix.h"
 
-/// The call fails with a class and with words.
 #define SAYS(call, error_class, words)                                                  \
   do {                                                                                  \
     const int said_ = (call);                                                           \
@@ -21,14 +19,13 @@
 
 namespace tern::test {
 
-/// A stream and a communicator of all ranks on it.
 class OnStream {
  public:
   explicit OnStream(MPI_Comm parent = MPI_COMM_WORLD, int priority = 0) {
     CU(cuStreamCreateWithPriority(&queue, CU_STREAM_NON_BLOCKING, priority));
     make(parent);
   }
-  /// On a stream that outlives it.
+  /// The stream must outlive the object.
   OnStream(MPI_Comm parent, CUstream of_program) : queue(of_program), is_own_(false) {
     make(parent);
   }
@@ -59,7 +56,7 @@ class OnStream {
   bool is_own_ = true;
 };
 
-/// Device memory with pinned memory beside it, of `count` elements.
+/// Device memory with a pinned copy.
 template <class T>
 class Vector {
  public:
@@ -69,14 +66,13 @@ class Vector {
         host_(pinned(std::max<size_t>(1, count) * sizeof(T))) {}
   [[nodiscard]] T* on_device() const { return static_cast<T*>(device_.address()); }
   [[nodiscard]] T& operator[](size_t i) { return static_cast<T*>(host_.address())[i]; }
-  /// To the device, and back, when the stream comes to it.
+  /// Copies in stream order.
   void put(CUstream queue) const {
     if (count_ > 0) CU(cuMemcpyHtoDAsync_v2(device_.at, host_.address(), bytes(), queue));
   }
   void get(CUstream queue) const {
     if (count_ > 0) CU(cuMemcpyDtoHAsync_v2(host_.address(), device_.at, bytes(), queue));
   }
-  /// Other data in it, when the stream comes to it.
   void spoil(CUstream queue) const {
     if (count_ > 0) CU(cuMemsetD8Async(device_.at, 0x5a, bytes(), queue));
   }
@@ -87,7 +83,6 @@ class Vector {
   Area device_, host_;
 };
 
-/// A sum in place of so many integers, enqueued, waited for and compared.
 inline void check_allreduce(CUstream queue, MPI_Comm comm, size_t ints) {
   Vector<int> data(ints);
   for (size_t i = 0; i < ints; ++i) data[i] = rank * 1000 + static_cast<int>(i % 997);

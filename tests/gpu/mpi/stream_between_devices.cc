@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enqueued collectives between devices that reach each other: the host has no part in them, a graph
-// outlives its communicator, host memory is reduced too, communicators follow each other, and a
-// rank that does not come is named within the patience.
+// Enqueued collectives between linked devices: the host takes no part, a graph outlives its
+// communicator, host memory works, and a late rank is named after the timeout.
 // ranks: 2 3 4
 // configurations: 4-peers
 // env: TERN_TEST=gpu_multicast=off
@@ -29,8 +28,7 @@ void fill(Vector<int>& send, int count) {
   for (int i = 0; i < count; ++i) send[static_cast<size_t>(i)] = rank * 1000 + i % 997;
 }
 
-/// While no rank has put anything into its stream, and after all have, nothing of it is the host's
-/// to do: ranks sleep outside MPI until the data is there.
+/// Ranks sleep outside MPI until the data arrives.
 void without_the_host(const OnStream& on) {
   constexpr int kCount = 300007;
   Vector<int> send(kCount), recv(kCount);
@@ -45,7 +43,7 @@ void without_the_host(const OnStream& on) {
   check_sums(recv, kCount, "allreduce");
 }
 
-/// What kernels may not reach: pageable memory of the host.
+/// Some kernels cannot reach pageable memory.
 void of_the_host(const OnStream& on) {
   constexpr int kCount = 4001;
   std::vector<int> send(kCount), recv(kCount, -1);
@@ -77,7 +75,6 @@ CUgraphExec graph_of(const OnStream& on, Vector<int>& send, Vector<int>& recv, i
   return made;
 }
 
-/// The graph of a communicator that was freed replays, beside the next communicator of these ranks.
 void graph_outlives_communicator() {
   constexpr int kCount = 10001;
   OnStream on;
@@ -95,7 +92,7 @@ void graph_outlives_communicator() {
   CU(cuGraphExecDestroy(graph));
 }
 
-/// One after the other, and some at once: scratch is taken again.
+/// Successive and concurrent communicators reuse scratch.
 void many_communicators() {
   const long long before = control().there() ? control().live("bytes") : 0;
   for (int round = 0; round < 12; ++round) {
@@ -103,14 +100,15 @@ void many_communicators() {
     without_the_host(on);
   }
   const long long after = control().there() ? control().live("bytes") : 0;
-  constexpr long long kMost = 3LL * (32 << 20);  // of the first, and of buffers that come and go
+  constexpr long long kMost =
+      3LL * (32 << 20);  // of the first communicator, and of temporary buffers
   if (after - before > kMost) FAIL("12 communicators keep %lld bytes", after - before);
   const OnStream one, other;
   without_the_host(other);
   without_the_host(one);
 }
 
-/// The last rank comes two seconds late, the others' patience is one.
+/// The last rank is two seconds late, beyond the timeout of one second.
 void late_rank(const Heard& heard) {
   const OnStream on;
   constexpr int kCount = 50;
@@ -122,7 +120,7 @@ void late_rank(const Heard& heard) {
   OK(MPIX_Allreduce_enqueue(send.on_device(), recv.on_device(), kCount, MPI_INT, MPI_SUM, on.comm));
   recv.get(on.queue);
   if (rank == 0 && (!heard.will_have("has waited for 1 s", 20) || !heard.has("allreduce")))
-    FAIL("nothing was said of the late rank");
+    FAIL("the late rank is not reported");
   if (!late) OK(MPI_Barrier(MPI_COMM_WORLD));
   on.sync();
   check_sums(recv, kCount, "a late allreduce");

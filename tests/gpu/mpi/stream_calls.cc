@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver calls of each operation in a stream, by function: a collective of a kernel launches
-// once, whatever its wire and size; copies, words and kernels of the stream engine grow with data.
+// Driver calls of each enqueued operation: a kernel collective launches once; copies, semaphore
+// operations and kernels of the stream engine grow with the data.
 // ranks: 3
 // configurations: 4-peers
 // env: TERN_TEST=gpu_multicast=off
 // sanitizers: no
 // timeout: 90
 // variant: stream
-//   64 MiB by copies and operations on words.
+//   64 MiB by copies and semaphore operations.
 //   env: TERN_TEST=gpu_multicast=off TERN_GPU_ENGINE=stream TERN_COLL=allreduce=ring
 // variant: kernel
 //   64 MiB by one kernel.
@@ -19,8 +19,8 @@ using namespace tern::test;
 
 namespace {
 
-/// Memory types, the program's context, the capture's state; then the kernel, a word for its end,
-/// and an event for the order of streams. Memory of earlier messages may be asked for, too.
+/// The memory types, the context, the capture state, the kernel, a completion semaphore, and an
+/// event for the stream order. Tern may also query memory of earlier messages.
 const std::vector<Expected> kOneKernel = {
     {"cuPointerGetAttributes", kAny, true},
     {"cuCtxGetCurrent", 1},
@@ -54,7 +54,7 @@ void allreduce_by(const char* wire, int floats) {
   OK(MPI_Comm_free(&parent));
 }
 
-/// Calls that put work into streams, and the work: as the driver counted it, or as tern_coll tells.
+/// The driver's counts, or tern_coll's.
 struct Work {
   long long calls = 0, copies = 0, kernels = 0, waits = 0;
 };
@@ -100,7 +100,7 @@ void large_allreduce(Call&& check) {
   on.sync();
 }
 
-/// As many as tern_coll tells of the rank that has the most.
+/// The counts equal tern_coll's for the busiest rank.
 void large_by_stream() {
   large_allreduce([](auto&& sum) {
     const Work before = counted();
@@ -139,7 +139,7 @@ void alltoallv() {
     places.push_back(100000 * i);
   }
   std::vector<Expected> expected = kOneKernel;
-  expected.push_back({"cuStreamSynchronize", 1});  // the test's
+  expected.push_back({"cuStreamSynchronize", 1});  // the test's own
   expect_calls("an alltoallv", expected, [&] {
     OK(MPIX_Alltoallv_enqueue(in.address(), sends.data(), places.data(), MPI_INT, out.address(),
                               receives.data(), places.data(), MPI_INT, on.comm));
@@ -147,10 +147,11 @@ void alltoallv() {
   });
 }
 
-/// Through pinned memory, in passes of 1 MiB: a copy and a batch of operations on words for each.
+/// Messages pass through pinned memory, 1 MiB per pass, with a copy and a batch of semaphore
+/// operations each.
 void messages(int bytes) {
   const int passes = (bytes + (1 << 20) - 1) >> 20;
-  std::vector<Expected> expected = {{"cuStreamSynchronize", 1}};  // the test's
+  std::vector<Expected> expected = {{"cuStreamSynchronize", 1}};  // the test's own
   if (rank < 2) {
     const int copies = rank == 0 ? passes : 2 * passes;
     expected.insert(expected.end(), {{"cuPointerGetAttributes", kAny, true},

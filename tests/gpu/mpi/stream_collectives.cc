@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every enqueued collective gives what the ordinary one gives: of one element and of many parts, in
-// place, from each root, of blocks of any size, of device memory and the host's, of types with
-// holes; in the stream's order.
+// Every enqueued collective matches the ordinary one: many sizes, in place, all roots, device and
+// host memory, holes, stream order.
 // ranks: 1 2 3 4
 // configurations: 1 4-peers 2-apart jitter queue-peers
 // timeout: 120
 // variant: multicast
-//   Switches asked for, with and without multicast memory.
+//   Multimem requested, with and without multicast memory.
 //   configurations: 1 4-peers 2-apart mps
 //   env: TERN_GPU_WIRE=multimem
 // variant: kernel
@@ -14,7 +13,7 @@
 //   configurations: 1 4-peers weak mps
 //   env: TERN_GPU_ENGINE=kernel
 // variant: lines
-//   LL128 asked for, with NVLink and without.
+//   LL128 requested, with NVLink and without.
 //   configurations: 1 4-peers weak pcie mps
 //   env: TERN_GPU_ENGINE=kernel TERN_GPU_WIRE=ll128
 #include <string>
@@ -27,9 +26,8 @@ using namespace tern::test;
 namespace {
 
 const OnStream* on = nullptr;
-MPI_Datatype with_holes = MPI_DATATYPE_NULL;  // two ints, four apart
+MPI_Datatype with_holes = MPI_DATATYPE_NULL;  // two integers, four apart
 
-/// Memory of `ints` ints; what the ordinary call works on, and what the stream does.
 class Both {
  public:
   Both(Kind kind, int ints, unsigned seed)
@@ -41,7 +39,6 @@ class Both {
       reference_[i] =
           static_cast<int>((i * 31 + seed * 1009 + static_cast<unsigned>(rank) * 77) % 1000);
   }
-  /// The same data to where the stream finds it, when it comes there.
   void put() {
     if (area_.on_host) {
       on->sync();
@@ -83,7 +80,6 @@ struct Case {
   }
 };
 
-/// Calls `call` with the reference, on MPI_COMM_WORLD, and with the stream's memory.
 template <class Ordinary, class Enqueued>
 void compare(const Case& the, const char* name, int send_ints, int recv_ints, Ordinary&& ordinary,
              Enqueued&& enqueued) {
@@ -135,7 +131,7 @@ void equal_blocks(const Case& the) {
     COMPARE(the, Reduce_scatter_block, all, n, send, recv, n, MPI_INT, MPI_SUM, comm);
 }
 
-// Rank i's block has about i * count / 2 elements; the blocks do not follow each other.
+// Rank i's block has about i * count / 2 elements, with gaps between blocks.
 void any_blocks(const Case& the) {
   std::vector<int> counts, displs;
   int room = 0, sum = 0;
@@ -159,7 +155,7 @@ void any_blocks(const Case& the) {
     COMPARE(the, Reduce_scatter, sum, mine, send, recv, c, MPI_INT, MPI_SUM, comm);
   else
     COMPARE(the, Reduce_scatter, 0, sum, MPI_IN_PLACE, recv, c, MPI_INT, MPI_SUM, comm);
-  // Block (i, j) has (i + j) % 3 * count elements: alike seen from both, also in place.
+  // Block (i, j) has (i + j) % 3 * count elements on both ranks.
   std::vector<int> pairs, places;
   int all = 0;
   for (int i = 0; i < size; ++i) {
@@ -191,7 +187,7 @@ void all_of(const Case& the) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  set_for_test("stream_chunk", "4096");  // several parts
+  set_for_test("stream_chunk", "4096");  // several chunks
   begin(&argc, &argv);
   start_cuda();
   OK(MPI_Type_vector(2, 1, 4, MPI_INT, &with_holes));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Devices alone do collectives of the first duplicate of a communicator with a stream: beside calls
-// of the parent, in graphs of both at once, and after the end of the parent. MPI_Comm_dup waits for
-// no rank. The host does collectives of further duplicates, with the same results.
+// The devices alone perform collectives on a stream communicator's first duplicate: beside the
+// parent's calls, in concurrent graphs, and after the parent's end. MPI_Comm_dup waits for no rank.
+// The host serves further duplicates.
 // ranks: 2 3
 // configurations: 4-peers
 // queues: many, ranks launch graphs in opposite orders, and one queue has one order
@@ -39,7 +39,6 @@ void sum(const Vector<int>& data, size_t ints, MPI_Comm comm) {
                             MPI_SUM, comm));
 }
 
-/// Calls of both communicators in turn.
 void in_turn(const OnStream& on, MPI_Comm twin) {
   for (const size_t ints : {size_t{1}, size_t{1000}, size_t{40000}, size_t{900000}}) {
     Vector<int> one(ints), other(ints);
@@ -59,7 +58,6 @@ void in_turn(const OnStream& on, MPI_Comm twin) {
   }
 }
 
-/// A call as a graph.
 class Graph {
  public:
   Graph(const OnStream& on, const Vector<int>& data, size_t ints, MPI_Comm comm) {
@@ -79,7 +77,7 @@ class Graph {
   CUgraphExec exec_ = nullptr;
 };
 
-/// Graphs of both in streams of their own; even ranks launch one first, odd ranks the other.
+/// Even and odd ranks launch in opposite orders.
 void graphs_at_once(const OnStream& on, MPI_Comm twin) {
   constexpr size_t kInts = 5000;
   CUstream queues[2] = {};
@@ -105,7 +103,7 @@ void graphs_at_once(const OnStream& on, MPI_Comm twin) {
   for (CUstream queue : queues) CU(cuStreamDestroy_v2(queue));
 }
 
-/// Rank 0 duplicates during a wait of its stream for the other ranks: these begin after that.
+/// Rank 0 duplicates while its stream waits for the other ranks.
 MPI_Comm duplicate_at_work(const OnStream& on) {
   Vector<int> data(1000);
   MPI_Comm twin = MPI_COMM_NULL;
@@ -141,7 +139,7 @@ int main(int argc, char** argv) {
     if (rank == 0 && control().there() &&
         (said.find("enqueued collectives run between the devices") == said.npos ||
          said.find("for execution by the host") != said.npos))
-      FAIL("devices alone must do it: %s", said.c_str());
+      FAIL("expected device execution: %s", said.c_str());
     OK(MPI_Comm_dup(on->comm, &third));
     in_turn(*on, third);
     graphs_at_once(*on, twin);

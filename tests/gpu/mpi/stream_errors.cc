@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is wrong with streams and enqueued operations is told at once, with the reason; what goes
-// wrong later is told by the communicator's next call; ranks whose partner refused its arguments go
-// on, and hear of it.
+// Invalid streams and arguments fail at once, with the reason. Later failures appear in the
+// communicator's next call. The partners of a refusing rank continue and learn of the refusal.
 // ranks: 1 2 3
 // configurations: 1 2-apart jitter
 #include <string>
@@ -70,7 +69,7 @@ void wrong_arguments(const OnStream& on) {
   on.sync();
 }
 
-// A message that is too long for its receive: known when it comes.
+// A message too long for the receive fails on arrival.
 void late_error(const OnStream& on) {
   Vector<int> data(4);
   MPI_Request request = MPI_REQUEST_NULL;
@@ -79,17 +78,17 @@ void late_error(const OnStream& on) {
   OK(MPIX_Wait_enqueue(&request, MPI_STATUS_IGNORE));
   on.sync();
   SAYS(MPIX_Barrier_enqueue(on.comm), MPI_ERR_TRUNCATE, "MPIX_Recv_enqueue, enqueued earlier");
-  OK(MPIX_Barrier_enqueue(on.comm));  // told once
+  OK(MPIX_Barrier_enqueue(on.comm));  // reported once
   on.sync();
 }
 
-// The last rank refuses; all others' streams go on, and their next call tells.
+// The other streams continue, and the next calls report the refusal.
 void refused_by_one() {
   const OnStream on;
   OK(MPI_Comm_set_errhandler(on.comm, MPI_ERRORS_RETURN));
   Vector<int> data(4);
   const bool wrong = rank == size - 1;
-  if (wrong) OK(MPI_Barrier(MPI_COMM_WORLD));  // it refuses when the others have made the call
+  if (wrong) OK(MPI_Barrier(MPI_COMM_WORLD));  // refuses after the other calls
   const int code = MPIX_Allreduce_enqueue(MPI_IN_PLACE, data.on_device(), wrong ? -1 : 4, MPI_INT,
                                           MPI_SUM, on.comm);
   CHECK_EQ(class_of(code), wrong ? MPI_ERR_COUNT : MPI_SUCCESS);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enqueued collectives whose blocks only sender and receiver know, between devices: gatherv,
-// scatterv and alltoallv of blocks of no byte to several passes, in place, of host memory and of
-// types with holes on some ranks, beside calls of other kernels, in graphs that are replayed; one
-// launch does it, and no copy; counts that do not fit each other are an error.
+// Enqueued gatherv, scatterv and alltoallv between devices, with blocks known only to sender and
+// receiver: empty to several passes, in place, host memory, holes, beside other kernels, in graphs.
+// A call takes one launch and no copy. Mismatched counts are an error.
 // ranks: 1 2 3 4
 // configurations: 4-peers weak mps
 // env: TERN_GPU_SCRATCH=4M
@@ -16,7 +15,7 @@ using namespace tern::test;
 
 namespace {
 
-// Integers from one rank to another: none, a few, some KiB, more than a step of a pair.
+// Counts range from zero to more than one step.
 int count_of(int from, int to, int round) {
   constexpr int kCounts[] = {0, 3, 1001, 17, 5000, 1, 90001};
   return kCounts[(from * 3 + to * 5 + round) % 7];
@@ -25,7 +24,7 @@ int value(int from, int to, int round, int i) {
   return (from * 16 + to) * 1000003 + round * 7919 + i;
 }
 
-/// Blocks of one side on this rank, one integer apart.
+/// Blocks are one integer apart.
 struct Layout {
   std::vector<int> counts, displs;
   size_t all = 0;
@@ -53,7 +52,7 @@ void fill(Vector<int>& data, const Layout& layout, int round) {
       data[static_cast<size_t>(layout.displs[static_cast<size_t>(to)] + i)] =
           value(rank, to, round, i);
 }
-/// `but`: whose block is as it was.
+/// The block of rank `but` must be unchanged.
 void check(Vector<int>& data, const Layout& layout, int round, const char* what, int but = -1) {
   for (int from = 0; from < size; ++from) {
     const int count = layout.counts[static_cast<size_t>(from)],
@@ -70,7 +69,7 @@ void blank(Vector<int>& data, size_t count) {
   for (size_t i = 0; i < count; ++i) data[i] = -1;
 }
 
-/// `on_host`: the rank whose data lies there.
+/// Rank `on_host` uses host memory.
 void all_to_all(const OnStream& on, int round, int on_host) {
   const Layout out = sent_by(rank, round), in = received_by(rank, round);
   Vector<int> send(out.all), recv(in.all);
@@ -87,7 +86,7 @@ void all_to_all(const OnStream& on, int round, int on_host) {
   check(recv, in, round, host ? "alltoallv on the host" : "alltoallv");
 }
 
-/// What goes from one rank to another is as much as comes back.
+/// Both directions have equal counts.
 void in_place(const OnStream& on, int round) {
   Layout both;
   for (int i = 0; i < size; ++i) both.add(count_of(std::min(i, rank), std::max(i, rank), round));
@@ -101,7 +100,7 @@ void in_place(const OnStream& on, int round) {
   check(data, both, round, "alltoallv in place");
 }
 
-/// By one rank as integers, by another as pairs with a hole behind.
+/// Some ranks use integers, others pairs with a hole.
 void gather(const OnStream& on, int round, int root, bool in_place) {
   const Layout in = received_by(root, round);
   const int mine = count_of(rank, root, round);
@@ -152,7 +151,7 @@ void scatter(const OnStream& on, int round, int root, bool in_place) {
   }
 }
 
-/// Of another kernel, whose regions and words these are, too.
+/// Another kernel uses the same regions and semaphores.
 void reduce(const OnStream& on, int round) {
   constexpr size_t kCount = 20001;
   Vector<int> data(kCount);
@@ -178,8 +177,8 @@ void everything(const OnStream& on) {
   }
 }
 
-// From and to MPI_BOTTOM, by types made of addresses; no rank sends the next one anything, for
-// which no type is given.
+// Types have addresses relative to MPI_BOTTOM. Each rank sends nothing to the next rank, without a
+// type.
 void by_addresses(const OnStream& on) {
   const auto n = static_cast<size_t>(size);
   constexpr int kEach = 3000;
@@ -238,8 +237,8 @@ void one_launch(const OnStream& on) {
   on.sync();
   CHECK_EQ(control().calls("cuLaunchKernel"), launches + 1);
   CHECK_EQ(control().calls("cuMemcpyAsync"), copies);
-  // Where blocks lie is asked once for each buffer. Another thread looks after exports now and
-  // then, and asks meanwhile: not in all of some calls.
+  // Each buffer's location is queried once. A thread that checks exports adds queries, but not in
+  // every call.
   auto asked = std::numeric_limits<unsigned long long>::max();
   for (int i = 0; i < 20; ++i) {
     const auto before = control().calls("cuPointerGetAttributes");
@@ -280,7 +279,6 @@ void replayed(const OnStream& on) {
   CU(cuGraphExecDestroy(exec));
 }
 
-// The last rank sends rank 0 more than that asks for.
 void lengths_that_differ() {
   const OnStream on;
   OK(MPI_Comm_set_errhandler(on.comm, MPI_ERRORS_RETURN));

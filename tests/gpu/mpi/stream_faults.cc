@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every function of the driver that enqueued operations call fails once, at its first and at its
-// second call, on one rank: while a communicator gets its stream, and while an operation is
-// enqueued and runs. Each call of MPI ends, and each stream; ranks agree whether there is a
-// communicator; who is told of no failure has the right data; and a communicator that is made
-// afterwards is well.
+// Each driver function of enqueued operations fails once on one rank, at the first and the second
+// call, during the creation of a stream communicator and during an operation. Every call and stream
+// ends, ranks agree on the communicator's existence, ranks without an error have correct data, and
+// a later communicator works.
 // ranks: 2 4
 // configurations: 1 4-peers mps 2-apart islands
 // queues: many, a write in another stream ends the waits of a failed call
@@ -19,18 +18,17 @@ using namespace tern::test;
 
 namespace {
 
-int outcomes[2];  // well, told
-/// Without --full every fourth fault, and every second one where there is one operation alone.
+int outcomes[2];  // successes, failures
+/// Without --full only every fourth fault is tested, or every second with a single operation.
 size_t every() {
   const char* const full = std::getenv("FULL");
   return full != nullptr && *full != '\0' ? 1 : size == 2 ? 4 : 2;
 }
 int step = 0;
 
-/// One operation on data that is its own.
 struct Operation {
   const char* name;
-  size_t count;  // of integers
+  size_t count;  // integers
   int (*enqueue)(int* data, int count, MPI_Comm comm);
   bool adds;
 };
@@ -49,19 +47,19 @@ const Operation kOperations[] = {
     {"a message", 20000, message, false},
 };
 
-/// The stream's work is done, whatever the driver says to a question that was to fail.
+/// The query itself may fail.
 void wait_for(CUstream queue) {
   while (cuStreamQuery(queue) != CUDA_SUCCESS) usleep(100);
 }
 
-/// Of a message that was not enqueued at one end only the program can tell the other.
+/// If only one end enqueued a message, the program must interrupt the communicator.
 void interrupt_if_one_failed(int code, MPI_Comm comm) {
   int worst = 0;
   OK(MPI_Allreduce(&code, &worst, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
   if (worst != MPI_SUCCESS) OK(MPIX_Comm_interrupt(comm));
 }
 
-/// Enqueues, waits, and asks once more for what was late. Zero or the first error on this rank.
+/// A second call reports a late error. Returns zero or this rank's first error.
 int run(const Operation& operation, const OnStream& on, const std::string& fault) {
   Vector<int> data(operation.count);
   const int base = ++step * 10;
@@ -82,8 +80,8 @@ int run(const Operation& operation, const OnStream& on, const std::string& fault
     const int sum = size * first + size * (size - 1) / 2;
     const int want = operation.adds ? sum : first + rank / 2 * 2;
     if (data[i] != want)
-      FAIL("%s, %s: no rank tells of it, and element %zu is %d, expected %d", doing, operation.name,
-           i, data[i], want);
+      FAIL("%s, %s: no rank reports an error, but element %zu is %d, expected %d", doing,
+           operation.name, i, data[i], want);
   }
   return MPI_SUCCESS;
 }
@@ -101,7 +99,7 @@ void while_running(const Operation& operation, const char* only) {
   for (const int at : {0, 1})
     for (const std::string& fault : called(at, [&] { OK(run(operation, *on, "")); })) {
       if (*only == '\0' && turn++ % every() != 0) continue;
-      // Where cuCtxGetId fails the context is gone, and all that was in it (context_reset.cc).
+      // A failing cuCtxGetId means a lost context (context_reset.cc).
       if (fault.find(only) != 0 || fault.find("cuCtxGetId") == 0) continue;
       now(std::string(operation.name) + ", " + fault + " at rank " + std::to_string(at), 20);
       const int code = run(operation, *on, rank == at ? fault + "999" : "");
@@ -113,7 +111,6 @@ void while_running(const Operation& operation, const char* only) {
     }
 }
 
-/// The communicator on that stream, or none.
 MPI_Comm attempt(CUstream queue, const std::string& fault) {
   MPI_Info info = MPI_INFO_NULL;
   OK(MPI_Info_create(&info));
@@ -157,7 +154,7 @@ void while_made(const char* only) {
 
 int main(int argc, char** argv) {
   begin(&argc, &argv);
-  if (!control().there()) return end() == 0 ? 77 : 1;  // a real driver does not fail when asked
+  if (!control().there()) return end() == 0 ? 77 : 1;  // real drivers do not fail on request
   OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
   end_with_words();
   start_cuda();
@@ -167,6 +164,6 @@ int main(int argc, char** argv) {
   while_made(only);
   CHECK(*only != '\0' || (outcomes[0] > 0 && outcomes[1] > 0));
   if (std::getenv("FAULT_TELLS") != nullptr)
-    std::printf("[rank %d] %d well, %d told\n", rank, outcomes[0], outcomes[1]);
+    std::printf("[rank %d] %d succeed, %d fail\n", rank, outcomes[0], outcomes[1]);
   return end();
 }

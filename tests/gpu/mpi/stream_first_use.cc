@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first use of a row, or of a datatype with a long list of holes, does not wait, even with one
-// hardware queue for all streams. Rank 0 enqueues first calls, commits types and sends a message;
-// the other ranks receive the message before they enqueue. A capture records first uses.
+// First uses of a row, or of a datatype with many holes, do not wait, even on a single hardware
+// queue. Rank 0 enqueues first calls, commits types and sends a message; the other ranks enqueue
+// after the message. A capture records first uses.
 // ranks: 2 3
 // configurations: 4-peers
 // env: SOFTCUDA_CONNECTIONS=1
@@ -27,7 +27,6 @@ void check(int got, int expected, const char* what, int i) {
   if (got != expected) FAIL("%s: element %d is %d, expected %d", what, i, got, expected);
 }
 
-/// Irregular gaps.
 MPI_Datatype with_holes(int count, int seed) {
   std::vector<int> places;
   for (int i = 0, at = 0; i < count; ++i, at += 1 + (i * seed) % 3) places.push_back(at);
@@ -57,7 +56,6 @@ struct Data {
                            comm));
     OK(MPIX_Bcast_enqueue(root.on_device(), kCount, MPI_INT, size - 1, comm));
   }
-  /// A type committed between enqueued calls.
   void enqueue_typed(MPI_Comm comm, MPI_Datatype* type) const {
     if (*type == MPI_DATATYPE_NULL) *type = with_holes(kCount, 2);
     OK(MPIX_Bcast_enqueue(holes.on_device(), 1, *type, 0, comm));
@@ -78,8 +76,7 @@ struct Data {
   }
 };
 
-/// With a queue for each stream the message is of device memory with the new type: Tern's own
-/// stream packs the data.
+/// With a hardware queue per stream, Tern's own stream packs the message.
 void first_uses(bool by_device) {
   const OnStream on;
   Data data;
@@ -106,7 +103,6 @@ void first_uses(bool by_device) {
   OK(MPI_Type_free(&type));
 }
 
-/// First uses inside a capture; calls between replays use the same rows.
 void first_uses_in_graph(MPI_Comm parent) {
   const OnStream on(parent);
   Data data;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enqueued operations in graphs: nothing happens while they are captured; each launch does them
-// with the data of that moment, a thousand times, with eager ones in between; two graphs of
-// different sizes, one that outlives its communicator; requests that a capture may not hold are
-// refused, and the capture stays valid.
+// Enqueued operations in graphs: a capture runs nothing, and each of a thousand launches uses
+// current data, between eager calls. A graph may outlive its communicator. Requests unsuitable for
+// a capture are refused, and the capture stays valid.
 // ranks: 1 2 3
 // configurations: 1 4-peers 2-apart jitter queue-peers
 // timeout: 120
@@ -17,8 +16,7 @@ namespace {
 
 constexpr int kReplays = 1000;
 
-/// What a stream does between make() and end(), as PyTorch captures it: no call of any thread may
-/// be unsafe meanwhile.
+/// In PyTorch's capture mode no thread may make an unsafe call.
 class Graph {
  public:
   explicit Graph(CUstream queue) : queue_(queue) {
@@ -40,7 +38,7 @@ class Graph {
   CUgraphExec exec_ = nullptr;
 };
 
-/// A step: a sum of all, a message round the ring by nonblocking calls, a broadcast.
+/// A step has a global sum, a message round the ring, and a broadcast.
 class Step {
  public:
   Step(const OnStream& on, int count)
@@ -114,7 +112,6 @@ void replay(const OnStream& on) {
     if (round % 7 == 0) large.check(round, "the second graph");
     if (round % 5 == 0) eager.check(round, "eager calls");
   }
-  // Several launches without waiting.
   small.set(7);
   for (int i = 0; i < 20; ++i) first.launch();
   on.sync();
@@ -162,7 +159,7 @@ void refused_requests(const OnStream& on) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  set_for_test("stream_chunk", "4096");  // several parts
+  set_for_test("stream_chunk", "4096");  // several chunks
   begin(&argc, &argv);
   start_cuda();
   const auto before = alive();

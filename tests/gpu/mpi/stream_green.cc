@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two streams of a green context with one multiprocessor of four, and a stream of the whole device.
-// Odd ranks enqueue in the reverse order. Waiting kernels of all three communicators fit the one
-// multiprocessor together.
+// Streams of a green context with a quarter of the multiprocessors, and of the whole device. Odd
+// ranks enqueue in reverse order. The waiting kernels of three communicators share a single
+// multiprocessor.
 // ranks: 2 4
 // configurations: 4-peers
 // queues: many, ranks enqueue in opposite orders, and one queue has one order
@@ -20,7 +20,6 @@ namespace {
 
 constexpr int kInts = 20000;
 
-/// A green context of one multiprocessor of a context's device.
 class Green {
  public:
   Green() {

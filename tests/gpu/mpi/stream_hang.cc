@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank does not enqueue what the other has: the report of mpirun names the operation that the
-// stream has come to, though the program's own thread waits in the driver.
+// One rank omits the other's operation: mpirun's report names the operation at the stream's head,
+// even though the program blocks in the driver.
 // ranks: 2
 // configurations: 1
 // alone: yes

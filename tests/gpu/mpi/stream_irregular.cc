@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enqueued allgathers of blocks that differ: all ranks know the sizes of all, and choose by their
-// mean, alike also where some describe the same bytes by another type: small blocks go to all at
-// once, by words of LL, large ones round a ring, also where one rank has all data. What is gathered
-// is right, also in place and of host memory. The same of reduce-scatters.
+// Enqueued allgathers and reduce-scatters with different block sizes. All ranks choose by the mean
+// size, even with different types: small blocks travel directly by LL, large blocks round a ring.
+// Results are correct, also in place and with host memory.
 // ranks: 3 4
 // configurations: 4-peers
 // env: TERN_EXPLAIN=1
@@ -17,7 +16,7 @@ struct Blocks {
   const char* name;
   int of_rank_0, of_others;  // pairs of integers
   const char* algorithm;
-  const char* wire;  // of small ones
+  const char* wire;  // for small blocks
 };
 constexpr Blocks kBlocks[] = {
     {"small blocks", 10, 7, "allgather linear", "(ll, "},
@@ -33,10 +32,10 @@ std::vector<int> counts_of(const Blocks& blocks, int each) {
   return counts;
 }
 
-/// `pairs`: this rank describes its data by a type of two integers.
+/// With `pairs` this rank uses a type of two integers.
 void gather(const OnStream& on, const Blocks& blocks, bool pairs, MPI_Datatype pair) {
   const MPI_Datatype type = pairs ? pair : MPI_INT;
-  const int each = pairs ? 1 : 2;  // elements of a pair of integers
+  const int each = pairs ? 1 : 2;  // elements per pair
   const std::vector<int> counts = counts_of(blocks, each);
   std::vector<int> displs;
   int all = 0;
@@ -50,7 +49,7 @@ void gather(const OnStream& on, const Blocks& blocks, bool pairs, MPI_Datatype p
   for (size_t i = 0; i < in.bytes() / sizeof(int); ++i) in[i] = static_cast<int>(first + i);
   in.put(on.queue);
   out.spoil(on.queue);
-  // Of the last rank, which is not the one that says what is done, from host memory.
+  // The last rank uses host memory and prints no explanation.
   OK(MPIX_Allgatherv_enqueue(rank == size - 1 ? &in[0] : in.on_device(), own, type, out.on_device(),
                              counts.data(), displs.data(), type, on.comm));
   out.get(on.queue);
@@ -97,7 +96,7 @@ void scatter(const OnStream& on, const Blocks& blocks, bool in_place) {
            in_place ? " in place" : "", i, made[i], want);
   }
   if (!in_place && out[own] != -7)
-    FAIL("%s: what is behind the own block was written", blocks.name);
+    FAIL("%s: data behind the own block was overwritten", blocks.name);
 }
 
 }  // namespace

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks on two pairs of GPUs, of which only those of a pair reach each other: large enqueued
-// allreduces and broadcasts give the right data, in place, from each root, of counts that the ranks
-// of a pair do not divide, with small ones and others between them, in graphs that are replayed;
-// each rank's share alone goes through the host. A rank that takes no part is named to all, also
-// where an earlier error is its reason. A duplicate gives the right data, too.
+// Ranks on two linked pairs of GPUs: large enqueued allreduces and broadcasts are correct in place,
+// from each root, with odd counts, between other calls, and in graphs. Only each rank's part passes
+// through the host. A rank without the call is named to all, even if an earlier error is the
+// reason.
 // ranks: 4 3
 // configurations: islands islands-crossed
 // timeout: 60
@@ -59,7 +58,6 @@ void eager(const OnStream& on, int count) {
   }
 }
 
-/// Replayed, with eager calls between.
 void in_graph(const OnStream& on, int count) {
   Data data(count), other(count / 2);
   CUgraph graph = nullptr;
@@ -94,11 +92,11 @@ void through_host(const OnStream& on, Trace* trace) {
   OK(MPIX_Allreduce_enqueue(MPI_IN_PLACE, data.out.on_device(), kCount, MPI_INT, MPI_SUM, on.comm));
   on.sync();
   const size_t bytes = trace->through_host();
-  if (bytes > kBytes + 65536)  // half of it there, and back
+  if (bytes > kBytes + 65536)  // half of the data, there and back
     FAIL("%zu bytes of %zu go through the host", bytes, kBytes);
 }
 
-/// Its arguments are wrong: the others' streams end, and their next calls say whose fault it is.
+/// The other streams end, and the next calls name the refusing rank.
 void one_takes_no_part() {
   OnStream on;
   OK(MPI_Comm_set_errhandler(on.comm, MPI_ERRORS_RETURN));
@@ -108,7 +106,7 @@ void one_takes_no_part() {
                                           rank == 1 ? -1 : data.count, MPI_INT, MPI_SUM, on.comm);
   CHECK(rank != 1 || code != MPI_SUCCESS);
   on.sync();
-  int later = rank == 1 ? MPI_SUCCESS : code;  // the others may have heard of it already
+  int later = rank == 1 ? MPI_SUCCESS : code;  // other ranks may already know
   for (int i = 0; i < 2000 && later == MPI_SUCCESS; ++i) {
     later = MPIX_Allreduce_enqueue(MPI_IN_PLACE, data.out.on_device(), data.count, MPI_INT, MPI_SUM,
                                    on.comm);
@@ -119,8 +117,7 @@ void one_takes_no_part() {
     FAIL("the error does not name rank 1: %s", error_text(later));
 }
 
-/// A message of rank 1's to itself is too long, which its next call tells instead of what it is
-/// there for.
+/// Rank 1's message to itself is too long, and its next call returns this error.
 void one_has_an_earlier_error(int count) {
   OnStream on;
   OK(MPI_Comm_set_errhandler(on.comm, MPI_ERRORS_RETURN));
@@ -152,7 +149,6 @@ void one_has_an_earlier_error(int count) {
     FAIL("the error of a sum of %d does not name rank 1: %s", count, error_text(code));
 }
 
-/// It has the stream of its parent.
 void duplicate(const OnStream& parent, int count) {
   MPI_Comm twin = MPI_COMM_NULL;
   OK(MPI_Comm_dup(parent.comm, &twin));
@@ -175,13 +171,13 @@ int main(int argc, char** argv) {
     in_graph(on, 50000);
     duplicate(on, 100000);
     if (control().there() && size == 4) through_host(on, &trace);
-    Data data(100000);  // the communicator goes while it is under way
+    Data data(100000);  // outlives the communicator
     OK(MPIX_Allreduce_enqueue(MPI_IN_PLACE, data.out.on_device(), data.count, MPI_INT, MPI_SUM,
                               on.comm));
     on.sync();
   }
   one_takes_no_part();
-  if (size == 4)  // of three ranks there are no islands
+  if (size == 4)  // three ranks have no islands
     for (const int count : {100000, 5}) one_has_an_earlier_error(count);
   {
     const OnStream after;

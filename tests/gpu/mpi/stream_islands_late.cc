@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks on two pairs of GPUs, of which only those of a pair reach each other, and one rank never
-// makes a large enqueued call, or launches no graph: the kernel of the other rank of its pair gives
-// up, and so do the streams of the other pair, which wait for data of this one. All ranks have an
-// error that says so, the late one, too; and a communicator that is made afterwards is well.
-// An argument: so many of the cases; without --full two are left out.
+// Ranks on two linked pairs of GPUs. One rank never makes a large enqueued call, or never launches
+// a graph: the peer's kernel and the other pair's streams time out. All ranks get an error, and a
+// later communicator works. An argument limits the cases; without --full two are skipped.
 // ranks: 4
 // configurations: islands
 // full-configurations: islands-crossed
@@ -26,8 +24,8 @@ struct Case {
   const char* name;
   int (*enqueue)(int* data, MPI_Comm comm);
   bool by_graph = false;
-  bool computes = false;  // the absent rank is not in MPI meanwhile
-  bool frees = false;     // the communicator, while its calls are under way
+  bool computes = false;  // the absent rank works outside MPI meanwhile
+  bool frees = false;     // frees the communicator during its calls
 };
 int sum(int* data, MPI_Comm comm) {
   return MPIX_Allreduce_enqueue(MPI_IN_PLACE, data, kCount, MPI_INT, MPI_SUM, comm);
@@ -44,7 +42,7 @@ const Case kCases[] = {
     {"a broadcast, and the communicator goes", broadcast, false, false, true},
 };
 
-/// What a graph does; null: nothing was to be captured.
+/// Returns null if the case has no graph.
 CUgraphExec captured(const Case& one, const OnStream& on, int* data) {
   if (!one.by_graph) return nullptr;
   CUgraph graph = nullptr;
@@ -57,7 +55,6 @@ CUgraphExec captured(const Case& one, const OnStream& on, int* data) {
   return exec;
 }
 
-/// Its stream ends.
 void take_part(const Case& one, OnStream& on, CUgraphExec exec, int* data) {
   const double begun = MPI_Wtime();
   if (exec != nullptr)
@@ -94,7 +91,6 @@ void absent_in(const Case& one) {
   if (exec != nullptr) CU(cuGraphExecDestroy(exec));
 }
 
-/// All is well.
 void after(const Case& one) {
   const OnStream on;
   Vector<int> data(kCount);
@@ -110,7 +106,7 @@ void after(const Case& one) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  setenv("TERN_GPU_TIMEOUT", "0.2", 1);  // ten times that
+  setenv("TERN_GPU_TIMEOUT", "0.2", 1);  // the limit is ten times as long
   setenv("TERN_GPU_ENGINE", "kernel", 1);
   begin(&argc, &argv);
   start_cuda();

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enqueued collectives by kernels that wait for other ranks': the host has no part in them, a rank
-// that is late is named and may still come, one that refuses lets the others' kernels go, and one
-// that never comes is named by an error.
+// Enqueued collectives by waiting kernels, without the host: a late rank is named and may still
+// come, a refusing rank releases the other kernels, and an error names an absent rank.
 // ranks: 2 3 4
 // configurations: 4-peers weak mps
 // env: TERN_GPU_ENGINE=kernel
 // variant: lines
-//   Lines of LL128 are asked for: the same waits, and the same reports. Lines go over NVLink alone;
-//   where some link is PCIe, where they would tear, no rank takes them.
+//   LL128 requested: same waits, same reports. Over PCIe, where lines tear, no rank uses LL128.
 //   configurations: 4-peers weak pcie mps
 //   env: TERN_GPU_ENGINE=kernel TERN_GPU_WIRE=ll128
 // variant: multicast
-//   Through the switch: one launch each, and the same reports.
+//   Multimem: one launch per call, same reports.
 //   configurations: 4-peers
 //   env: TERN_GPU_ENGINE=kernel TERN_GPU_WIRE=multimem
 #include <string>
@@ -54,13 +52,13 @@ void one_launch(const OnStream& on) {
   }
 }
 
-// The last rank comes when the patience of the others is over, and before they give up.
+// The last rank comes after the timeout, before the kernels give up.
 void late_rank(const OnStream& on) {
   const Heard heard;
   const bool late = rank == size - 1;
   if (late) OK(MPI_Barrier(MPI_COMM_WORLD));
   allreduce(on, 50, "a late allreduce", [&] {
-    if (rank == 0 && !heard.will_have("by a kernel", 20)) FAIL("nothing was said of a late rank");
+    if (rank == 0 && !heard.will_have("by a kernel", 20)) FAIL("the late rank is not reported");
     if (!late) OK(MPI_Barrier(MPI_COMM_WORLD));
   });
 }
@@ -71,7 +69,7 @@ void refused_by_one() {
   allreduce(on, 10, "before a refusal");
   Vector<int> data(4);
   const bool wrong = rank == size - 1;
-  if (wrong) OK(MPI_Barrier(MPI_COMM_WORLD));  // it refuses when the others have made the call
+  if (wrong) OK(MPI_Barrier(MPI_COMM_WORLD));  // refuses after the other calls
   const int code = MPIX_Allreduce_enqueue(MPI_IN_PLACE, data.on_device(), wrong ? -1 : 4, MPI_INT,
                                           MPI_SUM, on.comm);
   CHECK_EQ(class_of(code), wrong ? MPI_ERR_COUNT : MPI_SUCCESS);
@@ -81,10 +79,10 @@ void refused_by_one() {
   const int next = MPIX_Barrier_enqueue(on.comm);
   CHECK_EQ(class_of(next), MPI_ERR_OTHER);
   if (std::string(error_text(next)).find("rank " + std::to_string(size - 1)) == std::string::npos)
-    FAIL("the refusal is told as \"%s\"", error_text(next));
+    FAIL("unexpected error for the refusal: \"%s\"", error_text(next));
 }
 
-// Two seconds after that the kernel gives up; its data is wrong then, and the next call says so.
+// The kernel gives up two seconds later, and the next call returns an error.
 void rank_that_never_comes() {
   const Heard heard;
   const OnStream on;
@@ -97,8 +95,8 @@ void rank_that_never_comes() {
     const int next = MPIX_Barrier_enqueue(on.comm);
     CHECK_EQ(class_of(next), MPI_ERR_OTHER);
     if (std::string(error_text(next)).find("timed out waiting for rank") == std::string::npos)
-      FAIL("a rank that never comes is told as \"%s\"", error_text(next));
-    if (!heard.will_have("undefined", 2 * kSlowness)) FAIL("nothing was said of wrong data");
+      FAIL("unexpected error for an absent rank: \"%s\"", error_text(next));
+    if (!heard.will_have("undefined", 2 * kSlowness)) FAIL("the undefined data is not reported");
   }
   OK(MPI_Barrier(MPI_COMM_WORLD));
 }

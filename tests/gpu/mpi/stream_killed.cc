@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank is killed while the streams of the others wait for it: the job ends within seconds, with a
-// sentence.
+// A rank is killed while other streams wait for it: the job ends within seconds.
 // ranks: 2 3
 // configurations: 1 4-peers jitter
 // alone: yes

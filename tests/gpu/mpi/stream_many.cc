@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// More communicators with streams than a GPU has multiprocessors. Even ranks enqueue calls in one
-// order, odd ranks in the reverse order, with opposite priorities of the streams. Waiting kernels
-// never fill a device, and each call ends. The second round frees half of the communicators during
-// calls of the other half, and makes new communicators.
+// There are more stream communicators than multiprocessors. Even and odd ranks enqueue in opposite
+// orders and priorities. Waiting kernels never fill a device. The second round frees half of the
+// communicators during calls of the other half.
 // ranks: 2 4
 // configurations: 4-peers
 // queues: many, ranks enqueue in opposite orders, and one queue has one order
@@ -26,7 +25,6 @@ namespace {
 
 constexpr int kMany = 16, kInts = 20000;
 
-/// One call of each communicator, from the first or from the last.
 class Calls {
  public:
   explicit Calls(int round) : round_(round) {

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Large collectives through a switch that reduces and replicates: taken by themselves from 3 ranks
-// and 1 MiB on where there is one, and what switches do not reduce goes another way, as
-// TERN_EXPLAIN says; asked for they take any size. Data in one pass and in several, in place,
-// crooked, with holes and in host memory on some ranks, of floats; in graphs, with calls of other
-// kinds in between. Ordinary calls have the host's bits.
+// Large collectives through a reducing and replicating switch: the default for at least 3 ranks and
+// more than 1 MiB. TERN_EXPLAIN names the reason for another path. On request calls of any size use
+// the switch. Data varies: passes, in place, misaligned, holes, host memory, floats, graphs.
+// Ordinary calls give the host's bits.
 // ranks: 2 3 4
 // configurations: 4-peers 1 mps
 // env: TERN_EXPLAIN=1
 // timeout: 120
 // variant: small
-//   Where the switch is asked for.
+//   The switch on request.
 //   ranks: 1 2 3 4
 //   configurations: 4-peers
 //   env: TERN_GPU_WIRE=multimem TERN_EXPLAIN=1
@@ -24,7 +23,7 @@ namespace {
 
 const Heard* heard = nullptr;
 size_t said_before = 0;
-/// Since it was asked for the last time.
+/// Checks the text since the previous check.
 void expect_switch(bool wanted, const char* what) {
   const std::string news = heard->text(said_before);
   said_before += news.size();
@@ -59,8 +58,8 @@ void allreduce(const OnStream& on, size_t count, MPI_Datatype type, MPI_Op op, b
   }
 }
 
-/// Rank 0 has its data in host memory, rank 1 every third int of device memory (but where it is
-/// reduced), others crooked.
+/// Rank 0 uses host memory, rank 1 every third integer (except in reductions), other ranks
+/// misaligned data.
 void of_many_kinds(const OnStream& on, size_t count, bool reduces) {
   Vector<int> data(3 * count + 1);
   MPI_Datatype spaced = MPI_DATATYPE_NULL;
@@ -111,7 +110,7 @@ void blocks(const OnStream& on, size_t count, bool in_place) {
       FAIL("blocks of %zu: element %zu is %d, expected %d", count, i, gathered[i], sum(i));
 }
 
-/// Ordinary calls, whose bits are the host's: integers go through the switch, floats do not.
+/// Integers use the switch, floats do not.
 template <class T>
 void ordinary(size_t count, MPI_Datatype type, bool is_switched, const char* what) {
   Vector<T> data(count), result(count);
@@ -121,7 +120,7 @@ void ordinary(size_t count, MPI_Datatype type, bool is_switched, const char* wha
                    MPI_COMM_WORLD));
   CU(cuMemcpyHtoD_v2(reinterpret_cast<CUdeviceptr>(data.on_device()), given.data(), data.bytes()));
   said_before = heard->text().size();
-  // Where a rank's device is busy all go another way, and do not ask again for some calls.
+  // A busy device moves all ranks to another path for some calls.
   bool taken = false;
   for (int call = 0; call < 64; ++call) {
     if (call % 16 == 0) usleep(50'000);
@@ -165,7 +164,6 @@ void replay(const OnStream& on) {
   CU(cuGraphExecDestroy(exec));
 }
 
-/// What is taken by itself.
 void large(const OnStream& on, bool is_switched) {
   const bool taken = is_switched && size > 2;
   expect_switch(false, "nothing yet");
@@ -190,11 +188,11 @@ void small(const OnStream& on, bool is_switched) {
   allreduce<int>(on, 3001, MPI_INT, MPI_MAX, false);
   for (const bool reduces : {true, false}) {
     of_many_kinds(on, 4999, reduces);
-    of_many_kinds(on, 2100001, reduces);  // in several passes
+    of_many_kinds(on, 2100001, reduces);  // several passes
   }
   blocks(on, 7, false);
   blocks(on, 2001, true);
-  blocks(on, 700001, false);  // in several passes
+  blocks(on, 700001, false);  // several passes
   if (is_switched) replay(on);
   ordinary<int>(40001, MPI_INT, is_switched, "integers by an ordinary call");
   ordinary<float>(40001, MPI_FLOAT, false, "floats by an ordinary call");

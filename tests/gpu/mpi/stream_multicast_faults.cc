@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each function of the driver that ranks call to get memory behind a multicast address fails on
-// one of them, while a stream waits for what another rank sends: all have a communicator that
-// does without such memory, and sums are right; where none fails, it is there.
+// Each driver function of the multicast set-up fails on one rank, while a stream waits for another
+// rank: all ranks get a communicator without multicast memory, and sums are correct.
 // ranks: 3
 // configurations: 4-peers
 // env: TERN_EXPLAIN=1
@@ -36,8 +35,8 @@ void sum(const OnStream& on) {
       FAIL("%s: element %zu is %d", doing, i, data[i]);
 }
 
-/// Another communicator while rank 0's stream waits for a message of rank 1's, whose stream is
-/// busy; it is kept, so that the next one has memory of its own.
+/// The stream of rank 0 waits for rank 1's busy stream meanwhile. The caller keeps the
+/// communicator, so the next one gets other memory.
 std::unique_ptr<OnStream> make(const OnStream& busy, const std::string& fault, int at) {
   Vector<int> message(1000);
   if (rank == 1)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enqueued collectives of neighbourhoods, and alltoallw, give what the ordinary ones give on the
-// host: on grids with and without an edge, also where both neighbours are one rank or the rank
-// itself, on graphs with edges that are there several times, more than a launch has places for;
-// between devices and by the host; in a graph that is replayed.
+// Enqueued neighbourhood collectives and alltoallw match the host: open and periodic grids, a
+// neighbour on both sides or the rank itself, repeated edges beyond a launch's capacity; between
+// devices, through the host, and in a graph.
 // ranks: 1 2 3 4
 // configurations: 1 4-peers 2-apart weak
 // env: TERN_GPU_SCRATCH=4M
@@ -15,7 +14,7 @@ using namespace tern::test;
 
 namespace {
 
-/// A neighbourhood, and blocks for it: elements differ by edge, and the two ends agree.
+/// Elements differ by edge, equal on both ends.
 class Neighborhood {
  public:
   Neighborhood(MPI_Comm parent, const char* name) : name_(name), comm_(parent), on_(parent) {
@@ -29,7 +28,7 @@ class Neighborhood {
       int weighted = 0;
       OK(MPI_Dist_graph_neighbors_count(on_.comm, &in_, &out_, &weighted));
     }
-    // Who receives knows from the sender how much it is.
+    // Receivers learn the counts from the senders.
     send_counts_.resize(n(out_));
     recv_counts_.resize(n(in_));
     for (int i = 0; i < out_; ++i)
@@ -48,7 +47,6 @@ class Neighborhood {
     alltoallv(round, true);
   }
 
-  /// The same, fifty times by a graph.
   void replayed() {
     const size_t sent = total(send_counts_), received = total(recv_counts_);
     Vector<int> send(sent), recv(received);
@@ -97,7 +95,6 @@ class Neighborhood {
     for (size_t i = 0; i < count; ++i)
       data[i] = rank * 10000019 + round * 7907 + static_cast<int>(i);
   }
-  /// Of each block.
   void same(Vector<int>& found, const std::vector<int>& wanted, const std::vector<int>& counts,
             const char* what) const {
     size_t at = 0;
@@ -107,7 +104,6 @@ class Neighborhood {
           FAIL("%s, %s: element %d of block %zu is %d, expected %d", name_, what, i, block,
                found[at], wanted[at]);
   }
-  /// `call`: of buffers and a communicator, first of the host, then of devices.
   template <class Ordinary, class Enqueued>
   void compare(size_t sent, const std::vector<int>& counts, int round, const char* what,
                const Ordinary& ordinary, const Enqueued& enqueued) const {
@@ -149,7 +145,6 @@ class Neighborhood {
           OK(MPIX_Neighbor_alltoall_enqueue(send, count, MPI_INT, recv, count, MPI_INT, on_.comm));
         });
   }
-  /// Each rank has a length of its own.
   void allgatherv(int round) const {
     const int mine = kLengths[(rank + round) % 4];
     std::vector<int> counts(n(in_)), displs;
@@ -166,7 +161,7 @@ class Neighborhood {
                                               displs.data(), MPI_INT, on_.comm));
         });
   }
-  /// Beyond an edge of a grid there is a block, of which nothing comes.
+  /// Beyond an open grid's edge there is an empty block.
   void alltoallv(int round, bool typed) const {
     std::vector<MPI_Aint> from, to;
     for (const int place : send_displs_) from.push_back(place * MPI_Aint{sizeof(int)});
@@ -211,7 +206,6 @@ void grid(int dimensions, bool periodic, const char* name) {
   OK(MPI_Comm_free(&comm));
 }
 
-/// Each edge of a rank to all ranks so many times.
 void graph(int times, const char* name) {
   std::vector<int> ranks, weights;
   for (int i = 0; i < times; ++i)
@@ -232,7 +226,6 @@ void graph(int times, const char* name) {
   OK(MPI_Comm_free(&comm));
 }
 
-// A block of integers to one rank, of doubles to the next.
 void typed() {
   const OnStream on;
   const auto n = static_cast<size_t>(size);
@@ -269,7 +262,7 @@ void wrong_calls() {
   SAYS(MPIX_Neighbor_alltoall_enqueue(data.on_device(), 1, MPI_INT, data.on_device(), 1, MPI_INT,
                                       on.comm),
        MPI_ERR_TOPOLOGY, "no topology");
-  // Both neighbours are the rank itself: sizes are compared block by block.
+  // Sizes are compared block by block, although both neighbours are the rank itself.
   int dims[1] = {1}, periods[1] = {1};
   MPI_Comm self = MPI_COMM_NULL;
   OK(MPI_Cart_create(MPI_COMM_SELF, 1, dims, periods, 0, &self));
@@ -285,7 +278,6 @@ void wrong_calls() {
   OK(MPI_Comm_free(&self));
 }
 
-/// Whether the devices do it.
 bool all_reach_all() {
   if (devices < size) return false;
   for (int from = 0; from < size; ++from)

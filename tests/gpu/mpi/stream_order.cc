@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enqueued operations take place in the stream's order: what was put into the stream before is
-// there, and what comes behind finds the result, though no call waits.
+// Enqueued operations follow stream order, without a wait in any call.
 // ranks: 1 2 3
 // configurations: 1 4-peers 2-apart jitter 13.1
 #include "settings.hpp"
@@ -50,7 +49,7 @@ void broadcast(const OnStream& on, int count, int root) {
       FAIL("bcast of %d from %d: element %d is %d", count, root, i, data[static_cast<size_t>(i)]);
 }
 
-// Round the ring; the receive has room for more than comes, which stays as it is.
+// The receive buffer's surplus stays unchanged.
 void messages(const OnStream& on, int count, bool nonblocking) {
   const int room = count + 5, right = (rank + 1) % size, left = (rank + size - 1) % size;
   Vector<int> send(static_cast<size_t>(count)), recv(static_cast<size_t>(room));
@@ -86,7 +85,7 @@ void messages(const OnStream& on, int count, bool nonblocking) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  set_for_test("stream_chunk", "65536");  // several parts
+  set_for_test("stream_chunk", "65536");  // several chunks
   begin(&argc, &argv);
   start_cuda();
   {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enqueued collectives with pageable memory on one side return at once. Rank 0 enqueues, then
-// sends a message; the other ranks receive the message before they enqueue. Every engine, data
-// with holes, data larger than the stage, graphs.
+// Enqueued collectives with pageable memory return at once: the other ranks enqueue only after a
+// later message from rank 0. Covers every engine, holes, data beyond the staging buffer, graphs.
 // ranks: 2 3
 // configurations: 4-peers
 // env: SOFTCUDA_PAGEABLE=sync
@@ -15,7 +14,6 @@ using namespace tern::test;
 
 namespace {
 
-/// Host memory of `count` integers, `stride` apart.
 struct Pageable {
   Pageable(int count, int stride)
       : count(count), stride(stride), memory(static_cast<size_t>(count) * stride, -1) {
@@ -49,7 +47,6 @@ void check(int got, int expected, const char* what, int i) {
   if (got != expected) FAIL("%s: element %d is %d, expected %d", what, i, got, expected);
 }
 
-/// The other ranks enqueue after rank 0.
 template <class Enqueue>
 void rank_0_first(const Enqueue& enqueue) {
   int token = 0;
@@ -59,7 +56,7 @@ void rank_0_first(const Enqueue& enqueue) {
     OK(MPI_Send(&token, 1, MPI_INT, to, 7, MPI_COMM_WORLD));
 }
 
-/// The second call reads the first call's result; both stand behind rank 0's wait.
+/// The second call reads the first call's result.
 void reductions(const OnStream& on, int count) {
   Vector<int> device(static_cast<size_t>(count)), back(static_cast<size_t>(count));
   Pageable sum(count, 1);
@@ -109,7 +106,6 @@ void moves(const OnStream& on, int count, int stride) {
   out.check_gaps("allgather");
 }
 
-/// By pairs: a rank knows only its own counts.
 void of_pairs(const OnStream& on, int count) {
   std::vector<int> counts(static_cast<size_t>(size), count), places(static_cast<size_t>(size));
   for (int of = 0; of < size; ++of) places[static_cast<size_t>(of)] = of * count;
@@ -126,7 +122,7 @@ void of_pairs(const OnStream& on, int count) {
   for (int i = 0; i < count * size; ++i) check(in[i], rank * 100 + i / count, "alltoallv", i);
 }
 
-/// Each replay reads and writes current data, also after MPI_Comm_free.
+/// Each replay uses current data, also after MPI_Comm_free.
 void in_graph(int count) {
   OnStream on;
   Pageable out(count, 1), in(count, 1);
@@ -137,7 +133,7 @@ void in_graph(int count) {
     OK(MPIX_Allreduce_enqueue(between.on_device(), in.memory.data(), count, MPI_INT, MPI_MAX,
                               on.comm));
   };
-  enqueue();  // programs are on the device then
+  enqueue();  // uploads the programs
   on.sync();
   CUgraph graph = nullptr;
   CUgraphExec made = nullptr;
@@ -170,7 +166,7 @@ int main(int argc, char** argv) {
   if (devices < size) return MPI_Finalize(), 77;
   {
     const OnStream on;
-    // LL and LL128, programs, copies by streams.
+    // The sizes cover LL, LL128, programs and copies.
     for (const int count : {1, 5, 1001, 60001, 300007}) reductions(on, count);
     for (const int count : {1, 301, 90001}) moves(on, count, 1);
     for (const int count : {3, 9001}) moves(on, count, 3);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enqueued collectives of far more data than the scratch holds go in many passes, in turn in two
-// streams: each gives what the ordinary one gives, in place, too, with blocks of many sizes, where
-// a pass must not write what a later one still reads.
+// Enqueued collectives beyond the scratch size take many passes in two alternating streams. A pass
+// must not overwrite the input of a later pass, in place or with different block sizes.
 // ranks: 2 3
 // configurations: 4-peers jitter
 // full-configurations: mps
@@ -88,7 +87,7 @@ void equal(const OnStream& on, int count) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  setenv("TERN_GPU_SCRATCH", "1048576", 1);  // the least
+  setenv("TERN_GPU_SCRATCH", "1048576", 1);  // the minimum
   begin(&argc, &argv);
   start_cuda();
   {

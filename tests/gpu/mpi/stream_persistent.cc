@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Persistent requests that a stream starts, again and again and in a graph, in its order;
-// partitions that are ready when a stream comes to them; what cannot be started so says why.
+// Streams start persistent requests repeatedly, also in a graph, and mark partitions ready.
+// Unsuitable requests are refused with the reason.
 // ranks: 1 2 3
 // configurations: 1 4-peers 2-apart jitter
 // queues: many, started operations of several streams wait in different orders
@@ -29,7 +29,6 @@ void check(Vector<int>& data, int count, int of, int round, const char* what) {
            data[static_cast<size_t>(i)], element(of, i, round));
 }
 
-/// A message round the ring, and one to MPI_PROC_NULL.
 class Ring {
  public:
   Ring(const OnStream& on, int count, bool synchronous)
@@ -64,7 +63,6 @@ class Ring {
     on_.sync();
     check_round(round);
   }
-  // Ordinary calls start the same requests.
   void run_by_the_host(int round) {
     fill_in(round);
     out_.put(on_.queue);
@@ -129,7 +127,7 @@ void collectives(const OnStream& on, int count) {
                         on.comm, MPI_INFO_NULL, &requests[2]));
   OK(MPI_Reduce_scatter_init(MPI_IN_PLACE, summed.on_device(), counts.data(), MPI_INT, MPI_MAX,
                              on.comm, MPI_INFO_NULL, &requests[3]));
-  counts.assign(counts.size(), -1);  // the request has its own
+  counts.assign(counts.size(), -1);  // the request has a copy
   for (int round = 0; round < kRounds; ++round) {
     fill(mine, count, rank, round);
     fill(from_root, count, rank, round);
@@ -151,7 +149,7 @@ void collectives(const OnStream& on, int count) {
   for (MPI_Request& request : requests) OK(MPI_Request_free(&request));
 }
 
-// Each partition is filled by the stream, and goes when it is.
+// The stream fills each partition and sends it at once.
 void partitions(const OnStream& on, int count) {
   constexpr int kParts = 8;
   if (size == 1) return;
@@ -261,7 +259,7 @@ void refused_partitions(const OnStream& on) {
   for (MPI_Request& request : requests) OK(MPI_Request_free(&request));
 }
 
-// A communicator that was freed, and a capture that has left a request behind.
+// The communicator was freed, and a capture abandoned a request.
 void left_behind() {
   MPI_Request request = MPI_REQUEST_NULL;
   Vector<int> data(4);
@@ -286,7 +284,7 @@ void left_behind() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  set_for_test("stream_chunk", "65536");  // several parts
+  set_for_test("stream_chunk", "65536");  // several chunks
   begin(&argc, &argv);
   start_cuda();
   {

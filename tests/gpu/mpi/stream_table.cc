@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines of TERN_COLL_TABLE that name a wire: an enqueued allreduce takes it, whatever its size;
-// where the machine has none the next line that fits is taken, and TERN_EXPLAIN says which line
-// asked for what, and why in vain. A hint of the communicator is above the table; so is
-// TERN_GPU_WIRE. The sums are right in all cases.
+// An enqueued allreduce of any size uses the wire of the matching rule in TERN_COLL_TABLE. If the
+// machine lacks the wire, the next rule applies, and TERN_EXPLAIN names the skipped rule and the
+// reason. A communicator's hint and TERN_GPU_WIRE override the table.
 // ranks: 2 3 4
 // configurations: 4-peers weak pcie mps
 // env: TERN_EXPLAIN=1
 // variant: below
-//   TERN_GPU_WIRE is above the lines of a table.
+//   TERN_GPU_WIRE overrides the table's rules.
 //   ranks: 3
 //   configurations: 4-peers
 //   env: TERN_EXPLAIN=1 TERN_GPU_WIRE=ll
@@ -29,7 +28,6 @@ constexpr const char* kTable =
     "allreduce any 4m..            two_shot wire ll\n"
     "allreduce any 4m..            ring     streams\n";
 
-/// One for all ranks: what they are told must be alike.
 std::string table_name() { return "/tmp/tern_stream_table." + std::to_string(getppid()); }
 
 void write_table() {
@@ -61,7 +59,7 @@ class Expected {
  public:
   Expected(const OnStream& on, const Heard& heard) : on_(on), heard_(heard) {}
 
-  /// An allreduce after which both are said. "LINE" in `words` is the table's name and ", line".
+  /// In `words`, "LINE" stands for the table's name and ", line".
   void operator()(size_t ints, MPI_Op op, const char* wire, std::string words) {
     const size_t before = heard_.text().size();
     allreduce(on_, ints, op);
@@ -72,7 +70,7 @@ class Expected {
     const std::string said = heard_.text(before);
     for (const std::string& part : {"(" + std::string(wire) + ", ", words})
       if (said.find(part) == std::string::npos)
-        FAIL("%zu ints: \"%s\" was not said: %s", ints, part.c_str(), said.c_str());
+        FAIL("%zu ints: \"%s\" is missing in: %s", ints, part.c_str(), said.c_str());
     if (wire_taken() != wire) FAIL("the communicator has %s", wire_taken().c_str());
   }
 
@@ -125,7 +123,7 @@ void by_table(const OnStream& on, const Heard& heard) {
            "LINE 4 asks for ll; LINE 3 asks for multimem, but: switches do not reduce this type by "
            "this operation");
   expect(300000, MPI_SUM, "ll", "LINE 5 asks for ll");
-  const bool shared = devices < size;  // by MPS, where no stream waits
+  const bool shared = devices < size;  // under MPS no stream waits
   expect(1200000, MPI_SUM, shared ? "simple" : "copies",
          "LINE 6 asks for ll, but: the scratch does not hold the data");
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads, each with its stream and communicator, enqueue side by side, with ordinary messages and
-// collectives on the same communicators in between; and one thread with several streams. The
-// driver's allocations do not wait here: threads allocate while operations of other threads wait
-// for other ranks, whose threads may do the same.
+// Threads with a stream and a communicator each enqueue concurrently, between ordinary calls on the
+// same communicators; then a thread with several streams. Driver allocations do not wait here,
+// because a thread may allocate while another thread's operation waits for a rank.
 // env: SOFTCUDA_WAITS=off
 // ranks: 1 2 3
 // configurations: 1 4-peers 2-apart jitter
@@ -19,7 +18,7 @@ namespace {
 
 constexpr int kThreads = 3, kRounds = 30;
 
-// What is ordinary is not ordered with the stream, and counted apart.
+// The stream does not order ordinary calls, so they are counted separately.
 void work(const OnStream& on, int who) {
   CU(cuCtxSetCurrent(contexts[rank % devices]));
   const size_t count = 1000 + 777 * static_cast<size_t>(who);
@@ -42,7 +41,6 @@ void work(const OnStream& on, int who) {
   }
 }
 
-// Both streams at once, and each in its own order.
 void several(const OnStream& one, const OnStream& other) {
   Vector<int> first(5000), second(300);
   for (int round = 0; round < kRounds; ++round) {
@@ -78,7 +76,6 @@ int main(int argc, char** argv) {
       threads.emplace_back([&, i] { work(*streams[static_cast<size_t>(i)], i); });
     for (std::thread& one : threads) one.join();
     several(*streams[0], *streams[1]);
-    // A duplicate has the same stream.
     MPI_Comm twin = MPI_COMM_NULL;
     OK(MPI_Comm_dup(streams[0]->comm, &twin));
     Vector<int> data(10);

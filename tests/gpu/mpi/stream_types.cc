@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A type that the program frees while a stream has yet to pack or unpack data of it: its layout
-// lies on the device as long as the stream needs it, and as a graph may be launched, whatever types
-// are committed meanwhile.
+// The program frees a type before the stream packs or unpacks data: the layout stays on the device
+// while the stream or a graph may use it.
 // ranks: 2 3
 // configurations: 1 4-peers
 // env: TERN_GPU_SCRATCH=4M
@@ -11,9 +10,8 @@ using namespace tern::test;
 
 namespace {
 
-constexpr int kBlocks = 1000;  // of integers; more than a launch holds
+constexpr int kBlocks = 1000;  // of integers; beyond the capacity of a launch
 
-/// Of integers with holes at many places.
 MPI_Datatype holes(unsigned seed, int* integers) {
   std::vector<int> lengths, places;
   int at = 0;
@@ -30,8 +28,7 @@ MPI_Datatype holes(unsigned seed, int* integers) {
   OK(MPI_Type_commit(&type));
   return type;
 }
-// Another room on the device than the first type's, once there is one: to make it would wait for
-// what is in the streams.
+// A second layout buffer must exist early: the allocation waits for the streams.
 void other_types() {
   for (unsigned seed = 100; seed < 120; ++seed) {
     int unused = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which wire kernels take, and why, as TERN_EXPLAIN says it: small vectors words of LL, larger ones
-// lines of LL128 where NVLink joins all GPUs, and nowhere else; where one link is PCIe, whose lines
-// arrive torn on this machine, it is named. What is summed is right in all cases.
+// The kernels' wire, reported by TERN_EXPLAIN: LL for small vectors, LL128 for larger vectors if
+// NVLink joins all GPUs. A PCIe link, with torn lines on the pcie machine, is named. All sums are
+// correct.
 // ranks: 2 3 4
 // configurations: 4-peers weak pcie mps
 // env: TERN_EXPLAIN=1
@@ -42,7 +42,7 @@ int main(int argc, char** argv) {
     check_allreduce(on, 1001);
     expect_said(heard, "(ll, ", true);
     expect_said(heard, "(ll128, ", false);
-    // More than words of LL do, in one hop of two ranks and in two of more.
+    // LL serves smaller sums: one hop for two ranks, two hops for more.
     for (int i = 0; i < 2; ++i) check_allreduce(on, size == 2 ? 20001 : 70001);
     expect_said(heard, "(ll128, ", all_are_linked());
     if (size > 2 && !all_are_linked() && are_linked(0, 1))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program asks before it passes device memory: MPIX_Query_cuda_support and its like, and the
-// kinds of memory of the world, of sessions, and of their communicators.
+// MPIX_Query_cuda_support and its variants, and the memory kinds of the world, of sessions, and of
+// communicators.
 // ranks: 1 2
 // mpirun: -memory-alloc-kinds system,cuda:device,nobodys:kind
 #include <string>
@@ -57,7 +57,7 @@ void of_a_session() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CHECK_EQ(MPIX_Query_cuda_support(), 1);  // before MPI_Init, too
+  CHECK_EQ(MPIX_Query_cuda_support(), 1);  // also before MPI_Init
   CHECK_EQ(MPIX_Query_hip_support(), 0);
   CHECK_EQ(MPIX_Query_rocm_support(), 0);
   CHECK_EQ(MPIX_Query_ze_support(), 0);

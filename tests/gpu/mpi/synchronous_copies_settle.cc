@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A synchronous copy or memset that returns before its data lands, and MPI at once behind it: what
-// the program wrote is sent, and does not overwrite what is received. Memory that was just made,
-// and memory that is known; from every allocator.
+// A synchronous copy or memset returns early, and an MPI call follows at once: a send transmits the
+// written data, and the write does not overwrite received data.
 // ranks: 2
 // env: SOFTCUDA_LATE=4000 SOFTCUDA_PAGEABLE=async
 #include "allocators.hpp"
@@ -47,8 +46,8 @@ void message(const Allocator& by, Write how, size_t bytes, int round, const Area
   OK(MPI_Recv(memory.address(), count, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   CU(cuCtxSynchronize());
   if (memory.get(bytes) != text(how, bytes, seed - 1))
-    FAIL("%s, %s of %zu bytes, message %d: it is not what was written last", by.name, kNames[how],
-         bytes, round);
+    FAIL("%s, %s of %zu bytes, message %d: not the last written data", by.name, kNames[how], bytes,
+         round);
 }
 
 }  // namespace

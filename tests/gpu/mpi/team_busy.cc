@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A default stream with work at each collective. If the work ends, ranks make a team all the same.
-// If the work does not end, each rank names the stream once. The results are right.
+// The default stream has work at each collective. If the work ends, the ranks still form a team. If
+// not, each rank names the stream once.
 // ranks: 2
 // configurations: 4-peers
 // queues: many, the default stream's work heads the only queue until all collectives have ended
@@ -21,7 +21,6 @@ namespace {
 constexpr int kCount = 100;
 constexpr const char* kBusy = "have waited 0.1 s each without success";
 
-/// Some milliseconds of work for the default stream.
 void work() {
   CU(cuLaunchHostFunc(
       nullptr, [](void*) { std::this_thread::sleep_for(std::chrono::milliseconds(2)); }, nullptr));
@@ -41,7 +40,7 @@ void team_comes(const Area& device) {
   }
   if (control().there()) CHECK_EQ(launches() - before, 20);  // one kernel each
   const std::string said = heard.text();
-  if (said.find(kBusy) != said.npos) FAIL("nothing was in vain: %s", said.c_str());
+  if (said.find(kBusy) != said.npos) FAIL("unexpected report of a busy stream: %s", said.c_str());
   OK(MPI_Comm_free(&comm));
 }
 
@@ -64,7 +63,7 @@ void stream_is_named(const Area& device) {
   CU(cuCtxSynchronize());
   const size_t first = said.find(kBusy);
   if (first == said.npos || said.find(kBusy, first + 1) != said.npos)
-    FAIL("it must be said once: %s", said.c_str());
+    FAIL("expected one report: %s", said.c_str());
   OK(MPI_Comm_free(&comm));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small blocking collective of device memory is one kernel on each device, begun by few calls of
-// the driver, none of which waits for all work, and nothing of its data goes through the host: also
-// where the first call of the communicator came before the program had a driver.
+// A small blocking collective of device memory is a single kernel per device. No call waits for a
+// device's work, and no data passes through the host, even if the communicator's first call
+// preceded the driver.
 // ranks: 2
 // full-ranks: 4
 // configurations: 4-peers mps
@@ -13,7 +13,7 @@ using namespace tern::test;
 
 namespace {
 
-/// Memory that was named for others is asked for as long as a call lasts.
+/// Exported memory is queried for the duration of a call.
 const std::vector<Expected> kOneKernel = {
     {"cuPointerGetAttributes", kAny, true},   {"cuCtxGetCurrent", 1},
     {"cuThreadExchangeStreamCaptureMode", 2}, {"cuLaunchKernel", 1},
@@ -22,7 +22,8 @@ const std::vector<Expected> kOneKernel = {
 
 template <class Call>
 void count(const char* what, Trace* trace, Call&& call) {
-  for (int i = 0; i < 3; ++i) OK(call());  // the first tells of devices, the second prepares
+  for (int i = 0; i < 3; ++i)
+    OK(call());  // the first call exchanges device facts, the second prepares
   (void)trace->through_host();
   expect_calls(what, kOneKernel, [&] { OK(call()); });
   if (const size_t bytes = trace->through_host(); bytes != 0)

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ordinary blocking collectives of device memory, to sizes where devices do them alone, give what
-// those of host memory give: of one element and of many, in place, from each root, where ranks'
-// data lies on devices in one call and on the host in the next, or on some ranks only; with types
-// and operations that have no kernel; on more communicators than get scratch for it.
+// Ordinary blocking collectives on devices match host memory: all sizes, in place, all roots,
+// device data on some ranks or in some calls only, types and operations without kernels, more
+// communicators than scratch regions.
 // ranks: 2 3
 // configurations: 1 4-peers 2-apart mps jitter queue-peers
 // timeout: 120
 // variant: small
-//   Sums in small allocations of one block, on a driver that opens each of them.
+//   Sums in small allocations of one block. The driver opens each allocation.
 //   ranks: 3
 //   configurations: 4-peers
 //   env: SOFTCUDA_REOPEN=itself
@@ -17,7 +16,6 @@ using namespace tern::test;
 
 namespace {
 
-/// Who has its data on a device.
 enum class Where { kNone, kAll, kFirst, kLast, kInputs };
 constexpr Where kWheres[] = {Where::kAll, Where::kFirst, Where::kLast, Where::kInputs,
                              Where::kNone};
@@ -50,7 +48,6 @@ std::vector<int> numbers(size_t count, unsigned seed) {
   return made;
 }
 
-/// One side of a call: the ints, where the case says.
 class Buffer {
  public:
   Buffer(const Case& the, bool input, size_t ints)
@@ -78,7 +75,6 @@ class Buffer {
 
 MPI_Comm comm = MPI_COMM_NULL;
 
-/// The call on memory of the host, and on the case's.
 template <class Call>
 void compare(const char* name, const Case& the, int send_ints, int recv_ints, Call&& call) {
   Buffer send(the, true, static_cast<size_t>(send_ints));
@@ -128,7 +124,6 @@ void add(void* in, void* inout, int* count, MPI_Datatype*) {
   for (int i = 0; i < *count; ++i) static_cast<int*>(inout)[i] += static_cast<int*>(in)[i];
 }
 
-/// Operations of the program, types with holes.
 void without_kernels(const Case& the) {
   const int n = the.count, all = n * size;
   MPI_Op own = MPI_OP_NULL;
@@ -159,8 +154,8 @@ bool opens_each() {
   return answer != nullptr && std::strcmp(answer, "itself") == 0;
 }
 
-/// Floating point has the same bits wherever it is added, but by schedules of messages: drivers may
-/// refuse to open small allocations of one block.
+/// Host and device give equal bits, except by message schedules: drivers may refuse small
+/// allocations of an open block.
 void same_bits() {
   const size_t alone = opens_each() ? 1 : 2 << 20;
   int reach = 1;
@@ -197,7 +192,7 @@ void same_bits() {
   }
 }
 
-/// Teams are few; a communicator that is freed leaves its own to the next.
+/// A freed communicator passes its team on.
 void many_communicators() {
   std::vector<MPI_Comm> all(12);
   for (MPI_Comm& one : all) OK(MPI_Comm_dup(MPI_COMM_WORLD, &one));
@@ -219,7 +214,7 @@ void many_communicators() {
 int main(int argc, char** argv) {
   begin(&argc, &argv);
   comm = MPI_COMM_WORLD;
-  int one = 1, sum = 0;  // before the program has a driver
+  int one = 1, sum = 0;  // before the program loads a driver
   OK(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm));
   start_cuda();
   if (opens_each()) return same_bits(), end();

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every function of the driver that an ordinary collective of device memory calls fails once, at
-// its first and at its second call, on one rank: in the first call of a communicator, which
-// prepares what devices need to do it alone, and in a later one. Each call ends on both ranks; who
-// is told of no failure has the right data; and a communicator that is made afterwards is well.
+// Each driver function of a device collective fails once on one rank, at the first and the second
+// call, in a communicator's first collective and in a later one. Each call ends on both ranks,
+// ranks without an error have correct data, and a later communicator works.
 // ranks: 2
 // configurations: 4-peers mps
 // full-configurations: queue-peers
@@ -15,10 +14,10 @@ using namespace tern::test;
 
 namespace {
 
-int outcomes[2];  // well, told
+int outcomes[2];  // successes, failures
 int step = 0;
 
-/// Of so many integers. Zero or the error on this rank.
+/// Returns zero or this rank's error.
 int reduce(MPI_Comm comm, int count, const Area& area, const std::string& fault) {
   const int base = ++step * 10;
   std::vector<int> data(static_cast<size_t>(count));
@@ -31,7 +30,7 @@ int reduce(MPI_Comm comm, int count, const Area& area, const std::string& fault)
   area.get(data.data(), data.size() * sizeof(int));
   for (int i = 0; i < count; ++i)
     if (data[static_cast<size_t>(i)] != 2 * (base + i) + 1)
-      FAIL("%s: no rank tells of it, and element %d of %d is %d, expected %d", doing, i, count,
+      FAIL("%s: no rank reports an error, but element %d of %d is %d, expected %d", doing, i, count,
            data[static_cast<size_t>(i)], 2 * (base + i) + 1);
   return MPI_SUCCESS;
 }
@@ -47,19 +46,19 @@ void each(const char* what, int count, bool prepared, const Area& area, const ch
   MPI_Comm comm = fresh();
   if (prepared) OK(reduce(comm, count, area, ""));
   for (const int at : {0, 1}) {
-    // A communicator each, for what is called in the first call.
+    // A new communicator includes the calls of a first collective.
     MPI_Comm other = fresh();
     if (prepared) OK(reduce(other, count, area, ""));
     const auto faults = called(at, [&] { OK(reduce(other, count, area, "")); });
     for (const std::string& fault : faults) {
-      // Where cuCtxGetId fails the context is gone, and all that was in it (context_reset.cc).
+      // A failing cuCtxGetId means a lost context (context_reset.cc).
       if (fault.find(only) != 0 || fault.find("cuCtxGetId") == 0) continue;
       now(std::string(what) + ", " + fault + " at rank " + std::to_string(at), 20);
       const int code = reduce(comm, count, area, rank == at ? fault + "999" : "");
       ++outcomes[code == MPI_SUCCESS ? 0 : 1];
       int worst = 0;
       OK(MPI_Allreduce(&code, &worst, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
-      // Where a rank's part was done before it failed, the other hears of it in the next call.
+      // If a rank finished before the failure, its next call returns the error.
       if (worst != MPI_SUCCESS && code == MPI_SUCCESS)
         CHECK(MPI_Barrier(comm) != MPI_SUCCESS);
       else if (code != MPI_SUCCESS)
@@ -82,21 +81,21 @@ void each(const char* what, int count, bool prepared, const Area& area, const ch
 
 int main(int argc, char** argv) {
   begin(&argc, &argv);
-  if (!control().there()) return end() == 0 ? 77 : 1;  // a real driver does not fail when asked
+  if (!control().there()) return end() == 0 ? 77 : 1;  // real drivers do not fail on request
   OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
   end_with_words();
   start_cuda();
   const char* const only = argc > 1 ? argv[1] : "";
   const Area area = plain(400000 * sizeof(int));
   each("a first reduction", 100, false, area, only);
-  // By words, by lines, by a program. TSan keeps gigabytes for communicators that are gone, and has
-  // the first alone.
+  // The counts select LL, LL128 and a program. TSan keeps gigabytes for freed communicators, so it
+  // runs only the first case.
   std::vector<int> counts{100, 50000, 200000};
   if (kSlowness > 1) counts.pop_back();
   if (kSlowness > 2) counts.clear();
   for (const int count : counts) each("a reduction", count, true, area, only);
   CHECK(*only != '\0' || (outcomes[0] > 0 && outcomes[1] > 0));
   if (std::getenv("FAULT_TELLS") != nullptr)
-    std::printf("[rank %d] %d well, %d told\n", rank, outcomes[0], outcomes[1]);
+    std::printf("[rank %d] %d succeed, %d fail\n", rank, outcomes[0], outcomes[1]);
   return end();
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What may happen around ordinary collectives that devices do alone. The first of a communicator
-// ends while the device has work that waits for another rank: of another library's stream, and of
-// an operation that was enqueued. A call that is right on all ranks gives its result, whatever the
-// next one is. Counts that differ are an error on both ranks at once. So is a kernel's program that
-// does not come to one rank's device.
+// A communicator's first device collective completes while the device waits for another rank, in
+// another library's stream or in an enqueued operation. A valid call returns its result before any
+// next call. Different counts, or a kernel program absent from one device, are an immediate error
+// on both ranks.
 // ranks: 2
 // configurations: 4-peers mps
 // queues: many, another library's wait heads the only queue, before the collective's copies
@@ -27,14 +26,13 @@ int sum(MPI_Comm comm, const Area& area, int count) {
   return MPI_Allreduce(MPI_IN_PLACE, area.address(), count, MPI_INT, MPI_SUM, comm);
 }
 
-/// Calls go by teams: the driver's and the communicator's first ones are past.
 void settle(MPI_Comm comm, const Area& area) {
   for (int i = 0; i < 3; ++i) OK(sum(comm, area, 100));
 }
 
-/// A stream whose work waits for what its rank does after the collective.
+/// The stream waits for the rank's action after the collective.
 void beside_pending_stream(const Area& area) {
-  now("a first collective beside a stream that waits", 20);
+  now("a first collective beside a waiting stream", 20);
   MPI_Comm comm = duplicate();
   const Area word = plain(sizeof(uint32_t));
   CUstream waits = nullptr, opens = nullptr;
@@ -47,15 +45,14 @@ void beside_pending_stream(const Area& area) {
   OK(MPI_Barrier(comm));
   CU(cuStreamWriteValue32_v2(opens, word.at, 1, 0));
   CU(cuStreamSynchronize(waits));
-  for (int i = 0; i < 300; ++i) OK(sum(comm, area, 100));  // and now by the devices
+  for (int i = 0; i < 300; ++i) OK(sum(comm, area, 100));  // now on the devices
   CU(cuStreamDestroy_v2(waits));
   CU(cuStreamDestroy_v2(opens));
   OK(MPI_Comm_free(&comm));
 }
 
-/// Rank 0 enqueues before it, rank 1 behind it.
 void beside_enqueued(const Area& area) {
-  now("a first collective beside an enqueued one", 20);
+  now("a first collective beside an enqueued operation", 20);
   MPI_Comm comm = duplicate();
   const OnStream on;
   Vector<int> data(1000);
@@ -71,9 +68,9 @@ void beside_enqueued(const Area& area) {
   OK(MPI_Comm_free(&comm));
 }
 
-/// Both ranks refuse the next call, one perhaps before the other has the result of this one.
+/// One rank may refuse the next call before the peer has this call's result.
 void before_refused(const Area& area) {
-  now("a collective before one that is refused", 20);
+  now("a collective before a refused call", 20);
   for (int round = 0; round < 20; ++round) {
     MPI_Comm comm = duplicate();
     settle(comm, area);
@@ -85,21 +82,21 @@ void before_refused(const Area& area) {
 }
 
 void unlike_counts(const Area& area) {
-  now("counts that differ", 20);
+  now("different counts", 20);
   for (const int count : {100, 3000}) {
     MPI_Comm comm = duplicate();
     settle(comm, area);
     const int code = sum(comm, area, count + 4 * rank);
     if (class_of(code) != MPI_ERR_TRUNCATE)
-      FAIL("counts that differ, of %d: %s", count, error_text(code));
+      FAIL("different counts, of %d: %s", count, error_text(code));
     OK(MPI_Comm_free(&comm));
   }
 }
 
-/// Of a size that needs a program, which no call before has brought there.
+/// Earlier calls have not uploaded the program of this size.
 void without_program(const Area& area) {
   if (!control().there()) return;
-  now("a program that does not come to the device", 20);
+  now("a program missing on the device", 20);
   MPI_Comm comm = duplicate();
   settle(comm, area);
   if (rank == 1) control().fault("cuMemcpyAsync:1:2");

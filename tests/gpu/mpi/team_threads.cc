@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads of a rank make ordinary collectives of device memory at once, on communicators of their
-// own, which other ranks come to in another order: each gives the right sums, and none waits for
-// one of another thread's that cannot begin. Some are of large, some of host memory.
+// Threads run device collectives concurrently on separate communicators, in a different order on
+// each rank. No thread waits for another thread's collective.
 // ranks: 2 3
 // configurations: 1 4-peers mps queue-peers
 // timeout: 90
@@ -51,7 +50,7 @@ int main(int argc, char** argv) {
   MPI_Comm comms[kThreads];
   for (MPI_Comm& one : comms) OK(MPI_Comm_dup(MPI_COMM_WORLD, &one));
   std::vector<std::thread> threads;
-  for (int i = 0; i < kThreads; ++i) {  // in another order on each rank
+  for (int i = 0; i < kThreads; ++i) {  // a different order on each rank
     const int which = (i + rank) % kThreads;
     threads.emplace_back([&comms, which] { work(comms[which], which); });
   }

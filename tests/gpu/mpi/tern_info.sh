@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# tern_info says which driver, devices and kernels there are, and so does its JSON.
+# tern_info and its JSON list the driver, the devices and the kernels.
 # configurations: 1 4-peers
 set -eu
 text=$("$PREFIX/bin/tern_info" --build)
@@ -25,13 +25,13 @@ if [ "$GPU_TWIN" = soft ]; then
   says '<title>0-1: pcie</title>' "$("$PREFIX/bin/tern_info" --links -)"
   [ "$("$PREFIX/bin/tern_info" --links - | grep -c '<line')" = 1 ] || { echo "there is one link"; exit 1; }
   says 'cuFuncLoad \(12.4\)' "$(LD_LIBRARY_PATH=${LD_LIBRARY_PATH%%:*}/12.0 "$PREFIX/bin/tern_info" --build)"
-  # Without NVML native atomics stand for NVLink, and that is said
+  # Without NVML, native atomics imply NVLink, and the source of links names the driver.
   away=${LD_LIBRARY_PATH%%:*}/nvml-away
   says '"source of links": "attributes of the driver, since NVML: [^"]*nvml-away/libnvidia-ml' \
     "$(LD_LIBRARY_PATH=$away "$PREFIX/bin/tern_info" --build --json)"
   says 'links +none: 0-2, 1-2; pcie: 0-1$' "$(LD_LIBRARY_PATH=$away "$PREFIX/bin/tern_info" --build)"
   says 'source of links +NVML$' "$(SOFTCUDA_PEERS=NV "$PREFIX/bin/tern_info" --build)"
   unset SOFTCUDA_DEVICES SOFTCUDA_PEERS
-  # A device that fails is said so, and is no failure of tern_info
+  # A failing device is reported, but tern_info succeeds.
   says 'devices +cuDeviceGetCount: ' "$(SOFTCUDA_FAULT=cuDeviceGetCount:1:100 "$PREFIX/bin/tern_info" --build)"
 fi

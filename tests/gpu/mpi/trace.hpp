@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trace: what the software driver was asked to copy between host and device, as it tells in its
-// trace. Why: a test can say that no byte of a call went through the host's memory.
+// Trace: copies between host and device in the software driver's trace.
 #pragma once
 
 #include <unistd.h>
@@ -14,7 +13,7 @@ namespace tern::test {
 
 class Trace {
  public:
-  /// Before the driver is loaded and initialised.
+  /// Precedes the driver's initialisation.
   Trace() {
     char folder[] = "/tmp/tern_trace_XXXXXX";
     if (mkdtemp(folder) == nullptr) FAIL("no folder for the trace in %s", "/tmp");
@@ -28,7 +27,6 @@ class Trace {
     (void)rmdir(folder_.c_str());
   }
 
-  /// Bytes that copies between host and device have moved since the last question.
   [[nodiscard]] size_t through_host() {
     std::FILE* const file = std::fopen(name().c_str(), "r");
     if (file == nullptr || std::fseek(file, place_, SEEK_SET) != 0)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A wait of another library heads the only hardware queue when a rank maps a peer's memory for the
-// first time. The copy of the link's trial stands behind the wait. Messages of host memory go on,
-// and one message ends the wait. The received data are right.
+// During the first import of a peer's memory another library's wait heads the only hardware queue,
+// ahead of the link test's copy. Host messages continue, and one message ends the wait.
 // ranks: 2
 // configurations: queue-peers
 // timeout: 60
@@ -13,7 +12,6 @@ namespace {
 
 constexpr int kCount = 300'000;
 
-/// The other library: its stream waits for a word.
 class Wait {
  public:
   Wait() {
@@ -47,7 +45,7 @@ int main(int argc, char** argv) {
     const std::vector<uint8_t> data(kCount, 7);
     area.put(data.data(), kCount);
     CU(cuCtxSynchronize());
-    const Area other = plain(kCount);  // now the device is prepared
+    const Area other = plain(kCount);  // the device is prepared now
     OK(MPI_Sendrecv(area.address(), kCount, MPI_BYTE, 0, 0, other.address(), kCount, MPI_BYTE, 0, 0,
                     MPI_COMM_SELF, MPI_STATUS_IGNORE));
     MPI_Request request = MPI_REQUEST_NULL;

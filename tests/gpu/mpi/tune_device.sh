@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# tern_coll tune --device measures what is put into streams, by the wires that there are, and its
-# table is one that the library reads and follows; without a GPU it says what is missing.
+# tern_coll tune --device measures enqueued collectives by all available wires and writes a table
+# accepted by the library. Without a GPU the command names the requirement.
 # configurations: 1 4-peers
 set -eu
 work=$(mktemp -d)
@@ -10,8 +10,8 @@ trap 'rm -rf "$work"' EXIT
 grep -Eq '^allreduce +3 .* (streams|wire (simple|ll|ll128|multimem))$' "$work/table" || { echo "no line for streams:"; cat "$work/table"; exit 1; }
 grep -Eq '^# allreduce 2k: .*ring [0-9.]+ us' "$work/table" || { echo "ring was not measured:"; cat "$work/table"; exit 1; }
 ! grep -Eq '^(within|reduce|copy) ' "$work/table" || { echo "figures of the host:"; cat "$work/table"; exit 1; }
-! grep -q 'wire ll ' "$work/table" || { echo "LL, which serves by itself, was measured twice:"; cat "$work/table"; exit 1; }
-# Engines without a verdict of a real GPU are marked.
+! grep -q 'wire ll ' "$work/table" || { echo "LL, the default wire, was measured twice:"; cat "$work/table"; exit 1; }
+# Engines without a verdict on a real GPU are marked.
 if [ "${SOFTCUDA_MULTICAST:-}" = on ]; then
   said=$(TERN_EXPLAIN=1 "$MPIRUN" -n 3 "$PREFIX/bin/tern_coll" tune allreduce --device --bytes=2k --output=/dev/null 2>&1)
   for engine in $(sed -nE 's/.* goes into the stream by the ([a-z]+) engine .*/\1/p' <<<"$said" | sort -u); do
@@ -19,14 +19,14 @@ if [ "${SOFTCUDA_MULTICAST:-}" = on ]; then
     unmarked=$(grep -F "goes into the stream by the $engine engine" <<<"$said" | grep -vF "not yet run on hardware" || true)
     [ "${marked:-}" != "$engine" ] || [ -z "$unmarked" ] || { echo "$engine is not marked: $unmarked"; exit 1; }
   done
-  [ -n "${marked:-}" ] || grep -q '^[a-z]' "$TOP/coll/gpu/verdicts.txt" || { echo "nothing was explained: $said"; exit 1; }
+  [ -n "${marked:-}" ] || grep -q '^[a-z]' "$TOP/coll/gpu/verdicts.txt" || { echo "no explanation: $said"; exit 1; }
 fi
 lines=$work/table
 if [ "${SOFTCUDA_MULTICAST:-}" = on ]; then
   for wire in simple ll128 multimem; do
     grep -Eq "^# allreduce 2k: .*two_shot wire $wire [0-9.]+ us" "$work/table" || { echo "$wire was not measured:"; cat "$work/table"; exit 1; }
   done
-  # Lines of LL128 take this driver several times as long as words: a wire is named where they would serve.
+  # On the software driver LL128 is several times slower than LL, and the table names a faster wire.
   lines=$work/wires
   TERN_GPU_WIRE=ll128 "$MPIRUN" -n 3 "$PREFIX/bin/tern_coll" tune allreduce one_shot --device --bytes=512 --output="$lines"
   grep -Eq '^allreduce +3 .* one_shot +wire (ll|simple)$' "$lines" || { echo "no wire is named:"; cat "$lines"; exit 1; }
@@ -37,4 +37,4 @@ else
   echo "the table is refused: $said"; exit 1
 fi
 said=$(SOFTCUDA_DEVICES=0 "$MPIRUN" -n 2 "$PREFIX/bin/tern_coll" tune allreduce --device 2>&1) && { echo "no GPU, no error"; exit 1; }
-grep -q "tune --device needs a GPU on each rank" <<<"$said" || { echo "not said why: $said"; exit 1; }
+grep -q "tune --device needs a GPU on each rank" <<<"$said" || { echo "no reason given: $said"; exit 1; }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows on memory of every kind, reached from origins of every kind: blocks, holes on both sides,
-// accumulates of types that kernels know and of others, counters and swaps, on the next rank's part
-// and on the own one; every other rank's window is the host's. Dynamic windows refuse a device's.
+// Windows on memory of every kind, with origins of every kind: blocks, holes, accumulates with and
+// without kernels, counters, swaps. Dynamic windows refuse device memory.
 // ranks: 2 3
 // configurations: 1 4-peers 2-apart jitter
 #include "memory.hpp"
@@ -11,7 +10,7 @@ using namespace tern::test;
 namespace {
 
 constexpr int kInts = 50000;  // more than a stripe
-MPI_Datatype columns;         // of 4 integers in 6
+MPI_Datatype columns;         // 4 of every 6 integers
 
 struct Window {
   Area area;
@@ -98,7 +97,6 @@ void accumulates(const Window& window, Kind origin, int target) {
     CHECK_EQ(got[static_cast<size_t>(i)], 2 * added[static_cast<size_t>(i)]);
 }
 
-/// Of elements with a gap at their end.
 void pairs(const Window& window, int target) {
   struct Pair {
     double value;
@@ -119,7 +117,6 @@ void pairs(const Window& window, int target) {
   }
 }
 
-/// All ranks on one part.
 void counters(const Window& window) {
   const int one = 1, zero = 0;
   int drawn = -1;

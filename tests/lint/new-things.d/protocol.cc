@@ -9,11 +9,11 @@ extern const Protocol kDummy{
     .way = wire::Way::kNone,
     .always = false,
     .acknowledged = false,
-    .viable_to_send = [](const Context&, const SendRequest&) { return false; },
-    .send = [](Context&, SendRequest&) -> std::unique_ptr<SenderHalf> { return nullptr; },
-    .viable_to_receive = [](const Context&, const RecvRequest&, const Announced&) { return false; },
-    .receive = [](Context&, RecvRequest&, const Announced&) -> std::unique_ptr<ReceiverHalf> {
-      return nullptr;
-    }};
+    .viable_to_send = [](const ProtocolContext&, const SendRequest&) { return false; },
+    .send = [](ProtocolContext&, SendRequest&) -> std::unique_ptr<SenderHalf> { return nullptr; },
+    .viable_to_receive = [](const ProtocolContext&, const RecvRequest&,
+                            const Announced&) { return false; },
+    .receive = [](ProtocolContext&, RecvRequest&,
+                  const Announced&) -> std::unique_ptr<ReceiverHalf> { return nullptr; }};
 
 }  // namespace tern::pml

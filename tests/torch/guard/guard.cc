@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plays c10's CUDA for tests without a GPU: devices, streams and events of the driver that is found
-// (tests/softcuda), and tensors in its memory.
-// Why: bindings/torch reaches devices through c10 alone, so what it does can be tested where
-// PyTorch has no GPU. Of PyTorch's own kernels only a few have a stand-in here: empty, copy_, div_.
-// Lifetime: of the process. Threads: as c10's guards, from any.
+// Replaces c10's CUDA in tests without a GPU: devices, streams and events of the loaded driver
+// (tests/softcuda), and tensors in device memory.
+// Why: bindings/torch uses devices only through c10, so this file allows tests with a PyTorch
+// without a GPU. Only a few of PyTorch's kernels are replaced: empty, copy_, div_.
+// Lifetime: the process. Threads: any, as in c10's guards.
 #include <dlfcn.h>
 #include <torch/extension.h>
 #include <torch/library.h>
@@ -63,7 +63,7 @@ thread_local void* current = nullptr;
 void* make_stream() {
   use_context();
   void* made = nullptr;
-  call("cuStreamCreate", &made, 1u);  // it does not wait for the legacy one
+  call("cuStreamCreate", &made, 1u);  // does not wait for the legacy stream
   return made;
 }
 
@@ -136,10 +136,10 @@ at::Tensor empty(at::IntArrayRef sizes, at::ScalarType type) {
                        Device(DeviceType::CUDA, 0));
 }
 
-// In the current stream, whose work before is waited for where the host is one end.
+// Copies in the current stream. If one side is host memory, waits for the stream first.
 void copy_now(const at::Tensor& to, const at::Tensor& from) {
   use_context();
-  if (to.nbytes() == 0) {  // the driver refuses that
+  if (to.nbytes() == 0) {  // the driver refuses 0 bytes
     return;
   }
   const auto address = [](const at::Tensor& one) {
@@ -175,11 +175,10 @@ void sleep_on_stream(void* milliseconds) {
       std::chrono::milliseconds(reinterpret_cast<std::intptr_t>(milliseconds)));
 }
 
-// As a kernel that takes its time: the current stream writes these values when this function of the
-// host has returned.
+// Like a slow kernel: the current stream writes the values after the host function returns.
 void write_behind(void (*function)(void*), std::intptr_t word, const at::Tensor& device,
                   const at::Tensor& values) {
-  static auto* const kept = new std::vector<at::Tensor>;  // the copies are still to come
+  static auto* const kept = new std::vector<at::Tensor>;  // sources of pending copies
   kept->push_back(to_device(values));
   call("cuLaunchHostFunc", current, function, reinterpret_cast<void*>(word));
   if (device.nbytes() > 0) {
@@ -188,12 +187,12 @@ void write_behind(void (*function)(void*), std::intptr_t word, const at::Tensor&
   }
 }
 
-// So much later.
+// Writes after a delay.
 void write_late(const at::Tensor& device, const at::Tensor& values, std::int64_t milliseconds) {
   write_behind(&sleep_on_stream, milliseconds, device, values);
 }
 
-// Once the gate is open, which is closed until then.
+// Writes after the gate opens.
 std::atomic<std::intptr_t> gates_made{0}, gates_open{0};
 
 void await_gate(void* number) {
@@ -217,7 +216,7 @@ at::Tensor& copy_kernel(at::Tensor& self, const at::Tensor& from, bool) {
   return self;
 }
 
-// After half a tenth of a second, so that who does not wait for it takes the wrong values.
+// Takes 50 ms, so a caller without a wait reads wrong values.
 at::Tensor& div_kernel(at::Tensor& self, const at::Tensor& divisor) {
   write_late(self, to_host(self).div_(divisor), 50);
   return self;

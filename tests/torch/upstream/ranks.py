@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs tests of PyTorch's own distributed_test.py, from its wheel, on the ranks of this job; rank 0 says how each ended.
+"""Runs tests of distributed_test.py from PyTorch's wheel on the ranks of this job. Rank 0 prints the result of each test.
 
-ranks.py NAME TEST...: NAME is what decorators believe the backend to be: with "gloo" and "mpi" tests run that ask for one of
-these. The tests themselves see Tern.
+ranks.py NAME TEST...: NAME is the backend's name for decorators: "gloo" and "mpi" enable tests for one of
+these backends. The tests use Tern.
 """
 
 import datetime
@@ -23,19 +23,19 @@ os.environ.update(BACKEND=name, WORLD_SIZE=str(ranks), RANK=str(rank), MASTER_AD
                   INIT_METHOD=f"file://{os.environ['TEMP_DIR']}/shared_init_file")
 warnings.simplefilter("ignore")
 
-from torch.testing._internal import common_distributed, common_utils  # noqa: E402  (it reads the environment)
+from torch.testing._internal import common_distributed, common_utils  # noqa: E402  (reads the environment)
 
 for features in ("ddp", "subgroup"):
     common_distributed.DistTestCases.backend_feature[features] |= {name, "tern"}
 
-torch.manual_seed(1)  # models that are made at import have equal weights on all ranks, as in processes that were forked
+torch.manual_seed(1)  # models created at import have equal weights on all ranks, as in forked processes
 from torch.testing._internal.distributed import distributed_test  # noqa: E402
 
 SKIPS = {skip.exit_code: skip.message for skip in common_distributed.TEST_SKIPS.values()}
 
 
 class Tests(distributed_test.TestDistBackend, distributed_test.DistributedTest._DistTestBase):
-    """Runs in the ranks themselves instead of spawning them."""
+    """Runs in the ranks instead of spawning processes."""
 
     def setUp(self):
         common_utils.set_rng_seed()
@@ -48,7 +48,7 @@ class Tests(distributed_test.TestDistBackend, distributed_test.DistributedTest._
 
 
 def run(test):
-    """None, or why it was skipped."""
+    """Returns None, or the reason of a skip."""
     method = getattr(Tests, test)
     if getattr(method, "__unittest_skip__", False):
         return method.__unittest_skip_why__

@@ -41,7 +41,7 @@ TEST(LevelWords, SayWhatIsWrong) {
   EXPECT_NE(fault("pack:2 l3:2(size=8M core:4").find("a bracket is not closed"), std::string::npos);
   EXPECT_NE(fault("pack:2 core").find("\"core\" has no count"), std::string::npos);
   EXPECT_NE(fault("packge").find("package, numa, l3, core"), std::string::npos);
-  EXPECT_NE(fault("8,0").find("from 1 on"), std::string::npos);
+  EXPECT_NE(fault("8,0").find("0 is not a positive number"), std::string::npos);
   EXPECT_NE(fault("pack:65536 core:65536").find("too many parts"), std::string::npos);
 }
 
