@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of device transports: a new one is a row here.
+// The table of device transports.
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pool: a fixed number of objects lent to a library.
-// Lifetime: a channel's transport, until the library returns each object. Threads: under the
+// Lifetime: the library returns each object before the channel's transport ends. Threads: under the
 // channel's lock.
 #pragma once
 
@@ -16,7 +16,6 @@ class FreeList {
   explicit FreeList(size_t count) : all_(new T[count]) {
     for (size_t i = count; i > 0; --i) push(all_[i - 1]);
   }
-  /// Null if all are in use.
   [[nodiscard]] T* take() noexcept {
     T* const taken = free_;
     if (taken == nullptr) return nullptr;

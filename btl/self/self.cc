@@ -25,7 +25,7 @@ class alignas(64) SelfEndpoint final : public Endpoint {
     return true;
   }
   std::byte* begin(size_t /*bytes*/) noexcept override {
-    // Delivering a frame may send others: one buffer per nesting level.
+    // Delivering a frame may send others, so each nesting level has a buffer.
     if (depth_ == buffers_.size()) buffers_.push_back(std::make_unique<std::byte[]>(kMostPayload));
     return buffers_[depth_++].get();
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Segment: a rank's memory, mapped by the host's ranks: doorbell, rings towards the rank, payload
-// pool, slabs, divided equally among the rank's channels.
+// Segment: a rank's memory, mapped by the host's ranksand divided equally among the rank's
+// channels.
 // Why: a memfd leaves nothing behind and admits only processes of the same user
 // (base/shared_file.hpp).
 // Layout: SegmentHead | RingControl[] | SharedClaims[] | BlockFlag[] | rings | pool blocks | slabs.
@@ -38,14 +38,14 @@ struct SegmentHead {
   std::atomic<uint32_t> gone;                      // kLeft: the owner has left MPI
   static constexpr uint32_t kLeft = 1, kDied = 2;  // kDied is set by peers
   alignas(kLine) Doorbell doorbell;
-  /// Claimed by senders in order.
+  /// Senders claim rings and pairs in order.
   struct alignas(kLine) Claimed {
     std::atomic<uint32_t> rings;
   };
   std::array<Claimed, kMostChannels> claimed;
 };
 
-/// `owner`: the writer, 0 while being claimed.
+/// `owner` is the writer, or 0 while a sender claims the ring.
 struct RingControl {
   alignas(kLine) std::atomic<uint64_t> owner;
   static uint64_t name(uint32_t rank, uint32_t channel) noexcept {
@@ -56,7 +56,7 @@ struct RingControl {
   alignas(kLine) std::atomic<uint64_t> consumed;
 };
 
-/// 1 until the reader has copied the block.
+/// `busy` is 1 until the reader has copied the block.
 struct alignas(kLine) BlockFlag {
   std::atomic<uint32_t> busy;
 };
@@ -65,7 +65,7 @@ struct PoolPayload {
   uint32_t block;
 };
 
-/// Rings and blocks per channel. Indices count over all channels.
+/// The numbers are per channel; indices count over all channels.
 struct Shape {
   uint32_t channels, rings, ring_lines, blocks;
   [[nodiscard]] size_t bytes() const noexcept;
@@ -78,18 +78,16 @@ struct Shape {
   }
 };
 
-/// The location of a segment, published through boot.
 struct SmAddress : FileOffer {
   uint64_t bytes = 0;
-  uint64_t base = 0;  // in the owner: read by the probe of copies, used directly in the same
-                      // process
+  uint64_t base =
+      0;  // address in the owner: read by the probe of copies, used directly in the same process
 };
 
 class Segment {
  public:
   Segment() = default;
   static Segment create(const Shape& shape, uint32_t rank);
-  /// Throws Error with the cure.
   static Segment attach(const SmAddress& address, uint32_t rank);
 
   [[nodiscard]] SegmentHead& head() const noexcept { return *at<SegmentHead>(0); }

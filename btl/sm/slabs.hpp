@@ -18,7 +18,7 @@ class HostSegments {
  public:
   [[nodiscard]] virtual bool reaches_segment(const core::Peer& peer) const noexcept = 0;
   [[nodiscard]] virtual const Segment& segment() const noexcept = 0;
-  /// Attaches at the first call. Throws Error.
+  /// The first call attaches the peer's segment. Throws Error.
   virtual Attached& attached(const core::Peer& peer) = 0;
 
  protected:
@@ -45,7 +45,7 @@ class SmSlabs final : public core::Slabs {
 
  private:
   struct Free {
-    uint32_t untouched = 0;          // from here on, slabs have no pages yet
+    uint32_t untouched = 0;          // first slab without pages
     std::vector<uint32_t> returned;  // capacity for all claimed slabs
   };
 

@@ -23,7 +23,7 @@ Shape shape_for(const core::Process& process) {
       static_cast<uint32_t>(static_cast<size_t>(process.params.sm_ring_bytes) / kLine);
   const auto blocks =
       static_cast<uint32_t>(static_cast<size_t>(process.params.sm_pool_bytes) / kBlockBytes);
-  // A peer with more channels writes to an own channel from several.
+  // A peer with more channels writes to an own channel from several channels.
   const uint32_t channels = process.channel_count();
   const auto rings = static_cast<uint32_t>(process.node.ranks) * (kMostChannels / channels);
   return {channels, rings, lines, blocks};
@@ -146,7 +146,7 @@ void Sm::meet_new_senders() noexcept {
   }
 }
 
-// Descriptors may become free: retries for 5 s, while the sender waits.
+// Descriptors may become free, so attaching is retried for 5 s while the sender waits.
 bool Sm::may_pass(const Error& error) noexcept {
   constexpr int64_t kLongest = 5'000'000'000, kBetweenTries = 10'000'000;
   const int64_t now = now_ns();
@@ -176,7 +176,7 @@ void Sm::meet(uint64_t writer, uint32_t ring) {
   senders_.push_back(&endpoint);
 }
 
-// Once; under a launcher this ends the process.
+// Under a launcher, give_up() ends the process.
 void Sm::give_up(const std::string& why) noexcept {
   if (given_up_) return;
   given_up_ = true;

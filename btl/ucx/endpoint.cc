@@ -11,7 +11,7 @@
 namespace tern::btl::ucx {
 namespace {
 
-// Limit of frames on the stack.
+// Frames up to this size are built on the stack.
 constexpr size_t kSmall = 2048;
 
 }  // namespace
@@ -151,7 +151,7 @@ void UcxEndpoint::sent(void* request, ucs_status_t status, void* sent_block) noe
   if (TERN_UNLIKELY(status != UCS_OK)) failed(&endpoint, endpoint.ep_, status);
 }
 
-// UCX calls failed() inside progress, so only mark the failure.
+// UCX calls failed() inside progress, so failed() only marks the endpoint.
 void UcxEndpoint::failed(void* endpoint, ucp_ep_h, ucs_status_t status) noexcept {
   auto& self = *static_cast<UcxEndpoint*>(endpoint);
   const char* const why = self.worker_.ucp.ucs_status_string(status);

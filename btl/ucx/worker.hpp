@@ -33,20 +33,20 @@ class Worker {
   explicit Worker(std::shared_ptr<UcpContext> context);
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
-  /// Close all endpoints first.
+  /// The caller closes all endpoints first.
   ~Worker();
 
   [[nodiscard]] ucp_worker_h get() const noexcept { return worker_; }
-  /// Network devices only.
+  /// The address covers network devices only.
   [[nodiscard]] std::string address() const;
   void receive_frames(ucp_am_recv_callback_t callback, void* context);
   unsigned progress() noexcept { return ucp.ucp_worker_progress(worker_); }
-  /// -1 without a descriptor.
+  /// The descriptor is -1 if there is none.
   [[nodiscard]] int descriptor() const noexcept;
 
-  /// is_quiet() requires a later flush.
+  /// A counted send makes is_quiet() flush.
   void count_send() noexcept { dirty_ = true; }
-  /// Whether all sent data survives this process's exit. Call again after progress until true.
+  /// See Btl::is_quiet().
   [[nodiscard]] bool is_quiet() noexcept;
 
   bool offloads_puts = false;
@@ -71,7 +71,6 @@ class Worker {
   void* flush_ = nullptr;
 };
 
-/// Throws Error unless `status` is UCS_OK.
 void require(const Library& ucp, ucs_status_t status, const char* what);
 
 }  // namespace tern::btl::ucx
