@@ -14,7 +14,7 @@ class ObjectPool {
  public:
   void set_threaded(bool threaded) noexcept { threaded_ = threaded; }
 
-  /// Null if all are in use; then call add().
+  /// acquire() returns null if all objects are in use; the caller then calls add().
   [[nodiscard]] T* acquire() noexcept {
     lock();
     T* object = nullptr;
@@ -44,7 +44,7 @@ class ObjectPool {
   }
   void release(T& object) noexcept {
     lock();
-    free_.push_back(&object);  // capacity reserved by add()
+    free_.push_back(&object);  // add() has reserved capacity
     unlock();
   }
   [[nodiscard]] size_t in_use() const noexcept { return all_.size() - free_.size(); }

@@ -15,7 +15,7 @@
 namespace tern::pml {
 namespace {
 
-/// A copy of device memory, because reading may fail.
+/// `aside` is a copy of device memory, because reading may fail.
 struct EagerSender final : SenderHalf {
   std::unique_ptr<std::byte[]> aside;
 };

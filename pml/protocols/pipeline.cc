@@ -13,7 +13,6 @@
 namespace tern::pml {
 namespace {
 
-/// Whether blocks end inside cache lines of the packed form.
 bool ends_within_lines(const core::Layout& node) noexcept {
   constexpr int64_t kWord = 8, kLine = 64;
   switch (node.form) {
@@ -29,7 +28,7 @@ bool ends_within_lines(const core::Layout& node) noexcept {
   return true;
 }
 
-/// Writes each line, owned by another core, once.
+/// Each line, owned by another core, is written once.
 void pack_lines(const Buffer& from, const ByteRange& range, std::byte* to) noexcept {
   if (!ends_within_lines(*from.type->layout().node))
     return from.type->pack(from.address, from.count, range.offset, to, range.length);

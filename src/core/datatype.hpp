@@ -2,7 +2,7 @@
 // Datatype: the layout of one element, with packing by byte ranges.
 // Why: one description serves host packing, single-copy transfers and GPU kernels. Lifetime:
 // reference counted; immutable except for name, attributes and committed flag. See: MPI-5.0 chapter
-// 5; core/datatype_build.hpp (constructors).
+// 5.
 #pragma once
 
 #include <sys/uio.h>
@@ -32,43 +32,43 @@ class Datatype final : public Object {
   Datatype() noexcept : Object(kKind) {}
   ~Datatype() override;
 
-  /// Bytes of data; -1 (MPI_UNDEFINED) for a type missing in this build.
+  /// A type missing in this build has the size -1 (MPI_UNDEFINED).
   [[nodiscard]] MPI_Count size() const noexcept { return size_; }
   [[nodiscard]] MPI_Aint lb() const noexcept { return lb_; }
   [[nodiscard]] MPI_Aint extent() const noexcept { return extent_; }
   [[nodiscard]] MPI_Aint true_lb() const noexcept { return true_lb_; }
   [[nodiscard]] MPI_Aint true_extent() const noexcept { return true_extent_; }
-  /// The alignment that a compiler would choose.
+  /// alignment() is a compiler's choice.
   [[nodiscard]] int alignment() const noexcept { return alignment_; }
   [[nodiscard]] bool committed() const noexcept { return committed_; }
   void commit() noexcept { committed_ = true; }
-  /// Whether elements at `buf` form one block at buf + true_lb().
+  /// Elements at `buf` then form one block at buf + true_lb().
   [[nodiscard]] bool contiguous() const noexcept { return contiguous_; }
-  /// The common predefined type of all basic elements, or nullptr.
+  /// basic() is the common predefined type of all basic elements, or nullptr.
   [[nodiscard]] const Datatype* basic() const noexcept { return basic_; }
-  /// Returns kNone for derived types.
+  /// Derived types have kNone.
   [[nodiscard]] Number number() const noexcept { return number_; }
-  /// Not to be freed, though not a constant (Fortran's parameterised types).
+  /// A permanent type must not be freed, even if it is no constant (Fortran's parameterised types).
   [[nodiscard]] bool permanent() const noexcept { return permanent_; }
 
   [[nodiscard]] MPI_Count elements() const noexcept { return elements_; }
-  /// -1 if `bytes` ends inside an element.
+  /// elements_in() returns -1 if `bytes` ends inside an element.
   [[nodiscard]] MPI_Count elements_in(MPI_Count bytes) const noexcept;
   [[nodiscard]] MPI_Count bytes_of(MPI_Count elements) const noexcept;
 
-  /// Copy the bytes [offset, offset + bytes) of the packed form of host memory. Never allocate or
-  /// fail.
+  /// pack() and unpack() copy the bytes [offset, offset + bytes) of the packed form of host memory,
+  /// and never allocate or fail.
   void pack(const void* buf, MPI_Count count, size_t offset, void* out,
             size_t bytes) const noexcept;
   void unpack(void* buf, MPI_Count count, size_t offset, const void* in,
               size_t bytes) const noexcept;
 
-  /// Lists memory pieces of the packed bytes [offset, offset + limit), at most `most`. `covered`
-  /// receives their bytes.
+  /// pieces() lists at most `most` memory pieces of the packed bytes [offset, offset + limit).
+  /// `covered` receives their bytes.
   size_t pieces(const void* buf, MPI_Count count, size_t offset, size_t limit, iovec* out,
                 size_t most, size_t* covered) const noexcept;
 
-  /// The normal form; null node without data.
+  /// The normal form has a null node without data.
   [[nodiscard]] const Placed& layout() const noexcept { return layout_; }
   [[nodiscard]] const Recipe& recipe() const noexcept { return *recipe_; }
 
@@ -100,7 +100,7 @@ class Datatype final : public Object {
 void make_predefined_types(Process& process);
 /// No handle of a predefined type is valid afterwards.
 void free_predefined_types(Process& process) noexcept;
-/// Never null for a supported ABI constant.
+/// predefined_type() never returns null for a supported ABI constant.
 Datatype& predefined_type(Process& process, MPI_Datatype constant) noexcept;
 
 }  // namespace tern::core

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TypeBuilder: bounds, layouts and recipes of the constructors.
+// TypeBuilder: bounds, layouts and recipes.
 #include "core/datatype_build.hpp"
 
 #include <unordered_map>
@@ -106,8 +106,8 @@ TypeBuilder::NewType TypeBuilder::hvector(MPI_Count count, MPI_Count length, MPI
 
 struct TypeBuilder::List {
   MPI_Count count;
-  const MPI_Count* lengths;  // of each block; null: `length` holds for all
-  MPI_Count length;          // of all blocks
+  const MPI_Count* lengths;  // per block; null: `length` holds for all
+  MPI_Count length;
   const MPI_Count* places;
   MPI_Count unit;  // bytes per unit of `places`
 };

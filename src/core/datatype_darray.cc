@@ -7,7 +7,7 @@
 namespace tern::core {
 namespace {
 
-/// One dimension; by the standard, all kinds reduce to block-cyclic.
+/// By the standard, all kinds of distribution reduce to block-cyclic.
 struct Dealt {
   MPI_Count size, block;
   int processes, coordinate;

@@ -2,7 +2,6 @@
 // Layout: the bytes of one element, as a small tree of regular forms.
 // Why: packing meets only these forms, in tight loops; a million equal blocks cost one number each.
 // Order: packing order; only neighbours are merged. Lifetime: nodes are immutable and shared.
-// Threads: any. See: core/datatype_walk.hpp (reader), core/datatype_build.cc (writer).
 #pragma once
 
 #include <algorithm>
@@ -17,7 +16,7 @@ namespace tern::core {
 class Layout;
 using LayoutPtr = std::shared_ptr<const Layout>;
 
-/// A layout at an offset; a null node holds no data.
+/// A null node holds no data.
 struct Placed {
   int64_t at = 0;
   LayoutPtr node;
@@ -28,10 +27,10 @@ struct Placed {
 class Layout {
  public:
   enum class Form : uint8_t {
-    kBlock,    // `size` bytes in one piece
+    kBlock,
     kStrided,  // `count` times `child`, `stride` bytes apart
     kList,     // `child` at each of `places`
-    kBlocks,   // blocks at `places`; block i holds the packed bytes starts[i] to starts[i + 1]
+    kBlocks,   // block i holds the packed bytes starts[i] to starts[i + 1]
     kSequence,
   };
   Form form = Form::kBlock;
@@ -51,10 +50,9 @@ class Layout {
 
 inline int64_t Placed::size() const noexcept { return node ? node->size : 0; }
 
-/// Throws Error(MPI_ERR_COUNT).
 [[noreturn]] void bytes_overflow(int64_t a, const char* operation, int64_t b);
 
-/// Sums beyond 64 bits call bytes_overflow.
+/// Sums beyond 64 bits call bytes_overflow, which throws Error(MPI_ERR_COUNT).
 [[nodiscard]] inline int64_t add_bytes(int64_t a, int64_t b) {
   int64_t sum;
   if (__builtin_add_overflow(a, b, &sum)) [[unlikely]]
@@ -69,14 +67,12 @@ inline int64_t Placed::size() const noexcept { return node ? node->size : 0; }
 }
 
 [[nodiscard]] Placed block_layout(int64_t bytes);
-/// Returns the simplest form.
 [[nodiscard]] Placed strided_layout(int64_t count, int64_t stride, const Placed& child);
 
-/// Collects parts in packing order, and finds the simplest form.
 class Assembly {
  public:
   void reserve(size_t parts);
-  /// Ignores parts without data.
+  /// add() ignores parts without data.
   void add(int64_t at, const Placed& part);
   void add_block(int64_t at, int64_t bytes) {
     if (!only_blocks_) return add_node(at, block_layout(bytes).node);
@@ -104,7 +100,7 @@ class Assembly {
   bool only_blocks_ = true;
   std::vector<int64_t> places_;
   std::vector<int64_t> starts_{0};
-  int64_t end_ = 0;  // of the last block
+  int64_t end_ = 0;  // end of the last block
   int64_t low_ = std::numeric_limits<int64_t>::max();
   int64_t high_ = std::numeric_limits<int64_t>::min();
   std::vector<LayoutPtr> nodes_;  // used once a part is not a block

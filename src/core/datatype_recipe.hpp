@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recipe: a datatype's constructor call, for MPI_Type_get_contents. Lifetime: shared by a type and
-// its duplicates. See: MPI-5.0 section 5.1.13.
+// Recipe: a datatype's constructor call, for MPI_Type_get_contents (MPI-5.0 section 5.1.13).
+// Lifetime: shared by a type and its duplicates.
 #pragma once
 
 #include <vector>

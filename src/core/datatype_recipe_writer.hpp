@@ -21,7 +21,7 @@ class RecipeWriter {
  public:
   RecipeWriter(int combiner, bool large) noexcept : large_(large) { recipe_.combiner = combiner; }
 
-  /// An int in every form of the call.
+  /// plain() writes an int in every form of the call.
   RecipeWriter& plain(int value) {
     recipe_.integers.push_back(value);
     return *this;

@@ -70,7 +70,7 @@ bool DeviceWork::copy(const Data& source, const Data& destination) noexcept {
   return true;
 }
 
-// Copies operands on the host and other devices to the job's device.
+// Operands on the host and other devices are copied to the job's device.
 bool DeviceWork::find_operands(const Data* sources, int n, const void** addresses) noexcept {
   try {
     for (int i = 0; i < n; ++i) {

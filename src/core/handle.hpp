@@ -2,8 +2,7 @@
 // HandleTable: maps a user's handle word to an object and never trusts the word.
 // Why: a stale or garbage handle gives an error class, never a crash. Word: below 4096 a constant
 // of the ABI; otherwise 32 bits of generation, one bit 0, 4 bits of kind, 27 bits of index (from
-// 4096). MPI_*_toint returns the low half. Threads: find is lock-free. See:
-// tests/mpi/handles_foreign.c.
+// 4096). MPI_*_toint returns the low half. Threads: find is lock-free.
 #pragma once
 
 #include <array>
@@ -28,7 +27,7 @@ class HandleTable {
   HandleTable& operator=(const HandleTable&) = delete;
   ~HandleTable();
 
-  /// Returns nullptr for a stale or garbage word, or another kind.
+  /// find() returns nullptr for a stale or garbage word, or another kind.
   template <class T>
   [[nodiscard]] T* find(uintptr_t word) const noexcept {
     Object* object = look_up(word, T::kKind);
@@ -39,15 +38,14 @@ class HandleTable {
     return find<T>(reinterpret_cast<uintptr_t>(handle));
   }
 
-  /// Assigns and stores a word. Throws Error(MPI_ERR_NO_MEM) beyond 2^27 handles.
+  /// insert() throws Error(MPI_ERR_NO_MEM) beyond 2^27 handles.
   uintptr_t insert(Object& object);
-  /// Takes over the caller's reference until erase() or the table's end.
+  /// The table owns the caller's reference until erase() or the table's end.
   void set_predefined(uintptr_t abi_value, Object& object);
-  /// Later finds of the word return nullptr.
   void erase(Object& object) noexcept;
   /// The old word of a pooled request becomes stale.
   uintptr_t renew(Object& object) noexcept;
-  /// Returns the word for MPI_*_fromint; 0 if unknown.
+  /// from_int() returns the word for MPI_*_fromint, or 0 if unknown.
   [[nodiscard]] uintptr_t from_int(int value) const noexcept;
   [[nodiscard]] std::vector<Object*> live(Kind kind) const;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Info: an ordered set of (key, value) strings. Lifetime: reference counted. Threads: any, even
-// before MPI_Init. See: MPI-5.0 chapter 10.
+// Info: an ordered set of (key, value) strings. Threads: any, even before MPI_Init. See: MPI-5.0
+// chapter 10.
 #pragma once
 
 #include <mutex>
@@ -38,7 +38,6 @@ class Info final : public Object {
   Entries entries_;
 };
 
-/// Creates MPI_INFO_ENV.
 void make_predefined_infos(Process& process);
 
 }  // namespace tern::core

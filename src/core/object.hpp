@@ -13,11 +13,11 @@ namespace tern::core {
 
 class Process;
 
-/// False below MPI_THREAD_MULTIPLE: avoids atomic counts, a third of a small message's time. Set by
+/// False below MPI_THREAD_MULTIPLE: plain counts save a third of a small message's time. Set by
 /// api::Membership while no other thread calls MPI.
 inline bool threads_share_objects = true;
 
-/// Occupies 4 bits of the handle word.
+/// A Kind has 4 bits in the handle word.
 enum class Kind : uint32_t {
   kNone = 0,
   kCommunicator = 1,
@@ -62,11 +62,10 @@ class Object {
   /// Leak reports use this place; HandleTable::insert sets it.
   CallPlace made_at;
 
-  /// Reuses a pooled object with one reference.
   void revive() noexcept { references_.store(1, std::memory_order_relaxed); }
 
  protected:
-  /// Ends the object; pooled objects return to their pool.
+  /// Pooled objects override destroy() and return to their pool.
   virtual void destroy() noexcept { delete this; }
 
  private:
@@ -86,11 +85,9 @@ template <class T>
 class Ref {
  public:
   Ref() = default;
-  /// Adds a reference.
   explicit Ref(T* object) noexcept : object_(object) {
     if (object_ != nullptr) object_->retain();
   }
-  /// Takes over the caller's reference.
   static Ref adopt(T* object) noexcept {
     Ref ref;
     ref.object_ = object;

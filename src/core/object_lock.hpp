@@ -43,7 +43,6 @@ class Name {
     const ObjectLock lock(mutex_);
     return text_;
   }
-  /// The name, or `words` if empty.
   [[nodiscard]] std::string or_words(const char* words) const {
     const ObjectLock lock(mutex_);
     return text_.empty() ? words : text_;

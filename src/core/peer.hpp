@@ -12,7 +12,7 @@ namespace tern::core {
 
 struct Peer {
   uint32_t index = 0;
-  uint32_t nspace = 0;  // the namespace (0: this process's)
+  uint32_t nspace = 0;  // 0: this process's namespace
   uint32_t rank = 0;
 };
 

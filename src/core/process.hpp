@@ -50,7 +50,7 @@ class Process {
   int world_rank = 0;  // in the launcher's namespace
   int world_size = 1;
   struct Node {
-    int ranks = 1;                // of this namespace on this host
+    int ranks = 1;                // ranks of this namespace on this host
     int cpus = 1;                 // shared by the ranks of this host
     bool oversubscribed = false;  // more ranks than cores: no thread spins
     int numa = -1;                // -1: unknown, or few ranks on this host
@@ -62,7 +62,6 @@ class Process {
     bool wants_proxy = false;  // a thread for enqueued operations exists or will
     std::atomic<bool> has_progress{false};
   } threads;
-  /// Whether the channels must lock.
   [[nodiscard]] bool threaded() const noexcept {
     return threads.level == ThreadLevel::kMultiple || threads.wants_progress || threads.wants_proxy;
   }
@@ -73,7 +72,7 @@ class Process {
 
   boot::Boot* boot = nullptr;
   stream::Proxy* proxy = nullptr;
-  /// Null if ranks are threads of a test.
+  /// abort_job is null if ranks are threads of a test.
   void (*abort_job)(Process* process, int code, const char* text) noexcept = nullptr;
 
   /// Equal calls of MPI_Type_create_f90_* return the same type.
@@ -84,8 +83,7 @@ class Process {
 
   cuda::Gpus gpus;  // empty until a buffer lies on a device
 
-  /// Window operations by path to the target. Counts are approximate, because threads may lose an
-  /// increment.
+  /// The counts of window operations are approximate, because threads may lose an increment.
   struct WindowOperations {
     using Count = std::atomic<uint64_t>;
     Count mapped{0}, copied{0}, by_messages{0};
@@ -117,7 +115,7 @@ class Process {
   /// Peers are created on first use. In namespace 0 the index is the world rank.
   Peer& peer(uint32_t index) { return peers_.at(index); }
 
-  /// Indices 0 to 15 are reserved. After kContextIndices indices repeat: check
+  /// Indices 0 to 15 are reserved. Indices repeat after kContextIndices: see
   /// context_indices_repeat().
   uint32_t next_context_index() noexcept {
     const uint64_t made = context_indices_.fetch_add(1, std::memory_order_relaxed);
@@ -127,10 +125,9 @@ class Process {
   [[nodiscard]] bool context_indices_repeat() const noexcept {
     return context_indices_.load(std::memory_order_relaxed) >= kContextIndices - kFirstContextIndex;
   }
-  /// Tests skip indices.
   void skip_context_indices(uint64_t count) noexcept { context_indices_ += count; }
   static constexpr uint32_t kFirstContextIndex = 16;
-  static constexpr uint32_t kContextIndices = 1U << 30;  // two more bits are for the plane
+  static constexpr uint32_t kContextIndices = 1U << 30;  // two more bits hold the plane
 
  private:
   std::vector<std::unique_ptr<Channel>> channels_;

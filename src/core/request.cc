@@ -8,7 +8,7 @@
 namespace tern::core {
 namespace {
 
-// Three of the status's five reserved ints.
+// The bytes and the flag take three of the status's five reserved ints.
 constexpr int kBytesLow = 0, kBytesHigh = 1, kCancelled = 2;
 
 }  // namespace
