@@ -8,7 +8,7 @@
 namespace tern::boot {
 namespace {
 
-/// Adjacent ranks on one node.
+/// A run is adjacent ranks on one node.
 struct Run {
   int first, ranks, node;
 };

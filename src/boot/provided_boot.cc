@@ -69,7 +69,6 @@ class ProvidedBoot final : public Boot {
   void learn_hosts(const std::vector<Site>& sites);
 
   enum : std::uint32_t { kOver, kUnderWay };
-  // Shared with the thread of the fence.
   struct Fence {
     std::atomic<std::uint32_t> state{kUnderWay};
     std::string error;  // written before the state
@@ -157,7 +156,7 @@ void ProvidedBoot::Fence::run(std::shared_ptr<Calls> calls) noexcept {
   futex_wake_all(state);
 }
 
-// The function blocks: a thread makes the call, and messages progress meanwhile.
+// The function blocks, so a thread makes the call while messages progress.
 void ProvidedBoot::start_fence() {
   publish();
   fence_ = std::make_shared<Fence>();

@@ -14,7 +14,7 @@
 namespace tern::topo {
 namespace {
 
-constexpr int kGateTries = 20;           // 20 tries of 1 ms: a malicious process may hold the gate
+constexpr int kGateTries = 20;           // of 1 ms: a malicious process may hold the gate
 constexpr useconds_t kGatePause = 1000;  // us
 
 Fd open_folder(const std::string& path) {
@@ -23,7 +23,7 @@ Fd open_folder(const std::string& path) {
 
 }  // namespace
 
-// Concurrent jobs would each get too few cores.
+// Concurrent jobs would each get too few cores without the gate.
 Fd CoreHold::gate() const {
   Fd gate = open_folder(sysfs_ + "/devices/system/cpu");
   for (int i = 0; gate.valid() && i < kGateTries; ++i) {

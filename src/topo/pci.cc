@@ -15,7 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The last component of a link's target.
 std::string target_name(const fs::path& link) {
   std::error_code none;
   const fs::path target = fs::read_symlink(link, none);
@@ -31,7 +30,7 @@ bool comes_before(const RdmaAdapter& one, const RdmaAdapter& other) {
   return one.name < other.name;
 }
 
-/// Host bridge ("pci0000:16"), ports, device.
+/// The path is host bridge ("pci0000:16"), ports, device.
 std::vector<std::string> path_of(const PciAddress& address, const std::string& root) {
   std::error_code none;
   const fs::path place =
@@ -45,7 +44,6 @@ std::vector<std::string> path_of(const PciAddress& address, const std::string& r
   return parts;
 }
 
-/// -1: unknown.
 int numa_of(const PciAddress& address, const std::string& root) {
   std::ifstream file(root + "/sys/bus/pci/devices/" + to_text(address) + "/numa_node");
   int node = -1;
