@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// AddressBook: peers' connection info, fetched at first contact and checked.
-// Lifetime: channel 0's Table. Threads: any.
+// AddressBook: peers' connection info, fetched at first contact and checked. Threads: any.
 #pragma once
 
 #include <mutex>
@@ -22,7 +21,7 @@ class AddressBook {
   explicit AddressBook(core::Process& process) noexcept : process_(process) {}
 
   [[nodiscard]] ConnectionInfo own() const;
-  /// list() publishes an address in `info` if it fits, else under a key. Throws Error.
+  /// list() publishes an address in `info` if it fits, else under a key.
   void list(ConnectionInfo& info, std::string_view transport, uint32_t channel,
             const std::string& address);
 
@@ -44,7 +43,7 @@ class AddressBook {
 
   core::Process& process_;
   std::mutex mutex_;
-  std::unordered_map<uint32_t, ConnectionInfo> known_;  // entries never move
+  std::unordered_map<uint32_t, ConnectionInfo> known_;
 };
 
 }  // namespace tern::btl

@@ -2,11 +2,11 @@
 // Btl: the interface of a byte transfer layer, which carries frames to peers.
 //
 // Life cycle. Boot publishes each Btl's address at start. The first message to a peer calls
-// connect(). Endpoints live as long as the Btl. Channel 0's Btl makes the Btls of further channels.
+// connect(). Channel 0's Btl makes the Btls of further channels.
 //
 // Frames. begin() returns payload space in the transport's memory, the caller fills the space, and
 // commit() sends the frame. send() does both for a contiguous block. nullptr or false means "no
-// room": the caller retries after progress. The caller may reuse the source on return.
+// room": the caller retries after progress.
 //
 // Ordering. Frames of an endpoint arrive in commit order. Copies and puts are unordered.
 //
@@ -56,7 +56,7 @@ struct Header {
 };
 static_assert(sizeof(Header) == 16);
 
-/// Payload limit of transports with 64-byte lines.
+/// Transports with 64-byte lines have this payload limit.
 inline constexpr size_t kMostPayload = 65536 - 64;
 
 struct Frame {
@@ -89,8 +89,8 @@ struct Destination {
 
 /// A null capability is absent.
 struct Caps {
-  bool maps = true;           // the peer may map device memory
-  bool same_process = false;  // this rank, or another thread's rank
+  bool maps = true;
+  bool same_process = false;  // this rank, or another thread's
   FrameQueue* queue = nullptr;
   ZeroCopy* zero_copy = nullptr;
   Rdma* rdma = nullptr;
@@ -108,7 +108,6 @@ class Endpoint {
   pml::PeerState* state = nullptr;
 
   [[nodiscard]] virtual bool send(const Header& header, const void* payload) noexcept = 0;
-  /// The caller fills the space before commit(), and sends no other frame in between.
   [[nodiscard]] virtual std::byte* begin(size_t bytes) noexcept = 0;
   virtual void commit(const Header& header) noexcept = 0;
   /// begin_fragment() also returns nullptr when more fragments would overflow the caches.
@@ -127,21 +126,18 @@ class Btl {
  public:
   virtual ~Btl() = default;
   [[nodiscard]] virtual const char* name() const noexcept = 0;
-  /// address() has the transport's own format, at most some hundred bytes. Empty if channel 0's
-  /// address suffices. Throws Error.
+  /// address() is empty if channel 0's address suffices. Throws Error.
   [[nodiscard]] virtual std::string address() { return {}; }
   [[nodiscard]] virtual bool reaches(const core::Peer& peer) const noexcept = 0;
-  /// If true, a receive connects to the source, to notice a lost peer.
   [[nodiscard]] virtual bool may_lose_peers() const noexcept { return false; }
   /// True for a transport made for the host's network: it precedes the others.
   [[nodiscard]] virtual bool goes_first() const noexcept { return false; }
-  /// connect() returns the same endpoint at every call for a `hint`, or nullptr if the peer is out
-  /// of reach. Throws Error.
+  /// connect() returns the same endpoint at every call for a `hint`. Throws Error.
   virtual Endpoint* connect(core::Peer& peer, uint32_t hint) = 0;
   virtual int progress() noexcept = 0;
   /// is_met() is true once each contacted peer has connected back or left MPI.
   [[nodiscard]] virtual bool is_met() const noexcept { return true; }
-  /// Called on channel 0's Btl, which outlives the result. Throws Error.
+  /// Channel 0's Btl outlives the result. Throws Error.
   [[nodiscard]] virtual std::unique_ptr<Btl> for_channel(Sink& sink, uint32_t channel) = 0;
   [[nodiscard]] virtual bool is_polled() const noexcept { return true; }
   /// is_quiet() is true once all sent data survives this rank's exit. The caller repeats the call
@@ -151,7 +147,7 @@ class Btl {
   [[nodiscard]] virtual Alarm alarm() noexcept { return {}; }
   [[nodiscard]] virtual Doorbell* doorbell() noexcept { return nullptr; }
   [[nodiscard]] virtual core::Slabs* slabs() noexcept { return nullptr; }
-  /// set_gone() tells peers whether this rank is outside MPI, between two sessions. Channel 0 only.
+  /// set_gone() is for channel 0 only.
   virtual void set_gone(bool /*gone*/) noexcept {}
 };
 

@@ -2,7 +2,6 @@
 // Capabilities of an endpoint besides sending frames, listed in Caps.
 // Completion: PeerCopy completes on return. After Start::kStarted, progress() calls Sink::done()
 // when all parts of the Operation have ended.
-// Lifetime: Endpoint. Threads: under the channel's lock.
 #pragma once
 
 #include <sys/uio.h>
@@ -20,7 +19,7 @@ struct SharedClaims;
 
 /// An Operation must not move while `left` is not 0. The caller sets `owner`.
 struct Operation {
-  uint32_t left = 0;  // parts under way, counted by the transport
+  uint32_t left = 0;  // unfinished parts
   void* owner = nullptr;
 };
 
@@ -33,7 +32,7 @@ enum class Start : uint8_t {
 /// A FrameQueue has the frames of one peer. Without a queue, frames arrive in Btl::progress() only.
 class FrameQueue {
  public:
-  /// peek() returns the same frame until pop(), and false if the queue is empty.
+  /// peek() returns the same frame until pop().
   [[nodiscard]] virtual bool peek(Frame* frame) noexcept = 0;
   virtual void pop() noexcept = 0;
 
@@ -46,8 +45,8 @@ class ZeroCopy {
   explicit ZeroCopy(size_t most) noexcept : max_bytes(most) {}
   const size_t max_bytes;
   static constexpr size_t kMostPrefix = 96;
-  ///  The payload is `prefix` (at most kMostPrefix bytes, copied) and `data`, unchanged until the
-  ///  operation is done.
+  /// The payload is `prefix` (at most kMostPrefix bytes, copied) and `data`, unchanged until the
+  /// operation is done.
   [[nodiscard]] virtual Start start_send(const Header& header, const iovec& prefix,
                                          const iovec& data, Operation& operation) noexcept = 0;
 
@@ -86,7 +85,6 @@ class Rdma {
 
 class PeerCopy {
  public:
-  /// The first call of works() tries one copy.
   [[nodiscard]] virtual bool works() noexcept = 0;
   /// get() returns 0 or an errno. A call takes at most 1,024 pieces and 0x7ffff000 bytes.
   [[nodiscard]] virtual int get(const iovec* local, size_t locals, const iovec* remote,
@@ -98,10 +96,8 @@ class PeerCopy {
   ~PeerCopy() = default;
 };
 
-/// Claims holds claim pairs in memory shared by both ends.
 class Claims {
  public:
-  /// open() returns null and sets `name` to 0 if all pairs of this end are in use.
   [[nodiscard]] virtual SharedClaims* open(uint32_t* name) noexcept = 0;
   virtual void close(uint32_t name) noexcept = 0;
   [[nodiscard]] virtual SharedClaims* find(uint32_t name) noexcept = 0;

@@ -14,13 +14,13 @@ struct alignas(64) SharedClaims {
   std::atomic<uint32_t> finished{0};
   std::atomic<uint32_t> failed{0};
   std::atomic<uint32_t> ready{kAll};
-  uint32_t chunk = 0;  // bytes; set by the sender
+  uint32_t chunk = 0;
 
   static constexpr uint64_t kNone = UINT64_MAX;
   static constexpr uint32_t kAll = UINT32_MAX;
 
   /// claim_front() and claim_back() return kNone if all chunks are taken, or the next chunk is not
-  /// ready. One end uses the front, the other end the back.
+  /// ready.
   uint64_t claim_front(uint64_t chunks) noexcept {
     if (all_taken(chunks)) return kNone;
     const uint32_t first_not_ready = ready.load(std::memory_order_acquire);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ConnectionInfo: the record that each rank publishes through boot.
+// ConnectionInfo: the record that each rank publishes through boot, sent byte for byte.
 #pragma once
 
 #include <array>
@@ -12,10 +12,9 @@ namespace tern::btl {
 
 inline constexpr uint32_t kWireVersion = 15;
 
-/// Sent byte for byte.
 struct ConnectionInfo {
   uint32_t wire_version;
-  uint32_t parameter_hash;  // equal on both ends
+  uint32_t parameter_hash;
   uint32_t machine;
   uint16_t channels;
   uint16_t used;
@@ -32,7 +31,6 @@ struct ConnectionInfo {
   static constexpr size_t kSpareHeads = 2;
   enum class Found { kNowhere, kHere, kElsewhere };
 
-  /// add() returns false, without change, if the address does not fit.
   bool add(std::string_view transport, uint32_t channel, std::string_view address) noexcept;
   bool add_elsewhere(std::string_view transport) noexcept;
   [[nodiscard]] Found find(std::string_view transport, uint32_t channel,

@@ -4,7 +4,6 @@
 // Life cycle: a transport makes no driver call before the first device buffer.
 // Ordering: handles travel in the RTS (pml/wire.hpp). The sender keeps the memory until the
 // receiver reports completion.
-// Threads: under the channel's lock. See: btl/README.md.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +33,7 @@ struct MemoryHandle {
     kNone,  // valid in the owner only
     kLegacy,
     kListed,  // mappings named in the ledger
-    kFabric,  // one such mapping with a fabric handle
+    kFabric,  // one of these mappings, with a fabric handle
   };
   Form form;
   int32_t pid;  // in the owner's PID namespace
@@ -43,7 +42,7 @@ struct MemoryHandle {
   uint64_t domain;
   uint64_t buffer_id;  // a new allocation has a new id
   uint64_t base;       // of the allocation, or of the first of several mappings
-  uint64_t bytes;      // of the allocation, or of all mappings
+  uint64_t bytes;
   uint64_t address;
   cuda::Uuid device;
   Listed listed;
@@ -75,13 +74,11 @@ class DeviceTransport {
   [[nodiscard]] virtual std::unique_ptr<MappedPeerMemory> map(const MemoryHandle& handle,
                                                               cuda::Device& device) = 0;
   virtual void look_after() noexcept {}
-  /// why_not() explains the last failed map(), and is empty if this transport does not handle the
-  /// memory.
+  /// why_not() explains the last failed map().
   [[nodiscard]] virtual std::string why_not() const { return {}; }
   [[nodiscard]] virtual bool found_wrong_data() const noexcept { return false; }
 };
 
-/// Each folder defines a row named kDeviceTransport.
 struct DeviceTransportRow {
   const char* name;
   std::unique_ptr<DeviceTransport> (*make)(core::Process& process);
@@ -93,10 +90,8 @@ class Devices {
  public:
   explicit Devices(core::Process& process);
   ~Devices();
-  /// offer() returns false if the memory cannot be shared as one block, and logs the first reason.
   [[nodiscard]] bool offer(cuda::Device& device, const cuda::Memory& memory, const void* address,
                            size_t bytes, MemoryHandle* handle) noexcept;
-  /// map() returns null if no device transport reaches the memory, and logs the first reason.
   [[nodiscard]] std::unique_ptr<MappedPeerMemory> map(const MemoryHandle& handle,
                                                       cuda::Device& device) noexcept;
   void look_after() noexcept {

@@ -10,7 +10,6 @@
 #include "btl/device.hpp"
 #include "core/process.hpp"
 
-// Each row is a folder.
 #define TERN_DEVICE_WAYS(ROW) \
   ROW(peer)                   \
   ROW(cuda_ipc)

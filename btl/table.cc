@@ -12,7 +12,6 @@
 #include "core/process.hpp"
 #include "mpi.h"
 
-// Each row is a folder.
 #define TERN_TRANSPORTS(ROW) \
   ROW(self)                  \
   ROW(sm)                    \

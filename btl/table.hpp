@@ -14,7 +14,7 @@ namespace tern::btl {
 
 class Table {
  public:
-  /// `first` is channel 0's table, or null for channel 0. Throws Error.
+  /// `first` is channel 0's table, or null for channel 0.
   Table(core::Process& process, Sink& sink, uint32_t channel, Table* first);
   ~Table();
 
@@ -36,7 +36,6 @@ class Table {
   [[nodiscard]] std::vector<Alarm> alarms() const;
   void set_gone(bool gone) noexcept;
   [[nodiscard]] Doorbell* doorbell() const noexcept { return doorbell_; }
-  /// slabs() is null if this rank is alone on the host.
   [[nodiscard]] core::Slabs* slabs() const noexcept { return slabs_; }
 
  private:

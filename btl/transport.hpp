@@ -13,10 +13,9 @@ namespace tern::btl {
 
 class AddressBook;
 
-/// Each folder defines a row named kTransport.
 struct Transport {
   const char* name;
-  const char* reaches;  // "ranks of the same host"
+  const char* reaches;
   /// make() returns channel 0's Btl, or null if no peer is in reach. `book` outlives the Btl.
   /// Throws Error.
   std::unique_ptr<Btl> (*make)(core::Process& process, Sink& sink, AddressBook& book);

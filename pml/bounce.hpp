@@ -14,7 +14,7 @@ namespace tern::pml {
 
 struct Chunk {
   cuda::Pinned room;
-  std::unique_ptr<std::byte[]> pageable;  // fallback without pinned memory
+  std::unique_ptr<std::byte[]> pageable;
   cuda::Block packed;
   size_t bytes = 0;
   size_t used = 0;
@@ -27,7 +27,7 @@ struct Chunk {
 
 class Bounce {
  public:
-  /// `by` is the copying device, for a peer's memory. Throws Error, std::bad_alloc.
+  /// `by` is the copying device, for a peer's memory.
   Bounce(core::Process& process, const core::Data& buffer, size_t bytes,
          cuda::Device* by = nullptr);
   [[nodiscard]] bool failed() const noexcept { return !failure_.empty(); }
@@ -50,7 +50,7 @@ class BounceOut final : public Bounce {
 
  private:
   void fetch_more() noexcept;
-  size_t fetched_ = 0, first_ = 0;  // requested bytes; next chunk to send
+  size_t fetched_ = 0, first_ = 0;
 };
 
 class BounceIn final : public Bounce {
@@ -63,8 +63,7 @@ class BounceIn final : public Bounce {
 
  private:
   void send_off(Chunk& chunk) noexcept;
-  /// fill_chunks() returns the bytes put into chunks. `patience` is in ns; INT64_MAX means no
-  /// limit.
+  /// fill_chunks() returns the bytes put into chunks. `patience` is in ns.
   size_t fill_chunks(const std::byte* data, size_t bytes, int64_t patience) noexcept;
   bool drain(int64_t patience) noexcept;
   size_t put_ = 0, sent_off_ = 0;

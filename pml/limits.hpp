@@ -23,9 +23,9 @@ struct Limits {
   size_t eager;
   size_t net_eager;
   size_t unexpected;
-  size_t put;        // minimum for puts; 0: the transport decides
-  size_t pull;       // minimum for pulling a lone message
-  size_t both_ends;  // minimum
+  size_t put;   // minimum for puts; 0: the transport decides
+  size_t pull;  // minimum for pulling a lone message
+  size_t both_ends;
 
   explicit Limits(const core::Process& process)
       : eager(std::min(static_cast<size_t>(process.params.eager_limit), kMostEager)),

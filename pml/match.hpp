@@ -97,7 +97,6 @@ class KeyedQueues {
     ++in_buckets_;
     return *(recent_ = queue);
   }
-  // rebuild() frees the empty queues, and doubles the buckets if still too full.
   void rebuild() {
     size_t used = 0;
     for (const Queue<T>* queue : buckets_)

@@ -102,7 +102,6 @@ class Unexpected {
     by_tag_.append({key.context, kAnySource, key.tag}, message);
     all_.append({key.context, kAnySource, MPI_ANY_TAG}, message);
   }
-  /// build_indices() leaves no indices on std::bad_alloc.
   void build_indices() {
     try {
       for (T* message = first_; message != nullptr; message = message->later) index(*message);

@@ -14,7 +14,7 @@ class ObjectPool {
  public:
   void set_threaded(bool threaded) noexcept { threaded_ = threaded; }
 
-  /// acquire() returns null if all objects are in use; the caller then calls add().
+  /// acquire() returns null if all objects are in use.
   [[nodiscard]] T* acquire() noexcept {
     lock();
     T* object = nullptr;
@@ -28,7 +28,6 @@ class ObjectPool {
   T* add(std::unique_ptr<T> object) {
     return add(std::move(object), [](T&) {});
   }
-  /// An exception of `prepare` leaves the pool unchanged.
   template <class Prepare>
   T* add(std::unique_ptr<T> object, const Prepare& prepare) {
     const PoolLock held(*this);

@@ -31,8 +31,8 @@ class Outbox {
     send_control(peer, kind, &payload, sizeof payload);
   }
 
-  /// begin_frame() returns space for a message's first frame of `bytes`, behind the prefixes, or
-  /// null without room. The caller adds the kind to `header`.
+  /// begin_frame() returns space for a message's first frame of `bytes`, behind the prefixes. The
+  /// caller adds the kind to `header`.
   [[nodiscard]] std::byte* begin_frame(const SendRequest& request, size_t bytes,
                                        btl::Header* header) noexcept;
 
@@ -49,7 +49,6 @@ class Outbox {
   [[nodiscard]] bool empty() const noexcept { return first_listed_ == nullptr; }
   /// progress() returns the number of peers whose queues became empty.
   int progress() noexcept;
-  /// wait_until_empty() ignores peers that have left.
   void wait_until_empty() noexcept;
   [[nodiscard]] bool is_signing() const noexcept { return signs_; }
 
@@ -69,7 +68,7 @@ class Outbox {
   core::Channel& channel_;
   Emitter* emitter_ = nullptr;
   PeerState* first_listed_ = nullptr;
-  PeerState::Control* spare_ = nullptr;  // used when memory is short
+  PeerState::Control* spare_ = nullptr;
   std::deque<PeerState::Control> controls_;
   bool signs_;
 };

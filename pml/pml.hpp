@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pml: point-to-point messages.
-// Lifetime: api::Runtime, from transports to the last request. Threads: one Pml per channel. Calls
-// take the channel's lock; callers of *_locked hold the lock already.
+// Threads: one Pml per channel. Calls take the channel's lock; callers of *_locked hold the lock
+// already.
 // Ordering: messages of the same communicator, plane, source and destination match in send order.
 // Completion: requests complete in progress, with an error class and a text.
 #pragma once
@@ -34,12 +34,11 @@ using Buffer = core::Data;
 /// Callers handle MPI_PROC_NULL.
 struct Envelope {
   core::Communicator* communicator = nullptr;
-  int rank = 0;  // or MPI_ANY_SOURCE
-  int tag = 0;   // or MPI_ANY_TAG
+  int rank = 0;
+  int tag = 0;
   Plane plane = Plane::kUser;
 };
 
-/// Tools read these counts since the job started.
 struct Statistics {
   uint64_t eager = 0, eager_bytes = 0;
   uint64_t announced = 0, announced_bytes = 0;  // sent by RTS, including:
@@ -67,13 +66,13 @@ struct Message;
 using MemoryHandle = btl::MemoryHandle;
 using MappedPeerMemory = btl::MappedPeerMemory;
 
-/// Matched is an MPI_Message, taken from the unexpected queue.
+/// Matched is an MPI_Message.
 class Matched final : public core::Object {
  public:
   static constexpr core::Kind kKind = core::Kind::kMessage;
   Matched(const Envelope& envelope, Message& taken) noexcept
       : Object(kKind), from(envelope), message(taken) {}
-  const Envelope from;  // keeps the communicator alive
+  const Envelope from;
   Message& message;
 };
 
@@ -118,7 +117,7 @@ class Pml {
                                    core::Outcome* outcome) noexcept = 0;
   [[nodiscard]] virtual int probe(const Envelope& from, core::Outcome* outcome) noexcept = 0;
 
-  /// The message leaves the queue. *matched (null: none found) belongs to the caller until imrecv.
+  /// *matched (null: none found) belongs to the caller until imrecv.
   [[nodiscard]] virtual int improbe(const Envelope& from, Matched** matched,
                                     core::Outcome* outcome) noexcept = 0;
   [[nodiscard]] virtual int mprobe(const Envelope& from, Matched** matched,
@@ -126,7 +125,7 @@ class Pml {
   [[nodiscard]] virtual int imrecv(const Buffer& buffer, Matched& matched,
                                    core::Request** request) noexcept = 0;
 
-  /// offer() names device memory for other ranks of this host. Returns false if the memory is
+  /// offer() names device memory for other ranks of this host, and returns false if the memory is
   /// unshareable.
   [[nodiscard]] virtual bool offer(cuda::Device& /*device*/, const void* /*address*/,
                                    size_t /*bytes*/, MemoryHandle* /*handle*/) noexcept {
@@ -138,7 +137,6 @@ class Pml {
                                     const cuda::Uuid& /*of*/) const noexcept {
     return false;
   }
-  /// map() maps another rank's block for `device`, and returns null on failure.
   [[nodiscard]] virtual std::unique_ptr<MappedPeerMemory> map(const MemoryHandle& /*handle*/,
                                                               cuda::Device& /*device*/) noexcept {
     return nullptr;
@@ -151,10 +149,9 @@ class Pml {
   virtual void add_context(core::Communicator& communicator) = 0;
   virtual void remove_context(core::Communicator& communicator) noexcept = 0;
 
-  /// add_up() covers all communicators, or one (queue lengths of the user's plane only). The caller
-  /// holds the lock.
+  /// add_up() covers all communicators, or one. The caller holds the lock.
   virtual void add_up(const core::Communicator* of, Statistics* sums) const noexcept = 0;
-  /// A null watcher removes the old watcher. Any thread may call. The watcher must outlive the Pml.
+  /// The watcher must outlive the Pml.
   virtual void watch_early(EarlyWatcher* watcher) noexcept = 0;
 
   virtual void describe_open(WaitReport* report) const = 0;

@@ -36,12 +36,12 @@ struct RecvRequest;
 struct SendRequest;
 
 enum class Step : uint8_t {
-  kWait,   // wait for a frame of the other end
+  kWait,
   kAgain,  // poll in the next round
-  kMoved,  // kAgain, with data moved
+  kMoved,  // as kAgain, with data moved
   kDone,
-  kFailed,  // see Half::failure
-  kOther,   // the receiver uses another protocol
+  kFailed,
+  kOther,
 };
 
 struct ProtocolContext {
@@ -60,7 +60,7 @@ struct Announcement {
   uint32_t claims = 0;
   uint32_t staged = 0;
   const btl::MemoryHandle* handle = nullptr;
-  const wire::Pieces* pieces = nullptr;  // sent behind the handle; may be null
+  const wire::Pieces* pieces = nullptr;
 };
 
 struct Announced {
@@ -81,13 +81,10 @@ class SenderHalf : public Half {
   virtual void announce(Announcement* /*out*/) const noexcept {}
   /// accepts() checks a CTS against the offer, except for `always` protocols.
   [[nodiscard]] virtual bool accepts(const wire::Go& /*go*/) const noexcept { return false; }
-  /// learn_key() gets the key behind the CTS, before begin().
   virtual void learn_key(std::span<const std::byte> /*key*/) noexcept {}
-  /// begin() starts the sender after the CTS.
   [[nodiscard]] virtual Step begin(const wire::Go& /*go*/) noexcept { return Step::kWait; }
   /// If true, the receiver may still switch to an `always` protocol.
   [[nodiscard]] virtual bool may_be_replaced() const noexcept { return false; }
-  /// The receiver has chosen another protocol.
   virtual void refused() noexcept {}
   /// The refused half is kept, because the destructor waits for a pack, possibly behind a user's
   /// stream.
@@ -109,7 +106,6 @@ class ReceiverHalf : public Half {
   /// Called only if awaits_landing(), after all puts have landed.
   [[nodiscard]] virtual Step landed() noexcept { return Step::kWait; }
   [[nodiscard]] virtual bool awaits_landing() const noexcept { return false; }
-  /// If true, the sender may still cancel the data.
   [[nodiscard]] virtual bool depends_on_sender() const noexcept {
     return takes_data() || awaits_landing();
   }
@@ -120,7 +116,7 @@ struct Protocol {
   const char* name;
   wire::Way way;  // in a CTS
   bool always;
-  bool acknowledged;  // the receiver's Done completes the send
+  bool acknowledged;
   bool (*viable_to_send)(const ProtocolContext& context, const SendRequest& request);
   /// send() returns null if the protocol is not viable. Half::failure means unreadable data.
   std::unique_ptr<SenderHalf> (*send)(ProtocolContext& context, SendRequest& request);

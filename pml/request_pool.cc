@@ -146,7 +146,6 @@ void RequestPool::begin(RecvRequest& request) noexcept {
   if (!request.buffer.type->predefined()) request.buffer.type->retain();
 }
 
-// The request keeps the buffer until the transport has ended.
 void RequestPool::finish_later(SendRequest& request, int error) noexcept {
   request.ending = true;
   request.awaits = SendRequest::Awaits::kNothing;

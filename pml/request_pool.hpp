@@ -22,7 +22,6 @@ class RequestPool {
     recvs_.set_threaded(true);
   }
 
-  /// make_send() returns null with fail() text without memory.
   [[nodiscard]] SendRequest* make_send(const Buffer& buffer, const Envelope& to,
                                        Mode mode) noexcept;
   [[nodiscard]] RecvRequest* make_recv(const Buffer& buffer, const Envelope& from) noexcept;
@@ -31,7 +30,6 @@ class RequestPool {
     return tracks_ ? nullptr : completed_;
   }
 
-  /// The operation holds a reference until finish().
   void begin(SendRequest& request, int lost) noexcept;
   void begin(RecvRequest& request) noexcept;
   /// With MPI_SUCCESS, a receive keeps an earlier error (truncation). A send ends only after all
@@ -54,7 +52,6 @@ class RequestPool {
 
   void describe_open(WaitReport* report) const;
   [[nodiscard]] uint64_t received() const noexcept { return received_; }
-  /// The receive completed without a request.
   void count_received() noexcept { ++received_; }
   [[nodiscard]] const std::vector<std::unique_ptr<RecvRequest>>& receives() const noexcept {
     return recvs_.all();

@@ -44,7 +44,6 @@ struct Traffic {
   }
 };
 
-/// A PeerState is one channel of a peer.
 struct alignas(64) PeerState {
   explicit PeerState(btl::Endpoint& by) noexcept : peer(&by.to.peer), endpoint(&by) {}
   core::Peer* peer;
@@ -75,11 +74,11 @@ struct alignas(64) PeerState {
   }
   void set_limits(const Limits& limits) noexcept;
   size_t kept = 0;
-  bool slowed = false;          // the peer sends RTS only
-  uint32_t stages_refused = 0;  // consecutive blocks not mapped by the peer
+  bool slowed = false;
+  uint32_t stages_refused = 0;
   void count_stage(bool refused) noexcept { stages_refused = refused ? stages_refused + 1 : 0; }
   Traffic sent;
-  Fate fate;  // dead: the peer is unreachable
+  Fate fate;
 };
 
 /// NamedData is copied out once, because the sender may still be writing the data behind an RTS.
@@ -108,15 +107,14 @@ template <class HalfOfThisEnd, class Request>
 struct Transfer {
   size_t bytes = 0;
   size_t moved = 0;
-  uint64_t partner = 0;         // the other end's request
-  uint64_t remote_address = 0;  // receiver: the sender's block
+  uint64_t partner = 0;
+  uint64_t remote_address = 0;
   const Protocol* protocol = nullptr;
   std::unique_ptr<HalfOfThisEnd> half;
   bool polled = false;
   Request *next_polled = nullptr, *previous_polled = nullptr;
 };
 
-/// The text replaces any earlier text (truncation, types).
 void set_error_text(core::Request& request, const std::string& text) noexcept;
 [[nodiscard]] std::string truncation_text(const RecvRequest& request, size_t bytes, size_t room);
 
@@ -139,7 +137,6 @@ struct alignas(64) SendRequest final : core::Request {
   bool ending = false;
   int lost = MPI_SUCCESS;  // error class of unreadable data
   bool prepared = false;
-  /// A send refuses other frames of the receiver.
   enum class Awaits : uint8_t { kNothing, kGoOrDone, kDone } awaits = Awaits::kNothing;
   void set_persistent(bool persistent) noexcept {
     persistent_ = persistent;
@@ -183,8 +180,7 @@ struct alignas(64) Message {
   std::vector<std::byte> data;  // eager data; small vectors keep their capacity
 };
 
-/// kept_bytes() count against the unexpected limit. An RTS counts 0, because a receiver must always
-/// accept an RTS.
+/// An RTS counts 0 against the unexpected limit, because a receiver must always accept an RTS.
 [[nodiscard]] inline size_t kept_bytes(const Message& message) noexcept {
   return message.header.kind == wire::kRts ? 0 : message.data.size() + sizeof(Message);
 }

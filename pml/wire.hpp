@@ -12,12 +12,12 @@
 namespace tern::pml::wire {
 
 enum Kind : uint8_t {
-  kEager = 1,      // data
+  kEager = 1,
   kEagerSync = 2,  // SyncPrefix, data; answered with kDone after matching
-  kRts = 3,        // Rts
-  kGo = 4,         // Go (the CTS), with kPut also a memory key
-  kData = 5,       // DataPrefix, data
-  kDone = 6,       // complete or failed
+  kRts = 3,
+  kGo = 4,  // Go (the CTS), with kPut also a memory key
+  kData = 5,
+  kDone = 6,
   kContext = 7,
   kPace = 8,      // eager or RTS only
   kLanded = 11,   // all puts have landed
@@ -49,7 +49,7 @@ struct Rts {
   uint64_t sender;   // 0: lost; `address` is the error class
   uint64_t address;  // address of the data or packed data, if one block
   uint32_t claims;   // the sender's SharedClaims; 0: none
-  uint32_t staged;   // nonzero: filled chunk by chunk
+  uint32_t staged;   // the block is filled chunk by chunk
 };
 /// The block is written in pieces. A piece is ready when the event has happened and the stamp
 /// before the data is this message's; a dead device writes no stamp.
@@ -95,7 +95,7 @@ struct Failed {
   uint64_t error;
 };
 struct Pace {
-  uint64_t eager;  // nonzero: eager allowed
+  uint64_t eager;
 };
 
 /// An invalid class gives MPI_ERR_OTHER.

@@ -3,8 +3,8 @@
 // Why: unmapping waits for all work on the device, and a stream of the program may wait for this
 // rank's next call, so a progress thread must not unmap. The driver cannot tell whether
 // non-blocking streams have work.
-// Lifetime: the transport; the thread starts with the first withdrawn import. Threads: a single
-// owner; the thread touches only the driver and the queue.
+// The thread starts with the first withdrawn import. Threads: a single owner; the thread touches
+// only the driver and the queue.
 #pragma once
 
 #include <atomic>
@@ -32,7 +32,6 @@ class Closer {
   Closer(const Closer&) = delete;
   Closer& operator=(const Closer&) = delete;
   ~Closer() { end(); }
-  /// Unmaps all imports in the queue and ends the thread.
   void end() noexcept;
   /// Without a thread, close() unmaps before returning. Throws std::bad_alloc.
   void close(std::shared_ptr<Going> one);
@@ -44,7 +43,7 @@ class Closer {
 
   std::mutex mutex_;
   std::condition_variable given_, done_;
-  std::deque<std::shared_ptr<Going>> queue_;  // the first import is in progress
+  std::deque<std::shared_ptr<Going>> queue_;
   bool ends_ = false;
   std::thread thread_;
 };

@@ -27,7 +27,6 @@ class CudaIpc::Use final : public MappedPeerMemory {
     ++import.uses;
     import.last = turn;
   }
-  /// place() needs all add() calls before.
   void place(const MemoryHandle& handle) noexcept {
     address = reinterpret_cast<std::byte*>(imports_.front()->here + (handle.address - handle.base));
   }
@@ -94,7 +93,7 @@ std::unique_ptr<MappedPeerMemory> CudaIpc::map_legacy(const MemoryHandle& handle
     const cuda::Current current(device);
     Import import;
     bool open = open_legacy(handle, device, &import, &failure_);
-    if (!open && (!leaving_.empty() || !closing_.empty())) {  // the memory is perhaps still mapped
+    if (!open && (!leaving_.empty() || !closing_.empty())) {
       drop_leaving(When::kNow);
       closer_.wait(kLongestWait);
       failure_ = {};
@@ -131,7 +130,6 @@ bool CudaIpc::gives_right_data(const MemoryHandle& handle, cuda::Device& device)
   return false;
 }
 
-// A trial needs a listed block of the owner, and a quiet device.
 void CudaIpc::begin_trial(const MemoryHandle& handle, cuda::Device& device, DeviceLink* link) {
   constexpr int kMostTries = 256;
   if (link->tries >= kMostTries) return;
@@ -208,7 +206,6 @@ std::unique_ptr<MappedPeerMemory> CudaIpc::map_listed(const MemoryHandle& handle
   return nullptr;
 }
 
-// Without a ledger, the fabric handle of a single mapping suffices.
 std::unique_ptr<MappedPeerMemory> CudaIpc::map_fabric(const MemoryHandle& handle,
                                                       cuda::Device& device) {
   Row row{};
@@ -228,7 +225,7 @@ std::unique_ptr<MappedPeerMemory> CudaIpc::map_mappings(LedgerPeer& peer,
   retire_replaced(handle, device);
   Window* const window = window_of(handle, device);
   if (window == nullptr) return nullptr;
-  ++window->imports;  // keeps the window during eviction
+  ++window->imports;
   std::vector<const ChainPiece*> missing;
   for (const ChainPiece& piece : pieces_) {
     const auto known = imports_.find(Key{&device, handle.process, piece.row.base});
@@ -274,7 +271,6 @@ bool CudaIpc::map_missing(LedgerPeer& peer, Window& window,
   return there;
 }
 
-// The driver gets one call per contiguous range.
 bool CudaIpc::allow_all(const Window& window, const std::vector<Imports::iterator>& fresh) {
   for (size_t first = 0, next = 0; first < fresh.size(); first = next) {
     const CUdeviceptr begin = fresh[first]->second.here;

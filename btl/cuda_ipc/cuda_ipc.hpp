@@ -3,7 +3,6 @@
 // Cache: a mapping is reused while the allocation's buffer id is the same, up to a number of bytes.
 // Unmapping waits for all device work. So CudaIpc unmaps only unused mappings: for room, for other
 // memory at the same address, or after the owner has withdrawn the memory.
-// Threads: under the channel's lock. See: btl/cuda_ipc/README.md.
 #pragma once
 
 #include <list>
@@ -32,11 +31,11 @@ class CudaIpc final : public DeviceTransport {
 
  private:
   class Use;
-  /// Device, owner's process_id(), owner's address.
+  /// device, owner's process_id(), owner's address
   using Key = std::tuple<const cuda::Device*, uint64_t, uint64_t>;
   using Imports = std::map<Key, Import>;
   using Closing = std::list<std::shared_ptr<Closer::Going>>;
-  /// A Refused is a peer's device that this device cannot map, found by trial.
+  /// A trial found that this device cannot map the peer's device.
   struct Refused {
     uint64_t process;
     MemoryHandle::Form form;
@@ -55,7 +54,7 @@ class CudaIpc final : public DeviceTransport {
   struct LedgerPeer {
     std::unique_ptr<PeerLedger> ledger;
     bool fabric = true;
-    int tries = 0;  // attempts to get the ledger for legacy handles, which also work without
+    int tries = 0;
   };
 
   [[nodiscard]] bool is_refused_among_spaces(const MemoryHandle& handle) const noexcept;

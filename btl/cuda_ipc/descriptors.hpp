@@ -2,8 +2,7 @@
 // Descriptors: descriptors of other processes of this host, taken with pidfd_getfd or sent by the
 // owner on request (letters.hpp).
 // Why: requests are asynchronous, because the owner answers at its next call with device memory,
-// and may wait for this process before. So the current message goes through the host.
-// Threads: under the channel's lock. See: btl/cuda_ipc/README.md.
+// and may wait for this process before.
 #pragma once
 
 #include <cstdint>
@@ -45,15 +44,13 @@ struct Wanted {
 class Descriptors {
  public:
   explicit Descriptors(DescriptorWays ways) noexcept : ways_(ways) {}
-  /// take() returns an invalid descriptor and a reason if the descriptor is not available, or not
-  /// yet.
+  /// take() returns an invalid descriptor and a reason on failure.
   [[nodiscard]] Fd take(const Wanted& wanted, std::string* why_not);
   /// missed() is true if the owner can send a missing descriptor. ask() resets it.
   [[nodiscard]] bool missed() const noexcept { return missed_; }
   /// ask() clears *why_not if an answer will come.
   void ask(const MemoryHandle& handle, std::string* why_not);
   void open_letters();
-  /// Descriptors of withdrawn rows are closed, because descriptors keep freed memory.
   using IsThere = std::function<bool(uint64_t ledger, uint32_t row, uint64_t stamp)>;
   void forget_withdrawn(const IsThere& is_there);
 
@@ -66,7 +63,7 @@ class Descriptors {
   const DescriptorWays ways_;
   std::optional<MailSocket> socket_;
   std::map<Key, CachedDescriptor> kept_;
-  std::unordered_set<uint64_t> refused_;  // processes without permission for pidfd_getfd
+  std::unordered_set<uint64_t> refused_;
   int unanswered_ = 0;
   bool missed_ = false;
 };

@@ -14,7 +14,7 @@
 namespace tern::btl::cuda_ipc {
 namespace {
 
-constexpr size_t kMostKnown = 4096;  // refusals before the cache is emptied
+constexpr size_t kMostKnown = 4096;
 
 size_t most_descriptors() noexcept {
   rlimit limit{};
@@ -205,7 +205,6 @@ void Exports::put(cuda::Device& device, uint32_t row, MemoryHandle* handle) noex
     std::memcpy(handle->driver_handle, listed.handle, sizeof handle->driver_handle);
 }
 
-// known_row() returns 0 for unknown memory, or with a reason for memory that cannot be shared.
 uint32_t Exports::known_row(const cuda::Memory& memory, bool with_descriptor,
                             std::string* why_not) {
   if (const auto known = rows_.find(Name::of(memory)); known != rows_.end()) {
@@ -213,7 +212,7 @@ uint32_t Exports::known_row(const cuda::Memory& memory, bool with_descriptor,
     entries_[place].used = turn_;
     entries_[place].offered_ns = now_ns();
     if (entries_[place].base == memory.base) return place;
-    withdraw(place);  // the same memory, mapped elsewhere
+    withdraw(place);
   }
   if (const auto no = refused_.find(Name::of(memory)); no != refused_.end()) {
     *why_not = no->second;
@@ -227,7 +226,7 @@ uint32_t Exports::known_row(const cuda::Memory& memory, bool with_descriptor,
   return 0;
 }
 
-// row_of() returns 0 with a reason if sharing is impossible.
+// row_of() and known_row() return 0 with a reason if sharing is impossible.
 uint32_t Exports::row_of(cuda::Device& device, const cuda::Memory& memory, std::string* why_not) {
   if (const uint32_t known = known_row(memory, true, why_not); known != 0 || !why_not->empty())
     return known == 0 || open_again(device, known, why_not) ? known : 0;
@@ -263,11 +262,10 @@ bool Exports::open_again(cuda::Device& device, uint32_t place, std::string* why_
   return false;
 }
 
-// A descriptor keeps memory alive, perhaps as the last holder. Pools keep descriptors for their
-// pointers. A late receiver takes the message through the host, which costs little beside the
-// delay.
+// A descriptor keeps memory alive, perhaps as the last holder. A late receiver takes the message
+// through the host, which costs little beside the delay.
 void Exports::close_idle(uint32_t place, int64_t now) noexcept {
-  constexpr int64_t kIdle = 5'000'000'000;  // ns
+  constexpr int64_t kIdle = 5'000'000'000;
   Export& entry = entries_[place];
   if (!entry.descriptor.valid() || entry.name.id == 0 || now - entry.offered_ns < kIdle) return;
   ledger_->set_descriptor(place, -1);
@@ -344,7 +342,6 @@ void Exports::refuse(const cuda::Memory& memory, const std::string& why) {
   refused_.emplace(Name::of(memory), why);
 }
 
-// make_room() returns false if this offer has used all rows or descriptors.
 bool Exports::make_room(bool with_descriptor) {
   if (ledger_ == nullptr) ledger_ = std::make_unique<Ledger>();
   if (sends_ && outbox_ == nullptr) outbox_ = std::make_unique<Outbox>(*ledger_);
@@ -396,7 +393,7 @@ bool Exports::is_there(const Export& entry) noexcept {
 }
 
 void Exports::look_after() noexcept {
-  constexpr int64_t kPeriod = 5'000'000;  // ns
+  constexpr int64_t kPeriod = 5'000'000;
   constexpr int kEntries = 8;
   const std::lock_guard<std::mutex> guard(mutex_);
   const int64_t now = now_ns();
@@ -413,7 +410,7 @@ void Exports::look_after() noexcept {
 }
 
 void Exports::look_at(int entries, int64_t now) noexcept {
-  constexpr int64_t kFresh = 100'000'000;  // ns: recently offered memory exists
+  constexpr int64_t kFresh = 100'000'000;  // ns; recently offered memory exists
   for (const size_t all = entries_.size(); all > 1 && entries > 0; --entries) {
     looked_at_ = looked_at_ + 1 < all ? looked_at_ + 1 : 1;
     const Export& entry = entries_[looked_at_];

@@ -2,11 +2,9 @@
 // Exports: the memory named for other processes: legacy handles, and ledger rows with their
 // descriptors. Each allocation is named once, by id.
 // Why: naming takes driver calls; messages from known memory take none. Descriptors and peers'
-// mappings keep memory alive, so each offer and a periodic check look at some entries and withdraw
-// freed memory. Descriptors not offered for seconds are closed. At most half of the process's
-// descriptors are used; then the entry idle for longest is withdrawn.
+// mappings keep memory alive, so each offer and a periodic check withdraw freed memory.
 // Lifetime: the process, with a single table for all ranks; emptied when the last rank leaves.
-// Threads: any. See: btl/cuda_ipc/README.md.
+// Threads: any.
 #pragma once
 
 #include <compare>
@@ -28,13 +26,11 @@ class Exports {
   /// The name functions return false with a reason on failure.
   bool name_legacy(cuda::Device& device, const cuda::Memory& memory, MemoryHandle* handle,
                    std::string* why_not);
-  /// name_mappings() names adjacent mappings from the handle's address on.
   bool name_mappings(cuda::Device& device, size_t bytes, MemoryHandle* handle,
                      std::string* why_not);
   bool name_pooled(cuda::Device& device, const cuda::Memory& memory, MemoryHandle* handle,
                    std::string* why_not);
   void answer();
-  /// look_after() works at most every few ms.
   void look_after() noexcept;
   /// The owner calls forget() before freeing the memory.
   void forget(uintptr_t address, size_t bytes) noexcept;
@@ -60,7 +56,6 @@ class Exports {
     uint32_t pool = 0;
     Fd descriptor;
   };
-  /// The entry of the pool's row has no name.
   struct ListedPool {
     CUmemoryPool handle;
     uint32_t row;
@@ -92,12 +87,12 @@ class Exports {
   std::unique_ptr<Ledger> ledger_;
   std::unique_ptr<Outbox> outbox_;
   std::vector<Export> entries_;
-  std::vector<uint32_t> fresh_;  // rows not yet sent to readers
+  std::vector<uint32_t> fresh_;
   std::vector<ListedPool> pools_;
   Trials trials_;
   std::map<Name, uint32_t> rows_;
-  std::map<Name, std::string> refused_;         // permanent
-  std::map<CUmemoryPool, int> unshared_pools_;  // with the number of later attempts
+  std::map<Name, std::string> refused_;
+  std::map<CUmemoryPool, int> unshared_pools_;
   size_t descriptors_ = 0;
   uint32_t looked_at_ = 0;
   int64_t next_look_ns_ = 0;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ledger: memory shared by descriptor or fabric handle, as rows of an unnamed file that peers map.
 // A handle names the first row of a block; rows of adjacent mappings are chained.
-// Why: a block may have any number of mappings, and a handle has 128 bytes.
 // Lifetime: the process. Rows are reused, but stamps are unique.
 // Ordering: the owner writes rows before sending the handle, and changes a row before closing the
 // descriptor. So a peer checks stamp and descriptor again after taking a descriptor. Peers' rows
 // are untrusted: read_chain() checks copies.
-// Threads: the writer has its own lock; readers are other processes. See: btl/cuda_ipc/README.md.
+// Threads: the writer has its own lock; readers are other processes.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +19,6 @@
 namespace tern::btl::cuda_ipc {
 
 struct Row {
-  /// Several forms may be set.
   enum Forms : uint32_t { kDescriptor = 1, kFabric = 2, kPool = 4, kPointer = 8, kLegacy = 16 };
   uint64_t stamp;  // 0: empty row
   uint64_t buffer_id;
@@ -41,7 +39,7 @@ struct LedgerFile {
   uint64_t magic, number;
   uint32_t trials[kTrials];  // rows of trial blocks (trial.hpp); 0: none
   unsigned char unused[16];
-  Row rows[kRows];  // row 0 is unused
+  Row rows[kRows];
 };
 
 /// Ledger is the owner's side.
@@ -50,9 +48,8 @@ class Ledger {
   Ledger();
   [[nodiscard]] int descriptor() const noexcept { return file_.get(); }
   [[nodiscard]] uint64_t number() const noexcept { return number_; }
-  /// add() gives the row a new stamp, and returns 0 if the ledger is full.
+  /// add() returns 0 if the ledger is full.
   uint32_t add(Row row) noexcept;
-  /// list_trial() returns false if the ledger is full.
   bool list_trial(const Row& row) noexcept;
   /// The owner calls clear() before closing the row's descriptor.
   void clear(uint32_t row) noexcept;
@@ -73,15 +70,13 @@ class Ledger {
   std::vector<uint32_t> free_;
 };
 
-/// PeerLedger is the reader's side.
+/// PeerLedger is the reader's side. An empty row has stamp 0.
 class PeerLedger {
  public:
   /// Throws Error(MPI_ERR_OTHER) if the file is not the ledger of that number.
   PeerLedger(const Fd& file, uint64_t number);
   [[nodiscard]] uint64_t number() const noexcept { return number_; }
-  /// read() returns a copy, with stamp 0 if the row is empty.
   [[nodiscard]] Row read(uint32_t row) const noexcept;
-  /// trial_of() returns a row with stamp 0 if the device has no trial block.
   [[nodiscard]] Row trial_of(const cuda::Uuid& device) const noexcept;
   [[nodiscard]] bool is(uint32_t row, uint64_t stamp) const noexcept;
   [[nodiscard]] bool has_descriptor(uint32_t row, uint64_t stamp, int descriptor) const noexcept;
@@ -95,8 +90,8 @@ struct ChainPiece {
   uint32_t number;
   Row row;
 };
-/// read_chain() returns the rows that cover a handle exactly. False with a reason means that the
-/// handle is stale or wrong.
+/// read_chain() returns the rows that cover a handle exactly, or false with a reason if the handle
+/// is stale or wrong.
 [[nodiscard]] bool read_chain(const PeerLedger& ledger, const MemoryHandle& handle,
                               std::vector<ChainPiece>* pieces, std::string* why_not);
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages between importers and owners of device memory (base/mail.hpp). See:
-// btl/cuda_ipc/README.md.
+// Messages between importers and owners of device memory.
 #pragma once
 
 #include <cstdint>

@@ -6,7 +6,6 @@
 
 namespace tern::btl::cuda_ipc {
 
-/// mapping_at() also returns other memory at the address.
 [[nodiscard]] cuda::Memory mapping_at(uint64_t address) noexcept;
 
 struct Named {

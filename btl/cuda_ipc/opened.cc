@@ -8,7 +8,7 @@
 namespace tern::btl::cuda_ipc {
 
 Opened& Opened::instance() noexcept {
-  static Opened& all = *new Opened;  // outlives all static objects
+  static Opened& all = *new Opened;
   return all;
 }
 

@@ -23,7 +23,6 @@ class Opened {
   /// close() of the same 2 MiB. Requires the context. Throws std::bad_alloc.
   [[nodiscard]] CUdeviceptr open(const MemoryHandle& handle, cuda::Device& device,
                                  Failure* failure);
-  /// The last close waits for all work on the device.
   bool close(const cuda::Device& device, uint64_t base, uint64_t buffer_id,
              CUdeviceptr here) noexcept;
 

@@ -98,7 +98,7 @@ bool map_piece(const PeerLedger* ledger, Descriptors& descriptors, const ChainPi
       window.device, &window,  row.buffer_id, row.bytes, window.here + (row.base - window.base),
       piece.number,  row.stamp};
   const CUresult result = driver.cuMemMap(import->here, row.bytes, 0, handle, 0);
-  (void)driver.cuMemRelease(handle);  // the mapping keeps the memory
+  (void)driver.cuMemRelease(handle);
   if (result != CUDA_SUCCESS) return fail_with(failure, "cuMemMap", result);
   ++window.imports;
   return true;

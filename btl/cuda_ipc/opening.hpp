@@ -2,7 +2,7 @@
 // Imports and windows of a peer's memory, and their driver calls.
 // Why: a block of several mappings must be contiguous in this process, too. A window mirrors a part
 // of the peer's addresses, larger than needed, so a growing segment only needs further mappings.
-// Lifetime: a Window while imports use the window. Calls with a device require the context.
+// Calls with a device require the context.
 #pragma once
 
 #include "btl/cuda_ipc/descriptors.hpp"
@@ -47,7 +47,7 @@ struct Import {
                              Failure* failure);
 [[nodiscard]] bool allow(cuda::Device& device, CUdeviceptr at, size_t bytes, Failure* failure);
 /// unmap() waits for all work on the device, and returns false if the place in the window stays
-/// taken. Any thread.
+/// taken.
 [[nodiscard]] bool unmap(const Import& import) noexcept;
 void unreserve(const Window& window) noexcept;
 

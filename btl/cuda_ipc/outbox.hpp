@@ -14,10 +14,8 @@ namespace tern::btl::cuda_ipc {
 class Outbox {
  public:
   explicit Outbox(const Ledger& ledger);
-  /// The sender of the request becomes a reader.
   bool next(Ask* ask, Address* from);
   [[nodiscard]] const std::vector<Address>& readers() const noexcept { return readers_; }
-  /// A full parcel is sent at once.
   void add(const Address& to, uint32_t row, uint64_t stamp, int descriptor);
   void send(const Address& to);
   /// A reader is gone if the socket is closed.

@@ -2,7 +2,6 @@
 // Pools: memory of peers' pools (cuMemPoolCreate with a handle type).
 // Why: an imported pointer must be freed before the owner frees the memory, perhaps right after the
 // message. So Tern caches pools, and frees pointers after their last use.
-// Lifetime: a pool until the owner withdraws the pool. Threads: under the channel's lock.
 #pragma once
 
 #include <list>

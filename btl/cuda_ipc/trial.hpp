@@ -5,8 +5,7 @@
 // ledger. A peer maps and compares the block before other memory of the device. Both wait 20 ms for
 // their copy, longer on busy cores, because a kernel of another library may head the hardware queue
 // and wait for messages of this rank.
-// Lifetime: Trials, of Exports; a TrialCopy until the copy has ended. Threads: under the lock of
-// Exports, or of the transport.
+// Threads: under the lock of Exports, or of the transport.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +27,6 @@ class TrialCopy {
   TrialCopy(cuda::Device& device, bool spare);
   [[nodiscard]] bool ready() const noexcept { return aside_.valid() && pinned_.valid(); }
   void write(void* block, const std::vector<uint64_t>& pattern) noexcept;
-  /// read() uses the device's own memory, as kernels do.
   void read(const void* block) noexcept;
   [[nodiscard]] bool ends_soon() noexcept;
   [[nodiscard]] bool failed() const noexcept { return job_.failed(); }
@@ -46,7 +44,6 @@ class Trials {
   Trials() = default;
   Trials(const Trials&) = delete;
   Trials& operator=(const Trials&) = delete;
-  /// list() retries a busy device a few times.
   void list(cuda::Device& device, Ledger& ledger) noexcept;
   void look_after(Ledger& ledger) noexcept;
   /// The caller calls drop_unlisted() before a device ends.

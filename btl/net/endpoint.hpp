@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // NetEndpoint: base of the endpoints between hosts; delivers frames in order.
-// Lifetime: Network. Threads: under the channel's lock.
 #pragma once
 
 #include <map>
@@ -17,7 +16,7 @@ class NetEndpoint : public Endpoint {
   NetEndpoint(Sink& sink, const Destination& leads_to, const Caps& can, const Origin& own)
       : Endpoint(leads_to, can), sink_(sink), own_(own) {}
 
-  Fate fate;  // dead: the peer is lost
+  Fate fate;
 
   /// arrive() returns false if the sequence number is invalid.
   [[nodiscard]] bool arrive(const WireHead& head, std::span<const std::byte> payload);
@@ -34,7 +33,6 @@ class NetEndpoint : public Endpoint {
   }
   void count_sent() noexcept { ++next_sent_; }
   [[nodiscard]] bool lacks_frame() const noexcept { return probe_is_ahead_ || !early_.empty(); }
-  /// arrivals() counts frames and probes, modulo 2^32.
   [[nodiscard]] uint32_t arrivals() const noexcept { return arrivals_; }
 
   Sink& sink_;

@@ -13,7 +13,6 @@ struct Interface {
   std::string address;
 };
 
-/// Loopback is excluded.
 [[nodiscard]] std::vector<Interface> interfaces();
 /// The name decides: docker0, virbr0, podman1, cni0, br-1f2e3d...
 [[nodiscard]] bool stays_on_host(const Interface& one);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Network: base of the transports between hosts: addresses, first contacts, received frames.
-// Lifetime: the Table of a channel. Threads: under the channel's lock.
 #pragma once
 
 #include <memory>
@@ -30,14 +29,13 @@ class Network : public Btl {
           const char* library, const char* interfaces);
 
   [[nodiscard]] virtual std::string library_address() = 0;
-  /// `address` is the peer's library_address(). Throws Error.
+  /// make_endpoint() gets the peer's library_address(). Throws Error.
   [[nodiscard]] virtual std::unique_ptr<NetEndpoint> make_endpoint(const Destination& leads_to,
                                                                    const std::string& address,
                                                                    const Origin& own) = 0;
   /// Ranks in two containers may share a machine, and so their devices.
   [[nodiscard]] bool shares_machine(const core::Peer& peer) const;
   void arrived(std::span<const std::byte> message) noexcept;
-  /// refuse() drops a frame, and logs the first reason.
   void refuse(const char* why) noexcept;
 
   core::Process& process_;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pool: a fixed number of objects lent to a library.
-// Lifetime: the library returns each object before the channel's transport ends. Threads: under the
-// channel's lock.
+// Pool: a fixed number of objects lent to a library, which returns each object before the channel's
+// transport ends.
 #pragma once
 
 #include <cstddef>

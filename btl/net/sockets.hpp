@@ -11,11 +11,9 @@
 
 namespace tern::btl::net {
 
-/// The limit applies to all connections behind an epoll descriptor. Returns the number of
-/// connections.
+/// limit_silence() returns the number of connections.
 int limit_silence(int epoll, int64_t timeout_us) noexcept;
 
-/// `addresses` are bytes of a sockaddr, of either end.
 int limit_silence(const std::vector<std::string>& addresses, int64_t timeout_us) noexcept;
 
 }  // namespace tern::btl::net

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // OfiEndpoint: a channel of a peer on another host.
-// Lifetime: Ofi. Threads: under the channel's lock.
 #pragma once
 
 #include <string>
@@ -25,7 +24,6 @@ class OfiEndpoint final : public net::NetEndpoint, ZeroCopy {
   const char* transport() const noexcept override { return "ofi"; }
   const char* reason() const noexcept override { return "libfabric: the network"; }
 
-  /// `error` is libfabric's number, or 0.
   void ended(Sending& sending, int error) noexcept;
   bool send_waiting() noexcept;
   /// look_after() probes a silent peer, and fails if pending work does not move for `timeout_ns`.

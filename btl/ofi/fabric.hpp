@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fabric: libfabric's provider for this process.
-// Lifetime: the last Port. Threads: read-only. Errors: the constructor throws Error.
+// Fabric: libfabric's provider for this process. Errors: the constructor throws Error.
 #pragma once
 
 #include <memory>
@@ -22,7 +21,6 @@ using Fid = std::unique_ptr<T, CloseFid>;
 
 class Fabric {
  public:
-  /// `wanted` is TERN_OFI_PROVIDER, or empty for the best provider.
   Fabric(const Library& library, const std::string& wanted);
   Fabric(const Fabric&) = delete;
   Fabric& operator=(const Fabric&) = delete;
@@ -56,7 +54,6 @@ class Fabric {
 
 [[nodiscard]] std::vector<std::string> providers(const Library& library);
 
-/// An adapter is fast if libfabric has a native provider.
 [[nodiscard]] bool fast_adapter_here(const std::string& root = "");
 
 }  // namespace tern::btl::ofi

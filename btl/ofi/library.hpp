@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Library: libfabric, opened at first need, and never closed, because providers hook the allocator
 // and start threads.
-// Threads: any. See: TERN_OFI_LIBRARY in tern(7).
+// See: TERN_OFI_LIBRARY in tern(7).
 #pragma once
 
 #include <rdma/fabric.h>
@@ -26,7 +26,7 @@ struct Library {
 
 inline constexpr uint32_t kApi = FI_VERSION(1, 17);
 
-/// library() returns null with the reason on failure. `file` is TERN_OFI_LIBRARY, or empty.
+/// library() returns null with the reason on failure.
 [[nodiscard]] const Library* library(const std::string& file, std::string* why);
 
 void require(const Library& fi, ssize_t result, const char* what);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Port: libfabric's objects of a channel.
-// Lifetime: Ofi. Threads: under the channel's lock; each channel has a domain, so libfabric needs
-// no locks. Errors: the constructor throws Error.
+// Port: libfabric's objects of a channel. Each channel has a domain, so libfabric needs no locks.
+// Errors: the constructor throws Error.
 #pragma once
 
 #include <algorithm>
@@ -53,7 +52,6 @@ struct Receive : CompletionContext {
 
 class Port {
  public:
-  /// `sleeps` opens a descriptor for events.
   Port(std::shared_ptr<const Fabric> fabric, bool sleeps);
   Port(const Port&) = delete;
   Port& operator=(const Port&) = delete;
@@ -66,10 +64,8 @@ class Port {
   [[nodiscard]] void* blocks_key() const noexcept {
     return blocks_registered_ == nullptr ? nullptr : ::fi_mr_desc(blocks_registered_.get());
   }
-  /// post() returns false if the caller must retry.
   [[nodiscard]] bool post(Receive& receive) noexcept;
   void post_all();
-  /// The descriptor is -1 if there is none.
   [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
   [[nodiscard]] bool may_sleep() noexcept;
 

@@ -39,7 +39,6 @@ class alignas(64) SelfEndpoint final : public Endpoint {
   const char* reason() const noexcept override { return "copies: the same process"; }
 
  private:
-  /// Another thread may be waiting for this frame.
   void wake_threads() const noexcept {
     if (TERN_UNLIKELY(threads_ != nullptr)) threads_->wake();
   }

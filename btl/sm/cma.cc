@@ -24,8 +24,7 @@ struct Walk {
   size_t count;
   size_t inside = 0;  // finished bytes of the first piece
 
-  // window() takes at most kMostPieces pieces of `limit` bytes in all, and returns the number of
-  // pieces.
+  // window() returns the number of pieces.
   size_t window(iovec* window, size_t limit, size_t* bytes) const noexcept {
     size_t used = 0, skip = inside;
     *bytes = 0;

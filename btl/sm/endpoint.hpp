@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // SmEndpoint: a peer on this host: rings in both directions, copies by the kernel, claims.
-// Lifetime: Sm. Threads: under the channel's lock.
 #pragma once
 
 #include <optional>
@@ -47,10 +46,8 @@ class SmQueue final : public FrameQueue {
   SmQueue(const Shared& shared, const Segment& peer) noexcept : shared_(shared), peer_(peer) {}
   bool peek(Frame* frame) noexcept override;
   void pop() noexcept override;
-  /// `index` is a ring in the own segment.
   void bind(uint32_t index) noexcept;
   [[nodiscard]] bool bound() const noexcept { return bound_; }
-  /// damaged() is true after an invalid frame of the peer.
   [[nodiscard]] bool damaged() const noexcept { return damaged_; }
 
  private:

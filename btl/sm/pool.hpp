@@ -2,9 +2,9 @@
 // Pool: blocks of the own segment for payload too large for a ring's lines.
 // Why: last-in first-out reuse keeps few blocks in cache. A peer that does not read must not block
 // others: any peer may use half of the blocks, and each peer has an equal share of the other half.
-// Protocol: the sender marks a block busy and names the block in a frame; the reader copies, then
-// clears the mark, in frame order.
-// Threads: the owner under the channel's lock; readers (other processes) only clear marks.
+// The sender marks a block busy and names the block in a frame; the reader copies, then clears the
+// mark, in frame order.
+// Threads: readers (other processes) only clear marks.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,6 @@ class Pool {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
 
-  /// The blocks are in reading order.
   class InFlight {
    public:
     [[nodiscard]] uint32_t count() const noexcept { return count_; }
@@ -59,7 +58,6 @@ class Pool {
     reclaim(reader);
     return reader.count_;
   }
-  /// The next frame names `block`.
   void sent(uint32_t block, InFlight& reader) noexcept {
     segment_.flag(block).busy.store(1, std::memory_order_relaxed);
     next(block) = kNone;
@@ -83,8 +81,8 @@ class Pool {
 
   const Segment& segment_;
   const uint32_t first_;
-  const size_t reserve_;  // free blocks kept for the shares
-  size_t share_ = 1;      // each reader's share of the reserve
+  const size_t reserve_;
+  size_t share_ = 1;
   std::vector<uint32_t> free_;
   std::vector<uint32_t> next_;  // by block: the next block sent to the same reader
   std::vector<InFlight*> readers_;

@@ -30,7 +30,6 @@ inline uint8_t next_lap(uint8_t lap) noexcept {
   return lap == 255 ? uint8_t{1} : static_cast<uint8_t>(lap + 1);
 }
 
-/// The first word has the mark, and is stored last.
 struct HeaderWords {
   uint64_t first, second;
 };
@@ -100,7 +99,6 @@ class RingReader {
   RingReader(Line* lines, uint32_t count, RingControl* control) noexcept
       : lines_(lines), count_(count), control_(control) {}
 
-  /// front() returns the next frame's first line, or null.
   [[nodiscard]] const Line* front(Header* header) noexcept {
     for (;;) {
       Line* line = lines_ + (tail_ & (count_ - 1));
@@ -115,7 +113,6 @@ class RingReader {
       advance(lines_to_end());  // consume() publishes the credit
     }
   }
-  /// A frame ends before the end of the ring.
   [[nodiscard]] uint64_t lines_to_end() const noexcept { return count_ - (tail_ & (count_ - 1)); }
   /// If consume() returns true, the caller must notify the writer of new credit.
   bool consume(uint64_t used) noexcept {

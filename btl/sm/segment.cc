@@ -19,7 +19,7 @@
 namespace tern::btl::sm {
 namespace {
 
-constexpr uint64_t kMagic = 0x7465726e2d736d35;  // "tern-sm5"
+constexpr uint64_t kMagic = 0x7465726e2d736d35;
 constexpr size_t kPage = 4096;
 
 size_t page_up(size_t bytes) noexcept { return (bytes + kPage - 1) & ~(kPage - 1); }

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Segment: a rank's memory, mapped by the host's ranksand divided equally among the rank's
+// Segment: a rank's memory, mapped by the host's ranks, and divided equally among the rank's
 // channels.
-// Why: a memfd leaves nothing behind and admits only processes of the same user
-// (base/shared_file.hpp).
+// Why: a memfd leaves nothing behind and admits only processes of the same user.
 // Layout: SegmentHead | RingControl[] | SharedClaims[] | BlockFlag[] | rings | pool blocks | slabs.
-// Untouched pages are not allocated.
 #pragma once
 
 #include <array>
@@ -35,7 +33,7 @@ struct alignas(kLine) Line {
 struct SegmentHead {
   uint64_t magic;
   uint32_t channels, rings, ring_lines, blocks, rank;
-  std::atomic<uint32_t> gone;                      // kLeft: the owner has left MPI
+  std::atomic<uint32_t> gone;
   static constexpr uint32_t kLeft = 1, kDied = 2;  // kDied is set by peers
   alignas(kLine) Doorbell doorbell;
   /// Senders claim rings and pairs in order.
@@ -56,7 +54,6 @@ struct RingControl {
   alignas(kLine) std::atomic<uint64_t> consumed;
 };
 
-/// `busy` is 1 until the reader has copied the block.
 struct alignas(kLine) BlockFlag {
   std::atomic<uint32_t> busy;
 };

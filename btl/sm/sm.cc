@@ -126,7 +126,6 @@ uint32_t Sm::claimed(std::memory_order order) const noexcept {
   return segment_->head().claimed[shared_.own_channel].rings.load(order);
 }
 
-// A newly claimed ring announces a first message.
 void Sm::meet_new_senders() noexcept {
   const uint32_t rings = segment_->shape().rings;
   const uint32_t claimed_rings = std::min(claimed(std::memory_order_acquire), rings);
@@ -200,7 +199,6 @@ int Sm::drain(SmEndpoint& endpoint) noexcept {
   return frames;
 }
 
-// A peer with a bound ring has attached this segment.
 bool Sm::is_met() const noexcept {
   return std::all_of(endpoints_.begin(), endpoints_.end(), [](const auto& endpoint) {
     return endpoint->queue.bound() || endpoint->gone();

@@ -59,10 +59,10 @@ class Sm final : public Btl, HostSegments {
   SmSlabs slabs_;
   std::unordered_map<uint32_t, Attached> attached_;
   std::vector<std::unique_ptr<SmEndpoint>> endpoints_;
-  std::vector<SmEndpoint*> senders_;  // peers with a ring towards this rank
+  std::vector<SmEndpoint*> senders_;
   bool given_up_ = false;
   uint32_t met_ = 0;
-  int64_t refused_since_ = 0, try_again_at_ = 0;  // now_ns() of attempts without descriptors
+  int64_t refused_since_ = 0, try_again_at_ = 0;
 };
 
 [[nodiscard]] std::vector<Trial> try_here();

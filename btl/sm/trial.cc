@@ -35,7 +35,7 @@ constexpr size_t kCopied = 65536;
 struct Meeting {
   std::atomic<int> arrivals;
   boot::ConnectionInfo infos[2];
-  std::atomic<std::byte*> memory[2];  // private, kCopied bytes
+  std::atomic<std::byte*> memory[2];
   pid_t pids[2];
   std::atomic<uint32_t> frames;
   int copy_errors[2];

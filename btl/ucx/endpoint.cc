@@ -11,7 +11,6 @@
 namespace tern::btl::ucx {
 namespace {
 
-// Frames up to this size are built on the stack.
 constexpr size_t kSmall = 2048;
 
 }  // namespace
@@ -37,7 +36,7 @@ UcxEndpoint::~UcxEndpoint() = default;
 
 // Small frames need no block if UCX has room.
 bool UcxEndpoint::send(const Header& header, const void* payload) noexcept {
-  if (TERN_UNLIKELY(fate.dead_locked())) return true;  // dropped: the peer is lost
+  if (TERN_UNLIKELY(fate.dead_locked())) return true;
   if (TERN_LIKELY(header.bytes <= kSmall) && send_small(header, payload)) return true;
   std::byte* const room = begin(header.bytes);
   if (room == nullptr) return false;

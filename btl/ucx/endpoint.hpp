@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // UcxEndpoint: one channel of a peer on another host.
-// Lifetime: Ucx. Threads: under the channel's lock.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Library: UCX, opened at first need, and never closed, because UCX hooks the allocator.
-// Threads: any. See: TERN_UCX_LIBRARY in tern(7).
+// See: TERN_UCX_LIBRARY in tern(7).
 #pragma once
 
 #include <ucp/api/ucp.h>
@@ -29,7 +29,7 @@ struct Library {
   unsigned major = 0, minor = 0;
 };
 
-/// library() returns null with the reason on failure. `file` is TERN_UCX_LIBRARY, or empty.
+/// library() returns null with the reason on failure.
 [[nodiscard]] const Library* library(const std::string& file, std::string* why);
 
 }  // namespace tern::btl::ucx

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Context, Worker: UCX's objects: one context per process, one worker per channel.
-// Lifetime: Ucx; the context with the last worker. Threads: a worker under the channel's lock.
-// Errors: constructors throw Error.
+// Context, Worker: UCX's objects: one context per process, one worker per channel. Errors:
+// constructors throw Error.
 #pragma once
 
 #include <memory>
@@ -41,12 +40,9 @@ class Worker {
   [[nodiscard]] std::string address() const;
   void receive_frames(ucp_am_recv_callback_t callback, void* context);
   unsigned progress() noexcept { return ucp.ucp_worker_progress(worker_); }
-  /// The descriptor is -1 if there is none.
   [[nodiscard]] int descriptor() const noexcept;
 
-  /// A counted send makes is_quiet() flush.
   void count_send() noexcept { dirty_ = true; }
-  /// See Btl::is_quiet().
   [[nodiscard]] bool is_quiet() noexcept;
 
   bool offloads_puts = false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Contexts: maps a communicator's job-wide id to the local index and the communicator.
 // Why: messages may arrive before the communicator is made here.
-// Threads: any (own lock).
+// Threads: any.
 #pragma once
 
 #include <cstdint>
@@ -66,8 +66,8 @@ class Contexts {
  private:
   struct ContextEntry {
     uint32_t index;
-    core::Communicator* communicator;  // nullptr: not made here yet
-    uint32_t told_last = UINT32_MAX;   // last recipient of the index
+    core::Communicator* communicator;
+    uint32_t told_last = UINT32_MAX;
   };
 
   [[noreturn]] TERN_COLD static void refuse(const core::Communicator& made,

@@ -182,7 +182,7 @@ void Matcher::receive(RecvRequest& request, Message& message) noexcept {
 }
 
 void Matcher::withdraw(PeerState& peer, uint64_t sender) noexcept {
-  if (sender == 0) return;  // plain messages have 0
+  if (sender == 0) return;
   for (Message* message = unexpected_.first(); message != nullptr; message = message->later) {
     if (message->from != &peer || (message->sender != sender && message->rts.sender != sender))
       continue;

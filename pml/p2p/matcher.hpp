@@ -21,8 +21,8 @@ class Matcher {
   Matcher(core::Channel& channel, const Limits& limits, Outbox& outbox, RequestPool& requests,
           Eager& eager, Transfers& transfers) noexcept;
 
-  /// start() takes an unexpected message, or posts the receive. Returns MPI_ERR_NO_MEM with fail()
-  /// text if posting fails; a non-persistent request is then destroyed.
+  /// start() takes an unexpected message, or posts the receive. Returns MPI_ERR_NO_MEM if posting
+  /// fails; a non-persistent request is then destroyed.
   [[nodiscard]] int start(RecvRequest& request) noexcept;
   void cancel(RecvRequest& request) noexcept;
   void unpost(RecvRequest& request) noexcept {
@@ -34,17 +34,15 @@ class Matcher {
               const wire::Signature* signature = nullptr) noexcept;
   void withdraw(PeerState& peer, uint64_t sender) noexcept;
 
-  /// look_for() polls once, and returns null if no message matches.
   [[nodiscard]] Message* look_for(const Envelope& from) noexcept;
   /// wait_for() returns null if the source is lost.
   [[nodiscard]] Message* wait_for(const Envelope& from, const Peers& peers) noexcept;
   [[nodiscard]] bool has(const Envelope& from) noexcept {
     return unexpected_.find(key_of(from)) != nullptr;
   }
-  /// take_out() implements MPI_Mprobe. Returns an error class with fail() text.
+  /// take_out() implements MPI_Mprobe.
   [[nodiscard]] int take_out(const Envelope& from, Message& message, Matched** matched,
                              core::Outcome* outcome) noexcept;
-  /// `message` is in no queue.
   void receive(RecvRequest& request, Message& message) noexcept;
 
   [[nodiscard]] bool empty() const noexcept { return unexpected_.empty() && posted_.empty(); }
@@ -76,7 +74,7 @@ class Matcher {
 
 [[nodiscard]] core::Outcome outcome_of(const Message& message, const Envelope& from) noexcept;
 
-/// check_signature() records an error if the types differ. `sent` is null for an unsigned message.
+/// check_signature() records an error. `sent` is null for an unsigned message.
 void check_signature(RecvRequest& request, const PeerState& peer, const btl::Header& header,
                      const wire::Signature* sent, size_t bytes);
 

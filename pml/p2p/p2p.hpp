@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// P2p: the implementation of Pml, on top of a MessageEngine.
-// Lifetime: api::Runtime; one per channel. Threads: see pml.hpp.
+// P2p: the implementation of Pml, on top of a MessageEngine. Threads: see pml.hpp.
 #pragma once
 
 #include <memory>

@@ -28,12 +28,11 @@ class Peers {
       state = state->next;
     return state;
   }
-  /// connected() returns null with *error and fail() text on failure.
   PeerState* connected(core::Communicator& communicator, int rank, int* error) noexcept {
     PeerState* state = known(communicator, rank);
     return TERN_LIKELY(state != nullptr) ? state : connect(communicator, rank, error);
   }
-  /// require_reachable() returns an error class with fail() text if the source is unreachable.
+  /// connected() and require_reachable() fail with fail() text if the rank is unreachable.
   [[nodiscard]] int require_reachable(const Envelope& from) noexcept;
 
   [[nodiscard]] bool is_lost(const Envelope& from) const noexcept {

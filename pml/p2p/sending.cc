@@ -32,8 +32,6 @@ bool Sending::emit(SendRequest& request) noexcept {
   return true;
 }
 
-// An unsent message is cancelled here. Otherwise the receiver cancels an unmatched message, and
-// answers.
 void Sending::cancel(SendRequest& request) noexcept {
   if (request.done()) return;
   if (outbox_.remove(request)) {

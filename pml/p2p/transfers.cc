@@ -88,7 +88,6 @@ bool Transfers::announce(SendRequest& request) noexcept {
   return true;
 }
 
-// The receiver must not wait for unreadable data.
 bool Transfers::announce_lost(SendRequest& request) noexcept {
   btl::Header header;
   std::byte* const room = context_.outbox.begin_frame(request, sizeof(wire::Rts), &header);
@@ -317,7 +316,6 @@ void Transfers::follow(RecvRequest& request, Step step) noexcept {
     end(request, step == Step::kDone ? Failure{} : request.transfer.half->failure);
 }
 
-// The sender is notified if the send waits for completion.
 void Transfers::end(RecvRequest& request, const Failure& failure) noexcept {
   const Protocol* const protocol = request.transfer.protocol;
   if (protocol == nullptr || protocol->acknowledged)

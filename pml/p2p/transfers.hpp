@@ -12,7 +12,6 @@
 
 namespace tern::pml {
 
-/// Polled lists the requests with polled halves, and allocates nothing.
 template <class Request>
 class Polled {
  public:
@@ -54,9 +53,9 @@ class Transfers {
   /// Tests call use() before the first message.
   void use(ProtocolTable table) noexcept { table_ = table; }
 
-  /// The sender chooses the offer. Returns an error class if the data is unreadable.
+  /// prepare() chooses the offer, and returns an error class if the data is unreadable.
   [[nodiscard]] int prepare(SendRequest& request) noexcept;
-  /// The sender sends the RTS, or reports lost data. Returns false without room.
+  /// announce() sends the RTS, or reports lost data.
   [[nodiscard]] bool announce(SendRequest& request) noexcept;
   [[nodiscard]] TERN_COLD bool announce_lost(SendRequest& request) noexcept;
 

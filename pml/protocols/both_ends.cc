@@ -33,7 +33,6 @@ class BothEndsSender final : public SenderHalf {
   BothEndsSender(const BothEndsSender&) = delete;
   BothEndsSender& operator=(const BothEndsSender&) = delete;
 
-  /// open() returns false if all claim pairs are in use.
   [[nodiscard]] bool open() noexcept {
     claims_ = request_.peer->endpoint->caps.claims->open(&name_);
     if (claims_ == nullptr) return false;
@@ -59,7 +58,6 @@ class BothEndsSender final : public SenderHalf {
 
  private:
   [[nodiscard]] bool is_packed() const noexcept { return !stage_.in_use() || packing_.all_moved(); }
-  // A sender without work leaves all chunks to the receiver.
   [[nodiscard]] bool has_work() const noexcept {
     return !is_packed() || can_copy(*request_.peer->endpoint);
   }

@@ -2,7 +2,7 @@
 // Chunks, FrameMover, CopyMover: the data path of host memory protocols. Chunks yields the next
 // bytes, in order or claimed from one end. FrameMover puts bytes into frames, CopyMover copies
 // between the processes.
-// Lifetime: a half. Threads: claims are shared with the peer.
+// Threads: claims are shared with the peer.
 #pragma once
 
 #include <sys/uio.h>
@@ -50,7 +50,6 @@ class Chunks {
     at_ = next_.offset + length;
     next_ = {};
   }
-  /// The other end's chunks count, too.
   [[nodiscard]] bool all_moved() const noexcept {
     if (claims_ == nullptr) return at_ == bytes_;
     return claims_->finished.load(std::memory_order_acquire) >= count();

@@ -9,21 +9,18 @@
 
 namespace tern::pml {
 
-/// A Stage is host memory for the packed form of data with holes.
 class Stage {
  public:
   /// open() returns false if the pipeline is faster, or memory is short.
   [[nodiscard]] bool open(const ProtocolContext& context, const Buffer& buffer,
                           size_t bytes) noexcept;
   [[nodiscard]] bool in_use() const noexcept { return memory_ != nullptr; }
-  /// block() is the data, or the packed form.
   [[nodiscard]] std::byte* block(const Buffer& buffer) const noexcept {
     return in_use() ? memory_.get() : buffer.first();
   }
   void pack(const Buffer& buffer, size_t offset, size_t length) noexcept {
     buffer.type->pack(buffer.address, buffer.count, offset, memory_.get() + offset, length);
   }
-  /// unpack() handles the bytes before `end`.
   void unpack(const Buffer& buffer, size_t end) noexcept;
   [[nodiscard]] size_t unpacked() const noexcept { return unpacked_; }
 

@@ -78,7 +78,6 @@ class DeviceMappedReceiver final : public DeviceReceiver {
       chunks_ = std::make_unique<BounceOut>(context_.process, there, request_.transfer.bytes,
                                             &job_.device());
     } catch (const std::exception&) {
-      // without pinned memory, the driver stages
     }
     return chunks_ != nullptr;
   }

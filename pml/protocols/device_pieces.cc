@@ -57,14 +57,12 @@ class DevicePiecesSender final : public SenderHalf {
       fail();
     return true;
   }
-  // The receiver must learn of a failure.
   Step advance() noexcept override {
     if (!job_.done()) return Step::kAgain;
     if (TERN_LIKELY(!job_.failed())) return Step::kWait;
     fail();
     return Step::kFailed;
   }
-  // The receiver has noticed a failure, or has all data.
   Step acknowledged() noexcept override {
     if (TERN_LIKELY(job_.finish())) return Step::kDone;
     failure = {MPI_ERR_OTHER,
@@ -112,7 +110,7 @@ class DevicePiecesSender final : public SenderHalf {
   }
 
   SendRequest& request_;
-  cuda::Block block_;  // stamps, then data
+  cuda::Block block_;
   std::array<cuda::SharedEvent, wire::Pieces::kMost> events_;
   wire::Pieces pieces_{};
   btl::MemoryHandle handle_{};

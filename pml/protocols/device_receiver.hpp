@@ -21,9 +21,7 @@ class DeviceReceiver : public ReceiverHalf {
 
  protected:
   [[nodiscard]] bool map(const btl::MemoryHandle& handle) noexcept;
-  /// `offset` counts bytes of the message.
   void take(size_t offset, const std::byte* from, size_t bytes) noexcept;
-  /// copy_more() returns true if all copies are requested, or the job has failed.
   [[nodiscard]] virtual bool copy_more() noexcept = 0;
   /// verify() runs after the last copy, and returns the reason if the data is invalid.
   [[nodiscard]] virtual std::string verify() noexcept { return {}; }

@@ -25,9 +25,8 @@ class Eager {
   /// send_now() makes no request, and returns false if a request is needed.
   [[nodiscard]] bool send_now(PeerState& peer, const Buffer& buffer, const Envelope& to,
                               size_t bytes) noexcept;
-  /// The sender reads device memory. Returns an error class with the request's text.
   [[nodiscard]] int prepare(SendRequest& request) noexcept;
-  /// emit() returns false without room. A synchronous send waits for the answer.
+  /// A synchronous send waits for the answer.
   [[nodiscard]] bool emit(SendRequest& request) noexcept;
   void receive(RecvRequest& request, const btl::Header& header, const std::byte* data,
                size_t bytes) noexcept;
@@ -39,7 +38,6 @@ class Eager {
   [[nodiscard]] bool emit_direct(SendRequest& request) noexcept;
   static void write_prefix(SendRequest& request, PrefixWriter* writer,
                            btl::Header* header) noexcept;
-  /// Returns an error class; the request has the text.
   TERN_COLD int unpack_on_device(RecvRequest& request, const std::byte* data,
                                  size_t bytes) noexcept;
   TERN_COLD bool send_device_now(PeerState& peer, const Buffer& buffer,

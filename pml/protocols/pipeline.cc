@@ -32,7 +32,7 @@ bool ends_within_lines(const core::Layout& node) noexcept {
 void pack_lines(const Buffer& from, const ByteRange& range, std::byte* to) noexcept {
   if (!ends_within_lines(*from.type->layout().node))
     return from.type->pack(from.address, from.count, range.offset, to, range.length);
-  constexpr size_t kPart = 4096;  // fits the L1 cache
+  constexpr size_t kPart = 4096;
   alignas(64) std::byte part[kPart];
   for (size_t at = 0; at < range.length; at += kPart) {
     const size_t bytes = std::min(kPart, range.length - at);

@@ -18,7 +18,6 @@ namespace {
 constexpr size_t kPiece = 1 << 20;
 constexpr uint32_t kPieces = 4;  // per message, to leave room for others
 
-/// Fewer bytes travel in frames, without registration.
 constexpr size_t kLeast = 256 << 10;
 
 bool pays(const ProtocolContext& context, const RecvRequest& request) noexcept {

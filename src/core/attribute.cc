@@ -10,7 +10,7 @@
 namespace tern::core {
 namespace {
 
-constexpr uintptr_t kDup = 1;  // MPI_COMM_DUP_FN, MPI_TYPE_DUP_FN, MPI_WIN_DUP_FN, MPI_DUP_FN
+constexpr uintptr_t kDup = 1;
 
 void* as_handle(uintptr_t word) noexcept { return reinterpret_cast<void*>(word); }
 

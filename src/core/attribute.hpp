@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attributes: values cached on communicators, datatypes and windows, with keys and callbacks.
+// Attributes: values cached on communicators, datatypes and windows, with keys and callbacks
+// (MPI-5.0 section 7.7).
 // Lifetime: a Keyval lives until its key is freed and unused.
-// Threads: any. Callbacks run without a lock and may call MPI; each value is deleted once. See:
-// MPI-5.0 section 7.7.
+// Threads: any. Callbacks run without a lock and may call MPI; each value is deleted once.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +25,13 @@ struct Keyval {
   void* extra = nullptr;
 };
 
-/// The user's keys start above the ABI's predefined keys.
 class Keyvals {
  public:
   static constexpr int kFirst = 4096;
   int add(const Keyval& keyval);
   /// find() also returns a freed key still in use.
   [[nodiscard]] std::shared_ptr<const Keyval> find(int number, Kind kind) const noexcept;
-  /// The number stays valid while attributes use the key. Returns false for an unknown key.
+  /// The number stays valid while attributes use the key.
   bool erase(int number, Kind kind) noexcept;
 
  private:
@@ -53,7 +52,6 @@ class Attributes {
                         uintptr_t owner);
   [[nodiscard]] int erase(int keyval, uintptr_t owner);
 
-  /// After an error of a copy callback, the caller calls to.delete_all().
   [[nodiscard]] int copy_all(uintptr_t owner, Attributes& to) const;
   /// Delete callbacks run last set first, until one fails.
   [[nodiscard]] int delete_all(uintptr_t owner);
@@ -64,13 +62,13 @@ class Attributes {
     std::shared_ptr<const Keyval> key;
     void* value;
     uint64_t number;
-    bool leaving = false;  // the delete callback is running
+    bool leaving = false;
   };
   using Lock = std::unique_lock<std::mutex>;
   static constexpr size_t kNone = ~size_t{0};
 
   [[nodiscard]] Lock hold() const;
-  /// staying() returns the index of an entry in no deletion, by key or the last. Requires the lock.
+  /// staying() returns the index of an entry in no deletion. Requires the lock.
   [[nodiscard]] size_t staying(int keyval) const noexcept;
   [[nodiscard]] size_t last_staying() const noexcept;
   /// The delete callback runs without the lock. Requires the lock.

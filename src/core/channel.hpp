@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Channel: a lock, with progress, messages and collectives of the communicators on this channel.
-// Why: with MPI_THREAD_MULTIPLE, threads on different communicators run independently. Below that
-// level a process has one channel.
+// Why: with MPI_THREAD_MULTIPLE, threads on different communicators run independently.
 #pragma once
 
 #include <cstdint>
@@ -33,9 +32,9 @@ struct alignas(64) Channel {
   Progress progress;
   pml::Pml* pml = nullptr;
   coll::Coll* coll = nullptr;
-  rma::Engine* rma = nullptr;  // null: no window of the channel uses messages
-  uint64_t refusals = 0;       // refusal messages of collectives
-  Slabs* slabs = nullptr;      // null: no other rank on this host
+  rma::Engine* rma = nullptr;
+  uint64_t refusals = 0;
+  Slabs* slabs = nullptr;
 };
 
 }  // namespace tern::core

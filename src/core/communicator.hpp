@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Communicator: a group with a context.
 // Lifetime: ends when freed and without pending operations. The object stays for failed requests,
-// whose errors are raised on the communicator. Threads: per the standard; calls allowed
-// concurrently (create_group) take the channel's lock. See: MPI-5.0 chapter 7.
+// whose errors are raised on the communicator. Threads: calls allowed concurrently (create_group)
+// take the channel's lock.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,6 @@ class Topology;
 struct CollState {
   virtual ~CollState() = default;
   /// learnt() returns measurements for new communicators, or null. Requires the channel's lock.
-  /// Throws std::bad_alloc.
   [[nodiscard]] virtual Ref<Object> learnt() { return {}; }
 };
 
@@ -38,10 +37,10 @@ struct StreamState {
 struct CollectiveNumbers {
   struct Count {
     uint32_t next = 0;
-    uint64_t recent = 0;  // latest calls (coll/engine/refusal.cc)
+    uint64_t recent = 0;
   };
   Count started, persistent;
-  uint32_t tags = 0;  // source of tags for collectives
+  uint32_t tags = 0;
 
   [[nodiscard]] Count& of(bool is_persistent) noexcept {
     return is_persistent ? persistent : started;
@@ -54,7 +53,6 @@ struct CollectiveNumbers {
 class alignas(64) Communicator final : public Object, public Membership, public ContextNames {
  public:
   static constexpr Kind kKind = Kind::kCommunicator;
-  /// The upper room forgets the context.
   using Ending = void (*)(Communicator&) noexcept;
 
   /// `rank` is the caller's in `group`. api::publish adds handle and context. `remote` makes an
@@ -90,7 +88,7 @@ class alignas(64) Communicator final : public Object, public Membership, public 
 
   /// Derivations (dup, split, create) have equal numbers on all members.
   [[nodiscard]] uint64_t next_derivation() noexcept { return ++derivations_; }
-  /// next_creation() counts the create_groups with this digest, and is equal on their members.
+  /// next_creation() counts the create_groups with this digest.
   [[nodiscard]] uint64_t next_creation(uint64_t digest);
 
   // Every message checks the fate. MPIX_Comm_interrupt ends the communicator on this rank.
@@ -101,14 +99,14 @@ class alignas(64) Communicator final : public Object, public Membership, public 
   bool freed = false;
 
   CollectiveNumbers numbers;
-  std::unique_ptr<StreamState> stream;  // null without MPIX_Stream_comm_create
+  std::unique_ptr<StreamState> stream;
   Name name;
   Ref<ErrorHandler> error_handler;
   Attributes attributes;
   Ref<Info> info;
   std::shared_ptr<const Topology> topology;
   Ref<Group> named_by;  // the user's group, for an internal part
-  Ref<Object> session;  // null for the world
+  Ref<Object> session;
   Ref<Communicator>
       side;  // local side of an inter-communicator, made on demand on the same channel
   Ending ending = nullptr;
@@ -122,16 +120,14 @@ class alignas(64) Communicator final : public Object, public Membership, public 
   std::unordered_map<uint64_t, uint64_t> creations_;
 };
 
-/// derive_communicator() passes on the parent's error handler; Pml::add_context assigns the index.
-/// `remote` makes an inter-communicator.
+/// derive_communicator() passes on the parent's error handler. `remote` makes an
+/// inter-communicator.
 [[nodiscard]] Ref<Communicator> derive_communicator(Communicator& parent, Ref<Group> group,
                                                     ContextId id, Ref<Group> remote = {});
 
-/// The measurements pass without a message, because all ranks of `parent` create `made`. Throws
-/// std::bad_alloc.
+/// The measurements pass without a message, because all ranks of `parent` create `made`.
 void pass_on_learnt(Communicator& parent, Communicator& made);
 
-/// The process must know world_rank and world_size.
 void make_predefined_communicators(Process& process);
 /// No message may follow end_predefined_communicators().
 void end_predefined_communicators(Process& process) noexcept;

@@ -2,8 +2,7 @@
 // ContextId, ContextNames: a communicator's id and its indices in messages.
 // Ids: all members derive communicators in the same order, so each computes an id without a
 // message: a hash of the parent's id, the count of derivations, and a sibling number. An id has 96
-// bits: among a million communicators, two collide with a probability below 2^-48. Headers carry
-// the receiver's local index (pml). World and self have the indices 1 and 2.
+// bits: among a million communicators, two collide with a probability below 2^-48.
 // Threads: the channel's lock.
 #pragma once
 
@@ -33,9 +32,9 @@ enum class Derivation : uint32_t {
   kCreate,
   kCreateGroup,
   kFromGroup,
-  kMeet,  // two groups form an inter-communicator
+  kMeet,
   kMerge,
-  kSide,  // the local group of an inter-communicator
+  kSide,
   kTopology,
   kSub,
   kWindow,
@@ -45,7 +44,6 @@ enum class Derivation : uint32_t {
 /// `number` counts the derivations, `sibling` the parts.
 [[nodiscard]] ContextId derive_context(ContextId parent, Derivation why, uint64_t number,
                                        uint64_t sibling) noexcept;
-/// meet_contexts() is symmetric.
 [[nodiscard]] ContextId meet_contexts(ContextId one, ContextId other) noexcept;
 
 /// The digest is equal on all members.
@@ -60,7 +58,6 @@ class ContextNames {
 
   [[nodiscard]] Channel& channel() const noexcept { return channel_; }
   [[nodiscard]] ContextId id() const noexcept { return {creator_, counter_}; }
-  /// Arriving headers carry this process's index.
   [[nodiscard]] uint32_t index() const noexcept { return index_; }
   /// A context may have an index before its communicator exists.
   void set_index(uint32_t index) noexcept { index_ = index; }

@@ -5,8 +5,8 @@
 namespace tern::core {
 
 struct CallPlace {
-  const char* call = nullptr;  // for example "MPI_Send"
-  const void* site = nullptr;  // return address in the program
+  const char* call = nullptr;
+  const void* site = nullptr;
 };
 
 extern constinit thread_local CallPlace current_call __attribute__((tls_model("initial-exec")));

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datatype: the layout of one element, with packing by byte ranges.
-// Why: one description serves host packing, single-copy transfers and GPU kernels. Lifetime:
-// reference counted; immutable except for name, attributes and committed flag. See: MPI-5.0 chapter
-// 5.
+// Datatype: the layout of one element, with packing by byte ranges (MPI-5.0 chapter 5). Immutable
+// except for name, attributes and committed flag.
+// Why: one description serves host packing, single-copy transfers and GPU kernels.
 #pragma once
 
 #include <sys/uio.h>
@@ -38,7 +37,6 @@ class Datatype final : public Object {
   [[nodiscard]] MPI_Aint extent() const noexcept { return extent_; }
   [[nodiscard]] MPI_Aint true_lb() const noexcept { return true_lb_; }
   [[nodiscard]] MPI_Aint true_extent() const noexcept { return true_extent_; }
-  /// alignment() is a compiler's choice.
   [[nodiscard]] int alignment() const noexcept { return alignment_; }
   [[nodiscard]] bool committed() const noexcept { return committed_; }
   void commit() noexcept { committed_ = true; }
@@ -46,7 +44,6 @@ class Datatype final : public Object {
   [[nodiscard]] bool contiguous() const noexcept { return contiguous_; }
   /// basic() is the common predefined type of all basic elements, or nullptr.
   [[nodiscard]] const Datatype* basic() const noexcept { return basic_; }
-  /// Derived types have kNone.
   [[nodiscard]] Number number() const noexcept { return number_; }
   /// A permanent type must not be freed, even if it is no constant (Fortran's parameterised types).
   [[nodiscard]] bool permanent() const noexcept { return permanent_; }
@@ -68,7 +65,6 @@ class Datatype final : public Object {
   size_t pieces(const void* buf, MPI_Count count, size_t offset, size_t limit, iovec* out,
                 size_t most, size_t* covered) const noexcept;
 
-  /// The normal form has a null node without data.
   [[nodiscard]] const Placed& layout() const noexcept { return layout_; }
   [[nodiscard]] const Recipe& recipe() const noexcept { return *recipe_; }
 
@@ -86,7 +82,7 @@ class Datatype final : public Object {
   MPI_Count elements_ = 0;
   MPI_Aint lb_ = 0, extent_ = 0, true_lb_ = 0, true_extent_ = 0;
   int alignment_ = 1;
-  bool lb_marked_ = false, ub_marked_ = false;  // set by resizing
+  bool lb_marked_ = false, ub_marked_ = false;
   bool committed_ = false;
   bool permanent_ = false;
   bool contiguous_ = false;
@@ -100,7 +96,6 @@ class Datatype final : public Object {
 void make_predefined_types(Process& process);
 /// No handle of a predefined type is valid afterwards.
 void free_predefined_types(Process& process) noexcept;
-/// predefined_type() never returns null for a supported ABI constant.
 Datatype& predefined_type(Process& process, MPI_Datatype constant) noexcept;
 
 }  // namespace tern::core

@@ -13,12 +13,11 @@ namespace tern::core {
 struct Extremes {
   int64_t lb = 0, ub = 0;
   bool lb_marked = false, ub_marked = false;
-  bool empty = false;  // no data and no marks
+  bool empty = false;
 };
 
 class Bounds {
  public:
-  /// The part is repeated `count` times, `stride` bytes apart.
   void add(const Extremes& part, int64_t at, int64_t count, int64_t stride) {
     if (count == 0 || part.empty) return;
     const int64_t last = add_bytes(at, multiply_bytes(count - 1, stride));

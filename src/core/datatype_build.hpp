@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// TypeBuilder: the constructors of derived datatypes.
+// TypeBuilder: the constructors of derived datatypes (MPI-5.0 section 5.1.2).
 // Errors: Error(MPI_ERR_COUNT) if sizes exceed 64 bits, MPI_ERR_ARG for a wrong argument. The
-// result has one reference, no handle, and is not committed. See: MPI-5.0 section 5.1.2.
+// result has one reference, no handle, and is not committed.
 #pragma once
 
 #include "core/datatype.hpp"
@@ -44,7 +44,6 @@ class TypeBuilder {
   /// The Fortran type is unnamed and equal to `named`.
   static NewType parameterised(int combiner, int precision, int range, Datatype& named);
   NewType dup(Datatype& old) const;
-  /// MPI_Type_get_contents returns copies.
   static NewType copy(const Datatype& old);
 
   /// `index_place` is the offset of a pair's second half, or 0.

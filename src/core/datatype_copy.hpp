@@ -19,7 +19,6 @@ template <bool kPack>
 class Copier {
  public:
   using Packed = std::conditional_t<kPack, char*, const char*>;
-  /// `message` is the packed size of the whole operation.
   Copier(Packed packed, int64_t message) noexcept : packed_(packed), message_(message) {}
 
   [[nodiscard]] static constexpr bool full() noexcept { return false; }
@@ -68,7 +67,6 @@ class Copier {
     packed_ = packed;
   }
 
-  /// The loop takes a few records at a time, block by block, to stay in the cache.
   void records(uintptr_t at, int64_t stride, int64_t count, const int64_t* places,
                const int64_t* starts, int64_t blocks) noexcept {
     const int64_t bytes = starts[blocks];
@@ -157,7 +155,6 @@ class Copier {
     std::memcpy(reinterpret_cast<void*>(at), &word, sizeof word);
   }
 
-  /// Adjacent small blocks become wide accesses on the packed side.
   template <class Size, class Step>
   static void move_four(Packed packed, Step step, uintptr_t a, uintptr_t b, uintptr_t c,
                         uintptr_t d, Size size) noexcept {
@@ -214,7 +211,7 @@ class Copier {
     return i;
   }
 
-  /// Single-word blocks move several per cache line. Returns their number.
+  /// dense_part() moves single-word blocks, several per cache line, and returns their number.
   template <class Size>
   static int64_t dense_part(Packed packed, uintptr_t at, int64_t stride, int64_t count,
                             Size size) noexcept {

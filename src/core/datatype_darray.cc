@@ -48,7 +48,6 @@ Placed dealt_layout(const Dealt& dim, MPI_Count stride, const Placed& part) {
   return parts.finish();
 }
 
-/// The last dimension varies fastest.
 std::vector<Dealt> deal(const TypeBuilder::Distribution& array) {
   std::vector<Dealt> dims(static_cast<size_t>(array.dims));
   int rest = array.rank, below = array.size;

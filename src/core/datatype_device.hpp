@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datatypes and operations for kernels.
-// Lifetime: a program is built on first use and kept with its type; jobs hold a reference. See:
-// cuda/kernels/layout.hpp.
+// Datatypes and operations for kernels. A program is built on first use and kept with its type;
+// jobs hold a reference.
 #pragma once
 
 #include <memory>
@@ -15,7 +14,6 @@ namespace tern::core {
 class Datatype;
 class Op;
 
-/// device_layout() returns null without data.
 [[nodiscard]] std::shared_ptr<const cuda::LayoutProgram> device_layout(const Datatype& type);
 
 struct DeviceReduction {

@@ -45,7 +45,6 @@ Placed list_layout(std::vector<int64_t> places, LayoutPtr child) {
   return {0, node};
 }
 
-/// The unit is the largest common power of two, up to 64.
 int64_t common_unit(const std::vector<int64_t>& numbers) noexcept {
   constexpr int64_t kMost = 64;
   int64_t bits = kMost;

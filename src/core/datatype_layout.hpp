@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layout: the bytes of one element, as a small tree of regular forms.
 // Why: packing meets only these forms, in tight loops; a million equal blocks cost one number each.
-// Order: packing order; only neighbours are merged. Lifetime: nodes are immutable and shared.
+// Order: packing order; only neighbours are merged. Nodes are immutable and shared.
 #pragma once
 
 #include <algorithm>
@@ -28,15 +28,15 @@ class Layout {
  public:
   enum class Form : uint8_t {
     kBlock,
-    kStrided,  // `count` times `child`, `stride` bytes apart
-    kList,     // `child` at each of `places`
-    kBlocks,   // block i holds the packed bytes starts[i] to starts[i + 1]
+    kStrided,
+    kList,
+    kBlocks,  // block i holds the packed bytes starts[i] to starts[i + 1]
     kSequence,
   };
   Form form = Form::kBlock;
   int64_t size = 0;  // packed bytes, never 0
-  int64_t low = 0;   // first byte
-  int64_t high = 0;  // end of the last byte
+  int64_t low = 0;
+  int64_t high = 0;
   int64_t count = 0;
   int64_t stride = 0;
   int64_t span = 0;  // count * stride: a copy there continues the pattern
@@ -72,7 +72,6 @@ inline int64_t Placed::size() const noexcept { return node ? node->size : 0; }
 class Assembly {
  public:
   void reserve(size_t parts);
-  /// add() ignores parts without data.
   void add(int64_t at, const Placed& part);
   void add_block(int64_t at, int64_t bytes) {
     if (!only_blocks_) return add_node(at, block_layout(bytes).node);
@@ -100,10 +99,10 @@ class Assembly {
   bool only_blocks_ = true;
   std::vector<int64_t> places_;
   std::vector<int64_t> starts_{0};
-  int64_t end_ = 0;  // end of the last block
+  int64_t end_ = 0;
   int64_t low_ = std::numeric_limits<int64_t>::max();
   int64_t high_ = std::numeric_limits<int64_t>::min();
-  std::vector<LayoutPtr> nodes_;  // used once a part is not a block
+  std::vector<LayoutPtr> nodes_;
 };
 
 }  // namespace tern::core

@@ -146,7 +146,7 @@ void make_predefined_types(Process& process) {
 
 void free_predefined_types(Process& process) noexcept {
   for (const auto& [key, type] : process.parameterised.all) {
-    if (type == nullptr) continue;  // creation failed
+    if (type == nullptr) continue;
     process.handles.erase(*type);
     type->release();
   }

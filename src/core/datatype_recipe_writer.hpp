@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RecipeWriter: sorts a constructor's arguments into the arrays of MPI_Type_get_contents. A _c
-// call, or a value beyond int, uses large_counts.
+// RecipeWriter: sorts a constructor's arguments into the arrays of MPI_Type_get_contents.
 #pragma once
 
 #include <limits>

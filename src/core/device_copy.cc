@@ -33,7 +33,6 @@ size_t regular(const iovec* first, size_t most) noexcept {
   return count;
 }
 
-// Regular runs are copied as rows, others singly.
 template <bool kPacks>
 void move_pieces(cuda::Job& job, const Data& data, size_t offset, std::byte* block,
                  size_t bytes) noexcept {
@@ -271,7 +270,7 @@ void copy_by_blocks(cuda::Job& job, const Data& from, const Data& to) noexcept {
     pack(job, from, done, block.data(), bytes);
     unpack(job, to, done, block.data(), bytes);
   }
-  job.finish();  // before the block is freed
+  job.finish();
 }
 
 }  // namespace

@@ -18,11 +18,11 @@ class Process;
 /// begin_job() orders the job after the application's writes. The job is invalid, with *why, if the
 /// device is unusable.
 [[nodiscard]] cuda::Job begin_job(Process& process, const void* address, Failure* why) noexcept;
-/// The job starts after writes to all allocations of the data. *found is the first allocation.
 [[nodiscard]] cuda::Job begin_job(Process& process, const Data& data, Failure* why,
                                   cuda::Memory* found = nullptr) noexcept;
 
-/// The packed bytes are [offset, offset + bytes), the block is in any memory.
+/// pack() and unpack() handle the packed bytes [offset, offset + bytes); the block is in any
+/// memory.
 void pack(cuda::Job& job, const Data& data, size_t offset, void* out, size_t bytes) noexcept;
 void unpack(cuda::Job& job, const Data& data, size_t offset, const void* in, size_t bytes) noexcept;
 
@@ -38,7 +38,6 @@ void copy(cuda::Job& job, const Data& from, const Data& to) noexcept;
 [[nodiscard]] Failure copy(Process& process, const Data& from, const Data& to) noexcept;
 void copy_on_host(const Data& from, const Data& to) noexcept;
 
-/// OnHost copies data to the host in the same layout, or uses the data on the host.
 class OnHost {
  public:
   OnHost(Process& process, const Data& data);
@@ -64,7 +63,7 @@ class DeviceWork {
   explicit DeviceWork(Process& process) noexcept : process_(process) {}
   DeviceWork(const DeviceWork&) = delete;
   DeviceWork& operator=(const DeviceWork&) = delete;
-  /// The functions start work after earlier work, and return false, with nothing started, if no
+  /// copy() and reduce() start after earlier work, and return false, with nothing started, if no
   /// device can do the work alone.
   [[nodiscard]] bool copy(const Data& from, const Data& to) noexcept;
   [[nodiscard]] bool reduce(const Op& op, const Data* sources, int n, const Data& to) noexcept;
@@ -80,7 +79,7 @@ class DeviceWork {
 
   Process& process_;
   std::vector<cuda::Block> blocks_;
-  cuda::Job job_;  // destroyed before blocks_
+  cuda::Job job_;
   Failure no_job_;
   const char* what_ = "";
   size_t bytes_ = 0;

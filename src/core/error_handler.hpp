@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ErrorHandler: the reaction to an error on a communicator, window, file or session. See: MPI-5.0
-// section 9.3; src/abi/raise.cc (delivers errors).
+// ErrorHandler: the reaction to an error on a communicator, window, file or session (MPI-5.0
+// section 9.3). src/abi/raise.cc delivers errors.
 #pragma once
 
 #include <atomic>
@@ -42,11 +42,9 @@ class ErrorHandler final : public Object {
   }
 
   [[nodiscard]] Action action() const noexcept { return action_; }
-  /// Predefined handlers fit all objects, a user's handler fits its target kind.
   [[nodiscard]] bool fits(Kind kind) const noexcept {
     return action_ != Action::kUser || target_ == kind;
   }
-  /// The handle ends with the last user's reference.
   void add_user() noexcept { users_.fetch_add(1, std::memory_order_relaxed); }
   [[nodiscard]] bool drop_user() noexcept {
     return users_.fetch_sub(1, std::memory_order_acq_rel) == 1;

@@ -20,7 +20,6 @@ static_assert(sizeof(Quad) == 16);
 
 enum class Change : uint8_t { kOrder, kSigned, kUnsigned, kQuad };
 
-/// The sizes are bytes in memory and in external32.
 struct ExternalNumber {
   Change change;
   uint8_t native, external;
@@ -174,7 +173,6 @@ void convert(const Format& format, const std::byte* from, std::byte* to, size_t 
   }
 }
 
-/// each_run() calls visit(basic type, count).
 template <class Visit>
 void each_run(const Datatype& type, MPI_Count count, Visit& visit) noexcept {
   if (type.size() <= 0 || count == 0) return;
@@ -200,7 +198,6 @@ class Native {
   Native(const Native&) = delete;
   Native& operator=(const Native&) = delete;
 
-  /// take() returns room for at most `*count` elements of `size` bytes.
   std::byte* take(size_t size, size_t* count) noexcept {
     if (type_.contiguous()) {
       std::byte* at = static_cast<std::byte*>(buf_) + type_.true_lb() + offset_;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Group: an ordered set of processes, as peer indices.
 // Why: the world, strided subsets and small unions of ranges cost a few words instead of a table.
-// Lifetime: reference counted, immutable. Cost: arithmetic for a range, a walk over at most
-// kMostRuns ranges, or a table lookup and binary search, with 8 bytes per member. See: MPI-5.0
-// section 7.3.
+// Cost: arithmetic for a range, a walk over at most kMostRuns ranges, or a table lookup and binary
+// search, with 8 bytes per member.
 #pragma once
 
 #include <cstdint>
@@ -32,12 +31,10 @@ class Group final : public Object {
     [[nodiscard]] int find(uint32_t peer) const noexcept;
   };
 
-  /// The peers are first, first + stride, ...
   Group(uint32_t first, int64_t stride, int size) noexcept
       : Object(Kind::kGroup), range_{first, stride, 0, size}, size_(size) {}
   /// `peers` has no duplicates; a few ranges are stored as ranges.
   explicit Group(const std::vector<uint32_t>& peers);
-  /// The copy has a separate handle.
   explicit Group(const Group& other) noexcept
       : Object(Kind::kGroup),
         session(other.session),
@@ -49,18 +46,15 @@ class Group final : public Object {
   [[nodiscard]] uint32_t peer_index(int rank) const noexcept {
     return shared_ == nullptr ? range_.at(rank) : mapped_index(rank);
   }
-  /// A non-member's rank is MPI_UNDEFINED.
   [[nodiscard]] int rank_of(uint32_t peer) const noexcept;
   /// In an identity group, rank r is peer r.
   [[nodiscard]] bool identity() const noexcept {
     return shared_ == nullptr && range_.first == 0 && (range_.stride == 1 || size_ <= 1);
   }
-  /// equals() compares members and order.
   [[nodiscard]] bool equals(const Group& other) const noexcept;
-  /// A group with a table has 0 runs.
   [[nodiscard]] size_t runs() const noexcept;
 
-  Ref<Object> session;  // null for the world
+  Ref<Object> session;
 
  private:
   friend class GroupBuilder;

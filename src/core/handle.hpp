@@ -27,7 +27,6 @@ class HandleTable {
   HandleTable& operator=(const HandleTable&) = delete;
   ~HandleTable();
 
-  /// find() returns nullptr for a stale or garbage word, or another kind.
   template <class T>
   [[nodiscard]] T* find(uintptr_t word) const noexcept {
     Object* object = look_up(word, T::kKind);
@@ -43,7 +42,6 @@ class HandleTable {
   /// The table owns the caller's reference until erase() or the table's end.
   void set_predefined(uintptr_t abi_value, Object& object);
   void erase(Object& object) noexcept;
-  /// The old word of a pooled request becomes stale.
   uintptr_t renew(Object& object) noexcept;
   /// from_int() returns the word for MPI_*_fromint, or 0 if unknown.
   [[nodiscard]] uintptr_t from_int(int value) const noexcept;
@@ -52,7 +50,7 @@ class HandleTable {
  private:
   struct HandleEntry {
     std::atomic<Object*> object{nullptr};
-    std::atomic<uint32_t> generation{1};  // of the next object
+    std::atomic<uint32_t> generation{1};
   };
   static constexpr uint32_t kChunk = 1024;
   static constexpr uint32_t kChunks = (1U << kIndexBits) / kChunk;
@@ -85,7 +83,7 @@ class HandleTable {
   }
 
   std::array<Object*, kConstants> predefined_{};
-  std::atomic<Chunk*>* chunks_;  // pages untouched until used
+  std::atomic<Chunk*>* chunks_;
   std::mutex mutex_;
   std::vector<uint32_t> free_;
   uint32_t next_ = kPredefined;

@@ -24,7 +24,6 @@ class alignas(64) Membership {
   [[nodiscard]] Process& process() const noexcept { return process_; }
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int size() const noexcept { return size_; }
-  /// In an inter-communicator, peers are members of the remote group.
   [[nodiscard]] int peer_count() const noexcept { return remote_ ? remote_->size() : size_; }
   [[nodiscard]] bool inter() const noexcept { return static_cast<bool>(remote_); }
   [[nodiscard]] Group& group() const noexcept { return *group_; }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Object: the base of every MPI object behind a handle.
-// Lifetime: reference counted, by the user's handle and pending uses. Threads: counts are atomic if
-// threads share objects.
+// Lifetime: counted references of the user's handle and pending uses.
 #pragma once
 
 #include <atomic>
@@ -17,7 +16,6 @@ class Process;
 /// api::Membership while no other thread calls MPI.
 inline bool threads_share_objects = true;
 
-/// A Kind has 4 bits in the handle word.
 enum class Kind : uint32_t {
   kNone = 0,
   kCommunicator = 1,
@@ -65,7 +63,6 @@ class Object {
   void revive() noexcept { references_.store(1, std::memory_order_relaxed); }
 
  protected:
-  /// Pooled objects override destroy() and return to their pool.
   virtual void destroy() noexcept { delete this; }
 
  private:

@@ -26,7 +26,6 @@ class ObjectLock {
   std::mutex* const mutex_;
 };
 
-/// `out` has room for MPI_MAX_OBJECT_NAME; returns the length.
 inline int copy_name(std::string_view name, char* out) noexcept {
   const size_t length = name.copy(out, name.size());
   out[length] = '\0';

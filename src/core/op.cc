@@ -82,7 +82,7 @@ class PieceReducer {
   uintptr_t shift_;
   int64_t basic_bytes_;
   bool padded_;
-  int64_t position_ = 0;  // next element, relative to the next run
+  int64_t position_ = 0;
 };
 
 }  // namespace

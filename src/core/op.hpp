@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Op: a reduction operation, predefined or the user's. Threads: any, for const members. See:
-// MPI-5.0 section 6.9.
+// Op: a reduction operation, predefined or the user's (MPI-5.0 section 6.9).
 #pragma once
 
 #include <cstddef>
@@ -49,10 +48,7 @@ class Op final : public Object {
   /// accepts() checks the type, or the common type of a derived type's elements, by MPI's rules.
   /// MPI_REPLACE and MPI_NO_OP are refused.
   [[nodiscard]] bool accepts(const Datatype& type) const noexcept;
-  /// check() returns 0, or MPI_ERR_OP with fail() text.
   [[nodiscard]] int check(const Datatype& type) const noexcept;
-  /// loop() is nullptr if the pair is not allowed or user-defined; MPI_REPLACE and MPI_NO_OP have
-  /// loops.
   [[nodiscard]] Loop loop(const Datatype& basic) const noexcept {
     return loops_ != nullptr ? loops_[static_cast<size_t>(basic.number())] : nullptr;
   }

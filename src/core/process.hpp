@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Process: all state of one rank.
 // Why: N ranks can be N threads of one unit test; no other mutable state is global. Lifetime:
-// api::Instance. api::Runtime creates and ends boot, pml and coll. Threads: stated per member.
+// api::Instance. api::Runtime creates and ends boot, pml and coll.
 #pragma once
 
 #include <array>
@@ -47,10 +47,10 @@ class Process {
   Explain explain;
   HandleTable handles;
 
-  int world_rank = 0;  // in the launcher's namespace
+  int world_rank = 0;
   int world_size = 1;
   struct Node {
-    int ranks = 1;                // ranks of this namespace on this host
+    int ranks = 1;
     int cpus = 1;                 // shared by the ranks of this host
     bool oversubscribed = false;  // more ranks than cores: no thread spins
     int numa = -1;                // -1: unknown, or few ranks on this host
@@ -78,7 +78,7 @@ class Process {
   /// Equal calls of MPI_Type_create_f90_* return the same type.
   struct ParameterisedTypes {
     std::map<std::array<int, 3>, Datatype*> all;
-    std::mutex mutex;  // held across lookup and creation
+    std::mutex mutex;
   } parameterised;
 
   cuda::Gpus gpus;  // empty until a buffer lies on a device
@@ -87,8 +87,7 @@ class Process {
   struct WindowOperations {
     using Count = std::atomic<uint64_t>;
     Count mapped{0}, copied{0}, by_messages{0};
-    Count by_target{0};  // subset of `copied`
-    /// The kernel's refusal of copies was reported.
+    Count by_target{0};
     std::atomic<bool> refusal_said{false};
     static void add_to(Count& count) noexcept {
       count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -100,7 +99,6 @@ class Process {
   Progress::Shared waits;
 
   static constexpr uint32_t kMostChannels = 8;
-  /// `count` is a power of two. The channels must be empty.
   void set_channels(uint32_t count);
   [[nodiscard]] uint32_t channel_count() const noexcept {
     return static_cast<uint32_t>(channels_.size());

@@ -15,22 +15,22 @@ namespace tern::core {
 constinit thread_local CallPlace current_call;
 
 namespace {
-constexpr uint32_t kPollsOnCore = 2;  // polls of a polling caller
-constexpr int64_t kSwitchNs = 1000;   // a shorter yield is the bare system call
+constexpr uint32_t kPollsOnCore = 2;
+constexpr int64_t kSwitchNs = 1000;  // a shorter yield is the bare system call
 constexpr int64_t kMomentNs = 10'000'000;
 
-/// A thread's polls without result count over all channels.
+/// A thread's polls count over all channels.
 struct Polling {
   int64_t ended_ns = 0;
-  int64_t left_core_ns = 0;  // end of the latest yield
+  int64_t left_core_ns = 0;
   uint32_t polls = 0;
   int64_t skipped = 0;
   int64_t unseen = 0;
   uint32_t period = 0;
-  int64_t sleeps_until_ns = 0;      // other threads on the core compute until then
-  int64_t shares_until_ns = 0;      // other threads want the core until then
-  int64_t spins_less_until_ns = 0;  // a peer is on this core
-  long switches = 0;                // at the latest long yield
+  int64_t sleeps_until_ns = 0;  // other threads on the core compute until then
+  int64_t shares_until_ns = 0;  // other threads want the core until then
+  int64_t spins_less_until_ns = 0;
+  long switches = 0;
   uint32_t offers_in_vain = 0;
   uint32_t offers_skipped = 0;
 };
@@ -142,7 +142,6 @@ void Progress::look_at_clock(Idleness* idleness) noexcept {
   idleness->lost_core = now < polling.shares_until_ns;
 }
 
-// A thread alone on its core seldom yields.
 void Progress::offer_core(Idleness* idleness) noexcept {
   constexpr uint32_t kInVain = 16, kSeldom = 8;
   if (polling.offers_in_vain >= kInVain && ++polling.offers_skipped % kSeldom != 0) return;
@@ -254,7 +253,7 @@ void Progress::fit_spins(int64_t now, bool switched, Idleness* idleness) noexcep
 // A yield to computing threads takes a time slice of each; a sleeper runs immediately after waking.
 // leave_core() returns true for a yield.
 bool Progress::leave_core(int64_t now, Idleness* idleness) noexcept {
-  constexpr int64_t kLongAwakeNs = 100'000'000;  // mpirun may then request a report
+  constexpr int64_t kLongAwakeNs = 100'000'000;
   const bool awake = shared_->awake.load(std::memory_order_relaxed) != 0;
   const int64_t yields = awake ? kLongAwakeNs : now < polling.sleeps_until_ns ? -1 : yield_ns_;
   int64_t since = idleness->since_ns;

@@ -19,7 +19,6 @@ namespace tern::core {
 
 class Progress;
 
-/// A Watch observes sleeps, and ends of waits with a sleep.
 class Watch {
  public:
   virtual ~Watch() = default;
@@ -31,7 +30,6 @@ class Watch {
 class PollingThreads {
  public:
   static constexpr int kPeriodShift = 24;  // log2 of ns: longer than a time slice
-  /// Each thread calls add() once per period.
   void add(uint32_t period) noexcept;
   /// count() is the larger count of the latest two periods.
   [[nodiscard]] int count() const noexcept;
@@ -44,7 +42,6 @@ class PollingThreads {
   std::atomic<Counts> counts_{Counts{}};
 };
 
-/// Idleness is the state of one thread's wait.
 struct Idleness {
   template <class Done, class Describe>
   Idleness(Done& waited_for, const Describe& how) noexcept
@@ -62,7 +59,7 @@ struct Idleness {
   uint32_t steps = 0;
   uint32_t first_sleep = 0;
   bool listed = false;
-  bool counted = false;  // in Shared::spinning
+  bool counted = false;
   bool lost_core = false;
   int64_t looked_ns = 0;
   int64_t most_sleep_us = INT64_MAX;
@@ -85,7 +82,6 @@ class Sleepers {
   void add(Idleness& idleness) noexcept;
   TERN_COLD void remove(Idleness& idleness) noexcept;
   void add_reports(std::vector<WaitReport>* all) const;
-  /// idle_since_ns() is in nanoseconds of CLOCK_MONOTONIC.
   [[nodiscard]] int64_t idle_since_ns() const noexcept;
 
  private:
@@ -156,11 +152,10 @@ class Progress {
     return events;
   }
 
-  /// The channels of a process share this state.
   struct Shared {
     std::atomic<int> spinning{0};
-    int most = 1;               // threads allowed to keep a core
-    std::atomic<int> awake{0};  // see stay_awake()
+    int most = 1;  // threads allowed to keep a core
+    std::atomic<int> awake{0};
     std::atomic<int64_t> awake_since_ns{0};
     std::atomic<int64_t> most_sleep_us{INT64_MAX};  // for housekeeping without a doorbell
     PollingThreads polling;
@@ -177,7 +172,7 @@ class Progress {
       }
     };
     Also awaited;
-    Also question;  // the launcher's request
+    Also question;
     [[nodiscard]] AlsoWords also() const noexcept { return {awaited.get(), question.get()}; }
   };
   /// Waiting threads also poll the other channels.
@@ -185,19 +180,16 @@ class Progress {
     others_ = std::move(others);
     shared_ = &shared;
   }
-  /// poll_others() skips locked channels.
   int poll_others() noexcept;
 
   /// stay_awake() counts operations without a doorbell (a device's copy). While positive, waiting
   /// threads nap instead of sleeping. The caller holds the lock.
   void stay_awake(int more) noexcept;
 
-  /// wake() wakes a thread whose operation this thread completed.
   void wake() noexcept {
     if (doorbell_ != nullptr) doorbell_->ring(true);
   }
 
-  /// Any thread may call waiting().
   [[nodiscard]] int waiting() const noexcept { return waiting_.load(std::memory_order_relaxed); }
 
   void set_alarms(std::vector<Alarm> alarms) noexcept;
@@ -284,7 +276,7 @@ class Progress {
   int64_t yield_ns_ = 0;
   int64_t longest_sleep_us_ = 0;
   Doorbell* doorbell_ = nullptr;
-  std::atomic<int> waiting_{0};  // written under the lock
+  std::atomic<int> waiting_{0};
   uint64_t rounds_ = 0;
   int64_t idle_ns_ = 0;
   std::vector<Progress*> others_;
@@ -312,7 +304,6 @@ class ChannelLock {
   Progress& progress_;
 };
 
-/// A ChannelUnlock releases the channel's lock for a scope.
 class ChannelUnlock {
  public:
   explicit ChannelUnlock(Progress& progress) noexcept : progress_(progress) {

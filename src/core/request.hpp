@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Request: an operation in flight, of any room.
-// Lifetime: pooled by its owner; referenced by the user's handle and the running operation.
-// Threads: complete() releases and done() acquires all results. See: MPI-5.0 section 3.7.
+// Lifetime: pooled by the owner.
+// Threads: complete() releases and done() acquires all results.
 #pragma once
 
 #include <atomic>
@@ -44,7 +44,6 @@ class Request : public Object {
   /// A failed operation keeps the communicator before complete(), because the error is raised on
   /// the communicator.
   TERN_COLD void keep_communicator() noexcept;
-  /// Called after the error was raised or dropped.
   void let_communicator_go() noexcept { kept_ = {}; }
 
   [[nodiscard]] bool persistent() const noexcept { return persistent_; }
@@ -53,19 +52,17 @@ class Request : public Object {
   void set_active(bool active) noexcept { active_.store(active, std::memory_order_relaxed); }
 
   Outcome outcome;
-  std::string* error_text = nullptr;  // owned
+  std::string* error_text = nullptr;
   Communicator* communicator =
-      nullptr;                 // may be null; after the operation, valid only for a failure
-  Channel* channel = nullptr;  // null if irrelevant
+      nullptr;  // may be null; after the operation, valid only for a failure
+  Channel* channel = nullptr;
 
-  /// start() starts a persistent operation, and returns an error class with fail() text.
+  /// start() returns an error class with fail() text.
   [[nodiscard]] virtual int start() noexcept;
-  /// cancel() returns false if MPI has no cancelling of the operation (collectives, windows,
-  /// partitions).
+  /// cancel() returns false if MPI does not allow cancelling (collectives, windows, partitions).
   [[nodiscard]] virtual bool cancel() noexcept { return false; }
   virtual void cancel_locked() noexcept {}
   virtual void describe(WaitReport* report) const;
-  /// If true, tests and waits run the user's functions (continuations).
   [[nodiscard]] bool runs_functions() const noexcept { return runs_functions_; }
   /// The caller may hold any lock.
   [[nodiscard]] virtual bool has_ready() noexcept { return false; }

@@ -86,7 +86,6 @@ int floor_root(int n, int k) noexcept {
   return static_cast<int>(low);
 }
 
-/// Balance is a branch and bound over the ascending divisors.
 class Balance {
  public:
   Balance(int nodes, int count) : nodes_(nodes), current_(static_cast<size_t>(count), 1) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Topology: the neighbours of a communicator's ranks: a grid, a graph, or each rank's edges.
-// Lifetime: immutable, shared. See: MPI-5.0 chapter 8.
+// Topology: the neighbours of a communicator's ranks: a grid, a graph, or each rank's edges
+// (MPI-5.0 chapter 8).
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,7 @@
 
 namespace tern::core {
 
-/// The grid is in row-major order: the last dimension varies fastest. A grid without dimensions has
-/// one process.
+/// The grid is in row-major order. A grid without dimensions has one process.
 struct Cartesian {
   std::vector<int> dims;
   std::vector<bool> periods;
@@ -21,14 +20,13 @@ struct Cartesian {
   /// rank_at() returns -1 - dimension if a coordinate is out of range.
   [[nodiscard]] int rank_at(const int* coords) const noexcept;
   void coords_of(int rank, int* coords) const noexcept;
-  /// shifted() returns MPI_PROC_NULL beyond an edge.
   [[nodiscard]] int shifted(int rank, size_t dimension, long long steps) const noexcept;
 };
 
 /// As in MPI_Graph_create, rank r has edges[index[r - 1]] to edges[index[r] - 1].
 struct Graph {
   std::vector<int> index, edges;
-  std::vector<int> weights{};  // for placement; empty: all 1
+  std::vector<int> weights{};
 
   [[nodiscard]] int64_t weight(int rank, int neighbor) const noexcept {
     return weights.empty() ? 1 : weights[static_cast<size_t>(first(rank) + neighbor)];
@@ -42,7 +40,6 @@ struct Graph {
   }
 };
 
-/// Edges are those of the calling rank only.
 struct Edges {
   std::vector<int> sources, destinations;
   bool weighted = false;

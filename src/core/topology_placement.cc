@@ -20,7 +20,6 @@ Placement as_they_are(size_t vertices) {
   return order;
 }
 
-/// The largest node comes first.
 std::vector<std::vector<int>> ranks_by_node(const std::vector<int>& nodes, size_t vertices) {
   std::map<int, std::vector<int>> by_node;
   for (size_t rank = 0; rank < vertices; ++rank)
@@ -65,8 +64,8 @@ class Growth {
   };
   struct Vertex {
     std::vector<Edge> edges;
-    int64_t inside = 0;   // weight into the growing part
-    int64_t outside = 0;  // weight to unplaced vertices
+    int64_t inside = 0;
+    int64_t outside = 0;
     bool placed = false;
   };
   using Key = std::tuple<int64_t, int64_t, int>;

@@ -22,7 +22,6 @@ void prepare_unwinder() noexcept;
 [[nodiscard]] bool keeps_exception_of(const std::string& text) noexcept;
 [[noreturn]] void throw_kept_exception();
 
-/// *threw means that an exception ended the call, with fail() text.
 template <class Function>
 [[nodiscard]] int user_call(const char* name, bool* threw, Function&& function) noexcept {
   if (!unwinder_ready.load(std::memory_order_acquire)) prepare_unwinder();
