@@ -35,24 +35,24 @@ template <class T>
   return bytes;
 }
 
-// Learnt is the time from which Boot::learnt() has the measurements of earlier jobs.
+// Boot::learnt() has the measurements of earlier jobs from this time on.
 enum class Learnt : std::uint8_t {
   kFromLauncher,
   kPublished,  // rank 0; learnt() waits for rank 0
-  kFenced      // rank 0, after the first fence
+  kFenced
 };
 
 struct Job {
   int rank = 0;
   int size = 1;
-  std::string id;                // equal on all ranks, unique on these hosts
-  std::string launcher;          // for example "mpirun", "Slurm", "none"
+  std::string id;  // equal on all ranks, unique on these hosts
+  std::string launcher;
   std::vector<int> local_ranks;  // world ranks, ascending, including this rank
   int local_index = 0;
   int app = 0;  // MPI_APPNUM; -1: unknown
   int universe_size = 0;
-  bool threads = false;  // ranks are threads (unit tests)
-  int server_pid = 0;    // mpirun, if an ancestor of all local ranks, else 0
+  bool threads = false;
+  int server_pid = 0;  // mpirun, if an ancestor of all local ranks, else 0
   Learnt learnt = Learnt::kFenced;
   std::string remark;  // about a confusing message of the launcher
 };
@@ -71,12 +71,11 @@ class Boot {
 
   [[nodiscard]] virtual const char* name() const noexcept = 0;
 
-  // Ranks share memory only on the same node. Nodes are numbered from 0 by lowest rank. The first
-  // call may query the server.
+  // Ranks share memory only on the same node. Nodes are numbered from 0 by lowest rank.
   [[nodiscard]] virtual int node(int rank) = 0;
   [[nodiscard]] virtual std::string host(int rank) = 0;
 
-  // The sets have equal order on all ranks. The first call may query the server.
+  // The sets have equal order on all ranks.
   [[nodiscard]] virtual std::vector<ProcessSet> process_sets() { return {}; }
 
   // hand_out() distributes measurements (LearntFile::pack()) if the launcher does not. Rank 0 calls
@@ -87,10 +86,8 @@ class Boot {
 
   virtual void put_connection_info(const ConnectionInfo& info) = 0;
   [[nodiscard]] virtual ConnectionInfo connection_info(int rank) = 0;
-  // publish() makes all earlier puts visible without a fence.
   virtual void publish() {}
-  // A rank may have published its connection info before any fence. All ranks must use the same
-  // entry (see enter_again()).
+  // A rank may have published its connection info before any fence.
   [[nodiscard]] virtual bool has_connection_info(int /*rank*/) { return true; }
   // expect() follows has_connection_info(). Throws Error if the rank has gone on to a later
   // program.
@@ -107,16 +104,14 @@ class Boot {
   virtual void tell_session() {}
   [[nodiscard]] virtual bool had_sessions() { return false; }
 
-  // A value has at most a few KiB.
   virtual void put(std::string_view key, std::string_view value) = 0;
   [[nodiscard]] virtual std::string get(int rank, std::string_view key) = 0;
 
   // start_fence(), fence_over() until true, end_fence(): a fence with progress meanwhile.
   virtual void start_fence() = 0;
   [[nodiscard]] virtual bool fence_over() noexcept = 0;
-  // end_fence() throws if the fence failed.
   virtual void end_fence() {}
-  // The word changes at the end of the fence; without a word, the caller polls.
+  // The word changes at the end of the fence.
   [[nodiscard]] virtual FutexWord fence_word() noexcept { return {}; }
   void fence();
 
@@ -132,13 +127,12 @@ class Boot {
   // This rank has waited without progress since `since_ns` (0: not waiting). The statement expires
   // at `until_ns`.
   virtual void tell_waiting(std::int64_t /*since_ns*/, std::int64_t /*until_ns*/) noexcept {}
-  // `name` is the address of the name of the last MPI call.
+  // `name` points to the name of the last MPI call.
   virtual void tell_call_address(const void* /*name*/) noexcept {}
   [[nodiscard]] virtual bool is_watched() const noexcept { return false; }
 
   // finalize() is not collective.
   virtual void finalize() = 0;
-  // resume() undoes finalize(); all puts stay.
   virtual void resume() {}
 
  protected:
@@ -165,7 +159,6 @@ template <class T>
 // way_here() chooses like make_boot(), without joining.
 [[nodiscard]] const char* way_here(std::string_view way = "auto");
 
-// MPIX_Boot_provide gives functions for the next make_boot().
 [[nodiscard]] bool is_provided() noexcept;
 
 }  // namespace tern::boot

@@ -26,7 +26,6 @@ class Calls {
   [[nodiscard]] const std::string& job() const noexcept { return job_; }
   [[nodiscard]] const std::string& host() const noexcept { return host_; }
 
-  // Errors have the class from the program's function.
   void put(const std::string& key, std::string_view value) const;
   [[nodiscard]] std::string get(int rank, const std::string& key,
                                 std::size_t room = kUsualRoom) const;

@@ -18,7 +18,6 @@ class FakeJob {
 
   [[nodiscard]] std::unique_ptr<Boot> boot(int rank) const;
 
-  // abort_code() is the code of the first abort(), or -1. Later fences throw.
   [[nodiscard]] int abort_code() const;
 
   struct State;

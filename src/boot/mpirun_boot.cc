@@ -161,7 +161,7 @@ SharedJob attach_of_job(int fd, const char* job) {
   return shared;
 }
 
-// mpirun has the same descriptor number.
+// mpirun holds the memory under the same descriptor number.
 SharedJob attach_of_mpirun(int number, const char* job) {
   const char* mpirun = std::getenv(kBootPidVariable);
   if (mpirun == nullptr) return {};
@@ -226,7 +226,6 @@ bool claim_rank_of_mpirun() {
 std::unique_ptr<Boot> make_mpirun_boot() {
   Inheritance mine = inheritance();
   if (mine.memory_fd < 0) return nullptr;
-  // The descriptor stays for a second make_boot(), and is closed on exec.
   const int event_fd = mine.shared.facts().event_fd;
   ::fcntl(mine.memory_fd, F_SETFD, FD_CLOEXEC);
   ::fcntl(event_fd, F_SETFD, FD_CLOEXEC);

@@ -8,7 +8,6 @@
 namespace tern::boot {
 namespace {
 
-/// A run is adjacent ranks on one node.
 struct Run {
   int first, ranks, node;
 };

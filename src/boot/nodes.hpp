@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nodes: the node of each rank, stored compactly for the usual placements: in blocks, round-robin,
-// round-robin in blocks. A table by rank would grow with the job.
+// round-robin in blocks.
 // Cost: 16 bytes per stretch; of() searches the stretches.
 #pragma once
 

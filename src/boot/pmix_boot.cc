@@ -172,7 +172,6 @@ std::string PmixBoot::host(int rank) {
   return is_local(rank) ? this_host() : strf("the host of rank %d", rank);
 }
 
-// ask_nodes() makes one query per node, and returns false if the answers are incomplete.
 bool PmixBoot::ask_nodes(std::vector<int>* nodes) const {
   std::string list;
   if (!ask(PMIX_RANK_WILDCARD, PMIX_NODE_LIST).bytes(&list)) return false;
@@ -324,7 +323,6 @@ void PmixBoot::end_fence() {
   check(fence_status_, "the fence");
 }
 
-// libpmix calls fence_has_ended() on its own thread.
 void PmixBoot::fence_has_ended(pmix_status_t status) noexcept {
   fence_status_ = status;
   fence_state_ = kOver;

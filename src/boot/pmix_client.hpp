@@ -17,7 +17,6 @@ inline constexpr int kPmixSeconds = 10;
 /// The result keeps a pointer to `value`.
 [[nodiscard]] pmix_info_t pmix_text(const char* key, const std::string& value) noexcept;
 
-/// A value is null if the server has none.
 class PmixValue {
  public:
   PmixValue(const PmixLibrary& pmix, pmix_value_t* value) noexcept : pmix_(pmix), value_(value) {}

@@ -10,7 +10,6 @@
 namespace tern::boot {
 namespace {
 
-/// take() also drops `end`.
 std::string_view take(std::string_view* text, char end) {
   const std::string_view piece = text->substr(0, text->find(end));
   text->remove_prefix(std::min(text->size(), piece.size() + 1));

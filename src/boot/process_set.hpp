@@ -10,7 +10,7 @@ namespace tern::boot {
 
 struct ProcessSet {
   std::string name;
-  std::vector<int> ranks;  // ascending, unique, at least one
+  std::vector<int> ranks;  // ascending, unique, not empty
   bool operator==(const ProcessSet&) const = default;
 };
 

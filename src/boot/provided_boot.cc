@@ -82,7 +82,7 @@ class ProvidedBoot final : public Boot {
   std::string own_info_, infos_;
   std::string learnt_;
   bool published_ = false;
-  std::mutex infos_mutex_;  // guards infos_ and learnt_
+  std::mutex infos_mutex_;
   std::shared_ptr<Fence> fence_ = std::make_shared<Fence>();
 };
 
@@ -172,7 +172,7 @@ void ProvidedBoot::end_fence() {
 
 std::mutex pending_mutex;
 std::shared_ptr<Calls>& pending() noexcept {
-  static auto* const only = new std::shared_ptr<Calls>;  // outlives static destructors
+  static auto* const only = new std::shared_ptr<Calls>;
   return *only;
 }
 

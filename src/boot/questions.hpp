@@ -25,10 +25,9 @@ class Questions {
   [[nodiscard]] FutexWord question() const noexcept;
   void answer(int rank, std::uint32_t question, std::string_view text) const noexcept;
   [[nodiscard]] bool answered(int rank, std::string* text) const;
-  // `since_ns` is 0 if the rank is not waiting. The statement expires at `until_ns`.
+  // `since_ns` is 0 if the rank is not waiting.
   void set_waiting(int rank, std::int64_t since_ns, std::int64_t until_ns) const noexcept;
   [[nodiscard]] std::int64_t waiting_since(int rank) const noexcept;
-  // `address` points to the name of the main thread's last MPI call.
   void set_call_address(int rank, std::uint64_t address) const noexcept;
   [[nodiscard]] std::uint64_t call_address(int rank) const noexcept;
 

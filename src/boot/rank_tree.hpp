@@ -13,8 +13,8 @@ namespace tern::boot {
 
 // Starters are the ancestors of this process up to a launcher.
 struct Starters {
-  bool below_launcher = false;  // false: no path found in /proc
-  std::vector<pid_t> pids;      // from the parent upwards
+  bool below_launcher = false;
+  std::vector<pid_t> pids;  // from the parent upwards
   [[nodiscard]] bool have(pid_t pid) const noexcept;
 };
 [[nodiscard]] Starters starters_below(pid_t launcher);
@@ -23,7 +23,6 @@ struct Starters {
 // and forks without exec; 0 means none, or unknown.
 [[nodiscard]] pid_t other_program(const Starters& starters);
 
-// wait_if_ending() waits up to a second for an exiting process.
 void wait_if_ending(pid_t pid);
 
 [[nodiscard]] std::string program_of(pid_t pid);

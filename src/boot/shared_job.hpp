@@ -27,7 +27,6 @@ inline constexpr const char* kBootVariable = "TERN_BOOT_FD";
 // Programs started without the descriptor (by sudo, Python's subprocess) take mpirun's.
 inline constexpr const char* kBootPidVariable = "TERN_BOOT_PID";
 
-// mpirun stores its measurements under this key of rank 0.
 inline constexpr std::string_view kLearntKey = "tern.learnt";
 
 class SharedJob {
@@ -46,7 +45,6 @@ class SharedJob {
 
   SharedJob() = default;
   static SharedJob create(int fd, const Facts& facts);
-  // The job is invalid if `fd` is not a job's memory.
   static SharedJob attach(int fd);
   static std::size_t bytes_for(int size);
 
@@ -64,18 +62,15 @@ class SharedJob {
   [[nodiscard]] bool may_claim(int rank, std::int32_t pid) const noexcept;
   [[nodiscard]] bool claim(int rank, std::int32_t pid) noexcept;
 
-  // owner() is the last owner, or 0.
   [[nodiscard]] std::int32_t owner(int rank) const noexcept;
-  // programs() counts the owners so far.
   [[nodiscard]] int programs(int rank) const noexcept;
 
   // `entry` counts the rank's entries.
   void put_connection_info(int rank, const ConnectionInfo& info, int entry = 1) noexcept;
   [[nodiscard]] bool has_connection_info(int rank, int entry = 1) const noexcept;
-  // entry() is the entry of the latest connection info, or 0.
+  // entry() belongs to the latest connection info, or is 0.
   [[nodiscard]] int entry(int rank) const noexcept;
   [[nodiscard]] FutexWord connection_info_word() const noexcept;
-  // `awaited` is -1 if the rank waits for no connection info.
   void set_awaited(int rank, int awaited) noexcept;
   [[nodiscard]] int awaited(int rank) const noexcept;
   void set_sessions() noexcept;
@@ -88,11 +83,9 @@ class SharedJob {
   [[nodiscard]] bool fence_over(std::uint32_t fence) const noexcept;
   [[nodiscard]] FutexWord fence_word(std::uint32_t fence) const noexcept;
   void end_fence(int rank) noexcept;
-  // fence_waits() is true if some ranks, but not all, have entered.
   [[nodiscard]] bool fence_waits() const noexcept;
   [[nodiscard]] bool in_fence(int rank) const noexcept;
 
-  // The first abort of the job wins.
   void record_abort(int rank, int code, std::string_view text) noexcept;
   struct Abort {
     int rank = -1;

@@ -12,7 +12,6 @@ struct PmixLibrary;
 
 std::unique_ptr<Boot> make_mpirun_boot();
 std::unique_ptr<Boot> make_pmix_boot();
-/// `library` outlives the Boot.
 std::unique_ptr<Boot> make_pmix_boot(const PmixLibrary& library);
 std::unique_ptr<Boot> make_singleton_boot();
 std::unique_ptr<Boot> make_provided_boot();

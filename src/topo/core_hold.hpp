@@ -18,7 +18,6 @@ class CoreHold {
 
   // take() returns the cores not held by other processes.
   [[nodiscard]] std::vector<Core> take(const std::vector<Core>& cores);
-  // keep() releases all other processors.
   void keep(const std::vector<int>& cpus);
   void release() noexcept { held_.clear(); }
 

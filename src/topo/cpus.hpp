@@ -26,7 +26,6 @@ struct Core {
 // allowed_numa() is -1 for several nodes, or a single-node machine.
 [[nodiscard]] int allowed_numa(const std::string& sysfs = "/sys");
 
-// allowed_cpu_count() is at least 1, and takes one system call.
 [[nodiscard]] int allowed_cpu_count() noexcept;
 
 struct CpuLocation {
@@ -37,11 +36,10 @@ struct CpuLocation {
 
 [[nodiscard]] std::string host_name();
 
-// Example: "AMD EPYC, 2 CPUs, L1 32K, L2 1024K, L3 32768K". `cpus` counts those of all ranks.
+// Example: "AMD EPYC, 2 CPUs, L1 32K, L2 1024K, L3 32768K".
 [[nodiscard]] std::string machine_words(int cpus, const std::string& sysfs = "/sys",
                                         const std::string& cpuinfo = "/proc/cpuinfo");
 
-// Kernel lists look like "0-3,8".
 [[nodiscard]] std::vector<int> parse_cpu_list(const std::string& text);
 [[nodiscard]] std::string format_cpu_list(std::vector<int> cpus);
 

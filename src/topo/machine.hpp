@@ -10,13 +10,12 @@ namespace tern::topo {
 
 struct Machine {
   std::vector<Core> cores;
-  bool this_machine = true;  // false: from HWLOC_SYNTHETIC or HWLOC_XMLFILE
+  bool this_machine = true;
 };
 
 // A made-up machine comes from HWLOC_SYNTHETIC, HWLOC_XMLFILE or HWLOC_FSROOT.
 [[nodiscard]] bool machine_is_made_up() noexcept;
 
-// machine_by_hwloc() throws tern::Error.
 [[nodiscard]] Machine machine_by_hwloc();
 
 }  // namespace tern::topo

@@ -44,7 +44,6 @@ class Nvml {
   Nvml& operator=(const Nvml&) = delete;
   ~Nvml();
 
-  /// why_not() is empty if NVML is usable.
   [[nodiscard]] const std::string& why_not() const noexcept { return why_not_; }
   [[nodiscard]] NvLinks links_of(const PciAddress& gpu) const;
   /// NVML decides about a visible pair, the links about other pairs.

@@ -18,7 +18,7 @@ enum NvmlReturn : int {
 enum NvmlEnableState : int { kNvmlDisabled = 0, kNvmlEnabled = 1 };
 enum NvmlRemoteType : int {
   kNvmlRemoteGpu = 0,
-  kNvmlRemoteCpu = 1,  // IBM
+  kNvmlRemoteCpu = 1,
   kNvmlRemoteSwitch = 2,
   kNvmlRemoteUnknown = 0xff,
 };

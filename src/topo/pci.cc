@@ -92,7 +92,6 @@ PciDistance pci_distance(const PciAddress& one, const PciAddress& other, const s
   size_t common = 0;
   while (common < std::min(here.size(), there.size()) && here[common] == there[common]) ++common;
   if (common > 1) {
-    // One switch adds a port and the device on each side.
     const size_t longest = std::max(here.size(), there.size()) - common;
     return longest <= 2 ? PciDistance::kOneSwitch : PciDistance::kSwitches;
   }

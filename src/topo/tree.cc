@@ -52,7 +52,7 @@ class Reader {
                    std::vector<MachinePart>* parts) {
     hwloc_obj_t memory = object->memory_first_child;
     while (memory != nullptr && memory->type != HWLOC_OBJ_NUMANODE)
-      memory = memory->memory_first_child;  // a memory-side cache
+      memory = memory->memory_first_child;
     if (memory == nullptr) {
       std::move(inside.begin(), inside.end(), std::back_inserter(*parts));
       return;

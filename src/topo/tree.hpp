@@ -13,7 +13,7 @@ namespace tern::topo {
 struct MachinePart {
   enum class Kind { kMachine, kPackage, kNuma, kL3, kCore, kPu };
   Kind kind = Kind::kMachine;
-  int number = 0;      // of the system, for NUMA and PU
+  int number = 0;
   uint64_t bytes = 0;  // memory or cache; 0: unknown
   bool allowed = true;
   std::vector<MachinePart> parts;
@@ -21,10 +21,9 @@ struct MachinePart {
 
 struct Tree {
   MachinePart machine;
-  bool this_machine = true;  // false: from HWLOC_SYNTHETIC or HWLOC_XMLFILE
+  bool this_machine = true;
 };
 
-/// machine_tree() throws tern::Error.
 [[nodiscard]] Tree machine_tree();
 
 [[nodiscard]] const char* name_of(MachinePart::Kind kind) noexcept;
