@@ -9,8 +9,7 @@
 namespace tern::btl {
 
 struct alignas(64) SharedClaims {
-  std::atomic<uint64_t> taken{
-      0};  // low half: chunks taken from the front; high half: from the back
+  std::atomic<uint64_t> taken{0};  // low half: taken from the front; high half: from the back
   std::atomic<uint32_t> finished{0};
   std::atomic<uint32_t> failed{0};
   std::atomic<uint32_t> ready{kAll};

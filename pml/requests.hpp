@@ -31,8 +31,7 @@ void describe_source(const Envelope& from, WaitReport* report);
 struct Traffic {
   uint64_t eager = 0, eager_bytes = 0;
   uint64_t announced = 0, announced_bytes = 0;  // sent by RTS, including:
-  uint64_t piped = 0,
-           shared = 0;  // in fragments, and copied by both ends; the receiver reads the rest
+  uint64_t piped = 0, shared = 0;               // in fragments, and copied by both ends
   void count(size_t bytes) noexcept {
     ++eager;
     eager_bytes += bytes;

@@ -77,8 +77,7 @@ struct Shape {
 
 struct SmAddress : FileOffer {
   uint64_t bytes = 0;
-  uint64_t base =
-      0;  // address in the owner: read by the probe of copies, used directly in the same process
+  uint64_t base = 0;  // address in the owner
 };
 
 class Segment {

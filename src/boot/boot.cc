@@ -54,7 +54,7 @@ void refuse_srun_without_pmix() {
                                     tasks));
 }
 
-// MPICH's mpiexec uses PMI-1, which Tern lacks.
+// MPICH's mpiexec uses PMI-1 only.
 void refuse_pmi_launcher() {
   const char* size = std::getenv("PMI_SIZE");
   if (std::getenv("PMI_RANK") != nullptr && size != nullptr && std::atoi(size) > 1)

@@ -86,6 +86,7 @@ class SharedJob {
   [[nodiscard]] bool fence_waits() const noexcept;
   [[nodiscard]] bool in_fence(int rank) const noexcept;
 
+  // The first abort of the job wins.
   void record_abort(int rank, int code, std::string_view text) noexcept;
   struct Abort {
     int rank = -1;

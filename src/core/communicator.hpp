@@ -66,10 +66,11 @@ class alignas(64) Communicator final : public Object, public Membership, public 
     return named_by ? named_by->rank_of(peer_index(rank)) : rank;
   }
 
+  /// operation_ended() requires the channel's lock.
   void operation_ended() noexcept {
     if (--pending == 0 && freed) end();
   }
-  /// The communicator stays alive after free(). Requires the channel's lock.
+  /// keep_for_request() keeps the communicator after free(), and requires the channel's lock.
   void keep_for_request() noexcept {
     ++pending;
     ++kept;
@@ -107,8 +108,7 @@ class alignas(64) Communicator final : public Object, public Membership, public 
   std::shared_ptr<const Topology> topology;
   Ref<Group> named_by;  // the user's group, for an internal part
   Ref<Object> session;
-  Ref<Communicator>
-      side;  // local side of an inter-communicator, made on demand on the same channel
+  Ref<Communicator> side;  // local side of an inter-communicator, made on demand
   Ending ending = nullptr;
   Ref<Object> inherited;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ContextId, ContextNames: a communicator's id and its indices in messages.
+// ContextId, ContextNames: the id and the indices of a communicator.
 // Ids: all members derive communicators in the same order, so each computes an id without a
 // message: a hash of the parent's id, the count of derivations, and a sibling number. An id has 96
 // bits: among a million communicators, two collide with a probability below 2^-48.
@@ -59,9 +59,9 @@ class ContextNames {
   [[nodiscard]] Channel& channel() const noexcept { return channel_; }
   [[nodiscard]] ContextId id() const noexcept { return {creator_, counter_}; }
   [[nodiscard]] uint32_t index() const noexcept { return index_; }
-  /// A context may have an index before its communicator exists.
+  /// A context may have an index before the communicator exists.
   void set_index(uint32_t index) noexcept { index_ = index; }
-  /// remote_index() is 0 until the peer announces its index.
+  /// remote_index() is 0 until the peer announces an index.
   [[nodiscard]] uint32_t remote_index(int rank) const noexcept {
     if (index_ == kWorldIndex || index_ == kSelfIndex) return index_;
     return remote_.empty() ? 0 : remote_[static_cast<size_t>(rank)];

@@ -211,7 +211,8 @@ class Copier {
     return i;
   }
 
-  /// dense_part() moves single-word blocks, several per cache line, and returns their number.
+  /// dense_part() moves single-word blocks, several per cache line, and returns the number of
+  /// blocks.
   template <class Size>
   static int64_t dense_part(Packed packed, uintptr_t at, int64_t stride, int64_t count,
                             Size size) noexcept {
@@ -253,9 +254,9 @@ class Copier {
     return packed;
   }
 
-  /// A column is far apart if it exceeds the second-level cache and escapes the hardware
-  /// prefetcher, which (measured) follows strides of whole cache lines within a page that use
-  /// enough sets of the first-level cache.
+  /// A column is far apart if the column exceeds the second-level cache and escapes the hardware
+  /// prefetcher. (Measured: the prefetcher follows strides of whole cache lines within a page if
+  /// the strides use enough sets of the first-level cache.)
   [[nodiscard]] bool far_apart(int64_t block, int64_t stride) const noexcept {
     constexpr int64_t kSecondCacheLines = 8192, kFewSets = 8 * kLine, kFewOnPage = 2048;
     const int64_t distance = std::abs(stride);

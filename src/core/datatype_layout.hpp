@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layout: the bytes of one element, as a small tree of regular forms.
-// Why: packing meets only these forms, in tight loops; a million equal blocks cost one number each.
+// Why: packing needs few, tight loops, and a million equal blocks cost one number each.
 // Order: packing order; only neighbours are merged. Nodes are immutable and shared.
 #pragma once
 
@@ -39,7 +39,7 @@ class Layout {
   int64_t high = 0;
   int64_t count = 0;
   int64_t stride = 0;
-  int64_t span = 0;  // count * stride: a copy there continues the pattern
+  int64_t span = 0;  // count * stride: offset of a copy that continues the pattern
   LayoutPtr child;
   std::vector<int64_t> places;
   std::vector<int64_t> starts;
@@ -52,7 +52,7 @@ inline int64_t Placed::size() const noexcept { return node ? node->size : 0; }
 
 [[noreturn]] void bytes_overflow(int64_t a, const char* operation, int64_t b);
 
-/// Sums beyond 64 bits call bytes_overflow, which throws Error(MPI_ERR_COUNT).
+/// Sums beyond 64 bits throw Error(MPI_ERR_COUNT).
 [[nodiscard]] inline int64_t add_bytes(int64_t a, int64_t b) {
   int64_t sum;
   if (__builtin_add_overflow(a, b, &sum)) [[unlikely]]

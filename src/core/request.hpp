@@ -53,8 +53,7 @@ class Request : public Object {
 
   Outcome outcome;
   std::string* error_text = nullptr;
-  Communicator* communicator =
-      nullptr;  // may be null; after the operation, valid only for a failure
+  Communicator* communicator = nullptr;  // after the operation, valid only for a failure
   Channel* channel = nullptr;
 
   /// start() returns an error class with fail() text.
