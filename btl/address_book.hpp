@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// AddressBook: peers' connection info, fetched at first contact and checked. Threads: any.
+// AddressBook: peers' connection info, fetched at first contact and checked. Lifetime: channel 0's
+// Table. Threads: any.
 #pragma once
 
 #include <mutex>

@@ -130,7 +130,7 @@ class Btl {
   [[nodiscard]] virtual std::string address() { return {}; }
   [[nodiscard]] virtual bool reaches(const core::Peer& peer) const noexcept = 0;
   [[nodiscard]] virtual bool may_lose_peers() const noexcept { return false; }
-  /// True for a transport made for the host's network: it precedes the others.
+  /// A transport made for the host's network precedes the others.
   [[nodiscard]] virtual bool goes_first() const noexcept { return false; }
   /// connect() returns the same endpoint at every call for a `hint`. Throws Error.
   virtual Endpoint* connect(core::Peer& peer, uint32_t hint) = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pml: point-to-point messages.
-// Threads: one Pml per channel. Calls take the channel's lock; callers of *_locked hold the lock
-// already.
+// Threads: one Pml per channel. Calls take the channel's lock; callers of *_locked, interrupt(),
+// add_up() and describe_open() hold the lock already, callers of add_context() may hold any lock.
 // Ordering: messages of the same communicator, plane, source and destination match in send order.
 // Completion: requests complete in progress, with an error class and a text.
 #pragma once
@@ -117,7 +117,7 @@ class Pml {
                                    core::Outcome* outcome) noexcept = 0;
   [[nodiscard]] virtual int probe(const Envelope& from, core::Outcome* outcome) noexcept = 0;
 
-  /// *matched (null: none found) belongs to the caller until imrecv.
+  /// The caller owns *matched (null if no message matches) until imrecv.
   [[nodiscard]] virtual int improbe(const Envelope& from, Matched** matched,
                                     core::Outcome* outcome) noexcept = 0;
   [[nodiscard]] virtual int mprobe(const Envelope& from, Matched** matched,
@@ -143,13 +143,13 @@ class Pml {
   }
 
   /// interrupt() ends all requests and probes on the communicator, present and future, with an
-  /// error. The caller holds the lock.
+  /// error.
   virtual void interrupt(core::Communicator& communicator) noexcept = 0;
 
   virtual void add_context(core::Communicator& communicator) = 0;
   virtual void remove_context(core::Communicator& communicator) noexcept = 0;
 
-  /// add_up() covers all communicators, or one. The caller holds the lock.
+  /// add_up() covers all communicators, or one.
   virtual void add_up(const core::Communicator* of, Statistics* sums) const noexcept = 0;
   /// The watcher must outlive the Pml.
   virtual void watch_early(EarlyWatcher* watcher) noexcept = 0;

@@ -103,7 +103,7 @@ class ReceiverHalf : public Half {
   [[nodiscard]] virtual Step take(const std::byte* /*data*/, size_t /*bytes*/) noexcept {
     return Step::kWait;
   }
-  /// Called only if awaits_landing(), after all puts have landed.
+  /// Transfers calls landed() after all puts have landed, and only if awaits_landing().
   [[nodiscard]] virtual Step landed() noexcept { return Step::kWait; }
   [[nodiscard]] virtual bool awaits_landing() const noexcept { return false; }
   [[nodiscard]] virtual bool depends_on_sender() const noexcept {
@@ -126,7 +126,7 @@ struct Protocol {
                                            const Announced& announced);
 };
 
-/// Protocols are in order of preference. The last is viable for every receiver.
+/// A table is in order of preference. The last protocol is viable for every receiver.
 using ProtocolTable = std::span<const Protocol* const>;
 [[nodiscard]] ProtocolTable protocols() noexcept;
 

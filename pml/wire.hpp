@@ -51,7 +51,7 @@ struct Rts {
   uint32_t claims;   // the sender's SharedClaims; 0: none
   uint32_t staged;   // the block is filled chunk by chunk
 };
-/// The block is written in pieces. A piece is ready when the event has happened and the stamp
+/// A sender writes the block in pieces. A piece is ready when the event has happened and the stamp
 /// before the data is this message's; a dead device writes no stamp.
 struct Pieces {
   static constexpr uint32_t kMost = 8;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Library: libfabric, opened at first need, and never closed, because providers hook the allocator
 // and start threads.
-// See: TERN_OFI_LIBRARY in tern(7).
+// Threads: any. See: TERN_OFI_LIBRARY in tern(7).
 #pragma once
 
 #include <rdma/fabric.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cma: copies between the memory of two processes (process_vm_readv and writev).
 // Limits: 1,024 pieces and 0x7ffff000 bytes per call. Kernel permission (Yama, seccomp, containers)
-// is found by trying.
+// is found by trying. Threads: any.
 #pragma once
 
 #include <sys/types.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Library: UCX, opened at first need, and never closed, because UCX hooks the allocator.
-// See: TERN_UCX_LIBRARY in tern(7).
+// Threads: any. See: TERN_UCX_LIBRARY in tern(7).
 #pragma once
 
 #include <ucp/api/ucp.h>

@@ -75,11 +75,11 @@ class Boot {
   [[nodiscard]] virtual int node(int rank) = 0;
   [[nodiscard]] virtual std::string host(int rank) = 0;
 
-  // The sets have equal order on all ranks.
+  // process_sets() has equal order on all ranks.
   [[nodiscard]] virtual std::vector<ProcessSet> process_sets() { return {}; }
 
   // hand_out() distributes measurements (LearntFile::pack()) if the launcher does not. Rank 0 calls
-  // once, before publish(), even with an empty text.
+  // hand_out() once, before publish(), even with an empty text.
   virtual void hand_out(std::string_view learnt) { put("learnt", learnt); }
   // learnt() is valid from the time in Job::learnt.
   [[nodiscard]] virtual std::string learnt() { return get(0, "learnt"); }
@@ -92,7 +92,7 @@ class Boot {
   // expect() follows has_connection_info(). Throws Error if the rank has gone on to a later
   // program.
   virtual void expect(int /*rank*/) {}
-  // The word changes at each new connection info; without a word, the caller polls.
+  // connection_info_word() changes at each new connection info; without a word, the caller polls.
   [[nodiscard]] virtual FutexWord connection_info_word() noexcept { return {}; }
   // Hang reports read the awaited rank; -1 ends the wait.
   virtual void tell_awaited(int /*rank*/) noexcept {}
@@ -111,14 +111,14 @@ class Boot {
   virtual void start_fence() = 0;
   [[nodiscard]] virtual bool fence_over() noexcept = 0;
   virtual void end_fence() {}
-  // The word changes at the end of the fence.
+  // fence_word() changes at the end of the fence.
   [[nodiscard]] virtual FutexWord fence_word() noexcept { return {}; }
   void fence();
 
   // abort() returns only in the fake.
   virtual void abort(int code, const char* text) noexcept = 0;
 
-  // The word is the number of the launcher's last question about waiting ranks (0: none). Waits
+  // question() is the number of the launcher's last question about waiting ranks (0: none). Waits
   // read the word before every sleep.
   [[nodiscard]] virtual FutexWord question() const noexcept { return {}; }
   // `reports` are encoded WaitReports of at most answer_room() bytes.

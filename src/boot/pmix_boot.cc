@@ -247,7 +247,8 @@ bool PmixBoot::has_connection_info(int rank) {
   return here_[place];
 }
 
-// The query is asynchronous, because the other host's server waits for the rank.
+// A query for another host's rank is asynchronous, because the other host's server waits for the
+// rank.
 bool PmixBoot::is_published_elsewhere(int rank) {
   if (far_ == kAsked) return false;
   if (far_.exchange(kNotAsked) == kThere && far_rank_ == rank) return true;

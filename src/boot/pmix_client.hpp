@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queries to a PMIx server, with owned answers.
+// Queries to a PMIx server, with owned answers. Threads: one caller at a time.
 #pragma once
 
 #include <pmix.h>

@@ -31,7 +31,7 @@ class Keyvals {
   int add(const Keyval& keyval);
   /// find() also returns a freed key still in use.
   [[nodiscard]] std::shared_ptr<const Keyval> find(int number, Kind kind) const noexcept;
-  /// The number stays valid while attributes use the key.
+  /// A key's number stays valid while attributes use the key.
   bool erase(int number, Kind kind) noexcept;
 
  private:
@@ -68,10 +68,10 @@ class Attributes {
   static constexpr size_t kNone = ~size_t{0};
 
   [[nodiscard]] Lock hold() const;
-  /// staying() returns the index of an entry in no deletion. Requires the lock.
+  /// staying() returns the index of an entry in no deletion, and requires the lock.
   [[nodiscard]] size_t staying(int keyval) const noexcept;
   [[nodiscard]] size_t last_staying() const noexcept;
-  /// The delete callback runs without the lock. Requires the lock.
+  /// end_entry() requires the lock, but runs the delete callback without the lock.
   [[nodiscard]] int end_entry(Lock& lock, size_t index, uintptr_t owner);
 
   mutable std::mutex mutex_;

@@ -33,7 +33,7 @@ struct StreamState {
   virtual ~StreamState() = default;
 };
 
-/// The numbers are equal on all ranks (coll/engine/refusal.hpp).
+/// CollectiveNumbers are equal on all ranks (coll/engine/refusal.hpp).
 struct CollectiveNumbers {
   struct Count {
     uint32_t next = 0;
@@ -87,9 +87,9 @@ class alignas(64) Communicator final : public Object, public Membership, public 
     if (pending == 0) end();
   }
 
-  /// Derivations (dup, split, create) have equal numbers on all members.
+  /// next_derivation() is equal on all members (dup, split, create).
   [[nodiscard]] uint64_t next_derivation() noexcept { return ++derivations_; }
-  /// next_creation() counts the create_groups with this digest.
+  /// next_creation() counts the create_groups with this digest, and is equal on the members.
   [[nodiscard]] uint64_t next_creation(uint64_t digest);
 
   // Every message checks the fate. MPIX_Comm_interrupt ends the communicator on this rank.
@@ -125,7 +125,7 @@ class alignas(64) Communicator final : public Object, public Membership, public 
 [[nodiscard]] Ref<Communicator> derive_communicator(Communicator& parent, Ref<Group> group,
                                                     ContextId id, Ref<Group> remote = {});
 
-/// The measurements pass without a message, because all ranks of `parent` create `made`.
+/// pass_on_learnt() needs no message, because all ranks of `parent` create `made`.
 void pass_on_learnt(Communicator& parent, Communicator& made);
 
 void make_predefined_communicators(Process& process);

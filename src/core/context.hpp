@@ -46,7 +46,7 @@ enum class Derivation : uint32_t {
                                        uint64_t sibling) noexcept;
 [[nodiscard]] ContextId meet_contexts(ContextId one, ContextId other) noexcept;
 
-/// The digest is equal on all members.
+/// digest_members() is equal on all members.
 [[nodiscard]] uint64_t digest_members(const Membership& parent, const Group& group,
                                       int tag) noexcept;
 

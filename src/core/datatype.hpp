@@ -40,7 +40,7 @@ class Datatype final : public Object {
   [[nodiscard]] int alignment() const noexcept { return alignment_; }
   [[nodiscard]] bool committed() const noexcept { return committed_; }
   void commit() noexcept { committed_ = true; }
-  /// Elements at `buf` then form one block at buf + true_lb().
+  /// Elements of a contiguous type at `buf` form one block at buf + true_lb().
   [[nodiscard]] bool contiguous() const noexcept { return contiguous_; }
   /// basic() is the common predefined type of all basic elements, or nullptr.
   [[nodiscard]] const Datatype* basic() const noexcept { return basic_; }
@@ -94,7 +94,7 @@ class Datatype final : public Object {
 };
 
 void make_predefined_types(Process& process);
-/// No handle of a predefined type is valid afterwards.
+/// free_predefined_types() ends all handles of predefined types.
 void free_predefined_types(Process& process) noexcept;
 Datatype& predefined_type(Process& process, MPI_Datatype constant) noexcept;
 

@@ -9,7 +9,7 @@
 namespace tern::core::dense {
 
 /// pack() moves leading blocks of 4 bytes, and returns their number, 0 if vectors would be no
-/// faster.
+/// faster. Vectors never read beyond the last block.
 [[nodiscard]] int64_t pack(char* packed, uintptr_t at, int64_t stride, int64_t count) noexcept;
 /// unpack() takes blocks of 4 or 8 bytes, and writes nothing between blocks.
 [[nodiscard]] int64_t unpack(const char* packed, uintptr_t at, int64_t stride, int64_t block,

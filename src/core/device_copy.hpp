@@ -28,7 +28,7 @@ void unpack(cuda::Job& job, const Data& data, size_t offset, const void* in, siz
 
 void copy(cuda::Job& job, const Data& from, const Data& to) noexcept;
 
-/// The copy is complete on return. An unknown kind costs a lookup.
+/// pack() and unpack() without a job are complete on return. An unknown kind costs a lookup.
 [[nodiscard]] Failure pack(Process& process, const Data& data, size_t offset, void* out,
                            size_t bytes,
                            cuda::MemoryKind block_kind = cuda::MemoryKind::kUnknown) noexcept;

@@ -55,8 +55,8 @@ class ErrorHandler final : public Object {
     MPI_Session_errhandler_function* session;
     MPI_Win_errhandler_function* window;
   };
-  /// The function may throw or longjmp, because no frame above run() holds a lock or a destructor.
-  /// The function may free the handler and its object.
+  /// A user's handler may throw or longjmp, because no frame above run() holds a lock or a
+  /// destructor. The handler may free itself and the object.
   struct UserCall {
     Kind target = Kind::kNone;
     Function function{};

@@ -111,7 +111,7 @@ void reorder(const std::byte* from, std::byte* to, size_t size, size_t count) no
       std::reverse_copy(from + i * size, from + (i + 1) * size, to + i * size);
 }
 
-/// New upper bytes are sign bytes or zero.
+/// A widened integer gets sign bytes or zeros.
 void resize_integer(const std::byte* from, size_t from_bytes, std::byte* to, size_t to_bytes,
                     bool is_signed, bool to_external) noexcept {
   const bool big = std::endian::native == std::endian::big;

@@ -76,7 +76,7 @@ class Group final : public Object {
 /// GroupBuilder throws std::bad_alloc only.
 class GroupBuilder {
  public:
-  /// The caller must avoid duplicates.
+  /// The caller of add() must avoid duplicates.
   void add(uint32_t peer);
   [[nodiscard]] int size() const noexcept { return size_; }
   [[nodiscard]] Ref<Group> finish();

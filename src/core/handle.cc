@@ -68,7 +68,7 @@ void HandleTable::erase(Object& object) noexcept {
   free_.push_back(index);
 }
 
-// The entry stays unwritten, because neighbours share its cache line.
+// renew() leaves the entry unwritten, because neighbours share its cache line.
 uintptr_t HandleTable::renew(Object& object) noexcept {
   const uintptr_t before = object.handle();
   const uint32_t index = static_cast<uint32_t>(before) & kIndexMask;

@@ -137,8 +137,8 @@ class Progress {
     if (TERN_UNLIKELY(idleness.listed)) sleepers.remove(idleness);
   }
 
-  /// Tests and probes call poll_for_caller() without the lock. It also reports a rank that polls in
-  /// vain, and yields if cores are scarce.
+  /// Tests and probes use poll_for_caller(). A rank without results is reported, and yields, with
+  /// the lock released, if cores are scarce.
   int poll_for_caller() noexcept {
     int events = poll();
     if (TERN_UNLIKELY(looks_around(empty_polls_)) && events == 0) events = poll_others();
