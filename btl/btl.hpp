@@ -87,7 +87,7 @@ struct Destination {
   }
 };
 
-/// A null capability is absent.
+/// A null member of Caps is an absent capability.
 struct Caps {
   bool maps = true;
   bool same_process = false;  // this rank, or another thread's

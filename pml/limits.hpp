@@ -13,7 +13,7 @@ namespace tern::pml {
 /// A frame has at most 65,535 bytes.
 inline constexpr size_t kMostEager = 65280;
 inline constexpr size_t kMostEagerOnDevice = 8192;
-/// All prefixes of an eager message fit.
+/// kMostPrefix holds all prefixes of an eager message.
 inline constexpr size_t kMostPrefix = 128;
 /// Zero copy pays from this size on.
 inline constexpr size_t kLeastDirect = 1024;

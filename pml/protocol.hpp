@@ -83,7 +83,7 @@ class SenderHalf : public Half {
   [[nodiscard]] virtual bool accepts(const wire::Go& /*go*/) const noexcept { return false; }
   virtual void learn_key(std::span<const std::byte> /*key*/) noexcept {}
   [[nodiscard]] virtual Step begin(const wire::Go& /*go*/) noexcept { return Step::kWait; }
-  /// If true, the receiver may still switch to an `always` protocol.
+  /// may_be_replaced() is true while the receiver may switch to an `always` protocol.
   [[nodiscard]] virtual bool may_be_replaced() const noexcept { return false; }
   virtual void refused() noexcept {}
   /// The refused half is kept, because the destructor waits for a pack, possibly behind a user's

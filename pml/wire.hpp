@@ -24,11 +24,11 @@ enum Kind : uint8_t {
   kFailed = 10,   // the data will not come
   kWithdraw = 9,  // cancels an unmatched message
 };
-/// A LongContext comes first, and the header has the plane only.
+/// With kLong, a LongContext comes first, and the header has the plane only.
 inline constexpr uint8_t kLong = 0x40;
-/// A Signature follows the LongContext.
+/// With kSigned, a Signature follows the LongContext.
 inline constexpr uint8_t kSigned = 0x20;
-/// In kRts, a btl::MemoryHandle follows, then possibly Pieces.
+/// With kWithHandle, a btl::MemoryHandle follows, then possibly Pieces.
 inline constexpr uint8_t kWithHandle = 0x10;
 
 struct LongContext {

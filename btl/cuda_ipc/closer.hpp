@@ -33,7 +33,7 @@ class Closer {
   Closer& operator=(const Closer&) = delete;
   ~Closer() { end(); }
   void end() noexcept;
-  /// Without a thread, close() unmaps before returning. Throws std::bad_alloc.
+  /// close() unmaps before returning if the thread cannot start. Throws std::bad_alloc.
   void close(std::shared_ptr<Going> one);
   void wait(std::chrono::microseconds most) noexcept;
 

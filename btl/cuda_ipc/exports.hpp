@@ -23,7 +23,7 @@ namespace tern::btl::cuda_ipc {
 class Exports {
  public:
   static Exports& instance() noexcept;
-  /// The name functions return false with a reason on failure.
+  /// name_legacy(), name_mappings() and name_pooled() return false with a reason on failure.
   bool name_legacy(cuda::Device& device, const cuda::Memory& memory, MemoryHandle* handle,
                    std::string* why_not);
   bool name_mappings(cuda::Device& device, size_t bytes, MemoryHandle* handle,

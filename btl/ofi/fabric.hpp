@@ -34,8 +34,8 @@ class Fabric {
   [[nodiscard]] bool is_fast() const noexcept;
   /// The wait descriptor of "net" comes with a polling thread.
   [[nodiscard]] bool sleeps_well() const noexcept;
-  /// If true, libfabric releases a multi-receive buffer after all frames. TCP providers release
-  /// earlier.
+  /// releases_in_order() is true if libfabric releases a multi-receive buffer after all frames. TCP
+  /// providers release earlier.
   [[nodiscard]] bool releases_in_order() const noexcept;
   /// "ofi_rxm" of libfabric 1.17 reports wrong addresses for multi-receive buffers.
   [[nodiscard]] bool takes_many() const noexcept;

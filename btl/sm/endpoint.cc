@@ -35,7 +35,7 @@ bool Attached::gone(uint32_t rank) noexcept {
   return segment.head().gone.load(std::memory_order_relaxed) != 0 || has_died(rank);
 }
 
-// The message appears only without a launcher, which would end this rank as well.
+// The message about a dead rank appears only without a launcher, which would end this rank as well.
 bool Attached::has_died(uint32_t rank) noexcept {
   constexpr int64_t kBetweenLooksNs = 50'000'000;
   std::atomic<uint32_t>& gone = segment.head().gone;

@@ -96,7 +96,7 @@ Fd open_of_rank(const SmAddress& address, uint32_t rank) {
 
 size_t Shape::bytes() const noexcept { return Offsets(*this).end; }
 
-// The bound prevents overflow; masks need powers of two.
+// A bound on the sizes prevents overflow; masks need powers of two.
 bool Shape::sensible() const noexcept {
   constexpr uint32_t kMost = 1 << 20;
   return channels > 0 && channels <= kMostChannels && (channels & (channels - 1)) == 0 &&

@@ -62,7 +62,7 @@ struct PoolPayload {
   uint32_t block;
 };
 
-/// The numbers are per channel; indices count over all channels.
+/// Shape counts rings and blocks per channel; indices count over all channels.
 struct Shape {
   uint32_t channels, rings, ring_lines, blocks;
   [[nodiscard]] size_t bytes() const noexcept;

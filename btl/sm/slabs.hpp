@@ -17,7 +17,7 @@ class HostSegments {
  public:
   [[nodiscard]] virtual bool reaches_segment(const core::Peer& peer) const noexcept = 0;
   [[nodiscard]] virtual const Segment& segment() const noexcept = 0;
-  /// The first call attaches the peer's segment. Throws Error.
+  /// attached() attaches the peer's segment at the first call. Throws Error.
   virtual Attached& attached(const core::Peer& peer) = 0;
 
  protected:

@@ -32,11 +32,11 @@ class Worker {
   explicit Worker(std::shared_ptr<UcpContext> context);
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
-  /// The caller closes all endpoints first.
+  /// All endpoints are closed before ~Worker().
   ~Worker();
 
   [[nodiscard]] ucp_worker_h get() const noexcept { return worker_; }
-  /// The address covers network devices only.
+  /// address() covers network devices only.
   [[nodiscard]] std::string address() const;
   void receive_frames(ucp_am_recv_callback_t callback, void* context);
   unsigned progress() noexcept { return ucp.ucp_worker_progress(worker_); }

@@ -28,7 +28,7 @@ class Matcher {
   void unpost(RecvRequest& request) noexcept {
     if (Posted<RecvRequest>::holds(request)) posted_.remove(request);
   }
-  /// `frame` is well-formed. arrive() needs a short context.
+  /// take_frame() needs a well-formed frame, arrive() a short context.
   void take_frame(PeerState& peer, const btl::Frame& frame) noexcept;
   void arrive(PeerState& peer, const btl::Header& header, const std::byte* payload, size_t bytes,
               const wire::Signature* signature = nullptr) noexcept;

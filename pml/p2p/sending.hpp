@@ -21,7 +21,7 @@ class Sending final : Emitter {
     outbox.set_emitter(*this);
   }
 
-  /// The peer is connected. `lost` is the error class of unreadable data.
+  /// start() needs a connected peer. `lost` is the error class of unreadable data.
   void start(SendRequest& request, int lost = MPI_SUCCESS) noexcept;
   bool emit(SendRequest& request) noexcept override;
   void cancel(SendRequest& request) noexcept;

@@ -12,8 +12,8 @@ namespace tern::core {
 
 class Process;
 
-/// False below MPI_THREAD_MULTIPLE: plain counts save a third of a small message's time. Set by
-/// api::Membership while no other thread calls MPI.
+/// threads_share_objects is false below MPI_THREAD_MULTIPLE: plain counts save a third of a small
+/// message's time. api::Membership sets the flag while no other thread calls MPI.
 inline bool threads_share_objects = true;
 
 enum class Kind : uint32_t {

@@ -26,8 +26,8 @@ class Op final : public Object {
 
   [[nodiscard]] bool commutative() const noexcept { return commutative_; }
   [[nodiscard]] Reduction reduction() const noexcept { return reduction_; }
-  /// True if swapping operands preserves every bit of the result. A minimum does not, because of
-  /// signed zeros.
+  /// changes_places() is true if swapping operands preserves every bit of the result. A minimum
+  /// does not, because of signed zeros.
   [[nodiscard]] bool changes_places() const noexcept {
     switch (reduction_) {
       case Reduction::kSum:

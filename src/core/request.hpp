@@ -63,7 +63,7 @@ class Request : public Object {
   virtual void cancel_locked() noexcept {}
   virtual void describe(WaitReport* report) const;
   [[nodiscard]] bool runs_functions() const noexcept { return runs_functions_; }
-  /// The caller may hold any lock.
+  /// The caller of has_ready() may hold any lock.
   [[nodiscard]] virtual bool has_ready() noexcept { return false; }
   virtual void run_ready() noexcept {}
   /// deliver() shows the completion to the user. `last` means that the request ends. Generalised

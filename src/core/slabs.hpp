@@ -34,11 +34,11 @@ class Slabs {
   [[nodiscard]] virtual uint32_t claim(Size size) = 0;
   virtual void release(Size size, uint32_t slab) noexcept = 0;
   [[nodiscard]] virtual std::byte* own(Size size, uint32_t slab) noexcept = 0;
-  /// The address is valid as long as this object. Throws Error for an unknown number.
+  /// An address from of() is valid as long as the Slabs object. Throws Error for an unknown number.
   [[nodiscard]] virtual std::byte* of(Peer& peer, Size size, uint32_t slab) = 0;
   [[nodiscard]] virtual bool has_died(Peer& peer) noexcept = 0;
   [[nodiscard]] virtual Doorbell& bell(Peer& peer) = 0;
-  /// If fenced, writers must fence before Doorbell::ring.
+  /// fenced() is true if writers must fence before Doorbell::ring.
   [[nodiscard]] virtual bool fenced() const noexcept = 0;
   [[nodiscard]] virtual bool can_get(Peer& peer) = 0;
   [[nodiscard]] virtual int get(Peer& peer, void* to, uint64_t from, size_t bytes) noexcept = 0;
