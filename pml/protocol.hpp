@@ -79,7 +79,6 @@ class Half {
 class SenderHalf : public Half {
  public:
   virtual void announce(Announcement* /*out*/) const noexcept {}
-  /// accepts() checks a CTS against the offer, except for `always` protocols.
   [[nodiscard]] virtual bool accepts(const wire::Go& /*go*/) const noexcept { return false; }
   virtual void learn_key(std::span<const std::byte> /*key*/) noexcept {}
   [[nodiscard]] virtual Step begin(const wire::Go& /*go*/) noexcept { return Step::kWait; }

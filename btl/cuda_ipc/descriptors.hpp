@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Descriptors: descriptors of other processes of this host, taken with pidfd_getfd or sent by the
 // owner on request (letters.hpp).
-// Why: requests are asynchronous, because the owner answers at its next call with device memory,
-// and may wait for this process before.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exports: the memory named for other processes: legacy handles, and ledger rows with their
 // descriptors. Each allocation is named once, by id.
-// Why: naming takes driver calls; messages from known memory take none. Descriptors and peers'
-// mappings keep memory alive, so each offer and a periodic check withdraw freed memory.
+// Why: naming takes driver calls; messages from known memory take none.
 // Lifetime: the process, with a single table for all ranks; emptied when the last rank leaves.
 // Threads: any.
 #pragma once

@@ -24,7 +24,6 @@ class Network : public Btl {
   void set_leaving() noexcept final { leaving_ = true; }
 
  protected:
-  /// `interfaces` is the library's variable for choosing interfaces.
   Network(core::Process& process, Sink& sink, AddressBook& book, uint32_t channel,
           const char* library, const char* interfaces);
 

@@ -15,7 +15,6 @@ inline constexpr const char* kReaches = "ranks of other hosts";
 using MakeRank =
     std::function<std::unique_ptr<Btl>(core::Process& process, Sink& sink, AddressBook& book)>;
 
-/// Example of the result: "64 frames of 8 to 65472 bytes".
 [[nodiscard]] std::string exchange_frames(const MakeRank& make);
 
 /// `attempt` runs in a child process, to contain the library's side effects.

@@ -26,7 +26,6 @@ class OfiEndpoint final : public net::NetEndpoint, ZeroCopy {
 
   void ended(Sending& sending, int error) noexcept;
   bool send_waiting() noexcept;
-  /// look_after() probes a silent peer, and fails if pending work does not move for `timeout_ns`.
   void look_after(int64_t now_ns, int64_t timeout_ns) noexcept;
   bool told = false;
 

@@ -175,7 +175,6 @@ void Sm::meet(uint64_t writer, uint32_t ring) {
   senders_.push_back(&endpoint);
 }
 
-// Under a launcher, give_up() ends the process.
 void Sm::give_up(const std::string& why) noexcept {
   if (given_up_) return;
   given_up_ = true;

@@ -17,7 +17,6 @@ class Peers {
   Peers(core::Process& process, btl::Table& transports, const Limits& limits) noexcept
       : process_(process), transports_(transports), limits_(limits) {}
 
-  /// contact() is the first use of an endpoint, in either direction.
   PeerState& contact(btl::Endpoint& endpoint);
 
   /// known() returns null before first contact.

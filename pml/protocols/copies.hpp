@@ -33,7 +33,6 @@ class Stage {
   return endpoint.caps.peer_copy != nullptr && endpoint.caps.peer_copy->works();
 }
 
-/// may_copy() is true if copying from the sender is possible and not slower.
 [[nodiscard]] bool may_copy(const ProtocolContext& context, const RecvRequest& request,
                             const Announced& announced) noexcept;
 

@@ -23,7 +23,6 @@ struct Placed {
   [[nodiscard]] int64_t size() const noexcept;
 };
 
-/// Displacements are in bytes from the node's origin.
 class Layout {
  public:
   enum class Form : uint8_t {

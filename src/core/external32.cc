@@ -25,7 +25,6 @@ struct ExternalNumber {
   uint8_t native, external;
 };
 
-/// A format is `firsts` numbers of one kind, and a pair's second half.
 struct Format {
   ExternalNumber first;
   uint8_t firsts = 1;

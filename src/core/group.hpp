@@ -58,7 +58,6 @@ class Group final : public Object {
 
  private:
   friend class GroupBuilder;
-  /// A Map has the ranges, or the table and its ranks sorted by peer.
   struct Map {
     std::vector<Run> runs;
     std::vector<uint32_t> table;

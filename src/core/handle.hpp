@@ -43,7 +43,6 @@ class HandleTable {
   void set_predefined(uintptr_t abi_value, Object& object);
   void erase(Object& object) noexcept;
   uintptr_t renew(Object& object) noexcept;
-  /// from_int() returns the word for MPI_*_fromint, or 0 if unknown.
   [[nodiscard]] uintptr_t from_int(int value) const noexcept;
   [[nodiscard]] std::vector<Object*> live(Kind kind) const;
 

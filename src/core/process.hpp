@@ -110,7 +110,7 @@ class Process {
     return channels_;
   }
 
-  /// Peers are created on first use. In namespace 0 the index is the world rank.
+  /// In namespace 0 the index is the world rank.
   Peer& peer(uint32_t index) { return peers_.at(index); }
 
   /// Indices 0 to 15 are reserved. Indices repeat after kContextIndices: see

@@ -31,7 +31,6 @@ class PollingThreads {
  public:
   static constexpr int kPeriodShift = 24;  // log2 of ns: longer than a time slice
   void add(uint32_t period) noexcept;
-  /// count() is the larger count of the latest two periods.
   [[nodiscard]] int count() const noexcept;
 
  private:
@@ -175,7 +174,6 @@ class Progress {
     Also question;
     [[nodiscard]] AlsoWords also() const noexcept { return {awaited.get(), question.get()}; }
   };
-  /// Waiting threads also poll the other channels.
   void set_others(std::vector<Progress*> others, Shared& shared) noexcept {
     others_ = std::move(others);
     shared_ = &shared;
@@ -203,10 +201,8 @@ class Progress {
   }
 
   [[nodiscard]] WaitReport polling_report() const;
-  /// polling_since_ns() is in nanoseconds of CLOCK_MONOTONIC.
   [[nodiscard]] int64_t polling_since_ns() const noexcept { return polling_since_ns_; }
 
-  /// Tools read the poll rounds, and the nanoseconds yielded or slept.
   [[nodiscard]] uint64_t rounds() const noexcept { return rounds_; }
   [[nodiscard]] int64_t idle_ns() const noexcept { return idle_ns_; }
 
@@ -260,7 +256,6 @@ class Progress {
   }
   void look_at_clock(Idleness* idleness) noexcept;
   void offer_core(Idleness* idleness) noexcept;
-  /// On a network, polls are system calls.
   [[nodiscard]] bool on_network() const noexcept { return !alarms_.empty(); }
   struct Poller {
     Poll poll;

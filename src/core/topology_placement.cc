@@ -103,7 +103,6 @@ class NodeBlock {
   [[nodiscard]] const std::vector<int>& best() const { return best_; }
 
  private:
-  /// cost() counts the links cut by these blocks.
   [[nodiscard]] int64_t cost() const {
     int64_t sum = 0;
     for (size_t i = 0; i < current_.size(); ++i) {

@@ -19,7 +19,6 @@ using Placement = std::vector<int>;
 [[nodiscard]] Graph graph_of(const Cartesian& grid);
 [[nodiscard]] Graph graph_of(const std::vector<Edges>& by_rank);
 
-/// place() keeps the given order if the search finds no better one.
 [[nodiscard]] Placement place(const Graph& graph, const std::vector<int>& nodes);
 [[nodiscard]] Placement place(const Cartesian& grid, const std::vector<int>& nodes);
 
