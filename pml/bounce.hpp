@@ -63,9 +63,9 @@ class BounceIn final : public Bounce {
 
  private:
   void send_off(Chunk& chunk) noexcept;
-  /// fill_chunks() returns the bytes put into chunks. `patience` is in ns.
-  size_t fill_chunks(const std::byte* data, size_t bytes, int64_t patience) noexcept;
-  bool drain(int64_t patience) noexcept;
+  /// fill_chunks() returns the bytes put into chunks. `timeout` is in ns.
+  size_t fill_chunks(const std::byte* data, size_t bytes, int64_t timeout) noexcept;
+  bool drain(int64_t timeout) noexcept;
   size_t put_ = 0, sent_off_ = 0;
   std::vector<std::byte> aside_;
   size_t drained_ = 0;

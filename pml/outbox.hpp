@@ -37,7 +37,7 @@ class Outbox {
                                        btl::Header* header) noexcept;
 
   /// The prefixes of a zero-copy frame take at most kMostNames bytes.
-  static constexpr size_t kMostNames = sizeof(wire::LongContext) + sizeof(wire::Signature);
+  static constexpr size_t kMostNames = sizeof(wire::LongContext) + sizeof(wire::TypeSignature);
   [[nodiscard]] std::byte* write_names(const SendRequest& request, std::byte* room,
                                        btl::Header* header) const noexcept;
 

@@ -35,7 +35,7 @@ struct Protocol;
 struct RecvRequest;
 struct SendRequest;
 
-enum class Step : uint8_t {
+enum class HalfStep : uint8_t {
   kWait,
   kAgain,  // poll in the next round
   kMoved,  // as kAgain, with data moved
@@ -60,7 +60,7 @@ struct Announcement {
   uint32_t claims = 0;
   uint32_t staged = 0;
   const btl::MemoryHandle* handle = nullptr;
-  const wire::Pieces* pieces = nullptr;
+  const wire::DevicePieces* pieces = nullptr;
 };
 
 struct Announced {
@@ -72,7 +72,7 @@ class Half {
  public:
   virtual ~Half() = default;
   /// Progress calls advance() in each round after kAgain or kMoved.
-  [[nodiscard]] virtual Step advance() noexcept { return Step::kWait; }
+  [[nodiscard]] virtual HalfStep advance() noexcept { return HalfStep::kWait; }
   Failure failure;
 };
 
@@ -81,7 +81,7 @@ class SenderHalf : public Half {
   virtual void announce(Announcement* /*out*/) const noexcept {}
   [[nodiscard]] virtual bool accepts(const wire::Go& /*go*/) const noexcept { return false; }
   virtual void learn_key(std::span<const std::byte> /*key*/) noexcept {}
-  [[nodiscard]] virtual Step begin(const wire::Go& /*go*/) noexcept { return Step::kWait; }
+  [[nodiscard]] virtual HalfStep begin(const wire::Go& /*go*/) noexcept { return HalfStep::kWait; }
   /// may_be_replaced() is true while the receiver may switch to an `always` protocol.
   [[nodiscard]] virtual bool may_be_replaced() const noexcept { return false; }
   virtual void refused() noexcept {}
@@ -89,7 +89,7 @@ class SenderHalf : public Half {
   /// stream.
   void stand_for(std::unique_ptr<SenderHalf> refused) noexcept { refused_ = std::move(refused); }
   /// acknowledged() returns kFailed if the received data is invalid.
-  [[nodiscard]] virtual Step acknowledged() noexcept { return Step::kDone; }
+  [[nodiscard]] virtual HalfStep acknowledged() noexcept { return HalfStep::kDone; }
 
  private:
   std::unique_ptr<SenderHalf> refused_;
@@ -97,13 +97,13 @@ class SenderHalf : public Half {
 
 class ReceiverHalf : public Half {
  public:
-  [[nodiscard]] virtual Step begin() noexcept = 0;
+  [[nodiscard]] virtual HalfStep begin() noexcept = 0;
   [[nodiscard]] virtual bool takes_data() const noexcept { return false; }
-  [[nodiscard]] virtual Step take(const std::byte* /*data*/, size_t /*bytes*/) noexcept {
-    return Step::kWait;
+  [[nodiscard]] virtual HalfStep take(const std::byte* /*data*/, size_t /*bytes*/) noexcept {
+    return HalfStep::kWait;
   }
   /// Transfers calls landed() after all puts have landed, and only if awaits_landing().
-  [[nodiscard]] virtual Step landed() noexcept { return Step::kWait; }
+  [[nodiscard]] virtual HalfStep landed() noexcept { return HalfStep::kWait; }
   [[nodiscard]] virtual bool awaits_landing() const noexcept { return false; }
   [[nodiscard]] virtual bool depends_on_sender() const noexcept {
     return takes_data() || awaits_landing();

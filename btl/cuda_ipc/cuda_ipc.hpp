@@ -38,7 +38,7 @@ class CudaIpc final : public DeviceTransport {
   /// A trial found that this device cannot map the peer's device.
   struct Refused {
     uint64_t process;
-    MemoryHandle::Form form;
+    MemoryHandle::HandleForm form;
     cuda::Uuid device;
     const cuda::Device* by;
   };

@@ -31,7 +31,7 @@ class Matcher {
   /// take_frame() needs a well-formed frame, arrive() a short context.
   void take_frame(PeerState& peer, const btl::Frame& frame) noexcept;
   void arrive(PeerState& peer, const btl::Header& header, const std::byte* payload, size_t bytes,
-              const wire::Signature* signature = nullptr) noexcept;
+              const wire::TypeSignature* signature = nullptr) noexcept;
   void withdraw(PeerState& peer, uint64_t sender) noexcept;
 
   [[nodiscard]] Message* look_for(const Envelope& from) noexcept;
@@ -55,7 +55,7 @@ class Matcher {
  private:
   [[nodiscard]] TERN_COLD int cannot_post(RecvRequest& request) noexcept;
   void keep(PeerState& peer, const Key& key, const btl::Header& header, const std::byte* payload,
-            size_t bytes, const wire::Signature* signature) noexcept;
+            size_t bytes, const wire::TypeSignature* signature) noexcept;
   void count_kept(PeerState& peer, size_t more, size_t less) noexcept;
 
   core::Channel& channel_;
@@ -76,6 +76,6 @@ class Matcher {
 
 /// check_signature() records an error. `sent` is null for an unsigned message.
 void check_signature(RecvRequest& request, const PeerState& peer, const btl::Header& header,
-                     const wire::Signature* sent, size_t bytes);
+                     const wire::TypeSignature* sent, size_t bytes);
 
 }  // namespace tern::pml

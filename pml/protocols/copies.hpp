@@ -9,7 +9,7 @@
 
 namespace tern::pml {
 
-class Stage {
+class PackStage {
  public:
   /// open() returns false if the pipeline is faster, or memory is short.
   [[nodiscard]] bool open(const ProtocolContext& context, const Buffer& buffer,
@@ -37,7 +37,7 @@ class Stage {
                             const Announced& announced) noexcept;
 
 /// copy_failed() logs once. Another protocol must bring the data, unless the peer has died.
-[[nodiscard]] Step copy_failed(ProtocolContext& context, const RecvRequest& request, int error,
-                               Failure* failure) noexcept;
+[[nodiscard]] HalfStep copy_failed(ProtocolContext& context, const RecvRequest& request, int error,
+                                   Failure* failure) noexcept;
 
 }  // namespace tern::pml

@@ -65,7 +65,7 @@ class Datatype final : public Object {
   size_t pieces(const void* buf, MPI_Count count, size_t offset, size_t limit, iovec* out,
                 size_t most, size_t* covered) const noexcept;
 
-  [[nodiscard]] const Placed& layout() const noexcept { return layout_; }
+  [[nodiscard]] const PlacedLayout& layout() const noexcept { return layout_; }
   [[nodiscard]] const Recipe& recipe() const noexcept { return *recipe_; }
 
   Name name;
@@ -88,7 +88,7 @@ class Datatype final : public Object {
   bool contiguous_ = false;
   Number number_ = Number::kNone;
   const Datatype* basic_ = nullptr;
-  Placed layout_;
+  PlacedLayout layout_;
   std::shared_ptr<const Recipe> recipe_;
   mutable std::shared_ptr<const cuda::LayoutProgram> device_layout_;
 };
