@@ -28,7 +28,7 @@ Bounce::Bounce(core::Process& process, const core::Data& buffer, size_t bytes, c
     // Fewer, or pageable, chunks beat an allocation, which waits for the user's work.
     const bool lends = device.blocks.lends(kPinned, chunk_bytes_);
     if (i > 0 && !lends) {
-      chunk.job.abandon();  // may be behind the user's stream
+      chunk.job.abandon();
       chunks_.resize(i);
       return;
     }

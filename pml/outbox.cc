@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Outbox: frames out.
+// Outbox: queues of outgoing frames.
 #include "pml/outbox.hpp"
 
 #include <cstring>
@@ -104,7 +104,6 @@ bool Outbox::remove(SendRequest& request) noexcept {
   return false;
 }
 
-// The peer leaves the list in the next round.
 void Outbox::drop(PeerState& peer) noexcept {
   while (peer.first_control != nullptr)
     give_back(std::exchange(peer.first_control, peer.first_control->next));

@@ -15,7 +15,7 @@
 namespace tern::btl::cuda_ipc {
 namespace {
 
-constexpr int64_t kKept = 60'000'000'000;  // ns; unused descriptors are then closed
+constexpr int64_t kKept = 60'000'000'000;  // ns until unused descriptors are closed
 constexpr int kTimeout = 16;               // unanswered requests before an error
 
 Fd take_by_pidfd(int pid, int descriptor) noexcept {
@@ -91,7 +91,7 @@ void Descriptors::forget_withdrawn(const IsThere& is_there) {
   });
 }
 
-// Row numbers are trusted: any sender of letters can also write the ledger.
+// Row numbers in letters are trusted: any sender of letters can also write the ledger.
 void Descriptors::open_letters() {
   if (!socket_.has_value() || !socket_->valid()) return;
   Parcel parcel;

@@ -118,7 +118,7 @@ bool Trials::enter(Ledger& ledger, TrialBlock* block) noexcept {
   std::memcpy(row.handle, &named, sizeof named);
   std::memcpy(row.device, &device.uuid, sizeof row.device);
   if (!ledger.list_trial(row)) return false;
-  block->at = static_cast<CUdeviceptr>(memory.base);  // no longer the device's
+  block->at = static_cast<CUdeviceptr>(memory.base);
   block->buffer_id = memory.buffer_id;
   return true;
 }
@@ -135,7 +135,6 @@ void Trials::drop_unlisted() noexcept {
   }
 }
 
-// An ended context has no block.
 void Trials::end() noexcept {
   for (const TrialBlock& one : all_) {
     if (one.at == 0 || cuda::driver() == nullptr) continue;

@@ -66,7 +66,6 @@ void Matcher::cancel(RecvRequest& request) noexcept {
   if (channel_.process.threaded()) channel_.progress.wake();
 }
 
-// Answers a long context with the local index.
 void Matcher::take_frame(PeerState& peer, const btl::Frame& frame) noexcept {
   PrefixReader reader(frame.payload, frame.bytes);
   btl::Header header = frame.header;
@@ -135,7 +134,7 @@ void Matcher::keep(PeerState& peer, const Key& key, const btl::Header& header,
   count_kept(peer, kept_bytes(*message), 0);
 }
 
-// Restricts a sender to RTS above the limit, and lifts the restriction at half of the limit.
+// A sender above the limit may send RTS only, until half of the limit is free.
 void Matcher::count_kept(PeerState& peer, size_t more, size_t less) noexcept {
   peer.kept += more - less;
   const bool slow =
@@ -183,7 +182,7 @@ void Matcher::receive(RecvRequest& request, Message& message) noexcept {
 }
 
 void Matcher::withdraw(PeerState& peer, uint64_t sender) noexcept {
-  if (sender == 0) return;  // plain messages have 0
+  if (sender == 0) return;
   for (Message* message = unexpected_.first(); message != nullptr; message = message->later) {
     if (message->from != &peer || (message->sender != sender && message->rts.sender != sender))
       continue;

@@ -28,7 +28,7 @@ wire::TypeSignature signature_of(const Buffer& buffer) noexcept {
   return sent;
 }
 
-// Truncation has a separate error. The data is delivered nevertheless.
+// Truncation has a separate error. The data is delivered even if the types differ.
 void check_signature(RecvRequest& request, const PeerState& peer, const btl::Header& header,
                      const wire::TypeSignature* sent, size_t bytes) {
   const Buffer& buffer = request.buffer;

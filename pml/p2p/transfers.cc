@@ -28,7 +28,7 @@ TERN_COLD std::string out_of_memory(size_t bytes) noexcept {
   try {
     return strf("no memory for a message of %zu bytes", bytes);
   } catch (const std::bad_alloc&) {
-    return "out of memory";  // fits without allocation
+    return "out of memory";  // the text fits without allocation
   }
 }
 
@@ -88,7 +88,6 @@ bool Transfers::announce(SendRequest& request) noexcept {
   return true;
 }
 
-// The receiver must not wait for unreadable data.
 bool Transfers::announce_lost(SendRequest& request) noexcept {
   btl::Header header;
   std::byte* const room = context_.outbox.begin_frame(request, sizeof(wire::Rts), &header);
@@ -133,7 +132,7 @@ void Transfers::receive(RecvRequest& request, const btl::Header& header,
   choose(request, announced, false);
 }
 
-// `always`: only protocols without an offer.
+// `always` restricts the choice to protocols without an offer.
 void Transfers::choose(RecvRequest& request, const Announced& announced, bool always) noexcept {
   for (const Protocol* protocol : table_)
     if ((protocol->always || !always) && try_next(request, *protocol, announced)) return;
@@ -164,7 +163,6 @@ void Transfers::replace(RecvRequest& request) noexcept {
   choose(request, {nothing, NamedData(nullptr, 0)}, true);
 }
 
-// The protocol that a CTS may choose, or null.
 const Protocol* Transfers::chosen_by(const SendRequest& request,
                                      const wire::Go& go) const noexcept {
   using Awaits = SendRequest::Awaits;
@@ -318,7 +316,6 @@ void Transfers::follow(RecvRequest& request, HalfStep step) noexcept {
     end(request, step == HalfStep::kDone ? Failure{} : request.transfer.half->failure);
 }
 
-// Notifies the sender if the send waits for completion.
 void Transfers::end(RecvRequest& request, const Failure& failure) noexcept {
   const Protocol* const protocol = request.transfer.protocol;
   if (protocol == nullptr || protocol->acknowledged)

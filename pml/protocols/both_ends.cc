@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Both ends: the receiver copies chunks from the front, the sender from the back.
-//   receiver: Go with the destination; both copy; receiver: Done.
-// Data with holes is staged: the receiver copies chunks while the sender packs others.
+//   receiver: Go with the destination; both copy; receiver: Done. Data with holes is staged: the
+//   receiver copies chunks while the sender packs others.
 #include <algorithm>
 
 #include "core/peer.hpp"
@@ -13,7 +13,7 @@
 namespace tern::pml {
 namespace {
 
-/// Bytes per system call. A message of two calls has one per end, if each end has a core.
+/// A chunk takes one system call. A message of two calls has one per end, if each end has a core.
 size_t chunk_of(const ProtocolContext& context, size_t bytes) noexcept {
   constexpr size_t kLeast = 16384, kMost = 131072, kMostOnSharedCores = 262144;
   if (context.process.node.oversubscribed) return std::clamp(bytes, kLeast, kMostOnSharedCores);
@@ -33,7 +33,6 @@ class BothEndsSender final : public SenderHalf {
   BothEndsSender(const BothEndsSender&) = delete;
   BothEndsSender& operator=(const BothEndsSender&) = delete;
 
-  /// False if all claim pairs are in use.
   [[nodiscard]] bool open() noexcept {
     claims_ = request_.peer->endpoint->caps.claims->open(&name_);
     if (claims_ == nullptr) return false;
@@ -59,7 +58,6 @@ class BothEndsSender final : public SenderHalf {
 
  private:
   [[nodiscard]] bool is_packed() const noexcept { return !stage_.in_use() || packing_.all_moved(); }
-  // Otherwise the receiver copies everything.
   [[nodiscard]] bool has_work() const noexcept {
     return !is_packed() || can_copy(*request_.peer->endpoint);
   }

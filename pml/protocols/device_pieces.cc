@@ -16,14 +16,13 @@
 namespace tern::pml {
 namespace {
 
-/// Unique in this process.
 uint32_t next_stamp() noexcept {
   static std::atomic<uint32_t> last{0};
   const uint32_t stamp = last.fetch_add(1, std::memory_order_relaxed) + 1;
   return stamp != 0 ? stamp : next_stamp();
 }
 
-/// Retries a refusing rank now and then.
+/// A rank that refuses blocks is retried now and then.
 bool worth_staging(PeerState& peer) noexcept {
   constexpr uint32_t kRefusals = 4, kBetweenTries = 64;
   return peer.stages_refused < kRefusals || peer.stages_refused++ % kBetweenTries == 0;
@@ -43,12 +42,11 @@ class DevicePiecesSender final : public SenderHalf {
   }
   void refused() noexcept override { request_.peer->count_stage(true); }
 
-  /// False if no block is available.
   [[nodiscard]] bool prepare(ProtocolContext& context) {
     job_ = core::begin_job(context.process, request_.buffer, &failure);
     if (failure) return true;
     if (!open_block(context)) {
-      if (!job_.failed()) job_.abandon();  // without work, but maybe behind the user's
+      if (!job_.failed()) job_.abandon();  // no work, but maybe behind the user's stream
       return false;
     }
     pack_pieces(context);
@@ -59,14 +57,12 @@ class DevicePiecesSender final : public SenderHalf {
       fail();
     return true;
   }
-  // On failure, the receiver must not wait.
   HalfStep advance() noexcept override {
     if (!job_.done()) return HalfStep::kAgain;
     if (TERN_LIKELY(!job_.failed())) return HalfStep::kWait;
     fail();
     return HalfStep::kFailed;
   }
-  // The receiver has noticed, or has all data.
   HalfStep acknowledged() noexcept override {
     if (TERN_LIKELY(job_.finish())) return HalfStep::kDone;
     failure = {MPI_ERR_OTHER,
@@ -115,18 +111,17 @@ class DevicePiecesSender final : public SenderHalf {
   }
 
   SendRequest& request_;
-  cuda::Block block_;  // stamps, then data
+  cuda::Block block_;
   std::array<cuda::SharedEvent, wire::DevicePieces::kMost> events_;
   wire::DevicePieces pieces_{};
   btl::MemoryHandle handle_{};
-  cuda::Job job_;  // destroyed first
+  cuda::Job job_;
 };
 
 class DevicePiecesReceiver final : public DeviceReceiver {
  public:
   using DeviceReceiver::DeviceReceiver;
   bool depends_on_sender() const noexcept override { return pieces_.count != 0; }
-  /// False if another protocol must be used.
   [[nodiscard]] bool prepare(const Announced& announced) noexcept {
     const btl::MemoryHandle handle = announced.named.handle();
     pieces_ = *announced.named.pieces();
@@ -173,7 +168,7 @@ class DevicePiecesReceiver final : public DeviceReceiver {
     }
     return true;
   }
-  // Whether the sender's device wrote all pieces.
+  // The stamps prove that the sender's device wrote all pieces.
   std::string verify() noexcept override {
     if (pieces_.count == 0) return {};
     std::array<uint32_t, wire::DevicePieces::kMost> stamps{};
@@ -188,7 +183,7 @@ class DevicePiecesReceiver final : public DeviceReceiver {
   wire::DevicePieces pieces_{};
   std::array<CUevent, wire::DevicePieces::kMost> opened_{};
   bool at_once_ = false;
-  size_t begun_ = 0;  // requested copies
+  size_t begun_ = 0;
 };
 
 }  // namespace

@@ -20,7 +20,7 @@ bool DeviceReceiver::map(const btl::MemoryHandle& handle) noexcept {
   if (why || job_.failed()) return false;
   is_afar_ = !(handle.device == job_.device().uuid);
   mapped_ = context_.devices.map(handle, job_.device());
-  if (mapped_ == nullptr) job_.abandon();  // may be behind the user's stream
+  if (mapped_ == nullptr) job_.abandon();
   return mapped_ != nullptr;
 }
 

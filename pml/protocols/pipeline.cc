@@ -13,7 +13,6 @@
 namespace tern::pml {
 namespace {
 
-/// Whether blocks end inside cache lines of the packed form.
 bool ends_within_lines(const core::Layout& node) noexcept {
   constexpr int64_t kWord = 8, kLine = 64;
   switch (node.form) {
@@ -29,11 +28,11 @@ bool ends_within_lines(const core::Layout& node) noexcept {
   return true;
 }
 
-/// Writes each line, owned by another core, once.
+/// Each line, owned by another core, is written once.
 void pack_lines(const Buffer& from, const ByteRange& range, std::byte* to) noexcept {
   if (!ends_within_lines(*from.type->layout().node))
     return from.type->pack(from.address, from.count, range.offset, to, range.length);
-  constexpr size_t kPart = 4096;  // fits the L1 cache
+  constexpr size_t kPart = 4096;
   alignas(64) std::byte part[kPart];
   for (size_t at = 0; at < range.length; at += kPart) {
     const size_t bytes = std::min(kPart, range.length - at);

@@ -18,7 +18,6 @@ namespace {
 constexpr size_t kPiece = 1 << 20;
 constexpr uint32_t kPieces = 4;  // per message, to leave room for others
 
-/// Less travels in frames, without registration.
 constexpr size_t kLeast = 256 << 10;
 
 bool pays(const ProtocolContext& context, const RecvRequest& request) noexcept {
@@ -90,7 +89,7 @@ class PutSender final : public SenderHalf {
   Chunks chunks_;
   std::unique_ptr<btl::RemoteKey> to_;
   uint64_t address_ = 0;
-  bool flushed_ = false;  // or being flushed
+  bool flushed_ = false;
 };
 
 class PutReceiver final : public ReceiverHalf {
@@ -129,7 +128,7 @@ extern const Protocol kPut{
     .send = [](ProtocolContext& context, SendRequest& request) -> std::unique_ptr<SenderHalf> {
       return std::make_unique<PutSender>(context, request);
     },
-    // A nonzero address: one block of host memory.
+    // A nonzero address means one block of host memory.
     .viable_to_receive =
         [](const ProtocolContext& context, const RecvRequest& request, const Announced& announced) {
           return pays(context, request) && announced.rts.address != 0 &&

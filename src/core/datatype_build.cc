@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TypeBuilder: bounds, layouts and recipes of the constructors.
+// TypeBuilder: bounds, layouts and recipes.
 #include "core/datatype_build.hpp"
 
 #include <unordered_map>
@@ -108,8 +108,8 @@ TypeBuilder::NewType TypeBuilder::hvector(MPI_Count count, MPI_Count length, MPI
 
 struct TypeBuilder::List {
   MPI_Count count;
-  const MPI_Count* lengths;  // of each block; null: `length` holds for all
-  MPI_Count length;          // of all blocks
+  const MPI_Count* lengths;  // per block; null: `length` holds for all
+  MPI_Count length;
   const MPI_Count* places;
   MPI_Count unit;  // bytes per unit of `places`
 };
@@ -120,7 +120,7 @@ TypeBuilder::NewType TypeBuilder::listed(Recipe recipe, const List& list, Dataty
   Bounds bounds;
   Assembly parts;
   parts.reserve(static_cast<size_t>(list.count));
-  std::unordered_map<MPI_Count, PlacedLayout> made;  // blocks of equal length share a node
+  std::unordered_map<MPI_Count, PlacedLayout> made;
   for (MPI_Count i = 0; i < list.count; ++i) {
     const MPI_Count length = list.lengths != nullptr ? list.lengths[i] : list.length;
     if (length == 0) continue;

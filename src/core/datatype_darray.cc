@@ -7,7 +7,7 @@
 namespace tern::core {
 namespace {
 
-/// One dimension; by the standard, all kinds reduce to block-cyclic.
+/// By the standard, all kinds of distribution reduce to block-cyclic.
 struct Dealt {
   MPI_Count size, block;
   int processes, coordinate;
@@ -48,7 +48,6 @@ PlacedLayout dealt_layout(const Dealt& dim, MPI_Count stride, const PlacedLayout
   return parts.finish();
 }
 
-/// The last dimension varies fastest.
 std::vector<Dealt> deal(const TypeBuilder::Distribution& array) {
   std::vector<Dealt> dims(static_cast<size_t>(array.dims));
   int rest = array.rank, below = array.size;

@@ -45,7 +45,6 @@ PlacedLayout list_layout(std::vector<int64_t> places, LayoutPtr child) {
   return {0, node};
 }
 
-/// The largest common power of two, up to 64.
 int64_t common_unit(const std::vector<int64_t>& numbers) noexcept {
   constexpr int64_t kMost = 64;
   int64_t bits = kMost;
@@ -158,7 +157,7 @@ PlacedLayout Assembly::finish_blocks() {
   size_t equal = 1;
   while (equal < places_.size() && length(equal) == first) ++equal;
   if (equal == places_.size()) return list_layout(std::move(places_), block_layout(first).node);
-  // Some blocks are adjacent: equal units avoid branches.
+  // Some blocks are adjacent, so equal units avoid branches.
   const int64_t unit = common_unit(starts_);
   if (places_.size() > kFewBlocks &&
       starts_.back() / unit <= 2 * static_cast<int64_t>(places_.size()))

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Walk: visits the memory of a range of packed bytes in packing order, in runs as regular as
 // possible.
-// Cost: one step per level to find the first byte.
-// A Visitor has: full() (stops early), run(at, bytes), strided(at, stride, block, count), grid(at,
-// rows, row_stride, count, stride, block), listed(origin, places, count, block), blocks(origin,
-// places, starts, count), records(at, stride, count, places, starts, blocks). Addresses are
-// integers: MPI_BOTTOM is 0.
+//  A Visitor has: full() (stops early), run(at, bytes), strided(at, stride, block, count), grid(at,
+//  rows, row_stride, count, stride, block), listed(origin, places, count, block), blocks(origin,
+//  places, starts, count), records(at, stride, count, places, starts, blocks). Addresses are
+//  integers: MPI_BOTTOM is 0.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +19,6 @@ class Walk {
  public:
   explicit Walk(Visitor& visitor) noexcept : visitor_(visitor) {}
 
-  /// The packed bytes [from, to) of `node` at `origin`.
   void range(const Layout& node, uintptr_t origin, int64_t from, int64_t to) noexcept {
     if (from >= to || visitor_.full()) return;
     switch (node.form) {
@@ -53,7 +51,6 @@ class Walk {
   }
 
  private:
-  /// The tail of one part, whole parts, the head of one part.
   template <class Place, class Whole>
   void equal_parts(const Layout& child, int64_t from, int64_t to, Place place,
                    Whole whole) noexcept {
@@ -102,7 +99,6 @@ class Walk {
 
   void blocks(const Layout& node, uintptr_t origin, int64_t from, int64_t to) noexcept {
     size_t first = part_of(node, from);
-    // the part with byte `to`
     size_t last = to == node.size ? node.places.size() : part_of(node, to);
     const auto partial = [&](size_t i, int64_t begin, int64_t end) {
       if (begin < end)
