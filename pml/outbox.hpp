@@ -36,7 +36,7 @@ class Outbox {
   [[nodiscard]] std::byte* begin_frame(const SendRequest& request, size_t bytes,
                                        btl::Header* header) noexcept;
 
-  /// The prefixes of a zero-copy frame take at most kMostNames bytes.
+  /// Writes the names for a zero-copy frame. Returns the end, at most kMostNames bytes on.
   static constexpr size_t kMostNames = sizeof(wire::LongContext) + sizeof(wire::TypeSignature);
   [[nodiscard]] std::byte* write_names(const SendRequest& request, std::byte* room,
                                        btl::Header* header) const noexcept;

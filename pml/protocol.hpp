@@ -36,7 +36,7 @@ struct RecvRequest;
 struct SendRequest;
 
 enum class HalfStep : uint8_t {
-  kWait,
+  kWait,   // wait for a frame of the other end
   kAgain,  // poll in the next round
   kMoved,  // as kAgain, with data moved
   kDone,
@@ -60,7 +60,7 @@ struct Announcement {
   uint32_t claims = 0;
   uint32_t staged = 0;
   const btl::MemoryHandle* handle = nullptr;
-  const wire::DevicePieces* pieces = nullptr;
+  const wire::DevicePieces* pieces = nullptr;  // follow the handle; may be null
 };
 
 struct Announced {
@@ -71,7 +71,7 @@ struct Announced {
 class Half {
  public:
   virtual ~Half() = default;
-  /// Progress calls advance() in each round after kAgain or kMoved.
+  /// Called in each round of progress after kAgain or kMoved.
   [[nodiscard]] virtual HalfStep advance() noexcept { return HalfStep::kWait; }
   Failure failure;
 };
@@ -81,14 +81,15 @@ class SenderHalf : public Half {
   virtual void announce(Announcement* /*out*/) const noexcept {}
   [[nodiscard]] virtual bool accepts(const wire::Go& /*go*/) const noexcept { return false; }
   virtual void learn_key(std::span<const std::byte> /*key*/) noexcept {}
+  /// The receiver has chosen this protocol.
   [[nodiscard]] virtual HalfStep begin(const wire::Go& /*go*/) noexcept { return HalfStep::kWait; }
-  /// may_be_replaced() is true while the receiver may switch to an `always` protocol.
+  /// Whether the receiver may still switch to an `always` protocol.
   [[nodiscard]] virtual bool may_be_replaced() const noexcept { return false; }
   virtual void refused() noexcept {}
   /// The refused half is kept, because the destructor waits for a pack, possibly behind a user's
   /// stream.
   void stand_for(std::unique_ptr<SenderHalf> refused) noexcept { refused_ = std::move(refused); }
-  /// acknowledged() returns kFailed if the received data is invalid.
+  /// Returns kFailed if the received data is invalid.
   [[nodiscard]] virtual HalfStep acknowledged() noexcept { return HalfStep::kDone; }
 
  private:
@@ -98,11 +99,12 @@ class SenderHalf : public Half {
 class ReceiverHalf : public Half {
  public:
   [[nodiscard]] virtual HalfStep begin() noexcept = 0;
+  /// For wire::kData frames.
   [[nodiscard]] virtual bool takes_data() const noexcept { return false; }
   [[nodiscard]] virtual HalfStep take(const std::byte* /*data*/, size_t /*bytes*/) noexcept {
     return HalfStep::kWait;
   }
-  /// Transfers calls landed() after all puts have landed, and only if awaits_landing().
+  /// All puts have landed. Called only if awaits_landing().
   [[nodiscard]] virtual HalfStep landed() noexcept { return HalfStep::kWait; }
   [[nodiscard]] virtual bool awaits_landing() const noexcept { return false; }
   [[nodiscard]] virtual bool depends_on_sender() const noexcept {

@@ -23,6 +23,7 @@ namespace tern::pml {
 class MessageEngine;
 struct SendRequest;
 
+/// For TERN_CHECK=types.
 [[nodiscard]] wire::TypeSignature signature_of(const Buffer& buffer) noexcept;
 
 /// Example: "from rank 1 of MPI_COMM_WORLD with tag 7".

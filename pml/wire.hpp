@@ -35,6 +35,7 @@ struct LongContext {
   uint64_t creator;
   uint64_t counter;
 };
+/// For TERN_CHECK=types.
 struct TypeSignature {
   uint64_t hash;
   uint64_t elements;

@@ -15,7 +15,7 @@
 namespace tern::btl::cuda_ipc {
 namespace {
 
-constexpr int64_t kKept = 60'000'000'000;  // ns until unused descriptors are closed
+constexpr int64_t kKept = 60'000'000'000;  // ns; unused descriptors are then closed
 constexpr int kTimeout = 16;               // unanswered requests before an error
 
 Fd take_by_pidfd(int pid, int descriptor) noexcept {

@@ -71,7 +71,7 @@ bool may_copy(const ProtocolContext& context, const RecvRequest& request,
          !prefers_pipeline(context, request.transfer.bytes) && can_copy(*request.peer->endpoint);
 }
 
-// The launcher gets time to report the cause of a peer's death first.
+// Lets the launcher report the cause of a peer's death first.
 HalfStep copy_failed(ProtocolContext& context, const RecvRequest& request, int error,
                      Failure* failure) noexcept {
   if (error == ESRCH) {

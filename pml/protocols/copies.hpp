@@ -9,6 +9,7 @@
 
 namespace tern::pml {
 
+/// Host memory for the packed form of data with holes.
 class PackStage {
  public:
   /// open() returns false if the pipeline is faster, or memory is short.
@@ -36,7 +37,7 @@ class PackStage {
 [[nodiscard]] bool may_copy(const ProtocolContext& context, const RecvRequest& request,
                             const Announced& announced) noexcept;
 
-/// copy_failed() logs once. Another protocol must bring the data, unless the peer has died.
+/// Another protocol must bring the data (logged once), or the peer has died.
 [[nodiscard]] HalfStep copy_failed(ProtocolContext& context, const RecvRequest& request, int error,
                                    Failure* failure) noexcept;
 

@@ -57,12 +57,14 @@ class DevicePiecesSender final : public SenderHalf {
       fail();
     return true;
   }
+  // On failure, the receiver must not wait.
   HalfStep advance() noexcept override {
     if (!job_.done()) return HalfStep::kAgain;
     if (TERN_LIKELY(!job_.failed())) return HalfStep::kWait;
     fail();
     return HalfStep::kFailed;
   }
+  // The receiver has noticed, or has all data.
   HalfStep acknowledged() noexcept override {
     if (TERN_LIKELY(job_.finish())) return HalfStep::kDone;
     failure = {MPI_ERR_OTHER,
@@ -111,7 +113,7 @@ class DevicePiecesSender final : public SenderHalf {
   }
 
   SendRequest& request_;
-  cuda::Block block_;
+  cuda::Block block_;  // stamps, then data
   std::array<cuda::SharedEvent, wire::DevicePieces::kMost> events_;
   wire::DevicePieces pieces_{};
   btl::MemoryHandle handle_{};

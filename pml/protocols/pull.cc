@@ -22,7 +22,7 @@ class PullSender final : public SenderHalf {
 
 class PullReceiver final : public ReceiverHalf {
  public:
-  static constexpr size_t kAtOnce = 512 << 10;
+  static constexpr size_t kAtOnce = 512 << 10;  // bytes per round of progress
   PullReceiver(ProtocolContext& context, RecvRequest& request, PackStage stage) noexcept
       : context_(context),
         request_(request),

@@ -65,6 +65,7 @@ class Datatype final : public Object {
   size_t pieces(const void* buf, MPI_Count count, size_t offset, size_t limit, iovec* out,
                 size_t most, size_t* covered) const noexcept;
 
+  /// The normal form; null node without data.
   [[nodiscard]] const PlacedLayout& layout() const noexcept { return layout_; }
   [[nodiscard]] const Recipe& recipe() const noexcept { return *recipe_; }
 

@@ -120,7 +120,7 @@ TypeBuilder::NewType TypeBuilder::listed(Recipe recipe, const List& list, Dataty
   Bounds bounds;
   Assembly parts;
   parts.reserve(static_cast<size_t>(list.count));
-  std::unordered_map<MPI_Count, PlacedLayout> made;
+  std::unordered_map<MPI_Count, PlacedLayout> made;  // blocks of equal length share a node
   for (MPI_Count i = 0; i < list.count; ++i) {
     const MPI_Count length = list.lengths != nullptr ? list.lengths[i] : list.length;
     if (length == 0) continue;

@@ -16,7 +16,7 @@ namespace tern::core {
 class Layout;
 using LayoutPtr = std::shared_ptr<const Layout>;
 
-/// A null node holds no data.
+/// A layout at an offset; a null node holds no data.
 struct PlacedLayout {
   int64_t at = 0;
   LayoutPtr node;
@@ -26,10 +26,10 @@ struct PlacedLayout {
 class Layout {
  public:
   enum class LayoutForm : uint8_t {
-    kBlock,
-    kStrided,
-    kList,
-    kBlocks,  // block i holds the packed bytes starts[i] to starts[i + 1]
+    kBlock,    // `size` bytes in one piece
+    kStrided,  // `count` times `child`, `stride` bytes apart
+    kList,     // `child` at each of `places`
+    kBlocks,   // blocks at `places`; block i holds the packed bytes starts[i] to starts[i + 1]
     kSequence,
   };
   LayoutForm form = LayoutForm::kBlock;
@@ -66,11 +66,13 @@ inline int64_t PlacedLayout::size() const noexcept { return node ? node->size : 
 }
 
 [[nodiscard]] PlacedLayout block_layout(int64_t bytes);
+/// Returns the simplest form.
 [[nodiscard]] PlacedLayout strided_layout(int64_t count, int64_t stride, const PlacedLayout& child);
 
 class Assembly {
  public:
   void reserve(size_t parts);
+  /// Ignores parts without data.
   void add(int64_t at, const PlacedLayout& part);
   void add_block(int64_t at, int64_t bytes) {
     if (!only_blocks_) return add_node(at, block_layout(bytes).node);
