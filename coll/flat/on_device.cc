@@ -50,7 +50,7 @@ Where OnDevice::meet() {
   return agreed.tried || try_links() ? Where::kAll : Where::kSome;
 }
 
-// True if all data lies on the device and memory handles exist.
+// prepare() succeeds if all data lies on the device and memory handles exist.
 bool OnDevice::prepare(Post* mine) {
   mine->leader = process_.params.cuda_reduce == SharedReduction::kLeader ? 1 : 0;
   return (moves() ? prepare_moves(mine) : prepare_reduction(mine)) && job_.finish();
@@ -230,7 +230,7 @@ void OnDevice::work() {
   if (own.count > 0) reduce(own);
 }
 
-// Afterwards owners may free the mapped buffers.
+// After end_phase() owners may free the mapped buffers.
 int OnDevice::end_phase(int code) {
   if (!job_.finish() && code == MPI_SUCCESS)
     code = fail(MPI_ERR_OTHER, "%s: %s device memory failed: %s", name_of(operation_.collective),

@@ -26,7 +26,7 @@ void Parts::reduce_posted(int first, int last, const Range& range, std::byte* to
   for (int rank = last - 1; rank >= first; --rank) apply(operand(rank), to, range.count);
 }
 
-// Uses this rank's slot as operand: in place, the input is the output.
+// In place, the input is the output, so reduce_read() takes this rank's slot as operand.
 void Parts::reduce_read(int end, const Range& range) {
   for (int i = 0; i < end; ++i) await(i, bytes_of(range.count));
   if (end == ranks_) slots_.awaited_all();
@@ -48,7 +48,7 @@ void Parts::reduce_onto_own(const Range& posted, std::byte* own) {
     if (rank != rank_) apply(slots_.await(rank).data() + bytes_of(posted.first), own, posted.count);
 }
 
-// In place, this rank's operand is the output; staged data has a separate input.
+// In place, this rank's operand is the output. Staged data has a separate input.
 void Parts::reduce_own_slice(const Range& range, const Range& own, bool onto_own,
                              std::byte* result) {
   std::byte* const mine = (onto_own ? out_ : in_).at(0, bytes_of(range.first + own.first));

@@ -32,7 +32,7 @@ class FlatShape {
     const MPI_Count first = total * of / ranks_, end = total * (of + 1) / ranks_;
     return {first, end - first};
   }
-  /// Known to all ranks.
+  /// All ranks know all lengths.
   [[nodiscard]] MPI_Count length_of(int block) const noexcept {
     const Side& input = operation_.input;
     return input.counts == nullptr ? input.count : input.counts[block];
@@ -40,7 +40,7 @@ class FlatShape {
   [[nodiscard]] MPI_Count length_in(int block, const Range& range) const noexcept {
     return std::clamp<MPI_Count>(length_of(block) - range.first, 0, range.count);
   }
-  /// Elements of every block, block after block.
+  /// Scattered: elements of every block, block after block.
   struct Scattered {
     MPI_Count all;
     Range own;  // this rank's part of `all`

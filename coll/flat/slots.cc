@@ -19,11 +19,11 @@
 namespace tern::coll {
 namespace {
 
-// Spins before the polling wait: some 20 microseconds on an exclusive core.
+// A waiter spins before the polling wait, some 20 microseconds on an exclusive core.
 constexpr int kSpins = 400, kSpinsAmongThreads = 50;
 constexpr int kYields = 16;
 
-// Fields of an introduction.
+// Fields of an introduction:
 constexpr uint32_t kNodeShift = 20, kNumber = (1U << kNodeShift) - 1;
 constexpr int kMostNodes = 1 << 9;  // 0: unknown node
 

@@ -2,7 +2,7 @@
 // DeviceCalls: the calls of a communicator that run on devices alone, seen by the proxy.
 // Why: the proxy names the awaited rank of a stream, and MPI_Finalize waits until the stream has
 // passed all calls.
-// Lifetime: owned by a CommStream or, for blocking calls, by a CommState.
+// Lifetime: a CommStream or, for blocking calls, by a CommState.
 // Threads: close() by the enqueuing thread, the rest by the proxy or the blocked caller. No driver
 // calls.
 #pragma once
@@ -21,25 +21,26 @@ namespace tern::coll {
 
 class DeviceCalls {
  public:
-  /// May outlive the communicator. Throws std::bad_alloc.
+  /// DeviceCalls may outlive the communicator. Throws std::bad_alloc.
   DeviceCalls(const core::Communicator& communicator, std::shared_ptr<GpuTeam> team);
 
-  /// Returns the number of calls passed since the previous look().
+  /// look() returns the number of calls passed since the previous look().
   [[nodiscard]] int look() noexcept;
-  /// Logs the awaited ranks after a wait of TERN_GPU_TIMEOUT.
+  /// watch() logs the awaited ranks after a wait of TERN_GPU_TIMEOUT.
   void watch() noexcept;
-  /// Whether a kernel timed out, with undefined results. Logs the reason once.
+  /// has_given_up() is true if a kernel timed out, with undefined results. The reason is logged
+  /// once.
   [[nodiscard]] bool has_given_up() noexcept;
   [[nodiscard]] bool has_passed() const noexcept { return team_ != nullptr && passed() != seen_; }
   void be_ordinary() noexcept { ordinary_ = true; }
-  /// Ends the series of calls; another communicator may then lease the team.
+  /// close() ends the series of calls; another communicator may then lease the team.
   void close() noexcept {
     if (team_ != nullptr) last_ = team_->calls.count();
     closed_ = true;
   }
-  /// Whether the stream has passed all calls. Requires close().
+  /// over() is true if the stream has passed all calls. Requires close().
   [[nodiscard]] bool over() const noexcept { return team_ == nullptr || seen_ == last_; }
-  /// Adds the awaited ranks to *report; false: the stream does not wait.
+  /// describe() adds the awaited ranks to *report. Returns false if the stream does not wait.
   bool describe(WaitReport* report) const;
 
  private:

@@ -87,7 +87,7 @@ void ExchangeRun::describe() noexcept {
   a.set = static_cast<int32_t>(a.number & 1);
 }
 
-// The range of steps shrinks until all blocks fit kMostBlocks.
+// choose() shrinks the range of steps until all blocks fit kMostBlocks.
 MPI_Count ExchangeRun::choose(MPI_Count begin) noexcept {
   cuda::ExchangeArguments& a = arguments_;
   const auto count = [&](const Blocks& blocks, MPI_Count end) {

@@ -34,7 +34,7 @@ bool KernelRun::is_plain(const core::Data& data, const cuda::Device& device,
   if (!data.type->contiguous()) return false;
   const std::byte* const first = data.first();
   if (reinterpret_cast<uintptr_t>(first) - known->base >= known->bytes)
-    *known = cuda::look_up(first);  // a driver call
+    *known = cuda::look_up(first);  // look_up() is a driver call
   return known->kind == cuda::MemoryKind::kManaged ||
          (known->kind == cuda::MemoryKind::kDevice && known->device == device.ordinal);
 }

@@ -21,14 +21,14 @@ struct LineFacts {
   topo::PciAddress address;  // NVML finds GPUs by PCI address, also hidden ones
   int64_t to_switches = -1;  // NVLinks to switches; negative: unknown
 };
-/// Writes the device's links to *links. Null: the team has one rank.
+/// Writes the device's links to *links, null if the team has one rank.
 [[nodiscard]] LineFacts line_facts(cuda::Device& device, topo::NvLinks* links);
 
 struct LinesVerdict {
   std::string why_not;  // empty: LL128 may be used
   std::string source;   // of the NVLink facts
 };
-/// Judges all pairs with rank `rank`. `blocks`: thread blocks of the team's kernels.
+/// Judges all pairs with rank `rank`. `blocks` counts thread blocks of the team's kernels.
 [[nodiscard]] LinesVerdict judge_lines(const cuda::Device& device, const topo::NvLinks& links,
                                        const std::vector<LineFacts>& all, size_t rank,
                                        uint64_t blocks);

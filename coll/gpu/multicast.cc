@@ -161,8 +161,8 @@ std::string Multicast::try_out(const TeamMemory& memory, cuda::KernelReport* rep
   return {};
 }
 
-// On a busy device the memory stays allocated: freeing may wait for a kernel that needs another
-// rank, and that rank may need this process.
+// On a busy device the multicast memory stays allocated: freeing may wait for a kernel that needs
+// another rank, and that rank may need this process.
 Multicast::~Multicast() {
   if (has_object_ && !device_.gone() && device_.is_quiet()) end();
 }

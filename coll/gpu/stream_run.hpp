@@ -27,12 +27,12 @@ class StreamRun {
  public:
   StreamRun(GpuTeam& team, const Placed& placed, const Operation& operation,
             cuda::Job& job) noexcept;
-  /// After a failure some steps may run, and the team is invalid.
+  /// If run() fails, some steps may run, and the team is invalid.
   [[nodiscard]] Failure run();
   [[nodiscard]] MPI_Count chunk() const noexcept { return pieces_.length() * pieces_.element(); }
   [[nodiscard]] MPI_Count passes() const noexcept { return pieces_.passes(); }
   [[nodiscard]] static int blocks() noexcept { return 0; }
-  /// Returns enough passes to fill a pipelined algorithm, else 1.
+  /// least_passes() is enough to fill a pipelined algorithm, else 1.
   [[nodiscard]] static MPI_Count least_passes(const Placed& placed) noexcept;
   static constexpr size_t kMostWaits = 125;  // per batch of memory operations
   [[nodiscard]] static int kernels_of(int sources) noexcept;

@@ -2,7 +2,7 @@
 // TeamSchedules: a team's schedules, lowered and placed once.
 // Why: lowering takes all ranks' schedules, too slow for each call. Programs, waits and graphs
 // point to placed schedules.
-// Lifetime: the team's. Threads: the caller holds the team's mutex. See: coll/gpu/placed.hpp.
+// Lifetime: the team's. Threads: the caller holds the team's mutex.
 #pragma once
 
 #include <map>
@@ -24,11 +24,12 @@ class TeamSchedules {
   TeamSchedules(const TeamSchedules&) = delete;
   TeamSchedules& operator=(const TeamSchedules&) = delete;
 
-  /// Returns null with *why if the scratch is too small.
+  /// placed() returns null with *why if the scratch is too small.
   [[nodiscard]] const Placed* placed(const Algorithm& algorithm, int root, std::string* why);
-  /// Returns the entry for descriptions of waits in exchange_run.hpp, which has no schedule.
+  /// exchange() returns the entry for descriptions of waits in exchange_run.hpp, which has no
+  /// schedule.
   [[nodiscard]] const Placed& exchange(Collective what);
-  /// Algorithm, choice and size of an explanation, given once.
+  /// Said: algorithm, choice and size of an explanation, given once.
   using Said = std::tuple<const Placed*, int, int>;
   [[nodiscard]] bool is_news(const Said& said) { return said_.insert(said).second; }
 

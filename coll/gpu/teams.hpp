@@ -26,17 +26,17 @@ class GpuTeams {
     for (const auto& team : all_) team->end();
   }
   enum class Use : uint8_t { kEnqueued, kOrdinary };
-  /// With this many teams, blocking calls get no further team, because scratch outlives
+  /// From kMostForOrdinary teams on, blocking calls get no further team, because scratch outlives
   /// communicators.
   static constexpr int kMostForOrdinary = 8;
-  /// Collective over the communicator. Returns an idle or new team of its ranks, or null with
-  /// *why_not on all ranks. If some ranks cannot map each other's memory, *islands maps each rank
-  /// to the lowest rank of its NVLink domain (topo/islands.hpp). `device`: of this rank's stream,
-  /// or null. Throws Error, std::bad_alloc.
+  /// lease() is collective over the communicator, and returns an idle or new team of its ranks, or
+  /// null with *why_not on all ranks. If some ranks cannot map each other's memory, *islands maps
+  /// each rank to the lowest rank of its NVLink domain (topo/islands.hpp). `device` belongs to this
+  /// rank's stream, or is null. Throws Error, std::bad_alloc.
   [[nodiscard]] std::shared_ptr<GpuTeam> lease(core::Communicator& communicator, Use use,
                                                cuda::Device* device, std::string* why_not,
                                                std::vector<int>* islands = nullptr);
-  /// Called when the communicator is freed.
+  /// A freed communicator gives its team back.
   static void give_back(GpuTeam& team) noexcept { team.lease(false); }
 
  private:

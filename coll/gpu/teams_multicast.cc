@@ -34,7 +34,7 @@ struct Letter {
   uint64_t team = 0;
 };
 
-/// This rank's steps. Each returns an empty string or an error sentence.
+/// MulticastMaking: this rank's steps.
 class MulticastMaking {
  public:
   MulticastMaking(GpuTeam& team, const Params& params, int places, std::string lacks)
@@ -79,7 +79,8 @@ class MulticastMaking {
     tried_ = true;
     return made_->try_out(team_.memory, team_.reports.kernels());
   }
-  /// take() follows success on all ranks, give_up() a failed step. The caller holds no lock.
+  /// take() follows success on all ranks, give_up() a failed step. The caller of give_up() holds no
+  /// lock.
   [[nodiscard]] std::unique_ptr<Multicast> take() noexcept { return std::move(made_); }
   void give_up() noexcept { made_.reset(); }
   [[nodiscard]] bool tried() const noexcept { return tried_; }
@@ -93,7 +94,7 @@ class MulticastMaking {
   static constexpr size_t kShare = 4;
   [[nodiscard]] bool is_root() const noexcept { return team_.memory.rank() == 0; }
 
-  /// Requires that rank 0 has sent the descriptor.
+  /// Rank 0 has sent the descriptor before receive().
   [[nodiscard]] Fd receive() const {
     constexpr int64_t kMost = 1'000'000'000;  // ns
     const int64_t begun = now_ns();
@@ -122,8 +123,8 @@ class MulticastMaking {
 
 }  // namespace
 
-// All ranks finish a step before the next. False: a failed trial could not be cleared, and the team
-// is invalid.
+// All ranks finish a step before the next. If a failed trial could not be cleared, add_multicast()
+// returns false, and the team is invalid.
 bool GpuTeams::add_multicast(core::Communicator& communicator, GpuTeam& team, int places) {
   using Making = MulticastMaking;
   const Params& params = executions_.process().params;

@@ -28,15 +28,15 @@ class WaitLog {
     size_t step = 0;
     MPI_Count pass = 0;
   };
-  /// Returns the number of a batch of waits, or of a launch.
+  /// note() returns the number of a batch of waits, or of a launch.
   [[nodiscard]] uint32_t note(const Wait& wait, bool captured);
-  /// Returns the current wait of a stream or kernel; 0: none.
+  /// current() returns the current wait of a stream or kernel, or 0.
   [[nodiscard]] uint32_t current() const noexcept;
-  /// Describes a wait and adds the awaited ranks to *ranks.
+  /// describe() adds the awaited ranks to *ranks.
   [[nodiscard]] std::string describe(uint32_t wait, std::vector<int>* ranks) const;
-  /// Describes a kernel's timeout; empty: no kernel gave up.
+  /// why_given_up() describes a kernel's timeout, and is empty if no kernel gave up.
   [[nodiscard]] std::string why_given_up() const;
-  /// Sets the user's numbers of ranks if the team is a part of the communicator.
+  /// The user's numbers of ranks differ if the team is a part of the communicator.
   void name_ranks(std::vector<int> names) noexcept { names_ = std::move(names); }
 
  private:
