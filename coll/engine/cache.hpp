@@ -28,11 +28,9 @@ class ScheduleCache {
   /// Throws std::bad_alloc.
   CachedSchedule& get(const Algorithm& algorithm, int32_t ranks, int32_t rank, int32_t root,
                       const Levels* levels = nullptr);
-  /// Builds schedules for inter-communicators by build_between().
   CachedSchedule& get_between(const Algorithm& algorithm, int32_t ranks, int32_t others,
                               int32_t rank, int32_t root);
   [[nodiscard]] std::vector<const Algorithm*> algorithms() const;
-  /// Schedules of a trial are evicted first.
   void set_trial(bool on) noexcept { trial_ = on; }
   [[nodiscard]] size_t steps() const noexcept { return steps_; }
   [[nodiscard]] size_t size() const noexcept { return schedules_.size(); }

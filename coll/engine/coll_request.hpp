@@ -13,7 +13,7 @@
 
 namespace tern::coll {
 
-/// A tag sequence. Tags have few bits, so collectives without messages take none.
+/// Tags have few bits, so collectives without messages take no tag sequence.
 [[nodiscard]] uint32_t next_sequence(core::Communicator& communicator) noexcept;
 [[nodiscard]] uint32_t sequence_of(CallNumber persistent) noexcept;
 
@@ -32,14 +32,13 @@ class CollRequest : public core::Request {
     sequence_ = sequence;
     tagged_ = true;
   }
-  /// Takes the number now: ranks create persistent collectives in equal order, but may start them
-  /// in any order.
+  /// A persistent request takes its number when created: ranks create persistent collectives in
+  /// equal order, but may start them in any order.
   void set_persistent() noexcept;
-  /// Null: no measurement.
   void measure(Measured* sum) noexcept { watch_.measure(sum); }
 
   virtual void go() noexcept = 0;
-  /// The caller releases the request.
+  /// The caller of run() releases the request.
   [[nodiscard]] Failure run() noexcept;
   int start() noexcept final;
   void describe(WaitReport* report) const override;

@@ -2,7 +2,7 @@
 // Execution: a schedule bound to buffers, run by progress over the pml. Up to kMostPasses passes
 // (chunks) overlap, each with separate scratch. Device work is a step in flight, like a message;
 // the host never waits for a device. Lifetime: pooled; the user's handle and the running operation
-// hold a reference each. See: coll/schedule/schedule.hpp; tests/unit/coll/engine_test.cc.
+// hold a reference each.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,6 @@ namespace tern::coll {
 
 class Execution;
 
-/// Executions implements the interface.
 class ExecutionOwner {
  public:
   [[nodiscard]] core::Channel& channel() const noexcept { return channel_; }
@@ -50,16 +49,15 @@ class Execution final : public CollRequest {
  public:
   explicit Execution(ExecutionOwner& owner) noexcept;
 
-  /// Throws std::bad_alloc. `cached` stays in use until the end; `own` holds it if no cache does.
+  /// `cached` and `own`: see Bound::bind. Throws std::bad_alloc.
   void bind(const Operation& operation, const Algorithm& algorithm, CachedSchedule& cached,
             std::shared_ptr<CachedSchedule> own = {});
   /// Ranks compare calls before they run, until the execution is pooled.
   void check(std::unique_ptr<CallCheck> check) noexcept { check_ = std::move(check); }
-  /// Another rank refuses: the next advance() abandons the execution.
+  /// refused() records another rank's refusal; the next advance() abandons the execution.
   TERN_COLD void refused(const std::string& why) noexcept;
   void launch() noexcept;
-  /// Adds the steps begun or ended to `events`. True when complete; the execution may then be
-  /// freed.
+  /// advance() adds the steps begun or ended to `events`. After true, the execution may be freed.
   bool advance(int& events) noexcept;
   void go() noexcept override { owner_.go(*this); }
   void describe(WaitReport* report) const override;
@@ -67,7 +65,7 @@ class Execution final : public CollRequest {
  private:
   static constexpr size_t kMostPasses = 3;
 
-  /// A step in flight: a message, or device work.
+  /// Flight: a message or device work in flight.
   struct Flight {
     int32_t step;
     core::Request* request;
@@ -105,7 +103,7 @@ class Execution final : public CollRequest {
                                   bool sends, core::Request** request) noexcept;
   void copy(PassRun& pass, int lane, int32_t index, const Step& step) noexcept;
   void reduce(PassRun& pass, int lane, int32_t index, const Step& step) noexcept;
-  /// Asynchronous work; null without memory.
+  /// new_work() returns null without memory.
   [[nodiscard]] std::unique_ptr<core::DeviceWork> new_work(bool on_device) noexcept;
   void fly(LaneRun& lane, int32_t index, std::unique_ptr<core::DeviceWork> work) noexcept;
   void land(const Flight& flight) noexcept;
@@ -114,7 +112,6 @@ class Execution final : public CollRequest {
   void finish() noexcept;
   void unbind() noexcept override;
   void pool() noexcept override { owner_.release(*this); }
-  /// Adds the collective's name.
   void note_error(int code, const char* text) noexcept;
   TERN_COLD void refuse(int code) noexcept;
   void note(const Failure& why) noexcept;

@@ -8,7 +8,7 @@
 namespace tern::coll {
 namespace {
 
-/// Elements of a vector before part `i` of `parts`.
+/// before() counts elements of a vector before part `i` of `parts`.
 constexpr MPI_Count before(MPI_Count length, MPI_Count parts, MPI_Count i) noexcept {
   const MPI_Count rest = length % parts;
   return length / parts * i + std::min(i, rest);
@@ -77,7 +77,7 @@ Geometry::Range Geometry::block_range(const Area& area, const Slice& slice) noex
   if (area.counts == nullptr) return {slice.first * area.block, slice.blocks * area.block};
   const MPI_Count first = area.displs[slice.first];
   const int32_t last = slice.first + slice.blocks - 1;
-  // The slice is contiguous (reduce_scatter's input).
+  // The slice of reduce_scatter's input is contiguous.
   return {first, area.displs[last] + area.counts[last] - first};
 }
 
@@ -94,7 +94,7 @@ MPI_Count Geometry::blocks_before(int32_t block) const noexcept {
 
 namespace {
 
-/// Works for absolute addresses (MPI_BOTTOM) too.
+/// moved() also works for absolute addresses (MPI_BOTTOM).
 std::byte* moved(std::byte* base, ptrdiff_t by) noexcept {
   return reinterpret_cast<std::byte*>(reinterpret_cast<uintptr_t>(base) +
                                       static_cast<uintptr_t>(by));

@@ -37,7 +37,6 @@ class KeptOperation {
     std::vector<MPI_Aint> displs;
     std::vector<core::Datatype*> types;
     std::vector<core::Ref<core::Datatype>> held;
-    /// Points the side to copies of its arrays.
     void take(Side& side, int32_t blocks) {
       held.clear();
       if (TERN_UNLIKELY(side.counts != nullptr)) copy(side, blocks);

@@ -2,12 +2,12 @@
 // Refusal: a rank that cannot take part in a collective (arguments, memory, an unreachable peer)
 // notifies all others, so no rank waits for it.
 //
-// Protocol. Every collective of a communicator, refused or not, takes a number, equal on all ranks.
-// If every rank refuses the call, the communicator stays usable. A rank inside the call replies
-// kTakesPart, and both ranks end all collectives of the communicator, in flight and future, with an
-// error naming rank and reason. Messages still work: MPI_Comm_dup is the cure. After a refusal the
-// rank uses no shared memory on the communicator: without the call's size it cannot follow the
-// epochs.
+// Protocol. Every collective of a communicator, even if refused, takes a number, equal on all
+// ranks. If every rank refuses the call, the communicator stays usable. A rank inside the call
+// replies kTakesPart, and both ranks end all collectives of the communicator, in flight and future,
+// with an error naming rank and reason. Messages still work: MPI_Comm_dup is the cure. After a
+// refusal the rank uses no shared memory on the communicator: without the call's size it cannot
+// follow the epochs.
 //
 // Deferred refusals. Programs test on one rank whether MPI detects aliased buffers, then continue
 // (MPICH's tests noalias to noalias3), so the next collective takes the refused number. Ranks
@@ -17,8 +17,7 @@
 // calls have followed, the rank sends kAbsent after five seconds, which only ranks waiting in the
 // next call treat as a refusal. After sixteen calls the refusal is dropped.
 //
-// Errors: a failed send is retried for five seconds, then the job aborts. See:
-// tests/mpi/coll_refused.c.
+// Errors: a failed send is retried for five seconds, then the job aborts.
 #pragma once
 
 #include <cstdint>
@@ -51,8 +50,8 @@ struct Notice {
   Says says;
   uint32_t number, persistent;
   int32_t rank;   // sender's rank in its group
-  CallKind kind;  // kInstead only
-  char why[164];  // error text, truncated
+  CallKind kind;  // valid for kInstead
+  char why[164];  // truncated
 };
 
 struct Told {
@@ -64,19 +63,19 @@ struct Untold {
   Notice notice;
   core::Communicator* on;  // holds a pending operation
   int rank;
-  int64_t since, tried;  // now_ns()
+  int64_t since, tried;
 };
 
 struct Trouble {
   struct Refused {
     CallNumber number;
-    int others;  // other ranks' refusals
+    int others;  // number of other ranks' refusals
   };
   struct Heard {
     Notice notice;
     bool across;  // sender is in the remote group
   };
-  /// A deferred refusal. The next `followed` calls take its number and later numbers.
+  /// Deferred: the next `followed` calls take the refusal's number and later numbers.
   struct Deferred {
     bool persistent;
     CallKind kind;
@@ -84,7 +83,7 @@ struct Trouble {
     int64_t seen, waited;  // ns
     int followed = 0;
   };
-  /// The header may precede the data.
+  /// Coming: the header may precede the data.
   struct Coming {
     core::Request* request;
     bool across;
@@ -92,7 +91,7 @@ struct Trouble {
   };
   std::list<Coming> coming;
   std::optional<Deferred> deferred;
-  std::vector<Refused> refused;  // not yet by all ranks
+  std::vector<Refused> refused;  // not yet refused by all ranks
   std::vector<Heard> heard;      // calls not reached yet
 };
 
@@ -108,15 +107,14 @@ struct CommRefusals : core::CollState {
 
 class Refusals;
 
-/// The channel's collectives. Coll implements the interface.
 class UnderWay {
  public:
   /// Throws std::bad_alloc.
   [[nodiscard]] virtual CommRefusals& state_of(core::Communicator& communicator) = 0;
-  /// Ends all collectives of the communicator; broken_off() notifies the other ranks.
+  /// refuse() ends all collectives of the communicator; broken_off() notifies the other ranks.
   virtual void refuse(core::Communicator& communicator, const std::string& why,
                       const std::string& error) noexcept = 0;
-  /// Fails stream operations, since a rank refuses a call not begun here.
+  /// hear() fails stream operations, since a rank refuses a call not begun here.
   virtual void hear(core::Communicator& communicator, const std::string& why) noexcept = 0;
 
  protected:
@@ -132,37 +130,39 @@ class Refusals {
 
   [[nodiscard]] static CallNumber next_number(core::Communicator& communicator, bool persistent,
                                               CallKind kind) noexcept;
-  /// Refuses the next collective. `deferred`: this call, unless the next collective replaces it.
+  /// refuse() refuses the next collective. `deferred` is this call, unless the next collective
+  /// replaces it.
   TERN_COLD void refuse(core::Communicator& communicator, bool persistent, const Failure& why,
                         std::optional<CallKind> deferred) noexcept;
-  /// Refuses with the reason of fail(), which is kept.
+  /// This refuse() takes, and keeps, the reason of fail().
   TERN_COLD void refuse(core::Communicator& communicator, bool persistent, int code,
                         std::optional<CallKind> deferred) noexcept;
-  /// Ends all collectives of the communicator; notifies other ranks only about calls in flight.
-  /// Call without the lock.
+  /// end() ends all collectives of the communicator, and notifies other ranks only about calls in
+  /// flight. The caller does not hold the lock.
   TERN_COLD void end(core::Communicator& communicator, const std::string& why) noexcept;
-  /// Call after the communicator's last collective.
+  /// freeing() follows the communicator's last collective.
   void freeing(const core::Communicator& communicator) noexcept;
 
   // The following functions need the lock.
   TERN_COLD void refuse_call(core::Communicator& communicator, CallNumber number,
                              const Failure& why) noexcept;
-  /// Whether any notice has arrived; then settle() precedes each call.
+  /// Once any notice has arrived, settle() precedes each call.
   [[nodiscard]] bool troubled() const noexcept { return troubled_; }
-  /// Call before a call takes its number: returns an error if another rank refuses the call.
+  /// settle() runs before a call takes its number. Returns an error if another rank refuses the
+  /// call.
   [[nodiscard]] TERN_COLD Failure settle(core::Communicator& communicator, bool persistent,
                                          CallKind kind) noexcept;
-  /// Call before a persistent call starts: if the collectives have ended, fails the call and
-  /// notifies all ranks.
+  /// over() runs before a persistent call starts. If the collectives have ended, over() fails the
+  /// call and notifies all ranks.
   [[nodiscard]] int over(core::Communicator& communicator, CallNumber number) noexcept;
-  /// Ends the collectives without notices.
+  /// interrupt() ends the collectives without notices.
   TERN_COLD void interrupt(core::Communicator& communicator) noexcept;
-  /// Tells the other ranks not to wait for an active call.
+  /// broken_off() tells the other ranks not to wait for an active call.
   TERN_COLD void broken_off(core::Communicator& communicator, CallNumber number,
                             const std::string& why) noexcept;
   void enter(CommRefusals& state) noexcept;
   void leave(CommRefusals& state) noexcept;
-  /// Handles notices received before enter(). Throws std::bad_alloc.
+  /// catch_up() handles notices received before enter(). Throws std::bad_alloc.
   void catch_up(CommRefusals& state);
   [[nodiscard]] bool is_asked_to_look() const noexcept {
     return channel_.refusals != heard_ || waiting_ + deferred_ != 0;
@@ -186,7 +186,7 @@ class Refusals {
   [[nodiscard]] bool try_again(Untold& one) noexcept;
   /// `come`: this rank has reached the call.
   void take(CommRefusals& state, const Trouble::Heard& heard, bool come);
-  /// Handles stored notices before these numbers.
+  /// reconsider() handles stored notices before these numbers.
   void reconsider(CommRefusals& state, uint32_t next, uint32_t next_persistent);
   TERN_COLD void end_collectives(CommRefusals& state, const std::string& why);
   void defer(CommRefusals& state, Trouble::Deferred refusal);

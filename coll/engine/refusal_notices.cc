@@ -28,7 +28,7 @@ void Refusals::tell_all(core::Communicator& comm, const Notice& notice) {
   if (comm.inter() && comm.side) to_all(*comm.side);
 }
 
-// Releases completed notices first.
+// Completed notices are released first.
 Told& Refusals::tell(const Notice& notice) {
   for (Told& told : told_)
     std::erase_if(told.sends, [](core::Request* request) {
@@ -65,7 +65,7 @@ void Refusals::send(Told& told, core::Communicator& on, int rank) {
   channel_.progress.stay_awake(1);
 }
 
-// Another program may hold the file descriptors for a while.
+// Another program may hold the file descriptors for a while, so failed sends are retried.
 bool Refusals::try_again(Untold& one) noexcept {
   one.tried = now_ns();
   if (one.on->fate.dead_locked()) return true;

@@ -4,7 +4,6 @@
 // Why: the host cannot query a waiting stream or kernel, and must report kernels that gave up,
 // because their data is wrong.
 // Lifetime: the team's; memory exists from make() to give_back(). Threads: any; no driver calls.
-// See: cuda/kernels/wait.cuh.
 #pragma once
 
 #include <atomic>

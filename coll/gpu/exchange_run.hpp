@@ -3,10 +3,6 @@
 // a kernel. Each pair of ranks agrees on its number of chunks.
 // Why: algorithms of the table run the same passes on all ranks. A rank does not know other ranks'
 // blocks, so all ranks exchange such blocks by this engine.
-// Form: data that kernels cannot access directly (host memory, types with holes) is packed before
-// and unpacked after a launch of a single step; peers do not notice.
-// Threads: the caller holds the team's mutex, and no channel lock.
-// See: cuda/kernels/exchange.cuh; tests/gpu/mpi/stream_exchange.cc.
 #pragma once
 
 #include <vector>

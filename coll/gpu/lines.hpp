@@ -3,7 +3,6 @@
 // as NVLink between devices of the same architecture guarantees.
 // Why: all ranks must agree when the team is made. NVML is queried first; the driver's attributes
 // omit devices hidden by CUDA_VISIBLE_DEVICES.
-// See: cuda/kernels/ll128.cuh, teams.cc, topo/nvml.hpp, tests/gpu/mpi/hidden_links.cc.
 #pragma once
 
 #include <cstdint>

@@ -3,10 +3,6 @@
 // replicates.
 // Algorithms: those with the trait kBySwitch. The switch orders the operands, and all ranks get the
 // same bits, because each sum is loaded once.
-// Form: data that kernels cannot access directly (host memory, types with holes) is packed into the
-// stage before, and unpacked after, a launch of a single pass; peers do not notice.
-// Threads: the caller holds the team's mutex, and no channel lock.
-// See: cuda/kernels/multicast.cuh; tests/gpu/mpi/stream_multicast.cc.
 #pragma once
 
 #include "coll/engine/operation.hpp"

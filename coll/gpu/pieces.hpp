@@ -6,7 +6,6 @@
 // ("aside"): in place, alltoall and reduce_scatter overwrite input before sending, so each pass
 // first copies that input to local memory. Reductions of host memory do the same, because kernels
 // may not reach the host, and copy the result back after the pass.
-// See: coll/gpu/placed.hpp, coll/gpu/stream_run.hpp; tests/gpu/mpi/stream_passes.cc.
 #pragma once
 
 #include <cstddef>

@@ -3,10 +3,6 @@
 // builds the result from arriving packets, in a single hop, or two for an allreduce. Push needs no
 // program and no credits.
 // Algorithms: exactly these hops; a test compares the kernel with their schedules.
-// Form: data that kernels cannot access directly (host memory, types with holes) is packed before
-// and unpacked after the launch; peers do not notice.
-// Threads: the caller holds the team's mutex, and no channel lock.
-// See: cuda/kernels/push.cuh; tests/unit/coll/kernel_run_test.cc.
 #pragma once
 
 #include "coll/engine/operation.hpp"

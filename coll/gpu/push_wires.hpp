@@ -2,7 +2,6 @@
 // PushFacts: sizes, slots and requirements of each wire of PushRun, for the choice of a wire
 // (way.cc), the scratch (layout.hpp) and TERN_EXPLAIN. A new wire is a row here and in
 // base/wire.hpp.
-// See: cuda/kernels/push.cu.
 #pragma once
 
 #include <array>

@@ -6,10 +6,7 @@
 // or waited for.
 // Order: the steps of a pass keep the verified order; passes alternate between two streams
 // (lanes.hpp).
-// Threads: the caller holds the team's mutex, and no channel lock: on a full launch queue, driver
-// calls wait for the device, and the device waits for other ranks.
 // Cost: a driver call per step; adjacent waits share a call.
-// See: coll/gpu/README.md; tests/gpu/mpi/stream_collectives.cc.
 #pragma once
 
 #include <cstddef>

@@ -5,7 +5,6 @@
 // call. Life cycle: all ranks make a team together (teams.hpp); a communicator leases a team.
 // Memory returns to the driver when the rank leaves its job.
 // Threads: calls of a team are serialized (mutex()); making a team needs the channel's lock.
-// See: coll/gpu/README.md; tests/gpu/mpi/stream_between_devices.cc.
 #pragma once
 
 #include <atomic>

@@ -3,7 +3,6 @@
 // Why: calls of a team are serialized across streams. The host frees data only of passed calls.
 // Captured calls do not count.
 // Lifetime: the team's. Threads: the caller holds the team's mutex; count() and passed(): any.
-// See: coll/gpu/in_stream.hpp.
 #pragma once
 
 #include <atomic>

@@ -4,7 +4,6 @@
 // Lifetime: the team's; memory exists from take() to give_back(). A twin's memory (GpuTeam::twin)
 // lies behind another team's.
 // Threads: the caller holds the team's mutex; a single thread calls end_waits().
-// See: coll/gpu/layout.hpp; tests/gpu/mpi/stream_between_devices.cc.
 #pragma once
 
 #include <cstddef>

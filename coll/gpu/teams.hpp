@@ -3,7 +3,6 @@
 // Lifetime: the channel's. A team outlives its communicator, because peers' streams may still write
 // to the scratch; the next communicator of the same ranks reuses the team.
 // Threads: under the channel's lock. Errors: if a rank fails, all ranks learn the reason.
-// See: coll/gpu/team.hpp, coll/gpu/README.md.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verdicts: the GPU engines and wires with a recorded run on hardware.
 // Why: users see which code has not run on a GPU yet.
-// See: coll/gpu/verdicts.txt (the record), verdicts.py (compiles the record),
-// tests/bundle/experiments.
 #pragma once
 
 #include <span>

@@ -2,7 +2,6 @@
 // WaitLog: a team's numbered waits for other ranks, and their description for users.
 // Why: the device reports only numbers; users need collective, step and ranks.
 // Lifetime: the team's. Threads: any; name_ranks() before the first wait.
-// See: coll/gpu/device_reports.hpp, coll/gpu/device_calls.hpp.
 #pragma once
 
 #include <cstdint>

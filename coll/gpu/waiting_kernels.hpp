@@ -5,7 +5,6 @@
 // all teams must be resident together.
 // Lifetime: the team's. Threads: ranks agree on all values before the first call; then any thread
 // reads.
-// See: cuda/residency.hpp, coll/gpu/README.md (Places).
 #pragma once
 
 #include <functional>

@@ -3,7 +3,6 @@
 // Waiting: on its own GPU a rank's streams and kernels may wait for other ranks. With MPS only
 // kernels may, if their thread blocks fit side by side. On a GPU shared without MPS nothing may
 // wait, and no team exists.
-// See: coll/gpu/README.md.
 #pragma once
 
 #include <string>

@@ -13,7 +13,7 @@
 
 namespace tern::coll {
 
-/// Rules for communicators created later.
+/// Learnt: rules for communicators created later.
 struct Learnt final : core::Object {
   Learnt() noexcept : Object(core::Kind::kNone) {}
   MeasuredLines lines;
@@ -27,7 +27,7 @@ struct Tuning {
   static constexpr size_t kMostKeys = 32, kMostInLearning = 512;
   struct TunedKey {
     uint32_t key;
-    Question question;  // the key's first
+    Question question;  // the key's first question
     Contest contest;
     uint32_t agreement = 0;  // ns
   };
@@ -61,7 +61,7 @@ struct Memo {
   Countdown first_calls{kFirst};           // counts calls without a contest
   std::unique_ptr<Tuning> tuning;
 
-  /// Decisions, then inherited rules. Throws std::bad_alloc.
+  /// learnt() has own decisions first, then inherited rules. Throws std::bad_alloc.
   [[nodiscard]] core::Ref<core::Object> learnt(const core::Ref<core::Object>& inherited);
   void forget() noexcept {
     question = {Collective::kBarrier, 0, 0};

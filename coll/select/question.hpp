@@ -13,7 +13,7 @@ namespace tern::coll {
 struct Question {
   Collective collective;
   int32_t ranks;
-  size_t bytes;  // vector or block; the mean if blocks differ, or 0
+  size_t bytes;  // of the vector or block; the mean if blocks differ, or 0
   bool commutative = true;
   bool equal_blocks = true;
   const Levels* levels = nullptr;  // null: one host, or unknown

@@ -1,26 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules: algorithms by size, as lines of text.
 //
-//   # collective    ranks   bytes      algorithm
-//   bcast           2       any        linear
-//   bcast           3..     ..512k     binomial            one_host
-//   allreduce       any     1m..       ring                streams
-//   allreduce       ..16    ..32k      one_shot            kernels
-//   allreduce       ..2     ..256k     one_shot            wire ll128
-//   allreduce       3..     2m..       two_shot            wire multimem
-//   allreduce       any     16k..1m    model
-//   within 0.7 6000        latency in microseconds and megabytes per second of a message
-//   between 10 3300
-//   reduce 6000
-//   copy 9000
+// # collective ranks bytes algorithm bcast 2 any linear bcast 3.. ..512k binomial one_host
+// allreduce any 1m.. ring streams allreduce ..16 ..32k one_shot kernels allreduce ..2 ..256k
+// one_shot wire ll128 allreduce 3.. 2m.. two_shot wire multimem allreduce any 16k..1m model within
+// 0.7 6000 latency in microseconds and megabytes per second of a message between 10 3300 reduce
+// 6000 copy 9000
 //
 // Ranges are any, N, N.., ..M or N..M, inclusive; bytes are of the vector or of a block, with units
 // k, m, g. The first line with a fitting range and a capable algorithm applies. Lines with
 // "streams" apply only to collectives enqueued in GPU streams, other lines only elsewhere;
 // "kernels" further requires a preference for kernels. A line with a wire selects the wire, for
 // streams with support by the team. "model" leaves the choice to the cost model; the last four
-// lines set the model's figures. See: TERN_COLL_TABLE, tern_coll tune,
-// tests/unit/coll/select_test.cc.
+// lines set the model's figures.
 #pragma once
 
 #include <array>
@@ -42,29 +34,28 @@ struct Rule {
   const Algorithm* algorithm;  // null: the model chooses
   int line;
 
-  /// Whether the rule fits, apart from the wire.
+  /// A rule may fit apart from its wire.
   [[nodiscard]] bool fits(const Question& question) const noexcept;
 };
 
 struct Rules {
   std::vector<Rule> rules;
 
-  /// The first fitting rule, or null. *passed: the first fitting rule except for a wire not among
-  /// `wires`, or null. `alike`: requires the bits of this row.
+  /// find() returns the first fitting rule, or null. *passed is the first fitting rule except for a
+  /// wire not among `wires`, or null. `alike` requires the bits of this row.
   [[nodiscard]] const Rule* find(const Question& question, Wires wires,
                                  const Rule** passed = nullptr,
                                  const Algorithm* alike = nullptr) const noexcept;
-  /// Each bad line adds a complaint, "FILE:LINE: ...".
+  /// read() adds a complaint for each bad line, "FILE:LINE: ...".
   void read(const std::string& text, const std::string& file, Model* model,
             std::vector<std::string>* complaints);
 };
 
-/// Rules measured by jobs, indexed by collective.
+/// MeasuredLines: rules measured by jobs, indexed by collective.
 struct MeasuredLines {
   std::array<Rules, kCollectives> by;
 
   void add(const Rule& rule) { by[static_cast<size_t>(rule.collective)].rules.push_back(rule); }
-  /// The first fitting rule with the bits of `alike`, or null.
   [[nodiscard]] const Rule* find(const Question& question, const Algorithm& alike) const noexcept {
     return by[static_cast<size_t>(question.collective)].find(question, {}, nullptr, &alike);
   }
