@@ -13,20 +13,20 @@
 
 namespace tern::coll {
 
-/// Limitations; bits.
+/// Limitations are bits.
 enum Limit : unsigned {
   kAnything = 0,
   kCommutative = 1,  // needs a commutative operation
   kEqualBlocks = 2,  // excludes irregular forms
   kPowerOfTwo = 4,   // rank count
   kEvenRanks = 8,
-  kLevels = 16,        // needs Levels
+  kLevels = 16,
   kEqualHosts = 32,    // groups of equal size
   kHostsInOrder = 64,  // groups of consecutive ranks
   kShared = 128,       // shared memory without a schedule (coll/flat)
 };
 
-/// Properties used by engines; bits. Proof: tests/unit/coll/verify_test.cc.
+/// Properties used by engines are bits, proved by tests/unit/coll/verify_test.cc.
 enum Trait : unsigned {
   kNoTrait = 0,
   kOneHop = 1,     // ranks send only their input
@@ -39,26 +39,26 @@ inline constexpr int32_t kRadix = 4;    // radix of k-nomial trees
 inline constexpr int32_t kWindow = 32;  // steps in flight when messages go directly
 inline constexpr int32_t kSlots = 4;    // received at once
 
-/// Ranks, bytes of the vector (or of all blocks), hosts.
+/// Shape: ranks, bytes of the vector (or of all blocks), hosts.
 struct Shape {
   double p, n, hosts;
 };
-/// The busiest rank's work for n bytes. `parts`: of the vector.
+/// Work: the busiest rank's work for n bytes.
 struct Work {
   double rounds = 0;    // messages on the critical path
-  double bytes = 0;     // along
-  double messages = 0;  // sent by the busiest rank
+  double bytes = 0;     // on the critical path
+  double messages = 0;  // by the busiest rank
   double load = 0;      // bytes sent
   double reduced = 0, copied = 0;
   double parts = 1;
-  double lines = 0;  // read from other ranks
+  double lines = 0;  // cache lines read from other ranks
 };
-/// Costs between hosts and within hosts. Algorithms without levels use `far`.
+/// Algorithms without levels use `far`.
 struct Cost {
   Work far, near;
 };
 
-/// Rank arithmetic and verbs only.
+/// An Emit function uses rank arithmetic and verbs only.
 using Emit = void (*)(Builder& builder);
 
 struct Algorithm {
@@ -75,25 +75,23 @@ struct Algorithm {
 };
 
 [[nodiscard]] std::span<const Algorithm> algorithms() noexcept;
-/// All rows except neighbourhoods.
+/// global_algorithms() leaves out neighbourhoods.
 [[nodiscard]] std::span<const Algorithm> global_algorithms() noexcept;
-/// Rows for inter-communicators.
 [[nodiscard]] std::span<const Algorithm> between_algorithms() noexcept;
-/// Null if the collective is undefined between two groups.
+/// between_groups() returns null if the collective is undefined between two groups.
 [[nodiscard]] const Algorithm* between_groups(Collective collective) noexcept;
 [[nodiscard]] std::span<const Algorithm> algorithms(Collective collective) noexcept;
 [[nodiscard]] const Algorithm* find_algorithm(Collective collective, const char* name) noexcept;
 [[nodiscard]] inline bool has_schedule(const Algorithm& algorithm) noexcept {
   return algorithm.emit != nullptr;
 }
-/// `levels`: null if unknown.
+/// `levels` is null if unknown.
 [[nodiscard]] bool serves(const Algorithm& algorithm, int32_t ranks, const Levels* levels) noexcept;
 [[nodiscard]] Schedule build(const Algorithm& algorithm, int32_t ranks, int32_t rank, int32_t root,
                              const Levels* levels = nullptr);
-/// Builds a schedule for inter-communicators; `root` as in Schedule.
+/// `root`: see Schedule.
 [[nodiscard]] Schedule build_between(const Algorithm& algorithm, int32_t ranks, int32_t others,
                                      int32_t rank, int32_t root);
-/// Builds a schedule for a neighbourhood.
 [[nodiscard]] Schedule build(const Algorithm& algorithm, int32_t ranks, int32_t rank,
                              std::shared_ptr<const Neighbors> neighbors);
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sliced broadcast: the root scatters slices in its host, slice j goes down a chain of the j-th
-// ranks of all hosts, and each host allgathers. Definitions: q hosts of g ranks; the chain begins
-// at the root's host. Cost: 2 (g - 1) rounds and 2 n (g - 1) / g bytes within hosts, q - 1 rounds
-// and n / g bytes per rank between hosts. See: Traff, Hunold 2020.
+// ranks of all hosts, and each host allgathers.
+// Definitions: q hosts of g ranks; the chain begins at the root's host.
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/slices.hpp"
 

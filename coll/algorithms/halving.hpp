@@ -19,7 +19,7 @@ inline constexpr PartialBuffer kAtOutput{Space::kOutput, 0};
 inline constexpr PartialBuffer kAtMirror{Space::kMirror, 0};
 inline constexpr PartialBuffer kAtSecondMirror{Space::kMirror, 1};
 
-/// Blocks [low, low + blocks) of the partial result.
+/// HeldBlocks: blocks [low, low + blocks) of the partial result.
 struct HeldBlocks {
   PartialBuffer at = kAtInput;
   PartialBuffer spare = kAtOutput;  // never the first mirror
@@ -32,20 +32,21 @@ struct HeldBlocks {
   return slice_at(b, held.at, held.low, held.blocks);
 }
 
-/// Receives the partner's part and combines, the lower rank's on the left.
+/// meet() receives the partner's part and combines, the lower rank's on the left.
 void meet(Builder& b, HeldBlocks& held, int32_t partner);
 
-/// Idle ranks send their input, partners combine.
+/// In fold_in() idle ranks send their input, and partners combine.
 void fold_in(Builder& b, const Fold& fold, HeldBlocks& held);
 
-/// Partners at distance 1, 2, 4, ... exchange and combine all blocks: bitwise equal sums.
+/// In double_up() partners at distance 1, 2, 4, ... exchange and combine all blocks, with bitwise
+/// equal sums.
 void double_up(Builder& b, const Fold& fold, HeldBlocks& held);
 
-/// Halves the vector (fold.size() blocks) with ever farther partners, until each active rank holds
-/// a reduced block. Partners of round k differ in bit k, which preserves rank order.
+/// halve() halves the vector (fold.size() blocks) with ever farther partners, until each active
+/// rank holds a reduced block. Partners of round k differ in bit k, which preserves rank order.
 void halve(Builder& b, const Fold& fold, HeldBlocks& held);
 
-/// Reverses halve(), until each active rank has every block.
+/// double_back() reverses halve(), until each active rank has every block.
 void double_back(Builder& b, const Fold& fold, HeldBlocks& held);
 
 [[nodiscard]] int32_t halved_block(const Fold& fold, int32_t number) noexcept;

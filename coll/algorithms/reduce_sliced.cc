@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sliced reduce: a reduce-scatter in each host gives every rank a slice, slice j goes down a chain
-// of the j-th ranks of all hosts to the root's host, and the root gathers. Definitions: q hosts of
-// g ranks; the host after the root's is the last but one of the chain. Cost: g rounds and n bytes
-// within hosts (the root receives n), q - 1 rounds and n / g bytes per rank between hosts.
-// Commutative only. See: Traff, Hunold 2020.
+// of the j-th ranks of all hosts to the root's host, and the root gathers.
+// Definitions: q hosts of g ranks; the host after the root's is the last but one of the chain.
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/slices.hpp"
 

@@ -52,7 +52,7 @@ class TimedRun {
     }
   }
 
-  // Runs transfers in the order of readiness.
+  // Transfers run in the order of readiness.
   Timeline run() {
     for (;;) {
       while (issue_all()) continue;
@@ -64,7 +64,7 @@ class TimedRun {
   }
 
  private:
-  /// When the first `steps` steps are complete; negative: not yet.
+  /// complete() returns when the first `steps` steps end; negative: not yet.
   static double complete(const LaneTime& lane, int32_t steps) {
     double when = 0;
     for (int32_t i = 0; i < steps; ++i) {
@@ -74,7 +74,7 @@ class TimedRun {
     return when;
   }
 
-  /// Signals enable ranks visited earlier.
+  /// Signals enable ranks visited earlier, so the loop repeats.
   bool issue_all() {
     bool moved = false;
     for (size_t r = 0; r < ranks_.size(); ++r)

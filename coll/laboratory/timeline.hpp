@@ -2,7 +2,7 @@
 // Timeline: predicted start and end of all steps, with one message in and one out per rank at a
 // time. Units: sending a block takes 1, plus kStart per message; reducing kReduce, copying kCopy.
 // Blocks of a vector split into k have size 1 / k. Lowered schedules: the sender alone starts a
-// put; signals after puts, and initial credits, cost nothing. See: tern_coll draw.
+// put; signals after puts, and initial credits, cost nothing.
 #pragma once
 
 #include <vector>
@@ -25,7 +25,7 @@ struct Timeline {
   double end = 0;
 };
 
-/// `schedules[r]` is rank r's, proved: a deadlock ends the timeline early.
+/// `schedules[r]` is rank r's proved schedule; a deadlock ends the timeline early.
 [[nodiscard]] Timeline timeline_of(const std::vector<Schedule>& schedules);
 
 }  // namespace tern::coll

@@ -11,8 +11,7 @@
 // becomes a send without slices.
 //
 // Order. Each rank's steps form a queue, in the order of a simulated run of all ranks with messages
-// as single events, so queues cannot deadlock, even with synchronous sends. See:
-// coll/laboratory/verify/verify_lowered.cc (the proof).
+// as single events, so queues cannot deadlock, even with synchronous sends.
 #pragma once
 
 #include <vector>
@@ -22,7 +21,8 @@
 
 namespace tern::coll {
 
-/// Null, or the reason: in neighbourhoods and inter-communicators ranks do not know all schedules.
+/// why_not_lowered() returns null, or the reason: in neighbourhoods and inter-communicators ranks
+/// do not know all schedules.
 [[nodiscard]] const char* why_not_lowered(const Schedule& schedule) noexcept;
 
 /// `all[r]` is rank r's proved schedule; lowered[r] is rank r's result, equal on every rank. Throws

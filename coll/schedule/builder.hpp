@@ -22,31 +22,29 @@ class Builder {
 
   [[nodiscard]] int32_t ranks() const noexcept { return made_.ranks; }
   [[nodiscard]] int32_t rank() const noexcept { return made_.rank; }
-  /// Remote ranks, numbered as peers from ranks() on.
+  /// others() counts remote ranks, numbered as peers from ranks() on.
   [[nodiscard]] int32_t others() const noexcept { return made_.others; }
   [[nodiscard]] int32_t root() const noexcept { return made_.root; }
   [[nodiscard]] int32_t parts() const noexcept { return made_.parts; }
-  /// Null: unknown.
+  /// levels() is null if unknown.
   [[nodiscard]] const Levels* levels() const noexcept { return levels_; }
-  /// Neighbourhoods only.
+  /// Only neighbourhoods have neighbors().
   [[nodiscard]] const Neighbors& neighbors() const noexcept { return *made_.neighbors; }
   [[nodiscard]] int32_t mirror_blocks() const noexcept {
     return splits(made_.collective) ? made_.parts : made_.ranks;
   }
-  /// The rank at a distance around the ring.
   [[nodiscard]] int32_t ring(int32_t distance) const noexcept {
     return wrap(made_.rank + distance);
   }
-  /// Modulo ranks().
   [[nodiscard]] int32_t wrap(int32_t number) const noexcept {
     return ((number % made_.ranks) + made_.ranks) % made_.ranks;
   }
 
-  // Shape; set before the first step.
+  // The shape is set before the first step.
   void split(int32_t parts);     // default 1
   void stage(int32_t slots);     // scratch slots for any block
   void mirrors(int32_t copies);  // scratch laid out like the vector
-  void lanes(int count);         // default 1
+  void lanes(int count);
 
   [[nodiscard]] static Slice input(int32_t first = 0, int32_t blocks = 1) noexcept {
     return {Space::kInput, first, blocks, first};
@@ -54,18 +52,18 @@ class Builder {
   [[nodiscard]] static Slice output(int32_t first = 0, int32_t blocks = 1) noexcept {
     return {Space::kOutput, first, blocks, first};
   }
-  /// Slots [slot, slot + blocks), sized like blocks [first, first + blocks).
+  /// staged() returns slots [slot, slot + blocks), sized like blocks [first, first + blocks).
   [[nodiscard]] static Slice staged(int32_t slot, int32_t first = 0, int32_t blocks = 1) noexcept {
     return {Space::kStage, first, blocks, slot};
   }
 
-  // Verbs, added to the current lane.
+  // Verbs add to the current lane.
   void send(int32_t to, const Slice& slice);
   void recv(int32_t from, const Slice& slice);
   void copy(const Slice& from, const Slice& to);
-  /// to = left op right; `to` is `right`, or distinct from both.
+  /// reduce(): to = left op right; `to` is `right`, or distinct from both.
   void reduce(const Slice& left, const Slice& right, const Slice& to);
-  /// Any number of sources, in order.
+  /// Sources are reduced in order.
   void reduce(std::initializer_list<Slice> sources, const Slice& to);
   void reduce(const std::vector<Slice>& sources, const Slice& to);
   void put(int32_t to, const Slice& from, Slice far);
@@ -74,10 +72,10 @@ class Builder {
   void wait(int32_t from, int32_t slot = 0);
 
   void lane(int lane) noexcept { lane_ = static_cast<size_t>(lane); }
-  /// Bounds the lane's steps in flight; 0: no bound.
+  /// window() bounds the lane's steps in flight; 0: no bound.
   void window(int32_t steps) noexcept { window_ = steps; }
 
-  /// Leaves the builder empty.
+  /// finish() leaves the builder empty.
   [[nodiscard]] Schedule finish();
 
  private:

@@ -19,7 +19,7 @@
 // semaphore `slot` in the waiting rank's memory: a signal sets 1, a wait consumes the 1. A lowered
 // schedule has a single lane of sequential steps.
 //
-// Lifetime: immutable, shared. See: coll/schedule/builder.hpp, coll/laboratory/verify/verify.hpp.
+// Lifetime: immutable, shared.
 #pragma once
 
 #include <cstdint>
@@ -39,9 +39,9 @@ inline constexpr int32_t kSelf = -1;
 
 struct Slice {
   Space space;
-  int32_t first;   // number
-  int32_t blocks;  // adjacent
-  int32_t place;   // stage: first slot; inbox: slot; mirror: see above; else first
+  int32_t first;  // number
+  int32_t blocks;
+  int32_t place;  // stage: first slot; inbox: slot; mirror: see above; else first
   int32_t owner = kSelf;
   bool operator==(const Slice&) const = default;
 };
@@ -76,22 +76,24 @@ struct Schedule {
   Collective collective;
   const char* algorithm;
   int32_t ranks, rank, root;
-  /// Size of the remote group: peers and root from `ranks` on (root -1: another local rank).
+  /// Size of the remote group. Peers and root are numbered from `ranks` on (root -1: another local
+  /// rank).
   int32_t others = 0;
   int32_t parts;
   int32_t stage_slots = 0;
   int32_t mirrors = 0;   // copies of the vector, or of all blocks
-  bool uniform = false;  // multi-block slices outside vectors: needs equal blocks
+  bool uniform = false;  // multi-block slices outside vectors need equal blocks
   bool remote = false;   // has puts or gets
-  /// Lowered: inbox slots of a pass, each with a data semaphore (initially 0); all semaphores,
-  /// including a credit (initially 1) per peer of this rank's puts, ascending, after the data.
+  /// Lowered: `inbox_slots` of a pass each have a data semaphore (initially 0). `words` counts all
+  /// semaphores, with a credit (initially 1) per peer of this rank's puts, ascending, after the
+  /// data.
   int32_t inbox_slots = 0, words = 0;
   std::shared_ptr<const Neighbors> neighbors{};
   std::vector<uint32_t> lane_begin;  // lanes + 1 offsets into steps
   std::vector<Step> steps;           // lane by lane
   std::vector<Slice> slices;
 
-  /// Initially 1; the peer returns it.
+  /// A credit is initially 1; the peer returns the credit.
   [[nodiscard]] bool is_credit(int32_t number) const noexcept { return number >= inbox_slots; }
   [[nodiscard]] int lanes() const noexcept { return static_cast<int>(lane_begin.size()) - 1; }
   [[nodiscard]] int32_t lane_size(int lane) const noexcept {
@@ -107,9 +109,9 @@ struct Schedule {
   [[nodiscard]] const Slice& destination(const Step& step, int i = 0) const noexcept {
     return slices[step.operand + step.sources + static_cast<uint32_t>(i)];
   }
-  /// Input and output: maximum over ranks.
+  /// Input and output count the maximum over ranks.
   [[nodiscard]] int32_t blocks_of(Space space) const noexcept;
-  /// "allreduce ring, rank 3 of 8, lane 0, step 4: recv from 2"
+  /// describe() returns "allreduce ring, rank 3 of 8, lane 0, step 4: recv from 2".
   [[nodiscard]] std::string describe(int lane, int32_t index) const;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Network: fluid flows that share resources (links, memory). All flows grow alike until a resource
-// is full; its flows keep their rate, the others continue (max-min fairness). Units: us; bytes.
-// Cost of a change: flows x uses x full resources. See: tests/unit/coll/simulate_test.cc.
+// is full; its flows keep their rate, the others continue (max-min fairness). Units: us, bytes.
+// Cost of a change: flows x uses x full resources.
 #pragma once
 
 #include <cstddef>
@@ -16,14 +16,14 @@ class Network {
     double weight;  // bytes on the resource per byte
   };
 
-  /// Bytes per us. Returns a number.
+  /// `capacity` is in bytes per us. add() returns the resource's number.
   int add(double capacity);
-  /// `uses` is not empty. Returns a number, never reused.
+  /// `uses` is not empty. start() returns a number, never reused.
   size_t start(double bytes, std::vector<Use> uses);
   [[nodiscard]] bool idle() const noexcept { return flows_.empty(); }
-  /// us until the first flow ends; not while idle().
+  /// until_next() returns us until the first flow ends. Not valid while idle().
   [[nodiscard]] double until_next();
-  /// Advances by at most until_next(); returns the ended flows.
+  /// advance() goes on by at most until_next(), and returns the ended flows.
   std::vector<size_t> advance(double time);
   [[nodiscard]] double carried(int resource) const {
     return resources_[static_cast<size_t>(resource)].carried;
@@ -32,7 +32,7 @@ class Network {
  private:
   struct Resource {
     double capacity, carried = 0;
-    double left = 0, load = 0;  // while computing rates
+    double left = 0, load = 0;
   };
   struct Flow {
     size_t number;

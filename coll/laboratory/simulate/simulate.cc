@@ -25,7 +25,7 @@ constexpr size_t kMostStepsQueued = 512;
 constexpr double kMostPasses = 1e6;
 constexpr double kBytesPerUs = 1000;  // a GB/s
 
-/// A step in flight.
+/// At: a step in flight.
 struct At {
   int32_t rank;
   int slot;  // index among concurrent passes
@@ -211,7 +211,7 @@ class Machine {
     carry(at.rank, step.peer, bytes, step.sources, {at});
   }
 
-  // Loads links, and memory at both ends.
+  // carry() loads links, and memory at both ends.
   void carry(int32_t from, int32_t to, double bytes, int reads, std::vector<At> ends) {
     const Topology::Route& route = topology_.route(from, to);
     FlowWaiting flow{bytes, {}, std::move(ends), from, to};
@@ -368,7 +368,7 @@ int32_t passes_of(const Schedule& any, const Simulation& what) {
       std::clamp(std::ceil(what.bytes / (what.chunk * any.parts)), 1.0, kMostPasses));
 }
 
-// Tries powers of two within a stream's queue.
+// quickest() tries powers of two within a stream's queue.
 Simulated quickest(const std::vector<Schedule>& schedules, const Topology& topology,
                    const Simulation& what) {
   size_t steps = 1;

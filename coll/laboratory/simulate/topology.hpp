@@ -3,14 +3,12 @@
 // machines not at hand. Figures come from the file; those of known topologies are published
 // constants (topologies.cc cites sources).
 //
-// A file has a statement per line; # starts a comment. NAME may be a range, g0..g7.
-//   gpu NAME... [memory=GB/s]    ranks, in this order; bytes read and written per second
-//   node NAME...                 switches, bridges, processors, network cards
-//   net NAME...                  network switches: GPUs across one do not map each other's memory
-//   link A B GB/s us             bandwidth each way; ranges pair up, or all link to B
-//   oneway A B GB/s us           one direction
-//   route A B via NAME...        for messages both ways; default: the route of least latency
-// See: tern_coll(1), tests/unit/coll/simulate_test.cc.
+// A file has a statement per line; # starts a comment. NAME may be a range, g0..g7. gpu NAME...
+// [memory=GB/s] ranks, in this order; bytes read and written per second node NAME... switches,
+// bridges, processors, network cards net NAME... network switches: GPUs across one do not map each
+// other's memory link A B GB/s us bandwidth each way; ranges pair up, or all link to B oneway A B
+// GB/s us one direction route A B via NAME... for messages both ways; default: the route of least
+// latency
 #pragma once
 
 #include <cstdint>
@@ -46,16 +44,16 @@ struct Topology {
   [[nodiscard]] const Route& route(int32_t from, int32_t to) const {
     return routes[static_cast<size_t>(from)][static_cast<size_t>(to)];
   }
-  /// "gpu0 -> nvswitch"
+  /// name_of_link() returns "gpu0 -> nvswitch".
   [[nodiscard]] std::string name_of_link(int32_t link) const;
 };
 
-/// `name` appears in errors. Throws tern::Error with name, line and cause.
+/// Errors (tern::Error) contain `name`, line and cause.
 [[nodiscard]] Topology parse_topology(const std::string& text, const std::string& name);
-/// A known topology, else a file. Throws tern::Error.
+/// load_topology() prefers a known topology to a file. Throws tern::Error.
 [[nodiscard]] Topology load_topology(const std::string& name);
 [[nodiscard]] std::vector<std::string> known_topologies();
-/// Null if unknown.
+/// Returns null if `name` is unknown.
 [[nodiscard]] const char* known_topology(const std::string& name) noexcept;
 
 }  // namespace tern::coll

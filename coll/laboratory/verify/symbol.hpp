@@ -24,11 +24,11 @@ class Symbol {
   [[nodiscard]] bool operator==(const Symbol&) const = default;
   /// `commutative` sorts the contributions, to ignore order.
   void append(const Symbol& right, bool commutative);
-  /// Sets of ranks (barrier): block 0 of each.
+  /// A barrier's set of ranks is block 0 of each rank.
   [[nodiscard]] static Symbol of_ranks(const std::vector<char>& known);
   void mark(std::vector<char>& known) const noexcept;
   [[nodiscard]] Symbol at_block(int32_t block) const;
-  /// "block 2 of ranks 0..3, 5"
+  /// text() returns "block 2 of ranks 0..3, 5".
   [[nodiscard]] std::string text() const;
 
  private:

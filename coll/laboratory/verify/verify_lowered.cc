@@ -36,7 +36,7 @@ struct SymbolSlot {
   std::vector<Symbol> values;
   std::vector<int64_t> sizes;
   Moment written;
-  std::vector<Moment> reads;  // since written
+  std::vector<Moment> reads;  // since the last write
 };
 
 struct QueueState {
@@ -107,7 +107,7 @@ class LoweredRun {
                           name_of(s.collective), s.algorithm, s.rank, s.ranks);
   }
 
-  // True if the rank has completed a step.
+  // step() is true if the rank has completed a step.
   bool step(int32_t rank) {
     QueueState& state = at(rank);
     const int32_t steps = steps_of(state);
@@ -152,7 +152,7 @@ class LoweredRun {
       check_results(state, state.entered - 1);
   }
 
-  // User buffers are new, and scratch is empty.
+  // Each execution has new user buffers and empty scratch.
   void enter(QueueState& state) {
     const Schedule& s = *state.schedule;
     const int32_t first = state.entered++ * kBlocksApart;
@@ -256,7 +256,7 @@ class LoweredRun {
     ready_.push_back(what.peer);
   }
 
-  // Unmapped messages: each end waits for the other.
+  // The ends of an unmapped message wait for each other.
   bool post(int32_t rank, const Step& what) {
     QueueState& state = at(rank);
     state.posted = true;
