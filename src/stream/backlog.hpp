@@ -30,22 +30,22 @@ class Backlog {
 
   void count_outstanding(cuda::Device& device, int more) noexcept;
   void count_captured(int more) noexcept;
-  /// The graph under capture holds the call, which the proxy ends after the graph. Without memory
-  /// for a hold the call stays until MPI ends.
+  /// give_to_graph() makes the graph under capture hold the call, which the proxy ends after the
+  /// graph. Without memory for a hold the call stays until MPI ends.
   void give_to_graph(const Stream& stream, const Capture& capture, Calls& of,
                      uint32_t number) noexcept;
 
  protected:
-  /// Returns the holds of ended graphs; the caller owns the list.
+  /// take_released() returns the holds of ended graphs; the caller owns the list.
   [[nodiscard]] GraphHold* take_released() noexcept;
 
   std::atomic<int> outstanding_{0}, captured_{0};
-  std::mutex mutex_;  // of woken_; never held in a driver call
+  std::mutex mutex_;  // guards woken_; never held in a driver call
   std::condition_variable woken_;
 
  private:
   friend struct GraphHold;
-  /// Shared by all holds, because the driver may end a hold after MPI has ended.
+  /// All holds share Released, because the driver may end a hold after MPI has ended.
   struct Released {
     std::mutex mutex;
     bool ended = false;
@@ -56,7 +56,7 @@ class Backlog {
   const std::shared_ptr<Released> released_;
 };
 
-/// A captured call, held by its graph.
+/// GraphHold: a captured call, held by its graph.
 struct GraphHold {
   std::shared_ptr<Backlog::Released> released;
   Calls* of;

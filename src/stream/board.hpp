@@ -38,15 +38,16 @@ class Boards {
   Boards& operator=(const Boards&) = delete;
   ~Boards();
 
-  /// Allocates words and halves of `chunk` bytes. May call the driver: not while streams may wait.
+  /// make() allocates words and halves of `chunk` bytes. Driver calls are possible, so no stream
+  /// may wait.
   [[nodiscard]] Failure make(cuda::Device& device, size_t chunk, Board* board) noexcept;
-  /// Frees the board for the next communicator. No driver call.
+  /// give_back() frees the board for the next communicator, without a driver call.
   void give_back(cuda::Device& device, const Board& board) noexcept;
-  /// Uploads the pack program of a committed type to each device with a board.
+  /// prepare() uploads the pack program of a committed type to each device with a board.
   void prepare(const core::Datatype& type) noexcept;
 
  private:
-  /// Pinned memory for words, until MPI ends.
+  /// Page: pinned memory for words, until MPI ends.
   struct Page {
     cuda::Device* device;
     std::byte* here;

@@ -10,7 +10,8 @@
 namespace tern::stream {
 namespace {
 
-/// Orders memory between CPU and devices; on some machines a CPU fence does not reach devices.
+/// system_fence() orders memory between CPU and devices; on some machines a CPU fence does not
+/// reach devices.
 void system_fence() noexcept {
 #if defined(__aarch64__)
   asm volatile("dmb sy" ::: "memory");

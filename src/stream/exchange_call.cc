@@ -101,7 +101,7 @@ class ExchangeCall final : public Call {
     if (code == MPI_SUCCESS) requests->push_back(request);
     return code;
   }
-  /// Cuts blocks in pair order; pass 0 is a barrier.
+  /// cut() cuts blocks in pair order; pass 0 is a barrier.
   std::vector<ExchangeBlock> cut(const CommStream& on, const std::vector<coll::PairBlock>& all) {
     std::vector<ExchangeBlock> blocks;
     std::vector<int> next(static_cast<size_t>(shadow_.size()), 1);  // next pass of each peer

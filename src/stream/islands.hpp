@@ -5,8 +5,7 @@
 // domains (island_calls.cc), with less data through pinned memory. After a kernel of a domain gave
 // up, other domains would wait forever.
 // Lifetime: the whole communicator's CommStream. Threads: close() under the channel's lock; all
-// else by the proxy. See: coll/gpu/README.md; tests/gpu/mpi/stream_islands.cc,
-// stream_islands_late.cc.
+// else by the proxy.
 #pragma once
 
 #include <vector>
@@ -20,7 +19,7 @@ namespace tern::stream {
 
 /// Domains are ordered by lowest rank, places by rank.
 struct IslandMap {
-  /// `islands`: from topo::islands_of(), by rank. Empty if domains do not help.
+  /// `islands` comes from topo::islands_of(), by rank. The map is empty if domains do not help.
   IslandMap(const std::vector<int>& islands, int rank);
   [[nodiscard]] bool serves() const noexcept { return !here.empty(); }
 
@@ -31,10 +30,10 @@ struct IslandMap {
   int rank = 0;
 };
 
-/// Ends calls between domains after a failure.
+/// IslandWatch ends calls between domains after a failure.
 class IslandWatch {
  public:
-  /// `team`, `here`: within the domain. `across`, `across_calls`: between domains.
+  /// `team` and `here` are within the domain, `across` and `across_calls` between domains.
   IslandWatch(core::Communicator& whole, EarlierError& error, coll::GpuTeam& team,
               coll::DeviceCalls& here, core::Communicator& across, const Calls& across_calls)
       : channel_(whole.channel()),
@@ -59,7 +58,7 @@ class IslandWatch {
   coll::DeviceCalls& here_;
   core::Communicator& across_;
   const Calls& across_calls_;
-  bool closed_ = false;  // under the channel's lock
+  bool closed_ = false;  // guarded by the channel's lock
   bool ended_ = false;
   uint64_t moves_ = 0;
   int64_t still_since_ = 0;  // time of the last move between domains; 0: no error

@@ -7,7 +7,6 @@
 // call, the thread yields, then naps, because streams ring no doorbell. Else the thread sleeps.
 // Lifetime: api::Runtime, within the channels'; starts with the first communicator with a GPU
 // stream. Threads: as each member says.
-// See: src/stream/README.md.
 #pragma once
 
 #include <atomic>
@@ -27,17 +26,17 @@ class Proxy final : public Backlog {
   Proxy(core::Process& process, EarlierError::Raise raise);
   Proxy(const Proxy&) = delete;
   Proxy& operator=(const Proxy&) = delete;
-  /// Requires finish().
+  /// The destructor requires finish().
   ~Proxy();
-  /// Requires that nothing is outstanding; afterwards only frees memory.
+  /// end_thread() requires that nothing is outstanding; afterwards the proxy only frees memory.
   void end_thread() noexcept;
 
-  /// Polls the communicator from now on.
+  /// add() makes the proxy poll the communicator.
   void add(std::shared_ptr<CommStream> one);
-  /// Waits for all enqueued calls. Requires that no lock is held.
+  /// finish() waits for all enqueued calls. The caller holds no lock.
   void finish() noexcept;
 
-  /// Whether the thread waits in MPI, for reports.
+  /// waits() tells reports whether the thread waits in MPI.
   [[nodiscard]] bool waits() const noexcept { return waits_.load(std::memory_order_relaxed); }
 
  private:

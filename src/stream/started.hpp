@@ -21,7 +21,7 @@ class Started {
     const std::lock_guard<std::mutex> guard(mutex_);
     all_[request] = std::move(what);
   }
-  /// Null if not started, or waited for.
+  /// find() returns null if the message was not started, or a wait has taken it.
   [[nodiscard]] std::shared_ptr<Pending> find(uintptr_t request) const noexcept {
     const std::lock_guard<std::mutex> guard(mutex_);
     const auto found = all_.find(request);

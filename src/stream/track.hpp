@@ -19,7 +19,7 @@
 
 namespace tern::stream {
 
-/// A word in pinned memory, written by stream and proxy in turn.
+/// Word: a word in pinned memory, written by stream and proxy in turn.
 struct Word {
   std::atomic<uint32_t>* here = nullptr;
   CUdeviceptr at = 0;  // device address
@@ -32,20 +32,20 @@ class Track {
     note("cuCtxPushCurrent", current_.result());
   }
 
-  /// These copy the bytes [offset, offset + bytes) of the packed form of device data, to or from
-  /// pinned memory.
+  /// The copies move the bytes [offset, offset + bytes) of the packed form of device data, to or
+  /// from pinned memory.
   void pack(const core::Data& data, size_t offset, std::byte* out, size_t bytes) noexcept;
   void unpack(const core::Data& data, size_t offset, const std::byte* in, size_t bytes) noexcept;
   void copy_rows(std::byte* to, size_t to_pitch, const std::byte* from, size_t from_pitch,
                  size_t width, size_t rows) noexcept;
 
-  /// wait() makes the stream wait for the value, write() makes the stream set the value. Both are
-  /// collected into a batch.
+  /// wait() makes the stream wait for the value, write() makes the stream set the value. Batches
+  /// collect both.
   void wait(const Word& word, uint32_t value) noexcept;
   void write(const Word& word, uint32_t value) noexcept;
   void flush() noexcept;
 
-  /// Counts the waits and writes in the stream; some may be missing after a failure.
+  /// words() counts the waits and writes in the stream; some may be missing after a failure.
   [[nodiscard]] int words() const noexcept { return put_; }
   [[nodiscard]] bool lacks_words() const noexcept { return lacks_words_; }
   [[nodiscard]] bool failed() const noexcept { return result_ != CUDA_SUCCESS; }
@@ -74,7 +74,7 @@ class Track {
   const char* function_ = "";
 };
 
-/// Returns the reason why a stream cannot pack this data, or an empty string.
+/// why_not_packed() returns the reason why a stream cannot pack this data, or an empty string.
 [[nodiscard]] std::string why_not_packed(const Stream& stream, const core::Data& data,
                                          const std::shared_ptr<const cuda::LayoutProgram>& program);
 
