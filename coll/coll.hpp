@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Coll: the collectives of one channel, dispatched through a table of executors (coll.cc).
 // Lifetime: api::Runtime, within the pml's. Threads: any; run() and the start functions take the
-// channel's lock. Order: collectives of a communicator are numbered when started, persistent ones
-// when created; message tags contain the number.
+// channel's lock. Functions that return int return an error class; fail() has the text. Order:
+// collectives of a communicator are numbered when started, persistent ones when created; message
+// tags contain the number.
 #pragma once
 
 #include <memory>
@@ -24,7 +25,6 @@ class Coll final : UnderWay, ScheduleMaker {
   Coll& operator=(const Coll&) = delete;
   ~Coll();
 
-  /// A blocking call returns an error class; fail() has the text.
   [[nodiscard]] int run(const Operation& operation) noexcept;
   /// *request of a nonblocking call has a handle and a reference for the caller.
   [[nodiscard]] int start(const Operation& operation, core::Request** request) noexcept {

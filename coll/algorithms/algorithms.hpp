@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of collective algorithms. New algorithm: a file here with a function of type Emit, and
-// a row in table.cc; generate.py adds the declaration, the compilation and the parameter's value.
+// The table of collective algorithms.
 #pragma once
 
 #include <cstddef>

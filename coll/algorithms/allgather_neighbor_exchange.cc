@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Neighbour exchange allgather: pairs swap blocks, then each rank alternates between two neighbours
-// and forwards the two blocks received last. Half the rounds of the ring.
+// and forwards the two blocks received last.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace tern::coll {

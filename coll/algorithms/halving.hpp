@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recursive doubling and halving of partial results. Partial results stay in rank order, and in
-// place, for any rank count. See: coll/algorithms/ranks.hpp (Fold); Thakur, Rabenseifner, Gropp
-// 2005.
+// place, for any rank count. See: Thakur, Rabenseifner, Gropp 2005.
 #pragma once
 
 #include "coll/algorithms/ranks.hpp"

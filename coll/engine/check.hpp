@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Check: TERN_CHECK=collective. Before a collective each rank sends its call around a ring, through
-// both groups of an inter-communicator, and compares its predecessor's call. Why: a mismatch hangs
-// or corrupts data. Both neighbours detect a mismatch and refuse the call (refusal.hpp). Cost: a
-// message of sizeof(Call) per rank. See: MPI-5.0 section 6.14.
+// both groups of an inter-communicator, and compares its predecessor's call. Both neighbours detect
+// a mismatch and refuse the call (refusal.hpp). Cost: a message of sizeof(Call) per rank. See:
+// MPI-5.0 section 6.14.
 #pragma once
 
 #include <cstdint>

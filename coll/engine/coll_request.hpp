@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CollRequest: an active collective: a call in flight (FlatCall) or a schedule (Execution).
+// CollRequest: an active collective, as a call in flight (FlatCall) or a schedule (Execution).
 // Lifetime: pooled; the user's handle and the running operation hold a reference each.
 #pragma once
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Execution: a schedule bound to buffers, run by progress over the pml. Up to kMostPasses passes
 // (chunks) overlap, each with separate scratch. Device work is a step in flight, like a message;
-// the host never waits for a device. Lifetime: pooled; the user's handle and the running operation
-// hold a reference each.
+// the host never waits for a device.
 #pragma once
 
 #include <cstddef>

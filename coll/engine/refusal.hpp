@@ -6,8 +6,8 @@
 // ranks. If every rank refuses the call, the communicator stays usable. A rank inside the call
 // replies kTakesPart, and both ranks end all collectives of the communicator, in flight and future,
 // with an error naming rank and reason. Messages still work: MPI_Comm_dup is the cure. After a
-// refusal the rank uses no shared memory on the communicator: without the call's size it cannot
-// follow the epochs.
+// refusal the rank uses no shared memory on the communicator: without the call's size the rank
+// cannot follow the epochs.
 //
 // Deferred refusals. Programs test on one rank whether MPI detects aliased buffers, then continue
 // (MPICH's tests noalias to noalias3), so the next collective takes the refused number. Ranks

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeviceLinks: device pairs with working peer access; each pair is tried once. Why: some machines
-// (PCIe switches with access control, virtual machines) map peer memory but return wrong data.
+// DeviceLinks: device pairs with working peer access, each tried once. Why: some machines (PCIe
+// switches with access control, virtual machines) map peer memory but return wrong data.
 #pragma once
 
 #include <cstdint>

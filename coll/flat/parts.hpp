@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parts: a rank's part of a flat collective, as epochs. In an epoch the rank writes its slot, then
-// reads the peers' slots. Longer data takes an epoch per slot-sized piece. Errors: a wait throws
+// reads the peers' slots. Long data takes an epoch per slot-sized piece. Errors: a wait throws
 // Error after a rank's refusal (coll/engine/refusal.hpp).
 #pragma once
 

@@ -6,8 +6,8 @@
 // slot k mod depth, then stores k; readers wait for k. A slot is reused once all ranks have ended
 // its epoch; a rank that posts an epoch has ended all earlier epochs. A slab serves another
 // communicator once all ranks have ended all epochs. A wait throws Error if a rank refuses the
-// collective (coll/engine/refusal.hpp). A waiting rank spins, or yields at once with more ranks
-// than cores, then waits in core::Progress; before sleeping, it asks its peers to ring.
+// collective. A waiting rank spins, or yields at once with more ranks than cores, then waits in
+// core::Progress; before sleeping, the rank asks its peers to ring.
 //
 // Lifetime: the communicator, then until no rank reads the slab (over()).
 #pragma once

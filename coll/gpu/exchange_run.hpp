@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ExchangeRun: blocks of sizes known only to sender and receiver (coll/engine/pairs.hpp), moved by
-// a kernel. Each pair of ranks agrees on its number of chunks.
-// Why: algorithms of the table run the same passes on all ranks. A rank does not know other ranks'
-// blocks, so all ranks exchange such blocks by this engine.
+// a kernel. Each pair of ranks agrees on its number of chunks.Ranks do not know other ranks'
+// blocks, so all ranks use this engine for such calls.
 #pragma once
 
 #include <vector>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Multicast: device memory of all ranks of a team, bound to one multicast object. At the multicast
 // address a store reaches all ranks, and a load returns the reduction over all ranks, by NVLink
-// switches (sm_90; "NVLS", NVLink SHARP). Why apart from the scratch: multicast objects have their
-// own granularity, and some teams have no switch.
+// switches (sm_90; "NVLS", NVLink SHARP).
 // Making: in steps (teams_multicast.cc); all ranks finish a step before any starts the next.
 // Binding blocks until all devices are added, forever if a device is missing. The object's
 // descriptor travels over sockets (base/mail.hpp), because the object has no address.

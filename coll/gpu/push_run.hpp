@@ -2,7 +2,6 @@
 // PushRun: a small operation as a single kernel. Each rank pushes LL or LL128 packets to peers and
 // builds the result from arriving packets, in a single hop, or two for an allreduce. Push needs no
 // program and no credits.
-// Algorithms: exactly these hops; a test compares the kernel with their schedules.
 #pragma once
 
 #include "coll/engine/operation.hpp"

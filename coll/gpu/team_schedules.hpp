@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // TeamSchedules: a team's schedules, lowered and placed once.
-// Why: lowering takes all ranks' schedules, too slow for each call. Programs, waits and graphs
-// point to placed schedules.
+// Why: lowering is too slow for each call. Programs, waits and graphs point to placed schedules.
 // Lifetime: the team's. Threads: the caller holds the team's mutex.
 #pragma once
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // WaitLog: a team's numbered waits for other ranks, and their description for users.
-// Why: the device reports only numbers; users need collective, step and ranks.
 // Lifetime: the team's. Threads: any; name_ranks() before the first wait.
 #pragma once
 

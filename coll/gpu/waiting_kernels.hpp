@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // WaitingKernels: whether kernels of a team may wait for other ranks, and with how many thread
 // blocks.
-// Why: a waiting kernel stays on the GPU until other ranks' kernels run, so all waiting kernels of
-// all teams must be resident together.
 // Lifetime: the team's. Threads: ranks agree on all values before the first call; then any thread
 // reads.
 #pragma once

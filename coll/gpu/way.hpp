@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Way: the engine and wire that put an operation into a stream; the same on all ranks.
-// Waiting: on its own GPU a rank's streams and kernels may wait for other ranks. With MPS only
-// kernels may, if their thread blocks fit side by side. On a GPU shared without MPS nothing may
-// wait, and no team exists.
 #pragma once
 
 #include <string>

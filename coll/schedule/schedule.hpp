@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Schedule: one rank's part of a collective as data: steps on symbolic slices, in lanes, with
-// dependencies. Why: all forms and engines run the same schedule, and tools prove, draw and
-// simulate it. A schedule depends only on collective, algorithm, ranks, rank, root and levels or
+// dependencies. A schedule depends only on collective, algorithm, ranks, rank, root and levels or
 // neighbours.
 //
 // Steps. A lane starts its steps in order. Step i also waits for the first `after` steps of its
 // lane and the first `wait_steps` of lane `wait_lane`. A send is complete when its source may be
-// overwritten. Messages between two ranks match in order within a lane. Chunks. Pass t runs all
-// steps on the t-th part of every block, with separate scratch; passes may overlap. The size sets
-// the number of passes, never the steps. Slices. A mirror is scratch laid out like the vector
-// (`place`: `first` plus the blocks of preceding mirrors). The stage is a row of scratch slots of a
-// block each (`place`: the slot; `first`: the block whose size applies). `owner` holds the far
-// slice of a put or get.
+// overwritten. Messages between two ranks match in order within a lane.
+// Chunks. Pass t runs all steps on the t-th part of every block, with separate scratch; passes may
+// overlap. The size sets the number of passes, never the steps.
+// Slices. A mirror is scratch laid out like the vector (`place`: `first` plus the blocks of
+// preceding mirrors). The stage is a row of scratch slots of a block each (`place`: the slot;
+// `first`: the block whose size applies). `owner` holds the far slice of a put or get.
 //
 // Lowered (coll/lower): messages become puts into the receiver's inbox, laid out alike on all
 // ranks. An inbox slice is a whole message: `place` is the slot, blocks are contiguous, `first`
-// names them as in the owner's stage. A reduce may write into a peer's inbox. Signals and waits use
-// semaphore `slot` in the waiting rank's memory: a signal sets 1, a wait consumes the 1. A lowered
-// schedule has a single lane of sequential steps.
+// names the blocks as in the owner's stage. A reduce may write into a peer's inbox. Signals and
+// waits use semaphore `slot` in the waiting rank's memory: a signal sets 1, a wait consumes the 1.
+// A lowered schedule has a single lane of sequential steps.
 //
 // Lifetime: immutable, shared.
 #pragma once

@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules: algorithms by size, as lines of text.
 //
-// # collective ranks bytes algorithm bcast 2 any linear bcast 3.. ..512k binomial one_host
-// allreduce any 1m.. ring streams allreduce ..16 ..32k one_shot kernels allreduce ..2 ..256k
-// one_shot wire ll128 allreduce 3.. 2m.. two_shot wire multimem allreduce any 16k..1m model within
-// 0.7 6000 latency in microseconds and megabytes per second of a message between 10 3300 reduce
-// 6000 copy 9000
+//   # collective    ranks   bytes      algorithm
+//   bcast           2       any        linear
+//   bcast           3..     ..512k     binomial            one_host
+//   allreduce       any     1m..       ring                streams
+//   allreduce       ..16    ..32k      one_shot            kernels
+//   allreduce       ..2     ..256k     one_shot            wire ll128
+//   allreduce       3..     2m..       two_shot            wire multimem
+//   allreduce       any     16k..1m    model
+//   within 0.7 6000        latency in microseconds and megabytes per second of a message
+//   between 10 3300
+//   reduce 6000
+//   copy 9000
 //
 // Ranges are any, N, N.., ..M or N..M, inclusive; bytes are of the vector or of a block, with units
 // k, m, g. The first line with a fitting range and a capable algorithm applies. Lines with

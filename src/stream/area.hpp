@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Area: a buffer of an enqueued operation as packed bytes. The stream moves device memory, the CPU
 // host memory.
-// Why: collectives and messages run on pinned memory, for any layout and memory kind.
+// Why: the host's operations run on pinned memory, for any layout and memory kind.
 // Lifetime: a Call's. Threads: copy_* by the caller; take and give by the proxy, or by the caller
 // without a stream.
 #pragma once

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Backlog: the count of enqueued calls in the process's streams, the captured calls held by graphs,
 // and the boards of all streams.
-// Why: code below the proxy begins and ends calls; the proxy's thread sleeps while the count is 0.
+// Why: the proxy's thread sleeps while the count is 0.
 // Lifetime: the base of the Proxy. Threads: any, also the driver's.
 #pragma once
 

@@ -3,7 +3,7 @@
 // process.
 // Words: the stream writes to `mail` the number of the call whose next pass has data; the proxy
 // reads and resets `mail`. The proxy sets `done` of a half; the stream waits for `done` and resets
-// it. Without execution counts a graph may replay its calls at any time.
+// the word.
 // Lifetime: the Backlog's. Threads: any; no lock is held in a driver call.
 #pragma once
 

@@ -3,7 +3,7 @@
 // How: vectors (broadcast, reductions) and blocks are cut into parts, from facts known to all
 // ranks: collective, bytes, ranks, size of a half. If ranks know only their own blocks
 // (coll/engine/pairs.hpp), each pair of ranks exchanges messages.
-// Lifetime: Calls. See: coll/engine/operation.hpp; tests/gpu/mpi/stream_collectives.cc.
+// Lifetime: Calls.
 #pragma once
 
 #include <memory>

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // IslandMap, IslandWatch: the NVLink domains ("islands") of a communicator, all of equal size, and
 // the watch over calls between domains.
-// Why: devices run collectives within a domain alone, and the proxy moves each rank's share between
-// domains (island_calls.cc), with less data through pinned memory. After a kernel of a domain gave
-// up, other domains would wait forever.
+// Why: less data goes through pinned memory. The watch exists because other domains would wait
+// forever after a kernel of a domain gave up.
 // Lifetime: the whole communicator's CommStream. Threads: close() under the channel's lock; all
 // else by the proxy.
 #pragma once

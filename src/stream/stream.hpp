@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stream: the object of MPIX_Stream_create: a GPU stream and its device.
-// Why: the driver reports a stream's context, but not its device and features; these are looked up
-// once.
+// Why: the driver does not report a stream's device and features, so one look-up keeps both.
 // Lifetime: reference counted by the user's handle and by communicators. The driver's stream is the
 // program's, and outlives both. Threads: immutable.
 #pragma once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// simulate: predicted time of a collective on a topology, and the busiest link. Excludes unmodelled
-// effects: launches, protocols, other traffic.
+// simulate: predicted time of a collective on a topology, and the busiest link. The model excludes
+// launches, protocols, and other traffic.
 //
 // Model. Messages and puts take the route's latency, then share links fairly (network.hpp); flows
 // of a rank pair are sequential. Flows, copies and reductions load GPU memory. Engine kHost: lanes,

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Topology: GPUs and nodes, with links of bandwidth and latency. Why: compares schedules on
-// machines not at hand. Figures come from the file; those of known topologies are published
-// constants (topologies.cc cites sources).
+// Topology: GPUs and nodes, with links of bandwidth and latency. Figures come from the file;
+// topologies.cc cites the sources of known topologies.
 //
-// A file has a statement per line; # starts a comment. NAME may be a range, g0..g7. gpu NAME...
-// [memory=GB/s] ranks, in this order; bytes read and written per second node NAME... switches,
-// bridges, processors, network cards net NAME... network switches: GPUs across one do not map each
-// other's memory link A B GB/s us bandwidth each way; ranges pair up, or all link to B oneway A B
-// GB/s us one direction route A B via NAME... for messages both ways; default: the route of least
-// latency
+// A file has a statement per line; # starts a comment. NAME may be a range, g0..g7.
+//   gpu NAME... [memory=GB/s]    ranks, in this order; bytes read and written per second
+//   node NAME...                 switches, bridges, processors, network cards
+//   net NAME...                  network switches: GPUs across one do not map each other's memory
+//   link A B GB/s us             bandwidth each way; ranges pair up, or all link to B
+//   oneway A B GB/s us           one direction
+//   route A B via NAME...        for messages both ways; default: the route of least latency
 #pragma once
 
 #include <cstdint>
