@@ -42,7 +42,6 @@ class Coll final : UnderWay, ScheduleMaker {
     context_.refusals.interrupt(communicator);
   }
 
-  /// operation_of() returns null unless the request is a collective.
   [[nodiscard]] static const Operation* operation_of(const core::Request& request) noexcept;
 
   /// The process calls admit_threads() before a second thread makes MPI calls.
@@ -59,7 +58,6 @@ class Coll final : UnderWay, ScheduleMaker {
   [[nodiscard]] Refusals& refusals() noexcept { return context_.refusals; }
   [[nodiscard]] const ScheduleCache& cache() const noexcept { return context_.executions.cache(); }
   /// all_read() is true once no peer reads slabs of freed communicators and all refusals are sent.
-  /// The caller holds the channel's lock.
   [[nodiscard]] bool all_read() noexcept {
     return context_.flights.all_read() && context_.refusals.all_told();
   }
@@ -87,7 +85,7 @@ class Coll final : UnderWay, ScheduleMaker {
   TERN_COLD void go_through_tried(BlockingCall& call);
   [[nodiscard]] std::string explained(const BlockingCall& call) const;
   void run_schedule(BlockingCall& call);
-  /// `shared` allows rows of shared memory. `islands`: see Context::choose. prepare() throws.
+  /// `shared` allows rows of shared memory. prepare() throws.
   [[nodiscard]] Execution* prepare(const Operation& operation, const Question& question,
                                    bool shared, bool islands);
   TERN_COLD void explain(Execution& execution, core::Communicator& communicator);

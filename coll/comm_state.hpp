@@ -26,7 +26,6 @@ class DeviceCalls;
 struct CommState final : CommRefusals {
   CommState(core::Communicator& owner, Flights& of_channel) noexcept;
   ~CommState() override;
-  /// A rank has a device driver, so measurements end.
   void find_devices() noexcept {
     if (!devices) memo.forget();
     devices = true;
@@ -39,9 +38,9 @@ struct CommState final : CommRefusals {
   const Levels* islands = nullptr;
   bool shares_large = true;
   bool single_copy = true;  // all ranks can read each other's buffers
-  bool devices = false;     // a rank has a device driver
+  bool devices = false;
   bool asked_for_drivers = false;
-  std::unique_ptr<Slab> slabs[2];  // indexed by Slab::Size
+  std::unique_ptr<Slab> slabs[2];
   std::unique_ptr<FlatQueue> flights[3];
   std::unique_ptr<Forced> hints;
   std::shared_ptr<GpuTeam> team;  // serves collectives in streams
@@ -49,13 +48,12 @@ struct CommState final : CommRefusals {
   bool has_duplicate = false;                    // the duplicate owns the team's twin, if any
   std::atomic<const char*> wire_taken{nullptr};  // the wire of the last collective in a stream
   std::vector<std::shared_ptr<GpuTeam>> related_teams;
-  /// OwnTeam: the team for blocking calls on device memory.
   struct OwnTeam {
     std::shared_ptr<GpuTeam> team;
     std::unique_ptr<DeviceCalls> calls;
     uint32_t rests = 0, last_rest = 0;  // device calls until the next probe
     uint32_t calls_without = 0;         // device calls without a team
-    bool none = false;                  // all ranks agreed to have no team
+    bool none = false;
   } own;
   std::shared_ptr<CachedSchedule> neighborhoods[2];
   Memo memo;

@@ -19,10 +19,9 @@ namespace tern::coll {
 struct Context {
   Context(core::Channel& of, UnderWay& under_way, ScheduleMaker& schedules);
 
-  /// A communicator's state is created at its first collective. Throws std::bad_alloc.
+  /// Throws std::bad_alloc.
   [[nodiscard]] CommState& state_of(core::Communicator& communicator);
-  /// Chooses a row for a call in program order. `shared` allows rows of shared memory. `islands`
-  /// uses the levels of devices where known.
+  /// `shared` allows rows of shared memory. `islands` uses the levels of devices where known.
   [[nodiscard]] const Choice& choose(CommState& state, const Operation& operation,
                                      Question question, bool shared,
                                      bool islands = false) const noexcept;
@@ -32,12 +31,11 @@ struct Context {
   [[nodiscard]] static const Levels* levels_of(const CommState& state, bool islands) noexcept {
     return islands && state.islands != nullptr ? state.islands : state.levels;
   }
-  /// Returns the sum of measured times for this choice. New choices are explained, followed by
-  /// `more`.
+  /// New choices are explained, followed by `more`.
   TERN_COLD Measured* explain(CommState& state, const Question& question, const Choice& choice,
                               const std::string& more = {});
-  /// Takes rules of earlier jobs from Boot::learnt(). `skips_sessions` excludes communicators of
-  /// sessions, possibly used before the rules arrive. Throws std::bad_alloc.
+  /// `skips_sessions` excludes communicators of sessions, possibly used before the rules arrive.
+  /// Throws std::bad_alloc.
   void learn(const std::string& text, bool skips_sessions);
   [[nodiscard]] bool explains(const core::Communicator& communicator) const noexcept {
     return TERN_UNLIKELY(process.explain.on()) && communicator.rank() == 0;

@@ -21,15 +21,16 @@ class SharedCollectives {
                                       const Question& question) noexcept;
   void choose(BlockingCall& call) const noexcept;
   /// ask_for_drivers() finds out, at a communicator's first large call without slots, whether a
-  /// rank has a device driver. Throws Error.
+  /// rank has a device driver.
   void ask_for_drivers(const BlockingCall& call);
   /// All ranks create the call's slab together at its first use. Returns false if a rank has no
-  /// room. Throws Error, std::bad_alloc.
+  /// room.
   [[nodiscard]] bool take_slots(BlockingCall& call);
 
   // why_not_X() returns null if executor X may serve the call, else the reason; the answer is equal
   // on all ranks. run_X() stores the result in call.code, or returns false on all ranks, without
-  // effects, if another executor must serve. run_X() throws Error, std::bad_alloc.
+  // effects, if another executor must serve. Functions without noexcept throw Error,
+  // std::bad_alloc.
 
   /// Large sliced calls run in flight: posting ahead of reads saves context switches.
   [[nodiscard]] static const char* why_not_in_flight(const BlockingCall& call) noexcept;
@@ -46,20 +47,17 @@ class SharedCollectives {
   /// With `where`, ranks first exchange placement, and run only if all data lies on the host.
   [[nodiscard]] static int run_plain(const BlockingCall& call, Where* where = nullptr);
 
-  /// make_flight() returns null if a schedule must serve the nonblocking or persistent call. Throws
-  /// Error, std::bad_alloc.
+  /// make_flight() returns null if a schedule must serve the call.
   [[nodiscard]] FlatCall* make_flight(const Operation& operation, const Question& question,
                                       bool persistent);
 
  private:
-  /// All ranks call make_slab(). Returns false if a rank lacks a slab. Throws Error,
-  /// std::bad_alloc.
+  /// All ranks call make_slab(). Returns false if a rank lacks a slab.
   [[nodiscard]] bool make_slab(CommState& state, Slab::Size size, const char* name,
                                std::unique_ptr<Slab>& slab);
   [[nodiscard]] Slab* slab_for(CommState& state, Slab::Size size, const char* name);
   TERN_COLD void lack(CommState& state, Slab::Size size);
-  /// All ranks create the deep slab at the sixteenth small rooted call. Throws Error,
-  /// std::bad_alloc.
+  /// All ranks create the deep slab at the sixteenth small rooted call.
   [[nodiscard]] bool take_deep_slots(BlockingCall& call, size_t bytes);
   enum class Flight : uint8_t { kSmall, kMedium, kLarge, kNone };
   [[nodiscard]] static Flight flight_of(const CommState& state, const Operation& operation,

@@ -18,14 +18,12 @@ class StreamCollectives {
   explicit StreamCollectives(Context& context) noexcept
       : context_(context), teams_(context.executions) {}
 
-  /// prepare() is collective. `device` belongs to this rank's stream, or is null. *islands: see
-  /// GpuTeams::lease.
+  /// prepare() is collective. *islands: see GpuTeams::lease.
   [[nodiscard]] Failure prepare(core::Communicator& communicator, cuda::Device* device,
                                 std::vector<int>* islands = nullptr) noexcept;
   /// All ranks call first_duplicate() before a duplicate is made. Returns whether the duplicate is
   /// the first. Sends no message.
   [[nodiscard]] static bool first_duplicate(const core::Communicator& communicator) noexcept;
-  /// The first duplicate gets the twin of the team, if any.
   [[nodiscard]] Failure prepare_duplicate(const core::Communicator& communicator,
                                           core::Communicator& made) noexcept;
   /// team_of() returns null before prepare().
@@ -35,8 +33,7 @@ class StreamCollectives {
   /// before the first. Lock-free.
   [[nodiscard]] static const char* wire_taken(const core::Communicator& communicator) noexcept;
   [[nodiscard]] static std::string why_no_team(const core::Communicator& communicator);
-  /// fail_if_over() returns an error if a rank refuses a collective or the communicator was
-  /// interrupted. Lock-free.
+  /// Lock-free.
   [[nodiscard]] int fail_if_over(const core::Communicator& communicator) const noexcept;
   /// relate() propagates stream failures to `other`, which has some of the ranks.
   static void relate(core::Communicator& communicator, const core::Communicator& other);
@@ -64,7 +61,6 @@ class StreamCollectives {
                                          const Operation& operation, const Question& question,
                                          const Choice& choice, std::string* why_not);
   [[nodiscard]] static Failure why_useless(GpuTeam& team);
-  /// *no_multimem: see why_not_multicast().
   [[nodiscard]] Question question_in_stream(const GpuTeam& team, const AskedWire& asked,
                                             const Operation& operation, bool any_order,
                                             const char** no_multimem) const;

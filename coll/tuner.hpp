@@ -35,10 +35,8 @@ class Tuner {
   /// attend() finds the contest after a new answer, and takes the winner's row.
   void attend(CommState& state) const noexcept;
 
-  /// Trial: a call timed by a contest. The memo's answer is the call's row.
   class Trial {
    public:
-    /// Throws std::bad_alloc.
     Trial(Tuner& tuner, CommState& state);
     Trial(const Trial&) = delete;
     Trial& operator=(const Trial&) = delete;

@@ -12,12 +12,11 @@
 
 namespace tern::coll {
 
-/// Limitations are bits.
 enum Limit : unsigned {
   kAnything = 0,
   kCommutative = 1,  // needs a commutative operation
   kEqualBlocks = 2,  // excludes irregular forms
-  kPowerOfTwo = 4,   // rank count
+  kPowerOfTwo = 4,
   kEvenRanks = 8,
   kLevels = 16,
   kEqualHosts = 32,    // groups of equal size
@@ -25,34 +24,31 @@ enum Limit : unsigned {
   kShared = 128,       // shared memory without a schedule (coll/flat)
 };
 
-/// Properties used by engines are bits, proved by tests/unit/coll/verify_test.cc.
+/// tests/unit/coll/verify_test.cc proves traits for the engines.
 enum Trait : unsigned {
   kNoTrait = 0,
-  kOneHop = 1,     // ranks send only their input
-  kTwoHops = 2,    // ranks reduce parts, and send the results
+  kOneHop = 1,
+  kTwoHops = 2,
   kRankOrder = 4,  // a rank reduces each element, from the last operand to the first
   kBySwitch = 8,
 };
 
 inline constexpr int32_t kRadix = 4;    // radix of k-nomial trees
 inline constexpr int32_t kWindow = 32;  // steps in flight when messages go directly
-inline constexpr int32_t kSlots = 4;    // received at once
+inline constexpr int32_t kSlots = 4;
 
-/// Shape: ranks, bytes of the vector (or of all blocks), hosts.
 struct Shape {
   double p, n, hosts;
 };
-/// Work: the busiest rank's work for n bytes.
 struct Work {
-  double rounds = 0;    // messages on the critical path
-  double bytes = 0;     // on the critical path
-  double messages = 0;  // by the busiest rank
-  double load = 0;      // bytes sent
+  double rounds = 0;
+  double bytes = 0;
+  double messages = 0;
+  double load = 0;
   double reduced = 0, copied = 0;
   double parts = 1;
-  double lines = 0;  // cache lines read from other ranks
+  double lines = 0;
 };
-/// Algorithms without levels use `far`.
 struct Cost {
   Work far, near;
 };
@@ -67,14 +63,13 @@ struct Algorithm {
   unsigned limits;
   size_t chunk;         // block bytes per pass; 0: one pass
   const char* formula;  // rounds; bytes per rank, for n bytes on p ranks
-  Cost (*cost)(Shape);  // the same as numbers
-  const char* see;      // source
+  Cost (*cost)(Shape);
+  const char* see;
   FlatMethod flat = FlatMethod::kNone;
   unsigned traits = kNoTrait;
 };
 
 [[nodiscard]] std::span<const Algorithm> algorithms() noexcept;
-/// global_algorithms() leaves out neighbourhoods.
 [[nodiscard]] std::span<const Algorithm> global_algorithms() noexcept;
 [[nodiscard]] std::span<const Algorithm> between_algorithms() noexcept;
 /// between_groups() returns null if the collective is undefined between two groups.
@@ -84,11 +79,9 @@ struct Algorithm {
 [[nodiscard]] inline bool has_schedule(const Algorithm& algorithm) noexcept {
   return algorithm.emit != nullptr;
 }
-/// `levels` is null if unknown.
 [[nodiscard]] bool serves(const Algorithm& algorithm, int32_t ranks, const Levels* levels) noexcept;
 [[nodiscard]] Schedule build(const Algorithm& algorithm, int32_t ranks, int32_t rank, int32_t root,
                              const Levels* levels = nullptr);
-/// `root`: see Schedule.
 [[nodiscard]] Schedule build_between(const Algorithm& algorithm, int32_t ranks, int32_t others,
                                      int32_t rank, int32_t root);
 [[nodiscard]] Schedule build(const Algorithm& algorithm, int32_t ranks, int32_t rank,

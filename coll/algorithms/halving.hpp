@@ -10,7 +10,7 @@ namespace tern::coll {
 
 struct PartialBuffer {
   Space space;
-  int32_t copy;  // mirror number
+  int32_t copy;
   bool operator==(const PartialBuffer&) const = default;
 };
 inline constexpr PartialBuffer kAtInput{Space::kInput, 0};
@@ -34,7 +34,6 @@ struct HeldBlocks {
 /// meet() receives the partner's part and combines, the lower rank's on the left.
 void meet(Builder& b, HeldBlocks& held, int32_t partner);
 
-/// In fold_in() idle ranks send their input, and partners combine.
 void fold_in(Builder& b, const Fold& fold, HeldBlocks& held);
 
 /// In double_up() partners at distance 1, 2, 4, ... exchange and combine all blocks, with bitwise
@@ -45,7 +44,6 @@ void double_up(Builder& b, const Fold& fold, HeldBlocks& held);
 /// rank holds a reduced block. Partners of round k differ in bit k, which preserves rank order.
 void halve(Builder& b, const Fold& fold, HeldBlocks& held);
 
-/// double_back() reverses halve(), until each active rank has every block.
 void double_back(Builder& b, const Fold& fold, HeldBlocks& held);
 
 [[nodiscard]] int32_t halved_block(const Fold& fold, int32_t number) noexcept;

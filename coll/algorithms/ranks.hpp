@@ -6,7 +6,6 @@
 
 namespace tern::coll {
 
-/// floor_power() requires n >= 1.
 [[nodiscard]] constexpr int32_t floor_power(int32_t n) noexcept {
   int32_t power = 1;
   while (power <= n / 2) power *= 2;
@@ -54,7 +53,6 @@ struct Fold {
   [[nodiscard]] constexpr int32_t mate() const noexcept {
     return named(idle() ? rank + 1 : rank - 1);
   }
-  /// Counts ranks before an active number.
   [[nodiscard]] constexpr int32_t ranks_before(int32_t number) const noexcept {
     return number < extra() ? 2 * number : number + extra();
   }

@@ -24,7 +24,6 @@ struct SlicePlace {
   [[nodiscard]] int32_t team_ring(int32_t distance) const noexcept;
   [[nodiscard]] int32_t slice(int32_t distance) const noexcept;
 };
-/// slice_place() costs O(p).
 [[nodiscard]] SlicePlace slice_place(const Builder& b);
 [[nodiscard]] int32_t host_number(const Builder& b, int32_t rank);
 

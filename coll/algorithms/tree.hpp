@@ -21,7 +21,6 @@ class Tree {
   /// binomial.
   [[nodiscard]] static Tree by_levels(const Levels* levels, int32_t ranks, int32_t root);
 
-  /// -1 for the root.
   [[nodiscard]] int32_t parent(int32_t rank) const noexcept { return at(rank).parent; }
   /// children() lists the largest subtree first.
   [[nodiscard]] std::vector<int32_t> children(int32_t rank) const;
@@ -44,15 +43,13 @@ class Tree {
   std::vector<Node> nodes_;
 };
 
-/// HostPlace: a rank's place in its host's tree, rooted at the lowest rank.
 struct HostPlace {
   int32_t parent = -1;
   std::vector<int32_t> children;
 };
-/// host_place() needs levels.
 [[nodiscard]] HostPlace host_place(const Builder& b);
 
-/// reduce_up() emits the reduction up the tree, and returns this rank's part of the result.
+/// reduce_up() returns this rank's part of the result.
 Slice reduce_up(Builder& b, const Tree& tree);
 
 /// DoubleTree: two in-order binary trees over nodes 1..count. Each node is a leaf in at least one,

@@ -21,7 +21,7 @@ class Bound {
  public:
   struct Passes {
     size_t chunk;  // bytes of a block; 0: one pass
-    size_t most;   // concurrent passes
+    size_t most;
   };
 
   /// `kept` belongs to the request and outlives this object.
@@ -29,8 +29,7 @@ class Bound {
       : process_(process), byte_(byte), kept_(kept) {}
 
   /// bind() keeps types and arrays until the request drops them. `cached` stays in use until
-  /// release(); `own` holds the schedule if no cache does. Scratch lies where the rank's data lies.
-  /// Throws std::bad_alloc.
+  /// release(); `own` holds the schedule if no cache does. Throws std::bad_alloc.
   void bind(const Operation& operation, const Passes& passes, CachedSchedule& cached,
             std::shared_ptr<CachedSchedule> own = {});
   void release() noexcept;
@@ -46,7 +45,6 @@ class Bound {
     return geometry_.at(slice, pass, scratch);
   }
 
-  /// Aside: a copy before the first step, or after the last.
   struct Aside {
     pml::Buffer from, to;
   };

@@ -17,7 +17,7 @@ namespace tern::coll {
 struct CachedSchedule {
   explicit CachedSchedule(Schedule made) noexcept : schedule(std::move(made)) {}
   const Schedule schedule;
-  std::atomic<int> running{0};  // executions; nonzero prevents eviction
+  std::atomic<int> running{0};  // nonzero prevents eviction
   uint64_t last_use = 0;
 };
 
@@ -25,7 +25,6 @@ class ScheduleCache {
  public:
   static constexpr size_t kMostSteps = size_t{1} << 18;
 
-  /// Throws std::bad_alloc.
   CachedSchedule& get(const Algorithm& algorithm, int32_t ranks, int32_t rank, int32_t root,
                       const Levels* levels = nullptr);
   CachedSchedule& get_between(const Algorithm& algorithm, int32_t ranks, int32_t others,

@@ -18,18 +18,16 @@ inline constexpr int32_t kNoRoot = -1;
 /// The root of an inter-communicator's call is in this group.
 inline constexpr int32_t kOnThisSide = -2;
 
-/// ComparedCall travels as raw bytes.
 struct ComparedCall {
   Collective collective;
   bool irregular, untyped;
   int32_t root;
   uint64_t bytes, elements, hash;  // of a vector or block; 0 if blocks differ
   char op[24];
-  char data[64];  // "10 MPI_INT"
+  char data[64];
 };
 
 [[nodiscard]] ComparedCall call_of(const Operation& operation) noexcept;
-/// in_words() returns "bcast of 10 MPI_INT from root 0".
 [[nodiscard]] std::string in_words(const ComparedCall& call);
 [[nodiscard]] int differ(const ComparedCall& one, const ComparedCall& other) noexcept;
 
@@ -41,7 +39,7 @@ class CallCheck {
   /// On a mismatch, end() returns an error class, with both calls in fail(). `number` is the
   /// collective's.
   [[nodiscard]] int end(uint32_t number) noexcept;
-  /// drop() cancels the messages. Returns false while peers may access the messages.
+  /// drop() returns false while peers may access the messages.
   [[nodiscard]] bool drop() noexcept;
 
  private:
@@ -51,7 +49,6 @@ class CallCheck {
   bool dropped_ = false;
 };
 
-/// agreed_side() has a size equal on all ranks.
 [[nodiscard]] const Side& agreed_side(const Operation& operation) noexcept;
 
 }  // namespace tern::coll

@@ -38,7 +38,6 @@ class CollRequest : public core::Request {
   void measure(Measured* sum) noexcept { watch_.measure(sum); }
 
   virtual void go() noexcept = 0;
-  /// The caller of run() releases the request.
   [[nodiscard]] Failure run() noexcept;
   int start() noexcept final;
   void describe(WaitReport* report) const override;

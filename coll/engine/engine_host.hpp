@@ -48,15 +48,13 @@ class Execution final : public CollRequest {
  public:
   explicit Execution(ExecutionOwner& owner) noexcept;
 
-  /// `cached` and `own`: see Bound::bind. Throws std::bad_alloc.
   void bind(const Operation& operation, const Algorithm& algorithm, CachedSchedule& cached,
             std::shared_ptr<CachedSchedule> own = {});
-  /// Ranks compare calls before they run, until the execution is pooled.
   void check(std::unique_ptr<CallCheck> check) noexcept { check_ = std::move(check); }
-  /// refused() records another rank's refusal; the next advance() abandons the execution.
+  /// After refused(), the next advance() abandons the execution.
   TERN_COLD void refused(const std::string& why) noexcept;
   void launch() noexcept;
-  /// advance() adds the steps begun or ended to `events`. After true, the execution may be freed.
+  /// After advance() returns true, the execution may be freed.
   bool advance(int& events) noexcept;
   void go() noexcept override { owner_.go(*this); }
   void describe(WaitReport* report) const override;
@@ -64,7 +62,6 @@ class Execution final : public CollRequest {
  private:
   static constexpr size_t kMostPasses = 3;
 
-  /// Flight: a message or device work in flight.
   struct Flight {
     int32_t step;
     core::Request* request;
@@ -76,7 +73,7 @@ class Execution final : public CollRequest {
   };
   struct LaneRun {
     int32_t issued = 0;
-    std::vector<Flight> flights;  // by step
+    std::vector<Flight> flights;
     [[nodiscard]] int32_t complete() const noexcept {
       return flights.empty() ? issued : flights.front().step;
     }
@@ -102,7 +99,6 @@ class Execution final : public CollRequest {
                                   bool sends, core::Request** request) noexcept;
   void copy(PassRun& pass, int lane, int32_t index, const Step& step) noexcept;
   void reduce(PassRun& pass, int lane, int32_t index, const Step& step) noexcept;
-  /// new_work() returns null without memory.
   [[nodiscard]] std::unique_ptr<core::DeviceWork> new_work(bool on_device) noexcept;
   void fly(LaneRun& lane, int32_t index, std::unique_ptr<core::DeviceWork> work) noexcept;
   void land(const Flight& flight) noexcept;

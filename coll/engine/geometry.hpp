@@ -19,7 +19,7 @@ constexpr size_t round_up(size_t bytes) noexcept { return (bytes + kLine - 1) / 
 struct Area {
   std::byte* base = nullptr;
   core::Datatype* type = nullptr;
-  MPI_Aint extent = 1;                // bytes between elements
+  MPI_Aint extent = 1;
   MPI_Count scale = 1;                // units of `type` per element
   MPI_Count block = 0;                // elements per block, or of a split vector
   const MPI_Count* counts = nullptr;  // elements per block, if blocks differ
@@ -50,7 +50,7 @@ class Geometry {
 
  private:
   struct Range {
-    MPI_Count first, count;  // elements
+    MPI_Count first, count;
   };
   [[nodiscard]] Range split_range(const Slice& slice, MPI_Count pass) const noexcept;
   [[nodiscard]] static Range block_range(const Area& area, const Slice& slice) noexcept;

@@ -9,7 +9,6 @@
 
 namespace tern::coll {
 
-/// Measured: totals per algorithm and size (a power of two).
 struct Measured {
   int64_t count = 0, nanoseconds = 0;
   double predicted = 0;  // microseconds

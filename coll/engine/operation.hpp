@@ -36,27 +36,22 @@ struct Side {
 [[nodiscard]] core::Data block_of(const Side& side, int32_t block) noexcept;
 
 struct Operation {
-  /// Member stores are faster than a string instruction.
   Operation() noexcept {}
   Collective collective = Collective::kBarrier;
   core::Communicator* communicator = nullptr;
   int root = 0;  // inter-communicators: see Schedule
   core::Op* op = nullptr;
-  /// A side absent on this rank keeps its defaults.
   Side input, output;
   /// MPI_IN_PLACE: the input's (scatter: the output's) address and type are ignored.
   bool in_place = false;
-  /// The result replaces this rank's input block.
   bool onto_own_block = false;
-  /// Blocks differ on this rank or others.
   bool irregular = false;
-  /// `serves` names the user's call, if different.
+  /// the user's call, if different.
   const char* serves = nullptr;
 
   [[nodiscard]] CallKind kind(bool blocking) const noexcept { return {collective, blocking, root}; }
 };
 
-/// part_in() returns "its part in an allreduce on MPI_COMM_WORLD".
 [[nodiscard]] std::string part_in(const char* name, const core::Communicator& communicator);
 
 }  // namespace tern::coll

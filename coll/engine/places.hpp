@@ -17,23 +17,20 @@ namespace tern::coll {
 class Places {
  public:
   using HostOf = int (*)(core::Process& process, int world_rank);
-  /// PartOf returns a negative number if the rank is not bound to a part.
+  /// PartOf is negative for a rank without a binding.
   using PartOf = int (*)(core::Process& process, int world_rank, topo::MachinePart::Kind kind);
 
-  /// HostOf runs once per rank and communicator, for several hosts.
   void set_hosts(HostOf host_of) noexcept { host_of_ = host_of; }
   void set_parts(PartOf part_of) noexcept { part_of_ = part_of; }
   void configure(const std::string& text) { words_ = level_words(text, "TERN_COLL_LEVELS"); }
-  /// of() returns null if there is one host, or the hosts are unknown.
   [[nodiscard]] const Levels* of(const core::Communicator& communicator);
-  /// `names` begins with the outermost level. TERN_EXPLAIN mentions `what`. Returns null for
-  /// uninformative names.
+  /// of_names() returns null for uninformative names. `names` begins with the outermost level.
   [[nodiscard]] const Levels* of_names(const core::Communicator& communicator,
                                        const std::vector<std::vector<int64_t>>& names,
                                        const char* what);
 
  private:
-  using Names = std::vector<std::vector<int64_t>>;  // indexed by level and world rank
+  using Names = std::vector<std::vector<int64_t>>;
   void ask_parts(core::Process& process);
 
   HostOf host_of_ = nullptr;

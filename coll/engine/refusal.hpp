@@ -36,7 +36,6 @@
 
 namespace tern::coll {
 
-/// Persistent collectives are numbered when created.
 struct CallNumber {
   uint32_t value = 0;
   bool persistent = false;
@@ -49,9 +48,9 @@ struct Notice {
   enum class Says : uint32_t { kRefuses, kTakesPart, kInstead, kAbsent };
   Says says;
   uint32_t number, persistent;
-  int32_t rank;   // sender's rank in its group
-  CallKind kind;  // valid for kInstead
-  char why[164];  // truncated
+  int32_t rank;  // sender's rank in its group
+  CallKind kind;
+  char why[164];
 };
 
 struct Told {
@@ -61,7 +60,7 @@ struct Told {
 
 struct Untold {
   Notice notice;
-  core::Communicator* on;  // holds a pending operation
+  core::Communicator* on;
   int rank;
   int64_t since, tried;
 };
@@ -69,7 +68,7 @@ struct Untold {
 struct Trouble {
   struct Refused {
     CallNumber number;
-    int others;  // number of other ranks' refusals
+    int others;
   };
   struct Heard {
     Notice notice;
@@ -80,7 +79,7 @@ struct Trouble {
     bool persistent;
     CallKind kind;
     Failure why;
-    int64_t seen, waited;  // ns
+    int64_t seen, waited;
     int followed = 0;
   };
   /// Coming: the header may precede the data.
@@ -99,9 +98,9 @@ struct CommRefusals : core::CollState {
   explicit CommRefusals(core::Communicator& owner) noexcept : communicator(owner) {}
 
   core::Communicator& communicator;
-  Fate fate;                         // dead: all collectives fail
-  bool shares_memory = false;        // as far as known
-  std::unique_ptr<Trouble> trouble;  // null: no notice yet
+  Fate fate;                   // dead: all collectives fail
+  bool shares_memory = false;  // as far as known
+  std::unique_ptr<Trouble> trouble;
   CommRefusals *previous = nullptr, *following = nullptr;
 };
 
@@ -109,9 +108,8 @@ class Refusals;
 
 class UnderWay {
  public:
-  /// Throws std::bad_alloc.
   [[nodiscard]] virtual CommRefusals& state_of(core::Communicator& communicator) = 0;
-  /// refuse() ends all collectives of the communicator; broken_off() notifies the other ranks.
+  /// The caller of refuse() notifies the other ranks by broken_off().
   virtual void refuse(core::Communicator& communicator, const std::string& why,
                       const std::string& error) noexcept = 0;
   /// hear() fails stream operations, since a rank refuses a call not begun here.
@@ -130,17 +128,13 @@ class Refusals {
 
   [[nodiscard]] static CallNumber next_number(core::Communicator& communicator, bool persistent,
                                               CallKind kind) noexcept;
-  /// refuse() refuses the next collective. `deferred` is this call, unless the next collective
-  /// replaces it.
+  /// `deferred` is the refused call, unless the next collective replaces it.
   TERN_COLD void refuse(core::Communicator& communicator, bool persistent, const Failure& why,
                         std::optional<CallKind> deferred) noexcept;
-  /// This refuse() takes, and keeps, the reason of fail().
   TERN_COLD void refuse(core::Communicator& communicator, bool persistent, int code,
                         std::optional<CallKind> deferred) noexcept;
-  /// end() ends all collectives of the communicator, and notifies other ranks only about calls in
-  /// flight. The caller does not hold the lock.
+  /// end() notifies other ranks only about calls in flight. The caller does not hold the lock.
   TERN_COLD void end(core::Communicator& communicator, const std::string& why) noexcept;
-  /// freeing() follows the communicator's last collective.
   void freeing(const core::Communicator& communicator) noexcept;
 
   // The following functions need the lock.
@@ -152,17 +146,15 @@ class Refusals {
   /// call.
   [[nodiscard]] TERN_COLD Failure settle(core::Communicator& communicator, bool persistent,
                                          CallKind kind) noexcept;
-  /// over() runs before a persistent call starts. If the collectives have ended, over() fails the
-  /// call and notifies all ranks.
+  /// over() runs before a persistent call starts, and fails the call if the collectives have ended.
   [[nodiscard]] int over(core::Communicator& communicator, CallNumber number) noexcept;
-  /// interrupt() ends the collectives without notices.
   TERN_COLD void interrupt(core::Communicator& communicator) noexcept;
   /// broken_off() tells the other ranks not to wait for an active call.
   TERN_COLD void broken_off(core::Communicator& communicator, CallNumber number,
                             const std::string& why) noexcept;
   void enter(CommRefusals& state) noexcept;
   void leave(CommRefusals& state) noexcept;
-  /// catch_up() handles notices received before enter(). Throws std::bad_alloc.
+  /// catch_up() handles notices received before enter().
   void catch_up(CommRefusals& state);
   [[nodiscard]] bool is_asked_to_look() const noexcept {
     return channel_.refusals != heard_ || waiting_ + deferred_ != 0;
@@ -180,13 +172,10 @@ class Refusals {
   [[nodiscard]] bool try_to_send(Told& told, core::Communicator& on, int rank);
   [[nodiscard]] bool receive(CommRefusals& state, core::Communicator& on, bool across);
   void take_one(CommRefusals& state, std::list<Trouble::Coming>::iterator come);
-  /// `fresh`: new notices may have arrived.
   void hear(CommRefusals& state, bool fresh);
   void tell_untold() noexcept;
   [[nodiscard]] bool try_again(Untold& one) noexcept;
-  /// `come`: this rank has reached the call.
   void take(CommRefusals& state, const Trouble::Heard& heard, bool come);
-  /// reconsider() handles stored notices before these numbers.
   void reconsider(CommRefusals& state, uint32_t next, uint32_t next_persistent);
   TERN_COLD void end_collectives(CommRefusals& state, const std::string& why);
   void defer(CommRefusals& state, Trouble::Deferred refusal);
@@ -203,9 +192,9 @@ class Refusals {
   UnderWay& under_way_;
   core::Datatype* byte_;
   CommRefusals* states_ = nullptr;
-  bool troubled_ = false;  // a communicator has received a notice
+  bool troubled_ = false;
   uint64_t left_ = 0;
-  uint64_t heard_ = 0;  // last value read of channel_.refusals
+  uint64_t heard_ = 0;
   size_t deferred_ = 0;
   size_t waiting_ = 0;  // stored notices and failed sends
   std::list<Told> told_;

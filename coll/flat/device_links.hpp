@@ -18,8 +18,7 @@ class DeviceLinks {
   enum class State : uint8_t { kUntried, kGood, kBad };
   [[nodiscard]] State between(const cuda::Uuid& own, const cuda::Uuid& other) const noexcept;
   /// In try_all() each rank reads every peer's pattern, by kernel and by copy, and writes a mark.
-  /// `job` runs on this rank's device; `devices` lists all ranks' devices. Returns whether all
-  /// links of this rank work. Bad links are never mapped again.
+  /// Returns whether all links of this rank work. Bad links are never mapped again.
   [[nodiscard]] bool try_all(core::Process& process, Slots& slots, pml::Pml& pml, cuda::Job& job,
                              const std::vector<cuda::Uuid>& devices);
 

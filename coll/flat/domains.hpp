@@ -15,14 +15,11 @@ class Domains {
   static constexpr int kUnknown = -1;
 
   Domains() = default;
-  /// Equal parts need no allocation.
   explicit Domains(int ranks) noexcept;
-  /// `nodes` has each rank's NUMA node. Domains are equal parts if a node is unknown or nodes
-  /// alternate. Throws std::bad_alloc.
+  /// Domains are equal parts if a NUMA node is unknown or nodes alternate. Throws std::bad_alloc.
   explicit Domains(const std::vector<int>& nodes);
 
   [[nodiscard]] int count() const noexcept { return count_; }
-  /// first(count()) is the number of ranks.
   [[nodiscard]] int first(int domain) const noexcept {
     if (firsts_ != nullptr) return firsts_[static_cast<size_t>(domain)];
     return static_cast<int>(int64_t{ranks_} * domain / count_);
@@ -31,7 +28,7 @@ class Domains {
 
  private:
   int ranks_ = 0, count_ = 1;
-  std::unique_ptr<int32_t[]> firsts_;  // null for equal parts
+  std::unique_ptr<int32_t[]> firsts_;
 };
 
 }  // namespace tern::coll

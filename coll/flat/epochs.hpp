@@ -30,9 +30,7 @@ class FlatEpochs {
   [[nodiscard]] bool can_write() const noexcept {
     return written_ < parts_->epochs() && parts_->can_write(written_, read_);
   }
-  /// writes() is true if the next write uses this rank's slot.
   [[nodiscard]] bool writes() const noexcept { return parts_->writes(written_); }
-  /// to_write() and to_read() return the next epochs, counted in the lane.
   [[nodiscard]] uint64_t to_write() const noexcept { return in_lane(written_); }
   [[nodiscard]] uint64_t to_read() const noexcept { return in_lane(read_); }
   void write(Slots& slots) noexcept;
@@ -44,7 +42,7 @@ class FlatEpochs {
     return of.named ? parts_->source(place) : place;
   }
   static constexpr uint64_t kNoEpoch = 0;
-  /// fills() returns the lane's epoch whose slot the next read fills, or kNoEpoch.
+  /// fills() is the lane's epoch whose slot the next read fills, or kNoEpoch.
   [[nodiscard]] uint64_t fills() const noexcept {
     const int64_t epoch = parts_->fills(read_);
     return epoch == Parts::kNoEpoch ? kNoEpoch : in_lane(epoch);
@@ -54,7 +52,6 @@ class FlatEpochs {
   /// effect.
   [[nodiscard]] bool found_device() const noexcept { return found_device_; }
 
-  /// end() uploads a staged result.
   [[nodiscard]] Failure end() noexcept { return staged_ ? staged_->upload() : Failure{}; }
   void clear() noexcept;
 
@@ -72,7 +69,7 @@ class FlatEpochs {
   std::variant<std::monostate, Parts, Direct, Sliced, TwoLevel> plan_;
   Parts* parts_ = nullptr;
   int64_t written_ = 0, read_ = 0;
-  uint64_t first_ = 0;  // in the lane
+  uint64_t first_ = 0;
   bool unreadable_ = false;
   bool asks_ = false;
   bool on_device_ = false;

@@ -16,17 +16,15 @@ namespace tern::coll {
 inline constexpr size_t kLeastOnDevice = 65536;
 /// Slots serve reductions only of small elements without holes.
 [[nodiscard]] bool flat_takes(const Operation& operation) noexcept;
-/// flat_bytes() counts a rank's bytes for its peers over all epochs. The result is equal on all
-/// ranks.
+/// flat_bytes() counts a rank's bytes for its peers over all epochs, equal on all ranks.
 [[nodiscard]] size_t flat_bytes(const Question& question) noexcept;
-/// slot_bytes() leaves out this rank's block in scatter and alltoall.
 [[nodiscard]] inline size_t slot_bytes(const Question& question) noexcept {
   const size_t all = flat_bytes(question);
   const Collective what = question.collective;
   return what == Collective::kScatter || what == Collective::kAlltoall ? all - question.bytes : all;
 }
-/// room_for() returns the bytes that select slab and lane. Calls with a schedule use the large
-/// slab, for devices. Two levels need more slots than the small lane has.
+/// Calls with a schedule use the large slab, for devices. Two levels need more slots than the small
+/// lane has.
 [[nodiscard]] inline size_t room_for(FlatMethod method, const Question& question,
                                      bool has_large) noexcept {
   const size_t bytes = slot_bytes(question);
@@ -37,24 +35,22 @@ inline constexpr size_t kLeastOnDevice = 65536;
 [[nodiscard]] inline Slab::Size slab_size_of(size_t room) noexcept {
   return room <= kSmallLane.room() ? Slab::Size::kSmall : Slab::Size::kLarge;
 }
-/// A slot must hold the smallest part: for a reduce-scatter, an element of each block.
 [[nodiscard]] inline bool fits_in_slot(const Operation& operation, const Question& question,
                                        const Lane& lane) noexcept {
   return operation.collective != Collective::kReduceScatter ||
          static_cast<size_t>(operation.input.type->size() * question.ranks) <= lane.room();
 }
 /// All ranks pass the same `method`. flat_run() returns MPI_ERR_TRUNCATE if a peer's part has
-/// another size. Throws std::bad_alloc.
+/// another size.
 [[nodiscard]] int flat_run(const Operation& operation, FlatMethod method, Slots& slots);
 
 [[nodiscard]] bool all_read_all(Collective what) noexcept;
-/// Runs the operation by FlatMethod::kWhole, with the result in *code, unless some rank (`mine`:
-/// this rank) keeps its data on a device. kHost: the call is done. kAll: the call is not done, and
-/// the data has equal sizes on all devices. Throws std::bad_alloc.
+/// flat_run_here() has no effect if some rank (`mine`: this rank) keeps its data on a device.
+/// kHost: the call is done. kAll: the call is not done, and the data has equal sizes on all
+/// devices.
 [[nodiscard]] Where flat_run_here(const Operation& operation, Slots& slots, bool mine, int* code);
-/// Exchanges the placement of all ranks' data; `on_device`: this rank's data lies on a device.
-/// kHost: no rank's data lies on a device. kUnknown: some data does, but no rank keeps its data
-/// there.
+/// `on_device`: this rank's data lies on a device. kHost: no rank's data lies on a device.
+/// kUnknown: some data does, but no rank keeps its data there.
 [[nodiscard]] Where flat_ask(const Operation& operation, size_t bytes, Slots& slots, bool mine,
                              bool on_device);
 

@@ -16,7 +16,6 @@ namespace tern::coll {
 
 class ScheduleMaker {
  public:
-  /// run_instead() launches the call under its number, and notifies the other ranks of a failure.
   [[nodiscard]] virtual Failure run_instead(const Operation& operation, CallNumber number,
                                             uint32_t sequence, Execution** made) noexcept = 0;
 
@@ -45,13 +44,11 @@ class Flights final : public QueueOwner {
   void unlist(const FlatQueue& queue) noexcept override;
   [[nodiscard]] bool idle() const noexcept { return flights_.empty(); }
   void poll(int* events) noexcept;
-  /// refuse() fails a communicator's calls, and notifies the other ranks.
   TERN_COLD void refuse(core::Communicator& communicator, const std::string& why,
                         const std::string& error) noexcept;
 
   [[nodiscard]] std::unique_ptr<Slab> make_slab(core::Communicator& communicator, Slab::Size size,
                                                 const Lane* flight) override;
-  /// A new slab is dropped if some rank has none.
   void drop_slab() noexcept { --slabs_in_use_; }
   /// lacks_slabs() drops a queue's slab, and explains the fallback.
   TERN_COLD void lacks_slabs(const core::Communicator& communicator) override;
@@ -62,12 +59,11 @@ class Flights final : public QueueOwner {
   }
 
  private:
-  /// sweep() looks at up to `most` slabs, and frees those without readers.
   void sweep(size_t most) noexcept;
 
   Executions& executions_;
   ScheduleMaker& schedules_;
-  std::vector<FlatQueue*> flights_;  // reserved for all queues
+  std::vector<FlatQueue*> flights_;
   size_t queues_ = 0;
   pml::ObjectPool<FlatCall> calls_;
   std::vector<std::unique_ptr<Slab>> retired_;

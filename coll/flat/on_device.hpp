@@ -24,27 +24,24 @@ class OnDevice {
  public:
   OnDevice(const Operation& operation, Slots& slots, pml::Pml& pml, DeviceLinks& links);
   [[nodiscard]] static bool takes(Collective what) noexcept;
-  /// meet() exchanges placement, with the same result on all ranks. kSome: a schedule must serve;
-  /// kAll: call run().
+  /// meet() has the same result on all ranks. kSome: a schedule must serve; kAll: call run().
   [[nodiscard]] Where meet();
-  /// run() returns an error class; fail() has the text.
   [[nodiscard]] int run();
   /// islands() returns group names by rank after kSome, outermost level first: ranks with peer
-  /// access, ranks on one device. The names are equal on all ranks, and may be empty.
+  /// access, ranks on one device.
   [[nodiscard]] const std::vector<std::vector<int64_t>>& islands() const noexcept {
     return islands_;
   }
-  /// shares_one() is valid after meet().
   [[nodiscard]] bool shares_one() const noexcept;
 
  private:
   struct Post {
     uint32_t on_device, able, leader, reserved;
-    uint64_t bytes;                   // of a vector or block
+    uint64_t bytes;
     pml::MemoryHandle input, output;  // `input` is read; `output` is written, or read later
   };
   struct Range {
-    MPI_Count first, count;  // elements
+    MPI_Count first, count;
   };
   struct Sides {
     bool reads, writes;
@@ -52,18 +49,16 @@ class OnDevice {
   };
   struct Agreed {
     bool all;
-    bool tried;                       // no device pair is new
-    std::array<uint64_t, 4> reached;  // bit per rank
+    bool tried;  // no device pair is new
+    std::array<uint64_t, 4> reached;
   };
   static constexpr int kMostInIslands = 256;
 
-  // prepare() precedes the first epoch. Returns false if buffers are unsuitable.
   [[nodiscard]] bool prepare(Post* mine);
   [[nodiscard]] bool prepare_reduction(Post* mine);
   [[nodiscard]] bool prepare_moves(Post* mine);
   [[nodiscard]] Sides sides() const noexcept;
   [[nodiscard]] bool name_for_others(const Sides& own, Post* mine);
-  /// take() binds the job to the data's device. Later calls only settle.
   [[nodiscard]] bool take(const core::Data& data);
   [[nodiscard]] bool name(const void* address, size_t bytes, pml::MemoryHandle* handle);
 
@@ -83,12 +78,11 @@ class OnDevice {
   void move_slices() noexcept;
   [[nodiscard]] Range own_range() const noexcept;
   [[nodiscard]] Range slice(int rank, MPI_Count count) const noexcept;
-  /// end_phase() waits for the job on all ranks. A failure fails all ranks.
+  /// A failure in end_phase() fails all ranks.
   [[nodiscard]] int end_phase(int code);
   [[nodiscard]] int end_together(int code);
 
   [[nodiscard]] bool moves() const noexcept { return operation_.op == nullptr; }
-  /// hands_on(): each rank forwards a slice of the broadcast.
   [[nodiscard]] bool hands_on() const noexcept;
   [[nodiscard]] const std::byte* input_of(int rank) const noexcept;
   [[nodiscard]] std::byte* output_of(int rank) const noexcept;

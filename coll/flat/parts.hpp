@@ -33,16 +33,14 @@ class Parts : protected FlatShape {
   [[nodiscard]] virtual bool can_write(int64_t /*epoch*/, int64_t /*read*/) const noexcept {
     return true;
   }
-  /// Reading `epoch` fills the slot of epoch fills(epoch), or no slot (kNoEpoch).
+  /// Reading epoch k fills the slot of epoch fills(k), if any.
   static constexpr int64_t kNoEpoch = -1;
   [[nodiscard]] virtual int64_t fills(int64_t /*epoch*/) const noexcept { return kNoEpoch; }
-  /// reach() maps the slabs of all readers and writers.
   virtual void reach();
   virtual void write(int64_t epoch);
   virtual void read(int64_t epoch);
   /// write_elsewhere() replaces write() if this rank's data lies on a device.
   void write_elsewhere();
-  /// where() derives the placement of all ranks' data from the epoch's posts.
   [[nodiscard]] static Where where(Slots& slots);
   void run(int64_t first = 0) {
     if (TERN_UNLIKELY(!slots_.reaches_all())) reach();
@@ -61,18 +59,14 @@ class Parts : protected FlatShape {
   /// the root, read the slices.
   void reduce_sliced(bool all);
 
-  /// code() is the first error class; fail() has the text.
   [[nodiscard]] int code() const noexcept { return code_; }
 
  protected:
   void post_block(const View& view, int block, const Range& range);
-  /// Pieces are posted for every other rank, in rank order.
   void post_blocks(const View& view, const Range& range);
-  /// place_with() is the index of this rank's block in a rank's slot.
   [[nodiscard]] size_t place_with(int rank) const noexcept {
     return static_cast<size_t>(rank_ > rank ? rank_ - 1 : rank_);
   }
-  /// take() copies a piece of block `to` from the rank's post.
   void take(int rank, int to, const Range& range, size_t posted, size_t offset);
   void take_blocks(const Range& range);
   void take_exchanged(const Range& range);
@@ -81,9 +75,8 @@ class Parts : protected FlatShape {
   void post(const Range& range);
   void post_scattered(const Range& range);
   void reduce_scattered(const Range& range);
-  /// reduce_read() reduces inputs of ranks [0, end).
   void reduce_read(int end, const Range& range);
-  /// reduce_posted(): to = posts of ranks `first` to `last`, all awaited, reduced in rank order.
+  /// reduce_posted() reduces the posts of ranks `first` to `last`, all awaited, in rank order.
   /// `mine`: this rank's operand, unless null.
   void reduce_posted(int first, int last, const Range& range, std::byte* to,
                      const std::byte* mine = nullptr);
@@ -94,7 +87,6 @@ class Parts : protected FlatShape {
   void reduce_own_slice(const Range& range, const Range& own, bool onto_own, std::byte* result);
   void copy_own(int input_block, int output_block) noexcept;
 
-  // apply() has no effect after a failure.
   void apply(const std::byte* in, std::byte* inout, MPI_Count count) noexcept {
     if (TERN_UNLIKELY(code_ != 0)) return;
     const int code = operation_.op->apply(in, inout, count, *operation_.input.type);

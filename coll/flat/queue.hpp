@@ -35,7 +35,6 @@ class FlatCall final : public CollRequest {
   /// std::bad_alloc.
   void bind(const Operation& operation, FlatQueue& queue, FlatMethod method, bool large);
   void own(std::unique_ptr<FlatQueue> queue) noexcept { own_ = std::move(queue); }
-  /// The caller of a blocking call handles device data itself.
   void be_blocking() noexcept { blocking_ = true; }
   void go() noexcept override;
   /// kSome: the call ended without effect, since some data lies on a device.
@@ -45,7 +44,6 @@ class FlatCall final : public CollRequest {
   void describe(WaitReport* report) const override;
   /// finish() completes the request, which may then be freed.
   void finish() noexcept { end(); }
-  /// next() is the next call in the queue, or in a list of ended calls.
   [[nodiscard]] FlatCall* next() const noexcept { return next_; }
 
  private:
@@ -53,7 +51,6 @@ class FlatCall final : public CollRequest {
   void begin(Slots& slots) noexcept;
   /// A call with data on a device restarts as a schedule.
   void become_schedule() noexcept;
-  /// advance_schedule() is true once the schedule has ended.
   bool advance_schedule() noexcept;
   void end_epochs() noexcept;
   void unbind() noexcept override;
@@ -73,12 +70,10 @@ class FlatCall final : public CollRequest {
 class QueueOwner {
  public:
   [[nodiscard]] virtual Executions& executions() const noexcept = 0;
-  /// make_slab() may return a slab without a number. Throws std::bad_alloc.
+  /// Throws std::bad_alloc.
   [[nodiscard]] virtual std::unique_ptr<Slab> make_slab(core::Communicator& communicator,
                                                         Slab::Size size, const Lane* flight) = 0;
-  /// retire() takes the slab of a freed communicator.
   virtual void retire(std::unique_ptr<Slab> slab) noexcept = 0;
-  /// If a rank has no slab, lacks_slabs() drops the slabs.
   TERN_COLD virtual void lacks_slabs(const core::Communicator& communicator) = 0;
   virtual void unlist(const FlatQueue& queue) noexcept = 0;
 
@@ -96,15 +91,12 @@ class FlatQueue {
   void push(FlatCall& call) noexcept;
   /// advance() adds ended calls to *ended, for finish().
   void advance(FlatCall** ended, int* events) noexcept;
-  /// If some rank lacks a slab, new calls should be schedules.
   [[nodiscard]] bool has_failed() const noexcept { return state_ == State::kSchedules; }
   [[nodiscard]] bool empty() const noexcept {
     return calls_.first == nullptr && schedules_.first == nullptr;
   }
   [[nodiscard]] core::Communicator& communicator() const noexcept { return communicator_; }
-  /// first() is the first call in slots.
   [[nodiscard]] const FlatCall* first() const noexcept { return calls_.first; }
-  /// refuse() fails all calls, and adds them to *ended.
   void refuse(const std::string& why, FlatCall** ended) noexcept;
   void describe(const FlatCall& call, WaitReport* report) const;
   bool listed = false;
@@ -141,13 +133,13 @@ class FlatQueue {
   uint32_t mine_ = core::Slabs::kNone;
   std::vector<uint32_t> all_;
   bool gets_ = false;
-  Calls calls_, schedules_;      // calls in slots; calls by messages
-  FlatCall* writing_ = nullptr;  // first call with epochs to write
+  Calls calls_, schedules_;
+  FlatCall* writing_ = nullptr;  // with epochs to write
   uint64_t epochs_ = 0;
   int awaited_ = 0;               // first source without a post
   int no_room_ = Slots::kNoRank;  // rank that delays the next write
-  uint32_t fruitless_ = 0;        // rounds without events
-  uint32_t patience_ = 0;         // limit of `fruitless_` before a question
+  uint32_t fruitless_ = 0;
+  uint32_t patience_ = 0;  // limit of `fruitless_` before a question
 };
 
 }  // namespace tern::coll

@@ -32,7 +32,6 @@ class FlatShape {
     const MPI_Count first = total * of / ranks_, end = total * (of + 1) / ranks_;
     return {first, end - first};
   }
-  /// All ranks know all lengths.
   [[nodiscard]] MPI_Count length_of(int block) const noexcept {
     const Side& input = operation_.input;
     return input.counts == nullptr ? input.count : input.counts[block];
@@ -50,7 +49,7 @@ class FlatShape {
   const Operation& operation_;
   const int rank_, ranks_, root_;
   View in_, out_;
-  MPI_Count size_ = 1;   // bytes
+  MPI_Count size_ = 1;
   MPI_Count total_ = 0;  // units per block
   MPI_Count most_ = 1;   // units per epoch
   int64_t epochs_ = 1;

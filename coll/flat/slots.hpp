@@ -30,7 +30,7 @@ struct alignas(64) SlabHead {
   static constexpr int kMostRanks = 256;
   std::atomic<uint64_t> use;                   // counts claims; a new value ends earlier use
   std::atomic<uint64_t> finished[kMostLanes];  // epochs ended by this rank, per lane
-  std::atomic<uint32_t> awaited;               // a rank may sleep
+  std::atomic<uint32_t> awaited;
   std::atomic<uint64_t> waiters[kMostRanks / 64];
 
   /// After ask() the caller fences and checks again. Returns false if already asked. Few ranks are
@@ -45,7 +45,7 @@ struct alignas(64) SlabHead {
     const uint64_t bit = uint64_t{1} << (rank % 64);
     if ((word.load(std::memory_order_relaxed) & bit) != 0) return false;
     word.fetch_or(bit, std::memory_order_relaxed);
-    awaited.exchange(1, std::memory_order_acq_rel);  // each waiter sees earlier bits
+    awaited.exchange(1, std::memory_order_acq_rel);
     return true;
   }
 };
@@ -58,10 +58,10 @@ struct Slot {
   static constexpr size_t kHead = 16;
 };
 
-/// Lanes for shorter parts have more slots, so a root may run further ahead.
+/// Lanes for short parts have more slots, so a root may run further ahead.
 struct Lane {
-  size_t offset, stride;  // bytes
-  uint64_t depth;         // slots: a power of two
+  size_t offset, stride;
+  uint64_t depth;  // slots: a power of two
   [[nodiscard]] constexpr size_t room() const noexcept { return stride - Slot::kHead; }
   [[nodiscard]] constexpr size_t end() const noexcept { return offset + depth * stride; }
 };
@@ -84,7 +84,6 @@ class Slab;
 
 class Slots {
  public:
-  /// `in_step`: a rank that posts an epoch has ended all earlier epochs.
   Slots(Slab& slab, const Lane& lane, int number, bool in_step);
 
   [[nodiscard]] size_t room() const noexcept { return lane_.room(); }
@@ -92,12 +91,10 @@ class Slots {
   [[nodiscard]] inline int rank() const noexcept;
   [[nodiscard]] inline const Domains& domains() const noexcept;
 
-  /// Reports on hung ranks name `what`.
   void begin(const char* what) noexcept {
     what_ = what;
     if (TERN_UNLIKELY((++epoch_ & kEpochsBetweenPolls) == 0)) poll();
   }
-  /// claim() waits until no rank reads this rank's slot.
   std::byte* claim() {
     if (TERN_UNLIKELY(floor_ + lane_.depth < epoch_)) await_room();
     return mine().data();
@@ -122,8 +119,8 @@ class Slots {
   };
   // Marks in Slot::bytes:
   static constexpr uint64_t kPoisoned = uint64_t{1} << 63;
-  static constexpr uint64_t kElsewhere = uint64_t{1} << 62;   // data lies on a device
-  static constexpr uint64_t kFromDevice = uint64_t{1} << 61;  // data was staged from a device
+  static constexpr uint64_t kElsewhere = uint64_t{1} << 62;
+  static constexpr uint64_t kFromDevice = uint64_t{1} << 61;  // staged from a device
   /// Posts are marked until found_device().
   void mark_device() noexcept { marks_ |= kFromDevice; }
   /// found_device() is true if a mark was read or posted, and clears the mark.
@@ -148,13 +145,11 @@ class Slots {
   inline Slot& await(int rank);
   /// scratch() returns a buffer kept between calls. Throws std::bad_alloc.
   std::byte* scratch(size_t bytes);
-  /// get() copies from an address posted by the rank. Returns an errno.
   [[nodiscard]] int get(int rank, void* to, uint64_t from, size_t bytes) noexcept;
   [[nodiscard]] bool is_readable(const void* address, size_t bytes) noexcept;
   void awaited_all() noexcept {
     if (in_step_) floor_ = epoch_ - 1;
   }
-  /// All ranks posted the epoch `ago` epochs before this.
   void awaited_all(uint64_t ago) noexcept {
     if (in_step_) floor_ = std::max(floor_, epoch_ - 1 - ago);
   }
@@ -162,13 +157,10 @@ class Slots {
     head().finished[number_].store(epoch_, std::memory_order_release);
     ring_waiters();
   }
-  /// await_end() waits until the rank has ended this epoch, for data outside the slot.
   void await_end(int rank);
 
-  // Calls in flight select the epoch (queue.hpp).
   void go_to(uint64_t epoch) noexcept { epoch_ = epoch; }
   static constexpr int kNoRank = -1;
-  /// late_for_room() returns a rank that still uses the epoch's slot.
   [[nodiscard]] int late_for_room(uint64_t epoch) noexcept;
   [[nodiscard]] bool posted(int rank, uint64_t epoch) const noexcept;
   void prefetch(int first, int end, uint64_t epoch) const noexcept;
@@ -208,8 +200,7 @@ class Slab {
  public:
   using Size = core::Slabs::Size;
 
-  /// number() is kNone if no slab is free. `flight` is the lane for calls in flight, null for
-  /// blocking calls.
+  /// number() is kNone if no slab is free. `flight`: the lane for calls in flight.
   Slab(core::Communicator& communicator, Size size, const Lane* flight);
   Slab(const Slab&) = delete;
   Slab& operator=(const Slab&) = delete;
@@ -221,21 +212,18 @@ class Slab {
   [[nodiscard]] uint32_t introduction() const noexcept;
   /// can_get(): this rank can copy from all other ranks' memory.
   [[nodiscard]] bool can_get() const;
-  /// meet() takes all ranks' introductions, none of them kNone, and maps up to kFewRanks slabs.
-  /// Throws Error, std::bad_alloc.
+  /// meet() maps up to kFewRanks slabs; other slabs are mapped at first use. Throws Error,
+  /// std::bad_alloc.
   void meet(const std::vector<uint32_t>& all);
   TERN_COLD void reach(int first, int end);
-  /// With more ranks, slabs are mapped at first use.
   static constexpr int kFewRanks = 64;
   [[nodiscard]] Slots& lane_for(size_t bytes) noexcept {
     return bytes <= lanes_.front().room() ? lanes_.front() : lanes_.back();
   }
   [[nodiscard]] Slots& lane() noexcept { return lanes_.front(); }
-  /// In a crowded slab, with more ranks than cores, waiting ranks yield at once.
+  /// With more ranks than cores, waiting ranks yield at once.
   [[nodiscard]] bool crowded() const noexcept { return crowded_; }
-  /// After leave(), even of an aborted epoch, this rank reads no more.
   void leave() noexcept;
-  /// forget() must precede the unmapping of the slabs' memory.
   void forget() noexcept {
     slab_ = core::Slabs::kNone;
     if (deep != nullptr) deep->forget();
@@ -243,7 +231,6 @@ class Slab {
   /// over() is true once no peer reads the slab of a freed communicator.
   [[nodiscard]] bool over() const noexcept;
 
-  /// `deep` serves small rooted calls. Null: not made yet, not available, or kept by another slab.
   std::unique_ptr<Slab> deep;
   uint32_t rooted_calls = 0;
   /// Most bytes of a rooted part. With a core for each rank, a root waits for no context switch,
@@ -255,7 +242,7 @@ class Slab {
   struct PeerSlab {
     std::byte* base = nullptr;
     Doorbell* bell = nullptr;
-    uint64_t use = 0;  // count of claims when mapped; before, the slab's number
+    uint64_t use = 0;
     core::Peer* peer = nullptr;
   };
   [[nodiscard]] bool has_few() const noexcept { return peers_.size() <= kFewRanks; }

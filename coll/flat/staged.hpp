@@ -13,7 +13,6 @@ namespace tern::coll {
 
 class Staged {
  public:
-  /// Throws std::bad_alloc.
   explicit Staged(const Operation& operation);
   [[nodiscard]] Failure download() noexcept;
   [[nodiscard]] Failure upload() noexcept;

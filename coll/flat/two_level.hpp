@@ -34,18 +34,14 @@ class TwoLevel final : public Parts {
   /// A domain's leader is the root in its domain; in a scan, the last rank, the only reader of the
   /// whole domain.
   [[nodiscard]] int leader(int domain) const noexcept;
-  /// In phase kUp a rank reads its domain's ranks before end_of_up().
   [[nodiscard]] int end_of_up() const noexcept;
-  /// In phase kBetween a rank reads the leaders of domains [0, end_of_between()).
   [[nodiscard]] int end_of_between() const noexcept;
-  /// hand_on() posts this rank's slot, poisoned after a failure.
   void hand_on(size_t bytes) noexcept;
   void write_for_domain(const Range& range);
   void read_up(const Range& range);
   void scan_up(const Range& range);
   void read_between(const Range& range);
-  /// reduce_sums() reduces the sums of domains [0, end) in order. If `onto`, *to is the last
-  /// operand.
+  /// If `onto`, *to is the last operand of reduce_sums().
   void reduce_sums(int end, bool onto, const Range& range, std::byte* to);
   [[nodiscard]] const std::byte* sum_of(int domain);
 

@@ -21,15 +21,13 @@ namespace tern::coll {
 
 class DeviceCalls {
  public:
-  /// DeviceCalls may outlive the communicator. Throws std::bad_alloc.
+  /// DeviceCalls may outlive the communicator.
   DeviceCalls(const core::Communicator& communicator, std::shared_ptr<GpuTeam> team);
 
   /// look() returns the number of calls passed since the previous look().
   [[nodiscard]] int look() noexcept;
-  /// watch() logs the awaited ranks after a wait of TERN_GPU_TIMEOUT.
   void watch() noexcept;
-  /// has_given_up() is true if a kernel timed out, with undefined results. The reason is logged
-  /// once.
+  /// After a kernel's timeout, results are undefined. The reason is logged once.
   [[nodiscard]] bool has_given_up() noexcept;
   [[nodiscard]] bool has_passed() const noexcept { return team_ != nullptr && passed() != seen_; }
   void be_ordinary() noexcept { ordinary_ = true; }
@@ -38,9 +36,9 @@ class DeviceCalls {
     if (team_ != nullptr) last_ = team_->calls.count();
     closed_ = true;
   }
-  /// over() is true if the stream has passed all calls. Requires close().
+  /// over() requires close().
   [[nodiscard]] bool over() const noexcept { return team_ == nullptr || seen_ == last_; }
-  /// describe() adds the awaited ranks to *report. Returns false if the stream does not wait.
+  /// describe() returns false if the stream does not wait.
   bool describe(WaitReport* report) const;
 
  private:
@@ -49,7 +47,7 @@ class DeviceCalls {
   const std::string name_;
   const int64_t patience_;  // ns; 0: no timeout
   const std::vector<int> peers_;
-  const std::vector<int> names_;  // number shown to users, by rank
+  const std::vector<int> names_;
   const std::shared_ptr<GpuTeam> team_;
   [[nodiscard]] uint32_t passed() const noexcept;
   uint32_t seen_;

@@ -27,7 +27,6 @@ class DeviceReports {
   [[nodiscard]] std::string make();
   [[nodiscard]] bool made() const noexcept { return pinned_ != nullptr; }
   void give_back() noexcept;
-  /// watch_all() includes the multicast kernel's reports, beyond kParts.
   void watch_all() noexcept { watched_ = ScratchLayout::kReports; }
 
   [[nodiscard]] cuda::KernelReport* kernels() const noexcept { return pinned_->kernels; }
@@ -36,22 +35,21 @@ class DeviceReports {
   }
   [[nodiscard]] CUdeviceptr passed_word() const noexcept { return at_ + offsetof(Pinned, passed); }
 
-  /// passed() returns the number of the last call passed by the device. Requires make().
+  /// passed() requires make().
   [[nodiscard]] uint32_t passed() const noexcept {
     return pinned_->passed.load(std::memory_order_acquire);
   }
-  /// wait_of_stream() returns the number of a lane's current wait, or 0 if no lane waits.
+  /// 0: no lane waits.
   [[nodiscard]] uint32_t wait_of_stream() const noexcept;
   struct Kernel {
     int part;
     cuda::KernelReport report;
   };
   [[nodiscard]] std::optional<Kernel> waiting() const noexcept;
-  /// given_up() finds a thread block that gave up, preferably by its own timeout.
+  /// given_up() prefers a thread block that gave up by its own timeout.
   [[nodiscard]] std::optional<Kernel> given_up() const noexcept;
   /// All ranks' kernels must have ended before clear().
   void clear() noexcept;
-  /// end_kernels() makes this rank's kernels return.
   void end_kernels() noexcept;
 
  private:

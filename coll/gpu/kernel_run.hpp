@@ -35,7 +35,6 @@ class KernelRun {
     cuda::Memory unknown;
     return is_plain(data, device, &unknown);
   }
-  /// `known` caches the latest allocation.
   [[nodiscard]] static bool is_plain(const core::Data& data, const cuda::Device& device,
                                      cuda::Memory* known) noexcept;
 

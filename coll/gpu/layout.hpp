@@ -39,9 +39,9 @@ namespace tern::coll {
 
 struct ScratchLayout {
   static constexpr int kSets = 2;
-  static constexpr int kMessages = 256;  // of a pair of ranks in a pass
-  static constexpr int kParts = 8;       // thread blocks of a kernel
-  static constexpr int kReports = 32;    // thread blocks of the multicast kernel
+  static constexpr int kMessages = 256;
+  static constexpr int kParts = 8;
+  static constexpr int kReports = 32;
   static constexpr int kKernelMessages = 128;
   static constexpr size_t kKernelGrain = 16;
   static constexpr size_t kGrain = 256;
@@ -89,7 +89,7 @@ struct ScratchLayout {
   [[nodiscard]] size_t push_words(Wire wire) const noexcept {
     return words_behind(push_counters(wire), facts_of(wire));
   }
-  /// push_room() is the data room of a slot in vectors of 16 bytes.
+  /// push_room() counts vectors of 16 bytes.
   [[nodiscard]] size_t push_room(Wire wire) const noexcept {
     return units_of(facts_of(wire), push_words(wire)) * facts_of(wire).vectors;
   }
@@ -103,7 +103,7 @@ struct ScratchLayout {
   [[nodiscard]] size_t inbox(int from, int set) const noexcept {
     return local() + local_bytes() + at(from, set) * region();
   }
-  /// region() is the size in bytes of a pair's messages in a pass.
+  /// region() counts bytes of a pair's messages in a pass.
   [[nodiscard]] size_t region() const noexcept {
     return (inboxes() - inboxes() / kKernelShare) / pairs() / kGrain * kGrain;
   }

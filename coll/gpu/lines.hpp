@@ -18,16 +18,14 @@ struct LineFacts {
   uint64_t capability = 0;
   cuda::Uuid device;
   topo::PciAddress address;  // NVML finds GPUs by PCI address, also hidden ones
-  int64_t to_switches = -1;  // NVLinks to switches; negative: unknown
+  int64_t to_switches = -1;
 };
-/// Writes the device's links to *links, null if the team has one rank.
 [[nodiscard]] LineFacts line_facts(cuda::Device& device, topo::NvLinks* links);
 
 struct LinesVerdict {
   std::string why_not;  // empty: LL128 may be used
-  std::string source;   // of the NVLink facts
+  std::string source;
 };
-/// Judges all pairs with rank `rank`. `blocks` counts thread blocks of the team's kernels.
 [[nodiscard]] LinesVerdict judge_lines(const cuda::Device& device, const topo::NvLinks& links,
                                        const std::vector<LineFacts>& all, size_t rank,
                                        uint64_t blocks);

@@ -24,18 +24,17 @@ class TeamMemory;
 
 class Multicast {
  public:
-  static constexpr int kParts = ScratchLayout::kReports;  // thread blocks
+  static constexpr int kParts = ScratchLayout::kReports;
 
   explicit Multicast(cuda::Device& device) noexcept : device_(device) {}
   Multicast(const Multicast&) = delete;
   Multicast& operator=(const Multicast&) = delete;
   ~Multicast();
 
-  // The steps follow in order. why_not() returns a feature that the device or driver lacks.
+  // The steps follow in order.
   [[nodiscard]] static std::string why_not(cuda::Device& device);
-  /// Rank 0 creates and exports an object for `devices` devices, `bytes` or more each.
   [[nodiscard]] std::string create(int devices, size_t bytes, Fd* descriptor);
-  /// Other ranks import the object of rank 0, with `bytes` from its bytes().
+  /// join() imports the object of rank 0, with `bytes` from its bytes().
   [[nodiscard]] std::string join(const Fd& descriptor, size_t bytes);
   [[nodiscard]] std::string add_device();
   [[nodiscard]] std::string allocate();
@@ -49,10 +48,9 @@ class Multicast {
 
   [[nodiscard]] size_t bytes() const noexcept { return bytes_; }
   void set_blocks(int blocks) noexcept { blocks_ = blocks; }
-  /// Thread blocks are limited to the team's residency places.
   void limit_blocks(int places) noexcept { blocks_ = std::min(kParts, places); }
   [[nodiscard]] int blocks() const noexcept { return blocks_; }
-  /// room() is the size of the stage in vectors of 16 bytes.
+  /// room() counts vectors of 16 bytes.
   [[nodiscard]] int64_t room() const noexcept {
     return static_cast<int64_t>((bytes_ - kStage) / sizeof(Vector));
   }
@@ -78,7 +76,7 @@ class Multicast {
   bool bound_ = false;
   CUmemGenericAllocationHandle object_ = 0, memory_ = 0;
   bool has_object_ = false, has_memory_ = false;
-  CUdeviceptr own_ = 0, all_ = 0;  // device addresses
+  CUdeviceptr own_ = 0, all_ = 0;
 };
 
 }  // namespace tern::coll

@@ -16,11 +16,9 @@ class MulticastRun {
  public:
   MulticastRun(GpuTeam& team, const Placed& placed, const Operation& operation, cuda::Job& job,
                uint64_t patience) noexcept;
-  /// why_not() assumes multicast memory.
   [[nodiscard]] static const char* why_not(const Operation& operation) noexcept;
-  /// row_of() returns null if switches do not run the collective.
   [[nodiscard]] static const Algorithm* row_of(Collective collective) noexcept;
-  /// is_exact() is true if the result equals the host's bits for any order of operands.
+  /// An exact result equals the host's bits for any order of operands.
   [[nodiscard]] static bool is_exact(const Operation& operation) noexcept;
   [[nodiscard]] Failure run();
   [[nodiscard]] int blocks() const noexcept;

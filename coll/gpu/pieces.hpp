@@ -20,7 +20,6 @@ namespace tern::coll {
 
 class Pieces {
  public:
-  /// The reason returned by why_not() holds against all engines.
   [[nodiscard]] static const char* why_not(const Operation& operation) noexcept;
 
   /// `least` passes fill a pipeline; little data takes fewer.
@@ -31,7 +30,7 @@ class Pieces {
                 false}) {}
   struct Room {
     size_t region, local;
-    size_t grain;                 // alignment of blocks
+    size_t grain;
     MPI_Count least, least_pass;  // least number of passes, with at least `least_pass` bytes each
     bool sides;                   // local memory holds both sides of any operation
   };
@@ -66,15 +65,13 @@ class Pieces {
   [[nodiscard]] int32_t blocks_of(Space space) const noexcept {
     return splits_ || is_alone(space) ? 1 : schedule_.ranks;
   }
-  /// If is_alone(), the side is this rank's block alone.
   [[nodiscard]] bool is_alone(Space space) const noexcept;
-  /// in_local() returns the offset of a stage, mirror or saved input.
+  /// in_local() locates a stage, mirror or saved input.
   [[nodiscard]] size_t in_local(const Slice& slice, MPI_Count pass) const noexcept;
-  /// in_region() returns the offset behind `blocks` blocks.
   [[nodiscard]] size_t in_region(int32_t blocks) const noexcept {
     return static_cast<size_t>(blocks) * unit_;
   }
-  /// is_aside() is true if local memory replaces the side during a pass.
+  /// Local memory replaces an aside side during a pass.
   [[nodiscard]] bool is_aside(Space space) const noexcept {
     return space == Space::kInput ? input_aside_ : output_aside_;
   }
@@ -98,7 +95,7 @@ class Pieces {
 
  private:
   struct Range {
-    MPI_Count first, count;  // units: elements or bytes
+    MPI_Count first, count;
   };
   [[nodiscard]] Range range_of(const Slice& slice, MPI_Count pass) const noexcept;
   [[nodiscard]] Range in_vector(const Slice& slice, MPI_Count pass) const noexcept;
@@ -114,9 +111,9 @@ class Pieces {
   const Operation& operation_;
   const Schedule& schedule_;
   const bool splits_;
-  MPI_Count element_ = 1;  // bytes of a unit
-  size_t unit_ = 0;        // most bytes of a block per pass
-  MPI_Count length_ = 0;   // units per pass
+  MPI_Count element_ = 1;
+  size_t unit_ = 0;  // most bytes of a block per pass
+  MPI_Count length_ = 0;
   MPI_Count total_ = 0;
   MPI_Count passes_ = 0;
   int32_t aside_in_ = 0, aside_out_ = 0;

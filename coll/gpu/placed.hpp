@@ -27,10 +27,10 @@ struct Placed {
   static constexpr int32_t kCredit = -1;
 
   Schedule schedule;
-  std::vector<SlotPlace> places;  // indexed by slice
-  std::vector<Word> words;        // indexed by step
+  std::vector<SlotPlace> places;
+  std::vector<Word> words;
   // Maxima over all ranks:
-  int32_t most_blocks = 0;  // of a pair of ranks in a pass
+  int32_t most_blocks = 0;
   int32_t most_messages = 0;
   int32_t local_blocks = 0;  // of stages and mirrors
   bool single_blocks = true;
@@ -43,8 +43,7 @@ struct Placed {
 
 [[nodiscard]] int32_t blocks_of_mirror(const Schedule& schedule) noexcept;
 
-/// `lowered[r]` is rank r's schedule. place() returns false with *why, on all ranks alike, if the
-/// layout is too small.
+/// If the layout is too small, place() returns false with *why on all ranks.
 [[nodiscard]] bool place(const std::vector<Schedule>& lowered, int rank, Placed* placed,
                          std::string* why);
 

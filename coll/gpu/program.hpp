@@ -49,10 +49,9 @@ class Programs {
   /// prepare() may wait for the device.
   [[nodiscard]] std::string prepare();
   [[nodiscard]] Stored* store(const Placed& placed, std::string* why);
-  /// bring() copies a program to the device unless an earlier call has. A captured copy runs at
-  /// each replay.
+  /// bring() does nothing if an earlier call has brought the program. A captured copy runs at each
+  /// replay.
   static void bring(Stored& program, cuda::Job& job, bool captured) noexcept;
-  /// next_set() returns the set of the first pass. Each part runs `passes` passes.
   [[nodiscard]] int next_set(int64_t passes) noexcept {
     const int set = set_;
     set_ = static_cast<int>((set_ + passes) % ScratchLayout::kSets);

@@ -26,7 +26,7 @@ class PushRun {
  private:
   struct KernelSide {
     Space space = Space::kInput;
-    int32_t blocks = 0;  // 0: side absent
+    int32_t blocks = 0;
     bool packed = false;
   };
   [[nodiscard]] size_t bytes() const noexcept {

@@ -13,7 +13,6 @@ struct StreamCalls {
   MPI_Count copies = 0, kernels = 0, waits = 0;  // work items; waits are per semaphore
 };
 
-/// `bytes` is the size of the vector or block, of a 4-byte type. `scratch` is TERN_GPU_SCRATCH.
 [[nodiscard]] StreamCalls stream_calls(const Placed& placed, MPI_Count bytes, size_t scratch);
 
 }  // namespace tern::coll

@@ -29,7 +29,6 @@ class StreamRun {
   [[nodiscard]] MPI_Count chunk() const noexcept { return pieces_.length() * pieces_.element(); }
   [[nodiscard]] MPI_Count passes() const noexcept { return pieces_.passes(); }
   [[nodiscard]] static int blocks() noexcept { return 0; }
-  /// least_passes() is enough to fill a pipelined algorithm, else 1.
   [[nodiscard]] static MPI_Count least_passes(const Placed& placed) noexcept;
   static constexpr size_t kMostWaits = 125;  // per batch of memory operations
   [[nodiscard]] static int kernels_of(int sources) noexcept;

@@ -59,7 +59,7 @@ class GpuTeam {
   [[nodiscard]] const std::shared_ptr<GpuTeam>& twin() const noexcept { return twin_; }
   void lease(bool on) noexcept;
   [[nodiscard]] bool leased() const noexcept { return leased_ || (twin_ && twin_->leased()); }
-  /// A graph that uses the team pins it, which forbids further leases.
+  /// A graph pins the team, which forbids further leases.
   void pin() noexcept { pinned_ = true; }
   [[nodiscard]] bool at_rest() const noexcept {
     return calls.over() && (!twin_ || twin_->at_rest());
@@ -69,19 +69,18 @@ class GpuTeam {
            (!twin_ || twin_->fit());
   }
 
-  /// no_lines() is the reason against LL128, the same on all ranks, or an empty string.
+  /// Empty no_lines(): LL128 may be used. The reason is the same on all ranks.
   [[nodiscard]] const std::string& no_lines() const noexcept { return lines_.why_not; }
   [[nodiscard]] const std::string& nvlink_source() const noexcept { return lines_.source; }
   /// set_lines() must precede take_scratch().
   void set_lines(LinesVerdict of_all) noexcept { lines_ = std::move(of_all); }
-  /// Either all ranks have multicast memory or none; no_multicast() has the reason.
+  /// Either all ranks have multicast memory or none.
   [[nodiscard]] Multicast* multicast() const noexcept { return multicast_.get(); }
   [[nodiscard]] const std::string& no_multicast() const noexcept { return no_multicast_; }
   void set_multicast(std::unique_ptr<Multicast> made) noexcept;
   void set_no_multicast(std::string why) noexcept { no_multicast_ = std::move(why); }
 
-  /// let_go() ends all waits of this rank's streams and kernels by driver calls. Data is undefined
-  /// then, and the team invalid.
+  /// After let_go(), data is undefined, and the team invalid. let_go() calls the driver.
   void let_go() noexcept;
 
   struct Scratch {
@@ -99,7 +98,7 @@ class GpuTeam {
   [[nodiscard]] std::string make_twin(const ScratchLayout& layout);
 
   const uint64_t number_;
-  const std::vector<int> members_;  // peer index by rank
+  const std::vector<int> members_;
   std::shared_ptr<GpuTeam> twin_;
   std::atomic<bool> leased_{false};  // atomic, because a duplicate may use another channel
   bool pinned_ = false;

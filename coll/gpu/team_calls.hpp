@@ -25,8 +25,7 @@ class TeamCalls {
   TeamCalls& operator=(const TeamCalls&) = delete;
 
   [[nodiscard]] bool is_captured(CUstream stream) const noexcept;
-  /// begin() orders the stream behind the team's previous call. Requires the device's context and
-  /// an uncaptured stream.
+  /// begin() requires the device's context and an uncaptured stream.
   [[nodiscard]] CUresult begin(CUstream stream) noexcept;
   [[nodiscard]] CUresult end(CUstream stream) noexcept;
   /// keep() holds data until the stream has passed the last call, or for good for a graph.
@@ -38,11 +37,9 @@ class TeamCalls {
   [[nodiscard]] uint32_t passed() const noexcept {
     return reports_.made() ? reports_.passed() : count();
   }
-  /// over() is true if all calls have passed, or the context has ended.
   [[nodiscard]] bool over() const noexcept {
     return device_.gone() || device_.stale() || passed() == count();
   }
-  /// give_back() requires the device's context.
   void give_back() noexcept;
 
   Lanes lanes;

@@ -37,15 +37,14 @@ class TeamMemory {
     for (std::byte* const base : bases_) *bases++ = reinterpret_cast<const char*>(base);
   }
 
-  // take() allocates `more` bytes behind the scratch; if `plain`, with cuMemAlloc, without a
+  // take() allocates `more` bytes behind the scratch; `plain` uses cuMemAlloc, without a
   // descriptor.
   [[nodiscard]] std::string take(const ScratchLayout& layout, size_t more, bool plain);
-  /// lie_behind() uses memory behind the other team's layout, as far as `other` is mapped.
   void lie_behind(const TeamMemory& other, const ScratchLayout& layout) noexcept;
   /// prepare_words() waits for all work on the device; the caller holds no lock.
   [[nodiscard]] std::string prepare_words();
   [[nodiscard]] std::string offer(pml::Pml& pml, pml::MemoryHandle* handle) const;
-  /// A Mapper maps another rank's scratch, or returns null.
+  /// A Mapper returns null if this rank cannot map the scratch.
   using Mapper = std::function<std::unique_ptr<pml::MappedPeerMemory>(int rank)>;
   [[nodiscard]] std::string map(const Mapper& map_of);
   [[nodiscard]] std::string write_trial();
@@ -53,10 +52,9 @@ class TeamMemory {
   /// All ranks' kernels must have ended before clear_abort().
   [[nodiscard]] std::string clear_abort();
 
-  /// mapped() has a bit per rank with mapped scratch.
   [[nodiscard]] uint64_t mapped() const noexcept;
   void unmap() noexcept { mapped_.clear(); }
-  /// end_waits() ends all waits of this rank's streams and kernels, through a separate stream.
+  /// end_waits() uses a separate stream.
   void end_waits() noexcept;
   [[nodiscard]] bool taken() const noexcept { return scratch_.address != 0; }
   /// give_back() requires the device's context, and waits for all work on the device.
@@ -68,7 +66,7 @@ class TeamMemory {
   ScratchLayout layout_;
   cuda::Exportable scratch_;
   size_t bytes_ = 0;
-  std::vector<std::unique_ptr<pml::MappedPeerMemory>> mapped_;  // by rank; null for this rank
+  std::vector<std::unique_ptr<pml::MappedPeerMemory>> mapped_;
   std::vector<std::byte*> bases_;
   cuda::Stream* rescue_ = nullptr;
 };

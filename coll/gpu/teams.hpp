@@ -28,14 +28,12 @@ class GpuTeams {
   /// From kMostForOrdinary teams on, blocking calls get no further team, because scratch outlives
   /// communicators.
   static constexpr int kMostForOrdinary = 8;
-  /// lease() is collective over the communicator, and returns an idle or new team of its ranks, or
-  /// null with *why_not on all ranks. If some ranks cannot map each other's memory, *islands maps
-  /// each rank to the lowest rank of its NVLink domain (topo/islands.hpp). `device` belongs to this
-  /// rank's stream, or is null. Throws Error, std::bad_alloc.
+  /// lease() is collective, and returns an idle or new team, or null with *why_not on all ranks. If
+  /// some ranks cannot map each other's memory, *islands maps each rank to the lowest rank of its
+  /// NVLink domain (topo/islands.hpp). Throws Error, std::bad_alloc.
   [[nodiscard]] std::shared_ptr<GpuTeam> lease(core::Communicator& communicator, Use use,
                                                cuda::Device* device, std::string* why_not,
                                                std::vector<int>* islands = nullptr);
-  /// A freed communicator gives its team back.
   static void give_back(GpuTeam& team) noexcept { team.lease(false); }
 
  private:

@@ -15,12 +15,10 @@ struct Verdict {
 };
 
 [[nodiscard]] std::span<const Verdict> verdicts() noexcept;
-/// record_of() returns null if the engine or wire has not run on hardware.
 [[nodiscard]] const char* record_of(std::string_view name,
                                     std::span<const Verdict> all = verdicts()) noexcept;
 
-/// mark_of() returns "push: not yet run on hardware". It names both if neither has run, and is
-/// empty if both have.
+/// mark_of() names engine and wire if neither has run on hardware, and is empty if both have.
 [[nodiscard]] std::string mark_of(std::string_view engine, std::string_view wire,
                                   std::span<const Verdict> all = verdicts());
 

@@ -26,19 +26,16 @@ class WaitLog {
     size_t step = 0;
     MPI_Count pass = 0;
   };
-  /// note() returns the number of a batch of waits, or of a launch.
   [[nodiscard]] uint32_t note(const Wait& wait, bool captured);
-  /// current() returns the current wait of a stream or kernel, or 0.
   [[nodiscard]] uint32_t current() const noexcept;
-  /// describe() adds the awaited ranks to *ranks.
   [[nodiscard]] std::string describe(uint32_t wait, std::vector<int>* ranks) const;
-  /// why_given_up() describes a kernel's timeout, and is empty if no kernel gave up.
+  /// why_given_up() is empty if no kernel gave up.
   [[nodiscard]] std::string why_given_up() const;
   /// The user's numbers of ranks differ if the team is a part of the communicator.
   void name_ranks(std::vector<int> names) noexcept { names_ = std::move(names); }
 
  private:
-  static constexpr uint32_t kNotes = 4096;  // uncaptured waits remembered
+  static constexpr uint32_t kNotes = 4096;
   // Flags of numbers: a captured wait; a kernel's own position.
   static constexpr uint32_t kCaptured = uint32_t{1} << 31, kKernels = uint32_t{1} << 30;
   [[nodiscard]] const Wait* find_note(uint32_t number) const noexcept;

@@ -21,8 +21,7 @@ class WaitingKernels {
 
   [[nodiscard]] bool on_all_ranks() const noexcept { return on_all_ranks_; }
   void set_on_all_ranks(bool all) noexcept { on_all_ranks_ = all; }
-  /// Ranks that share a GPU through MPS run kernels side by side, but their streams must not wait
-  /// on semaphores.
+  /// Under MPS kernels run side by side, but streams must not wait on semaphores.
   [[nodiscard]] bool share_gpu() const noexcept { return share_gpu_; }
   void set_share_gpu(bool some) noexcept { share_gpu_ = some; }
   /// parts() is the number of thread blocks per kernel, resident on all ranks' devices beside all
@@ -34,7 +33,6 @@ class WaitingKernels {
                          : "a rank has no kernels";
   }
 
-  /// places() is the team's share of a GPU's places.
   [[nodiscard]] cuda::Residency::Share& places(cuda::Residency& of) {
     if (places_ == nullptr) places_ = of.share();
     return *places_;

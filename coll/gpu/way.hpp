@@ -13,12 +13,11 @@
 
 namespace tern::coll {
 
-/// AskedWire: the wire requested for a call, or kAuto.
 struct AskedWire {
   enum By : uint8_t { kNothing, kHint, kParameter, kTable };
   Wire wire = Wire::kAuto;
   By by = kNothing;
-  /// If brings_kernels(), the request overrides the default of copies for large data.
+  /// The request overrides the default of copies for large data.
   [[nodiscard]] bool brings_kernels() const noexcept {
     return (by == kHint || by == kTable) && wire != Wire::kMultimem;
   }
@@ -37,21 +36,19 @@ struct Way {
   const char* why_passed = nullptr;  // a table line skipped for its wire
   std::string failure;               // set instead if a program has no memory
   bool shares = false;               // ranks share a GPU, which rules out the stream engine
-  /// taken() is kAuto for driver copies.
   [[nodiscard]] Wire taken() const noexcept;
-  /// `asker`: the source of the request.
   [[nodiscard]] std::string in_words(const std::string& asker) const;
 };
 
-/// prefers_kernels() decides before the algorithm whether kernels come first.
+/// Called before the algorithm is chosen.
 [[nodiscard]] bool prefers_kernels(const GpuTeam& team, const Params& params,
                                    size_t bytes) noexcept;
-/// takes_ordinary() decides whether blocking calls gain, before ranks know each other's GPUs.
+/// Called before ranks know each other's GPUs.
 [[nodiscard]] bool takes_ordinary(const Params& params, const Operation& operation,
                                   size_t bytes) noexcept;
 [[nodiscard]] AskedWire asked_wire(const Params& params, const Forced* hints) noexcept;
-/// The reason against the switch precedes the choice of the algorithm. `any_order`: the bits may
-/// differ from the host's. `any_size`: ignore whether the switch gains.
+/// `any_order`: the bits may differ from the host's. `any_size`: ignore whether the switch gains.
+/// Called before the algorithm is chosen.
 [[nodiscard]] const char* why_not_multicast(const GpuTeam& team, const AskedWire& asked,
                                             const Operation& operation, size_t bytes,
                                             bool any_order, bool any_size) noexcept;
@@ -61,12 +58,11 @@ struct Way {
                                       const char* no_multimem) noexcept;
 [[nodiscard]] std::string reason_in_words(const char* why, const AskedWire& asked,
                                           const std::string& asker);
-/// Returns Question::model_wires. `question` has kernels and bytes.
 [[nodiscard]] Wires model_wires(const GpuTeam& team, const AskedWire& asked,
                                 const Operation& operation, const Question& question,
                                 const char* no_multimem) noexcept;
 /// way_of() requires the same calls on all ranks, captured or not, and may reserve device memory
-/// for a program. `question` includes model_wires.
+/// for a program.
 [[nodiscard]] Way way_of(GpuTeam& team, const Params& params, const Placed& placed,
                          const Operation& operation, const Question& question,
                          const AskedWire& asked, const char* no_multimem);

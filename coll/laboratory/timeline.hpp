@@ -14,7 +14,6 @@ namespace tern::coll {
 struct Timeline {
   static constexpr double kStart = 0.3, kReduce = 0.25, kCopy = 0.15;
 
-  /// Both ends of a message have the transfer's times.
   struct Event {
     int32_t rank;
     int lane;

@@ -21,12 +21,12 @@
 
 namespace tern::coll {
 
-/// why_not_lowered() returns null, or the reason: in neighbourhoods and inter-communicators ranks
-/// do not know all schedules.
+/// Returns null, or the reason: in neighbourhoods and inter-communicators ranks do not know all
+/// schedules.
 [[nodiscard]] const char* why_not_lowered(const Schedule& schedule) noexcept;
 
-/// `all[r]` is rank r's proved schedule; lowered[r] is rank r's result, equal on every rank. Throws
-/// tern::Error with why_not_lowered(), or if sends and receives do not match.
+/// `all[r]` is rank r's proved schedule. The result is equal on every rank. Throws tern::Error if
+/// sends and receives do not match.
 [[nodiscard]] std::vector<Schedule> lower(const std::vector<Schedule>& all, const Mapped& mapped);
 
 }  // namespace tern::coll

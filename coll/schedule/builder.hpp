@@ -26,9 +26,7 @@ class Builder {
   [[nodiscard]] int32_t others() const noexcept { return made_.others; }
   [[nodiscard]] int32_t root() const noexcept { return made_.root; }
   [[nodiscard]] int32_t parts() const noexcept { return made_.parts; }
-  /// levels() is null if unknown.
   [[nodiscard]] const Levels* levels() const noexcept { return levels_; }
-  /// Only neighbourhoods have neighbors().
   [[nodiscard]] const Neighbors& neighbors() const noexcept { return *made_.neighbors; }
   [[nodiscard]] int32_t mirror_blocks() const noexcept {
     return splits(made_.collective) ? made_.parts : made_.ranks;
@@ -42,8 +40,8 @@ class Builder {
 
   // The shape is set before the first step.
   void split(int32_t parts);     // default 1
-  void stage(int32_t slots);     // scratch slots for any block
-  void mirrors(int32_t copies);  // scratch laid out like the vector
+  void stage(int32_t slots);     // for any block
+  void mirrors(int32_t copies);  // laid out like the vector
   void lanes(int count);
 
   [[nodiscard]] static Slice input(int32_t first = 0, int32_t blocks = 1) noexcept {
@@ -57,13 +55,11 @@ class Builder {
     return {Space::kStage, first, blocks, slot};
   }
 
-  // Verbs add to the current lane.
   void send(int32_t to, const Slice& slice);
   void recv(int32_t from, const Slice& slice);
   void copy(const Slice& from, const Slice& to);
   /// reduce(): to = left op right; `to` is `right`, or distinct from both.
   void reduce(const Slice& left, const Slice& right, const Slice& to);
-  /// Sources are reduced in order.
   void reduce(std::initializer_list<Slice> sources, const Slice& to);
   void reduce(const std::vector<Slice>& sources, const Slice& to);
   void put(int32_t to, const Slice& from, Slice far);
@@ -75,7 +71,6 @@ class Builder {
   /// window() bounds the lane's steps in flight; 0: no bound.
   void window(int32_t steps) noexcept { window_ = steps; }
 
-  /// finish() leaves the builder empty.
   [[nodiscard]] Schedule finish();
 
  private:
@@ -84,8 +79,8 @@ class Builder {
   };
   struct Lane {
     std::vector<Step> steps;
-    std::vector<Use> uses;  // by location
-    int32_t acquired = 0;   // step count required by later steps
+    std::vector<Use> uses;
+    int32_t acquired = 0;  // step count required by later steps
   };
 
   void add(Verb verb, int32_t peer, int32_t slot, const Slice* sources, size_t source_count,
@@ -102,7 +97,7 @@ class Builder {
   std::vector<Lane> lanes_;
   size_t lane_ = 0;
   int32_t window_ = 0;
-  size_t base_[kSpaces] = {};  // first location of each space
+  size_t base_[kSpaces] = {};
 };
 
 }  // namespace tern::coll

@@ -15,14 +15,10 @@ struct Levels {
 
   bool operator==(const Levels&) const = default;
   [[nodiscard]] int32_t ranks() const noexcept { return static_cast<int32_t>(groups[0].size()); }
-  /// host_of() lists the members of the rank's outermost group, ascending.
   [[nodiscard]] std::vector<int32_t> host_of(int32_t rank) const;
-  /// leaders() lists the hosts' lowest ranks, ascending.
   [[nodiscard]] std::vector<int32_t> leaders() const;
   [[nodiscard]] bool equal_hosts() const;
-  /// If hosts_in_order(), each host has consecutive ranks.
   [[nodiscard]] bool hosts_in_order() const;
-  /// text() returns "3 hosts of 2 to 5 ranks, in 6 parts".
   [[nodiscard]] std::string text() const;
 
   /// Group names begin with the outermost level. Uninformative levels are dropped.
@@ -35,7 +31,6 @@ struct Levels {
 struct RankRun {
   int32_t first, count;
 };
-/// A RankRun holds consecutive ranks.
 [[nodiscard]] std::vector<RankRun> runs_of(const std::vector<int32_t>& ranks);
 
 }  // namespace tern::coll

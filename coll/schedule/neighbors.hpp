@@ -33,9 +33,8 @@ struct Neighbors {
 
 // Synthetic neighbourhoods of all ranks serve proofs and tests.
 
-/// The grid is as square as possible.
 [[nodiscard]] std::vector<Neighbors> grid_of(int32_t ranks, int32_t dimensions, bool periodic);
-/// Random edges include duplicates and self-edges.
+/// Edges include duplicates and self-edges.
 [[nodiscard]] std::vector<Neighbors> random_graph(int32_t ranks, int32_t edges, uint32_t seed);
 
 }  // namespace tern::coll

@@ -38,7 +38,7 @@ inline constexpr int32_t kSelf = -1;
 
 struct Slice {
   Space space;
-  int32_t first;  // number
+  int32_t first;
   int32_t blocks;
   int32_t place;  // stage: first slot; inbox: slot; mirror: see above; else first
   int32_t owner = kSelf;
@@ -54,7 +54,7 @@ enum class Verb : uint8_t {
   kPut,     // source to the peer's memory; complete once written
   kGet,     // source in the peer's memory to a destination
   kSignal,  // sets the peer's semaphore `slot` after earlier steps of the lane
-  kWait,    // consumes this rank's semaphore `slot`
+  kWait,    // consumes this rank's `slot`
   kJoin,
 };
 [[nodiscard]] const char* name_of(Verb verb) noexcept;
@@ -82,17 +82,16 @@ struct Schedule {
   int32_t stage_slots = 0;
   int32_t mirrors = 0;   // copies of the vector, or of all blocks
   bool uniform = false;  // multi-block slices outside vectors need equal blocks
-  bool remote = false;   // has puts or gets
+  bool remote = false;
   /// Lowered: `inbox_slots` of a pass each have a data semaphore (initially 0). `words` counts all
   /// semaphores, with a credit (initially 1) per peer of this rank's puts, ascending, after the
   /// data.
   int32_t inbox_slots = 0, words = 0;
   std::shared_ptr<const Neighbors> neighbors{};
   std::vector<uint32_t> lane_begin;  // lanes + 1 offsets into steps
-  std::vector<Step> steps;           // lane by lane
+  std::vector<Step> steps;
   std::vector<Slice> slices;
 
-  /// A credit is initially 1; the peer returns the credit.
   [[nodiscard]] bool is_credit(int32_t number) const noexcept { return number >= inbox_slots; }
   [[nodiscard]] int lanes() const noexcept { return static_cast<int>(lane_begin.size()) - 1; }
   [[nodiscard]] int32_t lane_size(int lane) const noexcept {
@@ -108,7 +107,6 @@ struct Schedule {
   [[nodiscard]] const Slice& destination(const Step& step, int i = 0) const noexcept {
     return slices[step.operand + step.sources + static_cast<uint32_t>(i)];
   }
-  /// Input and output count the maximum over ranks.
   [[nodiscard]] int32_t blocks_of(Space space) const noexcept;
   /// describe() returns "allreduce ring, rank 3 of 8, lane 0, step 4: recv from 2".
   [[nodiscard]] std::string describe(int lane, int32_t index) const;

@@ -29,13 +29,12 @@ class Contest : public Countdown {
   static constexpr int kMostBlocks = 2 * kPairs;
   static constexpr uint32_t kWatchDistance = 1024;
 
-  /// `rows` begins with the serving row, up to kMostRows. Predicted us: `microseconds` per call,
-  /// `agreement` per agreement. `known`: an earlier run found this row best.
+  /// `rows` begins with the serving row. Predicted us: `microseconds` per call, `agreement` per
+  /// agreement. `known`: an earlier run found this row best.
   Contest(std::span<const Algorithm* const> rows, double microseconds, double agreement,
           bool learns, bool known);
 
   [[nodiscard]] const Algorithm& serving() const noexcept { return *rows_[0].algorithm; }
-  /// A contest is decided if a trial, now or in an earlier run, found the serving row best.
   [[nodiscard]] bool is_decided() const noexcept { return decided_; }
   /// nanoseconds() is the serving row's agreed time; 0: not measured.
   [[nodiscard]] double nanoseconds() const noexcept { return nanoseconds_; }
@@ -45,7 +44,6 @@ class Contest : public Countdown {
   [[nodiscard]] const Algorithm& row() const noexcept { return *rows_[block_row()].algorithm; }
   /// If take() returns true, the round ends, and agree() must precede the next call.
   [[nodiscard]] bool take(int64_t nanoseconds) noexcept;
-  /// times() has this rank's times by block.
   [[nodiscard]] std::span<const uint32_t> times() const noexcept {
     return {times_.data(), static_cast<size_t>(blocks_)};
   }
@@ -57,7 +55,7 @@ class Contest : public Countdown {
   enum class Round : uint8_t { kProbe, kMatch, kWatch };
   struct Rival {
     const Algorithm* algorithm;
-    float ratio;  // time relative to the serving row
+    float ratio;  // relative to the serving row
     bool measured;
     bool to_be_matched;
   };
@@ -83,7 +81,7 @@ class Contest : public Countdown {
   double agreement_;  // in calls
   double look_;       // clock reading, in calls
   double nanoseconds_ = 0;
-  uint32_t waited_ = 0;  // initial `left`
+  uint32_t waited_ = 0;
   uint32_t rounds_ = 0, distance_ = kWatchDistance;
   uint8_t blocks_ = 0, block_ = 0, call_ = 0;
   uint8_t rival_ = 1, probes_ = 0;

@@ -17,13 +17,13 @@ struct Question {
   bool commutative = true;
   bool equal_blocks = true;
   const Levels* levels = nullptr;  // null: one host, or unknown
-  bool shared = false;             // slots exist
-  bool single_copy = false;        // ranks can read each other's buffers
-  bool streams = false;            // enqueued in GPU streams
-  bool kernels = false;            // kernels are preferred
-  Wires wires{};                   // available to the team, for any row
-  Wires model_wires{};             // used if no rule names a wire
-  bool any_order = true;           // operand order does not affect bits
+  bool shared = false;
+  bool single_copy = false;  // ranks can read each other's buffers
+  bool streams = false;      // enqueued in GPU streams
+  bool kernels = false;
+  Wires wires{};          // available to the team, for any row
+  Wires model_wires{};    // used if no rule names a wire
+  bool any_order = true;  // operand order does not affect bits
   bool operator==(const Question&) const = default;
 };
 

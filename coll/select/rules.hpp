@@ -36,20 +36,19 @@ struct Rule {
   int64_t least_ranks, most_ranks, least_bytes, most_bytes;
   bool one_host, many_hosts;
   bool streams;  // GPU streams only; else never
-  bool kernels;  // requires a preference for kernels
+  bool kernels;
   Wire wire;
   const Algorithm* algorithm;  // null: the model chooses
   int line;
 
-  /// A rule may fit apart from its wire.
   [[nodiscard]] bool fits(const Question& question) const noexcept;
 };
 
 struct Rules {
   std::vector<Rule> rules;
 
-  /// find() returns the first fitting rule, or null. *passed is the first fitting rule except for a
-  /// wire not among `wires`, or null. `alike` requires the bits of this row.
+  /// *passed is the first fitting rule except for a wire not among `wires`, or null. `alike`
+  /// requires the bits of this row.
   [[nodiscard]] const Rule* find(const Question& question, Wires wires,
                                  const Rule** passed = nullptr,
                                  const Algorithm* alike = nullptr) const noexcept;
@@ -58,7 +57,6 @@ struct Rules {
             std::vector<std::string>* complaints);
 };
 
-/// MeasuredLines: rules measured by jobs, indexed by collective.
 struct MeasuredLines {
   std::array<Rules, kCollectives> by;
 

@@ -14,7 +14,6 @@ class Params;
 
 namespace tern::coll {
 
-/// Forced rows by collective; null: not forced.
 struct Forced {
   const Algorithm* by[kCollectives] = {};
   Wire wire = Wire::kAuto;  // for GPU streams; selection ignores `wire`
@@ -67,10 +66,8 @@ class Selector {
                                                          const Algorithm& serving) const;
   [[nodiscard]] const Model& model() const noexcept { return model_; }
   [[nodiscard]] const Rules& own() const noexcept { return own_; }
-  /// If the table names wires, Question::wires is needed.
   [[nodiscard]] bool names_wires() const noexcept { return names_wires_; }
 
-  /// reason() returns "TERN_COLL_TABLE=FILE, line 3".
   [[nodiscard]] std::string reason(const Choice& choice, Collective collective) const;
   [[nodiscard]] std::string in_table(int line) const;
   /// sizes() returns "to 16 KiB recursive_doubling, then rabenseifner".
@@ -79,7 +76,6 @@ class Selector {
 
  private:
   [[nodiscard]] static MeasuredSources everything() noexcept { return {}; }
-  /// by_own() takes Tern's own table, or else the model.
   [[nodiscard]] Choice by_own(const Question& question) const noexcept;
 
   Forced forced_;
@@ -90,7 +86,6 @@ class Selector {
   bool names_wires_ = false;
 };
 
-/// explain() returns "allreduce of 4096 bytes on 4 ranks: ring ...".
 [[nodiscard]] std::string explain(const Question& question, const Algorithm& algorithm);
 
 }  // namespace tern::coll

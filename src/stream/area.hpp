@@ -35,15 +35,14 @@ class Area {
   void copy_out(Track& track, size_t offset, const std::byte* from, size_t bytes) const noexcept {
     if (by_stream_) track.unpack(data_, offset, from, bytes);
   }
-  /// The CPU copies host memory; take() and give() do nothing if the stream moves the buffer. They
-  /// return an error class, with fail() text.
+  /// The CPU copies host memory; take() and give() do nothing if the stream moves the buffer.
   [[nodiscard]] int take(size_t offset, std::byte* to, size_t bytes) const noexcept;
   [[nodiscard]] int give(size_t offset, const std::byte* from, size_t bytes) const noexcept;
 
  private:
   core::Data data_;
   core::Ref<core::Datatype> type_;
-  std::shared_ptr<const cuda::LayoutProgram> program_;  // graphs need the program
+  std::shared_ptr<const cuda::LayoutProgram> program_;
   core::Process* process_ = nullptr;
   bool by_stream_ = false;
 };

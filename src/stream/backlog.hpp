@@ -30,13 +30,13 @@ class Backlog {
 
   void count_outstanding(cuda::Device& device, int more) noexcept;
   void count_captured(int more) noexcept;
-  /// give_to_graph() makes the graph under capture hold the call, which the proxy ends after the
-  /// graph. Without memory for a hold the call stays until MPI ends.
+  /// The graph under capture holds the call, which the proxy ends after the graph. Without memory
+  /// for a hold the call stays until MPI ends.
   void give_to_graph(const Stream& stream, const Capture& capture, Calls& of,
                      uint32_t number) noexcept;
 
  protected:
-  /// take_released() returns the holds of ended graphs; the caller owns the list.
+  /// The caller owns the list.
   [[nodiscard]] GraphHold* take_released() noexcept;
 
   std::atomic<int> outstanding_{0}, captured_{0};
@@ -56,7 +56,6 @@ class Backlog {
   const std::shared_ptr<Released> released_;
 };
 
-/// GraphHold: a captured call, held by its graph.
 struct GraphHold {
   std::shared_ptr<Backlog::Released> released;
   Calls* of;

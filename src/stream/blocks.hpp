@@ -19,7 +19,7 @@ struct PartOfBlocks {
 class CallBlocks {
  public:
   CallBlocks() = default;
-  /// `count` blocks of the user's side. Throws Error.
+  /// Throws Error.
   CallBlocks(core::Process& process, const Stream* stream, const coll::Side& side, int count);
   /// Consecutive blocks of these sizes in the packed form of a side.
   CallBlocks(Area all, std::vector<size_t> bytes);
@@ -55,7 +55,7 @@ class CallBlocks {
   /// rows() is the address of blocks in device memory with equal size and pitch, else null.
   [[nodiscard]] std::byte* rows() const noexcept;
 
-  std::vector<Area> areas_;  // a common area, or an area per block
+  std::vector<Area> areas_;
   std::vector<size_t> bytes_, starts_;
   bool equal_ = false;
 };

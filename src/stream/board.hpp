@@ -22,7 +22,6 @@ struct Board {
   std::array<std::byte*, 2> halves{};
   std::array<size_t, 2> bytes{};
 
-  /// Passes alternate between the halves.
   [[nodiscard]] std::byte* half(int pass) const noexcept {
     return halves[static_cast<size_t>(pass) % 2];
   }
@@ -38,10 +37,9 @@ class Boards {
   Boards& operator=(const Boards&) = delete;
   ~Boards();
 
-  /// make() allocates words and halves of `chunk` bytes. Driver calls are possible, so no stream
-  /// may wait.
+  /// make() may call the driver, so no stream may wait.
   [[nodiscard]] Failure make(cuda::Device& device, size_t chunk, Board* board) noexcept;
-  /// give_back() frees the board for the next communicator, without a driver call.
+  /// No driver call.
   void give_back(cuda::Device& device, const Board& board) noexcept;
   /// prepare() uploads the pack program of a committed type to each device with a board.
   void prepare(const core::Datatype& type) noexcept;

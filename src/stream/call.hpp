@@ -19,7 +19,6 @@ namespace tern::stream {
 
 class Call {
  public:
-  /// `name` is the MPI function, as "MPIX_Allreduce_enqueue".
   explicit Call(const char* of) noexcept : name(of) {}
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
@@ -31,16 +30,14 @@ class Call {
   /// If `overlaps`, a pass may begin before the previous pass has ended.
   bool overlaps = false;
 
-  /// admit() runs before anything is enqueued or recorded, and may refuse, with fail() text.
+  /// admit() runs before anything is enqueued or recorded, and may refuse.
   [[nodiscard]] virtual int admit(const Capture& /*capture*/) noexcept { return MPI_SUCCESS; }
   virtual void copy_in(Track& /*track*/, int /*pass*/, std::byte* /*half*/) noexcept {}
   virtual void copy_out(Track& /*track*/, int /*pass*/, const std::byte* /*half*/) noexcept {}
-  /// begin() adds the pass's requests, each with a reference. Returns an error class, with fail()
-  /// text.
+  /// begin() adds the pass's requests, each with a reference.
   [[nodiscard]] virtual int begin(int pass, std::byte* half,
                                   std::vector<core::Request*>* requests) = 0;
-  /// end() runs after success of all requests, with the first request's outcome. Returns as
-  /// begin().
+  /// end() runs after success of all requests, with the first request's outcome.
   [[nodiscard]] virtual int end(int /*pass*/, std::byte* /*half*/, const core::Outcome& /*first*/) {
     return MPI_SUCCESS;
   }
@@ -57,12 +54,11 @@ struct Pass {
   [[nodiscard]] Failure begin(std::byte* half) noexcept;
   [[nodiscard]] Failure end(std::byte* half, const core::Outcome& first) noexcept;
   [[nodiscard]] bool done() const noexcept;
-  /// collect() releases the completed requests, and returns their first failure.
+  /// collect() releases the completed requests.
   [[nodiscard]] Failure collect(core::Outcome* first) noexcept;
   void describe(WaitReport* report) const;
 };
 
-/// run_now() completes a call without a stream. `chunk`: bytes of a half.
 [[nodiscard]] int run_now(core::Progress& progress, Call& call, size_t chunk) noexcept;
 
 }  // namespace tern::stream

@@ -34,8 +34,8 @@ class Calls {
   Calls& operator=(const Calls&) = delete;
   ~Calls();
 
-  /// put() enqueues a call. Returns an error class, with fail() text. If *admitted, other ranks may
-  /// be in the call and must learn of the failure; else all ranks refuse the call.
+  /// If *admitted, other ranks may be in the call and must learn of the failure; else all ranks
+  /// refuse the call.
   [[nodiscard]] int put(std::shared_ptr<Call> call, bool* admitted) noexcept;
   /// put_end() enqueues the last call. The board is free when the stream has passed this call.
   void put_end() noexcept;
@@ -55,14 +55,12 @@ class Calls {
   [[nodiscard]] bool has_mail() const noexcept {
     return board_.mail.here->load(std::memory_order_acquire) != 0;
   }
-  /// advance() ends passes with complete requests, and returns their number.
   [[nodiscard]] int advance() noexcept;
-  /// mail() returns the number of the call with data for its next pass, or 0.
+  /// 0: no call has data for its next pass.
   [[nodiscard]] uint32_t mail() noexcept;
   void take(uint32_t number) noexcept;
   [[nodiscard]] bool under_way() const noexcept { return !flights_.empty(); }
   [[nodiscard]] bool has_ended_flight() const noexcept;
-  /// moves() counts passes begun or ended.
   [[nodiscard]] uint64_t moves() const noexcept { return moves_; }
   [[nodiscard]] bool none_alive() noexcept;
   /// leave() ends a call. The communicator may end here.
@@ -80,7 +78,7 @@ class Calls {
     bool captured = false;
     // Guarded by mutex_:
     int cut = 0;     // passes in the stream if a failure cut the call
-    int heard = 0;   // of `cut`, passes with a wait in the stream
+    int heard = 0;   // of `cut`, passes with a wait
     int poison = 0;  // error class; the stream's data is incomplete
   };
   struct Flight {
@@ -106,7 +104,6 @@ class Calls {
   std::vector<uint32_t> free_;
   std::shared_ptr<Call> last_;  // its last copy may still run
   size_t alive_ = 0;
-  // The proxy's own:
   uint64_t moves_ = 0;
   std::vector<Flight> flights_;
 };

@@ -14,8 +14,7 @@
 
 namespace tern::stream {
 
-/// enqueue() runs the collective at once for MPIX_STREAM_NULL. `name` is the MPI function. Returns
-/// an error class, with fail() text.
+/// enqueue() runs the collective at once for MPIX_STREAM_NULL. `name` is the MPI function.
 [[nodiscard]] int enqueue(CommStream& on, const coll::Operation& operation,
                           const char* name) noexcept;
 
@@ -28,8 +27,7 @@ void refuse(CommStream& on, int code, std::optional<coll::CallKind> aliased,
 /// If goes_by_islands(), devices run the steps within NVLink domains, and the host those in
 /// between. The same on all ranks.
 [[nodiscard]] bool goes_by_islands(const coll::Operation& operation) noexcept;
-/// enqueue_by_islands() returns an error class, with fail() text, already known to the parts.
-/// Throws std::bad_alloc.
+/// The parts know the error already. Throws std::bad_alloc.
 [[nodiscard]] int enqueue_by_islands(const Islands& islands, const coll::Operation& operation,
                                      const char* name);
 

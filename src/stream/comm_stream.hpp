@@ -36,22 +36,19 @@ class CommStream {
 
   [[nodiscard]] core::Communicator& communicator() const noexcept { return communicator_; }
   [[nodiscard]] core::Communicator& shadow() const noexcept { return shadow_; }
-  /// stream() is null for MPIX_STREAM_NULL.
   [[nodiscard]] Stream* stream() const noexcept { return stream_.get(); }
   [[nodiscard]] const Stream* gpu() const noexcept { return calls_ ? stream_.get() : nullptr; }
   [[nodiscard]] Calls* calls() noexcept { return calls_ ? &*calls_ : nullptr; }
   [[nodiscard]] size_t chunk() const noexcept { return chunk_; }
-  /// team() has the devices for collectives without the host, or is null.
   [[nodiscard]] coll::GpuTeam* team() const noexcept { return team_.get(); }
   [[nodiscard]] EarlierError& earlier_error() noexcept { return earlier_error_; }
   [[nodiscard]] Started& started() noexcept { return started_; }
 
-  /// enqueue() returns an earlier call's error, or enqueues the call. The error class has fail()
-  /// text.
+  /// enqueue() returns an earlier call's error, or enqueues the call.
   [[nodiscard]] int enqueue(std::shared_ptr<Call> call) noexcept;
-  /// put() is like enqueue(), but keeps an earlier error. *admitted: as Calls::put().
+  /// put() keeps an earlier error. *admitted: as Calls::put().
   [[nodiscard]] int put(std::shared_ptr<Call> call, bool* admitted) noexcept;
-  /// forsake() records that this rank refuses a collective, so devices run no further collective.
+  /// After forsake(), because this rank refuses a collective, devices run no further collective.
   void forsake(const std::string& why) noexcept;
 
   /// set_islands() lets NVLink domains run large collectives. The call must precede all others, on
@@ -66,13 +63,11 @@ class CommStream {
   void keep_spare(const Board& board) noexcept { spare_ = board; }
   /// take_spare() returns false if the spare board is taken, or was never made.
   [[nodiscard]] bool take_spare(Board* board) noexcept;
-  /// put_end() enqueues the last call when the user frees the communicator.
   void put_end() noexcept;
   /// close() runs when the communicator has ended, under the channel's lock.
   void close() noexcept;
 
-  // The proxy calls look(), with a GPU stream. look() ends complete passes, begins the pass that
-  // has data, and returns the number of events.
+  // look() ends complete passes, begins the pass that has data, and returns the number of events.
   int look() noexcept;
   [[nodiscard]] bool has_work() const noexcept;
   [[nodiscard]] coll::DeviceCalls& device_calls() noexcept { return device_calls_; }
@@ -94,7 +89,7 @@ class CommStream {
   Started started_;
   std::unique_ptr<Islands> islands_;
   std::atomic<IslandWatch*> watch_{nullptr};
-  std::weak_ptr<CommStream> whole_;  // empty: not a part
+  std::weak_ptr<CommStream> whole_;
   std::atomic<bool> closed_{false};
 };
 
@@ -120,7 +115,6 @@ struct Attached final : core::StreamState {
   const std::shared_ptr<CommStream> shared;
 };
 
-/// of() returns null without a stream.
 [[nodiscard]] CommStream* of(const core::Communicator& communicator) noexcept;
 
 }  // namespace tern::stream

@@ -27,7 +27,7 @@ class EarlierError {
   /// A part's errors go to the whole communicator's object.
   void be_part_of(const std::shared_ptr<EarlierError>& whole) noexcept { whole_ = whole; }
 
-  /// take() returns the error once, with fail() text, or MPI_SUCCESS.
+  /// take() returns the error once.
   [[nodiscard]] int take() noexcept {
     return TERN_LIKELY(!fate_.dead()) ? MPI_SUCCESS : fail(taken());
   }
@@ -42,9 +42,9 @@ class EarlierError {
   core::Communicator& communicator_;
   core::Communicator& shadow_;
   const Raise raise_;
-  std::weak_ptr<EarlierError> whole_;  // empty: not a part
+  std::weak_ptr<EarlierError> whole_;
   bool told_ranks_ = false;
-  Fate fate_;  // dead until take()
+  Fate fate_;
 };
 
 }  // namespace tern::stream

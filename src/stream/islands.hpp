@@ -22,17 +22,16 @@ struct IslandMap {
   IslandMap(const std::vector<int>& islands, int rank);
   [[nodiscard]] bool serves() const noexcept { return !here.empty(); }
 
-  std::vector<int> here;       // ranks of this domain
-  std::vector<int> across;     // ranks at this place, one per domain
-  std::vector<int> island_of;  // domain number by rank
-  std::vector<int> place_of;   // place in the domain, by rank
+  std::vector<int> here;    // ranks of this domain
+  std::vector<int> across;  // ranks at this place, one per domain
+  std::vector<int> island_of;
+  std::vector<int> place_of;
   int rank = 0;
 };
 
 /// IslandWatch ends calls between domains after a failure.
 class IslandWatch {
  public:
-  /// `team` and `here` are within the domain, `across` and `across_calls` between domains.
   IslandWatch(core::Communicator& whole, EarlierError& error, coll::GpuTeam& team,
               coll::DeviceCalls& here, core::Communicator& across, const Calls& across_calls)
       : channel_(whole.channel()),

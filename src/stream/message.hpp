@@ -29,7 +29,6 @@ struct Message {
 };
 
 [[nodiscard]] int enqueue_send(CommStream& on, const Message& message, const char* name) noexcept;
-/// The stream writes *status.
 [[nodiscard]] int enqueue_recv(CommStream& on, const Message& message, MPI_Status* status,
                                const char* name) noexcept;
 
@@ -62,7 +61,6 @@ class EnqueuedRequest final : public core::Request {
   core::HandleTable& handles_;
 };
 
-/// *request has a reference and a handle.
 [[nodiscard]] int enqueue_isend(CommStream& on, const Message& message, EnqueuedRequest** request,
                                 const char* name) noexcept;
 [[nodiscard]] int enqueue_irecv(CommStream& on, const Message& message, EnqueuedRequest** request,
@@ -73,7 +71,6 @@ class EnqueuedRequest final : public core::Request {
                                 std::shared_ptr<Pending>* pending, const char* name) noexcept;
 /// A message is left behind if its capture ended without a wait.
 [[nodiscard]] bool is_left_behind(const CommStream& on, const Pending& pending) noexcept;
-/// A request for MPI_PROC_NULL enqueues nothing.
 [[nodiscard]] int begin_with_null_rank(CommStream& on, EnqueuedRequest** request) noexcept;
 /// All awaited requests are of one communicator. A status may be MPI_STATUS_IGNORE.
 struct Awaited {

@@ -26,17 +26,14 @@ class Proxy final : public Backlog {
   Proxy(core::Process& process, EarlierError::Raise raise);
   Proxy(const Proxy&) = delete;
   Proxy& operator=(const Proxy&) = delete;
-  /// The destructor requires finish().
   ~Proxy();
   /// end_thread() requires that nothing is outstanding; afterwards the proxy only frees memory.
   void end_thread() noexcept;
 
-  /// add() makes the proxy poll the communicator.
   void add(std::shared_ptr<CommStream> one);
-  /// finish() waits for all enqueued calls. The caller holds no lock.
+  /// The caller of finish() holds no lock.
   void finish() noexcept;
 
-  /// waits() tells reports whether the thread waits in MPI.
   [[nodiscard]] bool waits() const noexcept { return waits_.load(std::memory_order_relaxed); }
 
  private:

@@ -28,8 +28,7 @@ class Stream final : public core::Object {
   const CUstream queue_;
 };
 
-/// make_stream() describes the program's stream; *made has the only reference. Returns an error
-/// class, with fail() text.
+/// *made has the only reference.
 [[nodiscard]] int make_stream(core::Process& process, CUstream queue,
                               core::Ref<Stream>* made) noexcept;
 

@@ -22,7 +22,7 @@ namespace tern::stream {
 /// Word: a word in pinned memory, written by stream and proxy in turn.
 struct Word {
   std::atomic<uint32_t>* here = nullptr;
-  CUdeviceptr at = 0;  // device address
+  CUdeviceptr at = 0;
 };
 
 class Track {
@@ -45,7 +45,7 @@ class Track {
   void write(const Word& word, uint32_t value) noexcept;
   void flush() noexcept;
 
-  /// words() counts the waits and writes in the stream; some may be missing after a failure.
+  /// After a failure some words may be missing.
   [[nodiscard]] int words() const noexcept { return put_; }
   [[nodiscard]] bool lacks_words() const noexcept { return lacks_words_; }
   [[nodiscard]] bool failed() const noexcept { return result_ != CUDA_SUCCESS; }
@@ -74,7 +74,6 @@ class Track {
   const char* function_ = "";
 };
 
-/// why_not_packed() returns the reason why a stream cannot pack this data, or an empty string.
 [[nodiscard]] std::string why_not_packed(const Stream& stream, const core::Data& data,
                                          const std::shared_ptr<const cuda::LayoutProgram>& program);
 

@@ -16,14 +16,12 @@ class Network {
     double weight;  // bytes on the resource per byte
   };
 
-  /// `capacity` is in bytes per us. add() returns the resource's number.
+  /// `capacity` is in bytes per us.
   int add(double capacity);
-  /// `uses` is not empty. start() returns a number, never reused.
   size_t start(double bytes, std::vector<Use> uses);
   [[nodiscard]] bool idle() const noexcept { return flows_.empty(); }
-  /// until_next() returns us until the first flow ends. Not valid while idle().
+  /// until_next() is in us, and not valid while idle().
   [[nodiscard]] double until_next();
-  /// advance() goes on by at most until_next(), and returns the ended flows.
   std::vector<size_t> advance(double time);
   [[nodiscard]] double carried(int resource) const {
     return resources_[static_cast<size_t>(resource)].carried;

@@ -22,7 +22,7 @@ enum class SimulatedEngine : uint8_t { kHost, kStream };
 
 struct Simulation {
   SimulatedEngine engine = SimulatedEngine::kHost;
-  double bytes = 0;  // of the vector or block
+  double bytes = 0;
   double chunk = 0;  // block bytes per pass; 0: one pass
   /// kStream: `fit` finds the fastest number of passes with at least this chunk, within a stream's
   /// queue (64 passes, 512 steps of a rank).

@@ -25,7 +25,7 @@ struct Topology {
     double memory = 0;  // GB/s; 0: unlimited
   };
   struct Link {
-    int32_t from, to;  // nodes
+    int32_t from, to;
     double bandwidth;  // GB/s
     double latency;    // us
   };
@@ -37,23 +37,20 @@ struct Topology {
 
   std::vector<Node> nodes;
   std::vector<Link> links;
-  std::vector<int32_t> gpus;               // nodes, by rank
-  std::vector<std::vector<Route>> routes;  // by rank and rank
+  std::vector<int32_t> gpus;
+  std::vector<std::vector<Route>> routes;
 
   [[nodiscard]] int32_t ranks() const noexcept { return static_cast<int32_t>(gpus.size()); }
   [[nodiscard]] const Route& route(int32_t from, int32_t to) const {
     return routes[static_cast<size_t>(from)][static_cast<size_t>(to)];
   }
-  /// name_of_link() returns "gpu0 -> nvswitch".
   [[nodiscard]] std::string name_of_link(int32_t link) const;
 };
 
 /// Errors (tern::Error) contain `name`, line and cause.
 [[nodiscard]] Topology parse_topology(const std::string& text, const std::string& name);
-/// load_topology() prefers a known topology to a file. Throws tern::Error.
 [[nodiscard]] Topology load_topology(const std::string& name);
 [[nodiscard]] std::vector<std::string> known_topologies();
-/// Returns null if `name` is unknown.
 [[nodiscard]] const char* known_topology(const std::string& name) noexcept;
 
 }  // namespace tern::coll

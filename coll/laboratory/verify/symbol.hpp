@@ -16,7 +16,7 @@ struct Run {
 
 class Symbol {
  public:
-  Symbol() = default;  // never written
+  Symbol() = default;
   Symbol(int32_t block, int32_t low, int32_t high) : runs_{{block, low, high}} {}
 
   [[nodiscard]] bool written() const noexcept { return !runs_.empty(); }
@@ -28,7 +28,6 @@ class Symbol {
   [[nodiscard]] static Symbol of_ranks(const std::vector<char>& known);
   void mark(std::vector<char>& known) const noexcept;
   [[nodiscard]] Symbol at_block(int32_t block) const;
-  /// text() returns "block 2 of ranks 0..3, 5".
   [[nodiscard]] std::string text() const;
 
  private:

@@ -15,7 +15,7 @@
 
 namespace tern::coll {
 
-/// `schedules[r]` is rank r's. `commutative` ignores operand order.
+/// `commutative` ignores operand order.
 [[nodiscard]] Proof verify(const std::vector<Schedule>& schedules, bool in_place, bool commutative);
 
 struct Algorithm;
@@ -33,10 +33,8 @@ struct Levels;
 /// `root` is in the first group, or -1.
 [[nodiscard]] Proof verify_between(const Algorithm& algorithm, int32_t ranks, int32_t others,
                                    int32_t root);
-/// The first group's schedules come first.
 [[nodiscard]] std::vector<Schedule> schedules_between(const Algorithm& algorithm, int32_t ranks,
                                                       int32_t others, int32_t root);
-/// all[r] are rank r's neighbours.
 [[nodiscard]] Proof verify(const Algorithm& algorithm, const std::vector<Neighbors>& all);
 
 }  // namespace tern::coll

@@ -14,9 +14,7 @@
 
 namespace tern::coll {
 
-/// promised() is an output block's final content, or nothing. Not for neighbourhoods.
 [[nodiscard]] Symbol promised(const Schedule& schedule, int32_t block);
-/// block_size() is a distinctive size of a slice's block. Not for neighbourhoods.
 [[nodiscard]] int64_t block_size(const Schedule& schedule, const Slice& slice, int32_t i);
 
 /// Clock: surely completed steps of each lane of each rank.
@@ -45,14 +43,14 @@ struct RankState {
   std::vector<Symbol> memory[kSpaces];
   std::vector<std::vector<Access>> accesses[kSpaces];
   std::vector<LaneState> lanes;
-  size_t first_place = 0;  // position in clocks
+  size_t first_place = 0;
 };
 
 struct Posted {
   int32_t rank;
   int lane;
   int32_t step;
-  std::vector<Symbol> values;  // of a send or a signal
+  std::vector<Symbol> values;
 };
 struct Edge {
   std::deque<Posted> sends, recvs;
@@ -64,16 +62,15 @@ using EdgeKey = std::tuple<int32_t, int32_t, int, int32_t>;  // from, to, lane (
 class Clocks {
  public:
   explicit Clocks(std::vector<RankState>& ranks) noexcept : ranks_(ranks) {}
-  /// number_lanes() follows the last rank's addition.
+  /// number_lanes() follows the last add().
   void number_lanes();
   [[nodiscard]] bool used() const noexcept { return used_; }
   /// begin() requires complete dependencies.
   void begin(RankState& state, int l, int32_t index, const Step& step);
   void hear(const Posted& send, const Posted& recv);
-  /// pass() extends the lane's completed prefix.
   void pass(RankState& state, int l);
   [[nodiscard]] bool surely_before(const Access& one, const Clock& time) const;
-  /// entered() is true if rank `of` has surely entered at the step's start.
+  /// True if rank `of` has surely entered at the step's start.
   [[nodiscard]] bool entered(const RankState& of, const RankState& state, int l,
                              int32_t index) const;
   [[nodiscard]] static Clock end(const RankState& state);
@@ -90,7 +87,6 @@ class Clocks {
 class Promises {
  public:
   explicit Promises(const std::vector<Schedule>& schedules) noexcept : schedules_(schedules) {}
-  /// wanted() is the final content of an output block, within one group.
   [[nodiscard]] Symbol wanted(const Schedule& s, int32_t block) const;
   [[nodiscard]] bool same_sizes(const Schedule& from, const Slice& source, const Schedule& to,
                                 const Slice& target) const;
