@@ -27,10 +27,8 @@ Failure no_memory(const Operation& operation) noexcept {
 
 }  // namespace
 
-/// `why_not` returns null if the executor may serve a blocking call, else the reason; the answer is
-/// equal on all ranks. `run` returns false, on all ranks, if the next executor must serve. `make`
-/// serves nonblocking and persistent calls; the next executor serves if `make` is null or returns
-/// null.
+/// `why_not` returns null if the executor may serve a blocking call, else the reason, equal on all
+/// ranks. `run` returns false, on all ranks, and `make` null, if the next executor must serve.
 struct Coll::Executor {
   const char* name;
   const char* (*why_not)(const Coll& coll, const BlockingCall& call) noexcept;
@@ -39,7 +37,6 @@ struct Coll::Executor {
                        bool persistent);
 };
 
-/// Executors are tried in order. A schedule serves every call.
 struct Coll::Executors {
   static constexpr Executor kAll[] = {
       {"flight",
@@ -215,8 +212,7 @@ void Coll::go_through_tried(BlockingCall& call) {
 
 // A schedule times its own execution.
 void Coll::go_through_explained(BlockingCall& call) {
-  if (call.method() == FlatMethod::kDirect)
-    (void)shared_.take_slots(call);  // take_slots() may change the row
+  if (call.method() == FlatMethod::kDirect) (void)shared_.take_slots(call);
   if (call.method() == FlatMethod::kNone) return go_through(call);
   const Choice choice = call.state.memo.answer;
   const Question asked = call.state.memo.question;  // the run may overwrite the memo's question

@@ -15,7 +15,6 @@ namespace {
 // A slab has a bit per rank, and page tables grow with the square of the rank count.
 constexpr int kMostRanks = SlabHead::kMostRanks;
 
-/// Returns the mean block size in bytes, rounded up to `unit`.
 size_t mean_block(const Side& blocks, int32_t ranks, size_t unit) noexcept {
   const MPI_Count sum = std::accumulate(blocks.counts, blocks.counts + ranks, MPI_Count{0});
   if (sum == 0 || unit == 0) return 0;
@@ -23,8 +22,7 @@ size_t mean_block(const Side& blocks, int32_t ranks, size_t unit) noexcept {
   return (units + static_cast<size_t>(ranks) - 1) / static_cast<size_t>(ranks) * unit;
 }
 
-/// any_order_of() is true if every operand order gives equal bits. User types are excluded, because
-/// their addresses may be reused.
+/// User types are excluded, because their addresses may be reused.
 TERN_COLD bool any_order_of(const CommState& state, const Operation& operation) noexcept {
   const core::Op* const op = operation.op;
   if (op == nullptr || (state.hints != nullptr && state.hints->any_order)) return true;

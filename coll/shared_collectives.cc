@@ -26,7 +26,6 @@ uint32_t introduction_of(const Slab& slab, Slab::Size size) {
          (reads_none ? kReadsNone : 0);
 }
 
-/// take_bit() clears the bit, and returns whether any rank had it.
 bool take_bit(uint32_t bit, std::vector<uint32_t>* all) noexcept {
   bool any = false;
   for (uint32_t& one : *all) {
@@ -37,7 +36,6 @@ bool take_bit(uint32_t bit, std::vector<uint32_t>* all) noexcept {
   return any;
 }
 
-/// Used instead of flags among more than kFewRanks ranks.
 bool any_on_device(const Operation& operation, Slots& slots) {
   core::Process& process = operation.communicator->process();
   core::Datatype& type = core::predefined_type(process, MPI_INT);

@@ -105,7 +105,6 @@ Question StreamCollectives::question_in_stream(const GpuTeam& team, const AskedW
   return question;
 }
 
-// placed_for() uses facts equal on all ranks.
 const Placed* StreamCollectives::placed_for(CommState& state, GpuTeam& team,
                                             const Operation& operation, const Question& question,
                                             const Choice& choice, std::string* why_not) {
@@ -266,7 +265,7 @@ Failure StreamCollectives::put_into(CommState& state, GpuTeam& team, const Opera
   }
   *taken = true;
   state.wire_taken.store(wire_of(way), std::memory_order_relaxed);
-  if (!way.failure.empty()) {  // other ranks' kernels wait
+  if (!way.failure.empty()) {
     team.broken.end(failure(MPI_ERR_OTHER, "a kernel program cannot be placed on the device: %s",
                             way.failure.c_str()));
     return team.broken.reason();

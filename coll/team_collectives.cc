@@ -20,7 +20,6 @@
 namespace tern::coll {
 namespace {
 
-/// first_of() returns null if this rank has no data.
 const std::byte* first_of(const Operation& operation, const Side& side) noexcept {
   const bool scatters = operation.collective == Collective::kScatter;
   const bool meant = !operation.in_place || (&side == &operation.input) == scatters;
@@ -49,7 +48,6 @@ void rest(CommState& state) noexcept {
   state.own.rests = state.own.last_rest = std::min(kMost, 2 * state.own.last_rest + 1);
 }
 
-/// is_cut() is true if a rank refused an active call.
 bool is_cut(const CommState& state) noexcept {
   return state.fate.dead() || state.communicator.fate.dead();
 }
@@ -100,7 +98,7 @@ bool TeamCollectives::run(BlockingCall& call) {
   return where == Where::kHost && !asks_first;
 }
 
-// job_for() returns a job without a stream if the data is elsewhere or unusable.
+// The job has no stream if the data is elsewhere or unusable.
 cuda::Job TeamCollectives::job_for(CommState& state, const Operation& operation) noexcept {
   cuda::Job job;
   const auto gives_up = [&] {

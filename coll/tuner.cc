@@ -17,10 +17,9 @@
 namespace tern::coll {
 namespace {
 
-/// Words after the blocks in an agreement.
 constexpr size_t kMore = 3;
 
-/// A trial creates no slab, unless the unmeasured row would. has_slab() is equal on all ranks.
+/// A trial creates no slab, unless the unmeasured row would.
 bool has_slab(const CommState& state, const Question& question, const Algorithm& row) noexcept {
   const auto in_flight = [&](FlatMethod method) {
     return method == FlatMethod::kSliced && flat_bytes(question) >= kLeastOnDevice;
@@ -36,7 +35,6 @@ bool has_slab(const CommState& state, const Question& question, const Algorithm&
   return by_own || state.slabs[static_cast<size_t>(size)] != nullptr;
 }
 
-/// clock_ns() returns the time of two clock readings.
 uint32_t clock_ns() noexcept {
   constexpr int kTries = 4, kReadings = 16;
   int64_t least = INT64_MAX;

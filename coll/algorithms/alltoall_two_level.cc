@@ -59,7 +59,6 @@ class Exchange {
   [[nodiscard]] int32_t rank_at(int32_t x, int32_t j) const {
     return host(x)[static_cast<size_t>(j)];
   }
-  // pack_for() packs this rank's blocks for the j-th ranks of all hosts.
   void pack_for(int32_t j, int32_t slot) {
     for (int32_t x = 0; x < q_; ++x)
       b_.copy(Builder::input(rank_at(x, j)), Builder::staged(slot + x));

@@ -15,7 +15,6 @@ namespace {
 
 int32_t other(const Builder& b, int32_t rank) { return b.ranks() + rank; }
 bool is_root(const Builder& b) { return b.root() == b.rank(); }
-/// A leaf's root is in the remote group.
 bool is_leaf(const Builder& b) { return b.root() >= b.ranks(); }
 
 Tree tree_of(const Builder& b) { return Tree::k_nomial(b.ranks(), 0, 2); }
@@ -37,8 +36,6 @@ void exchange(Builder& b, bool same_for_all) {
   }
 }
 
-/// reduce_vectors() reduces this group's vectors to rank 0, in rank order, and returns the result's
-/// place.
 PartialBuffer reduce_vectors(Builder& b, const Tree& tree) {
   PartialBuffer held = kAtInput, spare = kAtMirror;
   const std::vector<int32_t> children = tree.children(b.rank());

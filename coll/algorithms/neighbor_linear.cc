@@ -16,7 +16,6 @@ struct End {
   bool sends;
 };
 
-/// ends_of() lists the ends of a lane, in start order.
 std::vector<End> ends_of(const Builder& b, int32_t lane) {
   const Neighbors& near = b.neighbors();
   std::vector<End> ends;

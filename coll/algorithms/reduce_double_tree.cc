@@ -7,7 +7,6 @@
 namespace tern::coll {
 namespace {
 
-// The root combines the tree's sum with its own input.
 void finish_half(Builder& b, const DoubleTree& tree, int32_t half) {
   for (int32_t node = 1; node < b.ranks(); ++node) {
     if (tree.parent(node) != 0) continue;

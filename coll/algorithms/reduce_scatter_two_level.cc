@@ -18,8 +18,7 @@ Slice received(const Builder& b, int32_t first, int32_t blocks) {
   return slice_at(b, kAtSecondMirror, first, blocks);
 }
 
-// reduce_host() reduces the host's vectors to the first rank, and returns the place of this rank's
-// part.
+// reduce_host() returns the place of this rank's part.
 PartialBuffer reduce_host(Builder& b, const std::vector<int32_t>& host, int32_t mine) {
   const auto size = static_cast<int32_t>(host.size());
   const Binomial tree{size, mine};
@@ -34,7 +33,7 @@ PartialBuffer reduce_host(Builder& b, const std::vector<int32_t>& host, int32_t 
   return held;
 }
 
-// In between_hosts() leaders exchange and add the hosts' blocks. Returns the place of the sums.
+// between_hosts() returns the place of the sums.
 PartialBuffer between_hosts(Builder& b, PartialBuffer held) {
   const std::vector<int32_t> leaders = b.levels()->leaders();
   const auto hosts = std::ssize(leaders);

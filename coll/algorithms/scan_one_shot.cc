@@ -8,8 +8,7 @@
 namespace tern::coll {
 namespace {
 
-/// exchange_upwards() sends this rank's vector to the higher ranks, and returns the lower ranks'
-/// vectors.
+/// exchange_upwards() returns the lower ranks' vectors.
 std::vector<Slice> exchange_upwards(Builder& b) {
   const int32_t ranks = b.ranks(), mine = b.rank();
   b.stage(ranks);

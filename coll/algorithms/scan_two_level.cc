@@ -13,7 +13,6 @@ namespace {
 constexpr Slice kReceived{Space::kStage, 0, 1, 0}, kSum{Space::kStage, 0, 1, 1},
     kBefore{Space::kStage, 0, 1, 2};
 
-/// Row: ranks in order, with this rank at `mine`.
 struct Row {
   std::vector<int32_t> ranks;
   int32_t mine;
@@ -40,7 +39,6 @@ void double_up(Builder& b, const Row& row, const Slice& sum, bool keep, const Sl
   }
 }
 
-/// hand_down_host() broadcasts kBefore of the host's last rank along a binomial tree.
 void hand_down_host(Builder& b, const Row& host) {
   const auto rank_at = [&](int32_t node) { return host.rank(host.size() - 1 - node); };
   const int32_t node = host.size() - 1 - host.mine;

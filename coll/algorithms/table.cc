@@ -23,7 +23,6 @@ double log4(double p) { return std::ceil(std::log2(p) / 2); }
 double fan(double p) { return p < 4 ? p - 1 : 2.5; }
 double pow2(double p) { return floor_power(static_cast<int32_t>(p)); }
 double per_host(S s) { return std::ceil(s.p / s.hosts); }
-/// folds() counts extra rounds if p is not a power of two.
 double folds(double p) { return pow2(p) == p ? 0 : 1; }
 
 /// Without pipelining, the critical path equals the busiest rank's work.
@@ -33,7 +32,7 @@ Cost plain(double rounds, double bytes, double reduced = 0, double copied = 0) {
 /// A pipelined cost is the first chunk's path, and a rank's work for each chunk.
 Cost piped(Work way) { return {way, {}}; }
 
-Cost tree(double depth, double fan, double n) {  // down, or up without reducing
+Cost tree(double depth, double fan, double n) {
   return piped({depth * fan, depth * fan * n, depth * fan, depth * fan * n});
 }
 Cost tree_sum(double depth, double fan, double n) {
@@ -47,7 +46,6 @@ Cost flat(double epochs, double read, double copied, double reduced = 0) {
 Cost flat_all(S s, double epochs, double copied, double reduced = 0) {
   return flat(epochs, epochs * (s.p - 1), copied, reduced);
 }
-/// Domains have sqrt(p) ranks each.
 Cost flat_domains(S s, double epochs, double copied, double reduced = 0) {
   return flat(epochs, 2 * std::sqrt(s.p), copied, reduced * 2 * std::sqrt(s.p));
 }

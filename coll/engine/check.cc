@@ -33,7 +33,7 @@ void add_counts(const Side& side, int ranks, ComparedCall* call) {
 
 void add_data(const Operation& operation, ComparedCall* call) {
   const Side& side = agreed_side(operation);
-  if (neighborly(operation.collective)) return;  // edges differ in size
+  if (neighborly(operation.collective)) return;
   if (operation.communicator->inter() && call->root == kOnThisSide) return;
   if (operation.irregular) {
     if (operation.collective == Collective::kReduceScatter)

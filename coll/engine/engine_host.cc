@@ -16,8 +16,8 @@ namespace {
 // A message tag contains the collective's sequence, pass, and lane (signals: kSignals + slot).
 constexpr int kPassBits = 8, kLowBits = 8;
 constexpr int kSignals = 128;
-constexpr int kMostOperands = 16;  // reduced at once
-constexpr int kCheck = 255;        // distinct from signals, with a slot per barrier round
+constexpr int kMostOperands = 16;
+constexpr int kCheck = 255;  // distinct from signals, with a slot per barrier round
 
 }  // namespace
 
@@ -255,7 +255,7 @@ std::unique_ptr<core::DeviceWork> Execution::new_work(bool on_device) noexcept {
 // A device rings no doorbell, so progress stays awake.
 void Execution::fly(LaneRun& lane, int32_t index, std::unique_ptr<core::DeviceWork> work) noexcept {
   channel->progress.stay_awake(1);
-  lane.flights.push_back({index, nullptr, work.release()});  // bind() reserved capacity
+  lane.flights.push_back({index, nullptr, work.release()});
 }
 
 void Execution::land(const Flight& flight) noexcept {

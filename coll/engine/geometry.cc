@@ -8,7 +8,6 @@
 namespace tern::coll {
 namespace {
 
-/// before() counts elements of a vector before part `i` of `parts`.
 constexpr MPI_Count before(MPI_Count length, MPI_Count parts, MPI_Count i) noexcept {
   const MPI_Count rest = length % parts;
   return length / parts * i + std::min(i, rest);
@@ -52,7 +51,6 @@ void Geometry::size_scratch() noexcept {
   const auto bytes_of = [&](MPI_Count count) {
     return count == 0 ? size_t{0} : static_cast<size_t>((count - 1) * step + data);
   };
-  // A slice may span equal slots.
   need_.stage_slot = schedule_->uniform ? bytes_of(largest) : round_up(bytes_of(largest));
   need_.mirror = round_up(bytes_of(splits_ ? pass_length_ : blocks_before(schedule_->ranks)));
   if (like_.scale == 1) need_.first_element = -like_.type->true_lb();

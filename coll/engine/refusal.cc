@@ -26,7 +26,7 @@ constexpr int64_t kLongest = 1'000'000'000, kLongestLater = 5 * kLongest, kWaits
 // CollectiveNumbers::Count::recent has a byte per call, newest lowest: four bits collective, one
 // bit blocking, three low bits of the root.
 constexpr int kBitsOfOne = 8;
-constexpr uint64_t kBlockingBit = 1 << 4, kRootBits = 7 << 5, kNoCall = 15;  // a refused call
+constexpr uint64_t kBlockingBit = 1 << 4, kRootBits = 7 << 5, kNoCall = 15;
 static_assert(kCollectives <= kNoCall);
 
 uint64_t bits_of(CallKind kind) noexcept {
@@ -49,7 +49,6 @@ std::string words_of(CallKind kind, const core::Communicator& comm) {
               root.c_str());
 }
 
-/// Numbers wrap around.
 bool behind(uint32_t one, uint32_t other) noexcept { return static_cast<int32_t>(one - other) < 0; }
 
 int others(const core::Communicator& comm) noexcept {
@@ -267,7 +266,7 @@ void Refusals::look() noexcept {
 void Refusals::hear(CommRefusals& state, bool fresh) {
   core::Communicator& comm = state.communicator;
   if (comm.fate.dead_locked()) return;
-  struct Kept {  // keeps the communicator
+  struct Kept {
     explicit Kept(core::Communicator& one) noexcept : communicator(one) { ++one.pending; }
     Kept(const Kept&) = delete;
     Kept& operator=(const Kept&) = delete;
@@ -285,7 +284,7 @@ void Refusals::hear(CommRefusals& state, bool fresh) {
   reconsider(state, next(comm, false), next(comm, true));
 }
 
-// receive() cancels unmatched receives at once.
+// Unmatched receives are cancelled at once.
 bool Refusals::receive(CommRefusals& state, core::Communicator& on, bool across) {
   std::list<Trouble::Coming>& coming = trouble_of(state).coming;
   Trouble::Coming& one = coming.emplace_back(Trouble::Coming{nullptr, across, {}});
@@ -363,7 +362,7 @@ void Refusals::reconsider(CommRefusals& state, uint32_t next, uint32_t next_pers
   for (size_t i = 0; i < heard.size();) {
     const Trouble::Heard one = heard[i];
     const bool come =
-        one.notice.says == Notice::Says::kInstead  // compared once the call has its number
+        one.notice.says == Notice::Says::kInstead
             ? has_come(state.communicator, one.notice)
             : behind(one.notice.number, one.notice.persistent != 0 ? next_persistent : next);
     if (!state.fate.dead_locked() && !come) {

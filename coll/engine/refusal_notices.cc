@@ -28,7 +28,6 @@ void Refusals::tell_all(core::Communicator& comm, const Notice& notice) {
   if (comm.inter() && comm.side) to_all(*comm.side);
 }
 
-// Completed notices are released first.
 Told& Refusals::tell(const Notice& notice) {
   for (Told& told : told_)
     std::erase_if(told.sends, [](core::Request* request) {

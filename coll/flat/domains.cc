@@ -15,7 +15,6 @@ int best_size(int ranks) noexcept {
 
 int parts_of(int ranks, int size) noexcept { return std::max(1, (ranks + size / 2) / size); }
 
-/// Returns the first rank of each run, or nothing if a node is unknown.
 std::vector<int32_t> runs_on_nodes(const std::vector<int>& nodes) {
   std::vector<int32_t> runs;
   for (size_t rank = 0; rank < nodes.size(); ++rank) {

@@ -75,7 +75,6 @@ void Flights::refuse(core::Communicator& communicator, const std::string& why,
   while (ended != nullptr) std::exchange(ended, ended->next())->finish();
 }
 
-// New slabs are the occasion to check retired slabs.
 std::unique_ptr<Slab> Flights::make_slab(core::Communicator& communicator, Slab::Size size,
                                          const Lane* flight) {
   sweep(kSweptAtOnce);

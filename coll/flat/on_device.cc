@@ -50,7 +50,6 @@ Where OnDevice::meet() {
   return agreed.tried || try_links() ? Where::kAll : Where::kSome;
 }
 
-// prepare() succeeds if all data lies on the device and memory handles exist.
 bool OnDevice::prepare(Post* mine) {
   mine->leader = process_.params.cuda_reduce == SharedReduction::kLeader ? 1 : 0;
   return (moves() ? prepare_moves(mine) : prepare_reduction(mine)) && job_.finish();
@@ -198,7 +197,6 @@ std::byte* OnDevice::output_of(int rank) const noexcept {
   return rank == rank_ ? out_.at(0) : outputs_[static_cast<size_t>(rank)]->address;
 }
 
-// Slices begin at multiples of a cache line.
 OnDevice::Range OnDevice::slice(int rank, MPI_Count count) const noexcept {
   constexpr MPI_Count kGrain = 64;
   const auto begin = [&](int of) {

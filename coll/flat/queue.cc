@@ -15,7 +15,7 @@ namespace {
 // An idle queue asks for a ring, which costs writers a cache line, after kPatience rounds without
 // events.
 constexpr uint32_t kPatience = 50;
-constexpr uint64_t kAhead = 3;  // kAhead epochs are prefetched
+constexpr uint64_t kAhead = 3;
 // Flags beside the slab number:
 constexpr uint32_t kCannotGet = 1U << 31;
 constexpr uint32_t kMedium = 1U << 29, kLarge = 2U << 29, kSizes = 3U << 29;
@@ -45,7 +45,7 @@ FlatQueue::FlatQueue(QueueOwner& owner, core::Communicator& communicator, const 
     : owner_(owner), channel_(communicator.channel()), communicator_(communicator), lane_(lane) {}
 
 FlatQueue::~FlatQueue() {
-  const bool ended = channel_.coll == nullptr;  // the channel ended first
+  const bool ended = channel_.coll == nullptr;
   if (!ended) owner_.unlist(*this);
   if (slab_ == nullptr) return;
   if (!ended)
@@ -93,7 +93,6 @@ void FlatQueue::meet() noexcept {
   }
 }
 
-// All ranks wait for this rank's slab.
 void FlatQueue::refuse_first(int code, const std::string& why) noexcept {
   owner_.executions().refusals().refuse_call(communicator_, calls_.first->number(),
                                              failure(code, "%s", why.c_str()));

@@ -33,7 +33,6 @@ void Parts::reduce_read(int end, const Range& range) {
   if (end > 0) reduce_posted(0, end - 1, {0, range.count}, out_.at(0, bytes_of(range.first)));
 }
 
-// No peer needs this rank's slice.
 void Parts::post_others_slices(const Range& range, const Range& own) {
   std::byte* const slot = slots_.claim();
   in_.read(0, bytes_of(range.first), slot, bytes_of(own.first));

@@ -79,7 +79,7 @@ bool DeviceCalls::has_given_up() noexcept {
     if (!team_->forsaken.dead())
       log_line("%s: %s; results of its collectives are undefined from there on", name_.c_str(),
                why.c_str());
-  } catch (const std::bad_alloc&) {  // out of memory: no message
+  } catch (const std::bad_alloc&) {
   }
   return given_up_;
 }

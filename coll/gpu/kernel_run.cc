@@ -169,7 +169,6 @@ void KernelRun::describe_input_aside() noexcept {
   from.in_table = arguments_.tabled;
 }
 
-// The table holds block sizes that all ranks know.
 void KernelRun::describe_table() noexcept {
   const bool gathers = operation_.collective == kAllgather;
   const coll::Side& all = gathers ? operation_.output : operation_.input;

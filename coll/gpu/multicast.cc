@@ -29,7 +29,7 @@ std::string Multicast::why_not(cuda::Device& device) {
       driver.cuMemExportToShareableHandle == nullptr ||
       driver.cuMemImportFromShareableHandle == nullptr)
     return "the driver has no multicast objects (CUDA 12.1)";
-  constexpr int kLeast = 90;  // sm_90
+  constexpr int kLeast = 90;
   if (const int capability = device.capability(); capability < kLeast)
     return strf("the GPU is sm_%d, and multicast needs sm_%d", capability, kLeast);
   if (device.attribute(CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED) == 0)

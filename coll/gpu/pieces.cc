@@ -16,7 +16,6 @@ constexpr MPI_Count before(MPI_Count length, MPI_Count parts, MPI_Count i) noexc
   return length / parts * i + std::min(i, length % parts);
 }
 
-/// overwrites() is true if the operation overwrites input before sending it.
 bool overwrites(const Operation& operation) noexcept {
   return (operation.in_place || operation.onto_own_block) &&
          (operation.collective == kAlltoall || operation.collective == kReduceScatter);

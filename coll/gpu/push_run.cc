@@ -27,7 +27,7 @@ size_t room_of(size_t bytes) noexcept { return (bytes + kVector - 1) / kVector *
 struct Hop {
   int32_t to = cuda::PushArguments::kAllRanks, from = cuda::PushArguments::kAllRanks;
   int32_t last = 0;
-  bool spreads = false;  // the second hop sends the reduced part to all
+  bool spreads = false;
 };
 
 /// Without data, all barrier algorithms are the same kernel.
@@ -71,7 +71,7 @@ bool has_all_blocks(const Operation& operation) noexcept {
          !operation.in_place && !operation.onto_own_block;
 }
 
-/// most_blocks() counts blocks on the rank with the most, so that all ranks decide alike.
+/// The rank with the most blocks counts, so that all ranks decide alike.
 size_t most_blocks(const Schedule& schedule, Collective what) noexcept {
   const auto ranks = static_cast<size_t>(schedule.ranks);
   if (splits(what)) return 2;

@@ -22,9 +22,8 @@ namespace {
 
 constexpr const char* kMakingMulticast = "making multicast memory";
 
-/// Members travel as bytes.
 struct Member {
-  Address mail;  // receives the descriptor
+  Address mail;
   uint64_t bytes;
 };
 
@@ -34,7 +33,6 @@ struct Letter {
   uint64_t team = 0;
 };
 
-/// MulticastMaking: this rank's steps.
 class MulticastMaking {
  public:
   MulticastMaking(GpuTeam& team, const Params& params, int places, std::string lacks)
@@ -94,7 +92,6 @@ class MulticastMaking {
   static constexpr size_t kShare = 4;
   [[nodiscard]] bool is_root() const noexcept { return team_.memory.rank() == 0; }
 
-  /// Rank 0 has sent the descriptor before receive().
   [[nodiscard]] Fd receive() const {
     constexpr int64_t kMost = 1'000'000'000;  // ns
     const int64_t begun = now_ns();
@@ -112,7 +109,7 @@ class MulticastMaking {
   }
 
   GpuTeam& team_;
-  const size_t wanted_;  // bytes
+  const size_t wanted_;
   std::string lacks_;
   std::unique_ptr<Multicast> made_;
   const MailSocket socket_{Address{}};
@@ -161,7 +158,7 @@ bool GpuTeams::add_multicast(core::Communicator& communicator, GpuTeam& team, in
     const core::ChannelUnlock meanwhile(communicator.channel().progress);
     making.give_up();
   }
-  return !making.tried() || step(&Making::clear);  // all ranks have left the trial
+  return !making.tried() || step(&Making::clear);
 }
 
 std::string GpuTeams::why_no_multicast(const GpuTeam& team, const Params& params) {

@@ -16,10 +16,8 @@ constexpr size_t kMostByKernel = 1 << 20;
 // From 3 ranks on, a switch saves a third of a ring's traffic.
 constexpr int kLeastToMulticast = 3;
 
-/// kAsked stands for "... asks for ...".
 constexpr char kAsked[] = "a wire is requested";
 
-/// excludes() is true if the requested wire precedes this wire in the table.
 bool excludes(const AskedWire& asked, const PushFacts& wire) noexcept {
   return asked.wire == Wire::kSimple ||
          (push_index(asked.wire) >= 0 && push_index(asked.wire) < push_index(wire.wire));
@@ -44,7 +42,7 @@ const char* why_no_push(const GpuTeam& team, const AskedWire& asked, const PushF
   return why != nullptr ? why : why_not_of(team, wire);
 }
 
-/// by_push() picks the requested wire, else the first possible wire; kNone with all reasons.
+/// by_push() picks the requested wire, else the first possible wire.
 Way by_push(const GpuTeam& team, const AskedWire& asked, const Placed& placed,
             const Operation& operation, size_t bytes) {
   Way way;
@@ -64,14 +62,12 @@ Way by_push(const GpuTeam& team, const AskedWire& asked, const Placed& placed,
   return way;
 }
 
-/// program_for() returns null with the reason in *way.
 Programs::Stored* program_for(GpuTeam& team, const Placed& placed, const Operation& operation,
                               Way* way) {
   way->why = KernelRun::why_not(team, placed, operation);
   return way->why != nullptr ? nullptr : team.programs.store(placed, &way->failure);
 }
 
-/// why_no_gain() is the model's reason against the switch, or null.
 const char* why_no_gain(const GpuTeam& team, const Operation& operation, size_t bytes) noexcept {
   size_t small = 0;
   for (const auto& facts : kPushFacts)
@@ -178,7 +174,6 @@ namespace {
 Way way_by_kernels(GpuTeam& team, const Params& params, const Placed& placed,
                    const Operation& operation, size_t bytes, const AskedWire& asked) {
   Way way;
-  // For irregular blocks `bytes` is the mean.
   if (operation.irregular) bytes = std::max(bytes, PushRun::largest(placed, operation));
   Way push = by_push(team, asked, placed, operation, bytes);
   if (push.engine == Way::kPush || (asked.brings_kernels() && asked.wire != Wire::kSimple))

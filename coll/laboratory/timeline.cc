@@ -52,7 +52,6 @@ class TimedRun {
     }
   }
 
-  // Transfers run in the order of readiness.
   Timeline run() {
     for (;;) {
       while (issue_all()) continue;
@@ -64,7 +63,6 @@ class TimedRun {
   }
 
  private:
-  /// complete() returns when the first `steps` steps end; negative: not yet.
   static double complete(const LaneTime& lane, int32_t steps) {
     double when = 0;
     for (int32_t i = 0; i < steps; ++i) {

@@ -49,7 +49,7 @@ class Fusion {
       for (int32_t i = 0; local(slice) && i < slice.blocks; ++i) look(location(slice, i), i);
   }
 
-  // read_slots() lets readers of unmodified whole messages read the slots.
+  // Readers of unmodified whole messages read the slots.
   void read_slots() {
     struct HeldMessage {
       int32_t message = kNone, block = 0;
@@ -75,7 +75,7 @@ class Fusion {
     }
   }
 
-  /// backwards() calls `look` with the locations still read later, from last step to first.
+  /// `look` gets the locations still read later, from last step to first.
   template <class Look>
   void backwards(const Look& look) {
     std::vector<char> live(locations_, 0);
@@ -102,7 +102,7 @@ class Fusion {
   }
 
   void put_results() {
-    std::vector<char> last_read(program_.size(), 0);  // of the source
+    std::vector<char> last_read(program_.size(), 0);
     backwards([&](size_t i, const std::vector<char>& live) {
       if (program_[i].verb != Verb::kPut || !local(program_[i].sources[0])) return true;
       bool read = false;
@@ -112,7 +112,7 @@ class Fusion {
     });
     struct Use {
       int32_t writer = kNone;
-      bool read = false;  // read since written
+      bool read = false;
     };
     std::vector<Use> uses(locations_);
     std::vector<char> dropped(program_.size(), 0);

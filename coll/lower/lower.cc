@@ -23,7 +23,6 @@ void number_slots(Programs& programs, std::vector<int32_t>& slots) {
     }
 }
 
-/// peers_of() lists destinations of puts and signals, ascending.
 std::vector<std::vector<int32_t>> peers_of(const Programs& programs) {
   std::vector<std::vector<int32_t>> peers(programs.ranks.size());
   for (const Message& message : programs.messages)

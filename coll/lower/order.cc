@@ -24,7 +24,6 @@ struct StepId {
   int32_t step;
 };
 
-/// Pending: a started step.
 struct Pending {
   int lane;
   int32_t step;
@@ -58,7 +57,7 @@ struct RankState {
 struct PartnerEnd {
   int32_t message = kNone;  // kNone if the edge is not mapped
   StepId partner{kSelf, 0, 0};
-  double posted = -1;  // start of this end
+  double posted = -1;
 };
 
 bool sends(Verb verb) noexcept { return verb == Verb::kSend || verb == Verb::kSignal; }
@@ -337,8 +336,8 @@ class GlobalRun {
 
   const std::vector<Schedule>& all_;
   std::vector<RankState> ranks_;
-  std::vector<std::vector<PartnerEnd>> ends_;  // by rank and step
-  std::vector<double> arrived_;                // by message; negative: not yet
+  std::vector<std::vector<PartnerEnd>> ends_;
+  std::vector<double> arrived_;  // by message; negative: not yet
   Programs made_;
 };
 

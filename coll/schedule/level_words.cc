@@ -104,7 +104,6 @@ class Reader {
     return size_of(token.substr(colon + 1));
   }
 
-  /// Counts leaves of the machine, then leaves per part of each kind.
   [[nodiscard]] std::vector<int32_t> described() const {
     std::vector<int32_t> sizes;
     int64_t leaves = 1;

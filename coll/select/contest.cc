@@ -16,14 +16,13 @@ constexpr int kProbes = 2;
 /// kUnknown: assumed ratio of an unmeasured row. The model ignores contention, and excludes rows
 /// beyond this factor.
 constexpr double kUnknown = 3;
-/// kLook counts ns before the first agreement.
+/// ns before the first agreement.
 constexpr double kLook = 50;
 /// Predicted over true time of a small call.
 constexpr double kModelErrs = 3;
 /// A match is won by pairs with a lead, and by the median ratio.
 constexpr int kWins = 7;
 constexpr float kBy = 1 / 1.08F;
-/// A watch counts pairs in which the serving row drifted by kDrift.
 constexpr double kDrift = 1.5;
 constexpr int kWatchPairs = 4, kWatchVotes = 3;
 
@@ -56,7 +55,6 @@ Contest::Contest(std::span<const Algorithm* const> rows, double microseconds, do
     rest();
 }
 
-/// price() is the extra cost of a pair of blocks, in calls of the serving row.
 double Contest::price(size_t row) const noexcept {
   const Rival& rival = rows_[row];
   const double ratio = rival.measured ? static_cast<double>(rival.ratio) : kUnknown;
@@ -119,7 +117,6 @@ void Contest::agree(std::span<const uint32_t> worst, uint32_t agreement, uint32_
   judge_watch(worst);
 }
 
-// Measured times replace predicted times.
 void Contest::judge_probe(std::span<const uint32_t> worst) noexcept {
   nanoseconds_ = time_of_call(worst);
   for (size_t row = 1; row < rows_.size(); ++row) {

@@ -69,7 +69,6 @@ double figure_of(const std::string& word) {
   return value;
 }
 
-/// set_figure() returns false for other lines.
 bool set_figure(const std::vector<std::string>& words, Model* model) {
   const bool within = words[0] == "within", between = words[0] == "between";
   if (within || between) {
@@ -105,7 +104,6 @@ void restrict_to(const std::string& word, Rule* rule) {
                listed(word, {"one_host", "many_hosts", "streams", "kernels", "wire"}).c_str()));
 }
 
-/// `other` is the word before "wire".
 void set_wire(const std::string& word, const std::string& other, Rule* rule) {
   const std::optional<Wire> wire = find_wire(word);
   if (!wire || *wire == Wire::kAuto)

@@ -116,7 +116,7 @@ void Calls::leave(uint32_t number) noexcept {
     ActiveCall& entry = entries_[number - 1];
     ended = std::exchange(last_, std::move(entry.call));
     captured = entry.captured;
-    free_.push_back(number);  // enter() reserved capacity
+    free_.push_back(number);
   }
   if (captured)
     backlog_.count_captured(-1);

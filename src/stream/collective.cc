@@ -41,7 +41,6 @@ class Refusal final : public Call {
   const Failure why_;
 };
 
-/// tell() tells all ranks of the shadow when the stream gets there.
 void tell(CommStream& on, const Failure& why, std::optional<coll::CallKind> aliased) noexcept {
   try {
     const auto call = std::make_shared<Refusal>(on, why, aliased);
@@ -51,15 +50,13 @@ void tell(CommStream& on, const Failure& why, std::optional<coll::CallKind> alia
   }
 }
 
-/// enqueue_on_devices() runs a collective on the devices alone if possible (*taken). Returns an
-/// error class, with fail() text.
 int enqueue_on_devices(CommStream& on, const coll::Operation& operation, bool* taken) noexcept {
   Calls* const calls = on.calls();
   if (calls == nullptr) return MPI_SUCCESS;
   coll::GpuTeam* const team = on.team();
   if (team == nullptr && on.is_part()) return MPI_SUCCESS;  // between NVLink domains
   if (calls->fate.dead()) {
-    *taken = true;  // other ranks are told
+    *taken = true;
     return calls->fate.fail();
   }
   core::Communicator& shadow = on.shadow();
@@ -87,8 +84,7 @@ int enqueue_on_devices(CommStream& on, const coll::Operation& operation, bool* t
   return code;
 }
 
-/// fail_if_forsaken() fails if ranks reported wrong data of their NVLink domains. The caller holds
-/// no lock.
+/// The caller of fail_if_forsaken() holds no lock.
 int fail_if_forsaken(const Islands& islands) noexcept {
   {
     core::Progress& progress = islands.here->shadow().channel().progress;

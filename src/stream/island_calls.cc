@@ -18,7 +18,6 @@ using coll::Side;
 
 constexpr size_t kLeastBytes = 65536;  // modelled: below, three steps cost more than they save
 
-/// Shares: a vector cut into a share per place.
 class Shares {
  public:
   Shares(MPI_Count count, int places, int place) : place_(static_cast<size_t>(place)) {

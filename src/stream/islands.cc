@@ -66,12 +66,11 @@ bool IslandWatch::is_due() noexcept {
   return team_.forsaken.dead() && (still_since_ == 0 || now_ns() - still_since_ >= kMomentNs);
 }
 
-// A kernel of this domain gave up, so all ranks learn the reason.
 void IslandWatch::tell_ranks() noexcept {
   std::string why;
   try {
     why = team_.waits.why_given_up();
-  } catch (const std::bad_alloc&) {  // ranks learn no reason
+  } catch (const std::bad_alloc&) {
   }
   const Failure failure{MPI_ERR_OTHER, std::move(why)};
   team_.forsaken.end(failure);

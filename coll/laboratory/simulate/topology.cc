@@ -167,7 +167,7 @@ class TopologyReader {
     }
   }
 
-  // Dijkstra's routes minimize latency, then the number of links.
+  // Routes minimize latency, then the number of links (Dijkstra).
   void find_routes() {
     const size_t nodes = made_.nodes.size();
     std::vector<std::vector<int32_t>> out(nodes);
@@ -180,7 +180,6 @@ class TopologyReader {
     }
   }
 
-  /// ways_from() is the link into each node, or -1 if unreachable.
   [[nodiscard]] std::vector<int32_t> ways_from(int32_t from,
                                                const std::vector<std::vector<int32_t>>& out) const {
     using Far = std::pair<double, int>;

@@ -22,14 +22,14 @@ constexpr int32_t kBlocksApart = 1 << 24;  // separates executions
 
 struct Moment {
   int32_t rank = kSelf;
-  int32_t step = 0;  // counts steps of all executions
+  int32_t step = 0;
 };
 
 struct Word {
   bool set = false;
   bool used = false;  // signalled at least once
   Moment signalled, consumed;
-  Clock told;  // the signaller's clock
+  Clock told;
 };
 
 struct SymbolSlot {
@@ -41,8 +41,8 @@ struct SymbolSlot {
 
 struct QueueState {
   const Schedule* schedule = nullptr;
-  int32_t next = 0;     // step, over all executions
-  int32_t entered = 0;  // executions
+  int32_t next = 0;  // step, over all executions
+  int32_t entered = 0;
   bool posted = false;  // waits for the other end
   std::vector<Symbol> memory[kSpaces];
   std::vector<SymbolSlot> slots;
@@ -107,7 +107,6 @@ class LoweredRun {
                           name_of(s.collective), s.algorithm, s.rank, s.ranks);
   }
 
-  // step() is true if the rank has completed a step.
   bool step(int32_t rank) {
     QueueState& state = at(rank);
     const int32_t steps = steps_of(state);

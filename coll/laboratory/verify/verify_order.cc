@@ -65,7 +65,6 @@ void SymbolicRun::touch_slice(RankState& state, int l, int32_t index, const Slic
   }
 }
 
-// is_over() is true if `before` has surely completed at this step's start.
 bool SymbolicRun::is_over(RankState& state, int l, int32_t index, const Access& before) {
   const LaneState& lane = state.lanes[static_cast<size_t>(l)];
   const auto i = static_cast<size_t>(index);

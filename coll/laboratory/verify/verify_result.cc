@@ -7,7 +7,6 @@
 namespace tern::coll {
 namespace {
 
-/// kRank distinguishes ranks' blocks.
 constexpr int64_t kRank = int64_t{1} << 32;
 
 Symbol wanted_between(const RankState& state, int32_t block) {
@@ -103,7 +102,7 @@ Symbol Promises::from_neighbor(const Schedule& s, int32_t block) const {
   if (sender == kNoRank) return {};
   const Neighbors& theirs = *schedules_[static_cast<size_t>(sender)].neighbors;
   const int32_t place = place_there(*s.neighbors, s.rank, block, theirs);
-  if (place < 0) return {-1, sender, sender + 1};  // no such edge
+  if (place < 0) return {-1, sender, sender + 1};
   return {s.collective == Collective::kNeighborAllgather ? 0 : place, sender, sender + 1};
 }
 
