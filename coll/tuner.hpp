@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tuner: contests of communicators, with clock and agreements (TERN_COLL_TUNE). The first
-// Memo::kFirst blocking calls cost a decrement each. A contest's key has only facts known to all
-// ranks.
+// Tuner: contests of communicators, with clock and agreements (TERN_COLL_TUNE). A contest's key has
+// only facts known to all ranks.
 #pragma once
 
 #include <cstdint>

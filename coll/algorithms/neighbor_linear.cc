@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Linear neighbourhood exchange: a message per edge within a window; edges to the rank itself are
-// copied. All ranks order edges alike, by distance, then by sender: both ends have started the
-// first pending edge, and windows of any size cannot deadlock. If all edges fit the window,
-// receives start first, to avoid unexpected messages. A grid has a lane per direction, to separate
-// the two edges between the same ranks.
+// copied. All ranks order edges alike, by distance, then by sender: windows of any size cannot
+// deadlock. If all edges fit the window, receives start first, to avoid unexpected messages. A grid
+// has a lane per direction, to separate the two edges between the same ranks.
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.hpp"

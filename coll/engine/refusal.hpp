@@ -4,18 +4,17 @@
 //
 // Protocol. Every collective of a communicator, even if refused, takes a number, equal on all
 // ranks. If every rank refuses the call, the communicator stays usable. A rank inside the call
-// replies kTakesPart, and both ranks end all collectives of the communicator, in flight and future,
-// with an error naming rank and reason. Messages still work: MPI_Comm_dup is the cure. After a
-// refusal the rank uses no shared memory on the communicator: without the call's size the rank
-// cannot follow the epochs.
+// replies kTakesPart, and both ranks end all collectives of the communicator with an error naming
+// rank and reason. Messages still work: MPI_Comm_dup is the cure. After a refusal the rank uses no
+// shared memory on the communicator, because the epochs depend on the call's size.
 //
-// Deferred refusals. Programs test on one rank whether MPI detects aliased buffers, then continue
-// (MPICH's tests noalias to noalias3), so the next collective takes the refused number. Ranks
-// inside the refused call run ahead. The rank therefore announces its following calls (except a
-// repetition of the refused call), and a mismatch ends the communicator's collectives. The refusal
-// is sent when the communicator is freed, or after the rank has waited one second elsewhere. If
-// calls have followed, the rank sends kAbsent after five seconds, which only ranks waiting in the
-// next call treat as a refusal. After sixteen calls the refusal is dropped.
+// Deferred refusals. After a refusal of aliased buffers on one rank (MPICH's tests noalias to
+// noalias3), the next collective takes the refused number. Ranks inside the refused call run ahead,
+// so the rank announces its following calls (except a repetition of the refused call), and a
+// mismatch ends the communicator's collectives. The refusal is sent when the communicator is freed,
+// or after the rank has waited one second elsewhere. If calls have followed, the rank sends kAbsent
+// after five seconds, which only ranks waiting in the next call treat as a refusal. After sixteen
+// calls the refusal is dropped.
 //
 // Errors: a failed send is retried for five seconds, then the job aborts.
 #pragma once

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Domains: groups of about sqrt(ranks) consecutive ranks, each on a NUMA node if all ranks are
-// bound to nodes. Why: in a single level of 192 ranks each rank reads 191 cache lines; with domains
-// a leader reads 28.
+// bound to nodes. Why: a leader of 192 ranks reads 28 cache lines instead of 191.
 #pragma once
 
 #include <cstdint>

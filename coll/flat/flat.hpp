@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Flat: collectives of ranks on one host, without messages: every rank writes a slot and reads the
-// peers' slots. Why: with more ranks than cores, each round of messages costs a context switch; a
-// flat collective costs one.
+// peers' slots. Why: with more ranks than cores, a flat collective costs one context switch, not
+// one per round.
 #pragma once
 
 #include "coll/engine/operation.hpp"

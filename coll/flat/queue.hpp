@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // FlatQueue: nonblocking flat collectives in flight, in call order, or one persistent collective.
-// Why: programs keep a window of small reductions in flight. As messages, each reduction costs
-// several rounds and context switches. A call takes the next epochs when started, in equal order on
-// all ranks. Each rank writes ahead, up to the lane's depth, and reads in order; calls without room
-// queue. The first call exchanges slab numbers by messages; if a rank has no slab, all calls become
-// schedules. A large call with some data on a device becomes a schedule on all ranks. A persistent
-// call has a private queue, since ranks may start several in any order.
+// A call takes the next epochs when started, in equal order on all ranks. Each rank writes ahead,
+// up to the lane's depth, and reads in order; calls without room queue. The first call exchanges
+// slab numbers by messages; if a rank has no slab, all calls become schedules. A large call with
+// some data on a device becomes a schedule on all ranks. A persistent call has a private queue,
+// since ranks may start several in any order.
 #pragma once
 
 #include <memory>

@@ -3,11 +3,11 @@
 // as a ring.
 //
 // Protocol. All ranks number a lane's collectives alike. In epoch k a rank writes its part into
-// slot k mod depth, then stores k; readers wait for k. A slot is reused once all ranks have ended
-// its epoch; a rank that posts an epoch has ended all earlier epochs. A slab serves another
-// communicator once all ranks have ended all epochs. A wait throws Error if a rank refuses the
-// collective. A waiting rank spins, or yields at once with more ranks than cores, then waits in
-// core::Progress; before sleeping, the rank asks its peers to ring.
+// slot k mod depth, then stores k; readers wait for k. A rank that posts an epoch has ended all
+// earlier epochs. A slot is reused once all ranks have ended its epoch, a slab once all ranks have
+// ended all epochs. A wait throws Error if a rank refuses the collective. A waiting rank spins, or
+// yields at once with more ranks than cores, then waits in core::Progress; before sleeping, the
+// rank asks its peers to ring.
 //
 // Lifetime: the communicator, then until no rank reads the slab (over()).
 #pragma once

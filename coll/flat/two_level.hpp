@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TwoLevel: flat collectives of many ranks, through domains, with two or three epochs per piece.
+// TwoLevel: flat collectives through domains, with two or three epochs per piece.
 // Up: ranks write for the domain's leader, which reduces. Between: leaders write for each other,
 // the root, or, in a scan, all ranks. Down: leaders write for their domain. In a broadcast the root
 // writes for leaders and the root's domain, then leaders for the others. Cost: at most 2 sqrt(p)

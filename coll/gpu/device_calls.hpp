@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // DeviceCalls: the calls of a communicator that run on devices alone, seen by the proxy.
-// Why: the proxy names the awaited rank of a stream, and MPI_Finalize waits until the stream has
-// passed all calls.
+// Why: the proxy reports awaited ranks, and MPI_Finalize waits until the stream has passed all
+// calls.
 // Lifetime: a CommStream's or, for blocking calls, a CommState's.
 // Threads: close() by the enqueuing thread, the rest by the proxy or the blocked caller. No driver
 // calls.

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // DeviceReports: a team's pinned memory, where this rank's streams and kernels report passed calls
 // and waits.
-// Why: the host cannot query a waiting stream or kernel, and must report kernels that gave up,
-// because their data is wrong.
+// Why: the host cannot query a waiting stream or kernel.
 // Lifetime: the team's; memory exists from make() to give_back(). Threads: any; no driver calls.
 #pragma once
 

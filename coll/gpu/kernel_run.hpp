@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // KernelRun: an operation as a single kernel that interprets the program of a lowered schedule.
-// Why: a launch is cheaper than a driver call per step. The kernel spins on SMs while waiting for
-// other ranks, so all its thread blocks must be resident.
+// Why: a launch is cheaper than a driver call per step. The waiting kernel spins on SMs, so all
+// thread blocks must be resident.
 // Form: thread blocks (parts) share out the passes; each has a share of scratch and semaphores and
 // talks to the same part of other ranks.
 #pragma once

@@ -2,9 +2,8 @@
 // Multicast: device memory of all ranks of a team, bound to one multicast object. At the multicast
 // address a store reaches all ranks, and a load returns the reduction over all ranks, by NVLink
 // switches (sm_90; "NVLS", NVLink SHARP).
-// Making: in steps (teams_multicast.cc); all ranks finish a step before any starts the next.
-// Binding blocks until all devices are added, forever if a device is missing. The object's
-// descriptor travels over sockets (base/mail.hpp), because the object has no address.
+// Making: all ranks finish a step before any starts the next (teams_multicast.cc), because binding
+// blocks until all devices are added. The object's descriptor travels over sockets (base/mail.hpp).
 // Lifetime: the team's. Threads: a single thread.
 #pragma once
 

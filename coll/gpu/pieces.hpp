@@ -4,8 +4,8 @@
 // Units: a pass takes equally many bytes of each block on all ranks, in whole elements for
 // reductions. Sizes count packed bytes, so ranks may use different datatypes. Saved input
 // ("aside"): in place, alltoall and reduce_scatter overwrite input before sending, so each pass
-// first copies that input to local memory. Reductions of host memory do the same, because kernels
-// may not reach the host, and copy the result back after the pass.
+// first copies that input to local memory. Reductions of host memory do the same, and copy the
+// result back after the pass.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Placed: a lowered schedule, with all slots and semaphores placed in a team's scratch.
-// Why: a lowered schedule numbers slots and semaphores per rank. The scratch has a region and
-// semaphores per pair of ranks, so consecutive schedules may differ. Passes only add addresses.
+// Why: a lowered schedule numbers slots and semaphores per rank, the scratch per pair of ranks, so
+// consecutive schedules may differ.
 // Lifetime: the team's; immutable.
 #pragma once
 

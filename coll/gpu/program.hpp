@@ -2,8 +2,7 @@
 // Programs: placed schedules as instructions for tern_interpret, in device memory.A launch does not
 // walk the schedule.
 // How: each program has pinned and device memory, allocated with the team. The first stream with a
-// launch copies the program to the device, so no call waits for the device or a rank. Only programs
-// beyond the room allocate.
+// launch copies the program to the device, so no call waits for the device or a rank.
 // Lifetime: the team's. Threads: the caller holds the team's mutex.
 #pragma once
 

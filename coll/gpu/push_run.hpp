@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // PushRun: a small operation as a single kernel. Each rank pushes LL or LL128 packets to peers and
-// builds the result from arriving packets, in a single hop, or two for an allreduce. Push needs no
-// program and no credits.
+// builds the result from arriving packets, in a single hop, or two for an allreduce.
 #pragma once
 
 #include "coll/engine/operation.hpp"

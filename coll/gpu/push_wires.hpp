@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PushFacts: sizes, slots and requirements of each wire of PushRun, for the choice of a wire
-// (way.cc), the scratch (layout.hpp) and TERN_EXPLAIN. A new wire is a row here and in
+// PushFacts: sizes, slots and requirements of each wire of PushRun. A new wire is a row here and in
 // base/wire.hpp.
 #pragma once
 

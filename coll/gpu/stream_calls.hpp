@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // StreamCalls: the driver calls of the stream engine (stream_run.hpp), counted without a device.
-// Why: driver calls and the start of small copies bound the engine's speed.
 #pragma once
 
 #include "coll/gpu/pieces.hpp"

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// StreamRun: an operation in a stream, step by step: each step of the lowered schedule is a copy, a
-// kernel, or a memory operation on a semaphore.
-// Why: copy engines do the work; no SM spins, and no host stands between steps. Graphs can capture
-// and replay the run: each wait resets its semaphore, and nothing is allocated, loaded, exchanged
-// or waited for.
+// StreamRun: an operation in a stream. Each step of the lowered schedule is a copy, a kernel, or a
+// memory operation on a semaphore.
+// Why: copy engines do the work, and no SM spins. Graphs can capture and replay the run, because
+// each wait resets its semaphore, and nothing is allocated or exchanged.
 // Order: the steps of a pass keep the verified order; passes alternate between two streams
 // (lanes.hpp).
 // Cost: a driver call per step; adjacent waits share a call.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // GpuTeam: the ranks of a communicator, each with a GPU that maps all other ranks' memory, and all
 // parts for collectives between streams.
-// Why: scratch is mapped and tested before the first call, so calls exchange no addresses. Life
-// cycle: all ranks make a team together (teams.hpp); a communicator leases a team. Memory returns
-// to the driver when the rank leaves its job.
+// Why: scratch is mapped and tested before the first call, so calls exchange no addresses.
+// Lifetime: all ranks make a team together (teams.hpp), a communicator leases the team, and memory
+// returns to the driver when the rank leaves its job.
 // Threads: calls of a team are serialized (mutex()); making a team needs the channel's lock.
 #pragma once
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // TeamCalls: the order of a team's calls in streams, and the count of passed calls.
-// Why: a team's calls are serialized across streams, and the host frees data only of passed calls.
-// Captured calls do not count.
+// Why: the host frees data only of passed calls. Captured calls do not count.
 // Lifetime: the team's. Threads: the caller holds the team's mutex; count() and passed(): any.
 #pragma once
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Timeline: predicted start and end of all steps, with one message in and one out per rank at a
 // time. Units: sending a block takes 1, plus kStart per message; reducing kReduce, copying kCopy.
-// Blocks of a vector split into k have size 1 / k. Lowered schedules: the sender alone starts a
-// put; signals after puts, and initial credits, cost nothing.
+// Lowered schedules: the sender alone starts a put; signals after puts, and initial credits, cost
+// nothing.
 #pragma once
 
 #include <vector>

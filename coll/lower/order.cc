@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Order: list scheduling of all ranks' steps, one at a time per rank. Among the earliest steps,
 // reductions precede arrived messages, then puts and signals, then copies: data is copied out while
-// another pass uses the link, and credits return early. A started receive completes when its
-// message arrives.
+// another pass uses the link, and credits return early.
 #include <algorithm>
 #include <map>
 #include <optional>

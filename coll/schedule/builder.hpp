@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builder: verbs that emit one rank's schedule. Dependencies follow from the slices read and
 // written, so algorithms cannot omit any. Input and output count as the same memory wherever
-// MPI_IN_PLACE may alias them: every schedule works in place. A slice out of bounds is a broken
-// invariant.
+// MPI_IN_PLACE may alias them: every schedule works in place.
 #pragma once
 
 #include <initializer_list>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Selection. Order: a hint of the communicator (tern_allreduce, ...); TERN_COLL; rules of
-// TERN_COLL_TABLE; measured rules; Tern's own rules; the cost model. Incapable algorithms are
-// skipped. Threads: set-up by one, then any.
+// TERN_COLL_TABLE; measured rules; Tern's own rules; the cost model. Threads: set-up by one, then
+// any.
 #pragma once
 
 #include <string>

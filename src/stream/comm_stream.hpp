@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CommStream: the stream of a communicator of MPIX_Stream_comm_create, its calls, and its GPU team.
+// CommStream: a communicator's stream (MPIX_Stream_comm_create), calls, and GPU team.
 // Order: collectives run on a shadow communicator, to keep their numbers apart from ordinary
 // collectives.
 // Lifetime: shared by communicator and proxy, until the communicator has ended and nothing is

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // EarlierError: the error of an enqueued operation, kept for the communicator's next call.
-// Why: enqueued operations fail after their call has returned.
 // Lifetime: a CommStream's. Threads: take() by any; all else by the proxy.
 #pragma once
 

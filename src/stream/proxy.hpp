@@ -3,8 +3,8 @@
 // Why: a stream cannot send messages. Host functions in a stream must not call the driver, but
 // messages of device memory need driver calls.
 // How: the proxy never calls the driver, to avoid blocking on a stream that waits for the proxy.
-// During operations the proxy waits like any MPI thread (core::Progress). While streams may reach a
-// call, the thread yields, then naps, because streams ring no doorbell; else the thread sleeps.
+// While streams may reach a call, the thread yields, then naps, because streams ring no doorbell;
+// else the thread sleeps.
 // Lifetime: api::Runtime, within the channels'; starts with the first communicator with a GPU
 // stream.
 #pragma once

@@ -2,8 +2,8 @@
 // Track: puts an operation into a stream: copies, kernels, writes of words and waits. The first
 // failure sticks. After a failed copy, no copy follows, but words do, so that waiters go on. After
 // a failed word, nothing follows.
-// Why: a cuda::Job owns its stream and waits for it. This stream is the program's, perhaps in
-// capture, and nothing may wait.
+// Why: a cuda::Job waits for its stream, but nothing may wait for the program's stream, perhaps in
+// capture.
 // Lifetime: a call. Threads: the caller's, without channel locks: the driver may block on a full
 // queue.
 #pragma once

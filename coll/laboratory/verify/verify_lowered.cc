@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The proof of lowered schedules. Each rank is a queue of steps, so a clock holds two numbers per
-// rank: completed steps and entered executions. A wait merges the signaller's clock. Accesses
-// outside a clock may happen at any time. Each execution uses distinct symbols, to expose stale
-// data.
+// rank: completed steps and entered executions. A wait merges the signaller's clock. Each execution
+// uses distinct symbols, to expose stale data.
 #include <algorithm>
 #include <deque>
 #include <map>
