@@ -19,7 +19,7 @@ namespace tern::coll {
 struct Context {
   Context(core::Channel& of, UnderWay& under_way, ScheduleMaker& schedules);
 
-  /// Throws std::bad_alloc.
+  /// state_of() throws std::bad_alloc.
   [[nodiscard]] CommState& state_of(core::Communicator& communicator);
   /// `shared` allows rows of shared memory. `islands` uses the levels of devices where known.
   [[nodiscard]] const Choice& choose(CommState& state, const Operation& operation,

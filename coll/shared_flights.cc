@@ -14,8 +14,8 @@ namespace {
 
 constexpr const Lane* kLanes[] = {&kSmallFlightLane, &kMediumFlightLane, &kLargeFlightLane};
 
-/// Derives the method from the blocking method. In the first epoch each rank must read from all
-/// others.
+/// large_method() derives the method from the blocking method. In the first epoch each rank must
+/// read from all others.
 FlatMethod large_method(Collective what, FlatMethod blocking) noexcept {
   if (blocking == FlatMethod::kSliced || blocking == FlatMethod::kDirect) return blocking;
   switch (what) {

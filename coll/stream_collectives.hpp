@@ -33,7 +33,7 @@ class StreamCollectives {
   /// before the first. Lock-free.
   [[nodiscard]] static const char* wire_taken(const core::Communicator& communicator) noexcept;
   [[nodiscard]] static std::string why_no_team(const core::Communicator& communicator);
-  /// Lock-free.
+  /// fail_if_over() is lock-free.
   [[nodiscard]] int fail_if_over(const core::Communicator& communicator) const noexcept;
   /// relate() propagates stream failures to `other`, which has some of the ranks.
   static void relate(core::Communicator& communicator, const core::Communicator& other);

@@ -231,8 +231,8 @@ void TeamCollectives::await_team(CommState& state, const Operation& operation, c
   throw Error(fate.reason());
 }
 
-// The stream waits for absent ranks, and uses the caller's buffers. Releasing the stream frees
-// both.
+// The stream waits for absent ranks while using the caller's buffers, so leave_team() ends the
+// waits.
 void TeamCollectives::leave_team(CommState& state, cuda::Job& job, const Failure& why) {
   constexpr int64_t kMostNs = 10'000'000'000;
   state.own.team->broken.end(why);

@@ -23,8 +23,8 @@ inline constexpr size_t kLeastOnDevice = 65536;
   const Collective what = question.collective;
   return what == Collective::kScatter || what == Collective::kAlltoall ? all - question.bytes : all;
 }
-/// Calls with a schedule use the large slab, for devices. Two levels need more slots than the small
-/// lane has.
+/// In room_for(), calls with a schedule use the large slab, for devices. Two levels need more slots
+/// than the small lane has.
 [[nodiscard]] inline size_t room_for(FlatMethod method, const Question& question,
                                      bool has_large) noexcept {
   const size_t bytes = slot_bytes(question);

@@ -69,7 +69,7 @@ class FlatCall final : public CollRequest {
 class QueueOwner {
  public:
   [[nodiscard]] virtual Executions& executions() const noexcept = 0;
-  /// Throws std::bad_alloc.
+  /// make_slab() throws std::bad_alloc.
   [[nodiscard]] virtual std::unique_ptr<Slab> make_slab(core::Communicator& communicator,
                                                         Slab::Size size, const Lane* flight) = 0;
   virtual void retire(std::unique_ptr<Slab> slab) noexcept = 0;

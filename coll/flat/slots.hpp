@@ -223,7 +223,9 @@ class Slab {
   [[nodiscard]] Slots& lane() noexcept { return lanes_.front(); }
   /// With more ranks than cores, waiting ranks yield at once.
   [[nodiscard]] bool crowded() const noexcept { return crowded_; }
+  /// After leave(), even of an aborted epoch, this rank reads no more.
   void leave() noexcept;
+  /// forget() must precede the unmapping of the slabs' memory.
   void forget() noexcept {
     slab_ = core::Slabs::kNone;
     if (deep != nullptr) deep->forget();
@@ -233,8 +235,8 @@ class Slab {
 
   std::unique_ptr<Slab> deep;
   uint32_t rooted_calls = 0;
-  /// Most bytes of a rooted part. With a core for each rank, a root waits for no context switch,
-  /// and longer parts stay in L1.
+  /// rooted_room is the limit of a rooted part in bytes. With a core for each rank, a root waits
+  /// for no context switch, and longer parts stay in L1.
   uint32_t rooted_room = 0;
 
  private:

@@ -30,7 +30,6 @@ class Multicast {
   Multicast& operator=(const Multicast&) = delete;
   ~Multicast();
 
-  // The steps follow in order.
   [[nodiscard]] static std::string why_not(cuda::Device& device);
   [[nodiscard]] std::string create(int devices, size_t bytes, Fd* descriptor);
   /// join() imports the object of rank 0, with `bytes` from its bytes().

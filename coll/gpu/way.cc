@@ -170,7 +170,7 @@ Wires model_wires(const GpuTeam& team, const AskedWire& asked, const Operation& 
 
 namespace {
 
-/// The result is kNone if a hint or table requests an impossible push wire.
+/// way_by_kernels() returns kNone if a hint or table requests an impossible push wire.
 Way way_by_kernels(GpuTeam& team, const Params& params, const Placed& placed,
                    const Operation& operation, size_t bytes, const AskedWire& asked) {
   Way way;

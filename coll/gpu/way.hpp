@@ -17,7 +17,7 @@ struct AskedWire {
   enum By : uint8_t { kNothing, kHint, kParameter, kTable };
   Wire wire = Wire::kAuto;
   By by = kNothing;
-  /// The request overrides the default of copies for large data.
+  /// The requested wire overrides the default of copies for large data.
   [[nodiscard]] bool brings_kernels() const noexcept {
     return (by == kHint || by == kTable) && wire != Wire::kMultimem;
   }
@@ -40,10 +40,10 @@ struct Way {
   [[nodiscard]] std::string in_words(const std::string& asker) const;
 };
 
-/// Called before the algorithm is chosen.
+/// prefers_kernels() decides before the algorithm is chosen.
 [[nodiscard]] bool prefers_kernels(const GpuTeam& team, const Params& params,
                                    size_t bytes) noexcept;
-/// Called before ranks know each other's GPUs.
+/// takes_ordinary() decides before ranks know each other's GPUs.
 [[nodiscard]] bool takes_ordinary(const Params& params, const Operation& operation,
                                   size_t bytes) noexcept;
 [[nodiscard]] AskedWire asked_wire(const Params& params, const Forced* hints) noexcept;

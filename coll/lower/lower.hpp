@@ -20,8 +20,8 @@
 
 namespace tern::coll {
 
-/// Returns null, or the reason: in neighbourhoods and inter-communicators ranks do not know all
-/// schedules.
+/// why_not_lowered() returns null, or the reason: in neighbourhoods and inter-communicators ranks
+/// do not know all schedules.
 [[nodiscard]] const char* why_not_lowered(const Schedule& schedule) noexcept;
 
 /// `all[r]` is rank r's proved schedule. The result is equal on every rank. Throws tern::Error if

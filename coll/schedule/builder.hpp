@@ -37,7 +37,7 @@ class Builder {
     return ((number % made_.ranks) + made_.ranks) % made_.ranks;
   }
 
-  // The shape is set before the first step.
+  // The shape of a schedule is set before the first step.
   void split(int32_t parts);     // default 1
   void stage(int32_t slots);     // for any block
   void mirrors(int32_t copies);  // laid out like the vector

@@ -48,7 +48,7 @@ struct Tuning {
 [[nodiscard]] Rule rule_of(const Tuning::TunedKey& entry) noexcept;
 
 struct Memo {
-  /// Calls before the first contest.
+  /// A contest begins after kFirst calls.
   static constexpr uint32_t kFirst = 32;
 
   Question question{Collective::kBarrier, 0, 0};

@@ -36,7 +36,7 @@ class Backlog {
                      uint32_t number) noexcept;
 
  protected:
-  /// The caller owns the list.
+  /// The caller of take_released() owns the list.
   [[nodiscard]] GraphHold* take_released() noexcept;
 
   std::atomic<int> outstanding_{0}, captured_{0};

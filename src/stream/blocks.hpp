@@ -19,7 +19,7 @@ struct PartOfBlocks {
 class CallBlocks {
  public:
   CallBlocks() = default;
-  /// Throws Error.
+  /// The constructor throws Error.
   CallBlocks(core::Process& process, const Stream* stream, const coll::Side& side, int count);
   /// Consecutive blocks of these sizes in the packed form of a side.
   CallBlocks(Area all, std::vector<size_t> bytes);

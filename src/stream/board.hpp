@@ -39,7 +39,7 @@ class Boards {
 
   /// make() may call the driver, so no stream may wait.
   [[nodiscard]] Failure make(cuda::Device& device, size_t chunk, Board* board) noexcept;
-  /// No driver call.
+  /// give_back() makes no driver call.
   void give_back(cuda::Device& device, const Board& board) noexcept;
   /// prepare() uploads the pack program of a committed type to each device with a board.
   void prepare(const core::Datatype& type) noexcept;

@@ -27,7 +27,7 @@ void refuse(CommStream& on, int code, std::optional<coll::CallKind> aliased,
 /// If goes_by_islands(), devices run the steps within NVLink domains, and the host those in
 /// between. The same on all ranks.
 [[nodiscard]] bool goes_by_islands(const coll::Operation& operation) noexcept;
-/// The parts know the error already. Throws std::bad_alloc.
+/// The parts of the stream know the error of enqueue_by_islands() already. Throws std::bad_alloc.
 [[nodiscard]] int enqueue_by_islands(const Islands& islands, const coll::Operation& operation,
                                      const char* name);
 

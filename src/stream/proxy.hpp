@@ -22,7 +22,7 @@ namespace tern::stream {
 
 class Proxy final : public Backlog {
  public:
-  /// Throws std::system_error if no thread can start.
+  /// The constructor throws std::system_error if no thread can start.
   Proxy(core::Process& process, EarlierError::Raise raise);
   Proxy(const Proxy&) = delete;
   Proxy& operator=(const Proxy&) = delete;

@@ -70,7 +70,7 @@ class Clocks {
   void hear(const Posted& send, const Posted& recv);
   void pass(RankState& state, int l);
   [[nodiscard]] bool surely_before(const Access& one, const Clock& time) const;
-  /// True if rank `of` has surely entered at the step's start.
+  /// entered() is true if rank `of` has surely entered at the step's start.
   [[nodiscard]] bool entered(const RankState& of, const RankState& state, int l,
                              int32_t index) const;
   [[nodiscard]] static Clock end(const RankState& state);
