@@ -30,7 +30,6 @@ class Coll final : UnderWay, ScheduleMaker {
   [[nodiscard]] int start(const Operation& operation, core::Request** request) noexcept {
     return make(operation, false, request);
   }
-  /// init() binds a persistent call; MPI_Start starts it.
   [[nodiscard]] int init(const Operation& operation, core::Request** request) noexcept {
     return make(operation, true, request);
   }
@@ -85,7 +84,7 @@ class Coll final : UnderWay, ScheduleMaker {
   TERN_COLD void go_through_tried(BlockingCall& call);
   [[nodiscard]] std::string explained(const BlockingCall& call) const;
   void run_schedule(BlockingCall& call);
-  /// `shared` allows rows of shared memory. prepare() throws.
+  /// prepare() throws.
   [[nodiscard]] Execution* prepare(const Operation& operation, const Question& question,
                                    bool shared, bool islands);
   TERN_COLD void explain(Execution& execution, core::Communicator& communicator);

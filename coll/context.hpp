@@ -25,13 +25,12 @@ struct Context {
   [[nodiscard]] const Choice& choose(CommState& state, const Operation& operation,
                                      Question question, bool shared,
                                      bool islands = false) const noexcept;
-  /// A call out of program order chooses without the memo, because ranks' memos may differ.
+  /// A call out of program order uses no memo, because ranks' memos may differ.
   [[nodiscard]] Choice choose_apart(const CommState& state,
                                     const Operation& operation) const noexcept;
   [[nodiscard]] static const Levels* levels_of(const CommState& state, bool islands) noexcept {
     return islands && state.islands != nullptr ? state.islands : state.levels;
   }
-  /// New choices are explained, followed by `more`.
   TERN_COLD Measured* explain(CommState& state, const Question& question, const Choice& choice,
                               const std::string& more = {});
   /// `skips_sessions` excludes communicators of sessions, possibly used before the rules arrive.

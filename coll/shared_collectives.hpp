@@ -20,8 +20,7 @@ class SharedCollectives {
   [[nodiscard]] static bool may_serve(const CommState& state, const Operation& operation,
                                       const Question& question) noexcept;
   void choose(BlockingCall& call) const noexcept;
-  /// ask_for_drivers() finds out, at a communicator's first large call without slots, whether a
-  /// rank has a device driver.
+  /// ask_for_drivers() runs at a communicator's first large call without slots.
   void ask_for_drivers(const BlockingCall& call);
   /// All ranks create the call's slab together at its first use. Returns false if a rank has no
   /// room.
@@ -35,7 +34,6 @@ class SharedCollectives {
   /// Large sliced calls run in flight: posting ahead of reads saves context switches.
   [[nodiscard]] static const char* why_not_in_flight(const BlockingCall& call) noexcept;
   [[nodiscard]] bool run_in_flight(BlockingCall& call);
-  /// If some large data lies on a device, all ranks map all buffers.
   [[nodiscard]] static const char* why_not_on_devices(const BlockingCall& call) noexcept;
   [[nodiscard]] bool run_on_devices(BlockingCall& call);
   [[nodiscard]] static const char* why_not_in_slots(const BlockingCall& call) noexcept;

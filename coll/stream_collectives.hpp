@@ -48,7 +48,6 @@ class StreamCollectives {
   [[nodiscard]] GpuTeams& teams() noexcept { return teams_; }
 
  private:
-  /// `placed` is null, with *why_not, if no way serves.
   struct Chosen {
     const Placed* placed = nullptr;
     Way way;

@@ -31,7 +31,6 @@ class Tuner {
   void keep_in(LearntFile file) { file_ = std::move(file); }
   void save() noexcept;
 
-  /// attend() finds the contest after a new answer, and takes the winner's row.
   void attend(CommState& state) const noexcept;
 
   class Trial {

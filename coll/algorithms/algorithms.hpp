@@ -53,7 +53,6 @@ struct Cost {
   Work far, near;
 };
 
-/// An Emit function uses rank arithmetic and verbs only.
 using Emit = void (*)(Builder& builder);
 
 struct Algorithm {
@@ -72,7 +71,6 @@ struct Algorithm {
 [[nodiscard]] std::span<const Algorithm> algorithms() noexcept;
 [[nodiscard]] std::span<const Algorithm> global_algorithms() noexcept;
 [[nodiscard]] std::span<const Algorithm> between_algorithms() noexcept;
-/// between_groups() returns null if the collective is undefined between two groups.
 [[nodiscard]] const Algorithm* between_groups(Collective collective) noexcept;
 [[nodiscard]] std::span<const Algorithm> algorithms(Collective collective) noexcept;
 [[nodiscard]] const Algorithm* find_algorithm(Collective collective, const char* name) noexcept;

@@ -31,13 +31,12 @@ struct HeldBlocks {
   return slice_at(b, held.at, held.low, held.blocks);
 }
 
-/// meet() receives the partner's part and combines, the lower rank's on the left.
+/// meet() puts the lower rank's operand on the left.
 void meet(Builder& b, HeldBlocks& held, int32_t partner);
 
 void fold_in(Builder& b, const Fold& fold, HeldBlocks& held);
 
-/// In double_up() partners at distance 1, 2, 4, ... exchange and combine all blocks, with bitwise
-/// equal sums.
+/// double_up() gives bitwise equal sums.
 void double_up(Builder& b, const Fold& fold, HeldBlocks& held);
 
 /// halve() halves the vector (fold.size() blocks) with ever farther partners, until each active

@@ -36,8 +36,7 @@ class CallCheck {
   [[nodiscard]] int begin(pml::Pml& pml, core::Datatype* byte, const Operation& operation,
                           int tag) noexcept;
   [[nodiscard]] bool done() const noexcept { return sent_->done() && received_->done(); }
-  /// On a mismatch, end() returns an error class, with both calls in fail(). `number` is the
-  /// collective's.
+  /// On a mismatch, fail() has both calls after end().
   [[nodiscard]] int end(uint32_t number) noexcept;
   /// drop() returns false while peers may access the messages.
   [[nodiscard]] bool drop() noexcept;

@@ -13,7 +13,7 @@
 
 namespace tern::coll {
 
-/// Tags have few bits, so collectives without messages take no tag sequence.
+/// Tags have few bits; collectives without messages take no tag sequence.
 [[nodiscard]] uint32_t next_sequence(core::Communicator& communicator) noexcept;
 [[nodiscard]] uint32_t sequence_of(CallNumber persistent) noexcept;
 

@@ -116,7 +116,7 @@ bool Execution::advance(int& events) noexcept {
   return true;
 }
 
-// The peers have stopped, so abandon() cancels the rest.
+// abandon() cancels the rest, because the peers have stopped.
 bool Execution::abandon(int& events) noexcept {
   checking_ = checking_ && !check_->drop();
   bool left = checking_;

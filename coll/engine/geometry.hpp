@@ -12,7 +12,6 @@
 
 namespace tern::coll {
 
-/// Adjacent items start on separate cache lines.
 inline constexpr size_t kLine = 64;
 constexpr size_t round_up(size_t bytes) noexcept { return (bytes + kLine - 1) / kLine * kLine; }
 

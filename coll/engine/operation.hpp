@@ -46,7 +46,7 @@ struct Operation {
   bool in_place = false;
   bool onto_own_block = false;
   bool irregular = false;
-  /// the user's call, if different.
+  /// the user's call, if different
   const char* serves = nullptr;
 
   [[nodiscard]] CallKind kind(bool blocking) const noexcept { return {collective, blocking, root}; }

@@ -81,7 +81,6 @@ struct Trouble {
     int64_t seen, waited;
     int followed = 0;
   };
-  /// Coming: the header may precede the data.
   struct Coming {
     core::Request* request;
     bool across;
@@ -111,7 +110,6 @@ class UnderWay {
   /// The caller of refuse() notifies the other ranks by broken_off().
   virtual void refuse(core::Communicator& communicator, const std::string& why,
                       const std::string& error) noexcept = 0;
-  /// hear() fails stream operations, since a rank refuses a call not begun here.
   virtual void hear(core::Communicator& communicator, const std::string& why) noexcept = 0;
 
  protected:
@@ -139,7 +137,7 @@ class Refusals {
   // The following functions need the lock.
   TERN_COLD void refuse_call(core::Communicator& communicator, CallNumber number,
                              const Failure& why) noexcept;
-  /// Once any notice has arrived, settle() precedes each call.
+  /// After the first notice, settle() precedes each call.
   [[nodiscard]] bool troubled() const noexcept { return troubled_; }
   /// settle() runs before a call takes its number. Returns an error if another rank refuses the
   /// call.
@@ -179,7 +177,6 @@ class Refusals {
   TERN_COLD void end_collectives(CommRefusals& state, const std::string& why);
   void defer(CommRefusals& state, Trouble::Deferred refusal);
   void make_up(CommRefusals& state, bool persistent, CallKind kind);
-  /// Another rank's call must match this rank's call of its number.
   void compare(CommRefusals& state, const Trouble::Heard& heard);
   void drop_deferred(CommRefusals& state, bool persistent) noexcept;
   [[nodiscard]] bool waited_long(CommRefusals& state) noexcept;

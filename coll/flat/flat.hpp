@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Flat: collectives of ranks on one host, without messages: every rank writes a slot and reads the
-// peers' slots. Why: with more ranks than cores, a flat collective costs one context switch, not
-// one per round.
+// peers' slots. Why: with more ranks than cores, a flat collective costs a context switch instead
+// of several.
 #pragma once
 
 #include "coll/engine/operation.hpp"

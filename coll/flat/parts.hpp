@@ -39,7 +39,6 @@ class Parts : protected FlatShape {
   virtual void reach();
   virtual void write(int64_t epoch);
   virtual void read(int64_t epoch);
-  /// write_elsewhere() replaces write() if this rank's data lies on a device.
   void write_elsewhere();
   [[nodiscard]] static Where where(Slots& slots);
   void run(int64_t first = 0) {
@@ -55,8 +54,7 @@ class Parts : protected FlatShape {
   /// run_here() does nothing if some rank's data lies on a device (`mine`: this rank's).
   [[nodiscard]] Where run_here(bool mine);
 
-  /// reduce_sliced() takes two epochs per piece: each rank reduces its slice, then all ranks, or
-  /// the root, read the slices.
+  /// reduce_sliced() takes two epochs per piece.
   void reduce_sliced(bool all);
 
   [[nodiscard]] int code() const noexcept { return code_; }

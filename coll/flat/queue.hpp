@@ -48,7 +48,6 @@ class FlatCall final : public CollRequest {
  private:
   friend class FlatQueue;
   void begin(Slots& slots) noexcept;
-  /// A call with data on a device restarts as a schedule.
   void become_schedule() noexcept;
   bool advance_schedule() noexcept;
   void end_epochs() noexcept;
@@ -119,7 +118,6 @@ class FlatQueue {
   void advance_schedules(FlatCall** ended, int* events) noexcept;
   [[nodiscard]] int advance_epochs(FlatCall** ended) noexcept;
   [[nodiscard]] int late_source() const noexcept;
-  /// ask_the_late() is true if some rank was not asked yet.
   bool ask_the_late() noexcept;
 
   QueueOwner& owner_;

@@ -121,7 +121,6 @@ class Slots {
   static constexpr uint64_t kPoisoned = uint64_t{1} << 63;
   static constexpr uint64_t kElsewhere = uint64_t{1} << 62;
   static constexpr uint64_t kFromDevice = uint64_t{1} << 61;  // staged from a device
-  /// Posts are marked until found_device().
   void mark_device() noexcept { marks_ |= kFromDevice; }
   /// found_device() is true if a mark was read or posted, and clears the mark.
   [[nodiscard]] bool found_device() noexcept {
@@ -210,7 +209,6 @@ class Slab {
   /// introduction() contains slab number and NUMA node, with the three highest bits free, or is
   /// kNone.
   [[nodiscard]] uint32_t introduction() const noexcept;
-  /// can_get(): this rank can copy from all other ranks' memory.
   [[nodiscard]] bool can_get() const;
   /// meet() maps up to kFewRanks slabs; other slabs are mapped at first use. Throws Error,
   /// std::bad_alloc.
@@ -230,7 +228,6 @@ class Slab {
     slab_ = core::Slabs::kNone;
     if (deep != nullptr) deep->forget();
   }
-  /// over() is true once no peer reads the slab of a freed communicator.
   [[nodiscard]] bool over() const noexcept;
 
   std::unique_ptr<Slab> deep;

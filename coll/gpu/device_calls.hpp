@@ -24,7 +24,6 @@ class DeviceCalls {
   /// DeviceCalls may outlive the communicator.
   DeviceCalls(const core::Communicator& communicator, std::shared_ptr<GpuTeam> team);
 
-  /// look() returns the number of calls passed since the previous look().
   [[nodiscard]] int look() noexcept;
   void watch() noexcept;
   /// After a kernel's timeout, results are undefined. The reason is logged once.

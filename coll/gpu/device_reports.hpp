@@ -38,7 +38,7 @@ class DeviceReports {
   [[nodiscard]] uint32_t passed() const noexcept {
     return pinned_->passed.load(std::memory_order_acquire);
   }
-  /// 0: no lane waits.
+  /// wait_of_stream() is 0 if no lane waits.
   [[nodiscard]] uint32_t wait_of_stream() const noexcept;
   struct Kernel {
     int part;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ExchangeRun: blocks of sizes known only to sender and receiver (coll/engine/pairs.hpp), moved by
-// a kernel. Each pair of ranks agrees on its number of chunks.Ranks do not know other ranks'
-// blocks, so all ranks use this engine for such calls.
+// a kernel. Each pair of ranks agrees on a number of chunks. All ranks of a call use this engine,
+// because no rank knows other ranks' blocks.
 #pragma once
 
 #include <vector>
@@ -18,7 +18,6 @@ class ExchangeRun {
  public:
   [[nodiscard]] static const char* why_not(const GpuTeam& team, const Params& params,
                                            const Operation& operation) noexcept;
-  /// `number` counts the team's exchanges.
   ExchangeRun(GpuTeam& team, const Operation& operation, cuda::Job& job, uint64_t patience,
               uint32_t number);
   [[nodiscard]] Failure run();

@@ -63,7 +63,7 @@ struct ScratchLayout {
   [[nodiscard]] size_t credit(int to, int set) const noexcept {
     return credits() + at(to, set) * kWord;
   }
-  /// Offsets of the first pair and part. The list above has the order of the others.
+  /// Offsets are of the first pair and part, in the order of the list above.
   [[nodiscard]] size_t kernel_data() const noexcept { return kGrain + pairs() * kMessages * kWord; }
   [[nodiscard]] size_t kernel_credit() const noexcept { return credits() + pairs() * kWord; }
   [[nodiscard]] size_t kernel_inbox() const noexcept { return inbox(ranks, 0); }

@@ -66,7 +66,6 @@ class Pieces {
     return splits_ || is_alone(space) ? 1 : schedule_.ranks;
   }
   [[nodiscard]] bool is_alone(Space space) const noexcept;
-  /// in_local() locates a stage, mirror or saved input.
   [[nodiscard]] size_t in_local(const Slice& slice, MPI_Count pass) const noexcept;
   [[nodiscard]] size_t in_region(int32_t blocks) const noexcept {
     return static_cast<size_t>(blocks) * unit_;

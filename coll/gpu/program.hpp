@@ -48,8 +48,7 @@ class Programs {
   /// prepare() may wait for the device.
   [[nodiscard]] std::string prepare();
   [[nodiscard]] Stored* store(const Placed& placed, std::string* why);
-  /// bring() does nothing if an earlier call has brought the program. A captured copy runs at each
-  /// replay.
+  /// A captured bring() copies the program at each replay.
   static void bring(Stored& program, cuda::Job& job, bool captured) noexcept;
   [[nodiscard]] int next_set(int64_t passes) noexcept {
     const int set = set_;

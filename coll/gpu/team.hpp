@@ -74,7 +74,6 @@ class GpuTeam {
   [[nodiscard]] const std::string& nvlink_source() const noexcept { return lines_.source; }
   /// set_lines() must precede take_scratch().
   void set_lines(LinesVerdict of_all) noexcept { lines_ = std::move(of_all); }
-  /// Either all ranks have multicast memory or none.
   [[nodiscard]] Multicast* multicast() const noexcept { return multicast_.get(); }
   [[nodiscard]] const std::string& no_multicast() const noexcept { return no_multicast_; }
   void set_multicast(std::unique_ptr<Multicast> made) noexcept;

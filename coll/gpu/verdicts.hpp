@@ -22,7 +22,6 @@ struct Verdict {
 [[nodiscard]] std::string mark_of(std::string_view engine, std::string_view wire,
                                   std::span<const Verdict> all = verdicts());
 
-/// For tern_info: "stream, kernel: not yet run on hardware; push: 2027-01-31 ...".
 [[nodiscard]] std::string engines_in_words(std::span<const Verdict> all = verdicts());
 [[nodiscard]] std::string wires_in_words(std::span<const Verdict> all = verdicts());
 

@@ -29,7 +29,6 @@ class WaitLog {
   [[nodiscard]] uint32_t note(const Wait& wait, bool captured);
   [[nodiscard]] uint32_t current() const noexcept;
   [[nodiscard]] std::string describe(uint32_t wait, std::vector<int>* ranks) const;
-  /// why_given_up() is empty if no kernel gave up.
   [[nodiscard]] std::string why_given_up() const;
   /// The user's numbers of ranks differ if the team is a part of the communicator.
   void name_ranks(std::vector<int> names) noexcept { names_ = std::move(names); }

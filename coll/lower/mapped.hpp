@@ -7,7 +7,6 @@
 
 namespace tern::coll {
 
-/// Messages of a mapped edge become puts.
 using Mapped = std::function<bool(int32_t from, int32_t to)>;
 
 }  // namespace tern::coll

@@ -21,9 +21,9 @@ struct Levels {
   [[nodiscard]] bool hosts_in_order() const;
   [[nodiscard]] std::string text() const;
 
-  /// Group names begin with the outermost level. Uninformative levels are dropped.
+  /// from_names() drops uninformative levels; names begin with the outermost level.
   [[nodiscard]] static Levels from_names(const std::vector<std::vector<int64_t>>& names);
-  /// Groups are runs of consecutive ranks, outermost first: {8, 2} are hosts of 8, in pairs.
+  /// Groups are runs of consecutive ranks: {8, 2} are hosts of 8, in pairs.
   [[nodiscard]] static Levels from_sizes(int32_t ranks, const std::vector<int32_t>& sizes);
   [[nodiscard]] bool empty() const noexcept { return groups.empty(); }
 };

@@ -31,7 +31,7 @@ struct Neighbors {
 [[nodiscard]] int32_t place_there(const Neighbors& mine, int32_t rank, int32_t i,
                                   const Neighbors& theirs) noexcept;
 
-// Synthetic neighbourhoods of all ranks serve proofs and tests.
+// The following neighbourhoods serve proofs and tests.
 
 [[nodiscard]] std::vector<Neighbors> grid_of(int32_t ranks, int32_t dimensions, bool periodic);
 /// Edges include duplicates and self-edges.

@@ -108,7 +108,6 @@ struct Schedule {
     return slices[step.operand + step.sources + static_cast<uint32_t>(i)];
   }
   [[nodiscard]] int32_t blocks_of(Space space) const noexcept;
-  /// describe() returns "allreduce ring, rank 3 of 8, lane 0, step 4: recv from 2".
   [[nodiscard]] std::string describe(int lane, int32_t index) const;
 };
 

@@ -70,7 +70,6 @@ class Selector {
 
   [[nodiscard]] std::string reason(const Choice& choice, Collective collective) const;
   [[nodiscard]] std::string in_table(int line) const;
-  /// sizes() returns "to 16 KiB recursive_doubling, then rabenseifner".
   [[nodiscard]] std::string sizes(Question question, const Forced* hints,
                                   const MeasuredSources& known = everything()) const;
 

@@ -35,7 +35,7 @@ class Area {
   void copy_out(Track& track, size_t offset, const std::byte* from, size_t bytes) const noexcept {
     if (by_stream_) track.unpack(data_, offset, from, bytes);
   }
-  /// The CPU copies host memory; take() and give() do nothing if the stream moves the buffer.
+  /// The CPU copies host memory; take() and give() ignore data that the stream moves.
   [[nodiscard]] int take(size_t offset, std::byte* to, size_t bytes) const noexcept;
   [[nodiscard]] int give(size_t offset, const std::byte* from, size_t bytes) const noexcept;
 

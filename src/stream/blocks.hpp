@@ -21,7 +21,6 @@ class CallBlocks {
   CallBlocks() = default;
   /// The constructor throws Error.
   CallBlocks(core::Process& process, const Stream* stream, const coll::Side& side, int count);
-  /// Consecutive blocks of these sizes in the packed form of a side.
   CallBlocks(Area all, std::vector<size_t> bytes);
 
   [[nodiscard]] bool there() const noexcept { return !bytes_.empty(); }
@@ -33,12 +32,10 @@ class CallBlocks {
   [[nodiscard]] size_t bytes(int block, const PartOfBlocks& part) const noexcept;
   [[nodiscard]] size_t place(int block, const PartOfBlocks& part) const noexcept;
 
-  /// All blocks lie one after another at `here`.
   void copy_in(Track& track, const PartOfBlocks& part, std::byte* here) const noexcept;
   void copy_out(Track& track, const PartOfBlocks& part, const std::byte* here) const noexcept;
   [[nodiscard]] int take(const PartOfBlocks& part, std::byte* here) const noexcept;
   [[nodiscard]] int give(const PartOfBlocks& part, const std::byte* here) const noexcept;
-  /// A single block lies at `here`.
   void copy_in(Track& track, int block, const PartOfBlocks& part, std::byte* here) const noexcept;
   void copy_out(Track& track, int block, const PartOfBlocks& part,
                 const std::byte* here) const noexcept;

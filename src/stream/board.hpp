@@ -41,7 +41,6 @@ class Boards {
   [[nodiscard]] Failure make(cuda::Device& device, size_t chunk, Board* board) noexcept;
   /// give_back() makes no driver call.
   void give_back(cuda::Device& device, const Board& board) noexcept;
-  /// prepare() uploads the pack program of a committed type to each device with a board.
   void prepare(const core::Datatype& type) noexcept;
 
  private:

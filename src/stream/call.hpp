@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Call: an enqueued operation: the stream's part and the proxy's part, pass by pass.
 // Why: a graph replays the stream's part without the library, so the Call holds all data for the
-// proxy.The stream's part is copy_in and copy_out, the proxy's part begin and end.
+// proxy. The stream's part is copy_in and copy_out, the proxy's part begin and end.
 // Lifetime: the CommStream's, until the last pass; captured: until the graph ends. Threads: copy_in
 // and copy_out by the enqueuing thread, begin and end by the proxy.
 #pragma once
@@ -53,7 +53,6 @@ struct Pass {
   [[nodiscard]] Failure begin(std::byte* half) noexcept;
   [[nodiscard]] Failure end(std::byte* half, const core::Outcome& first) noexcept;
   [[nodiscard]] bool done() const noexcept;
-  /// collect() releases the completed requests.
   [[nodiscard]] Failure collect(core::Outcome* first) noexcept;
   void describe(WaitReport* report) const;
 };

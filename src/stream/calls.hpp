@@ -48,7 +48,7 @@ class Calls {
   }
   [[nodiscard]] const Board& board() const noexcept { return board_; }
   [[nodiscard]] Backlog& backlog() const noexcept { return backlog_; }
-  /// keep_board() keeps the board until MPI ends, for the stream or a graph. Requires stop_calls().
+  /// keep_board() requires stop_calls().
   void keep_board() noexcept { keeps_board_ = true; }
 
   // The following functions are the proxy's.
@@ -56,7 +56,7 @@ class Calls {
     return board_.mail.here->load(std::memory_order_acquire) != 0;
   }
   [[nodiscard]] int advance() noexcept;
-  /// 0: no call has data for its next pass.
+  /// mail() is 0 if no call has data for its next pass.
   [[nodiscard]] uint32_t mail() noexcept;
   void take(uint32_t number) noexcept;
   [[nodiscard]] bool under_way() const noexcept { return !flights_.empty(); }

@@ -14,7 +14,7 @@
 
 namespace tern::stream {
 
-/// enqueue() runs the collective at once for MPIX_STREAM_NULL. `name` is the MPI function.
+/// enqueue() runs the collective at once for MPIX_STREAM_NULL.
 [[nodiscard]] int enqueue(CommStream& on, const coll::Operation& operation,
                           const char* name) noexcept;
 
@@ -27,7 +27,7 @@ void refuse(CommStream& on, int code, std::optional<coll::CallKind> aliased,
 /// If goes_by_islands(), devices run the steps within NVLink domains, and the host those in
 /// between. The same on all ranks.
 [[nodiscard]] bool goes_by_islands(const coll::Operation& operation) noexcept;
-/// The parts of the stream know the error of enqueue_by_islands() already. Throws std::bad_alloc.
+/// enqueue_by_islands() throws std::bad_alloc. The parts of the stream know its error already.
 [[nodiscard]] int enqueue_by_islands(const Islands& islands, const coll::Operation& operation,
                                      const char* name);
 

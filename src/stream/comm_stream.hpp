@@ -44,11 +44,10 @@ class CommStream {
   [[nodiscard]] EarlierError& earlier_error() noexcept { return earlier_error_; }
   [[nodiscard]] Started& started() noexcept { return started_; }
 
-  /// enqueue() returns an earlier call's error, or enqueues the call.
   [[nodiscard]] int enqueue(std::shared_ptr<Call> call) noexcept;
   /// put() keeps an earlier error. *admitted: as Calls::put().
   [[nodiscard]] int put(std::shared_ptr<Call> call, bool* admitted) noexcept;
-  /// After forsake(), because this rank refuses a collective, devices run no further collective.
+  /// After forsake(), devices run no further collective.
   void forsake(const std::string& why) noexcept;
 
   /// set_islands() lets NVLink domains run large collectives. The call must precede all others, on
@@ -61,13 +60,12 @@ class CommStream {
 
   /// The first duplicate, which may be made while streams wait, gets the spare board.
   void keep_spare(const Board& board) noexcept { spare_ = board; }
-  /// take_spare() returns false if the spare board is taken, or was never made.
   [[nodiscard]] bool take_spare(Board* board) noexcept;
   void put_end() noexcept;
   /// close() runs when the communicator has ended, under the channel's lock.
   void close() noexcept;
 
-  // look() ends complete passes, begins the pass that has data, and returns the number of events.
+  // look() returns the number of events.
   int look() noexcept;
   [[nodiscard]] bool has_work() const noexcept;
   [[nodiscard]] coll::DeviceCalls& device_calls() noexcept { return device_calls_; }

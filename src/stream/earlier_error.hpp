@@ -26,7 +26,6 @@ class EarlierError {
   /// A part's errors go to the whole communicator's object.
   void be_part_of(const std::shared_ptr<EarlierError>& whole) noexcept { whole_ = whole; }
 
-  /// take() returns the error once.
   [[nodiscard]] int take() noexcept {
     return TERN_LIKELY(!fate_.dead()) ? MPI_SUCCESS : fail(taken());
   }

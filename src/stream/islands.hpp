@@ -29,7 +29,6 @@ struct IslandMap {
   int rank = 0;
 };
 
-/// IslandWatch ends calls between domains after a failure.
 class IslandWatch {
  public:
   IslandWatch(core::Communicator& whole, EarlierError& error, coll::GpuTeam& team,

@@ -31,7 +31,6 @@ struct Message {
 [[nodiscard]] int enqueue_recv(CommStream& on, const Message& message, MPI_Status* status,
                                const char* name) noexcept;
 
-/// Pending: a nonblocking message between start and wait.
 struct Pending {
   Area area;
   std::vector<std::byte> store;

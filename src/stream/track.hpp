@@ -39,8 +39,7 @@ class Track {
   void copy_rows(std::byte* to, size_t to_pitch, const std::byte* from, size_t from_pitch,
                  size_t width, size_t rows) noexcept;
 
-  /// wait() makes the stream wait for the value, write() makes the stream set the value. Batches
-  /// collect both.
+  /// Batches collect waits and writes.
   void wait(const Word& word, uint32_t value) noexcept;
   void write(const Word& word, uint32_t value) noexcept;
   void flush() noexcept;

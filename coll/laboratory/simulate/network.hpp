@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Network: fluid flows that share resources (links, memory). All flows grow alike until a resource
-// is full; its flows keep their rate, the others continue (max-min fairness). Units: us, bytes.
-// Cost of a change: flows x uses x full resources.
+// is full; flows of a full resource keep the rate, the others continue (max-min fairness). Units:
+// us, bytes. Cost of a change: flows x uses x full resources.
 #pragma once
 
 #include <cstddef>

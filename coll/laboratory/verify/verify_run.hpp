@@ -105,7 +105,6 @@ class SymbolicRun {
   [[nodiscard]] Proof run();
 
  private:
-  // Running: verify_run.cc.
   void add(const Schedule& schedule);
   void check_shape(const Schedule& s);
   void advance(int32_t rank);
@@ -124,7 +123,6 @@ class SymbolicRun {
   std::vector<Symbol> read_written(const RankState& state, int l, int32_t index,
                                    const Slice& slice);
 
-  // Order within a rank: verify_order.cc.
   void learn(RankState& state, int l, int32_t index, const Step& step);
   void touch(RankState& state, int l, int32_t index, const Step& step);
   void touch_slice(RankState& state, int l, int32_t index, const Slice& slice, bool writes);
@@ -133,13 +131,11 @@ class SymbolicRun {
 
   [[nodiscard]] bool is_over(RankState& state, int l, int32_t index, const Access& before);
 
-  // Puts and gets: verify_remote.cc.
   [[nodiscard]] RankState& owner_of(RankState& state, const Slice& slice);
   bool reachable(RankState& state, int l, int32_t index, const Slice& slice);
   void carry(RankState& state, int l, int32_t index, const Step& step);
   void check_left(RankState& state);
 
-  // Blocks: verify_result.cc.
   void fill_start(RankState& state);
   void check_sizes(const RankState& from, const Slice& source, const RankState& to,
                    const Slice& target, int l, int32_t index);
