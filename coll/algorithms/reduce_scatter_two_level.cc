@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two-level reduce-scatter: each host reduces the vector to its lowest rank, the leader, along a
 // binomial tree; leaders exchange and add the blocks of each other's hosts, then scatter blocks to
-// their ranks. Only leaders' messages leave a host.
+// their ranks.
 // Definitions: the first mirror holds the partial result, the second received data.
 #include <algorithm>
 

@@ -162,7 +162,6 @@ class Refusals {
  private:
   [[nodiscard]] static CallNumber take_number(core::Communicator& communicator, bool persistent,
                                               uint64_t bits) noexcept;
-  // Functions that send or receive throw std::bad_alloc.
   void tell_all(core::Communicator& communicator, const Notice& notice);
   Told& tell(const Notice& notice);
   void send(Told& told, core::Communicator& on, int rank);

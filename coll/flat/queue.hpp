@@ -131,7 +131,7 @@ class FlatQueue {
   std::vector<uint32_t> all_;
   bool gets_ = false;
   Calls calls_, schedules_;
-  FlatCall* writing_ = nullptr;  // with epochs to write
+  FlatCall* writing_ = nullptr;  // first call with epochs to write
   uint64_t epochs_ = 0;
   int awaited_ = 0;               // first source without a post
   int no_room_ = Slots::kNoRank;  // rank that delays the next write

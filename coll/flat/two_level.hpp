@@ -41,7 +41,6 @@ class TwoLevel final : public Parts {
   void read_up(const Range& range);
   void scan_up(const Range& range);
   void read_between(const Range& range);
-  /// If `onto`, *to is the last operand of reduce_sums().
   void reduce_sums(int end, bool onto, const Range& range, std::byte* to);
   [[nodiscard]] const std::byte* sum_of(int domain);
 

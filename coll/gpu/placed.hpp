@@ -18,7 +18,7 @@ namespace tern::coll {
 struct Placed {
   struct SlotPlace {
     int32_t owner = 0, from = 0;
-    int32_t before = 0;  // of earlier messages in the region
+    int32_t before = 0;  // blocks of earlier messages in the region
   };
   struct Word {
     int32_t owner = 0, other = 0;  // the semaphore's rank; the rank at the other end
@@ -32,7 +32,7 @@ struct Placed {
   // Maxima over all ranks:
   int32_t most_blocks = 0;
   int32_t most_messages = 0;
-  int32_t local_blocks = 0;  // of stages and mirrors
+  int32_t local_blocks = 0;  // blocks of stages and mirrors
   bool single_blocks = true;
 
   const Algorithm* row = nullptr;  // null for TeamSchedules::exchange()

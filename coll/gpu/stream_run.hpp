@@ -23,7 +23,7 @@ class StreamRun {
  public:
   StreamRun(GpuTeam& team, const Placed& placed, const Operation& operation,
             cuda::Job& job) noexcept;
-  /// If run() fails, some steps may run, and the team is invalid.
+  /// After a failed run(), some steps may run, and the team is invalid.
   [[nodiscard]] Failure run();
   [[nodiscard]] MPI_Count chunk() const noexcept { return pieces_.length() * pieces_.element(); }
   [[nodiscard]] MPI_Count passes() const noexcept { return pieces_.passes(); }

@@ -84,7 +84,7 @@ class GpuTeam {
 
   struct Scratch {
     size_t bytes;
-    bool plain;  // cuMemAlloc, without a descriptor
+    bool plain;  // allocated by cuMemAlloc, without a descriptor
     bool twin;
   };
   /// take_scratch() waits for all work on the device; the caller holds no lock.

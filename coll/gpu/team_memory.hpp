@@ -54,7 +54,6 @@ class TeamMemory {
 
   [[nodiscard]] uint64_t mapped() const noexcept;
   void unmap() noexcept { mapped_.clear(); }
-  /// end_waits() uses a separate stream.
   void end_waits() noexcept;
   [[nodiscard]] bool taken() const noexcept { return scratch_.address != 0; }
   /// give_back() requires the device's context, and waits for all work on the device.

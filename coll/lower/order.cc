@@ -336,7 +336,7 @@ class GlobalRun {
   const std::vector<Schedule>& all_;
   std::vector<RankState> ranks_;
   std::vector<std::vector<PartnerEnd>> ends_;
-  std::vector<double> arrived_;  // by message; negative: not yet
+  std::vector<double> arrived_;  // time by message; negative: not yet
   Programs made_;
 };
 

@@ -41,7 +41,7 @@ struct Programs {
 
 [[nodiscard]] Programs in_order(const std::vector<Schedule>& all, const Mapped& mapped);
 
-/// fuse() removes copies (fuse.cc). Peers see the same messages, none later.
+/// fuse() removes copies. Peers see the same messages, none later.
 void fuse(const Schedule& schedule, const std::vector<Message>& messages, Program& program);
 
 [[nodiscard]] Slice inbox_slice(const Schedule& schedule, const Slice& like,

@@ -16,7 +16,7 @@ namespace tern::coll {
 
 struct Forced {
   const Algorithm* by[kCollectives] = {};
-  Wire wire = Wire::kAuto;  // for GPU streams; selection ignores `wire`
+  Wire wire = Wire::kAuto;  // wire for GPU streams; ignored by selection
   bool any_order = false;   // measurements may change the bits of results
 };
 

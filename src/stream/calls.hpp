@@ -102,7 +102,7 @@ class Calls {
   std::mutex mutex_;      // guards the members below; never held in a driver call
   std::deque<ActiveCall> entries_;
   std::vector<uint32_t> free_;
-  std::shared_ptr<Call> last_;  // its last copy may still run
+  std::shared_ptr<Call> last_;  // the call's last copy may still run
   size_t alive_ = 0;
   uint64_t moves_ = 0;
   std::vector<Flight> flights_;

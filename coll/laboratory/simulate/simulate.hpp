@@ -33,7 +33,7 @@ struct Simulated {
   double time = 0;  // us
   int32_t passes = 1;
   int32_t busiest = -1;  // link; -1: none
-  double share = 0;      // of the busiest link's bandwidth
+  double share = 0;      // share of the busiest link's bandwidth
   std::vector<double> carried;
 };
 
