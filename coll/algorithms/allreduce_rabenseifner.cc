@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rabenseifner's allreduce: reduce-scatter by recursive halving, then allgather by recursive
-// doubling. Rank order; bitwise equal results.
+// doubling. Operands stay in rank order, and results are bitwise equal.
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/halving.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sliced allreduce: a reduce-scatter in each host gives every rank a slice, the j-th ranks of all
-// hosts allreduce slice j, and each host allgathers. Bitwise equal results.
+// hosts allreduce slice j, and each host allgathers. Results are bitwise equal.
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/slices.hpp"
 

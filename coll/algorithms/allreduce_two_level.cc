@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two-level allreduce: each host reduces to its lowest rank, the leader; leaders use recursive
-// doubling and broadcast the result. Bitwise equal results.
+// doubling and broadcast the result. Results are bitwise equal.
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chain reduction: partial results move chunk by chunk from both ends of the row of ranks to the
-// root. Rank order.
+// root. Operands stay in rank order.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace tern::coll {

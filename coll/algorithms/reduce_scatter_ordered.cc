@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ordered reduce-scatter: every rank collects a block from all others and combines from the highest
-// rank down. For noncommutative operations.
+// rank down. The algorithm serves noncommutative operations.
 // Definitions: stage slot r holds rank r's block.
 #include "coll/algorithms/algorithms.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two-level scan and exscan: each host scans by recursive doubling; the hosts' last ranks scan the
-// hosts' sums, then distribute the preceding hosts' sum, which their ranks prepend. Rank order, so
-// hosts must hold consecutive ranks.
+// hosts' sums, then distribute the preceding hosts' sum, which their ranks prepend. Operands stay
+// in rank order, so hosts must hold consecutive ranks.
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Slices: common parts of sliced algorithms. The ranks of each host split the vector into a slice
 // each; the j-th ranks of all hosts, a team, process slice j between hosts. So all ranks send to
-// other hosts, not leaders alone. Needs hosts of equal size.
+// other hosts, not leaders alone. Sliced algorithms need hosts of equal size.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct SlicePlace {
 [[nodiscard]] int32_t host_number(const Builder& b, int32_t rank);
 
 /// sum_in_host() leaves each rank its slice of the host's sum, in the first mirror, as `blocks`
-/// blocks. Commutative only.
+/// blocks.
 [[nodiscard]] HeldBlocks sum_in_host(Builder& b, const SlicePlace& place, int32_t blocks);
 
 /// In share_in_host() each rank sends its slice of the output to the host's ranks, except to

@@ -33,8 +33,8 @@ struct alignas(64) SlabHead {
   std::atomic<uint32_t> awaited;
   std::atomic<uint64_t> waiters[kMostRanks / 64];
 
-  /// After ask() the caller fences and checks again. Returns false if already asked. Few ranks are
-  /// all rung at once.
+  /// After ask() the caller fences and checks again. Returns false if already asked. ask() rings
+  /// few ranks at once.
   bool ask() noexcept {
     if (awaited.load(std::memory_order_relaxed) != 0) return false;
     awaited.store(1, std::memory_order_relaxed);

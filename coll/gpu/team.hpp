@@ -55,7 +55,7 @@ class GpuTeam {
   [[nodiscard]] std::mutex& mutex() noexcept { return mutex_; }
 
   /// twin() is a smaller team of the same ranks for the communicator's first duplicate, made in
-  /// advance, because making a duplicate must not wait for other ranks. May be null.
+  /// advance, because making a duplicate must not wait for other ranks.
   [[nodiscard]] const std::shared_ptr<GpuTeam>& twin() const noexcept { return twin_; }
   void lease(bool on) noexcept;
   [[nodiscard]] bool leased() const noexcept { return leased_ || (twin_ && twin_->leased()); }

@@ -75,8 +75,8 @@ struct Schedule {
   Collective collective;
   const char* algorithm;
   int32_t ranks, rank, root;
-  /// Size of the remote group. Peers and root are numbered from `ranks` on (root -1: another local
-  /// rank).
+  /// `others` is the size of the remote group. Peers and root are numbered from `ranks` on (root
+  /// -1: another local rank).
   int32_t others = 0;
   int32_t parts;
   int32_t stage_slots = 0;

@@ -60,8 +60,8 @@ class Selector {
   /// by_model() returns the model's fastest capable row; one always exists.
   [[nodiscard]] const Algorithm& by_model(const Question& question) const noexcept;
   /// candidates() are rows worth a trial, serving row first: from the next rules of Tern's own
-  /// table, then within a factor of three of the model's best. All give equal bits. Throws
-  /// std::bad_alloc.
+  /// table, then within a factor of three of the model's best. All candidates give equal bits.
+  /// Throws std::bad_alloc.
   [[nodiscard]] std::vector<const Algorithm*> candidates(const Question& question,
                                                          const Algorithm& serving) const;
   [[nodiscard]] const Model& model() const noexcept { return model_; }

@@ -16,7 +16,7 @@ Calls::~Calls() {
 }
 
 // The driver may report the end of a graph late, and a program may keep a graph, so end_board()
-// keeps the board.
+// ends captured calls.
 void Calls::end_board() noexcept {
   backlog_.boards.give_back(stream_.device(), board_);
   keeps_board_ = true;

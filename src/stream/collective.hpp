@@ -25,7 +25,7 @@ void refuse(CommStream& on, int code, std::optional<coll::CallKind> aliased,
             Tell whom = Tell::kParts) noexcept;
 
 /// If goes_by_islands(), devices run the steps within NVLink domains, and the host those in
-/// between. The same on all ranks.
+/// between. The answer is the same on all ranks.
 [[nodiscard]] bool goes_by_islands(const coll::Operation& operation) noexcept;
 /// enqueue_by_islands() throws std::bad_alloc. The parts of the stream know its error already.
 [[nodiscard]] int enqueue_by_islands(const Islands& islands, const coll::Operation& operation,
