@@ -52,19 +52,19 @@ struct Notice {
   char why[164];
 };
 
-struct Told {
+struct NoticeInFlight {
   Notice notice;
   std::vector<core::Request*> sends;
 };
 
-struct Untold {
+struct UnsentNotice {
   Notice notice;
   core::Communicator* on;
   int rank;
   int64_t since, tried;
 };
 
-struct Trouble {
+struct RefusalState {
   struct Refused {
     CallNumber number;
     int others;
@@ -98,7 +98,7 @@ struct CommRefusals : core::CollState {
   core::Communicator& communicator;
   Fate fate;                   // dead: all collectives fail
   bool shares_memory = false;  // as far as known
-  std::unique_ptr<Trouble> trouble;
+  std::unique_ptr<RefusalState> trouble;
   CommRefusals *previous = nullptr, *following = nullptr;
 };
 
@@ -157,26 +157,26 @@ class Refusals {
     return channel_.refusals != heard_ || waiting_ + deferred_ != 0;
   }
   TERN_COLD void look() noexcept;
-  [[nodiscard]] bool all_told() const noexcept { return untold_.empty(); }
+  [[nodiscard]] bool all_told() const noexcept { return unsent_.empty(); }
 
  private:
   [[nodiscard]] static CallNumber take_number(core::Communicator& communicator, bool persistent,
                                               uint64_t bits) noexcept;
   void tell_all(core::Communicator& communicator, const Notice& notice);
-  Told& tell(const Notice& notice);
-  void send(Told& told, core::Communicator& on, int rank);
-  [[nodiscard]] bool try_to_send(Told& told, core::Communicator& on, int rank);
+  NoticeInFlight& tell(const Notice& notice);
+  void send(NoticeInFlight& told, core::Communicator& on, int rank);
+  [[nodiscard]] bool try_to_send(NoticeInFlight& told, core::Communicator& on, int rank);
   [[nodiscard]] bool receive(CommRefusals& state, core::Communicator& on, bool across);
-  void take_one(CommRefusals& state, std::list<Trouble::Coming>::iterator come);
+  void take_one(CommRefusals& state, std::list<RefusalState::Coming>::iterator come);
   void hear(CommRefusals& state, bool fresh);
-  void tell_untold() noexcept;
-  [[nodiscard]] bool try_again(Untold& one) noexcept;
-  void take(CommRefusals& state, const Trouble::Heard& heard, bool come);
+  void send_unsent() noexcept;
+  [[nodiscard]] bool try_again(UnsentNotice& one) noexcept;
+  void take(CommRefusals& state, const RefusalState::Heard& heard, bool come);
   void reconsider(CommRefusals& state, uint32_t next, uint32_t next_persistent);
   TERN_COLD void end_collectives(CommRefusals& state, const std::string& why);
-  void defer(CommRefusals& state, Trouble::Deferred refusal);
+  void defer(CommRefusals& state, RefusalState::Deferred refusal);
   void make_up(CommRefusals& state, bool persistent, CallKind kind);
-  void compare(CommRefusals& state, const Trouble::Heard& heard);
+  void compare(CommRefusals& state, const RefusalState::Heard& heard);
   void drop_deferred(CommRefusals& state, bool persistent) noexcept;
   [[nodiscard]] bool waited_long(CommRefusals& state) noexcept;
   void tell_deferred(CommRefusals& state) noexcept;
@@ -192,8 +192,8 @@ class Refusals {
   uint64_t heard_ = 0;
   size_t deferred_ = 0;
   size_t waiting_ = 0;  // stored notices and failed sends
-  std::list<Told> told_;
-  std::vector<Untold> untold_;
+  std::list<NoticeInFlight> in_flight_;
+  std::vector<UnsentNotice> unsent_;
 };
 
 }  // namespace tern::coll

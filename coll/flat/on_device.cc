@@ -197,7 +197,7 @@ std::byte* OnDevice::output_of(int rank) const noexcept {
   return rank == rank_ ? out_.at(0) : outputs_[static_cast<size_t>(rank)]->address;
 }
 
-OnDevice::Range OnDevice::slice(int rank, MPI_Count count) const noexcept {
+ElementRange OnDevice::slice(int rank, MPI_Count count) const noexcept {
   constexpr MPI_Count kGrain = 64;
   const auto begin = [&](int of) {
     return of == ranks_ ? count : count * of / ranks_ / kGrain * kGrain;
@@ -224,7 +224,7 @@ int OnDevice::run() {
 
 void OnDevice::work() {
   if (moves()) return move();
-  const Range own = own_range();
+  const ElementRange own = own_range();
   if (own.count > 0) reduce(own);
 }
 

@@ -102,7 +102,7 @@ class FlatQueue {
  private:
   friend class FlatCall;
   enum class State : uint8_t { kNew, kMeeting, kMet, kSchedules };
-  struct Calls {
+  struct QueuedCalls {
     FlatCall *first = nullptr, *last = nullptr;
     void add(FlatCall& call) noexcept;
   };
@@ -130,13 +130,13 @@ class FlatQueue {
   uint32_t mine_ = core::Slabs::kNone;
   std::vector<uint32_t> all_;
   bool gets_ = false;
-  Calls calls_, schedules_;
+  QueuedCalls calls_, schedules_;
   FlatCall* writing_ = nullptr;  // first call with epochs to write
   uint64_t epochs_ = 0;
   int awaited_ = 0;               // first source without a post
   int no_room_ = Slots::kNoRank;  // rank that delays the next write
   uint32_t fruitless_ = 0;
-  uint32_t patience_ = 0;  // limit of `fruitless_` before a question
+  uint32_t timeout_ = 0;  // limit of `fruitless_` before a question
 };
 
 }  // namespace tern::coll

@@ -15,7 +15,7 @@ namespace tern::coll {
 class MulticastRun {
  public:
   MulticastRun(GpuTeam& team, const Placed& placed, const Operation& operation, cuda::Job& job,
-               uint64_t patience) noexcept;
+               uint64_t timeout) noexcept;
   [[nodiscard]] static const char* why_not(const Operation& operation) noexcept;
   [[nodiscard]] static const Algorithm* row_of(Collective collective) noexcept;
   /// An exact result equals the host's bits for any order of operands.

@@ -13,7 +13,7 @@ namespace tern::coll {
 class PushRun {
  public:
   PushRun(GpuTeam& team, const Placed& placed, const Operation& operation, cuda::Job& job,
-          uint64_t patience, Wire wire) noexcept;
+          uint64_t timeout, Wire wire) noexcept;
   [[nodiscard]] static const char* why_not(const GpuTeam& team, const Placed& placed,
                                            const Operation& operation) noexcept;
   [[nodiscard]] static size_t largest(const Placed& placed, const Operation& operation) noexcept;

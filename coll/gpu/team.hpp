@@ -44,8 +44,8 @@ class GpuTeam {
   TeamSchedules schedules;
   Programs programs;
   WaitingKernels kernels;
-  Fate forsaken;  // a rank has left: waits for the rank never end
-  Fate broken;    // a part of a call is missing: other ranks wait forever
+  Fate abandoned;  // a rank has left: waits for the rank never end
+  Fate broken;     // a part of a call is missing: other ranks wait forever
 
   /// end() frees all memory. On a busy device freeing would block, so memory stays allocated, and
   /// memory.taken() is true.
@@ -65,7 +65,7 @@ class GpuTeam {
     return calls.over() && (!twin_ || twin_->at_rest());
   }
   [[nodiscard]] bool fit() const {
-    return !broken.dead() && !forsaken.dead() && waits.why_given_up().empty() &&
+    return !broken.dead() && !abandoned.dead() && waits.why_given_up().empty() &&
            (!twin_ || twin_->fit());
   }
 

@@ -48,7 +48,7 @@ class CommStream {
   /// put() keeps an earlier error. *admitted: as Calls::put().
   [[nodiscard]] int put(std::shared_ptr<Call> call, bool* admitted) noexcept;
   /// After forsake(), devices run no further collective.
-  void forsake(const std::string& why) noexcept;
+  void abandon(const std::string& why) noexcept;
 
   /// set_islands() lets NVLink domains run large collectives. The call must precede all others, on
   /// a communicator without a team.

@@ -11,14 +11,14 @@ namespace tern::coll {
 
 class Network {
  public:
-  struct Use {
+  struct LinkUse {
     int resource;
     double weight;  // bytes on the resource per byte
   };
 
   /// `capacity` is in bytes per us.
   int add(double capacity);
-  size_t start(double bytes, std::vector<Use> uses);
+  size_t start(double bytes, std::vector<LinkUse> uses);
   [[nodiscard]] bool idle() const noexcept { return flows_.empty(); }
   /// until_next() is in us, and not valid while idle().
   [[nodiscard]] double until_next();
@@ -35,7 +35,7 @@ class Network {
   struct Flow {
     size_t number;
     double bytes, rate;
-    std::vector<Use> uses;
+    std::vector<LinkUse> uses;
   };
   void find_rates();
 
