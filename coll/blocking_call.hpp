@@ -20,7 +20,7 @@ struct BlockingCall {
   Where where = Where::kUnknown;
   int code = 0;
   bool by_schedule = false;
-  bool timed = false;  // timed by a contest, not by an explanation
+  bool timed = false;  // a contest measures this call
 
   [[nodiscard]] FlatMethod method() const noexcept {
     return shared == nullptr ? FlatMethod::kNone : shared->flat;

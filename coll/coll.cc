@@ -27,9 +27,8 @@ Failure no_memory(const Operation& operation) noexcept {
 
 }  // namespace
 
-/// `why_not`: null if the executor may serve a blocking call, else the reason; equal on all ranks.
-/// `run`: false, on all ranks, if the next executor must serve. `make`: for nonblocking and
-/// persistent calls; null, or a null result: the next executor must serve.
+/// `why_not` returns null if the executor may serve a blocking call, else the reason, equal on all
+/// ranks. `run` returns false, on all ranks, and `make` null, if the next executor must serve.
 struct Coll::Executor {
   const char* name;
   const char* (*why_not)(const Coll& coll, const BlockingCall& call) noexcept;
@@ -38,7 +37,6 @@ struct Coll::Executor {
                        bool persistent);
 };
 
-/// Executors in order of trial. A schedule serves every call.
 struct Coll::Executors {
   static constexpr Executor kAll[] = {
       {"flight",
@@ -113,7 +111,6 @@ void Coll::hear(core::Communicator& communicator, const std::string& why) noexce
   StreamCollectives::forsake_teams(communicator, why);
 }
 
-// Null except for neighbourhoods.
 std::shared_ptr<CachedSchedule> Coll::neighborhood_of(CommState& state, const Algorithm& algorithm,
                                                       const Operation& operation) {
   if (TERN_LIKELY(!neighborly(operation.collective))) return {};
@@ -215,10 +212,10 @@ void Coll::go_through_tried(BlockingCall& call) {
 
 // A schedule times its own execution.
 void Coll::go_through_explained(BlockingCall& call) {
-  if (call.method() == FlatMethod::kDirect) (void)shared_.take_slots(call);  // may change the row
+  if (call.method() == FlatMethod::kDirect) (void)shared_.take_slots(call);
   if (call.method() == FlatMethod::kNone) return go_through(call);
   const Choice choice = call.state.memo.answer;
-  const Question asked = call.state.memo.question;  // the run may overwrite it
+  const Question asked = call.state.memo.question;  // the run may overwrite the memo's question
   Measured* const sum = context_.explain(call.state, asked, choice, explained(call));
   Stopwatch watch(sum);
   watch.begin();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Coll: the collectives of one channel, dispatched through a table of executors (coll.cc).
 // Lifetime: api::Runtime, within the pml's. Threads: any; run() and the start functions take the
-// channel's lock. Order: collectives of a communicator are numbered when started, persistent ones
-// when created; message tags contain the number. See: coll/README.md.
+// channel's lock. Functions that return int return an error class; fail() has the text. Order:
+// collectives of a communicator are numbered when started, persistent ones when created; message
+// tags contain the number.
 #pragma once
 
 #include <memory>
@@ -24,28 +25,25 @@ class Coll final : UnderWay, ScheduleMaker {
   Coll& operator=(const Coll&) = delete;
   ~Coll();
 
-  /// Blocking. Returns an error class, with the text in fail().
   [[nodiscard]] int run(const Operation& operation) noexcept;
-  /// Nonblocking: *request has a handle and a reference for the caller.
+  /// *request of a nonblocking call has a handle and a reference for the caller.
   [[nodiscard]] int start(const Operation& operation, core::Request** request) noexcept {
     return make(operation, false, request);
   }
-  /// Persistent: bound now, started by MPI_Start.
   [[nodiscard]] int init(const Operation& operation, core::Request** request) noexcept {
     return make(operation, true, request);
   }
   [[nodiscard]] StreamCollectives& streams() noexcept { return streams_; }
 
-  /// Lock held.
+  /// The caller of interrupt() holds the channel's lock.
   TERN_COLD void interrupt(core::Communicator& communicator) noexcept {
     StreamCollectives::forsake_teams(communicator, "the communicator was interrupted");
     context_.refusals.interrupt(communicator);
   }
 
-  /// Null for other requests.
   [[nodiscard]] static const Operation* operation_of(const core::Request& request) noexcept;
 
-  /// Called before a second thread makes calls.
+  /// The process calls admit_threads() before a second thread makes MPI calls.
   void admit_threads() noexcept {
     context_.executions.admit_threads();
     context_.flights.admit_threads();
@@ -58,7 +56,7 @@ class Coll final : UnderWay, ScheduleMaker {
 
   [[nodiscard]] Refusals& refusals() noexcept { return context_.refusals; }
   [[nodiscard]] const ScheduleCache& cache() const noexcept { return context_.executions.cache(); }
-  /// True once no peer reads slabs of freed communicators and all refusals are sent. Lock held.
+  /// all_read() is true once no peer reads slabs of freed communicators and all refusals are sent.
   [[nodiscard]] bool all_read() noexcept {
     return context_.flights.all_read() && context_.refusals.all_told();
   }
@@ -86,7 +84,7 @@ class Coll final : UnderWay, ScheduleMaker {
   TERN_COLD void go_through_tried(BlockingCall& call);
   [[nodiscard]] std::string explained(const BlockingCall& call) const;
   void run_schedule(BlockingCall& call);
-  /// `shared`: may choose rows of shared memory. `islands`: see Context::choose. Throws.
+  /// prepare() throws.
   [[nodiscard]] Execution* prepare(const Operation& operation, const Question& question,
                                    bool shared, bool islands);
   TERN_COLD void explain(Execution& execution, core::Communicator& communicator);

@@ -21,7 +21,7 @@ CommState::CommState(core::Communicator& owner, Flights& of_channel) noexcept
 CommState::~CommState() {
   for (const auto& one : {team, own.team})
     if (one != nullptr) GpuTeams::give_back(*one);
-  const bool ended = communicator.channel().coll == nullptr;  // the channel ended first
+  const bool ended = communicator.channel().coll == nullptr;
   if (!ended) flights_of_channel_.refusals().leave(*this);
   for (auto& one : slabs)
     if (one != nullptr && !ended)

@@ -26,7 +26,6 @@ class DeviceCalls;
 struct CommState final : CommRefusals {
   CommState(core::Communicator& owner, Flights& of_channel) noexcept;
   ~CommState() override;
-  /// A rank has a device driver: ends measurement.
   void find_devices() noexcept {
     if (!devices) memo.forget();
     devices = true;
@@ -36,28 +35,27 @@ struct CommState final : CommRefusals {
   }
 
   const Levels* levels = nullptr;
-  const Levels* islands = nullptr;  // levels by peer access
+  const Levels* islands = nullptr;
   bool shares_large = true;
   bool single_copy = true;  // all ranks can read each other's buffers
-  bool devices = false;     // a rank has a device driver
+  bool devices = false;
   bool asked_for_drivers = false;
-  std::unique_ptr<Slab> slabs[2];         // by size
-  std::unique_ptr<FlatQueue> flights[3];  // of nonblocking calls
+  std::unique_ptr<Slab> slabs[2];
+  std::unique_ptr<FlatQueue> flights[3];
   std::unique_ptr<Forced> hints;
-  std::shared_ptr<GpuTeam> team;  // for streams
+  std::shared_ptr<GpuTeam> team;  // serves collectives in streams
   std::string no_team;
   bool has_duplicate = false;                    // the duplicate owns the team's twin, if any
-  std::atomic<const char*> wire_taken{nullptr};  // by the last call in its streams
-  std::vector<std::shared_ptr<GpuTeam>> related_teams;  // of sub-communicators
-  /// The team for blocking calls on device memory.
+  std::atomic<const char*> wire_taken{nullptr};  // the wire of the last collective in a stream
+  std::vector<std::shared_ptr<GpuTeam>> related_teams;
   struct OwnTeam {
     std::shared_ptr<GpuTeam> team;
     std::unique_ptr<DeviceCalls> calls;
-    uint32_t rests = 0, last_rest = 0;  // calls until the next probe
+    uint32_t rests = 0, last_rest = 0;  // device calls until the next probe
     uint32_t calls_without = 0;         // device calls without a team
-    bool none = false;                  // agreed by all ranks
+    bool none = false;
   } own;
-  std::shared_ptr<CachedSchedule> neighborhoods[2];  // allgather, alltoall
+  std::shared_ptr<CachedSchedule> neighborhoods[2];
   Memo memo;
   using Size = std::pair<const Algorithm*, int>;
   std::map<Size, Measured> measured;

@@ -12,10 +12,9 @@
 namespace tern::coll {
 namespace {
 
-// Bits in a slab; page tables grow with the square of the rank count.
+// A slab has a bit per rank, and page tables grow with the square of the rank count.
 constexpr int kMostRanks = SlabHead::kMostRanks;
 
-/// The mean block size in bytes, rounded up to `unit`.
 size_t mean_block(const Side& blocks, int32_t ranks, size_t unit) noexcept {
   const MPI_Count sum = std::accumulate(blocks.counts, blocks.counts + ranks, MPI_Count{0});
   if (sum == 0 || unit == 0) return 0;
@@ -23,7 +22,7 @@ size_t mean_block(const Side& blocks, int32_t ranks, size_t unit) noexcept {
   return (units + static_cast<size_t>(ranks) - 1) / static_cast<size_t>(ranks) * unit;
 }
 
-/// Whether any operand order gives equal bits. Not for user types, whose addresses may be reused.
+/// User types are excluded, because their addresses may be reused.
 TERN_COLD bool any_order_of(const CommState& state, const Operation& operation) noexcept {
   const core::Op* const op = operation.op;
   if (op == nullptr || (state.hints != nullptr && state.hints->any_order)) return true;
@@ -66,7 +65,7 @@ Question question_of(const Operation& operation) noexcept {
   question.equal_blocks = !operation.irregular;
   if (question.equal_blocks && side.type != nullptr)
     question.bytes = static_cast<size_t>(side.count) * static_cast<size_t>(side.type->size());
-  // All ranks know all counts.
+  // All ranks know all counts of a reduce-scatter.
   if (operation.collective == Collective::kReduceScatter && operation.input.counts != nullptr)
     question.bytes = mean_block(operation.input, question.ranks,
                                 static_cast<size_t>(operation.input.type->size()));

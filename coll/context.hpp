@@ -19,24 +19,22 @@ namespace tern::coll {
 struct Context {
   Context(core::Channel& of, UnderWay& under_way, ScheduleMaker& schedules);
 
-  /// Created at the first collective. Throws std::bad_alloc.
+  /// state_of() throws std::bad_alloc.
   [[nodiscard]] CommState& state_of(core::Communicator& communicator);
-  /// Chooses a row for a call in program order. `question`: from question_of(). `shared`: allows
-  /// rows of shared memory. `islands`: uses the levels of devices where known.
+  /// `shared` allows rows of shared memory. `islands` uses the levels of devices where known.
   [[nodiscard]] const Choice& choose(CommState& state, const Operation& operation,
                                      Question question, bool shared,
                                      bool islands = false) const noexcept;
-  /// Chooses for a call out of program order, without the memo: ranks' memos may differ.
+  /// A call out of program order uses no memo, because ranks' memos may differ.
   [[nodiscard]] Choice choose_apart(const CommState& state,
                                     const Operation& operation) const noexcept;
   [[nodiscard]] static const Levels* levels_of(const CommState& state, bool islands) noexcept {
     return islands && state.islands != nullptr ? state.islands : state.levels;
   }
-  /// The sum of measured times for this choice. Explains new choices, followed by `more`.
   TERN_COLD Measured* explain(CommState& state, const Question& question, const Choice& choice,
                               const std::string& more = {});
-  /// Takes rules of earlier jobs, from Boot::learnt(). `skips_sessions`: not for communicators of
-  /// sessions, possibly used before the rules arrive. Throws std::bad_alloc.
+  /// `skips_sessions` excludes communicators of sessions, possibly used before the rules arrive.
+  /// Throws std::bad_alloc.
   void learn(const std::string& text, bool skips_sessions);
   [[nodiscard]] bool explains(const core::Communicator& communicator) const noexcept {
     return TERN_UNLIKELY(process.explain.on()) && communicator.rank() == 0;
@@ -46,7 +44,7 @@ struct Context {
   core::Process& process;
   Selector selector;
   Places places;
-  bool checks = false;  // TERN_CHECK=collective
+  bool checks = false;
   Refusals refusals;
   Executions executions;
   Flights flights;

@@ -26,7 +26,6 @@ uint32_t introduction_of(const Slab& slab, Slab::Size size) {
          (reads_none ? kReadsNone : 0);
 }
 
-/// Clears the bit; returns whether any rank had it.
 bool take_bit(uint32_t bit, std::vector<uint32_t>* all) noexcept {
   bool any = false;
   for (uint32_t& one : *all) {
@@ -37,7 +36,6 @@ bool take_bit(uint32_t bit, std::vector<uint32_t>* all) noexcept {
   return any;
 }
 
-/// Exchanges placement among more than kFewRanks ranks.
 bool any_on_device(const Operation& operation, Slots& slots) {
   core::Process& process = operation.communicator->process();
   core::Datatype& type = core::predefined_type(process, MPI_INT);
@@ -71,7 +69,7 @@ bool SharedCollectives::make_slab(CommState& state, Slab::Size size, const char*
       return false;
     }
     made->meet(all);
-  } catch (...) {  // peers may read it until the communicator ends
+  } catch (...) {  // peers may read the slab until the communicator ends
     state.shares_memory = false;
     slab = std::move(made);
     throw;
@@ -136,7 +134,7 @@ bool SharedCollectives::take_slots(BlockingCall& call) {
 
 // The first slab owns the deep slab.
 bool SharedCollectives::take_deep_slots(BlockingCall& call, size_t bytes) {
-  constexpr uint32_t kWithoutDeep = 16;  // counted alike on all ranks
+  constexpr uint32_t kWithoutDeep = 16;  // all ranks count alike
   Slab* keeper = nullptr;
   for (const auto& slab : call.state.slabs)
     if (slab != nullptr && (keeper == nullptr || slab->deep != nullptr)) keeper = slab.get();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SharedCollectives: the executors with shared memory: slots, calls in flight, mapped device
-// buffers. See: coll/flat/README.md.
+// buffers.
 #pragma once
 
 #include "coll/blocking_call.hpp"
@@ -16,25 +16,24 @@ class SharedCollectives {
  public:
   explicit SharedCollectives(Context& context) noexcept : context_(context) {}
 
-  /// Whether selection may choose shared memory. Equal on all ranks.
+  /// may_serve() is equal on all ranks.
   [[nodiscard]] static bool may_serve(const CommState& state, const Operation& operation,
                                       const Question& question) noexcept;
   void choose(BlockingCall& call) const noexcept;
-  /// Finds, at a communicator's first large call without slots, whether a rank has a device driver.
-  /// Throws Error.
+  /// ask_for_drivers() runs at a communicator's first large call without slots.
   void ask_for_drivers(const BlockingCall& call);
-  /// All ranks create the call's slab together at its first use. False: a rank has no room. Throws
-  /// Error, std::bad_alloc.
+  /// All ranks create the call's slab together at its first use. Returns false if a rank has no
+  /// room.
   [[nodiscard]] bool take_slots(BlockingCall& call);
 
-  // Executors: why_not_X() is null if X may serve the call, else the reason; equal on all ranks.
-  // run_X() stores the result in call.code, or returns false on all ranks, without effects, if
-  // another executor must serve. Throw Error, std::bad_alloc.
+  // why_not_X() returns null if executor X may serve the call, else the reason; the answer is equal
+  // on all ranks. run_X() stores the result in call.code, or returns false on all ranks, without
+  // effects, if another executor must serve. Functions without noexcept throw Error,
+  // std::bad_alloc.
 
-  /// Large sliced calls: posting ahead of reads saves context switches.
+  /// Large sliced calls run in flight: posting ahead of reads saves context switches.
   [[nodiscard]] static const char* why_not_in_flight(const BlockingCall& call) noexcept;
   [[nodiscard]] bool run_in_flight(BlockingCall& call);
-  /// Large data, some on a device: all ranks map all buffers.
   [[nodiscard]] static const char* why_not_on_devices(const BlockingCall& call) noexcept;
   [[nodiscard]] bool run_on_devices(BlockingCall& call);
   [[nodiscard]] static const char* why_not_in_slots(const BlockingCall& call) noexcept;
@@ -43,22 +42,20 @@ class SharedCollectives {
   /// Slots may have shown a device driver loaded later than the communicator.
   static void note_devices(const BlockingCall& call) noexcept;
 
-  /// `where`: ranks first exchange placement, and run only if all data lies on the host; null: no
-  /// exchange.
+  /// With `where`, ranks first exchange placement, and run only if all data lies on the host.
   [[nodiscard]] static int run_plain(const BlockingCall& call, Where* where = nullptr);
 
-  /// Nonblocking and persistent calls. Null: a schedule must serve. Throws Error, std::bad_alloc.
+  /// make_flight() returns null if a schedule must serve the call.
   [[nodiscard]] FlatCall* make_flight(const Operation& operation, const Question& question,
                                       bool persistent);
 
  private:
-  /// Called by all ranks. False: a rank lacks a slab. Throws Error, std::bad_alloc.
+  /// All ranks call make_slab(). Returns false if a rank lacks a slab.
   [[nodiscard]] bool make_slab(CommState& state, Slab::Size size, const char* name,
                                std::unique_ptr<Slab>& slab);
   [[nodiscard]] Slab* slab_for(CommState& state, Slab::Size size, const char* name);
   TERN_COLD void lack(CommState& state, Slab::Size size);
-  /// All ranks create the deep slab at the sixteenth small rooted call. Throws Error,
-  /// std::bad_alloc.
+  /// All ranks create the deep slab at the sixteenth small rooted call.
   [[nodiscard]] bool take_deep_slots(BlockingCall& call, size_t bytes);
   enum class Flight : uint8_t { kSmall, kMedium, kLarge, kNone };
   [[nodiscard]] static Flight flight_of(const CommState& state, const Operation& operation,

@@ -14,8 +14,8 @@ namespace {
 
 constexpr const Lane* kLanes[] = {&kSmallFlightLane, &kMediumFlightLane, &kLargeFlightLane};
 
-/// Derives the method from the blocking method. In the first epoch each rank must read from all
-/// others.
+/// large_method() derives the method from the blocking method. In the first epoch each rank must
+/// read from all others.
 FlatMethod large_method(Collective what, FlatMethod blocking) noexcept {
   if (blocking == FlatMethod::kSliced || blocking == FlatMethod::kDirect) return blocking;
   switch (what) {
@@ -63,8 +63,8 @@ Lane lane_of_one(size_t bytes) noexcept {
 
 }  // namespace
 
-// A rank knows only where its own large data lies; the first epoch tells all. For persistent calls
-// a schedule, bound once, is as fast.
+// A rank knows the place of its own large data alone; the first epoch tells all ranks. For
+// persistent calls a schedule, bound once, is as fast.
 SharedCollectives::Flight SharedCollectives::flight_of(const CommState& state,
                                                        const Operation& operation,
                                                        const Question& question,

@@ -23,7 +23,8 @@
 namespace tern::coll {
 namespace {
 
-/// Bits equal to the host's slots; two operands may swap.
+/// The schedule's bits equal those of the host's slots if the order is by rank, or two operands
+/// commute.
 bool has_bits_of_slots(const Placed& placed, const Operation& operation) noexcept {
   return placed.has(kRankOrder) || (placed.schedule.ranks == 2 && operation.op->changes_places());
 }
@@ -104,7 +105,6 @@ Question StreamCollectives::question_in_stream(const GpuTeam& team, const AskedW
   return question;
 }
 
-// Uses only facts equal on all ranks.
 const Placed* StreamCollectives::placed_for(CommState& state, GpuTeam& team,
                                             const Operation& operation, const Question& question,
                                             const Choice& choice, std::string* why_not) {
@@ -186,7 +186,8 @@ void StreamCollectives::explain_way(CommState& state, GpuTeam& team, const Place
 Failure StreamCollectives::run_in_stream(CommState& state, GpuTeam& team, const Placed& placed,
                                          const Operation& operation, const Way& way,
                                          cuda::Job& job) {
-  // The host can end ordinary calls.
+  // The host can end a call in the job's own stream, so only kernels in a borrowed stream have a
+  // timeout.
   const uint64_t timeout = job.borrowed() ? context_.process.params.gpu_timeout * 1000 : 0;
   const auto go = [&](auto&& run) {
     explain_way(state, team, placed, way, run);
@@ -262,7 +263,7 @@ Failure StreamCollectives::put_into(CommState& state, GpuTeam& team, const Opera
   }
   *taken = true;
   state.wire_taken.store(wire_of(way), std::memory_order_relaxed);
-  if (!way.failure.empty()) {  // other ranks' kernels wait
+  if (!way.failure.empty()) {
     team.broken.end(failure(MPI_ERR_OTHER, "a kernel program cannot be placed on the device: %s",
                             way.failure.c_str()));
     return team.broken.reason();
@@ -270,7 +271,7 @@ Failure StreamCollectives::put_into(CommState& state, GpuTeam& team, const Opera
   return unless_failed(team, run_in_stream(state, team, *placed, operation, way, job));
 }
 
-// Later stream operations depend on this call.
+// Later operations of the stream depend on this call, so its failure ends the team.
 Failure StreamCollectives::unless_failed(GpuTeam& team, Failure why) {
   if (TERN_UNLIKELY(why))
     team.broken.end(

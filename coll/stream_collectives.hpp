@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // StreamCollectives: collectives in GPU streams, and their teams. Threads: any; the functions lock
-// the channel. See: coll/gpu/README.md.
+// the channel, unless marked "lock-free".
 #pragma once
 
 #include <memory>
@@ -18,28 +18,27 @@ class StreamCollectives {
   explicit StreamCollectives(Context& context) noexcept
       : context_(context), teams_(context.executions) {}
 
-  /// Collective. `device`: of this rank's stream, or null. *islands: see GpuTeams::lease.
+  /// prepare() is collective. *islands: see GpuTeams::lease.
   [[nodiscard]] Failure prepare(core::Communicator& communicator, cuda::Device* device,
                                 std::vector<int>* islands = nullptr) noexcept;
-  /// All ranks call this before a duplicate is made: whether it is the first. Sends no message.
+  /// All ranks call first_duplicate() before a duplicate is made. Returns whether the duplicate is
+  /// the first. Sends no message.
   [[nodiscard]] static bool first_duplicate(const core::Communicator& communicator) noexcept;
-  /// The first duplicate gets the twin of the team, if any.
   [[nodiscard]] Failure prepare_duplicate(const core::Communicator& communicator,
                                           core::Communicator& made) noexcept;
-  /// Null if not prepared.
+  /// team_of() returns null before prepare().
   [[nodiscard]] static std::shared_ptr<GpuTeam> team_of(
       const core::Communicator& communicator) noexcept;
-  /// The last collective's wire: a value of TERN_GPU_WIRE, or "copies"; null before. Without the
-  /// lock.
+  /// wire_taken() returns the last collective's wire (a value of TERN_GPU_WIRE, or "copies"), null
+  /// before the first. Lock-free.
   [[nodiscard]] static const char* wire_taken(const core::Communicator& communicator) noexcept;
   [[nodiscard]] static std::string why_no_team(const core::Communicator& communicator);
-  /// Returns an error if a rank refuses a collective or the communicator was interrupted. Without
-  /// the lock.
+  /// fail_if_over() is lock-free.
   [[nodiscard]] int fail_if_over(const core::Communicator& communicator) const noexcept;
-  /// Propagates stream failures to `other`, which has some of the ranks.
+  /// relate() propagates stream failures to `other`, which has some of the ranks.
   static void relate(core::Communicator& communicator, const core::Communicator& other);
-  /// Does not wait for the stream; stages pageable memory. Not *taken: all ranks need another path,
-  /// *why_not.
+  /// enqueue() does not wait for the stream, and stages pageable memory. If *taken is false, all
+  /// ranks need another path because of *why_not.
   [[nodiscard]] int enqueue(const Operation& operation, cuda::Stream& stream, bool* taken,
                             std::string* why_not) noexcept;
   [[nodiscard]] Failure put_into(CommState& state, GpuTeam& team, const Operation& operation,
@@ -49,7 +48,6 @@ class StreamCollectives {
   [[nodiscard]] GpuTeams& teams() noexcept { return teams_; }
 
  private:
-  /// `placed` is null, with *why_not, if no way serves.
   struct Chosen {
     const Placed* placed = nullptr;
     Way way;
@@ -62,7 +60,6 @@ class StreamCollectives {
                                          const Operation& operation, const Question& question,
                                          const Choice& choice, std::string* why_not);
   [[nodiscard]] static Failure why_useless(GpuTeam& team);
-  /// *no_multimem: see why_not_multicast().
   [[nodiscard]] Question question_in_stream(const GpuTeam& team, const AskedWire& asked,
                                             const Operation& operation, bool any_order,
                                             const char** no_multimem) const;

@@ -20,14 +20,13 @@
 namespace tern::coll {
 namespace {
 
-/// Null if this rank has no data.
 const std::byte* first_of(const Operation& operation, const Side& side) noexcept {
   const bool scatters = operation.collective == Collective::kScatter;
   const bool meant = !operation.in_place || (&side == &operation.input) == scatters;
   return meant ? first_byte_of(side) : nullptr;
 }
 
-/// The exclusive right to queue waiting work; null if taken.
+/// Turn: the exclusive right to queue waiting work; null if taken.
 class Turn {
  public:
   explicit Turn(cuda::Device* device) noexcept
@@ -43,13 +42,12 @@ class Turn {
   cuda::Device* const device_;
 };
 
-/// Exponential back-off after a failed probe, which costs an epoch.
+/// A failed probe costs an epoch, so rest() backs off exponentially.
 void rest(CommState& state) noexcept {
   constexpr uint32_t kMost = 255;
   state.own.rests = state.own.last_rest = std::min(kMost, 2 * state.own.last_rest + 1);
 }
 
-/// True if some rank refused an active call.
 bool is_cut(const CommState& state) noexcept {
   return state.fate.dead() || state.communicator.fate.dead();
 }
@@ -100,7 +98,7 @@ bool TeamCollectives::run(BlockingCall& call) {
   return where == Where::kHost && !asks_first;
 }
 
-// Returns a job without a stream if the data is elsewhere or unusable.
+// The job has no stream if the data is elsewhere or unusable.
 cuda::Job TeamCollectives::job_for(CommState& state, const Operation& operation) noexcept {
   cuda::Job job;
   const auto gives_up = [&] {
@@ -131,9 +129,9 @@ cuda::Job TeamCollectives::job_for(CommState& state, const Operation& operation)
   return job;
 }
 
-// A program may always have work in the default stream, but adds none during a call: calls 4, 8,
-// 16, ... wait until the stream is empty. All ranks count alike. Work that waits for another rank
-// outlasts the attempt.
+// A program may always have work in the default stream, but adds none during a call. Calls 4, 8,
+// 16, ... therefore wait until the stream is empty. All ranks count calls alike. Work that waits
+// for another rank outlasts the attempt.
 bool TeamCollectives::becomes_quiet(CommState& state, cuda::Device& device) noexcept {
   constexpr uint32_t kFirst = 4, kToTell = 256;
   constexpr int64_t kLongest = 100'000'000;  // ns
@@ -233,7 +231,8 @@ void TeamCollectives::await_team(CommState& state, const Operation& operation, c
   throw Error(fate.reason());
 }
 
-// The stream waits for absent ranks; it is released because it uses the caller's buffers.
+// The stream waits for absent ranks while using the caller's buffers, so leave_team() ends the
+// waits.
 void TeamCollectives::leave_team(CommState& state, cuda::Job& job, const Failure& why) {
   constexpr int64_t kMostNs = 10'000'000'000;
   state.own.team->broken.end(why);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// TeamCollectives: the executor of blocking collectives of device memory on a team of GPUs. Why:
-// a kernel per device instead of two copies through the host. Order: a rank knows only where its
-// own data lies, so the first epoch of the slots exchanges this; afterwards all ranks are in the
-// call, and no kernel waits for a program.
+// TeamCollectives: the executor of blocking collectives of device memory on a team of GPUs. Order:
+// a rank knows the placement of its own data alone, so the first epoch of the slots exchanges
+// placements. Afterwards all ranks are in the call, and no kernel waits for a program.
 #pragma once
 
 #include "coll/blocking_call.hpp"
@@ -17,7 +16,6 @@ class TeamCollectives {
   TeamCollectives(Context& context, SharedCollectives& shared, StreamCollectives& streams) noexcept
       : context_(context), shared_(shared), streams_(streams) {}
 
-  // See SharedCollectives.
   [[nodiscard]] const char* why_not(const BlockingCall& call) const noexcept;
   [[nodiscard]] bool run(BlockingCall& call);
 

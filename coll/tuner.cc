@@ -17,10 +17,9 @@
 namespace tern::coll {
 namespace {
 
-/// Words after the blocks.
 constexpr size_t kMore = 3;
 
-/// A trial creates no slab, unless the unmeasured row would. Equal on all ranks.
+/// A trial creates no slab, unless the unmeasured row would.
 bool has_slab(const CommState& state, const Question& question, const Algorithm& row) noexcept {
   const auto in_flight = [&](FlatMethod method) {
     return method == FlatMethod::kSliced && flat_bytes(question) >= kLeastOnDevice;
@@ -36,7 +35,6 @@ bool has_slab(const CommState& state, const Question& question, const Algorithm&
   return by_own || state.slabs[static_cast<size_t>(size)] != nullptr;
 }
 
-/// The time of two clock readings in ns.
 uint32_t clock_ns() noexcept {
   constexpr int kTries = 4, kReadings = 16;
   int64_t least = INT64_MAX;
@@ -151,7 +149,7 @@ void Tuner::Trial::end() {
   if (entry_->contest.take(took)) tuner_.agree(state_, *entry_);
 }
 
-// Never the program's fault. The next calls could hang.
+// Different rows are never the program's fault; the next calls could hang.
 Error Tuner::different_rows(const CommState& state, const Tuning::TunedKey& entry, size_t rank) {
   return {
       MPI_ERR_INTERN,
@@ -175,7 +173,8 @@ void Tuner::agree(CommState& state, Tuning::TunedKey& entry) {
                      name_of(entry.question.collective));
   constexpr int64_t kMost = UINT32_MAX;
   entry.agreement = static_cast<uint32_t>(std::min(now_ns() - began, kMost));
-  // The longest block time counts; the shortest agreement, since other ranks wait in it.
+  // Contests count the longest block time but the shortest agreement, since other ranks wait in the
+  // agreement.
   for (size_t rank = 0; rank < ranks; ++rank) {
     const uint32_t* const one = &all[rank * words];
     for (size_t word = 0; word < words; ++word)

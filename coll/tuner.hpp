@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tuner: contests of communicators, with clock and agreements (TERN_COLL_TUNE). The first
-// Memo::kFirst blocking calls cost a decrement each. A contest's key has only facts known to all
-// ranks. Trials use blocking calls only. See: coll/select/contest.hpp.
+// Tuner: contests of communicators, with clock and agreements (TERN_COLL_TUNE). A contest's key has
+// only facts known to all ranks.
 #pragma once
 
 #include <cstdint>
@@ -32,25 +31,22 @@ class Tuner {
   void keep_in(LearntFile file) { file_ = std::move(file); }
   void save() noexcept;
 
-  /// Finds the contest after a new answer, and takes the winner's row.
   void attend(CommState& state) const noexcept;
 
-  /// A call timed by a contest, with the memo's answer as its row.
   class Trial {
    public:
-    /// Throws std::bad_alloc.
     Trial(Tuner& tuner, CommState& state);
     Trial(const Trial&) = delete;
     Trial& operator=(const Trial&) = delete;
     ~Trial();
     [[nodiscard]] bool counts() const noexcept { return entry_ != nullptr; }
-    /// May agree with the other ranks. Throws Error, std::bad_alloc.
+    /// Trial::end() may agree with the other ranks. Throws Error, std::bad_alloc.
     void end();
 
    private:
     Tuner& tuner_;
     CommState& state_;
-    Tuning::TunedKey* entry_;  // null: not measured
+    Tuning::TunedKey* entry_;  // null if the call is not measured
     Question asked_;
     Choice answer_;
     int64_t began_ = 0;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of collective algorithms. New algorithm: a file here with a function of type Emit, and
-// a row in table.cc; generate.py adds the declaration, the compilation and the parameter's value.
+// The table of collective algorithms.
 #pragma once
 
 #include <cstddef>
@@ -13,52 +12,47 @@
 
 namespace tern::coll {
 
-/// Limitations; bits.
 enum Limit : unsigned {
   kAnything = 0,
   kCommutative = 1,  // needs a commutative operation
   kEqualBlocks = 2,  // excludes irregular forms
-  kPowerOfTwo = 4,   // rank count
+  kPowerOfTwo = 4,
   kEvenRanks = 8,
-  kLevels = 16,        // needs Levels
+  kLevels = 16,
   kEqualHosts = 32,    // groups of equal size
   kHostsInOrder = 64,  // groups of consecutive ranks
   kShared = 128,       // shared memory without a schedule (coll/flat)
 };
 
-/// Properties used by engines; bits. Proof: tests/unit/coll/verify_test.cc.
+/// tests/unit/coll/verify_test.cc proves traits for the engines.
 enum Trait : unsigned {
   kNoTrait = 0,
-  kOneHop = 1,     // ranks send only their input
-  kTwoHops = 2,    // ranks reduce parts, and send the results
+  kOneHop = 1,
+  kTwoHops = 2,
   kRankOrder = 4,  // a rank reduces each element, from the last operand to the first
   kBySwitch = 8,
 };
 
 inline constexpr int32_t kRadix = 4;    // radix of k-nomial trees
 inline constexpr int32_t kWindow = 32;  // steps in flight when messages go directly
-inline constexpr int32_t kSlots = 4;    // received at once
+inline constexpr int32_t kSlots = 4;
 
-/// Ranks, bytes of the vector (or of all blocks), hosts.
 struct Shape {
   double p, n, hosts;
 };
-/// The busiest rank's work for n bytes. `parts`: of the vector.
 struct Work {
-  double rounds = 0;    // messages on the critical path
-  double bytes = 0;     // along
-  double messages = 0;  // sent by the busiest rank
-  double load = 0;      // bytes sent
+  double rounds = 0;
+  double bytes = 0;
+  double messages = 0;
+  double load = 0;
   double reduced = 0, copied = 0;
   double parts = 1;
-  double lines = 0;  // read from other ranks
+  double lines = 0;
 };
-/// Costs between hosts and within hosts. Algorithms without levels use `far`.
 struct Cost {
   Work far, near;
 };
 
-/// Rank arithmetic and verbs only.
 using Emit = void (*)(Builder& builder);
 
 struct Algorithm {
@@ -68,32 +62,26 @@ struct Algorithm {
   unsigned limits;
   size_t chunk;         // block bytes per pass; 0: one pass
   const char* formula;  // rounds; bytes per rank, for n bytes on p ranks
-  Cost (*cost)(Shape);  // the same as numbers
-  const char* see;      // source
+  Cost (*cost)(Shape);
+  const char* see;
   FlatMethod flat = FlatMethod::kNone;
   unsigned traits = kNoTrait;
 };
 
 [[nodiscard]] std::span<const Algorithm> algorithms() noexcept;
-/// All rows except neighbourhoods.
 [[nodiscard]] std::span<const Algorithm> global_algorithms() noexcept;
-/// Rows for inter-communicators.
 [[nodiscard]] std::span<const Algorithm> between_algorithms() noexcept;
-/// Null if the collective is undefined between two groups.
 [[nodiscard]] const Algorithm* between_groups(Collective collective) noexcept;
 [[nodiscard]] std::span<const Algorithm> algorithms(Collective collective) noexcept;
 [[nodiscard]] const Algorithm* find_algorithm(Collective collective, const char* name) noexcept;
 [[nodiscard]] inline bool has_schedule(const Algorithm& algorithm) noexcept {
   return algorithm.emit != nullptr;
 }
-/// `levels`: null if unknown.
 [[nodiscard]] bool serves(const Algorithm& algorithm, int32_t ranks, const Levels* levels) noexcept;
 [[nodiscard]] Schedule build(const Algorithm& algorithm, int32_t ranks, int32_t rank, int32_t root,
                              const Levels* levels = nullptr);
-/// Builds a schedule for inter-communicators; `root` as in Schedule.
 [[nodiscard]] Schedule build_between(const Algorithm& algorithm, int32_t ranks, int32_t others,
                                      int32_t rank, int32_t root);
-/// Builds a schedule for a neighbourhood.
 [[nodiscard]] Schedule build(const Algorithm& algorithm, int32_t ranks, int32_t rank,
                              std::shared_ptr<const Neighbors> neighbors);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bruck's allgather: held blocks double every round, and are rotated into rank order at the end.
-// Definitions: stage slot i holds the block of the i-th rank after this rank. Cost: ceil(log2 p)
-// rounds, n (p - 1) / p bytes, one copy of n. See: Bruck et al. 1997.
+// Definitions: stage slot i holds the block of the i-th rank after this rank.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace tern::coll {

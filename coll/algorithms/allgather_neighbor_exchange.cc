@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Neighbour exchange allgather: pairs swap blocks, then each rank alternates between two
-// neighbours and forwards the two blocks received last. Half the rounds of the ring. Cost: p / 2
-// rounds, n (p - 1) / p bytes. Even rank counts only. See: Chen, Wang et al. 2005.
+// Neighbour exchange allgather: pairs swap blocks, then each rank alternates between two neighbours
+// and forwards the two blocks received last.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace tern::coll {
@@ -12,8 +11,8 @@ int32_t neighbor(const Builder& b, int32_t rank, int32_t round) {
   return b.wrap(rank + ((rank + round) % 2 == 0 ? 1 : -1));
 }
 
-// The first block of the pair received by `rank` before round `round` (round 1: the rank's own):
-// pairs travel a rank per round.
+// last_pair() is the first block of the pair received by `rank` before round `round` (round 1: the
+// rank's own). Pairs travel a rank per round.
 int32_t last_pair(const Builder& b, int32_t rank, int32_t round) {
   const int32_t way = (rank + round - 1) % 2 == 0 ? 1 : -1;
   return b.wrap(rank + way * (round - 1)) / 2 * 2;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recursive doubling allgather: partners at distance 1, 2, 4, ... exchange all held blocks in
-// place. Cost: log2 p rounds, n (p - 1) / p bytes, no copies. Powers of two only. See: Thakur,
-// Rabenseifner, Gropp 2005.
+// place.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace tern::coll {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ring allgather: every rank forwards each received block. Cost: p - 1 rounds, n (p - 1) / p bytes.
-// See: Chan et al. 2007.
+// Ring allgather: every rank forwards each received block.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace tern::coll {

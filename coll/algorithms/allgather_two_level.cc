@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two-level allgather: each host's lowest rank, the leader, collects the host's blocks; leaders
 // pass them around a ring and broadcast all blocks down a binomial tree. Only leaders' messages
-// leave a host. Cost: g + log2 g messages within hosts of g ranks, q - 1 rounds of n / q bytes
-// between q hosts. See: Traff 2006.
+// leave a host.
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.hpp"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Allreduce along two trees: each reduces half of the vector to its root and broadcasts the sum.
 // Definitions: node v is rank v - 1; half t, lane t and stage slots 2 t and 2 t + 1 (children)
-// belong to tree t. Results are bitwise equal on all ranks. Cost: about 4 log2 p + k rounds of n /
-// k bytes for k chunks. Commutative only. See: Sanders, Speck, Traff 2009.
+// belong to tree t. Results are bitwise equal on all ranks.
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/tree.hpp"
 

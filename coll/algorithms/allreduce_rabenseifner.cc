@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rabenseifner's allreduce: reduce-scatter by recursive halving, then allgather by recursive
-// doubling. Rank order; bitwise equal results. Cost: 2 log2 p rounds, 2 n (p - 1) / p bytes (2 n
-// more unless p is a power of two). See: Rabenseifner 2004.
+// doubling. Operands stay in rank order, and results are bitwise equal.
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/halving.hpp"
 

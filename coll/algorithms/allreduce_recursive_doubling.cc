@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recursive doubling allreduce: partners at distance 1, 2, 4, ... exchange partial results and both
-// combine. Rank order; bitwise equal results. Cost: ceil(log2 p) rounds of n bytes (two more unless
-// p is a power of two). See: Thakur, Rabenseifner, Gropp 2005.
+// combine. Operands stay in rank order, and results are bitwise equal.
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/halving.hpp"
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ring allreduce: each block circles once to be reduced and once to be distributed. Definitions: in
-// round k of the first half rank r adds the input to block r - k - 1 and forwards the sum; rank r
-// completes block r + 1. Bitwise equal results. Cost: 2 (p - 1) rounds of n / p bytes: least
-// bandwidth. Commutative only. See: Patarasuk, Yuan 2009.
+// Ring allreduce: each block circles once to be reduced and once to be distributed.
+// Definitions: in round k of the first half rank r adds the input to block r - k - 1 and forwards
+// the sum; rank r completes block r + 1. Results are bitwise equal.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace tern::coll {

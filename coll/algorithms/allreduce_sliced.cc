@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sliced allreduce: a reduce-scatter in each host gives every rank a slice, the j-th ranks of all
-// hosts allreduce slice j, and each host allgathers. Definitions: q hosts of g ranks. Two hosts
-// exchange whole slices; a power of two halves and doubles; others use a ring. Bitwise equal
-// results. Cost: 2 (g - 1) rounds and 2 n (g - 1) / g bytes within hosts; between hosts, per rank,
-// 2 log2 q rounds (2 hosts: 1; ring: 2 (q - 1)) and 2 n / g (q - 1) / q bytes. Commutative only.
-// See: Traff, Hunold 2020.
+// hosts allreduce slice j, and each host allgathers. Results are bitwise equal.
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/slices.hpp"
 
 namespace tern::coll {
 namespace {
 
-// Leaves the result in the output.
+// ring_between() leaves the result in the output.
 void ring_between(Builder& b, const SlicePlace& place, const HeldBlocks& held) {
   const int32_t hosts = place.hosts();
   const PartialBuffer sums = held.at == kAtMirror ? kAtOutput : kAtMirror;

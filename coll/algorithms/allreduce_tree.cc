@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tree allreduce: reduction to rank 0 and broadcast along one binomial tree; chunks move up and
-// down at once. Rank order; bitwise equal results. Cost: 2 ceil(log2 p) rounds of n bytes.
+// down at once. Operands stay in rank order, and results are bitwise equal.
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/tree.hpp"
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two-level allreduce: each host reduces to its lowest rank, the leader; leaders use recursive
-// doubling and broadcast the result. Only leaders' messages leave a host. Bitwise equal results.
-// Cost: 2 ceil(log2 g) rounds of n bytes within hosts of g ranks, ceil(log2 q) between q hosts.
-// Commutative only. See: Karonis et al. 2000.
+// doubling and broadcast the result. Results are bitwise equal.
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.hpp"
@@ -12,7 +10,7 @@
 namespace tern::coll {
 namespace {
 
-// The subtree's sum within the host: the input, or in the output.
+// The subtree's sum within the host is the input, or in the output.
 HeldBlocks gather_up(Builder& b, const std::vector<int32_t>& children) {
   HeldBlocks held;
   int32_t slot = 0;

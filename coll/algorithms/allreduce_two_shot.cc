@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two-shot allreduce: each rank receives its part of every vector, reduces in rank order, and sends
-// the result to all. Why: two hops at the ring's bytes, fastest with full-speed links between all
-// ranks (a switch); bitwise equal results. Cost: 2 (p - 1) messages of n / p in two rounds; n
-// reduced, n / p copied. See: Cowan et al. 2023 (MSCCLang, "all pairs").
+// the result to all.
+// Why: two hops at the ring's bytes, fastest with full-speed links between all ranks (a switch);
+// bitwise equal results.
+// See: Cowan et al. 2023 (MSCCLang, "all pairs").
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/emitters.hpp"
 

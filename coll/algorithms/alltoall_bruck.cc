@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bruck's alltoall: a block for the d-th rank after this rank travels by the powers of two in d,
-// many blocks per message. Definitions: stage slot d (1 to p - 1) holds the block that still has to
-// travel the remaining bits of d; slots from p on hold a round's blocks contiguously, p / 2 to send
-// and p / 2 received. Cost: ceil(log2 p) rounds of n / 2 bytes. For small blocks. See: Bruck et al.
-// 1997.
+// many blocks per message.
+// Definitions: stage slot d (1 to p - 1) holds the block that still has to travel the remaining
+// bits of d; slots from p on hold a round's blocks contiguously, p / 2 to send and p / 2 received.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace tern::coll {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linear alltoall: direct messages within a window, successor first: no rank is
-// everyone's first target. Cost: p - 1 messages of a block; no copies.
+// Linear alltoall: direct messages within a window, successor first: no rank is everyone's first
+// target.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace tern::coll {

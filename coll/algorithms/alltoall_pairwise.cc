@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pairwise alltoall: in round k every rank sends to the k-th next rank and receives from the k-th
-// previous rank. Rounds do not overlap: a link has a single message at once. Cost: p - 1 rounds of
-// a block; no copies. See: Thakur, Rabenseifner, Gropp 2005.
+// previous rank. Rounds do not overlap: a link has a single message at once.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace tern::coll {

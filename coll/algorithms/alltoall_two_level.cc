@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two-level alltoall: within a host the j-th rank collects all blocks for j-th ranks, then the j-th
 // ranks of all hosts exchange: q - 1 messages of g blocks between hosts per rank, instead of p - g
-// of one. Definitions: q hosts of g ranks; stage slot j' q + x holds the block for rank j' of host
-// x; slot p + j' q + x, the block from rank j' of this host for this rank's place in host x; then
-// slot x g + j' again, contiguous for one message. Cost: g + q - 2 messages, 2 n bytes, 2 n of
-// copies. Hosts of equal size only. See: Bruck et al. 1997; Traff, Rougier 2014.
+// of one.
+// Definitions: q hosts of g ranks; stage slot j' q + x holds the block for rank j' of host x; slot
+// p + j' q + x, the block from rank j' of this host for this rank's place in host x; then slot x g
+// + j' again, contiguous for one message.
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.hpp"
@@ -59,7 +59,6 @@ class Exchange {
   [[nodiscard]] int32_t rank_at(int32_t x, int32_t j) const {
     return host(x)[static_cast<size_t>(j)];
   }
-  // This rank's blocks for the j-th ranks of all hosts.
   void pack_for(int32_t j, int32_t slot) {
     for (int32_t x = 0; x < q_; ++x)
       b_.copy(Builder::input(rank_at(x, j)), Builder::staged(slot + x));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dissemination barrier: in round k each rank signals the rank 2^k further and waits for the rank
-// 2^k before. Cost: ceil(log2 p) rounds, no bytes. See: Hensgen, Finkel, Manber 1988.
+// 2^k before.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace tern::coll {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tree barrier: signals go up a 4-nomial tree to rank 0 and down again, two per rank. Cost: 2
-// ceil(log4 p) rounds, no bytes. See: Mellor-Crummey, Scott 1991.
+// Tree barrier: signals go up a 4-nomial tree to rank 0 and down again, two per rank.
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/tree.hpp"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two-level barrier: each host's ranks signal the lowest rank, the leader; leaders use
-// dissemination, then release the hosts. Cost: 2 ceil(log2 g) rounds within hosts of g ranks,
-// ceil(log2 q) between q hosts, no bytes. See: Karonis et al. 2000.
+// dissemination, then release the hosts.
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.hpp"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chain broadcast: each rank forwards chunk after chunk; a full chain keeps all links busy. Cost: p
-// - 1 + k rounds of n / k bytes for k chunks. See: Watts, van de Geijn 1995.
+// Chain broadcast: each rank forwards chunk after chunk; a full chain keeps all links busy.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace tern::coll {

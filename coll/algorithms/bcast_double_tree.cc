@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Broadcast along two trees, each with half of the vector; inner ranks of a tree are leaves of
-// the other: every rank sends and receives n bytes. Definitions: node v is the v-th rank after
-// the root, and the root feeds both trees; lane and half t belong to tree t. Cost: about 2 log2 p +
-// k rounds of n / k bytes for k chunks. See: Sanders, Speck, Traff 2009.
+// Broadcast along two trees, each with half of the vector; inner ranks of a tree are leaves of the
+// other: every rank sends and receives n bytes.
+// Definitions: node v is the v-th rank after the root, and the root feeds both trees; lane and half
+// t belong to tree t.
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/tree.hpp"
 

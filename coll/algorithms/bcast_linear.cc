@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linear broadcast: the root sends to every rank; optimal for two ranks. Cost: p - 1 messages of n
-// bytes at the root.
+// Linear broadcast: the root sends to every rank; optimal for two ranks.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace tern::coll {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Broadcast as binomial scatter and ring allgather: the root sends little more than n. Definitions:
-// block i of p belongs to the i-th rank after the root. Cost: log2 p + p - 1 rounds, 2 n (p - 1) /
-// p bytes. See: Barnett et al. 1994; Thakur, Rabenseifner, Gropp 2005.
+// Broadcast as binomial scatter and ring allgather: the root sends little more than n.
+// Definitions: block i of p belongs to the i-th rank after the root.
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/ranks.hpp"
 

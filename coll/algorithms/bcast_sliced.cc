@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sliced broadcast: the root scatters slices in its host, slice j goes down a chain of the j-th
-// ranks of all hosts, and each host allgathers. Definitions: q hosts of g ranks; the chain begins
-// at the root's host. Cost: 2 (g - 1) rounds and 2 n (g - 1) / g bytes within hosts, q - 1 rounds
-// and n / g bytes per rank between hosts. See: Traff, Hunold 2020.
+// ranks of all hosts from the root's host on, and each host allgathers.
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/slices.hpp"
 
@@ -11,7 +9,7 @@ namespace tern::coll {
 void bcast_sliced(Builder& b) {
   const SlicePlace place = slice_place(b);
   const int32_t root_at = host_number(b, b.root());
-  const int32_t gone = (place.at - root_at + place.hosts()) % place.hosts();  // hosts before
+  const int32_t gone = (place.at - root_at + place.hosts()) % place.hosts();
   b.split(place.slices());
   if (gone > 0)
     b.recv(place.team_ring(-1), Builder::output(place.mine));

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tree broadcast: a rank sends to its children, largest subtree first, chunk after chunk. Trees:
-// binomial, 4-nomial (fewer rounds, more sends each), by levels (one message into each host). Cost:
-// binomial ceil(log2 p) rounds of n bytes, k-nomial ceil(log_k p) of (k - 1) n. See: Johnsson, Ho
-// 1989; Karonis et al. 2000 (levels).
+// Tree broadcast: a rank sends to its children, largest subtree first, chunk after chunk.
+// Trees: binomial, 4-nomial (fewer rounds, more sends each), by levels (one message into each
+// host).
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/tree.hpp"
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collectives of inter-communicators (MPI-5.0 section 6.2.3). Data common to a group goes from the
 // remote rank 0 down a tree, or up a tree in rank order to rank 0 and across; other blocks go
-// directly, within a window. Definitions: p local ranks; q remote ranks, numbered p to p + q - 1.
-// In rooted collectives the root is below p in the root's group (other ranks are idle), from p on
-// in the other. Cost: trees ceil(log2 p) + 1 + ceil(log2 q) rounds of n bytes; direct: q messages
-// per rank.
+// directly, within a window.
+// Definitions: p local ranks; q remote ranks, numbered p to p + q - 1. In rooted collectives the
+// root is below p in the root's group (other ranks are idle), from p on in the other.
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.hpp"
@@ -16,7 +15,6 @@ namespace {
 
 int32_t other(const Builder& b, int32_t rank) { return b.ranks() + rank; }
 bool is_root(const Builder& b) { return b.root() == b.rank(); }
-/// The root is in the remote group.
 bool is_leaf(const Builder& b) { return b.root() >= b.ranks(); }
 
 Tree tree_of(const Builder& b) { return Tree::k_nomial(b.ranks(), 0, 2); }
@@ -27,7 +25,7 @@ void hand_down(Builder& b, const Tree& tree, int32_t from_there) {
   for (const int32_t child : tree.children(b.rank())) b.send(child, Builder::output());
 }
 
-// Each round uses a single distance: a rank can wait only for an earlier round.
+// Each round uses a single distance, so a rank can wait only for an earlier round.
 void exchange(Builder& b, bool same_for_all) {
   const int32_t rounds = std::max(b.ranks(), b.others());
   b.window(kWindow);
@@ -38,7 +36,6 @@ void exchange(Builder& b, bool same_for_all) {
   }
 }
 
-/// Reduces this group's vectors to rank 0, in rank order; returns the result's place.
 PartialBuffer reduce_vectors(Builder& b, const Tree& tree) {
   PartialBuffer held = kAtInput, spare = kAtMirror;
   const std::vector<int32_t> children = tree.children(b.rank());
@@ -101,7 +98,7 @@ void between_allreduce(Builder& b) {
   hand_down(b, tree, other(b, 0));
 }
 
-// The groups split vectors differently: sends the whole vector across.
+// The groups split vectors differently, so the whole vector goes across.
 void between_reduce_scatter(Builder& b) {
   const Tree tree = tree_of(b);
   b.mirrors(2);

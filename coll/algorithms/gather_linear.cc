@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linear gather: every rank sends to the root, which receives within a window. Cost: p - 1 messages
-// of a block at the root; no copies.
+// Linear gather: every rank sends to the root, which receives within a window.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace tern::coll {

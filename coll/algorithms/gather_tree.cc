@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tree gather: a rank collects the subtree's blocks and forwards a single message. Trees:
-// binomial, 4-nomial, by levels (a message per host). Definitions: stage slot i holds the block
-// of the subtree's i-th rank; the root stores blocks by rank: children send runs of
-// consecutive ranks. Cost: binomial ceil(log2 p) rounds of at most n / 2 bytes. See: Chan,
-// Heimlich, Purkayastha, van de Geijn 2007.
+// Tree gather: a rank collects the subtree's blocks and forwards a single message.
+// Trees: binomial, 4-nomial, by levels (a message per host).
+// Definitions: stage slot i holds the block of the subtree's i-th rank; the root stores blocks by
+// rank: children send runs of consecutive ranks.
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/tree.hpp"
 

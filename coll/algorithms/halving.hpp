@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recursive doubling and halving of partial results. Partial results stay in rank order, and in
-// place, for any rank count. See: coll/algorithms/ranks.hpp (Fold); Thakur, Rabenseifner, Gropp
-// 2005.
+// place, for any rank count. See: Thakur, Rabenseifner, Gropp 2005.
 #pragma once
 
 #include "coll/algorithms/ranks.hpp"
@@ -11,7 +10,7 @@ namespace tern::coll {
 
 struct PartialBuffer {
   Space space;
-  int32_t copy;  // mirror number
+  int32_t copy;
   bool operator==(const PartialBuffer&) const = default;
 };
 inline constexpr PartialBuffer kAtInput{Space::kInput, 0};
@@ -19,7 +18,7 @@ inline constexpr PartialBuffer kAtOutput{Space::kOutput, 0};
 inline constexpr PartialBuffer kAtMirror{Space::kMirror, 0};
 inline constexpr PartialBuffer kAtSecondMirror{Space::kMirror, 1};
 
-/// Blocks [low, low + blocks) of the partial result.
+/// HeldBlocks: blocks [low, low + blocks) of the partial result.
 struct HeldBlocks {
   PartialBuffer at = kAtInput;
   PartialBuffer spare = kAtOutput;  // never the first mirror
@@ -32,20 +31,18 @@ struct HeldBlocks {
   return slice_at(b, held.at, held.low, held.blocks);
 }
 
-/// Receives the partner's part and combines, the lower rank's on the left.
+/// meet() puts the lower rank's operand on the left.
 void meet(Builder& b, HeldBlocks& held, int32_t partner);
 
-/// Idle ranks send their input, partners combine.
 void fold_in(Builder& b, const Fold& fold, HeldBlocks& held);
 
-/// Partners at distance 1, 2, 4, ... exchange and combine all blocks: bitwise equal sums.
+/// double_up() gives bitwise equal sums.
 void double_up(Builder& b, const Fold& fold, HeldBlocks& held);
 
-/// Halves the vector (fold.size() blocks) with ever farther partners, until each active rank holds
-/// a reduced block. Partners of round k differ in bit k, which preserves rank order.
+/// halve() halves the vector (fold.size() blocks) with ever farther partners, until each active
+/// rank holds a reduced block. Partners of round k differ in bit k, which preserves rank order.
 void halve(Builder& b, const Fold& fold, HeldBlocks& held);
 
-/// Reverses halve(), until each active rank has every block.
 void double_back(Builder& b, const Fold& fold, HeldBlocks& held);
 
 [[nodiscard]] int32_t halved_block(const Fold& fold, int32_t number) noexcept;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Linear neighbourhood exchange: a message per edge within a window; edges to the rank itself are
-// copied. All ranks order edges alike, by distance, then by sender: both ends have started the
-// first pending edge, and windows of any size cannot deadlock. If all edges fit the window,
-// receives start first, to avoid unexpected messages. A grid has a lane per direction, to separate
-// the two edges between the same ranks. Cost: one round, a message per edge.
+// copied. All ranks order edges alike, by distance, then by sender: windows of any size cannot
+// deadlock. If all edges fit the window, receives start first, to avoid unexpected messages. A grid
+// has a lane per direction, to separate the two edges between the same ranks.
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.hpp"
@@ -11,13 +10,11 @@
 namespace tern::coll {
 namespace {
 
-/// An end of an edge.
 struct End {
   int32_t distance, sender, place, peer;
   bool sends;
 };
 
-/// The ends of a lane, in start order.
 std::vector<End> ends_of(const Builder& b, int32_t lane) {
   const Neighbors& near = b.neighbors();
   std::vector<End> ends;

@@ -6,14 +6,13 @@
 
 namespace tern::coll {
 
-/// n >= 1.
 [[nodiscard]] constexpr int32_t floor_power(int32_t n) noexcept {
   int32_t power = 1;
   while (power <= n / 2) power *= 2;
   return power;
 }
 
-/// The lowest set bit; for 0 the smallest power of two >= `ranks`.
+/// low_bit() is the lowest set bit; for 0 the smallest power of two >= `ranks`.
 [[nodiscard]] constexpr int32_t low_bit(int32_t number, int32_t ranks) noexcept {
   if (number != 0) return number & -number;
   int32_t power = 1;
@@ -21,8 +20,8 @@ namespace tern::coll {
   return power;
 }
 
-/// A tree in which node v (root: 0) has children v + 1, v + 2, v + 4, ... below v's lowest set bit,
-/// each with `width` consecutive nodes.
+/// Binomial: a tree in which node v (root: 0) has children v + 1, v + 2, v + 4, ... below v's
+/// lowest set bit, each with `width` consecutive nodes.
 struct Binomial {
   int32_t ranks, node;
   [[nodiscard]] constexpr int32_t reach() const noexcept { return low_bit(node, ranks); }
@@ -35,9 +34,9 @@ struct Binomial {
   }
 };
 
-/// Maps any rank count to a power of two: the first 2 * extra ranks form pairs: the even rank
-/// sends a part and receives the result; others stay single. `team`: ranks index this
-/// ascending list.
+/// Fold maps any rank count to a power of two. The first 2 * extra ranks form pairs: the even rank
+/// sends a part and receives the result; others stay single. `team`: ranks index this ascending
+/// list.
 struct Fold {
   int32_t ranks, rank;
   const int32_t* team = nullptr;
@@ -54,7 +53,6 @@ struct Fold {
   [[nodiscard]] constexpr int32_t mate() const noexcept {
     return named(idle() ? rank + 1 : rank - 1);
   }
-  /// Ranks before an active number.
   [[nodiscard]] constexpr int32_t ranks_before(int32_t number) const noexcept {
     return number < extra() ? 2 * number : number + extra();
   }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chain reduction: partial results move chunk by chunk from both ends of the row of ranks to the
-// root; full chains keep all links busy. Rank order. Cost: at most p - 1 + k rounds of n / k bytes
-// for k chunks. See: Watts, van de Geijn 1995.
+// root. Operands stay in rank order.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace tern::coll {

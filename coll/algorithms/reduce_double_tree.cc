@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reduction along two trees, each with half of the vector: the reverse of bcast_double_tree.cc.
-// Definitions: stage slots 2 t and 2 t + 1 serve the children in tree t. Cost: about 2 log2 p + k
-// rounds of n / k bytes for k chunks. Commutative only. See: Sanders, Speck, Traff 2009.
+// Definitions: stage slots 2 t and 2 t + 1 serve the children in tree t.
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/tree.hpp"
 
 namespace tern::coll {
 namespace {
 
-// The root's part: combines the tree's sum with its own input.
 void finish_half(Builder& b, const DoubleTree& tree, int32_t half) {
   for (int32_t node = 1; node < b.ranks(); ++node) {
     if (tree.parent(node) != 0) continue;

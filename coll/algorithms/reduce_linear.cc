@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Linear reduce: every rank sends to the root; the root combines all vectors from the highest rank
-// down. Why: a single hop; kernels use LL (coll/gpu/push_run.hpp). Cost: p - 1
-// messages of n, p n reduced, and scratch of p n at the root.
+// down.
+// Why: a single hop; kernels use LL (coll/gpu/push_run.hpp).
 #include "coll/algorithms/algorithms.hpp"
 
 namespace tern::coll {

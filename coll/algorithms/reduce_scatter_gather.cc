@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rabenseifner's reduce: reduce-scatter by recursive halving, then every rank sends its block to
-// the root. Rank order. Cost: log2 p + 1 rounds, 2 n (p - 1) / p bytes. See: Rabenseifner 2004.
+// the root. Operands stay in rank order.
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/halving.hpp"
 

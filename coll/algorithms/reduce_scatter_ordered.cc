@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ordered reduce-scatter: every rank collects a block from all others and combines from the
-// highest rank down. For noncommutative operations. Definitions: stage slot r holds rank r's block.
-// Cost: p - 1 messages of a block each way, scratch of p blocks.
+// Ordered reduce-scatter: every rank collects a block from all others and combines from the highest
+// rank down. The algorithm serves noncommutative operations.
+// Definitions: stage slot r holds rank r's block.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace tern::coll {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pairwise reduce-scatter: in round k every rank sends the k-th rank after it that rank's block,
 // and adds the block received from the k-th rank before. Sends read the input and wait for nothing.
-// Cost: p - 1 rounds, n (p - 1) / p bytes. Commutative only. See: Thakur, Rabenseifner, Gropp 2005.
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.hpp"

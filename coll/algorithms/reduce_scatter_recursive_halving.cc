@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recursive halving reduce-scatter: partners at distance p / 2, p / 4, ... exchange the half of the
 // blocks owned by the other side, and add. Definitions: active number i owns the blocks of the
-// ranks folded into it. Cost: ceil(log2 p) rounds, n (p - 1) / p bytes (2 n more unless p is a
-// power of two). Commutative only. See: Thakur, Rabenseifner, Gropp 2005.
+// ranks folded into it.
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/halving.hpp"
 

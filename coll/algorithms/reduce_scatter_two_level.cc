@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two-level reduce-scatter: each host reduces the vector to its lowest rank, the leader, along a
 // binomial tree; leaders exchange and add the blocks of each other's hosts, then scatter blocks to
-// their ranks. Only leaders' messages leave a host. Definitions: the first mirror holds the partial
-// result, the second received data. Cost: log2 g rounds of n bytes within hosts of g ranks, q - 1
-// of n / q between q hosts. Commutative only.
+// their ranks.
+// Definitions: the first mirror holds the partial result, the second received data.
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.hpp"
@@ -19,7 +18,7 @@ Slice received(const Builder& b, int32_t first, int32_t blocks) {
   return slice_at(b, kAtSecondMirror, first, blocks);
 }
 
-// Reduces the host's vectors to the first rank; returns the place of this rank's part.
+// reduce_host() returns the place of this rank's part.
 PartialBuffer reduce_host(Builder& b, const std::vector<int32_t>& host, int32_t mine) {
   const auto size = static_cast<int32_t>(host.size());
   const Binomial tree{size, mine};
@@ -34,7 +33,7 @@ PartialBuffer reduce_host(Builder& b, const std::vector<int32_t>& host, int32_t 
   return held;
 }
 
-// Leaders exchange and add the hosts' blocks; returns the place of the sums.
+// between_hosts() returns the place of the sums.
 PartialBuffer between_hosts(Builder& b, PartialBuffer held) {
   const std::vector<int32_t> leaders = b.levels()->leaders();
   const auto hosts = std::ssize(leaders);

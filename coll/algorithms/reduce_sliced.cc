@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sliced reduce: a reduce-scatter in each host gives every rank a slice, slice j goes down a chain
-// of the j-th ranks of all hosts to the root's host, and the root gathers. Definitions: q hosts of
-// g ranks; the host after the root's is the last but one of the chain. Cost: g rounds and n bytes
-// within hosts (the root receives n), q - 1 rounds and n / g bytes per rank between hosts.
-// Commutative only. See: Traff, Hunold 2020.
+// of the j-th ranks of all hosts to the root's host, and the root gathers.
+// Definitions: the host after the root's is the last but one of the chain.
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/slices.hpp"
 
@@ -12,7 +10,7 @@ namespace tern::coll {
 void reduce_sliced(Builder& b) {
   const SlicePlace place = slice_place(b);
   const int32_t root_at = host_number(b, b.root());
-  const int32_t left = (place.at - root_at + place.hosts()) % place.hosts();  // hosts to go
+  const int32_t left = (place.at - root_at + place.hosts()) % place.hosts();
   b.split(place.slices());
   b.mirrors(1);
   b.stage(1);

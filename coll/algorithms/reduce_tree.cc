@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tree reduction: partial results combine on the way to the root, small subtrees first. Trees:
-// binomial and 4-nomial from the root, for commutative operations; binomial in rank order to rank
-// 0, then to the root; by levels (a message per host). Definitions: `held` is the
-// partial result of this rank's subtree; stage slots alternate: held op received may replace the
-// received part. Cost: ceil(log2 p) rounds (another in order) of n bytes. See: Thakur,
-// Rabenseifner, Gropp 2005.
+// Tree reduction: partial results combine on the way to the root, small subtrees first.
+// Trees: binomial and 4-nomial from the root, for commutative operations; binomial in rank order to
+// rank 0, then to the root; by levels (a message per host).
+// Definitions: `held` is the partial result of this rank's subtree; stage slots alternate: held op
+// received may replace the received part.
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.hpp"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Linear scan and exscan: each rank adds its input to the previous rank's result and forwards chunk
-// after chunk. Rank order. Cost: p - 1 + k rounds of n / k bytes for k chunks; n bytes sent per
-// rank.
+// after chunk. Operands stay in rank order.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace tern::coll {

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // One-shot scan and exscan: every rank sends a vector to all higher ranks and reduces the lower
-// ranks' vectors, in rank order. Why: a single hop; kernels use LL and LL128
-// (coll/gpu/push_run.hpp). Cost: up to p - 1 messages of n in a round; up to p n reduced. See:
-// allreduce_one_shot.cc.
+// ranks' vectors, in rank order.
+// Why: a single hop; kernels use LL and LL128 (coll/gpu/push_run.hpp).
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/emitters.hpp"
 
 namespace tern::coll {
 namespace {
 
-/// Returns the lower ranks' vectors; sends this rank's vector to the higher ranks.
+/// exchange_upwards() returns the lower ranks' vectors.
 std::vector<Slice> exchange_upwards(Builder& b) {
   const int32_t ranks = b.ranks(), mine = b.rank();
   b.stage(ranks);

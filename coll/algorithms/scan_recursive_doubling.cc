@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recursive doubling scan and exscan: in round k a rank receives the partial result of the 2^k
-// ranks up to the rank 2^k before, and prepends it. Rank order. Cost: ceil(log2 p) rounds of n
-// bytes. See: Hillis, Steele 1986.
+// ranks up to the rank 2^k before, and prepends the result. Operands stay in rank order.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace tern::coll {

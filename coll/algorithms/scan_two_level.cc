@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two-level scan and exscan: each host scans by recursive doubling; the hosts' last ranks scan the
-// hosts' sums, then distribute the preceding hosts' sum, which their ranks prepend. Only last
-// ranks' messages leave a host. Rank order, so hosts must hold consecutive ranks. Cost: 2 ceil(log2
-// g) rounds of n bytes within hosts of g ranks, ceil(log2 q) between q hosts.
+// hosts' sums, then distribute the preceding hosts' sum, which their ranks prepend. Operands stay
+// in rank order, so hosts must hold consecutive ranks.
 #include <algorithm>
 
 #include "coll/algorithms/algorithms.hpp"
@@ -14,7 +13,6 @@ namespace {
 constexpr Slice kReceived{Space::kStage, 0, 1, 0}, kSum{Space::kStage, 0, 1, 1},
     kBefore{Space::kStage, 0, 1, 2};
 
-/// Ranks in order; this rank is at `mine`.
 struct Row {
   std::vector<int32_t> ranks;
   int32_t mine;
@@ -28,8 +26,8 @@ Row row_of(std::vector<int32_t> ranks, int32_t rank) {
   return {std::move(ranks), static_cast<int32_t>(mine)};
 }
 
-/// `sum` becomes the sum up to and including this rank, if others need it (`keep`: always);
-/// `before`, unless null, the sum of preceding ranks.
+/// In double_up() `sum` becomes the sum up to and including this rank, if others need the sum
+/// (`keep`: always). `before`, unless null, becomes the sum of preceding ranks.
 void double_up(Builder& b, const Row& row, const Slice& sum, bool keep, const Slice* before) {
   for (int32_t distance = 1; distance < row.size(); distance *= 2) {
     if (row.mine + distance < row.size()) b.send(row.rank(row.mine + distance), sum);
@@ -41,7 +39,6 @@ void double_up(Builder& b, const Row& row, const Slice& sum, bool keep, const Sl
   }
 }
 
-/// Broadcasts kBefore of the host's last rank along a binomial tree.
 void hand_down_host(Builder& b, const Row& host) {
   const auto rank_at = [&](int32_t node) { return host.rank(host.size() - 1 - node); };
   const int32_t node = host.size() - 1 - host.mine;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linear scatter: the root sends every rank its block, within a window. Cost: p - 1 messages of a
-// block at the root; no copies.
+// Linear scatter: the root sends every rank its block, within a window.
 #include "coll/algorithms/algorithms.hpp"
 
 namespace tern::coll {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tree scatter: a rank receives the subtree's blocks as a single message and forwards the
-// children's blocks. Trees: binomial, 4-nomial, by levels (a message per host). Definitions: stage
-// slot i holds the block of the subtree's i-th rank; the root sends runs of consecutive ranks.
-// Cost: binomial ceil(log2 p) rounds of at most n / 2 bytes. See: Chan, Heimlich, Purkayastha, van
-// de Geijn 2007.
+// children's blocks.
+// Trees: binomial, 4-nomial, by levels (a message per host).
+// Definitions: stage slot i holds the block of the subtree's i-th rank; the root sends runs of
+// consecutive ranks.
 #include "coll/algorithms/algorithms.hpp"
 #include "coll/algorithms/tree.hpp"
 

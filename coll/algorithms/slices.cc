@@ -36,7 +36,7 @@ SlicePlace slice_place(const Builder& b) {
   place.at = host_number(b, b.rank());
   place.mine = static_cast<int32_t>(
       std::lower_bound(place.host.begin(), place.host.end(), b.rank()) - place.host.begin());
-  // Each host's rank at the same index, by the host's leader.
+  // A team has each host's rank at the same index, ordered by the hosts' leaders.
   const std::vector<int32_t>& leader = b.levels()->groups[0];
   std::vector<int32_t> seen(leader.size(), 0), by_leader(leader.size(), -1);
   for (int32_t rank = 0; rank < b.ranks(); ++rank) {

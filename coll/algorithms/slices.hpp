@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Slices: common parts of sliced algorithms. The ranks of each host split the vector into a slice
 // each; the j-th ranks of all hosts, a team, process slice j between hosts. So all ranks send to
-// other hosts, not leaders alone. Needs hosts of equal size.
+// other hosts, not leaders alone. Sliced algorithms need hosts of equal size.
 #pragma once
 
 #include <cstdint>
@@ -20,21 +20,19 @@ struct SlicePlace {
 
   [[nodiscard]] int32_t slices() const noexcept { return static_cast<int32_t>(host.size()); }
   [[nodiscard]] int32_t hosts() const noexcept { return static_cast<int32_t>(team.size()); }
-  /// The rank at a distance around the ring.
   [[nodiscard]] int32_t host_ring(int32_t distance) const noexcept;
   [[nodiscard]] int32_t team_ring(int32_t distance) const noexcept;
   [[nodiscard]] int32_t slice(int32_t distance) const noexcept;
 };
-/// Cost: O(p).
 [[nodiscard]] SlicePlace slice_place(const Builder& b);
 [[nodiscard]] int32_t host_number(const Builder& b, int32_t rank);
 
-/// Leaves each rank its slice of the host's sum, in the first mirror, as `blocks` blocks.
-/// Commutative only.
+/// sum_in_host() leaves each rank its slice of the host's sum, in the first mirror, as `blocks`
+/// blocks.
 [[nodiscard]] HeldBlocks sum_in_host(Builder& b, const SlicePlace& place, int32_t blocks);
 
-/// Each rank sends its slice of the output to the host's ranks, except to `complete` (-1: none),
-/// which has all.
+/// In share_in_host() each rank sends its slice of the output to the host's ranks, except to
+/// `complete` (-1: none), which has all slices.
 void share_in_host(Builder& b, const SlicePlace& place, int32_t blocks, int32_t complete = -1);
 
 }  // namespace tern::coll

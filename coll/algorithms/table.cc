@@ -19,34 +19,33 @@ constexpr size_t kKi = 1024;
 
 double lg(double p) { return std::ceil(std::log2(p)); }
 double log4(double p) { return std::ceil(std::log2(p) / 2); }
-/// Average children of a node of a 4-nomial tree, as a cost.
+/// fan() is the average number of children of a node of a 4-nomial tree, as a cost.
 double fan(double p) { return p < 4 ? p - 1 : 2.5; }
 double pow2(double p) { return floor_power(static_cast<int32_t>(p)); }
 double per_host(S s) { return std::ceil(s.p / s.hosts); }
-/// Extra rounds if p is not a power of two.
 double folds(double p) { return pow2(p) == p ? 0 : 1; }
 
 /// Without pipelining, the critical path equals the busiest rank's work.
 Cost plain(double rounds, double bytes, double reduced = 0, double copied = 0) {
   return {{rounds, bytes, rounds, bytes, reduced, copied}, {}};
 }
-/// Pipelined chunks: the first chunk's path, and a rank's work for each.
+/// A pipelined cost is the first chunk's path, and a rank's work for each chunk.
 Cost piped(Work way) { return {way, {}}; }
 
-Cost tree(double depth, double fan, double n) {  // down, or up without reducing
+Cost tree(double depth, double fan, double n) {
   return piped({depth * fan, depth * fan * n, depth * fan, depth * fan * n});
 }
 Cost tree_sum(double depth, double fan, double n) {
   return piped({depth * fan, depth * fan * n, 1, n, depth * fan * n, n});
 }
-/// Every rank writes and reads shared memory; `read`: slots of others, at least a cache line each.
+/// Every rank writes and reads shared memory. `read` counts slots of others, at least a cache line
+/// each.
 Cost flat(double epochs, double read, double copied, double reduced = 0) {
   return {{epochs, 0, 0, 0, reduced, copied, 1, read}, {}};
 }
 Cost flat_all(S s, double epochs, double copied, double reduced = 0) {
   return flat(epochs, epochs * (s.p - 1), copied, reduced);
 }
-/// Through domains of sqrt(p) ranks each.
 Cost flat_domains(S s, double epochs, double copied, double reduced = 0) {
   return flat(epochs, 2 * std::sqrt(s.p), copied, reduced * 2 * std::sqrt(s.p));
 }
@@ -241,7 +240,6 @@ constexpr Algorithm kTable[] = {
    [](S s) { return flat_all(s, 1, s.n, s.p * s.n); }, "Graham, Shipman 2008", FlatMethod::kWhole},
   {kExscan, "flat_two_level", nullptr, kShared, 0, "2; 2 n sqrt p",
    [](S s) { return flat_domains(s, 2, s.n, s.n); }, "Graham, Shipman 2008", FlatMethod::kTwoLevel},
-  // Neighbourhoods stand last.
   {kNeighborAllgather, "linear", neighbor_allgather_linear, kAnything, 0, "1; n of d neighbours",
    [](S s) { return plain(1, s.n / s.p); }, "Hoefler, Traff 2009"},
   {kNeighborAlltoall, "linear", neighbor_alltoall_linear, kAnything, 0, "1; n of d neighbours",

@@ -18,7 +18,7 @@ void Tree::attach(int32_t child, int32_t parent) noexcept {
   above.last = child;
 }
 
-// Hangs the members under the first as a k-nomial tree, largest subtrees first.
+// hang() hangs the largest subtrees first.
 void Tree::hang(const std::vector<int32_t>& members, int32_t radix) noexcept {
   const int64_t count = static_cast<int64_t>(members.size());
   const auto member = [&](int64_t node) { return members[static_cast<size_t>(node)]; };
@@ -49,7 +49,6 @@ Tree Tree::by_levels(const Levels* levels, int32_t ranks, int32_t root) {
   return tree;
 }
 
-// The first member is the root, the others ascend.
 void Tree::hang_levels(const Levels& levels, size_t level, const std::vector<int32_t>& members) {
   if (level == levels.groups.size()) return hang(members, 2);
   const auto& groups = levels.groups[level];

@@ -13,15 +13,16 @@ namespace tern::coll {
 
 class Tree {
  public:
-  /// Node v has children v + d k^i, 0 < d < k, for all i below v's lowest nonzero digit.
+  /// k_nomial(): node v has children v + d k^i, 0 < d < k, for all i below v's lowest nonzero
+  /// digit.
   [[nodiscard]] static Tree k_nomial(int32_t ranks, int32_t root, int32_t radix);
-  /// Leaders of the outermost groups form a binomial tree, then leaders within each. The root leads
-  /// its group; elsewhere the lowest rank leads. Without levels: binomial.
+  /// by_levels(): leaders of the outermost groups form a binomial tree, then leaders within each
+  /// group. The root leads its group; elsewhere the lowest rank leads. Without levels the tree is
+  /// binomial.
   [[nodiscard]] static Tree by_levels(const Levels* levels, int32_t ranks, int32_t root);
 
-  /// -1 for the root.
   [[nodiscard]] int32_t parent(int32_t rank) const noexcept { return at(rank).parent; }
-  /// A rank's children, largest subtree first.
+  /// children() lists the largest subtree first.
   [[nodiscard]] std::vector<int32_t> children(int32_t rank) const;
   [[nodiscard]] std::vector<int32_t> subtree(int32_t rank) const;
 
@@ -42,25 +43,22 @@ class Tree {
   std::vector<TreeNode> nodes_;
 };
 
-/// A rank's place in its host's tree, rooted at the lowest rank.
 struct HostPlace {
   int32_t parent = -1;
   std::vector<int32_t> children;
 };
-/// Needs levels.
 [[nodiscard]] HostPlace host_place(const Builder& b);
 
-/// Emits the reduction up the tree. Returns this rank's part of the result.
+/// reduce_up() returns this rank's part of the result.
 Slice reduce_up(Builder& b, const Tree& tree);
 
-/// Two in-order binary trees over nodes 1..count; each node is a leaf in at least one, unless count
-/// is 1. See: Sanders, Speck, Traff 2009.
+/// DoubleTree: two in-order binary trees over nodes 1..count. Each node is a leaf in at least one,
+/// unless count is 1. See: Sanders, Speck, Traff 2009.
 struct DoubleTree {
   int32_t count;
   bool second;
-  /// 0 for the root.
   [[nodiscard]] int32_t parent(int32_t node) const noexcept;
-  /// 0: no child.
+  /// Node 0 means no parent or child.
   [[nodiscard]] int32_t left(int32_t node) const noexcept;
   [[nodiscard]] int32_t right(int32_t node) const noexcept;
 

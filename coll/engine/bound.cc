@@ -41,7 +41,6 @@ Area block_of(Area area, int32_t block) noexcept {
   return area;
 }
 
-/// Null if no block has data, or types differ.
 const void* first_data(const Side& side, int32_t blocks) noexcept {
   if (side.type == nullptr || side.types != nullptr) return nullptr;
   const auto* const base = static_cast<const std::byte*>(side.address) + side.type->true_lb();
@@ -127,7 +126,6 @@ Bound::Areas Bound::find_areas() {
   return areas;
 }
 
-// The copied input, then the scratch of each pass.
 void Bound::place(Areas& areas, size_t chunk, std::byte* memory) {
   scratch_ = memory + aside_bytes_;
   geometry_.set_scratch_kind(scratch_kind_);
@@ -140,7 +138,7 @@ void Bound::place(Areas& areas, size_t chunk, std::byte* memory) {
   geometry_.bind(*schedule_, areas.input, areas.output, areas.like, chunk);
 }
 
-// Allocates scratch on the device if the rank has device data. Throws std::bad_alloc.
+// Scratch lies on the device if the rank has device data.
 std::byte* Bound::find_memory(size_t bytes) {
   scratch_kind_ = cuda::MemoryKind::kHost;
   for (const Space space : {Space::kOutput, Space::kInput}) {
@@ -151,7 +149,7 @@ std::byte* Bound::find_memory(size_t bytes) {
     Failure why;
     cuda::Job job = core::begin_job(process_, address, &why);
     if (!why) device_memory_ = cuda::Block(job, bytes);
-    if (!device_memory_.valid()) break;  // host memory works, and peers depend on this rank
+    if (!device_memory_.valid()) break;
     scratch_kind_ = cuda::MemoryKind::kDevice;
     return device_memory_.data();
   }
@@ -179,7 +177,7 @@ void Bound::bind_in_place(Area& input, Area& output) {
   }
 }
 
-// The collective overwrites the input before the sends: copies the blocks as bytes.
+// The collective overwrites the input before the sends, so the blocks are copied, as bytes.
 void Bound::put_blocks_aside(Area& input, const Area& output) {
   aside_ = Kept::kInput;
   aside_blocks_ = schedule_->ranks;
@@ -201,7 +199,6 @@ void Bound::put_blocks_aside(Area& input, const Area& output) {
   put_aside_ = input;
 }
 
-// Copies a vector to be reduced, in its layout.
 void Bound::put_vector_aside(Area& input) {
   const core::Datatype& type = *input.type;
   const MPI_Count count = total(input, schedule_->ranks);
@@ -216,7 +213,8 @@ void Bound::put_vector_aside(Area& input) {
   aside_origin_ = (type.extent() < 0 ? span : 0) - type.true_lb();
 }
 
-// Packs a vector with holes first (root) or unpacks last, since ranks split at bytes.
+// Ranks split a broadcast at bytes, so a root packs a vector with holes first, and other ranks
+// unpack last.
 void Bound::pack_bcast(Area& output) {
   core::Datatype& type = *operation().output.type;
   if (type.contiguous()) return;

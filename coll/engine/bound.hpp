@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bound: a schedule bound to the buffers of an operation: the address of each slice in each pass.
-// Movement operations use bytes for dense data, since types may differ between ranks; broadcasts
-// pack other vectors. Reductions use elements of the caller's type. Lifetime: an execution, rebound
-// for each call.
+// Moved dense data counts in bytes, since types may differ between ranks; broadcasts pack other
+// vectors. Reductions use elements of the caller's type. Lifetime: an execution, rebound for each
+// call.
 #pragma once
 
 #include <cstddef>
@@ -21,16 +21,15 @@ class Bound {
  public:
   struct Passes {
     size_t chunk;  // bytes of a block; 0: one pass
-    size_t most;   // concurrent passes
+    size_t most;
   };
 
   /// `kept` belongs to the request and outlives this object.
   Bound(core::Process& process, core::Datatype* byte, KeptOperation& kept) noexcept
       : process_(process), byte_(byte), kept_(kept) {}
 
-  /// Keeps types and arrays until the request drops them. `cached` stays in use until release();
-  /// `own` holds it if no cache does. Scratch lies where the rank's data lies. Throws
-  /// std::bad_alloc.
+  /// bind() keeps types and arrays until the request drops them. `cached` stays in use until
+  /// release(); `own` holds the schedule if no cache does. Throws std::bad_alloc.
   void bind(const Operation& operation, const Passes& passes, CachedSchedule& cached,
             std::shared_ptr<CachedSchedule> own = {});
   void release() noexcept;
@@ -46,7 +45,6 @@ class Bound {
     return geometry_.at(slice, pass, scratch);
   }
 
-  /// A copy before the first step, or after the last.
   struct Aside {
     pml::Buffer from, to;
   };
@@ -83,7 +81,6 @@ class Bound {
   std::shared_ptr<CachedSchedule> own_;
   const Schedule* schedule_ = nullptr;
   Geometry geometry_;
-  // Copied inputs, then each pass's scratch.
   std::vector<std::byte> memory_;
   cuda::Block device_memory_;
   cuda::MemoryKind scratch_kind_ = cuda::MemoryKind::kHost;

@@ -17,7 +17,7 @@ namespace tern::coll {
 struct CachedSchedule {
   explicit CachedSchedule(Schedule made) noexcept : schedule(std::move(made)) {}
   const Schedule schedule;
-  std::atomic<int> running{0};  // executions; nonzero prevents eviction
+  std::atomic<int> running{0};  // nonzero prevents eviction
   uint64_t last_use = 0;
 };
 
@@ -25,14 +25,11 @@ class ScheduleCache {
  public:
   static constexpr size_t kMostSteps = size_t{1} << 18;
 
-  /// Throws std::bad_alloc.
   CachedSchedule& get(const Algorithm& algorithm, int32_t ranks, int32_t rank, int32_t root,
                       const Levels* levels = nullptr);
-  /// Builds schedules for inter-communicators by build_between().
   CachedSchedule& get_between(const Algorithm& algorithm, int32_t ranks, int32_t others,
                               int32_t rank, int32_t root);
   [[nodiscard]] std::vector<const Algorithm*> algorithms() const;
-  /// Schedules of a trial are evicted first.
   void set_trial(bool on) noexcept { trial_ = on; }
   [[nodiscard]] size_t steps() const noexcept { return steps_; }
   [[nodiscard]] size_t size() const noexcept { return schedules_.size(); }

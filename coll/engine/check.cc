@@ -21,7 +21,7 @@ bool is_packed(const core::Datatype& type) noexcept {
   return basic != nullptr && reinterpret_cast<MPI_Datatype>(basic->handle()) == MPI_PACKED;
 }
 
-/// MPI_Reduce_scatter's counts, equal on all ranks.
+/// MPI_Reduce_scatter's counts are equal on all ranks.
 void add_counts(const Side& side, int ranks, ComparedCall* call) {
   for (int i = 0; i < ranks; ++i) {
     call->hash = call->hash * 0x9E3779B97F4A7C15ULL + static_cast<uint64_t>(side.counts[i]) + 1;
@@ -33,7 +33,7 @@ void add_counts(const Side& side, int ranks, ComparedCall* call) {
 
 void add_data(const Operation& operation, ComparedCall* call) {
   const Side& side = agreed_side(operation);
-  if (neighborly(operation.collective)) return;  // edges differ in size
+  if (neighborly(operation.collective)) return;
   if (operation.communicator->inter() && call->root == kOnThisSide) return;
   if (operation.irregular) {
     if (operation.collective == Collective::kReduceScatter)

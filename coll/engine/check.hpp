@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Check: TERN_CHECK=collective. Before a collective each rank sends its call around a ring, through
-// both groups of an inter-communicator, and compares its predecessor's call. Why: a mismatch hangs
-// or corrupts data. Both neighbours detect a mismatch and refuse the call (refusal.hpp). Cost: a
-// message of sizeof(Call) per rank. See: MPI-5.0 section 6.14; tests/mpi/coll_check.sh.
+// both groups of an inter-communicator, and compares its predecessor's call. Both neighbours detect
+// a mismatch and refuse the call (refusal.hpp). Cost: a message of sizeof(Call) per rank. See:
+// MPI-5.0 section 6.14.
 #pragma once
 
 #include <cstdint>
@@ -18,31 +18,27 @@ inline constexpr int32_t kNoRoot = -1;
 /// The root of an inter-communicator's call is in this group.
 inline constexpr int32_t kOnThisSide = -2;
 
-/// Sent as raw bytes.
 struct ComparedCall {
   Collective collective;
   bool irregular, untyped;
-  int32_t root;                    // kNoRoot, kOnThisSide, or a rank
-  uint64_t bytes, elements, hash;  // vector or block; 0 if blocks differ
+  int32_t root;
+  uint64_t bytes, elements, hash;  // of a vector or block; 0 if blocks differ
   char op[24];
-  char data[64];  // "10 MPI_INT"
+  char data[64];
 };
 
 [[nodiscard]] ComparedCall call_of(const Operation& operation) noexcept;
-/// "bcast of 10 MPI_INT from root 0".
 [[nodiscard]] std::string in_words(const ComparedCall& call);
-/// The error class of the first difference.
 [[nodiscard]] int differ(const ComparedCall& one, const ComparedCall& other) noexcept;
 
 class CallCheck {
  public:
-  /// Returns an error class, with the text in fail().
   [[nodiscard]] int begin(pml::Pml& pml, core::Datatype* byte, const Operation& operation,
                           int tag) noexcept;
   [[nodiscard]] bool done() const noexcept { return sent_->done() && received_->done(); }
-  /// Returns an error class, with both calls in fail(), on a mismatch. `number`: of the collective.
+  /// On a mismatch, fail() has both calls after end().
   [[nodiscard]] int end(uint32_t number) noexcept;
-  /// Cancels; false while peers may access the messages.
+  /// drop() returns false while peers may access the messages.
   [[nodiscard]] bool drop() noexcept;
 
  private:
@@ -52,7 +48,6 @@ class CallCheck {
   bool dropped_ = false;
 };
 
-/// The side with a size equal on all ranks.
 [[nodiscard]] const Side& agreed_side(const Operation& operation) noexcept;
 
 }  // namespace tern::coll

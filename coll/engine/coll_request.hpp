@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CollRequest: an active collective: a call in flight (FlatCall) or a schedule (Execution).
+// CollRequest: an active collective, as a call in flight (FlatCall) or a schedule (Execution).
 // Lifetime: pooled; the user's handle and the running operation hold a reference each.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace tern::coll {
 
-/// A tag sequence. Tags have few bits, so collectives without messages take none.
+/// Tags have few bits; collectives without messages take no tag sequence.
 [[nodiscard]] uint32_t next_sequence(core::Communicator& communicator) noexcept;
 [[nodiscard]] uint32_t sequence_of(CallNumber persistent) noexcept;
 
@@ -32,14 +32,12 @@ class CollRequest : public core::Request {
     sequence_ = sequence;
     tagged_ = true;
   }
-  /// Takes the number now: ranks create persistent collectives in equal order, but may start them
-  /// in any order.
+  /// A persistent request takes its number when created: ranks create persistent collectives in
+  /// equal order, but may start them in any order.
   void set_persistent() noexcept;
-  /// Null: no measurement.
   void measure(Measured* sum) noexcept { watch_.measure(sum); }
 
   virtual void go() noexcept = 0;
-  /// The caller releases the request.
   [[nodiscard]] Failure run() noexcept;
   int start() noexcept final;
   void describe(WaitReport* report) const override;

@@ -13,11 +13,11 @@
 namespace tern::coll {
 namespace {
 
-// Message tags: sequence of the collective, pass, lane (signals: kSignals + slot).
+// A message tag contains the collective's sequence, pass, and lane (signals: kSignals + slot).
 constexpr int kPassBits = 8, kLowBits = 8;
 constexpr int kSignals = 128;
-constexpr int kMostOperands = 16;  // reduced at once
-constexpr int kCheck = 255;        // distinct from signals, with a slot per barrier round
+constexpr int kMostOperands = 16;
+constexpr int kCheck = 255;  // distinct from signals, with a slot per barrier round
 
 }  // namespace
 
@@ -116,7 +116,7 @@ bool Execution::advance(int& events) noexcept {
   return true;
 }
 
-// Peers have stopped: cancels the rest.
+// abandon() cancels the rest, because the peers have stopped.
 bool Execution::abandon(int& events) noexcept {
   checking_ = checking_ && !check_->drop();
   bool left = checking_;
@@ -141,7 +141,6 @@ void Execution::finish() noexcept {
   end();
 }
 
-// True once complete.
 bool Execution::advance_pass(PassRun& pass, int& events) noexcept {
   bool moved = true;
   bool complete = true;
@@ -223,7 +222,7 @@ void Execution::message(PassRun& pass, int lane, int32_t index, const Step& step
   if (data) {
     buffer = bound_.at(sends ? schedule_->source(step) : schedule_->destination(step), pass.number,
                        pass.scratch);
-    if (buffer.bytes() == 0) return;  // known to both ends
+    if (buffer.bytes() == 0) return;  // both ends know the size
   }
   core::Communicator* on = operation().communicator;
   const bool across = step.peer >= schedule_->ranks;
@@ -239,7 +238,7 @@ void Execution::message(PassRun& pass, int lane, int32_t index, const Step& step
   if (request->done()) retire(run);
 }
 
-// A failed rank has no valid data: its receivers fail too.
+// A failed rank has no valid data, so its receivers fail too.
 int Execution::begin_message(const pml::Buffer& buffer, const pml::Envelope& envelope, bool sends,
                              core::Request** request) noexcept {
   pml::Pml& pml = owner_.pml();
@@ -253,10 +252,10 @@ std::unique_ptr<core::DeviceWork> Execution::new_work(bool on_device) noexcept {
   return std::unique_ptr<core::DeviceWork>(new (std::nothrow) core::DeviceWork(owner_.process()));
 }
 
-// A device rings no doorbell.
+// A device rings no doorbell, so progress stays awake.
 void Execution::fly(LaneRun& lane, int32_t index, std::unique_ptr<core::DeviceWork> work) noexcept {
   channel->progress.stay_awake(1);
-  lane.flights.push_back({index, nullptr, work.release()});  // capacity reserved by bind()
+  lane.flights.push_back({index, nullptr, work.release()});
 }
 
 void Execution::land(const Flight& flight) noexcept {
@@ -293,7 +292,7 @@ void Execution::reduce(PassRun& pass, int lane, int32_t index, const Step& step)
       core::with_kind(bound_.at(schedule_->destination(step), pass.number, pass.scratch));
   std::unique_ptr<core::DeviceWork> work = new_work(to.on_device());
   std::array<pml::Buffer, kMostOperands> sources;
-  // Takes excess operands from the last on, to keep their order.
+  // Excess operands are reduced from the last on, to keep their order.
   bool begun = false;
   for (int left = step.sources; left > 0;) {
     const int some = std::min(left, kMostOperands - (begun ? 1 : 0));

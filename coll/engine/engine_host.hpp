@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Execution: a schedule bound to buffers, run by progress over the pml. Up to kMostPasses passes
 // (chunks) overlap, each with separate scratch. Device work is a step in flight, like a message;
-// the host never waits for a device. Lifetime: pooled; the user's handle and the running operation
-// hold a reference each. See: coll/schedule/schedule.hpp; tests/unit/coll/engine_test.cc.
+// the host never waits for a device.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +25,6 @@ namespace tern::coll {
 
 class Execution;
 
-/// Executions implements the interface.
 class ExecutionOwner {
  public:
   [[nodiscard]] core::Channel& channel() const noexcept { return channel_; }
@@ -50,16 +48,13 @@ class Execution final : public CollRequest {
  public:
   explicit Execution(ExecutionOwner& owner) noexcept;
 
-  /// Throws std::bad_alloc. `cached` stays in use until the end; `own` holds it if no cache does.
   void bind(const Operation& operation, const Algorithm& algorithm, CachedSchedule& cached,
             std::shared_ptr<CachedSchedule> own = {});
-  /// Ranks compare calls before they run, until the execution is pooled.
   void check(std::unique_ptr<CallCheck> check) noexcept { check_ = std::move(check); }
-  /// Another rank refuses: the next advance() abandons the execution.
+  /// After refused(), the next advance() abandons the execution.
   TERN_COLD void refused(const std::string& why) noexcept;
   void launch() noexcept;
-  /// Adds the steps begun or ended to `events`. True when complete; the execution may then be
-  /// freed.
+  /// After advance() returns true, the execution may be freed.
   bool advance(int& events) noexcept;
   void go() noexcept override { owner_.go(*this); }
   void describe(WaitReport* report) const override;
@@ -67,7 +62,6 @@ class Execution final : public CollRequest {
  private:
   static constexpr size_t kMostPasses = 3;
 
-  /// A step in flight: a message, or device work.
   struct Flight {
     int32_t step;
     core::Request* request;
@@ -79,7 +73,7 @@ class Execution final : public CollRequest {
   };
   struct LaneRun {
     int32_t issued = 0;
-    std::vector<Flight> flights;  // by step
+    std::vector<Flight> flights;
     [[nodiscard]] int32_t complete() const noexcept {
       return flights.empty() ? issued : flights.front().step;
     }
@@ -105,7 +99,6 @@ class Execution final : public CollRequest {
                                   bool sends, core::Request** request) noexcept;
   void copy(PassRun& pass, int lane, int32_t index, const Step& step) noexcept;
   void reduce(PassRun& pass, int lane, int32_t index, const Step& step) noexcept;
-  /// Asynchronous work; null without memory.
   [[nodiscard]] std::unique_ptr<core::DeviceWork> new_work(bool on_device) noexcept;
   void fly(LaneRun& lane, int32_t index, std::unique_ptr<core::DeviceWork> work) noexcept;
   void land(const Flight& flight) noexcept;
@@ -114,7 +107,6 @@ class Execution final : public CollRequest {
   void finish() noexcept;
   void unbind() noexcept override;
   void pool() noexcept override { owner_.release(*this); }
-  /// Adds the collective's name.
   void note_error(int code, const char* text) noexcept;
   TERN_COLD void refuse(int code) noexcept;
   void note(const Failure& why) noexcept;

@@ -49,7 +49,7 @@ Execution* Executions::bound(const Operation& operation, const Algorithm& algori
 void Executions::go(Execution& execution) noexcept {
   int events = 0;
   execution.launch();
-  if (!execution.advance(events)) running_.push_back(&execution);  // reserved by acquire()
+  if (!execution.advance(events)) running_.push_back(&execution);
 }
 
 void Executions::advance(int* events) noexcept {

@@ -27,24 +27,21 @@ class Executions final : public ExecutionOwner {
   void set_trial(bool on) noexcept { cache_.set_trial(on); }
   void admit_threads() noexcept { pool_.set_threaded(true); }
 
-  /// `own`: the communicator's schedule, or null. Throws std::bad_alloc.
   [[nodiscard]] Execution* bound(const Operation& operation, const Algorithm& algorithm,
                                  const Levels* levels, std::shared_ptr<CachedSchedule> own);
   void go(Execution& execution) noexcept override;
   void release(Execution& execution) noexcept override;
   [[nodiscard]] bool idle() const noexcept { return running_.empty(); }
-  /// Adds the steps begun and ended.
   void advance(int* events) noexcept;
-  /// Fails a communicator's executions, and notifies the other ranks.
   TERN_COLD void refuse(core::Communicator& communicator, const std::string& why,
                         const std::string& error) noexcept;
 
-  /// Gathers by messages. `name`: the purpose, for errors. Throws Error.
+  /// Errors of gather() mention `name`. Throws Error.
   void gather(core::Communicator& communicator, const void* mine, void* all, size_t bytes,
               const char* name);
   [[nodiscard]] std::vector<uint32_t> exchange(core::Communicator& communicator, uint32_t mine,
                                                const char* name);
-  /// The caller waits for the execution and releases it. Throws.
+  /// The caller of begin_exchange() waits for the execution and releases it.
   [[nodiscard]] Execution* begin_exchange(core::Communicator& communicator, uint32_t* mine,
                                           uint32_t* all, const char* name, CallNumber number,
                                           uint32_t sequence);

@@ -8,7 +8,6 @@
 namespace tern::coll {
 namespace {
 
-/// Elements of a vector before part `i` of `parts`.
 constexpr MPI_Count before(MPI_Count length, MPI_Count parts, MPI_Count i) noexcept {
   const MPI_Count rest = length % parts;
   return length / parts * i + std::min(i, rest);
@@ -52,7 +51,6 @@ void Geometry::size_scratch() noexcept {
   const auto bytes_of = [&](MPI_Count count) {
     return count == 0 ? size_t{0} : static_cast<size_t>((count - 1) * step + data);
   };
-  // A slice may span equal slots.
   need_.stage_slot = schedule_->uniform ? bytes_of(largest) : round_up(bytes_of(largest));
   need_.mirror = round_up(bytes_of(splits_ ? pass_length_ : blocks_before(schedule_->ranks)));
   if (like_.scale == 1) need_.first_element = -like_.type->true_lb();
@@ -77,7 +75,7 @@ ElementRange Geometry::block_range(const Area& area, const Slice& slice) noexcep
   if (area.counts == nullptr) return {slice.first * area.block, slice.blocks * area.block};
   const MPI_Count first = area.displs[slice.first];
   const int32_t last = slice.first + slice.blocks - 1;
-  // The slice is contiguous (reduce_scatter's input).
+  // The slice of reduce_scatter's input is contiguous.
   return {first, area.displs[last] + area.counts[last] - first};
 }
 
@@ -94,7 +92,7 @@ MPI_Count Geometry::blocks_before(int32_t block) const noexcept {
 
 namespace {
 
-/// Works for absolute addresses (MPI_BOTTOM) too.
+/// moved() also works for absolute addresses (MPI_BOTTOM).
 std::byte* moved(std::byte* base, ptrdiff_t by) noexcept {
   return reinterpret_cast<std::byte*>(reinterpret_cast<uintptr_t>(base) +
                                       static_cast<uintptr_t>(by));

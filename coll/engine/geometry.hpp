@@ -12,24 +12,22 @@
 
 namespace tern::coll {
 
-/// Adjacent items start on separate cache lines.
 inline constexpr size_t kLine = 64;
 constexpr size_t round_up(size_t bytes) noexcept { return (bytes + kLine - 1) / kLine * kLine; }
 
 struct Area {
   std::byte* base = nullptr;
   core::Datatype* type = nullptr;
-  MPI_Aint extent = 1;                // bytes between elements
+  MPI_Aint extent = 1;
   MPI_Count scale = 1;                // units of `type` per element
   MPI_Count block = 0;                // elements per block, or of a split vector
-  const MPI_Count* counts = nullptr;  // elements per block, if different
-  const MPI_Aint* displs = nullptr;   // set together with counts
-  /// If set, displs count bytes, and each slice is a single block.
+  const MPI_Count* counts = nullptr;  // elements per block, if blocks differ
+  const MPI_Aint* displs = nullptr;
+  /// With `types`, displs count bytes, and each slice is a single block.
   core::Datatype* const* types = nullptr;
   cuda::MemoryKind kind = cuda::MemoryKind::kUnknown;
 };
 
-/// Scratch sizes of a pass.
 struct ScratchNeed {
   size_t stage_slot = 0, mirror = 0;  // bytes
   ptrdiff_t first_element = 0;        // offset of element 0
@@ -38,11 +36,10 @@ struct ScratchNeed {
 
 class Geometry {
  public:
-  /// `unit`: type and extent of scratch elements; `like`: block sizes.
+  /// `unit` gives type and extent of scratch elements, `like` the block sizes.
   void bind(const Schedule& schedule, const Area& input, const Area& output, const Area& like,
             size_t chunk) noexcept;
 
-  /// Default: host.
   void set_scratch_kind(cuda::MemoryKind kind) noexcept { scratch_kind_ = kind; }
 
   [[nodiscard]] MPI_Count passes() const noexcept { return passes_; }

@@ -13,7 +13,6 @@ void make_adjacent(const std::vector<MPI_Count>& counts, std::vector<MPI_Aint>& 
 
 class KeptOperation {
  public:
-  /// Block counts apply to sides with arrays. Throws std::bad_alloc.
   void keep(const Operation& operation, int32_t input_blocks, int32_t output_blocks) {
     operation_ = operation;
     input_type_ = core::Ref<core::Datatype>(operation.input.type);
@@ -37,7 +36,6 @@ class KeptOperation {
     std::vector<MPI_Aint> displs;
     std::vector<core::Datatype*> types;
     std::vector<core::Ref<core::Datatype>> held;
-    /// Points the side to copies of its arrays.
     void take(Side& side, int32_t blocks) {
       held.clear();
       if (TERN_UNLIKELY(side.counts != nullptr)) copy(side, blocks);

@@ -9,13 +9,12 @@
 
 namespace tern::coll {
 
-/// Totals per algorithm and size (a power of two).
 struct Measured {
   int64_t count = 0, nanoseconds = 0;
-  double predicted = 0;  // microseconds, total
+  double predicted = 0;  // microseconds
 };
 
-/// Null: no clock reads.
+/// A stopwatch without a sum reads no clock.
 class Stopwatch {
  public:
   explicit Stopwatch(Measured* sum = nullptr) noexcept : sum_(sum) {}

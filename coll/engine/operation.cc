@@ -12,7 +12,7 @@ core::Data block_of(const Side& side, int32_t block) noexcept {
   if (block < 0) return data;
   const auto i = static_cast<size_t>(block);
   if (side.types != nullptr) data.type = side.types[i];
-  MPI_Aint displacement = block * side.count;  // elements
+  MPI_Aint displacement = block * side.count;
   if (side.counts != nullptr) {
     data.count = side.counts[i];
     displacement = 0;

@@ -20,9 +20,9 @@ struct ElementRange {
   [[nodiscard]] MPI_Count end() const noexcept { return first + count; }
 };
 
-/// A buffer: blocks of `count` elements, or of counts[i] elements at displs[i] (in elements;
-/// adjacent without displs). Operations that split: a vector of `count`. With `types`, displs count
-/// bytes.
+/// Side: a buffer: blocks of `count` elements, or of counts[i] elements at displs[i] (in elements;
+/// adjacent without displs). If the operation splits, a side is a vector of `count`. With `types`,
+/// displs count bytes.
 struct Side {
   void* address = nullptr;
   MPI_Count count = 0;
@@ -32,37 +32,32 @@ struct Side {
   core::Datatype* const* types = nullptr;
 };
 
-/// Null if the rank has no data, or for types relative to MPI_BOTTOM.
+/// first_byte_of() returns null if the rank has no data, or for types relative to MPI_BOTTOM.
 [[nodiscard]] inline std::byte* first_byte_of(const Side& side) noexcept {
   if (side.type == nullptr) return nullptr;
   return static_cast<std::byte*>(side.address) + side.type->true_lb();
 }
 
-/// -1: a side without blocks. Marks device data.
+/// `block` -1: a side without blocks. block_of() marks device data.
 [[nodiscard]] core::Data block_of(const Side& side, int32_t block) noexcept;
 
 struct Operation {
-  /// Member stores are faster than a string instruction.
   Operation() noexcept {}
   Collective collective = Collective::kBarrier;
   core::Communicator* communicator = nullptr;
   int root = 0;  // inter-communicators: see Schedule
   core::Op* op = nullptr;
-  /// A side absent on this rank keeps its defaults.
   Side input, output;
-  /// MPI_IN_PLACE: ignores the input's (scatter: the output's) address and type.
+  /// MPI_IN_PLACE: the input's (scatter: the output's) address and type are ignored.
   bool in_place = false;
-  /// The result replaces this rank's input block.
   bool onto_own_block = false;
-  /// Blocks differ on this rank or others.
   bool irregular = false;
-  /// The user's call, if different.
+  /// the user's call, if different
   const char* serves = nullptr;
 
   [[nodiscard]] CallKind kind(bool blocking) const noexcept { return {collective, blocking, root}; }
 };
 
-/// "its part in an allreduce on MPI_COMM_WORLD"
 [[nodiscard]] std::string part_in(const char* name, const core::Communicator& communicator);
 
 }  // namespace tern::coll

@@ -26,7 +26,7 @@ Pairs of_neighborhood(const Operation& operation) {
   };
   for (int32_t i = 0; i < count(all.destinations); ++i)
     add(&pairs.sent, operation.input, one ? -1 : i, all.destinations[static_cast<size_t>(i)]);
-  // Follows the sender's order: grid places are opposite (neighbors.hpp).
+  // Receivers follow the sender's order: grid places are opposite (neighbors.hpp).
   for (int32_t i = 0; i < count(all.sources); ++i) {
     const int32_t place = all.grid ? i ^ 1 : i;
     add(&pairs.received, operation.output, place, all.sources[static_cast<size_t>(place)]);

@@ -20,7 +20,8 @@ struct Pairs {
 };
 
 [[nodiscard]] bool goes_by_pairs(const Operation& operation) noexcept;
-/// Throws std::bad_alloc; Error (MPI_ERR_TRUNCATE) if blocks to the rank itself differ in size.
+/// pairs_of() throws std::bad_alloc, or Error (MPI_ERR_TRUNCATE) if blocks to the rank itself
+/// differ in size.
 [[nodiscard]] Pairs pairs_of(const Operation& operation);
 
 }  // namespace tern::coll

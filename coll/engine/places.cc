@@ -21,7 +21,6 @@ void warn(core::Process& process, topo::MachinePart::Kind kind, size_t rank) {
 
 }  // namespace
 
-// Equal on all ranks: each knows every rank's part.
 void Places::ask_parts(core::Process& process) {
   asked_ = true;
   for (const topo::MachinePart::Kind kind : words_.parts) {

@@ -17,23 +17,20 @@ namespace tern::coll {
 class Places {
  public:
   using HostOf = int (*)(core::Process& process, int world_rank);
-  /// Negative if the rank is not bound to a part.
+  /// PartOf is negative for a rank without a binding.
   using PartOf = int (*)(core::Process& process, int world_rank, topo::MachinePart::Kind kind);
 
-  /// Called once per rank and communicator, for several hosts.
   void set_hosts(HostOf host_of) noexcept { host_of_ = host_of; }
   void set_parts(PartOf part_of) noexcept { part_of_ = part_of; }
-  /// TERN_COLL_LEVELS. Throws Error.
   void configure(const std::string& text) { words_ = level_words(text, "TERN_COLL_LEVELS"); }
-  /// Null: one host, or unknown.
   [[nodiscard]] const Levels* of(const core::Communicator& communicator);
-  /// `names`: outermost first; `what`: the purpose, for TERN_EXPLAIN. Null if uninformative.
+  /// of_names() returns null for uninformative names. `names` begins with the outermost level.
   [[nodiscard]] const Levels* of_names(const core::Communicator& communicator,
                                        const std::vector<std::vector<int64_t>>& names,
                                        const char* what);
 
  private:
-  using Names = std::vector<std::vector<int64_t>>;  // indexed by level and world rank
+  using Names = std::vector<std::vector<int64_t>>;
   void ask_parts(core::Process& process);
 
   HostOf host_of_ = nullptr;

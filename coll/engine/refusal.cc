@@ -15,17 +15,18 @@
 namespace tern::coll {
 namespace {
 
-// Separates tags, so messages of calls begun elsewhere match no later call. If all ranks refuse,
-// tags stay equal.
+// kTagsApart separates tags, so messages of calls begun elsewhere match no later call. If all ranks
+// refuse, tags stay equal.
 constexpr uint32_t kTagsApart = 5003;
 constexpr int kFollowed = 16;
-// ns: wait before a deferred refusal is sent; longest counted gap between polls.
+// kLongest ns pass before a deferred refusal is sent; kWaits is the longest counted gap between
+// polls.
 constexpr int64_t kLongest = 1'000'000'000, kLongestLater = 5 * kLongest, kWaits = 20'000'000;
 
-// CollectiveNumbers::Count::recent: a byte per call, newest lowest: four bits collective, one bit
-// blocking, three low bits of the root.
+// CollectiveNumbers::Count::recent has a byte per call, newest lowest: four bits collective, one
+// bit blocking, three low bits of the root.
 constexpr int kBitsOfOne = 8;
-constexpr uint64_t kBlockingBit = 1 << 4, kRootBits = 7 << 5, kNoCall = 15;  // a refused call
+constexpr uint64_t kBlockingBit = 1 << 4, kRootBits = 7 << 5, kNoCall = 15;
 static_assert(kCollectives <= kNoCall);
 
 uint64_t bits_of(CallKind kind) noexcept {
@@ -36,7 +37,7 @@ CallKind kind_of(uint64_t bits) noexcept {
   return {static_cast<Collective>(bits & 15), (bits & kBlockingBit) != 0,
           static_cast<int>((bits & kRootBits) >> 5)};
 }
-/// Two groups number roots differently.
+/// The groups of an inter-communicator number roots differently.
 bool match(CallKind one, CallKind other, const core::Communicator& comm) noexcept {
   const uint64_t ignored = comm.inter() ? kRootBits : 0;
   return (bits_of(one) | ignored) == (bits_of(other) | ignored);
@@ -48,7 +49,6 @@ std::string words_of(CallKind kind, const core::Communicator& comm) {
               root.c_str());
 }
 
-/// Numbers wrap around.
 bool behind(uint32_t one, uint32_t other) noexcept { return static_cast<int32_t>(one - other) < 0; }
 
 int others(const core::Communicator& comm) noexcept {
@@ -134,8 +134,8 @@ void Refusals::defer(CommRefusals& state, RefusalState::Deferred refusal) {
   if (trouble != nullptr && trouble->deferred &&
       trouble->deferred->persistent == refusal.persistent) {
     refusal.waited = trouble->deferred->waited;
-    refusal.followed = std::max(1, trouble->deferred->followed);  // unknown which refusal is
-                                                                  // replaced
+    refusal.followed =
+        std::max(1, trouble->deferred->followed);  // unknown which refusal is replaced
   }
   drop_deferred(state, refusal.persistent);
   troubled_ = true;
@@ -154,7 +154,7 @@ bool Refusals::waited_long(CommRefusals& state) noexcept {
   return deferred.waited > (deferred.followed == 0 ? kLongest : kLongestLater);
 }
 
-// A call replaces only its own kind.
+// A call replaces only a refused call of its own kind.
 void Refusals::drop_deferred(CommRefusals& state, bool persistent) noexcept {
   if (state.trouble == nullptr || !state.trouble->deferred) return;
   const RefusalState::Deferred& refused = *state.trouble->deferred;
@@ -208,7 +208,7 @@ void Refusals::tell_deferred(CommRefusals& state) noexcept {
               deferred.why);
 }
 
-// Calls have followed: the rank may still enter the next call.
+// If calls have followed, the rank may still enter the next call.
 void Refusals::tell_waiting(CommRefusals& state) {
   RefusalState::Deferred& refused = *state.trouble->deferred;
   if (refused.followed == 0) return tell_deferred(state);
@@ -266,7 +266,7 @@ void Refusals::look() noexcept {
 void Refusals::hear(CommRefusals& state, bool fresh) {
   core::Communicator& comm = state.communicator;
   if (comm.fate.dead_locked()) return;
-  struct Kept {  // keeps the communicator
+  struct Kept {
     explicit Kept(core::Communicator& one) noexcept : communicator(one) { ++one.pending; }
     Kept(const Kept&) = delete;
     Kept& operator=(const Kept&) = delete;
@@ -284,7 +284,7 @@ void Refusals::hear(CommRefusals& state, bool fresh) {
   reconsider(state, next(comm, false), next(comm, true));
 }
 
-// Cancels unmatched receives at once.
+// Unmatched receives are cancelled at once.
 bool Refusals::receive(CommRefusals& state, core::Communicator& on, bool across) {
   std::list<RefusalState::Coming>& coming = trouble_of(state).coming;
   RefusalState::Coming& one = coming.emplace_back(RefusalState::Coming{nullptr, across, {}});
@@ -315,7 +315,7 @@ void Refusals::take_one(CommRefusals& state, std::list<RefusalState::Coming>::it
   --state.communicator.pending;
 }
 
-// Stores a notice about a later call: this rank may refuse it too.
+// A notice about a later call is stored, because this rank may refuse the call too.
 void Refusals::take(CommRefusals& state, const RefusalState::Heard& heard, bool come) {
   core::Communicator& comm = state.communicator;
   RefusalState& trouble = trouble_of(state);
@@ -363,7 +363,7 @@ void Refusals::reconsider(CommRefusals& state, uint32_t next, uint32_t next_pers
   for (size_t i = 0; i < heard.size();) {
     const RefusalState::Heard one = heard[i];
     const bool come =
-        one.notice.says == Notice::Says::kInstead  // compared once the call has its number
+        one.notice.says == Notice::Says::kInstead
             ? has_come(state.communicator, one.notice)
             : behind(one.notice.number, one.notice.persistent != 0 ? next_persistent : next);
     if (!state.fate.dead_locked() && !come) {

@@ -2,23 +2,21 @@
 // Refusal: a rank that cannot take part in a collective (arguments, memory, an unreachable peer)
 // notifies all others, so no rank waits for it.
 //
-// Protocol. Every collective of a communicator, refused or not, takes a number, equal on all ranks.
-// If every rank refuses the call, the communicator stays usable. A rank inside the call replies
-// kTakesPart, and both ranks end all collectives of the communicator, in flight and future, with an
-// error naming rank and reason. Messages still work: MPI_Comm_dup is the cure. After a refusal the
-// rank uses no shared memory on the communicator: without the call's size it cannot follow the
-// epochs.
+// Protocol. Every collective of a communicator, even if refused, takes a number, equal on all
+// ranks. If every rank refuses the call, the communicator stays usable. A rank inside the call
+// replies kTakesPart, and both ranks end all collectives of the communicator with an error naming
+// rank and reason. Messages still work: MPI_Comm_dup is the cure. After a refusal the rank uses no
+// shared memory on the communicator, because the epochs depend on the call's size.
 //
-// Deferred refusals. Programs test on one rank whether MPI detects aliased buffers, then continue
-// (MPICH's tests noalias to noalias3), so the next collective takes the refused number. Ranks
-// inside the refused call run ahead. The rank therefore announces its following calls (except a
-// repetition of the refused call), and a mismatch ends the communicator's collectives. The refusal
-// is sent when the communicator is freed, or after the rank has waited one second elsewhere. If
-// calls have followed, the rank sends kAbsent after five seconds, which only ranks waiting in the
-// next call treat as a refusal. After sixteen calls the refusal is dropped.
+// Deferred refusals. After a refusal of aliased buffers on one rank (MPICH's tests noalias to
+// noalias3), the next collective takes the refused number. Ranks inside the refused call run ahead,
+// so the rank announces its following calls (except a repetition of the refused call), and a
+// mismatch ends the communicator's collectives. The refusal is sent when the communicator is freed,
+// or after the rank has waited one second elsewhere. If calls have followed, the rank sends kAbsent
+// after five seconds, which only ranks waiting in the next call treat as a refusal. After sixteen
+// calls the refusal is dropped.
 //
-// Errors: a failed send is retried for five seconds, then the job aborts. See:
-// tests/mpi/coll_refused.c.
+// Errors: a failed send is retried for five seconds, then the job aborts.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +35,6 @@
 
 namespace tern::coll {
 
-/// Persistent collectives are numbered when created.
 struct CallNumber {
   uint32_t value = 0;
   bool persistent = false;
@@ -50,9 +47,9 @@ struct Notice {
   enum class Says : uint32_t { kRefuses, kTakesPart, kInstead, kAbsent };
   Says says;
   uint32_t number, persistent;
-  int32_t rank;   // sender's rank in its group
-  CallKind kind;  // kInstead only
-  char why[164];  // error text, truncated
+  int32_t rank;  // sender's rank in its group
+  CallKind kind;
+  char why[164];
 };
 
 struct NoticeInFlight {
@@ -62,29 +59,28 @@ struct NoticeInFlight {
 
 struct UnsentNotice {
   Notice notice;
-  core::Communicator* on;  // holds a pending operation
+  core::Communicator* on;
   int rank;
-  int64_t since, tried;  // now_ns()
+  int64_t since, tried;
 };
 
 struct RefusalState {
   struct Refused {
     CallNumber number;
-    int others;  // other ranks' refusals
+    int others;
   };
   struct Heard {
     Notice notice;
     bool across;  // sender is in the remote group
   };
-  /// A deferred refusal. The next `followed` calls take its number and later numbers.
+  /// Deferred: the next `followed` calls take the refusal's number and later numbers.
   struct Deferred {
     bool persistent;
     CallKind kind;
     Failure why;
-    int64_t seen, waited;  // ns
+    int64_t seen, waited;
     int followed = 0;
   };
-  /// The header may precede the data.
   struct Coming {
     core::Request* request;
     bool across;
@@ -92,7 +88,7 @@ struct RefusalState {
   };
   std::list<Coming> coming;
   std::optional<Deferred> deferred;
-  std::vector<Refused> refused;  // not yet by all ranks
+  std::vector<Refused> refused;  // not yet refused by all ranks
   std::vector<Heard> heard;      // calls not reached yet
 };
 
@@ -100,23 +96,20 @@ struct CommRefusals : core::CollState {
   explicit CommRefusals(core::Communicator& owner) noexcept : communicator(owner) {}
 
   core::Communicator& communicator;
-  Fate fate;                              // dead: all collectives fail
-  bool shares_memory = false;             // as far as known
-  std::unique_ptr<RefusalState> trouble;  // null: no notice yet
+  Fate fate;                   // dead: all collectives fail
+  bool shares_memory = false;  // as far as known
+  std::unique_ptr<RefusalState> trouble;
   CommRefusals *previous = nullptr, *following = nullptr;
 };
 
 class Refusals;
 
-/// The channel's collectives. Coll implements the interface.
 class UnderWay {
  public:
-  /// Throws std::bad_alloc.
   [[nodiscard]] virtual CommRefusals& state_of(core::Communicator& communicator) = 0;
-  /// Ends all collectives of the communicator; broken_off() notifies the other ranks.
+  /// The caller of refuse() notifies the other ranks by broken_off().
   virtual void refuse(core::Communicator& communicator, const std::string& why,
                       const std::string& error) noexcept = 0;
-  /// Fails stream operations, since a rank refuses a call not begun here.
   virtual void hear(core::Communicator& communicator, const std::string& why) noexcept = 0;
 
  protected:
@@ -132,37 +125,33 @@ class Refusals {
 
   [[nodiscard]] static CallNumber next_number(core::Communicator& communicator, bool persistent,
                                               CallKind kind) noexcept;
-  /// Refuses the next collective. `deferred`: this call, unless the next collective replaces it.
+  /// `deferred` is the refused call, unless the next collective replaces it.
   TERN_COLD void refuse(core::Communicator& communicator, bool persistent, const Failure& why,
                         std::optional<CallKind> deferred) noexcept;
-  /// Refuses with the reason of fail(), which is kept.
   TERN_COLD void refuse(core::Communicator& communicator, bool persistent, int code,
                         std::optional<CallKind> deferred) noexcept;
-  /// Ends all collectives of the communicator; notifies other ranks only about calls in flight.
-  /// Call without the lock.
+  /// end() notifies other ranks only about calls in flight. The caller does not hold the lock.
   TERN_COLD void end(core::Communicator& communicator, const std::string& why) noexcept;
-  /// Call after the communicator's last collective.
   void freeing(const core::Communicator& communicator) noexcept;
 
   // The following functions need the lock.
   TERN_COLD void refuse_call(core::Communicator& communicator, CallNumber number,
                              const Failure& why) noexcept;
-  /// Whether any notice has arrived; then settle() precedes each call.
+  /// After the first notice, settle() precedes each call.
   [[nodiscard]] bool troubled() const noexcept { return troubled_; }
-  /// Call before a call takes its number: returns an error if another rank refuses the call.
+  /// settle() runs before a call takes its number. Returns an error if another rank refuses the
+  /// call.
   [[nodiscard]] TERN_COLD Failure settle(core::Communicator& communicator, bool persistent,
                                          CallKind kind) noexcept;
-  /// Call before a persistent call starts: if the collectives have ended, fails the call and
-  /// notifies all ranks.
+  /// over() runs before a persistent call starts, and fails the call if the collectives have ended.
   [[nodiscard]] int over(core::Communicator& communicator, CallNumber number) noexcept;
-  /// Ends the collectives without notices.
   TERN_COLD void interrupt(core::Communicator& communicator) noexcept;
-  /// Tells the other ranks not to wait for an active call.
+  /// broken_off() tells the other ranks not to wait for an active call.
   TERN_COLD void broken_off(core::Communicator& communicator, CallNumber number,
                             const std::string& why) noexcept;
   void enter(CommRefusals& state) noexcept;
   void leave(CommRefusals& state) noexcept;
-  /// Handles notices received before enter(). Throws std::bad_alloc.
+  /// catch_up() handles notices received before enter().
   void catch_up(CommRefusals& state);
   [[nodiscard]] bool is_asked_to_look() const noexcept {
     return channel_.refusals != heard_ || waiting_ + deferred_ != 0;
@@ -173,25 +162,20 @@ class Refusals {
  private:
   [[nodiscard]] static CallNumber take_number(core::Communicator& communicator, bool persistent,
                                               uint64_t bits) noexcept;
-  // Functions that send or receive throw std::bad_alloc.
   void tell_all(core::Communicator& communicator, const Notice& notice);
   NoticeInFlight& tell(const Notice& notice);
   void send(NoticeInFlight& told, core::Communicator& on, int rank);
   [[nodiscard]] bool try_to_send(NoticeInFlight& told, core::Communicator& on, int rank);
   [[nodiscard]] bool receive(CommRefusals& state, core::Communicator& on, bool across);
   void take_one(CommRefusals& state, std::list<RefusalState::Coming>::iterator come);
-  /// `fresh`: new notices may have arrived.
   void hear(CommRefusals& state, bool fresh);
   void send_unsent() noexcept;
   [[nodiscard]] bool try_again(UnsentNotice& one) noexcept;
-  /// `come`: this rank has reached the call.
   void take(CommRefusals& state, const RefusalState::Heard& heard, bool come);
-  /// Handles stored notices before these numbers.
   void reconsider(CommRefusals& state, uint32_t next, uint32_t next_persistent);
   TERN_COLD void end_collectives(CommRefusals& state, const std::string& why);
   void defer(CommRefusals& state, RefusalState::Deferred refusal);
   void make_up(CommRefusals& state, bool persistent, CallKind kind);
-  /// Another rank's call must match this rank's call of its number.
   void compare(CommRefusals& state, const RefusalState::Heard& heard);
   void drop_deferred(CommRefusals& state, bool persistent) noexcept;
   [[nodiscard]] bool waited_long(CommRefusals& state) noexcept;
@@ -203,9 +187,9 @@ class Refusals {
   UnderWay& under_way_;
   core::Datatype* byte_;
   CommRefusals* states_ = nullptr;
-  bool troubled_ = false;  // a communicator has received a notice
+  bool troubled_ = false;
   uint64_t left_ = 0;
-  uint64_t heard_ = 0;  // last value read of channel_.refusals
+  uint64_t heard_ = 0;
   size_t deferred_ = 0;
   size_t waiting_ = 0;  // stored notices and failed sends
   std::list<NoticeInFlight> in_flight_;

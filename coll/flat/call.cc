@@ -42,7 +42,7 @@ void FlatCall::become_schedule() noexcept {
 
 bool FlatCall::advance_schedule() noexcept {
   if (schedule_ == nullptr) {
-    if (TERN_UNLIKELY(outcome.error != MPI_SUCCESS)) return true;  // refused
+    if (TERN_UNLIKELY(outcome.error != MPI_SUCCESS)) return true;
     Failure why = flights_.schedules().run_instead(operation(), number(), sequence(), &schedule_);
     if (!why) return false;
     take_error(std::move(why));

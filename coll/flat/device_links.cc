@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kName = "a trial of the links between devices";
 constexpr size_t kPattern = 65536;
-constexpr size_t kMark = 256;  // written by each rank, after the pattern
+constexpr size_t kMark = 256;  // each rank writes a mark after the pattern
 
 std::vector<uint64_t> pattern_of(int rank, uint64_t salt, size_t bytes) {
   const uint64_t seed = (static_cast<uint64_t>(rank) + 1) * 0x9e3779b97f4a7c15 + salt;
@@ -29,15 +29,14 @@ class Trial {
   Trial(core::Process& process, Slots& slots, pml::Pml& pml, cuda::Job& job,
         const std::vector<cuda::Uuid>& devices);
 
-  /// Maps all ranks' blocks. A rank without a block reports this in meet().
+  /// A rank without a block says so in meet().
   void open();
   void read_and_write();
   void check_marks();
-  /// kUntried if memory or a device was missing.
   [[nodiscard]] DeviceLinks::State state(int rank) const {
     return states_[static_cast<size_t>(rank)];
   }
-  /// A barrier; ranks exchange whether they wrote.
+  /// meet() exchanges whether the ranks wrote.
   void meet();
 
  private:
@@ -102,7 +101,7 @@ void Trial::open() {
     const auto at = static_cast<size_t>(i);
     there_[at] = pml_.map(handle, job_.device());
     if (there_[at] == nullptr && pml_.avoids(job_.device().uuid, handle.device))
-      states_[at] = State::kBad;  // found by a message
+      states_[at] = State::kBad;
   }
   slots_.awaited_all();
   slots_.end();
@@ -128,8 +127,8 @@ bool Trial::reads(int rank, const std::byte* there) {
   const auto pattern = pattern_of(rank, 0, kPattern);
   job_.copy(aside_.data(), there, kPattern);
   if (!holds(aside_.data(), pattern)) return false;
-  if (job_.device().kernels() == nullptr) return true;  // no kernel, no loads
-  job_.set(aside_.data(), 0);                           // exposes a load without effect
+  if (job_.device().kernels() == nullptr) return true;
+  job_.set(aside_.data(), 0);  // exposes a load without effect
   return load_by_kernel(aside_.data(), there) && holds(aside_.data(), pattern);
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeviceLinks: device pairs with working peer access; each pair is tried once. Why: some machines
-// (PCIe switches with access control, virtual machines) map peer memory but return wrong data. See:
-// tests/gpu/mpi/peer_links.cc.
+// DeviceLinks: device pairs with working peer access, each tried once. Why: some machines (PCIe
+// switches with access control, virtual machines) map peer memory but return wrong data.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +17,8 @@ class DeviceLinks {
  public:
   enum class State : uint8_t { kUntried, kGood, kBad };
   [[nodiscard]] State between(const cuda::Uuid& own, const cuda::Uuid& other) const noexcept;
-  /// Each rank reads every peer's pattern, by kernel and by copy, and writes a mark. `job`: on this
-  /// rank's device; `devices`: of all ranks. Returns whether all links of this rank work; bad links
-  /// are never mapped again.
+  /// In try_all() each rank reads every peer's pattern, by kernel and by copy, and writes a mark.
+  /// Returns whether all links of this rank work. Bad links are never mapped again.
   [[nodiscard]] bool try_all(core::Process& process, Slots& slots, pml::Pml& pml, cuda::Job& job,
                              const std::vector<cuda::Uuid>& devices);
 

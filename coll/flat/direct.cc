@@ -14,7 +14,7 @@
 namespace tern::coll {
 namespace {
 
-/// Large for a copy between processes, small for a cache.
+/// kPiece is large for a copy between processes, small for a cache.
 constexpr size_t kPiece = 65536;
 
 }  // namespace
@@ -36,7 +36,7 @@ bool Direct::has_output() const noexcept {
   return operation_.collective != kReduce || rank_ == root_;
 }
 
-// In place, an exchange would overwrite the peers' data: copies it first.
+// An exchange in place would overwrite the peers' data, so prepare() copies the data first.
 void Direct::prepare() {
   const bool in_place = operation_.in_place;
   switch (operation_.collective) {
@@ -67,7 +67,7 @@ void Direct::prepare_reduce_scatter() {
   input_ = for_others(in_.at(0), bytes_of(total));
 }
 
-// In place, a rank's reduced slice replaces an operand needed by no other rank.
+// In place, a rank's reduced slice replaces an operand that no other rank needs.
 void Direct::prepare_reduction() {
   slots_.scratch(2 * kPiece);
   const MPI_Count count = operation_.input.count;
@@ -98,7 +98,7 @@ const std::byte* Direct::for_others(const std::byte* data, size_t bytes) {
   return packed_.data();
 }
 
-// The launcher reports the cause first.
+// The launcher reports the cause of ESRCH first.
 int Direct::cannot_get(int rank, uint64_t address, size_t bytes, int error) noexcept {
   if (error != ESRCH)
     return fail(MPI_ERR_OTHER, "%s: %zu bytes at 0x%" PRIx64 " of rank %d cannot be read: %s",
@@ -176,7 +176,7 @@ void Direct::read_inputs() {
   slots_.awaited_all();
 }
 
-// Reduces in cache-sized pieces. In place `to` is an operand.
+// Pieces stay in cache. In place, `to` is an operand.
 void Direct::reduce_slice(const ElementRange& own, std::byte* to) {
   if (own.count == 0 || code_ != MPI_SUCCESS) return;
   std::byte* const scratch = slots_.scratch(2 * kPiece);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Direct: flat collectives with addresses in slots; ranks copy straight from the peers' buffers. An
-// epoch for the inputs, an epoch for reduced slices with readers, and an empty epoch: buffers
-// return to the user once all ranks have posted.
+// Direct: flat collectives with addresses in slots; ranks copy straight from the peers' buffers.
+// Direct has an epoch for the inputs, an epoch for reduced slices with readers, and an empty epoch:
+// buffers return to the user once all ranks have posted.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +15,9 @@ class Direct final : public Parts {
  public:
   Direct(const Operation& operation, Slots& slots) noexcept;
 
-  /// Packs or copies data. Called before the first epoch, since peers wait then. Throws
+  /// prepare() packs or copies data before the first epoch, since peers wait from then on. Throws
   /// std::bad_alloc.
   void prepare();
-  /// Replaces prepare() if this rank has failed.
   void give_up(int code) noexcept { code_ = code; }
 
   [[nodiscard]] Sources sources(int64_t /*epoch*/) const noexcept override { return {0, ranks_}; }
@@ -30,20 +29,19 @@ class Direct final : public Parts {
   void read(int64_t epoch) override;
 
  private:
-  using Post = uint64_t;  // an address
+  using Post = uint64_t;
   [[nodiscard]] bool between_two() const noexcept;
   [[nodiscard]] bool has_output() const noexcept;
   void prepare_reduction();
   void prepare_reduce_scatter();
   void post(const std::byte* data);
-  /// The data, or, if unreadable for peers, a copy in packed_.
+  /// If peers cannot read the data, for_others() returns a copy in packed_.
   const std::byte* for_others(const std::byte* data, size_t bytes);
-  /// Copies from the rank's posted address; awaits the post even for 0 bytes.
+  /// get() awaits the post even for 0 bytes.
   void get(int rank, void* to, size_t offset, size_t bytes);
   [[nodiscard]] TERN_COLD int cannot_get(int rank, uint64_t address, size_t bytes,
                                          int error) noexcept;
   void get_block(int rank, int theirs, int block);
-  /// Contiguous: in place, or in packed_.
   [[nodiscard]] const std::byte* dense_blocks(const View& view, int first, int blocks);
   const std::byte* packed_blocks(const View& view, int first, int blocks);
   void read_inputs();
@@ -51,9 +49,9 @@ class Direct final : public Parts {
   void read_slices();
   void end();
 
-  const std::byte* input_ = nullptr;  // read by peers
-  ElementRange own_{0, 0};            // reduced by this rank
-  std::byte* reduced_ = nullptr;      // results for peers
+  const std::byte* input_ = nullptr;
+  ElementRange own_{0, 0};
+  std::byte* reduced_ = nullptr;
   std::vector<std::byte> packed_, aside_;
 };
 

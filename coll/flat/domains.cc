@@ -8,14 +8,13 @@
 namespace tern::coll {
 namespace {
 
-/// Minimizes the cache lines read.
+/// sqrt(ranks) minimizes the cache lines read.
 int best_size(int ranks) noexcept {
   return std::max(1, static_cast<int>(std::lround(std::sqrt(static_cast<double>(ranks)))));
 }
 
 int parts_of(int ranks, int size) noexcept { return std::max(1, (ranks + size / 2) / size); }
 
-/// First ranks. Empty if a node is unknown.
 std::vector<int32_t> runs_on_nodes(const std::vector<int>& nodes) {
   std::vector<int32_t> runs;
   for (size_t rank = 0; rank < nodes.size(); ++rank) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Domains: groups of about sqrt(ranks) consecutive ranks, each on a NUMA node if all ranks are
-// bound to nodes. Why: in a single level of 192 ranks each rank reads 191 cache lines; with domains
-// a leader reads 28. See: coll/flat/two_level.hpp.
+// bound to nodes. Why: a leader of 192 ranks reads 28 cache lines instead of 191.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +14,11 @@ class Domains {
   static constexpr int kUnknown = -1;
 
   Domains() = default;
-  /// Makes equal parts without allocation.
   explicit Domains(int ranks) noexcept;
-  /// `nodes`: each rank's NUMA node. Equal parts if a node is unknown or nodes alternate. Throws
-  /// std::bad_alloc.
+  /// Domains are equal parts if a NUMA node is unknown or nodes alternate. Throws std::bad_alloc.
   explicit Domains(const std::vector<int>& nodes);
 
   [[nodiscard]] int count() const noexcept { return count_; }
-  /// The first rank of a domain; for count(): the number of ranks.
   [[nodiscard]] int first(int domain) const noexcept {
     if (firsts_ != nullptr) return firsts_[static_cast<size_t>(domain)];
     return static_cast<int>(int64_t{ranks_} * domain / count_);
@@ -31,7 +27,7 @@ class Domains {
 
  private:
   int ranks_ = 0, count_ = 1;
-  std::unique_ptr<int32_t[]> firsts_;  // null: equal parts
+  std::unique_ptr<int32_t[]> firsts_;
 };
 
 }  // namespace tern::coll

@@ -16,7 +16,7 @@ Failure FlatEpochs::begin(const Operation& operation, FlatMethod method, bool la
   return large ? plan_large(operation, method, slots) : plan_staged(operation, method, slots);
 }
 
-// Stages small device data. After a failed download the rank's epochs are poisoned.
+// Small device data is staged. After a failed download the rank's epochs are poisoned.
 Failure FlatEpochs::plan_staged(const Operation& operation, FlatMethod method,
                                 Slots& slots) noexcept {
   staged_.reset();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // FlatEpochs: the epochs of a flat collective in flight: written ahead, read in order. Errors:
-// begin() and end() return them; read() returns an error class, with the text in fail(). A rank
+// begin() and end() return them; read() returns an error class, and fail() has the text. A rank
 // with unreadable data posts poisoned slots. Lifetime: a pooled request, across calls.
 #pragma once
 
@@ -20,8 +20,8 @@ namespace tern::coll {
 
 class FlatEpochs {
  public:
-  /// `before`: the lane's last epoch. `large`: in the first epoch all ranks post whether their data
-  /// lies on a device.
+  /// `before` is the lane's last epoch. If `large`, all ranks post in the first epoch whether their
+  /// data lies on a device.
   [[nodiscard]] Failure begin(const Operation& operation, FlatMethod method, bool large,
                               uint64_t before, Slots& slots) noexcept;
   [[nodiscard]] uint64_t count() const noexcept { return static_cast<uint64_t>(parts_->epochs()); }
@@ -30,9 +30,7 @@ class FlatEpochs {
   [[nodiscard]] bool can_write() const noexcept {
     return written_ < parts_->epochs() && parts_->can_write(written_, read_);
   }
-  /// Whether the next write uses this rank's slot.
   [[nodiscard]] bool writes() const noexcept { return parts_->writes(written_); }
-  /// The next epochs, as the lane's.
   [[nodiscard]] uint64_t to_write() const noexcept { return in_lane(written_); }
   [[nodiscard]] uint64_t to_read() const noexcept { return in_lane(read_); }
   void write(Slots& slots) noexcept;
@@ -44,16 +42,16 @@ class FlatEpochs {
     return of.named ? parts_->source(place) : place;
   }
   static constexpr uint64_t kNoEpoch = 0;
-  /// The lane's epoch whose slot the next read fills, or kNoEpoch.
+  /// fills() is the lane's epoch whose slot the next read fills, or kNoEpoch.
   [[nodiscard]] uint64_t fills() const noexcept {
     const int64_t epoch = parts_->fills(read_);
     return epoch == Parts::kNoEpoch ? kNoEpoch : in_lane(epoch);
   }
   [[nodiscard]] int read(Slots& slots) noexcept;
-  /// True if some rank's data lies on a device: the epochs have ended without effect.
+  /// If found_device(), some rank's data lies on a device, and the epochs have ended without
+  /// effect.
   [[nodiscard]] bool found_device() const noexcept { return found_device_; }
 
-  /// Uploads a staged result.
   [[nodiscard]] Failure end() noexcept { return staged_ ? staged_->upload() : Failure{}; }
   void clear() noexcept;
 
@@ -71,10 +69,10 @@ class FlatEpochs {
   std::variant<std::monostate, Parts, Direct, Sliced, TwoLevel> plan_;
   Parts* parts_ = nullptr;
   int64_t written_ = 0, read_ = 0;
-  uint64_t first_ = 0;       // first epoch in the lane
-  bool unreadable_ = false;  // this rank's data
+  uint64_t first_ = 0;
+  bool unreadable_ = false;
   bool asks_ = false;
-  bool on_device_ = false;  // this rank's data, in a large call
+  bool on_device_ = false;
   bool found_device_ = false;
 };
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Flat: collectives of ranks on one host, without messages: every rank writes a slot and reads the
-// peers' slots. Why: with more ranks than cores, each round of messages costs a context switch; a
-// flat collective costs one. Reductions take operands in rank order: equal bits on all ranks. See:
-// coll/flat/README.md.
+// peers' slots. Why: with more ranks than cores, a flat collective costs a context switch instead
+// of several.
 #pragma once
 
 #include "coll/engine/operation.hpp"
@@ -13,20 +12,19 @@
 
 namespace tern::coll {
 
-/// From this size on, ranks first agree whether data lies on devices.
+/// From kLeastOnDevice bytes on, ranks first agree whether data lies on devices.
 inline constexpr size_t kLeastOnDevice = 65536;
-/// Whether slots can serve the operation. Reductions need small elements without holes.
+/// Slots serve reductions only of small elements without holes.
 [[nodiscard]] bool flat_takes(const Operation& operation) noexcept;
-/// A rank's bytes for its peers, over all epochs: equal on all ranks.
+/// flat_bytes() counts a rank's bytes for its peers over all epochs, equal on all ranks.
 [[nodiscard]] size_t flat_bytes(const Question& question) noexcept;
-/// flat_bytes() without this rank's block in scatter and alltoall.
 [[nodiscard]] inline size_t slot_bytes(const Question& question) noexcept {
   const size_t all = flat_bytes(question);
   const Collective what = question.collective;
   return what == Collective::kScatter || what == Collective::kAlltoall ? all - question.bytes : all;
 }
-/// Bytes that select slab and lane. Calls with a schedule use the large slab, for devices; two
-/// levels need more slots than the small lane has.
+/// In room_for(), calls with a schedule use the large slab, for devices. Two levels need more slots
+/// than the small lane has.
 [[nodiscard]] inline size_t room_for(FlatMethod method, const Question& question,
                                      bool has_large) noexcept {
   const size_t bytes = slot_bytes(question);
@@ -37,23 +35,22 @@ inline constexpr size_t kLeastOnDevice = 65536;
 [[nodiscard]] inline Slab::Size slab_size_of(size_t room) noexcept {
   return room <= kSmallLane.room() ? Slab::Size::kSmall : Slab::Size::kLarge;
 }
-/// Whether a slot holds the smallest part: for a reduce-scatter, an element of each block.
 [[nodiscard]] inline bool fits_in_slot(const Operation& operation, const Question& question,
                                        const Lane& lane) noexcept {
   return operation.collective != Collective::kReduceScatter ||
          static_cast<size_t>(operation.input.type->size() * question.ranks) <= lane.room();
 }
-/// All ranks pass the same `method`. MPI_ERR_TRUNCATE, with the text in fail(), if a peer's part
-/// has another size. Throws std::bad_alloc.
+/// All ranks pass the same `method`. flat_run() returns MPI_ERR_TRUNCATE if a peer's part has
+/// another size.
 [[nodiscard]] int flat_run(const Operation& operation, FlatMethod method, Slots& slots);
 
 [[nodiscard]] bool all_read_all(Collective what) noexcept;
-/// Runs the operation by FlatMethod::kWhole, with the result in *code, unless some rank (`mine`:
-/// this rank) keeps its data on a device. kHost: done; kAll: not done, equal sizes on all devices.
-/// Throws std::bad_alloc.
+/// flat_run_here() has no effect if some rank (`mine`: this rank) keeps its data on a device.
+/// kHost: the call is done. kAll: the call is not done, and the data has equal sizes on all
+/// devices.
 [[nodiscard]] Where flat_run_here(const Operation& operation, Slots& slots, bool mine, int* code);
-/// Exchanges the placement of all ranks' data. kHost: no rank's data lies on a device (`on_device`:
-/// this rank's does); kUnknown: some does, but no rank keeps it there.
+/// `on_device`: this rank's data lies on a device. kHost: no rank's data lies on a device.
+/// kUnknown: some data does, but no rank keeps its data there.
 [[nodiscard]] Where flat_ask(const Operation& operation, size_t bytes, Slots& slots, bool mine,
                              bool on_device);
 

@@ -58,7 +58,7 @@ void Flights::poll(int* events) noexcept {
     while (ended != nullptr) {
       FlatCall& call = *ended;
       ended = call.next();
-      call.finish();  // may free the queue
+      call.finish();  // finish() may free the queue
     }
   }
 }
@@ -75,7 +75,6 @@ void Flights::refuse(core::Communicator& communicator, const std::string& why,
   while (ended != nullptr) std::exchange(ended, ended->next())->finish();
 }
 
-// Checks retired slabs now and then.
 std::unique_ptr<Slab> Flights::make_slab(core::Communicator& communicator, Slab::Size size,
                                          const Lane* flight) {
   sweep(kSweptAtOnce);
@@ -98,7 +97,7 @@ void Flights::lacks_slabs(const core::Communicator& communicator) {
            communicator.name.or_words("a communicator").c_str()));
 }
 
-// Readers are checked later: at the end of the job the peers' memory may be gone.
+// Readers are checked later, because at the end of the job the peers' memory may be gone.
 void Flights::retire(std::unique_ptr<Slab> slab) noexcept {
   if (slab->deep != nullptr) retire(std::move(slab->deep));
   --slabs_in_use_;

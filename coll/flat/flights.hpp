@@ -14,10 +14,8 @@
 
 namespace tern::coll {
 
-/// Coll implements the interface.
 class ScheduleMaker {
  public:
-  /// Launches the call under its number. Notifies the other ranks of a failure.
   [[nodiscard]] virtual Failure run_instead(const Operation& operation, CallNumber number,
                                             uint32_t sequence, Execution** made) noexcept = 0;
 
@@ -46,15 +44,13 @@ class Flights final : public QueueOwner {
   void unlist(const FlatQueue& queue) noexcept override;
   [[nodiscard]] bool idle() const noexcept { return flights_.empty(); }
   void poll(int* events) noexcept;
-  /// Fails a communicator's calls, and notifies the other ranks.
   TERN_COLD void refuse(core::Communicator& communicator, const std::string& why,
                         const std::string& error) noexcept;
 
   [[nodiscard]] std::unique_ptr<Slab> make_slab(core::Communicator& communicator, Slab::Size size,
                                                 const Lane* flight) override;
-  /// Drops a new slab: some rank has none.
   void drop_slab() noexcept { --slabs_in_use_; }
-  /// Drops a queue's slab, and explains the fallback.
+  /// lacks_slabs() drops a queue's slab, and explains the fallback.
   TERN_COLD void lacks_slabs(const core::Communicator& communicator) override;
   void retire(std::unique_ptr<Slab> slab) noexcept override;
   [[nodiscard]] bool all_read() noexcept {
@@ -63,17 +59,16 @@ class Flights final : public QueueOwner {
   }
 
  private:
-  /// Frees slabs without readers, out of at most `most`.
   void sweep(size_t most) noexcept;
 
   Executions& executions_;
   ScheduleMaker& schedules_;
-  std::vector<FlatQueue*> flights_;  // capacity for all
+  std::vector<FlatQueue*> flights_;
   size_t queues_ = 0;
   pml::ObjectPool<FlatCall> calls_;
-  std::vector<std::unique_ptr<Slab>> retired_;  // peers may still read
+  std::vector<std::unique_ptr<Slab>> retired_;
   size_t slabs_in_use_ = 0;
-  size_t swept_ = 0;  // next index to check
+  size_t swept_ = 0;
 };
 
 }  // namespace tern::coll

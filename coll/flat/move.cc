@@ -41,7 +41,8 @@ Where Parts::where(Slots& slots) {
   return there == slots.ranks() && unlike == 0 ? Where::kAll : Where::kSome;
 }
 
-// Reads all posts first: in place, taking a part would overwrite data to be posted again.
+// run_here() reads all posts first. In place, taking a part would overwrite data still to be posted
+// again.
 Where Parts::run_here(bool mine) {
   slots_.begin(name_);
   mine ? write_elsewhere() : write(0);
@@ -62,7 +63,6 @@ void Parts::await_all() {
   slots_.awaited_all();
 }
 
-// Data lies on the host.
 void Parts::copy_own(int input_block, int output_block) noexcept {
   if (operation_.in_place || in_.bytes() == 0) return;
   if (TERN_LIKELY(in_.dense() && out_.dense()))
@@ -170,7 +170,7 @@ void Parts::write(int64_t epoch) {
   }
 }
 
-// Copies this rank's block after the peers may continue.
+// This rank's block is copied after the peers may continue.
 void Parts::read(int64_t epoch) {
   const ElementRange range = piece(epoch);
   const bool root = rank_ == root_, first = epoch == 0;

@@ -50,7 +50,6 @@ Where OnDevice::meet() {
   return agreed.tried || try_links() ? Where::kAll : Where::kSome;
 }
 
-// True if all data lies on the device and memory handles exist.
 bool OnDevice::prepare(Post* mine) {
   mine->leader = process_.params.cuda_reduce == SharedReduction::kLeader ? 1 : 0;
   return (moves() ? prepare_moves(mine) : prepare_reduction(mine)) && job_.finish();
@@ -198,7 +197,6 @@ std::byte* OnDevice::output_of(int rank) const noexcept {
   return rank == rank_ ? out_.at(0) : outputs_[static_cast<size_t>(rank)]->address;
 }
 
-// Slices begin at multiples of a cache line.
 ElementRange OnDevice::slice(int rank, MPI_Count count) const noexcept {
   constexpr MPI_Count kGrain = 64;
   const auto begin = [&](int of) {
@@ -230,7 +228,7 @@ void OnDevice::work() {
   if (own.count > 0) reduce(own);
 }
 
-// Afterwards owners may free the mapped buffers.
+// After end_phase() owners may free the mapped buffers.
 int OnDevice::end_phase(int code) {
   if (!job_.finish() && code == MPI_SUCCESS)
     code = fail(MPI_ERR_OTHER, "%s: %s device memory failed: %s", name_of(operation_.collective),

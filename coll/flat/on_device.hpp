@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // OnDevice: large collectives of data on devices with peer access (a shared GPU, or a GPU per
-// rank): all ranks map all buffers, kernels reduce from them, readers copy. Why: a single pass over
-// the data at memory or link rate, without the host. Phases end on the host, since kernels of two
-// processes on a shared GPU may never run concurrently. Operands in rank order: equal bits on all
-// ranks. Epochs: to find device memory, after all have mapped, at the end, and another for
-// broadcasts.
+// rank): all ranks map all buffers, kernels reduce from them, readers copy. Phases end on the host,
+// since kernels of two processes on a shared GPU may never run concurrently. Epochs: one finds
+// device memory, one follows when all ranks have mapped, one ends the call; broadcasts have
+// another.
 #pragma once
 
 #include <array>
@@ -25,24 +24,21 @@ class OnDevice {
  public:
   OnDevice(const Operation& operation, Slots& slots, pml::Pml& pml, DeviceLinks& links);
   [[nodiscard]] static bool takes(Collective what) noexcept;
-  /// Exchanges placement; equal result on all ranks. kSome: a schedule must serve; kAll: call
-  /// run().
+  /// meet() has the same result on all ranks. kSome: a schedule must serve; kAll: call run().
   [[nodiscard]] Where meet();
-  /// Returns an error class, with the text in fail().
   [[nodiscard]] int run();
-  /// Group names by rank after kSome, outermost level first: ranks with peer access, ranks on one
-  /// device. Equal on all ranks; may be empty.
+  /// islands() returns group names by rank after kSome, outermost level first: ranks with peer
+  /// access, ranks on one device.
   [[nodiscard]] const std::vector<std::vector<int64_t>>& islands() const noexcept {
     return islands_;
   }
-  /// Valid after meet().
   [[nodiscard]] bool shares_one() const noexcept;
 
  private:
   struct Post {
     uint32_t on_device, able, leader, reserved;
-    uint64_t bytes;                   // vector or block
-    pml::MemoryHandle input, output;  // read; written, or read later
+    uint64_t bytes;
+    pml::MemoryHandle input, output;  // `input` is read; `output` is written, or read later
   };
   struct Sides {
     bool reads, writes;
@@ -50,18 +46,16 @@ class OnDevice {
   };
   struct Agreed {
     bool all;
-    bool tried;                       // no device pair is new
-    std::array<uint64_t, 4> reached;  // a bit per rank
+    bool tried;  // no device pair is new
+    std::array<uint64_t, 4> reached;
   };
   static constexpr int kMostInIslands = 256;
 
-  // Call before the first epoch. False if buffers are unsuitable.
   [[nodiscard]] bool prepare(Post* mine);
   [[nodiscard]] bool prepare_reduction(Post* mine);
   [[nodiscard]] bool prepare_moves(Post* mine);
   [[nodiscard]] Sides sides() const noexcept;
   [[nodiscard]] bool name_for_others(const Sides& own, Post* mine);
-  /// Binds the job to the data's device; later calls settle.
   [[nodiscard]] bool take(const core::Data& data);
   [[nodiscard]] bool name(const void* address, size_t bytes, pml::MemoryHandle* handle);
 
@@ -81,12 +75,11 @@ class OnDevice {
   void move_slices() noexcept;
   [[nodiscard]] ElementRange own_range() const noexcept;
   [[nodiscard]] ElementRange slice(int rank, MPI_Count count) const noexcept;
-  /// Waits for the job on all ranks. A failure fails all ranks.
+  /// A failure in end_phase() fails all ranks.
   [[nodiscard]] int end_phase(int code);
   [[nodiscard]] int end_together(int code);
 
   [[nodiscard]] bool moves() const noexcept { return operation_.op == nullptr; }
-  /// A broadcast in which each rank forwards a slice.
   [[nodiscard]] bool hands_on() const noexcept;
   [[nodiscard]] const std::byte* input_of(int rank) const noexcept;
   [[nodiscard]] std::byte* output_of(int rank) const noexcept;
@@ -103,7 +96,7 @@ class OnDevice {
   const View in_, out_;
   std::vector<Post> posts_;
   std::vector<std::unique_ptr<pml::MappedPeerMemory>> inputs_,
-      outputs_;  // indexed by rank; null: this rank
+      outputs_;  // indexed by rank; null for this rank
   std::array<uint64_t, 4> reached_{};
   std::vector<std::vector<int64_t>> islands_;
   cuda::Block aside_;

@@ -72,7 +72,7 @@ bool OnDevice::name_for_others(const Sides& own, Post* mine) {
 }
 
 bool OnDevice::hands_on() const noexcept {
-  constexpr uint64_t kLeast = 1 << 20;  // bytes; makes up for an epoch
+  constexpr uint64_t kLeast = 1 << 20;  // bytes that outweigh the extra epoch
   return operation_.collective == kBcast && ranks_ > 2 && out_.bytes() >= kLeast && !shares_one();
 }
 
@@ -88,7 +88,7 @@ void OnDevice::move() noexcept {
       return job_.copy(out_.at(0, first), input_of(root) + first, static_cast<size_t>(own.count));
     }
     case kScatter: {
-      if (operation_.in_place) return;  // the root's
+      if (operation_.in_place) return;
       const auto first = static_cast<size_t>(rank_) * bytes;
       return job_.copy(out_.at(0), rank_ == root ? in_.at(0, first) : input_of(root) + first,
                        bytes);

@@ -23,7 +23,7 @@ Parts::Parts(const Operation& operation, Slots& slots) noexcept
 // The common single epoch needs no division.
 void FlatShape::plan_epochs(MPI_Count room) noexcept {
   const bool root = rank_ == root_;
-  MPI_Count blocks = 1;  // blocks per slot
+  MPI_Count blocks = 1;
   switch (operation_.collective) {
     case kBarrier:
       break;
@@ -54,7 +54,6 @@ void FlatShape::plan_epochs(MPI_Count room) noexcept {
   epochs_ = (total_ + most_ - 1) / most_;
 }
 
-// Counts may differ between blocks.
 FlatShape::Scattered FlatShape::scattered(const ElementRange& range) const noexcept {
   Scattered piece{0, {0, 0}};
   for (int i = 0; i < ranks_; ++i) {

@@ -12,13 +12,13 @@
 namespace tern::coll {
 namespace {
 
-// Rounds without events before asking for a ring, which costs writers a cache line.
+// An idle queue asks for a ring, which costs writers a cache line, after kPatience rounds without
+// events.
 constexpr uint32_t kTimeout = 50;
-constexpr uint64_t kAhead = 3;  // epochs prefetched
-// Bits beside the slab number:
+constexpr uint64_t kAhead = 3;
+// Flags beside the slab number:
 constexpr uint32_t kCannotGet = 1U << 31;
-constexpr uint32_t kMedium = 1U << 29, kLarge = 2U << 29,
-                   kSizes = 3U << 29;  // size class of the lane
+constexpr uint32_t kMedium = 1U << 29, kLarge = 2U << 29, kSizes = 3U << 29;
 
 uint32_t size_of(const Lane& lane) noexcept {
   if (lane.room() <= kSmallFlightLane.room()) return 0;
@@ -45,7 +45,7 @@ FlatQueue::FlatQueue(QueueOwner& owner, core::Communicator& communicator, const 
     : owner_(owner), channel_(communicator.channel()), communicator_(communicator), lane_(lane) {}
 
 FlatQueue::~FlatQueue() {
-  const bool ended = channel_.coll == nullptr;  // the channel ended first
+  const bool ended = channel_.coll == nullptr;
   if (!ended) owner_.unlist(*this);
   if (slab_ == nullptr) return;
   if (!ended)
@@ -93,7 +93,6 @@ void FlatQueue::meet() noexcept {
   }
 }
 
-// All ranks wait for this rank's slab.
 void FlatQueue::refuse_first(int code, const std::string& why) noexcept {
   owner_.executions().refusals().refuse_call(communicator_, calls_.first->number(),
                                              failure(code, "%s", why.c_str()));
@@ -174,7 +173,7 @@ int FlatQueue::advance_epochs(FlatCall** ended) noexcept {
   return moved;
 }
 
-// A call waiting to read does not block later calls' writes.
+// A call that waits to read does not block later calls' writes.
 void FlatQueue::write_ahead(int* events) noexcept {
   Slots& slots = slab_->lane();
   no_room_ = Slots::kNoRank;
@@ -282,7 +281,7 @@ void FlatQueue::describe(const FlatCall& call, WaitReport* report) const {
 void FlatQueue::refuse(const std::string& why, FlatCall** ended) noexcept {
   if (state_ != State::kMet) return;  // schedules fail by themselves
   writing_ = nullptr;
-  slab_->lane().go_to(epochs_);  // posts may still be read
+  slab_->lane().go_to(epochs_);  // peers may still read posts
   for (FlatCall* call = std::exchange(calls_.first, nullptr); call != nullptr;) {
     FlatCall* const following = call->next_;
     call->take_error(failure(MPI_ERR_OTHER, "%s", why.c_str()));

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // FlatQueue: nonblocking flat collectives in flight, in call order, or one persistent collective.
-// Why: programs keep a window of small reductions in flight; as messages each costs several rounds
-// and context switches. Protocol: slots.hpp. A call takes the next epochs when started, in equal
-// order on all ranks. Each rank writes ahead, up to the lane's depth, and reads in order; calls
-// without room queue. The first call exchanges slab numbers by messages; if a rank has no slab, all
-// calls become schedules. A large call with some data on a device becomes a schedule on all ranks.
-// A persistent call has a private queue, since ranks may start several in any order. See:
-// coll/flat/README.md, tests/unit/coll/flight_test.cc.
+// A call takes the next epochs when started, in equal order on all ranks. Each rank writes ahead,
+// up to the lane's depth, and reads in order; calls without room queue. The first call exchanges
+// slab numbers by messages; if a rank has no slab, all calls become schedules. A large call with
+// some data on a device becomes a schedule on all ranks. A persistent call has a private queue,
+// since ranks may start several in any order.
 #pragma once
 
 #include <memory>
@@ -32,29 +30,25 @@ class FlatCall final : public CollRequest {
   explicit FlatCall(Flights& owner) noexcept;
   ~FlatCall() override;
 
-  /// `large`: data may lie on a device; the call uses slots only if none does. Throws
+  /// If `large`, data may lie on a device, and the call uses slots only if none does. Throws
   /// std::bad_alloc.
   void bind(const Operation& operation, FlatQueue& queue, FlatMethod method, bool large);
   void own(std::unique_ptr<FlatQueue> queue) noexcept { own_ = std::move(queue); }
-  /// The caller handles device data itself.
   void be_blocking() noexcept { blocking_ = true; }
   void go() noexcept override;
-  /// kSome: ended without effect, since some data lies on a device.
+  /// kSome: the call ended without effect, since some data lies on a device.
   [[nodiscard]] Where where() const noexcept {
     return epochs_.found_device() ? Where::kSome : Where::kHost;
   }
   void describe(WaitReport* report) const override;
-  /// Completes the request, which may then be freed.
+  /// finish() completes the request, which may then be freed.
   void finish() noexcept { end(); }
-  /// The next call in the queue, or in a list of ended calls.
   [[nodiscard]] FlatCall* next() const noexcept { return next_; }
 
  private:
   friend class FlatQueue;
   void begin(Slots& slots) noexcept;
-  /// Restarts the call as a schedule, since some data lies on a device.
   void become_schedule() noexcept;
-  /// True once the schedule has ended.
   bool advance_schedule() noexcept;
   void end_epochs() noexcept;
   void unbind() noexcept override;
@@ -71,16 +65,13 @@ class FlatCall final : public CollRequest {
   std::unique_ptr<FlatQueue> own_;
 };
 
-/// Flights implements the interface.
 class QueueOwner {
  public:
   [[nodiscard]] virtual Executions& executions() const noexcept = 0;
-  /// Returns a slab, possibly without a number. Throws std::bad_alloc.
+  /// make_slab() throws std::bad_alloc.
   [[nodiscard]] virtual std::unique_ptr<Slab> make_slab(core::Communicator& communicator,
                                                         Slab::Size size, const Lane* flight) = 0;
-  /// Takes the slab of a freed communicator.
   virtual void retire(std::unique_ptr<Slab> slab) noexcept = 0;
-  /// A rank has no slab: drops the slabs.
   TERN_COLD virtual void lacks_slabs(const core::Communicator& communicator) = 0;
   virtual void unlist(const FlatQueue& queue) noexcept = 0;
 
@@ -96,17 +87,14 @@ class FlatQueue {
   ~FlatQueue();
 
   void push(FlatCall& call) noexcept;
-  /// Adds ended calls to *ended, for finish().
+  /// advance() adds ended calls to *ended, for finish().
   void advance(FlatCall** ended, int* events) noexcept;
-  /// True if some rank lacks a slab: new calls should be schedules.
   [[nodiscard]] bool has_failed() const noexcept { return state_ == State::kSchedules; }
   [[nodiscard]] bool empty() const noexcept {
     return calls_.first == nullptr && schedules_.first == nullptr;
   }
   [[nodiscard]] core::Communicator& communicator() const noexcept { return communicator_; }
-  /// The first call in slots.
   [[nodiscard]] const FlatCall* first() const noexcept { return calls_.first; }
-  /// Fails all calls, and adds them to *ended.
   void refuse(const std::string& why, FlatCall** ended) noexcept;
   void describe(const FlatCall& call, WaitReport* report) const;
   bool listed = false;
@@ -121,7 +109,6 @@ class FlatQueue {
 
   void meet() noexcept;
   void meet_slabs() noexcept;
-  /// The call must be a schedule.
   [[nodiscard]] bool cannot(const FlatCall& call) const noexcept;
   void sort() noexcept;
   void end_meeting() noexcept;
@@ -131,7 +118,6 @@ class FlatQueue {
   void advance_schedules(FlatCall** ended, int* events) noexcept;
   [[nodiscard]] int advance_epochs(FlatCall** ended) noexcept;
   [[nodiscard]] int late_source() const noexcept;
-  /// True if some rank was not asked yet.
   bool ask_the_late() noexcept;
 
   QueueOwner& owner_;
@@ -144,13 +130,13 @@ class FlatQueue {
   uint32_t mine_ = core::Slabs::kNone;
   std::vector<uint32_t> all_;
   bool gets_ = false;
-  QueuedCalls calls_, schedules_;  // calls in slots; calls by messages
-  FlatCall* writing_ = nullptr;    // first call with epochs to write
+  QueuedCalls calls_, schedules_;
+  FlatCall* writing_ = nullptr;  // first call with epochs to write
   uint64_t epochs_ = 0;
   int awaited_ = 0;               // first source without a post
-  int no_room_ = Slots::kNoRank;  // awaited by the next write
-  uint32_t fruitless_ = 0;        // rounds without events
-  uint32_t timeout_ = 0;          // such rounds before asking
+  int no_room_ = Slots::kNoRank;  // rank that delays the next write
+  uint32_t fruitless_ = 0;
+  uint32_t timeout_ = 0;  // limit of `fruitless_` before a question
 };
 
 }  // namespace tern::coll

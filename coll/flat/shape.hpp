@@ -27,7 +27,6 @@ class FlatShape {
     const MPI_Count first = total * of / ranks_, end = total * (of + 1) / ranks_;
     return {first, end - first};
   }
-  /// Known to all ranks.
   [[nodiscard]] MPI_Count length_of(int block) const noexcept {
     const Side& input = operation_.input;
     return input.counts == nullptr ? input.count : input.counts[block];
@@ -35,7 +34,7 @@ class FlatShape {
   [[nodiscard]] MPI_Count length_in(int block, const ElementRange& range) const noexcept {
     return std::clamp<MPI_Count>(length_of(block) - range.first, 0, range.count);
   }
-  /// Elements of every block, block after block.
+  /// Scattered: elements of every block, block after block.
   struct Scattered {
     MPI_Count all;
     ElementRange own;  // this rank's part of `all`
@@ -45,7 +44,7 @@ class FlatShape {
   const Operation& operation_;
   const int rank_, ranks_, root_;
   View in_, out_;
-  MPI_Count size_ = 1;   // bytes
+  MPI_Count size_ = 1;
   MPI_Count total_ = 0;  // units per block
   MPI_Count most_ = 1;   // units per epoch
   int64_t epochs_ = 1;

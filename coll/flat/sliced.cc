@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Epochs: inputs of piece 0; then in turn inputs of piece k and results of piece k - 1; last
-// results.
+// The epochs post the inputs of piece 0, then in turn the inputs of piece k and the results of
+// piece k - 1, then the last results.
 #include "coll/flat/sliced.hpp"
 
 namespace tern::coll {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sliced: a large reduction in flight: for each piece a rank posts inputs, reduces its slice, and
-// posts the result. Inputs of a piece go out before results of the previous piece, to halve the
-// waits.
+// posts the result. Inputs of a piece go out before results of the previous piece, so ranks
+// synchronize once per piece instead of twice.
 #pragma once
 
 #include "coll/flat/parts.hpp"

@@ -19,11 +19,10 @@
 namespace tern::coll {
 namespace {
 
-// Spins before the polling wait: some 20 microseconds on an exclusive core.
+// A waiter spins before the polling wait, some 20 microseconds on an exclusive core.
 constexpr int kSpins = 400, kSpinsAmongThreads = 50;
 constexpr int kYields = 16;
 
-// Fields of an introduction.
 constexpr uint32_t kNodeShift = 20, kNumber = (1U << kNodeShift) - 1;
 constexpr int kMostNodes = 1 << 9;  // 0: unknown node
 
@@ -187,7 +186,7 @@ bool Slab::can_get() const {
 
 bool Slab::over() const noexcept {
   const auto read_all = [this](const PeerSlab& peer) {
-    if (peer.base == nullptr) return true;  // never mapped
+    if (peer.base == nullptr) return true;
     const SlabHead& head = *reinterpret_cast<const SlabHead*>(peer.base);
     const auto ended = [&](const Slots& lane) {
       return head.finished[lane.number_].load(std::memory_order_acquire) >= lane.epoch_;

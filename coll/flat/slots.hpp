@@ -3,14 +3,13 @@
 // as a ring.
 //
 // Protocol. All ranks number a lane's collectives alike. In epoch k a rank writes its part into
-// slot k mod depth, then stores k; readers wait for k. A slot is reused once all ranks have ended
-// its epoch: a rank that posts an epoch has ended all earlier ones. A slab serves another
-// communicator once all ranks have ended all epochs. A wait throws Error if a rank refuses the
-// collective (coll/engine/refusal.hpp). A waiting rank spins, or yields at once with more ranks
-// than cores, then waits in core::Progress; before sleeping, it asks its peers to ring.
+// slot k mod depth, then stores k; readers wait for k. A rank that posts an epoch has ended all
+// earlier epochs. A slot is reused once all ranks have ended its epoch, a slab once all ranks have
+// ended all epochs. A wait throws Error if a rank refuses the collective. A waiting rank spins, or
+// yields at once with more ranks than cores, then waits in core::Progress; before sleeping, the
+// rank asks its peers to ring.
 //
-// Lifetime: the communicator, then until no rank reads the slab (over()). See: coll/flat/README.md,
-// tests/unit/coll/flat_test.cc.
+// Lifetime: the communicator, then until no rank reads the slab (over()).
 #pragma once
 
 #include <algorithm>
@@ -29,13 +28,13 @@ namespace tern::coll {
 struct alignas(64) SlabHead {
   static constexpr size_t kMostLanes = 2;
   static constexpr int kMostRanks = 256;
-  std::atomic<uint64_t> use;                   // claims; a new value ends earlier use
-  std::atomic<uint64_t> finished[kMostLanes];  // ended by this rank, per lane
-  std::atomic<uint32_t> awaited;               // a rank may sleep
+  std::atomic<uint64_t> use;                   // counts claims; a new value ends earlier use
+  std::atomic<uint64_t> finished[kMostLanes];  // epochs ended by this rank, per lane
+  std::atomic<uint32_t> awaited;
   std::atomic<uint64_t> waiters[kMostRanks / 64];
 
-  /// The caller then fences and checks again. False if already asked. Few ranks are all rung at
-  /// once.
+  /// After ask() the caller fences and checks again. Returns false if already asked. ask() rings
+  /// few ranks at once.
   bool ask() noexcept {
     if (awaited.load(std::memory_order_relaxed) != 0) return false;
     awaited.store(1, std::memory_order_relaxed);
@@ -46,7 +45,7 @@ struct alignas(64) SlabHead {
     const uint64_t bit = uint64_t{1} << (rank % 64);
     if ((word.load(std::memory_order_relaxed) & bit) != 0) return false;
     word.fetch_or(bit, std::memory_order_relaxed);
-    awaited.exchange(1, std::memory_order_acq_rel);  // each sees earlier bits
+    awaited.exchange(1, std::memory_order_acq_rel);
     return true;
   }
 };
@@ -54,15 +53,15 @@ static_assert(sizeof(SlabHead) == 64);
 
 struct Slot {
   std::atomic<uint64_t> epoch;
-  uint64_t bytes;  // data bytes
+  uint64_t bytes;
   [[nodiscard]] std::byte* data() noexcept { return reinterpret_cast<std::byte*>(this) + kHead; }
   static constexpr size_t kHead = 16;
 };
 
-/// Shorter parts have more slots, so a root may run further ahead.
+/// Lanes for short parts have more slots, so a root may run further ahead.
 struct Lane {
-  size_t offset, stride;  // bytes
-  uint64_t depth;         // slots: a power of two
+  size_t offset, stride;
+  uint64_t depth;  // slots: a power of two
   [[nodiscard]] constexpr size_t room() const noexcept { return stride - Slot::kHead; }
   [[nodiscard]] constexpr size_t end() const noexcept { return offset + depth * stride; }
 };
@@ -85,7 +84,6 @@ class Slab;
 
 class Slots {
  public:
-  /// `in_step`: a rank that posts an epoch has ended all earlier ones.
   Slots(Slab& slab, const Lane& lane, int number, bool in_step);
 
   [[nodiscard]] size_t room() const noexcept { return lane_.room(); }
@@ -93,12 +91,10 @@ class Slots {
   [[nodiscard]] inline int rank() const noexcept;
   [[nodiscard]] inline const Domains& domains() const noexcept;
 
-  /// `what`: for reports on hung ranks.
   void begin(const char* what) noexcept {
     what_ = what;
     if (TERN_UNLIKELY((++epoch_ & kEpochsBetweenPolls) == 0)) poll();
   }
-  /// Waits until no rank reads this rank's slot.
   std::byte* claim() {
     if (TERN_UNLIKELY(floor_ + lane_.depth < epoch_)) await_room();
     return mine().data();
@@ -108,7 +104,7 @@ class Slots {
     mine().epoch.store(epoch_, std::memory_order_release);
     ring_waiters();
   }
-  /// If `on`, posts are poisoned: readers fail.
+  /// Readers of a poisoned post fail.
   class Poisoned {
    public:
     Poisoned(Slots& slots, bool on) noexcept : slots_(slots) {
@@ -123,11 +119,10 @@ class Slots {
   };
   // Marks in Slot::bytes:
   static constexpr uint64_t kPoisoned = uint64_t{1} << 63;
-  static constexpr uint64_t kElsewhere = uint64_t{1} << 62;   // data lies on a device
-  static constexpr uint64_t kFromDevice = uint64_t{1} << 61;  // data was staged from a device
-  /// Marks posts until found_device().
+  static constexpr uint64_t kElsewhere = uint64_t{1} << 62;
+  static constexpr uint64_t kFromDevice = uint64_t{1} << 61;  // staged from a device
   void mark_device() noexcept { marks_ |= kFromDevice; }
-  /// Whether a mark was read or posted; clears it.
+  /// found_device() is true if a mark was read or posted, and clears the mark.
   [[nodiscard]] bool found_device() noexcept {
     const bool found = found_device_ || (marks_ & kFromDevice) != 0;
     found_device_ = false;
@@ -135,27 +130,25 @@ class Slots {
     return found;
   }
   void find_device() noexcept { found_device_ = true; }
-  /// A future epoch's slot without readers: the next, once all ranks have posted this epoch.
+  /// ahead() returns a future epoch's slot without readers: the next epoch's slot, once all ranks
+  /// have posted this epoch.
   [[nodiscard]] std::byte* ahead(uint64_t epochs) const noexcept {
     return at(own_, epoch_ + epochs)->data();
   }
-  /// Maps slabs of ranks [first, end). Before a call's first write a rank maps all readers and
-  /// writers, so mapping is mutual. Throws Error.
+  /// reach() maps slabs of ranks [first, end). Before a call's first write a rank maps all readers
+  /// and writers, so mapping is mutual. Throws Error.
   inline void reach(int first, int end);
   [[nodiscard]] inline bool reaches_all() const noexcept;
   [[nodiscard]] std::byte* mine_data() const noexcept { return mine().data(); }
   [[nodiscard]] std::byte* behind() const noexcept { return at(own_, epoch_ - 1)->data(); }
-  /// Waits for the rank's post.
   inline Slot& await(int rank);
-  /// A buffer kept between calls. Throws std::bad_alloc.
+  /// scratch() returns a buffer kept between calls. Throws std::bad_alloc.
   std::byte* scratch(size_t bytes);
-  /// Copies from an address posted by the rank. Returns an errno.
   [[nodiscard]] int get(int rank, void* to, uint64_t from, size_t bytes) noexcept;
   [[nodiscard]] bool is_readable(const void* address, size_t bytes) noexcept;
   void awaited_all() noexcept {
     if (in_step_) floor_ = epoch_ - 1;
   }
-  /// The slots of `ago` epochs earlier were awaited.
   void awaited_all(uint64_t ago) noexcept {
     if (in_step_) floor_ = std::max(floor_, epoch_ - 1 - ago);
   }
@@ -163,22 +156,19 @@ class Slots {
     head().finished[number_].store(epoch_, std::memory_order_release);
     ring_waiters();
   }
-  /// Waits until the rank has ended this epoch, for data outside the slot.
   void await_end(int rank);
 
-  // Selects the epoch, for calls in flight (queue.hpp).
   void go_to(uint64_t epoch) noexcept { epoch_ = epoch; }
   static constexpr int kNoRank = -1;
-  /// A rank that still uses the epoch's slot.
   [[nodiscard]] int late_for_room(uint64_t epoch) noexcept;
   [[nodiscard]] bool posted(int rank, uint64_t epoch) const noexcept;
   void prefetch(int first, int end, uint64_t epoch) const noexcept;
-  /// False if already asked; otherwise check again before sleeping.
+  /// ask() returns false if already asked. After true, the caller checks again before sleeping.
   bool ask(int rank) noexcept;
 
  private:
   friend class Slab;
-  /// Epochs without a wait would starve other progress.
+  /// Many epochs without a wait would starve other progress.
   static constexpr uint64_t kEpochsBetweenPolls = 15;
   void poll() noexcept;
   [[nodiscard]] Slot* at(std::byte* slab, uint64_t epoch) const noexcept {
@@ -202,52 +192,48 @@ class Slots {
   uint64_t marks_ = 0;
   bool found_device_ = false;
   const char* what_ = "";
-  std::vector<uint64_t> known_;  // ended, by rank; UINT64_MAX: not mapped
+  std::vector<uint64_t> known_;  // last ended epoch by rank; UINT64_MAX: slab not mapped
 };
 
 class Slab {
  public:
   using Size = core::Slabs::Size;
 
-  /// number() is kNone if no slab is free. `flight`: the lane for calls in flight; null: blocking
-  /// calls.
+  /// number() is kNone if no slab is free. `flight`: the lane for calls in flight.
   Slab(core::Communicator& communicator, Size size, const Lane* flight);
   Slab(const Slab&) = delete;
   Slab& operator=(const Slab&) = delete;
   ~Slab();
 
   [[nodiscard]] uint32_t number() const noexcept { return slab_; }
-  /// Slab number and NUMA node, with the three highest bits free, or kNone.
+  /// introduction() contains slab number and NUMA node, with the three highest bits free, or is
+  /// kNone.
   [[nodiscard]] uint32_t introduction() const noexcept;
-  /// Whether this rank can copy from all other ranks' memory.
   [[nodiscard]] bool can_get() const;
-  /// Takes all ranks' introductions, none kNone; maps up to kFewRanks slabs. Throws Error,
+  /// meet() maps up to kFewRanks slabs; other slabs are mapped at first use. Throws Error,
   /// std::bad_alloc.
   void meet(const std::vector<uint32_t>& all);
   TERN_COLD void reach(int first, int end);
-  /// With more ranks, slabs are mapped at first use.
   static constexpr int kFewRanks = 64;
   [[nodiscard]] Slots& lane_for(size_t bytes) noexcept {
     return bytes <= lanes_.front().room() ? lanes_.front() : lanes_.back();
   }
   [[nodiscard]] Slots& lane() noexcept { return lanes_.front(); }
-  /// More ranks than cores: waiting ranks yield at once.
+  /// With more ranks than cores, waiting ranks yield at once.
   [[nodiscard]] bool crowded() const noexcept { return crowded_; }
-  /// Even after an aborted epoch this rank reads no more.
+  /// After leave(), even of an aborted epoch, this rank reads no more.
   void leave() noexcept;
-  /// Call before the slabs' memory is unmapped.
+  /// forget() must precede the unmapping of the slabs' memory.
   void forget() noexcept {
     slab_ = core::Slabs::kNone;
     if (deep != nullptr) deep->forget();
   }
-  /// True once no peer reads the slab of a freed communicator.
   [[nodiscard]] bool over() const noexcept;
 
-  /// The slab for small rooted calls; null: not yet, none, or kept by another slab.
   std::unique_ptr<Slab> deep;
   uint32_t rooted_calls = 0;
-  /// Most bytes of a part. With a core for each rank, a root waits for no context switch, and
-  /// longer parts stay in L1.
+  /// rooted_room is the limit of a rooted part in bytes. With a core for each rank, a root waits
+  /// for no context switch, and longer parts stay in L1.
   uint32_t rooted_room = 0;
 
  private:
@@ -255,7 +241,7 @@ class Slab {
   struct PeerSlab {
     std::byte* base = nullptr;
     Doorbell* bell = nullptr;
-    uint64_t use = 0;  // claims when mapped; before, the slab's number
+    uint64_t use = 0;
     core::Peer* peer = nullptr;
   };
   [[nodiscard]] bool has_few() const noexcept { return peers_.size() <= kFewRanks; }

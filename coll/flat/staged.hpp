@@ -13,11 +13,8 @@ namespace tern::coll {
 
 class Staged {
  public:
-  /// Throws std::bad_alloc.
   explicit Staged(const Operation& operation);
-  /// Copies inputs from the device.
   [[nodiscard]] Failure download() noexcept;
-  /// Copies the result to the device.
   [[nodiscard]] Failure upload() noexcept;
   [[nodiscard]] const Operation& operation() const noexcept { return staged_; }
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// TwoLevel: flat collectives of many ranks, through domains, with two or three epochs per piece.
+// TwoLevel: flat collectives through domains, with two or three epochs per piece.
 // Up: ranks write for the domain's leader, which reduces. Between: leaders write for each other,
 // the root, or, in a scan, all ranks. Down: leaders write for their domain. In a broadcast the root
-// writes for leaders and the root's domain, then leaders for the others. Operands stay in rank
-// order, and leaders reduce alike: equal bits on all ranks. Cost: at most 2 sqrt(p) slots read per
-// rank. See: coll/flat/domains.hpp.
+// writes for leaders and the root's domain, then leaders for the others. Cost: at most 2 sqrt(p)
+// slots read per rank.
 #pragma once
 
 #include "coll/flat/domains.hpp"
@@ -32,19 +31,16 @@ class TwoLevel final : public Parts {
     return static_cast<Phase>(epoch % phases_);
   }
   [[nodiscard]] bool is_scan() const noexcept;
-  /// The root in its domain; in a scan the last rank, the only reader of the whole domain.
+  /// A domain's leader is the root in its domain; in a scan, the last rank, the only reader of the
+  /// whole domain.
   [[nodiscard]] int leader(int domain) const noexcept;
-  /// In phase kUp a rank reads its domain's ranks before this end.
   [[nodiscard]] int end_of_up() const noexcept;
-  /// In phase kBetween a rank reads the leaders of domains [0, end).
   [[nodiscard]] int end_of_between() const noexcept;
-  /// Posts this rank's slot, poisoned after a failure.
   void hand_on(size_t bytes) noexcept;
   void write_for_domain(const ElementRange& range);
   void read_up(const ElementRange& range);
   void scan_up(const ElementRange& range);
   void read_between(const ElementRange& range);
-  /// Reduces the sums of domains [0, end) in order; `onto`: *to is the last operand.
   void reduce_sums(int end, bool onto, const ElementRange& range, std::byte* to);
   [[nodiscard]] const std::byte* sum_of(int domain);
 

@@ -10,7 +10,6 @@
 
 namespace tern::coll {
 
-/// Blocks of equal size.
 class View {
  public:
   View() = default;
@@ -28,7 +27,7 @@ class View {
     return dense_ && step_ == static_cast<MPI_Aint>(bytes_);
   }
   [[nodiscard]] bool dense() const noexcept { return dense_; }
-  /// Valid only if dense.
+  /// at() requires a dense view.
   [[nodiscard]] std::byte* at(int block, size_t offset = 0) const noexcept {
     return base_ + block * step_ + offset;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where: placement of all ranks' data. An epoch of the slots exchanges each rank's placement.
+// Where: placement of all ranks' data, exchanged in an epoch of the slots.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@ namespace tern::coll {
 enum class Where : uint8_t {
   kUnknown,  // not exchanged yet
   kHost,
-  kSome,  // some data on a device, but devices cannot serve
-  kAll,   // all data on devices; devices serve the call
+  kSome,  // devices cannot serve
+  kAll,   // devices serve the call
 };
 
 }  // namespace tern::coll

@@ -51,7 +51,7 @@ void DeviceCalls::watch() noexcept {
   complain(wait);
 }
 
-// Gives each wait 100 ms, because signals may still be on the way.
+// let_go() gives each wait 100 ms, because signals may still be on the way.
 void DeviceCalls::let_go() noexcept {
   constexpr int64_t kMomentNs = 100'000'000;
   if (now_ns() - since_ < kMomentNs) return;
@@ -69,7 +69,7 @@ int DeviceCalls::look() noexcept {
   return events;
 }
 
-// The proxy polls this, because the program may never make another call.
+// The proxy polls has_given_up(), because the program may never make another call.
 bool DeviceCalls::has_given_up() noexcept {
   if (given_up_ || team_ == nullptr) return given_up_;
   try {
@@ -79,7 +79,7 @@ bool DeviceCalls::has_given_up() noexcept {
     if (!team_->abandoned.dead())
       log_line("%s: %s; results of its collectives are undefined from there on", name_.c_str(),
                why.c_str());
-  } catch (const std::bad_alloc&) {  // out of memory: no message
+  } catch (const std::bad_alloc&) {
   }
   return given_up_;
 }
@@ -108,7 +108,7 @@ void DeviceCalls::complain(uint32_t wait) const {
              what.c_str(),
              ordinary_ ? "; the device may be busy"
                        : ": all ranks must enqueue the same calls in the same order");
-  } catch (const std::bad_alloc&) {  // out of memory: no message
+  } catch (const std::bad_alloc&) {
   }
 }
 

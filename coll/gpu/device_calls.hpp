@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // DeviceCalls: the calls of a communicator that run on devices alone, seen by the proxy.
-// Why: the proxy names the awaited rank of a stream, and MPI_Finalize waits until the stream has
-// passed all calls.
-// Lifetime: owned by a CommStream or, for blocking calls, by a CommState.
+// Why: the proxy reports awaited ranks, and MPI_Finalize waits until the stream has passed all
+// calls.
+// Lifetime: a CommStream's or, for blocking calls, a CommState's.
 // Threads: close() by the enqueuing thread, the rest by the proxy or the blocked caller. No driver
 // calls.
 #pragma once
@@ -21,25 +21,23 @@ namespace tern::coll {
 
 class DeviceCalls {
  public:
-  /// May outlive the communicator. Throws std::bad_alloc.
+  /// DeviceCalls may outlive the communicator.
   DeviceCalls(const core::Communicator& communicator, std::shared_ptr<GpuTeam> team);
 
-  /// Returns the number of calls passed since the previous look().
   [[nodiscard]] int look() noexcept;
-  /// Logs the awaited ranks after a wait of TERN_GPU_TIMEOUT.
   void watch() noexcept;
-  /// Whether a kernel timed out, with undefined results. Logs the reason once.
+  /// After a kernel's timeout, results are undefined. The reason is logged once.
   [[nodiscard]] bool has_given_up() noexcept;
   [[nodiscard]] bool has_passed() const noexcept { return team_ != nullptr && passed() != seen_; }
   void be_ordinary() noexcept { ordinary_ = true; }
-  /// Ends the series of calls; another communicator may then lease the team.
+  /// close() ends the series of calls; another communicator may then lease the team.
   void close() noexcept {
     if (team_ != nullptr) last_ = team_->calls.count();
     closed_ = true;
   }
-  /// Whether the stream has passed all calls. Requires close().
+  /// over() requires close().
   [[nodiscard]] bool over() const noexcept { return team_ == nullptr || seen_ == last_; }
-  /// Adds the awaited ranks to *report; false: the stream does not wait.
+  /// describe() returns false if the stream does not wait.
   bool describe(WaitReport* report) const;
 
  private:
@@ -48,7 +46,7 @@ class DeviceCalls {
   const std::string name_;
   const int64_t timeout_;  // ns; 0: no timeout
   const std::vector<int> peers_;
-  const std::vector<int> names_;  // number shown to users, by rank
+  const std::vector<int> names_;
   const std::shared_ptr<GpuTeam> team_;
   [[nodiscard]] uint32_t passed() const noexcept;
   uint32_t seen_;

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // DeviceReports: a team's pinned memory, where this rank's streams and kernels report passed calls
 // and waits.
-// Why: the host cannot query a waiting stream or kernel, and must report kernels that gave up,
-// because their data is wrong.
+// Why: the host cannot query a waiting stream or kernel.
 // Lifetime: the team's; memory exists from make() to give_back(). Threads: any; no driver calls.
-// See: cuda/kernels/wait.cuh.
 #pragma once
 
 #include <atomic>
@@ -25,11 +23,9 @@ class DeviceReports {
   DeviceReports(const DeviceReports&) = delete;
   DeviceReports& operator=(const DeviceReports&) = delete;
 
-  /// Returns an error sentence, or an empty string.
   [[nodiscard]] std::string make();
   [[nodiscard]] bool made() const noexcept { return pinned_ != nullptr; }
   void give_back() noexcept;
-  /// Includes the multicast kernel's reports, beyond kParts.
   void watch_all() noexcept { watched_ = ScratchLayout::kReports; }
 
   [[nodiscard]] cuda::KernelReport* kernels() const noexcept { return pinned_->kernels; }
@@ -38,22 +34,21 @@ class DeviceReports {
   }
   [[nodiscard]] CUdeviceptr passed_word() const noexcept { return at_ + offsetof(Pinned, passed); }
 
-  /// Returns the number of the last call passed by the device. Requires make().
+  /// passed() requires make().
   [[nodiscard]] uint32_t passed() const noexcept {
     return pinned_->passed.load(std::memory_order_acquire);
   }
-  /// Returns the number of a lane's current wait; 0: no lane waits.
+  /// wait_of_stream() is 0 if no lane waits.
   [[nodiscard]] uint32_t wait_of_stream() const noexcept;
   struct Kernel {
     int part;
     cuda::KernelReport report;
   };
   [[nodiscard]] std::optional<Kernel> waiting() const noexcept;
-  /// Finds a thread block that gave up, preferably by its own timeout.
+  /// given_up() prefers a thread block that gave up by its own timeout.
   [[nodiscard]] std::optional<Kernel> given_up() const noexcept;
-  /// Requires all ranks' kernels to have ended.
+  /// All ranks' kernels must have ended before clear().
   void clear() noexcept;
-  /// Makes this rank's kernels leave.
   void end_kernels() noexcept;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Engine: an implementation of collectives between GPUs. See: coll/gpu/way.hpp.
+// Engine: an implementation of collectives between GPUs.
 #pragma once
 
 #include <cstdint>

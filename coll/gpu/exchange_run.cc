@@ -53,7 +53,7 @@ Failure ExchangeRun::run() {
 ExchangeRun::Blocks ExchangeRun::cut(const std::vector<PairBlock>& all) {
   Blocks blocks;
   blocks.reserve(all.size());
-  MPI_Count next[cuda::kMostRanks] = {};  // next free step of each peer
+  MPI_Count next[cuda::kMostRanks] = {};
   const ScratchLayout& layout = team_.memory.layout();
   const MPI_Count parts = team_.kernels.parts();
   const auto most = static_cast<MPI_Count>(layout.kernel_part(layout.kernel_region()));
@@ -87,7 +87,6 @@ void ExchangeRun::describe() noexcept {
   a.set = static_cast<int32_t>(a.number & 1);
 }
 
-// The range of steps shrinks until all blocks fit kMostBlocks.
 MPI_Count ExchangeRun::choose(MPI_Count begin) noexcept {
   cuda::ExchangeArguments& a = arguments_;
   const auto count = [&](const Blocks& blocks, MPI_Count end) {

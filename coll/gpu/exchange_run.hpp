@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ExchangeRun: blocks of sizes known only to sender and receiver (coll/engine/pairs.hpp), moved by
-// a kernel. Each pair of ranks agrees on its number of chunks.
-// Why: algorithms of the table run the same passes on all ranks. A rank does not know other ranks'
-// blocks, so all ranks use this engine for such collectives.
-// Form: data that kernels cannot access directly (host memory, types with holes) is packed before
-// and unpacked after a launch of a single step; peers do not notice.
-// Threads: the caller holds the team's mutex, and no channel lock.
-// See: cuda/kernels/exchange.cuh; tests/gpu/mpi/stream_exchange.cc.
+// a kernel. Each pair of ranks agrees on a number of chunks. All ranks of a call use this engine,
+// because no rank knows other ranks' blocks.
 #pragma once
 
 #include <vector>
@@ -21,10 +16,8 @@ namespace tern::coll {
 
 class ExchangeRun {
  public:
-  /// Returns the reason against this engine, or null; the same on all ranks.
   [[nodiscard]] static const char* why_not(const GpuTeam& team, const Params& params,
                                            const Operation& operation) noexcept;
-  /// `number` counts the team's exchanges. Throws like pairs_of().
   ExchangeRun(GpuTeam& team, const Operation& operation, cuda::Job& job, uint64_t timeout,
               uint32_t number);
   [[nodiscard]] Failure run();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // InStream: the scope of a team's call in a stream. The call follows the team's earlier calls in
 // other streams, or becomes part of a graph.
-// Threads: the caller holds the team's mutex.
+// Threads: the caller holds the team's mutex, and no channel lock, because driver calls wait for
+// the device on a full launch queue, and the device waits for other ranks.
 #pragma once
 
 #include "base/error.hpp"

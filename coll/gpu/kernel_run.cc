@@ -34,7 +34,7 @@ bool KernelRun::is_plain(const core::Data& data, const cuda::Device& device,
   if (!data.type->contiguous()) return false;
   const std::byte* const first = data.first();
   if (reinterpret_cast<uintptr_t>(first) - known->base >= known->bytes)
-    *known = cuda::look_up(first);  // a driver call
+    *known = cuda::look_up(first);  // look_up() is a driver call
   return known->kind == cuda::MemoryKind::kManaged ||
          (known->kind == cuda::MemoryKind::kDevice && known->device == device.ordinal);
 }
@@ -169,7 +169,6 @@ void KernelRun::describe_input_aside() noexcept {
   from.in_table = arguments_.tabled;
 }
 
-// The table holds block sizes that all ranks know.
 void KernelRun::describe_table() noexcept {
   const bool gathers = operation_.collective == kAllgather;
   const coll::Side& all = gathers ? operation_.output : operation_.input;

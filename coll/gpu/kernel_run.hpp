@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // KernelRun: an operation as a single kernel that interprets the program of a lowered schedule.
-// Why: a launch is cheaper than a driver call per step. The kernel spins on SMs while waiting for
-// other ranks, so all its thread blocks must be resident.
+// Why: a launch is cheaper than a driver call per step. The waiting kernel spins on SMs, so all
+// thread blocks must be resident.
 // Form: thread blocks (parts) share out the passes; each has a share of scratch and semaphores and
-// talks to the same part of other ranks. Data that kernels cannot access directly (host memory,
-// types with holes) is packed before and unpacked after a launch of a pass per part; peers do not
-// notice.
-// Threads: the caller holds the team's mutex, and no channel lock.
-// See: cuda/kernels/interpret.cuh, coll/gpu/README.md; tests/unit/coll/kernel_run_test.cc.
+// talks to the same part of other ranks.
 #pragma once
 
 #include <algorithm>
@@ -21,13 +17,12 @@ namespace tern::coll {
 
 class KernelRun {
  public:
-  /// The kernel's timeout in multiples of TERN_GPU_TIMEOUT. Kernels give up because they occupy
-  /// SMs; the host only logs awaited ranks.
+  /// Kernels give up after kGivesUpAfter times TERN_GPU_TIMEOUT, because they occupy SMs; the host
+  /// only logs awaited ranks.
   static constexpr uint64_t kGivesUpAfter = 10;
-  /// `timeout`: in ns; 0: no timeout.
+  /// `timeout` is in ns; 0: no timeout.
   KernelRun(GpuTeam& team, const Placed& placed, Programs::Stored& program,
             const Operation& operation, cuda::Job& job, uint64_t timeout) noexcept;
-  /// Returns the reason against this engine, or null; the same on all ranks.
   [[nodiscard]] static const char* why_not(const GpuTeam& team, const Placed& placed,
                                            const Operation& operation) noexcept;
   [[nodiscard]] Failure run();
@@ -40,7 +35,6 @@ class KernelRun {
     cuda::Memory unknown;
     return is_plain(data, device, &unknown);
   }
-  /// `known` caches the latest allocation.
   [[nodiscard]] static bool is_plain(const core::Data& data, const cuda::Device& device,
                                      cuda::Memory* known) noexcept;
 

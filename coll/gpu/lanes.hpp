@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lanes: a team's second stream, for every second pass of an operation. The stream forks from the
 // caller's stream at the start and joins at the end.
-// Why: copies and kernels of consecutive passes overlap. Each lane has its own regions and
-// semaphores.
-// Captured calls use no second lane: the driver may serialize branches of a graph in different
-// orders on different ranks.
+// Each lane has its own regions and semaphores. Captured calls use no second lane: the driver may
+// serialize branches of a graph in different orders on different ranks.
 // Lifetime: the team's; created with the team's memory, never in a call.
 // Threads: the caller holds the team's mutex, and the context is current.
 #pragma once
@@ -22,7 +20,7 @@ class Lanes {
   void prepare() noexcept;
   void end() noexcept;
 
-  /// Returns the second stream, ordered behind the caller's stream, or null.
+  /// fork() returns the second stream, ordered behind the caller's stream, or null.
   [[nodiscard]] CUstream fork(CUstream callers) noexcept;
   [[nodiscard]] CUresult join(CUstream callers) noexcept;
 

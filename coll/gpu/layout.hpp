@@ -39,9 +39,9 @@ namespace tern::coll {
 
 struct ScratchLayout {
   static constexpr int kSets = 2;
-  static constexpr int kMessages = 256;  // of a pair of ranks in a pass
-  static constexpr int kParts = 8;       // thread blocks of a kernel
-  static constexpr int kReports = 32;    // thread blocks of the multicast kernel
+  static constexpr int kMessages = 256;
+  static constexpr int kParts = 8;
+  static constexpr int kReports = 32;
   static constexpr int kKernelMessages = 128;
   static constexpr size_t kKernelGrain = 16;
   static constexpr size_t kGrain = 256;
@@ -63,7 +63,7 @@ struct ScratchLayout {
   [[nodiscard]] size_t credit(int to, int set) const noexcept {
     return credits() + at(to, set) * kWord;
   }
-  /// The following are for the first pair and part; the list above has the order of the others.
+  /// Offsets are of the first pair and part, in the order of the list above.
   [[nodiscard]] size_t kernel_data() const noexcept { return kGrain + pairs() * kMessages * kWord; }
   [[nodiscard]] size_t kernel_credit() const noexcept { return credits() + pairs() * kWord; }
   [[nodiscard]] size_t kernel_inbox() const noexcept { return inbox(ranks, 0); }
@@ -89,7 +89,7 @@ struct ScratchLayout {
   [[nodiscard]] size_t push_words(Wire wire) const noexcept {
     return words_behind(push_counters(wire), facts_of(wire));
   }
-  /// Returns the data room of a slot in vectors of 16 bytes.
+  /// push_room() counts vectors of 16 bytes.
   [[nodiscard]] size_t push_room(Wire wire) const noexcept {
     return units_of(facts_of(wire), push_words(wire)) * facts_of(wire).vectors;
   }
@@ -103,7 +103,7 @@ struct ScratchLayout {
   [[nodiscard]] size_t inbox(int from, int set) const noexcept {
     return local() + local_bytes() + at(from, set) * region();
   }
-  /// Bytes for a pair's messages in a pass.
+  /// region() counts bytes of a pair's messages in a pass.
   [[nodiscard]] size_t region() const noexcept {
     return (inboxes() - inboxes() / kKernelShare) / pairs() / kGrain * kGrain;
   }
@@ -117,8 +117,8 @@ struct ScratchLayout {
   }
 
  private:
-  static constexpr size_t kPushShare = 8;    // fraction of the scratch: limit of a wire's slots
-  static constexpr size_t kKernelShare = 4;  // fraction of the inboxes for kernels
+  static constexpr size_t kPushShare = 8;    // a wire's slots take at most 1/8 of the scratch
+  static constexpr size_t kKernelShare = 4;  // kernels have 1/4 of the inboxes
   [[nodiscard]] bool has(const PushFacts& wire) const noexcept { return !wire.lines || lines; }
   [[nodiscard]] size_t words_behind(size_t counters, const PushFacts& wire) const noexcept {
     return counters + (has(wire) ? kGrain : 0);

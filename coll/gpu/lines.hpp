@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// LineFacts, judge_lines(): whether a team may use LL128. Packets of 128 bytes must arrive whole,
-// as NVLink between devices of the same architecture guarantees.
-// Why: all ranks must agree when the team is made. NVML is queried first; the driver's attributes
-// omit devices hidden by CUDA_VISIBLE_DEVICES.
-// See: cuda/kernels/ll128.cuh, teams.cc, topo/nvml.hpp, tests/gpu/mpi/hidden_links.cc.
+// LineFacts, judge_lines(): whether a team may use LL128. LL128 packets of 128 bytes must arrive
+// whole, as NVLink between devices of the same architecture guarantees.
+// NVML comes first, because the driver's attributes omit devices hidden by CUDA_VISIBLE_DEVICES.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +17,14 @@ struct LineFacts {
   uint64_t capability = 0;
   cuda::Uuid device;
   topo::PciAddress address;  // NVML finds GPUs by PCI address, also hidden ones
-  int64_t to_switches = -1;  // NVLinks to switches; negative: unknown
+  int64_t to_switches = -1;
 };
-/// Writes the device's links to *links. Null: the team has one rank.
 [[nodiscard]] LineFacts line_facts(cuda::Device& device, topo::NvLinks* links);
 
 struct LinesVerdict {
   std::string why_not;  // empty: LL128 may be used
-  std::string source;   // of the NVLink facts
+  std::string source;
 };
-/// Judges all pairs with rank `rank`. `blocks`: thread blocks of the team's kernels.
 [[nodiscard]] LinesVerdict judge_lines(const cuda::Device& device, const topo::NvLinks& links,
                                        const std::vector<LineFacts>& all, size_t rank,
                                        uint64_t blocks);

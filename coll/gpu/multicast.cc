@@ -29,7 +29,7 @@ std::string Multicast::why_not(cuda::Device& device) {
       driver.cuMemExportToShareableHandle == nullptr ||
       driver.cuMemImportFromShareableHandle == nullptr)
     return "the driver has no multicast objects (CUDA 12.1)";
-  constexpr int kLeast = 90;  // sm_90
+  constexpr int kLeast = 90;
   if (const int capability = device.capability(); capability < kLeast)
     return strf("the GPU is sm_%d, and multicast needs sm_%d", capability, kLeast);
   if (device.attribute(CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED) == 0)
@@ -161,8 +161,8 @@ std::string Multicast::try_out(const TeamMemory& memory, cuda::KernelReport* rep
   return {};
 }
 
-// On a busy device the memory stays allocated: freeing may wait for a kernel that needs another
-// rank, and that rank may need this process.
+// On a busy device the multicast memory stays allocated: freeing may wait for a kernel that needs
+// another rank, and that rank may need this process.
 Multicast::~Multicast() {
   if (has_object_ && !device_.gone() && device_.is_quiet()) end();
 }

@@ -2,13 +2,9 @@
 // Multicast: device memory of all ranks of a team, bound to one multicast object. At the multicast
 // address a store reaches all ranks, and a load returns the reduction over all ranks, by NVLink
 // switches (sm_90; "NVLS", NVLink SHARP).
-// Why apart from the scratch: multicast objects have their own granularity, and some teams have no
-// switch.
-// Making: in steps (teams_multicast.cc); all ranks finish a step before any starts the next.
-// Binding blocks until all devices are added, forever if a device is missing. The object's
-// descriptor travels over sockets (base/mail.hpp), because the object has no address.
-// Lifetime: the team's. Threads: a single thread. See: cuda/kernels/multicast.cuh,
-// coll/gpu/multicast_run.hpp; tests/gpu/mpi/stream_multicast.cc.
+// Making: all ranks finish a step before any starts the next (teams_multicast.cc), because binding
+// blocks until all devices are added. The object's descriptor travels over sockets (base/mail.hpp).
+// Lifetime: the team's. Threads: a single thread.
 #pragma once
 
 #include <algorithm>
@@ -27,19 +23,16 @@ class TeamMemory;
 
 class Multicast {
  public:
-  static constexpr int kParts = ScratchLayout::kReports;  // thread blocks
+  static constexpr int kParts = ScratchLayout::kReports;
 
   explicit Multicast(cuda::Device& device) noexcept : device_(device) {}
   Multicast(const Multicast&) = delete;
   Multicast& operator=(const Multicast&) = delete;
   ~Multicast();
 
-  // Steps in order. Each returns an empty string, or this rank's reason for failure.
-  /// Returns a feature that the device or driver lacks.
   [[nodiscard]] static std::string why_not(cuda::Device& device);
-  /// On rank 0: creates and exports an object for `devices` devices, `bytes` or more each.
   [[nodiscard]] std::string create(int devices, size_t bytes, Fd* descriptor);
-  /// On other ranks: imports the object of rank 0, with `bytes` from its bytes().
+  /// join() imports the object of rank 0, with `bytes` from its bytes().
   [[nodiscard]] std::string join(const Fd& descriptor, size_t bytes);
   [[nodiscard]] std::string add_device();
   [[nodiscard]] std::string allocate();
@@ -47,16 +40,15 @@ class Multicast {
   [[nodiscard]] std::string map();
   [[nodiscard]] std::string try_out(const TeamMemory& memory, cuda::KernelReport* reports);
 
-  /// Requires that no device work, on any rank, uses the object. May wait for all work on the
-  /// device: the caller holds no lock.
+  /// No device work on any rank may use the object at end(), which may wait for all work on the
+  /// device. The caller holds no lock.
   void end() noexcept;
 
   [[nodiscard]] size_t bytes() const noexcept { return bytes_; }
   void set_blocks(int blocks) noexcept { blocks_ = blocks; }
-  /// Limits thread blocks to the team's residency places.
   void limit_blocks(int places) noexcept { blocks_ = std::min(kParts, places); }
   [[nodiscard]] int blocks() const noexcept { return blocks_; }
-  /// Returns the room of the stage in vectors of 16 bytes.
+  /// room() counts vectors of 16 bytes.
   [[nodiscard]] int64_t room() const noexcept {
     return static_cast<int64_t>((bytes_ - kStage) / sizeof(Vector));
   }
@@ -64,7 +56,6 @@ class Multicast {
     return reinterpret_cast<std::byte*>(own_) + kStage +
            static_cast<size_t>(vector) * sizeof(Vector);
   }
-  /// Returns the fields common to all calls.
   [[nodiscard]] cuda::MulticastArguments arguments(const TeamMemory& memory,
                                                    cuda::KernelReport* reports) const noexcept;
 
@@ -83,7 +74,7 @@ class Multicast {
   bool bound_ = false;
   CUmemGenericAllocationHandle object_ = 0, memory_ = 0;
   bool has_object_ = false, has_memory_ = false;
-  CUdeviceptr own_ = 0, all_ = 0;  // device addresses
+  CUdeviceptr own_ = 0, all_ = 0;
 };
 
 }  // namespace tern::coll

@@ -136,7 +136,7 @@ void MulticastRun::describe() noexcept {
   const MPI_Count all = passes();
   a.room = (vectors() + all - 1) / all;
   a.bytes = bytes();
-  if (what != kBcast || is_root)  // the input of a bcast is the root's output
+  if (what != kBcast || is_root)
     a.input = describe_side(&in_, what == kBcast ? Space::kOutput : Space::kInput, &a.input_stride);
   if (what != kBcast || !is_root) a.output = describe_side(&out_, Space::kOutput, &a.output_stride);
   if (reduces(what)) a.reduction = static_cast<int32_t>(*reduction_of(operation_));

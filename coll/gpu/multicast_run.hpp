@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // MulticastRun: a large operation as one kernel over multicast memory; the switch reduces and
 // replicates.
-// Algorithms: those with the trait kBySwitch. The switch orders the operands, and all ranks
-// get the same bits, because each sum is loaded once.
-// Form: data that kernels cannot access directly (host memory, types with holes) is packed into the
-// stage before, and unpacked after, a launch of a single pass; peers do not notice.
-// Threads: the caller holds the team's mutex, and no channel lock.
-// See: cuda/kernels/multicast.cuh; tests/gpu/mpi/stream_multicast.cc.
+// Algorithms: those with the trait kBySwitch. The switch orders the operands, and all ranks get the
+// same bits, because each sum is loaded once.
 #pragma once
 
 #include "coll/engine/operation.hpp"
@@ -20,12 +16,9 @@ class MulticastRun {
  public:
   MulticastRun(GpuTeam& team, const Placed& placed, const Operation& operation, cuda::Job& job,
                uint64_t timeout) noexcept;
-  /// Returns the reason against this engine, the same on all ranks, or null. Assumes multicast
-  /// memory.
   [[nodiscard]] static const char* why_not(const Operation& operation) noexcept;
-  /// Null: switches do not run the collective.
   [[nodiscard]] static const Algorithm* row_of(Collective collective) noexcept;
-  /// Whether the result equals the host's bits for any order of operands.
+  /// An exact result equals the host's bits for any order of operands.
   [[nodiscard]] static bool is_exact(const Operation& operation) noexcept;
   [[nodiscard]] Failure run();
   [[nodiscard]] int blocks() const noexcept;

@@ -16,7 +16,6 @@ constexpr MPI_Count before(MPI_Count length, MPI_Count parts, MPI_Count i) noexc
   return length / parts * i + std::min(i, length % parts);
 }
 
-/// Whether the operation overwrites input before sending it.
 bool overwrites(const Operation& operation) noexcept {
   return (operation.in_place || operation.onto_own_block) &&
          (operation.collective == kAlltoall || operation.collective == kReduceScatter);
@@ -65,10 +64,10 @@ Pieces::Pieces(const Operation& operation, const Placed& placed, const Room& roo
   passes_ = (total_ + length_ - 1) / length_;
 }
 
-// All ranks reserve room if any rank may need room, for equal passes.
+// If any rank may need room aside, all ranks reserve room, for equal passes.
 void Pieces::find_asides(bool sides) noexcept {
   const bool reduced = reduces(operation_.collective);
-  // Kernel engines pack host data themselves; each memory query is a driver call.
+  // Kernel engines pack host data themselves. Each memory query is a driver call.
   input_aside_ = overwrites(operation_) || (reduced && !sides && on_host(operation_.input));
   const bool writes = operation_.collective != kExscan || schedule_.rank > 0;
   output_aside_ = reduced && !sides && writes && on_host(operation_.output);

@@ -2,11 +2,10 @@
 // Pieces: cuts an operation into passes for a team's scratch, and locates the slices of a lowered
 // schedule in each pass.
 // Units: a pass takes equally many bytes of each block on all ranks, in whole elements for
-// reductions. Sizes count packed bytes, so ranks may use different datatypes.
-// Saved input ("aside"): in place, alltoall and reduce_scatter overwrite input before sending, so
-// each pass first copies that input to local memory. Reductions of host memory do the same, because
-// kernels may not reach the host, and copy the result back after the pass.
-// See: coll/gpu/placed.hpp, coll/gpu/stream_run.hpp; tests/gpu/mpi/stream_passes.cc.
+// reductions. Sizes count packed bytes, so ranks may use different datatypes. Saved input
+// ("aside"): in place, alltoall and reduce_scatter overwrite input before sending, so each pass
+// first copies that input to local memory. Reductions of host memory do the same, and copy the
+// result back after the pass.
 #pragma once
 
 #include <cstddef>
@@ -21,10 +20,9 @@ namespace tern::coll {
 
 class Pieces {
  public:
-  /// Returns the reason against all engines, the same on all ranks, or null.
   [[nodiscard]] static const char* why_not(const Operation& operation) noexcept;
 
-  /// `least`: passes to fill a pipeline; fewer for little data.
+  /// `least` passes fill a pipeline; little data takes fewer.
   Pieces(const Operation& operation, const Placed& placed, const ScratchLayout& layout,
          MPI_Count least) noexcept
       : Pieces(operation, placed,
@@ -32,12 +30,12 @@ class Pieces {
                 false}) {}
   struct Room {
     size_t region, local;
-    size_t grain;                 // alignment of blocks
+    size_t grain;
     MPI_Count least, least_pass;  // least number of passes, with at least `least_pass` bytes each
     bool sides;                   // local memory holds both sides of any operation
   };
   Pieces(const Operation& operation, const Placed& placed, const Room& room) noexcept;
-  /// A single pass of any size, for engines that cut passes themselves.
+  /// Engines that cut passes themselves take a single pass of any size.
   static constexpr Room in_one_pass() noexcept {
     return {size_t{1} << 48, size_t{1} << 48, ScratchLayout::kKernelGrain, 1, 1, true};
   }
@@ -60,22 +58,19 @@ class Pieces {
     size_t offset, bytes;
     [[nodiscard]] std::byte* first() const noexcept { return data.first() + offset; }
   };
-  /// Locates an output slice, or an input slice that is not saved.
+  /// piece() locates an output slice, or an input slice that is not saved.
   [[nodiscard]] DataPiece piece(const Slice& slice, MPI_Count pass) const noexcept;
-  /// Locates a block or the whole vector. Input to be saved is read from the output.
+  /// users() locates a block or the whole vector. Input to be saved is read from the output.
   [[nodiscard]] DataPiece users(Space space, int32_t block, MPI_Count pass) const noexcept;
   [[nodiscard]] int32_t blocks_of(Space space) const noexcept {
     return splits_ || is_alone(space) ? 1 : schedule_.ranks;
   }
-  /// Whether the side is this rank's block alone.
   [[nodiscard]] bool is_alone(Space space) const noexcept;
-  /// Returns the offset of a stage, mirror or saved input.
   [[nodiscard]] size_t in_local(const Slice& slice, MPI_Count pass) const noexcept;
-  /// Returns the offset behind `blocks` blocks.
   [[nodiscard]] size_t in_region(int32_t blocks) const noexcept {
     return static_cast<size_t>(blocks) * unit_;
   }
-  /// Whether local memory replaces a side during a pass.
+  /// Local memory replaces an aside side during a pass.
   [[nodiscard]] bool is_aside(Space space) const noexcept {
     return space == Space::kInput ? input_aside_ : output_aside_;
   }
@@ -87,13 +82,13 @@ class Pieces {
     return !input_aside_ ? 0 : splits_ ? 1 : schedule_.ranks;
   }
   [[nodiscard]] Aside put_aside(int32_t block, MPI_Count pass) const noexcept;
-  /// Whether passes must run in order: in place, irregular blocks are overwritten before a later
-  /// pass saves them.
+  /// If in_order(), passes must not overlap: in place, irregular blocks are overwritten before a
+  /// later pass saves them.
   [[nodiscard]] bool in_order() const noexcept {
     return operation_.collective == Collective::kReduceScatter && operation_.irregular &&
            puts_aside() > 0;
   }
-  /// Returns local memory for conversion between two layouts with holes.
+  /// between_layouts() is local memory for conversion between two layouts with holes.
   [[nodiscard]] size_t between_layouts() const noexcept { return in_local(whole(), 0); }
   [[nodiscard]] Aside bring_back(MPI_Count pass) const noexcept;
 
@@ -112,9 +107,9 @@ class Pieces {
   const Operation& operation_;
   const Schedule& schedule_;
   const bool splits_;
-  MPI_Count element_ = 1;  // bytes of a unit
-  size_t unit_ = 0;        // most bytes of a block per pass
-  MPI_Count length_ = 0;   // units per pass
+  MPI_Count element_ = 1;
+  size_t unit_ = 0;  // most bytes of a block per pass
+  MPI_Count length_ = 0;
   MPI_Count total_ = 0;
   MPI_Count passes_ = 0;
   int32_t aside_in_ = 0, aside_out_ = 0;

@@ -10,7 +10,6 @@
 namespace tern::coll {
 namespace {
 
-/// The messages of a pair of ranks in a pass, by the receiver's slot.
 struct SlotEdge {
   struct Message {
     int32_t blocks = 0, before = 0, index = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Placed: a lowered schedule, with all slots and semaphores placed in a team's scratch.
-// Why: a lowered schedule numbers slots and semaphores per rank. The scratch has a region and
-// semaphores per pair of ranks, so consecutive schedules may differ. Passes only add addresses.
-// Lifetime: the team's; immutable. See: coll/lower/lower.hpp, coll/gpu/layout.hpp.
+// Why: a lowered schedule numbers slots and semaphores per rank, the scratch per pair of ranks, so
+// consecutive schedules may differ.
+// Lifetime: the team's; immutable.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,10 @@
 namespace tern::coll {
 
 struct Placed {
-  /// The place of an inbox slice.
   struct SlotPlace {
     int32_t owner = 0, from = 0;
     int32_t before = 0;  // blocks of earlier messages in the region
   };
-  /// The semaphore of a signal or wait step.
   struct Word {
     int32_t owner = 0, other = 0;  // the semaphore's rank; the rank at the other end
     int32_t message = 0;           // index in the pair's messages, or kCredit
@@ -29,15 +27,15 @@ struct Placed {
   static constexpr int32_t kCredit = -1;
 
   Schedule schedule;
-  std::vector<SlotPlace> places;  // by slice
-  std::vector<Word> words;        // by step
+  std::vector<SlotPlace> places;
+  std::vector<Word> words;
   // Maxima over all ranks:
-  int32_t most_blocks = 0;  // of a pair of ranks in a pass
+  int32_t most_blocks = 0;
   int32_t most_messages = 0;
-  int32_t local_blocks = 0;  // of stages and mirrors
+  int32_t local_blocks = 0;  // blocks of stages and mirrors
   bool single_blocks = true;
 
-  const Algorithm* row = nullptr;  // null: no algorithm (TeamSchedules::exchange())
+  const Algorithm* row = nullptr;  // null for TeamSchedules::exchange()
   [[nodiscard]] bool has(Trait trait) const noexcept {
     return row != nullptr && (row->traits & trait) != 0;
   }
@@ -45,8 +43,7 @@ struct Placed {
 
 [[nodiscard]] int32_t blocks_of_mirror(const Schedule& schedule) noexcept;
 
-/// `lowered[r]` is rank r's. Returns false with *why, on all ranks alike, if the layout is too
-/// small.
+/// If the layout is too small, place() returns false with *why on all ranks.
 [[nodiscard]] bool place(const std::vector<Schedule>& lowered, int rank, Placed* placed,
                          std::string* why);
 

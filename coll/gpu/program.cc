@@ -13,7 +13,7 @@ using cuda::Instruction;
 using cuda::Operand;
 
 constexpr size_t kRoom = 1 << 20;  // bytes
-constexpr size_t kGrain = 256;     // alignment of programs
+constexpr size_t kGrain = 256;
 
 int32_t block_of(const Schedule& schedule, const Slice& slice) noexcept {
   const bool alone =
@@ -103,7 +103,6 @@ Program compile(const Placed& placed) {
 
 std::string Programs::prepare() { return add_room(kRoom); }
 
-// Only the last room has free space.
 std::string Programs::add_room(size_t bytes) {
   cuda::Device& device = memory_.device();
   const cuda::Current current(device);

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs: placed schedules as instructions for tern_interpret, in device memory.
-// Why: the host never walks the schedule at a launch.
+// Programs: placed schedules as instructions for tern_interpret, in device memory.A launch does not
+// walk the schedule.
 // How: each program has pinned and device memory, allocated with the team. The first stream with a
-// launch copies the program to the device, so no call waits for the device or a rank. Only programs
-// beyond the room allocate.
+// launch copies the program to the device, so no call waits for the device or a rank.
 // Lifetime: the team's. Threads: the caller holds the team's mutex.
-// See: cuda/kernels/arguments.hpp (the format), cuda/kernels/interpret.cuh (the interpreter).
 #pragma once
 
 #include <algorithm>
@@ -47,19 +45,17 @@ class Programs {
     bool uses[2] = {};
     bool arrives = false;  // the copy precedes all later calls
   };
-  /// May wait for the device. Returns an error sentence, or an empty string.
+  /// prepare() may wait for the device.
   [[nodiscard]] std::string prepare();
   [[nodiscard]] Stored* store(const Placed& placed, std::string* why);
-  /// Copies a program to the device unless an earlier call has. A captured copy runs at each
-  /// replay.
+  /// A captured bring() copies the program at each replay.
   static void bring(Stored& program, cuda::Job& job, bool captured) noexcept;
-  /// Returns the set of the first pass; each part runs `passes` passes.
   [[nodiscard]] int next_set(int64_t passes) noexcept {
     const int set = set_;
     set_ = static_cast<int>((set_ + passes) % ScratchLayout::kSets);
     return set;
   }
-  /// Requires that no kernel uses the programs any more.
+  /// No kernel may use the programs at give_back().
   void give_back() noexcept;
 
  private:

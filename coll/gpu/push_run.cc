@@ -23,11 +23,11 @@ MPI_Count vectors_of(size_t bytes) noexcept {
 }
 size_t room_of(size_t bytes) noexcept { return (bytes + kVector - 1) / kVector * kVector; }
 
-/// A rank's sends and receives in the only hop, or in the first of two.
+/// Hop: a rank's sends and receives in the only hop, or in the first of two.
 struct Hop {
   int32_t to = cuda::PushArguments::kAllRanks, from = cuda::PushArguments::kAllRanks;
   int32_t last = 0;
-  bool spreads = false;  // the second hop sends the reduced part to all
+  bool spreads = false;
 };
 
 /// Without data, all barrier algorithms are the same kernel.
@@ -71,7 +71,7 @@ bool has_all_blocks(const Operation& operation) noexcept {
          !operation.in_place && !operation.onto_own_block;
 }
 
-/// Counts blocks on the rank with the most, so that all ranks decide alike.
+/// The rank with the most blocks counts, so that all ranks decide alike.
 size_t most_blocks(const Schedule& schedule, Collective what) noexcept {
   const auto ranks = static_cast<size_t>(schedule.ranks);
   if (splits(what)) return 2;
@@ -109,7 +109,7 @@ PushRun::PushRun(GpuTeam& team, const Placed& placed, const Operation& operation
   arguments_.timeout = timeout * KernelRun::kGivesUpAfter;
 }
 
-// In two hops, counts a rank's part of the vector, in 16-byte vectors.
+// In two hops, a block is a rank's part of the vector, in 16-byte vectors.
 size_t PushRun::block_bytes() const noexcept {
   if (!placed_.has(kTwoHops)) return bytes();
   const auto ranks = static_cast<size_t>(team_.memory.ranks());
@@ -219,7 +219,6 @@ void PushRun::describe_lengths() noexcept {
         static_cast<int64_t>(pieces_.block_units(block) * pieces_.element());
 }
 
-/// Whether this rank's result contains its own block.
 bool PushRun::keeps_own() const noexcept {
   if (operation_.collective == kExscan) return false;
   return !rooted(operation_.collective) || operation_.communicator->rank() == operation_.root;

@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // PushRun: a small operation as a single kernel. Each rank pushes LL or LL128 packets to peers and
-// builds the result from arriving packets, in a single hop, or two for an allreduce. Push needs no
-// program and no credits.
-// Algorithms: exactly these hops; a test compares the kernel with their schedules.
-// Form: data that kernels cannot access directly (host memory, types with holes) is packed before
-// and unpacked after the launch; peers do not notice.
-// Threads: the caller holds the team's mutex, and no channel lock.
-// See: cuda/kernels/push.cuh; tests/unit/coll/kernel_run_test.cc.
+// builds the result from arriving packets, in a single hop, or two for an allreduce.
 #pragma once
 
 #include "coll/engine/operation.hpp"
@@ -20,7 +14,6 @@ class PushRun {
  public:
   PushRun(GpuTeam& team, const Placed& placed, const Operation& operation, cuda::Job& job,
           uint64_t timeout, Wire wire) noexcept;
-  /// Returns the reason against this engine, or null; the same on all ranks.
   [[nodiscard]] static const char* why_not(const GpuTeam& team, const Placed& placed,
                                            const Operation& operation) noexcept;
   [[nodiscard]] static size_t largest(const Placed& placed, const Operation& operation) noexcept;
@@ -32,7 +25,7 @@ class PushRun {
  private:
   struct KernelSide {
     Space space = Space::kInput;
-    int32_t blocks = 0;  // 0: side absent
+    int32_t blocks = 0;
     bool packed = false;
   };
   [[nodiscard]] size_t bytes() const noexcept {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PushFacts: sizes, slots and requirements of each wire of PushRun, for the choice of a wire
-// (way.cc), the scratch (layout.hpp) and TERN_EXPLAIN. A new wire is a row here and in
+// PushFacts: sizes, slots and requirements of each wire of PushRun. A new wire is a row here and in
 // base/wire.hpp.
-// See: cuda/kernels/push.cu.
 #pragma once
 
 #include <array>
@@ -13,7 +11,7 @@
 
 namespace tern::coll {
 
-/// The largest vector or block for a wire without a request; modelled, not measured.
+/// PushLimit: the largest vector or block for a wire without a request; modelled, not measured.
 struct PushLimit {
   size_t bytes;
   const char* beyond;  // reasons against larger data, and for smaller data
@@ -24,9 +22,9 @@ struct PushFacts {
   Wire wire;
   const char* name;
   PushLimit one_hop, two_hops;
-  size_t vectors, bytes;   // of a unit: 16-byte vectors of data; bytes in a slot
+  size_t vectors, bytes;   // 16-byte vectors of data in a unit; bytes of a unit in a slot
   size_t most;             // units per slot; a wire's slots take at most 1/8 of the scratch
-  bool lines;              // needs NVLink: 128-byte packets must arrive whole (lines.hpp)
+  bool lines;              // needs NVLink, because 128-byte packets must arrive whole (lines.hpp)
   const char* no_barrier;  // the reason against barriers, or null
 };
 
@@ -62,7 +60,6 @@ static_assert(
     }(),
     "the rows are those of TERN_PUSH_WIRES, in its order");
 
-/// `wire` must be in kPushWires.
 [[nodiscard]] constexpr const PushFacts& facts_of(Wire wire) noexcept {
   return kPushFacts[static_cast<size_t>(push_index(wire))];
 }

@@ -14,7 +14,6 @@ namespace {
 constexpr MPI_Count kEndOfCall = 2;  // the passed word, and an event
 constexpr MPI_Count kSecondLane = 4;
 
-/// Counts the calls of a pass, as StreamRun::issue() makes them.
 StreamCalls calls_of_pass(const Schedule& schedule) {
   StreamCalls pass;
   size_t waiting = 0;

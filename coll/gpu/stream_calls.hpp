@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // StreamCalls: the driver calls of the stream engine (stream_run.hpp), counted without a device.
-// Why: driver calls and the start of small copies bound the engine's speed. A test compares the
-// counts with the software driver (tests/gpu/mpi/stream_calls.cc).
 #pragma once
 
 #include "coll/gpu/pieces.hpp"
@@ -14,7 +12,6 @@ struct StreamCalls {
   MPI_Count copies = 0, kernels = 0, waits = 0;  // work items; waits are per semaphore
 };
 
-/// `bytes`: size of the vector or block, of a 4-byte type. `scratch`: TERN_GPU_SCRATCH.
 [[nodiscard]] StreamCalls stream_calls(const Placed& placed, MPI_Count bytes, size_t scratch);
 
 }  // namespace tern::coll

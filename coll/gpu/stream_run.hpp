@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// StreamRun: an operation in a stream, step by step: each step of the lowered schedule is a copy, a
-// kernel, or a memory operation on a semaphore.
-// Why: copy engines do the work; no SM spins, and no host stands between steps. Graphs can capture
-// and replay the run: each wait resets its semaphore, and nothing is allocated, loaded, exchanged
-// or waited for.
+// StreamRun: an operation in a stream. Each step of the lowered schedule is a copy, a kernel, or a
+// memory operation on a semaphore.
+// Why: copy engines do the work, and no SM spins. Graphs can capture and replay the run, because
+// each wait resets its semaphore, and nothing is allocated or exchanged.
 // Order: the steps of a pass keep the verified order; passes alternate between two streams
 // (lanes.hpp).
-// Threads: the caller holds the team's mutex, and no channel lock: on a full launch queue, driver
-// calls wait for the device, and the device waits for other ranks.
 // Cost: a driver call per step; adjacent waits share a call.
-// See: coll/gpu/README.md; tests/gpu/mpi/stream_collectives.cc.
 #pragma once
 
 #include <cstddef>
@@ -27,12 +23,11 @@ class StreamRun {
  public:
   StreamRun(GpuTeam& team, const Placed& placed, const Operation& operation,
             cuda::Job& job) noexcept;
-  /// After a failure some steps may run, and the team is invalid.
+  /// After a failed run(), some steps may run, and the team is invalid.
   [[nodiscard]] Failure run();
   [[nodiscard]] MPI_Count chunk() const noexcept { return pieces_.length() * pieces_.element(); }
   [[nodiscard]] MPI_Count passes() const noexcept { return pieces_.passes(); }
   [[nodiscard]] static int blocks() noexcept { return 0; }
-  /// Returns enough passes to fill a pipelined algorithm, else 1.
   [[nodiscard]] static MPI_Count least_passes(const Placed& placed) noexcept;
   static constexpr size_t kMostWaits = 125;  // per batch of memory operations
   [[nodiscard]] static int kernels_of(int sources) noexcept;

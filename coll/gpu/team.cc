@@ -45,7 +45,6 @@ void GpuTeam::end() noexcept {
   give_back();
 }
 
-// Requires the device's context.
 void GpuTeam::give_back() noexcept {
   kernels.drop_places();
   programs.give_back();

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // GpuTeam: the ranks of a communicator, each with a GPU that maps all other ranks' memory, and all
 // parts for collectives between streams.
-// Why: calls exchange no addresses; scratch is named, mapped and tested once, before the first
-// call.
-// Life cycle: all ranks make a team together (teams.hpp); a communicator leases a team. Memory
+// Why: scratch is mapped and tested before the first call, so calls exchange no addresses.
+// Lifetime: all ranks make a team together (teams.hpp), a communicator leases the team, and memory
 // returns to the driver when the rank leaves its job.
 // Threads: calls of a team are serialized (mutex()); making a team needs the channel's lock.
-// See: coll/gpu/README.md; tests/gpu/mpi/stream_between_devices.cc.
 #pragma once
 
 #include <atomic>
@@ -49,19 +47,19 @@ class GpuTeam {
   Fate abandoned;  // a rank has left: waits for the rank never end
   Fate broken;     // a part of a call is missing: other ranks wait forever
 
-  /// Frees all memory. On a busy device freeing would block: memory then stays allocated, and
+  /// end() frees all memory. On a busy device freeing would block, so memory stays allocated, and
   /// memory.taken() is true.
   void end() noexcept;
   [[nodiscard]] uint64_t number() const noexcept { return number_; }
   [[nodiscard]] const std::vector<int>& members() const noexcept { return members_; }
   [[nodiscard]] std::mutex& mutex() noexcept { return mutex_; }
 
-  /// A smaller team of the same ranks for the communicator's first duplicate, made in advance,
-  /// because making a duplicate must not wait for other ranks. May be null.
+  /// twin() is a smaller team of the same ranks for the communicator's first duplicate, made in
+  /// advance, because making a duplicate must not wait for other ranks.
   [[nodiscard]] const std::shared_ptr<GpuTeam>& twin() const noexcept { return twin_; }
   void lease(bool on) noexcept;
   [[nodiscard]] bool leased() const noexcept { return leased_ || (twin_ && twin_->leased()); }
-  /// Forbids further leases, because a graph uses the team.
+  /// A graph pins the team, which forbids further leases.
   void pin() noexcept { pinned_ = true; }
   [[nodiscard]] bool at_rest() const noexcept {
     return calls.over() && (!twin_ || twin_->at_rest());
@@ -71,28 +69,25 @@ class GpuTeam {
            (!twin_ || twin_->fit());
   }
 
-  /// Returns the reason against LL128, the same on all ranks, or an empty string.
+  /// Empty no_lines(): LL128 may be used. The reason is the same on all ranks.
   [[nodiscard]] const std::string& no_lines() const noexcept { return lines_.why_not; }
   [[nodiscard]] const std::string& nvlink_source() const noexcept { return lines_.source; }
-  /// Must precede take_scratch().
+  /// set_lines() must precede take_scratch().
   void set_lines(LinesVerdict of_all) noexcept { lines_ = std::move(of_all); }
-  /// Returns multicast memory on all ranks or on none; null: no_multicast() has the reason.
   [[nodiscard]] Multicast* multicast() const noexcept { return multicast_.get(); }
   [[nodiscard]] const std::string& no_multicast() const noexcept { return no_multicast_; }
   void set_multicast(std::unique_ptr<Multicast> made) noexcept;
   void set_no_multicast(std::string why) noexcept { no_multicast_ = std::move(why); }
 
-  /// Ends all waits of this rank's streams and kernels. Data is undefined then, and the team
-  /// invalid. Calls the driver.
+  /// After let_go(), data is undefined, and the team invalid. let_go() calls the driver.
   void let_go() noexcept;
 
   struct Scratch {
     size_t bytes;
-    bool plain;  // cuMemAlloc, without a descriptor
+    bool plain;  // allocated by cuMemAlloc, without a descriptor
     bool twin;
   };
-  /// Waits for all work on the device: the caller holds no lock. Returns an error sentence, or an
-  /// empty string.
+  /// take_scratch() waits for all work on the device; the caller holds no lock.
   [[nodiscard]] std::string take_scratch(Scratch wanted);
   [[nodiscard]] std::string map(const TeamMemory::Mapper& map_of);
 
@@ -102,9 +97,9 @@ class GpuTeam {
   [[nodiscard]] std::string make_twin(const ScratchLayout& layout);
 
   const uint64_t number_;
-  const std::vector<int> members_;  // peer index by rank
+  const std::vector<int> members_;
   std::shared_ptr<GpuTeam> twin_;
-  std::atomic<bool> leased_{false};  // a duplicate may use another channel
+  std::atomic<bool> leased_{false};  // atomic, because a duplicate may use another channel
   bool pinned_ = false;
   LinesVerdict lines_{"no rank was asked", {}};
   std::string no_multicast_ = lines_.why_not;

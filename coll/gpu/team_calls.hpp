@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // TeamCalls: the order of a team's calls in streams, and the count of passed calls.
-// Why: calls of a team are serialized across streams. The host frees data only of passed calls.
-// Captured calls do not count.
+// Why: the host frees data only of passed calls. Captured calls do not count.
 // Lifetime: the team's. Threads: the caller holds the team's mutex; count() and passed(): any.
-// See: coll/gpu/in_stream.hpp.
 #pragma once
 
 #include <atomic>
@@ -26,11 +24,10 @@ class TeamCalls {
   TeamCalls& operator=(const TeamCalls&) = delete;
 
   [[nodiscard]] bool is_captured(CUstream stream) const noexcept;
-  /// Orders the stream behind the team's previous call. Requires the device's context and an
-  /// uncaptured stream.
+  /// begin() requires the device's context and an uncaptured stream.
   [[nodiscard]] CUresult begin(CUstream stream) noexcept;
   [[nodiscard]] CUresult end(CUstream stream) noexcept;
-  /// Keeps data until the stream has passed the last call, or for good for a graph.
+  /// keep() holds data until the stream has passed the last call, or for good for a graph.
   void keep(std::vector<std::shared_ptr<const void>> what, bool captured);
   [[nodiscard]] int next_set() noexcept { return set_ = (set_ + 1) % ScratchLayout::kSets; }
   [[nodiscard]] uint32_t next_exchange() noexcept { return exchanges_++; }
@@ -39,11 +36,9 @@ class TeamCalls {
   [[nodiscard]] uint32_t passed() const noexcept {
     return reports_.made() ? reports_.passed() : count();
   }
-  /// Whether all calls have passed, or the context has ended.
   [[nodiscard]] bool over() const noexcept {
     return device_.gone() || device_.stale() || passed() == count();
   }
-  /// Requires the device's context.
   void give_back() noexcept;
 
   Lanes lanes;

@@ -4,7 +4,6 @@
 // Lifetime: the team's; memory exists from take() to give_back(). A twin's memory (GpuTeam::twin)
 // lies behind another team's.
 // Threads: the caller holds the team's mutex; a single thread calls end_waits().
-// See: coll/gpu/layout.hpp; tests/gpu/mpi/stream_between_devices.cc.
 #pragma once
 
 #include <cstddef>
@@ -38,29 +37,26 @@ class TeamMemory {
     for (std::byte* const base : bases_) *bases++ = reinterpret_cast<const char*>(base);
   }
 
-  // Each returns an empty string, or this rank's reason for failure.
-  /// Allocates `more` bytes behind the scratch; `plain`: with cuMemAlloc, without a descriptor.
+  // take() allocates `more` bytes behind the scratch; `plain` uses cuMemAlloc, without a
+  // descriptor.
   [[nodiscard]] std::string take(const ScratchLayout& layout, size_t more, bool plain);
-  /// Uses memory behind the other team's layout, as far as `other` is mapped.
   void lie_behind(const TeamMemory& other, const ScratchLayout& layout) noexcept;
-  /// Waits for all work on the device: the caller holds no lock.
+  /// prepare_words() waits for all work on the device; the caller holds no lock.
   [[nodiscard]] std::string prepare_words();
   [[nodiscard]] std::string offer(pml::Pml& pml, pml::MemoryHandle* handle) const;
-  /// Maps another rank's scratch; null: this rank cannot.
+  /// A Mapper returns null if this rank cannot map the scratch.
   using Mapper = std::function<std::unique_ptr<pml::MappedPeerMemory>(int rank)>;
   [[nodiscard]] std::string map(const Mapper& map_of);
   [[nodiscard]] std::string write_trial();
   [[nodiscard]] std::string read_trial();
-  /// Requires all ranks' kernels to have ended.
+  /// All ranks' kernels must have ended before clear_abort().
   [[nodiscard]] std::string clear_abort();
 
-  /// A bit per rank with mapped scratch.
   [[nodiscard]] uint64_t mapped() const noexcept;
   void unmap() noexcept { mapped_.clear(); }
-  /// Ends all waits of this rank's streams and kernels, through a separate stream.
   void end_waits() noexcept;
   [[nodiscard]] bool taken() const noexcept { return scratch_.address != 0; }
-  /// Requires the device's context. Waits for all work on the device.
+  /// give_back() requires the device's context, and waits for all work on the device.
   void give_back() noexcept;
 
  private:
@@ -69,7 +65,7 @@ class TeamMemory {
   ScratchLayout layout_;
   cuda::Exportable scratch_;
   size_t bytes_ = 0;
-  std::vector<std::unique_ptr<pml::MappedPeerMemory>> mapped_;  // by rank; null: this rank
+  std::vector<std::unique_ptr<pml::MappedPeerMemory>> mapped_;
   std::vector<std::byte*> bases_;
   cuda::Stream* rescue_ = nullptr;
 };

@@ -11,7 +11,7 @@ namespace tern::coll {
 
 const Placed& TeamSchedules::exchange(Collective what) {
   const auto [found, made] = exchange_.try_emplace(what);
-  if (made) {  // used only to describe waits
+  if (made) {
     found->second.schedule.collective = what;
     found->second.schedule.algorithm = "pairwise";
   }

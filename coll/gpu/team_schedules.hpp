@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // TeamSchedules: a team's schedules, lowered and placed once.
-// Why: lowering takes all ranks' schedules, too slow for each call. Programs, waits and graphs
-// point to placed schedules.
-// Lifetime: the team's. Threads: the caller holds the team's mutex. See: coll/gpu/placed.hpp.
+// Why: lowering is too slow for each call. Programs, waits and graphs point to placed schedules.
+// Lifetime: the team's. Threads: the caller holds the team's mutex.
 #pragma once
 
 #include <map>
@@ -24,18 +23,16 @@ class TeamSchedules {
   TeamSchedules(const TeamSchedules&) = delete;
   TeamSchedules& operator=(const TeamSchedules&) = delete;
 
-  /// Returns null with *why if the scratch is too small.
   [[nodiscard]] const Placed* placed(const Algorithm& algorithm, int root, std::string* why);
-  /// Returns the entry for descriptions of waits in exchange_run.hpp, which has no schedule.
+  /// exchange() has no schedule, and describes waits in exchange_run.hpp.
   [[nodiscard]] const Placed& exchange(Collective what);
-  /// Algorithm, choice and size of an explanation, given once.
   using Said = std::tuple<const Placed*, int, int>;
   [[nodiscard]] bool is_news(const Said& said) { return said_.insert(said).second; }
 
  private:
   const int ranks_, rank_;
   struct CachedSchedule {
-    std::unique_ptr<Placed> placed;  // null: *why_not
+    std::unique_ptr<Placed> placed;
     std::string why_not;
   };
   std::map<std::pair<const Algorithm*, int>, CachedSchedule> placed_;

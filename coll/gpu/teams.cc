@@ -23,7 +23,6 @@ std::vector<int> members_of(const core::Communicator& communicator) {
 
 constexpr int kPlacesOfTwin = 2;
 
-/// Returns the places for the largest grid of a waiting kernel.
 int most_wanted(cuda::Device& device) {
   return Multicast::why_not(device).empty() ? Multicast::kParts : ScratchLayout::kParts;
 }
@@ -32,7 +31,6 @@ uint64_t number_of(const core::ContextId& id, GpuTeams::Use use) noexcept {
   return ((id.creator * 31 + id.counter) * 2 + static_cast<uint64_t>(use)) | uint64_t{1} << 63;
 }
 
-/// Returns the missing feature, or an empty string.
 std::string what_lacks(const core::Communicator& communicator, const cuda::Device* device) {
   if (communicator.inter()) return "the communicator has two groups";
   if (communicator.size() > cuda::kMostRanks)
@@ -46,11 +44,10 @@ std::string what_lacks(const core::Communicator& communicator, const cuda::Devic
 
 }  // namespace
 
-// Facts travel as bytes.
 struct GpuTeams::Facts {
-  uint64_t kernels;  // resident thread blocks of kernels; 0: no kernels
-  uint64_t idle;     // number of a usable idle team, or 0
-  uint64_t mps;      // the GPU runs kernels of several processes side by side
+  uint64_t kernels;
+  uint64_t idle;  // number of a usable idle team, or 0
+  uint64_t mps;   // the GPU runs kernels of several processes side by side
   cuda::Uuid device;
   LineFacts lines;
 };
@@ -73,7 +70,7 @@ std::shared_ptr<GpuTeam> GpuTeams::idle(const std::vector<int>& members,
   return nullptr;
 }
 
-// Publishes this rank's reason. All ranks get the reason of the first rank that failed.
+// All ranks get the reason of the first rank that failed.
 void GpuTeams::agree(core::Communicator& communicator, const std::string& mine,
                      std::string* why_not) {
   struct Said {
@@ -86,7 +83,7 @@ void GpuTeams::agree(core::Communicator& communicator, const std::string& mine,
     if (all[i].words[0] != '\0') *why_not = strf("rank %zu: %s", i, all[i].words);
 }
 
-// Chooses thread blocks per kernel such that all ranks' kernels are resident together.
+// All ranks' kernels must be resident together.
 uint64_t GpuTeams::parts_of(const std::vector<Facts>& all, bool* shares, std::string* why_not) {
   uint64_t parts = ScratchLayout::kParts;
   for (size_t i = 0; i < all.size(); ++i) {
@@ -108,7 +105,7 @@ uint64_t GpuTeams::parts_of(const std::vector<Facts>& all, bool* shares, std::st
   return parts;
 }
 
-/// Counts processes with concurrent kernels on a GPU; above 1 only with MPS.
+/// Several processes with concurrent kernels on a GPU need MPS.
 int GpuTeams::sharers(const cuda::Device& device, const std::vector<Facts>& all) const {
   if (device.attribute(CU_DEVICE_ATTRIBUTE_MPS_ENABLED) == 0) return 1;
   const auto here = std::count_if(all.begin(), all.end(),
@@ -190,7 +187,6 @@ bool GpuTeams::takes_more(Use use) const noexcept {
          executions_.process().gpus.scratches.load(std::memory_order_relaxed) < kMostForOrdinary;
 }
 
-// All ranks use the first rank's reason.
 void GpuTeams::agree_on_lines(core::Communicator& communicator, const std::vector<Facts>& all,
                               const topo::NvLinks& links, uint64_t parts, GpuTeam& team) {
   std::vector<LineFacts> lines;

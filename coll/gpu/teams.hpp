@@ -3,7 +3,6 @@
 // Lifetime: the channel's. A team outlives its communicator, because peers' streams may still write
 // to the scratch; the next communicator of the same ranks reuses the team.
 // Threads: under the channel's lock. Errors: if a rank fails, all ranks learn the reason.
-// See: coll/gpu/team.hpp, coll/gpu/README.md.
 #pragma once
 
 #include <cstdint>
@@ -26,17 +25,15 @@ class GpuTeams {
     for (const auto& team : all_) team->end();
   }
   enum class Use : uint8_t { kEnqueued, kOrdinary };
-  /// With this many teams, blocking calls get no further team, because scratch outlives
+  /// From kMostForOrdinary teams on, blocking calls get no further team, because scratch outlives
   /// communicators.
   static constexpr int kMostForOrdinary = 8;
-  /// Collective over the communicator. Returns an idle or new team of its ranks, or null with
-  /// *why_not on all ranks. If some ranks cannot map each other's memory, *islands maps each rank
-  /// to the lowest rank of its NVLink domain (topo/islands.hpp). `device`: of this rank's stream,
-  /// or null. Throws Error, std::bad_alloc.
+  /// lease() is collective, and returns an idle or new team, or null with *why_not on all ranks. If
+  /// some ranks cannot map each other's memory, *islands maps each rank to the lowest rank of its
+  /// NVLink domain (topo/islands.hpp). Throws Error, std::bad_alloc.
   [[nodiscard]] std::shared_ptr<GpuTeam> lease(core::Communicator& communicator, Use use,
                                                cuda::Device* device, std::string* why_not,
                                                std::vector<int>* islands = nullptr);
-  /// Called when the communicator is freed.
   static void give_back(GpuTeam& team) noexcept { team.lease(false); }
 
  private:

@@ -22,9 +22,8 @@ namespace {
 
 constexpr const char* kMakingMulticast = "making multicast memory";
 
-/// Members travel as bytes.
 struct Member {
-  Address mail;  // receives the descriptor
+  Address mail;
   uint64_t bytes;
 };
 
@@ -34,7 +33,6 @@ struct Letter {
   uint64_t team = 0;
 };
 
-/// This rank's steps. Each returns an empty string or an error sentence.
 class MulticastMaking {
  public:
   MulticastMaking(GpuTeam& team, const Params& params, int places, std::string lacks)
@@ -79,7 +77,8 @@ class MulticastMaking {
     tried_ = true;
     return made_->try_out(team_.memory, team_.reports.kernels());
   }
-  /// take() follows success on all ranks, give_up() a failed step. The caller holds no lock.
+  /// take() follows success on all ranks, give_up() a failed step. The caller of give_up() holds no
+  /// lock.
   [[nodiscard]] std::unique_ptr<Multicast> take() noexcept { return std::move(made_); }
   void give_up() noexcept { made_.reset(); }
   [[nodiscard]] bool tried() const noexcept { return tried_; }
@@ -93,7 +92,6 @@ class MulticastMaking {
   static constexpr size_t kShare = 4;
   [[nodiscard]] bool is_root() const noexcept { return team_.memory.rank() == 0; }
 
-  /// Requires that rank 0 has sent the descriptor.
   [[nodiscard]] Fd receive() const {
     constexpr int64_t kMost = 1'000'000'000;  // ns
     const int64_t begun = now_ns();
@@ -111,7 +109,7 @@ class MulticastMaking {
   }
 
   GpuTeam& team_;
-  const size_t wanted_;  // bytes
+  const size_t wanted_;
   std::string lacks_;
   std::unique_ptr<Multicast> made_;
   const MailSocket socket_{Address{}};
@@ -122,8 +120,8 @@ class MulticastMaking {
 
 }  // namespace
 
-// All ranks finish a step before the next. False: a failed trial could not be cleared, and the team
-// is invalid.
+// All ranks finish a step before the next. If a failed trial could not be cleared, add_multicast()
+// returns false, and the team is invalid.
 bool GpuTeams::add_multicast(core::Communicator& communicator, GpuTeam& team, int places) {
   using Making = MulticastMaking;
   const Params& params = executions_.process().params;
@@ -160,7 +158,7 @@ bool GpuTeams::add_multicast(core::Communicator& communicator, GpuTeam& team, in
     const core::ChannelUnlock meanwhile(communicator.channel().progress);
     making.give_up();
   }
-  return !making.tried() || step(&Making::clear);  // all ranks have left the trial
+  return !making.tried() || step(&Making::clear);
 }
 
 std::string GpuTeams::why_no_multicast(const GpuTeam& team, const Params& params) {

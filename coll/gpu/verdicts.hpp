@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verdicts: the GPU engines and wires with a recorded run on hardware.
 // Why: users see which code has not run on a GPU yet.
-// See: coll/gpu/verdicts.txt (the record), verdicts.py (compiles the record),
-// tests/bundle/experiments.
 #pragma once
 
 #include <span>
@@ -17,15 +15,13 @@ struct Verdict {
 };
 
 [[nodiscard]] std::span<const Verdict> verdicts() noexcept;
-/// Null: not yet run on hardware.
 [[nodiscard]] const char* record_of(std::string_view name,
                                     std::span<const Verdict> all = verdicts()) noexcept;
 
-/// "push: not yet run on hardware"; names both if neither has run; empty if both have.
+/// mark_of() names engine and wire if neither has run on hardware, and is empty if both have.
 [[nodiscard]] std::string mark_of(std::string_view engine, std::string_view wire,
                                   std::span<const Verdict> all = verdicts());
 
-/// For tern_info: "stream, kernel: not yet run on hardware; push: 2027-01-31 ...".
 [[nodiscard]] std::string engines_in_words(std::span<const Verdict> all = verdicts());
 [[nodiscard]] std::string wires_in_words(std::span<const Verdict> all = verdicts());
 

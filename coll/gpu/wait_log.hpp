@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // WaitLog: a team's numbered waits for other ranks, and their description for users.
-// Why: the device reports only numbers; users need collective, step and ranks.
 // Lifetime: the team's. Threads: any; name_ranks() before the first wait.
-// See: coll/gpu/device_reports.hpp, coll/gpu/device_calls.hpp.
 #pragma once
 
 #include <cstdint>
@@ -28,19 +26,15 @@ class WaitLog {
     size_t step = 0;
     MPI_Count pass = 0;
   };
-  /// Returns the number of a batch of waits, or of a launch.
   [[nodiscard]] uint32_t note(const Wait& wait, bool captured);
-  /// Returns the current wait of a stream or kernel; 0: none.
   [[nodiscard]] uint32_t current() const noexcept;
-  /// Describes a wait and adds the awaited ranks to *ranks.
   [[nodiscard]] std::string describe(uint32_t wait, std::vector<int>* ranks) const;
-  /// Describes a kernel's timeout; empty: no kernel gave up.
   [[nodiscard]] std::string why_given_up() const;
-  /// Sets the user's numbers of ranks if the team is a part of the communicator.
+  /// The user's numbers of ranks differ if the team is a part of the communicator.
   void name_ranks(std::vector<int> names) noexcept { names_ = std::move(names); }
 
  private:
-  static constexpr uint32_t kNotes = 4096;  // uncaptured waits remembered
+  static constexpr uint32_t kNotes = 4096;
   // Flags of numbers: a captured wait; a kernel's own position.
   static constexpr uint32_t kCaptured = uint32_t{1} << 31, kKernels = uint32_t{1} << 30;
   [[nodiscard]] const Wait* find_note(uint32_t number) const noexcept;

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // WaitingKernels: whether kernels of a team may wait for other ranks, and with how many thread
 // blocks.
-// Why: a waiting kernel stays on the GPU until other ranks' kernels run, so all waiting kernels of
-// all teams must be resident together.
 // Lifetime: the team's. Threads: ranks agree on all values before the first call; then any thread
 // reads.
-// See: cuda/residency.hpp, coll/gpu/README.md (Places).
 #pragma once
 
 #include <functional>
@@ -24,12 +21,11 @@ class WaitingKernels {
 
   [[nodiscard]] bool on_all_ranks() const noexcept { return on_all_ranks_; }
   void set_on_all_ranks(bool all) noexcept { on_all_ranks_ = all; }
-  /// Whether ranks share a GPU through MPS: kernels run side by side, but streams must not wait on
-  /// semaphores.
+  /// Under MPS kernels run side by side, but streams must not wait on semaphores.
   [[nodiscard]] bool share_gpu() const noexcept { return share_gpu_; }
   void set_share_gpu(bool some) noexcept { share_gpu_ = some; }
-  /// Returns thread blocks per kernel, resident on all ranks' devices beside all other teams'. 0:
-  /// see why_none().
+  /// parts() is the number of thread blocks per kernel, resident on all ranks' devices beside all
+  /// other teams'. 0: see why_none().
   [[nodiscard]] int parts() const noexcept { return parts_; }
   void set_parts(int parts) noexcept { parts_ = parts; }
   [[nodiscard]] const char* why_none() const noexcept {
@@ -37,7 +33,6 @@ class WaitingKernels {
                          : "a rank has no kernels";
   }
 
-  /// Returns the team's share of a GPU's places.
   [[nodiscard]] cuda::Residency::Share& places(cuda::Residency& of) {
     if (places_ == nullptr) places_ = of.share();
     return *places_;

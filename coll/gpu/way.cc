@@ -16,10 +16,8 @@ constexpr size_t kMostByKernel = 1 << 20;
 // From 3 ranks on, a switch saves a third of a ring's traffic.
 constexpr int kLeastToMulticast = 3;
 
-/// A placeholder for "... asks for ...".
 constexpr char kAsked[] = "a wire is requested";
 
-/// Whether the requested wire precedes this wire in the table.
 bool excludes(const AskedWire& asked, const PushFacts& wire) noexcept {
   return asked.wire == Wire::kSimple ||
          (push_index(asked.wire) >= 0 && push_index(asked.wire) < push_index(wire.wire));
@@ -44,7 +42,7 @@ const char* why_no_push(const GpuTeam& team, const AskedWire& asked, const PushF
   return why != nullptr ? why : why_not_of(team, wire);
 }
 
-/// Picks the requested wire, else the first possible wire; kNone with all reasons.
+/// by_push() picks the requested wire, else the first possible wire.
 Way by_push(const GpuTeam& team, const AskedWire& asked, const Placed& placed,
             const Operation& operation, size_t bytes) {
   Way way;
@@ -64,14 +62,12 @@ Way by_push(const GpuTeam& team, const AskedWire& asked, const Placed& placed,
   return way;
 }
 
-/// Returns null with the reason in *way.
 Programs::Stored* program_for(GpuTeam& team, const Placed& placed, const Operation& operation,
                               Way* way) {
   way->why = KernelRun::why_not(team, placed, operation);
   return way->why != nullptr ? nullptr : team.programs.store(placed, &way->failure);
 }
 
-/// Returns the model's reason against the switch, or null.
 const char* why_no_gain(const GpuTeam& team, const Operation& operation, size_t bytes) noexcept {
   size_t small = 0;
   for (const auto& facts : kPushFacts)
@@ -138,7 +134,7 @@ AskedWire asked_wire(const Params& params, const Forced* hints) noexcept {
 const char* why_not_multicast(const GpuTeam& team, const AskedWire& asked,
                               const Operation& operation, size_t bytes, bool any_order,
                               bool any_size) noexcept {
-  // Cheap tests first: each call runs this.
+  // Each call runs these tests, so cheap tests come first.
   if (team.multicast() == nullptr) return team.no_multicast().c_str();
   if (team.kernels.parts() == 0) return team.kernels.why_none();
   if (asked.wire != Wire::kAuto && asked.wire != Wire::kMultimem) return kAsked;
@@ -174,11 +170,10 @@ Wires model_wires(const GpuTeam& team, const AskedWire& asked, const Operation& 
 
 namespace {
 
-/// Returns kNone if a hint or table requests an impossible push wire.
+/// way_by_kernels() returns kNone if a hint or table requests an impossible push wire.
 Way way_by_kernels(GpuTeam& team, const Params& params, const Placed& placed,
                    const Operation& operation, size_t bytes, const AskedWire& asked) {
   Way way;
-  // For irregular blocks `bytes` is the mean.
   if (operation.irregular) bytes = std::max(bytes, PushRun::largest(placed, operation));
   Way push = by_push(team, asked, placed, operation, bytes);
   if (push.engine == Way::kPush || (asked.brings_kernels() && asked.wire != Wire::kSimple))

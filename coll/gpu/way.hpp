@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Way: the engine and wire that put an operation into a stream; the same on all ranks.
-// Waiting: on its own GPU a rank's streams and kernels may wait for other ranks. With MPS only
-// kernels may, if their thread blocks fit side by side. On a GPU shared without MPS nothing may
-// wait, and no team exists.
-// See: coll/gpu/README.md.
 #pragma once
 
 #include <string>
@@ -17,12 +13,11 @@
 
 namespace tern::coll {
 
-/// The wire requested for a call; kAuto: no request.
 struct AskedWire {
   enum By : uint8_t { kNothing, kHint, kParameter, kTable };
   Wire wire = Wire::kAuto;
   By by = kNothing;
-  /// Whether the request overrides the default of copies for large data.
+  /// The requested wire overrides the default of copies for large data.
   [[nodiscard]] bool brings_kernels() const noexcept {
     return (by == kHint || by == kTable) && wire != Wire::kMultimem;
   }
@@ -35,44 +30,39 @@ struct Way {
   Programs::Stored* program = nullptr;
   const char* why = nullptr;          // kNone: the reason against all engines
   const char* no_push[kPushes] = {};  // kKernel: the reasons against kPushWires
-  AskedWire asked;                    // if not used:
-  const char* denied = nullptr;       // the reason
+  AskedWire asked;                    // the requested wire, if not used, and the reason
+  const char* denied = nullptr;
   Choice choice{nullptr, Choice::Why::kModel};
   const char* why_passed = nullptr;  // a table line skipped for its wire
   std::string failure;               // set instead if a program has no memory
-  bool shares = false;               // ranks share a GPU, which rules out the stream
-                                     // engine
-  /// kAuto: driver copies.
+  bool shares = false;               // ranks share a GPU, which rules out the stream engine
   [[nodiscard]] Wire taken() const noexcept;
-  /// `asker`: the source of the request.
   [[nodiscard]] std::string in_words(const std::string& asker) const;
 };
 
-/// Whether kernels come first, decided before the algorithm.
+/// prefers_kernels() decides before the algorithm is chosen.
 [[nodiscard]] bool prefers_kernels(const GpuTeam& team, const Params& params,
                                    size_t bytes) noexcept;
-/// Whether blocking calls gain, decided before ranks know each other's GPUs.
+/// takes_ordinary() decides before ranks know each other's GPUs.
 [[nodiscard]] bool takes_ordinary(const Params& params, const Operation& operation,
                                   size_t bytes) noexcept;
 [[nodiscard]] AskedWire asked_wire(const Params& params, const Forced* hints) noexcept;
-/// Returns the reason against the switch before the algorithm is known, or null. `any_order`: the
-/// bits may differ from the host's. `any_size`: ignore whether the switch gains.
+/// `any_order`: the bits may differ from the host's. `any_size`: ignore whether the switch gains.
+/// Called before the algorithm is chosen.
 [[nodiscard]] const char* why_not_multicast(const GpuTeam& team, const AskedWire& asked,
                                             const Operation& operation, size_t bytes,
                                             bool any_order, bool any_size) noexcept;
-/// Returns the reason against a wire for any algorithm and table, or null. `no_multimem`:
-/// why_not_multicast().
+/// why_no_wire() holds for any algorithm and table. `no_multimem` comes from why_not_multicast().
 [[nodiscard]] const char* why_no_wire(const GpuTeam& team, const Params& params,
                                       const AskedWire& asked, Wire wire,
                                       const char* no_multimem) noexcept;
 [[nodiscard]] std::string reason_in_words(const char* why, const AskedWire& asked,
                                           const std::string& asker);
-/// Returns Question::model_wires. `question` has kernels and bytes.
 [[nodiscard]] Wires model_wires(const GpuTeam& team, const AskedWire& asked,
                                 const Operation& operation, const Question& question,
                                 const char* no_multimem) noexcept;
-/// Requires the same calls on all ranks, captured or not. May reserve device memory for a program.
-/// `question` includes model_wires. `no_multimem`: why_not_multicast().
+/// way_of() requires the same calls on all ranks, captured or not, and may reserve device memory
+/// for a program.
 [[nodiscard]] Way way_of(GpuTeam& team, const Params& params, const Placed& placed,
                          const Operation& operation, const Question& question,
                          const AskedWire& asked, const char* no_multimem);

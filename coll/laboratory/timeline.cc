@@ -52,7 +52,6 @@ class TimedRun {
     }
   }
 
-  // Runs transfers in the order of readiness.
   Timeline run() {
     for (;;) {
       while (issue_all()) continue;
@@ -64,7 +63,6 @@ class TimedRun {
   }
 
  private:
-  /// When the first `steps` steps are complete; negative: not yet.
   static double complete(const LaneTime& lane, int32_t steps) {
     double when = 0;
     for (int32_t i = 0; i < steps; ++i) {
@@ -74,7 +72,7 @@ class TimedRun {
     return when;
   }
 
-  /// Signals enable ranks visited earlier.
+  /// Signals enable ranks visited earlier, so the loop repeats.
   bool issue_all() {
     bool moved = false;
     for (size_t r = 0; r < ranks_.size(); ++r)

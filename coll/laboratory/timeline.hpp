@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Timeline: predicted start and end of all steps, with one message in and one out per rank at a
 // time. Units: sending a block takes 1, plus kStart per message; reducing kReduce, copying kCopy.
-// Blocks of a vector split into k have size 1 / k. Lowered schedules: the sender alone starts a
-// put; signals after puts, and initial credits, cost nothing. See: tern_coll draw.
+// Lowered schedules: the sender alone starts a put; signals after puts, and initial credits, cost
+// nothing.
 #pragma once
 
 #include <vector>
@@ -14,7 +14,6 @@ namespace tern::coll {
 struct Timeline {
   static constexpr double kStart = 0.3, kReduce = 0.25, kCopy = 0.15;
 
-  /// Both ends of a message have the transfer's times.
   struct Event {
     int32_t rank;
     int lane;
@@ -25,7 +24,7 @@ struct Timeline {
   double end = 0;
 };
 
-/// `schedules[r]` is rank r's, proved: a deadlock ends the timeline early.
+/// `schedules[r]` is rank r's proved schedule; a deadlock ends the timeline early.
 [[nodiscard]] Timeline timeline_of(const std::vector<Schedule>& schedules);
 
 }  // namespace tern::coll

@@ -49,7 +49,7 @@ class Fusion {
       for (int32_t i = 0; local(slice) && i < slice.blocks; ++i) look(location(slice, i), i);
   }
 
-  // Reads unmodified whole messages in their slots.
+  // Readers of unmodified whole messages read the slots.
   void read_slots() {
     struct HeldMessage {
       int32_t message = kNone, block = 0;
@@ -75,7 +75,7 @@ class Fusion {
     }
   }
 
-  /// Calls `look` with the locations still read later, from last step to first.
+  /// `look` gets the locations still read later, from last step to first.
   template <class Look>
   void backwards(const Look& look) {
     std::vector<char> live(locations_, 0);
@@ -102,7 +102,7 @@ class Fusion {
   }
 
   void put_results() {
-    std::vector<char> last_read(program_.size(), 0);  // of the source
+    std::vector<char> last_read(program_.size(), 0);
     backwards([&](size_t i, const std::vector<char>& live) {
       if (program_[i].verb != Verb::kPut || !local(program_[i].sources[0])) return true;
       bool read = false;
@@ -112,7 +112,7 @@ class Fusion {
     });
     struct SliceUse {
       int32_t writer = kNone;
-      bool read = false;  // read since written
+      bool read = false;
     };
     std::vector<SliceUse> uses(locations_);
     std::vector<char> dropped(program_.size(), 0);
@@ -160,7 +160,7 @@ class Fusion {
     program_ = std::move(merged);
   }
 
-  // Delays copies out of a slot behind the peers' needs.
+  // Copies out of a slot wait until peers have their data.
   void pass_on_first() {
     for (size_t i = program_.size(); i-- > 0;) {
       const Op& copy = program_[i];

@@ -12,7 +12,7 @@
 namespace tern::coll::lowering {
 namespace {
 
-// Numbers slots in the order of a rank's waits.
+// Slots are numbered in the order of a rank's waits.
 void number_slots(Programs& programs, std::vector<int32_t>& slots) {
   slots.assign(programs.ranks.size(), 0);
   for (const Program& program : programs.ranks)
@@ -23,7 +23,6 @@ void number_slots(Programs& programs, std::vector<int32_t>& slots) {
     }
 }
 
-/// Destinations of puts and signals, ascending.
 std::vector<std::vector<int32_t>> peers_of(const Programs& programs) {
   std::vector<std::vector<int32_t>> peers(programs.ranks.size());
   for (const Message& message : programs.messages)
@@ -44,7 +43,7 @@ class Credits {
     return slots_[rank] + static_cast<int32_t>(peers_[rank].size());
   }
 
-  // A wait before the first put to a peer, a signal after the last use of its messages.
+  // A wait precedes the first put to a peer. A signal follows the last use of the peer's messages.
   [[nodiscard]] Program around(const Program& program, int32_t rank) const {
     std::vector<char> told(peers_.size(), 0);
     std::vector<size_t> last(peers_.size(), program.size());

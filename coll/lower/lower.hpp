@@ -4,15 +4,13 @@
 //
 // A message over a mapped edge becomes a put into a slot of the receiver's inbox, exclusive to the
 // message within a pass, and a signal to the slot's data semaphore; the receiver waits and reads
-// the slot. Forwarded data moves from slot to slot, and a reduce for sending only writes into the
-// peer's slot. Later passes reuse slots (the engine alternates two halves): before its first put of
-// a pass to a peer a rank waits for the peer's credit, signalled after the peer has read the pass's
-// last message. A signal of the source schedule is a message without data; over an unmapped edge it
-// becomes a send without slices.
+// the slot. Later passes reuse slots (the engine alternates two halves): before the first put of a
+// pass to a peer a rank waits for the peer's credit, signalled after the peer has read the pass's
+// last message. A signal of the source schedule is a message without data; over an unmapped edge
+// the signal becomes a send without slices.
 //
 // Order. Each rank's steps form a queue, in the order of a simulated run of all ranks with messages
-// as single events, so queues cannot deadlock, even with synchronous sends. See:
-// coll/laboratory/verify/verify_lowered.cc (the proof).
+// as single events, so queues cannot deadlock, even with synchronous sends.
 #pragma once
 
 #include <vector>
@@ -22,11 +20,12 @@
 
 namespace tern::coll {
 
-/// Null, or the reason: in neighbourhoods and inter-communicators ranks do not know all schedules.
+/// why_not_lowered() returns null, or the reason: in neighbourhoods and inter-communicators ranks
+/// do not know all schedules.
 [[nodiscard]] const char* why_not_lowered(const Schedule& schedule) noexcept;
 
-/// `all[r]` is rank r's proved schedule; lowered[r] is rank r's result, equal on every rank. Throws
-/// tern::Error with why_not_lowered(), or if sends and receives do not match.
+/// `all[r]` is rank r's proved schedule. The result is equal on every rank. Throws tern::Error if
+/// sends and receives do not match.
 [[nodiscard]] std::vector<Schedule> lower(const std::vector<Schedule>& all, const Mapped& mapped);
 
 }  // namespace tern::coll

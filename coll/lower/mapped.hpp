@@ -7,7 +7,6 @@
 
 namespace tern::coll {
 
-/// True: messages of this edge become puts. Equal on all ranks.
 using Mapped = std::function<bool(int32_t from, int32_t to)>;
 
 }  // namespace tern::coll

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Order: list scheduling of all ranks' steps, one at a time per rank. Among the earliest steps,
 // reductions precede arrived messages, then puts and signals, then copies: data is copied out while
-// another pass uses the link, and credits return early. A started receive completes when its
-// message arrives.
+// another pass uses the link, and credits return early.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -15,7 +14,7 @@
 namespace tern::coll::lowering {
 namespace {
 
-// Unit: sending a whole vector, or a block.
+// The time unit is the sending of a whole vector, or a block.
 constexpr double kStart = 0.3, kLatency = 0.3, kReduceTime = 0.25, kCopyTime = 0.15, kNever = 1e300;
 
 struct StepId {
@@ -24,7 +23,6 @@ struct StepId {
   int32_t step;
 };
 
-/// A started step.
 struct Pending {
   int lane;
   int32_t step;
@@ -36,7 +34,7 @@ struct LaneState {
   std::vector<char> done;
 };
 
-/// Lower first.
+/// The lower Rank goes first.
 struct Rank {
   double start = kNever;
   int kind = 0;
@@ -56,9 +54,9 @@ struct RankState {
 };
 
 struct PartnerEnd {
-  int32_t message = kNone;  // mapped; else:
+  int32_t message = kNone;  // kNone if the edge is not mapped
   StepId partner{kSelf, 0, 0};
-  double posted = -1;  // start of this end
+  double posted = -1;
 };
 
 bool sends(Verb verb) noexcept { return verb == Verb::kSend || verb == Verb::kSignal; }
@@ -104,7 +102,7 @@ class GlobalRun {
                     static_cast<uint32_t>(place.step)];
   }
 
-  // Matches messages by order within a lane or slot between two ranks.
+  // Messages match by order within a lane or slot between two ranks.
   void match(const Mapped& mapped) {
     std::map<std::tuple<int32_t, int32_t, int32_t>, std::pair<std::vector<StepId>, size_t>> edges;
     const auto each = [&](auto look) {
@@ -218,7 +216,7 @@ class GlobalRun {
     return best;
   }
 
-  // Only `stale` ranks' next steps can become earlier.
+  // Only the next steps of `stale` ranks can become earlier.
   std::optional<int32_t> earliest() {
     for (;;) {
       int32_t first = kNone;
@@ -337,8 +335,8 @@ class GlobalRun {
 
   const std::vector<Schedule>& all_;
   std::vector<RankState> ranks_;
-  std::vector<std::vector<PartnerEnd>> ends_;  // by rank and step
-  std::vector<double> arrived_;                // by message; negative: not yet
+  std::vector<std::vector<PartnerEnd>> ends_;
+  std::vector<double> arrived_;  // time by message; negative: not yet
   Programs made_;
 };
 

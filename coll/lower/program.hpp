@@ -11,11 +11,11 @@ namespace tern::coll::lowering {
 
 inline constexpr int32_t kNone = -1;
 
-/// A transfer over a mapped edge, once per pass.
+/// Message: a transfer over a mapped edge, once per pass.
 struct Message {
   int32_t from, to;
-  bool data;         // false: a signal of the source
-  Slice far;         // inbox slice; `place` is the message's number until number_slots()
+  bool data;  // false: a signal of the source
+  Slice far;
   int32_t slot = 0;  // set by number_slots()
 };
 
@@ -23,7 +23,7 @@ struct Op {
   Verb verb = Verb::kJoin;
   int32_t peer = kSelf;
   int32_t message = kNone;  // set for puts, their signals, waits, copies out
-  int32_t word = kNone;     // set for credits
+  int32_t word = kNone;
   std::vector<Slice> sources, destinations;
 };
 using Program = std::vector<Op>;
@@ -39,13 +39,11 @@ struct Programs {
          (op.verb == Verb::kReduce && op.message != kNone);
 }
 
-/// Orders all ranks' steps by one run (order.cc). Throws tern::Error.
 [[nodiscard]] Programs in_order(const std::vector<Schedule>& all, const Mapped& mapped);
 
-/// Removes copies (fuse.cc). Peers see the same messages, none later.
+/// fuse() removes copies. Peers see the same messages, none later.
 void fuse(const Schedule& schedule, const std::vector<Message>& messages, Program& program);
 
-/// A message's slice for the inbox owner's `schedule`; `like`: the slice in the source schedule.
 [[nodiscard]] Slice inbox_slice(const Schedule& schedule, const Slice& like,
                                 int32_t message) noexcept;
 

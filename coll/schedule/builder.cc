@@ -92,7 +92,7 @@ void Builder::mark(const Slice& slice, bool writes, int32_t steps) {
   }
 }
 
-// A step can wait for a single other lane; further lanes get a join.
+// A step can wait for a single other lane, so further lanes get a join.
 void Builder::join(std::vector<int32_t>& waits, Step& step) {
   Lane& lane = lanes_[lane_];
   for (size_t other = 0; other < lanes_.size(); ++other) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builder: verbs that emit one rank's schedule. Dependencies follow from the slices read and
 // written, so algorithms cannot omit any. Input and output count as the same memory wherever
-// MPI_IN_PLACE may alias them: every schedule works in place. A slice out of bounds is a broken
-// invariant.
+// MPI_IN_PLACE may alias them: every schedule works in place.
 #pragma once
 
 #include <initializer_list>
@@ -22,31 +21,27 @@ class Builder {
 
   [[nodiscard]] int32_t ranks() const noexcept { return made_.ranks; }
   [[nodiscard]] int32_t rank() const noexcept { return made_.rank; }
-  /// Remote ranks, numbered as peers from ranks() on.
+  /// others() counts remote ranks, numbered as peers from ranks() on.
   [[nodiscard]] int32_t others() const noexcept { return made_.others; }
   [[nodiscard]] int32_t root() const noexcept { return made_.root; }
   [[nodiscard]] int32_t parts() const noexcept { return made_.parts; }
-  /// Null: unknown.
   [[nodiscard]] const Levels* levels() const noexcept { return levels_; }
-  /// Neighbourhoods only.
   [[nodiscard]] const Neighbors& neighbors() const noexcept { return *made_.neighbors; }
   [[nodiscard]] int32_t mirror_blocks() const noexcept {
     return splits(made_.collective) ? made_.parts : made_.ranks;
   }
-  /// The rank at a distance around the ring.
   [[nodiscard]] int32_t ring(int32_t distance) const noexcept {
     return wrap(made_.rank + distance);
   }
-  /// Modulo ranks().
   [[nodiscard]] int32_t wrap(int32_t number) const noexcept {
     return ((number % made_.ranks) + made_.ranks) % made_.ranks;
   }
 
-  // Shape; set before the first step.
+  // The shape of a schedule is set before the first step.
   void split(int32_t parts);     // default 1
-  void stage(int32_t slots);     // scratch slots for any block
-  void mirrors(int32_t copies);  // scratch laid out like the vector
-  void lanes(int count);         // default 1
+  void stage(int32_t slots);     // for any block
+  void mirrors(int32_t copies);  // laid out like the vector
+  void lanes(int count);
 
   [[nodiscard]] static Slice input(int32_t first = 0, int32_t blocks = 1) noexcept {
     return {Space::kInput, first, blocks, first};
@@ -54,18 +49,16 @@ class Builder {
   [[nodiscard]] static Slice output(int32_t first = 0, int32_t blocks = 1) noexcept {
     return {Space::kOutput, first, blocks, first};
   }
-  /// Slots [slot, slot + blocks), sized like blocks [first, first + blocks).
+  /// staged() returns slots [slot, slot + blocks), sized like blocks [first, first + blocks).
   [[nodiscard]] static Slice staged(int32_t slot, int32_t first = 0, int32_t blocks = 1) noexcept {
     return {Space::kStage, first, blocks, slot};
   }
 
-  // Verbs, added to the current lane.
   void send(int32_t to, const Slice& slice);
   void recv(int32_t from, const Slice& slice);
   void copy(const Slice& from, const Slice& to);
-  /// to = left op right; `to` is `right`, or distinct from both.
+  /// reduce(): to = left op right; `to` is `right`, or distinct from both.
   void reduce(const Slice& left, const Slice& right, const Slice& to);
-  /// Any number of sources, in order.
   void reduce(std::initializer_list<Slice> sources, const Slice& to);
   void reduce(const std::vector<Slice>& sources, const Slice& to);
   void put(int32_t to, const Slice& from, Slice far);
@@ -74,10 +67,9 @@ class Builder {
   void wait(int32_t from, int32_t slot = 0);
 
   void lane(int lane) noexcept { lane_ = static_cast<size_t>(lane); }
-  /// Bounds the lane's steps in flight; 0: no bound.
+  /// window() bounds the lane's steps in flight; 0: no bound.
   void window(int32_t steps) noexcept { window_ = steps; }
 
-  /// Leaves the builder empty.
   [[nodiscard]] Schedule finish();
 
  private:
@@ -86,8 +78,8 @@ class Builder {
   };
   struct Lane {
     std::vector<Step> steps;
-    std::vector<Use> uses;  // by location
-    int32_t acquired = 0;   // step count required by later steps
+    std::vector<Use> uses;
+    int32_t acquired = 0;  // step count required by later steps
   };
 
   void add(Verb verb, int32_t peer, int32_t slot, const Slice* sources, size_t source_count,
@@ -104,7 +96,7 @@ class Builder {
   std::vector<Lane> lanes_;
   size_t lane_ = 0;
   int32_t window_ = 0;
-  size_t base_[kSpaces] = {};  // first location of each space
+  size_t base_[kSpaces] = {};
 };
 
 }  // namespace tern::coll

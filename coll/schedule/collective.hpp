@@ -58,17 +58,17 @@ struct CallKind {
          c == Collective::kReduce;
 }
 [[nodiscard]] constexpr bool reduces(Collective c) noexcept { return c >= Collective::kReduce; }
-/// Whether ranks have different neighbours (coll/schedule/neighbors.hpp).
+/// Ranks of a neighborly() collective have different neighbours.
 [[nodiscard]] constexpr bool neighborly(Collective c) noexcept {
   return c == Collective::kNeighborAllgather || c == Collective::kNeighborAlltoall;
 }
-/// Whether input and output are a vector, split by the algorithm.
+/// Input and output of a splits() collective are a vector, split by the algorithm.
 [[nodiscard]] constexpr bool splits(Collective c) noexcept {
   return c == Collective::kBcast || (reduces(c) && c != Collective::kReduceScatter);
 }
 
-/// The output block aliased to an input block under MPI_IN_PLACE; -1: none (alltoall and
-/// reduce_scatter copy their input).
+/// in_place_block() is the output block aliased to an input block under MPI_IN_PLACE, or -1
+/// (alltoall and reduce_scatter copy their input).
 [[nodiscard]] constexpr int32_t in_place_block(Collective c, int32_t rank, int32_t root,
                                                int32_t block) noexcept {
   switch (c) {

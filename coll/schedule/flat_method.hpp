@@ -7,9 +7,9 @@
 namespace tern::coll {
 
 // ROW(value, function): `int function(const Operation&, Slots&)` of coll/flat runs a call and
-// returns an error class, with the text in fail(). Whole: each rank reads all slots. Sliced: each
-// rank reduces a slice of the vector, then all read the slices. Direct: slots hold addresses.
-// TwoLevel: through a leader of each domain.
+// returns an error class; fail() has the text. Whole: each rank reads all slots. Sliced: each rank
+// reduces a slice of the vector, then all read the slices. Direct: slots hold addresses. TwoLevel:
+// through a leader of each domain.
 #define TERN_FLAT_METHODS(ROW) \
   ROW(kWhole, flat_whole)      \
   ROW(kSliced, flat_sliced)    \
@@ -17,7 +17,7 @@ namespace tern::coll {
   ROW(kTwoLevel, flat_two_level)
 
 enum class FlatMethod : uint8_t {
-  kNone,  // has a schedule
+  kNone,  // the row has a schedule
 #define TERN_VALUE(value, function) value,
   TERN_FLAT_METHODS(TERN_VALUE)
 #undef TERN_VALUE

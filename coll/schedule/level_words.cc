@@ -16,7 +16,7 @@ namespace {
 
 using Kind = topo::MachinePart::Kind;
 
-/// Kinds with bindings. A description may contain others.
+/// These kinds have bindings; a description may contain others.
 constexpr struct {
   const char* word;
   Kind kind;
@@ -104,7 +104,6 @@ class Reader {
     return size_of(token.substr(colon + 1));
   }
 
-  /// Leaves of the machine, then per part of each kind.
   [[nodiscard]] std::vector<int32_t> described() const {
     std::vector<int32_t> sizes;
     int64_t leaves = 1;

@@ -18,7 +18,7 @@ struct LevelWords {
   [[nodiscard]] bool empty() const noexcept { return sizes.empty() && parts.empty(); }
 };
 
-/// `name`: the parameter or option, for the thrown Error.
+/// The thrown Error mentions `name`, the parameter or option.
 [[nodiscard]] LevelWords level_words(const std::string& text, const char* name);
 
 }  // namespace tern::coll

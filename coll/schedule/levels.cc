@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Levels: groups named by lowest rank.
 #include "coll/schedule/levels.hpp"
 
 #include <algorithm>
@@ -12,7 +11,7 @@ namespace {
 
 using Level = std::vector<int32_t>;
 
-/// Replaces names by lowest ranks, within groups of the outer level.
+/// Names become lowest ranks, within groups of the outer level.
 Level canonical(const std::vector<int64_t>& names, const Level* outer) {
   std::map<std::pair<int32_t, int64_t>, int32_t> lowest;
   Level level(names.size());

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Levels: ranks of a communicator grouped by hosts, and groups within hosts: the only fact about
-// the machine used by two-level schedules. Lifetime: shared by equal communicators. See:
-// TERN_COLL_LEVELS.
+// the machine used by two-level schedules. Lifetime: shared by equal communicators.
 #pragma once
 
 #include <cstdint>
@@ -16,20 +15,15 @@ struct Levels {
 
   bool operator==(const Levels&) const = default;
   [[nodiscard]] int32_t ranks() const noexcept { return static_cast<int32_t>(groups[0].size()); }
-  /// Members of the rank's outermost group, ascending.
   [[nodiscard]] std::vector<int32_t> host_of(int32_t rank) const;
-  /// The hosts' lowest ranks, ascending.
   [[nodiscard]] std::vector<int32_t> leaders() const;
-  /// Whether hosts have equal sizes.
   [[nodiscard]] bool equal_hosts() const;
-  /// Whether hosts have consecutive ranks.
   [[nodiscard]] bool hosts_in_order() const;
-  /// "3 hosts of 2 to 5 ranks, in 6 parts"
   [[nodiscard]] std::string text() const;
 
-  /// Makes levels from group names, outermost first. Drops uninformative levels.
+  /// from_names() drops uninformative levels; names begin with the outermost level.
   [[nodiscard]] static Levels from_names(const std::vector<std::vector<int64_t>>& names);
-  /// Groups of consecutive ranks, outermost first: {8, 2} are hosts of 8, in pairs.
+  /// Groups are runs of consecutive ranks: {8, 2} are hosts of 8, in pairs.
   [[nodiscard]] static Levels from_sizes(int32_t ranks, const std::vector<int32_t>& sizes);
   [[nodiscard]] bool empty() const noexcept { return groups.empty(); }
 };
@@ -37,7 +31,6 @@ struct Levels {
 struct RankRun {
   int32_t first, count;
 };
-/// Runs of consecutive ranks.
 [[nodiscard]] std::vector<RankRun> runs_of(const std::vector<int32_t>& ranks);
 
 }  // namespace tern::coll

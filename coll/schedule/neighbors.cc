@@ -56,7 +56,6 @@ std::vector<Neighbors> random_graph(int32_t ranks, int32_t edges, uint32_t seed)
       all[static_cast<size_t>(to)].sources.push_back(from);
     }
   }
-  // Shuffled per rank.
   for (Neighbors& one : all) {
     std::shuffle(one.sources.begin(), one.sources.end(), random);
     std::shuffle(one.destinations.begin(), one.destinations.end(), random);

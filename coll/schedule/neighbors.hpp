@@ -14,7 +14,7 @@ class Topology;
 
 namespace tern::coll {
 
-/// Outside a grid: the block exists, but no message.
+/// Outside a grid the block exists, but no message.
 inline constexpr int32_t kNoRank = -1;
 
 struct Neighbors {
@@ -26,15 +26,15 @@ struct Neighbors {
 
 [[nodiscard]] Neighbors neighbors_of(const core::Topology& topology);
 
-/// The sender's destination index for `mine.sources[i]`, or -1. `theirs`: the sender's neighbours.
+/// place_there() is the sender's destination index for `mine.sources[i]`, or -1. `theirs` are the
+/// sender's neighbours.
 [[nodiscard]] int32_t place_there(const Neighbors& mine, int32_t rank, int32_t i,
                                   const Neighbors& theirs) noexcept;
 
-// Synthetic neighbourhoods of all ranks, for proofs and tests.
+// The following neighbourhoods serve proofs and tests.
 
-/// A grid as square as possible.
 [[nodiscard]] std::vector<Neighbors> grid_of(int32_t ranks, int32_t dimensions, bool periodic);
-/// Random edges, including duplicates and self-edges.
+/// Edges include duplicates and self-edges.
 [[nodiscard]] std::vector<Neighbors> random_graph(int32_t ranks, int32_t edges, uint32_t seed);
 
 }  // namespace tern::coll

@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // Schedule: one rank's part of a collective as data: steps on symbolic slices, in lanes, with
-// dependencies. Why: all forms and engines run the same schedule, and tools prove, draw and
-// simulate it. A schedule depends only on collective, algorithm, ranks, rank, root and levels or
+// dependencies. A schedule depends only on collective, algorithm, ranks, rank, root and levels or
 // neighbours.
 //
 // Steps. A lane starts its steps in order. Step i also waits for the first `after` steps of its
 // lane and the first `wait_steps` of lane `wait_lane`. A send is complete when its source may be
-// overwritten. Messages between two ranks match in order within a lane. Chunks. Pass t runs all
-// steps on the t-th part of every block, with separate scratch; passes may overlap. The size sets
-// the number of passes, never the steps. Slices. A mirror is scratch laid out like the vector
-// (`place`: `first` plus the blocks of preceding mirrors). The stage is a row of scratch slots of a
-// block each (`place`: the slot; `first`: the block whose size applies). `owner` holds the far
-// slice of a put or get.
+// overwritten. Messages between two ranks match in order within a lane.
+// Chunks. Pass t runs all steps on the t-th part of every block, with separate scratch; passes may
+// overlap. The size sets the number of passes, never the steps.
+// Slices. A mirror is scratch laid out like the vector (`place`: `first` plus the blocks of
+// preceding mirrors). The stage is a row of scratch slots of a block each (`place`: the slot;
+// `first`: the block whose size applies). `owner` holds the far slice of a put or get.
 //
 // Lowered (coll/lower): messages become puts into the receiver's inbox, laid out alike on all
 // ranks. An inbox slice is a whole message: `place` is the slot, blocks are contiguous, `first`
-// names them as in the owner's stage. A reduce may write into a peer's inbox. Signals and waits use
-// semaphore `slot` in the waiting rank's memory: a signal sets 1, a wait consumes the 1. A lowered
-// schedule has a single lane of sequential steps.
+// names the blocks as in the owner's stage. A reduce may write into a peer's inbox. Signals and
+// waits use semaphore `slot` in the waiting rank's memory: a signal sets 1, a wait consumes the 1.
+// A lowered schedule has a single lane of sequential steps.
 //
-// Lifetime: immutable, shared. See: coll/schedule/builder.hpp, coll/laboratory/verify/verify.hpp.
+// Lifetime: immutable, shared.
 #pragma once
 
 #include <cstdint>
@@ -39,9 +38,9 @@ inline constexpr int32_t kSelf = -1;
 
 struct Slice {
   Space space;
-  int32_t first;   // number
-  int32_t blocks;  // adjacent
-  int32_t place;   // stage: first slot; inbox: slot; mirror: see above; else first
+  int32_t first;
+  int32_t blocks;
+  int32_t place;  // stage: first slot; inbox: slot; mirror: see above; else first
   int32_t owner = kSelf;
   bool operator==(const Slice&) const = default;
 };
@@ -55,7 +54,7 @@ enum class Verb : uint8_t {
   kPut,     // source to the peer's memory; complete once written
   kGet,     // source in the peer's memory to a destination
   kSignal,  // sets the peer's semaphore `slot` after earlier steps of the lane
-  kWait,    // consumes this rank's semaphore `slot`
+  kWait,    // consumes this rank's `slot`
   kJoin,
 };
 [[nodiscard]] const char* name_of(Verb verb) noexcept;
@@ -76,22 +75,23 @@ struct Schedule {
   Collective collective;
   const char* algorithm;
   int32_t ranks, rank, root;
-  /// Size of the remote group: peers and root from `ranks` on (root -1: another local rank).
+  /// `others` is the size of the remote group. Peers and root are numbered from `ranks` on (root
+  /// -1: another local rank).
   int32_t others = 0;
   int32_t parts;
   int32_t stage_slots = 0;
   int32_t mirrors = 0;   // copies of the vector, or of all blocks
-  bool uniform = false;  // multi-block slices outside vectors: needs equal blocks
-  bool remote = false;   // has puts or gets
-  /// Lowered: inbox slots of a pass, each with a data semaphore (initially 0); all semaphores,
-  /// including a credit (initially 1) per peer of this rank's puts, ascending, after the data.
+  bool uniform = false;  // multi-block slices outside vectors need equal blocks
+  bool remote = false;
+  /// Lowered: `inbox_slots` of a pass each have a data semaphore (initially 0). `words` counts all
+  /// semaphores, with a credit (initially 1) per peer of this rank's puts, ascending, after the
+  /// data.
   int32_t inbox_slots = 0, words = 0;
   std::shared_ptr<const Neighbors> neighbors{};
   std::vector<uint32_t> lane_begin;  // lanes + 1 offsets into steps
-  std::vector<Step> steps;           // lane by lane
+  std::vector<Step> steps;
   std::vector<Slice> slices;
 
-  /// Initially 1; the peer returns it.
   [[nodiscard]] bool is_credit(int32_t number) const noexcept { return number >= inbox_slots; }
   [[nodiscard]] int lanes() const noexcept { return static_cast<int>(lane_begin.size()) - 1; }
   [[nodiscard]] int32_t lane_size(int lane) const noexcept {
@@ -107,9 +107,7 @@ struct Schedule {
   [[nodiscard]] const Slice& destination(const Step& step, int i = 0) const noexcept {
     return slices[step.operand + step.sources + static_cast<uint32_t>(i)];
   }
-  /// Input and output: maximum over ranks.
   [[nodiscard]] int32_t blocks_of(Space space) const noexcept;
-  /// "allreduce ring, rank 3 of 8, lane 0, step 4: recv from 2"
   [[nodiscard]] std::string describe(int lane, int32_t index) const;
 };
 

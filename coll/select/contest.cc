@@ -11,19 +11,18 @@ namespace {
 constexpr double kBudget = 0.02;
 /// Slower rivals get no match.
 constexpr float kClose = 1.1F, kCloseInLearning = 1.5F;
-/// A single disturbed pair must not decide.
+/// A single disturbed pair must not decide, so a probe is repeated.
 constexpr int kProbes = 2;
-/// Assumed ratio of an unmeasured row. The model ignores contention, and excludes rows beyond this
-/// factor.
+/// kUnknown: assumed ratio of an unmeasured row. The model ignores contention, and excludes rows
+/// beyond this factor.
 constexpr double kUnknown = 3;
-/// ns, before the first agreement.
+/// ns before the first agreement.
 constexpr double kLook = 50;
 /// Predicted over true time of a small call.
 constexpr double kModelErrs = 3;
-/// A match: pairs with a lead, and the median ratio.
+/// A match is won by pairs with a lead, and by the median ratio.
 constexpr int kWins = 7;
 constexpr float kBy = 1 / 1.08F;
-/// A watch's drift of the serving row, and pairs with this drift.
 constexpr double kDrift = 1.5;
 constexpr int kWatchPairs = 4, kWatchVotes = 3;
 
@@ -32,7 +31,6 @@ float ratio_of(std::span<const uint32_t> worst, size_t pair) noexcept {
          static_cast<float>(std::max(worst[2 * pair], 1U));
 }
 
-/// Median of the serving row.
 double time_of_call(std::span<const uint32_t> worst) noexcept {
   std::array<uint32_t, Contest::kPairs> own{};
   const size_t pairs = worst.size() / 2;
@@ -57,7 +55,6 @@ Contest::Contest(std::span<const Algorithm* const> rows, double microseconds, do
     rest();
 }
 
-/// The extra cost of a pair of blocks, in calls of the serving row.
 double Contest::price(size_t row) const noexcept {
   const Rival& rival = rows_[row];
   const double ratio = rival.measured ? static_cast<double>(rival.ratio) : kUnknown;
@@ -75,7 +72,7 @@ void Contest::begin(Round round) noexcept {
   await_pair();
 }
 
-// A pair begins once the budget covers it, and the last pair also the agreement.
+// A pair begins once the budget covers the pair, and the last pair also the agreement.
 void Contest::await_pair() noexcept {
   double needed = spent_ + price(round_ == Round::kProbe ? 1 + block_ / 2U : rival_);
   if (block_ + 2 == blocks_) needed += agreement_;
@@ -120,7 +117,6 @@ void Contest::agree(std::span<const uint32_t> worst, uint32_t agreement, uint32_
   judge_watch(worst);
 }
 
-// Replaces predicted by measured times.
 void Contest::judge_probe(std::span<const uint32_t> worst) noexcept {
   nanoseconds_ = time_of_call(worst);
   for (size_t row = 1; row < rows_.size(); ++row) {
@@ -152,7 +148,7 @@ void Contest::go_on() noexcept {
   has_rivals() ? begin(Round::kWatch) : rest();
 }
 
-// Rests until the counter wraps.
+// A contest at rest waits until the counter wraps.
 void Contest::rest() noexcept {
   blocks_ = 0;
   left = waited_ = UINT32_MAX;
@@ -170,7 +166,6 @@ void Contest::judge_match(std::span<const uint32_t> worst) noexcept {
   go_on();
 }
 
-// Rescales the other rivals' ratios.
 void Contest::replace(float ratio) noexcept {
   for (Rival& one : rows_) one.ratio /= ratio;
   nanoseconds_ *= static_cast<double>(ratio);

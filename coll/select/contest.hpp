@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contest: finds the fastest of up to four rows for the blocking calls of a key. Why: a table from
-// one machine is wrong on the next. All ranks count calls alike; a call's row depends only on the
-// count and on agreed times. Rows meet in pairs of blocks, serving row first: a machine changes
-// modes over seconds, and a pair shares the mode. A block is a warm-up call and three timed calls.
-// A round is a probe (a pair per rival), a match (eight pairs) or a watch (four distant pairs with
-// the second best), then an agreement. A rival wins a match by leading in 7 of 8 pairs, and by 8 %
-// in the median pair. Cost: below 2 % of all calls (`learns`: no budget). See: coll/tuner.hpp.
+// Contest: finds the fastest of up to four rows for the blocking calls of a key. All ranks count
+// calls alike; a call's row depends only on the count and on agreed times. Rows meet in pairs of
+// blocks, serving row first: a machine changes modes over seconds, and a pair shares the mode. A
+// block is a warm-up call and three timed calls. A round is a probe (a pair per rival), a match
+// (eight pairs) or a watch (four distant pairs with the second best), then an agreement. A rival
+// wins a match by leading in 7 of 8 pairs, and by 8 % in the median pair. Cost: below 2 % of all
+// calls (`learns`: no budget).
 #pragma once
 
 #include <array>
@@ -29,38 +29,35 @@ class Contest : public Countdown {
   static constexpr int kMostBlocks = 2 * kPairs;
   static constexpr uint32_t kWatchDistance = 1024;
 
-  /// Serving row first, up to kMostRows. Predicted us: `microseconds` per call, `agreement` per
+  /// `rows` begins with the serving row. Predicted us: `microseconds` per call, `agreement` per
   /// agreement. `known`: an earlier run found this row best.
   Contest(std::span<const Algorithm* const> rows, double microseconds, double agreement,
           bool learns, bool known);
 
   [[nodiscard]] const Algorithm& serving() const noexcept { return *rows_[0].algorithm; }
-  /// A trial, in this run or earlier, found the serving row best.
   [[nodiscard]] bool is_decided() const noexcept { return decided_; }
-  /// The serving row's agreed time; 0: not measured.
+  /// nanoseconds() is the serving row's agreed time; 0: not measured.
   [[nodiscard]] double nanoseconds() const noexcept { return nanoseconds_; }
   [[nodiscard]] uint32_t rounds() const noexcept { return rounds_; }
   [[nodiscard]] bool has_rivals() const noexcept { return rows_.size() > 1; }
 
-  // When `left` reaches 0:
   [[nodiscard]] const Algorithm& row() const noexcept { return *rows_[block_row()].algorithm; }
-  /// True: the round ends, and agree() must precede the next call.
+  /// If take() returns true, the round ends, and agree() must precede the next call.
   [[nodiscard]] bool take(int64_t nanoseconds) noexcept;
-  /// This rank's times by block.
   [[nodiscard]] std::span<const uint32_t> times() const noexcept {
     return {times_.data(), static_cast<size_t>(blocks_)};
   }
-  /// Times in ns. `worst`: per block, over ranks. `agreement`: the last; 0: unknown. `look`: two
-  /// clock readings.
+  /// All times are in ns. `worst`: per block, over ranks. `agreement`: the last; 0: unknown.
+  /// `look`: two clock readings.
   void agree(std::span<const uint32_t> worst, uint32_t agreement, uint32_t look) noexcept;
 
  private:
   enum class Round : uint8_t { kProbe, kMatch, kWatch };
   struct Rival {
     const Algorithm* algorithm;
-    float ratio;  // time relative to the serving row
+    float ratio;  // relative to the serving row
     bool measured;
-    bool to_be_matched;  // awaits a match in this trial
+    bool to_be_matched;
   };
 
   [[nodiscard]] size_t block_row() const noexcept {
@@ -80,11 +77,11 @@ class Contest : public Countdown {
   std::vector<Rival> rows_;
   std::array<uint32_t, kMostBlocks> times_{};
   uint64_t calls_ = 0;
-  double spent_ = 0;  // cost in calls of the serving row
-  double agreement_;  // cost in calls
+  double spent_ = 0;  // in calls of the serving row
+  double agreement_;  // in calls
   double look_;       // clock reading, in calls
   double nanoseconds_ = 0;
-  uint32_t waited_ = 0;  // initial `left`
+  uint32_t waited_ = 0;
   uint32_t rounds_ = 0, distance_ = kWatchDistance;
   uint8_t blocks_ = 0, block_ = 0, call_ = 0;
   uint8_t rival_ = 1, probes_ = 0;

@@ -13,7 +13,6 @@
 
 namespace tern::coll {
 
-/// Rules for communicators created later.
 struct Learnt final : core::Object {
   Learnt() noexcept : Object(core::Kind::kNone) {}
   MeasuredLines lines;
@@ -27,7 +26,7 @@ struct Tuning {
   static constexpr size_t kMostKeys = 32, kMostInLearning = 512;
   struct TunedKey {
     uint32_t key;
-    Question question;  // the key's first
+    Question question;
     Contest contest;
     uint32_t agreement = 0;  // ns
   };
@@ -36,7 +35,7 @@ struct Tuning {
   uint32_t trail = 0;              // hash of timed rows, equal on all ranks
 
   void follow(uint32_t key, uint32_t row) noexcept {
-    constexpr uint32_t kFactor = 0x01000193;  // FNV
+    constexpr uint32_t kFactor = 0x01000193;
     trail = (((trail ^ key) * kFactor) ^ row) * kFactor;
   }
 };
@@ -49,19 +48,19 @@ struct Tuning {
 [[nodiscard]] Rule rule_of(const Tuning::TunedKey& entry) noexcept;
 
 struct Memo {
-  /// Calls before the first contest.
+  /// A contest begins after kFirst calls.
   static constexpr uint32_t kFirst = 32;
 
   Question question{Collective::kBarrier, 0, 0};
-  const core::Op* op = nullptr;  // operation of Question::any_order
+  const core::Op* op = nullptr;
   const core::Datatype* type = nullptr;
   Choice answer{nullptr, Choice::Why::kModel};
-  FlatMethod untuned = FlatMethod::kNone;  // method of the unmeasured answer
-  Countdown* countdown = nullptr;          // null: no contest
-  Countdown first_calls{kFirst};           // counts calls without a contest
+  FlatMethod untuned = FlatMethod::kNone;
+  Countdown* countdown = nullptr;  // null: no contest
+  Countdown first_calls{kFirst};   // counts calls without a contest
   std::unique_ptr<Tuning> tuning;
 
-  /// Decisions, then inherited rules. Throws std::bad_alloc.
+  /// learnt() has own decisions first, then inherited rules. Throws std::bad_alloc.
   [[nodiscard]] core::Ref<core::Object> learnt(const core::Ref<core::Object>& inherited);
   void forget() noexcept {
     question = {Collective::kBarrier, 0, 0};

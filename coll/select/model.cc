@@ -8,7 +8,7 @@
 namespace tern::coll {
 namespace {
 
-/// Assumed for unknown block sizes.
+/// kTypicalBlock stands for unknown block sizes.
 constexpr double kTypicalBlock = 4096;
 
 Shape shape_of(const Question& question) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Model: predicted time of an algorithm on a two-level machine. A message costs latency + bytes /
-// bandwidth of the level; reductions and copies cost bytes / speed; chunks overlap. See: tern_coll
-// tune, which fits the model.
+// bandwidth of the level; reductions and copies cost bytes / speed; chunks overlap. `tern_coll
+// tune` fits the model.
 #pragma once
 
 #include "coll/algorithms/algorithms.hpp"
@@ -21,7 +21,7 @@ struct Model {
   double reduce = 6000, copy = 9000;  // megabytes per second
   double line = 0.03;                 // microseconds per remote cache line
 
-  /// Microseconds.
+  /// predict() returns microseconds.
   [[nodiscard]] double predict(const Algorithm& algorithm, const Question& question) const;
 };
 

@@ -13,17 +13,17 @@ namespace tern::coll {
 struct Question {
   Collective collective;
   int32_t ranks;
-  size_t bytes;  // vector or block; the mean if blocks differ, or 0
+  size_t bytes;  // of the vector or block; the mean if blocks differ, or 0
   bool commutative = true;
   bool equal_blocks = true;
   const Levels* levels = nullptr;  // null: one host, or unknown
-  bool shared = false;             // slots exist
-  bool single_copy = false;        // ranks can read each other's buffers
-  bool streams = false;            // enqueued in GPU streams
-  bool kernels = false;            // kernels are preferred
-  Wires wires{};                   // available to the team, for any row
-  Wires model_wires{};             // used if no rule names a wire
-  bool any_order = true;           // operand order does not affect bits
+  bool shared = false;
+  bool single_copy = false;  // ranks can read each other's buffers
+  bool streams = false;      // enqueued in GPU streams
+  bool kernels = false;
+  Wires wires{};          // available to the team, for any row
+  Wires model_wires{};    // used if no rule names a wire
+  bool any_order = true;  // operand order does not affect bits
   bool operator==(const Question&) const = default;
 };
 

@@ -69,7 +69,6 @@ double figure_of(const std::string& word) {
   return value;
 }
 
-/// False for other lines.
 bool set_figure(const std::vector<std::string>& words, Model* model) {
   const bool within = words[0] == "within", between = words[0] == "between";
   if (within || between) {
@@ -105,7 +104,6 @@ void restrict_to(const std::string& word, Rule* rule) {
                listed(word, {"one_host", "many_hosts", "streams", "kernels", "wire"}).c_str()));
 }
 
-/// `other`: the word before "wire".
 void set_wire(const std::string& word, const std::string& other, Rule* rule) {
   const std::optional<Wire> wire = find_wire(word);
   if (!wire || *wire == Wire::kAuto)
@@ -120,7 +118,6 @@ void set_wire(const std::string& word, const std::string& other, Rule* rule) {
   rule->wire = *wire;
 }
 
-/// Parses the words after the algorithm.
 void qualify(const std::vector<std::string>& words, Rule* rule) {
   size_t at = 4;
   if (at < words.size() && words[at] != "wire") restrict_to(words[at++], rule);

@@ -19,8 +19,7 @@
 // "streams" apply only to collectives enqueued in GPU streams, other lines only elsewhere;
 // "kernels" further requires a preference for kernels. A line with a wire selects the wire, for
 // streams with support by the team. "model" leaves the choice to the cost model; the last four
-// lines set the model's figures. See: TERN_COLL_TABLE, tern_coll tune,
-// tests/unit/coll/select_test.cc.
+// lines set the model's figures.
 #pragma once
 
 #include <array>
@@ -37,34 +36,31 @@ struct Rule {
   int64_t least_ranks, most_ranks, least_bytes, most_bytes;
   bool one_host, many_hosts;
   bool streams;  // GPU streams only; else never
-  bool kernels;  // requires a preference for kernels
+  bool kernels;
   Wire wire;
   const Algorithm* algorithm;  // null: the model chooses
   int line;
 
-  /// Whether the rule fits, apart from the wire.
   [[nodiscard]] bool fits(const Question& question) const noexcept;
 };
 
 struct Rules {
   std::vector<Rule> rules;
 
-  /// The first fitting rule, or null. *passed: the first fitting rule except for a wire not among
-  /// `wires`, or null. `alike`: requires the bits of this row.
+  /// *passed is the first fitting rule except for a wire not among `wires`, or null. `alike`
+  /// requires the bits of this row.
   [[nodiscard]] const Rule* find(const Question& question, Wires wires,
                                  const Rule** passed = nullptr,
                                  const Algorithm* alike = nullptr) const noexcept;
-  /// Each bad line adds a complaint, "FILE:LINE: ...".
+  /// read() adds a complaint for each bad line, "FILE:LINE: ...".
   void read(const std::string& text, const std::string& file, Model* model,
             std::vector<std::string>* complaints);
 };
 
-/// Rules measured by jobs, indexed by collective.
 struct MeasuredLines {
   std::array<Rules, kCollectives> by;
 
   void add(const Rule& rule) { by[static_cast<size_t>(rule.collective)].rules.push_back(rule); }
-  /// The first fitting rule with the bits of `alike`, or null.
   [[nodiscard]] const Rule* find(const Question& question, const Algorithm& alike) const noexcept {
     return by[static_cast<size_t>(question.collective)].find(question, {}, nullptr, &alike);
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Selection. Order: a hint of the communicator (tern_allreduce, ...); TERN_COLL; rules of
-// TERN_COLL_TABLE; measured rules; Tern's own rules; the cost model. Incapable algorithms are
-// skipped. Threads: set-up by one, then any. See: tests/unit/coll/select_test.cc.
+// TERN_COLL_TABLE; measured rules; Tern's own rules; the cost model. Threads: set-up by one, then
+// any.
 #pragma once
 
 #include <string>
@@ -14,10 +14,9 @@ class Params;
 
 namespace tern::coll {
 
-/// Forced rows, by collective; null: not forced.
 struct Forced {
   const Algorithm* by[kCollectives] = {};
-  Wire wire = Wire::kAuto;  // for GPU streams, ignored by selection
+  Wire wire = Wire::kAuto;  // wire for GPU streams; ignored by selection
   bool any_order = false;   // measurements may change the bits of results
 };
 
@@ -34,22 +33,22 @@ struct Choice {
     kOwnTable,
     kModel
   } why;
-  int line = 0;             // line of the table
-  Wire wire = Wire::kAuto;  // named by this rule
-  int passed_line = 0;      // skipped for its wire; 0: none
+  int line = 0;
+  Wire wire = Wire::kAuto;
+  int passed_line = 0;  // line skipped for its wire; 0: none
   Wire passed_wire = Wire::kAuto;
 };
 
 class Selector {
  public:
   struct MeasuredSources {
-    const MeasuredLines* inherited = nullptr;  // first
-    bool earlier_jobs = true;                  // rules of learn() too
+    const MeasuredLines* inherited = nullptr;
+    bool earlier_jobs = true;  // includes rules of learn()
   };
 
-  /// Throws Error with all bad lines.
+  /// configure() throws Error with all bad lines.
   void configure(const Params& params);
-  /// Rules of earlier jobs; a bad line invalidates all. Throws std::bad_alloc.
+  /// A bad line of earlier jobs' rules invalidates all. Throws std::bad_alloc.
   void learn(const std::string& lines, const std::string& file);
   void force(const Algorithm& algorithm) noexcept;
 
@@ -58,28 +57,24 @@ class Selector {
   [[nodiscard]] Choice unmeasured(const Question& question, const Choice& choice) const noexcept {
     return choice.why == Choice::Why::kMeasured ? by_own(question) : choice;
   }
-  /// The model's fastest capable row; always exists.
+  /// by_model() returns the model's fastest capable row; one always exists.
   [[nodiscard]] const Algorithm& by_model(const Question& question) const noexcept;
-  /// Rows worth a trial, serving row first: from the next rules of Tern's own table, then within a
-  /// factor of three of the model's best. All give equal bits. Throws std::bad_alloc.
+  /// candidates() are rows worth a trial, serving row first: from the next rules of Tern's own
+  /// table, then within a factor of three of the model's best. All candidates give equal bits.
+  /// Throws std::bad_alloc.
   [[nodiscard]] std::vector<const Algorithm*> candidates(const Question& question,
                                                          const Algorithm& serving) const;
   [[nodiscard]] const Model& model() const noexcept { return model_; }
   [[nodiscard]] const Rules& own() const noexcept { return own_; }
-  /// Whether the table needs Question::wires.
   [[nodiscard]] bool names_wires() const noexcept { return names_wires_; }
 
-  /// "TERN_COLL_TABLE=FILE, line 3"
   [[nodiscard]] std::string reason(const Choice& choice, Collective collective) const;
-  /// "FILE, line 3"
   [[nodiscard]] std::string in_table(int line) const;
-  /// "to 16 KiB recursive_doubling, then rabenseifner"
   [[nodiscard]] std::string sizes(Question question, const Forced* hints,
                                   const MeasuredSources& known = everything()) const;
 
  private:
   [[nodiscard]] static MeasuredSources everything() noexcept { return {}; }
-  /// Tern's own table, or else the model.
   [[nodiscard]] Choice by_own(const Question& question) const noexcept;
 
   Forced forced_;
@@ -90,7 +85,6 @@ class Selector {
   bool names_wires_ = false;
 };
 
-/// "allreduce of 4096 bytes on 4 ranks: ring ..."
 [[nodiscard]] std::string explain(const Question& question, const Algorithm& algorithm);
 
 }  // namespace tern::coll

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Backlog: the count of enqueued calls in the process's streams, the captured calls held by graphs,
 // and the boards of all streams.
-// Why: code below the proxy begins and ends calls; the proxy's thread sleeps while the count is 0.
+// Why: the proxy's thread sleeps while the count is 0.
 // Lifetime: the base of the Proxy. Threads: any, also the driver's.
 #pragma once
 
@@ -36,16 +36,16 @@ class Backlog {
                      uint32_t number) noexcept;
 
  protected:
-  /// Returns the holds of ended graphs; the caller owns the list.
+  /// The caller of take_released() owns the list.
   [[nodiscard]] GraphHold* take_released() noexcept;
 
   std::atomic<int> outstanding_{0}, captured_{0};
-  std::mutex mutex_;  // of woken_; never held in a driver call
+  std::mutex mutex_;  // guards woken_; never held in a driver call
   std::condition_variable woken_;
 
  private:
   friend struct GraphHold;
-  /// Shared by all holds, because the driver may end a hold after MPI has ended.
+  /// All holds share Released, because the driver may end a hold after MPI has ended.
   struct Released {
     std::mutex mutex;
     bool ended = false;
@@ -56,7 +56,6 @@ class Backlog {
   const std::shared_ptr<Released> released_;
 };
 
-/// A captured call, held by its graph.
 struct GraphHold {
   std::shared_ptr<Backlog::Released> released;
   Calls* of;

@@ -11,7 +11,7 @@
 
 namespace tern::stream {
 
-/// The part of every block in a pass: [offset, offset + most), clipped to the block.
+/// PartOfBlocks: the part of every block in a pass, [offset, offset + most), clipped to the block.
 struct PartOfBlocks {
   size_t offset, most;
 };
@@ -19,9 +19,8 @@ struct PartOfBlocks {
 class CallBlocks {
  public:
   CallBlocks() = default;
-  /// `count` blocks of the user's side. Throws Error.
+  /// The constructor throws Error.
   CallBlocks(core::Process& process, const Stream* stream, const coll::Side& side, int count);
-  /// Consecutive blocks of these sizes in the packed form of a side.
   CallBlocks(Area all, std::vector<size_t> bytes);
 
   [[nodiscard]] bool there() const noexcept { return !bytes_.empty(); }
@@ -33,12 +32,10 @@ class CallBlocks {
   [[nodiscard]] size_t bytes(int block, const PartOfBlocks& part) const noexcept;
   [[nodiscard]] size_t place(int block, const PartOfBlocks& part) const noexcept;
 
-  /// All blocks, consecutive at `here`.
   void copy_in(Track& track, const PartOfBlocks& part, std::byte* here) const noexcept;
   void copy_out(Track& track, const PartOfBlocks& part, const std::byte* here) const noexcept;
   [[nodiscard]] int take(const PartOfBlocks& part, std::byte* here) const noexcept;
   [[nodiscard]] int give(const PartOfBlocks& part, const std::byte* here) const noexcept;
-  /// A single block at `here`.
   void copy_in(Track& track, int block, const PartOfBlocks& part, std::byte* here) const noexcept;
   void copy_out(Track& track, int block, const PartOfBlocks& part,
                 const std::byte* here) const noexcept;
@@ -52,10 +49,10 @@ class CallBlocks {
   [[nodiscard]] size_t start(int block) const noexcept {
     return areas_.size() == 1 ? starts_[static_cast<size_t>(block)] : 0;
   }
-  /// Returns the address of blocks in device memory with equal size and pitch; else null.
+  /// rows() is the address of blocks in device memory with equal size and pitch, else null.
   [[nodiscard]] std::byte* rows() const noexcept;
 
-  std::vector<Area> areas_;  // a common area, or an area per block
+  std::vector<Area> areas_;
   std::vector<size_t> bytes_, starts_;
   bool equal_ = false;
 };

@@ -36,7 +36,7 @@ class BlocksCall final : public Call {
     cut_half(on, operation);
     find_blocks(on, operation);
     const size_t most = std::max(in_.most_bytes(), out_.most_bytes());
-    // an empty call counts, too
+    // an empty call has a pass, too
     passes = std::max(1, static_cast<int>((most + per_place_ - 1) / per_place_));
   }
 
@@ -62,7 +62,6 @@ class BlocksCall final : public Call {
   }
 
  private:
-  /// Computes the size of a place: a part of each block, in and out.
   void cut_half(const CommStream& on, const Operation& operation) {
     Side side = operation.in_place || operation.collective == Collective::kScatter
                     ? operation.output
@@ -149,7 +148,6 @@ class BlocksCall final : public Call {
     return static_cast<MPI_Count>(bytes / elements_.bytes);
   }
 
-  /// Returns the offset of a side's blocks in a half.
   [[nodiscard]] size_t in_at(int pass) const noexcept {
     const bool among_all = out_.there() && (operation_.collective == Collective::kAllgather ||
                                             operation_.collective == Collective::kGather);
@@ -166,7 +164,6 @@ class BlocksCall final : public Call {
         return 0;
     }
   }
-  /// Describes the consecutive blocks at `here`, clipped to this pass.
   [[nodiscard]] Side side_of(const CallBlocks& blocks, int pass, std::byte* here) {
     Side side{here, count_in(blocks.bytes(0, part(pass))), elements_.type};
     if (!operation_.irregular || blocks.count() == 1) return side;

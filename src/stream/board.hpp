@@ -3,7 +3,7 @@
 // process.
 // Words: the stream writes to `mail` the number of the call whose next pass has data; the proxy
 // reads and resets `mail`. The proxy sets `done` of a half; the stream waits for `done` and resets
-// it. Without execution counts a graph may replay its calls at any time.
+// the word.
 // Lifetime: the Backlog's. Threads: any; no lock is held in a driver call.
 #pragma once
 
@@ -22,7 +22,6 @@ struct Board {
   std::array<std::byte*, 2> halves{};
   std::array<size_t, 2> bytes{};
 
-  /// Passes alternate between the halves.
   [[nodiscard]] std::byte* half(int pass) const noexcept {
     return halves[static_cast<size_t>(pass) % 2];
   }
@@ -38,15 +37,14 @@ class Boards {
   Boards& operator=(const Boards&) = delete;
   ~Boards();
 
-  /// Allocates words and halves of `chunk` bytes. May call the driver: not while streams may wait.
+  /// make() may call the driver, so no stream may wait.
   [[nodiscard]] Failure make(cuda::Device& device, size_t chunk, Board* board) noexcept;
-  /// Frees the board for the next communicator. No driver call.
+  /// give_back() makes no driver call.
   void give_back(cuda::Device& device, const Board& board) noexcept;
-  /// Uploads the pack program of a committed type to each device with a board.
   void prepare(const core::Datatype& type) noexcept;
 
  private:
-  /// Pinned memory for words, until MPI ends.
+  /// Page: pinned memory for words, until MPI ends.
   struct Page {
     cuda::Device* device;
     std::byte* here;

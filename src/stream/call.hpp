@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Call: an enqueued operation: the stream's part and the proxy's part, pass by pass.
-// Why: a graph replays the stream's part without calling the library, so the Call holds all data
-// for the proxy, for any number of executions.
-// How: in each pass the stream copies data into a half of pinned memory (copy_in), signals the
-// proxy, waits for the proxy, and copies data out (copy_out). The proxy starts the host's operation
-// on the half (begin) and ends the pass after its completion (end).
+// Why: a graph replays the stream's part without the library, so the Call holds all data for the
+// proxy. The stream's part is copy_in and copy_out, the proxy's part begin and end.
 // Lifetime: the CommStream's, until the last pass; captured: until the graph ends. Threads: copy_in
 // and copy_out by the enqueuing thread, begin and end by the proxy.
 #pragma once
@@ -21,7 +18,6 @@ namespace tern::stream {
 
 class Call {
  public:
-  /// `name`: "MPIX_Allreduce_enqueue".
   explicit Call(const char* of) noexcept : name(of) {}
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
@@ -30,21 +26,21 @@ class Call {
   const char* const name;
   /// number of turns of stream and proxy; 0: nothing to do
   int passes = 1;
-  /// A pass may begin before the previous pass has ended.
+  /// If `overlaps`, a pass may begin before the previous pass has ended.
   bool overlaps = false;
 
-  /// Called before anything is enqueued or recorded; may refuse, with fail() text.
+  /// admit() runs before anything is enqueued or recorded, and may refuse.
   [[nodiscard]] virtual int admit(const Capture& /*capture*/) noexcept { return MPI_SUCCESS; }
   virtual void copy_in(Track& /*track*/, int /*pass*/, std::byte* /*half*/) noexcept {}
   virtual void copy_out(Track& /*track*/, int /*pass*/, const std::byte* /*half*/) noexcept {}
-  /// Adds the pass's requests, each with a reference. Returns an error class with fail() text.
+  /// begin() adds the pass's requests, each with a reference.
   [[nodiscard]] virtual int begin(int pass, std::byte* half,
                                   std::vector<core::Request*>* requests) = 0;
-  /// Called after success of all requests, with the first request's outcome. Returns as begin().
+  /// end() runs after success of all requests, with the first request's outcome.
   [[nodiscard]] virtual int end(int /*pass*/, std::byte* /*half*/, const core::Outcome& /*first*/) {
     return MPI_SUCCESS;
   }
-  /// Called when a pass has failed and nothing of the pass is pending. No later pass of this
+  /// failed() runs when a pass has failed and nothing of the pass is pending. No later pass of this
   /// execution begins.
   virtual void failed(int /*code*/) noexcept {}
 };
@@ -57,12 +53,10 @@ struct Pass {
   [[nodiscard]] Failure begin(std::byte* half) noexcept;
   [[nodiscard]] Failure end(std::byte* half, const core::Outcome& first) noexcept;
   [[nodiscard]] bool done() const noexcept;
-  /// Releases the completed requests. Returns their first failure.
   [[nodiscard]] Failure collect(core::Outcome* first) noexcept;
   void describe(WaitReport* report) const;
 };
 
-/// Runs a call without a stream, to completion. `chunk`: bytes of a half.
 [[nodiscard]] int run_now(core::Progress& progress, Call& call, size_t chunk) noexcept;
 
 }  // namespace tern::stream

@@ -15,7 +15,8 @@ Calls::~Calls() {
   if (!keeps_board_) backlog_.boards.give_back(stream_.device(), board_);
 }
 
-// The driver may report the end of a graph late, and a program may keep a graph.
+// The driver may report the end of a graph late, and a program may keep a graph, so end_board()
+// ends captured calls.
 void Calls::end_board() noexcept {
   backlog_.boards.give_back(stream_.device(), board_);
   keeps_board_ = true;
@@ -106,7 +107,7 @@ uint32_t Calls::enter(std::shared_ptr<Call> call, bool captured) {
   return number;
 }
 
-// The communicator may end here and call close().
+// The communicator may end in leave() and call close().
 void Calls::leave(uint32_t number) noexcept {
   std::shared_ptr<Call> ended;
   bool captured = false;
@@ -115,7 +116,7 @@ void Calls::leave(uint32_t number) noexcept {
     ActiveCall& entry = entries_[number - 1];
     ended = std::exchange(last_, std::move(entry.call));
     captured = entry.captured;
-    free_.push_back(number);  // capacity reserved by enter()
+    free_.push_back(number);
   }
   if (captured)
     backlog_.count_captured(-1);
@@ -168,8 +169,8 @@ void Calls::poison(uint32_t number) noexcept {
   entries_[number - 1].poison = MPIX_ERR_STREAM;
 }
 
-// `pairs`: enqueued pairs of wait and write, in the order of put_into_stream(). A graph's call ends
-// with the graph.
+// `pairs` counts enqueued pairs of wait and write, in the order of put_into_stream(). A graph's
+// call ends with the graph.
 void Calls::lack_words(const Call& call, uint32_t number, int pairs, bool* told) noexcept {
   if (pairs == 0) return;
   fate.end(failure(MPIX_ERR_STREAM,

@@ -3,7 +3,7 @@
 // Order: all calls share halves and words, in stream order. A number is reused after its call; a
 // captured call keeps its number until the graph ends.
 // Lifetime: of a CommStream with a GPU stream. Threads: the caller's part by any, the proxy's part
-// by the proxy. See: src/stream/README.md.
+// by the proxy.
 #pragma once
 
 #include <deque>
@@ -34,53 +34,51 @@ class Calls {
   Calls& operator=(const Calls&) = delete;
   ~Calls();
 
-  /// Enqueues a call. Returns an error class with fail() text. *admitted: other ranks may be in the
-  /// call and must learn of the failure; false: all ranks refuse the call.
+  /// If *admitted, other ranks may be in the call and must learn of the failure; else all ranks
+  /// refuse the call.
   [[nodiscard]] int put(std::shared_ptr<Call> call, bool* admitted) noexcept;
-  /// Enqueues the last call. The board is free when the stream has passed this call.
+  /// put_end() enqueues the last call. The board is free when the stream has passed this call.
   void put_end() noexcept;
-  /// Once dead, the stream lacks words, and no further call is enqueued.
+  /// Once `fate` is dead, the stream lacks words, and no further call is enqueued.
   Fate fate;
 
-  /// Locks out other calls while devices work alone; the first half is free meanwhile.
+  /// stop_calls() locks out other calls while devices work alone; the first half is free meanwhile.
   [[nodiscard]] std::unique_lock<std::mutex> stop_calls() {
     return std::unique_lock<std::mutex>(enqueuing_);
   }
   [[nodiscard]] const Board& board() const noexcept { return board_; }
   [[nodiscard]] Backlog& backlog() const noexcept { return backlog_; }
-  /// Keeps the board until MPI ends, for the stream or a graph. Requires stop_calls().
+  /// keep_board() requires stop_calls().
   void keep_board() noexcept { keeps_board_ = true; }
 
-  // The proxy's part:
+  // The following functions are the proxy's.
   [[nodiscard]] bool has_mail() const noexcept {
     return board_.mail.here->load(std::memory_order_acquire) != 0;
   }
-  /// Ends passes with complete requests, and returns their number.
   [[nodiscard]] int advance() noexcept;
-  /// Returns the number of the call with data for its next pass, or 0.
+  /// mail() is 0 if no call has data for its next pass.
   [[nodiscard]] uint32_t mail() noexcept;
   void take(uint32_t number) noexcept;
   [[nodiscard]] bool under_way() const noexcept { return !flights_.empty(); }
   [[nodiscard]] bool has_ended_flight() const noexcept;
-  /// Counts passes begun or ended.
   [[nodiscard]] uint64_t moves() const noexcept { return moves_; }
   [[nodiscard]] bool none_alive() noexcept;
-  /// Ends a call. The communicator may end here.
+  /// leave() ends a call. The communicator may end here.
   void leave(uint32_t number) noexcept;
-  /// Called when MPI ends: captured calls end before their graphs.
+  /// When MPI ends, captured calls end before their graphs.
   void end_board() noexcept;
   void describe(WaitReport* report) const;
 
  private:
   struct ActiveCall {
-    std::shared_ptr<Call> call;  // shared with put(): the call may end before put() returns
+    std::shared_ptr<Call> call;  // shared with put(), because the call may end before put() returns
     int next = 0;
     int ended = 0;
     int code = 0;
     bool captured = false;
     // Guarded by mutex_:
     int cut = 0;     // passes in the stream if a failure cut the call
-    int heard = 0;   // of these, passes with a wait in the stream
+    int heard = 0;   // of `cut`, passes with a wait
     int poison = 0;  // error class; the stream's data is incomplete
   };
   struct Flight {
@@ -101,12 +99,11 @@ class Calls {
   EarlierError& error_;
   bool keeps_board_ = false;
   std::mutex enqueuing_;  // keeps the parts of a call together in the stream
-  std::mutex mutex_;      // of the members below; never held in a driver call
+  std::mutex mutex_;      // guards the members below; never held in a driver call
   std::deque<ActiveCall> entries_;
   std::vector<uint32_t> free_;
-  std::shared_ptr<Call> last_;  // its last copy may still run
+  std::shared_ptr<Call> last_;  // the call's last copy may still run
   size_t alive_ = 0;
-  // The proxy's own:
   uint64_t moves_ = 0;
   std::vector<Flight> flights_;
 };

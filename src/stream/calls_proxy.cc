@@ -10,7 +10,8 @@
 namespace tern::stream {
 namespace {
 
-/// Orders memory between CPU and devices; on some machines a CPU fence does not reach devices.
+/// system_fence() orders memory between CPU and devices; on some machines a CPU fence does not
+/// reach devices.
 void system_fence() noexcept {
 #if defined(__aarch64__)
   asm volatile("dmb sy" ::: "memory");
@@ -58,12 +59,12 @@ void Calls::take(uint32_t number) noexcept {
   entry->next = pass + 1 == call.passes ? 0 : pass + 1;
   if (pass == 0) entry->code = MPI_SUCCESS;
   Flight flight{number, {&call, pass, {}}};
-  if (entry->code == MPI_SUCCESS) entry->code = poison;  // put() returned the text
+  if (entry->code == MPI_SUCCESS) entry->code = poison;
   if (TERN_UNLIKELY(fate.dead() && entry->captured && entry->code == MPI_SUCCESS)) {
     entry->code = MPIX_ERR_STREAM;  // a word of the cut call may be left
     error_.keep(call, failure(entry->code, "the graph ran after a partly enqueued operation"));
   }
-  int code = entry->code;  // of an earlier pass, whose text is kept
+  int code = entry->code;
   if (code == MPI_SUCCESS) {
     const Failure why = flight.pass.begin(board_.half(pass));
     if (why) error_.keep(call, why);

@@ -41,7 +41,6 @@ class Refusal final : public Call {
   const Failure why_;
 };
 
-/// Tells all ranks of the shadow when the stream gets there.
 void tell(CommStream& on, const Failure& why, std::optional<coll::CallKind> aliased) noexcept {
   try {
     const auto call = std::make_shared<Refusal>(on, why, aliased);
@@ -51,15 +50,15 @@ void tell(CommStream& on, const Failure& why, std::optional<coll::CallKind> alia
   }
 }
 
-/// Runs a collective on the devices alone if possible (*taken). Returns an error class with fail()
-/// text.
 int enqueue_on_devices(CommStream& on, const coll::Operation& operation, bool* taken) noexcept {
   Calls* const calls = on.calls();
   if (calls == nullptr) return MPI_SUCCESS;
   coll::GpuTeam* const team = on.team();
-  if (team == nullptr && on.is_part()) return MPI_SUCCESS;  // between NVLink domains
+  if (team == nullptr && on.is_part())
+    return MPI_SUCCESS;  // stream of a part between NVLink
+                         // domains
   if (calls->fate.dead()) {
-    *taken = true;  // other ranks are told
+    *taken = true;
     return calls->fate.fail();
   }
   core::Communicator& shadow = on.shadow();
@@ -87,7 +86,7 @@ int enqueue_on_devices(CommStream& on, const coll::Operation& operation, bool* t
   return code;
 }
 
-/// Fails if ranks reported wrong data of their NVLink domains. Requires that no lock is held.
+/// The caller of fail_if_forsaken() holds no lock.
 int fail_if_forsaken(const Islands& islands) noexcept {
   {
     core::Progress& progress = islands.here->shadow().channel().progress;
@@ -110,8 +109,8 @@ void refuse(CommStream& on, int code, std::optional<coll::CallKind> aliased, Tel
   (void)fail_on(last.object, code, "%s", why.text.c_str());
 }
 
-// The GPU team comes first, with the same answer on all ranks: only if all ranks have GPU streams
-// does a team take a collective. Other ranks learn of later failures of this rank.
+// The GPU team comes first, with the same answer on all ranks: a team takes a collective only if
+// all ranks have GPU streams. Other ranks learn of later failures of this rank.
 int enqueue(CommStream& on, const coll::Operation& operation, const char* name) noexcept {
   const Islands* const islands = on.islands();
   int code = on.earlier_error().take();

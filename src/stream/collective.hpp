@@ -3,7 +3,7 @@
 // How: vectors (broadcast, reductions) and blocks are cut into parts, from facts known to all
 // ranks: collective, bytes, ranks, size of a half. If ranks know only their own blocks
 // (coll/engine/pairs.hpp), each pair of ranks exchanges messages.
-// Lifetime: Calls. See: coll/engine/operation.hpp; tests/gpu/mpi/stream_collectives.cc.
+// Lifetime: Calls.
 #pragma once
 
 #include <memory>
@@ -14,21 +14,20 @@
 
 namespace tern::stream {
 
-/// Enqueues a collective, or runs it for MPIX_STREAM_NULL. `name`: the MPI function. Returns an
-/// error class with fail() text.
+/// enqueue() runs the collective at once for MPIX_STREAM_NULL.
 [[nodiscard]] int enqueue(CommStream& on, const coll::Operation& operation,
                           const char* name) noexcept;
 
 enum class Tell : uint8_t { kWhole, kParts };  // kParts: also the NVLink domains' communicators
-/// Refuses the next collective, for the reason of the last fail(). Other ranks learn the reason
-/// when the stream gets there. No effect in a capture.
+/// refuse() refuses the next collective, for the reason of the last fail(). Other ranks learn the
+/// reason when the stream gets there. No effect in a capture.
 void refuse(CommStream& on, int code, std::optional<coll::CallKind> aliased,
             Tell whom = Tell::kParts) noexcept;
 
-/// Whether devices run the steps within NVLink domains, and the host those in between. The same on
-/// all ranks.
+/// If goes_by_islands(), devices run the steps within NVLink domains, and the host those in
+/// between. The answer is the same on all ranks.
 [[nodiscard]] bool goes_by_islands(const coll::Operation& operation) noexcept;
-/// Returns an error class with fail() text, already known to the parts. Throws std::bad_alloc.
+/// enqueue_by_islands() throws std::bad_alloc. The parts of the stream know its error already.
 [[nodiscard]] int enqueue_by_islands(const Islands& islands, const coll::Operation& operation,
                                      const char* name);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// CommStream: the stream of a communicator of MPIX_Stream_comm_create, its calls, and its GPU team.
+// CommStream: a communicator's stream (MPIX_Stream_comm_create), calls, and GPU team.
 // Order: collectives run on a shadow communicator, to keep their numbers apart from ordinary
 // collectives.
 // Lifetime: shared by communicator and proxy, until the communicator has ended and nothing is
 // enqueued or captured. Threads: any thread enqueues; the proxy calls look() and the functions
-// below. See: src/stream/README.md.
+// below.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,7 @@ struct Islands;
 
 class CommStream {
  public:
-  /// `chunk`: bytes of a half, the same on all ranks. Without a GPU stream neither board nor
+  /// `chunk` is the bytes of a half, the same on all ranks. Without a GPU stream neither board nor
   /// backlog is needed.
   CommStream(core::Communicator& communicator, core::Communicator& shadow, core::Ref<Stream> stream,
              size_t chunk, const Board& board, Backlog* backlog);
@@ -36,50 +36,42 @@ class CommStream {
 
   [[nodiscard]] core::Communicator& communicator() const noexcept { return communicator_; }
   [[nodiscard]] core::Communicator& shadow() const noexcept { return shadow_; }
-  /// Returns null for MPIX_STREAM_NULL.
   [[nodiscard]] Stream* stream() const noexcept { return stream_.get(); }
   [[nodiscard]] const Stream* gpu() const noexcept { return calls_ ? stream_.get() : nullptr; }
   [[nodiscard]] Calls* calls() noexcept { return calls_ ? &*calls_ : nullptr; }
   [[nodiscard]] size_t chunk() const noexcept { return chunk_; }
-  /// Returns the devices for collectives without the host, or null.
   [[nodiscard]] coll::GpuTeam* team() const noexcept { return team_.get(); }
   [[nodiscard]] EarlierError& earlier_error() noexcept { return earlier_error_; }
   [[nodiscard]] Started& started() noexcept { return started_; }
 
-  /// Returns an earlier call's error, or enqueues the call. Returns an error class with fail()
-  /// text.
   [[nodiscard]] int enqueue(std::shared_ptr<Call> call) noexcept;
-  /// Like enqueue(), but keeps an earlier error. *admitted: as Calls::put().
+  /// put() keeps an earlier error. *admitted: as Calls::put().
   [[nodiscard]] int put(std::shared_ptr<Call> call, bool* admitted) noexcept;
-  /// Records that this rank refuses a collective: devices run no further collective.
+  /// After forsake(), devices run no further collective.
   void abandon(const std::string& why) noexcept;
 
-  /// Lets NVLink domains run large collectives. Must precede the first call, and requires a
-  /// communicator without a team.
+  /// set_islands() lets NVLink domains run large collectives. The call must precede all others, on
+  /// a communicator without a team.
   void set_islands(std::unique_ptr<Islands> islands) noexcept;
   [[nodiscard]] Islands* islands() const noexcept { return islands_.get(); }
-  /// Makes this a part of `whole`: the shadow has some ranks of `whole`, and runs steps of
-  /// collectives.
+  /// A part of `whole` has a shadow with some ranks of `whole`, and runs steps of collectives.
   void be_part_of(const std::shared_ptr<CommStream>& whole) noexcept;
   [[nodiscard]] bool is_part() const noexcept { return !whole_.expired(); }
 
-  /// Keeps a board for the first duplicate, which may be made while streams wait.
+  /// The first duplicate, which may be made while streams wait, gets the spare board.
   void keep_spare(const Board& board) noexcept { spare_ = board; }
-  /// Returns false if the spare board is taken, or was never made.
   [[nodiscard]] bool take_spare(Board* board) noexcept;
-  /// Enqueues the last call, when the user frees the communicator.
   void put_end() noexcept;
-  /// Called when the communicator has ended, under the channel's lock.
+  /// close() runs when the communicator has ended, under the channel's lock.
   void close() noexcept;
 
-  // The proxy's part, with a GPU stream:
-  /// Ends complete passes and begins the pass that has data. Returns the number of events.
+  // look() returns the number of events.
   int look() noexcept;
   [[nodiscard]] bool has_work() const noexcept;
   [[nodiscard]] coll::DeviceCalls& device_calls() noexcept { return device_calls_; }
-  /// Whether nothing is, or will be, enqueued or captured.
+  /// over() is true if nothing is, or will be, enqueued or captured.
   [[nodiscard]] bool over() noexcept;
-  /// Called when MPI ends: graphs' calls end, too.
+  /// When MPI ends, graphs' calls end, too.
   void end_board() noexcept;
 
  private:
@@ -95,12 +87,12 @@ class CommStream {
   Started started_;
   std::unique_ptr<Islands> islands_;
   std::atomic<IslandWatch*> watch_{nullptr};
-  std::weak_ptr<CommStream> whole_;  // empty: not a part
+  std::weak_ptr<CommStream> whole_;
   std::atomic<bool> closed_{false};
 };
 
-/// Parts of a communicator: the ranks of this NVLink domain, and the ranks with the same place in
-/// all domains. Each has a shadow and a board.
+/// Islands: the parts of a communicator: the ranks of this NVLink domain, and the ranks with the
+/// same place in all domains. Each part has a shadow and a board.
 struct Islands {
   Islands(CommStream& whole, IslandMap of, std::shared_ptr<CommStream> within,
           std::shared_ptr<CommStream> between)
@@ -121,7 +113,6 @@ struct Attached final : core::StreamState {
   const std::shared_ptr<CommStream> shared;
 };
 
-/// Returns null without a stream.
 [[nodiscard]] CommStream* of(const core::Communicator& communicator) noexcept;
 
 }  // namespace tern::stream

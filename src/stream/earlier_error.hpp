@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // EarlierError: the error of an enqueued operation, kept for the communicator's next call.
-// Why: enqueued operations fail after their call has returned.
 // Lifetime: a CommStream's. Threads: take() by any; all else by the proxy.
 #pragma once
 
@@ -18,16 +17,15 @@ namespace tern::stream {
 
 class EarlierError {
  public:
-  /// Raises the error at once if the communicator's handler ends the program.
+  /// Raise runs at once if the communicator's handler ends the program.
   using Raise = void (*)(core::Communicator& communicator, const Failure& failure) noexcept;
 
   EarlierError(core::Communicator& communicator, core::Communicator& shadow, Raise raise) noexcept
       : communicator_(communicator), shadow_(shadow), raise_(raise) {}
 
-  /// Errors go to the whole communicator's object.
+  /// A part's errors go to the whole communicator's object.
   void be_part_of(const std::shared_ptr<EarlierError>& whole) noexcept { whole_ = whole; }
 
-  /// Returns the error once, with fail() text, or MPI_SUCCESS.
   [[nodiscard]] int take() noexcept {
     return TERN_LIKELY(!fate_.dead()) ? MPI_SUCCESS : fail(taken());
   }
@@ -35,16 +33,16 @@ class EarlierError {
 
   void keep(const Call& call, const Failure& failure) noexcept;
   void keep(const Failure& failure) noexcept;
-  /// Tells all ranks, once, because other parts have wrong data, too.
+  /// tell_ranks() tells all ranks, once, because other parts have wrong data, too.
   void tell_ranks(const Failure& failure) noexcept;
 
  private:
   core::Communicator& communicator_;
   core::Communicator& shadow_;
   const Raise raise_;
-  std::weak_ptr<EarlierError> whole_;  // empty: not a part
+  std::weak_ptr<EarlierError> whole_;
   bool told_ranks_ = false;
-  Fate fate_;  // until take()
+  Fate fate_;
 };
 
 }  // namespace tern::stream

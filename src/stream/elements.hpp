@@ -16,7 +16,7 @@ struct Elements {
   MPI_Count each_moved = 1;
 };
 
-/// Throws Error if packed data of this type cannot be reduced.
+/// elements_of() throws Error if packed data of this type cannot be reduced.
 [[nodiscard]] Elements elements_of(core::Process& process, const coll::Operation& operation,
                                    core::Datatype& type);
 

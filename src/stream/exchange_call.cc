@@ -101,10 +101,10 @@ class ExchangeCall final : public Call {
     if (code == MPI_SUCCESS) requests->push_back(request);
     return code;
   }
-  /// Cuts blocks in pair order; pass 0 is a barrier.
+  /// Pass 0 is a barrier.
   std::vector<ExchangeBlock> cut(const CommStream& on, const std::vector<coll::PairBlock>& all) {
     std::vector<ExchangeBlock> blocks;
-    std::vector<int> next(static_cast<size_t>(shadow_.size()), 1);  // next pass of each peer
+    std::vector<int> next(static_cast<size_t>(shadow_.size()), 1);
     for (const coll::PairBlock& one : all) {
       int& pass = next[static_cast<size_t>(one.peer)];
       blocks.push_back(
@@ -125,7 +125,7 @@ class ExchangeCall final : public Call {
               std::vector<core::Request*>* requests) {
     std::byte* const at = half + received_at() + place(block);
     if (block.peer != rank_) return move<false>(block.peer, at, bytes, requests);
-    if (bytes > 0) std::memcpy(at, half + place(block), bytes);  // a block for this rank itself
+    if (bytes > 0) std::memcpy(at, half + place(block), bytes);
     return MPI_SUCCESS;
   }
   int send(const ExchangeBlock& block, size_t bytes, std::byte* half,

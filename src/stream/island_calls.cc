@@ -18,7 +18,6 @@ using coll::Side;
 
 constexpr size_t kLeastBytes = 65536;  // modelled: below, three steps cost more than they save
 
-/// A vector cut into a share per place.
 class Shares {
  public:
   Shares(MPI_Count count, int places, int place) : place_(static_cast<size_t>(place)) {
@@ -52,8 +51,8 @@ class Shares {
   bool equal_ = true;
 };
 
-// Each rank reduces a share, within the domain and then across domains. Then all shares are
-// gathered in the domain.
+// Each rank reduces a share, within the domain and then across domains. Then the domain gathers all
+// shares.
 int allreduce(const Islands& islands, const Operation& operation, const char* name) {
   const IslandMap& map = islands.map;
   const Side& out = operation.output;

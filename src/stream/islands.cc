@@ -66,12 +66,11 @@ bool IslandWatch::is_due() noexcept {
   return team_.abandoned.dead() && (still_since_ == 0 || now_ns() - still_since_ >= kMomentNs);
 }
 
-// A kernel of this domain gave up: all ranks learn the reason.
 void IslandWatch::tell_ranks() noexcept {
   std::string why;
   try {
     why = team_.waits.why_given_up();
-  } catch (const std::bad_alloc&) {  // told without a reason
+  } catch (const std::bad_alloc&) {
   }
   const Failure failure{MPI_ERR_OTHER, std::move(why)};
   team_.abandoned.end(failure);

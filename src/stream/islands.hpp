@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // IslandMap, IslandWatch: the NVLink domains ("islands") of a communicator, all of equal size, and
 // the watch over calls between domains.
-// Why: devices run collectives within a domain alone, and the proxy moves each rank's share between
-// domains (island_calls.cc), with less data through pinned memory. After a kernel of a domain gave
-// up, other domains would wait forever.
+// Why: less data goes through pinned memory. The watch exists because other domains would wait
+// forever after a kernel of a domain gave up.
 // Lifetime: the whole communicator's CommStream. Threads: close() under the channel's lock; all
-// else by the proxy. See: coll/gpu/README.md; tests/gpu/mpi/stream_islands.cc,
-// stream_islands_late.cc.
+// else by the proxy.
 #pragma once
 
 #include <vector>
@@ -20,21 +18,19 @@ namespace tern::stream {
 
 /// Domains are ordered by lowest rank, places by rank.
 struct IslandMap {
-  /// `islands`: from topo::islands_of(), by rank. Empty if domains do not help.
+  /// `islands` comes from topo::islands_of(), by rank. The map is empty if domains do not help.
   IslandMap(const std::vector<int>& islands, int rank);
   [[nodiscard]] bool serves() const noexcept { return !here.empty(); }
 
-  std::vector<int> here;       // ranks of this domain
-  std::vector<int> across;     // ranks at this place, one per domain
-  std::vector<int> island_of;  // domain number by rank
-  std::vector<int> place_of;   // place in the domain, by rank
+  std::vector<int> here;    // ranks of this domain
+  std::vector<int> across;  // ranks at this place, one per domain
+  std::vector<int> island_of;
+  std::vector<int> place_of;
   int rank = 0;
 };
 
-/// Ends calls between domains after a failure.
 class IslandWatch {
  public:
-  /// `team`, `here`: within the domain. `across`, `across_calls`: between domains.
   IslandWatch(core::Communicator& whole, EarlierError& error, coll::GpuTeam& team,
               coll::DeviceCalls& here, core::Communicator& across, const Calls& across_calls)
       : channel_(whole.channel()),
@@ -59,7 +55,7 @@ class IslandWatch {
   coll::DeviceCalls& here_;
   core::Communicator& across_;
   const Calls& across_calls_;
-  bool closed_ = false;  // under the channel's lock
+  bool closed_ = false;  // guarded by the channel's lock
   bool ended_ = false;
   uint64_t moves_ = 0;
   int64_t still_since_ = 0;  // time of the last move between domains; 0: no error

@@ -14,7 +14,6 @@
 namespace tern::stream {
 namespace {
 
-/// Returns the number of chunks of a message, at least 1.
 int parts_of(size_t bytes, size_t chunk) noexcept {
   return static_cast<int>(std::max<size_t>(1, (bytes + chunk - 1) / chunk));
 }
@@ -33,7 +32,6 @@ class MessageCall : public Call {
   [[nodiscard]] pml::Envelope envelope() const noexcept {
     return {&communicator_, message_.peer, message_.tag};
   }
-  /// Describes the user's buffer, or the packed form at `packed`.
   [[nodiscard]] pml::Buffer buffer(std::byte* packed) const noexcept {
     const auto kind = area_.by_stream() ? cuda::MemoryKind::kHost : area_.data().kind;
     if (packed == nullptr) return {message_.address, message_.count, message_.type, kind};
@@ -162,7 +160,7 @@ class IrecvCall final : public MessageCall {
   const std::shared_ptr<Pending> pending_;
 };
 
-/// Waits for all requests in the first pass, then copies received data to the buffers.
+/// WaitCall waits for all requests in the first pass.
 class WaitCall final : public Call {
  public:
   WaitCall(const CommStream& on, std::vector<Awaited> all, const char* function)
@@ -208,8 +206,8 @@ class WaitCall final : public Call {
         core::fill_status(one.status, {MPI_PROC_NULL, MPI_ANY_TAG, MPI_SUCCESS, false, 0},
                           passes_several());
       core::Request* const request = std::exchange(one.pending->request, nullptr);
-      if (request == nullptr) continue;  // failed at the start, already reported
-      request->retain();                 // end() reads the outcome
+      if (request == nullptr) continue;
+      request->retain();  // end() reads the outcome
       requests->push_back(request);
       taken_.push_back({&one, request});
     }

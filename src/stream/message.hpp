@@ -2,12 +2,9 @@
 // Enqueued messages, matched with ordinary sends and receives.
 // How: data that fits a half is sent from, and received into, the half. Larger data is collected in
 // host memory chunk by chunk, because a message can only be sent whole. Nonblocking messages use
-// host memory as well, to free the halves for the next operation: the stream goes on after the
-// copy, and the wait copies received data back in chunks.
-// A receive must not change the buffer behind the message, so the whole buffer is copied in and
-// out.
+// host memory as well, to free the halves for the next operation. A receive must not change the
+// buffer behind the message, so the whole buffer is copied in and out.
 // Lifetime: Calls; a Pending is shared by start, wait, and the user's request.
-// See: tests/gpu/mpi/stream_order.cc.
 #pragma once
 
 #include <memory>
@@ -31,21 +28,20 @@ struct Message {
 };
 
 [[nodiscard]] int enqueue_send(CommStream& on, const Message& message, const char* name) noexcept;
-/// The stream writes *status.
 [[nodiscard]] int enqueue_recv(CommStream& on, const Message& message, MPI_Status* status,
                                const char* name) noexcept;
 
-/// A nonblocking message between start and wait.
 struct Pending {
   Area area;
   std::vector<std::byte> store;
   core::Request* request = nullptr;
   core::Outcome outcome;
   uint64_t capture = 0;         // id of the capture, or 0
-  bool with_null_rank = false;  // MPI_PROC_NULL
+  bool with_null_rank = false;  // the peer is MPI_PROC_NULL
 };
 
-/// The user's request, for waits in a stream only; ordinary calls refuse it.
+/// EnqueuedRequest: the user's request, for waits in a stream only; ordinary calls refuse the
+/// request.
 class EnqueuedRequest final : public core::Request {
  public:
   EnqueuedRequest(core::HandleTable& handles, std::shared_ptr<Pending> what, CommStream& on)
@@ -63,20 +59,18 @@ class EnqueuedRequest final : public core::Request {
   core::HandleTable& handles_;
 };
 
-/// *request has a reference and a handle.
 [[nodiscard]] int enqueue_isend(CommStream& on, const Message& message, EnqueuedRequest** request,
                                 const char* name) noexcept;
 [[nodiscard]] int enqueue_irecv(CommStream& on, const Message& message, EnqueuedRequest** request,
                                 const char* name) noexcept;
-/// Starts a persistent request, which the user keeps: *pending is for the wait. `sends`: as
-/// MPI_Send_init.
+/// enqueue_start() starts a persistent request, which the user keeps. *pending is for the wait.
+/// `sends`: as MPI_Send_init.
 [[nodiscard]] int enqueue_start(CommStream& on, const Message& message, bool sends,
                                 std::shared_ptr<Pending>* pending, const char* name) noexcept;
-/// Whether the message was started in a capture that ended without a wait.
+/// A message is left behind if its capture ended without a wait.
 [[nodiscard]] bool is_left_behind(const CommStream& on, const Pending& pending) noexcept;
-/// Makes a request for MPI_PROC_NULL; nothing is enqueued.
 [[nodiscard]] int begin_with_null_rank(CommStream& on, EnqueuedRequest** request) noexcept;
-/// All requests are of one communicator. A status may be MPI_STATUS_IGNORE.
+/// All awaited requests are of one communicator. A status may be MPI_STATUS_IGNORE.
 struct Awaited {
   std::shared_ptr<Pending> pending;
   MPI_Status* status;

@@ -18,7 +18,7 @@ namespace tern::stream {
 namespace {
 
 constexpr timespec kNap{0, 50'000};
-constexpr int64_t kYieldNs = 200'000;     // between the last event and the first nap
+constexpr int64_t kYieldNs = 200'000;     // ns between the last event and the first nap
 constexpr int64_t kLongNs = 100'000'000;  // then the launcher may request a report
 
 }  // namespace

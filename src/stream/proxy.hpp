@@ -3,11 +3,10 @@
 // Why: a stream cannot send messages. Host functions in a stream must not call the driver, but
 // messages of device memory need driver calls.
 // How: the proxy never calls the driver, to avoid blocking on a stream that waits for the proxy.
-// During operations the proxy waits like any MPI thread (core::Progress). While streams may reach a
-// call, the thread yields, then naps, because streams ring no doorbell. Else the thread sleeps.
+// While streams may reach a call, the thread yields, then naps, because streams ring no doorbell;
+// else the thread sleeps.
 // Lifetime: api::Runtime, within the channels'; starts with the first communicator with a GPU
-// stream. Threads: as each member says.
-// See: src/stream/README.md.
+// stream.
 #pragma once
 
 #include <atomic>
@@ -23,21 +22,18 @@ namespace tern::stream {
 
 class Proxy final : public Backlog {
  public:
-  /// Throws std::system_error if no thread can start.
+  /// The constructor throws std::system_error if no thread can start.
   Proxy(core::Process& process, EarlierError::Raise raise);
   Proxy(const Proxy&) = delete;
   Proxy& operator=(const Proxy&) = delete;
-  /// Requires finish().
   ~Proxy();
-  /// Requires that nothing is outstanding; afterwards only frees memory.
+  /// end_thread() requires that nothing is outstanding; afterwards the proxy only frees memory.
   void end_thread() noexcept;
 
-  /// Polls the communicator from now on.
   void add(std::shared_ptr<CommStream> one);
-  /// Waits for all enqueued calls. Requires that no lock is held.
+  /// The caller of finish() holds no lock.
   void finish() noexcept;
 
-  /// Whether the thread waits in MPI, for reports.
   [[nodiscard]] bool waits() const noexcept { return waits_.load(std::memory_order_relaxed); }
 
  private:

@@ -16,12 +16,10 @@ struct Pending;
 
 class Started {
  public:
-  /// Throws std::bad_alloc.
   void add(uintptr_t request, std::shared_ptr<Pending> what) {
     const std::lock_guard<std::mutex> guard(mutex_);
     all_[request] = std::move(what);
   }
-  /// Null if not started, or waited for.
   [[nodiscard]] std::shared_ptr<Pending> find(uintptr_t request) const noexcept {
     const std::lock_guard<std::mutex> guard(mutex_);
     const auto found = all_.find(request);

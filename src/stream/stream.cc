@@ -16,7 +16,6 @@ namespace {
 // cudaStreamPerThread differs between threads.
 const auto kPerThread = reinterpret_cast<CUstream>(2);
 
-/// Returns the device ordinal of the current context, or -1.
 int current_ordinal(const cuda::Driver& driver) noexcept {
   CUdevice mine = 0;
   int count = 0;

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stream: the object of MPIX_Stream_create: a GPU stream and its device.
-// Why: the driver reports a stream's context, but not its device and features; these are looked up
-// once.
+// Why: the driver does not report a stream's device and features, so one look-up keeps both.
 // Lifetime: reference counted by the user's handle and by communicators. The driver's stream is the
 // program's, and outlives both. Threads: immutable.
-// See: man3/MPIX_Stream_create, src/stream/README.md.
 #pragma once
 
 #include "core/datatype.hpp"
@@ -30,13 +28,13 @@ class Stream final : public core::Object {
   const CUstream queue_;
 };
 
-/// Describes the program's stream; *made has the only reference. Returns an error class with fail()
-/// text.
+/// *made has the only reference.
 [[nodiscard]] int make_stream(core::Process& process, CUstream queue,
                               core::Ref<Stream>* made) noexcept;
 
-/// Allocate device memory for pack kernels of a type, or of all committed types. May wait for the
-/// device. No effect while enqueued calls may wait for other ranks.
+/// prepare_type() allocates device memory for pack kernels of a type, prepare_types() of all
+/// committed types. The calls may wait for the device, and do nothing while enqueued calls may wait
+/// for other ranks.
 void prepare_type(cuda::Device& device, const core::Datatype& type) noexcept;
 void prepare_types(core::Process& process, cuda::Device& device) noexcept;
 

@@ -2,8 +2,8 @@
 // Track: puts an operation into a stream: copies, kernels, writes of words and waits. The first
 // failure sticks. After a failed copy, no copy follows, but words do, so that waiters go on. After
 // a failed word, nothing follows.
-// Why: a cuda::Job owns its stream and waits for it. This stream is the program's, perhaps in
-// capture, and nothing may wait.
+// Why: a cuda::Job waits for its stream, but nothing may wait for the program's stream, perhaps in
+// capture.
 // Lifetime: a call. Threads: the caller's, without channel locks: the driver may block on a full
 // queue.
 #pragma once
@@ -19,10 +19,10 @@
 
 namespace tern::stream {
 
-/// A word in pinned memory, written by stream and proxy in turn.
+/// Word: a word in pinned memory, written by stream and proxy in turn.
 struct Word {
   std::atomic<uint32_t>* here = nullptr;
-  CUdeviceptr at = 0;  // device address
+  CUdeviceptr at = 0;
 };
 
 class Track {
@@ -32,20 +32,19 @@ class Track {
     note("cuCtxPushCurrent", current_.result());
   }
 
-  /// These copy the bytes [offset, offset + bytes) of the packed form of device data, to or from
-  /// pinned memory.
+  /// The copies move the bytes [offset, offset + bytes) of the packed form of device data, to or
+  /// from pinned memory.
   void pack(const core::Data& data, size_t offset, std::byte* out, size_t bytes) noexcept;
   void unpack(const core::Data& data, size_t offset, const std::byte* in, size_t bytes) noexcept;
   void copy_rows(std::byte* to, size_t to_pitch, const std::byte* from, size_t from_pitch,
                  size_t width, size_t rows) noexcept;
 
-  /// wait() makes the stream wait for the value, write() makes the stream set the value. Both are
-  /// collected into a batch.
+  /// Batches collect waits and writes.
   void wait(const Word& word, uint32_t value) noexcept;
   void write(const Word& word, uint32_t value) noexcept;
   void flush() noexcept;
 
-  /// Counts the waits and writes in the stream; some may be missing after a failure.
+  /// After a failure some words may be missing.
   [[nodiscard]] int words() const noexcept { return put_; }
   [[nodiscard]] bool lacks_words() const noexcept { return lacks_words_; }
   [[nodiscard]] bool failed() const noexcept { return result_ != CUDA_SUCCESS; }
@@ -74,7 +73,6 @@ class Track {
   const char* function_ = "";
 };
 
-/// Returns the reason why a stream cannot pack this data, or an empty string.
 [[nodiscard]] std::string why_not_packed(const Stream& stream, const core::Data& data,
                                          const std::shared_ptr<const cuda::LayoutProgram>& program);
 

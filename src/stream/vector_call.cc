@@ -42,7 +42,7 @@ class VectorCall final : public Call {
                   *elements_.moved_as);
     };
     has_result_ = operation.collective != Collective::kReduce || at_root;
-    if (count_ == 0) return;  // an empty call counts, too
+    if (count_ == 0) return;  // an empty call has a pass, too
     if (!bcast || at_root) in_ = area(shape);
     if (bcast                                         ? !at_root
         : operation.collective == Collective::kReduce ? at_root
@@ -82,7 +82,7 @@ class VectorCall final : public Call {
   [[nodiscard]] size_t bytes(int pass) const noexcept {
     return static_cast<size_t>(count(pass)) * elements_.bytes;
   }
-  /// In place on the half, unless this rank has no result.
+  /// The operation runs in place on the half, unless this rank has no result.
   [[nodiscard]] Operation part_of(int pass, std::byte* half) const noexcept {
     Operation part = operation_;
     if (part.collective == Collective::kBarrier) return part;

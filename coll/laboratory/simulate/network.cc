@@ -9,7 +9,7 @@
 namespace tern::coll {
 namespace {
 
-/// Rest of a flow due to rounding.
+/// A flow keeps a rest due to rounding.
 constexpr double kNothing = 1e-6;
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Network: fluid flows that share resources (links, memory). All flows grow alike until a resource
-// is full; its flows keep their rate, the others continue (max-min fairness). Units: us; bytes.
-// Cost of a change: flows x uses x full resources. See: tests/unit/coll/simulate_test.cc.
+// is full; flows of a full resource keep the rate, the others continue (max-min fairness). Units:
+// us, bytes. Cost of a change: flows x uses x full resources.
 #pragma once
 
 #include <cstddef>
@@ -16,14 +16,12 @@ class Network {
     double weight;  // bytes on the resource per byte
   };
 
-  /// Bytes per us. Returns a number.
+  /// `capacity` is in bytes per us.
   int add(double capacity);
-  /// `uses` is not empty. Returns a number, never reused.
   size_t start(double bytes, std::vector<LinkUse> uses);
   [[nodiscard]] bool idle() const noexcept { return flows_.empty(); }
-  /// us until the first flow ends; not while idle().
+  /// until_next() is in us, and not valid while idle().
   [[nodiscard]] double until_next();
-  /// Advances by at most until_next(); returns the ended flows.
   std::vector<size_t> advance(double time);
   [[nodiscard]] double carried(int resource) const {
     return resources_[static_cast<size_t>(resource)].carried;
@@ -32,7 +30,7 @@ class Network {
  private:
   struct Resource {
     double capacity, carried = 0;
-    double left = 0, load = 0;  // while computing rates
+    double left = 0, load = 0;
   };
   struct Flow {
     size_t number;

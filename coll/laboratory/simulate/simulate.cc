@@ -25,7 +25,6 @@ constexpr size_t kMostStepsQueued = 512;
 constexpr double kMostPasses = 1e6;
 constexpr double kBytesPerUs = 1000;  // a GB/s
 
-/// A step in flight.
 struct At {
   int32_t rank;
   int slot;  // index among concurrent passes
@@ -67,7 +66,7 @@ struct Event {
 struct FlowWaiting {
   double bytes;
   std::vector<Network::LinkUse> uses;
-  std::vector<At> ends;  // completed by the flow
+  std::vector<At> ends;
   int32_t from = kSelf, to = kSelf;
 };
 
@@ -211,7 +210,6 @@ class Machine {
     carry(at.rank, step.peer, bytes, step.sources, {at});
   }
 
-  // Loads links, and memory at both ends.
   void carry(int32_t from, int32_t to, double bytes, int reads, std::vector<At> ends) {
     const Topology::Route& route = topology_.route(from, to);
     FlowWaiting flow{bytes, {}, std::move(ends), from, to};
@@ -349,7 +347,7 @@ class Machine {
   const int32_t passes_;
   int slots_ = 1;
   Network network_;
-  std::vector<int> memory_;  // resource, by rank
+  std::vector<int> memory_;
   std::vector<std::vector<PassNow>> ranks_;
   std::vector<std::array<std::vector<WordNow>, 2>> words_;
   std::map<std::tuple<int32_t, int32_t, int32_t, int32_t>, Meeting> meetings_;
@@ -368,7 +366,6 @@ int32_t passes_of(const Schedule& any, const Simulation& what) {
       std::clamp(std::ceil(what.bytes / (what.chunk * any.parts)), 1.0, kMostPasses));
 }
 
-// Tries powers of two within a stream's queue.
 Simulated quickest(const std::vector<Schedule>& schedules, const Topology& topology,
                    const Simulation& what) {
   size_t steps = 1;
@@ -409,7 +406,7 @@ Simulated simulate(const std::vector<Schedule>& all, const Topology& topology,
 
 double bus_bandwidth(const Schedule& any, double bytes, double time) {
   if (time <= 0) return 0;
-  const double p = any.ranks, rate = bytes / time / 1000;  // 1,000 bytes a us are 1 GB/s
+  const double p = any.ranks, rate = bytes / time / 1000;
   switch (any.collective) {
     case Collective::kBarrier:
       return 0;

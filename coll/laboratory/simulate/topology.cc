@@ -53,7 +53,6 @@ class TopologyReader {
     fail("\"" + what + "\" is not a statement; known: gpu, node, net, link, oneway, route");
   }
 
-  // "g0..g7" is g0 to g7.
   std::vector<std::string> expand(const std::string& word) const {
     const size_t dots = word.find("..");
     if (dots == std::string::npos) return {word};
@@ -168,7 +167,7 @@ class TopologyReader {
     }
   }
 
-  // Dijkstra: by latency, then number of links.
+  // Routes minimize latency, then the number of links (Dijkstra).
   void find_routes() {
     const size_t nodes = made_.nodes.size();
     std::vector<std::vector<int32_t>> out(nodes);
@@ -181,7 +180,6 @@ class TopologyReader {
     }
   }
 
-  /// The link into each node; -1: unreachable.
   [[nodiscard]] std::vector<int32_t> ways_from(int32_t from,
                                                const std::vector<std::vector<int32_t>>& out) const {
     using Far = std::pair<double, int>;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Topology: GPUs and nodes, with links of bandwidth and latency. Why: compares schedules on
-// machines not at hand. Figures come from the file; those of known topologies are published
-// constants (topologies.cc cites sources).
+// Topology: GPUs and nodes, with links of bandwidth and latency. Figures come from the file;
+// topologies.cc cites the sources of known topologies.
 //
 // A file has a statement per line; # starts a comment. NAME may be a range, g0..g7.
 //   gpu NAME... [memory=GB/s]    ranks, in this order; bytes read and written per second
@@ -10,7 +9,6 @@
 //   link A B GB/s us             bandwidth each way; ranges pair up, or all link to B
 //   oneway A B GB/s us           one direction
 //   route A B via NAME...        for messages both ways; default: the route of least latency
-// See: tern_coll(1), tests/unit/coll/simulate_test.cc.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +25,7 @@ struct Topology {
     double memory = 0;  // GB/s; 0: unlimited
   };
   struct Link {
-    int32_t from, to;  // nodes
+    int32_t from, to;
     double bandwidth;  // GB/s
     double latency;    // us
   };
@@ -39,23 +37,20 @@ struct Topology {
 
   std::vector<Node> nodes;
   std::vector<Link> links;
-  std::vector<int32_t> gpus;               // nodes, by rank
-  std::vector<std::vector<Route>> routes;  // by rank and rank
+  std::vector<int32_t> gpus;
+  std::vector<std::vector<Route>> routes;
 
   [[nodiscard]] int32_t ranks() const noexcept { return static_cast<int32_t>(gpus.size()); }
   [[nodiscard]] const Route& route(int32_t from, int32_t to) const {
     return routes[static_cast<size_t>(from)][static_cast<size_t>(to)];
   }
-  /// "gpu0 -> nvswitch"
   [[nodiscard]] std::string name_of_link(int32_t link) const;
 };
 
-/// `name` appears in errors. Throws tern::Error with name, line and cause.
+/// Errors (tern::Error) contain `name`, line and cause.
 [[nodiscard]] Topology parse_topology(const std::string& text, const std::string& name);
-/// A known topology, else a file. Throws tern::Error.
 [[nodiscard]] Topology load_topology(const std::string& name);
 [[nodiscard]] std::vector<std::string> known_topologies();
-/// Null if unknown.
 [[nodiscard]] const char* known_topology(const std::string& name) noexcept;
 
 }  // namespace tern::coll

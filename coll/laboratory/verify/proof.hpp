@@ -8,9 +8,9 @@
 namespace tern::coll {
 
 struct Proof {
-  std::string fault;     // empty: proved; else the first, with rank, lane and step
+  std::string fault;     // empty: proved; else the first fault, with rank, lane and step
   int64_t messages = 0;  // sends, signals, puts and gets
-  int32_t steps = 0;     // maximum over ranks
+  int32_t steps = 0;
   [[nodiscard]] bool holds() const noexcept { return fault.empty(); }
 };
 

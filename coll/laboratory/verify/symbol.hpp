@@ -16,7 +16,7 @@ struct Run {
 
 class Symbol {
  public:
-  Symbol() = default;  // never written
+  Symbol() = default;
   Symbol(int32_t block, int32_t low, int32_t high) : runs_{{block, low, high}} {}
 
   [[nodiscard]] bool written() const noexcept { return !runs_.empty(); }
@@ -24,11 +24,10 @@ class Symbol {
   [[nodiscard]] bool operator==(const Symbol&) const = default;
   /// `commutative` sorts the contributions, to ignore order.
   void append(const Symbol& right, bool commutative);
-  /// Sets of ranks (barrier): block 0 of each.
+  /// A barrier's set of ranks is block 0 of each rank.
   [[nodiscard]] static Symbol of_ranks(const std::vector<char>& known);
   void mark(std::vector<char>& known) const noexcept;
   [[nodiscard]] Symbol at_block(int32_t block) const;
-  /// "block 2 of ranks 0..3, 5"
   [[nodiscard]] std::string text() const;
 
  private:

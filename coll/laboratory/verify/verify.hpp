@@ -3,9 +3,8 @@
 // block size: output as in coll/schedule/collective.hpp, in place or not; rank order of operands
 // where claimed; no deadlock with synchronous sends; equal sizes of matching sends and receives;
 // ordered conflicting accesses; no reads of unwritten data, writes to the input, or uses of absent
-// buffers; bounded scratch. Passes need no separate proof, since values are symbolic. Puts and
-// gets: peers touch a rank's memory only between surely entered and possibly left, and ordered with
-// other accesses. See: tests/unit/coll/verify_test.cc.
+// buffers; bounded scratch. Puts and gets: peers touch a rank's memory only between surely entered
+// and possibly left, and ordered with other accesses.
 #pragma once
 
 #include <vector>
@@ -16,30 +15,26 @@
 
 namespace tern::coll {
 
-/// `schedules[r]` is rank r's. `commutative`: ignores operand order.
+/// `commutative` ignores operand order.
 [[nodiscard]] Proof verify(const std::vector<Schedule>& schedules, bool in_place, bool commutative);
 
 struct Algorithm;
 struct Levels;
-/// Proves both forms, in place or not.
 [[nodiscard]] Proof verify(const Algorithm& algorithm, int32_t ranks, int32_t root,
                            const Levels* levels = nullptr);
-/// For lowered schedules (coll/lower), in three executions in a row. Proves, for every timing:
-/// results as above; no deadlock with synchronous sends; slots are read after the wait for the put,
-/// and overwritten after all readers of the previous execution; semaphores are signalled after the
-/// previous signal was consumed, by the rank named by the wait, and reset at the end.
+/// verify_lowered() runs lowered schedules (coll/lower) three times in a row. It proves, for every
+/// timing: results as above; no deadlock with synchronous sends; slots are read after the wait for
+/// the put, and overwritten after all readers of the previous execution; semaphores are signalled
+/// after the previous signal was consumed, by the rank named by the wait, and reset at the end.
 [[nodiscard]] Proof verify_lowered(const std::vector<Schedule>& lowered, bool in_place,
                                    bool commutative);
-/// Lowers the schedules, and proves both forms.
 [[nodiscard]] Proof verify_lowered(const Algorithm& algorithm, int32_t ranks, int32_t root,
                                    const Levels* levels, const Mapped& mapped);
-/// Proves schedules of inter-communicators. `root`: in the first group; -1: none.
+/// `root` is in the first group, or -1.
 [[nodiscard]] Proof verify_between(const Algorithm& algorithm, int32_t ranks, int32_t others,
                                    int32_t root);
-/// Schedules of both groups, first group first.
 [[nodiscard]] std::vector<Schedule> schedules_between(const Algorithm& algorithm, int32_t ranks,
                                                       int32_t others, int32_t root);
-/// all[r]: rank r's neighbours.
 [[nodiscard]] Proof verify(const Algorithm& algorithm, const std::vector<Neighbors>& all);
 
 }  // namespace tern::coll

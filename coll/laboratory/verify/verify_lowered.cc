@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The proof of lowered schedules. Each rank is a queue of steps, so a clock holds two numbers per
-// rank: completed steps and entered executions. A wait merges the signaller's clock. Accesses
-// outside a clock may happen at any time. Each execution uses distinct symbols, to expose stale
-// data.
+// rank: completed steps and entered executions. A wait merges the signaller's clock. Each execution
+// uses distinct symbols, to expose stale data.
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -22,27 +21,27 @@ constexpr int32_t kBlocksApart = 1 << 24;  // separates executions
 
 struct Moment {
   int32_t rank = kSelf;
-  int32_t step = 0;  // counts steps of all executions
+  int32_t step = 0;
 };
 
 struct SemaphoreState {
   bool set = false;
   bool used = false;  // signalled at least once
   Moment signalled, consumed;
-  Clock told;  // the signaller's clock
+  Clock told;
 };
 
 struct SymbolSlot {
   std::vector<Symbol> values;
   std::vector<int64_t> sizes;
   Moment written;
-  std::vector<Moment> reads;  // since written
+  std::vector<Moment> reads;  // since the last write
 };
 
 struct QueueState {
   const Schedule* schedule = nullptr;
-  int32_t next = 0;     // step, over all executions
-  int32_t entered = 0;  // executions
+  int32_t next = 0;  // step, over all executions
+  int32_t entered = 0;
   bool posted = false;  // waits for the other end
   std::vector<Symbol> memory[kSpaces];
   std::vector<SymbolSlot> slots;
@@ -107,7 +106,6 @@ class LoweredRun {
                           name_of(s.collective), s.algorithm, s.rank, s.ranks);
   }
 
-  // True if the rank has completed a step.
   bool step(int32_t rank) {
     QueueState& state = at(rank);
     const int32_t steps = steps_of(state);
@@ -152,7 +150,7 @@ class LoweredRun {
       check_results(state, state.entered - 1);
   }
 
-  // User buffers are new, and scratch is empty.
+  // Each execution has new user buffers and empty scratch.
   void enter(QueueState& state) {
     const Schedule& s = *state.schedule;
     const int32_t first = state.entered++ * kBlocksApart;
@@ -256,7 +254,7 @@ class LoweredRun {
     ready_.push_back(what.peer);
   }
 
-  // Unmapped messages: each end waits for the other.
+  // The ends of an unmapped message wait for each other.
   bool post(int32_t rank, const Step& what) {
     QueueState& state = at(rank);
     state.posted = true;

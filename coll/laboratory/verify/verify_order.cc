@@ -17,7 +17,7 @@ const char* space_name(int space) {
 
 }  // namespace
 
-// known[step][lane]: steps complete at the step's start, by all dependencies.
+// known[step][lane] counts steps complete at the step's start, by all dependencies.
 void SymbolicRun::learn(RankState& state, int l, int32_t index, const Step& step) {
   LaneState& lane = state.lanes[static_cast<size_t>(l)];
   std::vector<int32_t> known(state.lanes.size(), 0);
@@ -65,7 +65,6 @@ void SymbolicRun::touch_slice(RankState& state, int l, int32_t index, const Slic
   }
 }
 
-// Whether `before` has surely completed at this step's start.
 bool SymbolicRun::is_over(RankState& state, int l, int32_t index, const Access& before) {
   const LaneState& lane = state.lanes[static_cast<size_t>(l)];
   const auto i = static_cast<size_t>(index);

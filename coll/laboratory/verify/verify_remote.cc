@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Order across ranks, for puts and gets. Each step has a clock: surely complete steps of each lane
-// of each rank, and surely entered ranks. Clocks advance along lanes and merge with messages and
+// Order across ranks, for puts and gets. Clocks advance along lanes and merge with messages and
 // signals: a signal follows all earlier steps of the lane, a message the send.
 #include "coll/laboratory/verify/verify_run.hpp"
 

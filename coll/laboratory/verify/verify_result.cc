@@ -7,7 +7,6 @@
 namespace tern::coll {
 namespace {
 
-/// Distinguishes ranks' blocks.
 constexpr int64_t kRank = int64_t{1} << 32;
 
 Symbol wanted_between(const RankState& state, int32_t block) {
@@ -39,7 +38,7 @@ Symbol wanted_between(const RankState& state, int32_t block) {
 
 }  // namespace
 
-// Differs between blocks, alike on all ranks.
+// Sizes differ between blocks, alike on all ranks.
 int64_t block_size(const Schedule& s, const Slice& slice, int32_t i) {
   const int32_t block = slice.first + i;
   if (splits(s.collective)) return 1000 + block;
@@ -103,11 +102,11 @@ Symbol Promises::from_neighbor(const Schedule& s, int32_t block) const {
   if (sender == kNoRank) return {};
   const Neighbors& theirs = *schedules_[static_cast<size_t>(sender)].neighbors;
   const int32_t place = place_there(*s.neighbors, s.rank, block, theirs);
-  if (place < 0) return {-1, sender, sender + 1};  // no such edge
+  if (place < 0) return {-1, sender, sender + 1};
   return {s.collective == Collective::kNeighborAllgather ? 0 : place, sender, sender + 1};
 }
 
-// The size of a sender's block for all neighbours, or for the neighbour at a place.
+// A sender's block has a size for all neighbours, or for the neighbour at a place.
 int64_t Promises::size_at_edge(const Schedule& s, bool input, int32_t block) const {
   if (input) return s.rank * kRank + block;
   const Symbol sent = from_neighbor(s, block);

@@ -181,7 +181,6 @@ void SymbolicRun::match(const Posted& send, const Posted& recv) {
   finish(recv.rank, recv.lane, recv.step);
 }
 
-// Ranks known to have entered, as sorted runs.
 Symbol SymbolicRun::heard(const RankState& state, int l, int32_t steps) {
   std::vector<char> known(ranks_.size(), 0);
   known[static_cast<size_t>(state.index)] = 1;

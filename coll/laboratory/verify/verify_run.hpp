@@ -14,12 +14,10 @@
 
 namespace tern::coll {
 
-/// An output block's final content, or nothing. Not for neighbourhoods.
 [[nodiscard]] Symbol promised(const Schedule& schedule, int32_t block);
-/// A distinctive size of a slice's block. Not for neighbourhoods.
 [[nodiscard]] int64_t block_size(const Schedule& schedule, const Slice& slice, int32_t i);
 
-/// Surely completed steps of each lane of each rank.
+/// Clock: surely completed steps of each lane of each rank.
 using Clock = std::vector<int32_t>;
 
 struct Access {
@@ -34,7 +32,7 @@ struct LaneState {
   std::vector<char> done;
   std::vector<std::vector<int32_t>> known;        // completed steps of each lane, per step
   std::vector<std::pair<int32_t, Symbol>> heard;  // barrier: (wait step, entered ranks)
-  // Clocks at each step's start, of each message, after each completed prefix; for puts or gets.
+  // Clocks serve puts and gets: at each step's start, of each message, after each completed prefix.
   std::vector<Clock> starts, heard_time, after;
 };
 
@@ -45,35 +43,34 @@ struct RankState {
   std::vector<Symbol> memory[kSpaces];
   std::vector<std::vector<Access>> accesses[kSpaces];
   std::vector<LaneState> lanes;
-  size_t first_place = 0;  // position in clocks
+  size_t first_place = 0;
 };
 
 struct Posted {
   int32_t rank;
   int lane;
   int32_t step;
-  std::vector<Symbol> values;  // of a send or a signal
+  std::vector<Symbol> values;
 };
 struct Edge {
   std::deque<Posted> sends, recvs;
 };
 using EdgeKey = std::tuple<int32_t, int32_t, int, int32_t>;  // from, to, lane (-1: signals), slot
 
-/// Order across ranks, for puts or gets. A clock has 1 + lanes entries per rank: 1 after its entry,
-/// then completed steps.
+/// Clocks: order across ranks, for puts or gets. A clock has 1 + lanes entries per rank: 1 after
+/// its entry, then completed steps.
 class Clocks {
  public:
   explicit Clocks(std::vector<RankState>& ranks) noexcept : ranks_(ranks) {}
-  /// Call after adding all ranks.
+  /// number_lanes() follows the last add().
   void number_lanes();
   [[nodiscard]] bool used() const noexcept { return used_; }
-  /// Begins a step with complete dependencies.
+  /// begin() requires complete dependencies.
   void begin(RankState& state, int l, int32_t index, const Step& step);
   void hear(const Posted& send, const Posted& recv);
-  /// Extends the lane's completed prefix.
   void pass(RankState& state, int l);
   [[nodiscard]] bool surely_before(const Access& one, const Clock& time) const;
-  /// Whether rank `of` has surely entered at a step's start.
+  /// entered() is true if rank `of` has surely entered at the step's start.
   [[nodiscard]] bool entered(const RankState& of, const RankState& state, int l,
                              int32_t index) const;
   [[nodiscard]] static Clock end(const RankState& state);
@@ -87,17 +84,14 @@ class Clocks {
   bool used_ = false;
 };
 
-/// Results and sizes defined by the collective.
 class Promises {
  public:
   explicit Promises(const std::vector<Schedule>& schedules) noexcept : schedules_(schedules) {}
-  /// The final content of an output block, within one group.
   [[nodiscard]] Symbol wanted(const Schedule& s, int32_t block) const;
   [[nodiscard]] bool same_sizes(const Schedule& from, const Slice& source, const Schedule& to,
                                 const Slice& target) const;
 
  private:
-  /// The final content of a neighbourhood's block.
   [[nodiscard]] Symbol from_neighbor(const Schedule& s, int32_t block) const;
   [[nodiscard]] int64_t size_at_edge(const Schedule& s, bool input, int32_t block) const;
   [[nodiscard]] int64_t size_of(const Schedule& s, const Slice& slice, int32_t i) const;
@@ -111,7 +105,6 @@ class SymbolicRun {
   [[nodiscard]] Proof run();
 
  private:
-  // Running (verify_run.cc).
   void add(const Schedule& schedule);
   void check_shape(const Schedule& s);
   void advance(int32_t rank);
@@ -130,7 +123,6 @@ class SymbolicRun {
   std::vector<Symbol> read_written(const RankState& state, int l, int32_t index,
                                    const Slice& slice);
 
-  // Order within a rank (verify_order.cc).
   void learn(RankState& state, int l, int32_t index, const Step& step);
   void touch(RankState& state, int l, int32_t index, const Step& step);
   void touch_slice(RankState& state, int l, int32_t index, const Slice& slice, bool writes);
@@ -139,13 +131,11 @@ class SymbolicRun {
 
   [[nodiscard]] bool is_over(RankState& state, int l, int32_t index, const Access& before);
 
-  // Puts and gets (verify_remote.cc).
   [[nodiscard]] RankState& owner_of(RankState& state, const Slice& slice);
   bool reachable(RankState& state, int l, int32_t index, const Slice& slice);
   void carry(RankState& state, int l, int32_t index, const Step& step);
   void check_left(RankState& state);
 
-  // Blocks (verify_result.cc).
   void fill_start(RankState& state);
   void check_sizes(const RankState& from, const Slice& source, const RankState& to,
                    const Slice& target, int l, int32_t index);
