@@ -22,14 +22,15 @@ class BlockStore {
  public:
   explicit BlockStore(const DeviceContext& context) noexcept : context_(context) {}
   /// Whether acquire() makes no driver call that waits for the application: a block is idle, or the
-  /// device is quiet. Else make_wanted() allocates later, unless the process enqueues calls. After
-  /// many refusals lends() waits up to 0.1 s for a quiet device, because some programs always keep
-  /// the device busy.
+  /// device is quiet. Otherwise make_wanted() allocates later, unless the process enqueues calls.
+  /// After many refusals lends() waits up to 0.1 s for a quiet device, because some programs always
+  /// keep the device busy.
   [[nodiscard]] bool lends(Store from, size_t bytes) noexcept;
-  /// Lends at least *bytes, preferably idle; null with *error. Requires the context. May lend a far
-  /// too large block while the device is busy.
+  /// acquire() lends at least *bytes, or returns null with *error. Requires the context. While the
+  /// device is busy, the block may be far too large.
   std::byte* acquire(Store from, size_t* bytes, CUresult* error) noexcept;
-  /// Like acquire(), but only idle blocks and without driver calls; null: none is large enough.
+  /// Like acquire(), but lends only idle blocks, without driver calls; returns null if none is
+  /// large enough.
   std::byte* spare(Store from, size_t* bytes) noexcept;
   /// Whether the store would hold at most `most` bytes after acquire().
   [[nodiscard]] bool affords(Store from, size_t bytes, size_t most) noexcept;
@@ -37,9 +38,8 @@ class BlockStore {
   /// Allocates the blocks refused by lends() once the device is quiet.
   void make_wanted() noexcept;
   [[nodiscard]] bool empty() const noexcept;
-  /// Frees idle blocks. Requires the context.
   void destroy() noexcept;
-  /// Called after the end of the context.
+  /// forget() replaces destroy() after the end of the context.
   void forget() noexcept;
 
  private:

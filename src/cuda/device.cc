@@ -42,7 +42,7 @@ Device::~Device() {
 
 namespace {
 
-/// Makes up to `count` objects, then returns all, so that the first made is taken first.
+/// Makes up to `count` objects before returning any, so that each is a new object.
 template <class What, class Make, class GiveBack>
 void make_some(int count, const Make& make, const GiveBack& give_back) noexcept {
   std::array<What, 16> made{};
@@ -79,7 +79,7 @@ void Device::prepare(size_t chunk, int chunks) noexcept {
   for (size_t i = 0; i < 3; ++i) trials[i] = blocks.acquire(kStores[i], &trial[i], &error);
   for (const Store store : {Store::kPinned, Store::kDevice})
     make_some<std::pair<std::byte*, size_t>>(
-        // both directions
+        // for both directions
         std::min(store == Store::kPinned ? 2 * chunks : chunks, kMostChunks) + 1,
         [&](int i, auto* made) {
           made->second = i > 0 ? chunk : store == Store::kDevice ? kBlock : 0;
@@ -171,8 +171,8 @@ Residency& Gpus::residency(const Uuid& gpu) {
   return *residencies_.emplace_back(gpu, std::make_unique<Residency>()).second;
 }
 
-// Skipped if the application's streams may wait for this thread, because allocation may wait for
-// those streams.
+// Preparation is skipped if the application's streams may wait for this thread, because allocation
+// may wait for those streams.
 void Gpus::look_after() noexcept {
   if (enqueues_.load(std::memory_order_relaxed)) return;
   const std::lock_guard<std::mutex> guard(mutex_);
@@ -211,8 +211,7 @@ Device* Gpus::device_of(const Memory& memory, std::string* why) noexcept {
   }
 }
 
-// Pools and mapped memory have no context; the application's active context is the device's
-// primary.
+// Pools and mapped memory have no context; Tern then uses the device's primary context if active.
 CUcontext Gpus::primary_of(const Driver& known, int ordinal, std::string* why) {
   if (const auto found = primaries_.find(ordinal); found != primaries_.end()) return found->second;
   CUdevice device = 0;

@@ -16,7 +16,6 @@ namespace {
 
 constexpr const char* kLibrary = "libcuda.so.1";
 
-/// The state of the driver in this process, shared by all ranks.
 struct Found {
   std::atomic<const Driver*> driver{nullptr}, unusable{nullptr};
   std::atomic<uint64_t> looked_at{0};
@@ -45,7 +44,6 @@ bool resolve(void* library, const char* name, Function& place) noexcept {
   return place != nullptr;
 }
 
-/// Returns the first required function that the library lacks, or null.
 // NOLINTNEXTLINE(readability-function-size): statements of rows
 const char* fill(void* library, Driver& table) noexcept {
   const char* lacks = nullptr;
@@ -77,7 +75,8 @@ void forget_in_child() noexcept {
 TERN_COLD const Driver* look_for(int flags) noexcept {
   const std::lock_guard<std::mutex> guard(found.mutex);
   if (const Driver* known = found.driver.load(std::memory_order_acquire)) return known;
-  const link_map* const last = load_last();  // both before the search, to miss no library
+  const link_map* const last = load_last();  // both counts precede the search, so that no library
+                                             // is missed
   const uint64_t loaded = libraries_loaded();
   void* const library = ::dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL | flags);
   if (library == nullptr) {

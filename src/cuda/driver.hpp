@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Driver: the functions of libcuda.so.1, once the application has loaded the library.
-// Why: a single build serves machines with and without GPUs. Tern never links, loads or initialises
-// CUDA: without libcuda a process owns no device memory.
+// Why: a single build serves machines with and without GPUs. Without libcuda a process owns no
+// device memory.
 // Lifetime: the process. Threads: any.
-// See: cuda/functions.hpp (the rows), src/cuda/README.md.
+// See: cuda/functions.hpp (the rows).
 #pragma once
 
 #include <string>
@@ -19,14 +19,14 @@ struct Driver {
 #define TERN_CUDA_ROW(name, ...) CUresult (*name)(__VA_ARGS__) = nullptr;
   TERN_CUDA_FUNCTIONS(TERN_CUDA_ROW, TERN_CUDA_ROW)
 #undef TERN_CUDA_ROW
-  int version = 0;  // supported CUDA version: 12040 is 12.4
+  int version = 0;  // 12040 is CUDA 12.4
 };
 
 /// Returns null before the application loads libcuda, for a libcuda that is too old, and in a
 /// forked child. Cheap enough for every buffer.
 [[nodiscard]] const Driver* driver() noexcept;
 
-/// Returns a loaded driver without all required functions, usable only for pointer attributes; else
+/// Returns a loaded driver that lacks required functions and serves only pointer attributes; else
 /// null.
 [[nodiscard]] const Driver* unusable_driver() noexcept;
 
@@ -37,7 +37,7 @@ struct Driver {
 /// Returns missing optional functions with versions: "cuFuncLoad (12.4)".
 [[nodiscard]] std::vector<std::string> missing_functions(const Driver& driver);
 
-/// Returns "12.4", or the reason against the driver; for tools.
+/// Returns "12.4", or why the driver is unusable.
 [[nodiscard]] std::string driver_in_words();
 /// Loads libcuda if installed. Only for tools, which own no device memory.
 void load_driver() noexcept;

@@ -3,9 +3,10 @@
 // Why: a receiver's device may begin to copy when the sender's device has written, without the
 // sender's CPU. Tern polls events and never makes a stream wait: the event of a dead process would
 // block the stream forever.
-// Lifetime: recorded before its name is sent; returned to the pool when the message has ended.
+// Lifetime: the event is recorded before its name is sent, and returns to the pool when the message
+// has ended.
 // Threads: any.
-// See: pml/protocols/device_pieces.cc, tests/gpu/driver/sharing.cc (the driver's guarantees).
+// See: tests/gpu/driver/sharing.cc (the driver's guarantees).
 #pragma once
 
 #include "cuda/event_pool.hpp"
@@ -15,7 +16,8 @@ namespace tern::cuda {
 class Device;
 class Job;
 
-/// Records an event behind the job's work. Invalid if the driver refuses; the job does not fail.
+/// Records an event behind the job's work. The event is invalid if the driver refuses; the job does
+/// not fail.
 class SharedEvent {
  public:
   SharedEvent() = default;
@@ -32,9 +34,9 @@ class SharedEvent {
   EventName name_{};
 };
 
-/// Opens a peer's event; null: the job fails.
+/// Opens a peer's event; on failure returns null, and the job fails.
 [[nodiscard]] CUevent open_event(Job& job, const EventName& name) noexcept;
-/// Whether the event has happened. If the query fails, the job fails.
+/// Whether the event has happened. A failed query fails the job.
 [[nodiscard]] bool happened(Job& job, CUevent event) noexcept;
 
 }  // namespace tern::cuda

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory kind of an address, and its allocation, because any buffer of any call may be host or
 // device memory.
-// Cost: a compare before libcuda is loaded. Then a few for the heap, static data and the thread's
-// stack, and a cuPointerGetAttributes for other addresses. Results are cached only for a call's
-// buffers (CallBuffers), because an address may be freed and reused.
-// Threads: any. See: src/cuda/README.md, tests/unit/cuda/memory_test.cc,
-// tests/gpu/mpi/pt2pt_kinds.cc.
+// Cost: a compare before libcuda is loaded. Then a few compares for the heap, static data and the
+// thread's stack, and a cuPointerGetAttributes for other addresses. Results are cached only for a
+// call's buffers (CallBuffers), because an address may be freed and reused.
+// Threads: any.
 #pragma once
 
 #include <array>
@@ -70,8 +69,8 @@ extern constinit thread_local StackRange stack_range __attribute__((tls_model("i
 TERN_COLD MemoryKind ask(const void* address) noexcept;
 }  // namespace detail
 
-/// Caches the driver's answers for up to two buffers (or null) while a call lasts, for the calling
-/// thread.
+/// Caches the driver's answers for up to two buffers (or null), for the calling thread and the
+/// duration of a call.
 class CallBuffers {
  public:
   CallBuffers(const void* one, const void* other) noexcept;

@@ -51,7 +51,7 @@ int Residency::ordinary(int wanted, int most) {
   return std::min({wanted, std::max(most, 0), own});
 }
 
-// Takes half of the free places, to leave some for later communicators.
+// A share takes half of the free places, to leave some for later communicators.
 int Residency::take(Share& share, int wanted, int most) noexcept {
   share.is_over_ = nullptr;
   share.most_ = most;

@@ -20,8 +20,8 @@ struct ReduceArguments {
   int32_t operation;
 };
 
-// X(suffix, type, operations...): the kernel tern_reduce_SUFFIX. Signed and unsigned integers share
-// sums, products and logical operations; `bits` takes bytes of any type.
+// X(suffix, type, operations...) defines the kernel tern_reduce_SUFFIX. Signed and unsigned
+// integers share sums, products and logical operations; `bits` takes bytes of any type.
 #define TERN_REDUCE_KERNELS(X)                            \
   X(bits, uint32_t, Band, Bor, Bxor)                      \
   X(u8, uint8_t, Sum, Prod, Min, Max, Land, Lor, Lxor)    \
@@ -49,10 +49,10 @@ struct ReduceArguments {
   X(f32_f32, Pair<float COMMA float>, Minloc, Maxloc)     \
   X(f64_f64, Pair<double COMMA double>, Minloc, Maxloc)
 
-// X(suffix, type, operation, form, instruction): reductions by the switch: the equivalent kernel
-// from above, and the end of multimem.ld_reduce. Forms: 16 bytes at once (kWhole), four words
-// (kWords), two times 8 bytes (kHalves). The switch sums floats in any order, and fp16 and bf16 in
-// fp32.
+// X(suffix, type, operation, form, instruction) lists reductions by the switch: the equivalent
+// kernel from above, and the end of multimem.ld_reduce. Forms: 16 bytes at once (kWhole), four
+// words (kWords), two times 8 bytes (kHalves). The switch sums floats in any order, and fp16 and
+// bf16 in fp32.
 #define TERN_MULTIMEM_REDUCTIONS(X)                              \
   X(bits, uint32_t, Band, kWords, "and.b32")                     \
   X(bits, uint32_t, Bor, kWords, "or.b32")                       \
@@ -89,8 +89,8 @@ struct Divisor {
   int32_t shift;
 };
 
-/// A node of a layout (core/datatype_layout.hpp) for kernels. `places`, `starts` and `parts` are
-/// indices of the first word of a list in the image.
+/// A node of a layout (core/datatype_layout.hpp). `places`, `starts` and `parts` are indices of the
+/// first word of a list in the image.
 struct LayoutNode {
   enum Form : int32_t { kBlock, kStrided, kList, kBlocks, kSequence };
   int32_t form;
@@ -118,7 +118,7 @@ struct PackArguments {
   uint64_t inline_image[kInlineWords];
 };
 
-/// Copies a few KiB with one thread block, then sets *flag, unless null, to `value`.
+/// See Kernels::mail().
 struct MailArguments {
   char* to;
   const char* from;
@@ -170,7 +170,8 @@ struct KernelReport {
   uint64_t let_go;  // written by the host to end the kernel, since copies may be queued behind the
                     // wait
 };
-/// Abort word of a scratch: 1 + the rank that gave up, or kLetGo, by which the host ends all waits.
+/// The abort word of a scratch is 1 + the rank that gave up, or kLetGo, by which the host ends all
+/// waits.
 inline constexpr uint32_t kLetGo = ~0U;
 
 struct WaitShared {
@@ -183,8 +184,8 @@ struct DataBlock {
   int64_t offset, length;
 };
 
-/// The kernels' share of the scratch for pairs of ranks, in two sets (coll/gpu/layout.hpp): offsets
-/// and strides in bytes. Thread blocks share a region and its semaphores.
+/// The kernels' share of the scratch for pairs of ranks, in two sets (coll/gpu/layout.hpp), with
+/// offsets and strides in bytes. Thread blocks share a region and its semaphores.
 struct PairRegions {
   int64_t inbox, region, region_each;
   int64_t data_words, credit_words;
@@ -259,8 +260,8 @@ struct PushArguments {
 };
 static_assert(sizeof(PushArguments) <= 4000);
 
-/// A collective over multicast memory (multicast.cuh): at the address `all` a store reaches all
-/// ranks, and a load returns the reduction. Vectors are 16 bytes; offsets are in that memory.
+/// A collective over multicast memory (multicast.cuh): a store at the address `all` reaches all
+/// ranks, and a load returns the reduction. Vectors have 16 bytes; offsets are in multicast memory.
 struct MulticastArguments {
   enum What : int32_t { kAllreduce, kReduceScatter, kAllgather, kBcast };
   const char* bases[kMostRanks];
@@ -282,8 +283,7 @@ struct MulticastArguments {
   uint32_t call;
 };
 
-/// Blocks between pairs of ranks of sizes known only to the pair (exchange.cuh). Offsets are in the
-/// scratch.
+/// Blocks of sizes known only to the pair of ranks (exchange.cuh). Offsets are in the scratch.
 struct ExchangeArguments {
   struct Block {
     char* at;  // first byte; if packed, of the current step's chunk
@@ -311,8 +311,8 @@ struct ExchangeArguments {
 };
 static_assert(sizeof(ExchangeArguments) <= 4000);
 
-/// Bytes that each of `parts` thread blocks moves per step, at most `most`. The same at both ends
-/// of a pair.
+/// Returns the bytes that each of `parts` thread blocks moves per step, at most `most`. The result
+/// is the same at both ends of a pair.
 TERN_HOST_DEVICE int64_t exchange_part(int64_t bytes, int64_t parts, int64_t least, int64_t most) {
   const int64_t even = (bytes + parts - 1) / parts, wanted = even > least ? even : least;
   const int64_t whole = (wanted + 15) / 16 * 16;

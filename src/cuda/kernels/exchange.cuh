@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks of sizes known only to sender and receiver. Each pair of ranks has a stream of chunks per
-// direction, through a region of the receiver's scratch with two alternating sets.
+// Exchange of blocks of sizes known only to sender and receiver. Each pair of ranks has a stream of
+// chunks per direction, through a region of the receiver's scratch with two alternating sets.
 // Why beside the interpreter: passes there are the same for all ranks. Here each pair has its own
 // number of steps, and ranks without data for a peer send nothing.
 //
@@ -12,9 +12,9 @@
 // Each thread block moves a part of every chunk and talks to the same block of other ranks.
 // Semaphores and regions are the interpreter's, and end in the same state (data 0, credit 1). A
 // signal's value encodes call, block and place of the chunk. So different counts are detected at
-// the first chunk that both ends have, and a later call does not take a leftover chunk (a replay of
-// the graph would).
-// See: wait.cuh; coll/gpu/exchange_run.hpp (launches), tests/unit/cuda/exchange_kernel_test.cc.
+// the first chunk that both ends have, and a later call or a graph's replay takes no leftover
+// chunk.
+// See: wait.cuh; coll/gpu/exchange_run.hpp (launches).
 #pragma once
 
 #include "cuda/kernels/pairs.cuh"
@@ -53,7 +53,6 @@ class Exchanger {
   }
 
  private:
-  /// This thread block's part of a chunk.
   struct Chunk {
     char* at;
     int64_t bytes;
@@ -120,7 +119,7 @@ class Exchanger {
     copy_.count = bytes;
     copy_.n = 1;
   }
-  /// Copies as a sum over a single vector. False: the block leaves.
+  /// Copies as a sum over a single vector. Returns false if the block leaves.
   TERN_DEVICE bool do_copy() {
     __syncthreads();
     left_ = waiter_.left();

@@ -8,8 +8,7 @@
 //
 // Semaphores are binary: a signal sets 1, the waiter resets 0. Without counters a launch can be
 // replayed. Waits have timeouts: see wait.cuh.
-// See: coll/gpu/program.hpp (makes programs), coll/gpu/kernel_run.hpp (launches);
-// tests/unit/coll/kernel_run_test.cc.
+// See: coll/gpu/program.hpp (makes programs), coll/gpu/kernel_run.hpp (launches).
 #pragma once
 
 #include "cuda/kernels/pairs.cuh"
@@ -142,7 +141,7 @@ class Interpreter {
     }
   }
 
-  /// Returns false if the block leaves.
+  /// Synchronizes the block; returns false if the block leaves.
   TERN_DEVICE bool meet() {
     __syncthreads();
     left_ = waiter_.left();

@@ -4,7 +4,7 @@
 // vector, and needs lists only for irregular types.
 // Order: children are added before their parents.
 // Lifetime: immutable once finished; shared by pending calls. Threads: any for const members.
-// See: core/datatype_device.hpp (builds programs), cuda/kernels/pack.cu (reads images).
+// See: core/datatype_device.hpp (builds programs).
 #pragma once
 
 #include <cstddef>
@@ -38,11 +38,11 @@ class LayoutProgram {
   struct Rows {
     int64_t origin, width, pitch;
   };
-  /// False: `count` elements are not rows of one width and pitch.
+  /// Returns false unless `count` elements are rows of one width and pitch.
   [[nodiscard]] bool rows(int64_t count, Rows* out) const noexcept;
 
-  /// Arguments of tern_pack for the packed bytes [offset, offset + bytes) of elements at `buffer`.
-  /// `image`: address of image() on the device; null: inlined.
+  /// Returns arguments of tern_pack for the packed bytes [offset, offset + bytes) of elements at
+  /// `buffer`. `image` is the device address of image(); null inlines the image.
   [[nodiscard]] PackArguments arguments(void* buffer, size_t offset, void* packed, size_t bytes,
                                         bool to_memory, const void* image) const noexcept;
 

@@ -5,8 +5,7 @@
 //
 // 16 bytes of data are four packets, stored a slot's room apart, so that the threads of a warp
 // access adjacent packets.
-// See: PTX's memory model (aligned accesses of 8 bytes do not tear); NCCL's LL protocol;
-// tests/unit/cuda/push_kernel_test.cc.
+// See: PTX's memory model (aligned accesses of 8 bytes do not tear); NCCL's LL protocol.
 #pragma once
 
 #include "cuda/kernels/memory.cuh"
@@ -18,7 +17,6 @@ namespace {
 inline constexpr int kLlWords = 4;  // packets per 16 bytes of data
 inline constexpr int64_t kLlBytes = kLlWords * sizeof(uint64_t);
 
-/// Checks the flags of all packets.
 struct EveryFlag {
   TERN_DEVICE static bool all(const uint32_t (&flags)[kLlWords], uint32_t wanted) {
     bool are = true;

@@ -34,7 +34,8 @@ TERN_DEVICE void move_some(void* to, const void* from, int bytes) {
 }
 
 /// Moves fewer than 16 bytes byte by byte, for ends and unaligned buffers. Not inlined, because
-/// many places need these functions. By value, because a vector's address would force local memory.
+/// many places call these functions. The vector is passed by value, because its address would force
+/// local memory.
 TERN_DEVICE_CALL Vector load_bytes(const char* from, int bytes) {
   Vector value{};
   TERN_UNROLL
@@ -49,7 +50,6 @@ TERN_DEVICE_CALL void store_bytes(char* to, const Vector value, int bytes) {
     if (i < bytes) to[i] = static_cast<char>(value.words[i / 4] >> (8 * (i % 4)));
 }
 
-/// Stores the bytes up to a word boundary, words, then the rest.
 TERN_DEVICE void store_skewed(char* to, const Vector& value) {
   const unsigned behind = skew(to) & 3U, head = (4 - behind) & 3U, shift = 8 * head;
   const auto spread = [](char* at, uint32_t word, unsigned bytes) {

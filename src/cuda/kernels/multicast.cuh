@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collectives through an NVLink switch that reduces and replicates (NVLink SHARP, "NVLS"):
 // allreduce, reduce-scatter, allgather, bcast.
-// Why: a rank sends and receives a vector once, for any number of ranks, because the switch adds
-// the operands of others. In a ring of many ranks each link carries a vector twice.
+// Why: a rank sends and receives a vector once, for any number of ranks. In a ring of many ranks
+// each link carries a vector twice.
 //
-// Each rank has a stage, memory of equal layout with a multicast address. User data has no
-// multicast address, so it passes through the stage. In each pass a thread block copies its share
-// to the stage, meets the same block of all ranks, reduces its rank's part through the switch,
-// sends the result to all, meets again, and reads the whole from its own stage.
+// Each rank has a stage, memory of equal layout with a multicast address, because user data has no
+// multicast address. In each pass a thread block copies its share to the stage and meets the same
+// block of all ranks. The block then reduces its rank's part through the switch and sends the
+// result to all. After a second meeting the block reads the whole from its own stage.
 //
 //   allreduce        stage | own part: load the reduction, store to all | read
 //   reduce_scatter   stage all blocks | own block: load the reduction |
@@ -19,10 +19,9 @@
 // blocks of a rank never meet, and neither do threads between passes: each thread keeps the same
 // part of the stage for a whole launch.
 //
-// Meeting: each part has a semaphore per rank. That rank sets it to a growing number, so a waiter
-// knows which rank is missing, and no launch holds a number.
-// See: wait.cuh, multimem.cuh; coll/gpu/multicast_run.hpp (launches);
-// tests/unit/cuda/multicast_kernel_test.cc.
+// At a meeting each rank sets its semaphore of the part to a growing number, so a waiter knows
+// which rank is missing. No launch holds a number, so graphs can replay launches.
+// See: wait.cuh, multimem.cuh; coll/gpu/multicast_run.hpp (launches).
 #pragma once
 
 #include "cuda/kernels/multimem.cuh"
@@ -134,7 +133,7 @@ class Multicaster {
   TERN_DEVICE bool meet() {
     ++number_;
     // PTX, proxies: accesses through two addresses of a memory (multicast and own) are in causality
-    // order only across an alias fence. This fence covers earlier writes.
+    // order only across an alias fence. The first fence covers earlier writes.
     ptx::fence_alias();
     __syncthreads();
     const int64_t words = a_.words + int64_t{blockIdx.x} * kMostRanks * sizeof(uint32_t);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Accesses to multicast addresses (PTX multimem, sm_90), each with a host version as in ptx.cuh. A
 // load returns the reduction of all devices' memory, computed by the switch; a store reaches all
-// devices. Addresses are multiples of 16. Mixing multicast and own addresses needs
-// ptx::fence_alias() as well. See: cuda/kernels/multicast.cuh.
+// devices. Addresses are multiples of 16. Mixing multicast and own addresses also needs
+// ptx::fence_alias().
 #pragma once
 
 #include "cuda/kernels/reduce.cuh"
@@ -64,7 +64,7 @@ TERN_DEVICE void multimem_signal(uint32_t* word, uint32_t value) {
 
 #else
 
-// Never called on older devices: a team has no multicast memory there.
+// Older devices never call these functions, because their teams have no multicast memory.
 TERN_DEVICE Vector multimem_reduce(int32_t /*reduction*/, const Vector* /*from*/) { return {}; }
 TERN_DEVICE void multimem_store(Vector* /*to*/, const Vector& /*value*/) {}
 TERN_DEVICE void multimem_signal(uint32_t* /*word*/, uint32_t /*value*/) {}

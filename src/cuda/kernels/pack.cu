@@ -2,7 +2,6 @@
 // Packing and unpacking: each thread walks the layout tree to find the address of a packed word,
 // and moves the word. Regular types cost a few divisions by multiplication, lists a binary search.
 // Why by packed words: the packed side is then accessed in order for all types.
-// See: core/datatype_layout.hpp, cuda/kernels/layout.hpp, tests/unit/cuda/pack_kernels_test.cc.
 #include "cuda/kernels/arguments.hpp"
 #include "cuda/kernels/memory.cuh"
 
@@ -53,7 +52,8 @@ class Locator {
   }
 
  private:
-  // Per address: the origin of types of absolute addresses is not a valid pointer.
+  // DEV wraps each address, because the origin of types of absolute addresses is not a valid
+  // pointer.
   [[nodiscard]] TERN_DEVICE char* place(int64_t at) const { return DEV(memory_ + at); }
   [[nodiscard]] TERN_DEVICE const LayoutNode* nodes() const {
     return reinterpret_cast<const LayoutNode*>(image_);
@@ -124,7 +124,7 @@ TERN_DEVICE void move_words(const PackArguments& a, char* const (&memory)[kWords
   }
 }
 
-/// Moves kWords words from `position` on, `apart` bytes apart.
+/// Moves kWords words, `apart` packed bytes apart, from `position` on.
 TERN_DEVICE void move_whole(const PackArguments& a, const Locator& locator, int64_t position,
                             int64_t apart) {
   char* memory[kWords];

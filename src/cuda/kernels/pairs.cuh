@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Semaphores and regions of a pair of ranks for this thread block, in the owner's scratch.
-// Semaphores are binary: a signal sets a nonzero value, the waiter resets 0.
+// Semaphores and regions of a pair of ranks for this thread block. Semaphores are binary: a signal
+// sets a nonzero value, the waiter resets 0.
 #pragma once
 
 #include "cuda/kernels/arguments.hpp"

@@ -2,7 +2,7 @@
 // Reductions of up to 16 vectors by thread blocks, for reduce.cu and interpret.cuh.
 // Order: fixed, so all ranks have the host's bits (NaN payloads excepted). Cost: reads n, writes 1;
 // memory-bound.
-// See: core/reduce/loops.inc, tests/unit/cuda/reduce_kernels_test.cc.
+// See: core/reduce/loops.inc.
 #pragma once
 
 #include "base/arithmetic.hpp"
@@ -134,8 +134,8 @@ TERN_DEVICE void reduce(const ReduceArguments& a, int64_t block, int64_t blocks)
   }
 }
 
-/// Reduces by one thread block. Not inlined, because waiting kernels call this in several places.
-/// Wide elements use fewer vectors, because those kernels need registers for their state.
+/// Reduces by a single thread block. Not inlined, because waiting kernels call this in several
+/// places. Wide elements use fewer vectors, because those kernels need registers for their state.
 template <int kElement, class T, class... Operations>
 TERN_DEVICE_CALL void reduce_alone(const ReduceArguments& a) {
   constexpr int kVectors = kElement > 4 ? 1 : kElement > 1 ? 2 : 4;
@@ -151,7 +151,6 @@ enum class ReduceNumber : int32_t {
 }  // namespace
 
 #define COMMA ,
-/// Elements of `bits` are bytes.
 #define TERN_REDUCE_ELEMENT(suffix, ...) \
   (#suffix[1] == 'i' ? 1 : static_cast<int>(sizeof(__VA_ARGS__)))
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which kernel reduces which type: signed and unsigned integers share sums, complex sums are sums
 // of parts, bits are bytes. So 25 kernels cover 300 pairs of operation and type.
-// See: cuda/kernels/arguments.hpp (the kernels), tests/unit/cuda/reduce_kernels_test.cc.
 #pragma once
 
 #include <cstdint>
