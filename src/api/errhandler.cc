@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chapter "errhandler". See: MPI-5.0 sections 9.3 to 9.5; src/abi/raise.cc (delivery).
+// Chapter "errhandler" (MPI-5.0 sections 9.3 to 9.5). See: src/abi/raise.cc (delivery).
 #include <algorithm>
 #include <cstring>
 

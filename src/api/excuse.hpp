@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Excuse: reports refused arguments of a collective to the other ranks, and keeps the collective's
-// numbers equal. See: coll/engine/refusal.hpp; src/abi/raise.cc.
+// numbers equal. See: coll/engine/refusal.hpp.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,6 @@
 
 namespace tern::api {
 
-/// The protocol of a refused call.
 enum class CallContext : uint8_t {
   kNone,
   kCollective,
@@ -20,16 +19,16 @@ enum class CallContext : uint8_t {
   kSplit,  // MPI_Comm_split, MPI_Comm_split_type
   kSplitType,
   kCreate,      // MPI_Comm_create
-  kDerivation,  // created without a message
+  kDerivation,  // communicators created without a message
   kEnqueued,    // collectives on a stream
 };
 
-/// Sends the last fail() to the other ranks and keeps it. `aliased` names the collective if
-/// overlapping buffers are the only fault.
+/// Sends the last fail() to the other ranks and keeps the failure. `aliased` names the collective
+/// if overlapping buffers are the only fault.
 void excuse(core::Communicator& communicator, CallContext part, int code,
             std::optional<coll::CallKind> aliased = std::nullopt) noexcept;
 
-/// attempt() for a collective; an exception means the call was not begun.
+/// Like attempt(), for a collective; an exception means that the call was not begun.
 template <class Work>
 [[nodiscard]] int attempt(core::Communicator& communicator, CallContext part,
                           Work&& work) noexcept {
@@ -42,7 +41,7 @@ template <class Work>
 /// comm_split.cc: this rank takes part in the exchange without a vote.
 void refuse_split(core::Communicator& communicator, bool by_type, int code);
 
-/// streams.cc: reports when the peers' streams arrive.
+/// streams.cc: reports the refusal when the peers' streams arrive.
 void refuse_enqueued(core::Communicator& communicator, int code,
                      std::optional<coll::CallKind> aliased);
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "info".
-// See: MPI-5.0 chapter 10.
+// Bodies of the chapter "info" (MPI-5.0 chapter 10).
 #include "core/info.hpp"
 
 #include <algorithm>

@@ -49,7 +49,7 @@ bool known(std::string_view kind) {
 
 bool of_cuda(std::string_view kind) { return kind.substr(0, kind.find(':')) == "cuda"; }
 
-/// The kind of CUDA memory; plain "cuda" means device memory.
+/// Parses a kind of CUDA memory; plain "cuda" means device memory.
 DeviceKind wanted(std::string_view kind) {
   DeviceKind found = DeviceKind::kDevice;
   const auto words = cut(kind, ':');

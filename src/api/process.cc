@@ -16,7 +16,7 @@ namespace tern::api {
 core::Process* the_process = nullptr;
 
 Instance& instance() noexcept {
-  // Never destroyed: handles outlive static destructors.
+  // The Instance is never destroyed, because handles outlive static destructors.
   static Instance* const only = (install_last_words(), new Instance);
   return *only;
 }

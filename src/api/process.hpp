@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Process of this program, for the C API, and MPI's own tables.
-// Life cycle: the first call creates the Instance (MPI_Info_create may precede MPI_Init), which
-// stays until the program ends, because handles outlive MPI_Finalize. Threads: any.
+// Life cycle: the first call creates the Instance (MPI_Info_create may precede MPI_Init). The
+// Instance stays until the program ends, because handles outlive MPI_Finalize. Threads: any.
 #pragma once
 
 #include <array>
@@ -22,7 +22,6 @@
 
 namespace tern::api {
 
-/// logical_size is 0 until set.
 struct FortranAbi {
   int logical_size = 0;
   int64_t logical_true = 0, logical_false = 0;  // as bytes
@@ -46,7 +45,7 @@ struct PartitionedRequests {
 
 struct SendBuffers {
   std::mutex mutex;
-  // null key: the process's buffer
+  // A null key means the process's buffer.
   std::map<const core::Object*, std::shared_ptr<SendBuffer>> by_owner;
 };
 
@@ -64,7 +63,7 @@ struct WorldState {
   std::thread::id main_thread;
 };
 
-/// Values of predefined attributes, whose addresses users get.
+/// Users get the addresses of these attribute values.
 struct PredefinedAttributes {
   int tag_ub = INT_MAX, io = MPI_ANY_SOURCE, host = MPI_PROC_NULL, wtime_is_global = 0, appnum = 0,
       universe_size = 0, last_used_code = MPI_ERR_LASTCODE;
@@ -88,7 +87,7 @@ struct Instance {
 
 [[nodiscard]] Instance& instance() noexcept;
 
-/// The pointer is null outside of MPI.
+/// the_process is null outside of MPI.
 extern core::Process* the_process;
 
 [[nodiscard]] inline core::Process& any_process() noexcept { return instance().process; }

@@ -11,7 +11,6 @@
 
 namespace tern::api {
 
-/// An operation, or the error in its arguments.
 struct Described {
   coll::Operation operation{};
   int code = MPI_SUCCESS;
@@ -21,11 +20,10 @@ struct Described {
   }
 };
 
-// The following functions report refusals to other ranks and return an error class with fail()
-// text.
+// run(), enqueue() and start_unblocked() report refusals to other ranks and return an error class
+// with fail() text.
 
 [[nodiscard]] int run(const Described& what) noexcept;
-/// Enqueues the operation into the communicator's stream.
 [[nodiscard]] int enqueue(const Described& what) noexcept;
 /// Starts any form except the blocking one.
 [[nodiscard]] int start_unblocked(const Described& what, Form form) noexcept;
@@ -38,12 +36,11 @@ struct Described {
   return comm.inter() ? root == MPI_ROOT : comm.rank() == root;
 }
 
-/// Whether the leaves' data is significant.
+/// Whether a leaf's data is significant on this rank.
 [[nodiscard]] inline bool is_leaf(const core::Communicator& comm, int root) noexcept {
   return !comm.inter() || root >= 0;
 }
 
-/// A side has equal or varying blocks.
 [[nodiscard]] inline coll::Side side_of(const void* buffer, MPI_Count count,
                                         core::Datatype& type) noexcept {
   return {const_cast<void*>(buffer), count, &type};

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chapter "stream": requests started and awaited by a stream. See: src/stream/README.md,
-// tests/gpu/mpi/stream_persistent.cc.
+// Chapter "stream": requests started and awaited by a stream. See: src/stream/README.md.
 #include <utility>
 #include <vector>
 
@@ -60,7 +59,7 @@ int start_collective(const coll::Operation& operation) noexcept {
   return stream::enqueue(*state, operation, "MPIX_Start_enqueue");
 }
 
-/// The awaited operation; null if complete, with *status written.
+/// The awaited operation; null if the request is complete and *status is written.
 struct Found {
   CommStream* stream = nullptr;
   std::shared_ptr<stream::Pending> pending;

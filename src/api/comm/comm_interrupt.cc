@@ -19,7 +19,8 @@ int comm_interrupt(core::Communicator& comm) noexcept {
   channel.pml->interrupt(comm);
   if (comm.side) channel.pml->interrupt(*comm.side);
   channel.coll->interrupt(comm);
-  if (const stream::CommStream* const state = stream::of(comm)) {  // in the same channel
+  if (const stream::CommStream* const state = stream::of(comm)) {  // the stream is in the same
+                                                                   // channel
     const auto interrupt = [&](const stream::CommStream& one) {
       channel.pml->interrupt(one.shadow());
       channel.coll->interrupt(one.shadow());

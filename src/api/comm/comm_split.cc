@@ -34,7 +34,7 @@ struct Ballot {
 constexpr int kRefused = INT_MIN;
 static_assert(kRefused != MPI_UNDEFINED);
 
-/// The members of `color`, ordered by key, then by rank.
+/// Returns the members of `color`, ordered by key, then by rank.
 Ref<Group> chosen(const Group& members, const Ballot* ballots, int color) {
   std::vector<int> ranks;
   for (int rank = 0; rank < members.size(); ++rank)
@@ -70,7 +70,6 @@ int chosen_there(Communicator& parent, const std::vector<Ballot>& ours, int colo
 
 Communicator& asked_in(Communicator& parent) { return parent.inter() ? own_side(parent) : parent; }
 
-/// `info`: hints for the new communicator, or null.
 int make_part(Communicator& parent, const std::vector<Ballot>& ballots, uint64_t number,
               const core::Info* info, MPI_Comm* out) {
   const int color = ballots[static_cast<size_t>(parent.rank())].color;
@@ -120,7 +119,7 @@ int color_on_host(int host, int number) {
   return host * kPartsOfHost + number % kPartsOfHost;
 }
 
-/// The ranks served by MPI_Win_allocate_shared; the color is the host's lowest rank.
+/// Selects the ranks served by MPI_Win_allocate_shared; the color is the host's lowest rank.
 SplitResult shared_memory(const Communicator& parent) {
   const core::Slabs* const slabs = parent.channel().slabs;
   for (const int rank : the_process->boot->local_ranks())
@@ -130,7 +129,7 @@ SplitResult shared_memory(const Communicator& parent) {
   return {the_process->world_rank, "mpi_shared_memory", {}};
 }
 
-/// No part if the hint or resource is unknown.
+/// Returns no part if the hint or resource is unknown.
 SplitResult named_resource(const Communicator& parent, const core::Info* info) {
   const auto wanted = info == nullptr ? std::nullopt : info->get("mpi_hw_resource_type");
   if (!wanted) return {};
@@ -159,8 +158,8 @@ SplitResult guided_by_resource(const Communicator& parent, const core::Info* inf
   return {number_of_set(set->c_str()), nullptr, {}};
 }
 
-/// A vote in a split by type. Even MPI_UNDEFINED carries data, because types of other ranks are
-/// unknown.
+/// A vote in a split by type. Even a vote for MPI_UNDEFINED carries data, because types of other
+/// ranks are unknown.
 struct TypeBallot {
   Ballot ballot;
   int type, reserved;
@@ -169,8 +168,7 @@ struct TypeBallot {
 
 bool splits_unguided(const TypeBallot& one) { return one.type == MPI_COMM_TYPE_HW_UNGUIDED; }
 
-/// The largest resource that divides the members splitting unguided; kResources.size() if none
-/// does.
+/// Returns the largest resource that divides the members splitting unguided, or kResources.size().
 size_t next_finer(const std::vector<TypeBallot>& all) {
   const auto first = std::find_if(all.begin(), all.end(), splits_unguided);
   if (first == all.end()) return kResources.size();
@@ -235,7 +233,7 @@ TypeBallot ballot_of(int split_type, int key, const SplitResult& part) {
   return mine;
 }
 
-/// Sets *part's resource if the ballots decide it.
+/// Splits the ballots, and sets *part's resource if the ballots decide it.
 int split_by_type(Communicator& parent, int split_type, int key, const core::Info* info,
                   SplitResult* part, MPI_Comm* out) {
   const uint64_t number = parent.next_derivation();

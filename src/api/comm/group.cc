@@ -61,7 +61,7 @@ int list(const Group& group, int n, const int* ranks, std::vector<int>* out) {
   return check_distinct(*out);
 }
 
-/// Triplets (first, last, stride); `last` need not be a member.
+/// Expands triplets (first, last, stride); `last` need not be a member.
 int expand(const Group& group, int n, const int ranges[][3], std::vector<int>* out) {
   if (const int code = check_count(n); code != MPI_SUCCESS) return code;
   if (ranges == nullptr && n > 0)

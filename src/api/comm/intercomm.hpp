@@ -10,7 +10,8 @@
 
 namespace tern::api {
 
-/// The local group's intra-communicator, created on first use without a message. Throws Error.
+/// Returns the local group's intra-communicator, created on first use without a message. Throws
+/// Error.
 [[nodiscard]] core::Communicator& own_side(core::Communicator& inter);
 
 /// Sends rank 0's `ours` to the other group's members, in `theirs`. Collective over both groups;

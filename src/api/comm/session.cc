@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chapter "session". Opening a session waits for no process; creating a communicator waits until
-// its members entered the job. Communicators derive from the world, so ids need no message. See:
-// MPI-5.0 section 11.3.
+// Chapter "session" (MPI-5.0 section 11.3). Opening a session waits for no process; creating a
+// communicator waits until its members have entered the job. Communicators derive from the world,
+// so ids need no message.
 #include "core/session.hpp"
 
 #include <strings.h>
@@ -30,7 +30,7 @@ namespace {
 
 constexpr size_t kSelfSet = 1;
 
-/// The standard's sets first, in a fixed order. Throws Error.
+/// Returns the standard's sets first, in a fixed order. Throws Error.
 std::vector<boot::ProcessSet> process_sets() {
   static std::mutex mutex;  // a Boot answers one query at a time
   const std::lock_guard lock(mutex);
@@ -43,7 +43,7 @@ std::vector<boot::ProcessSet> process_sets() {
   return sets;
 }
 
-/// sets.size() for an unknown name; names are case insensitive.
+/// Returns sets.size() for an unknown name; names are case insensitive.
 size_t find_set(const std::vector<boot::ProcessSet>& sets, const char* name) noexcept {
   const auto named = [name](const boot::ProcessSet& set) {
     return ::strcasecmp(set.name.c_str(), name) == 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chapter "stream": MPIX_Stream objects, communicators with a stream. See: src/stream/README.md;
-// names and semantics: MPICH.
+// Chapter "stream": MPIX_Stream objects, communicators with a stream, with MPICH's names and
+// semantics. See: src/stream/README.md.
 #include "api/comm/streams.hpp"
 
 #include <algorithm>
@@ -33,7 +33,6 @@ using stream::Stream;
 
 constexpr const char* kHexDigits = "0123456789abcdef";
 
-/// Decodes text of MPIX_Info_set_hex.
 std::optional<std::vector<unsigned char>> bytes_of_hex(const std::string& text) {
   std::vector<unsigned char> bytes;
   if (text.size() % 2 != 0) return std::nullopt;
@@ -209,7 +208,8 @@ int stream_comm_create(Communicator& comm, Stream* with, MPI_Comm* newcomm) noex
       stream::prepare_types(comm.process(), with->device());
       stream::Boards& boards = comm.process().proxy->boards;
       if (Failure why = boards.make(with->device(), chunk, &board)) throw Error(std::move(why));
-      (void)boards.make(with->device(), chunk, &spare);  // on failure: a duplicate makes its own
+      (void)boards.make(with->device(), chunk, &spare);  // on failure a duplicate makes its own
+                                                         // board
     });
     if (code != MPI_SUCCESS) {
       excuse(comm, CallContext::kCollective, code);

@@ -126,7 +126,6 @@ int cart_shift(Communicator& comm, int direction, int disp, int* rank_source,
 
 namespace {
 
-/// The caller's part of a grid.
 struct SubGrid {
   core::Placement members;
   Cartesian grid;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chapter "environment". See: MPI-5.0 chapters 9 and 11.
+// Chapter "environment" (MPI-5.0 chapters 9 and 11).
 #include <limits.h>
 #include <stdlib.h>
 #include <time.h>
@@ -40,7 +40,7 @@ int constant_of(ThreadLevel level) noexcept {
   return MPI_THREAD_SINGLE;
 }
 
-/// Starts the world; parameters have been read before.
+/// Starts the world after parameters have been read.
 int start_world(int required) noexcept {
   WorldState& world = instance().world;
   if (world.started)

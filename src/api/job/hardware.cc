@@ -40,7 +40,7 @@ bool holds(const topo::MachinePart& part, const std::vector<int>& cpus) {
   return std::includes(inside.begin(), inside.end(), cpus.begin(), cpus.end());
 }
 
-/// The part of this kind with all of `cpus`, or kNowhere.
+/// Returns the part of this kind with all of `cpus`, or kNowhere.
 int find_holder(const topo::MachinePart& part, topo::MachinePart::Kind kind,
                 const std::vector<int>& cpus) {
   if (part.kind == kind && holds(part, cpus)) return part.number;
@@ -51,7 +51,7 @@ int find_holder(const topo::MachinePart& part, topo::MachinePart::Kind kind,
 
 }  // namespace
 
-// Reads the binding each time, because a process may change it.
+// place_here() reads the binding each time, because a process may change its binding.
 CpuLocation place_here(int local_index) noexcept {
   CpuLocation place;
   place.fill(kAbsent);

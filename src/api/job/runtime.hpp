@@ -32,17 +32,15 @@ class Runtime {
   ~Runtime();
   /// Waits for all ranks, and earlier measurements. Throws Error.
   void enter_world();
-  /// Waits until all members entered the job. Throws Error.
+  /// Waits until all members have entered the job. Throws Error.
   void await(const core::Group& group);
   /// Enables locks for a higher thread level. No other thread may be in MPI.
   void admit_threads() noexcept;
-  /// Starts a configured progress thread. Throws std::system_error.
   void start_thread();
-  /// Starts the proxy. Throws std::system_error.
   void start_proxy();
   void end_threads() noexcept;
-  /// Sends pending messages and meets all ranks: then no peer needs this rank's memory. Throws
-  /// Error.
+  /// Sends pending messages and meets all ranks, after which no peer needs this rank's memory.
+  /// Throws Error.
   void leave();
   /// Waits until no peer needs this process.
   void see_off() noexcept;

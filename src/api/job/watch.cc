@@ -28,7 +28,7 @@ size_t count_threads(const core::Process& process) {
   return static_cast<size_t>(std::distance(tasks, end)) - own;
 }
 
-/// Locks the other channels; held() is false if one is taken.
+/// Locks the other channels; held() is false if another thread holds a channel.
 class OtherLocks {
  public:
   OtherLocks(const core::Process& process, const core::Progress& mine) noexcept {
@@ -67,7 +67,7 @@ HangWatch::~HangWatch() {
   process_.waits.question.set({});
 }
 
-// Sleepers of several channels may call; one reports.
+// Sleepers of several channels may call asleep(); a single sleeper reports.
 void HangWatch::asleep(core::Progress& progress) noexcept {
   const FutexWord question = process_.boot->question();
   process_.waits.question.set(question);  // a new request ends the sleep

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// HangWatch: answers the launcher's request for waits, or reports on its own (TERN_HANG under PMIx,
-// or a singleton). Threads: under the calling channel's lock.
+// HangWatch: answers the launcher's request for waits, or reports unasked (TERN_HANG under PMIx, or
+// a singleton). Threads: under the calling channel's lock.
 #pragma once
 
 #include <cstdint>

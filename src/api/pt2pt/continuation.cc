@@ -53,7 +53,7 @@ void ContinuationRequest::attach(std::vector<core::Request*> requests, const Cal
   {
     const std::lock_guard lock(mutex_);
     if (pending_++ == 0) {
-      retain();  // until all have run
+      retain();  // keeps this object until all functions have run
       restart();
     }
     if (!now || !active()) waiting_.splice(waiting_.end(), made);

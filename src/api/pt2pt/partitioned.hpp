@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Partitioned operations: a buffer sent in portions, each as soon as its partitions are ready.
+// Partitioned operations (MPI-5.0 chapter 4): a buffer sent in portions, each as soon as its
+// partitions are ready.
 // How: the sender's plan (bytes, portions, tags) is one message, matched in order. Each portion has
-// its own tag: portions of a round may overtake each other. Both sides may partition differently.
-// Threads: under the channel's lock. See: MPI-5.0 chapter 4; tests/mpi/partitioned.c.
+// its own tag, because portions of a round may overtake each other. Both sides may partition
+// differently.
+// Threads: under the channel's lock, as all functions here.
 #pragma once
 
 #include <vector>
@@ -12,10 +14,9 @@
 
 namespace tern::api {
 
-/// The sender's plan for the receiver.
 struct PartitionPlan {
   int64_t bytes = 0;          // of the whole buffer
-  int64_t portion_bytes = 0;  // except the last
+  int64_t portion_bytes = 0;  // of each portion except the last
   int32_t portions = 0;
   int32_t first_tag = 0;
 };
@@ -28,7 +29,7 @@ class PartitionedRequest : public core::Request {
   [[nodiscard]] int partitions() const noexcept { return partitions_; }
   [[nodiscard]] bool to_proc_null() const noexcept { return envelope_.rank == MPI_PROC_NULL; }
 
-  /// Exchanges the plan. The caller holds the lock. Returns an error class.
+  /// Exchanges the plan. Returns an error class.
   [[nodiscard]] virtual int introduce() noexcept = 0;
   int start() noexcept override;
   void destroy() noexcept override;
@@ -37,9 +38,8 @@ class PartitionedRequest : public core::Request {
   static void abandon_all() noexcept;
 
  protected:
-  /// The caller holds the lock.
   virtual void begin() = 0;
-  /// Returns true once finished. The caller holds the lock.
+  /// Returns true once finished.
   virtual bool step() noexcept = 0;
   /// Polls the request until step() returns true.
   void look_after();
@@ -67,10 +67,9 @@ class PartitionedSend final : public PartitionedRequest {
  public:
   using PartitionedRequest::PartitionedRequest;
   int introduce() noexcept override;
-  /// Marks a partition ready. The caller holds the lock.
   [[nodiscard]] int ready(int partition) noexcept;
-  /// Marks a partition ready when the stream reaches MPIX_Pready_enqueue. The caller holds the
-  /// lock. Returns an error class with fail() text.
+  /// Marks a partition ready when the stream reaches MPIX_Pready_enqueue. Returns an error class
+  /// with fail() text.
   [[nodiscard]] int ready_in_stream(int partition) noexcept;
   void describe(WaitReport* report) const override;
 
@@ -82,8 +81,8 @@ class PartitionedSend final : public PartitionedRequest {
   int group_ = 1;                     // partitions per portion
   int unsent_ = 0;                    // portions
   std::vector<uint8_t> ready_;        // by partition
-  std::vector<int> told_;             // by a stream
-  std::vector<int> missing_;          // by portion
+  std::vector<int> told_;             // partitions marked by a stream
+  std::vector<int> missing_;          // missing partitions by portion
   std::vector<core::Request*> open_;  // portions in flight
 };
 
@@ -92,7 +91,6 @@ class PartitionedReceive final : public PartitionedRequest {
   using PartitionedRequest::PartitionedRequest;
   ~PartitionedReceive() override;
   int introduce() noexcept override;
-  /// Whether a partition has arrived. The caller holds the lock.
   [[nodiscard]] bool arrived(int partition) noexcept;
   void describe(WaitReport* report) const override;
 

@@ -14,7 +14,7 @@
 namespace tern::api {
 namespace {
 
-constexpr int64_t kLeastPortion = 1024;  // smaller ones share a message
+constexpr int64_t kLeastPortion = 1024;  // smaller portions share a message
 constexpr int kMostPortions = 4096;
 
 using Listed = std::vector<PartitionedRequest*>;
@@ -23,7 +23,7 @@ Listed& listed_in(const core::Channel& channel) noexcept {
   return instance().partitioned.running[channel.number];
 }
 
-/// Ranges below the user's tags, wrapping around.
+/// Returns tags below the user's tags, wrapping around.
 int32_t take_tags(int count) noexcept {
   constexpr uint32_t kTags = 1U << 30;
   const auto needed = static_cast<uint32_t>(count);

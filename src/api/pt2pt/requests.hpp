@@ -10,14 +10,13 @@
 
 namespace tern::api {
 
-/// The outcome of a receive from MPI_PROC_NULL.
 inline constexpr core::Outcome kFromNobody{MPI_PROC_NULL, MPI_ANY_TAG, MPI_SUCCESS, false, 0};
 
 inline core::Request* find_request(MPI_Request handle) noexcept {
   return the_process->handles.find<core::Request>(handle);
 }
 
-/// Raises on the request's communicator, which stays until delivery.
+/// Raises the error on the request's communicator, which stays until delivery.
 [[nodiscard]] TERN_COLD int fail_with(const core::Request& request, int code,
                                       const char* text) noexcept;
 
@@ -25,12 +24,13 @@ inline core::Request* find_request(MPI_Request handle) noexcept {
 int collect(core::Request& request, MPI_Request* handle, MPI_Status* status,
             bool with_error) noexcept;
 
-/// Returns MPI_ERR_REQUEST if not possible, or a callback's code.
+/// Returns MPI_ERR_REQUEST if the request cannot be cancelled, or a callback's code.
 [[nodiscard]] int cancel_request(core::Request& request) noexcept;
 /// Returns the code of a generalised request's free function.
 [[nodiscard]] int free_request(core::Request& request) noexcept;
 
-/// MPI_REQUEST_NULL, or inactive: complete with an empty status.
+/// Whether the handle is MPI_REQUEST_NULL or an inactive request, both complete with an empty
+/// status.
 inline bool idle(MPI_Request handle) noexcept {
   if (handle == MPI_REQUEST_NULL) return true;
   const core::Request* request = find_request(handle);
@@ -63,12 +63,11 @@ class Requests {
   [[nodiscard]] int count() const noexcept { return count_; }
   [[nodiscard]] bool all_idle() const noexcept { return active_ == 0; }
   [[nodiscard]] core::Request* operator[](int i) const noexcept { return all_[i]; }
-  /// The progress of the first active entry.
+  /// Returns the progress of the first active entry.
   [[nodiscard]] core::Progress& progress() const noexcept {
     return channel_ == nullptr ? the_process->channel(0).progress : channel_->progress;
   }
   [[nodiscard]] bool in_several_channels() const noexcept { return several_; }
-  /// The caller holds no lock.
   void run_ready() const noexcept {
     if (TERN_LIKELY(!run_functions_)) return;
     for (int i = 0; i < count_; ++i)
@@ -130,7 +129,7 @@ inline core::Progress& progress_of(const core::Request& request) noexcept {
   return request.channel == nullptr ? the_process->channel(0).progress : request.channel->progress;
 }
 
-/// A program calling only tests makes progress.
+/// Polls, so that a program calling only tests makes progress.
 inline void poll_once(core::Request& request) noexcept {
   {
     core::Progress& progress = progress_of(request);

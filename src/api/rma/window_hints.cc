@@ -15,12 +15,11 @@ namespace {
 
 enum class Values : uint8_t { kSwitch, kNumber, kOrders, kOps };
 
-/// A known hint and its default.
 struct Hint {
   const char* key;
   const char* standard;  // null: reported only if set
   Values values;
-  bool at_creation;  // settable only at creation
+  bool at_creation;
 };
 constexpr Hint kHints[] = {
     {"no_locks", "false", Values::kSwitch, true},

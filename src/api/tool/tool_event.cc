@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chapter "tool" (MPI_T): events. The only event is an unexpected message, raised inside the MPI
-// call at its discovery: no event is lost. See: MPI-5.0 section 15.3.8;
-// tests/mpi/tool_events.c.
+// Chapter "tool" (MPI_T, MPI-5.0 section 15.3.8): events. The only event is an unexpected message,
+// raised inside the MPI call at its discovery, so no event is lost.
 #include <algorithm>
 #include <cstring>
 #include <limits>
