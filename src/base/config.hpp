@@ -12,10 +12,11 @@
 
 namespace tern {
 
-/// The parent of bin and lib, found from the loaded file; from a build tree, the configured prefix.
+/// Returns the parent of bin and lib, found from the loaded file; from a build tree, the configured
+/// prefix.
 [[nodiscard]] std::string install_prefix();
 
-/// In reading order; files may be missing.
+/// Returns the files in reading order; files may be missing.
 [[nodiscard]] std::vector<std::string> config_files();
 
 /// Reads the files, then `environment`. Errors become sentences in `complaints`.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything from on_crash() on runs in a signal handler: no heap, no locks of Tern, and a timer.
+// Crash reports. From on_crash() on, code runs in a signal handler: no heap, no locks of Tern, and
+// a timer.
 #include "base/crash.hpp"
 
 #include <sys/mman.h>
@@ -35,7 +36,7 @@ constexpr Signal kSignals[] = {{SIGSEGV, "SIGSEGV (segmentation fault)"},
 std::atomic<pid_t> crashed{0};  // the reporting thread
 std::atomic<int> its_signal{0};
 
-// The C library has gettid() and tgkill() since 2.30.
+// The C library has gettid() and tgkill() only since 2.30.
 pid_t this_thread() noexcept { return static_cast<pid_t>(::syscall(SYS_gettid)); }
 
 void set_default(int signal) noexcept {
@@ -54,7 +55,7 @@ void on_time_up(int) {
   end_by(its_signal.load());
 }
 
-/// A real-time signal without a handler, or 0.
+/// Returns a real-time signal without a handler, or 0.
 int free_signal() noexcept {
   for (int number = SIGRTMAX; number >= SIGRTMIN; --number) {
     struct sigaction action {};
@@ -109,7 +110,7 @@ void write_reason(char* text, size_t bytes, const siginfo_t& info) noexcept {
     std::snprintf(text, bytes, ", an integer divided by zero");
 }
 
-// Restored on return, and read by the unwinder.
+// The interrupted context, which the unwinder reads and the handler restores on return.
 class Interrupted {
  public:
   explicit Interrupted(void* context) noexcept

@@ -28,7 +28,7 @@ void write_to(int fd) noexcept {
   (void)!::write(fd, &byte, 1);
 }
 
-/// Caches pipes, so a second ring asks no keeper. An open reading end prevents SIGPIPE after the
+/// Caches pipes, so a second ring needs no keeper. An open reading end prevents SIGPIPE after the
 /// sleeper has left.
 struct HandedPipes {
   std::mutex mutex;
@@ -136,7 +136,7 @@ BellPipe::~BellPipe() {
   ::close(bell_.reading_.exchange(0, std::memory_order_relaxed) - 1);
 }
 
-// One ring wakes all sleepers.
+// A single ring wakes all sleepers.
 void Doorbell::wake() noexcept {
   uint32_t before = state_.load(std::memory_order_relaxed);
   while ((before & kArmed) != 0)

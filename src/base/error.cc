@@ -21,7 +21,7 @@ thread_local LastError last_error;
 
 // Registers the destructor early: the C library aborts without memory for it.
 [[gnu::constructor]] void register_early() noexcept {
-  constexpr size_t kRoom = 65536;  // also for a first sentence
+  constexpr size_t kRoom = 65536;  // enough for a first sentence, too
   void* const room = std::malloc(kRoom);
   if (room == nullptr) {
     char limits[128];

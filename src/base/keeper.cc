@@ -16,10 +16,9 @@
 namespace tern {
 namespace {
 
-// Rounds, not seconds: a stopped job loses a single round.
+// The limit counts rounds, not seconds, so that a stopped job loses a single round.
 constexpr int kRounds = 1000, kRoundMs = 10;
 
-/// Waits while the queue is full.
 int send_patiently(const MailSocket& socket, const Address& at, const KeeperLetter& letter,
                    const int* descriptors, size_t count) noexcept {
   for (int round = 1;; ++round) {
@@ -36,7 +35,7 @@ int send_patiently(const MailSocket& socket, const Address& at, const KeeperLett
   }
 }
 
-/// Until a letter arrives or the other side closes.
+/// Waits until a letter arrives or the other side closes.
 bool await_answer(const MailSocket& socket) noexcept {
   pollfd answer{socket.descriptor(), POLLIN, 0};
   for (int round = 0; round < kRounds; ++round)

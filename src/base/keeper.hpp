@@ -5,7 +5,7 @@
 // network and mount namespaces as well.
 // Protocol: datagrams (base/mail.hpp). kKeep and kDrop have no answer. kHand brings a socket for
 // the answer, which the keeper closes for an unknown number. Keepers: mpirun for its ranks, by an
-// inherited socket; otherwise a thread of a rank with a closed /proc/PID/fd (base/shared_file.hpp).
+// inherited socket; otherwise a thread of a rank with a closed /proc/PID/fd.
 // Threads: serve() from a single thread; keep() and drop() from any.
 #pragma once
 
@@ -29,7 +29,7 @@ struct KeeperLetter {
   static constexpr uint32_t kMagic = 0x7465726e;  // "tern"
   uint32_t magic;
   Kind kind;
-  uint64_t number;  // of the descriptors
+  uint64_t number;
 };
 
 class Keeper {
@@ -67,7 +67,7 @@ class KeeperThread {
   void run() noexcept;
 
   Keeper keeper_;
-  const Fd stop_;  // an eventfd
+  const Fd stop_;
   pthread_t thread_{};
 };
 

@@ -28,7 +28,7 @@ namespace {
 constexpr size_t kHead = 512;
 constexpr const char* kAnyOrder = "any order";
 
-/// Equal on all builds, unlike std::hash.
+/// The hash is equal on all builds, unlike std::hash.
 uint64_t hash_of(const std::string& text) noexcept {
   uint64_t hash = 0xcbf29ce484222325;
   for (const char letter : text) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
@@ -49,7 +49,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-/// The key of a line. Lines for any order of ranks sort first.
+/// Returns the key of a line. Lines for any order of ranks sort first.
 std::string calls_of(const std::string& line) {
   std::istringstream stream(line.substr(0, line.find('#')));
   std::string collective, ranks, bytes, algorithm, where;
@@ -58,7 +58,7 @@ std::string calls_of(const std::string& line) {
   return (any ? "0 " : "1 ") + collective + " " + ranks + " " + bytes + " " + where;
 }
 
-/// Parses "# 6.6 us, 3 rounds"; 0 if unknown.
+/// Parses "# 6.6 us, 3 rounds"; returns 0 if unknown.
 int rounds_of(const std::string& line) {
   const size_t comma = line.find(", ");
   return comma == std::string::npos ? 0 : std::atoi(line.c_str() + comma + 1);
@@ -156,7 +156,7 @@ bool LearntFile::take(const Fd& lock) {
   return false;
 }
 
-// Spares files of other programs and machines.
+// Tern spares files of other programs and machines.
 bool LearntFile::is_own() const {
   struct stat facts {};
   if (::lstat(path_.c_str(), &facts) != 0) return errno == ENOENT;

@@ -18,7 +18,7 @@ class LearntFile {
  public:
   static constexpr size_t kMostBytes = 65536;
 
-  /// `asked` (TERN_COLL_LEARNT): a path, "none", or "auto": the machine's file in
+  /// `asked` (TERN_COLL_LEARNT): a path, "none", or "auto" for the machine's file in
   /// $XDG_CACHE_HOME/tern (~/.cache/tern).
   LearntFile(const std::string& asked, std::string machine);
   /// Bound and unbound ranks have different timings.
@@ -28,11 +28,11 @@ class LearntFile {
 
   /// The path is empty without a file.
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
-  /// Empty, with *remark, for a missing or untrusted file.
+  /// Returns nothing, with *remark, for a missing or untrusted file.
   [[nodiscard]] std::string read(std::string* remark) const;
   /// Replaces lines with the same key. A line is "allreduce 2 4097..8192 ring one_host  # 6.6 us, 3
-  /// rounds, any order". A full file drops old lines with few rounds. Leaves other files, and files
-  /// without write permission.
+  /// rounds, any order". A full file drops old lines with few rounds. merge() leaves other files,
+  /// and files without write permission.
   void merge(const std::vector<std::string>& lines) const noexcept;
   /// Returns false without a file of this machine. Throws Error.
   bool forget() const;
@@ -46,7 +46,7 @@ class LearntFile {
  private:
   LearntFile() = default;
   [[nodiscard]] static bool take(const Fd& lock);
-  /// The path is free, or the file this user's and machine's.
+  /// Whether the path is free, or the file belongs to this user and machine.
   [[nodiscard]] bool is_own() const;
   void replace(const std::string& text) const;
   std::string path_, machine_;

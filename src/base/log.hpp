@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages on stderr, prefixed with the rank. Threads: any. The C API sets the rank once per
-// process.
+// Messages on stderr, prefixed with the rank. Threads: any.
 #pragma once
 
 #include "base/compiler.hpp"
 
 namespace tern {
 
-/// "[rank 3] text\n", unbroken even with many writers.
+/// Prints "[rank 3] text\n", unbroken even with many writers.
 TERN_COLD void log_line(const char* format, ...) noexcept TERN_PRINTF(1, 2);
 
 /// The rank is -1 until known.

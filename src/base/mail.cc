@@ -11,7 +11,6 @@
 namespace tern {
 namespace {
 
-/// Descriptors and credentials.
 union Beside {
   cmsghdr aligned;
   char room[CMSG_SPACE(sizeof(int) * MailSocket::kMostDescriptors) + CMSG_SPACE(sizeof(ucred))];

@@ -47,11 +47,11 @@ enum class Number : uint8_t {
   kFloatFloat,
   kDoubleDouble,
   kText8,
-  kText32,  // no arithmetic
+  kText32,
   kCount,
 };
 
-/// Operations on these numbers are associative.
+/// Whether operations on these numbers are associative.
 [[nodiscard]] constexpr bool is_whole(Number number) noexcept {
   return (number >= Number::kInt8 && number <= Number::kInt128) ||
          (number >= Number::kBool && number <= Number::kByte);

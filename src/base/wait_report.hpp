@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// WaitReport: a thread's wait, reported by the rank, judged by mpirun. See: core/progress.hpp,
-// tools/mpirun/wait_graph.hpp.
+// WaitReport: a thread's wait, reported by the rank, judged by mpirun
+// (tools/mpirun/wait_graph.hpp).
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,8 @@ struct WaitReport {
   void wait_for(int rank);
 };
 
-/// In at most `room` bytes; excess reports lose the ranks and count as progress.
+/// Encodes in at most `room` bytes; excess reports lose the ranks and count as progress.
 [[nodiscard]] std::string encode(const std::vector<WaitReport>& reports, size_t room);
-/// Decodes untrusted text.
 [[nodiscard]] std::vector<WaitReport> decode_wait_reports(std::string_view text);
 
 }  // namespace tern

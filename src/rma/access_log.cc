@@ -66,10 +66,10 @@ constexpr const char* kDone[] = {"put", "get", "accumulate"};
 
 const char* name_of(Intent intent) noexcept { return kDone[static_cast<int>(intent)]; }
 
-/// Calls body(low, high) for each block, until false.
+/// Calls body(low, high) for each block, until the body returns false.
 template <class Body>
 void for_each_piece(const TargetData& place, int64_t at, Body&& body) noexcept {
-  // A virtual base, because pointer arithmetic from 0 is undefined.
+  // The base is not 0, because pointer arithmetic from 0 is undefined.
   constexpr int64_t kAway = int64_t{1} << 46;
   constexpr size_t kPieces = 64;
   auto* const first = reinterpret_cast<std::byte*>(at + kAway);
@@ -110,7 +110,7 @@ int AccessLog::begin(const TargetData& place, int64_t at, Intent intent) noexcep
     const size_t folder = site.rfind('/');
     std::snprintf(entry.site, sizeof entry.site, "%s",
                   site.c_str() + (folder == std::string::npos ? 0 : folder + 1));
-  } catch (const std::bad_alloc&) {  // omits the call site
+  } catch (const std::bad_alloc&) {  // the entry then lacks its call site
   }
   const HeldStripe held(there->holder, targets_.pid);
   if (held.code() != MPI_SUCCESS) return held.code();

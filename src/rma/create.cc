@@ -34,7 +34,7 @@ int allgather(Communicator& among, const T& mine, std::vector<T>* all) {
   return among.channel().coll->run(operation);
 }
 
-/// Prefers this rank's own error, which has a text.
+/// Prefers this rank's own error, because only its text is known.
 template <class T>
 int first_error(const std::vector<T>& all, int rank, const std::string& own_text) {
   const auto own = all[static_cast<size_t>(rank)].code;
@@ -52,7 +52,6 @@ void forget_context(Communicator& communicator) noexcept {
   communicator.channel().pml->remove_context(communicator);
 }
 
-/// The communicator is private to the window.
 Communicator* derive(Communicator& parent) {
   const auto id =
       core::derive_context(parent.id(), core::Derivation::kWindow, parent.next_derivation(), 0);
@@ -67,7 +66,6 @@ Communicator* derive(Communicator& parent) {
 
 class Creation {
  public:
-  /// A rank's description of its part.
   struct Card {
     int64_t bytes, unit;
     uint64_t alignment;
@@ -133,7 +131,6 @@ class Creation {
     return MPI_SUCCESS;
   }
 
-  /// The ranks with shared memory, including this rank.
   void find_locals() {
     Communicator& own = window_->targets.communicator();
     const core::Slabs* const slabs = own.channel().slabs;
@@ -144,7 +141,7 @@ class Creation {
         locals_.push_back(rank);
   }
 
-  /// Pids in a common PID namespace, otherwise negative numbers.
+  /// Processes are pids in a common PID namespace, otherwise negative numbers.
   void name_processes() {
     for (const int rank : locals_)
       if (cards_[static_cast<size_t>(rank)].proc_domain != proc_domain())
@@ -208,7 +205,7 @@ class Creation {
     }
   }
 
-  /// The answer is equal on all ranks (TERN_CHECK).
+  /// The result is equal on all ranks.
   [[nodiscard]] bool checks() const { return parent_.process().params.checks("rma"); }
 
   [[nodiscard]] Plan plan() const {
@@ -219,7 +216,7 @@ class Creation {
             checks() ? AccessLog::bytes() : 0};
   }
 
-  /// kYes if /proc is closed between some ranks.
+  /// Returns kYes if /proc is closed between some ranks.
   [[nodiscard]] OfferedFile::Keep keeping() const {
     const bool any = std::any_of(locals_.begin(), locals_.end(), [this](int rank) {
       const Card& card = cards_[static_cast<size_t>(rank)];
@@ -332,7 +329,7 @@ class Creation {
     }
   }
 
-  /// The number of ranks accessible without messages.
+  /// Returns the number of ranks accessible without messages.
   [[nodiscard]] int reached() const {
     return allocates() || copies_ ? static_cast<int>(locals_.size()) : 1;
   }
@@ -359,7 +356,6 @@ class Creation {
                      rest > 0 ? " (" : "", why.c_str(), rest > 0 ? ")" : ""));
   }
 
-  /// Warns once per process.
   void warn_of_refusal() const {
     if (refusal_.empty() || parent_.process().window_operations.refusal_said.exchange(true)) return;
     parent_.process().explain.warn(

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // create: makes a window on all ranks of a communicator.
-// Steps: the ranks exchange their parts on the user's communicator; derive a hidden communicator;
-// the host's lowest rank creates shared memory, the others map it; all agree. A failure on a rank
-// is an error on all. Cost: three small allgathers. See: tests/mpi/rma_create.c.
+// Steps: the ranks exchange their parts on the user's communicator and derive a hidden
+// communicator; the host's lowest rank creates shared memory, the others map it; all agree. A
+// failure on a rank is an error on all. Cost: three small allgathers.
 #pragma once
 
 #include "base/error.hpp"

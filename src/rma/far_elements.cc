@@ -17,8 +17,8 @@ class FarElements::Gathered {
            const Operands& operands) noexcept
       : shared_(shared), process_(process), element_(element), rest_(operands) {}
 
-  /// Flushes full arrays, and before a change of stripe. Returns 0, or MPI_ERR_OTHER with fail()
-  /// text.
+  /// Writes back full arrays, and the array before a change of stripe. Returns 0, or MPI_ERR_OTHER
+  /// with fail() text.
   [[nodiscard]] int add(std::byte* at, size_t count) noexcept;
   [[nodiscard]] int end() noexcept;
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages: a window's path to unshared memory, by records to the target and answers.
-// Why through the pml: it brings all transports, sizes and memory kinds; a large put is one message
-// into the window. Operations refer to the user's buffers until finish(). Beyond kMostBytes or
-// kMostRecords unconfirmed operations wait. Threads: under the channel's lock unless stated. See:
-// rma/record.hpp, rma/target_side.hpp.
+// Why through the pml: the pml brings all transports, sizes and memory kinds; a large put is a
+// single message into the window. Operations refer to the user's buffers until finish(). Beyond
+// kMostBytes or kMostRecords unconfirmed operations wait. Threads: under the channel's lock unless
+// stated.
 #pragma once
 
 #include <vector>
@@ -19,7 +19,6 @@ namespace tern::rma {
 /// Messages in flight, with their memory.
 class Flights {
  public:
-  /// The action at the end of a message.
   enum class Then : uint8_t { kNothing, kUnpack, kSpread, kEnded, kGranted };
   struct Flight {
     core::Request* request = nullptr;
@@ -34,7 +33,6 @@ class Flights {
 
   void add(Flight flight) { flights_.push_back(std::move(flight)); }
   [[nodiscard]] bool empty() const noexcept { return flights_.empty(); }
-  /// Calls `end(flight)` for completed flights.
   template <class End>
   int poll(End&& end) noexcept {
     int ended = 0;
@@ -63,7 +61,7 @@ class Messages final : public Path {
   Messages(Targets& targets, Regions& regions);
   ~Messages() override;
 
-  // Lock the channel.
+  // put(), get() and accumulate() lock the channel.
   int put(const core::Data& origin, const TargetData& to, const Reached& reached,
           OpRequest* request) override;
   int get(const core::Data& origin, const TargetData& from, const Reached& reached,
@@ -81,7 +79,7 @@ class Messages final : public Path {
   /// Retries waiting lock requests.
   void grant_locks() noexcept { target_side_.grant_locks(); }
   [[nodiscard]] TargetSide& target_side() noexcept { return target_side_; }
-  /// kUnlock, kPost or kComplete, after earlier records.
+  /// Sends kUnlock, kPost or kComplete after earlier records.
   [[nodiscard]] int tell(Verb verb, int target, uint8_t flags = 0) noexcept;
   /// Waits for all messages; all ranks must have finished.
   void drain() noexcept;
@@ -89,10 +87,9 @@ class Messages final : public Path {
   [[nodiscard]] int poll() noexcept;
 
  private:
-  /// The state of one target.
   struct TargetState {
     uint32_t open = 0;   // messages and awaited answers
-    bool dirty = false;  // since the last flush
+    bool dirty = false;  // has records since the last flush
     bool granted = false;
     uint32_t records = 0;
     uint64_t bytes = 0;

@@ -55,11 +55,11 @@ struct Ended {
 inline constexpr size_t kMostPieces = 128, kMostInline = 2048;
 inline constexpr size_t kMostRecord =
     sizeof(Record) + kMostPieces * sizeof(RecordPiece) + kMostInline;
-/// With several pieces, or of an accumulate.
+/// Limit of data with several pieces, or of an accumulate.
 inline constexpr size_t kMostStaged = size_t{1} << 18;
 inline constexpr int kRecordTag = 0;  // data and answers use other tags
 
-/// Or of a type with the same elements; 0: none.
+/// Returns 0 for a type without a predefined equivalent.
 [[nodiscard]] uint32_t constant_of(core::Process& process, const core::Datatype& basic) noexcept;
 
 }  // namespace tern::rma

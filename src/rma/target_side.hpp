@@ -29,7 +29,7 @@ class TargetSide {
   void grant_locks() noexcept {
     if (!locks_.empty()) (void)try_locks();
   }
-  // Queues this rank among remote requests, which could starve it. Throws std::bad_alloc.
+  // Queues this rank among remote requests, which could starve this rank. Throws std::bad_alloc.
   void ask_own_lock(bool exclusive) {
     own_granted_ = false;
     locks_.push_back({targets_.rank(), 0, exclusive});
@@ -90,8 +90,8 @@ class TargetSide {
   std::vector<std::byte> room_;
   core::Request* listening_ = nullptr;
   std::vector<std::deque<PendingRecord>> jobs_;
-  int waiting_ = 0;              // origins with jobs
-  std::vector<int32_t> errors_;  // first since the last flush
+  int waiting_ = 0;
+  std::vector<int32_t> errors_;  // first errors since the last flush
   std::deque<Asked> locks_;
   bool own_granted_ = false;
   std::vector<Answer> answers_;
