@@ -79,7 +79,7 @@ Cpus cores_each(const Placing& placing, const Cores& part, std::size_t index) {
   return cpus_of(part, index * each, (index + 1) * each);
 }
 
-// Processors of the index-th of `count` ranks on a part.
+// Returns the processors of the index-th of `count` ranks on a part.
 Cpus cpus_for(const Placing& placing, const Cores& part, std::size_t index, std::size_t count,
               const Cores& machine) {
   if (placing.cores_each > 0) return cores_each(placing, part, index);

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-// Visible to debuggers even in a stripped program.
+// The attribute keeps variables visible to debuggers even in a stripped program.
 #define TERN_FOR_DEBUGGERS __attribute__((visibility("default"), used))
 
 enum { kMpirNull = 0, kMpirDebugSpawned = 1, kMpirDebugAborting = 2 };
@@ -27,7 +27,8 @@ TERN_FOR_DEBUGGERS int MPIR_proctable_size = 0;
 TERN_FOR_DEBUGGERS volatile int MPIR_being_debugged = 0;
 TERN_FOR_DEBUGGERS volatile int MPIR_debug_state = kMpirNull;
 TERN_FOR_DEBUGGERS const char* MPIR_debug_abort_string = nullptr;
-// By its presence: mpirun is not a rank, and ranks stop before main() without a gate.
+// A debugger tests only the presence of these variables: mpirun is not a rank, and ranks stop
+// before main() without a gate.
 TERN_FOR_DEBUGGERS int MPIR_i_am_starter = 0;
 TERN_FOR_DEBUGGERS int MPIR_partial_attach_ok = 0;
 TERN_FOR_DEBUGGERS int MPIR_acquired_pre_main = 0;

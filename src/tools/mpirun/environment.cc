@@ -11,7 +11,7 @@
 namespace tern::mpirun {
 namespace {
 
-// Prefixes of variables by which a rank would take itself for a member of another job.
+// Variables with these prefixes would make a rank a member of another job.
 constexpr const char* kStrangers[] = {"PMIX_",
                                       "PMI_",
                                       "OMPI_COMM_WORLD_",

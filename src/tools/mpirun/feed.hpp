@@ -27,7 +27,7 @@ class Feed {
   Feed& operator=(const Feed&) = delete;
   ~Feed();
 
-  // The reading end for another rank.
+  // Returns the reading end for another rank.
   [[nodiscard]] Fd add();
   // Begins to read after all ranks are added. Call again when mpirun may be in the foreground.
   void look();
@@ -35,7 +35,7 @@ class Feed {
  private:
   struct Reader {
     Fd writer;
-    std::uint64_t taken = 0;  // bytes so far
+    std::uint64_t taken = 0;
     bool waiting = false;
   };
   void on_input();

@@ -24,7 +24,7 @@ class Guard {
   Guard& operator=(const Guard&) = delete;
   ~Guard();
 
-  // Where a new rank writes its pid before exec; 0 withdraws the pid.
+  // A new rank writes its pid here before exec; 0 withdraws the pid.
   [[nodiscard]] volatile pid_t* pid_of(int rank) noexcept;
   void set_directory(const std::string& path);
 

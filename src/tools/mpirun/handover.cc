@@ -91,7 +91,7 @@ Words wrapped(const App& app, bool with_folder) {
   return words;
 }
 
-// Ranks of the whole job; 0: srun decides by the allocation.
+// Returns the ranks of the whole job; 0: srun decides by the allocation.
 int srun_ranks(const Options& options, const Allocation& allocation) {
   if (options.apps.size() == 1 && options.apps[0].ranks == 0) {
     const int hosts =

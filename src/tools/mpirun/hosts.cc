@@ -28,7 +28,7 @@ int parse_slots(const std::string& text, const std::string& host) {
   return static_cast<int>(value);
 }
 
-// "name" or "name:4"; an IPv6 address has several colons and no slots.
+// Parses "name" or "name:4"; an IPv6 address has several colons and no slots.
 Host parse_host(const std::string& word) {
   Host host{word, 0};
   const std::size_t colon = word.find(':');

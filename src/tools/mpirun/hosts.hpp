@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hosts named by the user, and this machine among them. See: tests/unit/tools/hosts_test.cc.
+// The hosts named by the user, and this machine among them.
 #pragma once
 
 #include <string>
@@ -19,10 +19,9 @@ void add_host_file(std::vector<Host>& hosts, const std::string& path);
 // Whether a name or address belongs to this machine. May query the name service.
 [[nodiscard]] bool is_this_host(const std::string& name);
 
-// Null if all hosts are this machine.
+// Returns null if all hosts are this machine.
 [[nodiscard]] const Host* first_other_host(const std::vector<Host>& hosts);
 
-// Sum of all slots; 0 if none are given.
 [[nodiscard]] int slots_of(const std::vector<Host>& hosts) noexcept;
 
 }  // namespace tern::mpirun

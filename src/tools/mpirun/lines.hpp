@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cuts a stream of bytes into lines, and prefixes each line with a tag and the time.
 // Why: lines of many ranks never mix. Bytes pass unchanged, including zeros and escape sequences.
-// Threads: one. See: tests/unit/tools/lines_test.cc.
+// Threads: one.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ class LineSplitter {
 
   // Appends all complete lines to `out`.
   void feed(std::string_view bytes, std::string* out);
-  // At the end of the stream: appends an unterminated line unchanged.
+  // Appends an unterminated line unchanged at the end of the stream.
   void finish(std::string* out);
 
  private:

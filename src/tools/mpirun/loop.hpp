@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // mpirun's event loop: descriptors, timers, and calls posted by other threads.
-// Why: mpirun only reacts to events; nothing polls, nothing blocks.
 // Threads: post() from any thread, everything else from the loop's thread.
 #pragma once
 

@@ -53,7 +53,6 @@ void on_signal(Job& job, int fd) {
   ::raise(SIGSTOP);
 }
 
-// A single rank needs no pipes.
 void refuse_without_room(const Options& options) {
   const bool piped = options.ranks() > 1 && (options.output_directory.empty() ||
                                              options.tag_output || options.timestamp_output);

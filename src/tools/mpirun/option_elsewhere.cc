@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options of other launchers. Options without influence on results are accepted with a remark, for
-// other launchers' scripts. Other options are refused, with a replacement. Synonyms of mpirun's own
-// options are names in option_table.cc.
+// Options of other launchers. Options without influence on results are accepted with a remark.
+// Other options are refused, with a replacement. Synonyms of mpirun's own options are names in
+// option_table.cc.
 #include <iterator>
 
 #include "tools/mpirun/option_parser.hpp"

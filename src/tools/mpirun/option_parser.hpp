@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parser of options and its table.
 // Errors: parse_options() throws tern::Error with the word, its value and the nearest name.
-// Why not a library: users type "-np 4" and "-genv NAME VALUE"; libraries read the first as "-n p
-// 4" and have no options with two values.
 #pragma once
 
 #include <string>
@@ -69,10 +67,10 @@ struct OptionTable {
 };
 [[nodiscard]] OptionTable option_table() noexcept;
 
-// Null for unknown names.
+// Returns null for unknown names.
 [[nodiscard]] const WithoutEffect* option_without_effect(const std::string& name) noexcept;
 
-// The replacement for another launcher's option; null for unknown names.
+// Returns the replacement for another launcher's option; null for unknown names.
 [[nodiscard]] const char* answer_to_elsewhere(const std::string& name) noexcept;
 
 [[nodiscard]] bool names_contain(const char* names, const std::string& name) noexcept;
@@ -83,7 +81,7 @@ void parse_rank_by(OptionParser& parser, const std::string& text);
 void parse_soft(const OptionParser& parser, const std::string& text);
 void parse_memory_kinds(const OptionParser& parser, const std::string& text);
 
-// Lines without line ends. Throws tern::Error.
+// Returns lines without line ends. Throws tern::Error.
 [[nodiscard]] std::vector<std::string> read_lines(const std::string& path);
 
 // Splits a line as a shell does: quotes, backslashes, # comments. Throws tern::Error for an open

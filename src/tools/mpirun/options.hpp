@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parsed command line. See: man1/mpirun, tests/unit/tools/options_test.cc.
+// The parsed command line. See: man1/mpirun.
 #pragma once
 
 #include <string>
@@ -16,9 +16,9 @@ using Pairs = std::vector<std::pair<std::string, std::string>>;
 struct App {
   int ranks = 0;  // 0: not given; settle_ranks() decides
   std::vector<std::string> command;
-  std::string directory;          // empty: mpirun's
-  std::string search_path;        // directories between ':', searched before PATH
-  Pairs environment;              // for this section's ranks
+  std::string directory;    // empty: mpirun's
+  std::string search_path;  // directories between ':', searched before PATH
+  Pairs environment;
   std::vector<std::string> sets;  // process sets of this section
 };
 
@@ -68,7 +68,7 @@ struct Options {
   [[nodiscard]] int ranks() const noexcept;
 };
 
-/// All named process sets, each with the ranks of its sections.
+/// Returns all named process sets, each with the ranks of its sections.
 [[nodiscard]] std::vector<boot::ProcessSet> process_sets_of(const Options& options);
 
 inline constexpr int kMostRanks = 65536;

@@ -24,7 +24,7 @@ class Outputs {
   Outputs(const Outputs&) = delete;
   Outputs& operator=(const Outputs&) = delete;
 
-  // The ends for a rank; invalid: the rank writes to mpirun's outputs.
+  // A rank's ends; invalid: the rank writes to mpirun's outputs.
   struct Ends {
     Fd output, error;
   };

@@ -10,9 +10,9 @@
 
 namespace tern::mpirun {
 
-/// Each complaint once, about files, environment and options.
+/// Returns each complaint once, about files, environment and options.
 [[nodiscard]] std::vector<std::string> parameter_complaints(const Options& options);
-/// The parameters of the first section's ranks.
+/// Returns the parameters of the first section's ranks.
 [[nodiscard]] Params parameters_of(const Options& options);
 
 }  // namespace tern::mpirun

@@ -41,7 +41,7 @@ int unsaid_ranks(const Options& options, const Cores& cores) {
   return allocation.in_step ? 1 : std::max(1, allocation.tasks);
 }
 
-// Whether ranks hold cores of their own. Ranks bound to a NUMA node or larger share it.
+// Whether ranks hold cores of their own. Ranks bound to a NUMA node or larger share cores.
 bool takes_cores(const Placing& placing) {
   if (placing.take_held || placing.bind == Bind::kNone) return false;
   return placing.bind == Bind::kShare || placing.cores_each > 0 ||

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Places a job's ranks on this machine: reads the machine, settles the number of ranks, takes cores
-// and binds. See: tests/unit/tools/placement_test.cc.
+// and binds.
 #pragma once
 
 #include <string>
@@ -26,7 +26,7 @@ void settle_ranks(Options& options, const std::vector<topo::Core>& cores);
 // Settles and places on a known machine. `hold` is empty.
 [[nodiscard]] Places place_on(topo::Machine machine, Options& options, topo::CoreHold hold);
 
-// The same for this machine; reads only the parts that the options need.
+// Settles and places on this machine; reads only the parts that the options need.
 [[nodiscard]] Places place_job(Options& options);
 
 }  // namespace tern::mpirun

@@ -44,7 +44,7 @@ void check(pmix_status_t status, const char* what) {
               strf("the PMIx server of mpirun: %s failed: %s", what, pmix().Error_string(status)));
 }
 
-// Owns its strings and arrays.
+// Attributes owns its strings and arrays.
 class Attributes {
  public:
   void text(const char* key, const std::string& value) {
@@ -97,7 +97,7 @@ class Attributes {
   std::deque<pmix_data_array_t> arrays_;
 };
 
-// Call with the mutex held.
+// Call ours() with the mutex held.
 bool ours(const pmix_proc_t* proc) {
   return proc != nullptr && proc->rank < static_cast<pmix_rank_t>(the_upcalls.ranks);
 }
@@ -186,7 +186,7 @@ void register_job(const JobFacts& facts, const pmix_proc_t& job, const std::stri
   list.number(PMIX_JOB_NUM_APPS, facts.apps);
   for (int rank = 0; rank < facts.size; ++rank) {
     Attributes& one = list.nested(PMIX_PROC_INFO_ARRAY);
-    one.rank(PMIX_RANK, rank);  // first: without it clients hang
+    one.rank(PMIX_RANK, rank);  // first, because clients hang without the rank
     one.rank(PMIX_GLOBAL_RANK, rank);
     one.number(PMIX_APPNUM, the_upcalls.shared->app(rank));
     one.number16(PMIX_LOCAL_RANK, rank);
@@ -199,7 +199,7 @@ void register_job(const JobFacts& facts, const pmix_proc_t& job, const std::stri
         "registering the job");
 }
 
-// Port of "tern4://127.0.0.1:4711" in PMIX_SERVER_URI4=...
+// Returns the port of "tern4://127.0.0.1:4711" in PMIX_SERVER_URI4=...
 int port_from(char** environment) {
   int port = 0;
   for (char** entry = environment; entry != nullptr && *entry != nullptr; ++entry) {
@@ -211,7 +211,7 @@ int port_from(char** environment) {
   return port;
 }
 
-// An unguessable name for a directory of this user.
+// Returns an unguessable name for a directory of this user.
 std::string directory_name() {
   const char* base = std::getenv("TMPDIR");
   if (base == nullptr || *base != '/' || std::strlen(base) > 160) base = "/tmp";
@@ -271,14 +271,14 @@ void PmixServer::on_client() {
 
 void PmixServer::start() {
   const std::string directory = directory_name();
-  guard_.set_directory(directory);  // before mkdir: mpirun may be killed at any moment
+  guard_.set_directory(directory);  // before mkdir, because mpirun may be killed at any moment
   if (::mkdir(directory.c_str(), 0700) != 0)
     throw Error(MPI_ERR_OTHER,
                 strf("mpirun cannot make the directory %s for the PMIx server: %s; ranks that need "
                      "PMIx cannot start (set TMPDIR to another directory)",
                      directory.c_str(), std::strerror(errno)));
   the_upcalls = {&loop_, &meeting_.shared, facts_.size, meeting_.event.get()};
-  // Keeps job data in memory; the shared-memory store would write files into the directory.
+  // "hash" keeps job data in memory; the shared-memory store would write files into the directory.
   ::setenv("PMIX_MCA_gds", "hash", 1);
   static pmix_server_module_t module = make_module();
   Attributes list;
@@ -299,8 +299,8 @@ void PmixServer::start() {
   if (libpmix_port_ == 0) throw Error(MPI_ERR_OTHER, "the PMIx server of mpirun has no TCP port");
 }
 
-// No PMIx_server_finalize: after a client's death libpmix 4.2.2 may deadlock with its own thread.
-// mpirun is about to end; the guard removes the directory.
+// PMIx_server_finalize is not called: after a client's death libpmix 4.2.2 may deadlock with its
+// own thread. mpirun is about to end; the guard removes the directory.
 PmixServer::~PmixServer() {
   const std::lock_guard lock(the_upcalls_mutex);
   the_upcalls = {};

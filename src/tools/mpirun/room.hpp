@@ -3,7 +3,6 @@
 // Why: a job that cannot fit should end before the start; a started job without memory makes the
 // machine swap.
 // Sources: getrlimit(2), proc(5), cgroups(7). Only a certain lack counts.
-// See: tests/unit/tools/room_test.cc, tests/mpi/fault_resources.sh.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +24,7 @@ struct Room {
 // `root`: the directory with /proc and /sys, for tests.
 [[nodiscard]] Room room_here(const std::string& root = "");
 
-// The first lack, with the cure; empty if nothing lacks. `outputs`: pipes per rank.
+// Returns the first lack, with the cure; empty if nothing lacks. `outputs`: pipes per rank.
 [[nodiscard]] std::string lack_in_words(const Room& room, int ranks, int outputs);
 
 }  // namespace tern::mpirun

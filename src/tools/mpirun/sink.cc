@@ -16,7 +16,7 @@ namespace {
 // epoll does not support regular files and /dev/null, which never block.
 bool always_ready(int fd) {
   struct stat info {};
-  if (::fstat(fd, &info) != 0) return true;  // closed: the first write reports it
+  if (::fstat(fd, &info) != 0) return true;  // the first write reports a closed descriptor
   return S_ISREG(info.st_mode) || (S_ISCHR(info.st_mode) && ::isatty(fd) == 0);
 }
 

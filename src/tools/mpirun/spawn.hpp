@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Starts a program as a rank.
 // Why not posix_spawn: binding, parent-death signal, the guard's table, and errors with the failed
-// step. How: vfork, which neither copies nor marks mpirun's memory; the child writes only the
-// result.
+// step. How: vfork neither copies nor marks mpirun's memory; the child writes only the result.
 // Threads: the thread whose end means mpirun's end (parent-death signal).
 #pragma once
 
@@ -33,8 +32,8 @@ struct Spawn {
 
 struct SpawnResult {
   pid_t pid = -1;
-  int error = 0;          // errno; 0: the program runs
-  const char* step = "";  // the failed step
+  int error = 0;  // errno; 0: the program runs
+  const char* step = "";
 };
 
 // Throws as find_program() does.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The wait graph: ranks that can never go on, and a cycle among them. See:
-// tests/unit/tools/wait_graph_test.cc.
+// The wait graph: ranks that can never go on, and a cycle among them.
 #pragma once
 
 #include <string>
@@ -25,7 +24,7 @@ struct WaitVerdict {
 // any suffices. Ranks outside MPI go on; ended ranks do not; a report without ranks does.
 [[nodiscard]] WaitVerdict judge_waiting(const std::vector<WaitNode>& nodes);
 
-// "Deadlock: rank 0 waits for 1, 1 waits for 0." Empty if no rank is stuck.
+// Returns "Deadlock: rank 0 waits for 1, 1 waits for 0."; empty if no rank is stuck.
 [[nodiscard]] std::string in_words(const WaitVerdict& verdict, const std::vector<WaitNode>& nodes);
 
 }  // namespace tern::mpirun

@@ -54,7 +54,7 @@ std::string message(const Page& page, const Schedule& schedule, const coll::Step
       words_of(schedule, step).c_str());
 }
 
-/// Lowered schedules: a peer may write again.
+/// In lowered schedules, a credit lets a peer write again.
 std::string credit(const Page& page, const coll::Step& step, const Timeline::Event& event) {
   return strf(
       "<line x1='%.1f' y1='%.1f' x2='%.1f' y2='%.1f' stroke='#aaaaaa' stroke-width='1' "

@@ -25,16 +25,18 @@ struct Options {
 
 /// Throws tern::Error with the nearest valid word.
 [[nodiscard]] Options parse_options(const std::vector<std::string>& words);
-/// The rows named on the command line: all, a collective's, or a single row.
+/// Returns the rows named on the command line: all, a collective's, or a single row.
 [[nodiscard]] std::vector<const coll::Algorithm*> rows_of(const Options& options);
-/// The schedules of all ranks; neighbourhoods use `options.neighbors`.
+/// Returns the schedules of all ranks; neighbourhoods use `options.neighbors`.
 [[nodiscard]] std::vector<coll::Schedule> schedules_of(const Options& options,
                                                        const coll::Algorithm& row, int32_t ranks,
                                                        int32_t root, const coll::Levels* levels);
-/// Null without levels, or if the levels are meaningless for so many ranks. `made` owns the result.
+/// Returns null without levels, or if the levels are meaningless for so many ranks. `made` owns the
+/// result.
 [[nodiscard]] const coll::Levels* levels_of(const Options& options, int32_t ranks,
                                             coll::Levels* made);
-/// The neighbourhoods of a topology: ring, grid, torus, random or dense. Throws tern::Error.
+/// Returns the neighbourhoods of a topology: ring, grid, torus, random or dense. Throws
+/// tern::Error.
 [[nodiscard]] std::vector<coll::Neighbors> neighbors_of(const std::string& word, int32_t ranks);
 void write_output(const Options& options, const std::string& text);
 

@@ -103,7 +103,8 @@ std::string Stopwatch::wire_of(MPI_Comm comm) {
   return wire;
 }
 
-// Waits until all ranks have ended the communicator: the next team takes the freed resources.
+// Waits until all ranks have ended the communicator, because the next team takes the freed
+// resources.
 void Stopwatch::end(MPI_Comm* comm) {
   mpi_.Comm_free(comm);
   if (gpu_ == nullptr) return;
@@ -185,7 +186,7 @@ std::vector<int64_t> Stopwatch::hosts() {
   return all;
 }
 
-// Half of a round trip between ranks 0 and `other`; the best of several.
+// Measures half of a round trip between ranks 0 and `other`; the best of several.
 double Stopwatch::one_way(int other, int bytes, int rounds) {
   double best = 1e9;
   const bool first = rank_ == 0;

@@ -16,10 +16,10 @@ namespace {
 
 constexpr size_t kSizes[] = {8,        32,        128,       512,     2 << 10, 8 << 10,
                              32 << 10, 128 << 10, 512 << 10, 2 << 20, 8 << 20, 32 << 20};
-/// For hosts. Devices measure all sizes.
+/// The limit holds for hosts; devices measure all sizes.
 constexpr size_t kMostOnHost = 2 << 20;
 
-/// From --bytes if given.
+/// Returns --bytes if given.
 size_t most_of(const Options& options) {
   const size_t most = options.device ? kSizes[std::size(kSizes) - 1] : kMostOnHost;
   return options.bytes > 0 ? std::min(most, static_cast<size_t>(options.bytes)) : most;
@@ -40,7 +40,7 @@ class Lines {
   Lines(coll::Collective collective, int ranks, const char* where)
       : head_(strf("%-15s %-6d", coll::name_of(collective), ranks)), where_(where) {}
 
-  /// From `least` on `way` serves, until the next add() of another way.
+  /// `way` serves from `least` on, until the next add() of another way.
   void add(size_t least, const Way& way) {
     if (way_.row != nullptr && way_ != way)
       flush(strf("%s..%s", from_.c_str(), size_in_words(least - 1).c_str()));
@@ -65,7 +65,7 @@ class Lines {
   Way way_{nullptr};
 };
 
-/// For a row on devices: first the library's choice of wire, then each wire.
+/// Returns for a row on devices the library's choice of wire first, then each wire.
 std::vector<Way> able(const Options& options, coll::Collective collective, int ranks,
                       const coll::Levels* levels) {
   std::vector<Way> ways;
@@ -79,8 +79,8 @@ std::vector<Way> able(const Options& options, coll::Collective collective, int r
   return ways;
 }
 
-/// The fastest way, or within kClose of it the previous size's way, or else the library's wire for
-/// the same row.
+/// Returns the fastest way, or within kClose of it the previous size's way, or else the library's
+/// wire for the same row.
 size_t best_of(const std::vector<Way>& ways, const std::vector<double>& times, const Way& before) {
   const auto quickest = std::min_element(times.begin(), times.end());
   const double most = kClose * *quickest;
@@ -150,7 +150,7 @@ std::string head_of(Stopwatch& watch, const coll::Levels* levels, const Gpu* gpu
   return text + strf("reduce %.0f\ncopy %.0f\n", model.reduce, model.copy);
 }
 
-/// Levels of --levels, or TERN_COLL_LEVELS, or the ranks' hosts.
+/// Returns the levels of --levels, or TERN_COLL_LEVELS, or the ranks' hosts.
 const coll::Levels* levels_here(Options options, Stopwatch& watch, coll::Levels* made) {
   const char* told = std::getenv("TERN_COLL_LEVELS");
   if (options.levels.empty() && told != nullptr && *told != '\0')
@@ -160,7 +160,7 @@ const coll::Levels* levels_here(Options options, Stopwatch& watch, coll::Levels*
   return made->empty() ? nullptr : made;
 }
 
-/// The lines of all collectives. `gpu`: on its stream; null: on the host.
+/// Measures all collectives on the stream of `gpu`; null: on the host.
 std::string measured_table(const Options& options, const MpiLibrary& mpi, const Gpu* gpu,
                            bool* writes) {
   Stopwatch watch(mpi, gpu);

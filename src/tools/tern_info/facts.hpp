@@ -63,7 +63,7 @@ struct GpuLinks {
 /// Loads an installed driver.
 [[nodiscard]] GpuLinks gpu_links();
 [[nodiscard]] std::vector<Fact> gpu_facts();
-/// The boot method of an MPI program started in this environment.
+/// Returns the boot method of an MPI program started in this environment.
 [[nodiscard]] Launch launch_here(const std::string& wanted);
 void add_parameters(Facts* facts);
 void add_topology(Facts* facts);
