@@ -14,11 +14,11 @@ namespace {
 
 using std::chrono::microseconds;
 
-// Tags unlikely in programs: arrival, and rank 0's answer (1: all arrived).
+// The tags are unlikely in programs: arrival, and rank 0's answer (1: all arrived).
 constexpr int kArrived = 0x7ffe0000 - 1;
 constexpr int kAnswer = kArrived - 1;
 
-// Returns true if the request completed nevertheless.
+// Cancels; returns true if the request completed nevertheless.
 bool give_up(MPI_Request& request) {
   MPI_Cancel(&request);
   MPI_Status status;
@@ -86,12 +86,11 @@ void answer(const Group& group, const std::vector<int>& ranks, char word) {
   for (const int rank : ranks) {
     MPI_Request request = MPI_REQUEST_NULL;
     check(MPI_Isend(&word, 1, MPI_CHAR, rank, kAnswer, group.comm(), &request));
-    std::string why;  // unused: another call reports the failure
+    std::string why;  // another call reports the failure
     await(group, rank, request, Clock::now() + std::chrono::seconds(1), why);
   }
 }
 
-// Rank 0 collects the arrivals and answers.
 void await_others(const Group& group, Milliseconds timeout, bool waits_for_all) {
   const int size = group.size();
   const auto deadline = Clock::now() + timeout;
@@ -122,7 +121,6 @@ void await_others(const Group& group, Milliseconds timeout, bool waits_for_all) 
   fail(sentence.str());
 }
 
-// The other ranks arrive and wait for rank 0's answer.
 void await_first(const Group& group, int own, Milliseconds timeout) {
   const auto deadline = Clock::now() + timeout;
   char word = 1, all_are_here = 0;

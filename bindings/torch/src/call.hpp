@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Name, number, peer and deadline of one collective or message.
-// Why: every error message names the call, and Group needs nothing else from an operation.
-// Lifetime: of the operation. Threads: one thread begins the call, then any.
+// Why: every error message names the call. Lifetime: of the operation. Threads: one thread begins
+// the call, then any.
 #ifndef TORCH_TERN_CALL_HPP
 #define TORCH_TERN_CALL_HPP
 
@@ -42,7 +42,7 @@ class Call {
 
   void set_sequence(std::uint64_t sequence);
   std::uint64_t sequence() const { return sequence_; }
-  // The other rank of a message, or MPI_ANY_SOURCE.
+  // The peer is the other rank of a message, or MPI_ANY_SOURCE.
   void set_peer(int peer) { peer_ = peer; }
 
   void note_wait() { waits_since_ = Clock::now(); }

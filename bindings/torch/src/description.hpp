@@ -32,7 +32,6 @@ struct Description {
   Description of_any_size() const;
 
   bool operator==(const Description& other) const = default;
-  // Returns for example "allreduce of 10 Float by SUM".
   std::string words() const;
 };
 

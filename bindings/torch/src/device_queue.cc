@@ -49,7 +49,7 @@ void refuse_capture(const c10::Device& device, const char* words, const std::str
               device, " is captured into a graph, but the graph cannot contain it: ", why);
 }
 
-// The queue is never destroyed: the thread may outlive main().
+// The queue is never destroyed, because the thread may outlive main().
 DeviceQueue& DeviceQueue::get() {
   static auto* const one = new DeviceQueue;
   return *one;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Queues calls on device tensors without a stream (stream_comm.hpp) until the current stream
 // reaches the call. Later calls of the group queue behind, CPU calls too, because all ranks must
-// begin calls in one order. Holds the tensors of device calls until the device is done.
+// begin calls in one order. The queue holds the tensors of device calls until the device is done.
 // Why: MPI accepts device memory but no streams. With c10 alone (events, streams, guards) one build
 // serves every PyTorch, even without CUDA headers.
-// Lifetime: of the process. Threads: a thread of its own polls events and never blocks on a device.
+// Lifetime: of the process. Threads: the queue's thread polls events and never blocks on a device.
 #ifndef TORCH_TERN_DEVICE_QUEUE_HPP
 #define TORCH_TERN_DEVICE_QUEUE_HPP
 
@@ -58,7 +58,7 @@ class DeviceQueue {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::list<std::shared_ptr<Operation>> waiting_;  // in call order
+  std::list<std::shared_ptr<Operation>> waiting_;
   std::list<Kept> kept_;
   bool is_stopping_ = false;
   std::thread thread_;

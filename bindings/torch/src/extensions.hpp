@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tern's extensions, looked up by name, because the package also runs with libraries without them.
+// Tern's extensions, looked up by name, because the package also runs with other libraries.
 #ifndef TORCH_TERN_EXTENSIONS_HPP
 #define TORCH_TERN_EXTENSIONS_HPP
 
@@ -25,7 +25,6 @@ struct Boot {
 using StreamHandle = struct StreamObject*;
 constexpr std::uintptr_t kNoStream = 0x3f0;  // MPIX_STREAM_NULL
 
-// Flags of MPIX_Continueall.
 constexpr int kDeferComplete = 8, kInvokeFailed = 16;
 
 struct Extensions {
@@ -46,7 +45,7 @@ struct Extensions {
 
 const Extensions& extensions();
 
-// For MPI_Allreduce_c returns MPIX_Allreduce_enqueue_c, with the same arguments.
+// Returns MPIX_Allreduce_enqueue_c for MPI_Allreduce_c, with the same arguments.
 template <class Function>
 Function* enqueued_form(Function* blocking) {
   return reinterpret_cast<Function*>(extensions().enqueued.at(reinterpret_cast<void*>(blocking)));

@@ -110,11 +110,11 @@ class Group {
   }
 
   Timeouts timeouts;
-  WeakList<Operation> remembered;  // for operations without a wait when Python exits
+  WeakList<Operation> remembered;  // operations without a wait when Python exits
   std::atomic<std::uint64_t> sequence{0};
-  std::atomic<int> pipes{0};      // created from this group
-  std::atomic<int> queued{0};     // in the device queue, not begun
-  std::atomic<int> under_way{0};  // operations not concluded
+  std::atomic<int> pipes{0};   // created from this group
+  std::atomic<int> queued{0};  // in the device queue, not begun
+  std::atomic<int> under_way{0};
 
  private:
   void end_with_report(const std::string& words, bool by_timeout);
@@ -130,7 +130,7 @@ class Group {
   Fate fate_;
   mutable std::mutex mutex_;  // guards the members below, and stream_comm_ at the group's end
   std::set<Alarm*> alarms_;
-  std::set<int> dead_;  // members
+  std::set<int> dead_;
 };
 
 std::vector<std::shared_ptr<Group>> living_groups();

@@ -73,7 +73,7 @@ void Issue::await_turn() {
   }
 }
 
-// Without a stream, waits for the data here. The calls then complete before return.
+// Without a stream, make_queued() waits for the data. The calls then complete before return.
 void Issue::make_queued() {
   std::unique_ptr<Timer> timer;
   if (on_device_.is_enqueued() && !on_device_.stream_comm()->stream()) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The MPI calls of an operation. A call starts at once, or after the device's data and earlier
-// calls, or goes into a stream. The tensors are held until the end. Lifetime: of the operation.
-// Threads: the caller, then the thread with the requests.
+// calls, or goes into a stream. The operation holds the tensors until the end. Lifetime: of the
+// operation. Threads: the caller, then the thread with the requests.
 #ifndef TORCH_TERN_ISSUE_HPP
 #define TORCH_TERN_ISSUE_HPP
 
@@ -22,12 +22,13 @@ class Issue : public Call {
   Issue(std::shared_ptr<Group> group, const char* words, Milliseconds wanted);
 
   OnDevice& on_device() { return on_device_; }
-  // Precedes all MPI calls. If ranks compare calls and two calls differ, all ranks throw.
+  // describe() precedes all MPI calls. If ranks compare calls and two calls differ, all ranks
+  // throw.
   void describe(const Description& description);
 
   // Issues the nonblocking call, or in a stream the enqueued form of the blocking call. A
-  // synchronous caller also gets the nonblocking call: blocking and nonblocking collectives do not
-  // match.
+  // synchronous caller also gets the nonblocking call, because blocking and nonblocking collectives
+  // do not match.
   template <class Blocking, class Nonblocking, class... Arguments>
   void issue(Blocking blocking, Nonblocking nonblocking, Arguments... arguments) {
     if (on_device_.is_enqueued()) {
@@ -63,7 +64,7 @@ class Issue : public Call {
   // Steps run in order after all requests are complete.
   void at_end(std::function<void()> step) { ends_.push_back(std::move(step)); }
 
-  // Only the waiting thread may use these.
+  // Only the waiting thread may use requests and status.
   std::vector<MPI_Request>& requests() { return requests_; }
   void note_status(const MPI_Status& status) { status_ = status; }
   int source() const { return status_.MPI_SOURCE; }

@@ -36,7 +36,7 @@ void Lifecycle::eagerConnectSingleDevice(at::Device device) {
 
 void Lifecycle::abort() { group_->end("it was aborted"); }
 
-// Local: the last owner frees the communicator.
+// Shutdown is local, because the last owner frees the communicator.
 void Lifecycle::shutdown() {}
 
 #ifdef C10D_BACKEND_HAS_HOOKS

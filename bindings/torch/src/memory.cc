@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors as MPI buffers.
 #include "memory.hpp"
 
 namespace torch_tern {

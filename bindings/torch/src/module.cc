@@ -96,7 +96,7 @@ void complete_remembered() {
 }
 
 // Ends the threads that call Python, and the session if nothing is pending. After an uncaught
-// exception (`has_failed`) does not wait for peers.
+// exception (`has_failed`) end() does not wait for peers.
 void end(bool has_failed) {
   if (is_forked()) {
     return;

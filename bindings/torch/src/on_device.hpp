@@ -26,7 +26,6 @@ class OnDevice {
   void use(const at::Device& device);
   // The device is empty if all tensors are on the CPU.
   const std::optional<at::Device>& device() const { return device_; }
-  // Returns null unless the operation is enqueued.
   const StreamComm* stream_comm() const { return stream_comm_; }
   bool is_enqueued() const { return stream_comm_ != nullptr; }
   bool is_captured() const { return is_captured_; }

@@ -135,8 +135,8 @@ void Operation::conclude(std::exception_ptr error) {
   }
 }
 
-// The caller may hold the GIL, so this must not block on a waiting thread. That thread completes
-// the future.
+// The caller may hold the GIL, so future() must not block on a waiting thread. That thread
+// completes the future.
 c10::intrusive_ptr<c10::ivalue::Future> Operation::future() {
   std::unique_lock waiting(waiting_, std::defer_lock);
   while (!waiting.try_lock()) {

@@ -56,7 +56,7 @@ int descriptor_of(const PeerWatch::Peer& peer) {
 
 }  // namespace
 
-// The watch is never destroyed: the thread may outlive main().
+// The watch is never destroyed, because the thread may outlive main().
 PeerWatch& PeerWatch::get() {
   static auto* const one = new PeerWatch;
   return *one;

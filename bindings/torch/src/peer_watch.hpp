@@ -22,7 +22,6 @@ class HangReport;
 
 class PeerWatch {
  public:
-  // A rank of the world on this host.
   struct Peer {
     int rank;
     std::int64_t pid;
@@ -54,7 +53,7 @@ class PeerWatch {
   void report();
   bool knows_ends() const;
 
-  std::mutex mutex_;  // guards all members below
+  std::mutex mutex_;
   std::weak_ptr<HangReport> world_;
   std::uint64_t own_word_ = 0;
   std::vector<Peer> peers_;

@@ -58,7 +58,7 @@ Pipe::Pipe(Group& group)
     : group_(make_group(group.session(), group.ranks(), next_name(group), group.timeouts.usual())) {
 }
 
-// Leaks pending messages: peers may still access the memory.
+// Leaks pending messages, because peers may still access the memory.
 Pipe::~Pipe() {
   if (is_forked()) {
     return;
@@ -84,7 +84,7 @@ void Pipe::give_up(const char* words) {
   fail(group_->fate().why());
 }
 
-// The sender is alive: the envelope has arrived.
+// The sender is alive, because the envelope has arrived.
 void Pipe::refuse_late(const Arriving& one) {
   if (Clock::now() > after(one.begun, group_->timeouts.usual())) {
     give_up("recv");

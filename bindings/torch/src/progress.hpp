@@ -30,7 +30,6 @@ class Progress {
  private:
   void run();
   bool is_idle();
-  // Returns after at least one operation has ended.
   void lead(std::unique_lock<std::mutex>& lock);
   void want_leader();
   void kick();

@@ -18,7 +18,7 @@ constexpr Type coalesced_scatter() {
   }
 }
 
-// Packs small tensors of one type. Larger tensors gain nothing.
+// Small tensors of one type are packed. Larger tensors gain nothing.
 constexpr std::size_t kLargestPacked = 64 * 1024;
 
 MPI_Count count_of(const at::Tensor& tensor, const Reduction& how) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The MPI session of this process, and the communicators made from it.
-// Why: PyTorch may create worlds repeatedly, but MPI_Init works once.
-// Lifetime: from the first group to the last, held by the groups. Threads: any.
+// Why: PyTorch may create worlds repeatedly, but MPI_Init works once. Lifetime: from the first
+// group to the last, held by the groups. Threads: any.
 #ifndef TORCH_TERN_SESSION_HPP
 #define TORCH_TERN_SESSION_HPP
 
@@ -24,8 +24,8 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // Counts the worlds, because group names repeat in the next world. (Session counts differ across
-  // ranks: a rank with a stuck request keeps the session.)
+  // Counts the worlds, because group names repeat in the next world. Session counts differ across
+  // ranks: a rank with a stuck request keeps the session.
   static void begin_world();
 
   int rank() const { return rank_; }
@@ -50,7 +50,7 @@ class Session {
 // Returns true in a fork of the process with the session. A fork must not call MPI.
 bool is_forked();
 void refuse_fork();
-// Forbids MPI calls: Python exits and the session stays open.
+// Forbids MPI calls, because Python exits and the session stays open.
 void call_no_more();
 bool calls_no_more();
 

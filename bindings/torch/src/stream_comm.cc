@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Creates a communicator with a PyTorch stream.
 #include "stream_comm.hpp"
 
 #include <c10/core/impl/DeviceGuardImplInterface.h>

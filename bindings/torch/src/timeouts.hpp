@@ -18,7 +18,7 @@ using Milliseconds = std::chrono::milliseconds;
 // Adds time to all operations until the first operation with the extension has ended.
 struct Extension {
   Milliseconds more;
-  bool is_new = true;  // not used yet
+  bool is_new = true;
   std::atomic<bool> is_over{false};
 };
 

@@ -90,7 +90,7 @@ class TimerThread {
 
 namespace {
 
-// The timers are never destroyed: threads may hold timers at process exit.
+// The timers are never destroyed, because threads may hold timers at process exit.
 TimerThread& timers() {
   static auto* const one = new TimerThread;
   return *one;

@@ -27,7 +27,7 @@ class Continuations final : public Waiting {
     std::vector<MPI_Request>& requests = operation->requests();
     one->statuses.resize(requests.size());
     one->operation = std::move(operation);
-    // Deferred: `note` takes the lock.
+    // The completion is deferred, because `note` takes the lock.
     check(extensions().continue_all(static_cast<int>(requests.size()), requests.data(), note,
                                     one.get(), kInvokeFailed | kDeferComplete, one->statuses.data(),
                                     all_));
@@ -89,7 +89,7 @@ class Continuations final : public Waiting {
   MPI_Request all_ = MPI_REQUEST_NULL;
   std::size_t pending_ = 0;
   std::vector<Ended> ended_;
-  AlarmRequest* alarm_ = nullptr;  // the waiting thread's
+  AlarmRequest* alarm_ = nullptr;  // of the waiting thread
 };
 
 bool is_done(Operation& operation) {
@@ -165,7 +165,7 @@ class Array final : public Waiting {
     }
   }
 
-  // Includes the operations of dead groups, whose requests may never complete.
+  // take_ended() includes the operations of dead groups, whose requests may never complete.
   std::vector<Ended> take_ended(Operations& watched, std::vector<std::exception_ptr>& errors) {
     std::vector<Ended> ended;
     for (std::size_t i = 0; i < watched.size(); ++i) {
@@ -185,7 +185,7 @@ class Array final : public Waiting {
   }
 
   Operations pending_;
-  AlarmRequest* alarm_ = nullptr;  // the waiting thread's
+  AlarmRequest* alarm_ = nullptr;
 };
 
 }  // namespace
