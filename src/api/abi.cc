@@ -11,7 +11,6 @@
 namespace tern::api {
 namespace {
 
-/// Packs kind and index; from_int() looks up the generation.
 template <class Handle>
 int to_int(Handle handle) noexcept {
   return static_cast<int>(reinterpret_cast<uintptr_t>(handle) & 0x7fffffff);

@@ -125,7 +125,7 @@ DeviceResult free_device_memory(void* memory) noexcept {
     all.count.fetch_sub(1, std::memory_order_relaxed);
   }
   const Driver* const driver = cuda::driver();
-  if (driver == nullptr) return {};  // a forked child has no driver
+  if (driver == nullptr) return {};
   const CUresult result = give(*driver, old);
   // The context has ended with its memory.
   if (result == CUDA_SUCCESS || result == CUDA_ERROR_DEINITIALIZED ||

@@ -15,7 +15,6 @@ namespace tern::api {
 
 /// Returns the class of a code; a standard code is its own class.
 [[nodiscard]] int class_of(int code) noexcept;
-/// Returns a sentence such as "invalid rank".
 [[nodiscard]] std::string class_sentence(int mpi_class);
 [[nodiscard]] bool standard_class(int code) noexcept;
 

@@ -16,11 +16,11 @@ enum class CallContext : uint8_t {
   kNone,
   kCollective,
   kPersistent,
-  kSplit,  // MPI_Comm_split, MPI_Comm_split_type
+  kSplit,
   kSplitType,
-  kCreate,      // MPI_Comm_create
+  kCreate,
   kDerivation,  // communicators created without a message
-  kEnqueued,    // collectives on a stream
+  kEnqueued,
 };
 
 /// Sends the last fail() to the other ranks and keeps the failure. `aliased` names the collective

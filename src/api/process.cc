@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Instance: parameters, and objects independent of a job.
 #include "api/process.hpp"
 
 #include "base/config.hpp"

@@ -40,7 +40,7 @@ using ByChannel = std::array<std::vector<Request*>, core::Process::kMostChannels
 
 struct PartitionedRequests {
   ByChannel<PartitionedRequest> running;
-  std::atomic<uint32_t> tags = 0;  // used in turn
+  std::atomic<uint32_t> tags = 0;
 };
 
 struct SendBuffers {

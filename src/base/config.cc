@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds and reads tern.conf.
 #include "base/config.hpp"
 
 #include <dlfcn.h>

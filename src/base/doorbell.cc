@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Doorbell: arming, sleeping and waking.
 #include "base/doorbell.hpp"
 
 #include <fcntl.h>

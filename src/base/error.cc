@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Error texts and names.
 #include "base/error.hpp"
 
 #include <unistd.h>

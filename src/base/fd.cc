@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared memory files and their mappings.
 #include "base/fd.hpp"
 
 #include <fcntl.h>

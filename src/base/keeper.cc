@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeper: answering, and asking.
 #include "base/keeper.hpp"
 
 #include <fcntl.h>

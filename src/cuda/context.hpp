@@ -25,7 +25,6 @@ class DeviceContext {
   [[nodiscard]] bool has_waiting() const noexcept {
     return waiting_.load(std::memory_order_relaxed) > 0;
   }
-  /// Adds `more` enqueued calls that wait for other ranks; a negative `more` removes calls.
   void count_waiting(int more) noexcept { waiting_.fetch_add(more, std::memory_order_relaxed); }
   /// Whether the context has ended since construction; a new context may have the same handle.
   [[nodiscard]] bool stale() const noexcept;

@@ -72,14 +72,12 @@ void Device::prepare(size_t chunk, int chunks) noexcept {
         return (made->first = events.acquire(&made->second, &error)) != nullptr;
       },
       [&](const auto& made) { events.release(made.first, made.second); });
-  // The trial of a link needs a block at the owner and two at a peer.
   constexpr Store kStores[] = {Store::kDevice, Store::kDevice, Store::kPinned};
   size_t trial[] = {kBlock, kTrial, kTrial};
   std::byte* trials[3] = {};
   for (size_t i = 0; i < 3; ++i) trials[i] = blocks.acquire(kStores[i], &trial[i], &error);
   for (const Store store : {Store::kPinned, Store::kDevice})
     make_some<std::pair<std::byte*, size_t>>(
-        // for both directions
         std::min(store == Store::kPinned ? 2 * chunks : chunks, kMostChunks) + 1,
         [&](int i, auto* made) {
           made->second = i > 0 ? chunk : store == Store::kDevice ? kBlock : 0;

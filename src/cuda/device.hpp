@@ -49,7 +49,6 @@ class Device final : public DeviceContext {
   LateWrites late_writes;
   Streams streams;
   BlockStore blocks;
-  /// small copies to and from the host use kernels (Job::mail)
   bool mails = true;
 
   /// Loads the kernels at the first call; returns null and sets *why_not on failure. Any context
@@ -69,7 +68,6 @@ class Device final : public DeviceContext {
   [[nodiscard]] bool has_ended(const Memory& memory) const noexcept {
     return !late_writes.knows(memory) && stale();
   }
-  /// Invalidates all handles; the object stays.
   void forget() noexcept;
   /// Serializes blocking calls with work that waits for other ranks. Two such calls, begun in a
   /// different order on other ranks, may share a hardware queue and deadlock.
@@ -87,8 +85,6 @@ class Device final : public DeviceContext {
   std::atomic<bool> taken_{false};
 };
 
-/// Work in a stream of a device: the caller begins copies, then polls. After the first failure the
-/// job begins no more copies.
 class Job {
  public:
   Job() = default;
@@ -108,7 +104,6 @@ class Job {
   void copy(void* to, const void* from, size_t bytes) noexcept;
   /// Like copy(), but requires that neither side is pageable.
   void copy_mapped(void* to, const void* from, size_t bytes) noexcept;
-  /// Splits off half of the stage for a second stream.
   [[nodiscard]] Stage share_stage() noexcept;
   void set(void* to, uint32_t value) noexcept;
   void copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
@@ -123,7 +118,6 @@ class Job {
   void mail(void* to, const void* from, size_t bytes) noexcept;
   /// Reports the end of other work in pinned memory; one driver call.
   void tell_end() noexcept;
-  /// The caller calls mark() after beginning work in the stream, such as a kernel.
   void mark() noexcept {
     open_ = stream_ != nullptr;
     asked_ = false;
@@ -140,7 +134,6 @@ class Job {
     return std::exchange(kept_, {});
   }
   void has_ended() noexcept { open_ = false; }
-  /// Queries the stream every few ms.
   [[nodiscard]] bool has_failed_meanwhile() noexcept;
   [[nodiscard]] bool failed() const noexcept { return result_ != CUDA_SUCCESS; }
   /// "cuMemcpyAsync: CUDA_ERROR_..."
@@ -175,7 +168,7 @@ class Job {
   CUresult result_ = CUDA_SUCCESS;
   const char* function_ = "";
   bool borrowed_ = false;
-  bool open_ = false;  // work was begun and may still run
+  bool open_ = false;
   bool asked_ = false;
   int64_t next_question_ = 0;
   std::vector<std::shared_ptr<const void>> kept_;
@@ -210,7 +203,6 @@ struct Block : Loan {
   Block() = default;
   Block(Job& job, size_t least) noexcept : Loan(job, Store::kDevice, least) {}
 };
-/// Pinned host memory, with which copies overlap other work.
 struct Pinned : Loan {
   Pinned() = default;
   Pinned(Job& job, size_t least) noexcept : Loan(job, Store::kPinned, least) {}
@@ -228,7 +220,6 @@ class Gpus {
     chunks_ = count;
   }
   void set_mails(bool mails) noexcept { mails_ = mails; }
-  /// Prepares devices that were busy at first.
   void look_after() noexcept;
   /// From now on calls are put into the application's streams, and progress allocates nothing on
   /// devices.

@@ -21,7 +21,7 @@ struct Found {
   std::atomic<uint64_t> looked_at{0};
   std::mutex mutex;
   Driver table;
-  std::string missing;  // why a loaded libcuda is unusable
+  std::string missing;
 };
 Found found;
 constexpr uint64_t kNeverAgain = UINT64_MAX;
@@ -75,8 +75,7 @@ void forget_in_child() noexcept {
 TERN_COLD const Driver* look_for(int flags) noexcept {
   const std::lock_guard<std::mutex> guard(found.mutex);
   if (const Driver* known = found.driver.load(std::memory_order_acquire)) return known;
-  const link_map* const last = load_last();  // both counts precede the search, so that no library
-                                             // is missed
+  const link_map* const last = load_last();
   const uint64_t loaded = libraries_loaded();
   void* const library = ::dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL | flags);
   if (library == nullptr) {
@@ -94,7 +93,7 @@ TERN_COLD const Driver* look_for(int flags) noexcept {
     never_again();
     if (found.table.cuPointerGetAttributes == nullptr) return nullptr;
     found.unusable.store(&found.table, std::memory_order_release);
-    no_driver_since.doubt();  // device memory may exist
+    no_driver_since.doubt();
     return nullptr;
   }
   ::pthread_atfork(nullptr, nullptr, forget_in_child);

@@ -19,7 +19,7 @@ struct Driver {
 #define TERN_CUDA_ROW(name, ...) CUresult (*name)(__VA_ARGS__) = nullptr;
   TERN_CUDA_FUNCTIONS(TERN_CUDA_ROW, TERN_CUDA_ROW)
 #undef TERN_CUDA_ROW
-  int version = 0;  // 12040 is CUDA 12.4
+  int version = 0;
 };
 
 /// Returns null before the application loads libcuda, for a libcuda that is too old, and in a
@@ -30,7 +30,6 @@ struct Driver {
 /// null.
 [[nodiscard]] const Driver* unusable_driver() noexcept;
 
-/// Returns the CUDA version of a function, at least 12000.
 [[nodiscard]] int first_version_of(std::string_view function) noexcept;
 /// "the driver for CUDA 12.0 lacks cuFuncLoad, which needs a driver for CUDA 12.4"
 [[nodiscard]] std::string lacks_in_words(const Driver& driver, const char* function);
@@ -42,7 +41,6 @@ struct Driver {
 /// Loads libcuda if installed. Only for tools, which own no device memory.
 void load_driver() noexcept;
 
-/// "cuMemcpyAsync: CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)"
 [[nodiscard]] std::string words_of(const char* function, CUresult result);
 
 }  // namespace tern::cuda

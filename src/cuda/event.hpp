@@ -36,7 +36,6 @@ class SharedEvent {
 
 /// Opens a peer's event; on failure returns null, and the job fails.
 [[nodiscard]] CUevent open_event(Job& job, const EventName& name) noexcept;
-/// Whether the event has happened. A failed query fails the job.
 [[nodiscard]] bool happened(Job& job, CUevent event) noexcept;
 
 }  // namespace tern::cuda

@@ -25,12 +25,13 @@ class Events {
   Events(const Events&) = delete;
   Events& operator=(const Events&) = delete;
   ~Events();
+  /// Lends an event to this caller alone, or returns null with *error. Requires the context.
   CUevent acquire(EventName* name, CUresult* error) noexcept;
   void release(CUevent event, const EventName& name) noexcept;
-  /// Lends an event to this caller alone, or returns null with *error. Requires the context.
-  CUevent open(const EventName& name, CUresult* error) noexcept;
   /// Opens a peer's event, or returns null with *error. The event stays open, because a peer has at
   /// most one event per piece in flight. Requires the context.
+  CUevent open(const EventName& name, CUresult* error) noexcept;
+  /// Requires the context, and no waiting callers.
   void destroy() noexcept;
   void forget() noexcept;
   static void forget(CUevent event) noexcept;

@@ -14,7 +14,7 @@ namespace tern::cuda {
 struct Exportable {
   CUdeviceptr address = 0;
   size_t bytes = 0;
-  bool mapped = false;  // from cuMemCreate; else from cuMemAlloc
+  bool mapped = false;
 };
 
 /// Allocates in the current context; `alignment` 0 accepts any. On failure *function names the

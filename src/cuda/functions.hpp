@@ -203,7 +203,6 @@
   TERN_CUDA_REQUIRED(REQUIRED)                                                                     \
   TERN_CUDA_OPTIONAL(OPTIONAL)
 
-// CUDA versions that introduced functions after 12.0.
 #define TERN_CUDA_LATER(ROW)                                                                       \
   ROW(cuCtxSetFlags, 12010)                                                                        \
   ROW(cuMulticastCreate, 12010)                                                                    \

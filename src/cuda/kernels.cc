@@ -15,7 +15,6 @@ namespace {
 constexpr unsigned kThreads = 256;
 constexpr size_t kMostShared = std::max(sizeof(InterpretShared), sizeof(PushShared));
 
-/// Returns the file and a final zero; empty if unreadable.
 std::vector<char> contents(const std::string& file) {
   std::ifstream stream(file, std::ios::binary);
   if (!stream) return {};

@@ -33,7 +33,7 @@ bool LateWrites::knows(const Memory& memory) const noexcept {
 bool LateWrites::end_on(const Memory& memory) noexcept {
   {
     const std::lock_guard<std::mutex> guard(mutex_);
-    if (synchronous_.contains(memory.buffer_id)) return false;  // the driver refused before
+    if (synchronous_.contains(memory.buffer_id)) return false;
   }
   unsigned int on = 1;
   const bool all_written =

@@ -31,7 +31,6 @@ class LayoutImages {
   void prepare() noexcept;
   /// Allocates blocks for this type. May wait for the device.
   [[nodiscard]] CUresult prepare(const Program& program) noexcept;
-  /// Assigns a block without allocation; returns false if none is free.
   [[nodiscard]] bool reserve(const Program& program) noexcept;
   /// Returns the list's address for later work in this stream. Allocates unless reserve() returned
   /// true.
@@ -39,7 +38,7 @@ class LayoutImages {
 
  private:
   struct Image {
-    std::weak_ptr<const LayoutProgram> owner;  // expired: the block is free
+    std::weak_ptr<const LayoutProgram> owner;
     CUdeviceptr at = 0;
     void* pinned = nullptr;
     size_t bytes = 0;

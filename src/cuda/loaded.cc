@@ -27,7 +27,7 @@ struct EmptyLibrary {
   ElfW(Phdr) parts[3] = {};
   ElfW(Dyn) dynamic[6] = {};
   ElfW(Sym) symbols[1] = {};
-  uint32_t hash[4] = {1, 1, 0, 0};  // a single empty bucket
+  uint32_t hash[4] = {1, 1, 0, 0};
   char names[8] = {};
 
   /// `like`: first bytes of a loaded object, for the machine type.
@@ -67,7 +67,6 @@ struct EmptyLibrary {
   }
 };
 
-/// Returns the ELF header of the object with this code; null in a static program.
 const ElfW(Ehdr) * own_head() noexcept {
   Dl_info here{};
   if (::dladdr(reinterpret_cast<const void*>(&load_last), &here) == 0) return nullptr;

@@ -24,7 +24,6 @@ class LastLoaded {
   }
   void look_at(const link_map& entry) noexcept { at_.store(&entry, std::memory_order_release); }
   void doubt() noexcept { look_at(kDoubt); }
-  /// Makes still() true forever.
   void trust() noexcept { look_at(kTrust); }
 
  private:

@@ -42,7 +42,6 @@ uintptr_t heap_start() noexcept {
   return std::sscanf(at, "%llu", &value) == 1 ? static_cast<uintptr_t>(value) : 0;
 }
 
-/// Finds the writable segment of the program, the first object in the list.
 void find_program(HostRanges::AddressRange& program) noexcept {
   ::dl_iterate_phdr(
       [](dl_phdr_info* info, size_t, void* result) {
@@ -117,7 +116,7 @@ MemoryKind ask_driver(const void* address) noexcept {
   const CUresult answer = known->cuPointerGetAttributes(names.size(), names.data(), values.data(),
                                                         reinterpret_cast<CUdeviceptr>(address));
   if (answer == CUDA_ERROR_NOT_INITIALIZED || answer == CUDA_ERROR_DEINITIALIZED)
-    return MemoryKind::kHost;  // no device memory exists
+    return MemoryKind::kHost;
   if (answer != CUDA_SUCCESS) return kind_without_driver(address);
   if (managed != 0) return MemoryKind::kManaged;
   return type == CU_MEMORYTYPE_DEVICE ? MemoryKind::kDevice : MemoryKind::kHost;

@@ -31,8 +31,8 @@ enum class MemoryKind : uint8_t {
 
 /// Source of Memory::buffer_id; ids are unique only within a source.
 enum class IdKind : uint8_t {
-  kBuffer,  // CU_POINTER_ATTRIBUTE_BUFFER_ID
-  kBlock,   // CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, for mapped memory (cuMemCreate)
+  kBuffer,
+  kBlock,  // CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, for mapped memory (cuMemCreate)
 };
 
 struct Memory {
@@ -43,8 +43,8 @@ struct Memory {
   IdKind id_kind = IdKind::kBuffer;
   uintptr_t base = 0;
   size_t bytes = 0;
-  bool legacy_ipc = false;  // cuIpcGetMemHandle works
-  bool pooled = false;      // from cuMemAllocAsync
+  bool legacy_ipc = false;
+  bool pooled = false;
 };
 
 namespace detail {
@@ -57,7 +57,7 @@ struct HostRanges {
              bytes.load(std::memory_order_relaxed);
     }
   };
-  AddressRange program;                 // static data
+  AddressRange program;
   std::array<AddressRange, 64> pinned;  // by the library; a place keeps its address
   AddressRange heap;                    // brk; grows
 };

@@ -44,7 +44,7 @@ std::unique_ptr<Residency::Share> Residency::share() {
 }
 
 int Residency::ordinary(int wanted, int most) {
-  auto fresh = share();  // destroyed after the guard
+  auto fresh = share();
   const Guard guard(mutex_);
   if (ordinary_ == nullptr) ordinary_ = std::move(fresh);
   const int own = ordinary_->places_ > 0 ? ordinary_->places_ : take(*ordinary_, wanted, most);

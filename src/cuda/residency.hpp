@@ -37,9 +37,8 @@ class Residency {
     friend class Residency;
     Residency& of_;
     int places_ = 0, most_ = 0;
-    std::function<bool()> is_over_;  // empty: in use
+    std::function<bool()> is_over_;
   };
-  /// Returns the places for waiting kernels of all processes, out of `places`.
   [[nodiscard]] static constexpr int for_waiting(int places) noexcept {
     return places - std::max(1, places / 8);
   }

@@ -39,7 +39,6 @@ struct Stream {
   /// Enqueues a write of the word behind all work; returns false if impossible. Requires the
   /// context.
   [[nodiscard]] bool ask(const Driver& driver) noexcept;
-  /// Whether the last requested value has arrived.
   [[nodiscard]] bool has_come() const noexcept {
     return word->load(std::memory_order_acquire) == asked;
   }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// AccessLog: entries and their conflicts.
 #include "rma/access_log.hpp"
 
 #include <sys/uio.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Boxes: posting and execution.
 #include "rma/boxes.hpp"
 
 #include <sched.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copied: calls of the kernel.
 #include "rma/copied.hpp"
 
 #include <unistd.h>

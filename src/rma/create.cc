@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// create: the exchange between ranks, and the window.
 #include "rma/create.hpp"
 
 #include <unistd.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements: lookup, and changes in this process's memory.
 #include "rma/elements.hpp"
 
 #include <cstring>

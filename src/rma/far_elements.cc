@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// FarElements: gathers pieces until the array is full.
 #include "rma/far_elements.hpp"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages: operations become records, data and answers.
 #include "rma/messages.hpp"
 
 #include <algorithm>

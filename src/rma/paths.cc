@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// MappedPath, CopiedPath: copies, and elements changed in place.
 #include "rma/paths.hpp"
 
 #include "base/copy.hpp"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// SharedMemory: plan and mappings.
 #include "rma/shared_memory.hpp"
 
 #include <fcntl.h>

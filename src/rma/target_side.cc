@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// TargetSide: validates, executes and answers records.
 #include "rma/target_side.hpp"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Window: fences, flushes, and the end.
 #include "rma/window.hpp"
 
 #include <atomic>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The queue of device calls.
 #include "device_queue.hpp"
 
 #include <c10/core/impl/VirtualGuardImpl.h>

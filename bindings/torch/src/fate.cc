@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ends a group, after its abort hooks.
 #include "fate.hpp"
 
 #include <pybind11/pybind11.h>

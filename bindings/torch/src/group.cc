@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shared state of a process group.
 #include "group.hpp"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the state of peer processes.
 #include "hang_report.hpp"
 
 #include <sys/uio.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Issues, queues and waits for MPI calls.
 #include "issue.hpp"
 
 #include <ATen/core/grad_mode.h>

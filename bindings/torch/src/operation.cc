@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// An operation's life: begin, test, conclude.
 #include "operation.hpp"
 
 #include <cstdio>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Watches the peers' processes.
 #include "peer_watch.hpp"
 
 #include <poll.h>

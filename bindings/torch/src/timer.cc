@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The thread of all deadlines.
 #include "timer.hpp"
 
 #include <condition_variable>

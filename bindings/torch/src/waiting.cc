@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two implementations of Waiting.
 #include "waiting.hpp"
 
 #include <algorithm>

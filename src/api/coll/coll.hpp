@@ -14,7 +14,7 @@ namespace tern::api {
 struct Described {
   coll::Operation operation{};
   int code = MPI_SUCCESS;
-  bool aliased = false;  // the error is equal buffers
+  bool aliased = false;
   [[nodiscard]] std::optional<coll::CallKind> aliased_call(bool blocking) const noexcept {
     return aliased ? std::optional(operation.kind(blocking)) : std::nullopt;
   }
@@ -25,7 +25,6 @@ struct Described {
 
 [[nodiscard]] int run(const Described& what) noexcept;
 [[nodiscard]] int enqueue(const Described& what) noexcept;
-/// Starts any form except the blocking one.
 [[nodiscard]] int start_unblocked(const Described& what, Form form) noexcept;
 [[nodiscard]] inline int start(const Described& what, Form form) noexcept {
   return form.kind == Form::Kind::kBlocking ? run(what) : start_unblocked(what, form);

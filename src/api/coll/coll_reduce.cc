@@ -57,8 +57,7 @@ int reduce(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& type, 
   const bool at_root = is_root(comm, root), sends = is_leaf(comm, root);
   const Side output = at_root ? vector_of(recvbuf, count, type) : Side{};
   if (!at_root && !sends) {
-    Described beside = describe(Collective::kReduce, comm);  // in the root's group, arguments have
-                                                             // no meaning
+    Described beside = describe(Collective::kReduce, comm);
     beside.operation.root = root;
     return start(beside, form);
   }

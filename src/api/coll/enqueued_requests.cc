@@ -63,7 +63,7 @@ int start_collective(const coll::Operation& operation) noexcept {
 struct Found {
   CommStream* stream = nullptr;
   std::shared_ptr<stream::Pending> pending;
-  EnqueuedRequest* enqueued = nullptr;  // null: persistent
+  EnqueuedRequest* enqueued = nullptr;
 };
 bool find_awaited(MPI_Request handle, MPI_Status* status, Found* found) {
   core::Request* const request = find_request(handle);
@@ -121,7 +121,6 @@ int wait_for(int count, MPI_Request* handles, MPI_Status* statuses, bool of_seve
   return MPI_SUCCESS;
 }
 
-/// Runs when the stream reaches the call; progress sends the partition.
 class ReadyCall final : public stream::Call {
  public:
   ReadyCall(PartitionedSend& send, int partition)

@@ -78,7 +78,6 @@ int delete_attribute(Owner& owner, int keyval) noexcept {
   return owner.attributes.erase(keyval, owner.handle());
 }
 
-/// Returns the value of a predefined attribute; sets *known to false for other attributes.
 int* predefined(int keyval, bool* known) noexcept {
   PredefinedAttributes& own = instance().attributes;
   *known = true;

@@ -10,7 +10,6 @@ namespace tern::api {
 /// Announces a communicator to the transports; the handle takes over the reference. Throws Error.
 void publish(core::Ref<core::Communicator> communicator, MPI_Comm* handle);
 
-/// Announces a communicator without a handle to the transports. Throws Error.
 void join(core::Communicator& communicator);
 
 [[nodiscard]] int check_stringtag(const char* stringtag) noexcept;

@@ -20,7 +20,7 @@ namespace {
 struct Hint {
   const char* key;
   const char* standard;
-  bool settable;  // accepts true or false
+  bool settable;
 };
 constexpr Hint kHints[] = {
     {"mpi_assert_allow_overtaking", "false", true},
@@ -111,7 +111,7 @@ int comm_get_info(core::Communicator& comm, MPI_Info* info_used) noexcept {
         on == nullptr ? nullptr : coll::StreamCollectives::wire_taken(on->shadow());
     if (taken != nullptr) used->set("tern_gpu_wire_taken", taken);
     *info_used = reinterpret_cast<MPI_Info>(any_process().handles.insert(*used));
-    (void)used.leak();  // the handle's reference
+    (void)used.leak();
     return MPI_SUCCESS;
   });
 }

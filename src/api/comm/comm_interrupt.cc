@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interrupts a communicator's operations from another thread.
 #include "api/comm/comm_interrupt.hpp"
 
 #include "api/process.hpp"
@@ -19,8 +18,7 @@ int comm_interrupt(core::Communicator& comm) noexcept {
   channel.pml->interrupt(comm);
   if (comm.side) channel.pml->interrupt(*comm.side);
   channel.coll->interrupt(comm);
-  if (const stream::CommStream* const state = stream::of(comm)) {  // the stream is in the same
-                                                                   // channel
+  if (const stream::CommStream* const state = stream::of(comm)) {
     const auto interrupt = [&](const stream::CommStream& one) {
       channel.pml->interrupt(one.shadow());
       channel.coll->interrupt(one.shadow());

@@ -29,12 +29,11 @@ using core::Ref;
 
 /// A member's vote. A refusing member votes kRefused with its error class.
 struct Ballot {
-  int color, key;  // or kRefused and the error class
+  int color, key;
 };
 constexpr int kRefused = INT_MIN;
 static_assert(kRefused != MPI_UNDEFINED);
 
-/// Returns the members of `color`, ordered by key, then by rank.
 Ref<Group> chosen(const Group& members, const Ballot* ballots, int color) {
   std::vector<int> ranks;
   for (int rank = 0; rank < members.size(); ++rank)
@@ -107,10 +106,9 @@ int split(Communicator& parent, int color, int key, const Failure& refused, MPI_
   return own_first(refused, code);
 }
 
-/// This process's part in a split by type, or the reason for none.
 struct SplitResult {
   int color = MPI_UNDEFINED;
-  const char* resource = nullptr;  // for the hints
+  const char* resource = nullptr;
   Failure refused;
 };
 
@@ -249,7 +247,7 @@ int split_by_type(Communicator& parent, int split_type, int key, const core::Inf
     ballots.push_back(one.ballot);
     if (splits_unguided(one) && one.ballot.color != kRefused)
       ballots.back().color = color_in(one.place, resource);
-    if (wrong) ballots.back() = {kRefused, wrong.code};  // reported to the other group
+    if (wrong) ballots.back() = {kRefused, wrong.code};
   }
   if (split_type == MPI_COMM_TYPE_HW_UNGUIDED && resource < kResources.size())
     part->resource = resource_name(resource);

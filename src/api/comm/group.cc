@@ -18,7 +18,7 @@ void publish(core::Ref<core::Group> group, MPI_Group* handle) {
     return;
   }
   *handle = reinterpret_cast<MPI_Group>(any_process().handles.insert(*group));
-  (void)group.leak();  // the handle's reference
+  (void)group.leak();
 }
 
 namespace {
@@ -39,7 +39,6 @@ int check_rank(const Group& group, int rank, int position, const char* array) {
               group.size() - 1);
 }
 
-/// Returns MPI_ERR_RANK for a duplicate.
 int check_distinct(const std::vector<int>& ranks) {
   if (std::is_sorted(ranks.begin(), ranks.end(), std::less_equal<>())) return MPI_SUCCESS;
   std::vector<int> sorted(ranks);

@@ -116,7 +116,6 @@ int check_leader(int leader, const char* name, int size) {
   return fail(MPI_ERR_RANK, "%s is %d, but its group has ranks 0..%d", name, leader, size - 1);
 }
 
-/// Whether this side comes first; on a tie, peer indices decide.
 bool comes_first(const Communicator& inter, bool high, bool theirs) {
   if (high != theirs) return !high;
   return inter.group().peer_index(0) < inter.remote_group()->peer_index(0);

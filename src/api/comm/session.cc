@@ -215,7 +215,7 @@ int group_from_session_pset(core::Session& session, const char* pset_name,
     if (!made) return unknown_set(pset_name);
     made->session = core::Ref<core::Object>(&session);
     *newgroup = reinterpret_cast<MPI_Group>(any_process().handles.insert(*made));
-    (void)made.leak();  // the handle's reference
+    (void)made.leak();
     return MPI_SUCCESS;
   });
 }

@@ -42,9 +42,7 @@ std::shared_ptr<CommStream> make_part(Communicator& comm, const CommStream& whol
   Communicator& shadow = *derive_shadow(comm, group.finish(), static_cast<uint64_t>(sibling));
   shadow.info = whole.shadow().info;
   shadow.named_by = core::Ref<core::Group>(&comm.group());
-  if (device != nullptr)
-    (void)shadow.channel().coll->streams().prepare(shadow, device);  // a failure leaves the shadow
-                                                                     // without a team
+  if (device != nullptr) (void)shadow.channel().coll->streams().prepare(shadow, device);
   return std::make_shared<CommStream>(comm, shadow, core::Ref<stream::Stream>(whole.stream()),
                                       whole.chunk(), board, comm.process().proxy);
 }

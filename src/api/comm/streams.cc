@@ -181,7 +181,7 @@ int stream_create(core::Info* info, MPIX_Stream* out) noexcept {
     }
     *out = reinterpret_cast<MPIX_Stream>(process.handles.insert(*made));
     made->made_at = core::current_call;
-    (void)made.leak();  // the handle's reference
+    (void)made.leak();
     return MPI_SUCCESS;
   });
 }
@@ -208,8 +208,7 @@ int stream_comm_create(Communicator& comm, Stream* with, MPI_Comm* newcomm) noex
       stream::prepare_types(comm.process(), with->device());
       stream::Boards& boards = comm.process().proxy->boards;
       if (Failure why = boards.make(with->device(), chunk, &board)) throw Error(std::move(why));
-      (void)boards.make(with->device(), chunk, &spare);  // on failure a duplicate makes its own
-                                                         // board
+      (void)boards.make(with->device(), chunk, &spare);
     });
     if (code != MPI_SUCCESS) {
       excuse(comm, CallContext::kCollective, code);
@@ -227,7 +226,7 @@ int stream_comm_create(Communicator& comm, Stream* with, MPI_Comm* newcomm) noex
         core::derive_communicator(comm, core::Ref<core::Group>(&comm.group()), id);
     made->topology = comm.topology;
     Communicator& shadow = *derive_shadow(*made, core::Ref<core::Group>(&made->group()), 0);
-    shadow.info = comm.info;  // algorithm hints
+    shadow.info = comm.info;
     shadow.topology = comm.topology;
     cuda::Device* const device = with != nullptr && with->on_gpu() ? &with->device() : nullptr;
     std::vector<int> islands;

@@ -129,7 +129,7 @@ namespace {
 struct SubGrid {
   core::Placement members;
   Cartesian grid;
-  uint64_t first = 0;  // the lowest rank
+  uint64_t first = 0;
 };
 
 SubGrid part_of(const Cartesian& grid, int rank, const int* remain) {

@@ -14,7 +14,6 @@ constexpr bool kLarge = true;  // selects the MPI_Count form
 int give_type(core::Ref<core::Datatype> type, MPI_Datatype* handle);
 
 [[nodiscard]] core::Datatype* find_type(MPI_Datatype handle) noexcept;
-/// Reports a handle unknown to find_type.
 [[nodiscard]] int no_type(const char* parameter, MPI_Datatype handle) noexcept;
 
 template <class Make>

@@ -40,7 +40,6 @@ int constant_of(ThreadLevel level) noexcept {
   return MPI_THREAD_SINGLE;
 }
 
-/// Starts the world after parameters have been read.
 int start_world(int required) noexcept {
   WorldState& world = instance().world;
   if (world.started)

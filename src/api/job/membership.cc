@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Membership: enters and leaves the job.
 #include "api/job/membership.hpp"
 
 #include <sched.h>
@@ -64,7 +63,7 @@ void Membership::enter_job(core::ThreadLevel level) {
                 "the world of the last MPIX_Boot_provide has ended; call MPIX_Boot_provide again "
                 "for the next world");
   (void)heeds_remote_fences();  // requires a single thread
-  boot_.reset();                // drops the boot of a failed attempt
+  boot_.reset();
   was_provided_ = provided;
   boot_ = boot::make_boot(process_.params.boot);
   if (left_together_ && !provided) boot_->enter_again();

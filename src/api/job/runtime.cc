@@ -147,7 +147,7 @@ void Runtime::open_bell_pipe() {
 }
 
 void Runtime::start_thread() {
-  Doorbell* doorbell = pmls_.front()->engine.transports.doorbell();  // null: no peer rings
+  Doorbell* doorbell = pmls_.front()->engine.transports.doorbell();
   if (!process_.threads.wants_progress || doorbell == nullptr) return;
   thread_ = std::make_unique<ProgressThread>(process_, *doorbell);
   process_.threads.has_progress = true;
@@ -271,8 +271,7 @@ void Runtime::await(const core::Group& group) {
   core::Progress& progress = process_.channel(0).progress;
   int met = 0, awaited = -1;
   const auto all_here = [&] {
-    process_.waits.awaited.set(boot.connection_info_word());  // later changes wake the waiting
-                                                              // thread
+    process_.waits.awaited.set(boot.connection_info_word());
     for (; met < group.size(); ++met) {
       const auto rank = static_cast<int>(group.peer_index(met));
       if (boot.has_connection_info(rank)) continue;

@@ -32,7 +32,6 @@ class Runtime {
   ~Runtime();
   /// Waits for all ranks, and earlier measurements. Throws Error.
   void enter_world();
-  /// Waits until all members have entered the job. Throws Error.
   void await(const core::Group& group);
   /// Enables locks for a higher thread level. No other thread may be in MPI.
   void admit_threads() noexcept;
@@ -42,9 +41,7 @@ class Runtime {
   /// Sends pending messages and meets all ranks, after which no peer needs this rank's memory.
   /// Throws Error.
   void leave();
-  /// Waits until no peer needs this process.
   void see_off() noexcept;
-  /// The runtime rests between sessions.
   void rest() noexcept;
   void come_back();
 
@@ -62,7 +59,7 @@ class Runtime {
   [[nodiscard]] bool has_lost_peers() const noexcept;
 
   core::Process& process_;
-  std::vector<std::unique_ptr<pml::P2p>> pmls_;  // by channel
+  std::vector<std::unique_ptr<pml::P2p>> pmls_;
   std::vector<std::unique_ptr<coll::Coll>> colls_;
   std::unique_ptr<BellPipe> bell_pipe_;
   std::unique_ptr<HangWatch> watch_;

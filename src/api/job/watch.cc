@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// HangWatch: collects and reports waits.
 #include "api/job/watch.hpp"
 
 #include <algorithm>
@@ -70,7 +69,7 @@ HangWatch::~HangWatch() {
 // Sleepers of several channels may call asleep(); a single sleeper reports.
 void HangWatch::asleep(core::Progress& progress) noexcept {
   const FutexWord question = process_.boot->question();
-  process_.waits.question.set(question);  // a new request ends the sleep
+  process_.waits.question.set(question);
   const std::unique_lock<std::mutex> speaker(mutex_, std::try_to_lock);
   if (!speaker.owns_lock()) return;
   const OtherLocks others(process_, progress);

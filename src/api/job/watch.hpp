@@ -28,7 +28,7 @@ class HangWatch final : public core::Watch {
   std::mutex mutex_;
   bool watched_;
   uint32_t answered_;
-  int64_t spoken_ = 0;  // start of the reported wait
+  int64_t spoken_ = 0;
 };
 
 }  // namespace tern::api

@@ -133,7 +133,7 @@ class BufferedRequest : public core::Request {
     complete();
     the_process->handles.insert(*this);
   }
-  bool cancel() noexcept override { return true; }  // too late
+  bool cancel() noexcept override { return true; }
   void destroy() noexcept override {
     the_process->handles.erase(*this);
     delete this;

@@ -15,7 +15,6 @@ class CompoundRequest final : public core::Request {
   explicit CompoundRequest(core::Communicator* of);
   /// Takes over the reference to a part. The last part determines the outcome.
   void add(core::Request* part) { parts_.push_back(part); }
-  /// memory for the parts
   std::vector<std::byte> memory;
   /// Starts polling the parts. The caller holds the lock.
   void run() noexcept;

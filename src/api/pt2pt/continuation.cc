@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Continuations: attaching, completion, and calls.
 #include "api/pt2pt/continuation.hpp"
 
 #include <algorithm>
@@ -112,7 +111,7 @@ void ContinuationRequest::run(Continuation& one) noexcept {
     note(one.callback, code, text, false);
     return ended();
   }
-  if (code != MPI_SUCCESS) remember_error(code, text);  // the function may call MPI_Error_string
+  if (code != MPI_SUCCESS) remember_error(code, text);
   const bool before = std::exchange(in_function, true);
   bool threw = false;
   const int returned = core::user_call("the function of a continuation", &threw, [&] {

@@ -50,7 +50,7 @@ class ContinuationRequest final : public core::Request {
   const bool poll_only_;
   mutable std::mutex mutex_;  // locked after a channel's lock
   Continuations waiting_;
-  size_t pending_ = 0;  // waiting or running
+  size_t pending_ = 0;
   std::vector<void*> failed_;
   std::string text_;
 };

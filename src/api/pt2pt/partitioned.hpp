@@ -15,7 +15,7 @@
 namespace tern::api {
 
 struct PartitionPlan {
-  int64_t bytes = 0;          // of the whole buffer
+  int64_t bytes = 0;
   int64_t portion_bytes = 0;  // of each portion except the last
   int32_t portions = 0;
   int32_t first_tag = 0;
@@ -39,9 +39,7 @@ class PartitionedRequest : public core::Request {
 
  protected:
   virtual void begin() = 0;
-  /// Returns true once finished.
   virtual bool step() noexcept = 0;
-  /// Polls the request until step() returns true.
   void look_after();
   /// Records the outcome, and releases the part.
   void collect(core::Request* part) noexcept;
@@ -56,7 +54,7 @@ class PartitionedRequest : public core::Request {
   const int partitions_;
   const pml::Envelope envelope_;
   PartitionPlan plan_;
-  core::Request* introduction_ = nullptr;  // in flight
+  core::Request* introduction_ = nullptr;
 
  private:
   static int poll(void* self) noexcept;
@@ -78,12 +76,12 @@ class PartitionedSend final : public PartitionedRequest {
   bool step() noexcept override;
   [[nodiscard]] int send(int portion) noexcept;
 
-  int group_ = 1;                     // partitions per portion
-  int unsent_ = 0;                    // portions
-  std::vector<uint8_t> ready_;        // by partition
-  std::vector<int> told_;             // partitions marked by a stream
-  std::vector<int> missing_;          // missing partitions by portion
-  std::vector<core::Request*> open_;  // portions in flight
+  int group_ = 1;  // partitions per portion
+  int unsent_ = 0;
+  std::vector<uint8_t> ready_;
+  std::vector<int> told_;
+  std::vector<int> missing_;  // missing partitions by portion
+  std::vector<core::Request*> open_;
 };
 
 class PartitionedReceive final : public PartitionedRequest {

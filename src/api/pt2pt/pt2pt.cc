@@ -17,7 +17,6 @@ using pml::Buffer;
 using pml::Envelope;
 using pml::Mode;
 
-/// A request of MPI_PROC_NULL, complete from the start.
 class NullRequest final : public core::Request {
  public:
   explicit NullRequest(core::HandleTable& table, bool persistent) : table_(table) {
@@ -31,7 +30,7 @@ class NullRequest final : public core::Request {
     set_active(true);
     return MPI_SUCCESS;
   }
-  bool cancel() noexcept override { return true; }  // too late
+  bool cancel() noexcept override { return true; }
   void destroy() noexcept override {
     table_.erase(*this);
     delete this;

@@ -95,7 +95,7 @@ void describe_requests(const Requests& requests, bool any, WaitReport* report) {
 
 /// Waits in the channels in turn; other channels progress meanwhile.
 void wait_for_all(const Requests& requests) noexcept {
-  int next = 0;  // earlier requests are complete
+  int next = 0;
   const auto pass_complete = [&] {
     while (next < requests.count() && requests.complete(next)) ++next;
   };
@@ -129,7 +129,6 @@ int wait_for_one(const Requests& requests) noexcept {
   return found;
 }
 
-/// Hands requests to the user, and keeps the first error.
 class Collection {
  public:
   /// `failed`: all statuses get an error code.
@@ -169,7 +168,7 @@ class Collection {
   int taken_ = 0;
   bool failed_, heard_ = false;
   LastError first_;
-  core::Ref<core::Object> hearer_;  // of the first error
+  core::Ref<core::Object> hearer_;
 };
 
 /// Collects complete requests. After a failure returns MPI_ERR_IN_STATUS, and all statuses get an

@@ -44,7 +44,6 @@ inline int bad_request(MPI_Request handle, int position) noexcept {
       position, static_cast<void*>(handle));
 }
 
-/// Requests of an array; null for idle entries.
 class Requests {
  public:
   Requests(int count, const MPI_Request* handles) noexcept : count_(count) {
@@ -118,7 +117,6 @@ inline bool all_complete(const Requests& requests) noexcept {
   return true;
 }
 
-/// Returns the first completed entry, or -1.
 inline int first_complete(const Requests& requests) noexcept {
   for (int i = 0; i < requests.count(); ++i)
     if (requests[i] != nullptr && requests[i]->done()) return i;
@@ -149,7 +147,6 @@ inline void poll_once(const Requests& requests) noexcept {
   requests.run_ready();
 }
 
-/// Polls for calls that collect all completed entries.
 inline void poll_for_some(const Requests& requests) noexcept {
   requests.run_ready();
   if (first_complete(requests) < 0) return poll_once(requests);

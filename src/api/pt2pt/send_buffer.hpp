@@ -36,7 +36,7 @@ class SendBuffer {
   struct BufferedSend {
     size_t from, to;
     core::Request* request;
-    std::unique_ptr<std::byte[]> own;  // automatic buffering
+    std::unique_ptr<std::byte[]> own;
   };
   void drop_finished() noexcept;
   [[nodiscard]] bool sent() noexcept;

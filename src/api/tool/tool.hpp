@@ -60,9 +60,7 @@ struct PerformanceVariable {
 };
 [[nodiscard]] const std::vector<PerformanceVariable>& performance_variables();
 
-/// Called when the process enters its job.
 void watch_events() noexcept;
-/// Called when the last user leaves.
 void forget_events() noexcept;
 
 }  // namespace tern::api

@@ -54,7 +54,6 @@ const Instant* find_event(MPI_T_event_instance word) noexcept {
 
 }  // namespace
 
-/// A registration has a callback per safety level.
 class ToolRegistration {
  public:
   struct Callback {

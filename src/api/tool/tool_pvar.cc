@@ -68,7 +68,6 @@ class ToolSession {
 
 namespace {
 
-/// Looks up session and handle, to detect garbage.
 struct Access {
   Access(MPI_T_pvar_session session_word, MPI_T_pvar_handle handle_word) noexcept
       : lock(instance().tool.mutex) {

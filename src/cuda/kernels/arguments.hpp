@@ -104,7 +104,6 @@ struct LayoutNode {
 
 inline constexpr int kInlineWords = 128;
 
-/// Moves the packed bytes [begin, end) of elements `extent` apart, with layout `root`.
 struct PackArguments {
   char* memory;
   char* packed;
@@ -118,7 +117,6 @@ struct PackArguments {
   uint64_t inline_image[kInlineWords];
 };
 
-/// See Kernels::mail().
 struct MailArguments {
   char* to;
   const char* from;
@@ -158,7 +156,6 @@ struct Operand {
 };
 static_assert(sizeof(Operand) == 16);
 
-/// A thread block's report in pinned memory: a long wait, or the end of a wait by timeout or abort.
 struct KernelReport {
   enum State : uint32_t { kNothing, kWaits, kLate, kTold };
   uint32_t state;
@@ -179,7 +176,6 @@ struct WaitShared {
   uint32_t told;
 };
 
-/// Offset from the first block, and length, in units or bytes.
 struct DataBlock {
   int64_t offset, length;
 };

@@ -56,7 +56,7 @@ class Exchanger {
   struct Chunk {
     char* at;
     int64_t bytes;
-    uint32_t signal;  // neither 0 nor 1
+    uint32_t signal;
   };
 
   template <class Action>
@@ -99,7 +99,6 @@ class Exchanger {
       ptx::signal_system(credit(block.peer, a_.rank), 1);
   }
 
-  /// Waits for a semaphore and resets the semaphore to 0.
   TERN_DEVICE void take(uint32_t* word, uint32_t signal, int32_t peer, int32_t message) {
     if (waiter_.left()) return;
     const auto what = [&] { return Awaited{peer, message, 0, step_}; };

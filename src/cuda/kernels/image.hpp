@@ -16,7 +16,6 @@ struct KernelImage {
 /// Returns the images in the order of trial; empty if this build has no kernels.
 [[nodiscard]] std::span<const KernelImage> embedded_kernels() noexcept;
 
-/// Describes all images, or says why the build has none.
 [[nodiscard]] std::string kernels_in_words();
 
 }  // namespace tern::cuda

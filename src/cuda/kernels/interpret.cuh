@@ -28,7 +28,6 @@ TERN_DEVICE void reduce_by(int32_t kernel, const ReduceArguments& a) {
   }
 }
 
-/// Reads a semaphore; data written before the signal is visible afterwards.
 struct AcquiringLook {
   TERN_DEVICE static uint32_t at(const uint32_t* word, int32_t /*message*/) {
     return ptx::load_acquire_system(word);

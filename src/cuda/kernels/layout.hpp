@@ -34,7 +34,6 @@ class LayoutProgram {
   [[nodiscard]] int64_t size() const noexcept { return nodes_[static_cast<size_t>(root_)].size; }
   [[nodiscard]] std::span<const uint64_t> image() const noexcept { return image_; }
   [[nodiscard]] bool inlined() const noexcept { return image_.size() <= kInlineWords; }
-  /// A plain vector: a single 2D copy moves the rows.
   struct Rows {
     int64_t origin, width, pitch;
   };

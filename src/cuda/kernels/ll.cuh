@@ -39,7 +39,6 @@ struct LlWire {
   TERN_DEVICE static bool all(bool mine) { return mine; }
   TERN_DEVICE static bool is_first() { return true; }
 
-  /// A thread takes a vector per turn.
   class Turn {
    public:
     TERN_DEVICE explicit Turn(int64_t from) : vector_(from + threadIdx.x) {}
@@ -64,7 +63,6 @@ struct LlWire {
         ptx::store_relaxed_system(words + j * room + turn.vector(),
                                   value.words[j] | static_cast<uint64_t>(flag) << 32);
     }
-    /// Returns false if packets are missing.
     [[nodiscard]] TERN_DEVICE bool get(const Turn& turn, Flag flag, Vector* value) const {
       return get(turn.vector(), flag, value);
     }
@@ -80,7 +78,6 @@ struct LlWire {
       }
       return Flags::all(flags, flag);
     }
-    /// Whether the first vector has arrived, with any data.
     [[nodiscard]] TERN_DEVICE bool has_begun(Flag flag) const {
       Vector nothing;
       return get(int64_t{0}, flag, &nothing);

@@ -16,7 +16,6 @@ TERN_DEVICE unsigned skew(const void* p) {
   return static_cast<unsigned>(reinterpret_cast<uintptr_t>(p)) & 15U;
 }
 
-/// Moves pieces of a type to which both addresses are aligned.
 template <class Piece>
 TERN_DEVICE void move_pieces(void* to, const void* from, int bytes) {
   const auto* source = static_cast<const Piece*>(from);

@@ -70,7 +70,6 @@ class Locator {
   TERN_DEVICE int64_t child_step(const LayoutNode* node, int64_t& position) const {
     return step(position, node->by_child, nodes()[node->child].size);
   }
-  /// Finds the last part that begins at or before `position`.
   TERN_DEVICE static int64_t part_of(const int64_t* starts, int64_t count, int64_t position) {
     int64_t low = 0, high = count;
     while (high - low > 1) {
@@ -88,7 +87,6 @@ class Locator {
   char* memory_;
 };
 
-/// Moves at most 16 packed bytes [begin, end), run by run.
 TERN_DEVICE void move_any(const PackArguments& a, const Locator& locator, int64_t begin,
                           int64_t end) {
   while (begin < end) {
@@ -124,7 +122,6 @@ TERN_DEVICE void move_words(const PackArguments& a, char* const (&memory)[kWords
   }
 }
 
-/// Moves kWords words, `apart` packed bytes apart, from `position` on.
 TERN_DEVICE void move_whole(const PackArguments& a, const Locator& locator, int64_t position,
                             int64_t apart) {
   char* memory[kWords];

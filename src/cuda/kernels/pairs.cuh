@@ -11,7 +11,6 @@ namespace {
 
 TERN_DEVICE int64_t pair_and_set(int32_t other, int32_t set) { return int64_t{other} * 2 + set; }
 
-/// Finds the semaphore of a message of `from`, in the receiver's `scratch`.
 TERN_DEVICE uint32_t* data_word(const PairRegions& pairs, char* scratch, int32_t from, int32_t set,
                                 int32_t message) {
   return reinterpret_cast<uint32_t*>(DEV(scratch + pairs.data_words)) +

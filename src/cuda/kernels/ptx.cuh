@@ -129,7 +129,6 @@ TERN_DEVICE void signal_system(uint32_t* word, uint32_t value) {
   fence_system();
   store_relaxed_system(word, value);
 }
-/// Reads a clock shared by all threads of a device.
 TERN_DEVICE uint64_t nanoseconds() {
   uint64_t now;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));

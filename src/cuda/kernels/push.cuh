@@ -82,8 +82,6 @@ class Pusher {
     if (threadIdx.x != 0 || waiter_.left()) return;
     waiter_.end();
     ptx::store_relaxed_system(counter, number_ | (owes_ ? kOwes : 0));
-    // PTX, acquire pattern: the earlier load of a packet and this fence order the peer's data
-    // before reads of later stream commands.
     if (a_.what == PushArguments::kBarrier) ptx::fence_system();
   }
 

@@ -62,7 +62,6 @@ TERN_DEVICE Vector apply_lanes(const Vector& a, const Vector& b) {
   return y.whole;
 }
 
-/// sums[j] = values[j] (op) sums[j], with the operation numbered `operation`.
 template <int kVectors, class T, class First, class... Rest>
 TERN_DEVICE void apply(int operation, const Vector* values, Vector* sums) {
   if (sizeof...(Rest) == 0 || operation == static_cast<int>(kName<First>)) {

@@ -30,7 +30,6 @@ struct ReducePlan {
 /// or if devices lack the type (long double, quadruple precision).
 [[nodiscard]] std::optional<ReducePlan> plan_reduce(Reduction operation, Number number) noexcept;
 
-/// Returns the switch's equivalent of a kernel, or nothing.
 [[nodiscard]] std::optional<MultimemReduction> plan_multimem(ReduceKernel kernel,
                                                              Reduction operation) noexcept;
 /// Whether the result has the host's bits: switches round float sums in another order, and differ

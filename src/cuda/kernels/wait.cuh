@@ -21,7 +21,6 @@ struct Awaited {
 
 class Waiter {
  public:
-  /// `bases`: all ranks' scratch; `report`: this block's.
   TERN_DEVICE Waiter(const char* const* bases, int32_t ranks, int32_t rank, int64_t abort_word,
                      KernelReport* report, uint32_t call, uint64_t patience, WaitShared& shared)
       : bases_(bases),
@@ -85,7 +84,6 @@ class Waiter {
   }
 
  private:
-  /// Returns the source of the abort; 0: none.
   [[nodiscard]] TERN_DEVICE uint32_t told() const {
     if (const uint32_t who = ptx::load_acquire_system(abort_word(rank_)); who != 0) return who;
     const auto* const host = reinterpret_cast<const uint32_t*>(&report_->let_go);

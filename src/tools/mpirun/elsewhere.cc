@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses another launcher and replaces mpirun.
 #include "tools/mpirun/elsewhere.hpp"
 
 #include <unistd.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds environment blocks.
 #include "tools/mpirun/environment.hpp"
 
 #include <algorithm>

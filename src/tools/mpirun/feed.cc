@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies one input to many readers.
 #include "tools/mpirun/feed.hpp"
 
 #include <fcntl.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The guard process.
 #include "tools/mpirun/guard.hpp"
 
 #include <fcntl.h>

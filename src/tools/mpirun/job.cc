@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts ranks and connects their streams.
 #include "tools/mpirun/job.hpp"
 
 #include <fcntl.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// From options to processors.
 #include "tools/mpirun/placement.hpp"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs libpmix as the server of one host.
 #include "tools/mpirun/pmix_server.hpp"
 
 #include <pmix_version.h>

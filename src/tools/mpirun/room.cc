@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads and compares limits.
 #include "tools/mpirun/room.hpp"
 
 #include <sys/resource.h>

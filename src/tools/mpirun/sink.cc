@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes to mpirun's stdout and stderr.
 #include "tools/mpirun/sink.hpp"
 
 #include <linux/limits.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts a rank by vfork and exec.
 #include "tools/mpirun/spawn.hpp"
 
 #include <fcntl.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the ranks' outputs.
 #include "tools/mpirun/streams.hpp"
 
 #include <fcntl.h>

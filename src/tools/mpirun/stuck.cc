@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads /proc about a process that does not end.
 #include "tools/mpirun/stuck.hpp"
 
 #include <filesystem>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures collectives.
 #include "tools/tern_coll/stopwatch.hpp"
 
 #include <unistd.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of options, and the parser.
 #include "tools/tern_info/options.hpp"
 
 #include "base/error.hpp"
