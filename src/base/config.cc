@@ -43,7 +43,6 @@ std::string user_folder() {
                      home != nullptr && *home == '/' ? std::string(home) + "/.config" : "");
 }
 
-/// Returns false for a missing file.
 bool read_file(const std::string& path, std::string* text, std::vector<std::string>* complaints) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   char block[4096];

@@ -16,7 +16,6 @@ namespace tern {
 /// prefix.
 [[nodiscard]] std::string install_prefix();
 
-/// Returns the files in reading order; files may be missing.
 [[nodiscard]] std::vector<std::string> config_files();
 
 /// Reads the files, then `environment`. Errors become sentences in `complaints`.

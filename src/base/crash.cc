@@ -33,7 +33,7 @@ constexpr Signal kSignals[] = {{SIGSEGV, "SIGSEGV (segmentation fault)"},
                                {SIGILL, "SIGILL (illegal instruction)"},
                                {SIGABRT, "SIGABRT (abort)"}};
 
-std::atomic<pid_t> crashed{0};  // the reporting thread
+std::atomic<pid_t> crashed{0};
 std::atomic<int> its_signal{0};
 
 // The C library has gettid() and tgkill() only since 2.30.
@@ -55,7 +55,6 @@ void on_time_up(int) {
   end_by(its_signal.load());
 }
 
-/// Returns a real-time signal without a handler, or 0.
 int free_signal() noexcept {
   for (int number = SIGRTMAX; number >= SIGRTMIN; --number) {
     struct sigaction action {};
@@ -116,7 +115,6 @@ class Interrupted {
   explicit Interrupted(void* context) noexcept
       : machine_(static_cast<ucontext_t*>(context)->uc_mcontext), before_(machine_) {}
 
-  /// Returns 0 if the instruction is unknown.
   [[nodiscard]] std::uintptr_t at() const noexcept {
 #if defined(__x86_64__)
     return static_cast<std::uintptr_t>(machine_.gregs[REG_RIP]);
@@ -163,7 +161,7 @@ void on_crash(int signal, siginfo_t* info, void* context) {
   pid_t no_thread = 0;
   if (!crashed.compare_exchange_strong(no_thread, this_thread())) {
     if (no_thread == this_thread()) return end_by(its_signal.load());  // the report crashed
-    for (;;) ::pause();  // the other thread ends the process
+    for (;;) ::pause();
   }
   its_signal.store(signal);
   const int clock = set_clock(kPatience);

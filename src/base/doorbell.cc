@@ -135,7 +135,6 @@ BellPipe::~BellPipe() {
   ::close(bell_.reading_.exchange(0, std::memory_order_relaxed) - 1);
 }
 
-// A single ring wakes all sleepers.
 void Doorbell::wake() noexcept {
   uint32_t before = state_.load(std::memory_order_relaxed);
   while ((before & kArmed) != 0)

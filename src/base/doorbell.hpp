@@ -60,7 +60,6 @@ class Doorbell {
     if (__builtin_expect((state_.load(std::memory_order_relaxed) & kArmed) != 0, 0)) wake();
   }
 
-  /// The owner announces a sleep, and polls once more before sleep().
   [[nodiscard]] uint32_t arm() noexcept;
   /// Sleeps up to this length may miss unfenced rings.
   static constexpr int64_t kUnfencedUs = 1000;
@@ -73,7 +72,6 @@ class Doorbell {
   }
   /// The bell stays armed for other sleepers.
   void disarm() noexcept;
-  /// Sleeps until a ring, a change in `also`, or `microseconds`; then disarms.
   void sleep(uint32_t armed, int64_t microseconds, const AlsoWords& also = {}) noexcept;
   /// Also wakes for a readable descriptor; requires the pipe. The sleep may miss a change of
   /// `also`, so a sleep with `awaited` is short. Several sleepers share the pipe, so their sleeps

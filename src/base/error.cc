@@ -43,7 +43,6 @@ std::string vstrf(const char* format, va_list arguments) {
   return text;
 }
 
-// Returns an empty text if memory is short.
 std::string text_of(const char* format, va_list arguments) noexcept {
   try {
     return vstrf(format, arguments);

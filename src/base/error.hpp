@@ -14,7 +14,7 @@ namespace tern {
 [[nodiscard]] std::string strf(const char* format, ...) TERN_PRINTF(1, 2);
 
 struct [[nodiscard]] Failure {
-  int code = 0;      // an error class; 0: success
+  int code = 0;
   std::string text;  // empty if memory was short
   explicit operator bool() const noexcept { return code != 0; }
 };

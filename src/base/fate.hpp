@@ -22,7 +22,6 @@ class Fate {
   [[nodiscard]] bool dead() const noexcept { return load() != kAlive; }
   /// Requires the lock of end()'s callers.
   [[nodiscard]] bool dead_locked() const noexcept { return state_ != kAlive; }
-  /// Returns false if already dead.
   TERN_COLD bool end(const Failure& why) noexcept;
 
   [[nodiscard]] TERN_COLD int code() const noexcept;

@@ -70,7 +70,6 @@ class Mapping {
 /// /dev/shm or TMPDIR. Throws Error(MPI_ERR_NO_MEM).
 Fd make_memfd(const char* name, size_t bytes);
 
-/// A file shrunk by another user would crash processes mapping it.
 [[nodiscard]] bool has_fixed_size(int fd) noexcept;
 
 }  // namespace tern

@@ -36,8 +36,7 @@ struct HalfFormat {
     const uint32_t sign = (all >> 16) & 0x8000U;
     const uint32_t magnitude = all & 0x7fffffffU;
     if (magnitude > 0x7f800000U) return static_cast<uint16_t>(sign | 0x7e00U);
-    if (magnitude >= 0x477ff000U)
-      return static_cast<uint16_t>(sign | 0x7c00U);  // rounds to infinity
+    if (magnitude >= 0x477ff000U) return static_cast<uint16_t>(sign | 0x7c00U);
     if (magnitude < 0x38800000U) {  // below the least normal, adding 0.5 leaves multiples of 2^-24
       const uint32_t low = bits_of_float(float_of_bits(magnitude) + 0.5F);
       return static_cast<uint16_t>(sign | (low - 0x3f000000U));

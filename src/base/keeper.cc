@@ -34,7 +34,6 @@ int send_patiently(const MailSocket& socket, const Address& at, const KeeperLett
   }
 }
 
-/// Waits until a letter arrives or the other side closes.
 bool await_answer(const MailSocket& socket) noexcept {
   pollfd answer{socket.descriptor(), POLLIN, 0};
   for (int round = 0; round < kRounds; ++round)

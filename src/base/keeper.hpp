@@ -38,7 +38,6 @@ class Keeper {
   /// The descriptor is readable with a queued letter.
   [[nodiscard]] int descriptor() const noexcept { return socket_.descriptor(); }
   [[nodiscard]] Address address() const noexcept { return socket_.address(); }
-  /// Never waits.
   void serve();
   void keep(uint64_t number, std::vector<Fd> descriptors);
   void drop(uint64_t number) noexcept;
@@ -51,7 +50,6 @@ class Keeper {
   std::unordered_map<uint64_t, std::vector<Fd>> kept_;
 };
 
-/// A keeper with a thread and an abstract address.
 class KeeperThread {
  public:
   /// Returns null if the system refuses.

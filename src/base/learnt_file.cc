@@ -58,7 +58,6 @@ std::string calls_of(const std::string& line) {
   return (any ? "0 " : "1 ") + collective + " " + ranks + " " + bytes + " " + where;
 }
 
-/// Parses "# 6.6 us, 3 rounds"; returns 0 if unknown.
 int rounds_of(const std::string& line) {
   const size_t comma = line.find(", ");
   return comma == std::string::npos ? 0 : std::atoi(line.c_str() + comma + 1);
@@ -94,7 +93,6 @@ std::string head_of(const std::string& machine, size_t lines) {
   return strf("# Tern %s; %s; %zu lines", PACKAGE_VERSION, machine.c_str(), lines);
 }
 
-/// Returns null for a trusted file.
 const char* objection_to(const struct stat& facts) noexcept {
   if (!S_ISREG(facts.st_mode)) return "not a regular file";
   if (facts.st_uid != ::geteuid() && facts.st_uid != 0) return "another user owns the file";
@@ -190,7 +188,6 @@ void LearntFile::merge(const std::vector<std::string>& lines) const noexcept {
       [] { return Failure{}; });
 }
 
-// Readers see the old or the new file.
 void LearntFile::replace(const std::string& text) const {
   const std::string fresh = path_ + strf(".%d", static_cast<int>(::getpid()));
   (void)::unlink(fresh.c_str());

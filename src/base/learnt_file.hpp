@@ -40,13 +40,11 @@ class LearntFile {
   /// Packs path and lines for the job's ranks; empty without a file. *remark as in read().
   [[nodiscard]] std::string pack(std::string* remark) const;
   struct Packed;
-  /// Other texts give an empty path and no lines.
   [[nodiscard]] static Packed unpack(const std::string& text);
 
  private:
   LearntFile() = default;
   [[nodiscard]] static bool take(const Fd& lock);
-  /// Whether the path is free, or the file belongs to this user and machine.
   [[nodiscard]] bool is_own() const;
   void replace(const std::string& text) const;
   std::string path_, machine_;

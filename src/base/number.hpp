@@ -51,7 +51,6 @@ enum class Number : uint8_t {
   kCount,
 };
 
-/// Whether operations on these numbers are associative.
 [[nodiscard]] constexpr bool is_whole(Number number) noexcept {
   return (number >= Number::kInt8 && number <= Number::kInt128) ||
          (number >= Number::kBool && number <= Number::kByte);

@@ -15,16 +15,13 @@ namespace tern {
 
 class KeeperThread;
 
-/// The offer travels as bytes.
 struct FileOffer {
   int32_t pid = 0, fd = -1;  // in the owner's PID namespace
   uint64_t inode = 0;
   uint32_t domain = 0;  // proc_domain() of the owner
   uint32_t keeper = 0;  // 0: mpirun's; else an abstract address
-  /// Whether `pid` is valid in this process.
   [[nodiscard]] bool is_numbered_here() const noexcept;
   [[nodiscard]] bool is_own_process() const noexcept;
-  /// Returns 0 if `pid` is not valid in this process.
   [[nodiscard]] int32_t pid_here() const noexcept { return is_numbered_here() ? pid : 0; }
 };
 
@@ -52,7 +49,7 @@ class OfferedFile {
 
 struct FoundFile {
   std::vector<Fd> descriptors;  // a keeper also sends `beside`
-  int error = 0;                // errno of /proc
+  int error = 0;
   std::string why;
   [[nodiscard]] bool valid() const noexcept { return !descriptors.empty(); }
 };

@@ -11,10 +11,10 @@
 namespace tern {
 
 struct WaitReport {
-  std::string call;        // "MPI_Recv"
-  std::string words;       // "a message from rank 1 of MPI_COMM_WORLD with tag 7"
-  std::vector<int> ranks;  // in MPI_COMM_WORLD
-  bool any = false;        // any rank suffices
+  std::string call;
+  std::string words;  // "a message from rank 1 of MPI_COMM_WORLD with tag 7"
+  std::vector<int> ranks;
+  bool any = false;
   double seconds = 0;
 
   void wait_for(int rank);

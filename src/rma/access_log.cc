@@ -22,8 +22,8 @@ namespace tern::rma {
 struct AccessLog::Entry {
   int32_t origin = 0;  // rank + 1; 0: free
   Intent intent = Intent::kPut;
-  uint32_t type = 0;          // basic type of an update
-  int64_t low = 0, high = 0;  // [low, high)
+  uint32_t type = 0;  // basic type of an update
+  int64_t low = 0, high = 0;
   char call[32] = {}, site[64] = {};
 
   [[nodiscard]] bool conflicts_with(const Entry& other) const noexcept {
@@ -36,7 +36,7 @@ struct AccessLog::Entry {
 struct AccessLog::Table {
   static constexpr uint32_t kEntries = 500;
   std::atomic<int32_t> holder;
-  uint32_t used;  // end of the used entries
+  uint32_t used;
   Entry entries[kEntries];
 
   [[nodiscard]] const Entry* find_conflict(const Entry& entry) const noexcept {

@@ -33,7 +33,7 @@ struct alignas(64) Box {
   alignas(64) std::atomic<uint32_t> state;
   int32_t code;
   Errand errand;
-  alignas(64) std::byte data[kRoom];  // input, then result
+  alignas(64) std::byte data[kRoom];
 };
 
 }  // namespace tern::rma

@@ -31,13 +31,12 @@ class Boxes {
                                 const Operands& operands, int* code) noexcept;
   [[nodiscard]] bool swap(int target, std::byte* to, size_t bytes, const void* compare,
                           const void* value, void* result, int* code) noexcept;
-  /// Returns the number of executed operations.
   int serve() noexcept;
 
  private:
   struct BoxTarget {
-    std::atomic<uint8_t> pause{0};  // 0: quick; otherwise the pause's length
-    std::atomic<uint8_t> left{0};   // remaining calls of the pause
+    std::atomic<uint8_t> pause{0};
+    std::atomic<uint8_t> left{0};
     std::atomic<uint32_t> polls{0};
   };
   [[nodiscard]] Box* claim(int target) noexcept;

@@ -21,19 +21,18 @@ class Control {
     std::atomic<uint64_t> lock;  // readers; above kWriterShift: the writer's rank + 1
     std::atomic<int32_t> pid;
     struct alignas(64) Stripe {
-      std::atomic<int32_t> holder;  // pid; 0: free
+      std::atomic<int32_t> holder;
     } stripes[kStripes];
     /// A dynamic window's regions: a table in private memory.
     struct alignas(64) Attached {
       std::atomic<uint32_t> version;  // odd during changes
       std::atomic<uint64_t> count, regions;
     } attached;
-    Box box;  // if the kernel copies
+    Box box;
   };
   static constexpr int kWriterShift = 32;
   static constexpr uint64_t kOneWriter = uint64_t{1} << kWriterShift;
-  static constexpr uint64_t kWanted = uint64_t{1} << 31;  // a writer waits, so no more readers may
-                                                          // enter
+  static constexpr uint64_t kWanted = uint64_t{1} << 31;
 
   Control() = default;
   Control(std::byte* block, int ranks) noexcept

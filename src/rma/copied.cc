@@ -43,7 +43,6 @@ int copy_host(Call call, const core::Data& here, const TargetData& at, std::byte
   return error == 0 ? MPI_SUCCESS : fail_copy(pid, error);
 }
 
-/// Copies the packed bytes [done, done + bytes).
 int copy_staged(Call call, std::byte* room, size_t bytes, const TargetData& at, size_t done,
                 std::byte* address, int32_t pid) noexcept {
   iovec far[kMostPieces];

@@ -76,7 +76,7 @@ class Creation {
     FileOffer offer;
     int32_t code;
     int32_t on_device;
-    int32_t refused_by, refusal;  // the first rank with unreadable memory, and the errno
+    int32_t refused_by, refusal;
     uint64_t address;
   };
 
@@ -119,7 +119,6 @@ class Creation {
     return agree();
   }
 
-  /// Merges hints: the greatest alignment; contiguous if all agree.
   int agree() {
     for (size_t rank = 0; rank < cards_.size(); ++rank) {
       alignment_ = std::max<size_t>(alignment_, cards_[rank].alignment);
@@ -165,7 +164,6 @@ class Creation {
     return window_->targets.process().params.rma == way && wanted_.flavor != MPI_WIN_FLAVOR_SHARED;
   }
 
-  /// Whether this host tries copies by the kernel.
   [[nodiscard]] bool asks_for_copies() const {
     return locals_.size() > 1 && (!allocates() || says(WindowAccess::kCopied));
   }
@@ -328,7 +326,6 @@ class Creation {
     }
   }
 
-  /// Returns the number of ranks accessible without messages.
   [[nodiscard]] int reached() const {
     return allocates() || copies_ ? static_cast<int>(locals_.size()) : 1;
   }
@@ -369,12 +366,12 @@ class Creation {
   std::vector<Card> cards_;
   core::Ref<Window> window_;
   std::vector<int> locals_;
-  size_t alignment_ = 0;    // maximum of all ranks
-  bool contiguous_ = true;  // minimum of all ranks
-  uint64_t word_ = 0;       // for trial copies
-  bool copies_ = false;     // by the kernel
-  std::string refusal_;     // why not, if requested
-  std::string no_copies_;   // why not, without cure
+  size_t alignment_ = 0;
+  bool contiguous_ = true;
+  uint64_t word_ = 0;
+  bool copies_ = false;
+  std::string refusal_;    // why not, if requested
+  std::string no_copies_;  // why not, without cure
 };
 
 int create(Communicator& parent, const Wanted& wanted, core::Ref<Window>* made) {

@@ -13,12 +13,12 @@ namespace tern::rma {
 
 struct Wanted {
   int flavor = MPI_WIN_FLAVOR_CREATE;
-  void* base = nullptr;  // for MPI_Win_create
+  void* base = nullptr;
   int64_t bytes = 0;
   int64_t unit = 1;
   bool contiguous = false;  // within a host
   size_t alignment = 0;
-  Failure refused;  // error in the arguments
+  Failure refused;
 };
 
 /// Creates a window without a handle. Returns an error class with fail() text, or throws Error.

@@ -19,7 +19,7 @@ namespace tern::rma {
 
 struct Element {
   core::Op::Loop loop = nullptr;
-  size_t size = 0;  // packed
+  size_t size = 0;
   size_t extent = 0;
   size_t span = 0;  // end of the last byte
   const core::Op* op = nullptr;
@@ -36,7 +36,7 @@ struct Element {
 struct Shared {
   Control control;
   const std::byte* origin;
-  int32_t holder;  // this process's pid
+  int32_t holder;
 };
 
 /// The arrays' stride is an element's extent.
@@ -72,7 +72,6 @@ class ElementMemory {
   const Shared shared_;
 };
 
-/// Stops at the first failure.
 template <class Body>
 [[nodiscard]] int for_each_array(const iovec* pieces, size_t count, size_t packed,
                                  const Element& element, Body&& body) noexcept {

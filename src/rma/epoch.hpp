@@ -30,7 +30,6 @@ class Epoch {
   void set_reach(int target, Reach reach) noexcept { reach_[static_cast<size_t>(target)] = reach; }
   [[nodiscard]] int locks() const noexcept { return locks_; }
 
-  /// Whether a lock of the target is held.
   [[nodiscard]] bool passive(int target) const noexcept {
     return access_ == Access::kLockAll ||
            (access_ == Access::kLock && reach(target) != Reach::kNone);
@@ -91,7 +90,6 @@ class Epoch {
   [[nodiscard]] int refuse_unlock(int target) const noexcept;
   [[nodiscard]] int refuse_open() const noexcept;
   [[nodiscard]] int refuse_exposed() const noexcept;
-  /// Reports that a call `what` is missing.
   [[nodiscard]] int refuse_end(const char* what) const noexcept;
 
   Access access_ = Access::kNone;
@@ -99,9 +97,9 @@ class Epoch {
   std::atomic<bool> used_{false};
   int locks_ = 0;
   std::vector<Reach> reach_;
-  const char* opened_by_ = nullptr;  // name of the call that opened the access epoch
+  const char* opened_by_ = nullptr;
   const char* ended_by_ = nullptr;
-  const char* exposed_by_ = nullptr;  // of the call for the exposure epoch
+  const char* exposed_by_ = nullptr;
   const char* hidden_by_ = nullptr;
 };
 

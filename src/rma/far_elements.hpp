@@ -12,7 +12,6 @@ namespace tern::rma {
 
 class FarElements final : public ElementMemory {
  public:
-  /// `process` is the address space of the addresses.
   FarElements(const Shared& shared, int32_t process) noexcept
       : ElementMemory(shared), process_(process) {}
   [[nodiscard]] int apply(std::byte* at, size_t count, const Element& element,

@@ -23,14 +23,13 @@ namespace tern::rma {
 }
 /// Blocks further readers until a writer's turn.
 void want(Control control) noexcept;
-/// Requests a wake-up for when the lock may be free.
 void enlist(Targets& targets, int target) noexcept;
 [[nodiscard]] inline bool is_awaited(Control control) noexcept {
   uint64_t waiting = 0;
   for (size_t word = 0; word < control.waiter_words(); ++word) waiting |= control.waiters(word);
   return waiting != 0;
 }
-bool wake_next(Targets& targets, int target) noexcept;  // returns false if no rank waits
+bool wake_next(Targets& targets, int target) noexcept;
 void wake_all(Targets& targets, int target) noexcept;
 /// Releases this rank's or a local target's lock.
 inline void release_lock(Targets& targets, int target, bool exclusive) noexcept {

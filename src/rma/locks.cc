@@ -10,7 +10,6 @@
 
 namespace tern::rma {
 
-/// Returns a dead rank of this host that holds the lock, or -1.
 int Locks::dead_holder(int target) noexcept {
   const uint64_t word = targets_[target].control.head().lock.load();
   const auto writer = static_cast<int>(word >> Control::kWriterShift) - 1;
@@ -94,10 +93,10 @@ int Locks::take_late(int target, bool exclusive) noexcept {
                        : await_word(target, exclusive);
   control.waiters(mine / 64).fetch_and(~(uint64_t{1} << mine % 64));
   if (code != MPI_SUCCESS) {
-    (void)wake_next(targets_, target);  // others also learn of the error
+    (void)wake_next(targets_, target);
     return code;
   }
-  if (!exclusive) wake_all(targets_, target);  // further readers may enter
+  if (!exclusive) wake_all(targets_, target);
   return MPI_SUCCESS;
 }
 

@@ -43,7 +43,7 @@ class Locks {
   Targets& targets_;
   Epoch& epoch_;
   OpenAccesses& accesses_;
-  bool all_unchecked_ = false;      // lock_all with MPI_MODE_NOCHECK
+  bool all_unchecked_ = false;
   std::vector<uint8_t> unchecked_;  // by target: locked with MPI_MODE_NOCHECK
 };
 

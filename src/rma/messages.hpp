@@ -16,7 +16,6 @@
 
 namespace tern::rma {
 
-/// Messages in flight, with their memory.
 class Flights {
  public:
   enum class Then : uint8_t { kNothing, kUnpack, kSpread, kEnded, kGranted };
@@ -27,8 +26,8 @@ class Flights {
     core::Ref<OpRequest> whole{};
     std::vector<std::byte> memory{};
     core::Data into{};
-    core::Ref<core::Datatype> type{}, basic{};  // of `into`, and of the elements
-    size_t offset = 0;                          // in the packed bytes of `into`
+    core::Ref<core::Datatype> type{}, basic{};
+    size_t offset = 0;
   };
 
   void add(Flight flight) { flights_.push_back(std::move(flight)); }
@@ -76,7 +75,6 @@ class Messages final : public Path {
 
   [[nodiscard]] int ask_lock(int target, bool exclusive) noexcept;
   [[nodiscard]] int await_lock(int target) noexcept;
-  /// Retries waiting lock requests.
   void grant_locks() noexcept { target_side_.grant_locks(); }
   [[nodiscard]] TargetSide& target_side() noexcept { return target_side_; }
   /// Sends kUnlock, kPost or kComplete after earlier records.
@@ -88,12 +86,12 @@ class Messages final : public Path {
 
  private:
   struct TargetState {
-    uint32_t open = 0;   // messages and awaited answers
-    bool dirty = false;  // has records since the last flush
+    uint32_t open = 0;
+    bool dirty = false;
     bool granted = false;
     uint32_t records = 0;
     uint64_t bytes = 0;
-    int error = MPI_SUCCESS;  // since the last finish()
+    int error = MPI_SUCCESS;
   };
   static constexpr uint32_t kMostRecords = 1024;
   static constexpr uint64_t kMostBytes = uint64_t{4} << 20;

@@ -41,7 +41,7 @@ class OpenAccesses {
   }
 
   std::unique_ptr<AccessLog> log;
-  std::unique_ptr<Messages> messages;  // null: no target uses messages
+  std::unique_ptr<Messages> messages;
 
  private:
   [[nodiscard]] int finish_far(int target, bool local) noexcept;

@@ -85,7 +85,6 @@ inline bool is_under_one_stripe(const Target& part, const std::byte* at, size_t 
   return place % HeldStripe::kBytes + length <= HeldStripe::kBytes;
 }
 
-/// `origin` or `result` may be null.
 [[gnu::always_inline]] inline Elements find_elements(Window& window, const core::Data* origin,
                                                      const core::Data* result, const TargetData& at,
                                                      const core::Op& op) noexcept {
@@ -105,7 +104,6 @@ inline bool is_under_one_stripe(const Target& part, const std::byte* at, size_t 
   return {there, length, loop, &part};
 }
 
-/// The bytes [low, high) from the first element's origin.
 struct Span {
   int64_t low = 0, high = 0;
   bool overflows = false;

@@ -25,8 +25,8 @@ struct TargetData {
 };
 
 struct Reached {
-  Path* path = nullptr;          // null: nothing to do
-  int64_t at = 0;                // origin of the first element, in bytes
+  Path* path = nullptr;  // null: nothing to do
+  int64_t at = 0;
   std::byte* address = nullptr;  // here or at the target
 };
 

@@ -28,7 +28,6 @@ bool is_array(const core::Data* data, const core::Datatype& basic) noexcept {
   return data == nullptr || (data->type == &basic && !core::with_kind(*data).on_device());
 }
 
-/// Whether the buffers are arrays of elements in host memory here.
 bool are_arrays(const core::Data* origin, const core::Data* result, const TargetData& at,
                 const Element& element) noexcept {
   return at.type == element.basic && is_array(origin, *element.basic) &&

@@ -37,8 +37,8 @@ class Posts {
   Targets& targets_;
   Epoch& epoch_;
   OpenAccesses& accesses_;
-  std::vector<int> started_, posted_;     // groups of the open epochs
-  std::vector<uint32_t> starts_, posts_;  // by rank: number of these groups
+  std::vector<int> started_, posted_;
+  std::vector<uint32_t> starts_, posts_;
 };
 
 }  // namespace tern::rma

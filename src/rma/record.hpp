@@ -33,13 +33,13 @@ struct Record {
   static constexpr uint8_t kExclusive = 2;  // of kLock
   Verb verb;
   uint8_t flags;
-  uint8_t reduction;  // core's Reduction
+  uint8_t reduction;
   uint8_t reserved;
   uint32_t basic;  // ABI constant of the predefined type
   uint32_t pieces;
   int32_t tag;  // of data and answer
   uint64_t bytes;
-  uint64_t packed;  // packed position of the first piece
+  uint64_t packed;
 };
 static_assert(sizeof(Record) == 32);
 
@@ -59,7 +59,6 @@ inline constexpr size_t kMostRecord =
 inline constexpr size_t kMostStaged = size_t{1} << 18;
 inline constexpr int kRecordTag = 0;  // data and answers use other tags
 
-/// Returns 0 for a type without a predefined equivalent.
 [[nodiscard]] uint32_t constant_of(core::Process& process, const core::Datatype& basic) noexcept;
 
 }  // namespace tern::rma

@@ -35,7 +35,6 @@ struct MadeFile {
 [[nodiscard]] MadeFile make_shared(size_t bytes, OfferedFile::Keep keep);
 [[nodiscard]] Mapping map_shared(const FileOffer& offer, int owner, size_t bytes);
 [[nodiscard]] Mapping map_shared(const Fd& fd, size_t bytes);
-/// Requests huge pages for large memory.
 void advise(std::byte* memory, size_t bytes) noexcept;
 
 }  // namespace tern::rma

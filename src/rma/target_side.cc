@@ -18,7 +18,6 @@ namespace {
 
 constexpr uint32_t kConstants = 1024;
 
-/// Whether the verb has data, possibly in a separate message.
 bool brings_data(Verb verb) noexcept {
   return verb == Verb::kPut || verb == Verb::kAccumulate || verb == Verb::kFetch;
 }

@@ -45,8 +45,8 @@ class TargetSide {
     Record record;
     std::vector<RecordPiece> pieces;
     std::vector<std::byte> data;
-    core::Request* incoming = nullptr;  // its data, in flight
-    bool in_place = false;              // into the part
+    core::Request* incoming = nullptr;
+    bool in_place = false;  // into the part
   };
   struct Asked {
     int origin;
@@ -91,7 +91,7 @@ class TargetSide {
   core::Request* listening_ = nullptr;
   std::vector<std::deque<PendingRecord>> jobs_;
   int waiting_ = 0;
-  std::vector<int32_t> errors_;  // first errors since the last flush
+  std::vector<int32_t> errors_;
   std::deque<Asked> locks_;
   bool own_granted_ = false;
   std::vector<Answer> answers_;

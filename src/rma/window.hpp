@@ -54,7 +54,6 @@ class Window final : public core::Object {
   /// Collective: afterwards no rank accesses this rank's part.
   [[nodiscard]] int leave() noexcept;
 
-  /// MPI_Win_shared_query returns a part's address.
   struct WindowPart {
     int64_t size = 0, unit = 0;
     void* address = nullptr;
@@ -81,7 +80,7 @@ class Window final : public core::Object {
   [[nodiscard]] int barrier() noexcept;
   [[nodiscard]] int flush_late(int target, bool local) noexcept;
 
-  Mapping map_;  // memory of this host's ranks
+  Mapping map_;
   bool contiguous_ = false;
   MappedPath mapped_;
   std::unique_ptr<DevicePath> device_;

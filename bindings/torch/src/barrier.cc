@@ -28,7 +28,6 @@ bool give_up(MPI_Request& request) {
   return !is_cancelled;
 }
 
-// Cancels pending requests on this frame's buffers, also after an exception.
 struct Requests {
   explicit Requests(int count) : all(count, MPI_REQUEST_NULL) {}
   ~Requests() {

@@ -35,14 +35,12 @@ class Call {
 
   const std::shared_ptr<Group>& group() const { return group_; }
   const char* words() const { return words_; }
-  // Returns for example "allreduce number 3 of group "0"".
   std::string name() const;
   Milliseconds timeout() const { return timeout_; }
   Clock::time_point deadline() const { return after(begun_, timeout_); }
 
   void set_sequence(std::uint64_t sequence);
   std::uint64_t sequence() const { return sequence_; }
-  // The peer is the other rank of a message, or MPI_ANY_SOURCE.
   void set_peer(int peer) { peer_ = peer; }
 
   void note_wait() { waits_since_ = Clock::now(); }
@@ -53,7 +51,6 @@ class Call {
   void end_overdue(Milliseconds time) const;
   // Ends the group at the deadline. Exits the process if the library cannot interrupt calls.
   std::unique_ptr<Timer> watch() const;
-  // Returns the group's reason if the group is dead.
   std::exception_ptr error_of(int code) const;
 
  protected:
@@ -73,7 +70,7 @@ class Call {
   const Clock::time_point begun_ = Clock::now();
   std::uint64_t sequence_ = 0;
   bool is_numbered_ = false;
-  std::optional<int> peer_;  // empty for a collective
+  std::optional<int> peer_;
   Clock::time_point waits_since_{};
 };
 

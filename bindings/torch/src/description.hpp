@@ -18,7 +18,7 @@ namespace torch_tern {
 struct Description {
   static constexpr std::int64_t kAny = -1;  // sizes may differ across ranks
 
-  char call[40] = {};  // empty: no description
+  char call[40] = {};
   std::int64_t elements = kAny;
   std::int32_t tensors = 1, type = -1;  // a c10::ScalarType
   std::int32_t op = -1, root = -1;      // a c10d::ReduceOp::RedOpType; a rank of the group

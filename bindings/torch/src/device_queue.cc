@@ -15,7 +15,6 @@ namespace {
 
 using std::chrono::microseconds;
 
-// Bounds of the back-off between two polls.
 constexpr microseconds kShortest{10}, kLongest{200};
 
 // Older versions of PyTorch lack the query.

@@ -38,7 +38,6 @@ class DeviceQueue {
   static DeviceQueue& get();
   void push(std::shared_ptr<Operation> operation);
   void await_begun(const Group& group);
-  // Holds the tensors until the operation's final steps are done.
   void keep_until_done(std::shared_ptr<Operation> operation, std::vector<at::Tensor> tensors);
   void await_done(std::chrono::milliseconds most);
   // Drops calls that have not begun. A later push restarts the thread.
@@ -52,7 +51,6 @@ class DeviceQueue {
 
   void wake();
   void run();
-  // Returns true if a call began.
   bool begin_ready(std::unique_lock<std::mutex>& lock);
   void drop_done(std::unique_lock<std::mutex>& lock);
 

@@ -28,7 +28,6 @@ inline void check(int code) {
 [[noreturn]] void fail(const std::string& words);
 std::exception_ptr failure(const std::string& words);
 
-// Returns the exception of `step`, or null.
 template <class Step>
 std::exception_ptr attempt(const Step& step) {
   try {

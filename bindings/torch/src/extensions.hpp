@@ -37,7 +37,6 @@ struct Extensions {
   int (*stream_create)(MPI_Info, StreamHandle*) = nullptr;
   int (*stream_free)(StreamHandle*) = nullptr;
   int (*stream_comm_create)(MPI_Comm, StreamHandle, MPI_Comm*) = nullptr;
-  // Maps a blocking collective to the enqueued form.
   std::map<void*, void*> enqueued;
 
   bool have_streams() const;

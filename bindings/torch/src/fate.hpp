@@ -31,11 +31,11 @@ class Fate {
 
  private:
   std::recursive_mutex ending_;
-  bool is_ending_ = false;   // under ending_
+  bool is_ending_ = false;
   bool by_timeout_ = false;  // written before is_dead_, like why_
   std::string why_;
   std::atomic<bool> is_dead_{false};
-  std::mutex mutex_;  // guards the hooks
+  std::mutex mutex_;
   std::map<std::int64_t, std::function<void()>> hooks_;
 };
 

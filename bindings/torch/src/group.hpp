@@ -74,7 +74,6 @@ class Group {
   void note_end_of(const EndOfRank& end);
   bool has_died(int member) const;
 
-  // Counts the operation and publishes the call for peers.
   void note_begin(const char* words, Clock::time_point when) {
     ++under_way;
     ++last_call.under_way;
@@ -110,9 +109,9 @@ class Group {
   }
 
   Timeouts timeouts;
-  WeakList<Operation> remembered;  // operations without a wait when Python exits
+  WeakList<Operation> remembered;
   std::atomic<std::uint64_t> sequence{0};
-  std::atomic<int> pipes{0};   // created from this group
+  std::atomic<int> pipes{0};
   std::atomic<int> queued{0};  // in the device queue, not begun
   std::atomic<int> under_way{0};
 

@@ -108,7 +108,7 @@ ProcessState state_of(std::int64_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string line;
   std::getline(file, line);
-  const auto end = line.rfind(')');  // the process name may contain parentheses
+  const auto end = line.rfind(')');
   if (end == std::string::npos) {
     return {};
   }

@@ -20,7 +20,7 @@ class Group;
 
 struct ProcessState {
   std::uint64_t start = 0;  // 0: no such process, or a zombie
-  bool is_stopped = false;  // by a signal or a debugger
+  bool is_stopped = false;
 };
 ProcessState state_of(std::int64_t pid);
 
@@ -33,16 +33,15 @@ struct LastCall {
 };
 extern LastCall last_call;
 
-// Returns a copy of the text, never freed.
 const char* lasting(const std::string& text);
 
 // Locates a rank's LastCall. Ranks exchange the records when a world begins.
 struct ProcessRecord {
   char place[96];  // boot ID and PID namespace
   std::int64_t pid;
-  std::uint64_t start;  // start time, because PIDs are reused
-  std::uint64_t word;   // random, new for each world
-  bool compares;        // requests the comparison of calls
+  std::uint64_t start;
+  std::uint64_t word;
+  bool compares;
   const LastCall* last;
 };
 
@@ -53,7 +52,6 @@ class HangReport {
   ~HangReport();
   static std::shared_ptr<HangReport> current();
 
-  // Returns text to append to an error message.
   std::string describe(const std::vector<int>& ranks) const;
 
  private:

@@ -61,7 +61,6 @@ class Issue : public Call {
 
   // MPI accesses the tensor's memory until the end.
   void hold(const at::Tensor& tensor) { held_.push_back(tensor); }
-  // Steps run in order after all requests are complete.
   void at_end(std::function<void()> step) { ends_.push_back(std::move(step)); }
 
   // Only the waiting thread may use requests and status.

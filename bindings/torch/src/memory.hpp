@@ -13,7 +13,6 @@
 
 namespace torch_tern {
 
-// Returns true for tensors dense and in row-major order.
 bool is_plain(const at::Tensor& tensor);
 
 const at::Tensor& only(const std::vector<at::Tensor>& tensors, const char* words);

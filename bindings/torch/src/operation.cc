@@ -143,7 +143,7 @@ c10::intrusive_ptr<c10::ivalue::Future> Operation::future() {
     if (future_ || is_waited_for_) {
       return future_or_new();
     }
-    std::this_thread::yield();  // the other thread's test ends soon
+    std::this_thread::yield();
   }
   {
     const std::lock_guard lock(mutex_);

@@ -44,7 +44,6 @@ class Operation : public Issue, public std::enable_shared_from_this<Operation> {
   // Like release(), but never blocks on another thread's wait.
   void release_at_end();
 
-  // The device queue calls these two.
   bool is_ready() { return group_->fate().dead() || on_device_.is_ready(); }
   void make_queued_calls();
   // settle() takes effect once, after the device is done: ends the deadline and calls the hook.
@@ -72,8 +71,8 @@ class Operation : public Issue, public std::enable_shared_from_this<Operation> {
   std::vector<at::Tensor> tensors_;
   std::atomic<bool> is_settled_{false};
 
-  std::mutex waiting_;      // held while a thread tests or waits for the requests
-  bool is_handed_ = false;  // the progress thread has the requests (under waiting_)
+  std::mutex waiting_;  // held while a thread tests or waits for the requests
+  bool is_handed_ = false;
   mutable std::mutex mutex_;
   std::condition_variable done_;
   bool is_waited_for_ = false;  // by the holder of waiting_, until the conclusion

@@ -25,11 +25,11 @@ class PeerWatch {
   struct Peer {
     int rank;
     std::int64_t pid;
-    std::uint64_t start;  // as in ProcessRecord
-    std::uint64_t word;   // random, new for each world
+    std::uint64_t start;
+    std::uint64_t word;
     int descriptor = -1;  // pidfd; -1: refused, or closed after the end
     bool has_died = false, has_left = false;
-    std::map<std::uint64_t, std::uint64_t> calls;  // from the farewell, by group
+    std::map<std::uint64_t, std::uint64_t> calls;
   };
 
   static PeerWatch& get();
@@ -37,7 +37,6 @@ class PeerWatch {
   void open();
   void begin(const std::shared_ptr<HangReport>& world, std::uint64_t own_word,
              std::vector<Peer> peers);
-  // Keeps the group's number of collectives for the farewell.
   void note_calls(const std::string& group, std::uint64_t calls);
   // Sends the farewell, once per world.
   void leave();

@@ -17,7 +17,7 @@ namespace torch_tern {
 
 namespace {
 
-constexpr int kEnvelope = 0, kData = 1;  // tags
+constexpr int kEnvelope = 0, kData = 1;
 constexpr int kMostDimensions = 16;
 
 struct Shape {
@@ -160,7 +160,7 @@ std::vector<Pipe::Message> Pipe::poll() {
   while (accept()) {
   }
   std::vector<Message> whole;
-  std::vector<int> late;  // senders with an incomplete message
+  std::vector<int> late;
   for (auto next = arriving_.begin(); next != arriving_.end();) {
     const int source = next->message.source;
     int is_done = std::count(late.begin(), late.end(), source) == 0;

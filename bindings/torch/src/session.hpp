@@ -16,7 +16,6 @@ namespace torch_tern {
 class Session {
  public:
   static std::shared_ptr<Session> open();
-  // Returns null without an open session.
   static std::shared_ptr<Session> current();
 
   Session();

@@ -88,7 +88,7 @@ class Continuations final : public Waiting {
   MPI_Request all_ = MPI_REQUEST_NULL;
   std::size_t pending_ = 0;
   std::vector<Ended> ended_;
-  AlarmRequest* alarm_ = nullptr;  // of the waiting thread
+  AlarmRequest* alarm_ = nullptr;
 };
 
 bool is_done(Operation& operation) {

@@ -61,7 +61,6 @@ class Works : public c10d::Work {
   c10::intrusive_ptr<c10::ivalue::Future> future_;
 };
 
-// Returns a number that no other Work has.
 std::uint64_t next_key();
 
 }  // namespace torch_tern

@@ -34,7 +34,7 @@ TERN_FOR_DEBUGGERS int MPIR_partial_attach_ok = 0;
 TERN_FOR_DEBUGGERS int MPIR_acquired_pre_main = 0;
 
 TERN_FOR_DEBUGGERS __attribute__((noinline)) void MPIR_Breakpoint() {
-  asm volatile("" ::: "memory");  // keeps the call
+  asm volatile("" ::: "memory");
 }
 
 }  // extern "C"

@@ -15,7 +15,7 @@ enum class Launcher { kSelf, kSrun, kPrterun };
 struct Allocation {
   bool exists = false;
   int nodes = 0;
-  int tasks = 0;         // 0: unknown
+  int tasks = 0;
   bool in_step = false;  // srun started mpirun: the step's processes are on this node
 };
 [[nodiscard]] Allocation allocation_here();

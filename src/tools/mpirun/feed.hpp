@@ -27,7 +27,6 @@ class Feed {
   Feed& operator=(const Feed&) = delete;
   ~Feed();
 
-  // Returns the reading end for another rank.
   [[nodiscard]] Fd add();
   // Begins to read after all ranks are added. Call again when mpirun may be in the foreground.
   void look();
@@ -49,7 +48,7 @@ class Feed {
   bool terminal_;
   bool ended_ = false;
   std::string held_;
-  std::uint64_t begin_ = 0;  // position of held_ in the stream
+  std::uint64_t begin_ = 0;
   std::vector<std::unique_ptr<Reader>> readers_;
 };
 

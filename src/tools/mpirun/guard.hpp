@@ -39,7 +39,7 @@ class Guard {
   Mapping memory_;
   Table* table_;
   int ranks_;
-  Fd pipe_;  // writing end
+  Fd pipe_;
   Fd pidfd_;
   pid_t pid_ = -1;
   Loop* loop_ = nullptr;

@@ -142,7 +142,6 @@ void srun_streams(const Options& options, int ranks, Words& words) {
   words.push_back("--error=" + options.output_directory + "/rank.%t/stderr");
 }
 
-// Formats srun's list of programs, "0-3 ./program a", with srun's quoting.
 std::string program_list(const Options& options) {
   std::string text;
   int rank = 0;

@@ -35,9 +35,7 @@ class Hang {
 
   // Asks, waits briefly for answers, prints, then calls `then` if set.
   void report(const std::string& reason, const std::function<void()>& then);
-  // Reports if no further rank calls MPI_Init.
   void watch_start() { start_.begin(static_cast<int>(job_.ranks().size())); }
-  // Reports if no rank makes progress for `seconds`.
   void watch(double seconds);
 
  private:

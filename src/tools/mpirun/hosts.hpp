@@ -19,7 +19,6 @@ void add_host_file(std::vector<Host>& hosts, const std::string& path);
 // Whether a name or address belongs to this machine. May query the name service.
 [[nodiscard]] bool is_this_host(const std::string& name);
 
-// Returns null if all hosts are this machine.
 [[nodiscard]] const Host* first_other_host(const std::vector<Host>& hosts);
 
 [[nodiscard]] int slots_of(const std::vector<Host>& hosts) noexcept;

@@ -43,7 +43,6 @@ class Job {
 
   void tell_waiting(const std::string& reason) { hang_.report(reason, {}); }
 
-  // Ends all ranks by `signal`, and by SIGKILL after `patience` seconds.
   void end_ranks(int signal, double patience);
   // A second signal kills the ranks.
   void interrupt(int signal);
@@ -106,12 +105,12 @@ class Job {
   Places places_;
   std::vector<std::unique_ptr<Rank>> ranks_;
   int running_ = 0;
-  int silent_ends_ = 0;           // ranks with exit code 0 between MPI_Init and MPI_Finalize
-  std::optional<int> exit_code_;  // of the first failure
+  int silent_ends_ = 0;  // ranks with exit code 0 between MPI_Init and MPI_Finalize
+  std::optional<int> exit_code_;
   bool ending_ = false;
   bool interrupted_ = false;
   bool looks_for_awaited_ = false;
-  bool left_behind_ = false;  // ranks survived SIGKILL
+  bool left_behind_ = false;
 };
 
 }  // namespace tern::mpirun

@@ -19,7 +19,6 @@ class LineSplitter {
                         bool with_time = false)
       : tag_(std::move(tag)), with_time_(with_time), longest_(longest) {}
 
-  // Appends all complete lines to `out`.
   void feed(std::string_view bytes, std::string* out);
   // Appends an unterminated line unchanged at the end of the stream.
   void finish(std::string* out);
@@ -32,7 +31,7 @@ class LineSplitter {
   std::string tag_;
   bool with_time_;
   std::size_t longest_;
-  std::string held_;      // the beginning of a line
+  std::string held_;
   bool in_line_ = false;  // part of an over-long line was output
 };
 

@@ -28,7 +28,7 @@ class Meeting {
   Fd memory;
   Fd event;  // signalled after an abort
   Keeper keeper;
-  Fd keeper_end;  // the ranks'
+  Fd keeper_end;
   boot::SharedJob shared;
 
  private:

@@ -33,7 +33,6 @@ std::string interpreter_of(const std::string& page) {
   return page.substr(begin, page.find_first_of(" \t\n", begin) - begin);
 }
 
-/// Returns the loader of a 64-bit ELF file, from the first page; empty if unknown.
 std::string loader_of(const std::string& page) {
   Elf64_Ehdr head;
   if (!is_elf(page) || page.size() < sizeof head || page[EI_CLASS] != ELFCLASS64) return {};

@@ -10,7 +10,6 @@ namespace tern::mpirun {
 /// Returns the cause of execve()'s errno as " (...)", or empty. Reads the first page of the file.
 [[nodiscard]] std::string cause_of_refusal(const std::string& program, int error);
 
-/// Returns ", see ulimit ..." for a signal of a resource limit; else empty.
 [[nodiscard]] const char* limit_of(int signal) noexcept;
 
 /// Returns the cause of exit code 127 from a shell or the loader of shared libraries.

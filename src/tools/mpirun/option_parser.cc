@@ -41,7 +41,6 @@ const OptionRow* find_row(const std::string& name) {
   return nullptr;
 }
 
-// Returns the message for a section [begin, end) of `words` without a program.
 std::string no_program(const std::vector<std::string>& words, std::size_t begin, std::size_t end) {
   if (begin == 0 && end == words.size()) return "no program to start; mpirun -n 4 ./program";
   const auto sections = [](auto first, auto last) { return std::count(first, last, ":") + 1; };

@@ -17,7 +17,7 @@ namespace tern::mpirun {
 
 // Another launcher's option without influence on results: accepted with its values and a remark.
 struct WithoutEffect {
-  const char* names;  // as in OptionRow
+  const char* names;
   int values;
   const char* why;  // the effect elsewhere, or Tern's equivalent
 };
@@ -46,14 +46,14 @@ class OptionParser {
   void end_section(const std::vector<std::string>& words, std::size_t begin, std::size_t at);
   [[nodiscard]] std::string at_place(const std::string& text) const;
 
-  std::string option_;  // as typed, for messages
+  std::string option_;
   std::string place_;
   bool read_app_file_ = false;
 };
 
 struct OptionRow {
   const char* names;  // separated by spaces, without dashes; messages use the first
-  int values;         // number of following words
+  int values;
   const char* shown;  // for --help; nullptr: hidden
   const char* meaning;
   void (*act)(OptionParser&, const char* const* values);
@@ -67,10 +67,8 @@ struct OptionTable {
 };
 [[nodiscard]] OptionTable option_table() noexcept;
 
-// Returns null for unknown names.
 [[nodiscard]] const WithoutEffect* option_without_effect(const std::string& name) noexcept;
 
-// Returns the replacement for another launcher's option; null for unknown names.
 [[nodiscard]] const char* answer_to_elsewhere(const std::string& name) noexcept;
 
 [[nodiscard]] bool names_contain(const char* names, const std::string& name) noexcept;

@@ -174,7 +174,7 @@ std::vector<std::string> split_words(const std::string& line) {
     const char c = line[i];
     const bool space = c == ' ' || c == '\t' || c == '\r';
     if (quote != '\0' ? c == quote : !in_word && c == '#') {
-      if (quote == '\0') break;  // a comment
+      if (quote == '\0') break;
       quote = '\0';
     } else if (quote == '\0' && (c == '"' || c == '\'')) {
       quote = c;

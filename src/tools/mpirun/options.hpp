@@ -19,7 +19,7 @@ struct App {
   std::string directory;    // empty: mpirun's
   std::string search_path;  // directories between ':', searched before PATH
   Pairs environment;
-  std::vector<std::string> sets;  // process sets of this section
+  std::vector<std::string> sets;
 };
 
 enum class Unit { kMachine, kPackage, kNuma, kL3, kCore, kThread };
@@ -40,17 +40,17 @@ struct Placing {
 
 struct Host {
   std::string name;
-  int slots = 0;  // 0: not given
+  int slots = 0;
 };
 
 enum class Input { kRank, kAll, kNone };
 
 struct Options {
   std::vector<App> apps;
-  Pairs environment;               // set for all ranks
-  std::vector<std::string> unset;  // removed for all ranks
-  std::vector<Host> hosts;         // empty: this host
-  int per_node = 0;                // -N, -ppn; 0: not given
+  Pairs environment;
+  std::vector<std::string> unset;
+  std::vector<Host> hosts;  // empty: this host
+  int per_node = 0;         // -N, -ppn; 0: not given
   Placing placing;
   Input input = Input::kRank;
   int input_rank = 0;
@@ -62,7 +62,7 @@ struct Options {
   bool dry_run = false;
   bool help = false;
   bool version = false;
-  double timeout_s = 0;              // 0: none
+  double timeout_s = 0;
   std::vector<std::string> remarks;  // ignored options, a sentence each
 
   [[nodiscard]] int ranks() const noexcept;

@@ -12,7 +12,6 @@ namespace tern::mpirun {
 // Also creates the directories. Throws tern::Error naming the failed path.
 [[nodiscard]] Fd open_output(const std::string& directory, int rank, const char* stream);
 
-// Makes the folders for another launcher.
 void make_output_folders(const std::string& directory, int ranks);
 
 // A file that mpirun writes itself, because lines get prefixes.

@@ -12,7 +12,6 @@ namespace tern::mpirun {
 
 /// Returns each complaint once, about files, environment and options.
 [[nodiscard]] std::vector<std::string> parameter_complaints(const Options& options);
-/// Returns the parameters of the first section's ranks.
 [[nodiscard]] Params parameters_of(const Options& options);
 
 }  // namespace tern::mpirun

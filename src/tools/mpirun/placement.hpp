@@ -15,9 +15,9 @@ namespace tern::mpirun {
 
 struct Places {
   topo::Machine machine;
-  std::vector<Cpus> cpus;  // of each rank; empty: not bound
-  topo::CoreHold hold;     // keeps other jobs off these cores
-  std::string remark;      // an unexpected placement and its reason; empty: none
+  std::vector<Cpus> cpus;
+  topo::CoreHold hold;
+  std::string remark;  // an unexpected placement and its reason; empty: none
 };
 
 // Fills in numbers of ranks not given. Throws tern::Error for contradictions.

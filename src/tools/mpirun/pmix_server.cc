@@ -59,7 +59,6 @@ class Attributes {
   void rank(const char* key, int value) {
     add(key, PMIX_PROC_RANK).data.rank = static_cast<pmix_rank_t>(value);
   }
-  // Adds the map of nodes or processes in PMIx's compact form.
   void coded(const char* key, char* code) {
     text(key, code);
     std::free(code);
@@ -92,7 +91,7 @@ class Attributes {
   std::vector<pmix_info_t> infos_;
   std::deque<std::string> strings_;
   std::vector<std::unique_ptr<Attributes>> children_;
-  std::vector<std::size_t> nested_;  // indices of arrays in infos_
+  std::vector<std::size_t> nested_;
   std::deque<pmix_data_array_t> arrays_;
 };
 
@@ -145,7 +144,7 @@ pmix_status_t on_fence(const pmix_proc_t[], size_t, const pmix_info_t[], size_t,
 
 pmix_status_t on_remote_get(const pmix_proc_t*, const pmix_info_t[], size_t, pmix_modex_cbfunc_t,
                             void*) {
-  return PMIX_ERR_NOT_FOUND;  // no other hosts
+  return PMIX_ERR_NOT_FOUND;
 }
 
 pmix_server_module_t make_module() {
@@ -210,7 +209,6 @@ int port_from(char** environment) {
   return port;
 }
 
-// Returns an unguessable name for a directory of this user.
 std::string directory_name() {
   const char* base = std::getenv("TMPDIR");
   if (base == nullptr || *base != '/' || std::strlen(base) > 160) base = "/tmp";

@@ -19,7 +19,6 @@
 
 namespace tern::mpirun {
 
-// Returns 32 random hexadecimal digits, unguessable.
 std::string random_name();
 
 class PmixServer {

@@ -25,7 +25,6 @@ std::int64_t number_in(const std::string& path) {
   return file >> number ? number : Room::kNone;  // "max" is not a number
 }
 
-// Returns a value in KiB from /proc/meminfo; 0 if absent.
 std::int64_t kib_of(const std::string& text, const std::string& name) {
   const std::size_t at = text.find("\n" + name + ":");
   return at == std::string::npos ? 0 : std::atoll(text.c_str() + at + name.size() + 2);

@@ -26,13 +26,13 @@ struct Spawn {
   int inherited[3] = {-1, -1, -1};     // kept open with their numbers
   volatile pid_t* announce = nullptr;  // receives the pid before exec
   const sigset_t* signal_mask = nullptr;
-  const rlimit* open_files = nullptr;  // the limit before mpirun raised it
-  bool stop_at_start = false;          // stop before the first instruction, until SIGCONT
+  const rlimit* open_files = nullptr;
+  bool stop_at_start = false;  // stop before the first instruction, until SIGCONT
 };
 
 struct SpawnResult {
   pid_t pid = -1;
-  int error = 0;  // errno; 0: the program runs
+  int error = 0;
   const char* step = "";
 };
 

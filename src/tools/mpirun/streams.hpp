@@ -38,7 +38,6 @@ class Streams {
     LineSplitter lines;
     bool watched = false;
   };
-  // Returns false at the end of the stream, or if nothing is available.
   bool read_once(Stream& stream);
   void close(Stream& stream);
   void watch(Stream& stream);

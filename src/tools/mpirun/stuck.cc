@@ -11,7 +11,7 @@ namespace tern::mpirun {
 namespace {
 
 struct Status {
-  std::string state = "unknown";  // "D (disk sleep)"
+  std::string state = "unknown";
   pid_t tracer = 0;
 };
 

@@ -12,7 +12,7 @@ namespace tern::mpirun {
 struct WaitNode {
   enum class State { kRunning, kWaiting, kEnded };
   State state = State::kRunning;
-  std::vector<WaitReport> reports;  // of a waiting rank, per thread
+  std::vector<WaitReport> reports;
 };
 
 struct WaitVerdict {

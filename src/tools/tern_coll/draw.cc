@@ -19,7 +19,7 @@ using coll::Verb;
 constexpr double kLeft = 40, kTop = 70, kColumn = 84, kBottom = 24;
 
 struct Page {
-  double scale;  // points per unit of time
+  double scale;
   [[nodiscard]] double x(int32_t rank) const { return kLeft + kColumn * (rank + 0.5); }
   [[nodiscard]] double y(double time) const { return kTop + scale * time; }
 };
@@ -67,7 +67,6 @@ bool puts(const coll::Step& step) {
   return step.verb == Verb::kPut || (step.verb == Verb::kReduce && step.peer != coll::kSelf);
 }
 
-/// Whether a signal only repeats the put before.
 bool follows_put(const Schedule& schedule, const Timeline::Event& event) {
   return event.step > 0 && puts(schedule.step(event.lane, event.step - 1)) &&
          schedule.step(event.lane, event.step - 1).peer ==

@@ -23,7 +23,6 @@ class Gpu {
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] void* input() const noexcept { return reinterpret_cast<void*>(input_); }
   [[nodiscard]] void* output() const noexcept { return reinterpret_cast<void*>(output_); }
-  /// Returns a communicator of the same ranks and hints, on the stream.
   [[nodiscard]] MPI_Comm on_stream(MPI_Comm comm) const;
   void wait() const;
 

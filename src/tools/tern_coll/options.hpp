@@ -11,14 +11,14 @@ namespace tern::coll_tool {
 
 struct Options {
   std::string command, collective, algorithm;
-  int32_t least_ranks = 0, most_ranks = 0;  // 0: the command's default
-  int32_t root = -1;                        // -1: the command's default
-  std::vector<int32_t> levels;              // sizes of hosts, their parts, ...
+  int32_t least_ranks = 0, most_ranks = 0;
+  int32_t root = -1;
+  std::vector<int32_t> levels;
   std::string neighbors;          // topology of neighbourhoods; empty: the command's default
   bool device = false;            // tune: collectives enqueued on GPU streams
   bool stream = false;            // lowered schedules, for the stream engine
   int64_t bytes = 0, chunk = -1;  // -1: the algorithm's
-  std::string topology;           // a known name, or a file
+  std::string topology;
   std::string output = "-";
   bool help = false, version = false;
 };

@@ -150,7 +150,6 @@ std::vector<double> Stopwatch::times(size_t bytes) {
   return best;
 }
 
-// Uses a single communicator at a time.
 std::vector<double> Stopwatch::times_on_gpu(size_t bytes) {
   std::vector<double> all;
   std::string by_itself;

@@ -16,7 +16,6 @@
 
 namespace tern::coll_tool {
 
-/// An algorithm and a wire protocol between GPUs; kAuto: the library's choice.
 struct Way {
   const coll::Algorithm* row;
   Wire wire = Wire::kAuto;
@@ -62,7 +61,7 @@ class Stopwatch {
   int rank_ = 0, ranks_ = 1;
   std::vector<char> input_, output_;
   std::vector<Way> ways_;
-  std::vector<MPI_Comm> comms_;  // for ways_
+  std::vector<MPI_Comm> comms_;
 };
 
 }  // namespace tern::coll_tool

@@ -19,7 +19,6 @@ constexpr size_t kSizes[] = {8,        32,        128,       512,     2 << 10, 8
 /// The limit holds for hosts; devices measure all sizes.
 constexpr size_t kMostOnHost = 2 << 20;
 
-/// Returns --bytes if given.
 size_t most_of(const Options& options) {
   const size_t most = options.device ? kSizes[std::size(kSizes) - 1] : kMostOnHost;
   return options.bytes > 0 ? std::min(most, static_cast<size_t>(options.bytes)) : most;
@@ -92,7 +91,6 @@ size_t best_of(const std::vector<Way>& ways, const std::vector<double>& times, c
   return best;
 }
 
-/// Returns the line for the size.
 std::string measured(Stopwatch& watch, const std::vector<Way>& ways, size_t size, Way* before) {
   const std::vector<double> times = watch.times(size);
   *before = ways[best_of(ways, times, *before)];
@@ -142,8 +140,7 @@ std::string head_of(Stopwatch& watch, const coll::Levels* levels, const Gpu* gpu
       : levels == nullptr ? "without levels"
                           : levels->text().c_str(),
       host);
-  if (gpu != nullptr)  // the model describes hosts only
-    return text + "# streams: with Tern's choice of wire; wire: with this wire\n";
+  if (gpu != nullptr) return text + "# streams: with Tern's choice of wire; wire: with this wire\n";
   const coll::Model model = watch.figures();
   text += link_in_words("within", model.within, "in a host");
   if (levels != nullptr) text += link_in_words("between", model.between, "between hosts");

@@ -80,7 +80,6 @@ void prove_between(const coll::Algorithm& row, int32_t ranks, Tally* tally) {
   }
 }
 
-/// Returns rows of the table, and rows for two groups.
 std::vector<const coll::Algorithm*> provable_rows(const Options& options) {
   std::vector<const coll::Algorithm*> rows;
   const bool only = options.algorithm == coll::between_algorithms()[0].name;

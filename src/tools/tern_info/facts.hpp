@@ -23,8 +23,8 @@ struct Dependency {
 };
 
 struct Launch {
-  std::string way;      // a value of TERN_BOOT; empty: MPI_Init would fail
-  std::string because;  // a sentence
+  std::string way;  // a value of TERN_BOOT; empty: MPI_Init would fail
+  std::string because;
 };
 
 struct Parameter {
@@ -44,7 +44,7 @@ struct Facts {
   std::optional<topo::Tree> topology;
   std::string topology_problem;  // reason for a missing or another machine
   std::vector<Parameter> parameters;
-  std::vector<std::string> complaints;  // about wrong parameters
+  std::vector<std::string> complaints;
   std::vector<ConfigFile> files;
 };
 
@@ -60,7 +60,6 @@ struct GpuLinks {
 
 [[nodiscard]] std::vector<Fact> build_facts();
 [[nodiscard]] std::vector<Dependency> dependencies();
-/// Loads an installed driver.
 [[nodiscard]] GpuLinks gpu_links();
 [[nodiscard]] std::vector<Fact> gpu_facts();
 /// Returns the boot method of an MPI program started in this environment.

@@ -160,14 +160,13 @@ GpuLinks gpu_links() {
 
 namespace {
 
-/// Returns "0: mlx5_0 (PIX); 1: mlx5_1 (PIX)", by device.
 std::string adapters_words(const cuda::Driver& driver, size_t devices) {
   const std::vector<topo::RdmaAdapter> adapters = topo::rdma_adapters();
   std::vector<std::string> words;
   for (size_t i = 0; i < devices && !adapters.empty(); ++i) {
     const Gpu gpu = gpu_at(driver, static_cast<int>(i));
     const topo::NearestAdapters nearest = topo::nearest_adapters(gpu.address, adapters);
-    if (nearest.names.empty()) continue;  // adapters in software
+    if (nearest.names.empty()) continue;
     words.push_back(
         strf("%zu: %s (%s)", i, joined(nearest.names, " ").c_str(), name_of(nearest.distance)));
   }

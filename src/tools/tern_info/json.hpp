@@ -32,7 +32,6 @@ class Json {
     item(name, std::to_string(value));
   }
   void truth(const std::string& name, bool value) { item(name, value ? "true" : "false"); }
-  /// Returns the text so far; a complete document after the last close.
   [[nodiscard]] const std::string& document() const noexcept { return document_; }
 
  private:

@@ -10,8 +10,8 @@ namespace {
 
 struct Option {
   const char* name;
-  bool Options::*switched;      // either a switch
-  std::string Options::*value;  // or a value
+  bool Options::*switched;
+  std::string Options::*value;
   const char* argument;
   const char* meaning;
 };

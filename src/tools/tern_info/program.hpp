@@ -9,7 +9,7 @@ namespace tern::info {
 
 struct Imports {
   std::vector<std::string> functions;  // MPI functions, sorted, without PMPI_ names
-  std::vector<std::string> missing;    // missing in this version
+  std::vector<std::string> missing;
 };
 
 /// Reads a dynamic 64-bit ELF file in this machine's byte order. Throws tern::Error with the path.
