@@ -4,8 +4,8 @@
 // PR_SET_DUMPABLE 0. A descriptor in a letter crosses all of these; an inherited socket crosses
 // network and mount namespaces as well.
 // Protocol: datagrams (base/mail.hpp). kKeep and kDrop have no answer. kHand brings a socket for
-// the answer, which the keeper closes for an unknown number. Keepers: mpirun for its ranks, by an
-// inherited socket; otherwise a thread of a rank with a closed /proc/PID/fd.
+// the answer, which the keeper closes for an unknown number. Keepers: mpirun for its ranks;
+// otherwise a thread of a rank with a closed /proc/PID/fd.
 // Threads: serve() from a single thread; keep() and drop() from any.
 #pragma once
 

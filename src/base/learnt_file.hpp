@@ -3,7 +3,7 @@
 // Format: a head with Tern's version, the machine and the number of lines, then lines of
 // coll/select/rules.hpp. mpirun or rank 0 reads the file once and distributes the text, because all
 // ranks need equal lines. Threads: any; a lock excludes other processes, and readers see complete
-// files. See: tern_coll(1).
+// files.
 #pragma once
 
 #include <string>

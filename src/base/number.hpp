@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Number and Reduction: kinds of elements and operations.
 // Why: MPI_INT, MPI_INT32_T, MPI_INTEGER and MPI_INTEGER4 share a row of the loop table and a
-// kernel. See: core/reduce/loops.inc (C++ types), core/datatype_predefined.cc (constants),
-// cuda/kernels/reduce_plan.hpp (kernels).
+// kernel. See: core/datatype_predefined.cc (constants).
 #pragma once
 
 #include <cstdint>

@@ -3,9 +3,8 @@
 // Devices of this rank.
 // Why: Tern uses the context of the pointer, never the current context, and makes nothing before
 // the first device pointer of a call.
-// Lifetime: the Process owns Gpus, which owns all Devices. When a context ends (cudaDeviceReset),
-// Tern forgets its handles, and makes new ones for the next context.
-// Threads: any; a Job belongs to a single thread.
+// Lifetime: the Process owns Gpus. When a context ends (cudaDeviceReset), Tern forgets its handles,
+// and makes new handles for the next context. Threads: any; a Job belongs to a single thread.
 #pragma once
 
 #include <atomic>

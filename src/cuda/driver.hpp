@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Driver: the functions of libcuda.so.1, once the application has loaded the library.
-// Why: a single build serves machines with and without GPUs. Without libcuda a process owns no
-// device memory.
-// Lifetime: the process. Threads: any.
-// See: cuda/functions.hpp (the rows).
+// Why: a single build serves machines with and without GPUs. Lifetime: the process. Threads: any.
 #pragma once
 
 #include <string>

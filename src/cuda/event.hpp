@@ -2,11 +2,8 @@
 // SharedEvent: marks the end of a process's device work, visible to other processes.
 // Why: a receiver's device may begin to copy when the sender's device has written, without the
 // sender's CPU. Tern polls events and never makes a stream wait: the event of a dead process would
-// block the stream forever.
-// Lifetime: the event is recorded before its name is sent, and returns to the pool when the message
-// has ended.
-// Threads: any.
-// See: tests/gpu/driver/sharing.cc (the driver's guarantees).
+// block the stream forever (tests/gpu/driver/sharing.cc).
+// Lifetime: recorded before its name is sent, until the message has ended. Threads: any.
 #pragma once
 
 #include "cuda/event_pool.hpp"

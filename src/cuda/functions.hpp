@@ -3,8 +3,7 @@
 //
 // Why: a single list yields the declarations (cuda/api.hpp), the function table, and checks in
 // tests. Required rows exist in all drivers since 12.0. Optional rows may be null; TERN_CUDA_LATER
-// lists versions of later functions. All functions return CUresult. Tests hide optional functions
-// (tests/softcuda/README.md).
+// lists versions of later functions.
 //
 //   #define ROW(name, ...) CUresult (*name)(__VA_ARGS__);
 //   TERN_CUDA_FUNCTIONS(ROW, ROW)

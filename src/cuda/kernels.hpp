@@ -2,8 +2,7 @@
 // Kernels: all kernels, loaded into a context, and their launches.
 // Why: the first use loads all kernels before the first capture or waiting kernel, because a lazy
 // load may deadlock.
-// Lifetime: constructed and destroyed with the context current; forget() if the context ended
-// first.
+// Lifetime: constructed and destroyed with the context current, unless forget() was called.
 // Threads: any, after construction. No call waits for the device, unless LayoutImages lacks room
 // for a type.
 #pragma once

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // LateWrites: orders Tern's streams behind the application's synchronous copies and memsets, which
 // may return before writing.
-// Why: Tern makes the driver synchronous for an allocation or, if refused, for a context. So Tern
-// waits for the legacy stream at most once per context. The legacy stream joins all blocking
-// streams, even streams that wait for another rank's next call.
-// Lifetime: the Device's. Threads: any.
+// Why: Tern makes the driver synchronous for an allocation or, if refused, for a context, and so
+// waits for the legacy stream at most once per context (src/cuda/README.md). Lifetime: the
+// Device's. Threads: any.
 #pragma once
 
 #include <atomic>

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory kind of an address, and its allocation, because any buffer of any call may be host or
-// device memory.
+// The memory kind of an address, and its allocation.
 // Cost: a compare before libcuda is loaded. Then a few compares for the heap, static data and the
 // thread's stack, and a cuPointerGetAttributes for other addresses. Results are cached only for a
-// call's buffers (CallBuffers), because an address may be freed and reused.
-// Threads: any.
+// call's buffers (CallBuffers), because an address may be freed and reused. Threads: any.
 #pragma once
 
 #include <array>

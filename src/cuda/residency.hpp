@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Residency: places for thread blocks of waiting kernels on a GPU.
 // Why: a waiting kernel occupies places until kernels of other ranks run, and ranks may begin calls
-// in different orders. If kernels of several communicators exceeded the GPU, the kernels would wait
-// for each other forever. So each communicator reserves a Share before its first call. An eighth of
-// the places stays free for other kernels.
-// Lifetime: Gpus, which outlives every Share. Threads: any.
+// in different orders. Kernels of several communicators that exceed the GPU would wait for each
+// other forever. So each communicator reserves a Share before its first call. An eighth of the
+// places stays free for other kernels. Lifetime: Gpus, which outlives every Share. Threads: any.
 #pragma once
 
 #include <algorithm>

@@ -2,8 +2,7 @@
 // Copies between pageable host memory and a device, in a stream of the application.
 // Why: cuMemcpyAsync of pageable memory returns only after all earlier work of the stream, such as
 // waits for other ranks (CUDA Driver API, "API synchronization behavior"). Here a host function in
-// the stream copies between pageable and pinned memory, and the call returns at once, also during a
-// capture.
+// the stream copies through pinned memory, and the call returns at once, also during a capture.
 // Threads: as Job.
 #pragma once
 

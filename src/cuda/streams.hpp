@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Streams: the library's streams in a context, each with a word of pinned memory for progress.
-// Why: a stream query takes the driver's locks, makes several driver calls, and is repeated
-// hundreds of times per copy. Polling a word is free. Kernels for small copies set the word, too.
-// Priority: the highest, because messages need few instructions and hold up peers.
-// Lifetime: the Device's. Threads: any; a stream belongs to its holder.
+// Why: a stream query takes the driver's locks, and is repeated hundreds of times per copy; polling
+// a word is free.
+// Priority: the highest, because messages need few instructions and hold up peers. Lifetime: the
+// Device's. Threads: any; a stream belongs to its holder.
 #pragma once
 
 #include <atomic>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Box: a slot for one small operation, executed by the polling target for an origin on its host.
-// Why: a copy by the kernel takes a microsecond, a polling target needs a fifth (README). Protocol:
-// `state` goes from empty to claimed by an origin, posted, taken by the target, done, and back. A
-// box claimed by a dead origin stays lost. Threads: any, of any process.
+// Protocol (reasons: README): `state` goes from empty to claimed by an origin, posted, taken by the
+// target, done, and back. A box claimed by a dead origin stays lost. Threads: any, of any process.
 #pragma once
 
 #include <atomic>

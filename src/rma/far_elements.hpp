@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // FarElements: elements in another process's memory, read into an array, changed, and written back
-// under their stripe. The target takes the same stripes. Cost: two system calls for up to 16 KiB,
-// in at most 64 pieces. Threads: any.
+// under the target's stripe. Cost: two system calls for up to 16 KiB, in at most 64 pieces.
+// Threads: any.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages: a window's path to unshared memory, by records to the target and answers.
-// Why through the pml: the pml brings all transports, sizes and memory kinds; a large put is a
-// single message into the window. Operations refer to the user's buffers until finish(). Beyond
-// kMostBytes or kMostRecords unconfirmed operations wait. Threads: under the channel's lock unless
-// stated.
+// Operations refer to the user's buffers until finish(). Beyond kMostBytes or kMostRecords
+// unconfirmed operations wait. Threads: under the channel's lock unless stated.
 #pragma once
 
 #include <vector>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Records: operations on unshared memory as messages.
-// Order: a target executes an origin's records in order. Layout: Record, pieces, and up to
-// kMostInline bytes; more data is a separate message. Targets validate every field
-// (rma/target_side.cc).
+// Layout: Record, pieces, and up to kMostInline bytes; more data is a separate message. Targets
+// validate every field (rma/target_side.cc) and execute an origin's records in order.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // TargetSide: executes other ranks' records while this rank progresses messages.
-// Order: an origin's records in sequence; a waiting lock delays no other record. Trust: an invalid
-// record writes nothing and is an error at the origin's next flush. Threads: under the channel's
-// lock.
+// Trust: an invalid record writes nothing and is an error at the origin's next flush. A waiting
+// lock delays no other record. Threads: under the channel's lock.
 #pragma once
 
 #include <deque>

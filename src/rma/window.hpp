@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Window: memory exposed by the ranks of a communicator.
-// Life cycle: create() makes a window, leave() ends it, on all ranks together. `targets` has the
-// ranks' memory and paths; `epoch` checks the order of calls; `locks` and `posts` open epochs;
-// `accesses` are pending. Mapped and `copied` operations complete on return. Threads:
-// synchronisation takes the channel's lock; operations on shared memory take none. See: MPI-5.0
-// chapter 12.
+// Life cycle: create() makes a window, leave() ends it, on all ranks together. Mapped and `copied`
+// operations complete on return. Threads: synchronisation takes the channel's lock; operations on
+// shared memory take none. See: MPI-5.0 chapter 12.
 #pragma once
 
 #include <memory>

@@ -2,8 +2,8 @@
 // Queues calls on device tensors without a stream (stream_comm.hpp) until the current stream
 // reaches the call. Later calls of the group queue behind, CPU calls too, because all ranks must
 // begin calls in one order. The queue holds the tensors of device calls until the device is done.
-// Why: MPI accepts device memory but no streams. With c10 alone (events, streams, guards) one build
-// serves every PyTorch, even without CUDA headers.
+// Why: with c10 alone (events, streams, guards) one build serves every PyTorch, even without CUDA
+// headers.
 // Lifetime: of the process. Threads: the queue's thread polls events and never blocks on a device.
 #ifndef TORCH_TERN_DEVICE_QUEUE_HPP
 #define TORCH_TERN_DEVICE_QUEUE_HPP

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Describes the state of each rank after a timeout.
 // Why: torchrun detects no hangs, and the exception must name ranks that hang outside MPI or are
-// dead. The process reads the last calls from the peers' memory and checks for dead processes.
-// Peers send nothing.
-// Lifetime: of a world, held by the groups. Threads: any.
+// dead. The process reads the last calls from the peers' memory; peers send nothing. Lifetime: of a
+// world, held by the groups. Threads: any.
 #ifndef TORCH_TERN_HANG_REPORT_HPP
 #define TORCH_TERN_HANG_REPORT_HPP
 

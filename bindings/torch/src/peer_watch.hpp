@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ends waits for dead processes of this host and for processes that left the world.
 // Why: without a launcher a wait would last until the timeout. At a normal exit a process sends a
-// farewell with the number of collectives per group. Later waits, and waits for killed processes,
-// end.
+// farewell (a datagram) with the number of collectives per group, which ends later waits.
 // Lifetime: of the process; watches the newest world. Threads: any. A thread sleeps until a peer
-// ends (pidfd_open(2)) or sends a farewell (a datagram, unix(7)).
+// ends (pidfd_open(2)) or sends a farewell.
 #ifndef TORCH_TERN_PEER_WATCH_HPP
 #define TORCH_TERN_PEER_WATCH_HPP
 

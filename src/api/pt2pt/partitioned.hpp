@@ -2,9 +2,8 @@
 // Partitioned operations (MPI-5.0 chapter 4): a buffer sent in portions, each as soon as its
 // partitions are ready.
 // How: the sender's plan (bytes, portions, tags) is one message, matched in order. Each portion has
-// its own tag, because portions of a round may overtake each other. Both sides may partition
-// differently.
-// Threads: under the channel's lock, as all functions here.
+// its own tag, because portions of a round may overtake each other. Threads: under the channel's
+// lock, as all functions here.
 #pragma once
 
 #include <vector>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exchange of blocks of sizes known only to sender and receiver. Each pair of ranks has a stream of
 // chunks per direction, through a region of the receiver's scratch with two alternating sets.
-// Why beside the interpreter: passes there are the same for all ranks. Here each pair has its own
-// number of steps, and ranks without data for a peer send nothing.
+// Why beside the interpreter: each pair has its own number of steps, and ranks without data for a
+// peer send nothing.
 //
 // In a step a rank sends a chunk to each peer, then receives a chunk from each peer. Before
 // sending, the rank waits for the credit of the set. The receiver gave the credit two steps before,
@@ -11,10 +11,8 @@
 //
 // Each thread block moves a part of every chunk and talks to the same block of other ranks.
 // Semaphores and regions are the interpreter's, and end in the same state (data 0, credit 1). A
-// signal's value encodes call, block and place of the chunk. So different counts are detected at
-// the first chunk that both ends have, and a later call or a graph's replay takes no leftover
-// chunk.
-// See: wait.cuh; coll/gpu/exchange_run.hpp (launches).
+// signal's value encodes call, block and place of the chunk. So the first common chunk reveals
+// different counts, and a later call or a graph's replay takes no leftover chunk.
 #pragma once
 
 #include "cuda/kernels/pairs.cuh"

@@ -7,8 +7,7 @@
 // and signals; all threads synchronize before and after each move or reduction.
 //
 // Semaphores are binary: a signal sets 1, the waiter resets 0. Without counters a launch can be
-// replayed. Waits have timeouts: see wait.cuh.
-// See: coll/gpu/program.hpp (makes programs), coll/gpu/kernel_run.hpp (launches).
+// replayed. Waits have timeouts (wait.cuh).
 #pragma once
 
 #include "cuda/kernels/pairs.cuh"

@@ -4,8 +4,8 @@
 // without a fence: a hop takes a single trip.
 //
 // 16 bytes of data are four packets, stored a slot's room apart, so that the threads of a warp
-// access adjacent packets.
-// See: PTX's memory model (aligned accesses of 8 bytes do not tear); NCCL's LL protocol.
+// access adjacent packets. Sources: PTX's memory model (aligned accesses of 8 bytes do not tear);
+// NCCL's LL protocol.
 #pragma once
 
 #include "cuda/kernels/memory.cuh"

@@ -14,14 +14,12 @@
 //   allgather        | store the own block to all | read
 //   bcast            | the root stores to all | read
 //
-// Two meetings suffice: other ranks store to a stage only between both. The owner writes before the
-// first and reads after the second, as do packing before and unpacking after a launch. Thread
-// blocks of a rank never meet, and neither do threads between passes: each thread keeps the same
-// part of the stage for a whole launch.
+// Two meetings suffice: other ranks store to a stage only between both. The owner, with packing and
+// unpacking, writes before the first and reads after the second. Threads need no meeting between
+// passes: each thread keeps the same part of the stage for a whole launch.
 //
 // At a meeting each rank sets its semaphore of the part to a growing number, so a waiter knows
 // which rank is missing. No launch holds a number, so graphs can replay launches.
-// See: wait.cuh, multimem.cuh; coll/gpu/multicast_run.hpp (launches).
 #pragma once
 
 #include "cuda/kernels/multimem.cuh"

@@ -18,7 +18,6 @@
 //
 // A wire defines the turns in which threads take vectors. LL threads are independent; LL128 warps
 // act together and agree in all(). Each wire has separate slots and counters.
-// See: wait.cuh; coll/gpu/push_run.hpp (launches).
 #pragma once
 
 #include "cuda/kernels/ll.cuh"

@@ -3,9 +3,8 @@
 // Why a timeout: a kernel that spins forever occupies SMs, and its process cannot end. After kUsual
 // a thread reports the wait in pinned memory, for the host's watch. After the timeout the thread
 // reports the awaited rank and writes the abort words of all ranks, and its block leaves. Blocks
-// also leave if another rank or the host (kLetGo) has written an abort word.
-// Threads: any number per block; the first with news reports.
-// See: coll/gpu/device_reports.hpp (the reader).
+// also leave if another rank or the host (kLetGo) has written an abort word. Threads: any number
+// per block; the first with news reports.
 #pragma once
 
 #include "cuda/kernels/arguments.hpp"

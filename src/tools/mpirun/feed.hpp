@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Passes mpirun's standard input on to one rank or to all.
-// Why: a rank inherits a file or a pipe directly and leaves unread bytes to a script's next
-// command. But ranks may not read the terminal, because their group is not in the foreground, and
-// input for all ranks must be read once and written to each.
+// Why: a rank inherits a file or a pipe directly. But ranks may not read the terminal, because
+// their group is not in the foreground, and input for all ranks must be read once and written to
+// each.
 // Flow: keeps up to kMost bytes not yet taken by the slowest rank; then the other ranks wait.
 // Lifetime: ends before the loop. Threads: the loop's.
 #pragma once

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Starts a program as a rank.
 // Why not posix_spawn: binding, parent-death signal, the guard's table, and errors with the failed
-// step. How: vfork neither copies nor marks mpirun's memory; the child writes only the result.
-// Threads: the thread whose end means mpirun's end (parent-death signal).
+// step. vfork neither copies nor marks mpirun's memory; the child writes only the result. Threads:
+// the thread whose end means mpirun's end (parent-death signal).
 #pragma once
 
 #include <sys/resource.h>
