@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mail: datagrams with descriptors between processes of one user on one host.
-// Why: Docker's seccomp profile and Yama may refuse pidfd_getfd, so the owner must send
-// descriptors. Mail never blocks: request unsent letters again. Receivers discard letters of other
-// users, and trust no contents. See: base/keeper.hpp (letters).
+// Mail: datagrams with descriptors between processes of one user on a host. Why: Docker's seccomp
+// profile and Yama may refuse pidfd_getfd, so the owner must send descriptors. Mail never blocks:
+// request unsent letters again. Receivers discard letters of other users, and trust no contents.
 #pragma once
 
 #include <sys/socket.h>

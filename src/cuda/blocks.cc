@@ -22,7 +22,7 @@ size_t block_bytes(size_t least) noexcept {
                         : std::bit_ceil(std::max(least, kLeast));
 }
 
-/// Finds the smallest idle block of at least `bytes` and at most twice as large.
+/// Returns the smallest idle block of `bytes` to twice `bytes`.
 template <class Blocks>
 auto fitting(Blocks& idle, size_t bytes) noexcept {
   const auto found = idle.lower_bound(bytes);
@@ -96,7 +96,6 @@ std::byte* BlockStore::take_idle(Store from, size_t* bytes) noexcept {
   return larger && !context_.is_quiet() ? take_idle(from, bytes, nullptr) : nullptr;
 }
 
-// Sets *larger if the only idle blocks are far too large. A null `larger` accepts any size.
 std::byte* BlockStore::take_idle(Store from, size_t* bytes, bool* larger) noexcept {
   const std::lock_guard<std::mutex> guard(mutex_);
   Blocks& idle = idle_[static_cast<size_t>(from)];
@@ -132,7 +131,7 @@ CUresult BlockStore::allocate(Store from, size_t bytes, std::byte** block) noexc
     try {
       known_.push_back(host);
       know_pinned(host, bytes);
-    } catch (const std::bad_alloc&) {  // look-ups of this block then ask the driver
+    } catch (const std::bad_alloc&) {
     }
   }
   return result;

@@ -23,14 +23,12 @@ class BlockStore {
   explicit BlockStore(const DeviceContext& context) noexcept : context_(context) {}
   /// Whether acquire() makes no driver call that waits for the application: a block is idle, or the
   /// device is quiet. Otherwise make_wanted() allocates later, unless the process enqueues calls.
-  /// After many refusals lends() waits up to 0.1 s for a quiet device, because some programs always
-  /// keep the device busy.
+  /// Many refusals make lends() wait up to 0.1 s for a quiet device.
   [[nodiscard]] bool lends(Store from, size_t bytes) noexcept;
-  /// acquire() lends at least *bytes, or returns null with *error. Requires the context. While the
-  /// device is busy, the block may be far too large.
+  /// Lends at least *bytes, or returns null with *error. Requires the context. While the device is
+  /// busy, the block may be far too large.
   std::byte* acquire(Store from, size_t* bytes, CUresult* error) noexcept;
-  /// Like acquire(), but lends only idle blocks, without driver calls; returns null if none is
-  /// large enough.
+  /// Like acquire(), but lends only idle blocks, without driver calls.
   std::byte* spare(Store from, size_t* bytes) noexcept;
   /// Whether the store would hold at most `most` bytes after acquire().
   [[nodiscard]] bool affords(Store from, size_t bytes, size_t most) noexcept;
@@ -54,7 +52,7 @@ class BlockStore {
   std::mutex mutex_;  // never held while the driver may wait
   std::array<Blocks, 2> idle_;
   std::array<size_t, 2> held_ = {};
-  std::array<std::atomic<size_t>, 2> wanted_ = {};  // size of a refused block
+  std::array<std::atomic<size_t>, 2> wanted_ = {};
   std::vector<const void*> known_;
   std::atomic<uint32_t> refusals_{0};
 };

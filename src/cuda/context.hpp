@@ -19,8 +19,8 @@ class DeviceContext {
   const Driver& driver;
   const CUcontext context;
 
-  /// Whether driver calls that wait for all device work return soon: the legacy stream is idle, and
-  /// no enqueued call waits for other ranks. Any context may be current.
+  /// Whether the legacy stream is idle and no enqueued call waits for other ranks. Driver calls for
+  /// all device work then return soon. Any context may be current.
   [[nodiscard]] bool is_quiet() const noexcept;
   [[nodiscard]] bool has_waiting() const noexcept {
     return waiting_.load(std::memory_order_relaxed) > 0;
@@ -41,8 +41,8 @@ class DeviceContext {
   std::atomic<int> waiting_{0};
 };
 
-/// Makes a context current, and allows driver calls during a capture of this thread. The destructor
-/// restores the application's context. Nesting for the same context is free.
+/// Makes a context current, and allows driver calls during a capture of this thread. Nesting for
+/// the same context is free.
 class Current {
  public:
   explicit Current(const DeviceContext& context) noexcept

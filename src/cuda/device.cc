@@ -110,7 +110,7 @@ int Device::attribute(CUdevice_attribute which) const noexcept {
 }
 
 Kernels* Device::kernels(std::string* why_not) noexcept {
-  const std::lock_guard<std::mutex> guard(kernels_mutex_);  // loading may wait for all work
+  const std::lock_guard<std::mutex> guard(kernels_mutex_);
   if (kernels_ == nullptr && no_kernels_.empty() && !gone()) {
     const Current current(*this);
     CUdevice device = 0;
@@ -169,8 +169,8 @@ Residency& Gpus::residency(const Uuid& gpu) {
   return *residencies_.emplace_back(gpu, std::make_unique<Residency>()).second;
 }
 
-// Preparation is skipped if the application's streams may wait for this thread, because allocation
-// may wait for those streams.
+// Skips preparation if the application's streams may wait for this thread, because allocation may
+// wait for those streams.
 void Gpus::look_after() noexcept {
   if (enqueues_.load(std::memory_order_relaxed)) return;
   const std::lock_guard<std::mutex> guard(mutex_);

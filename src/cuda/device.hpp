@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Device: a context of the application with its streams, events, kernels and blocks. Gpus: all
-// Devices of this rank.
-// Why: Tern uses the context of the pointer, never the current context, and makes nothing before
-// the first device pointer of a call.
-// Lifetime: the Process owns Gpus. When a context ends (cudaDeviceReset), Tern forgets its handles,
-// and makes new handles for the next context. Threads: any; a Job belongs to a single thread.
+// Devices of this rank. Why: Tern uses the context of the pointer, never the current context, and
+// makes nothing before the first device pointer of a call. Lifetime: the Process owns Gpus. After
+// the end of a context (cudaDeviceReset), Tern forgets the handles, and makes new handles for the
+// next context. Threads: any; a Job belongs to a single thread.
 #pragma once
 
 #include <atomic>
@@ -62,14 +61,14 @@ class Device final : public DeviceContext {
   /// On a quiet device, makes kernels, streams, events and memory for the first messages. Each
   /// allocation may wait for all device work, and device work for this rank.
   void prepare(size_t chunk, int chunks) noexcept;
-  /// Whether the context has ended and was made anew, which invalidates all handles. Known memory
-  /// needs no driver call.
+  /// Whether the context was made anew, which invalidates all handles. Known memory needs no driver
+  /// call.
   [[nodiscard]] bool has_ended(const Memory& memory) const noexcept {
     return !late_writes.knows(memory) && stale();
   }
   void forget() noexcept;
-  /// Serializes blocking calls with work that waits for other ranks. Two such calls, begun in a
-  /// different order on other ranks, may share a hardware queue and deadlock.
+  /// Serializes blocking calls with work that waits for other ranks. Two such calls in a different
+  /// order on other ranks may share a hardware queue and deadlock.
   [[nodiscard]] bool try_take() noexcept {
     return !taken_.exchange(true, std::memory_order_acquire);
   }
@@ -89,7 +88,7 @@ class Job {
   Job() = default;
   explicit Job(Device& device) noexcept;
   /// Uses a stream of the application or a team, which outlives the job. The job never waits for a
-  /// borrowed stream, not even after a failure.
+  /// borrowed stream.
   Job(Device& device, Stream& borrowed) noexcept
       : device_(&device), stream_(&borrowed), borrowed_(true) {}
   Job(Job&& other) noexcept;
@@ -113,7 +112,6 @@ class Job {
   [[nodiscard]] void* room_on_device() const noexcept {
     return reinterpret_cast<void*>(stream_->room_at);
   }
-  /// Copies to or from the room by a kernel, which reports its end in pinned memory.
   void mail(void* to, const void* from, size_t bytes) noexcept;
   /// Reports the end of other work in pinned memory; one driver call.
   void tell_end() noexcept;
@@ -124,8 +122,8 @@ class Job {
   [[nodiscard]] bool done() noexcept;
   /// Waits for the work; returns false if the job failed.
   bool finish() noexcept;
-  /// Keeps data that commands of a borrowed stream read later. The caller takes the data and holds
-  /// it until the stream has run the commands. Throws std::bad_alloc.
+  /// Keeps data that commands of a borrowed stream read later, until the stream has run the
+  /// commands. Throws std::bad_alloc.
   void keep(std::shared_ptr<const void> what) {
     if (borrowed_) kept_.push_back(std::move(what));
   }
@@ -137,7 +135,7 @@ class Job {
   [[nodiscard]] bool failed() const noexcept { return result_ != CUDA_SUCCESS; }
   /// "cuMemcpyAsync: CUDA_ERROR_..."
   [[nodiscard]] std::string failure() const { return words_of(function_, result_); }
-  /// Moves this job's first failure and kept data to another job. Throws std::bad_alloc.
+  /// Moves the first failure and kept data to another job. Throws std::bad_alloc.
   void give_to(Job& other) {
     other.note(function_, result_);
     for (auto& one : kept_) other.keep(std::move(one));
@@ -209,7 +207,7 @@ struct Pinned : Loan {
 
 class Gpus {
  public:
-  /// Returns the device of kDevice or kManaged memory; null with *why if its context is unusable.
+  /// Returns the device of kDevice or kManaged memory; null with *why if the context is unusable.
   Device* device_of(const Memory& memory, std::string* why) noexcept;
   /// Sets the image files (see Kernels). Requires that no device exists yet.
   void set_kernels_file(const std::string& file) { kernels_file_ = file; }

@@ -19,16 +19,15 @@ struct Driver {
   int version = 0;
 };
 
-/// Returns null before the application loads libcuda, for a libcuda that is too old, and in a
-/// forked child. Cheap enough for every buffer.
+/// Returns null before the application loads libcuda, for an old libcuda, and in a forked child.
+/// Cheap enough for every buffer.
 [[nodiscard]] const Driver* driver() noexcept;
 
-/// Returns a loaded driver that lacks required functions and serves only pointer attributes; else
+/// Returns a loaded driver without all required functions, usable only for pointer attributes; else
 /// null.
 [[nodiscard]] const Driver* unusable_driver() noexcept;
 
 [[nodiscard]] int first_version_of(std::string_view function) noexcept;
-/// "the driver for CUDA 12.0 lacks cuFuncLoad, which needs a driver for CUDA 12.4"
 [[nodiscard]] std::string lacks_in_words(const Driver& driver, const char* function);
 /// Returns missing optional functions with versions: "cuFuncLoad (12.4)".
 [[nodiscard]] std::vector<std::string> missing_functions(const Driver& driver);

@@ -13,8 +13,7 @@ namespace tern::cuda {
 class Device;
 class Job;
 
-/// Records an event behind the job's work. The event is invalid if the driver refuses; the job does
-/// not fail.
+/// Records an event behind the job's work. On failure the event is invalid; the job does not fail.
 class SharedEvent {
  public:
   SharedEvent() = default;

@@ -26,9 +26,9 @@ class LateWrites {
   LateWrites& operator=(const LateWrites&) = delete;
   /// Whether all writes to the memory are known to be complete. No driver call.
   [[nodiscard]] bool are_none_on(const Memory& memory) noexcept;
-  /// Whether the allocation was seen before. Ids are unique in a process, and end with the context.
+  /// Ids of allocations are unique in a process, and end with the context.
   [[nodiscard]] bool knows(const Memory& memory) const noexcept;
-  /// Waits for pending writes and makes later writes synchronous, if the driver can. Requires the
+  /// Waits for pending writes and makes later writes synchronous, if possible. Requires the
   /// memory's context.
   [[nodiscard]] bool end_on(const Memory& memory) noexcept;
   /// Orders `stream` behind late writes of the current context; sets *waits if writes are pending.
@@ -46,9 +46,9 @@ class LateWrites {
 
  private:
   struct Since {
-    CUevent event = nullptr;    // behind all earlier writes; null: happened
-    bool ours = false;          // the application had not set the flag
-    unsigned long long id = 0;  // of the context: handles are reused
+    CUevent event = nullptr;  // behind all earlier writes; null: happened
+    bool ours = false;        // the application had not set the flag
+    unsigned long long id = 0;
   };
   [[nodiscard]] std::optional<unsigned> flags() const noexcept;
   [[nodiscard]] CUresult record(CUevent* event) const noexcept;

@@ -76,7 +76,7 @@ const ElfW(Ehdr) * own_head() noexcept {
 }
 
 /// Each load uses a new name, because the linker identifies libraries by name. Debuggers open this
-/// name in their own process, perhaps later. So the name contains the number of this process and of
+/// name in their own process, perhaps later, so the name contains the number of this process and of
 /// a descriptor that is not reused. With "self" gdb read its own pipe and hung.
 void* load(const EmptyLibrary& library, int times) noexcept {
   const Fd made(::memfd_create("tern-last-loaded", MFD_CLOEXEC));

@@ -14,8 +14,8 @@
 
 namespace tern::cuda {
 
-/// Watches the last entry of the linker's list. Reads the successor while the linker may write: a
-/// single word, which becomes visible to a thread no later than any sign of the load.
+/// Watches the last entry of the linker's list. The linker may write the successor meanwhile: a
+/// single word, visible to a thread no later than any sign of the load.
 class LastLoaded {
  public:
   [[nodiscard]] bool still() const noexcept {

@@ -13,8 +13,8 @@
 namespace tern::cuda {
 
 [[nodiscard]] bool can_map(const Driver& driver) noexcept;
-/// Maps `bytes` readable and writable for device `ordinal`; `alignment` 0 accepts any. On failure
-/// *function names the driver call, and nothing stays mapped.
+/// Maps `bytes` for device `ordinal`; `alignment` 0 accepts any. On failure *function names the
+/// driver call, and nothing stays mapped.
 [[nodiscard]] CUresult map(const Driver& driver, CUmemGenericAllocationHandle handle, size_t bytes,
                            size_t alignment, int ordinal, CUdeviceptr* address,
                            const char** function) noexcept;

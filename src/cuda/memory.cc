@@ -57,7 +57,7 @@ void find_program(HostRanges::AddressRange& program) noexcept {
       &program);
 }
 
-// The stack range is limited, because an unlimited stack's range would cover all lower addresses.
+// An unlimited stack's range would cover all lower addresses, so the range is limited.
 void find_stack() noexcept {
   constexpr size_t kMostStack = 64 << 20;
   pthread_attr_t attributes;
@@ -85,7 +85,7 @@ void learn_ranges() noexcept {
     heap.bytes.store(end - heap.begin, std::memory_order_release);
 }
 
-/// Classifies without a working driver: memory that the CPU cannot read is a device's.
+/// Without a working driver, memory unreadable to the CPU counts as a device's.
 TERN_COLD MemoryKind kind_without_driver(const void* address) noexcept {
   char byte = 0;
   const iovec here{&byte, 1}, there{const_cast<void*>(address), 1};

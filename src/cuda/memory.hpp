@@ -30,14 +30,14 @@ enum class MemoryKind : uint8_t {
 /// Source of Memory::buffer_id; ids are unique only within a source.
 enum class IdKind : uint8_t {
   kBuffer,
-  kBlock,  // CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, for mapped memory (cuMemCreate)
+  kBlock,
 };
 
 struct Memory {
   MemoryKind kind = MemoryKind::kHost;
   CUcontext context = nullptr;  // null for pools and cuMemMap
-  int device = 0;               // ordinal in this process
-  uint64_t buffer_id = 0;       // of the allocation; not reused in this process
+  int device = 0;
+  uint64_t buffer_id = 0;  // of the allocation; not reused in this process
   IdKind id_kind = IdKind::kBuffer;
   uintptr_t base = 0;
   size_t bytes = 0;
@@ -57,7 +57,7 @@ struct HostRanges {
   };
   AddressRange program;
   std::array<AddressRange, 64> pinned;  // by the library; a place keeps its address
-  AddressRange heap;                    // brk; grows
+  AddressRange heap;
 };
 extern constinit HostRanges host_ranges;
 struct StackRange {

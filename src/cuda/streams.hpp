@@ -29,8 +29,8 @@ struct Stream {
   static constexpr size_t kRoom = 8192;
   CUstream handle = nullptr;
   std::atomic<uint32_t>* word = nullptr;
-  CUdeviceptr word_at = 0;  // device address
-  uint32_t asked = 0;       // last value requested
+  CUdeviceptr word_at = 0;
+  uint32_t asked = 0;
   std::byte* room = nullptr;
   CUdeviceptr room_at = 0;
   Stage stage;

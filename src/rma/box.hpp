@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Box: a slot for one small operation, executed by the polling target for an origin on its host.
+// Box: a slot for a small operation, executed by the polling target for an origin on its host.
 // Protocol (reasons: README): `state` goes from empty to claimed by an origin, posted, taken by the
 // target, done, and back. A box claimed by a dead origin stays lost. Threads: any, of any process.
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace tern::rma {
 
-/// An operation; its addresses are the target's.
+/// An operation, with the target's addresses.
 struct Errand {
   enum class Kind : uint8_t { kPut, kGet, kAccumulate, kSwap };
   Kind kind;

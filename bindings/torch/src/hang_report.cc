@@ -56,7 +56,7 @@ bool read_from(std::int64_t pid, const void* address, void* to, std::size_t byte
          static_cast<ssize_t>(bytes);
 }
 
-// Reads up to 64 bytes, one at a time, because the next page may be unmapped.
+// Reads up to 64 bytes, each alone, because the next page may be unmapped.
 std::string text_from(std::int64_t pid, const char* address) {
   std::string text;
   for (char next = 0; text.size() < 64; text += next) {
@@ -170,7 +170,7 @@ void HangReport::watch_peers(const std::shared_ptr<HangReport>& self,
   PeerWatch::get().begin(self, own.word, std::move(peers));
 }
 
-// The last group is gone, so this world has no more calls.
+// After the last group, the world has no more calls.
 HangReport::~HangReport() { PeerWatch::get().leave(); }
 
 std::shared_ptr<HangReport> HangReport::current() {

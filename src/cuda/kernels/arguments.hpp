@@ -89,8 +89,8 @@ struct Divisor {
   int32_t shift;
 };
 
-/// A node of a layout (core/datatype_layout.hpp). `places`, `starts` and `parts` are indices of the
-/// first word of a list in the image.
+/// A node of a layout (core/datatype_layout.hpp). `places`, `starts` and `parts` are indices of
+/// lists in the image.
 struct LayoutNode {
   enum Form : int32_t { kBlock, kStrided, kList, kBlocks, kSequence };
   int32_t form;
@@ -151,8 +151,8 @@ struct Operand {
   int16_t owner;      // kInbox: the rank with the scratch
   int16_t from;       // kInbox: the sender
   int16_t unused;
-  int32_t slot;   // kLocal, kInbox: in units of InterpretArguments::unit
-  int32_t first;  // block of input, output or vector
+  int32_t slot;  // kLocal, kInbox: in units of InterpretArguments::unit
+  int32_t first;
 };
 static_assert(sizeof(Operand) == 16);
 
@@ -201,9 +201,9 @@ struct InterpretArguments {
   const char* program;  // all ranks' scratch addresses, instructions, operands
   KernelReport* reports;
   Side sides[2];
-  Side source;  // copied to kInput first
+  Side source;
   int32_t source_blocks;
-  int32_t instructions, operands_at;  // count; offset in the program
+  int32_t instructions, operands_at;
   int32_t ranks, rank;
   int32_t parts;    // of the vector; 0: separate blocks
   int32_t element;  // bytes per unit of total and length
@@ -220,7 +220,7 @@ struct InterpretArguments {
   int32_t kernel;
   int32_t operation;
   int32_t reduce_element;
-  int32_t tabled;  // lengths are in `table`
+  int32_t tabled;
   DataBlock table[kMostRanks];
 };
 static_assert(sizeof(InterpretArguments) <= 4000);
@@ -245,8 +245,8 @@ struct PushArguments {
   int32_t parts;
   int32_t what;
   int32_t to, from;  // destination and source of data: a rank or a constant; `to` is not kBelow
-  int32_t last;      // kReduce: the reduction covers ranks 0 to `last`
-  int32_t spread;    // a second hop sends the reduced data to all
+  int32_t last;
+  int32_t spread;
   int32_t kernel;
   int32_t operation;
   uint32_t call;
@@ -300,7 +300,7 @@ struct ExchangeArguments {
   uint64_t patience;
   int32_t ranks, rank;
   int32_t sent, received;
-  int32_t parts;    // thread blocks that share large chunks
+  int32_t parts;
   int32_t set;      // of step 0: 0 or 1
   uint32_t number;  // of the exchange; the same on all ranks
   uint32_t call;

@@ -22,7 +22,6 @@
 namespace tern::cuda {
 namespace {
 
-/// Waits before writing a chunk (credit) and before reading a chunk. Tests omit waits.
 struct AllWaits {
   static constexpr bool kForLeave = true, kForData = true;
 };
@@ -146,8 +145,8 @@ class Exchanger {
   ReduceArguments& copy_;
   Waiter waiter_;
   int64_t step_ = 0;
-  const char* own_ = nullptr;  // this rank's data for itself in this step
-  bool left_ = false;          // as of the last barrier: all threads leave together
+  const char* own_ = nullptr;
+  bool left_ = false;  // as of the last barrier: all threads leave together
 };
 
 }  // namespace

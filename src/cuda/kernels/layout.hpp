@@ -40,8 +40,7 @@ class LayoutProgram {
   /// Returns false unless `count` elements are rows of one width and pitch.
   [[nodiscard]] bool rows(int64_t count, Rows* out) const noexcept;
 
-  /// Returns arguments of tern_pack for the packed bytes [offset, offset + bytes) of elements at
-  /// `buffer`. `image` is the device address of image(); null inlines the image.
+  /// `image` is the device address of image(); null inlines the image.
   [[nodiscard]] PackArguments arguments(void* buffer, size_t offset, void* packed, size_t bytes,
                                         bool to_memory, const void* image) const noexcept;
 
@@ -54,7 +53,7 @@ class LayoutProgram {
   std::vector<int64_t> lists_;
   std::vector<uint64_t> image_;
   std::vector<int64_t> runs_;
-  uint64_t grain_ = 0;  // bitwise or of all sizes, places and strides
+  uint64_t grain_ = 0;
   Node root_ = 0;
   int64_t origin_ = 0, extent_ = 0;
   Node outer_ = 0;  // the root, or the root's child if the root's stride continues across elements

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // LL, the wire for small messages: packets of 8 bytes, 4 of data and 4 of flag. The flag names the
-// pass. Packets are stored and loaded whole, so the flag vouches for its data over any link,
-// without a fence: a hop takes a single trip.
-//
-// 16 bytes of data are four packets, stored a slot's room apart, so that the threads of a warp
-// access adjacent packets. Sources: PTX's memory model (aligned accesses of 8 bytes do not tear);
-// NCCL's LL protocol.
+// pass. Packets are stored and loaded whole, so the flag vouches for the data over any link,
+// without a fence: a hop takes a single trip. 16 bytes of data are four packets, stored a slot's
+// room apart, so that the threads of a warp access adjacent packets. Sources: PTX's memory model
+// (aligned accesses of 8 bytes do not tear); NCCL's LL protocol.
 #pragma once
 
 #include "cuda/kernels/memory.cuh"
@@ -14,7 +12,7 @@
 namespace tern::cuda {
 namespace {
 
-inline constexpr int kLlWords = 4;  // packets per 16 bytes of data
+inline constexpr int kLlWords = 4;
 inline constexpr int64_t kLlBytes = kLlWords * sizeof(uint64_t);
 
 struct EveryFlag {

@@ -32,9 +32,8 @@ TERN_DEVICE void move_some(void* to, const void* from, int bytes) {
     move_pieces<uint8_t>(to, from, bytes);
 }
 
-/// Moves fewer than 16 bytes byte by byte, for ends and unaligned buffers. Not inlined, because
-/// many places call these functions. The vector is passed by value, because its address would force
-/// local memory.
+/// Moves fewer than 16 bytes byte by byte, for ends and unaligned buffers. Not inlined, because of
+/// many callers. The vector is passed by value, because its address would force local memory.
 TERN_DEVICE_CALL Vector load_bytes(const char* from, int bytes) {
   Vector value{};
   TERN_UNROLL

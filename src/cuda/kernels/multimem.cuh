@@ -63,7 +63,7 @@ TERN_DEVICE void multimem_signal(uint32_t* word, uint32_t value) {
 
 #else
 
-// Older devices never call these functions, because their teams have no multicast memory.
+// Teams on older devices have no multicast memory, so no caller reaches these functions.
 TERN_DEVICE Vector multimem_reduce(int32_t /*reduction*/, const Vector* /*from*/) { return {}; }
 TERN_DEVICE void multimem_store(Vector* /*to*/, const Vector& /*value*/) {}
 TERN_DEVICE void multimem_signal(uint32_t* /*word*/, uint32_t /*value*/) {}

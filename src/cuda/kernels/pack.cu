@@ -61,7 +61,6 @@ class Locator {
   [[nodiscard]] TERN_DEVICE const int64_t* list(int64_t first) const {
     return reinterpret_cast<const int64_t*>(image_) + first;
   }
-  /// Returns the part with `position`, and makes `position` relative to the part.
   TERN_DEVICE static int64_t step(int64_t& position, const Divisor& by, int64_t size) {
     const int64_t part = divide(position, by);
     position -= part * size;

@@ -96,11 +96,11 @@ TERN_DEVICE Vector load_peer(const Vector* from) {
   return value;
 }
 /// Packets of 128 bytes (LL128). All threads of a warp store or load 16 bytes each: four packets.
-/// The last 8 bytes of a packet vouch for the rest without a fence: if the threads of a warp access
-/// all 16-byte pieces of a packet, the GPU makes a single access, which L2 and NVLink move whole.
-/// PTX guarantees this only for 8 bytes; NCCL relies on devices from sm_70 on. PCIe, C2C and host
-/// memory may split packets. Volatile bypasses the L1 cache and keeps each access single. The warp
-/// synchronizes first, because diverged threads would make several accesses.
+/// The last 8 bytes of a packet vouch for the rest without a fence, because the GPU makes a single
+/// access, which L2 and NVLink move whole. PTX guarantees this only for 8 bytes; NCCL relies on
+/// devices from sm_70 on. PCIe, C2C and host memory may split packets. Volatile bypasses the L1
+/// cache and keeps each access single. The warp synchronizes first, because diverged threads would
+/// make several accesses.
 template <class Vector>
 TERN_DEVICE void store_line(Vector* to, const Vector& value) {
   __syncwarp();

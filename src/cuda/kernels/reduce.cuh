@@ -133,8 +133,8 @@ TERN_DEVICE void reduce(const ReduceArguments& a, int64_t block, int64_t blocks)
   }
 }
 
-/// Reduces by a single thread block. Not inlined, because waiting kernels call this in several
-/// places. Wide elements use fewer vectors, because those kernels need registers for their state.
+/// Not inlined, because waiting kernels call reduce_alone() in several places. Wide elements use
+/// fewer vectors, because those kernels need registers for their state.
 template <int kElement, class T, class... Operations>
 TERN_DEVICE_CALL void reduce_alone(const ReduceArguments& a) {
   constexpr int kVectors = kElement > 4 ? 1 : kElement > 1 ? 2 : 4;

@@ -23,7 +23,7 @@ enum class ReduceKernel : uint8_t {
 struct ReducePlan {
   ReduceKernel kernel;
   int factor;  // kernel elements per element of the type
-  int bytes;   // per element of the type
+  int bytes;
 };
 
 /// Returns nothing if the operation is undefined on the type, is MPI_REPLACE or MPI_NO_OP (copies),

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The MPIR interface: variables in mpirun's memory for parallel debuggers.
-// How: a debugger that starts mpirun sets MPIR_being_debugged. Each rank then stops at its first
-// instruction until the debugger, which stops mpirun in MPIR_Breakpoint, has attached. A debugger
-// that attaches later reads the table at any time.
-// See: "The MPIR Process Acquisition Interface" 1.1 (2019).
+// The MPIR interface: variables in mpirun's memory for parallel debuggers. How: a debugger that
+// starts mpirun sets MPIR_being_debugged. Each rank then stops at its first instruction until the
+// debugger has attached, while mpirun stops in MPIR_Breakpoint. A debugger attaching later reads
+// the table at any time. See: "The MPIR Process Acquisition Interface" 1.1 (2019).
 #pragma once
 
 #include <sys/types.h>

@@ -53,7 +53,7 @@ class Hang {
   StartWatch start_;
   [[nodiscard]] bool is_steady(int rank) const;
 
-  // A rank's state at the question: only unchanged states may be judged together.
+  // A rank's state at the question. Only unchanged states may be judged together.
   struct Before {
     std::int64_t waiting_since = 0;
     bool in_fence = false;
