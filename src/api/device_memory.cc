@@ -127,7 +127,6 @@ DeviceResult free_device_memory(void* memory) noexcept {
   const Driver* const driver = cuda::driver();
   if (driver == nullptr) return {};
   const CUresult result = give(*driver, old);
-  // The context has ended with its memory.
   if (result == CUDA_SUCCESS || result == CUDA_ERROR_DEINITIALIZED ||
       result == CUDA_ERROR_CONTEXT_IS_DESTROYED || result == CUDA_ERROR_INVALID_CONTEXT)
     return {};

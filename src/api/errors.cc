@@ -226,7 +226,6 @@ int fail_no_memory() noexcept { return fail(MPI_ERR_NO_MEM, "out of memory"); }
 
 namespace {
 
-/// Skips a stream locked by another thread.
 void flush_output() noexcept {
   for (FILE* const stream : {stdout, stderr}) {
     if (::ftrylockfile(stream) != 0) continue;

@@ -18,12 +18,11 @@ namespace tern::api {
 [[nodiscard]] std::string class_sentence(int mpi_class);
 [[nodiscard]] bool standard_class(int code) noexcept;
 
-/// Keeps the text for MPI_Error_string on the same thread.
 void remember_error(int code, const std::string& text) noexcept;
 /// Returns an empty text if a later error replaced the text.
 [[nodiscard]] std::string remembered_error(int code) noexcept;
 
-/// Whether an error ends the job. `object` is null before MPI_Init.
+/// `object` is null before MPI_Init.
 [[nodiscard]] bool ends_the_job(core::Object* object) noexcept;
 /// Applies `object`'s error handler (null: fatal). Returns the user's call for the entry point.
 [[nodiscard]] core::ErrorHandler::UserCall deliver(core::Process* process, core::Object* object,

@@ -19,7 +19,7 @@ enum class CallContext : uint8_t {
   kSplit,
   kSplitType,
   kCreate,
-  kDerivation,  // communicators created without a message
+  kDerivation,
   kEnqueued,
 };
 
@@ -38,7 +38,6 @@ template <class Work>
   return thrown != 0 ? thrown : code;
 }
 
-/// comm_split.cc: this rank takes part in the exchange without a vote.
 void refuse_split(core::Communicator& communicator, bool by_type, int code);
 
 /// streams.cc: reports the refusal when the peers' streams arrive.

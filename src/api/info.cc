@@ -29,7 +29,6 @@ void give(core::Info* made, MPI_Info* out) {
   *out = reinterpret_cast<MPI_Info>(any_process().handles.insert(*made));
 }
 
-/// Copies at most `room` characters and a terminator.
 void copy_cut(const std::string& text, char* out, size_t room) noexcept {
   const size_t copied = std::min(text.size(), room);
   std::memcpy(out, text.data(), copied);

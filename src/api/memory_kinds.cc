@@ -47,7 +47,6 @@ bool known(std::string_view kind) {
 
 bool of_cuda(std::string_view kind) { return kind.substr(0, kind.find(':')) == "cuda"; }
 
-/// Parses a kind of CUDA memory; plain "cuda" means device memory.
 DeviceKind wanted(std::string_view kind) {
   DeviceKind found = DeviceKind::kDevice;
   const auto words = cut(kind, ':');

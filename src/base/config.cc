@@ -17,7 +17,6 @@
 namespace tern {
 namespace {
 
-/// Returns a path relative to the prefix; empty for a folder elsewhere.
 std::string behind_prefix(const char* folder) {
   const size_t length = std::strlen(TERN_PREFIX);
   return std::strncmp(folder, TERN_PREFIX, length) == 0 ? folder + length : "";

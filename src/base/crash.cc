@@ -109,7 +109,6 @@ void write_reason(char* text, size_t bytes, const siginfo_t& info) noexcept {
     std::snprintf(text, bytes, ", an integer divided by zero");
 }
 
-// The interrupted context, which the unwinder reads and the handler restores on return.
 class Interrupted {
  public:
   explicit Interrupted(void* context) noexcept
@@ -160,7 +159,7 @@ void on_crash(int signal, siginfo_t* info, void* context) {
   const int error = errno;
   pid_t no_thread = 0;
   if (!crashed.compare_exchange_strong(no_thread, this_thread())) {
-    if (no_thread == this_thread()) return end_by(its_signal.load());  // the report crashed
+    if (no_thread == this_thread()) return end_by(its_signal.load());
     for (;;) ::pause();
   }
   its_signal.store(signal);

@@ -20,7 +20,6 @@
 
 namespace tern {
 
-/// A descriptor, readable after an event since the last arm().
 struct Alarm {
   int fd = -1;
   bool (*arm)(void* self) noexcept = nullptr;  // false: an event is pending
@@ -95,7 +94,7 @@ class Doorbell {
   std::atomic<uint64_t> pipe_{0};  // inode, because the descriptor may be reused
 };
 
-/// Opens a bell's pipe, within the bell's lifetime. Throws Error.
+/// BellPipe lives within the bell's lifetime. Throws Error.
 class BellPipe {
  public:
   explicit BellPipe(Doorbell& bell);

@@ -42,7 +42,6 @@ class Explain {
   Fd file_;
 };
 
-/// Returns "8 KiB" or "3.5 MiB": at most three digits.
 [[nodiscard]] std::string bytes_in_words(unsigned long long bytes);
 
 }  // namespace tern

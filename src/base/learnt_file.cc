@@ -69,7 +69,6 @@ struct Line {
 };
 using Lines = std::map<std::string, Line>;  // by calls_of()
 
-/// Drops old lines with few rounds first.
 void make_room(Lines* all) {
   size_t bytes = kHead;
   std::vector<Lines::const_iterator> leaving;
@@ -112,7 +111,7 @@ void make_folders(const std::string& path) {
 LearntFile::LearntFile(const std::string& asked, std::string machine)
     : machine_(std::move(machine)) {
   if (asked == "none" || asked == "off" || asked.find('\n') != std::string::npos) return;
-  if (asked != "auto") {  // a rank may change its folder
+  if (asked != "auto") {
     path_ = std::filesystem::absolute(asked).string();
     return;
   }
@@ -154,7 +153,6 @@ bool LearntFile::take(const Fd& lock) {
   return false;
 }
 
-// Tern spares files of other programs and machines.
 bool LearntFile::is_own() const {
   struct stat facts {};
   if (::lstat(path_.c_str(), &facts) != 0) return errno == ENOENT;

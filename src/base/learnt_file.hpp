@@ -26,18 +26,17 @@ class LearntFile {
     return words + (bound ? ", bound" : ", not bound");
   }
 
-  /// The path is empty without a file.
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   /// Returns nothing, with *remark, for a missing or untrusted file.
   [[nodiscard]] std::string read(std::string* remark) const;
-  /// Replaces lines with the same key. A line is "allreduce 2 4097..8192 ring one_host  # 6.6 us, 3
-  /// rounds, any order". A full file drops old lines with few rounds. merge() leaves other files,
-  /// and files without write permission.
+  /// Replaces lines with the same key, such as "allreduce 2 4097..8192 ring one_host  # 6.6 us, 3
+  /// rounds, any order". A full file drops old lines with few rounds. merge() leaves files of other
+  /// programs, and files without write permission.
   void merge(const std::vector<std::string>& lines) const noexcept;
   /// Returns false without a file of this machine. Throws Error.
   bool forget() const;
 
-  /// Packs path and lines for the job's ranks; empty without a file. *remark as in read().
+  /// Packs path and lines for the job's ranks. *remark as in read().
   [[nodiscard]] std::string pack(std::string* remark) const;
   struct Packed;
   [[nodiscard]] static Packed unpack(const std::string& text);

@@ -9,7 +9,6 @@ namespace tern {
 /// Prints "[rank 3] text\n", unbroken even with many writers.
 TERN_COLD void log_line(const char* format, ...) noexcept TERN_PRINTF(1, 2);
 
-/// The rank is -1 until known.
 void set_log_rank(int rank) noexcept;
 
 }  // namespace tern

@@ -16,7 +16,6 @@ namespace tern {
 /// Returns an id of the numbers in /proc; unique without a /proc, or with that of another PID
 /// namespace.
 [[nodiscard]] uint32_t proc_domain() noexcept;
-/// Equal for processes with equal proc_domain() and user namespace.
 [[nodiscard]] uint32_t access_domain() noexcept;
 [[nodiscard]] bool has_own_proc() noexcept;
 

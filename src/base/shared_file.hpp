@@ -16,9 +16,9 @@ namespace tern {
 class KeeperThread;
 
 struct FileOffer {
-  int32_t pid = 0, fd = -1;  // in the owner's PID namespace
+  int32_t pid = 0, fd = -1;
   uint64_t inode = 0;
-  uint32_t domain = 0;  // proc_domain() of the owner
+  uint32_t domain = 0;
   uint32_t keeper = 0;  // 0: mpirun's; else an abstract address
   [[nodiscard]] bool is_numbered_here() const noexcept;
   [[nodiscard]] bool is_own_process() const noexcept;

@@ -27,7 +27,7 @@ namespace {
 constexpr int kMostFrames = 64;
 
 struct Frame {
-  std::uintptr_t at;  // behind a call, or an interrupted instruction
+  std::uintptr_t at;
   std::uintptr_t call;
 };
 

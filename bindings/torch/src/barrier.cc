@@ -42,7 +42,7 @@ struct Requests {
   std::vector<MPI_Request> all;
 };
 
-// Cancels the request after the deadline or the peer's death. `why` gets the reason of a failure.
+// Cancels the request after the deadline or the peer's death, with the reason in `why`.
 bool await(const Group& group, int peer, MPI_Request& request, Clock::time_point deadline,
            std::string& why) {
   microseconds nap{20};
@@ -85,7 +85,7 @@ void answer(const Group& group, const std::vector<int>& ranks, char word) {
   for (const int rank : ranks) {
     MPI_Request request = MPI_REQUEST_NULL;
     check(MPI_Isend(&word, 1, MPI_CHAR, rank, kAnswer, group.comm(), &request));
-    std::string why;  // another call reports the failure
+    std::string why;
     await(group, rank, request, Clock::now() + std::chrono::seconds(1), why);
   }
 }

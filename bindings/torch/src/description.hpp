@@ -20,8 +20,8 @@ struct Description {
 
   char call[40] = {};
   std::int64_t elements = kAny;
-  std::int32_t tensors = 1, type = -1;  // a c10::ScalarType
-  std::int32_t op = -1, root = -1;      // a c10d::ReduceOp::RedOpType; a rank of the group
+  std::int32_t tensors = 1, type = -1;
+  std::int32_t op = -1, root = -1;  // a c10d::ReduceOp::RedOpType; a rank of the group
 
   Description() = default;
   explicit Description(const char* words);

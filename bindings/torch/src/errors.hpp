@@ -12,7 +12,6 @@ namespace torch_tern {
 
 std::string sentence(int code);
 
-// Returns true unless arguments were refused or a message was truncated.
 bool is_fatal(int code);
 
 bool is_truncated(int code);

@@ -23,7 +23,7 @@ struct Boot {
 };
 
 using StreamHandle = struct StreamObject*;
-constexpr std::uintptr_t kNoStream = 0x3f0;  // MPIX_STREAM_NULL
+constexpr std::uintptr_t kNoStream = 0x3f0;
 
 constexpr int kDeferComplete = 8, kInvokeFailed = 16;
 

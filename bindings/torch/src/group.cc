@@ -42,7 +42,7 @@ Group::~Group() {
     PeerWatch::get().note_calls(name_, sequence);
   }
   if (is_forked() || calls_no_more()) {
-    (void)stream_comm_.release();  // MPI must not be called
+    (void)stream_comm_.release();
   } else if (!close()) {
     (void)stream_comm_.release();
     session_->abandon();  // a request may stay pending forever

@@ -38,7 +38,6 @@ class Group {
   Group& operator=(const Group&) = delete;
 
   MPI_Comm comm() const { return comm_; }
-  // Returns null until the group's first collective on a device.
   const StreamComm* stream_comm() const { return stream_comm_.get(); }
   // Collective. A group serves one device per rank.
   void open_stream_comm(const c10::Device& device);
@@ -112,7 +111,7 @@ class Group {
   WeakList<Operation> remembered;
   std::atomic<std::uint64_t> sequence{0};
   std::atomic<int> pipes{0};
-  std::atomic<int> queued{0};  // in the device queue, not begun
+  std::atomic<int> queued{0};
   std::atomic<int> under_way{0};
 
  private:

@@ -28,7 +28,7 @@ struct LastCall {
   std::atomic<const char*> words, group;
   std::atomic<std::int64_t> sequence;  // -1: none
   std::atomic<std::int64_t> begun;     // in ticks of the steady clock, common to a host
-  std::atomic<int> under_way;          // operations not concluded
+  std::atomic<int> under_way;
 };
 extern LastCall last_call;
 
@@ -36,7 +36,7 @@ const char* lasting(const std::string& text);
 
 // Locates a rank's LastCall. Ranks exchange the records when a world begins.
 struct ProcessRecord {
-  char place[96];  // boot ID and PID namespace
+  char place[96];
   std::int64_t pid;
   std::uint64_t start;
   std::uint64_t word;

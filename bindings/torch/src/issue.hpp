@@ -76,7 +76,6 @@ class Issue : public Call {
   // Returns the error of a request or of the group's end. Throws a signal handler's exception; the
   // MPI calls continue.
   std::exception_ptr wait_for_requests(Milliseconds time);
-  // Runs the steps unless `error` is set. A failing step sets `error`.
   void run_ends(std::exception_ptr& error);
   // Peers may still access the memory of an interrupted call.
   void leak_held() { new std::vector<at::Tensor>(std::move(held_)); }

@@ -25,7 +25,6 @@ Error Lifecycle::getError() {
   return group_->fate().by_timeout() ? Error::TIMEOUT : Error::COMM_ERROR;
 }
 
-// Prepares the stream communicator like the first collective on the device.
 void Lifecycle::eagerConnectSingleDevice(at::Device device) {
   if (device.is_cuda() && StreamComm::is_possible(device) && !group_->stream_comm()) {
     Operation operation(group_, "init_process_group", Milliseconds(-1), true);

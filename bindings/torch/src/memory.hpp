@@ -41,7 +41,6 @@ inline MPI_Count bytes_of(const at::Tensor& tensor) {
   return static_cast<MPI_Count>(tensor.nbytes());
 }
 
-// Adjacent blocks in bytes, one per rank.
 struct Parts {
   Parts() = default;
   explicit Parts(const std::vector<at::Tensor>& tensors) {

@@ -124,7 +124,6 @@ void end(bool has_failed) {
   call_no_more();
 }
 
-// The destructor may block.
 struct EndOfPipe {
   void operator()(Pipe* pipe) const {
     const pybind11::gil_scoped_release free;

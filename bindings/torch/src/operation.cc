@@ -169,7 +169,7 @@ c10::intrusive_ptr<c10::ivalue::Future> Operation::future_or_new() {
 }
 
 void Operation::give_value(const c10::intrusive_ptr<c10::ivalue::Future>& future) {
-  const auto in_own = on_device_.in_own_stream();  // users of the future wait for this stream
+  const auto in_own = on_device_.in_own_stream();
   future->markCompleted(value_);
 }
 

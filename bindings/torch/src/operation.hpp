@@ -27,7 +27,6 @@ class Operation : public Issue, public std::enable_shared_from_this<Operation> {
   ~Operation();
 
   void set_value(c10::IValue value, std::vector<at::Tensor> tensors);
-  // Any thread calls the hook, after success.
   void set_completion_hook(std::function<void()> hook) { completion_hook_ = std::move(hook); }
   void begin();
   bool is_sync() const { return is_sync_; }
@@ -75,7 +74,7 @@ class Operation : public Issue, public std::enable_shared_from_this<Operation> {
   bool is_handed_ = false;
   mutable std::mutex mutex_;
   std::condition_variable done_;
-  bool is_waited_for_ = false;  // by the holder of waiting_, until the conclusion
+  bool is_waited_for_ = false;
   std::atomic<bool> is_done_{false};
   std::exception_ptr error_;
   c10::intrusive_ptr<c10::ivalue::Future> future_;

@@ -32,7 +32,7 @@ class PeerWatch {
   };
 
   static PeerWatch& get();
-  // Opens the socket, before peers learn of this process.
+  // open() precedes the exchange by which peers learn of this process.
   void open();
   void begin(const std::shared_ptr<HangReport>& world, std::uint64_t own_word,
              std::vector<Peer> peers);

@@ -21,7 +21,7 @@ constexpr int kEnvelope = 0, kData = 1;
 constexpr int kMostDimensions = 16;
 
 struct Shape {
-  std::int32_t type;  // c10::ScalarType; -1: no tensor
+  std::int32_t type;
   std::int32_t dimensions;
   std::int64_t sizes[kMostDimensions];
 };

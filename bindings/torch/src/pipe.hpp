@@ -23,7 +23,7 @@ class Pipe {
   struct Message {
     int source;
     std::string header;
-    at::Tensor tensor;  // may be undefined
+    at::Tensor tensor;
   };
 
   // Collective over the group's members, without communication.

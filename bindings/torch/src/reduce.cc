@@ -69,7 +69,6 @@ at::Tensor operand(Operation& operation, const at::Tensor& tensor, const c10d::R
   return plain;
 }
 
-// Returns the output, or a buffer copied to the output at the end.
 at::Tensor target_of(Operation& operation, const at::Tensor& output, const at::Tensor& source,
                      const Reduction& how) {
   const bool is_own = is_plain(output) && !overlap(output, source);

@@ -14,11 +14,10 @@ const char* name_of(c10d::ReduceOp::RedOpType op);
 struct Reduction {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   MPI_Op op = MPI_OP_NULL;
-  int parts = 1;  // MPI elements per tensor element: 2 for complex sums
+  int parts = 1;
   bool average = false;
 };
 
-// Each rank divides by `first`, and the sum is divided by `last`.
 struct Divisors {
   double first = 1, last = 1;
 };

@@ -97,7 +97,6 @@ bool is_done(Operation& operation) {
                      [](MPI_Request request) { return request == MPI_REQUEST_NULL; });
 }
 
-// Uses MPI_Waitsome, with any library.
 class Array final : public Waiting {
  public:
   void add(std::shared_ptr<Operation> operation) override {
@@ -150,7 +149,7 @@ class Array final : public Waiting {
     std::vector<MPI_Status> statuses(requests.size());
     int count = 0;
     const int code = MPI_Waitsome(all, requests.data(), &count, indices.data(), statuses.data());
-    for (int k = 0; k < count; ++k) {  // MPI_UNDEFINED is negative
+    for (int k = 0; k < count; ++k) {
       if (indices[k] == all - 1) {
         alarm.was_waited_for();
         continue;

@@ -51,14 +51,12 @@ struct Described {
 
 [[nodiscard]] Described describe(coll::Collective collective, core::Communicator& comm) noexcept;
 
-/// Refuses null arrays and negative counts. Returns an error class with fail() text.
 [[nodiscard]] int check_counts(const coll::Side& side, int blocks, const char* counts,
                                const char* displs) noexcept;
 /// A type with count 0 may be MPI_DATATYPE_NULL. Returns an error class with fail() text.
 [[nodiscard]] int find_types(const MPI_Datatype* handles, const MPI_Count* counts, int blocks,
                              const char* name, std::vector<core::Datatype*>* found);
 
-/// Runs check_counts() with one block per rank, unless checks are off.
 void check_blocks(Described* what, const coll::Side& side, const char* counts,
                   const char* displs) noexcept;
 

@@ -27,7 +27,7 @@ using core::Ref;
 int duplicate(Communicator& parent, const core::Info* info, MPI_Comm* out) {
   const auto id =
       core::derive_context(parent.id(), Derivation::kDuplicate, parent.next_derivation(), 0);
-  const bool with_twin = takes_twin(parent);  // the twin is taken before any local failure
+  const bool with_twin = takes_twin(parent);  // taken before any local failure
   Ref<Communicator> made = core::derive_communicator(parent, Ref<Group>(&parent.group()), id,
                                                      Ref<Group>(parent.remote_group()));
   made->topology = parent.topology;
@@ -74,7 +74,7 @@ constexpr uint64_t kNoMembers = UINT64_MAX;  // replaces the members in a refusa
 
 Ref<Group> copy_of(const Group& group) { return Ref<Group>::adopt(new Group(group)); }
 
-/// On an inter-communicator, each rank 0 sends the group. A rank that refuses the group still takes
+/// On an inter-communicator, each rank 0 sends the group. A rank refusing the group still takes
 /// part.
 int create_sides(Communicator& parent, const Group& group, const Failure& refused, MPI_Comm* out) {
   const uint64_t number = parent.next_derivation();

@@ -17,7 +17,6 @@ namespace tern::api {
 [[nodiscard]] int allgather(core::Communicator& communicator, void* all, size_t bytes,
                             uint64_t number);
 
-/// Data of a length unknown to the receivers.
 using Words = std::vector<uint64_t>;
 
 /// Sends the root's words along a binomial tree. `number` as for allgather().

@@ -92,7 +92,6 @@ int make_part(Communicator& parent, const std::vector<Ballot>& ballots, uint64_t
   return code;
 }
 
-/// The caller's own error names the argument.
 int own_first(const Failure& own, int common) { return own ? fail(own) : common; }
 
 /// Every member takes part, even after an error.
@@ -117,7 +116,7 @@ int color_on_host(int host, int number) {
   return host * kPartsOfHost + number % kPartsOfHost;
 }
 
-/// Selects the ranks served by MPI_Win_allocate_shared; the color is the host's lowest rank.
+/// The color is the host's lowest rank with memory shared by MPI_Win_allocate_shared.
 SplitResult shared_memory(const Communicator& parent) {
   const core::Slabs* const slabs = parent.channel().slabs;
   for (const int rank : the_process->boot->local_ranks())
@@ -226,12 +225,10 @@ TypeBallot ballot_of(int split_type, int key, const SplitResult& part) {
   mine.type = split_type;
   if (!splits_unguided(mine)) return mine;
   mine.place = place_here(the_process->boot->job().local_index);
-  // The host's number distinguishes machines.
   mine.place[0] = the_process->boot->node(the_process->world_rank);
   return mine;
 }
 
-/// Splits the ballots, and sets *part's resource if the ballots decide it.
 int split_by_type(Communicator& parent, int split_type, int key, const core::Info* info,
                   SplitResult* part, MPI_Comm* out) {
   const uint64_t number = parent.next_derivation();

@@ -174,7 +174,6 @@ int intercomm_merge(Communicator& intercomm, int high, MPI_Comm* newintracomm) n
 
 namespace {
 
-/// The digest is equal on both sides.
 uint64_t digest_sides(const Communicator& world, const Group& own, int own_leader,
                       const Group& remote, int remote_leader, uint64_t tag) {
   const auto side = [&](const Group& group, int leader) {
@@ -209,7 +208,6 @@ int meet_groups(Communicator& world, const Group& own, int own_leader, MPI_Group
   return MPI_SUCCESS;
 }
 
-/// The leader informs the group over a temporary communicator.
 int learn_remote(const Group& own, int leader, MPI_Group remote, int remote_leader,
                  const char* stringtag, Words* introduction) {
   Communicator& world = *the_process->world;

@@ -19,7 +19,6 @@ namespace tern::api {
 [[nodiscard]] int trade(core::Communicator& inter, const Words& ours, Words* theirs,
                         uint64_t number);
 
-/// Messages carry groups as peer indices.
 [[nodiscard]] Words members_of(const core::Group& group);
 [[nodiscard]] core::Ref<core::Group> group_of(const uint64_t* members, size_t count);
 

@@ -43,7 +43,6 @@ std::vector<boot::ProcessSet> process_sets() {
   return sets;
 }
 
-/// Returns sets.size() for an unknown name; names are case insensitive.
 size_t find_set(const std::vector<boot::ProcessSet>& sets, const char* name) noexcept {
   const auto named = [name](const boot::ProcessSet& set) {
     return ::strcasecmp(set.name.c_str(), name) == 0;

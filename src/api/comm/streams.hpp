@@ -34,7 +34,6 @@ namespace tern::api {
                                 const std::shared_ptr<stream::CommStream>& whole,
                                 const std::vector<int>& islands);
 
-/// Called when the user frees the communicator; enqueued operations still complete.
 void end_stream(core::Communicator& communicator) noexcept;
 
 }  // namespace tern::api

@@ -21,8 +21,7 @@ namespace tern::api {
 
 [[nodiscard]] int rank_in(const core::Placement& order, int old_rank) noexcept;
 
-/// Publishes a communicator of the members in `order`; other callers get MPI_COMM_NULL. Collective,
-/// without messages.
+/// Callers outside `order` get MPI_COMM_NULL. Collective, without messages.
 [[nodiscard]] int publish_shaped(core::Communicator& parent, const core::Placement& order,
                                  core::Topology::Shape shape, const core::Info* info,
                                  MPI_Comm* out);

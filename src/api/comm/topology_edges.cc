@@ -121,7 +121,6 @@ class Post {
     box.push_back(weight);
   }
 
-  /// Receives the pairs, sorted by sender. Collective.
   int deliver(std::vector<int>* ranks, std::vector<int>* weights) {
     core::Datatype& integer = core::predefined_type(comm_.process(), MPI_INT);
     std::vector<int> lengths, incoming(boxes_.size()), out;

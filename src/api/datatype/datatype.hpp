@@ -8,7 +8,7 @@
 
 namespace tern::api {
 
-constexpr bool kLarge = true;  // selects the MPI_Count form
+constexpr bool kLarge = true;
 
 /// The handle takes over the reference. Throws Error(MPI_ERR_NO_MEM).
 int give_type(core::Ref<core::Datatype> type, MPI_Datatype* handle);

@@ -49,7 +49,7 @@ int find_holder(const topo::MachinePart& part, topo::MachinePart::Kind kind,
 
 }  // namespace
 
-// place_here() reads the binding each time, because a process may change its binding.
+// A process may change its binding, so each call reads the binding.
 CpuLocation place_here(int local_index) noexcept {
   CpuLocation place;
   place.fill(kAbsent);

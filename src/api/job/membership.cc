@@ -34,7 +34,7 @@ Membership& membership() noexcept {
   return *only;
 }
 
-/// Complains once per host; mpirun has already logged complaints.
+/// mpirun has already logged complaints.
 void Membership::complain() {
   const bool said = std::string_view(boot_->name()) == "mpirun";
   if (!said && boot_->job().local_index == 0)

@@ -21,12 +21,11 @@ class Membership {
   /// All ranks enter and leave the world together; each process leaves sessions alone.
   enum class User { kWorld, kSession };
   void provide(const MPIX_Boot& given);
-  /// Starts a user; the thread level is the highest of all users. Throws Error.
+  /// Raises the thread level to the highest of all users. Throws Error.
   void start(core::ThreadLevel level, User user);
-  /// Deletes the attributes of MPI_COMM_SELF while MPI works. Throws Error.
   void end_world();
   /// Without sessions in the job, all ranks leave together. With sessions, this process may return,
-  /// so peers keep its connection info. A provided world ends with its last user.
+  /// so peers keep the connection info. A provided world ends with the last user.
   void stop(User user);
   void await(const core::Group& group) { runtime_->await(group); }
   /// Starts a progress thread if TERN_PROGRESS is "auto". The caller holds no channel's lock.
@@ -49,7 +48,7 @@ class Membership {
   core::Process& process_;
   std::mutex mutex_, progress_mutex_;
   int users_ = 0;
-  bool was_provided_ = false;   // the program provided the last world
+  bool was_provided_ = false;
   bool left_together_ = false;  // old connection infos are invalid
   std::unique_ptr<boot::Boot> boot_;
   std::unique_ptr<Runtime> runtime_;

@@ -139,7 +139,6 @@ void Runtime::enter_world() {
   if (process_.boot->job().learnt == boot::Learnt::kFenced) learn();
 }
 
-// Opens the pipe for rings from peers on other hosts.
 void Runtime::open_bell_pipe() {
   Doorbell* const doorbell = pmls_.front()->engine.transports.doorbell();
   if (doorbell != nullptr && !pmls_.front()->engine.transports.alarms().empty())

@@ -48,7 +48,6 @@ class Runtime {
  private:
   void hand_out_learnt() const;
   void learn();
-  /// Meets all ranks while progressing messages. Throws Error.
   void meet_all();
   void configure_waiting();
   [[nodiscard]] int64_t longest_sleep() const noexcept;  // microseconds

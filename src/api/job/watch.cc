@@ -18,7 +18,6 @@ namespace {
 
 constexpr int64_t kPollsHold = 200000000;  // a polling rank may leave MPI
 
-/// Threads outside MPI may make progress.
 size_t count_threads(const core::Process& process) {
   const std::filesystem::directory_iterator tasks("/proc/self/task"), end;
   size_t own = process.threads.has_progress ? 1 : 0;
@@ -27,7 +26,7 @@ size_t count_threads(const core::Process& process) {
   return static_cast<size_t>(std::distance(tasks, end)) - own;
 }
 
-/// Locks the other channels; held() is false if another thread holds a channel.
+/// held() is false if another thread holds a channel.
 class OtherLocks {
  public:
   OtherLocks(const core::Process& process, const core::Progress& mine) noexcept {

@@ -97,7 +97,7 @@ std::shared_ptr<SendBuffer> serving(const core::Communicator& communicator) noex
 
 /// Received messages free their space only in progress. The caller holds the channel's lock.
 void make_room(SendBuffer& buffer, size_t bytes, core::Progress& progress) noexcept {
-  constexpr std::chrono::milliseconds kPatience{20};  // for a busy receiver
+  constexpr std::chrono::milliseconds kPatience{20};
   const auto has_room = [&] {
     const BufferLock lock(instance().send_buffers.mutex);
     return buffer.has_room(bytes);
@@ -126,7 +126,6 @@ int send_buffered(const pml::Buffer& data, const pml::Envelope& to) noexcept {
   });
 }
 
-/// A buffered send is complete on return.
 class BufferedRequest : public core::Request {
  public:
   BufferedRequest() {

@@ -40,7 +40,6 @@ class PartitionedRequest : public core::Request {
   virtual void begin() = 0;
   virtual bool step() noexcept = 0;
   void look_after();
-  /// Records the outcome, and releases the part.
   void collect(core::Request* part) noexcept;
   void fail_with(const Failure& why) noexcept;
   void finish() noexcept;
@@ -79,7 +78,7 @@ class PartitionedSend final : public PartitionedRequest {
   int unsent_ = 0;
   std::vector<uint8_t> ready_;
   std::vector<int> told_;
-  std::vector<int> missing_;  // missing partitions by portion
+  std::vector<int> missing_;
   std::vector<core::Request*> open_;
 };
 
@@ -99,8 +98,8 @@ class PartitionedReceive final : public PartitionedRequest {
   [[nodiscard]] bool here(size_t portion) noexcept;
 
   bool introduced_ = false, posted_ = false;
-  size_t first_open_ = 0;                       // earlier portions have arrived
-  std::vector<core::Request*> parts_;           // by portion; null after delivery
+  size_t first_open_ = 0;  // earlier portions have arrived
+  std::vector<core::Request*> parts_;
   std::vector<std::vector<std::byte>> staged_;  // data ending inside an element
 };
 

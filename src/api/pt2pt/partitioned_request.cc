@@ -287,7 +287,7 @@ int PartitionedReceive::receive(int64_t from, int32_t tag, core::Request** part)
 }
 
 bool PartitionedReceive::here(size_t number) noexcept {
-  if (number >= parts_.size()) return true;  // MPI_PROC_NULL, or a failed receive
+  if (number >= parts_.size()) return true;
   core::Request*& part = parts_[number];
   if (part == nullptr) return true;
   if (!part->done()) return false;

@@ -22,7 +22,7 @@ int fail_with(const core::Request& request, int code, const char* text) noexcept
 int collect(core::Request& request, MPI_Request* handle, MPI_Status* status,
             bool with_error) noexcept {
   int code = request.deliver(!request.persistent());
-  const bool has_text = code != MPI_SUCCESS;  // deliver() has set the text
+  const bool has_text = code != MPI_SUCCESS;
   if (code == MPI_SUCCESS) code = request.outcome.error;
   if (status != MPI_STATUS_IGNORE) {
     core::fill_status(status, request.outcome, with_error);
@@ -80,7 +80,7 @@ void describe_requests(const Requests& requests, bool any, WaitReport* report) {
     WaitReport one;
     requests[i]->describe(&one);
     if (incomplete++ == 0) report->words += one.words;
-    if (one.any && !any) {  // a wildcard names no certain rank
+    if (one.any && !any) {
       wildcard = one;
       continue;
     }
@@ -131,7 +131,6 @@ int wait_for_one(const Requests& requests) noexcept {
 
 class Collection {
  public:
-  /// `failed`: all statuses get an error code.
   Collection(MPI_Status* statuses, bool failed) noexcept : statuses_(statuses), failed_(failed) {}
 
   void take(core::Request* request, MPI_Request* handle) noexcept {

@@ -29,8 +29,7 @@ int collect(core::Request& request, MPI_Request* handle, MPI_Status* status,
 /// Returns the code of a generalised request's free function.
 [[nodiscard]] int free_request(core::Request& request) noexcept;
 
-/// Whether the handle is MPI_REQUEST_NULL or an inactive request, both complete with an empty
-/// status.
+/// MPI_REQUEST_NULL and inactive requests are complete with an empty status.
 inline bool idle(MPI_Request handle) noexcept {
   if (handle == MPI_REQUEST_NULL) return true;
   const core::Request* request = find_request(handle);
@@ -62,7 +61,6 @@ class Requests {
   [[nodiscard]] int count() const noexcept { return count_; }
   [[nodiscard]] bool all_idle() const noexcept { return active_ == 0; }
   [[nodiscard]] core::Request* operator[](int i) const noexcept { return all_[i]; }
-  /// Returns the progress of the first active entry.
   [[nodiscard]] core::Progress& progress() const noexcept {
     return channel_ == nullptr ? the_process->channel(0).progress : channel_->progress;
   }

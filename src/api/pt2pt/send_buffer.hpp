@@ -24,7 +24,6 @@ class SendBuffer {
   [[nodiscard]] void* address() const noexcept { return address_; }
   [[nodiscard]] size_t bytes() const noexcept { return bytes_; }
 
-  /// Drops sent messages, then looks for a gap.
   [[nodiscard]] bool has_room(size_t bytes) noexcept;
   [[nodiscard]] bool empty() noexcept;
   /// Returns MPI_ERR_BUFFER if full. Requires the channel's lock, too. Throws std::bad_alloc.

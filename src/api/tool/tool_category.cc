@@ -41,7 +41,6 @@ std::string_view category_of(const ParamRow& row) noexcept {
 }
 std::string_view category_of(const PerformanceVariable& row) noexcept { return row.category; }
 
-/// Writes the first `room` members to `indices`; returns the total.
 template <class Rows>
 int members(const Rows& rows, int category, int room, int* indices) noexcept {
   int found = 0;

@@ -18,7 +18,7 @@ constexpr const char* kEvent = "unexpected_message";
 constexpr const char* kSource = "messages";
 
 struct Told {
-  int source;  // rank in MPI_COMM_WORLD
+  int source;
   int tag;
   MPI_Count bytes;
 };

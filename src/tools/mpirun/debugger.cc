@@ -44,10 +44,10 @@ namespace tern::mpirun {
 namespace {
 
 std::vector<MPIR_PROCDESC> table;
-std::deque<std::string> strings;  // stable addresses
+std::deque<std::string> strings;
 std::string abort_reason;
 
-// Keeps each text once, because many ranks run the same program.
+// Many ranks run the same program, so each text is kept once.
 const char* kept(const std::string& text) {
   const auto found = std::find(strings.rbegin(), strings.rend(), text);
   return found != strings.rend() ? found->c_str() : strings.emplace_back(text).c_str();

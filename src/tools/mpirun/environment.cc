@@ -24,7 +24,7 @@ constexpr const char* kStrangers[] = {"PMIX_",
                                       "PRTE_LAUNCHED="};
 
 bool is_stranger(const char* entry) {
-  if (std::strncmp(entry, "PMIX_MCA_", 9) == 0) return false;  // the user's own settings
+  if (std::strncmp(entry, "PMIX_MCA_", 9) == 0) return false;
   return std::any_of(std::begin(kStrangers), std::end(kStrangers), [entry](const char* prefix) {
     return std::strncmp(entry, prefix, std::strlen(prefix)) == 0;
   });

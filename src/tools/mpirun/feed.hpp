@@ -21,7 +21,6 @@ class Feed {
  public:
   static constexpr std::size_t kMost = 64 << 20;
 
-  // `source` is a terminal, a pipe or a socket.
   Feed(Loop& loop, int source);
   Feed(const Feed&) = delete;
   Feed& operator=(const Feed&) = delete;

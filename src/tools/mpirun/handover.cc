@@ -79,7 +79,6 @@ Words program_of(const App& app) {
   return words;
 }
 
-// env(1) sets a program's own variables and directory.
 Words wrapped(const App& app, bool with_folder) {
   Words words;
   const bool folder = with_folder && !app.directory.empty();

@@ -60,7 +60,7 @@ class Hang {
   };
   std::vector<Before> before_;
   double hang_s_ = 0;
-  std::int64_t reported_ = 0;  // newest "waits since" of the last report, to report once
+  std::int64_t reported_ = 0;  // the last reported wait
 };
 
 }  // namespace tern::mpirun

@@ -9,11 +9,11 @@
 
 namespace tern::mpirun {
 
-// Adds hosts from a list "a,b:4". Throws tern::Error naming the word.
+// Parses "a,b:4". Throws tern::Error naming the word.
 void add_hosts(std::vector<Host>& hosts, const std::string& list);
 
-// Adds hosts from a file: one per line, "name:4" or "name slots=4", with # comments. Throws
-// tern::Error naming file and line.
+// The file has a host per line, "name:4" or "name slots=4", with # comments. Throws tern::Error
+// naming file and line.
 void add_host_file(std::vector<Host>& hosts, const std::string& path);
 
 // Whether a name or address belongs to this machine. May query the name service.

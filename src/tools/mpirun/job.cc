@@ -98,7 +98,7 @@ void Job::start() {
         outputs.say(binding_in_words(number, places_.cpus[static_cast<std::size_t>(number)],
                                      places_.machine.cores));
       start_rank(number, static_cast<int>(app), paths[app]);
-      meeting_.keeper.serve();  // the first ranks fill the short queue
+      meeting_.keeper.serve();
     }
   ranks_started();
 }

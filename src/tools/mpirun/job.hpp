@@ -60,7 +60,6 @@ class Job {
     bool ended = false;
   };
 
-  // mpirun's state at its start, restored for the ranks.
   struct Original {
     sigset_t signal_mask;
     rlimit open_files;
@@ -101,11 +100,11 @@ class Job {
   Hang hang_;
   PmixServer pmix_;
   Environment environment_;
-  std::unique_ptr<Feed> feed_;  // for ranks that cannot inherit mpirun's stdin
+  std::unique_ptr<Feed> feed_;
   Places places_;
   std::vector<std::unique_ptr<Rank>> ranks_;
   int running_ = 0;
-  int silent_ends_ = 0;  // ranks with exit code 0 between MPI_Init and MPI_Finalize
+  int silent_ends_ = 0;
   std::optional<int> exit_code_;
   bool ending_ = false;
   bool interrupted_ = false;

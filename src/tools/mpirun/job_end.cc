@@ -118,7 +118,7 @@ const Job::Rank* Job::ended_that_keeps(const Rank& waiting) const {
 // A rank with exit code 0 before MPI_Finalize may leave other ranks waiting forever.
 void Job::judge_silent_end(const Rank& rank) {
   ++silent_ends_;
-  if (running_ == 0) return;  // all_ended() reports
+  if (running_ == 0) return;
   if (silent_ends_ == 1)
     outputs.remark(
         strf("%s ended with exit code 0, but without MPI_Finalize. Other ranks may wait for this "
@@ -131,7 +131,6 @@ void Job::judge_silent_end(const Rank& rank) {
   });
 }
 
-// All ranks ended by themselves, some without MPI_Finalize.
 void Job::judge_silent_ends() {
   if (silent_ends_ == 0 || exit_code_.has_value()) return;
   const std::string who =
@@ -203,13 +202,13 @@ void Job::interrupt(int signal) {
   if (!exit_code_) exit_code_ = 128 + signal;
   if (interrupted_) return send_all(SIGKILL);
   interrupted_ = true;
-  const bool own = signal == SIGPIPE || signal == SIGXCPU;  // concerns mpirun alone
+  const bool own = signal == SIGPIPE || signal == SIGXCPU;
   end_ranks(own ? SIGTERM : signal, kUserPatience);
 }
 
 void Job::all_ended() {
   judge_silent_ends();
-  send_all(SIGKILL);  // processes left behind by the ranks
+  send_all(SIGKILL);
   if (!outputs.streams.all_closed())
     loop_.after(kDrainPatience, [this] { outputs.streams.close_all(); });
   maybe_stop();

@@ -20,7 +20,6 @@ class LineSplitter {
       : tag_(std::move(tag)), with_time_(with_time), longest_(longest) {}
 
   void feed(std::string_view bytes, std::string* out);
-  // Appends an unterminated line unchanged at the end of the stream.
   void finish(std::string* out);
 
  private:
@@ -32,7 +31,7 @@ class LineSplitter {
   bool with_time_;
   std::size_t longest_;
   std::string held_;
-  bool in_line_ = false;  // part of an over-long line was output
+  bool in_line_ = false;
 };
 
 }  // namespace tern::mpirun

@@ -40,7 +40,7 @@ class Loop {
   Fd wake_;
   bool running_ = true;
   std::unordered_map<int, Handler> handlers_;
-  std::multimap<std::int64_t, Handler> timers_;  // by CLOCK_MONOTONIC in ns
+  std::multimap<std::int64_t, Handler> timers_;
   std::mutex mutex_;
   std::vector<Handler> posted_;
 };

@@ -26,7 +26,7 @@ class Meeting {
   explicit Meeting(const JobFacts& facts);
 
   Fd memory;
-  Fd event;  // signalled after an abort
+  Fd event;
   Keeper keeper;
   Fd keeper_end;
   boot::SharedJob shared;

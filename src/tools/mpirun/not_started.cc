@@ -25,7 +25,6 @@ std::string first_page(const std::string& path) {
 
 bool is_elf(const std::string& page) { return page.compare(0, SELFMAG, ELFMAG) == 0; }
 
-/// Returns the interpreter in "#! /path/to/interpreter argument"; empty for other files.
 std::string interpreter_of(const std::string& page) {
   if (page.compare(0, 2, "#!") != 0) return {};
   const size_t begin = page.find_first_not_of(" \t", 2);

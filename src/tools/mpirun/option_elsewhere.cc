@@ -11,7 +11,7 @@ namespace {
 
 struct Answer {
   const char* names;
-  const char* text;  // printed after the option as typed
+  const char* text;
 };
 
 // clang-format off

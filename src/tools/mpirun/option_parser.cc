@@ -112,7 +112,6 @@ void OptionParser::app_section(const std::string& text, const std::string& place
   }
 }
 
-// Each line of the file is a section; a backslash joins lines.
 void OptionParser::app_file(const char* path) {
   if (!place_.empty()) refuse("an app file cannot name another");
   std::vector<std::string> lines;

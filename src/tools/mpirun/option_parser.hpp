@@ -10,7 +10,6 @@
 
 namespace tern::mpirun {
 
-// `words` is argv without argv[0].
 [[nodiscard]] Options parse_options(const std::vector<std::string>& words);
 
 [[nodiscard]] std::string help_text();
@@ -19,7 +18,7 @@ namespace tern::mpirun {
 struct WithoutEffect {
   const char* names;
   int values;
-  const char* why;  // the effect elsewhere, or Tern's equivalent
+  const char* why;
 };
 
 class OptionParser {

@@ -12,7 +12,6 @@ namespace tern::mpirun {
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
-// A section between ':', or a line of an app file.
 struct App {
   int ranks = 0;  // 0: not given; settle_ranks() decides
   std::vector<std::string> command;
@@ -34,7 +33,7 @@ struct Placing {
   Unit rank = Unit::kMachine;  // round robin of rank numbers; kMachine: in order
   Bind bind = Bind::kShare;
   Unit bind_unit = Unit::kCore;
-  bool take_held = false;  // use cores held by another mpirun, too
+  bool take_held = false;
   bool may_oversubscribe = true;
 };
 
@@ -49,8 +48,8 @@ struct Options {
   std::vector<App> apps;
   Pairs environment;
   std::vector<std::string> unset;
-  std::vector<Host> hosts;  // empty: this host
-  int per_node = 0;         // -N, -ppn; 0: not given
+  std::vector<Host> hosts;
+  int per_node = 0;  // -N, -ppn; 0: not given
   Placing placing;
   Input input = Input::kRank;
   int input_rank = 0;
@@ -63,7 +62,7 @@ struct Options {
   bool help = false;
   bool version = false;
   double timeout_s = 0;
-  std::vector<std::string> remarks;  // ignored options, a sentence each
+  std::vector<std::string> remarks;
 
   [[nodiscard]] int ranks() const noexcept;
 };

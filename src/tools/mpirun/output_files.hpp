@@ -14,7 +14,6 @@ namespace tern::mpirun {
 
 void make_output_folders(const std::string& directory, int ranks);
 
-// A file that mpirun writes itself, because lines get prefixes.
 struct OutputFile {
   OutputFile(Loop& loop, Fd file) : fd(std::move(file)), sink(loop, fd.get()) {}
   Fd fd;

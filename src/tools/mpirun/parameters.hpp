@@ -10,7 +10,6 @@
 
 namespace tern::mpirun {
 
-/// Returns each complaint once, about files, environment and options.
 [[nodiscard]] std::vector<std::string> parameter_complaints(const Options& options);
 [[nodiscard]] Params parameters_of(const Options& options);
 

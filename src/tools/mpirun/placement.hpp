@@ -17,13 +17,12 @@ struct Places {
   topo::Machine machine;
   std::vector<Cpus> cpus;
   topo::CoreHold hold;
-  std::string remark;  // an unexpected placement and its reason; empty: none
+  std::string remark;
 };
 
 // Fills in numbers of ranks not given. Throws tern::Error for contradictions.
 void settle_ranks(Options& options, const std::vector<topo::Core>& cores);
 
-// Settles and places on a known machine. `hold` is empty.
 [[nodiscard]] Places place_on(topo::Machine machine, Options& options, topo::CoreHold hold);
 
 // Settles and places on this machine; reads only the parts that the options need.

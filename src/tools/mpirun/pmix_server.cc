@@ -43,7 +43,6 @@ void check(pmix_status_t status, const char* what) {
               strf("the PMIx server of mpirun: %s failed: %s", what, pmix().Error_string(status)));
 }
 
-// Attributes owns its strings and arrays.
 class Attributes {
  public:
   void text(const char* key, const std::string& value) {
@@ -129,7 +128,7 @@ pmix_status_t on_abort(const pmix_proc_t* proc, void*, int status, const char te
 pmix_status_t on_fence(const pmix_proc_t[], size_t, const pmix_info_t[], size_t, char* data,
                        size_t bytes, pmix_modex_cbfunc_t done, void* done_data) {
   auto copy = std::make_shared<std::string>(data != nullptr ? std::string(data, bytes) : "");
-  std::free(data);  // the upcall releases the data
+  std::free(data);
   const std::lock_guard lock(the_upcalls_mutex);
   if (the_upcalls.ranks == 0) return PMIX_ERR_NOT_AVAILABLE;
   the_upcalls.loop->post([copy, done, done_data] {
@@ -197,7 +196,6 @@ void register_job(const JobFacts& facts, const pmix_proc_t& job, const std::stri
         "registering the job");
 }
 
-// Returns the port of "tern4://127.0.0.1:4711" in PMIX_SERVER_URI4=...
 int port_from(char** environment) {
   int port = 0;
   for (char** entry = environment; entry != nullptr && *entry != nullptr; ++entry) {

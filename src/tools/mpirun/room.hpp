@@ -10,14 +10,13 @@
 
 namespace tern::mpirun {
 
-// A machine's limits; kNone: unlimited.
 struct Room {
   static constexpr std::int64_t kNone = INT64_MAX;
   std::int64_t descriptors = kNone;
   std::int64_t user_processes = kNone;
   std::int64_t system_processes = kNone;
-  std::int64_t group_processes = kNone;  // still free in the cgroup
-  std::int64_t memory = kNone;           // bytes: MemAvailable and free swap
+  std::int64_t group_processes = kNone;
+  std::int64_t memory = kNone;  // bytes: MemAvailable and free swap
   std::int64_t group_memory = kNone;
 };
 

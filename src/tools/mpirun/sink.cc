@@ -15,7 +15,7 @@ namespace {
 // epoll does not support regular files and /dev/null, which never block.
 bool always_ready(int fd) {
   struct stat info {};
-  if (::fstat(fd, &info) != 0) return true;  // the first write reports a closed descriptor
+  if (::fstat(fd, &info) != 0) return true;
   return S_ISREG(info.st_mode) || (S_ISCHR(info.st_mode) && ::isatty(fd) == 0);
 }
 

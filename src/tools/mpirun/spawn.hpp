@@ -20,10 +20,10 @@ struct Spawn {
   const char* path = nullptr;  // already found: absolute, or relative to `directory`
   char* const* arguments = nullptr;
   char* const* environment = nullptr;
-  const char* directory = nullptr;         // nullptr: mpirun's
-  const std::vector<int>* cpus = nullptr;  // nullptr, empty: not bound
+  const char* directory = nullptr;
+  const std::vector<int>* cpus = nullptr;
   int input = 0, output = 1, error = 2;
-  int inherited[3] = {-1, -1, -1};     // kept open with their numbers
+  int inherited[3] = {-1, -1, -1};
   volatile pid_t* announce = nullptr;  // receives the pid before exec
   const sigset_t* signal_mask = nullptr;
   const rlimit* open_files = nullptr;

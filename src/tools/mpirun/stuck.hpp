@@ -10,7 +10,6 @@
 
 namespace tern::mpirun {
 
-// Returns "traced by process 123 (gdb)" or "in state D (disk sleep)".
 [[nodiscard]] std::string why_not_ended(pid_t pid);
 
 }  // namespace tern::mpirun

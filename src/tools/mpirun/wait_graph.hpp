@@ -16,7 +16,7 @@ struct WaitNode {
 };
 
 struct WaitVerdict {
-  std::vector<int> stuck;  // ranks waiting for an impossible event, ascending
+  std::vector<int> stuck;
   std::vector<int> cycle;  // 0 1 2: 0 waits for 1, 1 for 2, 2 for 0; empty without a cycle
 };
 
@@ -24,7 +24,6 @@ struct WaitVerdict {
 // any suffices. Ranks outside MPI go on; ended ranks do not; a report without ranks does.
 [[nodiscard]] WaitVerdict judge_waiting(const std::vector<WaitNode>& nodes);
 
-// Returns "Deadlock: rank 0 waits for 1, 1 waits for 0."; empty if no rank is stuck.
 [[nodiscard]] std::string in_words(const WaitVerdict& verdict, const std::vector<WaitNode>& nodes);
 
 }  // namespace tern::mpirun

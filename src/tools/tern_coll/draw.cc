@@ -24,7 +24,6 @@ struct Page {
   [[nodiscard]] double y(double time) const { return kTop + scale * time; }
 };
 
-/// The hue distinguishes blocks, and sets of blocks moved together.
 std::string colour_of(const Schedule& schedule, const coll::Slice& slice) {
   const int32_t blocks = std::max(schedule.parts, schedule.mirrors != 0 ? schedule.ranks : 1);
   const int32_t of = blocks > 1 ? blocks : schedule.ranks;

@@ -14,8 +14,8 @@ struct Options {
   int32_t least_ranks = 0, most_ranks = 0;
   int32_t root = -1;
   std::vector<int32_t> levels;
-  std::string neighbors;          // topology of neighbourhoods; empty: the command's default
-  bool device = false;            // tune: collectives enqueued on GPU streams
+  std::string neighbors;
+  bool device = false;
   bool stream = false;            // lowered schedules, for the stream engine
   int64_t bytes = 0, chunk = -1;  // -1: the algorithm's
   std::string topology;
@@ -25,9 +25,7 @@ struct Options {
 
 /// Throws tern::Error with the nearest valid word.
 [[nodiscard]] Options parse_options(const std::vector<std::string>& words);
-/// Returns the rows named on the command line: all, a collective's, or a single row.
 [[nodiscard]] std::vector<const coll::Algorithm*> rows_of(const Options& options);
-/// Returns the schedules of all ranks; neighbourhoods use `options.neighbors`.
 [[nodiscard]] std::vector<coll::Schedule> schedules_of(const Options& options,
                                                        const coll::Algorithm& row, int32_t ranks,
                                                        int32_t root, const coll::Levels* levels);

@@ -36,7 +36,6 @@ coll::Levels levels_on(const coll::Topology& topology, const Options& options, i
   return coll::Levels::from_names({hosts});
 }
 
-/// Describes number and price of driver calls, for the rank with the most calls.
 std::string driver_in_words(const std::vector<coll::Schedule>& schedules,
                             const coll::Topology& topology, int64_t bytes) {
   const auto mapped = [&](int32_t from, int32_t to) { return topology.route(from, to).mapped; };

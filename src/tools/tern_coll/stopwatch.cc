@@ -15,7 +15,7 @@ constexpr int kRounds = 5;
 constexpr double kRoundUs = 1000;
 constexpr size_t kLeastBytes = 8;
 constexpr useconds_t kSettleUs = 1000;
-constexpr int kLarge = 1 << 20, kTimes = 20;  // for the model's figures
+constexpr int kLarge = 1 << 20, kTimes = 20;
 
 int calls_of(double each) { return static_cast<int>(std::clamp(kRoundUs / each, 1.0, 1000.0)); }
 
@@ -74,7 +74,7 @@ void Stopwatch::call(coll::Collective collective, size_t bytes, MPI_Comm comm) {
       return (void)by.Exscan(in, out, floats, MPI_FLOAT, MPI_SUM, comm);
     case kNeighborAllgather:
     case kNeighborAlltoall:
-      return;  // not measured by tune
+      return;
   }
 }
 

@@ -46,7 +46,6 @@ class Stopwatch {
 
  private:
   [[nodiscard]] MPI_Comm communicator_for(const Way& way);
-  /// Returns the wire of the last call; empty: none between GPUs.
   [[nodiscard]] std::string wire_of(MPI_Comm comm);
   [[nodiscard]] std::vector<double> times_on_gpu(size_t bytes);
   void end(MPI_Comm* comm);

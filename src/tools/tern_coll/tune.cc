@@ -33,7 +33,6 @@ std::string size_in_words(size_t bytes) {
 
 std::string wire_in_words(const Way& way) { return strf("wire %s", name_of(way.wire)); }
 
-/// The lines of a collective; neighbouring sizes with the same answer share a line.
 class Lines {
  public:
   Lines(coll::Collective collective, int ranks, const char* where)
@@ -147,7 +146,6 @@ std::string head_of(Stopwatch& watch, const coll::Levels* levels, const Gpu* gpu
   return text + strf("reduce %.0f\ncopy %.0f\n", model.reduce, model.copy);
 }
 
-/// Returns the levels of --levels, or TERN_COLL_LEVELS, or the ranks' hosts.
 const coll::Levels* levels_here(Options options, Stopwatch& watch, coll::Levels* made) {
   const char* told = std::getenv("TERN_COLL_LEVELS");
   if (options.levels.empty() && told != nullptr && *told != '\0')
@@ -157,7 +155,6 @@ const coll::Levels* levels_here(Options options, Stopwatch& watch, coll::Levels*
   return made->empty() ? nullptr : made;
 }
 
-/// Measures all collectives on the stream of `gpu`; null: on the host.
 std::string measured_table(const Options& options, const MpiLibrary& mpi, const Gpu* gpu,
                            bool* writes) {
   Stopwatch watch(mpi, gpu);

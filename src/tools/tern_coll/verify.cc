@@ -118,7 +118,7 @@ int verify(const Options& options) {
   Tally all;
   const int32_t least = options.least_ranks == 0 ? 1 : options.least_ranks;
   const int32_t most = options.most_ranks == 0 ? 32 : options.most_ranks;
-  if (!options.neighbors.empty()) (void)neighbors_of(options.neighbors, 1);  // validates the word
+  if (!options.neighbors.empty()) (void)neighbors_of(options.neighbors, 1);
   for (const coll::Algorithm* row : provable_rows(options)) {
     Tally tally;
     for (int32_t ranks = least; ranks <= most; ++ranks) prove_row(options, *row, ranks, &tally);

@@ -38,7 +38,7 @@ struct ConfigFile {
 struct Facts {
   std::vector<Fact> build;
   std::vector<Dependency> dependencies;
-  std::vector<Fact> gpus;  // CUDA: driver, devices, kernels, sharing between ranks
+  std::vector<Fact> gpus;
   Launch launch;
   std::vector<btl::Trial> transports;
   std::optional<topo::Tree> topology;
@@ -52,8 +52,8 @@ struct Facts {
 struct GpuLinks {
   std::vector<std::string> names;  // "0: NVIDIA H100, 80 GiB"; empty: see `problem`
   std::vector<std::vector<const char*>>
-      kind;                 // by pair: "nvlink", "pcie", "none"; on the diagonal "same"
-  std::string source;       // of nvlink and pcie; empty for one device
+      kind;  // by pair: "nvlink", "pcie", "none"; on the diagonal "same"
+  std::string source;
   std::vector<int> island;  // by device: the first of its group with peer access
   std::string problem;
 };
@@ -62,7 +62,6 @@ struct GpuLinks {
 [[nodiscard]] std::vector<Dependency> dependencies();
 [[nodiscard]] GpuLinks gpu_links();
 [[nodiscard]] std::vector<Fact> gpu_facts();
-/// Returns the boot method of an MPI program started in this environment.
 [[nodiscard]] Launch launch_here(const std::string& wanted);
 void add_parameters(Facts* facts);
 void add_topology(Facts* facts);

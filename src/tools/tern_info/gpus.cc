@@ -24,7 +24,6 @@ std::string driver_words() {
   return why.starts_with("no ") ? "none here: libcuda.so.1 cannot be loaded" : why;
 }
 
-/// Returns "0: NVIDIA H100, 80 GiB" by device; empty: *why_not has the reason.
 std::vector<std::string> device_names(const cuda::Driver& driver, std::string* why_not) {
   int count = 0;
   CUresult result = driver.cuInit(0);

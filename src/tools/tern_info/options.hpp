@@ -11,7 +11,7 @@ struct Options {
   bool build = false, transports = false, topology = false, parameters = false;
   bool all = false;  // all of these; JSON has all unless some are named
   bool json = false;
-  bool manual = false;  // parameters as part of a manual page
+  bool manual = false;
   bool version = false, help = false;
   std::string svg;
   std::string links;

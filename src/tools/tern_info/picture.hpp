@@ -21,7 +21,6 @@ struct Page {
 
 /// Above 32 PUs equal neighbours are drawn once.
 [[nodiscard]] std::string draw_text(const topo::Tree& tree, const Page& page);
-/// Draws GPUs on a circle, a colour for each group with peer access, a line for each link.
 [[nodiscard]] std::string draw_links_svg(const GpuLinks& links);
 [[nodiscard]] std::string draw_svg(const topo::Tree& tree);
 

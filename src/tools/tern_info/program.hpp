@@ -8,7 +8,7 @@
 namespace tern::info {
 
 struct Imports {
-  std::vector<std::string> functions;  // MPI functions, sorted, without PMPI_ names
+  std::vector<std::string> functions;
   std::vector<std::string> missing;
 };
 

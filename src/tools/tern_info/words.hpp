@@ -8,8 +8,6 @@
 
 namespace tern::info {
 
-/// Breaks `text` into lines of at most `columns`: the first after `lead`, the others indented to
-/// match.
 [[nodiscard]] std::string paragraph(const std::string& lead, const std::string& text,
                                     size_t columns);
 
