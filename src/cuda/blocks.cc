@@ -50,7 +50,7 @@ bool BlockStore::lends(Store from, size_t bytes) noexcept {
   return false;
 }
 
-// Waits up to kLongest for a quiet device. Device work may wait for this thread's next step.
+// Waits up to kLongest for a quiet device, unless enqueued calls wait for other ranks.
 bool BlockStore::becomes_quiet() noexcept {
   constexpr uint32_t kFirst = 8;
   constexpr int64_t kLongest = 100'000'000;  // ns

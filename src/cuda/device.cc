@@ -42,7 +42,8 @@ Device::~Device() {
 
 namespace {
 
-/// Makes up to `count` objects before returning any, so that each is a new object.
+/// Makes up to `count` objects, then gives all back in reverse order, so that the pool lends the
+/// first object first.
 template <class What, class Make, class GiveBack>
 void make_some(int count, const Make& make, const GiveBack& give_back) noexcept {
   std::array<What, 16> made{};

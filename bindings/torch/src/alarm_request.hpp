@@ -24,7 +24,7 @@ class AlarmRequest {
   AlarmRequest& operator=(const AlarmRequest&) = delete;
 
   MPI_Request request() const { return request_; }
-  // ring() is thread-safe. Only the first call has an effect.
+  // Thread-safe. Only the first call has an effect.
   void ring() {
     if (!has_rung_.exchange(true)) {
       MPI_Grequest_complete(request_);

@@ -18,7 +18,6 @@ using std::chrono::microseconds;
 constexpr int kArrived = 0x7ffe0000 - 1;
 constexpr int kAnswer = kArrived - 1;
 
-// Cancels; returns true if the request completed nevertheless.
 bool give_up(MPI_Request& request) {
   MPI_Cancel(&request);
   MPI_Status status;

@@ -44,8 +44,8 @@ class Call {
   void set_peer(int peer) { peer_ = peer; }
 
   void note_wait() { waits_since_ = Clock::now(); }
-  // Returns true if the end of `member` prevents the completion and data in flight has had time to
-  // arrive. A killed rank may have sent a part.
+  // Whether the end of `member` prevents the completion, and data in flight has had time to arrive.
+  // A killed rank may have sent a part.
   bool waits_in_vain(int member, const Group::EndOfRank& end) const;
 
   void end_overdue(Milliseconds time) const;
@@ -55,7 +55,6 @@ class Call {
 
  protected:
   void note_end();
-  // Gives back the sequence number of a call refused before any MPI call.
   void take_back();
 
   const std::shared_ptr<Group> group_;

@@ -27,7 +27,6 @@ class Group;
 class Operation;
 
 c10::Stream current_stream(const c10::Device& device);
-// Takes a stream from the device's pool.
 c10::Stream new_stream(const c10::Device& device);
 bool is_capturing(const c10::Device& device);
 // Throws during a capture, because the graph would miss the call.

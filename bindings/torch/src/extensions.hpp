@@ -44,7 +44,6 @@ struct Extensions {
 
 const Extensions& extensions();
 
-// Returns MPIX_Allreduce_enqueue_c for MPI_Allreduce_c, with the same arguments.
 template <class Function>
 Function* enqueued_form(Function* blocking) {
   return reinterpret_cast<Function*>(extensions().enqueued.at(reinterpret_cast<void*>(blocking)));

@@ -28,7 +28,7 @@ bool is_recorder(const std::function<void()>& hook) {
 void import_for_report() {
   const pybind11::gil_scoped_acquire python;
   Py_XDECREF(PyImport_ImportModule("torch._inductor.codecache"));
-  PyErr_Clear();  // without the module the report is shorter
+  PyErr_Clear();
 }
 
 void run_hook(const std::function<void()>& hook) {

@@ -39,7 +39,7 @@ class Fate {
   std::map<std::int64_t, std::function<void()>> hooks_;
 };
 
-// Joins all hook threads. Hooks may need the GIL.
+// Hooks may need the GIL.
 void await_hooks();
 
 }  // namespace torch_tern

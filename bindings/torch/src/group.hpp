@@ -69,7 +69,6 @@ class Group {
     bool has_died;
     std::uint64_t calls;
   };
-  // Ends the group if a thread waits for this rank in vain.
   void note_end_of(const EndOfRank& end);
   bool has_died(int member) const;
 

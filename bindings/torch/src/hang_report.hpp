@@ -18,7 +18,7 @@ namespace torch_tern {
 class Group;
 
 struct ProcessState {
-  std::uint64_t start = 0;  // 0: no such process, or a zombie
+  std::uint64_t start = 0;
   bool is_stopped = false;
 };
 ProcessState state_of(std::int64_t pid);

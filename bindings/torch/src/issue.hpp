@@ -59,7 +59,6 @@ class Issue : public Call {
     }
   }
 
-  // MPI accesses the tensor's memory until the end.
   void hold(const at::Tensor& tensor) { held_.push_back(tensor); }
   void at_end(std::function<void()> step) { ends_.push_back(std::move(step)); }
 

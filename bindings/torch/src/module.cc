@@ -82,7 +82,6 @@ std::tuple<int, int, int, int, std::string> meet(const std::string& words) {
   return {session->rank(), session->size(), local, locals, text};
 }
 
-// Peers have made the same calls, so pending calls complete soon.
 void complete_remembered() {
   for (const std::shared_ptr<Group>& group : living_groups()) {
     if (group->fate().dead()) {

@@ -20,11 +20,9 @@ class OnDevice {
  public:
   explicit OnDevice(Call& call) : call_(call) {}
 
-  // Only collectives use a stream.
   void allow_stream() { may_enqueue_ = true; }
   // Throws if the device's current stream is being captured and the graph cannot contain the call.
   void use(const at::Device& device);
-  // The device is empty if all tensors are on the CPU.
   const std::optional<at::Device>& device() const { return device_; }
   const StreamComm* stream_comm() const { return stream_comm_; }
   bool is_enqueued() const { return stream_comm_ != nullptr; }

@@ -38,7 +38,6 @@ class Operation : public Issue, public std::enable_shared_from_this<Operation> {
   void wait(Milliseconds time);
   c10::intrusive_ptr<c10::ivalue::Future> future();
   const std::vector<at::Tensor>& tensors() const { return tensors_; }
-  // The Work is gone; pending calls continue.
   void release();
   // Like release(), but never blocks on another thread's wait.
   void release_at_end();

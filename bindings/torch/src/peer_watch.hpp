@@ -26,7 +26,7 @@ class PeerWatch {
     std::int64_t pid;
     std::uint64_t start;
     std::uint64_t word;
-    int descriptor = -1;  // pidfd; -1: refused, or closed after the end
+    int descriptor = -1;
     bool has_died = false, has_left = false;
     std::map<std::uint64_t, std::uint64_t> calls;
   };

@@ -23,7 +23,6 @@ class Progress {
  public:
   static Progress& get();
   void submit(std::shared_ptr<Operation> operation);
-  // Joins the threads. A later submit restarts the threads.
   void stop();
   void await_idle(std::chrono::milliseconds time);
 

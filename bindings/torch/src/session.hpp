@@ -35,7 +35,7 @@ class Session {
 
   // Requires that all communicators are free.
   void close();
-  // Leaves the session open forever, because some requests never complete.
+  // Some requests never complete, so the session stays open forever.
   void abandon() { is_abandoned_ = true; }
 
  private:

@@ -35,8 +35,8 @@ class Timeouts {
     has_extensions_ = true;
   }
 
-  // Returns the timeout of a new operation. `ending` gets the extensions that end with the
-  // operation. A negative `wanted` means the usual timeout.
+  // `ending` gets the extensions that end with the operation. A negative `wanted` means the usual
+  // timeout.
   Milliseconds of(Milliseconds wanted, std::vector<std::shared_ptr<Extension>>& ending) {
     Milliseconds time = wanted < Milliseconds::zero() ? usual() : wanted;
     if (!has_extensions_.load(std::memory_order_relaxed)) [[likely]] {

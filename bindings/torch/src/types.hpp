@@ -24,7 +24,6 @@ struct Divisors {
 // Divides 16-bit numbers before the sum, to prevent overflow, by a power of two, to round once.
 Divisors divisors_of(c10::ScalarType type, const Reduction& how, int ranks);
 
-// Throws ValueError if MPI lacks the reduction.
 Reduction reduction_of(c10::ScalarType type, const c10d::ReduceOp& op);
 
 // Applies the factor of PREMUL_SUM or the first divisor, in new memory; otherwise returns the

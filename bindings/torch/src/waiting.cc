@@ -53,7 +53,7 @@ class Continuations final : public Waiting {
     }
     if (pending_ == 0) {
       MPI_Request_free(&all_);
-    } else if (index == 0) {  // an operation was attached after the others had completed
+    } else if (index == 0) {  // attached after the others had completed
       MPI_Start(&all_);
     }
     return std::exchange(ended_, {});

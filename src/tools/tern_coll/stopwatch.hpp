@@ -34,9 +34,9 @@ class Stopwatch {
   /// Keeps the `ways` whose wire the library takes, for times(). `ways` are of a single collective,
   /// the library's own wire first for each row. On GPUs no team stays.
   [[nodiscard]] const std::vector<Way>& prepare(const std::vector<Way>& ways);
-  /// Returns microseconds of the slowest rank, the best of several rounds, for each way; rounds
-  /// alternate between ways. `bytes`: of the vector, or of one block. Infinity: the wire is not
-  /// taken at this size, or is the library's own choice.
+  /// Returns microseconds of the slowest rank, the best of several alternating rounds, for each
+  /// way. `bytes`: of the vector, or of one block. Infinity: the wire is not taken at this size, or
+  /// is the library's own choice.
   [[nodiscard]] std::vector<double> times(size_t bytes);
   /// Returns the host of each rank, as the lowest rank with shared memory.
   [[nodiscard]] std::vector<int64_t> hosts();
