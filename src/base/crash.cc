@@ -167,7 +167,8 @@ void on_crash(int signal, siginfo_t* info, void* context) {
   Interrupted code(context);
   report(signal, *info, code);
   if (clock >= 0) ::syscall(SYS_timer_delete, clock);
-  // Returning repeats a fault, with its context for a core file; a sent signal is sent again.
+  // Returning from the handler repeats a fault, with its context for a core file; a sent signal is
+  // sent again.
   set_default(signal);
   if (info->si_code <= 0) end_by(signal);
   errno = error;

@@ -146,7 +146,7 @@ void Doorbell::wake() noexcept {
       try {
         write_to_pipe(offer);
       } catch (const std::bad_alloc&) {
-        // the sleeper times out
+        // Without the ring, the sleeper times out.
       }
       return;
     }

@@ -43,7 +43,7 @@ class Kernels {
   [[nodiscard]] const std::string& image_in_words() const noexcept { return image_; }
   void forget() noexcept;
 
-  // The following launches require available().
+  // All launches require available().
 
   /// target[i] = sources[0][i] (op) (sources[1][i] (op) ...) for `count` elements. `n` is at most
   /// kMostSources; the target may be among the sources.

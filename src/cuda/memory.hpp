@@ -46,7 +46,7 @@ struct Memory {
 };
 
 namespace detail {
-/// Host-only ranges, found at first use.
+/// Ranges of host memory, found at first use.
 struct HostRanges {
   struct AddressRange {
     std::atomic<uintptr_t> begin{0}, bytes{0};

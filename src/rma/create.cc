@@ -186,7 +186,7 @@ class Creation {
            cuda::on_device(cuda::kind_of(wanted_.base));
   }
 
-  /// Equal on all ranks of the host.
+  /// The decision is equal on all ranks of the host.
   void decide_copying(const std::vector<Landed>& all) {
     copies_ = asks_for_copies();
     for (const int rank : locals_) {
@@ -202,7 +202,7 @@ class Creation {
     }
   }
 
-  /// The result is equal on all ranks.
+  /// All ranks agree on the checks.
   [[nodiscard]] bool checks() const { return parent_.process().params.checks("rma"); }
 
   [[nodiscard]] Plan plan() const {

@@ -22,7 +22,7 @@ int Locks::dead_holder(int target) noexcept {
   return -1;
 }
 
-/// Spins, because most locks protect a single operation.
+/// try_for_a_moment() spins, because most locks protect a single operation.
 bool Locks::try_for_a_moment(Control control, bool exclusive) noexcept {
   constexpr int kSpins = 32;
   for (int i = 0; i < kSpins; ++i) {

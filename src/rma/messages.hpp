@@ -54,7 +54,7 @@ class Flights {
 
 class Messages final : public Path {
  public:
-  /// Throws Error, std::bad_alloc.
+  /// The constructor throws Error, std::bad_alloc.
   Messages(Targets& targets, Regions& regions);
   ~Messages() override;
 

@@ -56,7 +56,7 @@ inline void count_mapped(Window& window) noexcept {
   counts.add_to(counts.mapped);
 }
 
-/// Requires blocks on both sides.
+/// find_block() requires blocks on both sides.
 inline std::byte* find_block(Window& window, const core::Data& here, const TargetData& at,
                              size_t* length) noexcept {
   MPI_Count all = 0, own = 0;

@@ -39,7 +39,7 @@ Operands operands_of(const core::Data* origin, const core::Data* result) noexcep
           result == nullptr ? nullptr : static_cast<std::byte*>(result->address)};
 }
 
-/// Handles any layout on both sides.
+/// apply_laid_out() accepts any layout on both sides.
 int apply_laid_out(core::Process& process, ElementMemory& there, const core::Data* origin,
                    const core::Data* result, const TargetData& at, std::byte* address,
                    const Element& element) {

@@ -17,7 +17,7 @@ namespace tern::rma {
 
 class TargetSide {
  public:
-  /// Throws Error, std::bad_alloc.
+  /// The constructor throws Error, std::bad_alloc.
   TargetSide(Targets& targets, Regions& regions);
   TargetSide(const TargetSide&) = delete;
   TargetSide& operator=(const TargetSide&) = delete;

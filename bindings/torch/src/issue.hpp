@@ -39,7 +39,7 @@ class Issue : public Call {
       post(nonblocking, arguments...);
     }
   }
-  // All ranks must issue and wait alike.
+  // All ranks must use make() alike.
   template <class Nonblocking, class... Arguments>
   void make(Nonblocking nonblocking, Arguments... arguments) {
     await_turn();

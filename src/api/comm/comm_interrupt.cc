@@ -9,7 +9,7 @@
 
 namespace tern::api {
 
-// Collectives end in a later progress round.
+// Interrupted collectives end in a later progress round.
 int comm_interrupt(core::Communicator& comm) noexcept {
   core::Channel& channel = comm.channel();
   const core::ChannelLock lock(channel.progress);

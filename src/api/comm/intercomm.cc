@@ -140,9 +140,7 @@ int intercomm_create(Communicator& local_comm, int local_leader, MPI_Comm peer_c
     }
     code = broadcast(local_comm, local_leader, &theirs, number);
     if (met != MPI_SUCCESS) return met;
-    if (code == MPI_SUCCESS)
-      code = check_tag(tag);  // checked after the exchange, so that no rank
-                              // waits
+    if (code == MPI_SUCCESS) code = check_tag(tag);  // after the exchange: no rank waits
     if (code != MPI_SUCCESS) return code;
     if (theirs.size() <= kIdWords)
       return fail(MPI_ERR_COMM, "the local leader (rank %d) could not reach the remote leader",

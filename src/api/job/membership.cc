@@ -131,7 +131,7 @@ void Membership::start_proxy() {
   }
 }
 
-// Without a progress thread, calls progress messages.
+// Without a progress thread, MPI calls progress messages.
 void Membership::start_progress() noexcept {
   const std::lock_guard<std::mutex> guard(progress_mutex_);
   if (process_.params.progress != ProgressBy::kAuto || process_.threads.wants_progress) return;

@@ -15,7 +15,7 @@
 namespace tern::api {
 namespace {
 
-// Limits recursion by attaching complete continuations.
+// in_function limits recursion by functions that attach complete continuations.
 thread_local bool in_function = false;
 
 ContinuationRequest* find_continuation(MPI_Request handle) noexcept {

@@ -164,8 +164,7 @@ struct KernelReport {
   int32_t message, step;
   uint32_t call;
   int64_t pass;
-  uint64_t let_go;  // written by the host to end the kernel, since copies may be queued behind the
-                    // wait
+  uint64_t let_go;  // the host writes let_go to end the kernel; copies may queue behind the wait
 };
 /// The abort word of a scratch is 1 + the rank that gave up, or kLetGo, by which the host ends all
 /// waits.
@@ -291,8 +290,7 @@ struct ExchangeArguments {
   static constexpr int kMostBlocks = 2 * kMostRanks;
   const char* bases[kMostRanks];
   KernelReport* reports;
-  Block blocks[kMostBlocks];  // sent blocks, then received blocks; a pair's in the same order at
-                              // both ends
+  Block blocks[kMostBlocks];  // sent, then received; a pair's in equal order at both ends
   int64_t begin, end;         // steps; a single step if blocks are packed
   PairRegions pairs;
   int64_t abort_word;

@@ -60,7 +60,7 @@ TERN_DEVICE uint32_t load_acquire_system(const uint32_t* word) {
   asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
   return value;
 }
-/// Whole-word accesses, not ordered with others.
+/// Relaxed accesses are whole, but not ordered with others.
 TERN_DEVICE void store_relaxed_system(uint32_t* word, uint32_t value) {
   asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
 }

@@ -85,8 +85,7 @@ class Pusher {
   }
 
  private:
-  static constexpr uint64_t kOwes = uint64_t{1} << 63;  // the block must hear of the last pass from
-                                                        // all ranks
+  static constexpr uint64_t kOwes = uint64_t{1} << 63;  // must hear from all ranks
 
   TERN_DEVICE void run_pass() {
     const int64_t rest = end_ - first_;

@@ -53,8 +53,8 @@ void Job::on_exit(Rank& rank) {
   if (running_ == 0) all_ended();
 }
 
-// A descriptor stays ready until the tracer has reaped the dead rank. Without pidfds (a filter
-// refuses pidfd_open), mpirun polls as well.
+// Polls by a timer: the descriptor of a dead rank stays ready until the rank's tracer has reaped
+// it, and a kernel may lack pidfds (a filter refuses pidfd_open).
 void Job::look_again(Rank& rank) {
   loop_.forget(rank.pidfd.get());
   loop_.after(kTracerRound, [this, &rank] { on_exit(rank); });
