@@ -16,7 +16,6 @@ int to_int(Handle handle) noexcept {
   return static_cast<int>(reinterpret_cast<uintptr_t>(handle) & 0x7fffffff);
 }
 
-/// from_int() returns an unknown number unchanged, and every function then refuses the handle.
 template <class Handle>
 Handle from_int(int number) noexcept {
   const uintptr_t word = any_process().handles.from_int(number);

@@ -14,8 +14,8 @@ enum class DeviceKind { kDevice, kHost, kManaged };
 
 struct DeviceResult {
   int error_class = 0;
-  std::string why;        // without a full stop
-  bool not_mine = false;  // plain host memory
+  std::string why;  // without a full stop
+  bool not_mine = false;
 };
 
 [[nodiscard]] bool device_kind(std::string_view word, DeviceKind* kind) noexcept;

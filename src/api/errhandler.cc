@@ -60,7 +60,6 @@ int unknown_code(int code) noexcept {
 
 bool known(int code) noexcept { return standard_class(code) || instance().error_codes.added(code); }
 
-/// MPI_X_call_errhandler: success means the handler returned.
 int call(core::Object& object, const char* name, int code) noexcept {
   if (!known(code)) return unknown_code(code);
   const std::string own = instance().error_codes.text(code);

@@ -33,7 +33,6 @@ void raise_if_fatal(core::Communicator& communicator, const Failure& failure) no
 /// MPI_X_call_errhandler: the entry point calls the user's function and returns MPI_SUCCESS.
 /// request_call() returns a code for the body.
 [[nodiscard]] int request_call(const core::ErrorHandler::UserCall& call) noexcept;
-/// Returns nothing if the body requested no call.
 [[nodiscard]] std::optional<core::ErrorHandler::UserCall> take_requested_call() noexcept;
 
 /// Keeps an error's object until delivery, in case another thread drops the last reference.

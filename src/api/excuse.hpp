@@ -23,8 +23,8 @@ enum class CallContext : uint8_t {
   kEnqueued,
 };
 
-/// Sends the last fail() to the other ranks and keeps the failure. `aliased` names the collective
-/// if overlapping buffers are the only fault.
+/// Sends the last fail() to the other ranks. `aliased` names the collective if overlapping buffers
+/// are the only fault.
 void excuse(core::Communicator& communicator, CallContext part, int code,
             std::optional<coll::CallKind> aliased = std::nullopt) noexcept;
 

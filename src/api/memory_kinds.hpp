@@ -15,7 +15,7 @@ namespace tern::api {
 
 [[nodiscard]] int alloc_kind(const std::string& kinds, size_t bytes, size_t alignment,
                              void** memory) noexcept;
-/// Returns false for plain host memory, which the caller frees.
+/// Leaves plain host memory to the caller and returns false.
 [[nodiscard]] bool free_kind(void* memory, int* code) noexcept;
 
 }  // namespace tern::api

@@ -73,7 +73,7 @@ struct Instance {
   Instance();
 
   core::Process process;
-  std::vector<std::string> complaints;  // about parameters; Membership logs them
+  std::vector<std::string> complaints;  // Membership logs complaints about parameters
   core::Keyvals keyvals;
   PredefinedAttributes attributes;
   ErrorCodes error_codes;

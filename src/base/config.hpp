@@ -18,7 +18,7 @@ namespace tern {
 
 [[nodiscard]] std::vector<std::string> config_files();
 
-/// Reads the files, then `environment`. Errors become sentences in `complaints`.
+/// Errors become sentences in `complaints`.
 [[nodiscard]] Params load_params(const char* const* environment,
                                  std::vector<std::string>* complaints);
 

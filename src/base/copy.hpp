@@ -29,7 +29,7 @@ inline void copy_lines(std::byte* to, const std::byte* from, size_t lines) noexc
 }
 #endif
 
-/// Copies by overlapping pieces of equal size, for at most 64 bytes.
+/// The pieces overlap and have equal size; `bytes` is at most 64.
 inline void copy_few(std::byte* to, const std::byte* from, size_t bytes) noexcept {
   const auto both_ends = [=](auto piece) {
     auto last = piece;

@@ -55,7 +55,6 @@ struct LastError {
 };
 [[nodiscard]] LastError take_last_error() noexcept;
 
-/// Returns a name such as "MPI_ERR_RANK"; nullptr outside the standard.
 [[nodiscard]] const char* error_class_name(int mpi_class) noexcept;
 
 /// TERN_ABORT_HOOK runs before the abort.

@@ -26,7 +26,6 @@ class Explain {
   void configure(const std::string& setting, int rank);
   [[nodiscard]] bool on() const noexcept { return on_; }
 
-  /// Prints topic and fields for programs, or a sentence for people.
   TERN_COLD void say(const char* topic, std::initializer_list<Field> fields,
                      const std::string& sentence) const noexcept;
   /// Always prints the sentence, for a fallback with a cost.

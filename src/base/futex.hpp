@@ -7,7 +7,6 @@
 
 namespace tern {
 
-/// A change of the word and futex_wake_all() end the sleep.
 struct FutexWord {
   std::atomic<uint32_t>* word = nullptr;
   uint32_t value = 0;

@@ -35,7 +35,6 @@ struct KeeperLetter {
 class Keeper {
  public:
   explicit Keeper(MailSocket socket) noexcept : socket_(std::move(socket)) {}
-  /// The descriptor is readable with a queued letter.
   [[nodiscard]] int descriptor() const noexcept { return socket_.descriptor(); }
   [[nodiscard]] Address address() const noexcept { return socket_.address(); }
   void serve();

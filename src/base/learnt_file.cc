@@ -49,7 +49,6 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-/// Returns the key of a line. Lines for any order of ranks sort first.
 std::string calls_of(const std::string& line) {
   std::istringstream stream(line.substr(0, line.find('#')));
   std::string collective, ranks, bytes, algorithm, where;

@@ -131,7 +131,7 @@ CUresult BlockStore::allocate(Store from, size_t bytes, std::byte** block) noexc
     try {
       known_.push_back(host);
       know_pinned(host, bytes);
-    } catch (const std::bad_alloc&) {
+    } catch (const std::bad_alloc&) {  // look-ups of the block then ask the driver
     }
   }
   return result;

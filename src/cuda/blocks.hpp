@@ -30,10 +30,8 @@ class BlockStore {
   std::byte* acquire(Store from, size_t* bytes, CUresult* error) noexcept;
   /// Like acquire(), but lends only idle blocks, without driver calls.
   std::byte* spare(Store from, size_t* bytes) noexcept;
-  /// Whether the store would hold at most `most` bytes after acquire().
   [[nodiscard]] bool affords(Store from, size_t bytes, size_t most) noexcept;
   void release(Store to, std::byte* block, size_t bytes) noexcept;
-  /// Allocates the blocks refused by lends() once the device is quiet.
   void make_wanted() noexcept;
   [[nodiscard]] bool empty() const noexcept;
   void destroy() noexcept;

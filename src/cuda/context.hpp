@@ -28,7 +28,6 @@ class DeviceContext {
   void count_waiting(int more) noexcept { waiting_.fetch_add(more, std::memory_order_relaxed); }
   /// Whether the context has ended since construction; a new context may have the same handle.
   [[nodiscard]] bool stale() const noexcept;
-  /// Whether leave() was called, which invalidates all handles of the context.
   [[nodiscard]] bool gone() const noexcept { return gone_.load(std::memory_order_relaxed); }
 
  protected:

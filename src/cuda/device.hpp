@@ -61,8 +61,7 @@ class Device final : public DeviceContext {
   /// On a quiet device, makes kernels, streams, events and memory for the first messages. Each
   /// allocation may wait for all device work, and device work for this rank.
   void prepare(size_t chunk, int chunks) noexcept;
-  /// Whether the context was made anew, which invalidates all handles. Known memory needs no driver
-  /// call.
+  /// Whether the context was made anew, without a driver call for known memory.
   [[nodiscard]] bool has_ended(const Memory& memory) const noexcept {
     return !late_writes.knows(memory) && stale();
   }
@@ -113,7 +112,6 @@ class Job {
     return reinterpret_cast<void*>(stream_->room_at);
   }
   void mail(void* to, const void* from, size_t bytes) noexcept;
-  /// Reports the end of other work in pinned memory; one driver call.
   void tell_end() noexcept;
   void mark() noexcept {
     open_ = stream_ != nullptr;
@@ -221,7 +219,6 @@ class Gpus {
   /// From now on calls are put into the application's streams, and progress allocates nothing on
   /// devices.
   void expect_enqueues() noexcept { enqueues_.store(true, std::memory_order_relaxed); }
-  /// Returns any device, to pin host memory, or null.
   [[nodiscard]] Device* any() noexcept;
   /// Frees everything; requires that no caller holds a Device. The rank may use GPUs again
   /// (sessions).

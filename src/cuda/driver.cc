@@ -26,7 +26,7 @@ struct Found {
 Found found;
 constexpr uint64_t kNeverAgain = UINT64_MAX;
 
-/// Counts all libraries ever loaded, in some 20 ns, when no_driver_since cannot tell.
+/// libraries_loaded() takes some 20 ns, and runs only if no_driver_since cannot tell.
 uint64_t libraries_loaded() noexcept {
   uint64_t count = 0;
   ::dl_iterate_phdr(

@@ -39,7 +39,6 @@ class Kernels {
 
   [[nodiscard]] bool available() const noexcept { return why_.empty(); }
   [[nodiscard]] const std::string& why_not() const noexcept { return why_; }
-  /// Returns the loaded image and the reason; empty for the first image.
   [[nodiscard]] const std::string& image_in_words() const noexcept { return image_; }
   void forget() noexcept;
 

@@ -35,7 +35,6 @@ class LateWrites {
   /// If synchronous mode is refused, does nothing during a capture that forbids the legacy stream.
   [[nodiscard]] CUresult order_behind(CUstream stream, CUcontext current, bool* waits) noexcept;
   [[nodiscard]] bool empty() const noexcept { return since_.empty(); }
-  /// Returns true once after a context was made synchronous.
   [[nodiscard]] bool has_changed_context() noexcept {
     return changed_.load(std::memory_order_relaxed) && changed_.exchange(false);
   }

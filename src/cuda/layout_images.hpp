@@ -27,9 +27,8 @@ class LayoutImages {
   /// forget() replaces the destruction after the end of the context.
   void forget() noexcept;
 
-  /// Allocates spare blocks. May wait for the device.
+  /// prepare() may wait for the device.
   void prepare() noexcept;
-  /// Allocates blocks for this type. May wait for the device.
   [[nodiscard]] CUresult prepare(const Program& program) noexcept;
   [[nodiscard]] bool reserve(const Program& program) noexcept;
   /// Returns the list's address for later work in this stream. Allocates unless reserve() returned

@@ -24,7 +24,7 @@ constinit thread_local CallBuffers* call_buffers __attribute__((tls_model("initi
 
 namespace {
 
-/// Returns the start of brk, field 47 of /proc/self/stat.
+/// Field 47 of /proc/self/stat is the start of brk.
 uintptr_t heap_start() noexcept {
   std::FILE* const file = std::fopen("/proc/self/stat", "re");
   if (file == nullptr) return 0;

@@ -42,7 +42,6 @@ class Residency {
     return places - std::max(1, places / 8);
   }
   [[nodiscard]] std::unique_ptr<Share> share();
-  /// Blocking calls take turns on a GPU, with a common share.
   [[nodiscard]] int ordinary(int wanted, int most);
 
  private:

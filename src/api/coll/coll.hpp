@@ -30,12 +30,11 @@ struct Described {
   return form.kind == Form::Kind::kBlocking ? run(what) : start_unblocked(what, form);
 }
 
-/// Whether the caller is the root (MPI_ROOT on an inter-communicator).
+/// The root of an inter-communicator passes MPI_ROOT.
 [[nodiscard]] inline bool is_root(const core::Communicator& comm, int root) noexcept {
   return comm.inter() ? root == MPI_ROOT : comm.rank() == root;
 }
 
-/// Whether a leaf's data is significant on this rank.
 [[nodiscard]] inline bool is_leaf(const core::Communicator& comm, int root) noexcept {
   return !comm.inter() || root >= 0;
 }

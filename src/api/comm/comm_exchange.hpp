@@ -19,7 +19,7 @@ namespace tern::api {
 
 using Words = std::vector<uint64_t>;
 
-/// Sends the root's words along a binomial tree. `number` as for allgather().
+/// Sends along a binomial tree. `number` as for allgather().
 [[nodiscard]] int broadcast(core::Communicator& communicator, int root, Words* words,
                             uint64_t number);
 /// Exchanges words with one rank. `tag` is the user's, in a separate tag space.

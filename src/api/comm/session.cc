@@ -202,7 +202,6 @@ int number_of_set(const char* name) {
   const std::vector<boot::ProcessSet> sets = process_sets();
   const size_t set = find_set(sets, name);
   if (set == sets.size()) return -1;
-  // mpi://SELF differs on every rank.
   return static_cast<int>(set != kSelfSet ? set : sets.size()) +
          (set == kSelfSet ? any_process().world_rank : 0);
 }

@@ -245,7 +245,6 @@ int dist_graph_neighbors_count(Communicator& comm, int* indegree, int* outdegree
 
 namespace {
 
-/// `out` may be a constant for "not wanted".
 void copy_first(const std::vector<int>& values, int room, int* out) {
   if (out == nullptr || !holds_weights(out)) return;
   std::copy_n(values.begin(), std::min<size_t>(values.size(), static_cast<size_t>(room)), out);

@@ -64,7 +64,6 @@ double seconds(const timespec& time) noexcept {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-/// `limit` includes the terminator.
 void give_string(const std::string& text, char* out, int limit, int* length) noexcept {
   const size_t copied = std::min(text.size(), static_cast<size_t>(limit - 1));
   std::memcpy(out, text.data(), copied);

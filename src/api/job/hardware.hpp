@@ -23,7 +23,7 @@ inline constexpr int kAbsent = -2;
 [[nodiscard]] CpuLocation place_here(int local_index) noexcept;
 
 /// resource_name() returns "hwloc://Package"; find_resource() ignores case and scheme, and returns
-/// -1 for an unknown name.
+/// -1 if unknown.
 [[nodiscard]] const char* resource_name(size_t resource) noexcept;
 [[nodiscard]] int find_resource(std::string_view name) noexcept;
 

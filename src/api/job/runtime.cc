@@ -297,7 +297,6 @@ void Runtime::meet_all() {
   boot.start_fence();
   process_.waits.awaited.set(boot.fence_word());
   core::Progress& progress = process_.channel(0).progress;
-  // A lost rank may never arrive.
   constexpr int64_t kPatienceNs = 10'000'000'000;
   const int64_t since = now_ns();
   const auto over = [&] {

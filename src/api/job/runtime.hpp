@@ -30,7 +30,6 @@ class Runtime {
   /// Requires `process.boot`, ranks and thread level. Throws Error.
   explicit Runtime(core::Process& process);
   ~Runtime();
-  /// Waits for all ranks, and earlier measurements. Throws Error.
   void enter_world();
   void await(const core::Group& group);
   /// Enables locks for a higher thread level. No other thread may be in MPI.

@@ -20,7 +20,7 @@ class GeneralRequest final : public core::Request {
     void* state;
   };
   explicit GeneralRequest(const Callbacks& callbacks) : callbacks_(callbacks) {
-    retain();  // until MPI_Grequest_complete
+    retain();
     the_process->handles.insert(*this);
   }
 

@@ -172,7 +172,7 @@ int PartitionedSend::ready(int partition) noexcept {
   ready_[place] = 1;
   const int portion = partition / group_;
   if (--missing_[static_cast<size_t>(portion)] > 0) return MPI_SUCCESS;
-  if (--unsent_ == 0) channel->progress.wake();  // a thread may wait
+  if (--unsent_ == 0) channel->progress.wake();
   return to_proc_null() ? MPI_SUCCESS : send(portion);
 }
 

@@ -40,7 +40,6 @@ class NullRequest final : public core::Request {
   core::HandleTable& table_;
 };
 
-/// Waits for a request without a user handle.
 int finish(core::Request& request, core::Outcome* outcome) noexcept {
   core::Progress& progress = request.communicator->channel().progress;
   {

@@ -71,7 +71,7 @@ TERN_COLD void wait_and_run(core::Request& waited) noexcept {
   }
 }
 
-/// Describes the first incomplete request in words, and all by ranks. `any`: any request suffices.
+/// `any`: any request suffices.
 void describe_requests(const Requests& requests, bool any, WaitReport* report) {
   int incomplete = 0;
   WaitReport wildcard;
@@ -156,7 +156,7 @@ class Collection {
     if (!failed_) begin_errors(code);
     failed_ = true;
   }
-  /// Fills earlier statuses with success after a request failed on delivery.
+  /// The earlier statuses get success.
   void begin_errors(int code) noexcept {
     if (statuses_ == MPI_STATUSES_IGNORE) return;
     for (int i = 0; i < taken_; ++i) statuses_[i].MPI_ERROR = MPI_SUCCESS;
@@ -170,8 +170,7 @@ class Collection {
   core::Ref<core::Object> hearer_;
 };
 
-/// Collects complete requests. After a failure returns MPI_ERR_IN_STATUS, and all statuses get an
-/// error code.
+/// After a failure returns MPI_ERR_IN_STATUS, and all statuses get an error code.
 int collect_all(const Requests& requests, MPI_Request* handles, MPI_Status* statuses) noexcept {
   bool failed = false;
   for (int i = 0; i < requests.count(); ++i)
@@ -184,7 +183,7 @@ int collect_all(const Requests& requests, MPI_Request* handles, MPI_Status* stat
 int collect_some(const Requests& requests, MPI_Request* handles, int* outcount, int* indices,
                  MPI_Status* statuses) noexcept {
   bool failed = false;
-  int found = 0;  // the number is fixed, because others may complete meanwhile
+  int found = 0;  // fixed, because others may complete meanwhile
   for (int i = 0; i < requests.count(); ++i) {
     if (requests[i] == nullptr || !requests[i]->done()) continue;
     failed |= requests[i]->outcome.error != MPI_SUCCESS;

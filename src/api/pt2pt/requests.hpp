@@ -20,7 +20,6 @@ inline core::Request* find_request(MPI_Request handle) noexcept {
 [[nodiscard]] TERN_COLD int fail_with(const core::Request& request, int code,
                                       const char* text) noexcept;
 
-/// Gives the status to the user, and ends or deactivates the request.
 int collect(core::Request& request, MPI_Request* handle, MPI_Status* status,
             bool with_error) noexcept;
 
@@ -56,7 +55,6 @@ class Requests {
     }
     for (int i = 0; i < count && code_ == MPI_SUCCESS; ++i) look_up(handles[i], i);
   }
-  /// Returns MPI_ERR_REQUEST for an invalid entry, or MPI_ERR_NO_MEM.
   [[nodiscard]] int code() const noexcept { return code_; }
   [[nodiscard]] int count() const noexcept { return count_; }
   [[nodiscard]] bool all_idle() const noexcept { return active_ == 0; }

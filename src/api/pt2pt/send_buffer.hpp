@@ -43,7 +43,7 @@ class SendBuffer {
 
   void* address_;
   size_t bytes_;
-  std::vector<BufferedSend> slots_;  // by address
+  std::vector<BufferedSend> slots_;
 };
 
 /// Waits until the owner's messages are sent, and detaches the buffer. A null owner is the process.

@@ -34,7 +34,6 @@ void give_value(Value* out, Given value) noexcept {
 }
 
 [[nodiscard]] const std::vector<ParamRow>& control_variables();
-/// Returns no words for a parameter without fixed words.
 [[nodiscard]] std::vector<std::string> words_of(const ParamRow& row);
 [[nodiscard]] MPI_T_enum enum_of(const ParamRow& row);
 

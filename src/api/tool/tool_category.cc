@@ -70,7 +70,6 @@ int t_category_get_num(int* num_cat) noexcept {
   return code;
 }
 
-/// Categories never change.
 int t_category_changed(int* update_number) noexcept {
   const int code = check_out(update_number);
   if (code == MPI_SUCCESS) *update_number = 0;

@@ -184,7 +184,7 @@ struct DataBlock {
 struct PairRegions {
   int64_t inbox, region, region_each;
   int64_t data_words, credit_words;
-  int64_t words_of_set, ctas;  // data semaphores per pair and set; thread blocks
+  int64_t words_of_set, ctas;
 };
 
 /// A lowered schedule with data. Pass p works on part p of every block, in the scratch of thread
@@ -281,7 +281,7 @@ struct MulticastArguments {
 /// Blocks of sizes known only to the pair of ranks (exchange.cuh). Offsets are in the scratch.
 struct ExchangeArguments {
   struct Block {
-    char* at;  // first byte; if packed, of the current step's chunk
+    char* at;
     int64_t bytes;
     int32_t first;
     int16_t peer;
@@ -291,7 +291,7 @@ struct ExchangeArguments {
   const char* bases[kMostRanks];
   KernelReport* reports;
   Block blocks[kMostBlocks];  // sent, then received; a pair's in equal order at both ends
-  int64_t begin, end;         // steps; a single step if blocks are packed
+  int64_t begin, end;
   PairRegions pairs;
   int64_t abort_word;
   int64_t least;  // bytes per thread block before another joins

@@ -115,7 +115,7 @@ class Exchanger {
     copy_.count = bytes;
     copy_.n = 1;
   }
-  /// Copies as a sum over a single vector. Returns false if the block leaves.
+  /// A copy is a sum over a single vector. Returns false if the block leaves.
   TERN_DEVICE bool do_copy() {
     __syncthreads();
     left_ = waiter_.left();

@@ -139,7 +139,6 @@ class Interpreter {
     }
   }
 
-  /// Synchronizes the block; returns false if the block leaves.
   TERN_DEVICE bool meet() {
     __syncthreads();
     left_ = waiter_.left();

@@ -37,7 +37,6 @@ class LayoutProgram {
   struct Rows {
     int64_t origin, width, pitch;
   };
-  /// Returns false unless `count` elements are rows of one width and pitch.
   [[nodiscard]] bool rows(int64_t count, Rows* out) const noexcept;
 
   /// `image` is the device address of image(); null inlines the image.

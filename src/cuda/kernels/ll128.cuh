@@ -36,7 +36,6 @@ struct LinesWire {
   TERN_DEVICE static int64_t bytes_of(int64_t room) {
     return room / kVectors * kWarp * static_cast<int64_t>(sizeof(Vector));
   }
-  /// Whether `mine` holds in all threads of the warp.
   TERN_DEVICE static bool all(bool mine) { return __all_sync(kAll, mine ? 1 : 0) != 0; }
   TERN_DEVICE static bool is_first() { return lane() == 0; }
   TERN_DEVICE static int lane() { return static_cast<int>(threadIdx.x) % kWarp; }

@@ -137,13 +137,13 @@ class Multicaster {
     const int64_t words = a_.words + int64_t{blockIdx.x} * kMostRanks * sizeof(uint32_t);
     if (threadIdx.x == 0)
       multimem_signal(reinterpret_cast<uint32_t*>(DEV(a_.all) + words) + a_.rank, number_);
-    ptx::fence_alias();  // for this device's own semaphore
+    ptx::fence_alias();
     const auto* const mine = reinterpret_cast<const uint32_t*>(own_ + words);
     for (auto k = static_cast<int32_t>(threadIdx.x); k < a_.ranks;
          k += static_cast<int32_t>(blockDim.x))
       if (!await(mine + k, k)) break;
     __syncthreads();
-    ptx::fence_alias();  // for later reads
+    ptx::fence_alias();
     return !waiter_.left();
   }
   TERN_DEVICE bool await(const uint32_t* word, int32_t rank) {

@@ -16,13 +16,11 @@ TERN_DEVICE uint32_t* data_word(const PairRegions& pairs, char* scratch, int32_t
   return reinterpret_cast<uint32_t*>(DEV(scratch + pairs.data_words)) +
          pair_and_set(from, set) * pairs.words_of_set + message * pairs.ctas + blockIdx.x;
 }
-/// Finds the credit for the region at `to`, in the writer's `scratch`.
 TERN_DEVICE uint32_t* credit_word(const PairRegions& pairs, char* scratch, int32_t to,
                                   int32_t set) {
   return reinterpret_cast<uint32_t*>(DEV(scratch + pairs.credit_words)) +
          pair_and_set(to, set) * pairs.ctas + blockIdx.x;
 }
-/// Finds the region that `from` writes, in the receiver's `scratch`.
 TERN_DEVICE char* inbox_of(const PairRegions& pairs, char* scratch, int32_t from, int32_t set) {
   return scratch + pairs.inbox + pair_and_set(from, set) * pairs.region +
          blockIdx.x * pairs.region_each;

@@ -185,7 +185,6 @@ TERN_DEVICE Vector load_peer(const Vector* from) {
   softcuda::block_memory().load(&value, from, sizeof value);
   return value;
 }
-/// Stores a piece of a packet after its earlier pieces.
 template <class Vector>
 TERN_DEVICE void store_piece(Vector* to, const Vector& value) {
   uint64_t halves[2];

@@ -153,7 +153,6 @@ class Pusher {
     }
   }
 
-  /// Pushes packets without data: to peers without data, and whole slots when flags are refreshed.
   TERN_DEVICE void fill(int32_t with_data) {
     const bool whole = Wire::kRepeats && (number_ & a_.refresh) < 2;
     for_others([&](int32_t to) {

@@ -116,8 +116,6 @@ TERN_DEVICE void reduce_whole(const ReduceArguments& a, int64_t begin, int64_t a
   store_vectors(static_cast<char*>(DEV(a.target)) + begin, apart, sums);
 }
 
-/// Reduces the share of thread block `block` of `blocks`; each thread has kVectors vectors in
-/// flight.
 template <int kVectors, int kElement, class T, class... Operations>
 TERN_DEVICE void reduce(const ReduceArguments& a, int64_t block, int64_t blocks) {
   const Slots slots(static_cast<const char*>(DEV(a.target)), a.count * kElement, kElement);
