@@ -123,7 +123,7 @@ inline core::Progress& progress_of(const core::Request& request) noexcept {
   return request.channel == nullptr ? the_process->channel(0).progress : request.channel->progress;
 }
 
-/// Polls, so that a program calling only tests makes progress.
+/// Polls, because a program may call only tests.
 inline void poll_once(core::Request& request) noexcept {
   {
     core::Progress& progress = progress_of(request);

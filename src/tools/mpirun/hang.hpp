@@ -2,7 +2,7 @@
 // Prints which ranks wait for which: asks all ranks, and adds the system's view.
 // When: SIGQUIT, --timeout, or TERN_HANG seconds without progress in any rank.
 // How: mpirun increments a number in the ranks' shared memory. Ranks waiting in MPI check the
-// number before their next sleep and answer there. For ranks outside MPI /proc gives the state.
+// number before the next sleep and answer there. For ranks outside MPI /proc gives the state.
 // Threads: the loop's. Lifetime: Job.
 #pragma once
 
