@@ -31,13 +31,13 @@ struct Listed {
 
 /// Sent byte for byte.
 struct MemoryHandle {
-  enum class Form : uint32_t {
+  enum class HandleForm : uint32_t {
     kNone,  // valid in the owner only
     kLegacy,
     kListed,  // mappings named in the ledger
     kFabric,  // one such mapping with a fabric handle
   };
-  Form form;
+  HandleForm form;
   int32_t pid;  // in the owner's PID namespace
   uint64_t process;
   uint64_t machine;

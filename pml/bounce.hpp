@@ -66,10 +66,10 @@ class BounceIn final : public Bounce {
 
  private:
   void send_off(Chunk& chunk) noexcept;
-  /// Returns the bytes put into chunks. `patience` in ns; INT64_MAX: no limit.
-  size_t fill_chunks(const std::byte* data, size_t bytes, int64_t patience) noexcept;
+  /// Returns the bytes put into chunks. `timeout` in ns; INT64_MAX: no limit.
+  size_t fill_chunks(const std::byte* data, size_t bytes, int64_t timeout) noexcept;
   /// Returns true if aside_ is empty.
-  bool drain(int64_t patience) noexcept;
+  bool drain(int64_t timeout) noexcept;
   size_t put_ = 0, sent_off_ = 0;
   std::vector<std::byte> aside_;
   size_t drained_ = 0;

@@ -68,7 +68,7 @@ std::byte* Outbox::begin_frame(const SendRequest& request, size_t bytes,
                                btl::Header* header) noexcept {
   const Names names = names_for(request);
   bytes += (names.index == 0 ? sizeof(wire::LongContext) : 0) +
-           (names.is_signed ? sizeof(wire::Signature) : 0);
+           (names.is_signed ? sizeof(wire::TypeSignature) : 0);
   std::byte* const room = request.peer->endpoint->begin(bytes);
   return room == nullptr ? nullptr : write(names, request, bytes, room, header);
 }

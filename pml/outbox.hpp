@@ -41,7 +41,7 @@ class Outbox {
                                        btl::Header* header) noexcept;
 
   /// Writes the names for a zero-copy frame. Returns the end, at most kMostNames bytes on.
-  static constexpr size_t kMostNames = sizeof(wire::LongContext) + sizeof(wire::Signature);
+  static constexpr size_t kMostNames = sizeof(wire::LongContext) + sizeof(wire::TypeSignature);
   [[nodiscard]] std::byte* write_names(const SendRequest& request, std::byte* room,
                                        btl::Header* header) const noexcept;
 

@@ -37,7 +37,7 @@ struct Protocol;
 struct RecvRequest;
 struct SendRequest;
 
-enum class Step : uint8_t {
+enum class HalfStep : uint8_t {
   kWait,   // wait for a frame of the other end
   kAgain,  // poll in the next round
   kMoved,  // the same, with data moved
@@ -62,7 +62,7 @@ struct Announcement {
   uint32_t claims = 0;
   uint32_t staged = 0;
   const btl::MemoryHandle* handle = nullptr;
-  const wire::Pieces* pieces = nullptr;  // follow the handle; may be null
+  const wire::DevicePieces* pieces = nullptr;  // follow the handle; may be null
 };
 
 struct Announced {
@@ -74,7 +74,7 @@ class Half {
  public:
   virtual ~Half() = default;
   /// Called in each round of progress after kAgain or kMoved.
-  [[nodiscard]] virtual Step advance() noexcept { return Step::kWait; }
+  [[nodiscard]] virtual HalfStep advance() noexcept { return HalfStep::kWait; }
   Failure failure;
 };
 
@@ -86,7 +86,7 @@ class SenderHalf : public Half {
   /// The key behind the CTS, before begin().
   virtual void learn_key(std::span<const std::byte> /*key*/) noexcept {}
   /// The receiver has chosen this protocol.
-  [[nodiscard]] virtual Step begin(const wire::Go& /*go*/) noexcept { return Step::kWait; }
+  [[nodiscard]] virtual HalfStep begin(const wire::Go& /*go*/) noexcept { return HalfStep::kWait; }
   /// Whether the receiver may still switch to an `always` protocol.
   [[nodiscard]] virtual bool may_be_replaced() const noexcept { return false; }
   /// The receiver chooses another protocol.
@@ -94,7 +94,7 @@ class SenderHalf : public Half {
   /// Keeps the refused half, whose destructor waits for a pack, possibly behind a user's stream.
   void stand_for(std::unique_ptr<SenderHalf> refused) noexcept { refused_ = std::move(refused); }
   /// Returns kFailed if the received data is invalid.
-  [[nodiscard]] virtual Step acknowledged() noexcept { return Step::kDone; }
+  [[nodiscard]] virtual HalfStep acknowledged() noexcept { return HalfStep::kDone; }
 
  private:
   std::unique_ptr<SenderHalf> refused_;
@@ -102,14 +102,14 @@ class SenderHalf : public Half {
 
 class ReceiverHalf : public Half {
  public:
-  [[nodiscard]] virtual Step begin() noexcept = 0;
+  [[nodiscard]] virtual HalfStep begin() noexcept = 0;
   /// For wire::kData frames.
   [[nodiscard]] virtual bool takes_data() const noexcept { return false; }
-  [[nodiscard]] virtual Step take(const std::byte* /*data*/, size_t /*bytes*/) noexcept {
-    return Step::kWait;
+  [[nodiscard]] virtual HalfStep take(const std::byte* /*data*/, size_t /*bytes*/) noexcept {
+    return HalfStep::kWait;
   }
   /// All puts have landed. Called only if awaits_landing().
-  [[nodiscard]] virtual Step landed() noexcept { return Step::kWait; }
+  [[nodiscard]] virtual HalfStep landed() noexcept { return HalfStep::kWait; }
   [[nodiscard]] virtual bool awaits_landing() const noexcept { return false; }
   /// Whether the sender may still cancel the data.
   [[nodiscard]] virtual bool depends_on_sender() const noexcept {

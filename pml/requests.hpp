@@ -24,7 +24,7 @@ class MessageEngine;
 struct SendRequest;
 
 /// For TERN_CHECK=types.
-[[nodiscard]] wire::Signature signature_of(const Buffer& buffer) noexcept;
+[[nodiscard]] wire::TypeSignature signature_of(const Buffer& buffer) noexcept;
 
 /// Adds "from rank 1 of MPI_COMM_WORLD with tag 7".
 void describe_source(const Envelope& from, WaitReport* report);
@@ -95,8 +95,8 @@ class NamedData {
     std::memcpy(&handle, payload_, sizeof handle);
     return handle;
   }
-  [[nodiscard]] std::optional<wire::Pieces> pieces() const noexcept {
-    wire::Pieces pieces;
+  [[nodiscard]] std::optional<wire::DevicePieces> pieces() const noexcept {
+    wire::DevicePieces pieces;
     if (bytes_ < sizeof(btl::MemoryHandle) + sizeof pieces) return std::nullopt;
     std::memcpy(&pieces, payload_ + sizeof(btl::MemoryHandle), sizeof pieces);
     return pieces;
@@ -183,7 +183,7 @@ struct alignas(64) Message {
   btl::Header header{};
   uint64_t sender = 0;  // synchronous: the request to notify, else 0
   wire::Rts rts{};
-  std::unique_ptr<wire::Signature> signature;
+  std::unique_ptr<wire::TypeSignature> signature;
   std::vector<std::byte> data;  // eager data; small vectors keep their capacity
 };
 

@@ -36,7 +36,7 @@ struct LongContext {
   uint64_t counter;
 };
 /// For TERN_CHECK=types.
-struct Signature {
+struct TypeSignature {
   uint64_t hash;
   uint64_t elements;
   uint64_t untyped;  // nonzero: MPI_PACKED, matches all
@@ -54,7 +54,7 @@ struct Rts {
 };
 /// The block is written in pieces. A piece is ready when the event has happened and the stamp
 /// before the data is this message's; a dead device writes no stamp.
-struct Pieces {
+struct DevicePieces {
   static constexpr uint32_t kMost = 8;
   static constexpr size_t kBegin = 256;  // of the data
   uint64_t bytes;                        // size of all pieces but the last

@@ -47,7 +47,7 @@ CudaIpc::~CudaIpc() {
 }
 
 std::unique_ptr<MappedPeerMemory> CudaIpc::map(const MemoryHandle& handle, cuda::Device& device) {
-  if (handle.form == MemoryHandle::Form::kNone || !is_sound(handle)) {
+  if (handle.form == MemoryHandle::HandleForm::kNone || !is_sound(handle)) {
     failure_ = {"the owner could not share the memory"};
     return nullptr;
   }
@@ -62,8 +62,8 @@ std::unique_ptr<MappedPeerMemory> CudaIpc::map(const MemoryHandle& handle, cuda:
   // The trial comes first, because some drivers cannot open the trial's block beside other memory
   // of its 2 MiB.
   if (!(handle.device == device.uuid) && !gives_right_data(handle, device)) return nullptr;
-  auto mapped = handle.form == MemoryHandle::Form::kLegacy ? map_legacy(handle, device)
-                                                           : map_listed(handle, device);
+  auto mapped = handle.form == MemoryHandle::HandleForm::kLegacy ? map_legacy(handle, device)
+                                                                 : map_listed(handle, device);
   if (mapped == nullptr && (failure_.unreachable || is_refused_among_spaces(handle)))
     refused_.push_back({handle.process, handle.form, handle.device, &device});
   if (descriptors_.missed()) descriptors_.ask(handle, &failure_.why);
@@ -72,7 +72,7 @@ std::unique_ptr<MappedPeerMemory> CudaIpc::map(const MemoryHandle& handle, cuda:
 
 // A single attempt shows whether the driver accepts legacy handles across PID namespaces.
 bool CudaIpc::is_refused_among_spaces(const MemoryHandle& handle) const noexcept {
-  return handle.form == MemoryHandle::Form::kLegacy && !owner_of(handle).has_number;
+  return handle.form == MemoryHandle::HandleForm::kLegacy && !owner_of(handle).has_number;
 }
 
 bool CudaIpc::refused(const MemoryHandle& handle, const cuda::Device& device) const noexcept {
@@ -143,7 +143,7 @@ void CudaIpc::begin_trial(const MemoryHandle& handle, cuda::Device& device, Devi
   const Row row = peer->second.ledger->trial_of(handle.device);
   if (row.stamp == 0 || row.bytes < kTrialBytes || !device.is_quiet()) return;
   MemoryHandle block = handle;
-  block.form = MemoryHandle::Form::kLegacy;
+  block.form = MemoryHandle::HandleForm::kLegacy;
   block.buffer_id = row.buffer_id;
   block.base = block.address = row.base;
   block.bytes = row.bytes;
@@ -193,7 +193,7 @@ uint64_t CudaIpc::stamp_of_legacy(const MemoryHandle& handle) noexcept {
 std::unique_ptr<MappedPeerMemory> CudaIpc::map_listed(const MemoryHandle& handle,
                                                       cuda::Device& device) {
   LedgerPeer* const peer = peer_of(handle);
-  if (peer == nullptr && handle.form == MemoryHandle::Form::kFabric)
+  if (peer == nullptr && handle.form == MemoryHandle::HandleForm::kFabric)
     return map_fabric(handle, device);
   if (peer == nullptr || !read_chain(*peer->ledger, handle, &pieces_, &failure_.why))
     return nullptr;

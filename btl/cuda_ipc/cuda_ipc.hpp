@@ -42,7 +42,7 @@ class CudaIpc final : public DeviceTransport {
   /// A peer's device that this device cannot map, found by trial.
   struct Refused {
     uint64_t process;
-    MemoryHandle::Form form;
+    MemoryHandle::HandleForm form;
     cuda::Uuid device;
     const cuda::Device* by;
   };

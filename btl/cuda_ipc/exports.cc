@@ -200,10 +200,10 @@ void Exports::put(cuda::Device& device, uint32_t row, MemoryHandle* handle) noex
   handle->listed = {ledger_->number(), ledger_->descriptor(), row};
   const Row& listed = (*ledger_)[row];
   const bool alone = listed.bytes == handle->bytes;
-  handle->form = (listed.forms & Row::kLegacy) != 0            ? MemoryHandle::Form::kLegacy
-                 : alone && (listed.forms & Row::kFabric) != 0 ? MemoryHandle::Form::kFabric
-                                                               : MemoryHandle::Form::kListed;
-  if (handle->form != MemoryHandle::Form::kListed)
+  handle->form = (listed.forms & Row::kLegacy) != 0            ? MemoryHandle::HandleForm::kLegacy
+                 : alone && (listed.forms & Row::kFabric) != 0 ? MemoryHandle::HandleForm::kFabric
+                                                               : MemoryHandle::HandleForm::kListed;
+  if (handle->form != MemoryHandle::HandleForm::kListed)
     std::memcpy(handle->driver_handle, listed.handle, sizeof handle->driver_handle);
 }
 

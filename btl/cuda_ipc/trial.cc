@@ -37,9 +37,9 @@ void TrialCopy::read(const void* block) noexcept {
 
 bool TrialCopy::ends_soon() noexcept {
   constexpr int64_t kSoon = 20'000'000;  // ns
-  if (patience_ == 0) patience_ = now_ns() + kSoon;
+  if (timeout_ == 0) timeout_ = now_ns() + kSoon;
   for (; !job_.done(); ::sched_yield()) {
-    if (now_ns() >= patience_ && turns_ == 0) return false;
+    if (now_ns() >= timeout_ && turns_ == 0) return false;
     if (turns_ > 0) --turns_;
   }
   return true;

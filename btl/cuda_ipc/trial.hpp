@@ -40,7 +40,7 @@ class TrialCopy {
 
  private:
   cuda::Loan aside_, pinned_;
-  int64_t patience_ = 0;
+  int64_t timeout_ = 0;
   int turns_ = 64;  // minimum of yields, since a yield on busy cores may last 20 ms
   cuda::Job job_;   // last: its destructor waits for the copies
 };

@@ -27,7 +27,7 @@ namespace tern::btl::sm {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr auto kPatience = std::chrono::seconds(2);
+constexpr auto kTimeout = std::chrono::seconds(2);
 constexpr uint32_t kFrames = 96;
 constexpr size_t kSizes[] = {8, 1000, kBlockBytes};  // in one line, several, the pool
 constexpr size_t kCopied = 65536;
@@ -48,7 +48,7 @@ struct Meeting {
 
 template <class Condition>
 void wait_for(const char* what, Condition&& condition) {
-  for (const auto end = Clock::now() + kPatience; !condition();) {
+  for (const auto end = Clock::now() + kTimeout; !condition();) {
     if (Clock::now() > end) gave_up(what);
     std::this_thread::yield();
   }
@@ -178,7 +178,7 @@ pid_t start_rank(Meeting& meeting, int rank) {
 std::string end_of_rank(pid_t pid, const char* failure) {
   if (pid < 0) return strf("no process could be started: %s", std::strerror(errno));
   int status = 0;
-  for (const auto end = Clock::now() + 3 * kPatience; ::waitpid(pid, &status, WNOHANG) == 0;) {
+  for (const auto end = Clock::now() + 3 * kTimeout; ::waitpid(pid, &status, WNOHANG) == 0;) {
     if (Clock::now() > end) ::kill(pid, SIGKILL);
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }

@@ -13,7 +13,7 @@ namespace {
 /// SIZE_MAX for an unknown kind.
 size_t prefix_bytes(uint8_t kind) noexcept {
   const size_t before = ((kind & wire::kLong) != 0 ? sizeof(wire::LongContext) : 0) +
-                        ((kind & wire::kSigned) != 0 ? sizeof(wire::Signature) : 0);
+                        ((kind & wire::kSigned) != 0 ? sizeof(wire::TypeSignature) : 0);
   switch (kind & ~(wire::kLong | wire::kSigned)) {
     case wire::kRts | wire::kWithHandle:
       return before + sizeof(wire::Rts) + sizeof(btl::MemoryHandle);

@@ -77,10 +77,10 @@ void Matcher::take_frame(PeerState& peer, const btl::Frame& frame) noexcept {
     header.context = wire::context_word(heard.index, header.context & 3);
     if (heard.tell) outbox_.send_control(peer, wire::kContext, wire::ContextTold{id, heard.index});
   }
-  wire::Signature signature;
+  wire::TypeSignature signature;
   const bool is_signed = (header.kind & wire::kSigned) != 0;
   if (is_signed) {
-    signature = reader.take<wire::Signature>();
+    signature = reader.take<wire::TypeSignature>();
     signature.words[sizeof signature.words - 1] = '\0';
   }
   // The size shows whether a handle follows.
@@ -89,7 +89,7 @@ void Matcher::take_frame(PeerState& peer, const btl::Frame& frame) noexcept {
 }
 
 void Matcher::arrive(PeerState& peer, const btl::Header& header, const std::byte* payload,
-                     size_t bytes, const wire::Signature* signature) noexcept {
+                     size_t bytes, const wire::TypeSignature* signature) noexcept {
   const Key key{header.context, peer.peer->index, header.tag};
   RecvRequest* request = posted_.take(key);
   if (request == nullptr) return keep(peer, key, header, payload, bytes, signature);
@@ -111,7 +111,7 @@ void Matcher::arrive(PeerState& peer, const btl::Header& header, const std::byte
 
 void Matcher::keep(PeerState& peer, const Key& key, const btl::Header& header,
                    const std::byte* payload, size_t bytes,
-                   const wire::Signature* signature) noexcept {
+                   const wire::TypeSignature* signature) noexcept {
   Message* message = messages_.acquire();
   if (message == nullptr) message = messages_.add(std::make_unique<Message>());
   message->key = key;
@@ -119,7 +119,7 @@ void Matcher::keep(PeerState& peer, const Key& key, const btl::Header& header,
   message->header = header;
   message->sender = 0;
   message->rts = {};
-  message->signature.reset(signature == nullptr ? nullptr : new wire::Signature(*signature));
+  message->signature.reset(signature == nullptr ? nullptr : new wire::TypeSignature(*signature));
   PrefixReader reader(payload, bytes);
   if (header.kind == wire::kRts) message->rts = reader.take<wire::Rts>();
   if (header.kind == wire::kEagerSync) message->sender = reader.take<wire::SyncPrefix>().sender;

@@ -32,7 +32,7 @@ class Matcher {
   /// `frame` is well-formed. arrive() needs a short context.
   void take_frame(PeerState& peer, const btl::Frame& frame) noexcept;
   void arrive(PeerState& peer, const btl::Header& header, const std::byte* payload, size_t bytes,
-              const wire::Signature* signature = nullptr) noexcept;
+              const wire::TypeSignature* signature = nullptr) noexcept;
   /// The sender cancels a message.
   void withdraw(PeerState& peer, uint64_t sender) noexcept;
 
@@ -60,7 +60,7 @@ class Matcher {
  private:
   [[nodiscard]] TERN_COLD int cannot_post(RecvRequest& request) noexcept;
   void keep(PeerState& peer, const Key& key, const btl::Header& header, const std::byte* payload,
-            size_t bytes, const wire::Signature* signature) noexcept;
+            size_t bytes, const wire::TypeSignature* signature) noexcept;
   void count_kept(PeerState& peer, size_t more, size_t less) noexcept;
 
   core::Channel& channel_;
@@ -81,6 +81,6 @@ class Matcher {
 
 /// Records an error if the types differ. `sent`: null if unsigned.
 void check_signature(RecvRequest& request, const PeerState& peer, const btl::Header& header,
-                     const wire::Signature* sent, size_t bytes);
+                     const wire::TypeSignature* sent, size_t bytes);
 
 }  // namespace tern::pml

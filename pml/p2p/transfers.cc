@@ -228,7 +228,7 @@ void Transfers::take(const PeerState& from, const wire::Done& done) noexcept {
     return context_.requests.finish(*request, MPI_SUCCESS);
   }
   SenderHalf* const half = request->transfer.half.get();
-  if (half != nullptr && half->acknowledged() == Step::kFailed)
+  if (half != nullptr && half->acknowledged() == HalfStep::kFailed)
     return context_.requests.fail(*request, half->failure);
   if (TERN_LIKELY(done.error == MPI_SUCCESS))
     return context_.requests.finish(*request, MPI_SUCCESS);
@@ -281,18 +281,18 @@ template <class Request>
 int Transfers::advance(Polled<Request>& polled) noexcept {
   int events = 0;
   polled.for_each([&](Request& request) {
-    const Step step = request.transfer.half->advance();
-    if (step != Step::kAgain) ++events;
-    if (step != Step::kAgain && step != Step::kMoved) follow(request, step);
+    const HalfStep step = request.transfer.half->advance();
+    if (step != HalfStep::kAgain) ++events;
+    if (step != HalfStep::kAgain && step != HalfStep::kMoved) follow(request, step);
   });
   return events;
 }
 
-void Transfers::follow(SendRequest& request, Step step) noexcept {
-  if (step == Step::kAgain || step == Step::kMoved) return sending_.add(request);
+void Transfers::follow(SendRequest& request, HalfStep step) noexcept {
+  if (step == HalfStep::kAgain || step == HalfStep::kMoved) return sending_.add(request);
   sending_.remove(request);
-  if (step == Step::kWait) return;
-  if (TERN_LIKELY(step == Step::kDone)) return context_.requests.finish(request, MPI_SUCCESS);
+  if (step == HalfStep::kWait) return;
+  if (TERN_LIKELY(step == HalfStep::kDone)) return context_.requests.finish(request, MPI_SUCCESS);
   fail(request, request.transfer.half->failure);
 }
 
@@ -304,8 +304,8 @@ void Transfers::fail(SendRequest& request, const Failure& failure) noexcept {
   context_.requests.fail(request, failure);
 }
 
-void Transfers::follow(RecvRequest& request, Step step) noexcept {
-  if (step == Step::kAgain || step == Step::kMoved) {
+void Transfers::follow(RecvRequest& request, HalfStep step) noexcept {
+  if (step == HalfStep::kAgain || step == HalfStep::kMoved) {
     if (request.transfer.polled) return;
     receiving_.add(request);
     // This thread may leave MPI while another sleeps.
@@ -313,9 +313,9 @@ void Transfers::follow(RecvRequest& request, Step step) noexcept {
     return;
   }
   receiving_.remove(request);
-  if (step == Step::kOther) return replace(request);
-  if (step != Step::kWait)
-    end(request, step == Step::kDone ? Failure{} : request.transfer.half->failure);
+  if (step == HalfStep::kOther) return replace(request);
+  if (step != HalfStep::kWait)
+    end(request, step == HalfStep::kDone ? Failure{} : request.transfer.half->failure);
 }
 
 // Notifies the sender if the send waits for completion.

@@ -88,8 +88,8 @@ class Transfers {
                 const Announced& announced) noexcept;
   void choose(RecvRequest& request, const Announced& announced, bool always) noexcept;
   void replace(RecvRequest& request) noexcept;
-  void follow(SendRequest& request, Step step) noexcept;
-  void follow(RecvRequest& request, Step step) noexcept;
+  void follow(SendRequest& request, HalfStep step) noexcept;
+  void follow(RecvRequest& request, HalfStep step) noexcept;
   TERN_COLD void ignore(const char* what) const noexcept;
   TERN_COLD void fail(SendRequest& request, const Failure& failure) noexcept;
   void end(RecvRequest& request, const Failure& failure) noexcept;

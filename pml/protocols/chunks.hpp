@@ -86,19 +86,19 @@ class Chunks {
 /// A mover has `size_t move(Range)`, which returns the moved bytes (0: none now), and `int
 /// error()`.
 template <class Mover>
-[[nodiscard]] Step move_next(Chunks& chunks, Mover& mover) noexcept {
+[[nodiscard]] HalfStep move_next(Chunks& chunks, Mover& mover) noexcept {
   ByteRange range;
-  if (!chunks.next(&range)) return Step::kAgain;
+  if (!chunks.next(&range)) return HalfStep::kAgain;
   const size_t length = mover.move(range);
-  if (length == 0 && mover.error() == 0) return Step::kAgain;
+  if (length == 0 && mover.error() == 0) return HalfStep::kAgain;
   chunks.moved(length, mover.error());
-  return Step::kMoved;
+  return HalfStep::kMoved;
 }
 
 template <class Mover>
-[[nodiscard]] Step move_all(Chunks& chunks, Mover& mover) noexcept {
-  Step step = Step::kAgain;
-  while (move_next(chunks, mover) == Step::kMoved) step = Step::kMoved;
+[[nodiscard]] HalfStep move_all(Chunks& chunks, Mover& mover) noexcept {
+  HalfStep step = HalfStep::kAgain;
+  while (move_next(chunks, mover) == HalfStep::kMoved) step = HalfStep::kMoved;
   return step;
 }
 

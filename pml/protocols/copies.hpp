@@ -10,7 +10,7 @@
 namespace tern::pml {
 
 /// Host memory for the packed form of data with holes.
-class Stage {
+class PackStage {
  public:
   /// Opens a stage if needed. False if the pipeline is faster, or memory is short.
   [[nodiscard]] bool open(const ProtocolContext& context, const Buffer& buffer,
@@ -41,7 +41,7 @@ class Stage {
                             const Announced& announced) noexcept;
 
 /// Another protocol must bring the data (logged once), or the peer has died.
-[[nodiscard]] Step copy_failed(ProtocolContext& context, const RecvRequest& request, int error,
-                               Failure* failure) noexcept;
+[[nodiscard]] HalfStep copy_failed(ProtocolContext& context, const RecvRequest& request, int error,
+                                   Failure* failure) noexcept;
 
 }  // namespace tern::pml

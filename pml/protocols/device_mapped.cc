@@ -55,14 +55,14 @@ class DeviceMappedReceiver final : public DeviceReceiver {
   [[nodiscard]] bool prepare(const Announced& announced) noexcept {
     return map(announced.named.handle());
   }
-  Step begin() noexcept override {
+  HalfStep begin() noexcept override {
     if (!is_pageable() || !open_chunks()) {
       const cuda::Current current(job_.device());
       take(0, mapped_->address, request_.transfer.bytes);
       job_.tell_end();
     }
     keep_awake();
-    return Step::kAgain;
+    return HalfStep::kAgain;
   }
 
  private:

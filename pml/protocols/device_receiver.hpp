@@ -17,7 +17,7 @@ class DeviceReceiver : public ReceiverHalf {
  public:
   DeviceReceiver(ProtocolContext& context, RecvRequest& request) noexcept
       : context_(context), request_(request) {}
-  Step advance() noexcept final;
+  HalfStep advance() noexcept final;
 
  protected:
   /// Returns false if no device can map the memory.

@@ -8,8 +8,8 @@
 #include <memory>
 #include <new>
 
-#include "api/excuse.hpp"
 #include "api/process.hpp"
+#include "api/refused_call.hpp"
 #include "base/error.hpp"
 #include "core/communicator.hpp"
 #include "core/current_call.hpp"

@@ -77,7 +77,7 @@ KindNames names_of(Kind kind) noexcept {
 /// Returns the call of the error handler. *throws: the error is a kept exception instead.
 core::ErrorHandler::UserCall delivered(const Call& call, int code, bool* throws) noexcept {
   if (call.part != api::CallContext::kNone && call.at != nullptr)
-    api::excuse(static_cast<core::Communicator&>(*call.at), call.part, code);
+    api::notify_refusal(static_cast<core::Communicator&>(*call.at), call.part, code);
   const LastError last = take_last_error();
   *throws = core::keeps_exception_of(last.text);
   if (*throws) return {};

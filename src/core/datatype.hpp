@@ -69,7 +69,7 @@ class Datatype final : public Object {
                 size_t most, size_t* covered) const noexcept;
 
   /// The normal form; null node without data.
-  [[nodiscard]] const Placed& layout() const noexcept { return layout_; }
+  [[nodiscard]] const PlacedLayout& layout() const noexcept { return layout_; }
   [[nodiscard]] const Recipe& recipe() const noexcept { return *recipe_; }
 
   Name name;
@@ -92,7 +92,7 @@ class Datatype final : public Object {
   bool contiguous_ = false;
   Number number_ = Number::kNone;
   const Datatype* basic_ = nullptr;
-  Placed layout_;
+  PlacedLayout layout_;
   std::shared_ptr<const Recipe> recipe_;
   mutable std::shared_ptr<const cuda::LayoutProgram> device_layout_;
 };

@@ -57,8 +57,8 @@ class TypeBuilder {
   NewType listed(Recipe recipe, const List& list, Datatype& old) const;
   static Extremes extremes(const Datatype& type) noexcept;
   static Extremes repeated(const Datatype& old, MPI_Count count, MPI_Count stride);
-  static NewType of_one(Recipe recipe, Placed layout, const Extremes& bounds, Datatype& old);
-  static void settle(Datatype& type, Recipe recipe, Placed layout, const Extremes& bounds);
+  static NewType of_one(Recipe recipe, PlacedLayout layout, const Extremes& bounds, Datatype& old);
+  static void settle(Datatype& type, Recipe recipe, PlacedLayout layout, const Extremes& bounds);
 
   bool large_;
 };

@@ -18,7 +18,7 @@ class Layout;
 using LayoutPtr = std::shared_ptr<const Layout>;
 
 /// A layout at an offset; a null node holds no data.
-struct Placed {
+struct PlacedLayout {
   int64_t at = 0;
   LayoutPtr node;
   [[nodiscard]] int64_t size() const noexcept;
@@ -27,14 +27,14 @@ struct Placed {
 /// Displacements are in bytes from the node's origin.
 class Layout {
  public:
-  enum class Form : uint8_t {
+  enum class LayoutForm : uint8_t {
     kBlock,    // `size` bytes in one piece
     kStrided,  // `count` times `child`, `stride` bytes apart
     kList,     // `child` at each of `places`
     kBlocks,   // blocks at `places`; block i holds the packed bytes starts[i] to starts[i + 1]
     kSequence,
   };
-  Form form = Form::kBlock;
+  LayoutForm form = LayoutForm::kBlock;
   int64_t size = 0;  // packed bytes, never 0
   int64_t low = 0;   // first byte
   int64_t high = 0;  // end of the last byte
@@ -46,10 +46,10 @@ class Layout {
   std::vector<int64_t> starts;
   std::vector<LayoutPtr> parts;
 
-  [[nodiscard]] bool block() const noexcept { return form == Form::kBlock; }
+  [[nodiscard]] bool block() const noexcept { return form == LayoutForm::kBlock; }
 };
 
-inline int64_t Placed::size() const noexcept { return node ? node->size : 0; }
+inline int64_t PlacedLayout::size() const noexcept { return node ? node->size : 0; }
 
 /// Throws Error(MPI_ERR_COUNT).
 [[noreturn]] void bytes_overflow(int64_t a, const char* operation, int64_t b);
@@ -68,16 +68,16 @@ inline int64_t Placed::size() const noexcept { return node ? node->size : 0; }
   return product;
 }
 
-[[nodiscard]] Placed block_layout(int64_t bytes);
+[[nodiscard]] PlacedLayout block_layout(int64_t bytes);
 /// Returns the simplest form.
-[[nodiscard]] Placed strided_layout(int64_t count, int64_t stride, const Placed& child);
+[[nodiscard]] PlacedLayout strided_layout(int64_t count, int64_t stride, const PlacedLayout& child);
 
 /// Collects parts in packing order, and finds the simplest form.
 class Assembly {
  public:
   void reserve(size_t parts);
   /// Ignores parts without data.
-  void add(int64_t at, const Placed& part);
+  void add(int64_t at, const PlacedLayout& part);
   void add_block(int64_t at, int64_t bytes) {
     if (!only_blocks_) return add_node(at, block_layout(bytes).node);
     const int64_t end = add_bytes(at, bytes);
@@ -90,7 +90,7 @@ class Assembly {
     low_ = std::min(low_, at);
     high_ = std::max(high_, end_ = end);
   }
-  [[nodiscard]] Placed finish();
+  [[nodiscard]] PlacedLayout finish();
 
  private:
   [[nodiscard]] int64_t length(size_t block) const noexcept {
@@ -98,8 +98,8 @@ class Assembly {
   }
   void add_node(int64_t at, const LayoutPtr& node);
   void to_nodes();
-  [[nodiscard]] Placed finish_blocks();
-  [[nodiscard]] Placed finish_nodes();
+  [[nodiscard]] PlacedLayout finish_blocks();
+  [[nodiscard]] PlacedLayout finish_nodes();
 
   bool only_blocks_ = true;
   std::vector<int64_t> places_;

@@ -24,19 +24,19 @@ class Walk {
   void range(const Layout& node, uintptr_t origin, int64_t from, int64_t to) noexcept {
     if (from >= to || visitor_.full()) return;
     switch (node.form) {
-      case Layout::Form::kBlock:
+      case Layout::LayoutForm::kBlock:
         visitor_.run(origin + static_cast<uintptr_t>(from), to - from);
         break;
-      case Layout::Form::kStrided:
+      case Layout::LayoutForm::kStrided:
         strided(node.count, node.stride, *node.child, origin, from, to);
         break;
-      case Layout::Form::kList:
+      case Layout::LayoutForm::kList:
         list(node, origin, from, to);
         break;
-      case Layout::Form::kBlocks:
+      case Layout::LayoutForm::kBlocks:
         blocks(node, origin, from, to);
         break;
-      case Layout::Form::kSequence:
+      case Layout::LayoutForm::kSequence:
         sequence(node, origin, from, to);
         break;
     }
@@ -44,7 +44,7 @@ class Walk {
 
   void strided(int64_t count, int64_t stride, const Layout& child, uintptr_t origin, int64_t from,
                int64_t to) noexcept {
-    if (child.form == Layout::Form::kStrided && stride == child.span)
+    if (child.form == Layout::LayoutForm::kStrided && stride == child.span)
       return strided(count * child.count, child.stride, *child.child, origin, from, to);
     const auto place = [&](int64_t i) { return origin + static_cast<uintptr_t>(i * stride); };
     equal_parts(child, from, to, place, [&](int64_t first, int64_t whole) {
@@ -72,9 +72,9 @@ class Walk {
 
   void strided_whole(const Layout& child, uintptr_t at, int64_t stride, int64_t count) noexcept {
     if (child.block()) return visitor_.strided(at, stride, child.size, count);
-    if (child.form == Layout::Form::kStrided && child.child->block())
+    if (child.form == Layout::LayoutForm::kStrided && child.child->block())
       return visitor_.grid(at, count, stride, child.count, child.stride, child.child->size);
-    if (child.form == Layout::Form::kBlocks && child.places.size() <= kFewBlocks)
+    if (child.form == Layout::LayoutForm::kBlocks && child.places.size() <= kFewBlocks)
       return visitor_.records(at, stride, count, child.places.data(), child.starts.data(),
                               static_cast<int64_t>(child.places.size()));
     for (int64_t i = 0; i < count && !visitor_.full(); ++i)

@@ -21,14 +21,14 @@ struct Awaited {
 class Waiter {
  public:
   TERN_DEVICE Waiter(const char* const* bases, int32_t ranks, int32_t rank, int64_t abort_word,
-                     KernelReport* report, uint32_t call, uint64_t patience, WaitShared& shared)
+                     KernelReport* report, uint32_t call, uint64_t timeout, WaitShared& shared)
       : bases_(bases),
         ranks_(ranks),
         rank_(rank),
         abort_word_(abort_word),
         report_(report),
         call_(call),
-        patience_(patience),
+        timeout_(timeout),
         shared_(shared) {}
 
   /// A single thread calls begin() before other threads wait.
@@ -60,7 +60,7 @@ class Waiter {
     }
     const uint64_t now = ptx::nanoseconds();
     if (*begun == 0) *begun = now;
-    if (patience_ != 0 && now - *begun > patience_) {
+    if (timeout_ != 0 && now - *begun > timeout_) {
       give_up(what());
       return false;
     }
@@ -118,7 +118,7 @@ class Waiter {
   const int64_t abort_word_;
   KernelReport* const report_;
   const uint32_t call_;
-  const uint64_t patience_;
+  const uint64_t timeout_;
   WaitShared& shared_;
 };
 

@@ -43,7 +43,7 @@ class Job {
 
   void tell_waiting(const std::string& reason) { hang_.report(reason, {}); }
 
-  void end_ranks(int signal, double patience);
+  void end_ranks(int signal, double timeout);
   // A second signal kills the ranks.
   void interrupt(int signal);
   void send_all(int signal) noexcept;

@@ -71,7 +71,7 @@ class Ranks {
   [[nodiscard]] Rank& at(int rank) noexcept { return all_[static_cast<size_t>(rank)]; }
   [[nodiscard]] Machine& machine() noexcept { return machine_; }
   /// Timeout of kernels, as in KernelRun; 0: only wait() ends them.
-  uint64_t patience = 0;
+  uint64_t timeout = 0;
   /// Returns an empty string if multicast memory exists.
   [[nodiscard]] const std::string& no_multicast() const noexcept { return no_multicast_; }
 

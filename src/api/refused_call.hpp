@@ -25,8 +25,8 @@ enum class CallContext : uint8_t {
 
 /// Sends the last fail() to the other ranks. `aliased` names the collective if overlapping buffers
 /// are the only fault.
-void excuse(core::Communicator& communicator, CallContext part, int code,
-            std::optional<coll::CallKind> aliased = std::nullopt) noexcept;
+void notify_refusal(core::Communicator& communicator, CallContext part, int code,
+                    std::optional<coll::CallKind> aliased = std::nullopt) noexcept;
 
 /// Like attempt(), for a collective; an exception means that the call was not begun.
 template <class Work>
@@ -34,7 +34,7 @@ template <class Work>
                           Work&& work) noexcept {
   int code = 0;
   const int thrown = guarded([&] { code = work(); });
-  if (thrown != 0) excuse(communicator, part, thrown);
+  if (thrown != 0) notify_refusal(communicator, part, thrown);
   return thrown != 0 ? thrown : code;
 }
 
