@@ -20,9 +20,9 @@ struct ElementRange {
   [[nodiscard]] MPI_Count end() const noexcept { return first + count; }
 };
 
-/// Side: a buffer: blocks of `count` elements, or of counts[i] elements at displs[i] (in elements;
-/// adjacent without displs). If the operation splits, a side is a vector of `count`. With `types`,
-/// displs count bytes.
+/// A buffer: blocks of `count` elements, or of counts[i] elements at displs[i] (in elements;
+/// adjacent without displs). Operations that split: a vector of `count`. With `types`, displs count
+/// bytes.
 struct Side {
   void* address = nullptr;
   MPI_Count count = 0;

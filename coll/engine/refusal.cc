@@ -315,7 +315,7 @@ void Refusals::take_one(CommRefusals& state, std::list<RefusalState::Coming>::it
   --state.communicator.pending;
 }
 
-// A notice about a later call is stored, because this rank may refuse the call too.
+// Stores a notice about a later call: this rank may refuse it too.
 void Refusals::take(CommRefusals& state, const RefusalState::Heard& heard, bool come) {
   core::Communicator& comm = state.communicator;
   RefusalState& trouble = trouble_of(state);

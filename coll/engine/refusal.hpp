@@ -96,9 +96,9 @@ struct CommRefusals : core::CollState {
   explicit CommRefusals(core::Communicator& owner) noexcept : communicator(owner) {}
 
   core::Communicator& communicator;
-  Fate fate;                   // dead: all collectives fail
-  bool shares_memory = false;  // as far as known
-  std::unique_ptr<RefusalState> trouble;
+  Fate fate;                              // dead: all collectives fail
+  bool shares_memory = false;             // as far as known
+  std::unique_ptr<RefusalState> trouble;  // null: no notice yet
   CommRefusals *previous = nullptr, *following = nullptr;
 };
 
@@ -168,14 +168,18 @@ class Refusals {
   [[nodiscard]] bool try_to_send(NoticeInFlight& told, core::Communicator& on, int rank);
   [[nodiscard]] bool receive(CommRefusals& state, core::Communicator& on, bool across);
   void take_one(CommRefusals& state, std::list<RefusalState::Coming>::iterator come);
+  /// `fresh`: new notices may have arrived.
   void hear(CommRefusals& state, bool fresh);
   void send_unsent() noexcept;
   [[nodiscard]] bool try_again(UnsentNotice& one) noexcept;
+  /// `come`: this rank has reached the call.
   void take(CommRefusals& state, const RefusalState::Heard& heard, bool come);
+  /// Handles stored notices before these numbers.
   void reconsider(CommRefusals& state, uint32_t next, uint32_t next_persistent);
   TERN_COLD void end_collectives(CommRefusals& state, const std::string& why);
   void defer(CommRefusals& state, RefusalState::Deferred refusal);
   void make_up(CommRefusals& state, bool persistent, CallKind kind);
+  /// Another rank's call must match this rank's call of its number.
   void compare(CommRefusals& state, const RefusalState::Heard& heard);
   void drop_deferred(CommRefusals& state, bool persistent) noexcept;
   [[nodiscard]] bool waited_long(CommRefusals& state) noexcept;

@@ -28,6 +28,7 @@ void Refusals::tell_all(core::Communicator& comm, const Notice& notice) {
   if (comm.inter() && comm.side) to_all(*comm.side);
 }
 
+// Releases completed notices first.
 NoticeInFlight& Refusals::tell(const Notice& notice) {
   for (NoticeInFlight& told : in_flight_)
     std::erase_if(told.sends, [](core::Request* request) {
@@ -64,7 +65,7 @@ void Refusals::send(NoticeInFlight& told, core::Communicator& on, int rank) {
   channel_.progress.stay_awake(1);
 }
 
-// Another program may hold the file descriptors for a while, so failed sends are retried.
+// Another program may hold the file descriptors for a while.
 bool Refusals::try_again(UnsentNotice& one) noexcept {
   one.tried = now_ns();
   if (one.on->fate.dead_locked()) return true;

@@ -176,7 +176,7 @@ void Direct::read_inputs() {
   slots_.awaited_all();
 }
 
-// Pieces stay in cache. In place, `to` is an operand.
+// Reduces in cache-sized pieces. In place `to` is an operand.
 void Direct::reduce_slice(const ElementRange& own, std::byte* to) {
   if (own.count == 0 || code_ != MPI_SUCCESS) return;
   std::byte* const scratch = slots_.scratch(2 * kPiece);

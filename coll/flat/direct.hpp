@@ -49,9 +49,9 @@ class Direct final : public Parts {
   void read_slices();
   void end();
 
-  const std::byte* input_ = nullptr;
-  ElementRange own_{0, 0};
-  std::byte* reduced_ = nullptr;
+  const std::byte* input_ = nullptr;  // read by peers
+  ElementRange own_{0, 0};            // reduced by this rank
+  std::byte* reduced_ = nullptr;      // results for peers
   std::vector<std::byte> packed_, aside_;
 };
 

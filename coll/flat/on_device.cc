@@ -197,6 +197,7 @@ std::byte* OnDevice::output_of(int rank) const noexcept {
   return rank == rank_ ? out_.at(0) : outputs_[static_cast<size_t>(rank)]->address;
 }
 
+// Slices begin at multiples of a cache line.
 ElementRange OnDevice::slice(int rank, MPI_Count count) const noexcept {
   constexpr MPI_Count kGrain = 64;
   const auto begin = [&](int of) {

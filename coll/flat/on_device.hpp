@@ -37,8 +37,8 @@ class OnDevice {
  private:
   struct Post {
     uint32_t on_device, able, leader, reserved;
-    uint64_t bytes;
-    pml::MemoryHandle input, output;  // `input` is read; `output` is written, or read later
+    uint64_t bytes;                   // vector or block
+    pml::MemoryHandle input, output;  // read; written, or read later
   };
   struct Sides {
     bool reads, writes;
@@ -75,7 +75,7 @@ class OnDevice {
   void move_slices() noexcept;
   [[nodiscard]] ElementRange own_range() const noexcept;
   [[nodiscard]] ElementRange slice(int rank, MPI_Count count) const noexcept;
-  /// A failure in end_phase() fails all ranks.
+  /// Waits for the job on all ranks. A failure fails all ranks.
   [[nodiscard]] int end_phase(int code);
   [[nodiscard]] int end_together(int code);
 

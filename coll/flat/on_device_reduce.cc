@@ -47,6 +47,7 @@ bool OnDevice::prepare_reduction(Post* mine) {
                           name(output.first(), output.bytes(), &mine->output));
 }
 
+// A leader reduces the whole vector.
 ElementRange OnDevice::own_range() const noexcept {
   const Side& in = operation_.input;
   if (operation_.collective == Collective::kReduceScatter) {
@@ -81,8 +82,7 @@ void OnDevice::reduce(const ElementRange& range) noexcept {
   if (spreads(operation_.collective)) spread(range, target);
 }
 
-// Spreading is safe in place, because only the rank itself reads its slice. Copies leave the SMs to
-// the application.
+// Safe in place: a slice is read only by its own rank. Copies leave the SMs to the application.
 void OnDevice::spread(const ElementRange& range, const std::byte* result) noexcept {
   const auto size = static_cast<size_t>(operation_.input.type->size());
   const size_t bytes = static_cast<size_t>(range.count) * size;

@@ -54,6 +54,7 @@ void FlatShape::plan_epochs(MPI_Count room) noexcept {
   epochs_ = (total_ + most_ - 1) / most_;
 }
 
+// Counts may differ between blocks.
 FlatShape::Scattered FlatShape::scattered(const ElementRange& range) const noexcept {
   Scattered piece{0, {0, 0}};
   for (int i = 0; i < ranks_; ++i) {

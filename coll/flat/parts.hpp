@@ -60,22 +60,29 @@ class Parts : protected FlatShape {
   [[nodiscard]] int code() const noexcept { return code_; }
 
  protected:
+  // move.cc
   void post_block(const View& view, int block, const ElementRange& range);
+  /// Posts pieces for every other rank, in rank order.
   void post_blocks(const View& view, const ElementRange& range);
+  /// The index of this rank's block in a rank's slot.
   [[nodiscard]] size_t place_with(int rank) const noexcept {
     return static_cast<size_t>(rank_ > rank ? rank_ - 1 : rank_);
   }
+  /// Copies a piece of block `to` from the rank's post.
   void take(int rank, int to, const ElementRange& range, size_t posted, size_t offset);
   void take_blocks(const ElementRange& range);
   void take_exchanged(const ElementRange& range);
   const std::byte* await(int rank, size_t bytes);
   void await_all();
+  // reduce.cc
+  /// Posts elements of this rank's input.
   void post(const ElementRange& range);
   void post_scattered(const ElementRange& range);
   void reduce_scattered(const ElementRange& range);
+  /// Reduces inputs of ranks [0, end), in rank order.
   void reduce_read(int end, const ElementRange& range);
-  /// reduce_posted() reduces the posts of ranks `first` to `last`, all awaited, in rank order.
-  /// `mine`: this rank's operand, unless null.
+  /// to = posts of ranks `first` to `last`, all awaited, reduced in rank order. `mine`: this rank's
+  /// operand, unless null.
   void reduce_posted(int first, int last, const ElementRange& range, std::byte* to,
                      const std::byte* mine = nullptr);
   /// If the call is in place and this rank's operand is first, the reduction needs no copy.

@@ -12,11 +12,10 @@
 namespace tern::coll {
 namespace {
 
-// An idle queue asks for a ring, which costs writers a cache line, after kPatience rounds without
-// events.
+// Rounds without events before asking for a ring, which costs writers a cache line.
 constexpr uint32_t kTimeout = 50;
-constexpr uint64_t kAhead = 3;
-// Flags beside the slab number:
+constexpr uint64_t kAhead = 3;  // epochs prefetched
+// Bits beside the slab number:
 constexpr uint32_t kCannotGet = 1U << 31;
 constexpr uint32_t kMedium = 1U << 29, kLarge = 2U << 29, kSizes = 3U << 29;
 

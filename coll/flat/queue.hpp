@@ -130,13 +130,13 @@ class FlatQueue {
   uint32_t mine_ = core::Slabs::kNone;
   std::vector<uint32_t> all_;
   bool gets_ = false;
-  QueuedCalls calls_, schedules_;
-  FlatCall* writing_ = nullptr;  // first call with epochs to write
+  QueuedCalls calls_, schedules_;  // calls in slots; calls by messages
+  FlatCall* writing_ = nullptr;    // first call with epochs to write
   uint64_t epochs_ = 0;
   int awaited_ = 0;               // first source without a post
-  int no_room_ = Slots::kNoRank;  // rank that delays the next write
-  uint32_t fruitless_ = 0;
-  uint32_t timeout_ = 0;  // limit of `fruitless_` before a question
+  int no_room_ = Slots::kNoRank;  // awaited by the next write
+  uint32_t fruitless_ = 0;        // rounds without events
+  uint32_t timeout_ = 0;          // such rounds before asking
 };
 
 }  // namespace tern::coll

@@ -26,13 +26,14 @@ void Parts::reduce_posted(int first, int last, const ElementRange& range, std::b
   for (int rank = last - 1; rank >= first; --rank) apply(operand(rank), to, range.count);
 }
 
-// In place, the input is the output, so reduce_read() takes this rank's slot as operand.
+// Uses this rank's slot as operand: in place, the input is the output.
 void Parts::reduce_read(int end, const ElementRange& range) {
   for (int i = 0; i < end; ++i) await(i, bytes_of(range.count));
   if (end == ranks_) slots_.awaited_all();
   if (end > 0) reduce_posted(0, end - 1, {0, range.count}, out_.at(0, bytes_of(range.first)));
 }
 
+// No peer needs this rank's slice.
 void Parts::post_others_slices(const ElementRange& range, const ElementRange& own) {
   std::byte* const slot = slots_.claim();
   in_.read(0, bytes_of(range.first), slot, bytes_of(own.first));
@@ -47,7 +48,7 @@ void Parts::reduce_onto_own(const ElementRange& posted, std::byte* own) {
     if (rank != rank_) apply(slots_.await(rank).data() + bytes_of(posted.first), own, posted.count);
 }
 
-// In place, this rank's operand is the output. Staged data has a separate input.
+// In place, this rank's operand is the output; staged data has a separate input.
 void Parts::reduce_own_slice(const ElementRange& range, const ElementRange& own, bool onto_own,
                              std::byte* result) {
   std::byte* const mine = (onto_own ? out_ : in_).at(0, bytes_of(range.first + own.first));

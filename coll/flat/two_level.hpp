@@ -41,6 +41,7 @@ class TwoLevel final : public Parts {
   void read_up(const ElementRange& range);
   void scan_up(const ElementRange& range);
   void read_between(const ElementRange& range);
+  /// Reduces the sums of domains [0, end) in order; `onto`: *to is the last operand.
   void reduce_sums(int end, bool onto, const ElementRange& range, std::byte* to);
   [[nodiscard]] const std::byte* sum_of(int domain);
 

@@ -16,6 +16,8 @@ class MulticastRun {
  public:
   MulticastRun(GpuTeam& team, const Placed& placed, const Operation& operation, cuda::Job& job,
                uint64_t timeout) noexcept;
+  /// Returns the reason against this engine, the same on all ranks, or null. Assumes multicast
+  /// memory.
   [[nodiscard]] static const char* why_not(const Operation& operation) noexcept;
   [[nodiscard]] static const Algorithm* row_of(Collective collective) noexcept;
   /// An exact result equals the host's bits for any order of operands.

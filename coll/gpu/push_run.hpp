@@ -14,6 +14,7 @@ class PushRun {
  public:
   PushRun(GpuTeam& team, const Placed& placed, const Operation& operation, cuda::Job& job,
           uint64_t timeout, Wire wire) noexcept;
+  /// Returns the reason against this engine, or null; the same on all ranks.
   [[nodiscard]] static const char* why_not(const GpuTeam& team, const Placed& placed,
                                            const Operation& operation) noexcept;
   [[nodiscard]] static size_t largest(const Placed& placed, const Operation& operation) noexcept;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chapter "abi": handles as integers, facts about the ABI. See: MPI-5.0 chapter 20;
-// core/handle.hpp.
+// Chapter "abi" (MPI-5.0 chapter 20): handles as integers, facts about the ABI.
 #include <cstring>
 #include <vector>
 
@@ -12,13 +11,11 @@
 namespace tern::api {
 namespace {
 
-/// Kind and index; from_int looks up the generation.
 template <class Handle>
 int to_int(Handle handle) noexcept {
   return static_cast<int>(reinterpret_cast<uintptr_t>(handle) & 0x7fffffff);
 }
 
-/// An unknown number stays itself, and every function refuses it.
 template <class Handle>
 Handle from_int(int number) noexcept {
   const uintptr_t word = any_process().handles.from_int(number);

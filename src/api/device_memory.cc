@@ -21,7 +21,7 @@ struct Allocation {
   CUdeviceptr address = 0;
   size_t bytes = 0;
   CUcontext context = nullptr;
-  bool mapped = false;  // by cuMemCreate
+  bool mapped = false;
 };
 
 struct Registry {
@@ -29,7 +29,7 @@ struct Registry {
   std::unordered_map<void*, Allocation> allocations;
   std::atomic<size_t> count{0};
 };
-/// Never destroyed: programs may free in static destructors.
+/// The registry is never destroyed, because programs may free in static destructors.
 Registry& registry() {
   static auto* const all = new Registry;
   return *all;
@@ -71,7 +71,6 @@ DeviceResult take(const Driver& driver, size_t alignment, Allocation* made) {
   return {};
 }
 
-/// Frees memory in the context of its allocation.
 CUresult give(const Driver& driver, const Allocation& old) noexcept {
   const cuda::Current current(driver, old.context);
   if (current.result() != CUDA_SUCCESS) return current.result();
@@ -126,9 +125,8 @@ DeviceResult free_device_memory(void* memory) noexcept {
     all.count.fetch_sub(1, std::memory_order_relaxed);
   }
   const Driver* const driver = cuda::driver();
-  if (driver == nullptr) return {};  // a forked child
+  if (driver == nullptr) return {};
   const CUresult result = give(*driver, old);
-  // The context has ended with its memory.
   if (result == CUDA_SUCCESS || result == CUDA_ERROR_DEINITIALIZED ||
       result == CUDA_ERROR_CONTEXT_IS_DESTROYED || result == CUDA_ERROR_INVALID_CONTEXT)
     return {};

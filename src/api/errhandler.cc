@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chapter "errhandler". See: MPI-5.0 sections 9.3 to 9.5; src/abi/raise.cc (delivery).
+// Chapter "errhandler" (MPI-5.0 sections 9.3 to 9.5). See: src/abi/raise.cc (delivery).
 #include <algorithm>
 #include <cstring>
 
@@ -60,7 +60,6 @@ int unknown_code(int code) noexcept {
 
 bool known(int code) noexcept { return standard_class(code) || instance().error_codes.added(code); }
 
-/// MPI_X_call_errhandler: success means the handler returned.
 int call(core::Object& object, const char* name, int code) noexcept {
   if (!known(code)) return unknown_code(code);
   const std::string own = instance().error_codes.text(code);

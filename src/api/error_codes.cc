@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// ErrorCodes: a table by code.
 #include "api/error_codes.hpp"
 
 #include <utility>

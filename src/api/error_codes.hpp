@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ErrorCodes: error classes and codes of the program. Threads: any. See: MPI-5.0 section 9.5.
+// ErrorCodes: error classes and codes of the program (MPI-5.0 section 9.5). Threads: any.
 #pragma once
 
 #include <map>
@@ -14,7 +14,6 @@ class ErrorCodes {
  public:
   int add_class();
   int add_code(int mpi_class);
-  /// Returns false for an unknown code.
   bool set_text(int code, std::string text);
   bool remove(int code);
   bool remove_text(int code);

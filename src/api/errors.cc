@@ -27,7 +27,7 @@ struct Remembered {
 thread_local Remembered last_raised;
 thread_local core::Ref<core::Object> kept_object;
 constinit thread_local std::optional<core::ErrorHandler::UserCall> requested_call;
-// See base/error.cc.
+// note_these_early() is explained in base/error.cc.
 [[gnu::constructor]] void note_these_early() noexcept {
   asm volatile("" : : "r"(&last_raised), "r"(&kept_object));
 }
@@ -198,7 +198,7 @@ core::ErrorHandler::UserCall deliver(core::Process* process, core::Object* objec
   remember_error(code, text);
   const Action action = handler == nullptr ? Action::kFatal : handler->action();
   if (action == Action::kReturn) return {};
-  // Null handle: the object is unfinished or freed.
+  // An unfinished or freed object has a null handle.
   if (action == Action::kUser)
     return handler->user_call(object == handler ? 0 : object->handle(), code);
   log_line("%s", text.c_str());
@@ -226,7 +226,6 @@ int fail_no_memory() noexcept { return fail(MPI_ERR_NO_MEM, "out of memory"); }
 
 namespace {
 
-/// Skips a stream locked by another thread.
 void flush_output() noexcept {
   for (FILE* const stream : {stdout, stderr}) {
     if (::ftrylockfile(stream) != 0) continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Error codes, a thread's last error, and delivery to an error handler. Threads: any. See: MPI-5.0
-// sections 9.4 and 9.5; src/abi/raise.cc.
+// Error codes, a thread's last error, and delivery to an error handler (MPI-5.0 sections 9.4 and
+// 9.5). Threads: any. See: src/abi/raise.cc.
 #pragma once
 
 #include <optional>
@@ -13,29 +13,26 @@
 
 namespace tern::api {
 
-/// A standard code is its own class.
+/// Returns the class of a code; a standard code is its own class.
 [[nodiscard]] int class_of(int code) noexcept;
-/// Returns a sentence such as "invalid rank".
 [[nodiscard]] std::string class_sentence(int mpi_class);
 [[nodiscard]] bool standard_class(int code) noexcept;
 
-/// Keeps the text for MPI_Error_string on the same thread.
 void remember_error(int code, const std::string& text) noexcept;
-/// Empty if a later error replaced the text.
+/// Returns an empty text if a later error replaced the text.
 [[nodiscard]] std::string remembered_error(int code) noexcept;
 
-/// Whether an error ends the job. `object` is null before MPI_Init.
+/// `object` is null before MPI_Init.
 [[nodiscard]] bool ends_the_job(core::Object* object) noexcept;
 /// Applies `object`'s error handler (null: fatal). Returns the user's call for the entry point.
 [[nodiscard]] core::ErrorHandler::UserCall deliver(core::Process* process, core::Object* object,
                                                    int code, const std::string& text) noexcept;
-/// Ends the job if the communicator's handler is fatal. For enqueued operations, on the proxy's
+/// Ends the job if the communicator's handler is fatal. Serves enqueued operations, on the proxy's
 /// thread.
 void raise_if_fatal(core::Communicator& communicator, const Failure& failure) noexcept;
 /// MPI_X_call_errhandler: the entry point calls the user's function and returns MPI_SUCCESS.
-/// Returns a code for the body.
+/// request_call() returns a code for the body.
 [[nodiscard]] int request_call(const core::ErrorHandler::UserCall& call) noexcept;
-/// Returns nothing if the body requested no call.
 [[nodiscard]] std::optional<core::ErrorHandler::UserCall> take_requested_call() noexcept;
 
 /// Keeps an error's object until delivery, in case another thread drops the last reference.
@@ -43,7 +40,7 @@ void keep_until_delivered(core::Ref<core::Object> object) noexcept;
 [[nodiscard]] core::Ref<core::Object> kept_until_delivered() noexcept;
 
 [[nodiscard]] int fail_no_memory() noexcept;
-/// Without a launcher, ends only this process. The launcher prints `text`.
+/// Ends the job, or without a launcher only this process. The launcher prints `text`.
 [[noreturn]] void abort_job(core::Process* process, int code, const char* text) noexcept;
 [[nodiscard]] bool was_finalized() noexcept;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Form: the form of a collective call; one body serves all. See: src/abi/functions.txt, tag @forms.
+// Form: the form of a collective call; a single body serves all forms. See: src/abi/functions.txt,
+// tag @forms.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +13,8 @@ namespace tern::api {
 struct Form {
   enum class Kind : uint8_t { kBlocking, kNonblocking, kPersistent, kEnqueued };
   Kind kind = Kind::kBlocking;
-  MPI_Request* request = nullptr;  // receives a handle
+  MPI_Request* request = nullptr;
 
-  /// Selects the protocol for a refused call.
   [[nodiscard]] CallContext part() const noexcept {
     return kind == Kind::kEnqueued     ? CallContext::kEnqueued
            : kind == Kind::kPersistent ? CallContext::kPersistent

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "info".
-// See: MPI-5.0 chapter 10.
+// Bodies of the chapter "info" (MPI-5.0 chapter 10).
 #include "core/info.hpp"
 
 #include <algorithm>
@@ -30,7 +29,6 @@ void give(core::Info* made, MPI_Info* out) {
   *out = reinterpret_cast<MPI_Info>(any_process().handles.insert(*made));
 }
 
-/// Copies at most `room` characters and a terminator.
 void copy_cut(const std::string& text, char* out, size_t room) noexcept {
   const size_t copied = std::min(text.size(), room);
   std::memcpy(out, text.data(), copied);

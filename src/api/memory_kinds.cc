@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses lists of kinds.
 #include "api/memory_kinds.hpp"
 
 #include <algorithm>
@@ -31,7 +30,6 @@ std::vector<std::string_view> cut(std::string_view text, char at) {
 
 constexpr std::string_view kOfMpi[] = {"alloc_mem", "win_allocate", "win_allocate_shared"};
 
-/// Whether the kind is known, even if unavailable.
 bool known(std::string_view kind) {
   const auto words = cut(kind, ':');
   const auto each = [&](auto&& fits) { return std::all_of(words.begin() + 1, words.end(), fits); };
@@ -49,7 +47,6 @@ bool known(std::string_view kind) {
 
 bool of_cuda(std::string_view kind) { return kind.substr(0, kind.find(':')) == "cuda"; }
 
-/// The kind of CUDA memory; plain "cuda" means device memory.
 DeviceKind wanted(std::string_view kind) {
   DeviceKind found = DeviceKind::kDevice;
   const auto words = cut(kind, ':');

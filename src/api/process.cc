@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Instance: parameters, and objects independent of a job.
 #include "api/process.hpp"
 
 #include "base/config.hpp"
@@ -16,7 +15,7 @@ namespace tern::api {
 core::Process* the_process = nullptr;
 
 Instance& instance() noexcept {
-  // Never destroyed: handles outlive static destructors.
+  // The Instance is never destroyed, because handles outlive static destructors.
   static Instance* const only = (install_last_words(), new Instance);
   return *only;
 }

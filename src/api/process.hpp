@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Process of this program, for the C API, and MPI's own tables.
-// Life cycle: the first call creates the Instance (MPI_Info_create may precede MPI_Init), which
-// stays until the program ends, because handles outlive MPI_Finalize. Threads: any.
+// Life cycle: the first call creates the Instance (MPI_Info_create may precede MPI_Init). The
+// Instance stays until the program ends, because handles outlive MPI_Finalize. Threads: any.
 #pragma once
 
 #include <array>
@@ -22,7 +22,6 @@
 
 namespace tern::api {
 
-/// logical_size is 0 until set.
 struct FortranAbi {
   int logical_size = 0;
   int64_t logical_true = 0, logical_false = 0;  // as bytes
@@ -41,12 +40,12 @@ using ByChannel = std::array<std::vector<Request*>, core::Process::kMostChannels
 
 struct PartitionedRequests {
   ByChannel<PartitionedRequest> running;
-  std::atomic<uint32_t> tags = 0;  // used in turn
+  std::atomic<uint32_t> tags = 0;
 };
 
 struct SendBuffers {
   std::mutex mutex;
-  // null key: the process's buffer
+  // A null key means the process's buffer.
   std::map<const core::Object*, std::shared_ptr<SendBuffer>> by_owner;
 };
 
@@ -64,7 +63,7 @@ struct WorldState {
   std::thread::id main_thread;
 };
 
-/// Values of predefined attributes, whose addresses users get.
+/// Users get the addresses of these attribute values.
 struct PredefinedAttributes {
   int tag_ub = INT_MAX, io = MPI_ANY_SOURCE, host = MPI_PROC_NULL, wtime_is_global = 0, appnum = 0,
       universe_size = 0, last_used_code = MPI_ERR_LASTCODE;
@@ -74,7 +73,7 @@ struct Instance {
   Instance();
 
   core::Process process;
-  std::vector<std::string> complaints;  // about parameters; Membership logs them
+  std::vector<std::string> complaints;  // Membership logs complaints about parameters
   core::Keyvals keyvals;
   PredefinedAttributes attributes;
   ErrorCodes error_codes;
@@ -88,7 +87,7 @@ struct Instance {
 
 [[nodiscard]] Instance& instance() noexcept;
 
-/// The pointer is null outside of MPI.
+/// the_process is null outside of MPI.
 extern core::Process* the_process;
 
 [[nodiscard]] inline core::Process& any_process() noexcept { return instance().process; }

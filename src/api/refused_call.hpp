@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Excuse: reports refused arguments of a collective to the other ranks, and keeps the collective's
-// numbers equal. See: coll/engine/refusal.hpp; src/abi/raise.cc.
+// numbers equal. See: coll/engine/refusal.hpp.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +12,23 @@
 
 namespace tern::api {
 
-/// The protocol of a refused call.
 enum class CallContext : uint8_t {
   kNone,
   kCollective,
   kPersistent,
-  kSplit,  // MPI_Comm_split, MPI_Comm_split_type
+  kSplit,
   kSplitType,
-  kCreate,      // MPI_Comm_create
-  kDerivation,  // created without a message
-  kEnqueued,    // collectives on a stream
+  kCreate,
+  kDerivation,
+  kEnqueued,
 };
 
-/// Sends the last fail() to the other ranks and keeps it. `aliased` names the collective if
-/// overlapping buffers are the only fault.
+/// Sends the last fail() to the other ranks. `aliased` names the collective if overlapping buffers
+/// are the only fault.
 void notify_refusal(core::Communicator& communicator, CallContext part, int code,
                     std::optional<coll::CallKind> aliased = std::nullopt) noexcept;
 
-/// attempt() for a collective; an exception means the call was not begun.
+/// Like attempt(), for a collective; an exception means that the call was not begun.
 template <class Work>
 [[nodiscard]] int attempt(core::Communicator& communicator, CallContext part,
                           Work&& work) noexcept {
@@ -39,10 +38,9 @@ template <class Work>
   return thrown != 0 ? thrown : code;
 }
 
-/// comm_split.cc: this rank takes part in the exchange without a vote.
 void refuse_split(core::Communicator& communicator, bool by_type, int code);
 
-/// streams.cc: reports when the peers' streams arrive.
+/// streams.cc: reports the refusal when the peers' streams arrive.
 void refuse_enqueued(core::Communicator& communicator, int code,
                      std::optional<coll::CallKind> aliased);
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arithmetic of predefined operations, shared by host loops and device kernels: apply(a, b) is a
-// (op) b.
-// All functions have internal linkage and avoid the standard library: code for a newer processor
-// must never be shared with code for an older one. See: core/reduce/loops.inc,
+// (op) b. All functions have internal linkage and avoid the standard library: code for a newer
+// processor must never be shared with code for an older one. See: core/reduce/loops.inc,
 // cuda/kernels/reduce.cu.
 #pragma once
 

@@ -9,7 +9,6 @@
 
 namespace tern {
 
-/// Returns the result of `work`, or of `no_memory` for std::bad_alloc.
 template <class Work, class NoMemory>
 [[nodiscard]] auto attempt(Work&& work, NoMemory&& no_memory) noexcept -> decltype(work()) {
   try {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// call_site_in_words: asks the dynamic linker.
 #include "base/call_site.hpp"
 
 #include <dlfcn.h>

@@ -6,8 +6,8 @@
 
 namespace tern {
 
-/// "./program(main+0x1f)", or addr2line's "./program(+0x11f9)"; "?" outside of files. Throws
-/// std::bad_alloc.
+/// Returns "./program(main+0x1f)", or addr2line's "./program(+0x11f9)"; "?" outside of files.
+/// Throws std::bad_alloc.
 [[nodiscard]] std::string call_site_in_words(const void* site);
 
 }  // namespace tern

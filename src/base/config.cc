@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds and reads tern.conf.
 #include "base/config.hpp"
 
 #include <dlfcn.h>
@@ -18,7 +17,6 @@
 namespace tern {
 namespace {
 
-/// Relative to the prefix; empty for a folder elsewhere.
 std::string behind_prefix(const char* folder) {
   const size_t length = std::strlen(TERN_PREFIX);
   return std::strncmp(folder, TERN_PREFIX, length) == 0 ? folder + length : "";
@@ -44,7 +42,6 @@ std::string user_folder() {
                      home != nullptr && *home == '/' ? std::string(home) + "/.config" : "");
 }
 
-/// Returns false for a missing file.
 bool read_file(const std::string& path, std::string* text, std::vector<std::string>* complaints) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   char block[4096];

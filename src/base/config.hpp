@@ -12,13 +12,13 @@
 
 namespace tern {
 
-/// The parent of bin and lib, found from the loaded file; from a build tree, the configured prefix.
+/// Returns the parent of bin and lib, found from the loaded file; from a build tree, the configured
+/// prefix.
 [[nodiscard]] std::string install_prefix();
 
-/// In reading order; files may be missing.
 [[nodiscard]] std::vector<std::string> config_files();
 
-/// Reads the files, then `environment`. Errors become sentences in `complaints`.
+/// Errors become sentences in `complaints`.
 [[nodiscard]] Params load_params(const char* const* environment,
                                  std::vector<std::string>* complaints);
 

@@ -29,7 +29,7 @@ inline void copy_lines(std::byte* to, const std::byte* from, size_t lines) noexc
 }
 #endif
 
-/// Overlapping pieces of equal size, for at most 64 bytes.
+/// The pieces overlap and have equal size; `bytes` is at most 64.
 inline void copy_few(std::byte* to, const std::byte* from, size_t bytes) noexcept {
   const auto both_ends = [=](auto piece) {
     auto last = piece;
@@ -57,7 +57,7 @@ inline void copy_bytes(void* to, const void* from, size_t bytes) noexcept {
   if (bytes <= 64)
     return copy_few(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), bytes);
 #if defined(__SSE2__)
-  constexpr size_t kLeastLoop = 2112;  // below, glibc's loop is wider
+  constexpr size_t kLeastLoop = 2112;  // below this size glibc's loop is wider
   if (bytes >= kLeastLoop) {
     auto* target = static_cast<std::byte*>(to);
     const auto* source = static_cast<const std::byte*>(from);

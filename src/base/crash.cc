@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything from on_crash() on runs in a signal handler: no heap, no locks of Tern, and a timer.
+// Crash reports. From on_crash() on, code runs in a signal handler: no heap, no locks of Tern, and
+// a timer.
 #include "base/crash.hpp"
 
 #include <sys/mman.h>
@@ -32,10 +33,10 @@ constexpr Signal kSignals[] = {{SIGSEGV, "SIGSEGV (segmentation fault)"},
                                {SIGILL, "SIGILL (illegal instruction)"},
                                {SIGABRT, "SIGABRT (abort)"}};
 
-std::atomic<pid_t> crashed{0};  // the reporting thread
+std::atomic<pid_t> crashed{0};
 std::atomic<int> its_signal{0};
 
-// The C library has gettid() and tgkill() since 2.30.
+// The C library has gettid() and tgkill() only since 2.30.
 pid_t this_thread() noexcept { return static_cast<pid_t>(::syscall(SYS_gettid)); }
 
 void set_default(int signal) noexcept {
@@ -54,7 +55,6 @@ void on_time_up(int) {
   end_by(its_signal.load());
 }
 
-/// A real-time signal without a handler, or 0.
 int free_signal() noexcept {
   for (int number = SIGRTMAX; number >= SIGRTMIN; --number) {
     struct sigaction action {};
@@ -109,13 +109,11 @@ void write_reason(char* text, size_t bytes, const siginfo_t& info) noexcept {
     std::snprintf(text, bytes, ", an integer divided by zero");
 }
 
-// Restored on return, and read by the unwinder.
 class Interrupted {
  public:
   explicit Interrupted(void* context) noexcept
       : machine_(static_cast<ucontext_t*>(context)->uc_mcontext), before_(machine_) {}
 
-  /// Returns 0 if the instruction is unknown.
   [[nodiscard]] std::uintptr_t at() const noexcept {
 #if defined(__x86_64__)
     return static_cast<std::uintptr_t>(machine_.gregs[REG_RIP]);
@@ -161,15 +159,16 @@ void on_crash(int signal, siginfo_t* info, void* context) {
   const int error = errno;
   pid_t no_thread = 0;
   if (!crashed.compare_exchange_strong(no_thread, this_thread())) {
-    if (no_thread == this_thread()) return end_by(its_signal.load());  // the report crashed
-    for (;;) ::pause();  // the other thread ends the process
+    if (no_thread == this_thread()) return end_by(its_signal.load());
+    for (;;) ::pause();
   }
   its_signal.store(signal);
   const int clock = set_clock(kTimeout);
   Interrupted code(context);
   report(signal, *info, code);
   if (clock >= 0) ::syscall(SYS_timer_delete, clock);
-  // Returning repeats a fault, with its context for a core file; a sent signal is sent again.
+  // Returning from the handler repeats a fault, with its context for a core file; a sent signal is
+  // sent again.
   set_default(signal);
   if (info->si_code <= 0) end_by(signal);
   errno = error;

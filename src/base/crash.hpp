@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // crash: prints the stack when SIGSEGV, SIGBUS, SIGFPE, SIGILL or SIGABRT ends the process.
-// How: handles signals with the default disposition at installation; other handlers (a sanitizer,
+// How: Tern handles only signals with the default disposition. Other handlers (a sanitizer,
 // Python's faulthandler, a Java machine) stay, and may replace Tern's later. After the report the
 // signal ends the process as without Tern: same status, same core file. Threads: reports the first
-// crashing thread. See: tern_troubleshooting(7), tests/mpi/crash_backtrace.sh.
+// crashing thread.
 #pragma once
 
 namespace tern {

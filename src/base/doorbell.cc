@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Doorbell: arming, sleeping and waking.
 #include "base/doorbell.hpp"
 
 #include <fcntl.h>
@@ -28,7 +27,7 @@ void write_to(int fd) noexcept {
   (void)!::write(fd, &byte, 1);
 }
 
-/// Caches pipes, so a second ring asks no keeper. An open reading end prevents SIGPIPE after the
+/// Caches pipes, so a second ring needs no keeper. An open reading end prevents SIGPIPE after the
 /// sleeper has left.
 struct HandedPipes {
   std::mutex mutex;
@@ -136,7 +135,6 @@ BellPipe::~BellPipe() {
   ::close(bell_.reading_.exchange(0, std::memory_order_relaxed) - 1);
 }
 
-// One ring wakes all sleepers.
 void Doorbell::wake() noexcept {
   uint32_t before = state_.load(std::memory_order_relaxed);
   while ((before & kArmed) != 0)
@@ -148,7 +146,7 @@ void Doorbell::wake() noexcept {
       try {
         write_to_pipe(offer);
       } catch (const std::bad_alloc&) {
-        // the sleeper times out
+        // Without the ring, the sleeper times out.
       }
       return;
     }

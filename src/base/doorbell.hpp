@@ -3,12 +3,10 @@
 // Protocol: the sleeper arms the bell, polls everything once more, then sleeps. A sender publishes
 // its data, then rings. "Store, then load" needs a fence on both sides: `fenced` senders execute
 // their own; for other senders, the sleeper issues a remote fence before a long sleep
-// (longest_sleep(), base/remote_fence.hpp). A short sleep may miss a ring, and times out. Each
-// arm(), and each ring of an armed bell, changes the word, so a thread rung before its sleep does
-// not sleep.
+// (base/remote_fence.hpp). A short sleep may miss a ring, and times out. Each arm(), and each ring
+// of an armed bell, changes the word, so a thread rung before its sleep does not sleep.
 // Descriptors: if peers on other hosts cannot ring, a rank also sleeps on its transports'
-// descriptors and opens the bell's pipe (BellPipe), which senders then write
-// (base/shared_file.hpp).
+// descriptors and opens the bell's pipe (BellPipe), which senders then write.
 // Threads: any may ring; several owner threads may sleep, each pairing arm() with disarm() or
 // sleep().
 #pragma once
@@ -22,15 +20,14 @@
 
 namespace tern {
 
-/// A descriptor, readable after an event since the last arm().
 struct Alarm {
   int fd = -1;
   bool (*arm)(void* self) noexcept = nullptr;  // false: an event is pending
   void* self = nullptr;
 };
 
-/// A change of one word ends the sleep. Kernels before 5.16 wait on one word: then sleeps with
-/// `awaited` are short, and `question` does not end a sleep.
+/// A change of either word ends the sleep. Kernels before 5.16 wait on one word: sleeps with
+/// `awaited` are then short, and `question` does not end a sleep.
 struct AlsoWords {
   FutexWord awaited, question;
 };
@@ -51,7 +48,6 @@ class Descriptors {
 
 class Doorbell {
  public:
-  /// A sleep without limit.
   static constexpr int64_t kUntilRung = kNoLimit;
 
   /// The sender calls ring() after publishing data. No system call happens unless the owner sleeps.
@@ -63,19 +59,18 @@ class Doorbell {
     if (__builtin_expect((state_.load(std::memory_order_relaxed) & kArmed) != 0, 0)) wake();
   }
 
-  /// Owner: announces a sleep; poll once more before sleep().
   [[nodiscard]] uint32_t arm() noexcept;
   /// Sleeps up to this length may miss unfenced rings.
   static constexpr int64_t kUnfencedUs = 1000;
-  /// Owner, between arm() and the last poll: issues the remote fence for a sleep above kUnfencedUs.
-  /// Returns the limit in microseconds: at most 10 ms if the kernel refuses.
+  /// The owner calls longest_sleep() between arm() and the last poll. Issues the remote fence for a
+  /// sleep above kUnfencedUs. Returns the limit in microseconds: at most 10 ms if the kernel
+  /// refuses.
   [[nodiscard]] static int64_t longest_sleep(int64_t microseconds) noexcept;
   [[nodiscard]] bool has_sleepers() const noexcept {
     return sleepers_.load(std::memory_order_relaxed) != 0;
   }
   /// The bell stays armed for other sleepers.
   void disarm() noexcept;
-  /// Sleeps until a ring, a change in `also`, or `microseconds`; then disarms.
   void sleep(uint32_t armed, int64_t microseconds, const AlsoWords& also = {}) noexcept;
   /// Also wakes for a readable descriptor; requires the pipe. The sleep may miss a change of
   /// `also`, so a sleep with `awaited` is short. Several sleepers share the pipe, so their sleeps
@@ -92,14 +87,14 @@ class Doorbell {
 
   std::atomic<uint32_t> state_{0};
   std::atomic<uint32_t> sleepers_{0};
-  // The owner's process and descriptors, each plus one, because a bell may start zeroed. 0: ring by
+  // The owner's process and descriptors, each plus one, because a bell may start zeroed; 0: ring by
   // futex.
   std::atomic<int32_t> pid_{0}, writing_{0}, reading_{0};
-  std::atomic<uint32_t> domain_{0}, keeper_{0};  // of the pipe's offer
-  std::atomic<uint64_t> pipe_{0};                // inode: the descriptor may be reused
+  std::atomic<uint32_t> domain_{0}, keeper_{0};
+  std::atomic<uint64_t> pipe_{0};  // inode, because the descriptor may be reused
 };
 
-/// Opens a bell's pipe, within the bell's lifetime. Throws Error.
+/// BellPipe lives within the bell's lifetime. Throws Error.
 class BellPipe {
  public:
   explicit BellPipe(Doorbell& bell);
@@ -109,7 +104,7 @@ class BellPipe {
 
  private:
   Doorbell& bell_;
-  OfferedFile offered_;  // both ends
+  OfferedFile offered_;
 };
 
 }  // namespace tern

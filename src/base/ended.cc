@@ -26,7 +26,7 @@ bool has_ended(pid_t pid) noexcept {
   const char* name_end = std::strrchr(line, ')');
   char state = '\0';
   int threads = 0;
-  // proc_pid_stat(5): field 3 is the first thread's state, field 20 the number of threads. The
+  // In proc_pid_stat(5) field 3 is the first thread's state, field 20 the number of threads. The
   // first thread may end before others (pthread_exit).
   if (name_end == nullptr ||
       std::sscanf(name_end + 1,

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Error texts and names.
 #include "base/error.hpp"
 
 #include <unistd.h>
@@ -21,7 +20,7 @@ thread_local LastError last_error;
 
 // Registers the destructor early: the C library aborts without memory for it.
 [[gnu::constructor]] void register_early() noexcept {
-  constexpr size_t kRoom = 65536;  // also for a first sentence
+  constexpr size_t kRoom = 65536;  // enough for a first sentence, too
   void* const room = std::malloc(kRoom);
   if (room == nullptr) {
     char limits[128];
@@ -44,7 +43,6 @@ std::string vstrf(const char* format, va_list arguments) {
   return text;
 }
 
-// Returns an empty text if memory is short.
 std::string text_of(const char* format, va_list arguments) noexcept {
   try {
     return vstrf(format, arguments);

@@ -13,10 +13,9 @@ namespace tern {
 
 [[nodiscard]] std::string strf(const char* format, ...) TERN_PRINTF(1, 2);
 
-/// A failure's class and sentence.
 struct [[nodiscard]] Failure {
-  int code = 0;      // an error class; 0: success
-  std::string text;  // empty: no memory
+  int code = 0;
+  std::string text;  // empty if memory was short
   explicit operator bool() const noexcept { return code != 0; }
 };
 [[nodiscard]] TERN_COLD Failure failure(int mpi_class, const char* format, ...) noexcept
@@ -35,7 +34,7 @@ class Error : public std::exception {
   Failure failure_;
 };
 
-/// Data path: keeps the sentence for the thread and returns `mpi_class`. Usage: `return
+/// The data path keeps the sentence for the thread and returns `mpi_class`. Usage: `return
 /// fail(MPI_ERR_RANK, "dest is %d, but %s has ranks 0..%d", ...)`.
 [[nodiscard]] TERN_COLD int fail(int mpi_class, const char* format, ...) noexcept TERN_PRINTF(2, 3);
 
@@ -45,18 +44,17 @@ class Error : public std::exception {
 }
 [[nodiscard]] TERN_COLD int fail(const Error& error) noexcept;
 
-/// For another object's error (a request's communicator). `object` is a core::Object*.
+/// Reports another object's error (a request's communicator). `object` is a core::Object*.
 [[nodiscard]] TERN_COLD int fail_on(void* object, int mpi_class, const char* format, ...) noexcept
     TERN_PRINTF(3, 4);
 
-/// Of this thread's last fail(). take() empties it.
+/// This thread's last fail(). take() empties it.
 struct LastError {
   std::string text;
   void* object = nullptr;
 };
 [[nodiscard]] LastError take_last_error() noexcept;
 
-/// Returns a name such as "MPI_ERR_RANK"; nullptr outside the standard.
 [[nodiscard]] const char* error_class_name(int mpi_class) noexcept;
 
 /// TERN_ABORT_HOOK runs before the abort.

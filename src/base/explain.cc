@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Explanations: sentences and JSON.
 #include "base/explain.hpp"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TERN_EXPLAIN: choices and reasons, as sentences on stderr or JSON lines. Threads: any (a line is
-// one write). See: man7/tern_troubleshooting, tests/mpi/explain.sh.
+// TERN_EXPLAIN: choices and reasons, as sentences on stderr or JSON lines. Threads: any, because a
+// line is a single write. See: man7/tern_troubleshooting.
 #pragma once
 
 #include <initializer_list>
@@ -23,14 +23,12 @@ class Explain {
     bool number = false;
   };
 
-  /// Throws Error if json:FILE cannot be opened.
   void configure(const std::string& setting, int rank);
   [[nodiscard]] bool on() const noexcept { return on_; }
 
-  /// Topic and fields for programs, a sentence for people.
   TERN_COLD void say(const char* topic, std::initializer_list<Field> fields,
                      const std::string& sentence) const noexcept;
-  /// Always prints the sentence: a fallback with a cost.
+  /// Always prints the sentence, for a fallback with a cost.
   TERN_COLD void warn(const char* topic, std::initializer_list<Field> fields,
                       const std::string& sentence) const noexcept;
 
@@ -43,7 +41,6 @@ class Explain {
   Fd file_;
 };
 
-/// "8 KiB", "3.5 MiB": at most three digits.
 [[nodiscard]] std::string bytes_in_words(unsigned long long bytes);
 
 }  // namespace tern

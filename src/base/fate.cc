@@ -23,7 +23,6 @@ const char* reason_in(uintptr_t state) noexcept {
   return kept != nullptr && !kept->text.empty() ? kept->text.c_str() : kNoReason;
 }
 
-/// Returns null if memory is short.
 const Failure* copy_of(const Failure& why) noexcept {
   auto* const made = new (std::nothrow) Failure{why.code, {}};
   if (made == nullptr) return nullptr;

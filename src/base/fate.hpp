@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fate: whether an object is dead, and the first reason.
 // Why: other threads and later calls report errors. Threads: any. Cost: dead() is one load; end()
-// allocates, and keeps at least the class. See: ARCHITECTURE.md "Errors".
+// allocates, and keeps at least the class.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,6 @@ class Fate {
   [[nodiscard]] bool dead() const noexcept { return load() != kAlive; }
   /// Requires the lock of end()'s callers.
   [[nodiscard]] bool dead_locked() const noexcept { return state_ != kAlive; }
-  /// Returns false if already dead.
   TERN_COLD bool end(const Failure& why) noexcept;
 
   [[nodiscard]] TERN_COLD int code() const noexcept;
@@ -35,7 +34,7 @@ class Fate {
   TERN_COLD Failure take() noexcept;
 
  private:
-  // The address of a Failure, or 2 * class + 1; class 0: alive.
+  // The state is the address of a Failure, or 2 * class + 1 (class 0: alive).
   static constexpr uintptr_t kAlive = 1;
   static void forget(uintptr_t state) noexcept;
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared memory files and their mappings.
 #include "base/fd.hpp"
 
 #include <fcntl.h>
@@ -28,7 +27,7 @@ std::string memory_limits() {
   return error == ENOMEM ? memory_limits_in_words(text, sizeof text) : "";
 }
 
-/// ulimit -f also limits memory files; avoids SIGXFSZ.
+/// Blocks SIGXFSZ, because ulimit -f also limits memory files.
 int set_size(int fd, size_t bytes) noexcept {
   sigset_t limit, before, pending;
   ::sigemptyset(&limit);
@@ -51,7 +50,7 @@ std::string file_limit() {
               static_cast<unsigned long long>(limit.rlim_cur / 1024));
 }
 
-/// Creates a nameless file in this folder. On failure not valid(), with errno.
+/// On failure the result is not valid(), with errno.
 Fd make_unlinked_in(const std::string& folder, size_t bytes) noexcept {
   struct statvfs room {};
   if (::statvfs(folder.c_str(), &room) != 0) return Fd();
@@ -61,7 +60,7 @@ Fd make_unlinked_in(const std::string& folder, size_t bytes) noexcept {
   }
   Fd fd(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600));
   if (fd.valid() || errno == EACCES || errno == EROFS || errno == ENOSPC) return fd;
-  std::string name = folder + "/tern.XXXXXX";  // file systems without O_TMPFILE
+  std::string name = folder + "/tern.XXXXXX";
   fd = Fd(::mkostemp(name.data(), O_CLOEXEC));
   if (fd.valid()) ::unlink(name.c_str());
   return fd;

@@ -59,7 +59,6 @@ class Mapping {
     bytes_ = 0;
   }
 
-  /// Throws Error(MPI_ERR_NO_MEM).
   static Mapping shared(int fd, size_t bytes);
 
  private:
@@ -67,11 +66,10 @@ class Mapping {
   size_t bytes_ = 0;
 };
 
-/// A nameless file, close-on-exec: a memfd of sealed size, otherwise an unlinked file in /dev/shm
-/// or TMPDIR. Throws Error(MPI_ERR_NO_MEM).
+/// Makes a nameless file, close-on-exec: a memfd of sealed size, otherwise an unlinked file in
+/// /dev/shm or TMPDIR. Throws Error(MPI_ERR_NO_MEM).
 Fd make_memfd(const char* name, size_t bytes);
 
-/// A file shrunk by another user would crash processes mapping it.
 [[nodiscard]] bool has_fixed_size(int fd) noexcept;
 
 }  // namespace tern

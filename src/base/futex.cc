@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Futex: the system calls.
 #include "base/futex.hpp"
 
 #include <linux/futex.h>

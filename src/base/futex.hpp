@@ -7,7 +7,6 @@
 
 namespace tern {
 
-/// A change, then futex_wake_all(), ends the sleep.
 struct FutexWord {
   std::atomic<uint32_t>* word = nullptr;
   uint32_t value = 0;

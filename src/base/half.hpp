@@ -21,7 +21,6 @@ TERN_DEVICE uint32_t bits_of_float(float value) noexcept {
   return bits;
 }
 
-/// IEEE binary16: 5 bits of exponent, 10 of fraction.
 struct HalfFormat {
   TERN_DEVICE static float widen(uint16_t bits) noexcept {
     const uint32_t sign = (bits & 0x8000U) << 16;
@@ -36,10 +35,9 @@ struct HalfFormat {
     const uint32_t all = bits_of_float(value);
     const uint32_t sign = (all >> 16) & 0x8000U;
     const uint32_t magnitude = all & 0x7fffffffU;
-    if (magnitude > 0x7f800000U) return static_cast<uint16_t>(sign | 0x7e00U);  // not a number
-    if (magnitude >= 0x477ff000U)
-      return static_cast<uint16_t>(sign | 0x7c00U);  // rounds to infinity
-    if (magnitude < 0x38800000U) {  // below the least normal: adding 0.5 leaves multiples of 2^-24
+    if (magnitude > 0x7f800000U) return static_cast<uint16_t>(sign | 0x7e00U);
+    if (magnitude >= 0x477ff000U) return static_cast<uint16_t>(sign | 0x7c00U);
+    if (magnitude < 0x38800000U) {  // below the least normal, adding 0.5 leaves multiples of 2^-24
       const uint32_t low = bits_of_float(float_of_bits(magnitude) + 0.5F);
       return static_cast<uint16_t>(sign | (low - 0x3f000000U));
     }
@@ -48,7 +46,6 @@ struct HalfFormat {
   }
 };
 
-/// bfloat16: the upper half of a float.
 struct Bfloat16Format {
   TERN_DEVICE static float widen(uint16_t bits) noexcept {
     return float_of_bits(static_cast<uint32_t>(bits) << 16);

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeper: answering, and asking.
 #include "base/keeper.hpp"
 
 #include <fcntl.h>
@@ -16,10 +15,9 @@
 namespace tern {
 namespace {
 
-// Rounds, not seconds: a stopped job loses a single round.
+// The limit counts rounds, not seconds, so that a stopped job loses a single round.
 constexpr int kRounds = 1000, kRoundMs = 10;
 
-/// Waits while the queue is full.
 int send_patiently(const MailSocket& socket, const Address& at, const KeeperLetter& letter,
                    const int* descriptors, size_t count) noexcept {
   for (int round = 1;; ++round) {
@@ -36,7 +34,6 @@ int send_patiently(const MailSocket& socket, const Address& at, const KeeperLett
   }
 }
 
-/// Until a letter arrives or the other side closes.
 bool await_answer(const MailSocket& socket) noexcept {
   pollfd answer{socket.descriptor(), POLLIN, 0};
   for (int round = 0; round < kRounds; ++round)

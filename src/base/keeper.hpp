@@ -4,8 +4,8 @@
 // PR_SET_DUMPABLE 0. A descriptor in a letter crosses all of these; an inherited socket crosses
 // network and mount namespaces as well.
 // Protocol: datagrams (base/mail.hpp). kKeep and kDrop have no answer. kHand brings a socket for
-// the answer, which the keeper closes for an unknown number. Keepers: mpirun for its ranks, by an
-// inherited socket; otherwise a thread of a rank with a closed /proc/PID/fd (base/shared_file.hpp).
+// the answer, which the keeper closes for an unknown number. Keepers: mpirun for its ranks;
+// otherwise a thread of a rank with a closed /proc/PID/fd.
 // Threads: serve() from a single thread; keep() and drop() from any.
 #pragma once
 
@@ -29,16 +29,14 @@ struct KeeperLetter {
   static constexpr uint32_t kMagic = 0x7465726e;  // "tern"
   uint32_t magic;
   Kind kind;
-  uint64_t number;  // of the descriptors
+  uint64_t number;
 };
 
 class Keeper {
  public:
   explicit Keeper(MailSocket socket) noexcept : socket_(std::move(socket)) {}
-  /// The descriptor is readable with a queued letter.
   [[nodiscard]] int descriptor() const noexcept { return socket_.descriptor(); }
   [[nodiscard]] Address address() const noexcept { return socket_.address(); }
-  /// Never waits.
   void serve();
   void keep(uint64_t number, std::vector<Fd> descriptors);
   void drop(uint64_t number) noexcept;
@@ -51,7 +49,6 @@ class Keeper {
   std::unordered_map<uint64_t, std::vector<Fd>> kept_;
 };
 
-/// A keeper with a thread and an abstract address.
 class KeeperThread {
  public:
   /// Returns null if the system refuses.
@@ -67,7 +64,7 @@ class KeeperThread {
   void run() noexcept;
 
   Keeper keeper_;
-  const Fd stop_;  // an eventfd
+  const Fd stop_;
   pthread_t thread_{};
 };
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of a process without memory.
 #include "base/last_words.hpp"
 
 #include <sys/resource.h>

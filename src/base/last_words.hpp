@@ -7,11 +7,11 @@
 
 namespace tern {
 
-/// An uncaught exception ends the process with a sentence and exit code 1. The program's
+/// Makes an uncaught exception end the process with a sentence and exit code 1. The program's
 /// std::terminate stays.
 void install_last_words() noexcept;
 
-/// For example "; ulimit -v allows 20000 KiB"; empty without limits.
+/// Returns for example "; ulimit -v allows 20000 KiB"; empty without limits.
 [[nodiscard]] const char* memory_limits_in_words(char* text, size_t bytes) noexcept;
 
 }  // namespace tern

@@ -28,7 +28,7 @@ namespace {
 constexpr size_t kHead = 512;
 constexpr const char* kAnyOrder = "any order";
 
-/// Equal on all builds, unlike std::hash.
+/// The hash is equal on all builds, unlike std::hash.
 uint64_t hash_of(const std::string& text) noexcept {
   uint64_t hash = 0xcbf29ce484222325;
   for (const char letter : text) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
@@ -49,7 +49,6 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-/// The key of a line. Lines for any order of ranks sort first.
 std::string calls_of(const std::string& line) {
   std::istringstream stream(line.substr(0, line.find('#')));
   std::string collective, ranks, bytes, algorithm, where;
@@ -58,7 +57,6 @@ std::string calls_of(const std::string& line) {
   return (any ? "0 " : "1 ") + collective + " " + ranks + " " + bytes + " " + where;
 }
 
-/// Parses "# 6.6 us, 3 rounds"; 0 if unknown.
 int rounds_of(const std::string& line) {
   const size_t comma = line.find(", ");
   return comma == std::string::npos ? 0 : std::atoi(line.c_str() + comma + 1);
@@ -70,7 +68,6 @@ struct Line {
 };
 using Lines = std::map<std::string, Line>;  // by calls_of()
 
-/// Drops old lines with few rounds first.
 void make_room(Lines* all) {
   size_t bytes = kHead;
   std::vector<Lines::const_iterator> leaving;
@@ -94,7 +91,6 @@ std::string head_of(const std::string& machine, size_t lines) {
   return strf("# Tern %s; %s; %zu lines", PACKAGE_VERSION, machine.c_str(), lines);
 }
 
-/// Returns null for a trusted file.
 const char* objection_to(const struct stat& facts) noexcept {
   if (!S_ISREG(facts.st_mode)) return "not a regular file";
   if (facts.st_uid != ::geteuid() && facts.st_uid != 0) return "another user owns the file";
@@ -114,7 +110,7 @@ void make_folders(const std::string& path) {
 LearntFile::LearntFile(const std::string& asked, std::string machine)
     : machine_(std::move(machine)) {
   if (asked == "none" || asked == "off" || asked.find('\n') != std::string::npos) return;
-  if (asked != "auto") {  // a rank may change its folder
+  if (asked != "auto") {
     path_ = std::filesystem::absolute(asked).string();
     return;
   }
@@ -156,7 +152,6 @@ bool LearntFile::take(const Fd& lock) {
   return false;
 }
 
-// Spares files of other programs and machines.
 bool LearntFile::is_own() const {
   struct stat facts {};
   if (::lstat(path_.c_str(), &facts) != 0) return errno == ENOENT;
@@ -190,7 +185,6 @@ void LearntFile::merge(const std::vector<std::string>& lines) const noexcept {
       [] { return Failure{}; });
 }
 
-// Readers see the old or the new file.
 void LearntFile::replace(const std::string& text) const {
   const std::string fresh = path_ + strf(".%d", static_cast<int>(::getpid()));
   (void)::unlink(fresh.c_str());

@@ -3,7 +3,7 @@
 // Format: a head with Tern's version, the machine and the number of lines, then lines of
 // coll/select/rules.hpp. mpirun or rank 0 reads the file once and distributes the text, because all
 // ranks need equal lines. Threads: any; a lock excludes other processes, and readers see complete
-// files. See: tern_coll(1).
+// files.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ class LearntFile {
  public:
   static constexpr size_t kMostBytes = 65536;
 
-  /// `asked` (TERN_COLL_LEARNT): a path, "none", or "auto": the machine's file in
+  /// `asked` (TERN_COLL_LEARNT): a path, "none", or "auto" for the machine's file in
   /// $XDG_CACHE_HOME/tern (~/.cache/tern).
   LearntFile(const std::string& asked, std::string machine);
   /// Bound and unbound ranks have different timings.
@@ -26,27 +26,24 @@ class LearntFile {
     return words + (bound ? ", bound" : ", not bound");
   }
 
-  /// The path is empty without a file.
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
-  /// Empty, with *remark, for a missing or untrusted file.
+  /// Returns nothing, with *remark, for a missing or untrusted file.
   [[nodiscard]] std::string read(std::string* remark) const;
-  /// Replaces lines with the same key. A line is "allreduce 2 4097..8192 ring one_host  # 6.6 us, 3
-  /// rounds, any order". A full file drops old lines with few rounds. Leaves other files, and files
-  /// without write permission.
+  /// Replaces lines with the same key, such as "allreduce 2 4097..8192 ring one_host  # 6.6 us, 3
+  /// rounds, any order". A full file drops old lines with few rounds. merge() leaves files of other
+  /// programs, and files without write permission.
   void merge(const std::vector<std::string>& lines) const noexcept;
   /// Returns false without a file of this machine. Throws Error.
   bool forget() const;
 
-  /// Packs path and lines for the job's ranks; empty without a file. *remark as in read().
+  /// Packs path and lines for the job's ranks. *remark as in read().
   [[nodiscard]] std::string pack(std::string* remark) const;
   struct Packed;
-  /// Other texts give an empty path and no lines.
   [[nodiscard]] static Packed unpack(const std::string& text);
 
  private:
   LearntFile() = default;
   [[nodiscard]] static bool take(const Fd& lock);
-  /// The path is free, or the file this user's and machine's.
   [[nodiscard]] bool is_own() const;
   void replace(const std::string& text) const;
   std::string path_, machine_;

@@ -22,7 +22,7 @@ base_sources += src/base/shared_file.cc
 base_sources += src/base/stack.cc
 base_sources += src/base/wait_report.cc
 
-# The installation folders, only for config.cc: a new prefix recompiles one file.
+# Only config.cc includes the installation folders: a change of prefix recompiles one file.
 BUILT_SOURCES += $(GEN)/install_paths.hpp
 CLEANFILES += $(GEN)/install_paths.hpp
 src/base/config.lo: $(GEN)/install_paths.hpp

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines to the user on stderr.
 #include "base/log.hpp"
 
 #include <unistd.h>

@@ -11,13 +11,11 @@
 namespace tern {
 namespace {
 
-/// Descriptors and credentials.
 union Beside {
   cmsghdr aligned;
   char room[CMSG_SPACE(sizeof(int) * MailSocket::kMostDescriptors) + CMSG_SPACE(sizeof(ucred))];
 };
 
-// Takes over all descriptors, to close a wrong sender's.
 bool open_beside(msghdr& message, std::vector<Fd>* descriptors) {
   bool same_user = false;
   for (cmsghdr* at = CMSG_FIRSTHDR(&message); at != nullptr; at = CMSG_NXTHDR(&message, at)) {

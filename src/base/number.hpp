@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Number and Reduction: kinds of elements and operations.
 // Why: MPI_INT, MPI_INT32_T, MPI_INTEGER and MPI_INTEGER4 share a row of the loop table and a
-// kernel. See: core/reduce/loops.inc (C++ types), core/datatype_predefined.cc (constants),
-// cuda/kernels/reduce_plan.hpp (kernels).
+// kernel. See: core/datatype_predefined.cc (constants).
 #pragma once
 
 #include <cstdint>
@@ -47,11 +46,10 @@ enum class Number : uint8_t {
   kFloatFloat,
   kDoubleDouble,
   kText8,
-  kText32,  // no arithmetic
+  kText32,
   kCount,
 };
 
-/// Operations on these numbers are associative.
 [[nodiscard]] constexpr bool is_whole(Number number) noexcept {
   return (number >= Number::kInt8 && number <= Number::kInt128) ||
          (number >= Number::kBool && number <= Number::kByte);

@@ -8,7 +8,6 @@
 
 namespace tern {
 
-/// `seed` is not 0.
 [[nodiscard]] inline std::vector<uint64_t> pattern_of(uint64_t seed, size_t words) {
   std::vector<uint64_t> pattern(words);
   for (uint64_t& one : pattern) {

@@ -24,7 +24,6 @@ class LaterThreads {
   ~LaterThreads() {
     if (folder_ != nullptr) ::closedir(folder_);
   }
-  /// Returns 0 after the last thread.
   pid_t next() noexcept {
     while (folder_ != nullptr) {
       const dirent* const entry = ::readdir(folder_);

@@ -32,7 +32,6 @@ std::string namespace_of(const char* kind) {
 
 }  // namespace
 
-// A forked child gets a new id.
 uint64_t process_id() noexcept {
   static std::atomic<int32_t> of{0};
   static std::atomic<uint64_t> id{0};

@@ -7,16 +7,15 @@
 
 namespace tern {
 
-/// Never 0; differs in a forked child.
+/// Returns an id that is never 0 and differs in a forked child.
 [[nodiscard]] uint64_t process_id() noexcept;
-/// Equal in all namespaces of a running kernel.
+/// Returns an id equal in all namespaces of a running kernel.
 [[nodiscard]] uint64_t machine_id() noexcept;
-/// Equal within a machine and PID namespace, where pids and /proc are meaningful.
+/// Returns an id of the machine and PID namespace, where pids and /proc are meaningful.
 [[nodiscard]] uint64_t number_domain() noexcept;
-/// Equal for the same numbers in /proc. Unique without a /proc, or with that of another PID
+/// Returns an id of the numbers in /proc; unique without a /proc, or with that of another PID
 /// namespace.
 [[nodiscard]] uint32_t proc_domain() noexcept;
-/// Equal for processes with equal proc_domain() and user namespace.
 [[nodiscard]] uint32_t access_domain() noexcept;
 [[nodiscard]] bool has_own_proc() noexcept;
 

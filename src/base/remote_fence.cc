@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Remote fence: the system calls.
 #include "base/remote_fence.hpp"
 
 #include <linux/membarrier.h>

@@ -27,7 +27,7 @@ namespace {
 
 struct Keepers {
   std::mutex mutex;
-  std::shared_ptr<const MailSocket> launchers;  // null: none
+  std::shared_ptr<const MailSocket> launchers;
   std::weak_ptr<KeeperThread> own;
 };
 
@@ -78,7 +78,7 @@ bool is_that_file(const Fd& fd, uint64_t inode) noexcept {
   return ::fstat(fd.get(), &found) == 0 && found.st_ino == inode;
 }
 
-// Peers outside the initial user namespace usually have others.
+// Peers outside the initial user namespace usually have other namespaces.
 bool is_closed_here() noexcept {
   static const bool has_namespace = [] {
     constexpr std::string_view kFirst = "user:[4026531837]";  // PROC_USER_INIT_INO of the kernel

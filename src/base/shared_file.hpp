@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SharedFile: a memory file or pipe for other processes of this host.
 // Order: /proc/PID/fd/N, then a keeper (base/keeper.hpp), mpirun's or a thread of the owner.
-// Lifetime: the owner's descriptor outlives the OfferedFile. Threads: any. See:
-// tests/mpi/containers.sh.
+// Lifetime: the owner's descriptor outlives the OfferedFile. Threads: any.
 #pragma once
 
 #include <cstdint>
@@ -16,20 +15,17 @@ namespace tern {
 
 class KeeperThread;
 
-/// The offer travels as bytes.
 struct FileOffer {
-  int32_t pid = 0, fd = -1;  // in the owner's PID namespace
+  int32_t pid = 0, fd = -1;
   uint64_t inode = 0;
-  uint32_t domain = 0;  // proc_domain() of the owner
+  uint32_t domain = 0;
   uint32_t keeper = 0;  // 0: mpirun's; else an abstract address
-  /// `pid` is valid here.
   [[nodiscard]] bool is_numbered_here() const noexcept;
   [[nodiscard]] bool is_own_process() const noexcept;
-  /// Returns 0 if `pid` is not valid here.
   [[nodiscard]] int32_t pid_here() const noexcept { return is_numbered_here() ? pid : 0; }
 };
 
-/// /proc/PID/fd is closed, here or at a peer.
+/// Whether /proc/PID/fd is closed, here or at a peer.
 [[nodiscard]] bool needs_keeper() noexcept;
 
 class OfferedFile {
@@ -52,9 +48,9 @@ class OfferedFile {
 };
 
 struct FoundFile {
-  std::vector<Fd> descriptors;  // from a keeper also `beside`
-  int error = 0;                // errno of /proc
-  std::string why;              // the failure of each attempt
+  std::vector<Fd> descriptors;  // a keeper also sends `beside`
+  int error = 0;
+  std::string why;
   [[nodiscard]] bool valid() const noexcept { return !descriptors.empty(); }
 };
 

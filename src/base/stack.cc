@@ -27,7 +27,7 @@ namespace {
 constexpr int kMostFrames = 64;
 
 struct Frame {
-  std::uintptr_t at;  // behind a call, or an interrupted instruction
+  std::uintptr_t at;
   std::uintptr_t call;
 };
 
@@ -50,7 +50,6 @@ _Unwind_Reason_Code add_frame(_Unwind_Context* context, void* data) {
   return _URC_NO_REASON;
 }
 
-// A name of bounded length.
 struct Name {
   char text[512] = {};
   size_t length = 0;
@@ -91,7 +90,6 @@ struct Writer {
     written = true;
   }
 
-  // Names a place without debug information.
   void place(const char* symbol, std::uintptr_t symbol_at) noexcept {
     Dl_info info{};
     const bool known = ::dladdr(reinterpret_cast<void*>(call), &info) != 0;
@@ -147,7 +145,7 @@ void write_frame(Writer& writer) noexcept { writer.place(nullptr, 0); }
 }  // namespace
 
 void write_stack(std::uintptr_t from) noexcept {
-  static Frames frames;  // an overflowed stack may lack 1 KiB
+  static Frames frames;  // static, because an overflowed stack may lack 1 KiB
   frames.count = 0;
   _Unwind_Backtrace(add_frame, &frames);
   const Frame* const end = frames.all + frames.count;

@@ -8,8 +8,8 @@
 
 namespace tern {
 
-/// From `from` outward, such as an interrupted instruction; omits inner frames. The whole stack if
-/// `from` is 0 or missing.
+/// Writes the stack from `from` outward, such as an interrupted instruction, and omits inner
+/// frames. Writes the whole stack if `from` is 0 or missing.
 void write_stack(std::uintptr_t from) noexcept;
 
 }  // namespace tern

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// WaitReport: a thread's wait, reported by the rank, judged by mpirun. See: core/progress.hpp,
-// tools/mpirun/wait_graph.hpp.
+// WaitReport: a thread's wait, reported by the rank, judged by mpirun
+// (tools/mpirun/wait_graph.hpp).
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,17 @@
 namespace tern {
 
 struct WaitReport {
-  std::string call;        // "MPI_Recv"
-  std::string words;       // "a message from rank 1 of MPI_COMM_WORLD with tag 7"
-  std::vector<int> ranks;  // in MPI_COMM_WORLD
-  bool any = false;        // any rank suffices
+  std::string call;
+  std::string words;  // "a message from rank 1 of MPI_COMM_WORLD with tag 7"
+  std::vector<int> ranks;
+  bool any = false;
   double seconds = 0;
 
   void wait_for(int rank);
 };
 
-/// In at most `room` bytes; excess reports lose the ranks and count as progress.
+/// Encodes in at most `room` bytes; excess reports lose the ranks and count as progress.
 [[nodiscard]] std::string encode(const std::vector<WaitReport>& reports, size_t room);
-/// Decodes untrusted text.
 [[nodiscard]] std::vector<WaitReport> decode_wait_reports(std::string_view text);
 
 }  // namespace tern

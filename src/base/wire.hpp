@@ -38,7 +38,6 @@ inline constexpr Wire kPushWires[] = {
     TERN_PUSH_WIRES(TERN_WIRE)
 #undef TERN_WIRE
 };
-/// Returns a negative index for other wires.
 [[nodiscard]] constexpr int push_index(Wire wire) noexcept {
   return wire < Wire::kMultimem ? static_cast<int>(wire) - static_cast<int>(kPushWires[0]) : -1;
 }

@@ -2,7 +2,7 @@
 // Declares the part of the CUDA driver API that Tern uses.
 //
 // Why: the build needs no toolkit; addresses come from the driver at run time.
-// See: cuda/functions.hpp (the list), tests/unit/cuda/api_test.cc (compares with cuda.h).
+// See: cuda/functions.hpp (the list).
 #pragma once
 #include "cuda/functions.hpp"
 #include "cuda/structs.hpp"

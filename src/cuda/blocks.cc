@@ -14,14 +14,15 @@ namespace tern::cuda {
 
 namespace {
 
-// Powers of two for reuse; multiples of 2 MiB for large blocks, to save memory.
+// Small blocks have power-of-two sizes for reuse; large blocks are multiples of 2 MiB to save
+// memory.
 size_t block_bytes(size_t least) noexcept {
   constexpr size_t kLeast = 65536, kLarge = 64 << 20, kGrain = 2 << 20;
   return least > kLarge ? (least + kGrain - 1) / kGrain * kGrain
                         : std::bit_ceil(std::max(least, kLeast));
 }
 
-/// Finds the smallest idle block of at least `bytes`, if at most twice as large.
+/// Returns the smallest idle block of `bytes` to twice `bytes`.
 template <class Blocks>
 auto fitting(Blocks& idle, size_t bytes) noexcept {
   const auto found = idle.lower_bound(bytes);
@@ -49,7 +50,7 @@ bool BlockStore::lends(Store from, size_t bytes) noexcept {
   return false;
 }
 
-// Gives up when device work waits for this thread's next step.
+// Waits up to kLongest for a quiet device, unless enqueued calls wait for other ranks.
 bool BlockStore::becomes_quiet() noexcept {
   constexpr uint32_t kFirst = 8;
   constexpr int64_t kLongest = 100'000'000;  // ns
@@ -95,7 +96,6 @@ std::byte* BlockStore::take_idle(Store from, size_t* bytes) noexcept {
   return larger && !context_.is_quiet() ? take_idle(from, bytes, nullptr) : nullptr;
 }
 
-// *larger: only far too large blocks are idle, and none is taken. Null: any size serves.
 std::byte* BlockStore::take_idle(Store from, size_t* bytes, bool* larger) noexcept {
   const std::lock_guard<std::mutex> guard(mutex_);
   Blocks& idle = idle_[static_cast<size_t>(from)];
@@ -115,8 +115,8 @@ void BlockStore::release(Store to, std::byte* block, size_t bytes) noexcept {
   if (!context_.gone()) idle_[static_cast<size_t>(to)].emplace(bytes, block);
 }
 
-// Runs without the lock: the driver may wait for streams, streams for the proxy, and the proxy
-// returns memory here.
+// The driver is called without the lock: the driver may wait for streams, streams for the proxy,
+// and the proxy returns memory here.
 CUresult BlockStore::allocate(Store from, size_t bytes, std::byte** block) noexcept {
   void* host = nullptr;
   CUdeviceptr device = 0;
@@ -131,7 +131,7 @@ CUresult BlockStore::allocate(Store from, size_t bytes, std::byte** block) noexc
     try {
       known_.push_back(host);
       know_pinned(host, bytes);
-    } catch (const std::bad_alloc&) {  // look-ups then ask the driver
+    } catch (const std::bad_alloc&) {  // look-ups of the block then ask the driver
     }
   }
   return result;

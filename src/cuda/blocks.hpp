@@ -22,24 +22,20 @@ class BlockStore {
  public:
   explicit BlockStore(const DeviceContext& context) noexcept : context_(context) {}
   /// Whether acquire() makes no driver call that waits for the application: a block is idle, or the
-  /// device is quiet. Else make_wanted() allocates later, unless the process enqueues calls. After
-  /// many refusals lends() waits up to 0.1 s for a quiet device, because some programs always keep
-  /// the device busy.
+  /// device is quiet. Otherwise make_wanted() allocates later, unless the process enqueues calls.
+  /// Many refusals make lends() wait up to 0.1 s for a quiet device.
   [[nodiscard]] bool lends(Store from, size_t bytes) noexcept;
-  /// Lends at least *bytes, preferably idle; null with *error. Requires the context. May lend a far
-  /// too large block while the device is busy.
+  /// Lends at least *bytes, or returns null with *error. Requires the context. While the device is
+  /// busy, the block may be far too large.
   std::byte* acquire(Store from, size_t* bytes, CUresult* error) noexcept;
-  /// Like acquire(), but only idle blocks and without driver calls; null: none is large enough.
+  /// Like acquire(), but lends only idle blocks, without driver calls.
   std::byte* spare(Store from, size_t* bytes) noexcept;
-  /// Whether the store would hold at most `most` bytes after acquire().
   [[nodiscard]] bool affords(Store from, size_t bytes, size_t most) noexcept;
   void release(Store to, std::byte* block, size_t bytes) noexcept;
-  /// Allocates the blocks refused by lends() once the device is quiet.
   void make_wanted() noexcept;
   [[nodiscard]] bool empty() const noexcept;
-  /// Frees idle blocks. Requires the context.
   void destroy() noexcept;
-  /// Called after the end of the context.
+  /// forget() replaces destroy() after the end of the context.
   void forget() noexcept;
 
  private:
@@ -54,7 +50,7 @@ class BlockStore {
   std::mutex mutex_;  // never held while the driver may wait
   std::array<Blocks, 2> idle_;
   std::array<size_t, 2> held_ = {};
-  std::array<std::atomic<size_t>, 2> wanted_ = {};  // size of a refused block
+  std::array<std::atomic<size_t>, 2> wanted_ = {};
   std::vector<const void*> known_;
   std::atomic<uint32_t> refusals_{0};
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // DeviceContext: a CUDA context of the application. Current and Entered make a context current for
 // a scope.
-// Lifetime: its Device. Threads: any. See: tests/gpu/mpi/context_after_init.cc, context_reset.cc.
+// Lifetime: its Device. Threads: any.
 #pragma once
 
 #include <atomic>
@@ -19,18 +19,15 @@ class DeviceContext {
   const Driver& driver;
   const CUcontext context;
 
-  /// Whether driver calls that wait for all device work return soon: the legacy stream is idle, and
-  /// no enqueued call waits for other ranks. Any context may be current.
+  /// Whether the legacy stream is idle and no enqueued call waits for other ranks. Driver calls for
+  /// all device work then return soon. Any context may be current.
   [[nodiscard]] bool is_quiet() const noexcept;
-  /// Whether enqueued calls may wait for other ranks.
   [[nodiscard]] bool has_waiting() const noexcept {
     return waiting_.load(std::memory_order_relaxed) > 0;
   }
-  /// Adds `more` (or, below 0, removes) enqueued calls that wait for other ranks.
   void count_waiting(int more) noexcept { waiting_.fetch_add(more, std::memory_order_relaxed); }
   /// Whether the context has ended since construction; a new context may have the same handle.
   [[nodiscard]] bool stale() const noexcept;
-  /// Whether leave() was called: all handles of the context are then invalid.
   [[nodiscard]] bool gone() const noexcept { return gone_.load(std::memory_order_relaxed); }
 
  protected:
@@ -43,8 +40,8 @@ class DeviceContext {
   std::atomic<int> waiting_{0};
 };
 
-/// Makes a context current, and allows driver calls during a capture of this thread. The destructor
-/// restores the application's context. Nesting for the same context is free.
+/// Makes a context current, and allows driver calls during a capture of this thread. Nesting for
+/// the same context is free.
 class Current {
  public:
   explicit Current(const DeviceContext& context) noexcept
@@ -64,8 +61,8 @@ class Current {
   CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
 };
 
-/// Like Current, for launches into the library's own streams: captures allow these, so the capture
-/// mode stays. Nesting is free.
+/// Like Current, for launches into the library's own streams. Captures allow these launches, so the
+/// capture mode stays.
 class Entered {
  public:
   explicit Entered(const DeviceContext& context) noexcept;

@@ -11,7 +11,6 @@ namespace {
 
 CUdeviceptr pointer(const void* address) noexcept { return reinterpret_cast<CUdeviceptr>(address); }
 
-/// Returns the bytes up to the end of the allocation; unlimited for pageable memory.
 size_t bytes_left(const std::byte* address) noexcept {
   const Memory memory = look_up(address);
   return memory.bytes == 0 ? SIZE_MAX

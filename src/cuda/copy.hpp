@@ -2,7 +2,7 @@
 // Copies in a stream between any memory kinds.
 // Why: the driver refuses a copy across adjacent allocations, but types of absolute addresses may
 // span several.
-// Threads: any; the context is current. See: tests/gpu/mpi/several_allocations.cc.
+// Threads: any; the context is current.
 #pragma once
 
 #include <cstddef>

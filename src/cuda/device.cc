@@ -42,7 +42,8 @@ Device::~Device() {
 
 namespace {
 
-/// Makes up to `count` objects, then returns all, so that the first made is taken first.
+/// Makes up to `count` objects, then gives all back in reverse order, so that the pool lends the
+/// first object first.
 template <class What, class Make, class GiveBack>
 void make_some(int count, const Make& make, const GiveBack& give_back) noexcept {
   std::array<What, 16> made{};
@@ -72,14 +73,12 @@ void Device::prepare(size_t chunk, int chunks) noexcept {
         return (made->first = events.acquire(&made->second, &error)) != nullptr;
       },
       [&](const auto& made) { events.release(made.first, made.second); });
-  // The trial of a link needs a block at the owner and two at a peer.
   constexpr Store kStores[] = {Store::kDevice, Store::kDevice, Store::kPinned};
   size_t trial[] = {kBlock, kTrial, kTrial};
   std::byte* trials[3] = {};
   for (size_t i = 0; i < 3; ++i) trials[i] = blocks.acquire(kStores[i], &trial[i], &error);
   for (const Store store : {Store::kPinned, Store::kDevice})
     make_some<std::pair<std::byte*, size_t>>(
-        // both directions
         std::min(store == Store::kPinned ? 2 * chunks : chunks, kMostChunks) + 1,
         [&](int i, auto* made) {
           made->second = i > 0 ? chunk : store == Store::kDevice ? kBlock : 0;
@@ -112,7 +111,7 @@ int Device::attribute(CUdevice_attribute which) const noexcept {
 }
 
 Kernels* Device::kernels(std::string* why_not) noexcept {
-  const std::lock_guard<std::mutex> guard(kernels_mutex_);  // loading may wait for all work
+  const std::lock_guard<std::mutex> guard(kernels_mutex_);
   if (kernels_ == nullptr && no_kernels_.empty() && !gone()) {
     const Current current(*this);
     CUdevice device = 0;
@@ -171,8 +170,8 @@ Residency& Gpus::residency(const Uuid& gpu) {
   return *residencies_.emplace_back(gpu, std::make_unique<Residency>()).second;
 }
 
-// Skipped if the application's streams may wait for this thread, because allocation may wait for
-// those streams.
+// Skips preparation if the application's streams may wait for this thread, because allocation may
+// wait for those streams.
 void Gpus::look_after() noexcept {
   if (enqueues_.load(std::memory_order_relaxed)) return;
   const std::lock_guard<std::mutex> guard(mutex_);
@@ -211,8 +210,7 @@ Device* Gpus::device_of(const Memory& memory, std::string* why) noexcept {
   }
 }
 
-// Pools and mapped memory have no context; the application's active context is the device's
-// primary.
+// Pools and mapped memory have no context; Tern then uses the device's primary context if active.
 CUcontext Gpus::primary_of(const Driver& known, int ordinal, std::string* why) {
   if (const auto found = primaries_.find(ordinal); found != primaries_.end()) return found->second;
   CUdevice device = 0;

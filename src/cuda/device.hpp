@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Device: a context of the application with its streams, events, kernels and blocks. Gpus: all
-// Devices of this rank.
-// Why: Tern uses the context of the pointer, never the current context, and makes nothing before
-// the first device pointer of a call.
-// Lifetime: Gpus is the Process's, and owns all Devices. When a context ends (cudaDeviceReset),
-// Tern forgets its handles, and makes new ones for the next context.
-// Threads: any; a Job belongs to a single thread.
-// See: src/cuda/README.md, tests/gpu/mpi/context_after_init.cc, context_reset.cc.
+// Devices of this rank. Why: Tern uses the context of the pointer, never the current context, and
+// makes nothing before the first device pointer of a call. Lifetime: the Process owns Gpus. After
+// the end of a context (cudaDeviceReset), Tern forgets the handles, and makes new handles for the
+// next context. Threads: any; a Job belongs to a single thread.
 #pragma once
 
 #include <atomic>
@@ -50,30 +47,27 @@ class Device final : public DeviceContext {
   LateWrites late_writes;
   Streams streams;
   BlockStore blocks;
-  /// Small copies to and from the host use kernels (Job::mail).
   bool mails = true;
 
-  /// Loads the kernels at the first call; null with *why_not, which may be null. Any context may be
-  /// current.
+  /// Loads the kernels at the first call; returns null and sets *why_not on failure. Any context
+  /// may be current.
   Kernels* kernels(std::string* why_not = nullptr) noexcept;
-  /// Returns 0 if the driver does not know the attribute.
+  /// Returns 0 for an attribute unknown to the driver.
   [[nodiscard]] int attribute(CUdevice_attribute which) const noexcept;
   [[nodiscard]] int capability() const noexcept {
     return attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 +
            attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   }
-  /// On a quiet device, makes kernels, streams, events and memory for the first messages. Each may
-  /// wait for all device work, and device work for this rank.
+  /// On a quiet device, makes kernels, streams, events and memory for the first messages. Each
+  /// allocation may wait for all device work, and device work for this rank.
   void prepare(size_t chunk, int chunks) noexcept;
-  /// Whether the context has ended and was made anew, which invalidates all handles. Known memory
-  /// answers without a driver call.
+  /// Whether the context was made anew, without a driver call for known memory.
   [[nodiscard]] bool has_ended(const Memory& memory) const noexcept {
     return !late_writes.knows(memory) && stale();
   }
-  /// Invalidates all handles; the object stays.
   void forget() noexcept;
-  /// Serializes blocking calls with work that waits for other ranks. Two such calls, begun in a
-  /// different order on other ranks, may share a hardware queue and deadlock.
+  /// Serializes blocking calls with work that waits for other ranks. Two such calls in a different
+  /// order on other ranks may share a hardware queue and deadlock.
   [[nodiscard]] bool try_take() noexcept {
     return !taken_.exchange(true, std::memory_order_acquire);
   }
@@ -88,14 +82,12 @@ class Device final : public DeviceContext {
   std::atomic<bool> taken_{false};
 };
 
-/// Work in a stream of a device: copies are begun, then polled. The first failure sticks, and later
-/// copies are not begun.
 class Job {
  public:
   Job() = default;
   explicit Job(Device& device) noexcept;
-  /// Uses a stream of the application or a team, which outlives the job. The job never waits for
-  /// this stream, not even after a failure.
+  /// Uses a stream of the application or a team, which outlives the job. The job never waits for a
+  /// borrowed stream.
   Job(Device& device, Stream& borrowed) noexcept
       : device_(&device), stream_(&borrowed), borrowed_(true) {}
   Job(Job&& other) noexcept;
@@ -106,49 +98,42 @@ class Job {
   void settle(const Memory& memory) noexcept;
   /// Ends a job after settle() alone, without waiting.
   void abandon() noexcept;
-  /// Copies between any memory kinds, on this device or another.
   void copy(void* to, const void* from, size_t bytes) noexcept;
   /// Like copy(), but requires that neither side is pageable.
   void copy_mapped(void* to, const void* from, size_t bytes) noexcept;
-  /// Splits off half of the stage for a second stream.
   [[nodiscard]] Stage share_stage() noexcept;
   void set(void* to, uint32_t value) noexcept;
   void copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                  size_t rows) noexcept;
-  /// Pinned room for small copies, as a host and as a device address; null: the stream has no room,
-  /// or the device no kernels. The room belongs to this job.
+  /// Returns pinned memory of this job for small copies; null if the stream has none or the device
+  /// has no kernels.
   [[nodiscard]] std::byte* room() noexcept;
   [[nodiscard]] void* room_on_device() const noexcept {
     return reinterpret_cast<void*>(stream_->room_at);
   }
-  /// A small copy to or from the room by a kernel. The kernel reports its end in pinned memory.
   void mail(void* to, const void* from, size_t bytes) noexcept;
-  /// Reports the end of other work in the same way: one driver call.
   void tell_end() noexcept;
-  /// Tells that the caller has begun work in the stream (a kernel).
   void mark() noexcept {
     open_ = stream_ != nullptr;
     asked_ = false;
   }
   [[nodiscard]] bool done() noexcept;
-  /// Waits; false: the job failed.
+  /// Waits for the work; returns false if the job failed.
   bool finish() noexcept;
-  /// Keeps data that commands of a borrowed stream read later. The caller takes the data and holds
-  /// it until the stream has run the commands. Throws std::bad_alloc.
+  /// Keeps data that commands of a borrowed stream read later, until the stream has run the
+  /// commands. Throws std::bad_alloc.
   void keep(std::shared_ptr<const void> what) {
     if (borrowed_) kept_.push_back(std::move(what));
   }
   [[nodiscard]] std::vector<std::shared_ptr<const void>> take_kept() noexcept {
     return std::exchange(kept_, {});
   }
-  // Tells that all work has ended.
   void has_ended() noexcept { open_ = false; }
-  /// Queries the stream every few ms.
   [[nodiscard]] bool has_failed_meanwhile() noexcept;
   [[nodiscard]] bool failed() const noexcept { return result_ != CUDA_SUCCESS; }
   /// "cuMemcpyAsync: CUDA_ERROR_..."
   [[nodiscard]] std::string failure() const { return words_of(function_, result_); }
-  /// Hands this job's first failure and kept data to another job. Throws std::bad_alloc.
+  /// Moves the first failure and kept data to another job. Throws std::bad_alloc.
   void give_to(Job& other) {
     other.note(function_, result_);
     for (auto& one : kept_) other.keep(std::move(one));
@@ -178,19 +163,19 @@ class Job {
   CUresult result_ = CUDA_SUCCESS;
   const char* function_ = "";
   bool borrowed_ = false;
-  bool open_ = false;  // work was begun and may still run
+  bool open_ = false;
   bool asked_ = false;
   int64_t next_question_ = 0;
   std::vector<std::shared_ptr<const void>> kept_;
 };
 
-/// A block of memory on the job's device. If allocation fails, the block is invalid, and the job
-/// fails.
+/// A block of memory on the job's device. A failed allocation fails the job and leaves the block
+/// invalid.
 class Loan {
  public:
   Loan() = default;
   Loan(Job& job, Store store, size_t bytes) noexcept;
-  /// Uses BlockStore::spare(); may be invalid.
+  /// Takes only idle blocks (BlockStore::spare()); the block may be invalid.
   Loan(Device& device, Store store, size_t bytes) noexcept
       : device_(&device),
         address_(device.blocks.spare(store, &bytes)),
@@ -213,7 +198,6 @@ struct Block : Loan {
   Block() = default;
   Block(Job& job, size_t least) noexcept : Loan(job, Store::kDevice, least) {}
 };
-/// Copies to and from pinned host memory overlap with other work.
 struct Pinned : Loan {
   Pinned() = default;
   Pinned(Job& job, size_t least) noexcept : Loan(job, Store::kPinned, least) {}
@@ -221,9 +205,9 @@ struct Pinned : Loan {
 
 class Gpus {
  public:
-  /// The device of kDevice or kManaged memory; null with *why if its context is unusable.
+  /// Returns the device of kDevice or kManaged memory; null with *why if the context is unusable.
   Device* device_of(const Memory& memory, std::string* why) noexcept;
-  /// Requires that no device exists yet. As in Kernels.
+  /// Sets the image files (see Kernels). Requires that no device exists yet.
   void set_kernels_file(const std::string& file) { kernels_file_ = file; }
   /// Sets the pinned memory per message. Requires that no device exists yet.
   void set_chunks(size_t bytes, int count) noexcept {
@@ -231,24 +215,22 @@ class Gpus {
     chunks_ = count;
   }
   void set_mails(bool mails) noexcept { mails_ = mails; }
-  /// Prepares devices that were busy at first.
   void look_after() noexcept;
   /// From now on calls are put into the application's streams, and progress allocates nothing on
   /// devices.
   void expect_enqueues() noexcept { enqueues_.store(true, std::memory_order_relaxed); }
-  /// Returns any device, to pin host memory, or null.
   [[nodiscard]] Device* any() noexcept;
-  /// Frees everything; requires that no caller holds a Device. The rank may return (sessions).
+  /// Frees everything; requires that no caller holds a Device. The rank may use GPUs again
+  /// (sessions).
   void release() noexcept;
   ~Gpus() { release(); }
   void tell_once(const Explain& explain, const std::string& why) noexcept;
   /// Returns the Residency of a GPU, which several contexts may share. Throws std::bad_alloc.
   [[nodiscard]] Residency& residency(const Uuid& gpu);
-  /// The number of communicators that have had scratch for direct GPU collectives; scratch outlives
+  /// Counts communicators that have had scratch for direct GPU collectives; scratch outlives
   /// communicators.
   std::atomic<int> scratches{0};
   void tell_fallback(const Explain& explain, const std::string& what) noexcept;
-  /// Logs a choice once, for TERN_EXPLAIN.
   void tell_choice(const Explain& explain, const std::string& what) noexcept;
 
  private:

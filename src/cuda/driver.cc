@@ -16,18 +16,17 @@ namespace {
 
 constexpr const char* kLibrary = "libcuda.so.1";
 
-/// The state of the driver in this process, shared by all ranks.
 struct Found {
   std::atomic<const Driver*> driver{nullptr}, unusable{nullptr};
   std::atomic<uint64_t> looked_at{0};
   std::mutex mutex;
   Driver table;
-  std::string missing;  // why a loaded libcuda is unusable
+  std::string missing;
 };
 Found found;
 constexpr uint64_t kNeverAgain = UINT64_MAX;
 
-/// Counts all libraries ever loaded, in some 20 ns, when no_driver_since cannot tell.
+/// libraries_loaded() takes some 20 ns, and runs only if no_driver_since cannot tell.
 uint64_t libraries_loaded() noexcept {
   uint64_t count = 0;
   ::dl_iterate_phdr(
@@ -45,7 +44,6 @@ bool resolve(void* library, const char* name, Function& place) noexcept {
   return place != nullptr;
 }
 
-/// Returns the first required function that the library lacks, or null.
 // NOLINTNEXTLINE(readability-function-size): statements of rows
 const char* fill(void* library, Driver& table) noexcept {
   const char* lacks = nullptr;
@@ -77,7 +75,7 @@ void forget_in_child() noexcept {
 TERN_COLD const Driver* look_for(int flags) noexcept {
   const std::lock_guard<std::mutex> guard(found.mutex);
   if (const Driver* known = found.driver.load(std::memory_order_acquire)) return known;
-  const link_map* const last = load_last();  // both before the search, to miss no library
+  const link_map* const last = load_last();
   const uint64_t loaded = libraries_loaded();
   void* const library = ::dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL | flags);
   if (library == nullptr) {
@@ -95,7 +93,7 @@ TERN_COLD const Driver* look_for(int flags) noexcept {
     never_again();
     if (found.table.cuPointerGetAttributes == nullptr) return nullptr;
     found.unusable.store(&found.table, std::memory_order_release);
-    no_driver_since.doubt();  // device memory may exist
+    no_driver_since.doubt();
     return nullptr;
   }
   ::pthread_atfork(nullptr, nullptr, forget_in_child);

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Driver: the functions of libcuda.so.1, once the application has loaded the library.
-// Why: a single build serves machines with and without GPUs. Tern never links, loads or initialises
-// CUDA: without libcuda a process owns no device memory.
-// Lifetime: the process. Threads: any.
-// See: cuda/functions.hpp (the rows), src/cuda/README.md.
+// Why: a single build serves machines with and without GPUs. Lifetime: the process. Threads: any.
 #pragma once
 
 #include <string>
@@ -19,30 +16,27 @@ struct Driver {
 #define TERN_CUDA_ROW(name, ...) CUresult (*name)(__VA_ARGS__) = nullptr;
   TERN_CUDA_FUNCTIONS(TERN_CUDA_ROW, TERN_CUDA_ROW)
 #undef TERN_CUDA_ROW
-  int version = 0;  // supported CUDA version: 12040 is 12.4
+  int version = 0;
 };
 
-/// Returns null before the application loads libcuda, for a libcuda that is too old, and in a
-/// forked child. Cheap enough for every buffer.
+/// Returns null before the application loads libcuda, for an old libcuda, and in a forked child.
+/// Cheap enough for every buffer.
 [[nodiscard]] const Driver* driver() noexcept;
 
 /// Returns a loaded driver without all required functions, usable only for pointer attributes; else
 /// null.
 [[nodiscard]] const Driver* unusable_driver() noexcept;
 
-/// Returns the CUDA version of a function, at least 12000.
 [[nodiscard]] int first_version_of(std::string_view function) noexcept;
-/// "the driver for CUDA 12.0 lacks cuFuncLoad, which needs a driver for CUDA 12.4"
 [[nodiscard]] std::string lacks_in_words(const Driver& driver, const char* function);
 /// Returns missing optional functions with versions: "cuFuncLoad (12.4)".
 [[nodiscard]] std::vector<std::string> missing_functions(const Driver& driver);
 
-/// Returns "12.4", or the reason against the driver; for tools.
+/// Returns "12.4", or why the driver is unusable.
 [[nodiscard]] std::string driver_in_words();
 /// Loads libcuda if installed. Only for tools, which own no device memory.
 void load_driver() noexcept;
 
-/// "cuMemcpyAsync: CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)"
 [[nodiscard]] std::string words_of(const char* function, CUresult result);
 
 }  // namespace tern::cuda

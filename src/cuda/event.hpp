@@ -2,10 +2,8 @@
 // SharedEvent: marks the end of a process's device work, visible to other processes.
 // Why: a receiver's device may begin to copy when the sender's device has written, without the
 // sender's CPU. Tern polls events and never makes a stream wait: the event of a dead process would
-// block the stream forever.
-// Lifetime: recorded before its name is sent; returned to the pool when the message has ended.
-// Threads: any.
-// See: pml/protocols/device_pieces.cc, tests/gpu/driver/sharing.cc (the driver's guarantees).
+// block the stream forever (tests/gpu/driver/sharing.cc).
+// Lifetime: recorded before its name is sent, until the message has ended. Threads: any.
 #pragma once
 
 #include "cuda/event_pool.hpp"
@@ -15,7 +13,7 @@ namespace tern::cuda {
 class Device;
 class Job;
 
-/// Records an event behind the job's work. Invalid if the driver refuses; the job does not fail.
+/// Records an event behind the job's work. On failure the event is invalid; the job does not fail.
 class SharedEvent {
  public:
   SharedEvent() = default;
@@ -32,9 +30,8 @@ class SharedEvent {
   EventName name_{};
 };
 
-/// Opens a peer's event; null: the job fails.
+/// Opens a peer's event; on failure returns null, and the job fails.
 [[nodiscard]] CUevent open_event(Job& job, const EventName& name) noexcept;
-/// Whether the event has happened. If the query fails, the job fails.
 [[nodiscard]] bool happened(Job& job, CUevent event) noexcept;
 
 }  // namespace tern::cuda

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kMostOpened = 16384;
 
-/// Events named by this process, to validate names from peers.
+/// Names from peers are validated against these events.
 class Named {
  public:
   static Named& instance() noexcept {

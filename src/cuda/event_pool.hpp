@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events: a device's events for SharedEvent, own and opened. Lifetime: the Device's. Threads: any.
+// Events: a device's own and opened events for SharedEvent. Lifetime: the Device's. Threads: any.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,9 @@
 
 namespace tern::cuda {
 
-/// Sent over the wire.
 struct EventName {
   uint64_t process;
-  uint64_t event;  // the handle in the process: own IPC handles cannot be opened
+  uint64_t event;  // the handle in the process, because a process cannot open its own IPC handles
   unsigned char handle[64];
 };
 static_assert(sizeof(EventName) == 80);
@@ -26,15 +25,15 @@ class Events {
   Events(const Events&) = delete;
   Events& operator=(const Events&) = delete;
   ~Events();
+  /// Lends an event to this caller alone, or returns null with *error. Requires the context.
   CUevent acquire(EventName* name, CUresult* error) noexcept;
   void release(CUevent event, const EventName& name) noexcept;
-  /// Lends an event to this caller alone; null with *error. Requires the context.
+  /// Opens a peer's event, or returns null with *error. The event stays open, because a peer has at
+  /// most one event per piece in flight. Requires the context.
   CUevent open(const EventName& name, CUresult* error) noexcept;
-  /// Opens a peer's event; null with *error. The event stays open, because a peer has at most one
-  /// per piece in flight. Requires the context.
+  /// Requires the context, and no waiting callers.
   void destroy() noexcept;
   void forget() noexcept;
-  /// Requires the context, and no waiting callers.
   static void forget(CUevent event) noexcept;
   [[nodiscard]] bool empty() const noexcept { return idle_.empty() && opened_.empty(); }
 

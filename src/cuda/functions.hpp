@@ -2,9 +2,8 @@
 // The CUDA driver functions of Tern, under their exported names.
 //
 // Why: a single list yields the declarations (cuda/api.hpp), the function table, and checks in
-// tests. Required rows exist in all drivers since 12.0. Optional rows may be null: TERN_CUDA_LATER
-// has versions of later functions, and drivers may omit others. All return CUresult. Tests hide
-// optional functions (tests/softcuda/README.md).
+// tests. Required rows exist in all drivers since 12.0. Optional rows may be null; TERN_CUDA_LATER
+// lists versions of later functions.
 //
 //   #define ROW(name, ...) CUresult (*name)(__VA_ARGS__);
 //   TERN_CUDA_FUNCTIONS(ROW, ROW)
@@ -203,7 +202,6 @@
   TERN_CUDA_REQUIRED(REQUIRED)                                                                     \
   TERN_CUDA_OPTIONAL(OPTIONAL)
 
-// CUDA versions that introduced functions after 12.0.
 #define TERN_CUDA_LATER(ROW)                                                                       \
   ROW(cuCtxSetFlags, 12010)                                                                        \
   ROW(cuMulticastCreate, 12010)                                                                    \

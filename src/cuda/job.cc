@@ -68,14 +68,14 @@ void Job::end() noexcept {
   device_ = nullptr;
 }
 
-// Waits, because memory in use must outlive the work.
+// fail_with() waits for the stream, because memory in use must outlive the work.
 void Job::fail_with(const char* function, CUresult result) noexcept {
   if (result == CUDA_SUCCESS) return;
   note(function, result);
   if (!borrowed_) (void)device_->driver.cuStreamSynchronize(stream());
 }
 
-// The copies ran in the context of the memory, or in the current context.
+// The application's copies ran in the context of the memory, or in the current context.
 void Job::settle(const Memory& memory) noexcept {
   if (borrowed_ || failed() || memory.kind == MemoryKind::kHost) return;
   if (TERN_LIKELY(device_->late_writes.are_none_on(memory))) return;

@@ -15,7 +15,6 @@ namespace {
 constexpr unsigned kThreads = 256;
 constexpr size_t kMostShared = std::max(sizeof(InterpretShared), sizeof(PushShared));
 
-/// Returns the file and a final zero; empty if unreadable.
 std::vector<char> contents(const std::string& file) {
   std::ifstream stream(file, std::ios::binary);
   if (!stream) return {};
@@ -51,7 +50,6 @@ int processors_of(const Driver& driver, CUdevice device) noexcept {
   return all;
 }
 
-/// Whether another image may suit the GPU and driver.
 bool is_for_others(CUresult result) noexcept {
   return result == CUDA_ERROR_NO_BINARY_FOR_GPU || result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION ||
          result == CUDA_ERROR_INVALID_IMAGE;
@@ -103,7 +101,6 @@ void Kernels::load(CUdevice device, const std::string& files) {
   find_all(device);
 }
 
-// Returns false if the next image would fail as well.
 bool Kernels::load_image(const KernelImage& image, size_t number) {
   const CUresult result =
       driver_.cuLibraryLoadData(&library_, image.code, nullptr, nullptr, 0, nullptr, nullptr, 0);

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels: all kernels, loaded into a context, and their launches.
-// Why: kernels must load before the first capture or waiting kernel, because a lazy load may
-// deadlock. So the first use loads all.
-// Lifetime: constructed and destroyed with the context current; forget() if the context ended
-// first.
+// Why: the first use loads all kernels before the first capture or waiting kernel, because a lazy
+// load may deadlock.
+// Lifetime: constructed and destroyed with the context current, unless forget() was called.
 // Threads: any, after construction. No call waits for the device, unless LayoutImages lacks room
 // for a type.
-// See: cuda/kernels/image.hpp (the images), tests/unit/cuda/kernels_test.cc.
 #pragma once
 
 #include <algorithm>
@@ -41,19 +39,18 @@ class Kernels {
 
   [[nodiscard]] bool available() const noexcept { return why_.empty(); }
   [[nodiscard]] const std::string& why_not() const noexcept { return why_; }
-  /// The loaded image and the reason; empty for the first image.
   [[nodiscard]] const std::string& image_in_words() const noexcept { return image_; }
   void forget() noexcept;
 
-  // The following require available(), and return the result of the launch.
+  // All launches require available().
 
-  /// target[i] = sources[0][i] (op) (sources[1][i] (op) ...) for `count` elements. 1 to
-  /// kMostSources sources; the target may be among the sources.
+  /// target[i] = sources[0][i] (op) (sources[1][i] (op) ...) for `count` elements. `n` is at most
+  /// kMostSources; the target may be among the sources.
   CUresult reduce(CUstream stream, Reduction operation, const ReducePlan& plan,
                   const void* const* sources, int n, void* target, int64_t count) noexcept;
 
-  /// Move the packed bytes [offset, offset + bytes) of elements at `buffer`. Both addresses must be
-  /// valid on the device. The program must live until the work has ended.
+  /// pack() and unpack() move the packed bytes [offset, offset + bytes) of elements at `buffer`.
+  /// Both addresses must be valid on the device. The program must live until the work has ended.
   CUresult pack(CUstream stream, const std::shared_ptr<const LayoutProgram>& program,
                 const void* buffer, size_t offset, void* packed, size_t bytes) noexcept;
   CUresult unpack(CUstream stream, const std::shared_ptr<const LayoutProgram>& program,
@@ -69,11 +66,10 @@ class Kernels {
   /// `blocks`: thread blocks, which wait for other devices.
   CUresult interpret(CUstream stream, const InterpretArguments& arguments, int blocks) noexcept;
   CUresult push(CUstream stream, Wire wire, const PushArguments& arguments, int blocks) noexcept;
-  /// Requires multicast memory.
   CUresult multicast(CUstream stream, const MulticastArguments& arguments, int blocks) noexcept;
   CUresult exchange(CUstream stream, const ExchangeArguments& arguments, int blocks) noexcept;
-  /// Resident thread blocks of waiting kernels, in any mix: an SM without room for another block
-  /// holds at least as many as of the largest kernel.
+  /// Returns the number of thread blocks of waiting kernels that fit the GPU, in any mix: an SM
+  /// without room for another block holds at least as many as of the largest kernel.
   [[nodiscard]] int most_waiting() const noexcept {
     unsigned most =
         std::min({interpret_.most_blocks, multicast_.most_blocks, exchange_.most_blocks});

@@ -23,7 +23,7 @@ bool LateWrites::are_none_on(const Memory& memory) noexcept {
   return known != synchronous_.end() && known->second;
 }
 
-// Pools and mapped memory belong to no context.
+// Memory of pools and mapped memory belongs to no context.
 bool LateWrites::knows(const Memory& memory) const noexcept {
   if (memory.context == nullptr || memory.buffer_id == 0) return false;
   const std::lock_guard<std::mutex> guard(mutex_);
@@ -33,7 +33,7 @@ bool LateWrites::knows(const Memory& memory) const noexcept {
 bool LateWrites::end_on(const Memory& memory) noexcept {
   {
     const std::lock_guard<std::mutex> guard(mutex_);
-    if (synchronous_.contains(memory.buffer_id)) return false;  // the driver refused before
+    if (synchronous_.contains(memory.buffer_id)) return false;
   }
   unsigned int on = 1;
   const bool all_written =
@@ -49,7 +49,7 @@ bool LateWrites::end_on(const Memory& memory) noexcept {
   return all_written;
 }
 
-// Empty if the driver cannot change flags (before CUDA 12.1).
+// Returns nothing if the driver cannot change flags (before CUDA 12.1).
 std::optional<unsigned> LateWrites::flags() const noexcept {
   unsigned flags = 0;
   if (driver_.cuCtxSetFlags == nullptr || driver_.cuCtxGetFlags == nullptr ||
@@ -93,7 +93,7 @@ CUresult LateWrites::order_behind(CUstream stream, CUcontext current, bool* wait
   if (*waits) result = driver_.cuStreamWaitEvent(stream, event, 0);
   if (keeps && *waits) return result;
   if (keeps) since_[current].event = nullptr;
-  (void)driver_.cuEventDestroy_v2(event);  // once the event has happened
+  (void)driver_.cuEventDestroy_v2(event);  // the driver frees the event once it has happened
   return result;
 }
 

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// LateWrites: the application's synchronous copies and memsets may return before writing; Tern's
-// streams must run after these writes.
-// Why: Tern makes the driver synchronous for an allocation or, if refused, for a context. So Tern
-// waits for the legacy stream at most once per context. The legacy stream joins all blocking
-// streams, even streams that wait for another rank's next call.
-// Lifetime: the Device's. Threads: any.
-// See: tests/gpu/mpi/synchronous_copies_settle.cc, pending_streams.cc.
+// LateWrites: orders Tern's streams behind the application's synchronous copies and memsets, which
+// may return before writing.
+// Why: Tern makes the driver synchronous for an allocation or, if refused, for a context, and so
+// waits for the legacy stream at most once per context (src/cuda/README.md). Lifetime: the
+// Device's. Threads: any.
 #pragma once
 
 #include <atomic>
@@ -28,16 +26,15 @@ class LateWrites {
   LateWrites& operator=(const LateWrites&) = delete;
   /// Whether all writes to the memory are known to be complete. No driver call.
   [[nodiscard]] bool are_none_on(const Memory& memory) noexcept;
-  /// Whether the allocation was seen before. Ids are unique in a process, and end with the context.
+  /// Ids of allocations are unique in a process, and end with the context.
   [[nodiscard]] bool knows(const Memory& memory) const noexcept;
-  /// Waits for pending writes and makes later ones synchronous, if the driver can. Requires the
+  /// Waits for pending writes and makes later writes synchronous, if possible. Requires the
   /// memory's context.
   [[nodiscard]] bool end_on(const Memory& memory) noexcept;
-  /// Orders `stream` behind late writes of the current context. *waits: some are pending. Does
-  /// nothing during a capture that forbids the legacy stream if synchronous mode is refused.
+  /// Orders `stream` behind late writes of the current context; sets *waits if writes are pending.
+  /// If synchronous mode is refused, does nothing during a capture that forbids the legacy stream.
   [[nodiscard]] CUresult order_behind(CUstream stream, CUcontext current, bool* waits) noexcept;
   [[nodiscard]] bool empty() const noexcept { return since_.empty(); }
-  /// Returns true once after a context was made synchronous.
   [[nodiscard]] bool has_changed_context() noexcept {
     return changed_.load(std::memory_order_relaxed) && changed_.exchange(false);
   }
@@ -48,9 +45,9 @@ class LateWrites {
 
  private:
   struct Since {
-    CUevent event = nullptr;    // behind all earlier writes; null: happened
-    bool ours = false;          // the application had not set the flag
-    unsigned long long id = 0;  // of the context: handles are reused
+    CUevent event = nullptr;  // behind all earlier writes; null: happened
+    bool ours = false;        // the application had not set the flag
+    unsigned long long id = 0;
   };
   [[nodiscard]] std::optional<unsigned> flags() const noexcept;
   [[nodiscard]] CUresult record(CUevent* event) const noexcept;

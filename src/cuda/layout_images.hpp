@@ -24,14 +24,12 @@ class LayoutImages {
   LayoutImages(const LayoutImages&) = delete;
   LayoutImages& operator=(const LayoutImages&) = delete;
   ~LayoutImages();
-  /// Called after the end of the context.
+  /// forget() replaces the destruction after the end of the context.
   void forget() noexcept;
 
-  /// Allocates spare blocks. May wait for the device.
+  /// prepare() may wait for the device.
   void prepare() noexcept;
-  /// Allocates blocks for this type. May wait for the device.
   [[nodiscard]] CUresult prepare(const Program& program) noexcept;
-  /// Assigns a block without allocation; false: none is free.
   [[nodiscard]] bool reserve(const Program& program) noexcept;
   /// Returns the list's address for later work in this stream. Allocates unless reserve() returned
   /// true.
@@ -39,7 +37,7 @@ class LayoutImages {
 
  private:
   struct Image {
-    std::weak_ptr<const LayoutProgram> owner;  // expired: free
+    std::weak_ptr<const LayoutProgram> owner;
     CUdeviceptr at = 0;
     void* pinned = nullptr;
     size_t bytes = 0;

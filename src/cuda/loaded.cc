@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The empty library, in a new memory file for each load: the linker loads a file only once.
+// Loads an empty library from a new memory file each time, because the linker loads a file only
+// once.
 #include "cuda/loaded.hpp"
 
 #include <dlfcn.h>
@@ -26,7 +27,7 @@ struct EmptyLibrary {
   ElfW(Phdr) parts[3] = {};
   ElfW(Dyn) dynamic[6] = {};
   ElfW(Sym) symbols[1] = {};
-  uint32_t hash[4] = {1, 1, 0, 0};  // a single empty bucket
+  uint32_t hash[4] = {1, 1, 0, 0};
   char names[8] = {};
 
   /// `like`: first bytes of a loaded object, for the machine type.
@@ -66,7 +67,6 @@ struct EmptyLibrary {
   }
 };
 
-/// The ELF header of the object with this code; null in a static program.
 const ElfW(Ehdr) * own_head() noexcept {
   Dl_info here{};
   if (::dladdr(reinterpret_cast<const void*>(&load_last), &here) == 0) return nullptr;
@@ -75,9 +75,9 @@ const ElfW(Ehdr) * own_head() noexcept {
   return known ? head : nullptr;
 }
 
-/// Each load uses a new name, because the linker identifies libraries by name.
-/// Debuggers open this name in their own process, perhaps later. So the name contains the number of
-/// this process and of a descriptor that is not reused. With "self" gdb read its own pipe and hung.
+/// Each load uses a new name, because the linker identifies libraries by name. Debuggers open this
+/// name in their own process, perhaps later, so the name contains the number of this process and of
+/// a descriptor that is not reused. With "self" gdb read its own pipe and hung.
 void* load(const EmptyLibrary& library, int times) noexcept {
   const Fd made(::memfd_create("tern-last-loaded", MFD_CLOEXEC));
   if (!made.valid() || ::write(made.get(), &library, sizeof library) != sizeof library)

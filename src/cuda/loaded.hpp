@@ -6,7 +6,6 @@
 // and watches its entry: the entry stays loaded, and gets a successor at the next load.
 // Lifetime: the process. Threads: any.
 // Cost: two loads and a compare; some 50 us for a new entry after another library was loaded.
-// See: tests/unit/cuda/loaded_test.cc, tests/gpu/mpi/driver_loaded_after_init.cc.
 #pragma once
 
 #include <link.h>
@@ -15,8 +14,8 @@
 
 namespace tern::cuda {
 
-/// Watches the last entry of the linker's list. Reads the successor while the linker may write: a
-/// single word, which becomes visible to a thread no later than any sign of the load.
+/// Watches the last entry of the linker's list. The linker may write the successor meanwhile: a
+/// single word, visible to a thread no later than any sign of the load.
 class LastLoaded {
  public:
   [[nodiscard]] bool still() const noexcept {
@@ -24,9 +23,7 @@ class LastLoaded {
            nullptr;
   }
   void look_at(const link_map& entry) noexcept { at_.store(&entry, std::memory_order_release); }
-  /// Makes still() false, as after a load.
   void doubt() noexcept { look_at(kDoubt); }
-  /// Makes still() true forever.
   void trust() noexcept { look_at(kTrust); }
 
  private:
@@ -37,8 +34,8 @@ class LastLoaded {
 /// While still() holds, libcuda is not loaded, and no device memory exists.
 extern constinit LastLoaded no_driver_since;
 
-/// Loads an empty library and returns its entry. Null if another library came later, on failure (no
-/// descriptor, no /proc), and after 16 loads, because each stays loaded.
+/// Loads an empty library and returns its entry. Returns null if another library came later, on
+/// failure (no descriptor, no /proc), and after 16 loads, because each stays loaded.
 [[nodiscard]] const link_map* load_last() noexcept;
 
 }  // namespace tern::cuda

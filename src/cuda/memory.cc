@@ -24,7 +24,7 @@ constinit thread_local CallBuffers* call_buffers __attribute__((tls_model("initi
 
 namespace {
 
-/// Start of brk: field 47 of /proc/self/stat.
+/// Field 47 of /proc/self/stat is the start of brk.
 uintptr_t heap_start() noexcept {
   std::FILE* const file = std::fopen("/proc/self/stat", "re");
   if (file == nullptr) return 0;
@@ -33,7 +33,7 @@ uintptr_t heap_start() noexcept {
   std::fclose(file);
   text[length] = '\0';
   const char* at = text + length;
-  while (at > text && *at != ')') --at;  // the name may contain anything
+  while (at > text && *at != ')') --at;  // the process name may contain any character
   unsigned long long value = 0;
   constexpr int kFieldsAfterName = 45;
   for (int field = 0; field < kFieldsAfterName && *at != '\0'; ++field)
@@ -42,7 +42,6 @@ uintptr_t heap_start() noexcept {
   return std::sscanf(at, "%llu", &value) == 1 ? static_cast<uintptr_t>(value) : 0;
 }
 
-/// The writable segment of the program, the first object in the list.
 void find_program(HostRanges::AddressRange& program) noexcept {
   ::dl_iterate_phdr(
       [](dl_phdr_info* info, size_t, void* result) {
@@ -58,7 +57,7 @@ void find_program(HostRanges::AddressRange& program) noexcept {
       &program);
 }
 
-// Limited, because an unlimited stack's range would cover all lower addresses.
+// An unlimited stack's range would cover all lower addresses, so the range is limited.
 void find_stack() noexcept {
   constexpr size_t kMostStack = 64 << 20;
   pthread_attr_t attributes;
@@ -86,7 +85,7 @@ void learn_ranges() noexcept {
     heap.bytes.store(end - heap.begin, std::memory_order_release);
 }
 
-/// For a failing driver: memory unreadable to the CPU is a device's.
+/// Without a working driver, memory unreadable to the CPU counts as a device's.
 TERN_COLD MemoryKind kind_without_driver(const void* address) noexcept {
   char byte = 0;
   const iovec here{&byte, 1}, there{const_cast<void*>(address), 1};
@@ -117,7 +116,7 @@ MemoryKind ask_driver(const void* address) noexcept {
   const CUresult answer = known->cuPointerGetAttributes(names.size(), names.data(), values.data(),
                                                         reinterpret_cast<CUdeviceptr>(address));
   if (answer == CUDA_ERROR_NOT_INITIALIZED || answer == CUDA_ERROR_DEINITIALIZED)
-    return MemoryKind::kHost;  // no device memory exists
+    return MemoryKind::kHost;
   if (answer != CUDA_SUCCESS) return kind_without_driver(address);
   if (managed != 0) return MemoryKind::kManaged;
   return type == CU_MEMORYTYPE_DEVICE ? MemoryKind::kDevice : MemoryKind::kHost;

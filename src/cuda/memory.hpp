@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory kind of an address, and its allocation, because any buffer of any call may be host or
-// device memory.
-// Cost: a compare before libcuda is loaded. Then a few for the heap, static data and the thread's
-// stack, and a cuPointerGetAttributes for other addresses. Results are cached only for a call's
-// buffers (CallBuffers), because an address may be freed and reused.
-// Threads: any. See: src/cuda/README.md, tests/unit/cuda/memory_test.cc,
-// tests/gpu/mpi/pt2pt_kinds.cc.
+// The memory kind of an address, and its allocation.
+// Cost: a compare before libcuda is loaded. Then a few compares for the heap, static data and the
+// thread's stack, and a cuPointerGetAttributes for other addresses. Results are cached only for a
+// call's buffers (CallBuffers), because an address may be freed and reused. Threads: any.
 #pragma once
 
 #include <array>
@@ -32,24 +29,24 @@ enum class MemoryKind : uint8_t {
 
 /// Source of Memory::buffer_id; ids are unique only within a source.
 enum class IdKind : uint8_t {
-  kBuffer,  // CU_POINTER_ATTRIBUTE_BUFFER_ID
-  kBlock,   // CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, for mapped memory (cuMemCreate)
+  kBuffer,
+  kBlock,
 };
 
 struct Memory {
   MemoryKind kind = MemoryKind::kHost;
   CUcontext context = nullptr;  // null for pools and cuMemMap
-  int device = 0;               // ordinal in this process
-  uint64_t buffer_id = 0;       // of the allocation; not reused in this process
+  int device = 0;
+  uint64_t buffer_id = 0;  // of the allocation; not reused in this process
   IdKind id_kind = IdKind::kBuffer;
   uintptr_t base = 0;
   size_t bytes = 0;
-  bool legacy_ipc = false;  // cuIpcGetMemHandle works
-  bool pooled = false;      // from cuMemAllocAsync
+  bool legacy_ipc = false;
+  bool pooled = false;
 };
 
 namespace detail {
-/// Host-only ranges, found at first use.
+/// Ranges of host memory, found at first use.
 struct HostRanges {
   struct AddressRange {
     std::atomic<uintptr_t> begin{0}, bytes{0};
@@ -58,9 +55,9 @@ struct HostRanges {
              bytes.load(std::memory_order_relaxed);
     }
   };
-  AddressRange program;                 // static data
+  AddressRange program;
   std::array<AddressRange, 64> pinned;  // by the library; a place keeps its address
-  AddressRange heap;                    // brk; grows
+  AddressRange heap;
 };
 extern constinit HostRanges host_ranges;
 struct StackRange {
@@ -70,8 +67,8 @@ extern constinit thread_local StackRange stack_range __attribute__((tls_model("i
 TERN_COLD MemoryKind ask(const void* address) noexcept;
 }  // namespace detail
 
-/// Caches the driver's answers for up to two buffers (or null) while a call lasts, for the calling
-/// thread.
+/// Caches the driver's answers for up to two buffers (or null), for the calling thread and the
+/// duration of a call.
 class CallBuffers {
  public:
   CallBuffers(const void* one, const void* other) noexcept;

@@ -44,14 +44,14 @@ std::unique_ptr<Residency::Share> Residency::share() {
 }
 
 int Residency::ordinary(int wanted, int most) {
-  auto fresh = share();  // destroyed after the guard
+  auto fresh = share();
   const Guard guard(mutex_);
   if (ordinary_ == nullptr) ordinary_ = std::move(fresh);
   const int own = ordinary_->places_ > 0 ? ordinary_->places_ : take(*ordinary_, wanted, most);
   return std::min({wanted, std::max(most, 0), own});
 }
 
-// Takes half of the free places, to leave some for later communicators.
+// A share takes half of the free places, to leave some for later communicators.
 int Residency::take(Share& share, int wanted, int most) noexcept {
   share.is_over_ = nullptr;
   share.most_ = most;

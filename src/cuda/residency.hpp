@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Residency: places for thread blocks of waiting kernels on a GPU.
 // Why: a waiting kernel occupies places until kernels of other ranks run, and ranks may begin calls
-// in different orders. If kernels of several communicators exceeded the GPU, they would wait for
-// each other forever. So each communicator reserves a Share before its first call. An eighth of the
-// places stays free for other kernels.
-// Lifetime: Gpus, which outlives every Share. Threads: any. See: coll/gpu/teams.cc;
-// tests/unit/cuda/residency_test.cc, tests/gpu/mpi/stream_many.cc.
+// in different orders. Kernels of several communicators that exceed the GPU would wait for each
+// other forever. So each communicator reserves a Share before its first call. An eighth of the
+// places stays free for other kernels. Lifetime: Gpus, which outlives every Share. Threads: any.
 #pragma once
 
 #include <algorithm>
@@ -38,14 +36,12 @@ class Residency {
     friend class Residency;
     Residency& of_;
     int places_ = 0, most_ = 0;
-    std::function<bool()> is_over_;  // empty: in use
+    std::function<bool()> is_over_;
   };
-  /// Returns the places for waiting kernels of all processes, out of `places`.
   [[nodiscard]] static constexpr int for_waiting(int places) noexcept {
     return places - std::max(1, places / 8);
   }
   [[nodiscard]] std::unique_ptr<Share> share();
-  /// Blocking calls take turns on a GPU, with a common share.
   [[nodiscard]] int ordinary(int wanted, int most);
 
  private:

@@ -40,7 +40,6 @@ void copy_by_driver(Job& job, const Rows& rows) noexcept {
                                         rows.from_pitch, rows.width, rows.count, job.stream()));
 }
 
-/// Copies at most `stage.bytes` through the stage.
 void copy_part(Job& job, const Stage& stage, const Rows& part, bool to_pageable) {
   const Rows in{stage.at, part.width, part.from, part.from_pitch, part.width, part.count};
   const Rows out{part.to, part.to_pitch, stage.at, part.width, part.width, part.count};

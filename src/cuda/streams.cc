@@ -84,7 +84,7 @@ bool Streams::give_back(Stream* stream) noexcept {
   return true;
 }
 
-// The stream may still write its word, so no other stream may reuse the word.
+// An ended stream may still write its word, so no other stream may reuse the word.
 void Streams::end(Stream* stream) noexcept {
   (void)driver_.cuStreamDestroy_v2(stream->handle);
   stream->handle = nullptr;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Streams: the library's streams in a context, each with a word of pinned memory for progress.
-// Why: a stream query takes the driver's locks, several driver calls each time, and is repeated
-// hundreds of times per copy. Polling a word is free. Kernels for small copies set the word, too.
-// Priority: the highest, because messages need few instructions and hold up peers.
-// Lifetime: the Device's. Threads: any; a stream belongs to its holder.
-// See: tests/gpu/mpi/driver_calls.cc, tests/unit/cuda/streams_test.cc.
+// Why: a stream query takes the driver's locks, and is repeated hundreds of times per copy; polling
+// a word is free.
+// Priority: the highest, because messages need few instructions and hold up peers. Lifetime: the
+// Device's. Threads: any; a stream belongs to its holder.
 #pragma once
 
 #include <atomic>
@@ -30,16 +29,16 @@ struct Stream {
   static constexpr size_t kRoom = 8192;
   CUstream handle = nullptr;
   std::atomic<uint32_t>* word = nullptr;
-  CUdeviceptr word_at = 0;  // device address
-  uint32_t asked = 0;       // last value requested
+  CUdeviceptr word_at = 0;
+  uint32_t asked = 0;
   std::byte* room = nullptr;
   CUdeviceptr room_at = 0;
   Stage stage;
   bool staged = false;
 
-  /// Enqueues a write of the word behind all work; false: impossible. Requires the context.
+  /// Enqueues a write of the word behind all work; returns false if impossible. Requires the
+  /// context.
   [[nodiscard]] bool ask(const Driver& driver) noexcept;
-  /// Whether the last requested value has arrived.
   [[nodiscard]] bool has_come() const noexcept {
     return word->load(std::memory_order_acquire) == asked;
   }
@@ -50,8 +49,8 @@ class Streams {
   explicit Streams(const Driver& driver) noexcept : driver_(driver) {}
   Streams(const Streams&) = delete;
   Streams& operator=(const Streams&) = delete;
-  /// Gives a stream to the caller alone. idle(): a returned stream, or null. make(): a new stream,
-  /// or null with *error; requires the context.
+  /// Both give a stream to the caller alone. idle() returns a reused stream, or null. make()
+  /// returns a new stream, or null with *error, and requires the context.
   [[nodiscard]] Stream* idle() noexcept;
   [[nodiscard]] Stream* make(CUresult* error) noexcept;
   /// Keeps the stream for reuse. The functions below require the context.
@@ -59,7 +58,6 @@ class Streams {
   void end(Stream* stream) noexcept;
   [[nodiscard]] bool empty() const noexcept { return all_.empty(); }
   void destroy() noexcept;
-  /// Called after the end of the context.
   void forget() noexcept;
 
  private:

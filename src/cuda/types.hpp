@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Types and constants of the CUDA driver API for Tern and its tests, under their own names.
-//
-// Why: the build needs no toolkit. tests/unit/cuda/api_test.cc compares with cuda.h if present.
+// Types and constants of the CUDA driver API, under their own names, because the build needs no
+// toolkit.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

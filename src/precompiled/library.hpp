@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// System headers of most sources, parsed once per build (m4/tern_pch.m4). Sources compile without
-// this file.
+// System headers of most sources, parsed once per build. Sources compile without this file.
 
 #include <fcntl.h>
 #include <sys/stat.h>

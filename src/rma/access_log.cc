@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// AccessLog: entries and their conflicts.
 #include "rma/access_log.hpp"
 
 #include <sys/uio.h>
@@ -23,8 +22,8 @@ namespace tern::rma {
 struct AccessLog::Entry {
   int32_t origin = 0;  // rank + 1; 0: free
   Intent intent = Intent::kPut;
-  uint32_t type = 0;          // basic type of an update
-  int64_t low = 0, high = 0;  // [low, high)
+  uint32_t type = 0;  // basic type of an update
+  int64_t low = 0, high = 0;
   char call[32] = {}, site[64] = {};
 
   [[nodiscard]] bool conflicts_with(const Entry& other) const noexcept {
@@ -37,7 +36,7 @@ struct AccessLog::Entry {
 struct AccessLog::Table {
   static constexpr uint32_t kEntries = 500;
   std::atomic<int32_t> holder;
-  uint32_t used;  // end of the used entries
+  uint32_t used;
   Entry entries[kEntries];
 
   [[nodiscard]] const Entry* find_conflict(const Entry& entry) const noexcept {
@@ -66,10 +65,10 @@ constexpr const char* kDone[] = {"put", "get", "accumulate"};
 
 const char* name_of(Intent intent) noexcept { return kDone[static_cast<int>(intent)]; }
 
-/// Calls body(low, high) for each block, until false.
+/// Calls body(low, high) for each block, until the body returns false.
 template <class Body>
 void for_each_piece(const TargetData& place, int64_t at, Body&& body) noexcept {
-  // A virtual base, because pointer arithmetic from 0 is undefined.
+  // The base is not 0, because pointer arithmetic from 0 is undefined.
   constexpr int64_t kAway = int64_t{1} << 46;
   constexpr size_t kPieces = 64;
   auto* const first = reinterpret_cast<std::byte*>(at + kAway);
@@ -110,7 +109,7 @@ int AccessLog::begin(const TargetData& place, int64_t at, Intent intent) noexcep
     const size_t folder = site.rfind('/');
     std::snprintf(entry.site, sizeof entry.site, "%s",
                   site.c_str() + (folder == std::string::npos ? 0 : folder + 1));
-  } catch (const std::bad_alloc&) {  // omits the call site
+  } catch (const std::bad_alloc&) {  // the entry then lacks its call site
   }
   const HeldStripe held(there->holder, targets_.pid);
   if (held.code() != MPI_SUCCESS) return held.code();

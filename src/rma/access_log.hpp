@@ -2,8 +2,8 @@
 // AccessLog: pending accesses of all origins on this host, in a table per target (TERN_CHECK=rma).
 // Why: a put overlapping another access may corrupt memory, depending on timing. A put conflicts
 // with any access, a get with writes, an accumulate with accesses of another type:
-// MPI_ERR_RMA_CONFLICT names both calls. Limits: misses loads, stores, other hosts, and accesses
-// beyond the table's capacity. Threads: any. See: tests/mpi/rma_conflicts.c.
+// MPI_ERR_RMA_CONFLICT names both calls. The log misses loads, stores, other hosts, and accesses
+// beyond the table's capacity. Threads: any.
 #pragma once
 
 #include <atomic>
@@ -23,10 +23,10 @@ class AccessLog {
   /// A table of zeros is empty.
   [[nodiscard]] static size_t bytes() noexcept;
 
-  /// Records an access, or returns MPI_ERR_RMA_CONFLICT with fail() text; MPI_ERR_OTHER if a rank
-  /// died with the table locked. `at`: offset of the first element's origin.
+  /// Records an access, or returns MPI_ERR_RMA_CONFLICT with fail() text, or MPI_ERR_OTHER if a
+  /// rank died with the table locked. `at`: offset of the first element's origin.
   [[nodiscard]] int begin(const TargetData& place, int64_t at, Intent intent) noexcept;
-  /// Removes this rank's accesses; -1 means all targets.
+  /// Removes this rank's accesses to the target; -1 means all targets.
   void end(int target) noexcept;
 
  private:

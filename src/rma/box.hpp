@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Box: a slot for one small operation, executed by the polling target for an origin on its host.
-// Why: a copy by the kernel takes a microsecond, a polling target needs a fifth. Protocol: `state`
-// goes from empty to claimed by an origin, posted, taken by the target, done, and back. An origin
-// takes back a posted operation after a moment. After a slow reply, origins post nothing until the
-// target polls again. A box claimed by a dead origin stays lost. Threads: any, of any process. See:
-// rma/boxes.hpp.
+// Box: a slot for a small operation, executed by the polling target for an origin on its host.
+// Protocol (reasons: README): `state` goes from empty to claimed by an origin, posted, taken by the
+// target, done, and back. A box claimed by a dead origin stays lost. Threads: any, of any process.
 #pragma once
 
 #include <atomic>
@@ -15,7 +12,7 @@
 
 namespace tern::rma {
 
-/// An operation; its addresses are the target's.
+/// An operation, with the target's addresses.
 struct Errand {
   enum class Kind : uint8_t { kPut, kGet, kAccumulate, kSwap };
   Kind kind;
@@ -23,7 +20,7 @@ struct Errand {
   Reduction reduction = Reduction::kNoOp;
   Number number = Number::kNone;
   uint16_t size = 0, extent = 0, span = 0, alignment = 1;
-  uint32_t bytes = 0;  // data, at most kRoom
+  uint32_t bytes = 0;
   uint32_t count = 1;
   uint64_t address = 0;
 };
@@ -31,11 +28,11 @@ struct Errand {
 struct alignas(64) Box {
   enum State : uint32_t { kEmpty, kClaimed, kPosted, kTaken, kDone };
   static constexpr size_t kRoom = 1024;
-  std::atomic<uint32_t> polls;  // the target's count
+  std::atomic<uint32_t> polls;
   alignas(64) std::atomic<uint32_t> state;
   int32_t code;
   Errand errand;
-  alignas(64) std::byte data[kRoom];  // input, then result
+  alignas(64) std::byte data[kRoom];
 };
 
 }  // namespace tern::rma

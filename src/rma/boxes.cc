@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Boxes: posting and execution.
 #include "rma/boxes.hpp"
 
 #include <sched.h>
@@ -55,7 +54,6 @@ Boxes::Boxes(Targets& targets)
                {this, [](void* self) noexcept { return static_cast<Boxes*>(self)->serve(); }});
 }
 
-// The caller holds the channel's lock.
 Boxes::~Boxes() { Engine::leave(targets_.communicator().channel(), this); }
 
 int Boxes::serve() noexcept {
@@ -110,7 +108,7 @@ Box* Boxes::claim(int target) noexcept {
   return is_ours ? &box : nullptr;
 }
 
-// Serves its own box meanwhile, because two ranks may wait for each other.
+// The waiting origin serves its own box, because two ranks may wait for each other.
 bool Boxes::await(int target, Box& box, int* code) noexcept {
   constexpr int kMoment = 64, kRoundsBetweenLooks = 4096;
   BoxTarget& known = known_[static_cast<size_t>(target)];

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Boxes: a window's boxes, at this rank and its targets. Threads: any. See: box.hpp,
-// tests/mpi/rma_boxes.c.
+// Boxes: a window's boxes, at this rank and its targets. Threads: any.
 #pragma once
 
 #include <atomic>
@@ -22,7 +21,8 @@ class Boxes {
   Boxes& operator=(const Boxes&) = delete;
   ~Boxes();
 
-  // Return true if the target executed the operation, with *code; false if nothing happened.
+  // Each call returns true and sets *code if the target executed the operation; false if nothing
+  // happened.
   [[nodiscard]] bool put(int target, std::byte* to, const std::byte* from, size_t bytes,
                          int* code) noexcept;
   [[nodiscard]] bool get(int target, const std::byte* from, std::byte* to, size_t bytes,
@@ -31,15 +31,13 @@ class Boxes {
                                 const Operands& operands, int* code) noexcept;
   [[nodiscard]] bool swap(int target, std::byte* to, size_t bytes, const void* compare,
                           const void* value, void* result, int* code) noexcept;
-  /// Returns the number of executed operations.
   int serve() noexcept;
 
  private:
-  /// This rank's view of a target.
   struct BoxTarget {
-    std::atomic<uint8_t> pause{0};   // 0: quick; otherwise the pause's length
-    std::atomic<uint8_t> left{0};    // in the pause
-    std::atomic<uint32_t> polls{0};  // last seen count
+    std::atomic<uint8_t> pause{0};
+    std::atomic<uint8_t> left{0};
+    std::atomic<uint32_t> polls{0};
   };
   [[nodiscard]] Box* claim(int target) noexcept;
   [[nodiscard]] bool await(int target, Box& box, int* code) noexcept;

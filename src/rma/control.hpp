@@ -2,8 +2,7 @@
 // Control: the shared words of one rank's part of a window: lock, stripes, counters of posts and
 // completes.
 // Why: ranks of a host synchronise without help from the target. Each word has one writer or
-// changes atomically; counters never go back. Threads: any, of any process. See: rma/locks.cc,
-// rma/posts.cc, rma/stripes.hpp.
+// changes atomically; counters never go back. Threads: any, of any process.
 #pragma once
 
 #include <atomic>
@@ -22,28 +21,26 @@ class Control {
     std::atomic<uint64_t> lock;  // readers; above kWriterShift: the writer's rank + 1
     std::atomic<int32_t> pid;
     struct alignas(64) Stripe {
-      std::atomic<int32_t> holder;  // pid; 0: free
+      std::atomic<int32_t> holder;
     } stripes[kStripes];
     /// A dynamic window's regions: a table in private memory.
     struct alignas(64) Attached {
       std::atomic<uint32_t> version;  // odd during changes
       std::atomic<uint64_t> count, regions;
     } attached;
-    Box box;  // if the kernel copies
+    Box box;
   };
   static constexpr int kWriterShift = 32;
   static constexpr uint64_t kOneWriter = uint64_t{1} << kWriterShift;
-  static constexpr uint64_t kWanted = uint64_t{1} << 31;  // a writer waits: no more readers
+  static constexpr uint64_t kWanted = uint64_t{1} << 31;
 
   Control() = default;
-  /// `ranks` is the window's size.
   Control(std::byte* block, int ranks) noexcept
       : block_(block), ranks_(static_cast<size_t>(ranks)) {}
   [[nodiscard]] static constexpr size_t bytes_for(size_t ranks) noexcept {
     const size_t all = sizeof(Head) + words(ranks) * 8 + ranks * (4 + 4 + 1);
     return (all + 63) & ~size_t{63};
   }
-  /// Further data of the window.
   [[nodiscard]] std::byte* behind() const noexcept { return block_ + bytes_for(ranks_); }
   [[nodiscard]] bool valid() const noexcept { return block_ != nullptr; }
 
@@ -53,7 +50,6 @@ class Control {
     return at<uint64_t>(sizeof(Head))[word];
   }
   [[nodiscard]] size_t waiter_words() const noexcept { return words(ranks_); }
-  /// Counts posts of rank `by`, and its completed accesses.
   [[nodiscard]] std::atomic<uint32_t>& posted(int by) const noexcept {
     return at<uint32_t>(counters())[by];
   }
@@ -64,7 +60,6 @@ class Control {
     return at<uint8_t>(counters() + ranks_ * 8)[target];
   }
   [[nodiscard]] Box& box() const noexcept { return head().box; }
-  /// The lock for accumulates on this byte.
   [[nodiscard]] Head::Stripe& stripe(uint64_t place) const noexcept {
     return head().stripes[(place >> kStripeShift) % kStripes];
   }

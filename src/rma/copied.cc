@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copied: calls of the kernel.
 #include "rma/copied.hpp"
 
 #include <unistd.h>
@@ -19,7 +18,7 @@ namespace {
 using Call = int (*)(pid_t, const iovec*, size_t, const iovec*, size_t) noexcept;
 constexpr size_t kMostPieces = 64, kStaged = 65536;
 
-/// As many bytes per call as the shorter list covers.
+/// Each call copies as many bytes as the shorter list covers.
 int copy_pieces(Call call, const core::Data& here, const TargetData& at, std::byte* address,
                 int32_t pid) noexcept {
   iovec near[kMostPieces], far[kMostPieces];
@@ -44,7 +43,6 @@ int copy_host(Call call, const core::Data& here, const TargetData& at, std::byte
   return error == 0 ? MPI_SUCCESS : fail_copy(pid, error);
 }
 
-/// The packed bytes [done, done + bytes).
 int copy_staged(Call call, std::byte* room, size_t bytes, const TargetData& at, size_t done,
                 std::byte* address, int32_t pid) noexcept {
   iovec far[kMostPieces];
@@ -65,7 +63,7 @@ int try_copies(const Probe& probe) noexcept {
   const iovec near{&word, sizeof word}, far{reinterpret_cast<void*>(probe.address), sizeof word};
   const int error = btl::sm::cma_get(probe.pid, &near, 1, &far, 1);
   if (error != 0) return error;
-  if (word != probe.word) return ESRCH;  // another process now
+  if (word != probe.word) return ESRCH;  // the pid now belongs to another process
   return btl::sm::cma_put(probe.pid, &near, 1, &far, 1);
 }
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// create: the exchange between ranks, and the window.
 #include "rma/create.hpp"
 
 #include <unistd.h>
@@ -34,7 +33,7 @@ int allgather(Communicator& among, const T& mine, std::vector<T>* all) {
   return among.channel().coll->run(operation);
 }
 
-/// Prefers this rank's own error, which has a text.
+/// Prefers this rank's own error, because only its text is known.
 template <class T>
 int first_error(const std::vector<T>& all, int rank, const std::string& own_text) {
   const auto own = all[static_cast<size_t>(rank)].code;
@@ -52,7 +51,6 @@ void forget_context(Communicator& communicator) noexcept {
   communicator.channel().pml->remove_context(communicator);
 }
 
-/// The communicator is private to the window.
 Communicator* derive(Communicator& parent) {
   const auto id =
       core::derive_context(parent.id(), core::Derivation::kWindow, parent.next_derivation(), 0);
@@ -67,7 +65,6 @@ Communicator* derive(Communicator& parent) {
 
 class Creation {
  public:
-  /// A rank's description of its part.
   struct Card {
     int64_t bytes, unit;
     uint64_t alignment;
@@ -79,7 +76,7 @@ class Creation {
     FileOffer offer;
     int32_t code;
     int32_t on_device;
-    int32_t refused_by, refusal;  // the first rank with unreadable memory, and the errno
+    int32_t refused_by, refusal;
     uint64_t address;
   };
 
@@ -122,7 +119,6 @@ class Creation {
     return agree();
   }
 
-  /// Merges hints: the greatest alignment; contiguous if all agree.
   int agree() {
     for (size_t rank = 0; rank < cards_.size(); ++rank) {
       alignment_ = std::max<size_t>(alignment_, cards_[rank].alignment);
@@ -133,7 +129,6 @@ class Creation {
     return MPI_SUCCESS;
   }
 
-  /// The ranks with shared memory, including this rank.
   void find_locals() {
     Communicator& own = window_->targets.communicator();
     const core::Slabs* const slabs = own.channel().slabs;
@@ -144,7 +139,7 @@ class Creation {
         locals_.push_back(rank);
   }
 
-  /// Pids in a common PID namespace, otherwise negative numbers.
+  /// Processes are pids in a common PID namespace, otherwise negative numbers.
   void name_processes() {
     for (const int rank : locals_)
       if (cards_[static_cast<size_t>(rank)].proc_domain != proc_domain())
@@ -169,7 +164,6 @@ class Creation {
     return window_->targets.process().params.rma == way && wanted_.flavor != MPI_WIN_FLAVOR_SHARED;
   }
 
-  /// Whether this host tries copies by the kernel.
   [[nodiscard]] bool asks_for_copies() const {
     return locals_.size() > 1 && (!allocates() || says(WindowAccess::kCopied));
   }
@@ -192,7 +186,7 @@ class Creation {
            cuda::on_device(cuda::kind_of(wanted_.base));
   }
 
-  /// Equal on all ranks of the host.
+  /// The decision is equal on all ranks of the host.
   void decide_copying(const std::vector<Landed>& all) {
     copies_ = asks_for_copies();
     for (const int rank : locals_) {
@@ -208,7 +202,7 @@ class Creation {
     }
   }
 
-  /// The answer is equal on all ranks (TERN_CHECK).
+  /// All ranks agree on the checks.
   [[nodiscard]] bool checks() const { return parent_.process().params.checks("rma"); }
 
   [[nodiscard]] Plan plan() const {
@@ -219,7 +213,7 @@ class Creation {
             checks() ? AccessLog::bytes() : 0};
   }
 
-  /// kYes if /proc is closed between some ranks.
+  /// Returns kYes if /proc is closed between some ranks.
   [[nodiscard]] OfferedFile::Keep keeping() const {
     const bool any = std::any_of(locals_.begin(), locals_.end(), [this](int rank) {
       const Card& card = cards_[static_cast<size_t>(rank)];
@@ -332,7 +326,6 @@ class Creation {
     }
   }
 
-  /// The number of ranks accessible without messages.
   [[nodiscard]] int reached() const {
     return allocates() || copies_ ? static_cast<int>(locals_.size()) : 1;
   }
@@ -359,7 +352,6 @@ class Creation {
                      rest > 0 ? " (" : "", why.c_str(), rest > 0 ? ")" : ""));
   }
 
-  /// Warns once per process.
   void warn_of_refusal() const {
     if (refusal_.empty() || parent_.process().window_operations.refusal_said.exchange(true)) return;
     parent_.process().explain.warn(
@@ -374,12 +366,12 @@ class Creation {
   std::vector<Card> cards_;
   core::Ref<Window> window_;
   std::vector<int> locals_;
-  size_t alignment_ = 0;    // maximum of all ranks
-  bool contiguous_ = true;  // minimum of all ranks
-  uint64_t word_ = 0;       // for trial copies
-  bool copies_ = false;     // by the kernel
-  std::string refusal_;     // why not, if requested
-  std::string no_copies_;   // why not, without cure
+  size_t alignment_ = 0;
+  bool contiguous_ = true;
+  uint64_t word_ = 0;
+  bool copies_ = false;
+  std::string refusal_;    // why not, if requested
+  std::string no_copies_;  // why not, without cure
 };
 
 int create(Communicator& parent, const Wanted& wanted, core::Ref<Window>* made) {

@@ -30,7 +30,6 @@ int upload(core::Process& process, void* from, void* to, size_t bytes) noexcept 
                          bytes_at(process, to, bytes, cuda::MemoryKind::kUnknown)));
 }
 
-/// A replacement is a plain copy.
 int apply_there(core::Process& process, std::byte* at, size_t count, const Element& element,
                 const Operands& operands, size_t bytes) noexcept {
   const auto elements = static_cast<MPI_Count>(count);

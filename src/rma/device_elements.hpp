@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements on this rank's device, changed by kernels, or on the host, under their stripe. Threads:
-// any. See: rma/stripes.hpp, tests/gpu/mpi/windows.cc.
+// any.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace tern::rma {
 
-/// May also return MPI_ERR_NO_MEM.
+/// DeviceElements may also return MPI_ERR_NO_MEM.
 class DeviceElements final : public ElementMemory {
  public:
   DeviceElements(const Shared& shared, core::Process& process) noexcept

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// ElementArray: loaded and stored by core::copy.
 #include "rma/element_array.hpp"
 
 namespace tern::rma {

@@ -14,7 +14,7 @@ class ElementArray {
  public:
   ElementArray(core::Process& process, const core::Data& data, core::Datatype& basic);
   [[nodiscard]] std::byte* data() noexcept { return data_; }
-  /// Return 0, or an error class with fail() text.
+  /// load() and store() return 0, or an error class with fail() text.
   [[nodiscard]] int load() noexcept;
   [[nodiscard]] int store() noexcept;
 

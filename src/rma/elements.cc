@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements: lookup, and changes in this process's memory.
 #include "rma/elements.hpp"
 
 #include <cstring>
@@ -25,7 +24,7 @@ void copy_value(std::byte* to, const std::byte* from, const Element& element) no
   std::memcpy(to + offsetof(Pair, index), from + offsetof(Pair, index), sizeof(int));
 }
 
-/// For gaps (the last may lie outside the window), and unaligned elements.
+/// Handles gaps (the last may lie outside the window), and unaligned elements.
 void apply_singly(std::byte* at, size_t count, const Element& element, const std::byte* in,
                   std::byte* result) noexcept {
   alignas(16) std::byte here[Element::kMostExtent] = {}, operand[Element::kMostExtent] = {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements of accumulates, and their operands. Threads: any. See: rma/stripes.hpp.
+// Elements of accumulates, and their operands. Threads: any.
 #pragma once
 
 #include <sys/uio.h>
@@ -19,7 +19,7 @@ namespace tern::rma {
 
 struct Element {
   core::Op::Loop loop = nullptr;
-  size_t size = 0;  // packed
+  size_t size = 0;
   size_t extent = 0;
   size_t span = 0;  // end of the last byte
   const core::Op* op = nullptr;
@@ -36,20 +36,20 @@ struct Element {
 struct Shared {
   Control control;
   const std::byte* origin;
-  int32_t holder;  // this process's pid
+  int32_t holder;
 };
 
 /// The arrays' stride is an element's extent.
 struct Operands {
-  const std::byte* in;  // null: no input
-  std::byte* result;    // old elements; null: not requested
+  const std::byte* in;
+  std::byte* result;  // old elements; null: not requested
   [[nodiscard]] Operands behind(size_t bytes) const noexcept {
     return {in == nullptr ? nullptr : in + bytes, result == nullptr ? nullptr : result + bytes};
   }
 };
 
-/// Atomic changes of elements: mapped (rma/stripes.hpp), copied by the kernel
-/// (rma/far_elements.hpp), or on a device (rma/device_elements.hpp).
+/// Atomic changes of elements: mapped (Stripes), copied by the kernel (FarElements), or on a device
+/// (DeviceElements).
 class ElementMemory {
  public:
   explicit ElementMemory(const Shared& shared) noexcept : shared_(shared) {}
@@ -57,15 +57,14 @@ class ElementMemory {
   ElementMemory& operator=(const ElementMemory&) = delete;
   virtual ~ElementMemory() = default;
 
-  /// at[i] = in[i] (op) at[i], each atomically. Returns 0, or an error class with fail() text:
+  /// at[i] = in[i] (op) at[i], each atomically. Returns 0, or an error class with fail() text,
   /// MPI_ERR_OTHER after the death of a stripe's holder.
   [[nodiscard]] virtual int apply(std::byte* at, size_t count, const Element& element,
                                   const Operands& operands) noexcept = 0;
   /// Changes memory pieces. `packed` is their packed position. Operands start with the first
-  /// element beginning here.
+  /// element that begins here.
   [[nodiscard]] virtual int apply(const iovec* pieces, size_t count, size_t packed,
                                   const Element& element, const Operands& operands) noexcept;
-  /// `result` gets the old element.
   [[nodiscard]] virtual int compare_and_swap(std::byte* at, size_t bytes, const void* compare,
                                              const void* value, void* result) noexcept = 0;
 
@@ -73,7 +72,6 @@ class ElementMemory {
   const Shared shared_;
 };
 
-/// Stops at the first failure.
 template <class Body>
 [[nodiscard]] int for_each_array(const iovec* pieces, size_t count, size_t packed,
                                  const Element& element, Body&& body) noexcept {
@@ -90,13 +88,11 @@ template <class Body>
   return 0;
 }
 
-/// `loop` may be null.
 [[nodiscard]] Element element_of(const core::Op& op, const core::Datatype& basic) noexcept;
 
-/// Returns 0, or an error class with fail() text.
 [[nodiscard]] int find_element(const core::Op& op, const core::Datatype& origin,
                                const core::Datatype& target, Element* found) noexcept;
-/// Under a held stripe, or in private memory.
+/// Requires a held stripe, or private memory.
 void apply_held(std::byte* at, size_t count, const Element& element,
                 const Operands& operands) noexcept;
 

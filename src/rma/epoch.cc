@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Epoch: the allowed orders of calls, and their errors.
 #include "rma/epoch.hpp"
 
 #include <algorithm>

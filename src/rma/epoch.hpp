@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Epoch: a rank's current access and exposure epochs on a window.
-// Why: a call in the wrong epoch gives MPI_ERR_RMA_SYNC, naming both calls. Rules: one access epoch
-// (fence, start, locks) and one exposure epoch (fence, post) at a time. An unused fence epoch ends
-// without a call. Threads: changes need the channel's lock; any thread reads. See: MPI-5.0 section
-// 12.5.
+// Why: a call in the wrong epoch gives MPI_ERR_RMA_SYNC, naming both calls. Rules (MPI-5.0 section
+// 12.5): one access epoch (fence, start, locks) and one exposure epoch (fence, post) at a time. An
+// unused fence epoch ends without a call. Threads: changes need the channel's lock; any thread
+// reads.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,6 @@ class Epoch {
  public:
   enum class Access : uint8_t { kNone, kFence, kStart, kLock, kLockAll };
   enum class Exposure : uint8_t { kNone, kFence, kPost };
-  /// Access rights to a target in this epoch.
   enum class Reach : uint8_t { kNone, kShared, kExclusive, kStarted, kPosted };
 
   explicit Epoch(int ranks) : reach_(static_cast<size_t>(ranks)) {}
@@ -31,15 +30,14 @@ class Epoch {
   void set_reach(int target, Reach reach) noexcept { reach_[static_cast<size_t>(target)] = reach; }
   [[nodiscard]] int locks() const noexcept { return locks_; }
 
-  /// Whether a lock of the target is held.
   [[nodiscard]] bool passive(int target) const noexcept {
     return access_ == Access::kLockAll ||
            (access_ == Access::kLock && reach(target) != Reach::kNone);
   }
 
-  // Return 0, or MPI_ERR_RMA_SYNC with fail() text.
+  // The checks return 0, or MPI_ERR_RMA_SYNC with fail() text.
   [[nodiscard]] int may_fence() const noexcept;
-  [[nodiscard]] int may_begin_access() const noexcept {  // for start, lock_all, free
+  [[nodiscard]] int may_begin_access() const noexcept {
     return access_ == Access::kNone || (access_ == Access::kFence && !used()) ? 0 : refuse_open();
   }
   [[nodiscard]] int may_lock(int target) const noexcept {
@@ -66,7 +64,7 @@ class Epoch {
     used_.store(true, std::memory_order_relaxed);
     return 0;
   }
-  /// A fast check without bookkeeping; false decides nothing.
+  /// A fast check without bookkeeping; a false result decides nothing.
   [[nodiscard]] bool is_open_to(int target) const noexcept {
     if (access_ == Access::kLockAll) return true;
     const Reach reach = this->reach(target);
@@ -92,17 +90,16 @@ class Epoch {
   [[nodiscard]] int refuse_unlock(int target) const noexcept;
   [[nodiscard]] int refuse_open() const noexcept;
   [[nodiscard]] int refuse_exposed() const noexcept;
-  /// Reports that a call `what` is missing.
   [[nodiscard]] int refuse_end(const char* what) const noexcept;
 
   Access access_ = Access::kNone;
   Exposure exposure_ = Exposure::kNone;
-  std::atomic<bool> used_{false};  // by an operation
+  std::atomic<bool> used_{false};
   int locks_ = 0;
   std::vector<Reach> reach_;
-  const char* opened_by_ = nullptr;   // opened the access epoch
-  const char* ended_by_ = nullptr;    // ended the last access epoch
-  const char* exposed_by_ = nullptr;  // for the exposure epoch
+  const char* opened_by_ = nullptr;
+  const char* ended_by_ = nullptr;
+  const char* exposed_by_ = nullptr;
   const char* hidden_by_ = nullptr;
 };
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// FarElements: gathers pieces until the array is full.
 #include "rma/far_elements.hpp"
 
 #include <algorithm>
@@ -17,8 +16,8 @@ class FarElements::Gathered {
            const Operands& operands) noexcept
       : shared_(shared), process_(process), element_(element), rest_(operands) {}
 
-  /// Flushes full arrays, and before a change of stripe. Returns 0, or MPI_ERR_OTHER with fail()
-  /// text.
+  /// Writes back full arrays, and the array before a change of stripe. Returns 0, or MPI_ERR_OTHER
+  /// with fail() text.
   [[nodiscard]] int add(std::byte* at, size_t count) noexcept;
   [[nodiscard]] int end() noexcept;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // FarElements: elements in another process's memory, read into an array, changed, and written back
-// under their stripe. The target takes the same stripes. Cost: two system calls for up to 16 KiB,
-// in at most 64 pieces. Threads: any. See: rma/stripes.hpp.
+// under the target's stripe. Cost: two system calls for up to 16 KiB, in at most 64 pieces.
+// Threads: any.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,6 @@ namespace tern::rma {
 
 class FarElements final : public ElementMemory {
  public:
-  /// Addresses are in the address space of `process`.
   FarElements(const Shared& shared, int32_t process) noexcept
       : ElementMemory(shared), process_(process) {}
   [[nodiscard]] int apply(std::byte* at, size_t count, const Element& element,

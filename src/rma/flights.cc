@@ -57,7 +57,6 @@ void Messages::end(Flight& flight) noexcept {
   --to.open;
 }
 
-/// Unpacks into the result's layout.
 void Messages::spread(const Flight& flight) noexcept {
   core::Datatype& basic = *flight.basic;
   const std::byte* packed = flight.memory.data();

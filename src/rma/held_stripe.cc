@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// HeldStripe: waits for another holder.
 #include "rma/held_stripe.hpp"
 
 #include <sched.h>

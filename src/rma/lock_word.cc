@@ -16,7 +16,7 @@ void enlist(Targets& targets, int target) noexcept {
   if ((word.load() & bit) == 0) word.fetch_or(bit);
 }
 
-/// After this rank, so waiters take turns.
+/// The search begins after this rank, so waiters take turns.
 bool wake_next(Targets& targets, int target) noexcept {
   const Control control = targets[target].control;
   const size_t words = control.waiter_words();

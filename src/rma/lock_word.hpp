@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A lock's word. A rank sets its bit and waits; a release wakes one waiting rank. A third rank may
 // take the lock first, because a handover would cost a context switch. Threads: any, of any
-// process. See: rma/control.hpp, rma/locks.cc.
+// process.
 #pragma once
 
 #include "rma/targets.hpp"
@@ -23,16 +23,15 @@ namespace tern::rma {
 }
 /// Blocks further readers until a writer's turn.
 void want(Control control) noexcept;
-/// Requests a wake-up for when the lock may be free.
 void enlist(Targets& targets, int target) noexcept;
 [[nodiscard]] inline bool is_awaited(Control control) noexcept {
   uint64_t waiting = 0;
   for (size_t word = 0; word < control.waiter_words(); ++word) waiting |= control.waiters(word);
   return waiting != 0;
 }
-bool wake_next(Targets& targets, int target) noexcept;  // false: no rank waits
+bool wake_next(Targets& targets, int target) noexcept;
 void wake_all(Targets& targets, int target) noexcept;
-/// For this rank's or a local target's lock.
+/// Releases this rank's or a local target's lock.
 inline void release_lock(Targets& targets, int target, bool exclusive) noexcept {
   const Control control = targets[target].control;
   std::atomic<uint64_t>& word = control.head().lock;

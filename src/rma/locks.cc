@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Locks: in shared memory on this host, by messages on others.
+// Locks: in shared memory on this host, by messages on other hosts.
 #include "rma/locks.hpp"
 
 #include <new>
@@ -10,7 +10,6 @@
 
 namespace tern::rma {
 
-/// Returns a dead rank of this host that holds the lock, or -1.
 int Locks::dead_holder(int target) noexcept {
   const uint64_t word = targets_[target].control.head().lock.load();
   const auto writer = static_cast<int>(word >> Control::kWriterShift) - 1;
@@ -23,7 +22,7 @@ int Locks::dead_holder(int target) noexcept {
   return -1;
 }
 
-/// Spins, because most locks protect one operation.
+/// try_for_a_moment() spins, because most locks protect a single operation.
 bool Locks::try_for_a_moment(Control control, bool exclusive) noexcept {
   constexpr int kSpins = 32;
   for (int i = 0; i < kSpins; ++i) {
@@ -48,7 +47,6 @@ int Locks::await_word(int target, bool exclusive) noexcept {
   };
   const int code = targets_.await(
       [&] {
-        // The call may repeat after success.
         if (has_it || attempt()) return true;
         enlist(targets_, target);
         return attempt();
@@ -59,7 +57,6 @@ int Locks::await_word(int target, bool exclusive) noexcept {
   return code;
 }
 
-/// Waits for the lock of a part with remote origins.
 int Locks::await_own(bool exclusive) noexcept {
   TargetSide& side = accesses_.messages->target_side();
   try {
@@ -96,10 +93,10 @@ int Locks::take_late(int target, bool exclusive) noexcept {
                        : await_word(target, exclusive);
   control.waiters(mine / 64).fetch_and(~(uint64_t{1} << mine % 64));
   if (code != MPI_SUCCESS) {
-    (void)wake_next(targets_, target);  // others also learn of the error
+    (void)wake_next(targets_, target);
     return code;
   }
-  if (!exclusive) wake_all(targets_, target);  // further readers may enter
+  if (!exclusive) wake_all(targets_, target);
   return MPI_SUCCESS;
 }
 
@@ -111,7 +108,7 @@ int Locks::take_late(int target, bool exclusive) noexcept {
   }
   targets_.own().control.holds(target).store(0, std::memory_order_relaxed);
   release_lock(targets_, target, exclusive);
-  // Lets remote requests in while this rank locks in a loop.
+  // Remote requests get a turn while this rank locks in a loop.
   if (target == targets_.rank() && accesses_.messages != nullptr) accesses_.messages->grant_locks();
 }
 

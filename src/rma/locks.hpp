@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Locks: the epochs of MPI_Win_lock and MPI_Win_lock_all. Threads: any; each call locks the
-// channel. See: rma/lock_word.hpp, tests/mpi/rma_lock_writers.c.
+// channel.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,13 @@ class Locks {
         accesses_(accesses),
         unchecked_(static_cast<size_t>(targets.size())) {}
 
-  // Return 0, or an error class with fail() text.
+  // All calls return 0, or an error class with fail() text.
   [[nodiscard]] int lock(int type, int target, int assertion) noexcept;
   [[nodiscard]] int unlock(int target) noexcept;
   [[nodiscard]] int lock_all(int assertion) noexcept;
   [[nodiscard]] int unlock_all() noexcept;
 
-  bool no_locks = false;  // set by the hint
+  bool no_locks = false;
 
  private:
   [[nodiscard]] int take(int target, bool exclusive) noexcept;
@@ -43,7 +43,7 @@ class Locks {
   Targets& targets_;
   Epoch& epoch_;
   OpenAccesses& accesses_;
-  bool all_unchecked_ = false;      // lock_all with MPI_MODE_NOCHECK
+  bool all_unchecked_ = false;
   std::vector<uint8_t> unchecked_;  // by target: locked with MPI_MODE_NOCHECK
 };
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages: operations become records, data and answers.
 #include "rma/messages.hpp"
 
 #include <algorithm>
@@ -217,7 +216,7 @@ int Messages::accumulate(const core::Data* origin, const core::Data* result, con
   record.basic = constant_of(process_, basic);
   const auto size = static_cast<size_t>(basic.size());
   const auto total = static_cast<size_t>(at.count * at.type->size());
-  // Padded elements grow in arrays, so half the limit.
+  // Padded elements grow in arrays, so a batch takes half the limit.
   const size_t limit = std::max(size, kMostStaged / 2 / size * size);
   Batch batch;
   for (size_t done = 0; done < total; done += batch.bytes) {

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages: a window's path to unshared memory, by records to the target and answers.
-// Why through the pml: it brings all transports, sizes and memory kinds; a large put is one message
-// into the window. Operations refer to the user's buffers until finish(). Beyond kMostBytes or
-// kMostRecords unconfirmed operations wait. Threads: under the channel's lock unless stated. See:
-// rma/record.hpp, rma/target_side.hpp.
+// Operations refer to the user's buffers until finish(). Beyond kMostBytes or kMostRecords
+// unconfirmed operations wait. Threads: under the channel's lock unless stated.
 #pragma once
 
 #include <vector>
@@ -16,10 +14,8 @@
 
 namespace tern::rma {
 
-/// Messages in flight, with their memory.
 class Flights {
  public:
-  /// The action at the end of a message.
   enum class Then : uint8_t { kNothing, kUnpack, kSpread, kEnded, kGranted };
   struct Flight {
     core::Request* request = nullptr;
@@ -28,13 +24,12 @@ class Flights {
     core::Ref<OpRequest> whole{};
     std::vector<std::byte> memory{};
     core::Data into{};
-    core::Ref<core::Datatype> type{}, basic{};  // of `into`, and of the elements
-    size_t offset = 0;                          // in the packed bytes of `into`
+    core::Ref<core::Datatype> type{}, basic{};
+    size_t offset = 0;
   };
 
   void add(Flight flight) { flights_.push_back(std::move(flight)); }
   [[nodiscard]] bool empty() const noexcept { return flights_.empty(); }
-  /// Calls `end(flight)` for completed flights.
   template <class End>
   int poll(End&& end) noexcept {
     int ended = 0;
@@ -59,11 +54,11 @@ class Flights {
 
 class Messages final : public Path {
  public:
-  /// Throws Error, std::bad_alloc.
+  /// The constructor throws Error, std::bad_alloc.
   Messages(Targets& targets, Regions& regions);
   ~Messages() override;
 
-  // Lock the channel.
+  // put(), get() and accumulate() lock the channel.
   int put(const core::Data& origin, const TargetData& to, const Reached& reached,
           OpRequest* request) override;
   int get(const core::Data& origin, const TargetData& from, const Reached& reached,
@@ -78,10 +73,9 @@ class Messages final : public Path {
 
   [[nodiscard]] int ask_lock(int target, bool exclusive) noexcept;
   [[nodiscard]] int await_lock(int target) noexcept;
-  /// Retries waiting lock requests.
   void grant_locks() noexcept { target_side_.grant_locks(); }
   [[nodiscard]] TargetSide& target_side() noexcept { return target_side_; }
-  /// kUnlock, kPost or kComplete, after earlier records.
+  /// Sends kUnlock, kPost or kComplete after earlier records.
   [[nodiscard]] int tell(Verb verb, int target, uint8_t flags = 0) noexcept;
   /// Waits for all messages; all ranks must have finished.
   void drain() noexcept;
@@ -89,14 +83,13 @@ class Messages final : public Path {
   [[nodiscard]] int poll() noexcept;
 
  private:
-  /// The state of one target.
   struct TargetState {
-    uint32_t open = 0;   // messages and awaited answers
-    bool dirty = false;  // since the last flush
+    uint32_t open = 0;
+    bool dirty = false;
     bool granted = false;
     uint32_t records = 0;
     uint64_t bytes = 0;
-    int error = MPI_SUCCESS;  // since the last finish()
+    int error = MPI_SUCCESS;
   };
   static constexpr uint32_t kMostRecords = 1024;
   static constexpr uint64_t kMostBytes = uint64_t{4} << 20;

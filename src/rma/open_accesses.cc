@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenAccesses: ends accesses, by path.
 #include "rma/open_accesses.hpp"
 
 namespace tern::rma {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenAccesses: this rank's accesses until a flush or an epoch's end. Threads: any. See: MPI-5.0
-// section 12.5.4.
+// OpenAccesses: this rank's accesses until a flush or an epoch's end (MPI-5.0 section 12.5.4).
+// Threads: any.
 #pragma once
 
 #include <atomic>
@@ -19,29 +19,29 @@ class OpenAccesses {
   OpenAccesses(const OpenAccesses&) = delete;
   OpenAccesses& operator=(const OpenAccesses&) = delete;
 
-  /// To the target, or all (-1); only here if `local`. Returns 0, or an error class with fail()
-  /// text.
+  /// Waits for accesses to the target, or all (-1); only at the origin if `local`. Returns 0, or an
+  /// error class with fail() text.
   [[nodiscard]] int finish(int target, bool local) noexcept {
     std::atomic_thread_fence(std::memory_order_seq_cst);
     return finish_before_fence(target, local);
   }
-  /// For callers with a following atomic operation.
+  /// finish() for callers with a following atomic operation.
   [[nodiscard]] int finish_before_fence(int target, bool local) noexcept {
     if (TERN_UNLIKELY(log != nullptr || messages != nullptr)) return finish_far(target, local);
     look_around();
     return MPI_SUCCESS;
   }
-  /// If false, the caller must call finish().
+  /// If the result is false, the caller must call finish().
   [[nodiscard]] bool end_with_a_fence() noexcept {
     return messages == nullptr && log == nullptr && is_early();
   }
-  /// Polls now and then: a rank may loop over a call while others wait.
+  /// Polls now and then, because a rank may loop over a call while others wait.
   void look_around() noexcept {
     if (TERN_UNLIKELY(messages != nullptr || !is_early())) poll();
   }
 
   std::unique_ptr<AccessLog> log;
-  std::unique_ptr<Messages> messages;  // null: no target uses messages
+  std::unique_ptr<Messages> messages;
 
  private:
   [[nodiscard]] int finish_far(int target, bool local) noexcept;
@@ -56,7 +56,7 @@ class OpenAccesses {
   }
 
   Targets& targets_;
-  std::atomic<uint32_t> calls_{0};  // since the latest poll()
+  std::atomic<uint32_t> calls_{0};
 };
 
 }  // namespace tern::rma

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations. The fast path serves blocks, or elements of one predefined type, in host memory at a
-// mapped target: find_block() and find_elements() check all conditions at once. Everything else
-// goes through perform().
+// mapped target; find_block() and find_elements() check the conditions. Other operations go through
+// perform().
 #include <cstring>
 #include <new>
 
@@ -37,7 +37,7 @@ bool is_aligned(const core::Datatype& type, const void* at) noexcept {
   return (reinterpret_cast<uintptr_t>(at) & (static_cast<size_t>(type.alignment()) - 1)) == 0;
 }
 
-/// Null if not all bytes lie in the part.
+/// Returns null if not all bytes lie in the part.
 inline std::byte* find_plain(Window& window, const TargetData& at, size_t length) noexcept {
   if (static_cast<unsigned>(at.target) >= static_cast<unsigned>(window.targets.size()))
     return nullptr;
@@ -56,7 +56,7 @@ inline void count_mapped(Window& window) noexcept {
   counts.add_to(counts.mapped);
 }
 
-/// Requires blocks on both sides.
+/// find_block() requires blocks on both sides.
 inline std::byte* find_block(Window& window, const core::Data& here, const TargetData& at,
                              size_t* length) noexcept {
   MPI_Count all = 0, own = 0;
@@ -70,7 +70,7 @@ inline std::byte* find_block(Window& window, const core::Data& here, const Targe
 
 struct Elements {
   std::byte* first = nullptr;
-  size_t length = 0;  // in bytes
+  size_t length = 0;
   core::Op::Loop loop = nullptr;
   const Target* part = nullptr;
 };
@@ -85,7 +85,6 @@ inline bool is_under_one_stripe(const Target& part, const std::byte* at, size_t 
   return place % HeldStripe::kBytes + length <= HeldStripe::kBytes;
 }
 
-/// `origin` or `result` may be null.
 [[gnu::always_inline]] inline Elements find_elements(Window& window, const core::Data* origin,
                                                      const core::Data* result, const TargetData& at,
                                                      const core::Op& op) noexcept {
@@ -105,7 +104,6 @@ inline bool is_under_one_stripe(const Target& part, const std::byte* at, size_t 
   return {there, length, loop, &part};
 }
 
-/// [low, high) from the first element's origin.
 struct Span {
   int64_t low = 0, high = 0;
   bool overflows = false;
@@ -178,7 +176,6 @@ int begin_access(Window& window, const TargetData& at, bool with_request, Reache
   return code;
 }
 
-/// Both sides must have equal sizes.
 int check_bytes(const core::Data& one, const TargetData& at) noexcept {
   MPI_Count bytes = 0, own = 0;
   if (!__builtin_mul_overflow(at.count, at.type->size(), &bytes) &&
@@ -191,7 +188,6 @@ int check_bytes(const core::Data& one, const TargetData& at) noexcept {
               static_cast<long long>(at.count), static_cast<long long>(at.type->size()));
 }
 
-/// Counts the operation, and logs it for TERN_CHECK=rma.
 int note(Window& window, const TargetData& at, const Reached& reached, Intent intent) noexcept {
   core::Process::WindowOperations::add_to(reached.path->counted);
   AccessLog* const log = window.accesses.log.get();
@@ -213,7 +209,7 @@ int perform(Window& window, const TargetData& at, OpRequest* request, Intent int
   }
 }
 
-/// Not inlined: the caller's fast path needs no stack frame.
+/// Not inlined, so that the caller's fast path needs no stack frame.
 [[gnu::noinline]] int move(Window& window, const core::Data& here, const TargetData& at,
                            OpRequest* request, Intent intent) noexcept {
   return perform(

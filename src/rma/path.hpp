@@ -24,10 +24,9 @@ struct TargetData {
   core::Datatype* type;
 };
 
-/// The destination of a checked operation.
 struct Reached {
-  Path* path = nullptr;          // null: nothing to do
-  int64_t at = 0;                // origin of the first element, in bytes
+  Path* path = nullptr;  // null: nothing to do
+  int64_t at = 0;
   std::byte* address = nullptr;  // here or at the target
 };
 
@@ -39,20 +38,19 @@ class Path {
   Path& operator=(const Path&) = delete;
   virtual ~Path() = default;
 
-  // Buffers may lie in any memory. Return 0, or an error class with fail() text; throw
-  // std::bad_alloc.
+  // Operations accept buffers in any memory. They return 0, or an error class with fail() text, and
+  // throw std::bad_alloc.
   [[nodiscard]] virtual int put(const core::Data& origin, const TargetData& to,
                                 const Reached& reached, OpRequest* request) = 0;
   [[nodiscard]] virtual int get(const core::Data& origin, const TargetData& from,
                                 const Reached& reached, OpRequest* request) = 0;
-  /// `origin` or `result` may be null.
   [[nodiscard]] virtual int accumulate(const core::Data* origin, const core::Data* result,
                                        const TargetData& at, const Reached& reached,
                                        const Element& element, OpRequest* request) = 0;
   [[nodiscard]] virtual int compare_and_swap(const void* origin, const void* compare, void* result,
                                              const TargetData& at, const Reached& reached) = 0;
 
-  Count& counted;  // the process's operations by this path
+  Count& counted;
 };
 
 }  // namespace tern::rma

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// MappedPath, CopiedPath: copies, and elements changed in place.
 #include "rma/paths.hpp"
 
 #include "base/copy.hpp"
@@ -29,7 +28,6 @@ bool is_array(const core::Data* data, const core::Datatype& basic) noexcept {
   return data == nullptr || (data->type == &basic && !core::with_kind(*data).on_device());
 }
 
-/// Arrays of elements, in host memory here.
 bool are_arrays(const core::Data* origin, const core::Data* result, const TargetData& at,
                 const Element& element) noexcept {
   return at.type == element.basic && is_array(origin, *element.basic) &&
@@ -41,7 +39,7 @@ Operands operands_of(const core::Data* origin, const core::Data* result) noexcep
           result == nullptr ? nullptr : static_cast<std::byte*>(result->address)};
 }
 
-/// Handles any layout on both sides.
+/// apply_laid_out() accepts any layout on both sides.
 int apply_laid_out(core::Process& process, ElementMemory& there, const core::Data* origin,
                    const core::Data* result, const TargetData& at, std::byte* address,
                    const Element& element) {

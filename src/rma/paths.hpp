@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Paths without messages, complete on return. Threads: any. See: rma/path.hpp,
-// tests/mpi/rma_copied_memory.c.
+// Paths without messages, complete on return. Threads: any.
 #pragma once
 
 #include "rma/boxes.hpp"
@@ -35,7 +34,7 @@ class DevicePath final : public MappedPath {
                        const Reached& reached) override;
 };
 
-/// Another process on this host: by its box, otherwise the kernel.
+/// Reaches another process on this host by its box, otherwise by the kernel.
 class CopiedPath final : public Path {
  public:
   explicit CopiedPath(Targets& targets)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Posts: two counters per pair of ranks, with one writer each. Counters never go back.
+// Posts: two counters per pair of ranks, with one writer each.
 #include "rma/posts.hpp"
 
 #include <algorithm>

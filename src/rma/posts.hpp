@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Posts: the epochs of MPI_Win_post and MPI_Win_start. Threads: any; each call locks the channel.
-// See: rma/control.hpp, tests/mpi/rma_sync.c.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +20,12 @@ class Posts {
         starts_(static_cast<size_t>(targets.size())),
         posts_(starts_.size()) {}
 
-  // Return 0, or an error class with fail() text.
+  // All calls return 0, or an error class with fail() text.
   [[nodiscard]] int post(const core::Group& group, int assertion) noexcept;
   [[nodiscard]] int start(const core::Group& group, int assertion) noexcept;
   [[nodiscard]] int complete() noexcept;
   [[nodiscard]] int wait() noexcept;
   [[nodiscard]] int test(int* flag) noexcept;
-  /// Waits until the target has posted.
   [[nodiscard]] int await_post(int target) noexcept;
 
  private:
@@ -39,8 +37,8 @@ class Posts {
   Targets& targets_;
   Epoch& epoch_;
   OpenAccesses& accesses_;
-  std::vector<int> started_, posted_;     // groups of the open epochs
-  std::vector<uint32_t> starts_, posts_;  // by rank: number of these groups
+  std::vector<int> started_, posted_;
+  std::vector<uint32_t> starts_, posts_;
 };
 
 }  // namespace tern::rma

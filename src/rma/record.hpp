@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Records: operations on unshared memory as messages.
-// Order: a target executes an origin's records in order. Layout: Record, pieces, and up to
-// kMostInline bytes; more data is a separate message. Targets validate every field
-// (rma/target_side.cc).
+// Layout: Record, pieces, and up to kMostInline bytes; more data is a separate message. Targets
+// validate every field (rma/target_side.cc) and execute an origin's records in order.
 #pragma once
 
 #include <cstddef>
@@ -33,13 +32,13 @@ struct Record {
   static constexpr uint8_t kExclusive = 2;  // of kLock
   Verb verb;
   uint8_t flags;
-  uint8_t reduction;  // core's Reduction
+  uint8_t reduction;
   uint8_t reserved;
   uint32_t basic;  // ABI constant of the predefined type
   uint32_t pieces;
   int32_t tag;  // of data and answer
   uint64_t bytes;
-  uint64_t packed;  // packed position of the first piece
+  uint64_t packed;
 };
 static_assert(sizeof(Record) == 32);
 
@@ -55,11 +54,10 @@ struct Ended {
 inline constexpr size_t kMostPieces = 128, kMostInline = 2048;
 inline constexpr size_t kMostRecord =
     sizeof(Record) + kMostPieces * sizeof(RecordPiece) + kMostInline;
-/// With several pieces, or of an accumulate.
+/// Limit of data with several pieces, or of an accumulate.
 inline constexpr size_t kMostStaged = size_t{1} << 18;
 inline constexpr int kRecordTag = 0;  // data and answers use other tags
 
-/// Or of a type with the same elements; 0: none.
 [[nodiscard]] uint32_t constant_of(core::Process& process, const core::Datatype& basic) noexcept;
 
 }  // namespace tern::rma

@@ -50,7 +50,7 @@ int Regions::detach(const void* address) {
   return MPI_SUCCESS;
 }
 
-/// The old table stays until the new one is visible.
+/// The old table stays until the new table is visible.
 void Regions::show(Table next) noexcept {
   Control::Head::Attached& told = targets_.own().control.head().attached;
   told.version.fetch_add(1);

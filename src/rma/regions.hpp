@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Regions: memory attached to a dynamic window, by this rank and (for copies) others of its host.
-// Threads: any. See: rma/control.hpp (Attached), tests/mpi/rma_dynamic.c.
+// Threads: any.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,10 @@ class Regions {
  public:
   explicit Regions(Targets& targets) noexcept : targets_(targets) {}
 
-  /// Return 0, or an error class with fail() text: MPI_ERR_RMA_FLAVOR for other windows. Throw
-  /// std::bad_alloc.
+  /// Both return 0, or an error class with fail() text: MPI_ERR_RMA_FLAVOR for other windows. Both
+  /// throw std::bad_alloc.
   [[nodiscard]] int attach(void* address, int64_t length);
   [[nodiscard]] int detach(const void* address);
-  /// Whether this rank has attached the bytes.
   [[nodiscard]] bool attached(uint64_t address, uint64_t length) const noexcept;
   /// Whether another rank of this host has attached the bytes. Throws std::bad_alloc.
   [[nodiscard]] int look_up(int target, uint64_t address, uint64_t length, bool* found);

@@ -10,7 +10,7 @@ namespace tern::rma {
 
 class OpRequest final : public core::Request {
  public:
-  /// Throws Error, std::bad_alloc.
+  /// The constructor throws Error, std::bad_alloc.
   OpRequest(core::Process& process, core::Channel& in) : process_(process) {
     channel = &in;
     outcome.source = MPI_ANY_SOURCE;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// SharedMemory: plan and mappings.
 #include "rma/shared_memory.hpp"
 
 #include <fcntl.h>
@@ -17,7 +16,7 @@ namespace tern::rma {
 namespace {
 
 constexpr size_t kPage = 4096, kHugePage = size_t{2} << 20;
-constexpr uint64_t kMost = uint64_t{1} << 46;  // a process's address space
+constexpr uint64_t kMost = uint64_t{1} << 46;
 
 size_t up(size_t bytes, size_t to) noexcept { return (bytes + to - 1) & ~(to - 1); }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SharedMemory: a window's memory on a host: control blocks, and data allocated by the library.
-// Why: all ranks map a memfd and close the descriptor, so nothing is left after a kill. The
-// program's first touch places pages. See: rma/create.cc.
+// Why: all ranks map a memfd and close the descriptor, so nothing is left after a kill.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +11,7 @@
 
 namespace tern::rma {
 
-/// Equal on all ranks of the host.
+/// The layout, equal on all ranks of the host.
 class Plan {
  public:
   /// `sizes`: bytes per rank; `ranks`: the window's size; `behind`: extra bytes per control block.
@@ -28,16 +27,14 @@ class Plan {
   std::vector<size_t> places_;
 };
 
-/// Kept until the others have mapped the file.
+/// The maker keeps the file until the others have mapped it.
 struct MadeFile {
   Fd fd;
   OfferedFile offered;
 };
 [[nodiscard]] MadeFile make_shared(size_t bytes, OfferedFile::Keep keep);
-/// Throw Error.
 [[nodiscard]] Mapping map_shared(const FileOffer& offer, int owner, size_t bytes);
 [[nodiscard]] Mapping map_shared(const Fd& fd, size_t bytes);
-/// Requests huge pages for large memory.
 void advise(std::byte* memory, size_t bytes) noexcept;
 
 }  // namespace tern::rma

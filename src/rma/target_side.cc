@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// TargetSide: validates, executes and answers records.
 #include "rma/target_side.hpp"
 
 #include <algorithm>
@@ -17,9 +16,8 @@
 namespace tern::rma {
 namespace {
 
-constexpr uint32_t kConstants = 1024;  // limit of predefined handles
+constexpr uint32_t kConstants = 1024;
 
-/// Whether the verb has data, possibly in a separate message.
 bool brings_data(Verb verb) noexcept {
   return verb == Verb::kPut || verb == Verb::kAccumulate || verb == Verb::kFetch;
 }
@@ -75,7 +73,7 @@ void TargetSide::listen() {
                         cuda::MemoryKind::kHost};
   if (pml_.irecv_locked(room, {&communicator_, MPI_ANY_SOURCE, kRecordTag, pml::Plane::kUser},
                         &listening_) == MPI_SUCCESS)
-    listening_->made_at = {};  // no leak besides the window
+    listening_->made_at = {};  // only the window counts as a leak
   else
     listening_ = nullptr;  // all peers are lost
 }
@@ -150,7 +148,7 @@ void TargetSide::receive_data(int origin, PendingRecord* job) {
     job->data.resize(job->record.bytes);
     into = job->data.data();
     room = job->data.size();
-  }  // truncated: an error
+  }  // a truncated record is an error
   const auto kind = job->in_place ? targets_.own().kind() : cuda::MemoryKind::kHost;
   const core::Data data = core::with_kind({into, static_cast<MPI_Count>(room), &byte_, kind});
   if (pml_.irecv_locked(data, {&communicator_, origin, job->record.tag, pml::Plane::kUser},
@@ -332,7 +330,6 @@ void TargetSide::answer_block(int origin, int32_t tag, const core::Data& data,
     answers_.push_back(std::move(made));
 }
 
-/// Ends an awaited answer with the error.
 void TargetSide::refuse(int origin, const PendingRecord& job, int error) {
   int32_t& first = errors_[static_cast<size_t>(origin)];
   if (first == MPI_SUCCESS) first = error;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // TargetSide: executes other ranks' records while this rank progresses messages.
-// Order: an origin's records in sequence; a waiting lock delays no other record. Trust: an invalid
-// record writes nothing and is an error at the origin's next flush. Threads: under the channel's
-// lock.
+// Trust: an invalid record writes nothing and is an error at the origin's next flush. A waiting
+// lock delays no other record. Threads: under the channel's lock.
 #pragma once
 
 #include <deque>
@@ -18,7 +17,7 @@ namespace tern::rma {
 
 class TargetSide {
  public:
-  /// Throws Error, std::bad_alloc.
+  /// The constructor throws Error, std::bad_alloc.
   TargetSide(Targets& targets, Regions& regions);
   TargetSide(const TargetSide&) = delete;
   TargetSide& operator=(const TargetSide&) = delete;
@@ -29,7 +28,7 @@ class TargetSide {
   void grant_locks() noexcept {
     if (!locks_.empty()) (void)try_locks();
   }
-  // Queues this rank among remote requests, which could starve it. Throws std::bad_alloc.
+  // Queues this rank among remote requests, which could starve this rank. Throws std::bad_alloc.
   void ask_own_lock(bool exclusive) {
     own_granted_ = false;
     locks_.push_back({targets_.rank(), 0, exclusive});
@@ -45,8 +44,8 @@ class TargetSide {
     Record record;
     std::vector<RecordPiece> pieces;
     std::vector<std::byte> data;
-    core::Request* incoming = nullptr;  // its data, in flight
-    bool in_place = false;              // into the part
+    core::Request* incoming = nullptr;
+    bool in_place = false;  // into the part
   };
   struct Asked {
     int origin;
@@ -90,8 +89,8 @@ class TargetSide {
   std::vector<std::byte> room_;
   core::Request* listening_ = nullptr;
   std::vector<std::deque<PendingRecord>> jobs_;
-  int waiting_ = 0;              // origins with jobs
-  std::vector<int32_t> errors_;  // first since the last flush
+  int waiting_ = 0;
+  std::vector<int32_t> errors_;
   std::deque<Asked> locks_;
   bool own_granted_ = false;
   std::vector<Answer> answers_;

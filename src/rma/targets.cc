@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Targets: ranks in words, ended ranks, doorbells.
 #include "rma/targets.hpp"
 
 #include <new>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Targets: the parts of a window as seen by a rank, and waits for other ranks. Threads: any, after
-// creation. See: rma/create.cc.
+// creation.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +19,16 @@ namespace tern::rma {
 class Path;
 
 struct Target {
-  std::byte* memory = nullptr;  // mapped host memory, or null
-  int32_t process = 0;          // not 0: copied by the kernel
-  std::byte* there = nullptr;   // in `process`, or on this rank's device
-  bool on_device = false;       // this rank's part only
+  std::byte* memory = nullptr;
+  int32_t process = 0;         // if not 0, the kernel copies to and from this process
+  std::byte* there = nullptr;  // in `process`, or on this rank's device
+  bool on_device = false;
   int64_t size = 0;
-  int64_t unit = 1;          // bytes per displacement
-  Control control{};         // for ranks of this host
-  Doorbell* bell = nullptr;  // for other ranks of this host
+  int64_t unit = 1;   // bytes per displacement
+  Control control{};  // for ranks of this host
+  Doorbell* bell = nullptr;
   Path* path = nullptr;
   [[nodiscard]] std::byte* first() const noexcept { return memory != nullptr ? memory : there; }
-  /// The memory kind for copies.
   [[nodiscard]] cuda::MemoryKind kind() const noexcept {
     return on_device ? cuda::MemoryKind::kUnknown : cuda::MemoryKind::kHost;
   }
@@ -54,12 +53,10 @@ class Targets {
   [[nodiscard]] std::string words() const { return name.or_words("the window"); }
   [[nodiscard]] std::string rank_in_words(int rank);
 
-  /// Returns 0, or MPI_ERR_RANK.
   [[nodiscard]] int check(int rank) const noexcept;
   /// Returns MPI_ERR_GROUP for a non-member, or MPI_ERR_NO_MEM.
   [[nodiscard]] int find_ranks(const core::Group& group, std::vector<int>* ranks) const noexcept;
   [[nodiscard]] bool is_local(int rank) noexcept { return (*this)[rank].control.valid(); }
-  /// This process uses the elements for accumulates.
   [[nodiscard]] Shared elements_of(int rank) noexcept;
 
   /// Returns an error if `dead` returns an ended rank of this host. The caller holds the channel's
@@ -89,7 +86,6 @@ class Targets {
 
  private:
   static constexpr uint32_t kRoundsBetweenLooks = 15;
-  /// Returns true every 100 ms.
   [[nodiscard]] static bool look_again(int64_t* looked_ns) noexcept;
 
   core::Process& process_;

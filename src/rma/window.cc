@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Window: fences, flushes, and the end.
 #include "rma/window.hpp"
 
 #include <atomic>
@@ -93,7 +92,7 @@ int Window::shared_query(int rank, WindowPart* part) noexcept {
   for (int i = 0; lowest && i < targets.size() && rank == MPI_PROC_NULL; ++i)
     if (targets.is_local(i) && targets[i].size > 0) rank = i;
   *part = {};
-  if (rank == MPI_PROC_NULL) return MPI_SUCCESS;  // without memory
+  if (rank == MPI_PROC_NULL) return MPI_SUCCESS;
   if (const int code = targets.check(rank); code != MPI_SUCCESS) return code;
   const Target& there = targets[rank];
   if (there.memory == nullptr && rank != targets.rank()) return MPI_SUCCESS;

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Window: memory exposed by the ranks of a communicator.
-// Life cycle: create() makes it, leave() ends it, on all ranks together. Parts: `targets` has the
-// ranks' memory and paths; `epoch` checks the order of calls; `locks` and `posts` open epochs;
-// `accesses` are pending. Mapped and `copied` operations complete on return; others are messages
-// (rma/path.hpp). Threads: synchronisation takes the channel's lock; operations on shared memory
-// take none. See: rma/README.md, MPI-5.0 chapter 12.
+// Life cycle: create() makes a window, leave() ends it, on all ranks together. Mapped and `copied`
+// operations complete on return. Threads: synchronisation takes the channel's lock; operations on
+// shared memory take none. See: MPI-5.0 chapter 12.
 #pragma once
 
 #include <memory>
@@ -30,8 +28,8 @@ class Window final : public core::Object {
   Window(core::Process& process, core::Communicator& communicator, int flavor);
   ~Window() override;
 
-  // Return an error class with fail() text. The caller owns a non-null request. Buffers may lie in
-  // any memory.
+  // Operations, fences, flushes and leave() return an error class with fail() text. The caller owns
+  // a non-null request. Buffers may lie in any memory.
   [[nodiscard]] int put(const core::Data& origin, const TargetData& to,
                         OpRequest* request) noexcept;
   [[nodiscard]] int get(const core::Data& origin, const TargetData& from,
@@ -47,7 +45,6 @@ class Window final : public core::Object {
   [[nodiscard]] int compare_and_swap(const void* origin, const void* compare, void* result,
                                      const TargetData& at) noexcept;
 
-  // Fences, flushes and the end return errors like the operations.
   [[nodiscard]] int fence(int assertion) noexcept;
   [[nodiscard]] int flush(int target, bool local) noexcept;
   [[nodiscard]] int flush_all(bool local) noexcept;
@@ -55,7 +52,6 @@ class Window final : public core::Object {
   /// Collective: afterwards no rank accesses this rank's part.
   [[nodiscard]] int leave() noexcept;
 
-  /// MPI_Win_shared_query returns a part's address.
   struct WindowPart {
     int64_t size = 0, unit = 0;
     void* address = nullptr;
@@ -64,8 +60,8 @@ class Window final : public core::Object {
 
   core::Ref<core::ErrorHandler> error_handler;
   core::Attributes attributes;
-  core::Ref<core::Info> info;  // the user's hints
-  // Values of predefined attributes, whose addresses users get.
+  core::Ref<core::Info> info;
+  // Users get the addresses of these predefined attributes.
   void* base = nullptr;
   MPI_Aint bytes = 0;
   int disp_unit = 1, model = MPI_WIN_UNIFIED, flavor_value;
@@ -82,11 +78,11 @@ class Window final : public core::Object {
   [[nodiscard]] int barrier() noexcept;
   [[nodiscard]] int flush_late(int target, bool local) noexcept;
 
-  Mapping map_;              // of this host's ranks
-  bool contiguous_ = false;  // within a host
+  Mapping map_;
+  bool contiguous_ = false;
   MappedPath mapped_;
-  std::unique_ptr<DevicePath> device_;  // null: not on a device
-  std::unique_ptr<CopiedPath> copied_;  // null: unused
+  std::unique_ptr<DevicePath> device_;
+  std::unique_ptr<CopiedPath> copied_;
 };
 
 }  // namespace tern::rma

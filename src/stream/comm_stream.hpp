@@ -47,7 +47,7 @@ class CommStream {
   [[nodiscard]] int enqueue(std::shared_ptr<Call> call) noexcept;
   /// put() keeps an earlier error. *admitted: as Calls::put().
   [[nodiscard]] int put(std::shared_ptr<Call> call, bool* admitted) noexcept;
-  /// After forsake(), devices run no further collective.
+  /// Records that this rank refuses a collective: devices run no further collective.
   void abandon(const std::string& why) noexcept;
 
   /// set_islands() lets NVLink domains run large collectives. The call must precede all others, on

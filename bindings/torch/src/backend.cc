@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Splits a process group.
 #include "backend.hpp"
 
 #include <algorithm>

@@ -14,11 +14,10 @@ namespace {
 
 using std::chrono::microseconds;
 
-// Tags unlikely in programs: arrival, and rank 0's answer (1: all arrived).
+// The tags are unlikely in programs: arrival, and rank 0's answer (1: all arrived).
 constexpr int kArrived = 0x7ffe0000 - 1;
 constexpr int kAnswer = kArrived - 1;
 
-// Returns true if the request completed nevertheless.
 bool give_up(MPI_Request& request) {
   MPI_Cancel(&request);
   MPI_Status status;
@@ -28,7 +27,6 @@ bool give_up(MPI_Request& request) {
   return !is_cancelled;
 }
 
-// Cancels pending requests on this frame's buffers, also after an exception.
 struct Requests {
   explicit Requests(int count) : all(count, MPI_REQUEST_NULL) {}
   ~Requests() {
@@ -43,7 +41,7 @@ struct Requests {
   std::vector<MPI_Request> all;
 };
 
-// Cancels the request after the deadline or the peer's death. `why` gets the reason of a failure.
+// Cancels the request after the deadline or the peer's death, with the reason in `why`.
 bool await(const Group& group, int peer, MPI_Request& request, Clock::time_point deadline,
            std::string& why) {
   microseconds nap{20};
@@ -86,12 +84,11 @@ void answer(const Group& group, const std::vector<int>& ranks, char word) {
   for (const int rank : ranks) {
     MPI_Request request = MPI_REQUEST_NULL;
     check(MPI_Isend(&word, 1, MPI_CHAR, rank, kAnswer, group.comm(), &request));
-    std::string why;  // unused: another call reports the failure
+    std::string why;
     await(group, rank, request, Clock::now() + std::chrono::seconds(1), why);
   }
 }
 
-// Rank 0 collects the arrivals and answers.
 void await_others(const Group& group, Milliseconds timeout, bool waits_for_all) {
   const int size = group.size();
   const auto deadline = Clock::now() + timeout;
@@ -122,7 +119,6 @@ void await_others(const Group& group, Milliseconds timeout, bool waits_for_all) 
   fail(sentence.str());
 }
 
-// The other ranks arrive and wait for rank 0's answer.
 void await_first(const Group& group, int own, Milliseconds timeout) {
   const auto deadline = Clock::now() + timeout;
   char word = 1, all_are_here = 0;

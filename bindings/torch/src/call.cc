@@ -89,7 +89,7 @@ std::exception_ptr Call::error_of(int code) const {
                               ? ". This rank calls " + description_.words() +
                                     "; TERN_CHECK=collective compares the calls of all ranks"
                               : "";
-  if (code != MPI_SUCCESS && is_fatal(code)) {  // a peer died or left a collective
+  if (code != MPI_SUCCESS && is_fatal(code)) {
     group_->end_broken(std::string(words_) + " failed: " + text + own);
   }
   if (group_->fate().dead()) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Name, number, peer and deadline of one collective or message.
-// Why: every error message names the call, and Group needs nothing else from an operation.
-// Lifetime: of the operation. Threads: one thread begins the call, then any.
+// Why: every error message names the call. Lifetime: of the operation. Threads: one thread begins
+// the call, then any.
 #ifndef TORCH_TERN_CALL_HPP
 #define TORCH_TERN_CALL_HPP
 
@@ -35,30 +35,26 @@ class Call {
 
   const std::shared_ptr<Group>& group() const { return group_; }
   const char* words() const { return words_; }
-  // Returns for example "allreduce number 3 of group "0"".
   std::string name() const;
   Milliseconds timeout() const { return timeout_; }
   Clock::time_point deadline() const { return after(begun_, timeout_); }
 
   void set_sequence(std::uint64_t sequence);
   std::uint64_t sequence() const { return sequence_; }
-  // The other rank of a message, or MPI_ANY_SOURCE.
   void set_peer(int peer) { peer_ = peer; }
 
   void note_wait() { waits_since_ = Clock::now(); }
-  // Returns true if the end of `member` prevents the completion and data in flight has had time to
-  // arrive. A killed rank may have sent a part.
+  // Whether the end of `member` prevents the completion, and data in flight has had time to arrive.
+  // A killed rank may have sent a part.
   bool waits_in_vain(int member, const Group::EndOfRank& end) const;
 
   void end_overdue(Milliseconds time) const;
   // Ends the group at the deadline. Exits the process if the library cannot interrupt calls.
   std::unique_ptr<Timer> watch() const;
-  // Returns the group's reason if the group is dead.
   std::exception_ptr error_of(int code) const;
 
  protected:
   void note_end();
-  // Gives back the sequence number of a call refused before any MPI call.
   void take_back();
 
   const std::shared_ptr<Group> group_;
@@ -73,7 +69,7 @@ class Call {
   const Clock::time_point begun_ = Clock::now();
   std::uint64_t sequence_ = 0;
   bool is_numbered_ = false;
-  std::optional<int> peer_;  // empty for a collective
+  std::optional<int> peer_;
   Clock::time_point waits_since_{};
 };
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formats descriptions.
 #include "description.hpp"
 
 #include <torch/csrc/distributed/c10d/debug.h>

@@ -18,10 +18,10 @@ namespace torch_tern {
 struct Description {
   static constexpr std::int64_t kAny = -1;  // sizes may differ across ranks
 
-  char call[40] = {};  // empty: no description
+  char call[40] = {};
   std::int64_t elements = kAny;
-  std::int32_t tensors = 1, type = -1;  // a c10::ScalarType
-  std::int32_t op = -1, root = -1;      // a c10d::ReduceOp::RedOpType; a rank of the group
+  std::int32_t tensors = 1, type = -1;
+  std::int32_t op = -1, root = -1;  // a c10d::ReduceOp::RedOpType; a rank of the group
 
   Description() = default;
   explicit Description(const char* words);
@@ -32,7 +32,6 @@ struct Description {
   Description of_any_size() const;
 
   bool operator==(const Description& other) const = default;
-  // Returns for example "allreduce of 10 Float by SUM".
   std::string words() const;
 };
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The queue of device calls.
 #include "device_queue.hpp"
 
 #include <c10/core/impl/VirtualGuardImpl.h>
@@ -16,7 +15,6 @@ namespace {
 
 using std::chrono::microseconds;
 
-// Bounds of the back-off between two polls.
 constexpr microseconds kShortest{10}, kLongest{200};
 
 // Older versions of PyTorch lack the query.
@@ -49,7 +47,7 @@ void refuse_capture(const c10::Device& device, const char* words, const std::str
               device, " is captured into a graph, but the graph cannot contain it: ", why);
 }
 
-// The queue is never destroyed: the thread may outlive main().
+// The queue is never destroyed, because the thread may outlive main().
 DeviceQueue& DeviceQueue::get() {
   static auto* const one = new DeviceQueue;
   return *one;

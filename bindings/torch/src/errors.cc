@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts MPI error codes.
 #include "errors.hpp"
 
 #include <c10/util/Exception.h>

@@ -12,7 +12,6 @@ namespace torch_tern {
 
 std::string sentence(int code);
 
-// Returns true unless arguments were refused or a message was truncated.
 bool is_fatal(int code);
 
 bool is_truncated(int code);
@@ -28,7 +27,6 @@ inline void check(int code) {
 [[noreturn]] void fail(const std::string& words);
 std::exception_ptr failure(const std::string& words);
 
-// Returns the exception of `step`, or null.
 template <class Step>
 std::exception_ptr attempt(const Step& step) {
   try {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks up Tern's extensions by name.
 #include "extensions.hpp"
 
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tern's extensions, looked up by name, because the package also runs with libraries without them.
+// Tern's extensions, looked up by name, because the package also runs with other libraries.
 #ifndef TORCH_TERN_EXTENSIONS_HPP
 #define TORCH_TERN_EXTENSIONS_HPP
 
@@ -23,9 +23,8 @@ struct Boot {
 };
 
 using StreamHandle = struct StreamObject*;
-constexpr std::uintptr_t kNoStream = 0x3f0;  // MPIX_STREAM_NULL
+constexpr std::uintptr_t kNoStream = 0x3f0;
 
-// Flags of MPIX_Continueall.
 constexpr int kDeferComplete = 8, kInvokeFailed = 16;
 
 struct Extensions {
@@ -38,7 +37,6 @@ struct Extensions {
   int (*stream_create)(MPI_Info, StreamHandle*) = nullptr;
   int (*stream_free)(StreamHandle*) = nullptr;
   int (*stream_comm_create)(MPI_Comm, StreamHandle, MPI_Comm*) = nullptr;
-  // Maps a blocking collective to the enqueued form.
   std::map<void*, void*> enqueued;
 
   bool have_streams() const;
@@ -46,7 +44,6 @@ struct Extensions {
 
 const Extensions& extensions();
 
-// For MPI_Allreduce_c returns MPIX_Allreduce_enqueue_c, with the same arguments.
 template <class Function>
 Function* enqueued_form(Function* blocking) {
   return reinterpret_cast<Function*>(extensions().enqueued.at(reinterpret_cast<void*>(blocking)));

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ends a group, after its abort hooks.
 #include "fate.hpp"
 
 #include <pybind11/pybind11.h>
@@ -29,7 +28,7 @@ bool is_recorder(const std::function<void()>& hook) {
 void import_for_report() {
   const pybind11::gil_scoped_acquire python;
   Py_XDECREF(PyImport_ImportModule("torch._inductor.codecache"));
-  PyErr_Clear();  // the report is shorter then
+  PyErr_Clear();
 }
 
 void run_hook(const std::function<void()>& hook) {

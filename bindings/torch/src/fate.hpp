@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The state of a group: alive, or dead with the first reason.
 // Why: errors, timeouts and aborts come from any thread, and only the first counts. Unlike
-// tern::Fate, runs abort hooks before the death.
+// tern::Fate, this class runs abort hooks before the death.
 // Lifetime: of the group. Threads: any. Cost: dead() is one load.
 #ifndef TORCH_TERN_FATE_HPP
 #define TORCH_TERN_FATE_HPP
@@ -21,8 +21,8 @@ class Fate {
   std::string why() const { return dead() ? why_ : std::string(); }
   bool by_timeout() const { return dead() && by_timeout_; }
 
-  // Takes effect once: gets the reason, runs the hooks (at most 2 s), marks the group dead, calls
-  // `tell`. Concurrent callers block meanwhile.
+  // end() takes effect once: gets the reason, runs the hooks (at most 2 s), marks the group dead,
+  // calls `tell`. Concurrent callers block meanwhile.
   void end(const std::function<std::string()>& why, bool by_timeout,
            const std::function<void()>& tell);
 
@@ -31,15 +31,15 @@ class Fate {
 
  private:
   std::recursive_mutex ending_;
-  bool is_ending_ = false;   // under ending_
+  bool is_ending_ = false;
   bool by_timeout_ = false;  // written before is_dead_, like why_
   std::string why_;
   std::atomic<bool> is_dead_{false};
-  std::mutex mutex_;  // guards the hooks
+  std::mutex mutex_;
   std::map<std::int64_t, std::function<void()>> hooks_;
 };
 
-// Joins all hook threads. Hooks may need the GIL.
+// Hooks may need the GIL.
 void await_hooks();
 
 }  // namespace torch_tern

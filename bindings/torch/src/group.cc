@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shared state of a process group.
 #include "group.hpp"
 
 #include <algorithm>
@@ -43,7 +42,7 @@ Group::~Group() {
     PeerWatch::get().note_calls(name_, sequence);
   }
   if (is_forked() || calls_no_more()) {
-    (void)stream_comm_.release();  // MPI must not be called
+    (void)stream_comm_.release();
   } else if (!close()) {
     (void)stream_comm_.release();
     session_->abandon();  // a request may stay pending forever

@@ -38,7 +38,6 @@ class Group {
   Group& operator=(const Group&) = delete;
 
   MPI_Comm comm() const { return comm_; }
-  // Returns null until the group's first collective on a device.
   const StreamComm* stream_comm() const { return stream_comm_.get(); }
   // Collective. A group serves one device per rank.
   void open_stream_comm(const c10::Device& device);
@@ -70,11 +69,9 @@ class Group {
     bool has_died;
     std::uint64_t calls;
   };
-  // Ends the group if a thread waits for this rank in vain.
   void note_end_of(const EndOfRank& end);
   bool has_died(int member) const;
 
-  // Counts the operation and publishes the call for peers.
   void note_begin(const char* words, Clock::time_point when) {
     ++under_way;
     ++last_call.under_way;
@@ -110,11 +107,11 @@ class Group {
   }
 
   Timeouts timeouts;
-  WeakList<Operation> remembered;  // for operations without a wait when Python exits
+  WeakList<Operation> remembered;
   std::atomic<std::uint64_t> sequence{0};
-  std::atomic<int> pipes{0};      // created from this group
-  std::atomic<int> queued{0};     // in the device queue, not begun
-  std::atomic<int> under_way{0};  // operations not concluded
+  std::atomic<int> pipes{0};
+  std::atomic<int> queued{0};
+  std::atomic<int> under_way{0};
 
  private:
   void end_with_report(const std::string& words, bool by_timeout);
@@ -130,7 +127,7 @@ class Group {
   Fate fate_;
   mutable std::mutex mutex_;  // guards the members below, and stream_comm_ at the group's end
   std::set<Alarm*> alarms_;
-  std::set<int> dead_;  // members
+  std::set<int> dead_;
 };
 
 std::vector<std::shared_ptr<Group>> living_groups();

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the state of peer processes.
 #include "hang_report.hpp"
 
 #include <sys/uio.h>
@@ -57,7 +56,7 @@ bool read_from(std::int64_t pid, const void* address, void* to, std::size_t byte
          static_cast<ssize_t>(bytes);
 }
 
-// Reads up to 64 bytes, one at a time: the next page may be unmapped.
+// Reads up to 64 bytes, each alone, because the next page may be unmapped.
 std::string text_from(std::int64_t pid, const char* address) {
   std::string text;
   for (char next = 0; text.size() < 64; text += next) {
@@ -109,7 +108,7 @@ ProcessState state_of(std::int64_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string line;
   std::getline(file, line);
-  const auto end = line.rfind(')');  // the process name may contain parentheses
+  const auto end = line.rfind(')');
   if (end == std::string::npos) {
     return {};
   }
@@ -171,7 +170,7 @@ void HangReport::watch_peers(const std::shared_ptr<HangReport>& self,
   PeerWatch::get().begin(self, own.word, std::move(peers));
 }
 
-// The last group is gone: no more calls in this world.
+// After the last group, the world has no more calls.
 HangReport::~HangReport() { PeerWatch::get().leave(); }
 
 std::shared_ptr<HangReport> HangReport::current() {

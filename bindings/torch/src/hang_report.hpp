@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Describes the state of each rank after a timeout.
 // Why: torchrun detects no hangs, and the exception must name ranks that hang outside MPI or are
-// dead. The process reads the last calls from the peers' memory and checks for dead processes.
-// Peers send nothing.
-// Lifetime: of a world, held by the groups. Threads: any.
+// dead. The process reads the last calls from the peers' memory; peers send nothing. Lifetime: of a
+// world, held by the groups. Threads: any.
 #ifndef TORCH_TERN_HANG_REPORT_HPP
 #define TORCH_TERN_HANG_REPORT_HPP
 
@@ -19,8 +18,8 @@ namespace torch_tern {
 class Group;
 
 struct ProcessState {
-  std::uint64_t start = 0;  // 0: no such process, or a zombie
-  bool is_stopped = false;  // by a signal or a debugger
+  std::uint64_t start = 0;
+  bool is_stopped = false;
 };
 ProcessState state_of(std::int64_t pid);
 
@@ -29,20 +28,19 @@ struct LastCall {
   std::atomic<const char*> words, group;
   std::atomic<std::int64_t> sequence;  // -1: none
   std::atomic<std::int64_t> begun;     // in ticks of the steady clock, common to a host
-  std::atomic<int> under_way;          // operations not concluded
+  std::atomic<int> under_way;
 };
 extern LastCall last_call;
 
-// Returns a copy of the text, never freed.
 const char* lasting(const std::string& text);
 
 // Locates a rank's LastCall. Ranks exchange the records when a world begins.
 struct ProcessRecord {
-  char place[96];  // boot ID and PID namespace
+  char place[96];
   std::int64_t pid;
-  std::uint64_t start;  // start time, because PIDs are reused
-  std::uint64_t word;   // random, new for each world
-  bool compares;        // requests the comparison of calls
+  std::uint64_t start;
+  std::uint64_t word;
+  bool compares;
   const LastCall* last;
 };
 
@@ -53,7 +51,6 @@ class HangReport {
   ~HangReport();
   static std::shared_ptr<HangReport> current();
 
-  // Returns text to append to an error message.
   std::string describe(const std::vector<int>& ranks) const;
 
  private:

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Issues, queues and waits for MPI calls.
 #include "issue.hpp"
 
 #include <ATen/core/grad_mode.h>
@@ -73,7 +72,7 @@ void Issue::await_turn() {
   }
 }
 
-// Without a stream, waits for the data here. The calls then complete before return.
+// Without a stream, make_queued() waits for the data. The calls then complete before return.
 void Issue::make_queued() {
   std::unique_ptr<Timer> timer;
   if (on_device_.is_enqueued() && !on_device_.stream_comm()->stream()) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The MPI calls of an operation. A call starts at once, or after the device's data and earlier
-// calls, or goes into a stream. The tensors are held until the end. Lifetime: of the operation.
-// Threads: the caller, then the thread with the requests.
+// calls, or goes into a stream. The operation holds the tensors until the end. Lifetime: of the
+// operation. Threads: the caller, then the thread with the requests.
 #ifndef TORCH_TERN_ISSUE_HPP
 #define TORCH_TERN_ISSUE_HPP
 
@@ -22,12 +22,13 @@ class Issue : public Call {
   Issue(std::shared_ptr<Group> group, const char* words, Milliseconds wanted);
 
   OnDevice& on_device() { return on_device_; }
-  // Precedes all MPI calls. If ranks compare calls and two calls differ, all ranks throw.
+  // describe() precedes all MPI calls. If ranks compare calls and two calls differ, all ranks
+  // throw.
   void describe(const Description& description);
 
   // Issues the nonblocking call, or in a stream the enqueued form of the blocking call. A
-  // synchronous caller also gets the nonblocking call: blocking and nonblocking collectives do not
-  // match.
+  // synchronous caller also gets the nonblocking call, because blocking and nonblocking collectives
+  // do not match.
   template <class Blocking, class Nonblocking, class... Arguments>
   void issue(Blocking blocking, Nonblocking nonblocking, Arguments... arguments) {
     if (on_device_.is_enqueued()) {
@@ -38,7 +39,7 @@ class Issue : public Call {
       post(nonblocking, arguments...);
     }
   }
-  // All ranks must issue and wait alike.
+  // All ranks must use make() alike.
   template <class Nonblocking, class... Arguments>
   void make(Nonblocking nonblocking, Arguments... arguments) {
     await_turn();
@@ -58,12 +59,10 @@ class Issue : public Call {
     }
   }
 
-  // MPI accesses the tensor's memory until the end.
   void hold(const at::Tensor& tensor) { held_.push_back(tensor); }
-  // Steps run in order after all requests are complete.
   void at_end(std::function<void()> step) { ends_.push_back(std::move(step)); }
 
-  // Only the waiting thread may use these.
+  // Only the waiting thread may use requests and status.
   std::vector<MPI_Request>& requests() { return requests_; }
   void note_status(const MPI_Status& status) { status_ = status; }
   int source() const { return status_.MPI_SOURCE; }
@@ -76,7 +75,6 @@ class Issue : public Call {
   // Returns the error of a request or of the group's end. Throws a signal handler's exception; the
   // MPI calls continue.
   std::exception_ptr wait_for_requests(Milliseconds time);
-  // Runs the steps unless `error` is set. A failing step sets `error`.
   void run_ends(std::exception_ptr& error);
   // Peers may still access the memory of an interrupted call.
   void leak_held() { new std::vector<at::Tensor>(std::move(held_)); }

@@ -25,7 +25,6 @@ Error Lifecycle::getError() {
   return group_->fate().by_timeout() ? Error::TIMEOUT : Error::COMM_ERROR;
 }
 
-// Prepares the stream communicator like the first collective on the device.
 void Lifecycle::eagerConnectSingleDevice(at::Device device) {
   if (device.is_cuda() && StreamComm::is_possible(device) && !group_->stream_comm()) {
     Operation operation(group_, "init_process_group", Milliseconds(-1), true);
@@ -36,7 +35,7 @@ void Lifecycle::eagerConnectSingleDevice(at::Device device) {
 
 void Lifecycle::abort() { group_->end("it was aborted"); }
 
-// Local: the last owner frees the communicator.
+// Shutdown is local, because the last owner frees the communicator.
 void Lifecycle::shutdown() {}
 
 #ifdef C10D_BACKEND_HAS_HOOKS

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors as MPI buffers.
 #include "memory.hpp"
 
 namespace torch_tern {
@@ -19,7 +18,6 @@ bool are_adjacent(const std::vector<at::Tensor>& tensors) {
   return true;
 }
 
-// The tensors must be adjacent.
 at::Tensor span(const std::vector<at::Tensor>& tensors) {
   std::int64_t elements = 0;
   for (const at::Tensor& tensor : tensors) {

@@ -13,7 +13,6 @@
 
 namespace torch_tern {
 
-// Returns true for tensors dense and in row-major order.
 bool is_plain(const at::Tensor& tensor);
 
 const at::Tensor& only(const std::vector<at::Tensor>& tensors, const char* words);
@@ -24,11 +23,11 @@ const std::vector<at::Tensor>& only(const std::vector<std::vector<at::Tensor>>& 
 void admit(Operation& operation, const at::Tensor& tensor, const char* words);
 void require_alike(const at::Tensor& one, const at::Tensor& other, const char* words);
 
-// Return a buffer, held by the operation. A written copy is copied back at the end.
+// The operation holds the buffer. A written copy is copied back at the end.
 at::Tensor readable(Operation& operation, const at::Tensor& tensor, const char* words);
 at::Tensor writable(Operation& operation, const at::Tensor& tensor, const char* words);
 
-// Return one flat buffer: the tensors' own memory if adjacent, otherwise a copy.
+// The flat buffer is the tensors' own memory if adjacent, otherwise a copy.
 at::Tensor readable(Operation& operation, const std::vector<at::Tensor>& tensors,
                     const char* words);
 at::Tensor writable(Operation& operation, const std::vector<at::Tensor>& tensors,
@@ -42,7 +41,6 @@ inline MPI_Count bytes_of(const at::Tensor& tensor) {
   return static_cast<MPI_Count>(tensor.nbytes());
 }
 
-// Adjacent blocks in bytes, one per rank.
 struct Parts {
   Parts() = default;
   explicit Parts(const std::vector<at::Tensor>& tensors) {

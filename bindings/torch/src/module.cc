@@ -82,7 +82,6 @@ std::tuple<int, int, int, int, std::string> meet(const std::string& words) {
   return {session->rank(), session->size(), local, locals, text};
 }
 
-// Peers have made the same calls, so pending calls complete soon.
 void complete_remembered() {
   for (const std::shared_ptr<Group>& group : living_groups()) {
     if (group->fate().dead()) {
@@ -96,7 +95,7 @@ void complete_remembered() {
 }
 
 // Ends the threads that call Python, and the session if nothing is pending. After an uncaught
-// exception (`has_failed`) does not wait for peers.
+// exception (`has_failed`) end() does not wait for peers.
 void end(bool has_failed) {
   if (is_forked()) {
     return;
@@ -124,7 +123,6 @@ void end(bool has_failed) {
   call_no_more();
 }
 
-// The destructor may block.
 struct EndOfPipe {
   void operator()(Pipe* pipe) const {
     const pybind11::gil_scoped_release free;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams and events of a device operation.
 #include "on_device.hpp"
 
 #include "device_queue.hpp"

@@ -20,13 +20,10 @@ class OnDevice {
  public:
   explicit OnDevice(Call& call) : call_(call) {}
 
-  // Only collectives use a stream.
   void allow_stream() { may_enqueue_ = true; }
   // Throws if the device's current stream is being captured and the graph cannot contain the call.
   void use(const at::Device& device);
-  // The device is empty if all tensors are on the CPU.
   const std::optional<at::Device>& device() const { return device_; }
-  // Returns null unless the operation is enqueued.
   const StreamComm* stream_comm() const { return stream_comm_; }
   bool is_enqueued() const { return stream_comm_ != nullptr; }
   bool is_captured() const { return is_captured_; }
@@ -34,7 +31,6 @@ class OnDevice {
   void record_ready();
   bool is_ready() const { return !data_is_ready_ || data_is_ready_->query(); }
 
-  // Makes the operation's stream wait for the current stream.
   void fork();
   std::optional<c10::StreamGuard> in_own_stream();
   void record_end();
@@ -42,7 +38,6 @@ class OnDevice {
   bool are_ends_done() const { return !ends_are_done_ || ends_are_done_->query(); }
   // A captured operation is done after the capture.
   bool is_done() const { return !is_enqueued() || is_captured_ || are_ends_done(); }
-  // Makes the current stream wait for the final event.
   void block_current() const;
   // Joins the forked stream after the calls, as a capture requires.
   void join() const;
@@ -53,8 +48,8 @@ class OnDevice {
   Call& call_;
   std::optional<at::Device> device_;
   bool may_enqueue_ = false, is_captured_ = false;
-  const StreamComm* stream_comm_ = nullptr;  // owned by the group
-  std::optional<c10::Stream> ends_stream_;   // runs the final steps
+  const StreamComm* stream_comm_ = nullptr;
+  std::optional<c10::Stream> ends_stream_;
   std::optional<c10::Event> data_is_ready_, ends_are_done_;
 };
 

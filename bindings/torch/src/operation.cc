@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// An operation's life: begin, test, conclude.
 #include "operation.hpp"
 
 #include <cstdio>
@@ -135,8 +134,8 @@ void Operation::conclude(std::exception_ptr error) {
   }
 }
 
-// The caller may hold the GIL, so this must not block on a waiting thread. That thread completes
-// the future.
+// The caller may hold the GIL, so future() must not block on a waiting thread. That thread
+// completes the future.
 c10::intrusive_ptr<c10::ivalue::Future> Operation::future() {
   std::unique_lock waiting(waiting_, std::defer_lock);
   while (!waiting.try_lock()) {
@@ -144,7 +143,7 @@ c10::intrusive_ptr<c10::ivalue::Future> Operation::future() {
     if (future_ || is_waited_for_) {
       return future_or_new();
     }
-    std::this_thread::yield();  // the other thread's test ends soon
+    std::this_thread::yield();
   }
   {
     const std::lock_guard lock(mutex_);
@@ -170,7 +169,7 @@ c10::intrusive_ptr<c10::ivalue::Future> Operation::future_or_new() {
 }
 
 void Operation::give_value(const c10::intrusive_ptr<c10::ivalue::Future>& future) {
-  const auto in_own = on_device_.in_own_stream();  // users of the future wait for this stream
+  const auto in_own = on_device_.in_own_stream();
   future->markCompleted(value_);
 }
 

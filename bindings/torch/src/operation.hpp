@@ -27,7 +27,6 @@ class Operation : public Issue, public std::enable_shared_from_this<Operation> {
   ~Operation();
 
   void set_value(c10::IValue value, std::vector<at::Tensor> tensors);
-  // Called by any thread, after success.
   void set_completion_hook(std::function<void()> hook) { completion_hook_ = std::move(hook); }
   void begin();
   bool is_sync() const { return is_sync_; }
@@ -39,15 +38,13 @@ class Operation : public Issue, public std::enable_shared_from_this<Operation> {
   void wait(Milliseconds time);
   c10::intrusive_ptr<c10::ivalue::Future> future();
   const std::vector<at::Tensor>& tensors() const { return tensors_; }
-  // The Work is gone. Pending calls continue.
   void release();
   // Like release(), but never blocks on another thread's wait.
   void release_at_end();
 
-  // The device queue calls these.
   bool is_ready() { return group_->fate().dead() || on_device_.is_ready(); }
   void make_queued_calls();
-  // Takes effect once, after the device is done: ends the deadline and calls the hook.
+  // settle() takes effect once, after the device is done: ends the deadline and calls the hook.
   void settle(const std::exception_ptr& error);
 
   void conclude(std::exception_ptr error);
@@ -72,11 +69,11 @@ class Operation : public Issue, public std::enable_shared_from_this<Operation> {
   std::vector<at::Tensor> tensors_;
   std::atomic<bool> is_settled_{false};
 
-  std::mutex waiting_;        // held while a thread tests or waits for the requests
-  bool is_handed_ = false;    // the progress thread has the requests (under waiting_)
-  mutable std::mutex mutex_;  // guards the members below
+  std::mutex waiting_;  // held while a thread tests or waits for the requests
+  bool is_handed_ = false;
+  mutable std::mutex mutex_;
   std::condition_variable done_;
-  bool is_waited_for_ = false;  // by the holder of waiting_, until the conclusion
+  bool is_waited_for_ = false;
   std::atomic<bool> is_done_{false};
   std::exception_ptr error_;
   c10::intrusive_ptr<c10::ivalue::Future> future_;

@@ -27,7 +27,7 @@ void Operation::wait_here(Milliseconds time) {
   conclude(error);
 }
 
-// The call continues. The progress thread serves the future.
+// The call continues, and the progress thread serves the future.
 void Operation::give_up_waiting() {
   {
     const std::lock_guard lock(mutex_);
@@ -83,7 +83,6 @@ void Operation::wait_for_stream(Milliseconds time) {
   on_device_.block_current();
 }
 
-// Another thread has the requests.
 void Operation::wait_until_done(Milliseconds time) {
   const auto deadline =
       time == Milliseconds::zero() ? Clock::time_point::max() : after(Clock::now(), time);

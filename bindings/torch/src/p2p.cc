@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Send and receive. No sequence number, because only some ranks call.
+// Send and receive. Messages have no sequence number, because only some ranks call.
 #include "backend.hpp"
 #include "memory.hpp"
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Watches the peers' processes.
 #include "peer_watch.hpp"
 
 #include <poll.h>
@@ -47,7 +46,7 @@ socklen_t address_of(std::int64_t pid, std::uint64_t start, sockaddr_un& address
 
 int descriptor_of(const PeerWatch::Peer& peer) {
   const int made = static_cast<int>(syscall(SYS_pidfd_open, static_cast<pid_t>(peer.pid), 0));
-  if (made >= 0 && state_of(peer.pid).start != peer.start) {  // the PID was reused
+  if (made >= 0 && state_of(peer.pid).start != peer.start) {
     close(made);
     return -1;
   }
@@ -56,7 +55,7 @@ int descriptor_of(const PeerWatch::Peer& peer) {
 
 }  // namespace
 
-// The watch is never destroyed: the thread may outlive main().
+// The watch is never destroyed, because the thread may outlive main().
 PeerWatch& PeerWatch::get() {
   static auto* const one = new PeerWatch;
   return *one;
@@ -218,7 +217,7 @@ void PeerWatch::read_farewells() {
       return peer.word == text.front().group;
     });
     if (sender == peers_.end()) {
-      continue;  // from an earlier world
+      continue;
     }
     sender->has_left = true;
     for (std::size_t i = 1; i < static_cast<std::size_t>(bytes) / sizeof(CallsOf); ++i) {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ends waits for dead processes of this host and for processes that left the world.
 // Why: without a launcher a wait would last until the timeout. At a normal exit a process sends a
-// farewell with the number of collectives per group. Later waits, and waits for killed processes,
-// end.
+// farewell (a datagram) with the number of collectives per group, which ends later waits.
 // Lifetime: of the process; watches the newest world. Threads: any. A thread sleeps until a peer
-// ends (pidfd_open(2)) or sends a farewell (a datagram, unix(7)).
+// ends (pidfd_open(2)) or sends a farewell.
 #ifndef TORCH_TERN_PEER_WATCH_HPP
 #define TORCH_TERN_PEER_WATCH_HPP
 
@@ -22,23 +21,21 @@ class HangReport;
 
 class PeerWatch {
  public:
-  // A rank of the world on this host.
   struct Peer {
     int rank;
     std::int64_t pid;
-    std::uint64_t start;  // as in ProcessRecord
-    std::uint64_t word;   // random, new for each world
-    int descriptor = -1;  // pidfd; -1: refused, or closed after the end
+    std::uint64_t start;
+    std::uint64_t word;
+    int descriptor = -1;
     bool has_died = false, has_left = false;
-    std::map<std::uint64_t, std::uint64_t> calls;  // from the farewell, by group
+    std::map<std::uint64_t, std::uint64_t> calls;
   };
 
   static PeerWatch& get();
-  // Opens the socket, before peers learn of this process.
+  // open() precedes the exchange by which peers learn of this process.
   void open();
   void begin(const std::shared_ptr<HangReport>& world, std::uint64_t own_word,
              std::vector<Peer> peers);
-  // Keeps the group's number of collectives for the farewell.
   void note_calls(const std::string& group, std::uint64_t calls);
   // Sends the farewell, once per world.
   void leave();
@@ -54,7 +51,7 @@ class PeerWatch {
   void report();
   bool knows_ends() const;
 
-  std::mutex mutex_;  // guards all members below
+  std::mutex mutex_;
   std::weak_ptr<HangReport> world_;
   std::uint64_t own_word_ = 0;
   std::vector<Peer> peers_;

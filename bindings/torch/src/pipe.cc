@@ -17,11 +17,11 @@ namespace torch_tern {
 
 namespace {
 
-constexpr int kEnvelope = 0, kData = 1;  // tags
+constexpr int kEnvelope = 0, kData = 1;
 constexpr int kMostDimensions = 16;
 
 struct Shape {
-  std::int32_t type;  // c10::ScalarType; -1: no tensor
+  std::int32_t type;
   std::int32_t dimensions;
   std::int64_t sizes[kMostDimensions];
 };
@@ -58,7 +58,7 @@ Pipe::Pipe(Group& group)
     : group_(make_group(group.session(), group.ranks(), next_name(group), group.timeouts.usual())) {
 }
 
-// Leaks pending messages: peers may still access the memory.
+// Leaks pending messages, because peers may still access the memory.
 Pipe::~Pipe() {
   if (is_forked()) {
     return;
@@ -84,7 +84,7 @@ void Pipe::give_up(const char* words) {
   fail(group_->fate().why());
 }
 
-// The sender is alive: the envelope has arrived.
+// The sender is alive, because the envelope has arrived.
 void Pipe::refuse_late(const Arriving& one) {
   if (Clock::now() > after(one.begun, group_->timeouts.usual())) {
     give_up("recv");
@@ -160,7 +160,7 @@ std::vector<Pipe::Message> Pipe::poll() {
   while (accept()) {
   }
   std::vector<Message> whole;
-  std::vector<int> late;  // senders with an incomplete message
+  std::vector<int> late;
   for (auto next = arriving_.begin(); next != arriving_.end();) {
     const int source = next->message.source;
     int is_done = std::count(late.begin(), late.end(), source) == 0;

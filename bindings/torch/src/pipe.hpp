@@ -23,7 +23,7 @@ class Pipe {
   struct Message {
     int source;
     std::string header;
-    at::Tensor tensor;  // may be undefined
+    at::Tensor tensor;
   };
 
   // Collective over the group's members, without communication.
@@ -34,9 +34,9 @@ class Pipe {
 
   // Returns at once. The tensor must not change until `flush` returns.
   void send(int to, const std::string& header, const at::Tensor& tensor);
-  // Returns the complete messages, in order per sender.
+  // Returns messages in order per sender.
   std::vector<Message> poll();
-  // Waits until all sends are complete. Throws after the group's timeout.
+  // Throws after the group's timeout.
   void flush();
 
  private:

@@ -8,7 +8,7 @@
 
 namespace torch_tern {
 
-// The object is never destroyed: threads may outlive main().
+// The object is never destroyed, because threads may outlive main().
 Progress& Progress::get() {
   static auto* const one = new Progress;
   return *one;

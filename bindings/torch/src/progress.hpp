@@ -23,14 +23,12 @@ class Progress {
  public:
   static Progress& get();
   void submit(std::shared_ptr<Operation> operation);
-  // Joins the threads. A later submit restarts the threads.
   void stop();
   void await_idle(std::chrono::milliseconds time);
 
  private:
   void run();
   bool is_idle();
-  // Returns after at least one operation has ended.
   void lead(std::unique_lock<std::mutex>& lock);
   void want_leader();
   void kick();

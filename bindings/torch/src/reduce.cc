@@ -18,7 +18,7 @@ constexpr Type coalesced_scatter() {
   }
 }
 
-// Packs small tensors of one type. Larger tensors gain nothing.
+// Small tensors of one type are packed. Larger tensors gain nothing.
 constexpr std::size_t kLargestPacked = 64 * 1024;
 
 MPI_Count count_of(const at::Tensor& tensor, const Reduction& how) {
@@ -69,7 +69,6 @@ at::Tensor operand(Operation& operation, const at::Tensor& tensor, const c10d::R
   return plain;
 }
 
-// Returns the output, or a buffer copied to the output at the end.
 at::Tensor target_of(Operation& operation, const at::Tensor& output, const at::Tensor& source,
                      const Reduction& how) {
   const bool is_own = is_plain(output) && !overlap(output, source);

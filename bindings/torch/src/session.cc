@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The MPI session of this process.
 #include "session.hpp"
 
 #include <pthread.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The MPI session of this process, and the communicators made from it.
-// Why: PyTorch may create worlds repeatedly, but MPI_Init works once.
-// Lifetime: from the first group to the last, held by the groups. Threads: any.
+// Why: PyTorch may create worlds repeatedly, but MPI_Init works once. Lifetime: from the first
+// group to the last, held by the groups. Threads: any.
 #ifndef TORCH_TERN_SESSION_HPP
 #define TORCH_TERN_SESSION_HPP
 
@@ -16,7 +16,6 @@ namespace torch_tern {
 class Session {
  public:
   static std::shared_ptr<Session> open();
-  // Returns null without an open session.
   static std::shared_ptr<Session> current();
 
   Session();
@@ -24,8 +23,8 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // Counts the worlds, because group names repeat in the next world. (Session counts differ across
-  // ranks: a rank with a stuck request keeps the session.)
+  // Counts the worlds, because group names repeat in the next world. Session counts differ across
+  // ranks: a rank with a stuck request keeps the session.
   static void begin_world();
 
   int rank() const { return rank_; }
@@ -36,7 +35,7 @@ class Session {
 
   // Requires that all communicators are free.
   void close();
-  // Leaves the session open forever, because some requests never complete.
+  // Some requests never complete, so the session stays open forever.
   void abandon() { is_abandoned_ = true; }
 
  private:
@@ -50,7 +49,7 @@ class Session {
 // Returns true in a fork of the process with the session. A fork must not call MPI.
 bool is_forked();
 void refuse_fork();
-// Forbids MPI calls: Python exits and the session stays open.
+// Forbids MPI calls, because Python exits and the session stays open.
 void call_no_more();
 bool calls_no_more();
 

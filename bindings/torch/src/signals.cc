@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Polls for signals.
 #include "signals.hpp"
 
 #include <pybind11/pybind11.h>

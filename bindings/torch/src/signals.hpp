@@ -9,7 +9,7 @@
 
 namespace torch_tern {
 
-// The next poll: max() except on Python's first thread.
+// Returns the time of the next poll: max() except on Python's first thread.
 std::chrono::steady_clock::time_point next_look_for_signals();
 
 // Throws a handler's exception (pybind11::error_already_set), so KeyboardInterrupt leaves the wait.

@@ -10,7 +10,7 @@ namespace torch_tern {
 
 namespace {
 
-// Concatenates the rows of all ranks. `own` must be contiguous.
+// `own` must be contiguous.
 at::Tensor gather_rows(Operation& operation, const at::Tensor& own,
                        const std::vector<MPI_Count>& rows, MPI_Comm comm) {
   std::vector<std::int64_t> shape = own.sizes().vec();

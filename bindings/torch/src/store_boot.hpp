@@ -9,9 +9,9 @@
 
 namespace torch_tern {
 
-// Returns true if an MPI launcher assigned this process's rank.
+// Whether an MPI launcher assigned this process's rank.
 bool has_launcher();
-// Returns true if an MPI launcher started this process or torchrun.
+// Whether an MPI launcher started this process or torchrun.
 bool was_launched();
 
 // The next session contains the `size` processes of this store. Throws without MPIX_Boot_provide.

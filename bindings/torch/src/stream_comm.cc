@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Creates a communicator with a PyTorch stream.
 #include "stream_comm.hpp"
 
 #include <c10/core/impl/DeviceGuardImplInterface.h>
@@ -36,7 +35,6 @@ bool is_turned_off() {
   return word && std::string_view(word) == "0";
 }
 
-// On failure returns MPIX_STREAM_NULL and the reason.
 StreamHandle make_stream(const c10::Stream& stream, std::string& why_none) {
   StreamHandle made = reinterpret_cast<StreamHandle>(kNoStream);
   void* const handle = native_handle(*c10::impl::getDeviceGuardImpl(stream.device_type()), stream);
@@ -69,7 +67,7 @@ std::string StreamComm::why_impossible(const c10::Device&) {
 }
 
 StreamComm::StreamComm(MPI_Comm comm, const c10::Device& device) : device_(device) {
-  const c10::Stream own = new_stream(device);  // creates the device's context
+  const c10::Stream own = new_stream(device);
   StreamHandle stream = make_stream(own, why_no_stream_);
   const bool has_stream = reinterpret_cast<std::uintptr_t>(stream) != kNoStream;
   const int code = extensions().stream_comm_create(comm, stream, &comm_);

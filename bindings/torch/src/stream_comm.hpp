@@ -17,8 +17,7 @@ namespace torch_tern {
 
 class StreamComm {
  public:
-  // All ranks agree if libmpi_abi.so.1, PyTorch and TORCH_TERN_ENQUEUE (0 disables streams) are
-  // equal.
+  // Ranks agree if libmpi_abi.so.1, PyTorch and TORCH_TERN_ENQUEUE (0 disables streams) are equal.
   static bool is_possible(const c10::Device& device) { return why_impossible(device).empty(); }
   static std::string why_impossible(const c10::Device& device);
 

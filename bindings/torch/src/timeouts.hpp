@@ -18,7 +18,7 @@ using Milliseconds = std::chrono::milliseconds;
 // Adds time to all operations until the first operation with the extension has ended.
 struct Extension {
   Milliseconds more;
-  bool is_new = true;  // not used yet
+  bool is_new = true;
   std::atomic<bool> is_over{false};
 };
 
@@ -35,8 +35,8 @@ class Timeouts {
     has_extensions_ = true;
   }
 
-  // Returns the timeout of a new operation. `ending` gets the extensions that end with the
-  // operation. A negative `wanted` means the usual timeout.
+  // `ending` gets the extensions that end with the operation. A negative `wanted` means the usual
+  // timeout.
   Milliseconds of(Milliseconds wanted, std::vector<std::shared_ptr<Extension>>& ending) {
     Milliseconds time = wanted < Milliseconds::zero() ? usual() : wanted;
     if (!has_extensions_.load(std::memory_order_relaxed)) [[likely]] {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The thread of all deadlines.
 #include "timer.hpp"
 
 #include <condition_variable>
@@ -90,7 +89,7 @@ class TimerThread {
 
 namespace {
 
-// The timers are never destroyed: threads may hold timers at process exit.
+// The timers are never destroyed, because threads may hold timers at process exit.
 TimerThread& timers() {
   static auto* const one = new TimerThread;
   return *one;

@@ -14,21 +14,19 @@ const char* name_of(c10d::ReduceOp::RedOpType op);
 struct Reduction {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   MPI_Op op = MPI_OP_NULL;
-  int parts = 1;         // MPI elements per tensor element: 2 for complex sums
-  bool average = false;  // divides the sum by the number of ranks
+  int parts = 1;
+  bool average = false;
 };
 
-// Each rank divides by `first`, and the sum is divided by `last`.
 struct Divisors {
   double first = 1, last = 1;
 };
 // Divides 16-bit numbers before the sum, to prevent overflow, by a power of two, to round once.
 Divisors divisors_of(c10::ScalarType type, const Reduction& how, int ranks);
 
-// Throws ValueError if MPI lacks the reduction.
 Reduction reduction_of(c10::ScalarType type, const c10d::ReduceOp& op);
 
-// Applies the factor of PREMUL_SUM or the first divisor, in new memory. Otherwise returns the
+// Applies the factor of PREMUL_SUM or the first divisor, in new memory; otherwise returns the
 // tensor.
 at::Tensor premultiplied(const at::Tensor& tensor, const c10d::ReduceOp& op, int ranks);
 

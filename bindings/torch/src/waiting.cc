@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two implementations of Waiting.
 #include "waiting.hpp"
 
 #include <algorithm>
@@ -27,7 +26,7 @@ class Continuations final : public Waiting {
     std::vector<MPI_Request>& requests = operation->requests();
     one->statuses.resize(requests.size());
     one->operation = std::move(operation);
-    // Deferred: `note` takes the lock.
+    // The completion is deferred, because `note` takes the lock.
     check(extensions().continue_all(static_cast<int>(requests.size()), requests.data(), note,
                                     one.get(), kInvokeFailed | kDeferComplete, one->statuses.data(),
                                     all_));
@@ -54,7 +53,7 @@ class Continuations final : public Waiting {
     }
     if (pending_ == 0) {
       MPI_Request_free(&all_);
-    } else if (index == 0) {  // an operation was attached after the others had completed
+    } else if (index == 0) {  // attached after the others had completed
       MPI_Start(&all_);
     }
     return std::exchange(ended_, {});
@@ -89,7 +88,7 @@ class Continuations final : public Waiting {
   MPI_Request all_ = MPI_REQUEST_NULL;
   std::size_t pending_ = 0;
   std::vector<Ended> ended_;
-  AlarmRequest* alarm_ = nullptr;  // the waiting thread's
+  AlarmRequest* alarm_ = nullptr;
 };
 
 bool is_done(Operation& operation) {
@@ -98,7 +97,6 @@ bool is_done(Operation& operation) {
                      [](MPI_Request request) { return request == MPI_REQUEST_NULL; });
 }
 
-// Uses MPI_Waitsome, with any library.
 class Array final : public Waiting {
  public:
   void add(std::shared_ptr<Operation> operation) override {
@@ -151,7 +149,7 @@ class Array final : public Waiting {
     std::vector<MPI_Status> statuses(requests.size());
     int count = 0;
     const int code = MPI_Waitsome(all, requests.data(), &count, indices.data(), statuses.data());
-    for (int k = 0; k < count; ++k) {  // MPI_UNDEFINED is negative
+    for (int k = 0; k < count; ++k) {
       if (indices[k] == all - 1) {
         alarm.was_waited_for();
         continue;
@@ -165,7 +163,7 @@ class Array final : public Waiting {
     }
   }
 
-  // Includes the operations of dead groups, whose requests may never complete.
+  // take_ended() includes the operations of dead groups, whose requests may never complete.
   std::vector<Ended> take_ended(Operations& watched, std::vector<std::exception_ptr>& errors) {
     std::vector<Ended> ended;
     for (std::size_t i = 0; i < watched.size(); ++i) {
@@ -185,7 +183,7 @@ class Array final : public Waiting {
   }
 
   Operations pending_;
-  AlarmRequest* alarm_ = nullptr;  // the waiting thread's
+  AlarmRequest* alarm_ = nullptr;
 };
 
 }  // namespace

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A single sleeping thread waits for all pending operations.
 // Why: MPIX_Continue attaches an operation once, even while the thread sleeps, and the cost of a
-// completion does not grow with the number of operations. Otherwise every change rebuilds an array
-// of requests.
+// completion does not grow with the number of operations. Without continuations every change
+// rebuilds an array of requests.
 // Lifetime: of Progress. Threads: under the lock of Progress, which `wait` releases while asleep.
 #ifndef TORCH_TERN_WAITING_HPP
 #define TORCH_TERN_WAITING_HPP

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A list of objects owned elsewhere: groups, and operations without a wait.
-// Threads: any. Cost: expired entries are erased when the list doubles.
+// A list of objects owned elsewhere: groups, and operations without a wait. Threads: any. Cost:
+// expired entries are erased when the list doubles.
 #ifndef TORCH_TERN_WEAK_LIST_HPP
 #define TORCH_TERN_WEAK_LIST_HPP
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// PyTorch's handle of an operation.
 #include "work.hpp"
 
 #include <algorithm>

@@ -26,7 +26,7 @@ class Work : public c10d::Work {
   bool wait(std::chrono::milliseconds timeout) override;
   void abort() override;
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override;
-  // Virtual only in newer versions of PyTorch.
+  // getFutureResult() is virtual only in newer versions of PyTorch.
   c10::intrusive_ptr<c10::ivalue::Future> getFutureResult();
   uint64_t getSequencenumber() const;
   std::chrono::milliseconds getTimeout() const;
@@ -37,7 +37,7 @@ class Work : public c10d::Work {
 
   std::shared_ptr<Operation> operation_;
   const std::uint64_t key_;
-  std::atomic<bool> has_ended_{false};  // the profiler knows
+  std::atomic<bool> has_ended_{false};
 };
 
 // A Works is complete when all members are. The future's value concatenates theirs.
@@ -61,7 +61,6 @@ class Works : public c10d::Work {
   c10::intrusive_ptr<c10::ivalue::Future> future_;
 };
 
-// Returns a number that no other Work has.
 std::uint64_t next_key();
 
 }  // namespace torch_tern

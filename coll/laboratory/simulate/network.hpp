@@ -18,6 +18,7 @@ class Network {
 
   /// `capacity` is in bytes per us.
   int add(double capacity);
+  /// `uses` is not empty. Returns a number, never reused.
   size_t start(double bytes, std::vector<LinkUse> uses);
   [[nodiscard]] bool idle() const noexcept { return flows_.empty(); }
   /// until_next() is in us, and not valid while idle().

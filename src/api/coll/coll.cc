@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chapter "collective communication": all-to-all operations and the barrier. See: MPI-5.0 chapter
-// 6.
+// Chapter "collective communication" (MPI-5.0 chapter 6): all-to-all operations and the barrier.
 #include "api/coll/coll.hpp"
 
 #include "api/bodies.hpp"

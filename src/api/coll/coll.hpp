@@ -11,39 +11,34 @@
 
 namespace tern::api {
 
-/// An operation, or the error in its arguments.
 struct Described {
   coll::Operation operation{};
   int code = MPI_SUCCESS;
-  bool aliased = false;  // the error is equal buffers
+  bool aliased = false;
   [[nodiscard]] std::optional<coll::CallKind> aliased_call(bool blocking) const noexcept {
     return aliased ? std::optional(operation.kind(blocking)) : std::nullopt;
   }
 };
 
-// The following functions report refusals to other ranks and return an error class with fail()
-// text.
+// run(), enqueue() and start_unblocked() report refusals to other ranks and return an error class
+// with fail() text.
 
 [[nodiscard]] int run(const Described& what) noexcept;
-/// Enqueues the operation into the communicator's stream.
 [[nodiscard]] int enqueue(const Described& what) noexcept;
-/// Starts any form except the blocking one.
 [[nodiscard]] int start_unblocked(const Described& what, Form form) noexcept;
 [[nodiscard]] inline int start(const Described& what, Form form) noexcept {
   return form.kind == Form::Kind::kBlocking ? run(what) : start_unblocked(what, form);
 }
 
-/// Whether the caller is the root (MPI_ROOT on an inter-communicator).
+/// The root of an inter-communicator passes MPI_ROOT.
 [[nodiscard]] inline bool is_root(const core::Communicator& comm, int root) noexcept {
   return comm.inter() ? root == MPI_ROOT : comm.rank() == root;
 }
 
-/// Whether the leaves' data is significant.
 [[nodiscard]] inline bool is_leaf(const core::Communicator& comm, int root) noexcept {
   return !comm.inter() || root >= 0;
 }
 
-/// A side has equal or varying blocks.
 [[nodiscard]] inline coll::Side side_of(const void* buffer, MPI_Count count,
                                         core::Datatype& type) noexcept {
   return {const_cast<void*>(buffer), count, &type};
@@ -55,14 +50,12 @@ struct Described {
 
 [[nodiscard]] Described describe(coll::Collective collective, core::Communicator& comm) noexcept;
 
-/// Refuses null arrays and negative counts. Returns an error class with fail() text.
 [[nodiscard]] int check_counts(const coll::Side& side, int blocks, const char* counts,
                                const char* displs) noexcept;
 /// A type with count 0 may be MPI_DATATYPE_NULL. Returns an error class with fail() text.
 [[nodiscard]] int find_types(const MPI_Datatype* handles, const MPI_Count* counts, int blocks,
                              const char* name, std::vector<core::Datatype*>* found);
 
-/// Runs check_counts() with one block per rank, unless checks are off.
 void check_blocks(Described* what, const coll::Side& side, const char* counts,
                   const char* displs) noexcept;
 

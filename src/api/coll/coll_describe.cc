@@ -46,7 +46,7 @@ int check_between(const Operation& operation) noexcept {
   return fail(MPI_ERR_BUFFER, "MPI_IN_PLACE is not allowed on inter-communicators");
 }
 
-/// Numbers the roots of both groups consecutively. Ranks without a part get empty buffers.
+/// Ranks without a part get empty buffers.
 Operation between(Operation operation) {
   core::Communicator& comm = *operation.communicator;
   (void)own_side(comm);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chapter "collective communication": reductions. See: MPI-5.0 chapter 6.
+// Chapter "collective communication" (MPI-5.0 chapter 6): reductions.
 #include "api/coll/coll.hpp"
 
 #include "api/bodies.hpp"
@@ -57,8 +57,7 @@ int reduce(const void* sendbuf, void* recvbuf, MPI_Count count, Datatype& type, 
   const bool at_root = is_root(comm, root), sends = is_leaf(comm, root);
   const Side output = at_root ? vector_of(recvbuf, count, type) : Side{};
   if (!at_root && !sends) {
-    Described beside = describe(Collective::kReduce, comm);  // root's group: arguments have no
-                                                             // meaning
+    Described beside = describe(Collective::kReduce, comm);
     beside.operation.root = root;
     return start(beside, form);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chapter "stream": enqueued messages and collectives. See: src/stream/README.md; names and
-// semantics: MPICH.
+// Chapter "stream": enqueued messages and collectives, with MPICH's names and semantics. See:
+// src/stream/README.md.
 #include <optional>
 
 #include "api/bodies.hpp"
@@ -29,8 +29,6 @@ MPI_Request handle_of(const core::Request& made) noexcept {
 
 }  // namespace
 
-// -- collectives
-
 void refuse_enqueued(Communicator& comm, int code, std::optional<coll::CallKind> aliased) {
   if (CommStream* const state = stream::of(comm)) stream::refuse(*state, code, aliased);
 }
@@ -46,8 +44,6 @@ int enqueue(const Described& what) noexcept {
   }
   return stream::enqueue(*state, what.operation, core::current_call.call);
 }
-
-// -- messages
 
 int send_enqueue(const void* buf, MPI_Count count, core::Datatype& datatype, int dest, int tag,
                  Communicator& comm) noexcept {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chapter "stream": requests started and awaited by a stream. See: src/stream/README.md,
-// tests/gpu/mpi/stream_persistent.cc.
+// Chapter "stream": requests started and awaited by a stream. See: src/stream/README.md.
 #include <utility>
 #include <vector>
 
@@ -60,11 +59,11 @@ int start_collective(const coll::Operation& operation) noexcept {
   return stream::enqueue(*state, operation, "MPIX_Start_enqueue");
 }
 
-/// The awaited operation; null if complete, with *status written.
+/// The awaited operation; null if the request is complete and *status is written.
 struct Found {
   CommStream* stream = nullptr;
   std::shared_ptr<stream::Pending> pending;
-  EnqueuedRequest* enqueued = nullptr;  // null: persistent
+  EnqueuedRequest* enqueued = nullptr;
 };
 bool find_awaited(MPI_Request handle, MPI_Status* status, Found* found) {
   core::Request* const request = find_request(handle);
@@ -122,7 +121,6 @@ int wait_for(int count, MPI_Request* handles, MPI_Status* statuses, bool of_seve
   return MPI_SUCCESS;
 }
 
-/// Runs when the stream reaches the call; progress sends the partition.
 class ReadyCall final : public stream::Call {
  public:
   ReadyCall(PartitionedSend& send, int partition)

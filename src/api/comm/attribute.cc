@@ -78,7 +78,6 @@ int delete_attribute(Owner& owner, int keyval) noexcept {
   return owner.attributes.erase(keyval, owner.handle());
 }
 
-/// Sets *known to false for other attributes.
 int* predefined(int keyval, bool* known) noexcept {
   PredefinedAttributes& own = instance().attributes;
   *known = true;
@@ -168,7 +167,6 @@ int comm_get_attr(core::Communicator& comm, int comm_keyval, void* attribute_val
                   int* flag) noexcept {
   bool known = false;
   int* value = predefined(comm_keyval, &known);
-  // A session has only MPI_TAG_UB.
   if (comm.session && comm_keyval != MPI_TAG_UB) value = nullptr;
   if (!known) return get_attribute(comm, comm_keyval, attribute_val, flag);
   *flag = value != nullptr ? 1 : 0;

@@ -38,7 +38,7 @@ void publish(core::Ref<Communicator> communicator, MPI_Comm* handle) {
   core::Process& process = communicator->process();
   join(*communicator);
   *handle = reinterpret_cast<MPI_Comm>(process.handles.insert(*communicator));
-  (void)communicator.leak();  // the handle's reference
+  (void)communicator.leak();
 }
 
 int require_intra(const Communicator& communicator, const char* what) noexcept {

@@ -10,19 +10,19 @@ namespace tern::api {
 /// Announces a communicator to the transports; the handle takes over the reference. Throws Error.
 void publish(core::Ref<core::Communicator> communicator, MPI_Comm* handle);
 
-/// Announces a communicator without a handle. Throws Error.
 void join(core::Communicator& communicator);
 
 [[nodiscard]] int check_stringtag(const char* stringtag) noexcept;
 
-/// The members alone create the communicator, with equal `stringtag` and `why`. The caller is a
-/// member.
+/// Creates a communicator without messages. All members call from_group(), with equal `stringtag`
+/// and `why`.
 [[nodiscard]] core::Ref<core::Communicator> from_group(const core::Group& group,
                                                        const char* stringtag, core::Derivation why);
 
 /// Returns null for an unknown process set. Throws Error.
 [[nodiscard]] core::Ref<core::Group> group_of_set(const char* name);
-/// Equal on all ranks naming the same set; negative for an unknown set. Throws Error.
+/// Returns a number equal on all ranks naming the same set; negative for an unknown set. Throws
+/// Error.
 [[nodiscard]] int number_of_set(const char* name);
 
 /// Copies known hints and ignores others. Returns MPI_ERR_INFO_VALUE for an invalid value. `info`

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Creation of communicators: MPI-5.0 section 7.4.2. Ids derive from the parent
-// (core/communicator.hpp), hence dup, idup, create and create_group send no message.
+// Creation of communicators (MPI-5.0 section 7.4.2). Ids derive from the parent
+// (core/communicator.hpp), so dup, idup, create and create_group send no message.
 #include <string>
 #include <utility>
 
@@ -27,7 +27,7 @@ using core::Ref;
 int duplicate(Communicator& parent, const core::Info* info, MPI_Comm* out) {
   const auto id =
       core::derive_context(parent.id(), Derivation::kDuplicate, parent.next_derivation(), 0);
-  const bool with_twin = takes_twin(parent);  // before any local failure
+  const bool with_twin = takes_twin(parent);  // taken before any local failure
   Ref<Communicator> made = core::derive_communicator(parent, Ref<Group>(&parent.group()), id,
                                                      Ref<Group>(parent.remote_group()));
   made->topology = parent.topology;
@@ -45,7 +45,7 @@ int duplicate(Communicator& parent, const core::Info* info, MPI_Comm* out) {
   return code;
 }
 
-/// A duplicate needs no message: the request starts complete.
+/// A duplicate needs no message, so the request starts complete.
 class DoneRequest final : public core::Request {
  public:
   DoneRequest() {
@@ -70,7 +70,7 @@ bool has_caller(const Communicator& parent, const Group& group) {
   return group.rank_of(parent.group().peer_index(parent.rank())) != MPI_UNDEFINED;
 }
 
-constexpr uint64_t kNoMembers = UINT64_MAX;  // replaces the members
+constexpr uint64_t kNoMembers = UINT64_MAX;  // replaces the members in a refusal
 
 Ref<Group> copy_of(const Group& group) { return Ref<Group>::adopt(new Group(group)); }
 

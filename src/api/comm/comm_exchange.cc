@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small exchanges over pml's internal plane.
 #include "api/comm/comm_exchange.hpp"
 
 #include <algorithm>

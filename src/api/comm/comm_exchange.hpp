@@ -17,13 +17,12 @@ namespace tern::api {
 [[nodiscard]] int allgather(core::Communicator& communicator, void* all, size_t bytes,
                             uint64_t number);
 
-/// Data of a length unknown to the receivers.
 using Words = std::vector<uint64_t>;
 
-/// Sends the root's words along a binomial tree. `number` as for allgather().
+/// Sends along a binomial tree. `number` as for allgather().
 [[nodiscard]] int broadcast(core::Communicator& communicator, int root, Words* words,
                             uint64_t number);
-/// `tag` is the user's, in a separate tag space.
+/// Exchanges words with one rank. `tag` is the user's, in a separate tag space.
 [[nodiscard]] int swap(core::Communicator& communicator, int with, const Words& mine, Words* theirs,
                        int tag);
 

@@ -17,11 +17,10 @@ namespace tern::api {
 
 namespace {
 
-/// A known hint and its default.
 struct Hint {
   const char* key;
   const char* standard;
-  bool settable;  // to true or false
+  bool settable;
 };
 constexpr Hint kHints[] = {
     {"mpi_assert_allow_overtaking", "false", true},
@@ -32,7 +31,7 @@ constexpr Hint kHints[] = {
     {"tern_any_order", "false", true},
 };
 
-/// tern_allreduce etc. name algorithms.
+/// The keys tern_allreduce etc. name algorithms.
 void take_algorithms(const core::Info& info, core::Info* wanted, Failure* wrong) {
   for (int i = 0; i < coll::kCollectives; ++i) {
     const auto collective = static_cast<coll::Collective>(i);
@@ -112,7 +111,7 @@ int comm_get_info(core::Communicator& comm, MPI_Info* info_used) noexcept {
         on == nullptr ? nullptr : coll::StreamCollectives::wire_taken(on->shadow());
     if (taken != nullptr) used->set("tern_gpu_wire_taken", taken);
     *info_used = reinterpret_cast<MPI_Info>(any_process().handles.insert(*used));
-    (void)used.leak();  // the handle's reference
+    (void)used.leak();
     return MPI_SUCCESS;
   });
 }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interrupts a communicator's operations from another thread.
 #include "api/comm/comm_interrupt.hpp"
 
 #include "api/process.hpp"
@@ -10,7 +9,7 @@
 
 namespace tern::api {
 
-// Collectives end in a later progress round.
+// Interrupted collectives end in a later progress round.
 int comm_interrupt(core::Communicator& comm) noexcept {
   core::Channel& channel = comm.channel();
   const core::ChannelLock lock(channel.progress);
@@ -19,7 +18,7 @@ int comm_interrupt(core::Communicator& comm) noexcept {
   channel.pml->interrupt(comm);
   if (comm.side) channel.pml->interrupt(*comm.side);
   channel.coll->interrupt(comm);
-  if (const stream::CommStream* const state = stream::of(comm)) {  // in the same channel
+  if (const stream::CommStream* const state = stream::of(comm)) {
     const auto interrupt = [&](const stream::CommStream& one) {
       channel.pml->interrupt(one.shadow());
       channel.coll->interrupt(one.shadow());

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The body of MPIX_Comm_interrupt.
-// Threads: any, at MPI_THREAD_MULTIPLE.
+// The body of MPIX_Comm_interrupt. Threads: any, at MPI_THREAD_MULTIPLE.
 #pragma once
 
 namespace tern::core {

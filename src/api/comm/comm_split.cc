@@ -29,12 +29,11 @@ using core::Ref;
 
 /// A member's vote. A refusing member votes kRefused with its error class.
 struct Ballot {
-  int color, key;  // or kRefused and the error class
+  int color, key;
 };
 constexpr int kRefused = INT_MIN;
 static_assert(kRefused != MPI_UNDEFINED);
 
-/// The members of `color`, ordered by key, then by rank.
 Ref<Group> chosen(const Group& members, const Ballot* ballots, int color) {
   std::vector<int> ranks;
   for (int rank = 0; rank < members.size(); ++rank)
@@ -70,7 +69,6 @@ int chosen_there(Communicator& parent, const std::vector<Ballot>& ours, int colo
 
 Communicator& asked_in(Communicator& parent) { return parent.inter() ? own_side(parent) : parent; }
 
-/// `info`: hints for the new communicator, or null.
 int make_part(Communicator& parent, const std::vector<Ballot>& ballots, uint64_t number,
               const core::Info* info, MPI_Comm* out) {
   const int color = ballots[static_cast<size_t>(parent.rank())].color;
@@ -94,7 +92,6 @@ int make_part(Communicator& parent, const std::vector<Ballot>& ballots, uint64_t
   return code;
 }
 
-/// The caller's own error names the argument.
 int own_first(const Failure& own, int common) { return own ? fail(own) : common; }
 
 /// Every member takes part, even after an error.
@@ -108,10 +105,9 @@ int split(Communicator& parent, int color, int key, const Failure& refused, MPI_
   return own_first(refused, code);
 }
 
-/// This process's part in a split by type, or the reason for none.
 struct SplitResult {
   int color = MPI_UNDEFINED;
-  const char* resource = nullptr;  // for the hints
+  const char* resource = nullptr;
   Failure refused;
 };
 
@@ -120,7 +116,7 @@ int color_on_host(int host, int number) {
   return host * kPartsOfHost + number % kPartsOfHost;
 }
 
-/// The ranks served by MPI_Win_allocate_shared; the color is the host's lowest rank.
+/// The color is the host's lowest rank with memory shared by MPI_Win_allocate_shared.
 SplitResult shared_memory(const Communicator& parent) {
   const core::Slabs* const slabs = parent.channel().slabs;
   for (const int rank : the_process->boot->local_ranks())
@@ -130,7 +126,7 @@ SplitResult shared_memory(const Communicator& parent) {
   return {the_process->world_rank, "mpi_shared_memory", {}};
 }
 
-/// No part if the hint or resource is unknown.
+/// Returns no part if the hint or resource is unknown.
 SplitResult named_resource(const Communicator& parent, const core::Info* info) {
   const auto wanted = info == nullptr ? std::nullopt : info->get("mpi_hw_resource_type");
   if (!wanted) return {};
@@ -159,8 +155,8 @@ SplitResult guided_by_resource(const Communicator& parent, const core::Info* inf
   return {number_of_set(set->c_str()), nullptr, {}};
 }
 
-/// A vote in a split by type. Even MPI_UNDEFINED carries data, because types of other ranks are
-/// unknown.
+/// A vote in a split by type. Even a vote for MPI_UNDEFINED carries data, because types of other
+/// ranks are unknown.
 struct TypeBallot {
   Ballot ballot;
   int type, reserved;
@@ -169,8 +165,7 @@ struct TypeBallot {
 
 bool splits_unguided(const TypeBallot& one) { return one.type == MPI_COMM_TYPE_HW_UNGUIDED; }
 
-/// The largest resource that divides the members splitting unguided; kResources.size() if none
-/// does.
+/// Returns the largest resource that divides the members splitting unguided, or kResources.size().
 size_t next_finer(const std::vector<TypeBallot>& all) {
   const auto first = std::find_if(all.begin(), all.end(), splits_unguided);
   if (first == all.end()) return kResources.size();
@@ -230,12 +225,10 @@ TypeBallot ballot_of(int split_type, int key, const SplitResult& part) {
   mine.type = split_type;
   if (!splits_unguided(mine)) return mine;
   mine.place = place_here(the_process->boot->job().local_index);
-  // The host's number distinguishes machines.
   mine.place[0] = the_process->boot->node(the_process->world_rank);
   return mine;
 }
 
-/// Sets *part's resource if the ballots decide it.
 int split_by_type(Communicator& parent, int split_type, int key, const core::Info* info,
                   SplitResult* part, MPI_Comm* out) {
   const uint64_t number = parent.next_derivation();
@@ -251,7 +244,7 @@ int split_by_type(Communicator& parent, int split_type, int key, const core::Inf
     ballots.push_back(one.ballot);
     if (splits_unguided(one) && one.ballot.color != kRefused)
       ballots.back().color = color_in(one.place, resource);
-    if (wrong) ballots.back() = {kRefused, wrong.code};  // reported to the other group
+    if (wrong) ballots.back() = {kRefused, wrong.code};
   }
   if (split_type == MPI_COMM_TYPE_HW_UNGUIDED && resource < kResources.size())
     part->resource = resource_name(resource);

@@ -18,7 +18,7 @@ void publish(core::Ref<core::Group> group, MPI_Group* handle) {
     return;
   }
   *handle = reinterpret_cast<MPI_Group>(any_process().handles.insert(*group));
-  (void)group.leak();  // the handle's reference
+  (void)group.leak();
 }
 
 namespace {
@@ -39,7 +39,6 @@ int check_rank(const Group& group, int rank, int position, const char* array) {
               group.size() - 1);
 }
 
-/// Returns MPI_ERR_RANK for a duplicate.
 int check_distinct(const std::vector<int>& ranks) {
   if (std::is_sorted(ranks.begin(), ranks.end(), std::less_equal<>())) return MPI_SUCCESS;
   std::vector<int> sorted(ranks);
@@ -61,7 +60,7 @@ int list(const Group& group, int n, const int* ranks, std::vector<int>* out) {
   return check_distinct(*out);
 }
 
-/// Triplets (first, last, stride); `last` need not be a member.
+/// Expands triplets (first, last, stride); `last` need not be a member.
 int expand(const Group& group, int n, const int ranges[][3], std::vector<int>* out) {
   if (const int code = check_count(n); code != MPI_SUCCESS) return code;
   if (ranges == nullptr && n > 0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inter-communicators: MPI-5.0 sections 7.6 and 7.6.2. The leaders exchange one message and
-// broadcast to their groups; both sides compute the context id.
+// Inter-communicators (MPI-5.0 section 7.6). The leaders exchange one message and broadcast to
+// their groups; both sides compute the context id.
 #include "api/comm/intercomm.hpp"
 
 #include <utility>
@@ -34,7 +34,7 @@ int trade(Communicator& inter, const Words& ours, Words* theirs, uint64_t number
   Communicator& side = own_side(inter);
   int code = MPI_SUCCESS;
   if (inter.rank() == 0) {
-    constexpr int kTag = 0;  // both sides trade in the same order
+    constexpr int kTag = 0;  // a constant tag suffices, because both sides trade in the same order
     code = swap(inter, 0, ours, theirs, kTag);
   }
   const int told = broadcast(side, 0, theirs, number);
@@ -66,7 +66,7 @@ int publish_sides(Communicator& parent, Ref<Group> own, Ref<Group> remote, Conte
 
 namespace {
 
-/// A leader's message: its derived id, then the members.
+/// A leader's message holds its derived id, then the members.
 constexpr size_t kIdWords = 2;
 Words introduction_of(ContextId id, const Group& group) {
   Words introduction{id.creator, id.counter};
@@ -96,7 +96,6 @@ int check_tag(int tag) {
   return tag >= 0 ? MPI_SUCCESS : fail(MPI_ERR_TAG, "tag is %d, but must be 0 or greater", tag);
 }
 
-/// The leader's part of MPI_Intercomm_create.
 int meet(const Communicator& own, MPI_Comm bridge, int remote_leader, int tag,
          const Words& introduction, Words* theirs) {
   if (const int wrong = check_tag(tag); wrong != MPI_SUCCESS) return wrong;
@@ -117,7 +116,6 @@ int check_leader(int leader, const char* name, int size) {
   return fail(MPI_ERR_RANK, "%s is %d, but its group has ranks 0..%d", name, leader, size - 1);
 }
 
-/// Whether this side comes first; on a tie, peer indices decide.
 bool comes_first(const Communicator& inter, bool high, bool theirs) {
   if (high != theirs) return !high;
   return inter.group().peer_index(0) < inter.remote_group()->peer_index(0);
@@ -138,7 +136,7 @@ int intercomm_create(Communicator& local_comm, int local_leader, MPI_Comm peer_c
     if (local_comm.rank() == local_leader) {
       const Words introduction = introduction_of(own, local_comm.group());
       met = meet(local_comm, peer_comm, remote_leader, tag, introduction, &theirs);
-      if (met != MPI_SUCCESS) theirs.clear();  // empty: failed
+      if (met != MPI_SUCCESS) theirs.clear();  // an empty message means failure
     }
     code = broadcast(local_comm, local_leader, &theirs, number);
     if (met != MPI_SUCCESS) return met;
@@ -174,7 +172,6 @@ int intercomm_merge(Communicator& intercomm, int high, MPI_Comm* newintracomm) n
 
 namespace {
 
-/// The digest is equal on both sides.
 uint64_t digest_sides(const Communicator& world, const Group& own, int own_leader,
                       const Group& remote, int remote_leader, uint64_t tag) {
   const auto side = [&](const Group& group, int leader) {
@@ -190,8 +187,8 @@ int check_own_side(const Communicator& world, const Group& own, int leader) {
   return check_leader(leader, "local_leader", own.size());
 }
 
-/// The leader's part of MPI_Intercomm_create_from_groups: waits until all remote members entered
-/// the job. Needs no message, because both leaders know both groups.
+/// The leader's part of MPI_Intercomm_create_from_groups waits until all remote members have
+/// entered the job. The leader needs no message, because both leaders know both groups.
 int meet_groups(Communicator& world, const Group& own, int own_leader, MPI_Group remote_group,
                 int remote_leader, uint64_t tag, Words* introduction) {
   const auto* remote = the_process->handles.find<Group>(remote_group);
@@ -209,7 +206,6 @@ int meet_groups(Communicator& world, const Group& own, int own_leader, MPI_Group
   return MPI_SUCCESS;
 }
 
-/// Informs the group over a temporary communicator.
 int learn_remote(const Group& own, int leader, MPI_Group remote, int remote_leader,
                  const char* stringtag, Words* introduction) {
   Communicator& world = *the_process->world;

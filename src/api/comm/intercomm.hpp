@@ -10,7 +10,8 @@
 
 namespace tern::api {
 
-/// The local group's intra-communicator, created on first use without a message. Throws Error.
+/// Returns the local group's intra-communicator, created on first use without a message. Throws
+/// Error.
 [[nodiscard]] core::Communicator& own_side(core::Communicator& inter);
 
 /// Sends rank 0's `ours` to the other group's members, in `theirs`. Collective over both groups;
@@ -18,7 +19,6 @@ namespace tern::api {
 [[nodiscard]] int trade(core::Communicator& inter, const Words& ours, Words* theirs,
                         uint64_t number);
 
-/// Messages carry groups as peer indices.
 [[nodiscard]] Words members_of(const core::Group& group);
 [[nodiscard]] core::Ref<core::Group> group_of(const uint64_t* members, size_t count);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chapter "session". Opening a session waits for no process; creating a communicator waits until
-// its members entered the job. Communicators derive from the world, so ids need no message. See:
-// MPI-5.0 section 11.3.
+// Chapter "session" (MPI-5.0 section 11.3). Opening a session waits for no process; creating a
+// communicator waits until its members have entered the job. Communicators derive from the world,
+// so ids need no message.
 #include "core/session.hpp"
 
 #include <strings.h>
@@ -30,7 +30,7 @@ namespace {
 
 constexpr size_t kSelfSet = 1;
 
-/// The standard's sets first, in a fixed order. Throws Error.
+/// Returns the standard's sets first, in a fixed order. Throws Error.
 std::vector<boot::ProcessSet> process_sets() {
   static std::mutex mutex;  // a Boot answers one query at a time
   const std::lock_guard lock(mutex);
@@ -43,7 +43,6 @@ std::vector<boot::ProcessSet> process_sets() {
   return sets;
 }
 
-/// sets.size() for an unknown name; names are case insensitive.
 size_t find_set(const std::vector<boot::ProcessSet>& sets, const char* name) noexcept {
   const auto named = [name](const boot::ProcessSet& set) {
     return ::strcasecmp(set.name.c_str(), name) == 0;
@@ -203,7 +202,6 @@ int number_of_set(const char* name) {
   const std::vector<boot::ProcessSet> sets = process_sets();
   const size_t set = find_set(sets, name);
   if (set == sets.size()) return -1;
-  // mpi://SELF differs on every rank.
   return static_cast<int>(set != kSelfSet ? set : sets.size()) +
          (set == kSelfSet ? any_process().world_rank : 0);
 }
@@ -215,7 +213,7 @@ int group_from_session_pset(core::Session& session, const char* pset_name,
     if (!made) return unknown_set(pset_name);
     made->session = core::Ref<core::Object>(&session);
     *newgroup = reinterpret_cast<MPI_Group>(any_process().handles.insert(*made));
-    (void)made.leak();  // the handle's reference
+    (void)made.leak();
     return MPI_SUCCESS;
   });
 }

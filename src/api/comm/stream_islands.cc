@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams over several NVLink domains: creates parts for large collectives, each with a shadow and
-// a board.
+// Streams over several NVLink domains: creates parts for large collectives, each with a shadow
+// communicator and a board.
 #include <array>
 
 #include "api/comm/streams.hpp"
@@ -18,7 +18,7 @@ using stream::CommStream;
 
 using TwoBoards = std::array<stream::Board, 2>;
 
-/// False on all ranks if any lacks memory.
+/// Returns false on all ranks if any rank lacks memory.
 bool make_boards(Communicator& comm, cuda::Device& device, size_t chunk, TwoBoards* boards) {
   stream::Proxy& proxy = *comm.process().proxy;
   int64_t made = 0;
@@ -42,8 +42,7 @@ std::shared_ptr<CommStream> make_part(Communicator& comm, const CommStream& whol
   Communicator& shadow = *derive_shadow(comm, group.finish(), static_cast<uint64_t>(sibling));
   shadow.info = whole.shadow().info;
   shadow.named_by = core::Ref<core::Group>(&comm.group());
-  if (device != nullptr)
-    (void)shadow.channel().coll->streams().prepare(shadow, device);  // on failure: no team
+  if (device != nullptr) (void)shadow.channel().coll->streams().prepare(shadow, device);
   return std::make_shared<CommStream>(comm, shadow, core::Ref<stream::Stream>(whole.stream()),
                                       whole.chunk(), board, comm.process().proxy);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chapter "stream": MPIX_Stream objects, communicators with a stream. See: src/stream/README.md;
-// names and semantics: MPICH.
+// Chapter "stream": MPIX_Stream objects, communicators with a stream, with MPICH's names and
+// semantics. See: src/stream/README.md.
 #include "api/comm/streams.hpp"
 
 #include <algorithm>
@@ -33,7 +33,6 @@ using stream::Stream;
 
 constexpr const char* kHexDigits = "0123456789abcdef";
 
-/// Decodes text of MPIX_Info_set_hex.
 std::optional<std::vector<unsigned char>> bytes_of_hex(const std::string& text) {
   std::vector<unsigned char> bytes;
   if (text.size() % 2 != 0) return std::nullopt;
@@ -182,7 +181,7 @@ int stream_create(core::Info* info, MPIX_Stream* out) noexcept {
     }
     *out = reinterpret_cast<MPIX_Stream>(process.handles.insert(*made));
     made->made_at = core::current_call;
-    (void)made.leak();  // the handle's reference
+    (void)made.leak();
     return MPI_SUCCESS;
   });
 }
@@ -209,7 +208,7 @@ int stream_comm_create(Communicator& comm, Stream* with, MPI_Comm* newcomm) noex
       stream::prepare_types(comm.process(), with->device());
       stream::Boards& boards = comm.process().proxy->boards;
       if (Failure why = boards.make(with->device(), chunk, &board)) throw Error(std::move(why));
-      (void)boards.make(with->device(), chunk, &spare);  // on failure: a duplicate makes its own
+      (void)boards.make(with->device(), chunk, &spare);
     });
     if (code != MPI_SUCCESS) {
       notify_refusal(comm, CallContext::kCollective, code);
@@ -227,7 +226,7 @@ int stream_comm_create(Communicator& comm, Stream* with, MPI_Comm* newcomm) noex
         core::derive_communicator(comm, core::Ref<core::Group>(&comm.group()), id);
     made->topology = comm.topology;
     Communicator& shadow = *derive_shadow(*made, core::Ref<core::Group>(&made->group()), 0);
-    shadow.info = comm.info;  // algorithm hints
+    shadow.info = comm.info;
     shadow.topology = comm.topology;
     cuda::Device* const device = with != nullptr && with->on_gpu() ? &with->device() : nullptr;
     std::vector<int> islands;

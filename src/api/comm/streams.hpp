@@ -11,19 +11,20 @@
 
 namespace tern::api {
 
-/// Returns an error class with fail() text.
 [[nodiscard]] int find_stream(core::Communicator& comm, stream::CommStream** found) noexcept;
 
-/// Whether a duplicate gets the twin of its parent's team (the first does). Call on all ranks.
+/// Whether a duplicate gets the twin of its parent's team; the first duplicate does. Call on all
+/// ranks.
 [[nodiscard]] bool takes_twin(const core::Communicator& parent) noexcept;
 /// Returns an error class with fail() text.
 [[nodiscard]] int copy_stream(const core::Communicator& parent, core::Communicator& made,
                               bool with_twin);
 
-/// Returns the ranks' minimum in *least, or an error class with fail() text.
+/// Sets *least to the ranks' minimum. Like copy_stream(), returns an error class with fail() text.
 [[nodiscard]] int agree_on_least(core::Communicator& comm, int64_t mine, size_t* least);
 
-/// For enqueued collectives, on the same channel. `sibling` is distinct per communicator.
+/// Derives the communicator for enqueued collectives, on the same channel. `sibling` is distinct
+/// per communicator.
 [[nodiscard]] core::Communicator* derive_shadow(core::Communicator& of,
                                                 core::Ref<core::Group> members, uint64_t sibling);
 
@@ -33,7 +34,6 @@ namespace tern::api {
                                 const std::shared_ptr<stream::CommStream>& whole,
                                 const std::vector<int>& islands);
 
-/// Called when the user frees the communicator; enqueued operations still complete.
 void end_stream(core::Communicator& communicator) noexcept;
 
 }  // namespace tern::api

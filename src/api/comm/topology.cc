@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Common parts of grids and graphs, and MPI_Dims_create. MPI-5.0 chapter 8.
+// Common parts of grids and graphs (MPI-5.0 chapter 8), and MPI_Dims_create.
 #include "api/comm/topology.hpp"
 
 #include <algorithm>

@@ -12,7 +12,7 @@
 
 namespace tern::api {
 
-/// Null with fail() text (MPI_ERR_TOPOLOGY) for another kind.
+/// Returns null with fail() text (MPI_ERR_TOPOLOGY) for another kind of topology.
 [[nodiscard]] const core::Cartesian* cartesian_of(const core::Communicator& comm) noexcept;
 [[nodiscard]] const core::Graph* graph_of(const core::Communicator& comm) noexcept;
 [[nodiscard]] const core::Edges* edges_of(const core::Communicator& comm) noexcept;
@@ -21,8 +21,7 @@ namespace tern::api {
 
 [[nodiscard]] int rank_in(const core::Placement& order, int old_rank) noexcept;
 
-/// Publishes a communicator of the members in `order`; other callers get MPI_COMM_NULL. The call is
-/// collective and sends no message.
+/// Callers outside `order` get MPI_COMM_NULL. Collective, without messages.
 [[nodiscard]] int publish_shaped(core::Communicator& parent, const core::Placement& order,
                                  core::Topology::Shape shape, const core::Info* info,
                                  MPI_Comm* out);

@@ -126,11 +126,10 @@ int cart_shift(Communicator& comm, int direction, int disp, int* rank_source,
 
 namespace {
 
-/// The caller's part of a grid.
 struct SubGrid {
   core::Placement members;
   Cartesian grid;
-  uint64_t first = 0;  // the lowest rank
+  uint64_t first = 0;
 };
 
 SubGrid part_of(const Cartesian& grid, int rank, const int* remain) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Distributed graphs: MPI-5.0 sections 8.5.4 and 8.5.5. For `reorder` over several nodes, all ranks
-// gather the whole graph and compute the same placement.
+// Distributed graphs (MPI-5.0 sections 8.5.4 and 8.5.5). For `reorder` over several nodes, all
+// ranks gather the whole graph and compute the same placement.
 #include <algorithm>
 #include <climits>
 #include <utility>
@@ -90,7 +90,6 @@ int gather_edges(Communicator& comm, const Edges& mine, std::vector<Edges>* all)
   return code;
 }
 
-/// Whether `reorder` may change ranks.
 bool gathers(const Communicator& parent, bool reorder) {
   const std::vector<int> nodes = reorder ? nodes_of(parent, parent.size()) : std::vector<int>();
   return std::any_of(nodes.begin(), nodes.end(), [&](int node) { return node != nodes[0]; });
@@ -113,7 +112,6 @@ std::vector<int> copy_of(const int* values, int count) {
   return count > 0 ? std::vector<int>(values, values + count) : std::vector<int>();
 }
 
-/// Delivers pairs (rank, weight) to the ranks of a communicator.
 class Post {
  public:
   explicit Post(Communicator& comm) : comm_(comm), boxes_(static_cast<size_t>(comm.size())) {}
@@ -123,7 +121,6 @@ class Post {
     box.push_back(weight);
   }
 
-  /// Receives the pairs, sorted by sender. Collective.
   int deliver(std::vector<int>* ranks, std::vector<int>* weights) {
     core::Datatype& integer = core::predefined_type(comm_.process(), MPI_INT);
     std::vector<int> lengths, incoming(boxes_.size()), out;
@@ -138,7 +135,7 @@ class Post {
     receive_counts.assign(incoming.begin(), incoming.end());
     const std::vector<MPI_Aint> from = starts(send_counts), to = starts(receive_counts);
     std::vector<int> in(static_cast<size_t>(to.back()));
-    in.reserve(1);  // an address even without data
+    in.reserve(1);  // gives an address even without data
     out.reserve(1);
     code = alltoallv(out.data(), send_counts.data(), from.data(), integer, in.data(),
                      receive_counts.data(), to.data(), integer, comm_, Form{});
@@ -249,7 +246,6 @@ int dist_graph_neighbors_count(Communicator& comm, int* indegree, int* outdegree
 
 namespace {
 
-/// `out` may be a constant for "not wanted".
 void copy_first(const std::vector<int>& values, int room, int* out) {
   if (out == nullptr || !holds_weights(out)) return;
   std::copy_n(values.begin(), std::min<size_t>(values.size(), static_cast<size_t>(room)), out);

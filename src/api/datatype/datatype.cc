@@ -19,7 +19,7 @@ using core::Datatype;
 
 int give_type(core::Ref<Datatype> type, MPI_Datatype* handle) {
   *handle = reinterpret_cast<MPI_Datatype>(the_process->handles.insert(*type));
-  static_cast<void>(type.leak());  // the handle's reference
+  static_cast<void>(type.leak());
   return MPI_SUCCESS;
 }
 

@@ -8,13 +8,12 @@
 
 namespace tern::api {
 
-constexpr bool kLarge = true;  // the MPI_Count form
+constexpr bool kLarge = true;
 
 /// The handle takes over the reference. Throws Error(MPI_ERR_NO_MEM).
 int give_type(core::Ref<core::Datatype> type, MPI_Datatype* handle);
 
 [[nodiscard]] core::Datatype* find_type(MPI_Datatype handle) noexcept;
-/// Reports a handle unknown to find_type.
 [[nodiscard]] int no_type(const char* parameter, MPI_Datatype handle) noexcept;
 
 template <class Make>

@@ -67,7 +67,7 @@ int give_parameterised(int combiner, int precision, int range, MPI_Datatype name
                                             core::predefined_type(process, named));
     Datatype* const kept = fresh.get();
     give_type(std::move(fresh), made);
-    kept->made_at = {};  // MPI's own: no leak
+    kept->made_at = {};  // MPI's own type is no leak
     type = kept;
   });
 }
@@ -180,7 +180,6 @@ int type_match_size(int typeclass, int size, MPI_Datatype* datatype) noexcept {
       typeclass, size, MPI_TYPECLASS_INTEGER, MPI_TYPECLASS_REAL, MPI_TYPECLASS_COMPLEX);
 }
 
-/// An unknown pair gives MPI_DATATYPE_NULL.
 int type_get_value_index(Datatype& value_type, Datatype& index_type,
                          MPI_Datatype* pair_type) noexcept {
   *pair_type = MPI_DATATYPE_NULL;

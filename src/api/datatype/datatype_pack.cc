@@ -107,7 +107,7 @@ int unpack_external(const char* datarep, const void* inbuf, MPI_Count insize, MP
     core::OnHost packed(*the_process, external_block(inbuf, *position, bytes));
     core::OnHost data(*the_process, {outbuf, outcount, &datatype});
     if (const Failure why = packed.download()) return fail(why);
-    if (const Failure why = data.download()) return fail(why);  // preserves the gaps
+    if (const Failure why = data.download()) return fail(why);  // the download preserves the gaps
     core::unpack_external32(datatype, data.here().address, outcount, packed.here().address);
     if (const Failure why = data.upload()) return fail(why);
     *position += bytes;

@@ -17,7 +17,7 @@ int create_op(Function* function, int commute, MPI_Op* handle) noexcept {
   return guarded([&] {
     auto op = core::Ref<core::Op>::adopt(new core::Op(function, commute != 0));
     *handle = reinterpret_cast<MPI_Op>(the_process->handles.insert(*op));
-    static_cast<void>(op.leak());  // the handle's reference
+    static_cast<void>(op.leak());
   });
 }
 

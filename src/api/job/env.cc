@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chapter "environment". See: MPI-5.0 chapters 9 and 11.
+// Chapter "environment" (MPI-5.0 chapters 9 and 11).
 #include <limits.h>
 #include <stdlib.h>
 #include <time.h>
@@ -40,7 +40,6 @@ int constant_of(ThreadLevel level) noexcept {
   return MPI_THREAD_SINGLE;
 }
 
-/// Starts the world; parameters have been read before.
 int start_world(int required) noexcept {
   WorldState& world = instance().world;
   if (world.started)
@@ -65,7 +64,6 @@ double seconds(const timespec& time) noexcept {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-/// `limit` includes the terminator.
 void give_string(const std::string& text, char* out, int limit, int* length) noexcept {
   const size_t copied = std::min(text.size(), static_cast<size_t>(limit - 1));
   std::memcpy(out, text.data(), copied);

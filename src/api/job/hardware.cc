@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds this process's resources with hwloc.
 #include "api/job/hardware.hpp"
 
 #include <strings.h>
@@ -40,7 +39,6 @@ bool holds(const topo::MachinePart& part, const std::vector<int>& cpus) {
   return std::includes(inside.begin(), inside.end(), cpus.begin(), cpus.end());
 }
 
-/// The part of this kind with all of `cpus`, or kNowhere.
 int find_holder(const topo::MachinePart& part, topo::MachinePart::Kind kind,
                 const std::vector<int>& cpus) {
   if (part.kind == kind && holds(part, cpus)) return part.number;
@@ -51,7 +49,7 @@ int find_holder(const topo::MachinePart& part, topo::MachinePart::Kind kind,
 
 }  // namespace
 
-// Reads the binding each time, because a process may change it.
+// A process may change its binding, so each call reads the binding.
 CpuLocation place_here(int local_index) noexcept {
   CpuLocation place;
   place.fill(kAbsent);
@@ -85,7 +83,7 @@ int get_hw_resource_info(MPI_Info* hw_info) noexcept {
     for (size_t i = 0; i < place.size(); ++i)
       if (place[i] != kAbsent) info->set(kNames[i], place[i] == kNowhere ? "false" : "true");
     *hw_info = reinterpret_cast<MPI_Info>(any_process().handles.insert(*info));
-    (void)info.leak();  // the handle's reference
+    (void)info.leak();
   });
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hardware resources of this process, for splitting communicators. Cost: 5 to 20 ms for the
-// first call (hwloc). See: MPI-5.0 sections 7.4.2 and 9.1.2.
+// The hardware resources of this process, for splitting communicators (MPI-5.0 section 7.4.2).
+// Cost: 5 to 20 ms for the first call (hwloc).
 #pragma once
 
 #include <array>
@@ -10,7 +10,6 @@
 
 namespace tern::api {
 
-/// Kinds of resources, largest first.
 inline constexpr std::array kResources = {
     topo::MachinePart::Kind::kMachine, topo::MachinePart::Kind::kPackage,
     topo::MachinePart::Kind::kNuma,    topo::MachinePart::Kind::kL3,
@@ -21,10 +20,10 @@ inline constexpr std::array kResources = {
 using CpuLocation = std::array<int, kResources.size()>;
 inline constexpr int kNowhere = -1;
 inline constexpr int kAbsent = -2;
-/// `local_index` is the process's index on its host.
 [[nodiscard]] CpuLocation place_here(int local_index) noexcept;
 
-/// "hwloc://Package"; find_resource ignores case and scheme, and returns -1 for an unknown name.
+/// resource_name() returns "hwloc://Package"; find_resource() ignores case and scheme, and returns
+/// -1 if unknown.
 [[nodiscard]] const char* resource_name(size_t resource) noexcept;
 [[nodiscard]] int find_resource(std::string_view name) noexcept;
 

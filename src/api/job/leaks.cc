@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leaks: groups live handles by creating call.
 #include "api/job/leaks.hpp"
 
 #include <map>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TERN_CHECK=leaks: reports objects not freed. See: tests/mpi/check_leaks.sh.
+// TERN_CHECK=leaks: reports objects not freed.
 #pragma once
 
 #include "core/process.hpp"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Membership: enters and leaves the job.
 #include "api/job/membership.hpp"
 
 #include <sched.h>
@@ -20,7 +19,7 @@
 namespace tern::api {
 namespace {
 
-/// The launcher's affinity, because ranks may be bound.
+/// Returns the launcher's affinity, because ranks may be bound.
 int shared_cpus(int server_pid) noexcept {
   cpu_set_t set;
   const pid_t whose = server_pid != 0 ? server_pid : ::getppid();
@@ -35,7 +34,7 @@ Membership& membership() noexcept {
   return *only;
 }
 
-/// Once per host; mpirun has already logged complaints.
+/// mpirun has already logged complaints.
 void Membership::complain() {
   const bool said = std::string_view(boot_->name()) == "mpirun";
   if (!said && boot_->job().local_index == 0)
@@ -63,8 +62,8 @@ void Membership::enter_job(core::ThreadLevel level) {
     throw Error(MPI_ERR_OTHER,
                 "the world of the last MPIX_Boot_provide has ended; call MPIX_Boot_provide again "
                 "for the next world");
-  (void)heeds_remote_fences();  // requires one thread
-  boot_.reset();                // of a failed attempt
+  (void)heeds_remote_fences();  // requires a single thread
+  boot_.reset();
   was_provided_ = provided;
   boot_ = boot::make_boot(process_.params.boot);
   if (left_together_ && !provided) boot_->enter_again();
@@ -132,7 +131,7 @@ void Membership::start_proxy() {
   }
 }
 
-// Without a thread, calls progress messages.
+// Without a progress thread, MPI calls progress messages.
 void Membership::start_progress() noexcept {
   const std::lock_guard<std::mutex> guard(progress_mutex_);
   if (process_.params.progress != ProgressBy::kAuto || process_.threads.wants_progress) return;

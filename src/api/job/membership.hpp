@@ -18,18 +18,15 @@ class Membership {
  public:
   explicit Membership(core::Process& process) noexcept : process_(process) {}
 
-  /// All ranks enter and leave the world together, each process leaves sessions alone.
+  /// All ranks enter and leave the world together; each process leaves sessions alone.
   enum class User { kWorld, kSession };
-  /// Sets the boot functions of the next world. Throws Error.
   void provide(const MPIX_Boot& given);
-  /// The thread level is the highest of all users. Throws Error.
+  /// Raises the thread level to the highest of all users. Throws Error.
   void start(core::ThreadLevel level, User user);
-  /// Deletes the attributes of MPI_COMM_SELF while MPI works. Throws Error.
   void end_world();
   /// Without sessions in the job, all ranks leave together. With sessions, this process may return,
-  /// so peers keep its connection info. A provided world ends with its last user.
+  /// so peers keep the connection info. A provided world ends with the last user.
   void stop(User user);
-  /// Waits until all members entered the job. Throws Error.
   void await(const core::Group& group) { runtime_->await(group); }
   /// Starts a progress thread if TERN_PROGRESS is "auto". The caller holds no channel's lock.
   void start_progress() noexcept;
@@ -51,7 +48,7 @@ class Membership {
   core::Process& process_;
   std::mutex mutex_, progress_mutex_;
   int users_ = 0;
-  bool was_provided_ = false;   // by the program: the last world
+  bool was_provided_ = false;
   bool left_together_ = false;  // old connection infos are invalid
   std::unique_ptr<boot::Boot> boot_;
   std::unique_ptr<Runtime> runtime_;

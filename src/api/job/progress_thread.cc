@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// ProgressThread: polls and sleeps.
 #include "api/job/progress_thread.hpp"
 
 #include <pthread.h>

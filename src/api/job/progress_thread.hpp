@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ProgressThread: progresses messages while the program computes (TERN_PROGRESS=thread, or auto for
-// windows). Sleeps on the rank's doorbell, and naps while a program thread polls. Lifetime:
-// api::Runtime.
+// windows). The thread sleeps on the rank's doorbell, and naps while a program thread polls.
+// Lifetime: api::Runtime.
 #pragma once
 
 #include <atomic>

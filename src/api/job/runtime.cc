@@ -29,11 +29,11 @@ namespace {
 // On its own core a rank spins for about a millisecond.
 constexpr uint32_t kSpinsAlone = 20000;
 constexpr int64_t kYieldsAloneUs = 50;
-// More ranks than cores: yields at once, and sleeps soon.
+// With more ranks than cores, a rank yields at once, and sleeps soon.
 constexpr uint32_t kSpinsCrowded = 0;
 constexpr int64_t kYieldsCrowdedUs = 100;
 
-/// TERN_CHANNELS, or as many as threads can use.
+/// Returns TERN_CHANNELS, or as many channels as threads can use.
 uint32_t channels_for(const core::Process& process) noexcept {
   if (process.threads.level != core::ThreadLevel::kMultiple) return 1;
   constexpr uint32_t kLeast = 4, kMost = 8;
@@ -42,7 +42,7 @@ uint32_t channels_for(const core::Process& process) noexcept {
   return std::clamp(std::bit_ceil(std::thread::hardware_concurrency()), kLeast, kMost);
 }
 
-/// Asks hwloc only for configured levels within hosts.
+/// publish_place() asks hwloc only for configured levels within hosts.
 constexpr const char* kPlaceKey = "place";
 
 void publish_place(const core::Process& process) {
@@ -87,7 +87,7 @@ Runtime::Runtime(core::Process& process) : process_(process) {
     channel->slabs = pmls_.back()->engine.transports.slabs();
   }
   process.node.numa = numa_here(process);
-  publish_place(process);  // before the connection info, which publishes all
+  publish_place(process);  // precedes the connection info, which publishes all
   hand_out_learnt();
   btl::ConnectionInfo info = pmls_.front()->engine.transports.own_info();
   for (auto& pml : pmls_) pml->engine.transports.list_addresses(info);
@@ -139,7 +139,6 @@ void Runtime::enter_world() {
   if (process_.boot->job().learnt == boot::Learnt::kFenced) learn();
 }
 
-// Opens the pipe for rings from peers on other hosts.
 void Runtime::open_bell_pipe() {
   Doorbell* const doorbell = pmls_.front()->engine.transports.doorbell();
   if (doorbell != nullptr && !pmls_.front()->engine.transports.alarms().empty())
@@ -147,7 +146,7 @@ void Runtime::open_bell_pipe() {
 }
 
 void Runtime::start_thread() {
-  Doorbell* doorbell = pmls_.front()->engine.transports.doorbell();  // null: no peer rings
+  Doorbell* doorbell = pmls_.front()->engine.transports.doorbell();
   if (!process_.threads.wants_progress || doorbell == nullptr) return;
   thread_ = std::make_unique<ProgressThread>(process_, *doorbell);
   process_.threads.has_progress = true;
@@ -172,7 +171,7 @@ Runtime::~Runtime() {
   watch_.reset();
   bell_pipe_.reset();
   colls_.clear();
-  while (!pmls_.empty()) pmls_.pop_back();  // the first owns the shared parts
+  while (!pmls_.empty()) pmls_.pop_back();  // the first pml owns the shared parts
   process_.set_channels(1);
 }
 
@@ -271,7 +270,7 @@ void Runtime::await(const core::Group& group) {
   core::Progress& progress = process_.channel(0).progress;
   int met = 0, awaited = -1;
   const auto all_here = [&] {
-    process_.waits.awaited.set(boot.connection_info_word());  // later changes wake
+    process_.waits.awaited.set(boot.connection_info_word());
     for (; met < group.size(); ++met) {
       const auto rank = static_cast<int>(group.peer_index(met));
       if (boot.has_connection_info(rank)) continue;
@@ -292,13 +291,12 @@ void Runtime::await(const core::Group& group) {
   for (int i = 0; i < group.size(); ++i) boot.expect(static_cast<int>(group.peer_index(i)));
 }
 
-// Progresses messages: a working rank may need an answer.
+// meet_all() progresses messages, because a working rank may need an answer.
 void Runtime::meet_all() {
   boot::Boot& boot = *process_.boot;
   boot.start_fence();
   process_.waits.awaited.set(boot.fence_word());
   core::Progress& progress = process_.channel(0).progress;
-  // A lost rank may never arrive.
   constexpr int64_t kPatienceNs = 10'000'000'000;
   const int64_t since = now_ns();
   const auto over = [&] {

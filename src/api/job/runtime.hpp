@@ -30,30 +30,23 @@ class Runtime {
   /// Requires `process.boot`, ranks and thread level. Throws Error.
   explicit Runtime(core::Process& process);
   ~Runtime();
-  /// Waits for all ranks, and earlier measurements. Throws Error.
   void enter_world();
-  /// Waits until all members entered the job. Throws Error.
   void await(const core::Group& group);
   /// Enables locks for a higher thread level. No other thread may be in MPI.
   void admit_threads() noexcept;
-  /// Starts a configured progress thread. Throws std::system_error.
   void start_thread();
-  /// Starts the proxy. Throws std::system_error.
   void start_proxy();
   void end_threads() noexcept;
-  /// Sends pending messages and meets all ranks: then no peer needs this rank's memory. Throws
-  /// Error.
+  /// Sends pending messages and meets all ranks, after which no peer needs this rank's memory.
+  /// Throws Error.
   void leave();
-  /// Waits until no peer needs this process.
   void see_off() noexcept;
-  /// The runtime rests between sessions.
   void rest() noexcept;
   void come_back();
 
  private:
   void hand_out_learnt() const;
   void learn();
-  /// Meets all ranks while progressing messages. Throws Error.
   void meet_all();
   void configure_waiting();
   [[nodiscard]] int64_t longest_sleep() const noexcept;  // microseconds
@@ -64,7 +57,7 @@ class Runtime {
   [[nodiscard]] bool has_lost_peers() const noexcept;
 
   core::Process& process_;
-  std::vector<std::unique_ptr<pml::P2p>> pmls_;  // by channel
+  std::vector<std::unique_ptr<pml::P2p>> pmls_;
   std::vector<std::unique_ptr<coll::Coll>> colls_;
   std::unique_ptr<BellPipe> bell_pipe_;
   std::unique_ptr<HangWatch> watch_;

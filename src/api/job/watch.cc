@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// HangWatch: collects and reports waits.
 #include "api/job/watch.hpp"
 
 #include <algorithm>
@@ -19,7 +18,6 @@ namespace {
 
 constexpr int64_t kPollsHold = 200000000;  // a polling rank may leave MPI
 
-/// Threads outside MPI may make progress.
 size_t count_threads(const core::Process& process) {
   const std::filesystem::directory_iterator tasks("/proc/self/task"), end;
   size_t own = process.threads.has_progress ? 1 : 0;
@@ -28,7 +26,7 @@ size_t count_threads(const core::Process& process) {
   return static_cast<size_t>(std::distance(tasks, end)) - own;
 }
 
-/// Locks the other channels; held() is false if one is taken.
+/// held() is false if another thread holds a channel.
 class OtherLocks {
  public:
   OtherLocks(const core::Process& process, const core::Progress& mine) noexcept {
@@ -67,10 +65,10 @@ HangWatch::~HangWatch() {
   process_.waits.question.set({});
 }
 
-// Sleepers of several channels may call; one reports.
+// Sleepers of several channels may call asleep(); a single sleeper reports.
 void HangWatch::asleep(core::Progress& progress) noexcept {
   const FutexWord question = process_.boot->question();
-  process_.waits.question.set(question);  // a new request ends the sleep
+  process_.waits.question.set(question);
   const std::unique_lock<std::mutex> speaker(mutex_, std::try_to_lock);
   if (!speaker.owns_lock()) return;
   const OtherLocks others(process_, progress);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// HangWatch: answers the launcher's request for waits, or reports on its own (TERN_HANG under PMIx,
-// or a singleton). Threads: under the calling channel's lock.
+// HangWatch: answers the launcher's request for waits, or reports unasked (TERN_HANG under PMIx, or
+// a singleton). Threads: under the calling channel's lock.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ class HangWatch final : public core::Watch {
   std::mutex mutex_;
   bool watched_;
   uint32_t answered_;
-  int64_t spoken_ = 0;  // start of the reported wait
+  int64_t spoken_ = 0;
 };
 
 }  // namespace tern::api

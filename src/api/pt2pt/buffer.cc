@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chapter "buffer". The communicator's buffer serves, else its session's, else the process's. See:
-// MPI-5.0 section 3.6.
+// Chapter "buffer" (MPI-5.0 section 3.6). A send uses the communicator's buffer, else its
+// session's, else the process's.
 #include <sched.h>
 
 #include <chrono>
@@ -22,7 +22,7 @@ using Owner = const core::Object*;
 
 using BufferLock = std::lock_guard<std::mutex>;
 
-/// The caller holds the lock.
+/// The caller holds the lock of all buffers.
 std::shared_ptr<SendBuffer> buffer_of(Owner owner) noexcept {
   const auto& all = instance().send_buffers.by_owner;
   const auto found = all.find(owner);
@@ -87,7 +87,7 @@ int iflush(Owner owner, core::Communicator* of, MPI_Request* request) noexcept {
   });
 }
 
-/// Returns null without a buffer. The caller holds the lock.
+/// Returns null without a buffer. The caller holds the lock of all buffers.
 std::shared_ptr<SendBuffer> serving(const core::Communicator& communicator) noexcept {
   auto found = buffer_of(&communicator);
   const core::Object* session = communicator.session.get();
@@ -97,7 +97,7 @@ std::shared_ptr<SendBuffer> serving(const core::Communicator& communicator) noex
 
 /// Received messages free their space only in progress. The caller holds the channel's lock.
 void make_room(SendBuffer& buffer, size_t bytes, core::Progress& progress) noexcept {
-  constexpr std::chrono::milliseconds kTimeout{20};  // for a busy receiver
+  constexpr std::chrono::milliseconds kTimeout{20};
   const auto has_room = [&] {
     const BufferLock lock(instance().send_buffers.mutex);
     return buffer.has_room(bytes);
@@ -118,7 +118,7 @@ int send_buffered(const pml::Buffer& data, const pml::Envelope& to) noexcept {
       lock.unlock();
       make_room(*buffer, data.bytes(), progress);
       lock.lock();
-      buffer = serving(*to.communicator);  // may have been detached
+      buffer = serving(*to.communicator);  // another thread may have detached the buffer
     }
     if (buffer == nullptr)
       return fail(MPI_ERR_BUFFER, "no buffer is attached; call MPI_Buffer_attach first");
@@ -126,14 +126,13 @@ int send_buffered(const pml::Buffer& data, const pml::Envelope& to) noexcept {
   });
 }
 
-/// A buffered send is complete on return.
 class BufferedRequest : public core::Request {
  public:
   BufferedRequest() {
     complete();
     the_process->handles.insert(*this);
   }
-  bool cancel() noexcept override { return true; }  // too late
+  bool cancel() noexcept override { return true; }
   void destroy() noexcept override {
     the_process->handles.erase(*this);
     delete this;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compound requests: one poller drives all of them.
 #include "api/pt2pt/compound.hpp"
 
 #include <string>
@@ -79,7 +78,7 @@ void CompoundRequest::describe(WaitReport* report) const {
 
 void CompoundRequest::destroy() noexcept {
   the_process->handles.erase(*this);
-  for (core::Request* part : parts_) part->release();  // it never ran
+  for (core::Request* part : parts_) part->release();
   delete error_text;
   delete this;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CompoundRequest: one handle for several operations (MPI_Isendrecv, MPI_Buffer_iflush). Threads:
-// under the channel's lock.
+// CompoundRequest: one handle and one poller for several operations (MPI_Isendrecv,
+// MPI_Buffer_iflush). Threads: under the channel's lock.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,6 @@ class CompoundRequest final : public core::Request {
   explicit CompoundRequest(core::Communicator* of);
   /// Takes over the reference to a part. The last part determines the outcome.
   void add(core::Request* part) { parts_.push_back(part); }
-  /// Memory for the parts.
   std::vector<std::byte> memory;
   /// Starts polling the parts. The caller holds the lock.
   void run() noexcept;

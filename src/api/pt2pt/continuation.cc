@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Continuations: attaching, completion, and calls.
 #include "api/pt2pt/continuation.hpp"
 
 #include <algorithm>
@@ -16,7 +15,7 @@
 namespace tern::api {
 namespace {
 
-// Limits recursion by attaching complete continuations.
+// in_function limits recursion by functions that attach complete continuations.
 thread_local bool in_function = false;
 
 ContinuationRequest* find_continuation(MPI_Request handle) noexcept {
@@ -53,7 +52,7 @@ void ContinuationRequest::attach(std::vector<core::Request*> requests, const Cal
   {
     const std::lock_guard lock(mutex_);
     if (pending_++ == 0) {
-      retain();  // until all have run
+      retain();  // keeps this object until all functions have run
       restart();
     }
     if (!now || !active()) waiting_.splice(waiting_.end(), made);
@@ -112,7 +111,7 @@ void ContinuationRequest::run(Continuation& one) noexcept {
     note(one.callback, code, text, false);
     return ended();
   }
-  if (code != MPI_SUCCESS) remember_error(code, text);  // the function may call MPI_Error_string
+  if (code != MPI_SUCCESS) remember_error(code, text);
   const bool before = std::exchange(in_function, true);
   bool threw = false;
   const int returned = core::user_call("the function of a continuation", &threw, [&] {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Continuations: user functions called at the completion of operations.
-// Life cycle: a persistent request holds any number of continuations. They take over their
+// Life cycle: a persistent request holds any number of continuations. Continuations take over their
 // requests, and run in tests and waits (run_ready), or at once. Threads: any; each function runs
-// once, without a lock. See: man3/MPIX_Continue, tests/mpi/continuations.c.
+// once, without a lock. See: man3/MPIX_Continue.
 #pragma once
 
 #include <list>
@@ -24,7 +24,6 @@ struct Callback {
 class ContinuationRequest final : public core::Request {
  public:
   ContinuationRequest(int max_poll, int flags);
-  /// Takes over the references to the requests. Throws std::bad_alloc.
   void attach(std::vector<core::Request*> requests, const Callback& callback, MPI_Status* statuses);
   [[nodiscard]] int take_failed(int most, void** data) noexcept;
 
@@ -51,7 +50,7 @@ class ContinuationRequest final : public core::Request {
   const bool poll_only_;
   mutable std::mutex mutex_;  // locked after a channel's lock
   Continuations waiting_;
-  size_t pending_ = 0;  // waiting or running
+  size_t pending_ = 0;
   std::vector<void*> failed_;
   std::string text_;
 };

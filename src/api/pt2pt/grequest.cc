@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Generalised requests. See: MPI-5.0 section 13.2.
+// Generalised requests (MPI-5.0 section 13.2).
 #include <utility>
 
 #include "api/attempt.hpp"
@@ -20,7 +20,7 @@ class GeneralRequest final : public core::Request {
     void* state;
   };
   explicit GeneralRequest(const Callbacks& callbacks) : callbacks_(callbacks) {
-    retain();  // until MPI_Grequest_complete
+    retain();
     the_process->handles.insert(*this);
   }
 
@@ -60,7 +60,6 @@ class GeneralRequest final : public core::Request {
   static constexpr const char* kQuery = "the query function of a generalised request";
   static constexpr const char* kCancel = "the cancel function of a generalised request";
   static constexpr const char* kFree = "the free function of a generalised request";
-  /// Returns an error code with fail() text.
   template <class Function>
   static int call(const char* name, bool* threw, const Function& function) noexcept {
     const int code = core::user_call(name, threw, function);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of the chapter "partitioned communication".
-// See: MPI-5.0 chapter 4.
+// Bodies of the chapter "partitioned communication" (MPI-5.0 chapter 4).
 #include "api/pt2pt/partitioned.hpp"
 
 #include "api/attempt.hpp"

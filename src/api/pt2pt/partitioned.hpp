@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Partitioned operations: a buffer sent in portions, each as soon as its partitions are ready.
+// Partitioned operations (MPI-5.0 chapter 4): a buffer sent in portions, each as soon as its
+// partitions are ready.
 // How: the sender's plan (bytes, portions, tags) is one message, matched in order. Each portion has
-// its own tag: portions of a round may overtake each other. Both sides may partition differently.
-// Threads: under the channel's lock. See: MPI-5.0 chapter 4; tests/mpi/partitioned.c.
+// its own tag, because portions of a round may overtake each other. Threads: under the channel's
+// lock, as all functions here.
 #pragma once
 
 #include <vector>
@@ -12,10 +13,9 @@
 
 namespace tern::api {
 
-/// The sender's plan for the receiver.
 struct PartitionPlan {
-  int64_t bytes = 0;          // of the whole buffer
-  int64_t portion_bytes = 0;  // except the last
+  int64_t bytes = 0;
+  int64_t portion_bytes = 0;  // of each portion except the last
   int32_t portions = 0;
   int32_t first_tag = 0;
 };
@@ -28,7 +28,7 @@ class PartitionedRequest : public core::Request {
   [[nodiscard]] int partitions() const noexcept { return partitions_; }
   [[nodiscard]] bool to_proc_null() const noexcept { return envelope_.rank == MPI_PROC_NULL; }
 
-  /// Exchanges the plan. The caller holds the lock. Returns an error class.
+  /// Exchanges the plan. Returns an error class.
   [[nodiscard]] virtual int introduce() noexcept = 0;
   int start() noexcept override;
   void destroy() noexcept override;
@@ -37,13 +37,9 @@ class PartitionedRequest : public core::Request {
   static void abandon_all() noexcept;
 
  protected:
-  /// The caller holds the lock.
   virtual void begin() = 0;
-  /// Returns true once finished. The caller holds the lock.
   virtual bool step() noexcept = 0;
-  /// Polls the request until step() returns true.
   void look_after();
-  /// Records the outcome, and releases the part.
   void collect(core::Request* part) noexcept;
   void fail_with(const Failure& why) noexcept;
   void finish() noexcept;
@@ -56,7 +52,7 @@ class PartitionedRequest : public core::Request {
   const int partitions_;
   const pml::Envelope envelope_;
   PartitionPlan plan_;
-  core::Request* introduction_ = nullptr;  // in flight
+  core::Request* introduction_ = nullptr;
 
  private:
   static int poll(void* self) noexcept;
@@ -67,10 +63,9 @@ class PartitionedSend final : public PartitionedRequest {
  public:
   using PartitionedRequest::PartitionedRequest;
   int introduce() noexcept override;
-  /// Marks a partition ready. The caller holds the lock.
   [[nodiscard]] int ready(int partition) noexcept;
-  /// Marks a partition ready when the stream reaches MPIX_Pready_enqueue. The caller holds the
-  /// lock. Returns an error class with fail() text.
+  /// Marks a partition ready when the stream reaches MPIX_Pready_enqueue. Returns an error class
+  /// with fail() text.
   [[nodiscard]] int ready_in_stream(int partition) noexcept;
   void describe(WaitReport* report) const override;
 
@@ -79,12 +74,12 @@ class PartitionedSend final : public PartitionedRequest {
   bool step() noexcept override;
   [[nodiscard]] int send(int portion) noexcept;
 
-  int group_ = 1;                     // partitions per portion
-  int unsent_ = 0;                    // portions
-  std::vector<uint8_t> ready_;        // by partition
-  std::vector<int> told_;             // by a stream
-  std::vector<int> missing_;          // by portion
-  std::vector<core::Request*> open_;  // portions in flight
+  int group_ = 1;  // partitions per portion
+  int unsent_ = 0;
+  std::vector<uint8_t> ready_;
+  std::vector<int> told_;
+  std::vector<int> missing_;
+  std::vector<core::Request*> open_;
 };
 
 class PartitionedReceive final : public PartitionedRequest {
@@ -92,7 +87,6 @@ class PartitionedReceive final : public PartitionedRequest {
   using PartitionedRequest::PartitionedRequest;
   ~PartitionedReceive() override;
   int introduce() noexcept override;
-  /// Whether a partition has arrived. The caller holds the lock.
   [[nodiscard]] bool arrived(int partition) noexcept;
   void describe(WaitReport* report) const override;
 
@@ -104,8 +98,8 @@ class PartitionedReceive final : public PartitionedRequest {
   [[nodiscard]] bool here(size_t portion) noexcept;
 
   bool introduced_ = false, posted_ = false;
-  size_t first_open_ = 0;                       // earlier portions have arrived
-  std::vector<core::Request*> parts_;           // by portion; null after delivery
+  size_t first_open_ = 0;  // earlier portions have arrived
+  std::vector<core::Request*> parts_;
   std::vector<std::vector<std::byte>> staged_;  // data ending inside an element
 };
 

@@ -14,7 +14,7 @@
 namespace tern::api {
 namespace {
 
-constexpr int64_t kLeastPortion = 1024;  // smaller ones share a message
+constexpr int64_t kLeastPortion = 1024;  // smaller portions share a message
 constexpr int kMostPortions = 4096;
 
 using Listed = std::vector<PartitionedRequest*>;
@@ -23,7 +23,7 @@ Listed& listed_in(const core::Channel& channel) noexcept {
   return instance().partitioned.running[channel.number];
 }
 
-/// Ranges below the user's tags, wrapping around.
+/// Returns tags below the user's tags, wrapping around.
 int32_t take_tags(int count) noexcept {
   constexpr uint32_t kTags = 1U << 30;
   const auto needed = static_cast<uint32_t>(count);
@@ -172,7 +172,7 @@ int PartitionedSend::ready(int partition) noexcept {
   ready_[place] = 1;
   const int portion = partition / group_;
   if (--missing_[static_cast<size_t>(portion)] > 0) return MPI_SUCCESS;
-  if (--unsent_ == 0) channel->progress.wake();  // a thread may wait
+  if (--unsent_ == 0) channel->progress.wake();
   return to_proc_null() ? MPI_SUCCESS : send(portion);
 }
 
@@ -287,7 +287,7 @@ int PartitionedReceive::receive(int64_t from, int32_t tag, core::Request** part)
 }
 
 bool PartitionedReceive::here(size_t number) noexcept {
-  if (number >= parts_.size()) return true;  // MPI_PROC_NULL, or a failed receive
+  if (number >= parts_.size()) return true;
   core::Request*& part = parts_[number];
   if (part == nullptr) return true;
   if (!part->done()) return false;

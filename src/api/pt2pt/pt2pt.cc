@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chapter "point-to-point communication". See: MPI-5.0 chapter 3.
+// Chapter "point-to-point communication" (MPI-5.0 chapter 3).
 #include <vector>
 
 #include "api/attempt.hpp"
@@ -17,7 +17,6 @@ using pml::Buffer;
 using pml::Envelope;
 using pml::Mode;
 
-/// A request of MPI_PROC_NULL, complete from the start.
 class NullRequest final : public core::Request {
  public:
   explicit NullRequest(core::HandleTable& table, bool persistent) : table_(table) {
@@ -31,7 +30,7 @@ class NullRequest final : public core::Request {
     set_active(true);
     return MPI_SUCCESS;
   }
-  bool cancel() noexcept override { return true; }  // too late
+  bool cancel() noexcept override { return true; }
   void destroy() noexcept override {
     table_.erase(*this);
     delete this;
@@ -41,7 +40,6 @@ class NullRequest final : public core::Request {
   core::HandleTable& table_;
 };
 
-/// Waits for a request without a user handle.
 int finish(core::Request& request, core::Outcome* outcome) noexcept {
   core::Progress& progress = request.communicator->channel().progress;
   {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matched probes and receives. See: MPI-5.0 section 3.8.2.
+// Matched probes and receives (MPI-5.0 section 3.8.2).
 #include <cinttypes>
 
 #include "api/bodies.hpp"

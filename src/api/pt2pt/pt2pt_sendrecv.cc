@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nonblocking send-receives: two operations behind one request. See: MPI-5.0 section 3.11.
+// Nonblocking send-receives (MPI-5.0 section 3.11): two operations behind a single request.
 #include <string>
 
 #include "api/attempt.hpp"
@@ -37,8 +37,8 @@ core::Request* refused(CompoundRequest& whole, const TransferEnd& end, int code)
   return part;
 }
 
-/// The receive determines the outcome. A receive refused with the send in flight fails later: the
-/// send uses the request's memory.
+/// The receive determines the outcome. A receive refused while the send is in flight fails later,
+/// because the send uses the request's memory.
 int start(core::Ref<CompoundRequest> whole, core::Communicator& comm, const TransferEnd& out,
           const TransferEnd& in, MPI_Request* request) {
   pml::Pml& pml = *comm.channel().pml;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chapter "requests". See: MPI-5.0 sections 3.7 and 3.9.
+// Chapter "requests" (MPI-5.0 sections 3.7 and 3.9).
 #include "core/request.hpp"
 
 #include <memory>
@@ -22,7 +22,7 @@ int fail_with(const core::Request& request, int code, const char* text) noexcept
 int collect(core::Request& request, MPI_Request* handle, MPI_Status* status,
             bool with_error) noexcept {
   int code = request.deliver(!request.persistent());
-  const bool has_text = code != MPI_SUCCESS;  // text from deliver()
+  const bool has_text = code != MPI_SUCCESS;
   if (code == MPI_SUCCESS) code = request.outcome.error;
   if (status != MPI_STATUS_IGNORE) {
     core::fill_status(status, request.outcome, with_error);
@@ -44,7 +44,7 @@ int collect(core::Request& request, MPI_Request* handle, MPI_Status* status,
 
 namespace {
 
-/// With several errors, each request's status gets its error.
+/// After several errors, each request's status gets its own error.
 int collect_one_of(core::Request* request, MPI_Request* handle, MPI_Status* status,
                    bool with_error) noexcept {
   if (request != nullptr) return collect(*request, handle, status, with_error);
@@ -58,7 +58,7 @@ void wait_until(core::Progress& progress, Done&& done, const Describe& describe)
   progress.wait(done, describe);
 }
 
-/// Holds no lock, because functions may start operations.
+/// The caller holds no lock, because functions may start operations.
 TERN_COLD void wait_and_run(core::Request& waited) noexcept {
   for (waited.run_ready(); !waited.done(); waited.run_ready()) {
     core::Progress& progress = progress_of(waited);
@@ -71,7 +71,7 @@ TERN_COLD void wait_and_run(core::Request& waited) noexcept {
   }
 }
 
-/// Describes the first incomplete request in words, and all by ranks. `any`: any request suffices.
+/// `any`: any request suffices.
 void describe_requests(const Requests& requests, bool any, WaitReport* report) {
   int incomplete = 0;
   WaitReport wildcard;
@@ -80,7 +80,7 @@ void describe_requests(const Requests& requests, bool any, WaitReport* report) {
     WaitReport one;
     requests[i]->describe(&one);
     if (incomplete++ == 0) report->words += one.words;
-    if (one.any && !any) {  // a wildcard names no certain rank
+    if (one.any && !any) {
       wildcard = one;
       continue;
     }
@@ -95,7 +95,7 @@ void describe_requests(const Requests& requests, bool any, WaitReport* report) {
 
 /// Waits in the channels in turn; other channels progress meanwhile.
 void wait_for_all(const Requests& requests) noexcept {
-  int next = 0;  // earlier requests are complete
+  int next = 0;
   const auto pass_complete = [&] {
     while (next < requests.count() && requests.complete(next)) ++next;
   };
@@ -115,7 +115,6 @@ void wait_for_all(const Requests& requests) noexcept {
   }
 }
 
-/// Returns the first completed entry.
 int wait_for_one(const Requests& requests) noexcept {
   core::Progress& progress = requests.progress();
   int found = -1;
@@ -130,10 +129,8 @@ int wait_for_one(const Requests& requests) noexcept {
   return found;
 }
 
-/// Hands requests to the user, and keeps the first error.
 class Collection {
  public:
-  /// `failed`: all statuses get an error code.
   Collection(MPI_Status* statuses, bool failed) noexcept : statuses_(statuses), failed_(failed) {}
 
   void take(core::Request* request, MPI_Request* handle) noexcept {
@@ -159,7 +156,7 @@ class Collection {
     if (!failed_) begin_errors(code);
     failed_ = true;
   }
-  /// The request failed on delivery; earlier statuses are successes.
+  /// The earlier statuses get success.
   void begin_errors(int code) noexcept {
     if (statuses_ == MPI_STATUSES_IGNORE) return;
     for (int i = 0; i < taken_; ++i) statuses_[i].MPI_ERROR = MPI_SUCCESS;
@@ -170,11 +167,10 @@ class Collection {
   int taken_ = 0;
   bool failed_, heard_ = false;
   LastError first_;
-  core::Ref<core::Object> hearer_;  // of the first error
+  core::Ref<core::Object> hearer_;
 };
 
-/// Collects complete requests. After a failure returns MPI_ERR_IN_STATUS, and all statuses get an
-/// error code.
+/// After a failure returns MPI_ERR_IN_STATUS, and all statuses get an error code.
 int collect_all(const Requests& requests, MPI_Request* handles, MPI_Status* statuses) noexcept {
   bool failed = false;
   for (int i = 0; i < requests.count(); ++i)
@@ -184,11 +180,10 @@ int collect_all(const Requests& requests, MPI_Request* handles, MPI_Status* stat
   return collection.code();
 }
 
-/// Fills the front of indices and statuses.
 int collect_some(const Requests& requests, MPI_Request* handles, int* outcount, int* indices,
                  MPI_Status* statuses) noexcept {
   bool failed = false;
-  int found = 0;  // fixed: others may complete
+  int found = 0;  // fixed, because others may complete meanwhile
   for (int i = 0; i < requests.count(); ++i) {
     if (requests[i] == nullptr || !requests[i]->done()) continue;
     failed |= requests[i]->outcome.error != MPI_SUCCESS;
@@ -304,7 +299,7 @@ int testsome(int count, MPI_Request* handles, int* outcount, int* indices,
 int request_free(MPI_Request* request) noexcept {
   core::Request* freed = find_request(*request);
   *request = MPI_REQUEST_NULL;
-  if (freed->persistent()) {  // may end its communicator
+  if (freed->persistent()) {  // freeing may end the request's communicator
     const core::ChannelLock lock(progress_of(*freed));
     freed->release();
     return MPI_SUCCESS;

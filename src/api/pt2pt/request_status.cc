@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queries of requests. See: MPI-5.0 section 3.7.6.
+// Queries of requests (MPI-5.0 section 3.7.6).
 #include "api/bodies.hpp"
 #include "api/pt2pt/requests.hpp"
 
 namespace tern::api {
 namespace {
 
-/// Gives a wait's status without completing the request. Queries generalised requests.
+/// Writes a wait's status without completing the request. Queries generalised requests.
 int show(core::Request* request, MPI_Status* status, bool with_error) noexcept {
   if (request == nullptr) {
     core::fill_empty_status(status);

@@ -10,27 +10,25 @@
 
 namespace tern::api {
 
-/// The outcome of a receive from MPI_PROC_NULL.
 inline constexpr core::Outcome kFromNobody{MPI_PROC_NULL, MPI_ANY_TAG, MPI_SUCCESS, false, 0};
 
 inline core::Request* find_request(MPI_Request handle) noexcept {
   return the_process->handles.find<core::Request>(handle);
 }
 
-/// Raises on the request's communicator, which stays until delivery.
+/// Raises the error on the request's communicator, which stays until delivery.
 [[nodiscard]] TERN_COLD int fail_with(const core::Request& request, int code,
                                       const char* text) noexcept;
 
-/// Gives the status to the user, and ends or deactivates the request.
 int collect(core::Request& request, MPI_Request* handle, MPI_Status* status,
             bool with_error) noexcept;
 
-/// Returns MPI_ERR_REQUEST if not possible, or a callback's code.
+/// Returns MPI_ERR_REQUEST if the request cannot be cancelled, or a callback's code.
 [[nodiscard]] int cancel_request(core::Request& request) noexcept;
 /// Returns the code of a generalised request's free function.
 [[nodiscard]] int free_request(core::Request& request) noexcept;
 
-/// MPI_REQUEST_NULL, or inactive: complete with an empty status.
+/// MPI_REQUEST_NULL and inactive requests are complete with an empty status.
 inline bool idle(MPI_Request handle) noexcept {
   if (handle == MPI_REQUEST_NULL) return true;
   const core::Request* request = find_request(handle);
@@ -44,7 +42,6 @@ inline int bad_request(MPI_Request handle, int position) noexcept {
       position, static_cast<void*>(handle));
 }
 
-/// Requests of an array; null for idle entries.
 class Requests {
  public:
   Requests(int count, const MPI_Request* handles) noexcept : count_(count) {
@@ -58,17 +55,14 @@ class Requests {
     }
     for (int i = 0; i < count && code_ == MPI_SUCCESS; ++i) look_up(handles[i], i);
   }
-  /// Returns MPI_ERR_REQUEST for an invalid entry, or MPI_ERR_NO_MEM.
   [[nodiscard]] int code() const noexcept { return code_; }
   [[nodiscard]] int count() const noexcept { return count_; }
   [[nodiscard]] bool all_idle() const noexcept { return active_ == 0; }
   [[nodiscard]] core::Request* operator[](int i) const noexcept { return all_[i]; }
-  /// The progress of the first active entry.
   [[nodiscard]] core::Progress& progress() const noexcept {
     return channel_ == nullptr ? the_process->channel(0).progress : channel_->progress;
   }
   [[nodiscard]] bool in_several_channels() const noexcept { return several_; }
-  /// The caller holds no lock.
   void run_ready() const noexcept {
     if (TERN_LIKELY(!run_functions_)) return;
     for (int i = 0; i < count_; ++i)
@@ -119,7 +113,6 @@ inline bool all_complete(const Requests& requests) noexcept {
   return true;
 }
 
-/// Returns the first completed entry, or -1.
 inline int first_complete(const Requests& requests) noexcept {
   for (int i = 0; i < requests.count(); ++i)
     if (requests[i] != nullptr && requests[i]->done()) return i;
@@ -130,7 +123,7 @@ inline core::Progress& progress_of(const core::Request& request) noexcept {
   return request.channel == nullptr ? the_process->channel(0).progress : request.channel->progress;
 }
 
-/// A program calling only tests makes progress.
+/// Polls, because a program may call only tests.
 inline void poll_once(core::Request& request) noexcept {
   {
     core::Progress& progress = progress_of(request);
@@ -150,7 +143,6 @@ inline void poll_once(const Requests& requests) noexcept {
   requests.run_ready();
 }
 
-/// Polls for calls that collect all completed entries.
 inline void poll_for_some(const Requests& requests) noexcept {
   requests.run_ready();
   if (first_complete(requests) < 0) return poll_once(requests);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buffered messages: first fit into the gaps of finished messages.
+// Buffered messages: a message takes the first gap that fits.
 #include "api/pt2pt/send_buffer.hpp"
 
 #include "api/process.hpp"

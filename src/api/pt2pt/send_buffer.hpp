@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// SendBuffer: the program's memory for buffered sends.
+// SendBuffer: the program's memory for buffered sends (MPI-5.0 section 3.6).
 // Lifetime: attached to a communicator, a session or the process. Threads: under the lock of all
-// buffers (Instance), taken after a channel's. See: MPI-5.0 section 3.6.
+// buffers (Instance), taken after a channel's; flush() takes the locks itself.
 #pragma once
 
 #include <cstddef>
@@ -24,32 +24,26 @@ class SendBuffer {
   [[nodiscard]] void* address() const noexcept { return address_; }
   [[nodiscard]] size_t bytes() const noexcept { return bytes_; }
 
-  /// Drops sent messages. The caller holds the buffers' lock.
   [[nodiscard]] bool has_room(size_t bytes) noexcept;
-  /// The caller holds the buffers' lock.
   [[nodiscard]] bool empty() noexcept;
-  /// Returns MPI_ERR_BUFFER if full. The caller holds the locks of channel and buffers. Throws
-  /// std::bad_alloc.
+  /// Returns MPI_ERR_BUFFER if full. Requires the channel's lock, too. Throws std::bad_alloc.
   [[nodiscard]] int send(const pml::Buffer& data, const pml::Envelope& to);
-  /// The caller holds no lock.
   void flush() noexcept;
-  /// Adds all messages to `request`. The caller holds the buffers' lock.
   void add_to(CompoundRequest& request);
 
  private:
   struct BufferedSend {
     size_t from, to;
     core::Request* request;
-    std::unique_ptr<std::byte[]> own;  // automatic buffering
+    std::unique_ptr<std::byte[]> own;
   };
   void drop_finished() noexcept;
   [[nodiscard]] bool sent() noexcept;
-  /// Returns false without a gap.
   [[nodiscard]] bool find_room(size_t bytes, size_t* index, size_t* from) const noexcept;
 
   void* address_;
   size_t bytes_;
-  std::vector<BufferedSend> slots_;  // by address
+  std::vector<BufferedSend> slots_;
 };
 
 /// Waits until the owner's messages are sent, and detaches the buffer. A null owner is the process.

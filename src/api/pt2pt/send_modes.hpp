@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_Send, MPI_Ssend, MPI_Rsend and their forms, one body per form. See: src/abi/functions.txt,
+// MPI_Send, MPI_Ssend, MPI_Rsend and their forms, with a body per form. See: src/abi/functions.txt,
 // tag @modes.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chapter "status". See: MPI-5.0 sections 3.2.5 and 13.3; core/request.hpp (hidden fields).
+// Chapter "status" (MPI-5.0 sections 3.2.5 and 13.3). See: core/request.hpp (hidden fields).
 #include "api/bodies.hpp"
 #include "api/process.hpp"
 #include "core/datatype.hpp"
@@ -40,7 +40,6 @@ int status_set_elements(MPI_Status* status, core::Datatype& datatype, MPI_Count 
   return status_set_elements_x(status, datatype, count);
 }
 
-/// `count` counts basic elements.
 int status_set_elements_x(MPI_Status* status, core::Datatype& datatype, MPI_Count count) noexcept {
   if (count < 0)
     return fail(MPI_ERR_COUNT, "count is %lld, but must not be negative",

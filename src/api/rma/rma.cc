@@ -41,7 +41,6 @@ TERN_COLD int null_buffer(const char* name) noexcept {
   return fail(MPI_ERR_BUFFER, "%s is a null pointer", name);
 }
 
-/// MPI_Compare_and_swap accepts integers, logicals, bytes and characters.
 int check_comparable(const Datatype& type) noexcept {
   const Number number = type.basic() != nullptr ? type.basic()->number() : Number::kNone;
   const bool integer = number >= Number::kInt8 && number <= Number::kInt128;

@@ -10,7 +10,6 @@ namespace tern::api {
 /// Copies known hints and ignores others. Returns MPI_ERR_INFO_VALUE for an invalid value. `info`
 /// may be null.
 [[nodiscard]] int set_hints(rma::Window& window, const core::Info* info);
-/// Also sets the effect on allocation in `wanted`.
 [[nodiscard]] Failure check_window_hints(const core::Info* info, rma::Wanted* wanted);
 
 }  // namespace tern::api

@@ -39,7 +39,7 @@ int make(core::Communicator& comm, Wanted wanted, const core::Info* info, core::
 
 void publish(core::Ref<Window> made, MPI_Win* win) {
   *win = reinterpret_cast<MPI_Win>(any_process().handles.insert(*made));
-  (void)made.leak();  // the handle's reference
+  (void)made.leak();
 }
 
 int allocate(MPI_Aint size, MPI_Aint unit, const core::Info* info, core::Communicator& comm,

@@ -15,12 +15,11 @@ namespace {
 
 enum class Values : uint8_t { kSwitch, kNumber, kOrders, kOps };
 
-/// A known hint and its default.
 struct Hint {
   const char* key;
   const char* standard;  // null: reported only if set
   Values values;
-  bool at_creation;  // settable only at creation
+  bool at_creation;
 };
 constexpr Hint kHints[] = {
     {"no_locks", "false", Values::kSwitch, true},
@@ -129,7 +128,7 @@ int win_get_info(rma::Window& win, MPI_Info* info_used) noexcept {
     used->set("mpi_memory_alloc_kinds", supported_kinds(any_process().params.memory_alloc_kinds));
     if (win.info) used->merge(*win.info);
     *info_used = reinterpret_cast<MPI_Info>(any_process().handles.insert(*used));
-    (void)used.leak();  // the handle's reference
+    (void)used.leak();
     return MPI_SUCCESS;
   });
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the chapter "tool" (MPI_T). See: MPI-5.0 chapter 15; base/params.hpp (control
+// Shared by the chapter "tool" (MPI_T, MPI-5.0 chapter 15). See: base/params.hpp (control
 // variables), pml::Statistics (performance variables).
 #pragma once
 
@@ -16,7 +16,7 @@ namespace tern::api {
 
 [[nodiscard]] inline bool tool_ready() noexcept { return instance().tool.users.load() > 0; }
 
-/// *length is the room, then the length with terminator. Null `out` only queries.
+/// On entry *length is the room, on return the length with terminator. A null `out` only queries.
 void give(const char* text, char* out, int* length) noexcept;
 
 template <class Value, class Given>
@@ -34,12 +34,9 @@ void give_value(Value* out, Given value) noexcept {
 }
 
 [[nodiscard]] const std::vector<ParamRow>& control_variables();
-/// Empty for a parameter without fixed words.
 [[nodiscard]] std::vector<std::string> words_of(const ParamRow& row);
-/// Returns MPI_T_ENUM_NULL for a parameter without words.
 [[nodiscard]] MPI_T_enum enum_of(const ParamRow& row);
 
-/// Counters for performance variables.
 struct Figures {
   pml::Statistics messages;
   uint64_t poll_rounds = 0, idle_ns = 0;
@@ -61,9 +58,7 @@ struct PerformanceVariable {
 };
 [[nodiscard]] const std::vector<PerformanceVariable>& performance_variables();
 
-/// Called when the process enters its job.
 void watch_events() noexcept;
-/// Called when the last user leaves.
 void forget_events() noexcept;
 
 }  // namespace tern::api

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chapter "tool" (MPI_T): categories. See: MPI-5.0 section 15.3.9.
+// Chapter "tool" (MPI_T, MPI-5.0 section 15.3.9): categories.
 #include <algorithm>
 #include <cstring>
 #include <string_view>
@@ -24,7 +24,7 @@ constexpr Category kCategories[] = {
 constexpr size_t kCount = std::size(kCategories);
 constexpr const char* kEventCategory = "protocol";
 
-/// The default is "start".
+/// Parameters without such a prefix belong to "start".
 struct Prefix {
   std::string_view prefix, category;
 };
@@ -41,7 +41,6 @@ std::string_view category_of(const ParamRow& row) noexcept {
 }
 std::string_view category_of(const PerformanceVariable& row) noexcept { return row.category; }
 
-/// Writes the first `room` to `indices`; returns the total.
 template <class Rows>
 int members(const Rows& rows, int category, int room, int* indices) noexcept {
   int found = 0;
@@ -71,7 +70,6 @@ int t_category_get_num(int* num_cat) noexcept {
   return code;
 }
 
-/// Categories never change.
 int t_category_changed(int* update_number) noexcept {
   const int code = check_out(update_number);
   if (code == MPI_SUCCESS) *update_number = 0;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chapter "tool" (MPI_T): events. The only event is an unexpected message, raised inside the MPI
-// call at its discovery: no event is lost. See: MPI-5.0 section 15.3.8;
-// tests/mpi/tool_events.c.
+// Chapter "tool" (MPI_T, MPI-5.0 section 15.3.8): events. The only event is an unexpected message,
+// raised inside the MPI call at its discovery, so no event is lost.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -19,7 +18,7 @@ constexpr const char* kEvent = "unexpected_message";
 constexpr const char* kSource = "messages";
 
 struct Told {
-  int source;  // rank in MPI_COMM_WORLD
+  int source;
   int tag;
   MPI_Count bytes;
 };
@@ -55,7 +54,6 @@ const Instant* find_event(MPI_T_event_instance word) noexcept {
 
 }  // namespace
 
-/// A registration has a callback per safety level.
 class ToolRegistration {
  public:
   struct Callback {

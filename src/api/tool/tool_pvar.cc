@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chapter "tool" (MPI_T): performance variables. The library always counts (one increment per
-// event); a handle subtracts the count at its start. See: MPI-5.0 section 15.3.7;
-// tests/mpi/tool_variables.c.
+// Chapter "tool" (MPI_T, MPI-5.0 section 15.3.7): performance variables. The library always counts
+// (one increment per event); a handle subtracts the count at its start.
 #include <algorithm>
 #include <cstring>
 
@@ -18,7 +17,6 @@ class ToolHandle {
     base_ = running_ ? 0 : now();
   }
   [[nodiscard]] const PerformanceVariable& row() const noexcept { return row_; }
-  /// Whether the bound object still exists.
   [[nodiscard]] bool bound() const noexcept {
     return row_.bind == MPI_T_BIND_NO_OBJECT || communicator() != nullptr;
   }
@@ -70,7 +68,6 @@ class ToolSession {
 
 namespace {
 
-/// Looks up session and handle, to detect garbage.
 struct Access {
   Access(MPI_T_pvar_session session_word, MPI_T_pvar_handle handle_word) noexcept
       : lock(instance().tool.mutex) {
@@ -92,7 +89,7 @@ struct Access {
   int code;
 };
 
-/// "All" skips variables always running or without write access.
+/// "All" skips variables that always run or lack write access.
 template <class Act>
 int on_handles(MPI_T_pvar_session session, MPI_T_pvar_handle handle, int refusal,
                Act&& act) noexcept {

@@ -20,8 +20,8 @@ struct ReduceArguments {
   int32_t operation;
 };
 
-// X(suffix, type, operations...): the kernel tern_reduce_SUFFIX. Signed and unsigned integers share
-// sums, products and logical operations; `bits` takes bytes of any type.
+// X(suffix, type, operations...) defines the kernel tern_reduce_SUFFIX. Signed and unsigned
+// integers share sums, products and logical operations; `bits` takes bytes of any type.
 #define TERN_REDUCE_KERNELS(X)                            \
   X(bits, uint32_t, Band, Bor, Bxor)                      \
   X(u8, uint8_t, Sum, Prod, Min, Max, Land, Lor, Lxor)    \
@@ -49,10 +49,10 @@ struct ReduceArguments {
   X(f32_f32, Pair<float COMMA float>, Minloc, Maxloc)     \
   X(f64_f64, Pair<double COMMA double>, Minloc, Maxloc)
 
-// X(suffix, type, operation, form, instruction): reductions by the switch: the equivalent kernel
-// from above, and the end of multimem.ld_reduce. Forms: 16 bytes at once (kWhole), four words
-// (kWords), two times 8 bytes (kHalves). The switch sums floats in any order, and fp16 and bf16 in
-// fp32.
+// X(suffix, type, operation, form, instruction) lists reductions by the switch: the equivalent
+// kernel from above, and the end of multimem.ld_reduce. Forms: 16 bytes at once (kWhole), four
+// words (kWords), two times 8 bytes (kHalves). The switch sums floats in any order, and fp16 and
+// bf16 in fp32.
 #define TERN_MULTIMEM_REDUCTIONS(X)                              \
   X(bits, uint32_t, Band, kWords, "and.b32")                     \
   X(bits, uint32_t, Bor, kWords, "or.b32")                       \
@@ -89,8 +89,8 @@ struct Divisor {
   int32_t shift;
 };
 
-/// A node of a layout (core/datatype_layout.hpp) for kernels. `places`, `starts` and `parts` are
-/// indices of the first word of a list in the image.
+/// A node of a layout (core/datatype_layout.hpp). `places`, `starts` and `parts` are indices of
+/// lists in the image.
 struct LayoutNode {
   enum Form : int32_t { kBlock, kStrided, kList, kBlocks, kSequence };
   int32_t form;
@@ -104,7 +104,6 @@ struct LayoutNode {
 
 inline constexpr int kInlineWords = 128;
 
-/// Moves the packed bytes [begin, end) of elements `extent` apart, with layout `root`.
 struct PackArguments {
   char* memory;
   char* packed;
@@ -118,7 +117,6 @@ struct PackArguments {
   uint64_t inline_image[kInlineWords];
 };
 
-/// Copies a few KiB with one thread block, then sets *flag, unless null, to `value`.
 struct MailArguments {
   char* to;
   const char* from;
@@ -153,12 +151,11 @@ struct Operand {
   int16_t owner;      // kInbox: the rank with the scratch
   int16_t from;       // kInbox: the sender
   int16_t unused;
-  int32_t slot;   // kLocal, kInbox: in units of InterpretArguments::unit
-  int32_t first;  // block of input, output or vector
+  int32_t slot;  // kLocal, kInbox: in units of InterpretArguments::unit
+  int32_t first;
 };
 static_assert(sizeof(Operand) == 16);
 
-/// A thread block's report in pinned memory: a long wait, or the end of a wait by timeout or abort.
 struct KernelReport {
   enum State : uint32_t { kNothing, kWaits, kLate, kTold };
   uint32_t state;
@@ -167,10 +164,10 @@ struct KernelReport {
   int32_t message, step;
   uint32_t call;
   int64_t pass;
-  uint64_t let_go;  // written by the host to end the kernel, since copies may be queued behind the
-                    // wait
+  uint64_t let_go;  // the host writes let_go to end the kernel; copies may queue behind the wait
 };
-/// Abort word of a scratch: 1 + the rank that gave up, or kLetGo, by which the host ends all waits.
+/// The abort word of a scratch is 1 + the rank that gave up, or kLetGo, by which the host ends all
+/// waits.
 inline constexpr uint32_t kLetGo = ~0U;
 
 struct WaitShared {
@@ -178,17 +175,16 @@ struct WaitShared {
   uint32_t told;
 };
 
-/// Offset from the first block, and length, in units or bytes.
 struct DataBlock {
   int64_t offset, length;
 };
 
-/// The kernels' share of the scratch for pairs of ranks, in two sets (coll/gpu/layout.hpp): offsets
-/// and strides in bytes. Thread blocks share a region and its semaphores.
+/// The kernels' share of the scratch for pairs of ranks, in two sets (coll/gpu/layout.hpp), with
+/// offsets and strides in bytes. Thread blocks share a region and its semaphores.
 struct PairRegions {
   int64_t inbox, region, region_each;
   int64_t data_words, credit_words;
-  int64_t words_of_set, ctas;  // data semaphores per pair and set; thread blocks
+  int64_t words_of_set, ctas;
 };
 
 /// A lowered schedule with data. Pass p works on part p of every block, in the scratch of thread
@@ -204,9 +200,9 @@ struct InterpretArguments {
   const char* program;  // all ranks' scratch addresses, instructions, operands
   KernelReport* reports;
   Side sides[2];
-  Side source;  // copied to kInput first
+  Side source;
   int32_t source_blocks;
-  int32_t instructions, operands_at;  // count; offset in the program
+  int32_t instructions, operands_at;
   int32_t ranks, rank;
   int32_t parts;    // of the vector; 0: separate blocks
   int32_t element;  // bytes per unit of total and length
@@ -223,7 +219,7 @@ struct InterpretArguments {
   int32_t kernel;
   int32_t operation;
   int32_t reduce_element;
-  int32_t tabled;  // lengths are in `table`
+  int32_t tabled;
   DataBlock table[kMostRanks];
 };
 static_assert(sizeof(InterpretArguments) <= 4000);
@@ -248,8 +244,8 @@ struct PushArguments {
   int32_t parts;
   int32_t what;
   int32_t to, from;  // destination and source of data: a rank or a constant; `to` is not kBelow
-  int32_t last;      // kReduce: the reduction covers ranks 0 to `last`
-  int32_t spread;    // a second hop sends the reduced data to all
+  int32_t last;
+  int32_t spread;
   int32_t kernel;
   int32_t operation;
   uint32_t call;
@@ -259,8 +255,8 @@ struct PushArguments {
 };
 static_assert(sizeof(PushArguments) <= 4000);
 
-/// A collective over multicast memory (multicast.cuh): at the address `all` a store reaches all
-/// ranks, and a load returns the reduction. Vectors are 16 bytes; offsets are in that memory.
+/// A collective over multicast memory (multicast.cuh): a store at the address `all` reaches all
+/// ranks, and a load returns the reduction. Vectors have 16 bytes; offsets are in multicast memory.
 struct MulticastArguments {
   enum What : int32_t { kAllreduce, kReduceScatter, kAllgather, kBcast };
   const char* bases[kMostRanks];
@@ -282,11 +278,10 @@ struct MulticastArguments {
   uint32_t call;
 };
 
-/// Blocks between pairs of ranks of sizes known only to the pair (exchange.cuh). Offsets are in the
-/// scratch.
+/// Blocks of sizes known only to the pair of ranks (exchange.cuh). Offsets are in the scratch.
 struct ExchangeArguments {
   struct Block {
-    char* at;  // first byte; if packed, of the current step's chunk
+    char* at;
     int64_t bytes;
     int32_t first;
     int16_t peer;
@@ -295,24 +290,23 @@ struct ExchangeArguments {
   static constexpr int kMostBlocks = 2 * kMostRanks;
   const char* bases[kMostRanks];
   KernelReport* reports;
-  Block blocks[kMostBlocks];  // sent blocks, then received blocks; a pair's in the same order at
-                              // both ends
-  int64_t begin, end;         // steps; a single step if blocks are packed
+  Block blocks[kMostBlocks];  // sent, then received; a pair's in equal order at both ends
+  int64_t begin, end;
   PairRegions pairs;
   int64_t abort_word;
   int64_t least;  // bytes per thread block before another joins
   uint64_t timeout;
   int32_t ranks, rank;
   int32_t sent, received;
-  int32_t parts;    // thread blocks that share large chunks
+  int32_t parts;
   int32_t set;      // of step 0: 0 or 1
   uint32_t number;  // of the exchange; the same on all ranks
   uint32_t call;
 };
 static_assert(sizeof(ExchangeArguments) <= 4000);
 
-/// Bytes that each of `parts` thread blocks moves per step, at most `most`. The same at both ends
-/// of a pair.
+/// Returns the bytes that each of `parts` thread blocks moves per step, at most `most`. The result
+/// is the same at both ends of a pair.
 TERN_HOST_DEVICE int64_t exchange_part(int64_t bytes, int64_t parts, int64_t least, int64_t most) {
   const int64_t even = (bytes + parts - 1) / parts, wanted = even > least ? even : least;
   const int64_t whole = (wanted + 15) / 16 * 16;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The dialect of the kernels. The same source compiles for a GPU and, in tests, for the host.
-//   TERN_KERNEL(name, Arguments, threads, alone|together) { ... arguments ... }
+// The dialect of the kernels: the same source compiles for a GPU and, in tests, for the host.
+//   TERN_KERNEL(name, Arguments, threads, alone or together) { ... arguments ... }
 //             a kernel with a struct parameter, in blocks of up to `threads`. Two blocks fit an
 //             SM's registers, to run beside user kernels. `together`: threads wait for each other
 //   DEV(p)    wraps each pointer, from a parameter or from memory, before its first use
@@ -9,8 +9,8 @@
 //   TERN_DEVICE_CALL   a function that is not inlined
 //   spin_pause()   in each loop that waits for another thread's store
 //   TERN_SHARED(T, name)   the block's dynamic shared memory as an array of T
-// Kernels use neither the CUDA runtime nor <<<>>>.
-// See: tests/softcuda/shim/device_host.hpp (the host's version).
+// Kernels use neither the CUDA runtime nor <<<>>>. The host's version is
+// tests/softcuda/shim/device_host.hpp.
 #pragma once
 
 #include "base/device.hpp"

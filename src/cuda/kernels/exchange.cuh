@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks of sizes known only to sender and receiver. Each pair of ranks has a stream of chunks per
-// direction, through a region of the receiver's scratch with two alternating sets.
-// Why beside the interpreter: passes there are the same for all ranks. Here each pair has its own
-// number of steps, and ranks without data for a peer send nothing.
+// Exchange of blocks of sizes known only to sender and receiver. Each pair of ranks has a stream of
+// chunks per direction, through a region of the receiver's scratch with two alternating sets.
+// Why beside the interpreter: each pair has its own number of steps, and ranks without data for a
+// peer send nothing.
 //
 // In a step a rank sends a chunk to each peer, then receives a chunk from each peer. Before
 // sending, the rank waits for the credit of the set. The receiver gave the credit two steps before,
@@ -11,10 +11,8 @@
 //
 // Each thread block moves a part of every chunk and talks to the same block of other ranks.
 // Semaphores and regions are the interpreter's, and end in the same state (data 0, credit 1). A
-// signal's value encodes call, block and place of the chunk. So different counts are detected at
-// the first chunk that both ends have, and a later call does not take a leftover chunk (a replay of
-// the graph would).
-// See: wait.cuh; coll/gpu/exchange_run.hpp (launches), tests/unit/cuda/exchange_kernel_test.cc.
+// signal's value encodes call, block and place of the chunk. So the first common chunk reveals
+// different counts, and a later call or a graph's replay takes no leftover chunk.
 #pragma once
 
 #include "cuda/kernels/pairs.cuh"
@@ -24,7 +22,6 @@
 namespace tern::cuda {
 namespace {
 
-/// Waits before writing a chunk (credit) and before reading a chunk. Tests omit waits.
 struct AllWaits {
   static constexpr bool kForLeave = true, kForData = true;
 };
@@ -53,11 +50,10 @@ class Exchanger {
   }
 
  private:
-  /// This thread block's part of a chunk.
   struct Chunk {
     char* at;
     int64_t bytes;
-    uint32_t signal;  // neither 0 nor 1
+    uint32_t signal;
   };
 
   template <class Action>
@@ -100,7 +96,6 @@ class Exchanger {
       ptx::signal_system(credit(block.peer, a_.rank), 1);
   }
 
-  /// Waits for a semaphore and resets the semaphore to 0.
   TERN_DEVICE void take(uint32_t* word, uint32_t signal, int32_t peer, int32_t message) {
     if (waiter_.left()) return;
     const auto what = [&] { return Awaited{peer, message, 0, step_}; };
@@ -120,7 +115,7 @@ class Exchanger {
     copy_.count = bytes;
     copy_.n = 1;
   }
-  /// Copies as a sum over a single vector. False: the block leaves.
+  /// A copy is a sum over a single vector. Returns false if the block leaves.
   TERN_DEVICE bool do_copy() {
     __syncthreads();
     left_ = waiter_.left();
@@ -150,8 +145,8 @@ class Exchanger {
   ReduceArguments& copy_;
   Waiter waiter_;
   int64_t step_ = 0;
-  const char* own_ = nullptr;  // this rank's data for itself in this step
-  bool left_ = false;          // as of the last barrier: all threads leave together
+  const char* own_ = nullptr;
+  bool left_ = false;  // as of the last barrier: all threads leave together
 };
 
 }  // namespace

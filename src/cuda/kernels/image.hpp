@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The embedded kernel images, if any. An older toolkit may add a second image, for GPUs without
-// support by the first toolkit (configure --with-cuda-legacy).
+// The embedded kernel images, if any. An older toolkit may add a second image for older GPUs
+// (configure --with-cuda-legacy).
 #pragma once
 
 #include <span>
@@ -13,10 +13,9 @@ struct KernelImage {
   const char* words;  // "kernels for 75 80 90 100 120 (PTX 100), nvcc 13.0.88"
 };
 
-/// In the order of trial; empty if this build has no kernels.
+/// Returns the images in the order of trial; empty if this build has no kernels.
 [[nodiscard]] std::span<const KernelImage> embedded_kernels() noexcept;
 
-/// Describes all images, or says why there are none.
 [[nodiscard]] std::string kernels_in_words();
 
 }  // namespace tern::cuda

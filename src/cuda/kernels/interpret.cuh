@@ -7,9 +7,7 @@
 // and signals; all threads synchronize before and after each move or reduction.
 //
 // Semaphores are binary: a signal sets 1, the waiter resets 0. Without counters a launch can be
-// replayed. Waits have timeouts: see wait.cuh.
-// See: coll/gpu/program.hpp (makes programs), coll/gpu/kernel_run.hpp (launches);
-// tests/unit/coll/kernel_run_test.cc.
+// replayed. Waits have timeouts (wait.cuh).
 #pragma once
 
 #include "cuda/kernels/pairs.cuh"
@@ -29,7 +27,6 @@ TERN_DEVICE void reduce_by(int32_t kernel, const ReduceArguments& a) {
   }
 }
 
-/// Reads a semaphore; data written before the signal is visible afterwards.
 struct AcquiringLook {
   TERN_DEVICE static uint32_t at(const uint32_t* word, int32_t /*message*/) {
     return ptx::load_acquire_system(word);
@@ -142,7 +139,6 @@ class Interpreter {
     }
   }
 
-  /// Returns false if the block leaves.
   TERN_DEVICE bool meet() {
     __syncthreads();
     left_ = waiter_.left();

@@ -124,7 +124,7 @@ bool LayoutProgram::rows(int64_t count, Rows* out) const noexcept {
   return row.form == LayoutNode::kBlock;
 }
 
-/// With narrow words but long blocks, 16 bytes at a time are copied run by run.
+/// For narrow words in long blocks, kernels copy 16 bytes at a time, run by run.
 int LayoutProgram::shift_for(uint64_t more_grain) const noexcept {
   constexpr uint64_t kWidest = 16;
   constexpr int64_t kLongRun = 16;

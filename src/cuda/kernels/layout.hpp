@@ -4,7 +4,7 @@
 // vector, and needs lists only for irregular types.
 // Order: children are added before their parents.
 // Lifetime: immutable once finished; shared by pending calls. Threads: any for const members.
-// See: core/datatype_device.hpp (builds programs), cuda/kernels/pack.cu (reads images).
+// See: core/datatype_device.hpp (builds programs).
 #pragma once
 
 #include <cstddef>
@@ -34,15 +34,12 @@ class LayoutProgram {
   [[nodiscard]] int64_t size() const noexcept { return nodes_[static_cast<size_t>(root_)].size; }
   [[nodiscard]] std::span<const uint64_t> image() const noexcept { return image_; }
   [[nodiscard]] bool inlined() const noexcept { return image_.size() <= kInlineWords; }
-  /// A plain vector: a single 2D copy moves the rows.
   struct Rows {
     int64_t origin, width, pitch;
   };
-  /// False: `count` elements are not rows of one width and pitch.
   [[nodiscard]] bool rows(int64_t count, Rows* out) const noexcept;
 
-  /// Arguments of tern_pack for the packed bytes [offset, offset + bytes) of elements at `buffer`.
-  /// `image`: address of image() on the device; null: inlined.
+  /// `image` is the device address of image(); null inlines the image.
   [[nodiscard]] PackArguments arguments(void* buffer, size_t offset, void* packed, size_t bytes,
                                         bool to_memory, const void* image) const noexcept;
 
@@ -55,7 +52,7 @@ class LayoutProgram {
   std::vector<int64_t> lists_;
   std::vector<uint64_t> image_;
   std::vector<int64_t> runs_;
-  uint64_t grain_ = 0;  // bitwise or of all sizes, places and strides
+  uint64_t grain_ = 0;
   Node root_ = 0;
   int64_t origin_ = 0, extent_ = 0;
   Node outer_ = 0;  // the root, or the root's child if the root's stride continues across elements

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // LL, the wire for small messages: packets of 8 bytes, 4 of data and 4 of flag. The flag names the
-// pass. Packets are stored and loaded whole, so the flag vouches for its data over any link,
-// without a fence: a hop takes a single trip.
-//
-// 16 bytes of data are four packets, stored a slot's room apart, so that the threads of a warp
-// access adjacent packets.
-// See: PTX's memory model (aligned accesses of 8 bytes do not tear); NCCL's LL protocol;
-// tests/unit/cuda/push_kernel_test.cc.
+// pass. Packets are stored and loaded whole, so the flag vouches for the data over any link,
+// without a fence: a hop takes a single trip. 16 bytes of data are four packets, stored a slot's
+// room apart, so that the threads of a warp access adjacent packets. Sources: PTX's memory model
+// (aligned accesses of 8 bytes do not tear); NCCL's LL protocol.
 #pragma once
 
 #include "cuda/kernels/memory.cuh"
@@ -15,10 +12,9 @@
 namespace tern::cuda {
 namespace {
 
-inline constexpr int kLlWords = 4;  // packets per 16 bytes of data
+inline constexpr int kLlWords = 4;
 inline constexpr int64_t kLlBytes = kLlWords * sizeof(uint64_t);
 
-/// Checks the flags of all packets.
 struct EveryFlag {
   TERN_DEVICE static bool all(const uint32_t (&flags)[kLlWords], uint32_t wanted) {
     bool are = true;
@@ -41,7 +37,6 @@ struct LlWire {
   TERN_DEVICE static bool all(bool mine) { return mine; }
   TERN_DEVICE static bool is_first() { return true; }
 
-  /// A thread takes a vector per turn.
   class Turn {
    public:
     TERN_DEVICE explicit Turn(int64_t from) : vector_(from + threadIdx.x) {}
@@ -66,7 +61,6 @@ struct LlWire {
         ptx::store_relaxed_system(words + j * room + turn.vector(),
                                   value.words[j] | static_cast<uint64_t>(flag) << 32);
     }
-    /// Returns false if packets are missing.
     [[nodiscard]] TERN_DEVICE bool get(const Turn& turn, Flag flag, Vector* value) const {
       return get(turn.vector(), flag, value);
     }
@@ -82,7 +76,6 @@ struct LlWire {
       }
       return Flags::all(flags, flag);
     }
-    /// Whether the first vector has arrived, with any data.
     [[nodiscard]] TERN_DEVICE bool has_begun(Flag flag) const {
       Vector nothing;
       return get(int64_t{0}, flag, &nothing);

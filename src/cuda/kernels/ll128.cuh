@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // LL128, the wire for medium messages: packets of 128 bytes, 120 of data and 8 of flag, the number
 // of the pass.
-// Why: a single trip like LL, with 1/16 of overhead instead of 1/2. Requires packets that arrive
-// whole: only over NVLink (see ptx.cuh).
+// Why: a single trip like LL, with 1/16 of overhead instead of 1/2. Only NVLink delivers packets
+// whole (see ptx.cuh).
 //
 // A warp moves four packets at once, 16 bytes per thread, with 30 vectors of data. A pair of
 // packets carries 15 vectors, one for each of 16 threads but the last. The eighth thread's vector
-// is split between both packets, beside the flags; the last thread stores and loads the second
-// half.
+// is split between both packets, beside the flags; the last thread moves the second half.
 //
 // Whole warps act together: threads without a vector still move and vote, and no thread leaves its
 // warp, which would wait for the vote.
-// See: LL128 of NCCL; tests/unit/cuda/push_lines_test.cc.
+// See: NCCL's LL128 protocol.
 #pragma once
 
 #include "cuda/kernels/memory.cuh"
@@ -20,7 +19,6 @@
 namespace tern::cuda {
 namespace {
 
-/// Checks the flags of all packets.
 struct EveryLine {
   TERN_DEVICE static bool counts(int /*line*/) { return true; }
 };
@@ -38,7 +36,6 @@ struct LinesWire {
   TERN_DEVICE static int64_t bytes_of(int64_t room) {
     return room / kVectors * kWarp * static_cast<int64_t>(sizeof(Vector));
   }
-  /// Whether `mine` holds in all threads of the warp.
   TERN_DEVICE static bool all(bool mine) { return __all_sync(kAll, mine ? 1 : 0) != 0; }
   TERN_DEVICE static bool is_first() { return lane() == 0; }
   TERN_DEVICE static int lane() { return static_cast<int>(threadIdx.x) % kWarp; }
@@ -91,7 +88,7 @@ struct LinesWire {
       value->words[3] = half[1];
       return true;
     }
-    /// Whether the first packet has arrived; for a single thread, without the data.
+    /// Whether the first packet has arrived. For a single thread, without the data.
     [[nodiscard]] TERN_DEVICE bool has_begun(Flag flag) const {
       return ptx::load_relaxed_system(reinterpret_cast<const uint64_t*>(pieces + 7) + 1) == flag;
     }

@@ -16,8 +16,9 @@ $(GEN)/kernels_built.hpp: config.status
 	  test -z '$(KERNELS_LEGACY_IMAGE)' || { echo '#define TERN_KERNELS_LEGACY_WORDS "$(KERNELS_LEGACY_WORDS)"'; \
 	  echo '#define TERN_KERNELS_LEGACY_IMAGE "$(KERNELS_LEGACY_IMAGE)"'; }; } > $@
 
-# One fatbin for all configured architectures. No fused multiply-add (-fmad=false), for the host's bits. Diagnostic
-# 20208: long double treated as double. Compression saves 5/6; the driver unpacks.
+# One fatbin for all configured architectures. -fmad=false forbids fused multiply-add, for the
+# host's bits. Diagnostic 20208: long double treated as double. Compression saves 5/6; the driver
+# unpacks.
 if HAVE_NVCC
 kernel_inputs = src/cuda/kernels/arguments.hpp $(wildcard $(srcdir)/src/cuda/kernels/*.cu $(srcdir)/src/cuda/kernels/*.cuh) \
   src/base/arithmetic.hpp src/base/device.hpp src/base/half.hpp src/base/number.hpp
@@ -29,7 +30,6 @@ $(KERNELS_IMAGE): $(kernel_inputs)
 	$(AM_V_GEN)mkdir -p $(GEN) && $(NVCC) $(NVCC_HOST) $(NVCC_ARCHITECTURES) $(kernel_flags) -o $@.new \
 	  $(srcdir)/src/cuda/kernels/kernels.cu && mv $@.new $@
 endif
-# An older toolkit, for GPUs and drivers without support by the first: --with-cuda-legacy.
 if HAVE_LEGACY_NVCC
 KERNELS_LEGACY_IMAGE = $(GEN)/kernels_legacy.fatbin
 CLEANFILES += $(KERNELS_LEGACY_IMAGE)

@@ -16,7 +16,6 @@ TERN_DEVICE unsigned skew(const void* p) {
   return static_cast<unsigned>(reinterpret_cast<uintptr_t>(p)) & 15U;
 }
 
-/// Moves pieces of a type to which both addresses are aligned.
 template <class Piece>
 TERN_DEVICE void move_pieces(void* to, const void* from, int bytes) {
   const auto* source = static_cast<const Piece*>(from);
@@ -33,8 +32,8 @@ TERN_DEVICE void move_some(void* to, const void* from, int bytes) {
     move_pieces<uint8_t>(to, from, bytes);
 }
 
-/// Moves fewer than 16 bytes byte by byte, for ends and unaligned buffers. Not inlined, because
-/// many places need these functions. By value, because a vector's address would force local memory.
+/// Moves fewer than 16 bytes byte by byte, for ends and unaligned buffers. Not inlined, because of
+/// many callers. The vector is passed by value, because its address would force local memory.
 TERN_DEVICE_CALL Vector load_bytes(const char* from, int bytes) {
   Vector value{};
   TERN_UNROLL
@@ -49,7 +48,6 @@ TERN_DEVICE_CALL void store_bytes(char* to, const Vector value, int bytes) {
     if (i < bytes) to[i] = static_cast<char>(value.words[i / 4] >> (8 * (i % 4)));
 }
 
-/// Stores the bytes up to a word boundary, words, then the rest.
 TERN_DEVICE void store_skewed(char* to, const Vector& value) {
   const unsigned behind = skew(to) & 3U, head = (4 - behind) & 3U, shift = 8 * head;
   const auto spread = [](char* at, uint32_t word, unsigned bytes) {

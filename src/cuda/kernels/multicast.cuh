@@ -1,28 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collectives through an NVLink switch that reduces and replicates (NVLink SHARP, "NVLS"):
 // allreduce, reduce-scatter, allgather, bcast.
-// Why: a rank sends and receives a vector once, for any number of ranks, because the switch adds
-// the operands of others. In a ring of many ranks each link carries a vector twice.
+// Why: a rank sends and receives a vector once, for any number of ranks. In a ring of many ranks
+// each link carries a vector twice.
 //
-// Each rank has a stage, memory of equal layout with a multicast address. User data has no
-// multicast address, so it passes through the stage. In each pass a thread block copies its share
-// to the stage, meets the same block of all ranks, reduces its rank's part through the switch,
-// sends the result to all, meets again, and reads the whole from its own stage.
+// Each rank has a stage, memory of equal layout with a multicast address, because user data has no
+// multicast address. In each pass a thread block copies its share to the stage and meets the same
+// block of all ranks. The block then reduces its rank's part through the switch and sends the
+// result to all. After a second meeting the block reads the whole from its own stage.
 //
 //   allreduce        stage | own part: load the reduction, store to all | read
 //   reduce_scatter   stage all blocks | own block: load the reduction |
 //   allgather        | store the own block to all | read
 //   bcast            | the root stores to all | read
 //
-// Two meetings suffice: other ranks store to a stage only between both. The owner writes before the
-// first and reads after the second, as do packing before and unpacking after a launch. Thread
-// blocks of a rank never meet, and neither do threads between passes: each thread keeps the same
-// part of the stage for a whole launch.
+// Two meetings suffice: other ranks store to a stage only between both. The owner, with packing and
+// unpacking, writes before the first and reads after the second. Threads need no meeting between
+// passes: each thread keeps the same part of the stage for a whole launch.
 //
-// Meeting: each part has a semaphore per rank. That rank sets it to a growing number, so a waiter
-// knows which rank is missing, and no launch holds a number.
-// See: wait.cuh, multimem.cuh; coll/gpu/multicast_run.hpp (launches);
-// tests/unit/cuda/multicast_kernel_test.cc.
+// At a meeting each rank sets its semaphore of the part to a growing number, so a waiter knows
+// which rank is missing. No launch holds a number, so graphs can replay launches.
 #pragma once
 
 #include "cuda/kernels/multimem.cuh"
@@ -134,19 +131,19 @@ class Multicaster {
   TERN_DEVICE bool meet() {
     ++number_;
     // PTX, proxies: accesses through two addresses of a memory (multicast and own) are in causality
-    // order only across an alias fence. This fence covers earlier writes.
+    // order only across an alias fence. The first fence covers earlier writes.
     ptx::fence_alias();
     __syncthreads();
     const int64_t words = a_.words + int64_t{blockIdx.x} * kMostRanks * sizeof(uint32_t);
     if (threadIdx.x == 0)
       multimem_signal(reinterpret_cast<uint32_t*>(DEV(a_.all) + words) + a_.rank, number_);
-    ptx::fence_alias();  // for this device's own semaphore
+    ptx::fence_alias();
     const auto* const mine = reinterpret_cast<const uint32_t*>(own_ + words);
     for (auto k = static_cast<int32_t>(threadIdx.x); k < a_.ranks;
          k += static_cast<int32_t>(blockDim.x))
       if (!await(mine + k, k)) break;
     __syncthreads();
-    ptx::fence_alias();  // for later reads
+    ptx::fence_alias();
     return !waiter_.left();
   }
   TERN_DEVICE bool await(const uint32_t* word, int32_t rank) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Accesses to multicast addresses (PTX multimem, sm_90), each with a host version as in ptx.cuh. A
 // load returns the reduction of all devices' memory, computed by the switch; a store reaches all
-// devices. Addresses are multiples of 16. Mixing multicast and own addresses needs
-// ptx::fence_alias() as well. See: cuda/kernels/multicast.cuh.
+// devices. Addresses are multiples of 16. Mixing multicast and own addresses also needs
+// ptx::fence_alias().
 #pragma once
 
 #include "cuda/kernels/reduce.cuh"
@@ -57,14 +57,13 @@ TERN_DEVICE void multimem_store(Vector* to, const Vector& value) {
 }
 /// A reader of the signal sees all that this thread, or before a barrier its block, has seen.
 TERN_DEVICE void multimem_signal(uint32_t* word, uint32_t value) {
-  // PTX, release pattern: fence and later store, as in ptx::signal_system.
   ptx::fence_system();
   asm volatile("multimem.st.release.sys.global.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
 }
 
 #else
 
-// Never called on older devices: a team has no multicast memory there.
+// Teams on older devices have no multicast memory, so no caller reaches these functions.
 TERN_DEVICE Vector multimem_reduce(int32_t /*reduction*/, const Vector* /*from*/) { return {}; }
 TERN_DEVICE void multimem_store(Vector* /*to*/, const Vector& /*value*/) {}
 TERN_DEVICE void multimem_signal(uint32_t* /*word*/, uint32_t /*value*/) {}

@@ -2,7 +2,6 @@
 // Packing and unpacking: each thread walks the layout tree to find the address of a packed word,
 // and moves the word. Regular types cost a few divisions by multiplication, lists a binary search.
 // Why by packed words: the packed side is then accessed in order for all types.
-// See: core/datatype_layout.hpp, cuda/kernels/layout.hpp, tests/unit/cuda/pack_kernels_test.cc.
 #include "cuda/kernels/arguments.hpp"
 #include "cuda/kernels/memory.cuh"
 
@@ -53,7 +52,8 @@ class Locator {
   }
 
  private:
-  // Per address: the origin of types of absolute addresses is not a valid pointer.
+  // DEV wraps each address, because the origin of types of absolute addresses is not a valid
+  // pointer.
   [[nodiscard]] TERN_DEVICE char* place(int64_t at) const { return DEV(memory_ + at); }
   [[nodiscard]] TERN_DEVICE const LayoutNode* nodes() const {
     return reinterpret_cast<const LayoutNode*>(image_);
@@ -61,7 +61,6 @@ class Locator {
   [[nodiscard]] TERN_DEVICE const int64_t* list(int64_t first) const {
     return reinterpret_cast<const int64_t*>(image_) + first;
   }
-  /// Returns the part with `position`, and makes `position` relative to the part.
   TERN_DEVICE static int64_t step(int64_t& position, const Divisor& by, int64_t size) {
     const int64_t part = divide(position, by);
     position -= part * size;
@@ -70,7 +69,6 @@ class Locator {
   TERN_DEVICE int64_t child_step(const LayoutNode* node, int64_t& position) const {
     return step(position, node->by_child, nodes()[node->child].size);
   }
-  /// Finds the last part that begins at or before `position`.
   TERN_DEVICE static int64_t part_of(const int64_t* starts, int64_t count, int64_t position) {
     int64_t low = 0, high = count;
     while (high - low > 1) {
@@ -88,7 +86,6 @@ class Locator {
   char* memory_;
 };
 
-/// Moves at most 16 packed bytes [begin, end), run by run.
 TERN_DEVICE void move_any(const PackArguments& a, const Locator& locator, int64_t begin,
                           int64_t end) {
   while (begin < end) {
@@ -124,7 +121,6 @@ TERN_DEVICE void move_words(const PackArguments& a, char* const (&memory)[kWords
   }
 }
 
-/// Moves kWords words from `position` on, `apart` bytes apart.
 TERN_DEVICE void move_whole(const PackArguments& a, const Locator& locator, int64_t position,
                             int64_t apart) {
   char* memory[kWords];

@@ -60,7 +60,7 @@ TERN_DEVICE uint32_t load_acquire_system(const uint32_t* word) {
   asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
   return value;
 }
-/// Whole-word accesses, not ordered with others.
+/// Relaxed accesses are whole, but not ordered with others.
 TERN_DEVICE void store_relaxed_system(uint32_t* word, uint32_t value) {
   asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
 }
@@ -77,8 +77,8 @@ TERN_DEVICE uint64_t load_relaxed_system(const uint64_t* word) {
   asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
   return value;
 }
-/// 16 aligned bytes shared with another device. Before a release and an acquire, halves may appear
-/// in any order.
+/// Accesses 16 aligned bytes shared with another device. Before a release and an acquire, halves
+/// may appear in any order.
 template <class Vector>
 TERN_DEVICE void store_peer(Vector* to, const Vector& value) {
   asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(value.words[0]),
@@ -96,11 +96,11 @@ TERN_DEVICE Vector load_peer(const Vector* from) {
   return value;
 }
 /// Packets of 128 bytes (LL128). All threads of a warp store or load 16 bytes each: four packets.
-/// The last 8 bytes of a packet vouch for the rest without a fence: if the threads of a warp access
-/// all 16-byte pieces of a packet, the GPU makes a single access, which L2 and NVLink move whole.
-/// PTX guarantees this only for 8 bytes. Devices from sm_70 on do it, as NCCL relies on; PCIe, C2C
-/// and host memory do not. Volatile, to bypass the L1 cache and to keep each access single. The
-/// warp synchronizes first, because diverged threads would make several accesses.
+/// The last 8 bytes of a packet vouch for the rest without a fence, because the GPU makes a single
+/// access, which L2 and NVLink move whole. PTX guarantees this only for 8 bytes; NCCL relies on
+/// devices from sm_70 on. PCIe, C2C and host memory may split packets. Volatile bypasses the L1
+/// cache and keeps each access single. The warp synchronizes first, because diverged threads would
+/// make several accesses.
 template <class Vector>
 TERN_DEVICE void store_line(Vector* to, const Vector& value) {
   __syncwarp();
@@ -119,7 +119,8 @@ TERN_DEVICE Vector load_line(const Vector* from) {
                : "memory");
   return value;
 }
-/// Between accesses of the same memory through two addresses, in addition to other ordering.
+/// fence_alias() orders accesses of the same memory through two addresses, in addition to other
+/// ordering.
 TERN_DEVICE void fence_alias() { asm volatile("fence.proxy.alias;" ::: "memory"); }
 /// A reader of the signal sees all that this thread, or before a barrier its block, has seen. Each
 /// word has a single writer. PTX, release pattern: a fence and a later relaxed store. Causality
@@ -128,7 +129,6 @@ TERN_DEVICE void signal_system(uint32_t* word, uint32_t value) {
   fence_system();
   store_relaxed_system(word, value);
 }
-/// Reads a clock shared by all threads of a device.
 TERN_DEVICE uint64_t nanoseconds() {
   uint64_t now;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
@@ -185,7 +185,6 @@ TERN_DEVICE Vector load_peer(const Vector* from) {
   softcuda::block_memory().load(&value, from, sizeof value);
   return value;
 }
-/// A piece of a packet, behind earlier pieces.
 template <class Vector>
 TERN_DEVICE void store_piece(Vector* to, const Vector& value) {
   uint64_t halves[2];
@@ -206,7 +205,7 @@ TERN_DEVICE Vector load_piece(const Vector* from) {
   __builtin_memcpy(&value, halves, sizeof value);
   return value;
 }
-// One thread acts for the eight of a packet: the last bytes are stored last and loaded first.
+// A single thread acts for the eight of a packet: the last bytes are stored last and loaded first.
 template <class Vector>
 TERN_DEVICE void store_line(Vector* to, const Vector& value) {
   auto* const pieces = static_cast<Vector*>(softcuda::warp_pieces());
@@ -227,7 +226,7 @@ TERN_DEVICE Vector load_line(const Vector* from) {
   return value;
 }
 TERN_DEVICE void fence_alias() {}
-// A release store instead of fence and store, because TSan does not model fences.
+// The host uses a release store instead of fence and store, because TSan does not model fences.
 TERN_DEVICE void signal_system(uint32_t* word, uint32_t value) {
   store_release_system(word, value);
 }

@@ -18,7 +18,6 @@
 //
 // A wire defines the turns in which threads take vectors. LL threads are independent; LL128 warps
 // act together and agree in all(). Each wire has separate slots and counters.
-// See: wait.cuh; coll/gpu/push_run.hpp (launches), tests/unit/cuda/push_kernel_test.cc.
 #pragma once
 
 #include "cuda/kernels/ll.cuh"
@@ -82,13 +81,11 @@ class Pusher {
     if (threadIdx.x != 0 || waiter_.left()) return;
     waiter_.end();
     ptx::store_relaxed_system(counter, number_ | (owes_ ? kOwes : 0));
-    // PTX, acquire pattern: the earlier load of a packet and this fence order the peer's data
-    // before reads of later stream commands.
     if (a_.what == PushArguments::kBarrier) ptx::fence_system();
   }
 
  private:
-  static constexpr uint64_t kOwes = uint64_t{1} << 63;  // must hear of the last pass from all
+  static constexpr uint64_t kOwes = uint64_t{1} << 63;  // must hear from all ranks
 
   TERN_DEVICE void run_pass() {
     const int64_t rest = end_ - first_;
@@ -131,7 +128,7 @@ class Pusher {
     }
   }
 
-  // In ring order, so that ranks do not all push to the same peer.
+  // Peers are taken in ring order, so that ranks do not all push to the same peer.
   template <class Action>
   TERN_DEVICE void for_others(const Action& action) const {
     for (int32_t k = 1; k < a_.ranks; ++k)
@@ -156,7 +153,6 @@ class Pusher {
     }
   }
 
-  /// Pushes packets without data: to peers without data, and whole slots when flags are refreshed.
   TERN_DEVICE void fill(int32_t with_data) {
     const bool whole = Wire::kRepeats && (number_ & a_.refresh) < 2;
     for_others([&](int32_t to) {
@@ -202,7 +198,8 @@ class Pusher {
   TERN_DEVICE void put(uint64_t number, int32_t to, const Turn& turn, const Vector& value) const {
     slot(number, to, a_.rank).put(turn, value, Wire::flag_of(number));
   }
-  /// Returns false if the block leaves; the same in all threads that must stay together.
+  /// Returns false if the block leaves; the result is the same in all threads that must stay
+  /// together.
   TERN_DEVICE bool receive(uint64_t number, int32_t from, const Turn& turn, Vector* value) {
     const Slot mine = slot(number, a_.rank, from);
     const auto what = [&] { return awaited(number, from, 0); };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions of up to 16 vectors in one pass: a kernel per type, with the operation as an argument.
 // Why: choosing the operation per 16 bytes is free beside memory, and keeps the code small.
-// See: reduce.cuh, tests/unit/cuda/reduce_kernels_test.cc.
 #include "cuda/kernels/reduce.cuh"
 
 namespace tern::cuda {

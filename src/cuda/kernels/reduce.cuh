@@ -2,7 +2,7 @@
 // Reductions of up to 16 vectors by thread blocks, for reduce.cu and interpret.cuh.
 // Order: fixed, so all ranks have the host's bits (NaN payloads excepted). Cost: reads n, writes 1;
 // memory-bound.
-// See: core/reduce/loops.inc, tests/unit/cuda/reduce_kernels_test.cc.
+// See: core/reduce/loops.inc.
 #pragma once
 
 #include "base/arithmetic.hpp"
@@ -62,7 +62,6 @@ TERN_DEVICE Vector apply_lanes(const Vector& a, const Vector& b) {
   return y.whole;
 }
 
-/// sums[j] = values[j] (op) sums[j], with the operation numbered `operation`.
 template <int kVectors, class T, class First, class... Rest>
 TERN_DEVICE void apply(int operation, const Vector* values, Vector* sums) {
   if (sizeof...(Rest) == 0 || operation == static_cast<int>(kName<First>)) {
@@ -117,8 +116,6 @@ TERN_DEVICE void reduce_whole(const ReduceArguments& a, int64_t begin, int64_t a
   store_vectors(static_cast<char*>(DEV(a.target)) + begin, apart, sums);
 }
 
-/// Reduces the share of thread block `block` of `blocks`; each thread has kVectors vectors in
-/// flight.
 template <int kVectors, int kElement, class T, class... Operations>
 TERN_DEVICE void reduce(const ReduceArguments& a, int64_t block, int64_t blocks) {
   const Slots slots(static_cast<const char*>(DEV(a.target)), a.count * kElement, kElement);
@@ -134,8 +131,8 @@ TERN_DEVICE void reduce(const ReduceArguments& a, int64_t block, int64_t blocks)
   }
 }
 
-/// Reduces by one thread block. Not inlined, because waiting kernels call this in several places.
-/// Wide elements use fewer vectors, because those kernels need registers for their state.
+/// Not inlined, because waiting kernels call reduce_alone() in several places. Wide elements use
+/// fewer vectors, because those kernels need registers for their state.
 template <int kElement, class T, class... Operations>
 TERN_DEVICE_CALL void reduce_alone(const ReduceArguments& a) {
   constexpr int kVectors = kElement > 4 ? 1 : kElement > 1 ? 2 : 4;
@@ -151,7 +148,6 @@ enum class ReduceNumber : int32_t {
 }  // namespace
 
 #define COMMA ,
-/// Elements of `bits` are bytes.
 #define TERN_REDUCE_ELEMENT(suffix, ...) \
   (#suffix[1] == 'i' ? 1 : static_cast<int>(sizeof(__VA_ARGS__)))
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// plan_reduce: the table of types and their operations.
 #include "cuda/kernels/reduce_plan.hpp"
 
 namespace tern::cuda {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which kernel reduces which type: signed and unsigned integers share sums, complex sums are sums
 // of parts, bits are bytes. So 25 kernels cover 300 pairs of operation and type.
-// See: cuda/kernels/arguments.hpp (the kernels), tests/unit/cuda/reduce_kernels_test.cc.
 #pragma once
 
 #include <cstdint>
@@ -24,14 +23,13 @@ enum class ReduceKernel : uint8_t {
 struct ReducePlan {
   ReduceKernel kernel;
   int factor;  // kernel elements per element of the type
-  int bytes;   // per element of the type
+  int bytes;
 };
 
 /// Returns nothing if the operation is undefined on the type, is MPI_REPLACE or MPI_NO_OP (copies),
 /// or if devices lack the type (long double, quadruple precision).
 [[nodiscard]] std::optional<ReducePlan> plan_reduce(Reduction operation, Number number) noexcept;
 
-/// Returns the switch's equivalent of a kernel, or nothing.
 [[nodiscard]] std::optional<MultimemReduction> plan_multimem(ReduceKernel kernel,
                                                              Reduction operation) noexcept;
 /// Whether the result has the host's bits: switches round float sums in another order, and differ

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waiter: waits for words written by other ranks' kernels, with a timeout, and reported to the
-// host.
-// Why a timeout: a kernel that spins forever occupies SMs, and its process cannot end. After a
-// usual time a thread reports the wait in pinned memory, for the host's watch. After the timeout
-// the thread reports the awaited rank and writes the abort words of all ranks, and its block
-// leaves. Blocks also leave if another rank or the host (kLetGo) has written an abort word.
-// Threads: any number per block; the first with news reports.
-// See: coll/gpu/device_reports.hpp (the reader).
+// Waiter: waits for words written by other ranks' kernels, with a timeout and reports to the host.
+// Why a timeout: a kernel that spins forever occupies SMs, and its process cannot end. After kUsual
+// a thread reports the wait in pinned memory, for the host's watch. After the timeout the thread
+// reports the awaited rank and writes the abort words of all ranks, and its block leaves. Blocks
+// also leave if another rank or the host (kLetGo) has written an abort word. Threads: any number
+// per block; the first with news reports.
 #pragma once
 
 #include "cuda/kernels/arguments.hpp"
@@ -22,7 +20,6 @@ struct Awaited {
 
 class Waiter {
  public:
-  /// `bases`: all ranks' scratch; `report`: this block's.
   TERN_DEVICE Waiter(const char* const* bases, int32_t ranks, int32_t rank, int64_t abort_word,
                      KernelReport* report, uint32_t call, uint64_t timeout, WaitShared& shared)
       : bases_(bases),
@@ -34,13 +31,13 @@ class Waiter {
         timeout_(timeout),
         shared_(shared) {}
 
-  /// One thread calls begin() before other threads wait.
+  /// A single thread calls begin() before other threads wait.
   TERN_DEVICE void begin() {
     shared_.left = shared_.told = 0;
     if (const uint32_t who = ptx::load_acquire_system(abort_word(rank_)); who != 0)
       leave(KernelReport::kTold, {peer_of(who), 0, 0, 0});
   }
-  /// One thread calls end() after all waits of the block.
+  /// A single thread calls end() after all waits of the block.
   TERN_DEVICE void end() {
     if (shared_.told == 0 || shared_.left != 0) return;
     shared_.told = 0;
@@ -71,14 +68,14 @@ class Waiter {
       say(KernelReport::kWaits, what());
     return true;
   }
-  /// A word has an unexpected value: the host has ended the kernel, or a rank made another call.
+  /// Refuses an unexpected value of a word: the host has ended the kernel, or a rank made another
+  /// call.
   TERN_DEVICE void refuse(const Awaited& what) {
     if (const uint32_t who = told(); who != 0)
       leave(KernelReport::kTold, {peer_of(who), 0, 0, 0});
     else
       give_up(what);
   }
-  /// Leaves, and tells all ranks.
   TERN_DEVICE void give_up(const Awaited& what) {
     if (!leave(KernelReport::kLate, what)) return;
     for (int32_t rank = 0; rank < ranks_; ++rank)
@@ -86,7 +83,6 @@ class Waiter {
   }
 
  private:
-  /// Returns the source of the abort; 0: none.
   [[nodiscard]] TERN_DEVICE uint32_t told() const {
     if (const uint32_t who = ptx::load_acquire_system(abort_word(rank_)); who != 0) return who;
     const auto* const host = reinterpret_cast<const uint32_t*>(&report_->let_go);

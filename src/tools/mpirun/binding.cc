@@ -40,7 +40,6 @@ int key_of(Unit unit, const topo::Core& core) {
   return core.cpus.front();
 }
 
-// Numbers ranks round-robin over the parts of `unit`.
 std::vector<std::size_t> number_round(Unit unit, const std::vector<std::size_t>& mapped,
                                       const std::vector<Cores>& parts) {
   std::map<int, std::vector<std::size_t>> groups;
@@ -79,7 +78,6 @@ Cpus cores_each(const Placing& placing, const Cores& part, std::size_t index) {
   return cpus_of(part, index * each, (index + 1) * each);
 }
 
-// Processors of the index-th of `count` ranks on a part.
 Cpus cpus_for(const Placing& placing, const Cores& part, std::size_t index, std::size_t count,
               const Cores& machine) {
   if (placing.cores_each > 0) return cores_each(placing, part, index);

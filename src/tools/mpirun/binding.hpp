@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binds ranks to processors. See: tests/unit/tools/binding_test.cc.
+// Binds ranks to processors.
 #pragma once
 
 #include <string>
@@ -16,9 +16,9 @@ using Cpus = std::vector<int>;
 [[nodiscard]] std::vector<std::vector<topo::Core>> parts_of(Unit unit,
                                                             const std::vector<topo::Core>& cores);
 
-// Each rank's processors; an empty list keeps mpirun's mask. A share is a run of neighbouring
-// cores, to keep a rank's threads together; if ranks exceed cores, nothing is bound. Throws
-// tern::Error if the ranks do not fit the request.
+// Returns each rank's processors; an empty list keeps mpirun's mask. A share is a run of
+// neighbouring cores, to keep a rank's threads together. If ranks exceed cores, nothing is bound.
+// Throws tern::Error if the ranks do not fit the request.
 [[nodiscard]] std::vector<Cpus> bind_ranks(const Placing& placing, int ranks,
                                            const std::vector<topo::Core>& cores);
 

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-// Visible to debuggers even in a stripped program.
+// The attribute keeps variables visible to debuggers even in a stripped program.
 #define TERN_FOR_DEBUGGERS __attribute__((visibility("default"), used))
 
 enum { kMpirNull = 0, kMpirDebugSpawned = 1, kMpirDebugAborting = 2 };
@@ -27,13 +27,14 @@ TERN_FOR_DEBUGGERS int MPIR_proctable_size = 0;
 TERN_FOR_DEBUGGERS volatile int MPIR_being_debugged = 0;
 TERN_FOR_DEBUGGERS volatile int MPIR_debug_state = kMpirNull;
 TERN_FOR_DEBUGGERS const char* MPIR_debug_abort_string = nullptr;
-// By its presence: mpirun is not a rank, and ranks stop before main() without a gate.
+// A debugger tests only the presence of these variables: mpirun is not a rank, and ranks stop
+// before main() without a gate.
 TERN_FOR_DEBUGGERS int MPIR_i_am_starter = 0;
 TERN_FOR_DEBUGGERS int MPIR_partial_attach_ok = 0;
 TERN_FOR_DEBUGGERS int MPIR_acquired_pre_main = 0;
 
 TERN_FOR_DEBUGGERS __attribute__((noinline)) void MPIR_Breakpoint() {
-  asm volatile("" ::: "memory");  // keeps the call
+  asm volatile("" ::: "memory");
 }
 
 }  // extern "C"
@@ -43,10 +44,10 @@ namespace tern::mpirun {
 namespace {
 
 std::vector<MPIR_PROCDESC> table;
-std::deque<std::string> strings;  // stable addresses
+std::deque<std::string> strings;
 std::string abort_reason;
 
-// Keeps each text once, because many ranks run the same program.
+// Many ranks run the same program, so each text is kept once.
 const char* kept(const std::string& text) {
   const auto found = std::find(strings.rbegin(), strings.rend(), text);
   return found != strings.rend() ? found->c_str() : strings.emplace_back(text).c_str();

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints a job's plan.
 #include "tools/mpirun/dry_run.hpp"
 
 #include "base/error.hpp"

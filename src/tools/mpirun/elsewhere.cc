@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses another launcher and replaces mpirun.
 #include "tools/mpirun/elsewhere.hpp"
 
 #include <unistd.h>
@@ -83,7 +82,7 @@ void hand_over(const Handover& handover) {
       throw Error(MPI_ERR_OTHER,
                   strf("mpirun cannot pass on the list of programs: %s", std::strerror(errno)));
     std::replace(words.begin(), words.end(), std::string(kProgramsFile),
-                 strf("/proc/self/fd/%d", ::dup(programs.get())));  // stays open across exec
+                 strf("/proc/self/fd/%d", ::dup(programs.get())));
   }
   for (const std::string& name : handover.unset) ::unsetenv(name.c_str());
   for (const auto& [name, value] : handover.environment) ::setenv(name.c_str(), value.c_str(), 1);

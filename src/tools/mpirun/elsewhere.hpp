@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hands jobs for other machines to srun or prterun, with the options translated.
-// See: tests/unit/tools/elsewhere_test.cc, tests/mpi/launch_slurm.sh.
 #pragma once
 
 #include <string>
@@ -16,7 +15,7 @@ enum class Launcher { kSelf, kSrun, kPrterun };
 struct Allocation {
   bool exists = false;
   int nodes = 0;
-  int tasks = 0;         // 0: unknown
+  int tasks = 0;
   bool in_step = false;  // srun started mpirun: the step's processes are on this node
 };
 [[nodiscard]] Allocation allocation_here();
@@ -32,11 +31,10 @@ struct Handover {
 };
 inline constexpr const char* kProgramsFile = "PROGRAMS";
 
-// Throws tern::Error naming an option without a translation.
+// Both throw tern::Error naming an option without a translation.
 [[nodiscard]] Handover for_srun(const Options& options, const Allocation& allocation);
 [[nodiscard]] Handover for_prterun(const Options& options);
 
-// Throws tern::Error on failure.
 [[noreturn]] void hand_over(const Handover& handover);
 
 }  // namespace tern::mpirun

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds environment blocks.
 #include "tools/mpirun/environment.hpp"
 
 #include <algorithm>
@@ -11,7 +10,7 @@
 namespace tern::mpirun {
 namespace {
 
-// Prefixes of variables by which a rank would take itself for a member of another job.
+// Variables with these prefixes would make a rank a member of another job.
 constexpr const char* kStrangers[] = {"PMIX_",
                                       "PMI_",
                                       "OMPI_COMM_WORLD_",
@@ -25,7 +24,7 @@ constexpr const char* kStrangers[] = {"PMIX_",
                                       "PRTE_LAUNCHED="};
 
 bool is_stranger(const char* entry) {
-  if (std::strncmp(entry, "PMIX_MCA_", 9) == 0) return false;  // the user's own settings
+  if (std::strncmp(entry, "PMIX_MCA_", 9) == 0) return false;
   return std::any_of(std::begin(kStrangers), std::end(kStrangers), [entry](const char* prefix) {
     return std::strncmp(entry, prefix, std::strlen(prefix)) == 0;
   });

@@ -18,7 +18,7 @@ class Environment {
   void set(const std::string& name, const std::string& value);
   void unset(const std::string& name);
 
-  // The block of a rank; valid until the next call.
+  // Returns a block that is valid until the next call.
   [[nodiscard]] char* const* of_rank(int rank, const Pairs& extra);
 
  private:

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies one input to many readers.
 #include "tools/mpirun/feed.hpp"
 
 #include <fcntl.h>
@@ -62,7 +61,7 @@ void Feed::pump(Reader& reader) {
     const auto from = static_cast<std::size_t>(reader.taken - begin_);
     const ssize_t put = ::write(reader.writer.get(), held_.data() + from, held_.size() - from);
     if (put < 0 && errno == EINTR) continue;
-    if (put < 0 && errno != EAGAIN) return drop(reader);  // the reader has closed
+    if (put < 0 && errno != EAGAIN) return drop(reader);
     if (put > 0) {
       reader.taken += static_cast<std::uint64_t>(put);
       continue;

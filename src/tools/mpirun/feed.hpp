@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Passes mpirun's standard input on to one rank or to all.
-// Why: a rank inherits a file or a pipe directly and leaves unread bytes to a script's next
-// command. But ranks may not read the terminal, because their group is not in the foreground, and
-// input for all ranks must be read once and written to each.
+// Why: a rank inherits a file or a pipe directly. But ranks may not read the terminal, because
+// their group is not in the foreground, and input for all ranks must be read once and written to
+// each.
 // Flow: keeps up to kMost bytes not yet taken by the slowest rank; then the other ranks wait.
 // Lifetime: ends before the loop. Threads: the loop's.
 #pragma once
@@ -21,13 +21,11 @@ class Feed {
  public:
   static constexpr std::size_t kMost = 64 << 20;
 
-  // `source` is a terminal, a pipe or a socket.
   Feed(Loop& loop, int source);
   Feed(const Feed&) = delete;
   Feed& operator=(const Feed&) = delete;
   ~Feed();
 
-  // The reading end for another rank.
   [[nodiscard]] Fd add();
   // Begins to read after all ranks are added. Call again when mpirun may be in the foreground.
   void look();
@@ -35,7 +33,7 @@ class Feed {
  private:
   struct Reader {
     Fd writer;
-    std::uint64_t taken = 0;  // bytes so far
+    std::uint64_t taken = 0;
     bool waiting = false;
   };
   void on_input();
@@ -49,7 +47,7 @@ class Feed {
   bool terminal_;
   bool ended_ = false;
   std::string held_;
-  std::uint64_t begin_ = 0;  // position of held_ in the stream
+  std::uint64_t begin_ = 0;
   std::vector<std::unique_ptr<Reader>> readers_;
 };
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The guard process.
 #include "tools/mpirun/guard.hpp"
 
 #include <fcntl.h>
@@ -91,7 +90,7 @@ void Guard::stand_guard(int pipe_end) noexcept {
   for (int rank = 0; rank < ranks_; ++rank)
     if (const pid_t pid = table_->pids[rank]; pid > 0) {
       ::kill(-pid, SIGKILL);
-      ::kill(pid, SIGKILL);  // not yet a group leader
+      ::kill(pid, SIGKILL);
     }
   remove_directory();
   ::_exit(0);

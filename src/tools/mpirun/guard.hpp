@@ -24,7 +24,7 @@ class Guard {
   Guard& operator=(const Guard&) = delete;
   ~Guard();
 
-  // Where a new rank writes its pid before exec; 0 withdraws the pid.
+  // A new rank writes its pid here before exec; 0 withdraws the pid.
   [[nodiscard]] volatile pid_t* pid_of(int rank) noexcept;
   void set_directory(const std::string& path);
 
@@ -39,7 +39,7 @@ class Guard {
   Mapping memory_;
   Table* table_;
   int ranks_;
-  Fd pipe_;  // writing end
+  Fd pipe_;
   Fd pidfd_;
   pid_t pid_ = -1;
   Loop* loop_ = nullptr;

@@ -79,7 +79,6 @@ Words program_of(const App& app) {
   return words;
 }
 
-// env(1) sets a program's own variables and directory.
 Words wrapped(const App& app, bool with_folder) {
   Words words;
   const bool folder = with_folder && !app.directory.empty();
@@ -91,7 +90,7 @@ Words wrapped(const App& app, bool with_folder) {
   return words;
 }
 
-// Ranks of the whole job; 0: srun decides by the allocation.
+// Returns the ranks of the whole job; 0: srun decides by the allocation.
 int srun_ranks(const Options& options, const Allocation& allocation) {
   if (options.apps.size() == 1 && options.apps[0].ranks == 0) {
     const int hosts =
@@ -142,7 +141,6 @@ void srun_streams(const Options& options, int ranks, Words& words) {
   words.push_back("--error=" + options.output_directory + "/rank.%t/stderr");
 }
 
-// Formats srun's list of programs, "0-3 ./program a", with srun's quoting.
 std::string program_list(const Options& options) {
   std::string text;
   int rank = 0;

@@ -24,7 +24,6 @@ constexpr int kRanksInFull = 64;  // more lines would hide the verdict
 // rank, and a sleep ends after a second.
 int rounds_of_asking() noexcept { return futex_takes_several() ? 30 : 60; }
 
-// State and processor time of a process from /proc.
 std::string activity_of(pid_t pid) {
   std::FILE* file = std::fopen(strf("/proc/%d/stat", pid).c_str(), "re");
   if (file == nullptr) return "gone";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prints which ranks wait for which: asks all ranks, and adds the system's view.
 // When: SIGQUIT, --timeout, or TERN_HANG seconds without progress in any rank.
-// How: increments a number in the ranks' shared memory. Ranks waiting in MPI check the number
-// before their next sleep and answer there. For ranks outside MPI /proc gives the state.
+// How: mpirun increments a number in the ranks' shared memory. Ranks waiting in MPI check the
+// number before the next sleep and answer there. For ranks outside MPI /proc gives the state.
 // Threads: the loop's. Lifetime: Job.
 #pragma once
 
@@ -35,9 +35,7 @@ class Hang {
 
   // Asks, waits briefly for answers, prints, then calls `then` if set.
   void report(const std::string& reason, const std::function<void()>& then);
-  // Reports if no further rank calls MPI_Init.
   void watch_start() { start_.begin(static_cast<int>(job_.ranks().size())); }
-  // Reports if no rank makes progress for `seconds`.
   void watch(double seconds);
 
  private:
@@ -55,14 +53,14 @@ class Hang {
   StartWatch start_;
   [[nodiscard]] bool is_steady(int rank) const;
 
-  // A rank's state at the question: only unchanged states may be judged together.
+  // A rank's state at the question. Only unchanged states may be judged together.
   struct Before {
     std::int64_t waiting_since = 0;
     bool in_fence = false;
   };
   std::vector<Before> before_;
   double hang_s_ = 0;
-  std::int64_t reported_ = 0;  // newest "waits since" of the last report, to report once
+  std::int64_t reported_ = 0;  // the last reported wait
 };
 
 }  // namespace tern::mpirun

@@ -28,7 +28,7 @@ int parse_slots(const std::string& text, const std::string& host) {
   return static_cast<int>(value);
 }
 
-// "name" or "name:4"; an IPv6 address has several colons and no slots.
+// Parses "name" or "name:4"; an IPv6 address has several colons and no slots.
 Host parse_host(const std::string& word) {
   Host host{word, 0};
   const std::size_t colon = word.find(':');
@@ -63,7 +63,6 @@ bool same_address(const sockaddr* a, const sockaddr* b) {
                      &reinterpret_cast<const sockaddr_in6*>(b)->sin6_addr, sizeof(in6_addr)) == 0;
 }
 
-// Whether an address of the name belongs to an interface of this machine.
 bool resolves_to_here(const std::string& name) {
   addrinfo hints{}, *found = nullptr;
   hints.ai_socktype = SOCK_STREAM;

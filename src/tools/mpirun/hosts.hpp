@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hosts named by the user, and this machine among them. See: tests/unit/tools/hosts_test.cc.
+// The hosts named by the user, and this machine among them.
 #pragma once
 
 #include <string>
@@ -9,20 +9,18 @@
 
 namespace tern::mpirun {
 
-// Adds hosts from a list "a,b:4". Throws tern::Error naming the word.
+// Parses "a,b:4". Throws tern::Error naming the word.
 void add_hosts(std::vector<Host>& hosts, const std::string& list);
 
-// Adds hosts from a file: one per line, "name:4" or "name slots=4", with # comments. Throws
-// tern::Error naming file and line.
+// The file has a host per line, "name:4" or "name slots=4", with # comments. Throws tern::Error
+// naming file and line.
 void add_host_file(std::vector<Host>& hosts, const std::string& path);
 
 // Whether a name or address belongs to this machine. May query the name service.
 [[nodiscard]] bool is_this_host(const std::string& name);
 
-// Null if all hosts are this machine.
 [[nodiscard]] const Host* first_other_host(const std::vector<Host>& hosts);
 
-// Sum of all slots; 0 if none are given.
 [[nodiscard]] int slots_of(const std::vector<Host>& hosts) noexcept;
 
 }  // namespace tern::mpirun

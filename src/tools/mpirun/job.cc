@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts ranks and connects their streams.
 #include "tools/mpirun/job.hpp"
 
 #include <fcntl.h>
@@ -99,7 +98,7 @@ void Job::start() {
         outputs.say(binding_in_words(number, places_.cpus[static_cast<std::size_t>(number)],
                                      places_.machine.cores));
       start_rank(number, static_cast<int>(app), paths[app]);
-      meeting_.keeper.serve();  // the first ranks fill the short queue
+      meeting_.keeper.serve();
     }
   ranks_started();
 }

@@ -2,9 +2,9 @@
 // The life of a job: starts and watches the ranks, ends all after a failure, and determines the
 // exit code.
 // Rules: the first failure decides the exit code (128 + signal for a killed rank). A failure before
-// MPI_Finalize ends the other ranks: SIGTERM, half a second later SIGKILL. Ranks alive five seconds
-// later are named and left behind. Ranks are reaped after all have ended, to keep their process
-// group ids reserved.
+// MPI_Finalize ends the other ranks: SIGTERM, half a second later SIGKILL. mpirun names ranks alive
+// five seconds later and leaves them behind. Ranks are reaped after all have ended, to keep their
+// process group ids reserved.
 // Threads: the loop's.
 #pragma once
 
@@ -33,7 +33,6 @@ namespace tern::mpirun {
 
 class Job {
  public:
-  // `mask`: the signal mask of the ranks.
   Job(Loop& loop, const Options& options, Places places, const sigset_t& mask);
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
@@ -44,9 +43,8 @@ class Job {
 
   void tell_waiting(const std::string& reason) { hang_.report(reason, {}); }
 
-  // Ends all ranks by `signal`, and by SIGKILL after `timeout` seconds.
   void end_ranks(int signal, double timeout);
-  // A second signal kills.
+  // A second signal kills the ranks.
   void interrupt(int signal);
   void send_all(int signal) noexcept;
   void continue_all();
@@ -62,7 +60,6 @@ class Job {
     bool ended = false;
   };
 
-  // State at mpirun's start, restored for the ranks.
   struct Original {
     sigset_t signal_mask;
     rlimit open_files;
@@ -103,16 +100,16 @@ class Job {
   Hang hang_;
   PmixServer pmix_;
   Environment environment_;
-  std::unique_ptr<Feed> feed_;  // if ranks cannot inherit mpirun's stdin
+  std::unique_ptr<Feed> feed_;
   Places places_;
   std::vector<std::unique_ptr<Rank>> ranks_;
   int running_ = 0;
-  int silent_ends_ = 0;           // ranks with exit code 0 between MPI_Init and MPI_Finalize
-  std::optional<int> exit_code_;  // of the first failure
-  bool ending_ = false;           // mpirun is ending the ranks
+  int silent_ends_ = 0;
+  std::optional<int> exit_code_;
+  bool ending_ = false;
   bool interrupted_ = false;
   bool looks_for_awaited_ = false;
-  bool left_behind_ = false;  // ranks survived SIGKILL
+  bool left_behind_ = false;
 };
 
 }  // namespace tern::mpirun

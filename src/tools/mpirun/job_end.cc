@@ -53,8 +53,8 @@ void Job::on_exit(Rank& rank) {
   if (running_ == 0) all_ended();
 }
 
-// A tracer must reap the dead rank first; until then the descriptor stays ready. Or the kernel has
-// no pidfds (a filter refuses pidfd_open).
+// Polls by a timer: the descriptor of a dead rank stays ready until the rank's tracer has reaped
+// it, and a kernel may lack pidfds (a filter refuses pidfd_open).
 void Job::look_again(Rank& rank) {
   loop_.forget(rank.pidfd.get());
   loop_.after(kTracerRound, [this, &rank] { on_exit(rank); });
@@ -69,7 +69,7 @@ void Job::judge(const Rank& rank, const siginfo_t& how) {
               ::strsignal(how.si_status), limit_of(how.si_status),
               how.si_code == CLD_DUMPED ? ", core dumped" : "", fate_of(running_).c_str()));
   } else if (how.si_status != 0 && state == boot::RankState::kFinalised) {
-    // The rank has finished MPI: the others may end normally.
+    // The rank has finished MPI, so the others may end normally.
     if (!exit_code_) exit_code_ = how.si_status;
     outputs.say(strf("%s ended with exit code %d after MPI_Finalize.", name_of(rank).c_str(),
                      how.si_status));
@@ -115,10 +115,10 @@ const Job::Rank* Job::ended_that_keeps(const Rank& waiting) const {
   return nullptr;
 }
 
-// Exit code 0, but other ranks may wait forever.
+// A rank with exit code 0 before MPI_Finalize may leave other ranks waiting forever.
 void Job::judge_silent_end(const Rank& rank) {
   ++silent_ends_;
-  if (running_ == 0) return;  // all_ended() reports
+  if (running_ == 0) return;
   if (silent_ends_ == 1)
     outputs.remark(
         strf("%s ended with exit code 0, but without MPI_Finalize. Other ranks may wait for this "
@@ -131,7 +131,6 @@ void Job::judge_silent_end(const Rank& rank) {
   });
 }
 
-// All ranks ended by themselves, some without MPI_Finalize.
 void Job::judge_silent_ends() {
   if (silent_ends_ == 0 || exit_code_.has_value()) return;
   const std::string who =
@@ -203,13 +202,13 @@ void Job::interrupt(int signal) {
   if (!exit_code_) exit_code_ = 128 + signal;
   if (interrupted_) return send_all(SIGKILL);
   interrupted_ = true;
-  const bool own = signal == SIGPIPE || signal == SIGXCPU;  // concerns mpirun alone
+  const bool own = signal == SIGPIPE || signal == SIGXCPU;
   end_ranks(own ? SIGTERM : signal, kUserPatience);
 }
 
 void Job::all_ended() {
   judge_silent_ends();
-  send_all(SIGKILL);  // processes left behind by the ranks
+  send_all(SIGKILL);
   if (!outputs.streams.all_closed())
     loop_.after(kDrainPatience, [this] { outputs.streams.close_all(); });
   maybe_stop();

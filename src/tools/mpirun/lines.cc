@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cuts output into lines.
 #include "tools/mpirun/lines.hpp"
 
 #include <ctime>

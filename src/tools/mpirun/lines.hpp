@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cuts a stream of bytes into lines, and prefixes each line with a tag and the time.
 // Why: lines of many ranks never mix. Bytes pass unchanged, including zeros and escape sequences.
-// Threads: one. See: tests/unit/tools/lines_test.cc.
+// Threads: one.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +19,7 @@ class LineSplitter {
                         bool with_time = false)
       : tag_(std::move(tag)), with_time_(with_time), longest_(longest) {}
 
-  // Appends all complete lines to `out`.
   void feed(std::string_view bytes, std::string* out);
-  // At the end of the stream: appends an unterminated line unchanged.
   void finish(std::string* out);
 
  private:
@@ -32,8 +30,8 @@ class LineSplitter {
   std::string tag_;
   bool with_time_;
   std::size_t longest_;
-  std::string held_;      // the beginning of a line
-  bool in_line_ = false;  // part of an over-long line was output
+  std::string held_;
+  bool in_line_ = false;
 };
 
 }  // namespace tern::mpirun

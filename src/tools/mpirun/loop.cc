@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The event loop, over epoll.
 #include "tools/mpirun/loop.hpp"
 
 #include <sys/epoll.h>

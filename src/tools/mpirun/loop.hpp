@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // mpirun's event loop: descriptors, timers, and calls posted by other threads.
-// Why: mpirun only reacts to events; nothing polls, nothing blocks.
 // Threads: post() from any thread, everything else from the loop's thread.
 #pragma once
 
@@ -41,7 +40,7 @@ class Loop {
   Fd wake_;
   bool running_ = true;
   std::unordered_map<int, Handler> handlers_;
-  std::multimap<std::int64_t, Handler> timers_;  // by CLOCK_MONOTONIC in ns
+  std::multimap<std::int64_t, Handler> timers_;
   std::mutex mutex_;
   std::vector<Handler> posted_;
 };

@@ -27,7 +27,6 @@ namespace {
 
 constexpr int kUsageError = 2;
 
-// Returns the mask for the ranks.
 sigset_t block_signals(sigset_t* blocked) {
   ::sigemptyset(blocked);
   for (const int signal :
@@ -36,7 +35,7 @@ sigset_t block_signals(sigset_t* blocked) {
   sigset_t before;
   ::sigprocmask(SIG_BLOCK, blocked, &before);
   ::signal(SIGPIPE, SIG_IGN);
-  ::signal(SIGXFSZ, SIG_IGN);  // write() reports the error, too
+  ::signal(SIGXFSZ, SIG_IGN);
   return before;
 }
 
@@ -53,7 +52,6 @@ void on_signal(Job& job, int fd) {
   ::raise(SIGSTOP);
 }
 
-// A single rank needs no pipes.
 void refuse_without_room(const Options& options) {
   const bool piped = options.ranks() > 1 && (options.output_directory.empty() ||
                                              options.tag_output || options.timestamp_output);

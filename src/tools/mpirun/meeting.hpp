@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Meeting: the memory, the event that wakes mpirun, and the socket to mpirun's keeper
-// (base/keeper.hpp, passes descriptors between ranks) through which the ranks of a job meet. Ranks
-// inherit all three.
+// Meeting: the shared memory of a job's ranks, the event that wakes mpirun, and the socket to
+// mpirun's keeper (base/keeper.hpp). Ranks inherit all three.
 // Lifetime: Job. Threads: the loop's.
 #pragma once
 
@@ -27,9 +26,9 @@ class Meeting {
   explicit Meeting(const JobFacts& facts);
 
   Fd memory;
-  Fd event;  // signalled after an abort
+  Fd event;
   Keeper keeper;
-  Fd keeper_end;  // the ranks'
+  Fd keeper_end;
   boot::SharedJob shared;
 
  private:

@@ -25,7 +25,6 @@ std::string first_page(const std::string& path) {
 
 bool is_elf(const std::string& page) { return page.compare(0, SELFMAG, ELFMAG) == 0; }
 
-/// The interpreter in "#! /path/to/interpreter argument"; empty for other files.
 std::string interpreter_of(const std::string& page) {
   if (page.compare(0, 2, "#!") != 0) return {};
   const size_t begin = page.find_first_not_of(" \t", 2);
@@ -33,7 +32,6 @@ std::string interpreter_of(const std::string& page) {
   return page.substr(begin, page.find_first_of(" \t\n", begin) - begin);
 }
 
-/// The loader of a 64-bit ELF file, from the first page; empty if unknown.
 std::string loader_of(const std::string& page) {
   Elf64_Ehdr head;
   if (!is_elf(page) || page.size() < sizeof head || page[EI_CLASS] != ELFCLASS64) return {};

@@ -7,13 +7,12 @@
 
 namespace tern::mpirun {
 
-/// Cause of execve()'s errno as " (...)", or empty. Reads the first page of the file.
+/// Returns the cause of execve()'s errno as " (...)", or empty. Reads the first page of the file.
 [[nodiscard]] std::string cause_of_refusal(const std::string& program, int error);
 
-/// ", see ulimit ..." for a signal of a resource limit; else empty.
 [[nodiscard]] const char* limit_of(int signal) noexcept;
 
-/// Cause of exit code 127 from a shell or the loader of shared libraries.
+/// Returns the cause of exit code 127 from a shell or the loader of shared libraries.
 [[nodiscard]] std::string cause_of_127(const std::string& program);
 
 }  // namespace tern::mpirun

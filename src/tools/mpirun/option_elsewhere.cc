@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options of other launchers. Options without influence on results are accepted with a remark, for
-// other launchers' scripts. Other options are refused, with a replacement. Synonyms of mpirun's own
-// options are names in option_table.cc.
+// Options of other launchers. Options without influence on results are accepted with a remark.
+// Other options are refused, with a replacement. Synonyms of mpirun's own options are names in
+// option_table.cc.
 #include <iterator>
 
 #include "tools/mpirun/option_parser.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 struct Answer {
   const char* names;
-  const char* text;  // printed after the option as typed
+  const char* text;
 };
 
 // clang-format off
@@ -54,7 +54,6 @@ constexpr WithoutEffect kWithoutEffect[] = {
 };
 
 constexpr Answer kElsewhere[] = {
-  // Open MPI and PRRTE
   {"rankfile rf", "is not supported; use --map-by, --rank-by and --bind-to, or start a section by "
                   "taskset"},
   {"cpu-set cpu-list cpulist", "is not supported; start mpirun itself by taskset -c LIST"},
@@ -76,7 +75,6 @@ constexpr Answer kElsewhere[] = {
   {"runtime-options rtos dvm-uri dvm ompi-server server-wait-time",
    "concerns another launcher's daemons; Tern's mpirun has none"},
   {"pass-environment-variables", "is not needed: ranks inherit the whole environment"},
-  // MPICH's Hydra and derivatives
   {"outfile-pattern errfile-pattern outfile errfile", "is not supported; --output DIR writes DIR/rank.N/stdout and stderr"},
   {"prepend-pattern", "is not supported; -l prefixes lines with the rank, --timestamp with the time"},
   {"genvnone envnone", "is not supported; clear the environment: env -i PATH=\"$PATH\" mpirun ... (or --unset-env NAME)"},

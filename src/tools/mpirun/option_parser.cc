@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads mpirun's options: one or two dashes, "--name value" or "--name=value", as in other
-// launchers.
+// Reads mpirun's options: one or two dashes, "--name value" or "--name=value".
 #include "tools/mpirun/option_parser.hpp"
 
 #include <algorithm>
@@ -42,7 +41,6 @@ const OptionRow* find_row(const std::string& name) {
   return nullptr;
 }
 
-// The message for a section [begin, end) of `words` without a program.
 std::string no_program(const std::vector<std::string>& words, std::size_t begin, std::size_t end) {
   if (begin == 0 && end == words.size()) return "no program to start; mpirun -n 4 ./program";
   const auto sections = [](auto first, auto last) { return std::count(first, last, ":") + 1; };
@@ -114,7 +112,6 @@ void OptionParser::app_section(const std::string& text, const std::string& place
   }
 }
 
-// Each line of the file is a section; a backslash joins lines.
 void OptionParser::app_file(const char* path) {
   if (!place_.empty()) refuse("an app file cannot name another");
   std::vector<std::string> lines;
@@ -165,14 +162,13 @@ std::size_t OptionParser::take_option(const std::vector<std::string>& words, std
   return at;
 }
 
-// Scripts repeat options (--mca A 1 --mca B 2): one sentence for each name.
+// Scripts repeat options (--mca A 1 --mca B 2), so each name gets a single sentence.
 void OptionParser::note_without_effect(const WithoutEffect& row) const {
   const std::string text = at_place(strf("%s has no effect here: %s", option_.c_str(), row.why));
   std::vector<std::string>& said = options.remarks;
   if (std::find(said.begin(), said.end(), text) == said.end()) said.push_back(text);
 }
 
-// The section is words [begin, at).
 void OptionParser::end_section(const std::vector<std::string>& words, std::size_t begin,
                                std::size_t at) {
   if (read_app_file_ && !app.command.empty())

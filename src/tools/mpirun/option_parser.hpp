@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parser of options and its table.
 // Errors: parse_options() throws tern::Error with the word, its value and the nearest name.
-// Why not a library: users type "-np 4" and "-genv NAME VALUE"; libraries read the first as "-n p
-// 4" and have no options with two values.
 #pragma once
 
 #include <string>
@@ -12,16 +10,15 @@
 
 namespace tern::mpirun {
 
-// `words` is argv without argv[0].
 [[nodiscard]] Options parse_options(const std::vector<std::string>& words);
 
 [[nodiscard]] std::string help_text();
 
 // Another launcher's option without influence on results: accepted with its values and a remark.
 struct WithoutEffect {
-  const char* names;  // as in OptionRow
+  const char* names;
   int values;
-  const char* why;  // the effect elsewhere, or Tern's equivalent
+  const char* why;
 };
 
 class OptionParser {
@@ -48,14 +45,14 @@ class OptionParser {
   void end_section(const std::vector<std::string>& words, std::size_t begin, std::size_t at);
   [[nodiscard]] std::string at_place(const std::string& text) const;
 
-  std::string option_;  // as typed, for messages
+  std::string option_;
   std::string place_;
   bool read_app_file_ = false;
 };
 
 struct OptionRow {
   const char* names;  // separated by spaces, without dashes; messages use the first
-  int values;         // number of following words
+  int values;
   const char* shown;  // for --help; nullptr: hidden
   const char* meaning;
   void (*act)(OptionParser&, const char* const* values);
@@ -69,10 +66,8 @@ struct OptionTable {
 };
 [[nodiscard]] OptionTable option_table() noexcept;
 
-// Null for unknown names.
 [[nodiscard]] const WithoutEffect* option_without_effect(const std::string& name) noexcept;
 
-// The replacement for another launcher's option; null for unknown names.
 [[nodiscard]] const char* answer_to_elsewhere(const std::string& name) noexcept;
 
 [[nodiscard]] bool names_contain(const char* names, const std::string& name) noexcept;
@@ -83,7 +78,7 @@ void parse_rank_by(OptionParser& parser, const std::string& text);
 void parse_soft(const OptionParser& parser, const std::string& text);
 void parse_memory_kinds(const OptionParser& parser, const std::string& text);
 
-// Lines without line ends. Throws tern::Error.
+// Returns lines without line ends. Throws tern::Error.
 [[nodiscard]] std::vector<std::string> read_lines(const std::string& path);
 
 // Splits a line as a shell does: quotes, backslashes, # comments. Throws tern::Error for an open

@@ -124,7 +124,7 @@ void set_memory_kinds(Parser& p, Values v) {
   p.options.environment.emplace_back("TERN_MEMORY_ALLOC_KINDS", v[0]);
 }
 
-// Checked here to stop the job before the start, with a single message.
+// mpirun checks the parameter, to stop the job before the start, with a single message.
 void set_parameter(Parser& p, Values v) {
   const char* equals = std::strchr(v[0], '=');
   if (equals == nullptr) p.refuse(strf("\"%s\" has no value: --set NAME=VALUE", v[0]));
@@ -149,7 +149,6 @@ void set_help(Parser& p, Values) { p.options.help = true; }
 void set_version(Parser& p, Values) { p.options.version = true; }
 void set_nothing(Parser&, Values) {}
 
-// Other launchers' words for places.
 void set_by_core(Parser& p, Values) { parse_map_by(p, "core"); }
 void set_by_node(Parser& p, Values) { parse_map_by(p, "node"); }
 void set_by_package(Parser& p, Values) { parse_map_by(p, "package"); }

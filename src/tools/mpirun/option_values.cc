@@ -56,7 +56,7 @@ Unit unit_of(const OptionParser& parser, const std::string& word, std::vector<st
   refuse_word(parser, word, others);
 }
 
-// A modifier after the ':' of --map-by: "PE=2", "oversubscribe".
+// Parses a modifier after the ':' of --map-by: "PE=2", "oversubscribe".
 void map_modifier(OptionParser& parser, const std::string& word) {
   Placing& placing = parser.options.placing;
   if (word.compare(0, 3, "pe=") == 0)
@@ -145,7 +145,7 @@ void parse_memory_kinds(const OptionParser& parser, const std::string& text) {
   }
 }
 
-// By stdio: C++ streams initialise locales, at a cost of 0.1 ms of mpirun's start.
+// read_lines() uses stdio: C++ streams initialise locales, at a cost of 0.1 ms of mpirun's start.
 std::vector<std::string> read_lines(const std::string& path) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"),
                                                              std::fclose);
@@ -174,7 +174,7 @@ std::vector<std::string> split_words(const std::string& line) {
     const char c = line[i];
     const bool space = c == ' ' || c == '\t' || c == '\r';
     if (quote != '\0' ? c == quote : !in_word && c == '#') {
-      if (quote == '\0') break;  // a comment
+      if (quote == '\0') break;
       quote = '\0';
     } else if (quote == '\0' && (c == '"' || c == '\'')) {
       quote = c;

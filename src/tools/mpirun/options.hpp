@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parsed command line. See: man1/mpirun, tests/unit/tools/options_test.cc.
+// The parsed command line. See: man1/mpirun.
 #pragma once
 
 #include <string>
@@ -12,14 +12,13 @@ namespace tern::mpirun {
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
-// A section between ':', or a line of an app file.
 struct App {
   int ranks = 0;  // 0: not given; settle_ranks() decides
   std::vector<std::string> command;
-  std::string directory;          // empty: mpirun's
-  std::string search_path;        // directories between ':', searched before PATH
-  Pairs environment;              // for this section's ranks
-  std::vector<std::string> sets;  // process sets of this section
+  std::string directory;    // empty: mpirun's
+  std::string search_path;  // directories between ':', searched before PATH
+  Pairs environment;
+  std::vector<std::string> sets;
 };
 
 enum class Unit { kMachine, kPackage, kNuma, kL3, kCore, kThread };
@@ -34,23 +33,23 @@ struct Placing {
   Unit rank = Unit::kMachine;  // round robin of rank numbers; kMachine: in order
   Bind bind = Bind::kShare;
   Unit bind_unit = Unit::kCore;
-  bool take_held = false;  // use cores held by another mpirun, too
+  bool take_held = false;
   bool may_oversubscribe = true;
 };
 
 struct Host {
   std::string name;
-  int slots = 0;  // 0: not given
+  int slots = 0;
 };
 
 enum class Input { kRank, kAll, kNone };
 
 struct Options {
   std::vector<App> apps;
-  Pairs environment;               // set for all ranks
-  std::vector<std::string> unset;  // removed for all ranks
-  std::vector<Host> hosts;         // empty: this host
-  int per_node = 0;                // -N, -ppn; 0: not given
+  Pairs environment;
+  std::vector<std::string> unset;
+  std::vector<Host> hosts;
+  int per_node = 0;  // -N, -ppn; 0: not given
   Placing placing;
   Input input = Input::kRank;
   int input_rank = 0;
@@ -62,13 +61,13 @@ struct Options {
   bool dry_run = false;
   bool help = false;
   bool version = false;
-  double timeout_s = 0;              // 0: none
-  std::vector<std::string> remarks;  // ignored options, a sentence each
+  double timeout_s = 0;
+  std::vector<std::string> remarks;
 
   [[nodiscard]] int ranks() const noexcept;
 };
 
-/// All named process sets, each with the ranks of its sections.
+/// Returns all named process sets, each with the ranks of its sections.
 [[nodiscard]] std::vector<boot::ProcessSet> process_sets_of(const Options& options);
 
 inline constexpr int kMostRanks = 65536;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Creates the files of --output.
 #include "tools/mpirun/output_files.hpp"
 
 #include <fcntl.h>

@@ -12,10 +12,8 @@ namespace tern::mpirun {
 // Also creates the directories. Throws tern::Error naming the failed path.
 [[nodiscard]] Fd open_output(const std::string& directory, int rank, const char* stream);
 
-// For another launcher.
 void make_output_folders(const std::string& directory, int ranks);
 
-// A file that mpirun writes itself, because lines get prefixes.
 struct OutputFile {
   OutputFile(Loop& loop, Fd file) : fd(std::move(file)), sink(loop, fd.get()) {}
   Fd fd;

@@ -24,21 +24,20 @@ class Outputs {
   Outputs(const Outputs&) = delete;
   Outputs& operator=(const Outputs&) = delete;
 
-  // The ends for a rank; invalid: the rank writes to mpirun's outputs.
+  // A rank's ends; invalid: the rank writes to mpirun's outputs.
   struct Ends {
     Fd output, error;
   };
   [[nodiscard]] Ends connect(int rank);
 
   void say(const std::string& text);
-  // Silent with --quiet.
   void remark(const std::string& text);
 
   [[nodiscard]] bool all_written() const noexcept;
 
   Streams streams;
-  Loop::Handler on_change;           // all_written() may have become true
-  std::function<void(int)> on_lost;  // an output failed with this errno
+  Loop::Handler on_change;
+  std::function<void(int)> on_lost;
 
  private:
   [[nodiscard]] Fd connect(int rank, Sink& shown, const char* name);

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks parameters before the ranks start.
 #include "tools/mpirun/parameters.hpp"
 
 #include <algorithm>

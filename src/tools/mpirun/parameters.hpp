@@ -10,9 +10,7 @@
 
 namespace tern::mpirun {
 
-/// Each complaint once, about files, environment and options.
 [[nodiscard]] std::vector<std::string> parameter_complaints(const Options& options);
-/// The parameters of the first section's ranks.
 [[nodiscard]] Params parameters_of(const Options& options);
 
 }  // namespace tern::mpirun

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// From options to processors.
 #include "tools/mpirun/placement.hpp"
 
 #include <algorithm>
@@ -41,7 +40,7 @@ int unsaid_ranks(const Options& options, const Cores& cores) {
   return allocation.in_step ? 1 : std::max(1, allocation.tasks);
 }
 
-// Whether ranks hold cores of their own. Ranks bound to a NUMA node or larger share it.
+// Whether ranks hold cores of their own. Ranks bound to a NUMA node or larger share cores.
 bool takes_cores(const Placing& placing) {
   if (placing.take_held || placing.bind == Bind::kNone) return false;
   return placing.bind == Bind::kShare || placing.cores_each > 0 ||
@@ -52,7 +51,6 @@ std::string held_by_others(std::size_t held, std::size_t all, const char* then) 
   return strf("%zu of the %zu cores are held by another mpirun; %s", held, all, then);
 }
 
-// Binds to cores not held by other jobs, if enough are free.
 void bind_to_free(Places& places, const Placing& placing, int ranks) {
   const Cores& all = places.machine.cores;
   const auto each = static_cast<std::size_t>(std::max(1, placing.cores_each));
@@ -70,7 +68,7 @@ void bind_to_free(Places& places, const Placing& placing, int ranks) {
     places.remark = held_by_others(others, all.size(), "rank 0 gets the rest");
     for (const topo::Core& core : free)
       places.cpus[0].insert(places.cpus[0].end(), core.cpus.begin(), core.cpus.end());
-    return places.hold.release();  // the rank has no core of its own
+    return places.hold.release();
   } else if (others > 0 && (free.size() < wanted || placing.per_unit > 0)) {
     places.remark = held_by_others(others, all.size(), "both jobs share some cores");
     places.cpus = bind_ranks(placing, ranks, all);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Places a job's ranks on this machine: reads the machine, settles the number of ranks, takes cores
-// and binds. See: tests/unit/tools/placement_test.cc.
+// and binds.
 #pragma once
 
 #include <string>
@@ -15,18 +15,17 @@ namespace tern::mpirun {
 
 struct Places {
   topo::Machine machine;
-  std::vector<Cpus> cpus;  // of each rank; empty: not bound
-  topo::CoreHold hold;     // keeps other jobs off these cores
-  std::string remark;      // an unexpected placement and its reason; empty: none
+  std::vector<Cpus> cpus;
+  topo::CoreHold hold;
+  std::string remark;
 };
 
 // Fills in numbers of ranks not given. Throws tern::Error for contradictions.
 void settle_ranks(Options& options, const std::vector<topo::Core>& cores);
 
-// Settles and places on a known machine. `hold` is empty.
 [[nodiscard]] Places place_on(topo::Machine machine, Options& options, topo::CoreHold hold);
 
-// The same for this machine; reads only the parts that the options need.
+// Settles and places on this machine; reads only the parts that the options need.
 [[nodiscard]] Places place_job(Options& options);
 
 }  // namespace tern::mpirun

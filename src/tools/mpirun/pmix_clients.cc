@@ -46,7 +46,7 @@ sockaddr_in name_of(int fd, int (*function)(int, sockaddr*, socklen_t*)) {
   return address;
 }
 
-// Owner of the socket from `from` to `to`; -1 if unknown or in another state.
+// Returns the owner of the socket from `from` to `to`; -1 if unknown or in another state.
 long owner_of(const sockaddr_in& from, const sockaddr_in& to, int state) {
   struct {
     nlmsghdr head{};

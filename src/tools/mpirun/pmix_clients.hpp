@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Accepts connections to mpirun's PMIx server, asks the kernel for each client's owner, and hands
 // the socket to libpmix.
-// Threads: the loop's; libpmix accepts on its own thread. See: tools/mpirun/pmix_server.hpp.
+// Threads: the loop's; libpmix accepts on its own thread.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace tern::mpirun {
 
-// A listening socket on 127.0.0.1; *port is unchanged on failure.
+// Returns a listening socket on 127.0.0.1; *port is unchanged on failure.
 Fd listen_on_loopback(int* port);
 
-// True if the kernel reports another user as the owner of the client's end, or reports only the
+// Whether the kernel reports another user as the owner of the client's end, or reports only the
 // listener's owner.
 bool is_from_other_user(int client, int listener);
 

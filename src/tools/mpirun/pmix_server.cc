@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs libpmix as the server of one host.
 #include "tools/mpirun/pmix_server.hpp"
 
 #include <pmix_version.h>
@@ -44,7 +43,6 @@ void check(pmix_status_t status, const char* what) {
               strf("the PMIx server of mpirun: %s failed: %s", what, pmix().Error_string(status)));
 }
 
-// Owns its strings and arrays.
 class Attributes {
  public:
   void text(const char* key, const std::string& value) {
@@ -60,7 +58,6 @@ class Attributes {
   void rank(const char* key, int value) {
     add(key, PMIX_PROC_RANK).data.rank = static_cast<pmix_rank_t>(value);
   }
-  // Adds the map of nodes or processes in PMIx's compact form.
   void coded(const char* key, char* code) {
     text(key, code);
     std::free(code);
@@ -93,11 +90,11 @@ class Attributes {
   std::vector<pmix_info_t> infos_;
   std::deque<std::string> strings_;
   std::vector<std::unique_ptr<Attributes>> children_;
-  std::vector<std::size_t> nested_;  // indices of arrays in infos_
+  std::vector<std::size_t> nested_;
   std::deque<pmix_data_array_t> arrays_;
 };
 
-// Call with the mutex held.
+// Call ours() with the mutex held.
 bool ours(const pmix_proc_t* proc) {
   return proc != nullptr && proc->rank < static_cast<pmix_rank_t>(the_upcalls.ranks);
 }
@@ -131,7 +128,7 @@ pmix_status_t on_abort(const pmix_proc_t* proc, void*, int status, const char te
 pmix_status_t on_fence(const pmix_proc_t[], size_t, const pmix_info_t[], size_t, char* data,
                        size_t bytes, pmix_modex_cbfunc_t done, void* done_data) {
   auto copy = std::make_shared<std::string>(data != nullptr ? std::string(data, bytes) : "");
-  std::free(data);  // the upcall releases the data
+  std::free(data);
   const std::lock_guard lock(the_upcalls_mutex);
   if (the_upcalls.ranks == 0) return PMIX_ERR_NOT_AVAILABLE;
   the_upcalls.loop->post([copy, done, done_data] {
@@ -146,7 +143,7 @@ pmix_status_t on_fence(const pmix_proc_t[], size_t, const pmix_info_t[], size_t,
 
 pmix_status_t on_remote_get(const pmix_proc_t*, const pmix_info_t[], size_t, pmix_modex_cbfunc_t,
                             void*) {
-  return PMIX_ERR_NOT_FOUND;  // no other hosts
+  return PMIX_ERR_NOT_FOUND;
 }
 
 pmix_server_module_t make_module() {
@@ -186,7 +183,7 @@ void register_job(const JobFacts& facts, const pmix_proc_t& job, const std::stri
   list.number(PMIX_JOB_NUM_APPS, facts.apps);
   for (int rank = 0; rank < facts.size; ++rank) {
     Attributes& one = list.nested(PMIX_PROC_INFO_ARRAY);
-    one.rank(PMIX_RANK, rank);  // first: without it clients hang
+    one.rank(PMIX_RANK, rank);  // first, because clients hang without the rank
     one.rank(PMIX_GLOBAL_RANK, rank);
     one.number(PMIX_APPNUM, the_upcalls.shared->app(rank));
     one.number16(PMIX_LOCAL_RANK, rank);
@@ -199,7 +196,6 @@ void register_job(const JobFacts& facts, const pmix_proc_t& job, const std::stri
         "registering the job");
 }
 
-// Port of "tern4://127.0.0.1:4711" in PMIX_SERVER_URI4=...
 int port_from(char** environment) {
   int port = 0;
   for (char** entry = environment; entry != nullptr && *entry != nullptr; ++entry) {
@@ -211,7 +207,6 @@ int port_from(char** environment) {
   return port;
 }
 
-// An unguessable name for a directory of this user.
 std::string directory_name() {
   const char* base = std::getenv("TMPDIR");
   if (base == nullptr || *base != '/' || std::strlen(base) > 160) base = "/tmp";
@@ -271,14 +266,14 @@ void PmixServer::on_client() {
 
 void PmixServer::start() {
   const std::string directory = directory_name();
-  guard_.set_directory(directory);  // before mkdir: mpirun may be killed at any moment
+  guard_.set_directory(directory);  // before mkdir, because mpirun may be killed at any moment
   if (::mkdir(directory.c_str(), 0700) != 0)
     throw Error(MPI_ERR_OTHER,
                 strf("mpirun cannot make the directory %s for the PMIx server: %s; ranks that need "
                      "PMIx cannot start (set TMPDIR to another directory)",
                      directory.c_str(), std::strerror(errno)));
   the_upcalls = {&loop_, &meeting_.shared, facts_.size, meeting_.event.get()};
-  // Keeps job data in memory; the shared-memory store would write files into the directory.
+  // "hash" keeps job data in memory; the shared-memory store would write files into the directory.
   ::setenv("PMIX_MCA_gds", "hash", 1);
   static pmix_server_module_t module = make_module();
   Attributes list;
@@ -299,8 +294,8 @@ void PmixServer::start() {
   if (libpmix_port_ == 0) throw Error(MPI_ERR_OTHER, "the PMIx server of mpirun has no TCP port");
 }
 
-// No PMIx_server_finalize: after a client's death libpmix 4.2.2 may deadlock with its own thread.
-// mpirun is about to end; the guard removes the directory.
+// PMIx_server_finalize is not called: after a client's death libpmix 4.2.2 may deadlock with its
+// own thread. mpirun is about to end; the guard removes the directory.
 PmixServer::~PmixServer() {
   const std::lock_guard lock(the_upcalls_mutex);
   the_upcalls = {};

@@ -6,7 +6,6 @@
 // user, group and the job's secret name.
 // Lifetime: one per process (libpmix allows no more). Threads: made and ended by the loop's thread;
 // libpmix's own thread only posts to the loop and sets states.
-// See: tests/mpi/launch_pmix.sh, tests/mpi/fault_two_users.sh.
 #pragma once
 
 #include <functional>
@@ -20,7 +19,6 @@
 
 namespace tern::mpirun {
 
-// 32 random hexadecimal digits, unguessable.
 std::string random_name();
 
 class PmixServer {

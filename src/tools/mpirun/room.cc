@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads and compares limits.
 #include "tools/mpirun/room.hpp"
 
 #include <sys/resource.h>
@@ -17,7 +16,6 @@ namespace {
 
 // Lower bound of a rank's memory. After MPI_Init a small program has 1.2 MiB of private memory.
 constexpr std::int64_t kLeastMemory = 512 * 1024;
-// mpirun's own, beside the ranks.
 constexpr std::int64_t kOwnDescriptors = 8, kOwnProcesses = 2;
 
 std::int64_t number_in(const std::string& path) {
@@ -26,7 +24,6 @@ std::int64_t number_in(const std::string& path) {
   return file >> number ? number : Room::kNone;  // "max" is not a number
 }
 
-// Value in KiB from /proc/meminfo; 0 if absent.
 std::int64_t kib_of(const std::string& text, const std::string& name) {
   const std::size_t at = text.find("\n" + name + ":");
   return at == std::string::npos ? 0 : std::atoll(text.c_str() + at + name.size() + 2);
@@ -41,7 +38,7 @@ std::int64_t free_memory(const std::string& root) {
   return (available + kib_of(text.str(), "SwapFree")) * 1024;
 }
 
-// The directory of a controller's files. cgroup v2 has one tree, v1 one tree per controller.
+// The directory of a controller's files: cgroup v2 has a single tree, v1 a tree per controller.
 struct Group {
   std::string folder, path;
 };
@@ -61,7 +58,7 @@ Group group_of(const std::string& root, const std::string& controller) {
   return found;
 }
 
-// The least free room of a cgroup and its parents; without `current` the least limit.
+// Returns the least free room of a cgroup and its parents, or without `current` the least limit.
 std::int64_t free_in(const Group& group, const char* most, const char* current = nullptr) {
   std::int64_t least = Room::kNone;
   if (group.folder.empty()) return least;
@@ -97,7 +94,7 @@ Room room_here(const std::string& root) {
   room.group_processes = free_in(group_of(root, "pids"), "pids.max", "pids.current");
   room.memory = free_memory(root);
   const Group memory = group_of(root, "memory");
-  // The cgroup's page cache can be freed: only the limit is certain.
+  // Pages in the cgroup's cache can be freed, so only the limit is certain.
   room.group_memory =
       std::min(free_in(memory, "memory.max"), free_in(memory, "memory.limit_in_bytes"));
   return room;

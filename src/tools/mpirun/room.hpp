@@ -3,7 +3,6 @@
 // Why: a job that cannot fit should end before the start; a started job without memory makes the
 // machine swap.
 // Sources: getrlimit(2), proc(5), cgroups(7). Only a certain lack counts.
-// See: tests/unit/tools/room_test.cc, tests/mpi/fault_resources.sh.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +10,20 @@
 
 namespace tern::mpirun {
 
-// A machine's limits; kNone: unlimited.
 struct Room {
   static constexpr std::int64_t kNone = INT64_MAX;
-  std::int64_t descriptors = kNone;  // of mpirun
+  std::int64_t descriptors = kNone;
   std::int64_t user_processes = kNone;
   std::int64_t system_processes = kNone;
-  std::int64_t group_processes = kNone;  // still free in the cgroup
-  std::int64_t memory = kNone;           // bytes: MemAvailable and free swap
-  std::int64_t group_memory = kNone;     // the cgroup's limit, bytes
+  std::int64_t group_processes = kNone;
+  std::int64_t memory = kNone;  // bytes: MemAvailable and free swap
+  std::int64_t group_memory = kNone;
 };
 
 // `root`: the directory with /proc and /sys, for tests.
 [[nodiscard]] Room room_here(const std::string& root = "");
 
-// The first lack, with the cure; empty if nothing lacks. `outputs`: pipes per rank.
+// Returns the first lack, with the cure; empty if nothing lacks. `outputs`: pipes per rank.
 [[nodiscard]] std::string lack_in_words(const Room& room, int ranks, int outputs);
 
 }  // namespace tern::mpirun

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes to mpirun's stdout and stderr.
 #include "tools/mpirun/sink.hpp"
 
 #include <linux/limits.h>
@@ -16,7 +15,7 @@ namespace {
 // epoll does not support regular files and /dev/null, which never block.
 bool always_ready(int fd) {
   struct stat info {};
-  if (::fstat(fd, &info) != 0) return true;  // closed: the first write reports it
+  if (::fstat(fd, &info) != 0) return true;
   return S_ISREG(info.st_mode) || (S_ISCHR(info.st_mode) && ::isatty(fd) == 0);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One of mpirun's outputs, written without blocking the loop.
 // Why: a slow, stopped or closed reader must not keep mpirun from ending its ranks.
-// How: writes a pipe or terminal only when ready, and no more than a ready pipe takes. O_NONBLOCK
-// would also affect the shell, which shares the descriptor.
+// How: mpirun writes a pipe or terminal only when ready, and no more than a ready pipe takes.
+// O_NONBLOCK would also affect the shell, which shares the descriptor.
 // Lifetime: ends before the loop. Threads: the loop's.
 #pragma once
 
@@ -36,7 +36,7 @@ class Sink {
 
   Loop& loop_;
   int fd_;
-  bool direct_;  // a regular file: always ready
+  bool direct_;
   bool watching_ = false;
   int error_ = 0;
   std::string queue_;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts a rank by vfork and exec.
 #include "tools/mpirun/spawn.hpp"
 
 #include <fcntl.h>
@@ -23,7 +22,7 @@ namespace {
 
 constexpr int kMostCpus = 8192;
 
-// Runs in the child in the parent's memory: system calls only.
+// The child calls this in the parent's memory: system calls only.
 int bind_self(const std::vector<int>* cpus) noexcept {
   if (cpus == nullptr || cpus->empty()) return 0;
   unsigned long mask[kMostCpus / (8 * sizeof(unsigned long))] = {};
@@ -32,7 +31,7 @@ int bind_self(const std::vector<int>* cpus) noexcept {
   return ::sched_setaffinity(0, sizeof mask, reinterpret_cast<cpu_set_t*>(mask));
 }
 
-// dup2 that also clears close-on-exec if both numbers are equal.
+// move_fd() is a dup2() that also clears close-on-exec if both numbers are equal.
 int move_fd(int from, int to) noexcept {
   return from == to ? ::fcntl(to, F_SETFD, 0) : ::dup2(from, to);
 }

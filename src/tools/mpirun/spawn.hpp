@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Starts a program as a rank.
 // Why not posix_spawn: binding, parent-death signal, the guard's table, and errors with the failed
-// step. How: vfork, which neither copies nor marks mpirun's memory; the child writes only the
-// result.
-// Threads: the thread whose end means mpirun's end (parent-death signal).
+// step. vfork neither copies nor marks mpirun's memory; the child writes only the result. Threads:
+// the thread whose end means mpirun's end (parent-death signal).
 #pragma once
 
 #include <sys/resource.h>
@@ -21,20 +20,20 @@ struct Spawn {
   const char* path = nullptr;  // already found: absolute, or relative to `directory`
   char* const* arguments = nullptr;
   char* const* environment = nullptr;
-  const char* directory = nullptr;         // nullptr: mpirun's
-  const std::vector<int>* cpus = nullptr;  // nullptr, empty: not bound
+  const char* directory = nullptr;
+  const std::vector<int>* cpus = nullptr;
   int input = 0, output = 1, error = 2;
-  int inherited[3] = {-1, -1, -1};     // kept open with their numbers
+  int inherited[3] = {-1, -1, -1};
   volatile pid_t* announce = nullptr;  // receives the pid before exec
   const sigset_t* signal_mask = nullptr;
-  const rlimit* open_files = nullptr;  // the limit before mpirun raised it
-  bool stop_at_start = false;          // stop before the first instruction, until SIGCONT
+  const rlimit* open_files = nullptr;
+  bool stop_at_start = false;  // stop before the first instruction, until SIGCONT
 };
 
 struct SpawnResult {
   pid_t pid = -1;
-  int error = 0;          // errno; 0: the program runs
-  const char* step = "";  // the failed step
+  int error = 0;
+  const char* step = "";
 };
 
 // Throws as find_program() does.

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens inputs.
 #include "tools/mpirun/standard_input.hpp"
 
 #include <fcntl.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Watches the start.
 #include "tools/mpirun/start_watch.hpp"
 
 #include <cstdlib>

@@ -30,8 +30,8 @@ class StartWatch {
   const double timeout_;
   const std::function<void(const std::string& text)> say_;
   int ranks_ = 0;
-  int here_ = 0;   // ranks that have called MPI_Init
-  int looks_ = 0;  // checks without a new rank
+  int here_ = 0;
+  int looks_ = 0;
 };
 
 }  // namespace tern::mpirun

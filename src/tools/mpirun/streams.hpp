@@ -21,7 +21,7 @@ class Streams {
   // Makes a pipe whose lines go to `sink`; returns the writing end for the rank.
   [[nodiscard]] Fd add(int rank, Sink& sink, LineSplitter lines);
 
-  // Call before reporting the rank's end.
+  // Prints the rank's last lines. Call before reporting the rank's end.
   void drain(int rank);
   void pause_or_resume();
   // Closes open streams, held by a process outside the job.
@@ -38,7 +38,6 @@ class Streams {
     LineSplitter lines;
     bool watched = false;
   };
-  // False at the end of the stream, or if nothing is available.
   bool read_once(Stream& stream);
   void close(Stream& stream);
   void watch(Stream& stream);

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads /proc about a process that does not end.
 #include "tools/mpirun/stuck.hpp"
 
 #include <filesystem>
@@ -12,7 +11,7 @@ namespace tern::mpirun {
 namespace {
 
 struct Status {
-  std::string state = "unknown";  // "D (disk sleep)"
+  std::string state = "unknown";
   pid_t tracer = 0;
 };
 

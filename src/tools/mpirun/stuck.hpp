@@ -2,7 +2,6 @@
 // Explains why a killed process does not end.
 // Why: a stopped tracer or a system call in state D keeps a process forever. mpirun cannot end
 // either, but the user can.
-// See: tests/unit/tools/stuck_test.cc, tests/mpi/launch_traced.sh.
 #pragma once
 
 #include <sys/types.h>
@@ -11,7 +10,6 @@
 
 namespace tern::mpirun {
 
-// "traced by process 123 (gdb)", "in state D (disk sleep)".
 [[nodiscard]] std::string why_not_ended(pid_t pid);
 
 }  // namespace tern::mpirun

@@ -40,7 +40,7 @@ Flags ranks_that_go_on(const std::vector<WaitNode>& nodes) {
   return going;
 }
 
-// A waiting rank awaited in vain by `rank`; -1 if all awaited ranks have ended.
+// Returns a waiting rank awaited in vain by `rank`; -1 if all awaited ranks have ended.
 int next_stuck(int rank, const std::vector<WaitNode>& nodes, const Flags& going) {
   for (const WaitReport& report : nodes[static_cast<std::size_t>(rank)].reports)
     for (const int other : report.ranks) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The wait graph: ranks that can never go on, and a cycle among them. See:
-// tests/unit/tools/wait_graph_test.cc.
+// The wait graph: ranks unable to go on, and a cycle among these ranks.
 #pragma once
 
 #include <string>
@@ -13,19 +12,18 @@ namespace tern::mpirun {
 struct WaitNode {
   enum class State { kRunning, kWaiting, kEnded };
   State state = State::kRunning;
-  std::vector<WaitReport> reports;  // of a waiting rank, per thread
+  std::vector<WaitReport> reports;
 };
 
 struct WaitVerdict {
-  std::vector<int> stuck;  // ranks waiting for an impossible event, ascending
+  std::vector<int> stuck;
   std::vector<int> cycle;  // 0 1 2: 0 waits for 1, 1 for 2, 2 for 0; empty without a cycle
 };
 
-// A rank goes on if any of its threads does. A thread goes on if all awaited ranks go on, or any if
-// any suffices. Ranks outside MPI go on; ended ranks do not; a report without ranks does.
+// A rank goes on if any of the rank's threads does. A thread goes on if all awaited ranks go on, or
+// any if any suffices. Ranks outside MPI go on; ended ranks do not; a report without ranks does.
 [[nodiscard]] WaitVerdict judge_waiting(const std::vector<WaitNode>& nodes);
 
-// "Deadlock: rank 0 waits for 1, 1 waits for 0." Empty if no rank is stuck.
 [[nodiscard]] std::string in_words(const WaitVerdict& verdict, const std::vector<WaitNode>& nodes);
 
 }  // namespace tern::mpirun

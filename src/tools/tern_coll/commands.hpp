@@ -10,7 +10,6 @@ namespace tern::coll_tool {
 [[nodiscard]] int verify(const Options& options);
 [[nodiscard]] int draw(const Options& options);
 [[nodiscard]] int simulate(const Options& options);
-/// Runs under mpirun.
 [[nodiscard]] int tune(const Options& options);
 
 [[nodiscard]] int show(const Options& options);

@@ -19,12 +19,11 @@ using coll::Verb;
 constexpr double kLeft = 40, kTop = 70, kColumn = 84, kBottom = 24;
 
 struct Page {
-  double scale;  // points per unit of time
+  double scale;
   [[nodiscard]] double x(int32_t rank) const { return kLeft + kColumn * (rank + 0.5); }
   [[nodiscard]] double y(double time) const { return kTop + scale * time; }
 };
 
-/// The hue distinguishes blocks, and sets of blocks moved together.
 std::string colour_of(const Schedule& schedule, const coll::Slice& slice) {
   const int32_t blocks = std::max(schedule.parts, schedule.mirrors != 0 ? schedule.ranks : 1);
   const int32_t of = blocks > 1 ? blocks : schedule.ranks;
@@ -54,7 +53,7 @@ std::string message(const Page& page, const Schedule& schedule, const coll::Step
       words_of(schedule, step).c_str());
 }
 
-/// Lowered schedules: a peer may write again.
+/// In lowered schedules, a credit lets a peer write again.
 std::string credit(const Page& page, const coll::Step& step, const Timeline::Event& event) {
   return strf(
       "<line x1='%.1f' y1='%.1f' x2='%.1f' y2='%.1f' stroke='#aaaaaa' stroke-width='1' "
@@ -67,7 +66,6 @@ bool puts(const coll::Step& step) {
   return step.verb == Verb::kPut || (step.verb == Verb::kReduce && step.peer != coll::kSelf);
 }
 
-/// Whether a signal only repeats the put before.
 bool follows_put(const Schedule& schedule, const Timeline::Event& event) {
   return event.step > 0 && puts(schedule.step(event.lane, event.step - 1)) &&
          schedule.step(event.lane, event.step - 1).peer ==

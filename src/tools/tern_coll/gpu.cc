@@ -28,7 +28,7 @@ int rank_on_host(const MpiLibrary& mpi) {
   throw Error(MPI_ERR_OTHER, "tune --device needs a GPU on each rank: " + why);
 }
 
-/// Call before the library meets device memory.
+/// Call loaded_driver() before the library meets device memory.
 const cuda::Driver& loaded_driver() {
   cuda::load_driver();
   const cuda::Driver* const driver = cuda::driver();

@@ -20,13 +20,10 @@ class Gpu {
   Gpu(const Gpu&) = delete;
   Gpu& operator=(const Gpu&) = delete;
   ~Gpu();
-  /// "NVIDIA H100"
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] void* input() const noexcept { return reinterpret_cast<void*>(input_); }
   [[nodiscard]] void* output() const noexcept { return reinterpret_cast<void*>(output_); }
-  /// A communicator of the same ranks and hints, on the stream.
   [[nodiscard]] MPI_Comm on_stream(MPI_Comm comm) const;
-  /// Throws tern::Error.
   void wait() const;
 
  private:
@@ -38,7 +35,7 @@ class Gpu {
   MPIX_Stream of_mpi_ = MPIX_STREAM_NULL;
 };
 
-/// Whether devices with peer access run the row by themselves.
+/// Whether devices with peer access run the row without the host.
 [[nodiscard]] bool runs_on_devices(const coll::Algorithm& row, int ranks);
 
 }  // namespace tern::coll_tool

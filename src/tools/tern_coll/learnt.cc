@@ -13,7 +13,7 @@ extern "C" char** environ;
 namespace tern::coll_tool {
 namespace {
 
-/// Separate files for jobs with bound and unbound ranks; TERN_COLL_LEARNT replaces both.
+/// Jobs with bound and unbound ranks have separate files; TERN_COLL_LEARNT replaces both.
 template <class Work>
 void for_each_file(const Work& work) {
   const std::string asked = load_params(environ, nullptr).coll_learnt,

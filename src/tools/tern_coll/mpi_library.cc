@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads the MPI library.
 #include "tools/tern_coll/mpi_library.hpp"
 
 #include <dlfcn.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// MpiLibrary: the MPI functions for tune, from the library beside this program.
-// Why not linked: the other commands must work without the library.
-// Lifetime: until the program ends. See: tern_coll tune.
+// MpiLibrary: the MPI functions for tune, from the library beside this program. Other commands must
+// work without the library, so nothing is linked.
+// Lifetime: until the program ends.
 #pragma once
 
 #include "mpi.h"
@@ -15,7 +15,7 @@ namespace tern::coll_tool {
   X(Comm_split_type) X(Comm_get_info) X(Info_create) X(Info_set) X(Info_get_string) X(Info_free)   \
   X(Send) X(Recv) X(Wtime)                                                                         \
   X(Reduce_local)
-/// As MPI_Name and MPIX_Name_enqueue with the same arguments.
+/// Signatures are those of MPI_Name and MPIX_Name_enqueue.
 #define TERN_COLL_COLLECTIVES(X)                                                                   \
   X(Barrier) X(Bcast) X(Gather) X(Scatter) X(Allgather) X(Alltoall) X(Reduce) X(Allreduce)         \
   X(Reduce_scatter_block) X(Scan) X(Exscan)
@@ -36,7 +36,7 @@ struct MpiLibrary : Collectives {
   Collectives enqueued;
 };
 
-/// From ../lib of this program, else from the system's path. Throws tern::Error.
+/// Loads ../lib of this program, else from the system's path. Throws tern::Error.
 [[nodiscard]] MpiLibrary load_mpi();
 
 }  // namespace tern::coll_tool

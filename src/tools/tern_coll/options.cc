@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the command line.
 #include "tools/tern_coll/options.hpp"
 
 #include <cerrno>

@@ -11,30 +11,30 @@ namespace tern::coll_tool {
 
 struct Options {
   std::string command, collective, algorithm;
-  int32_t least_ranks = 0, most_ranks = 0;  // 0: the command's default
-  int32_t root = -1;                        // -1: the command's default
-  std::vector<int32_t> levels;              // sizes of hosts, their parts, ...
-  std::string neighbors;          // topology of neighbourhoods; empty: the command's default
-  bool device = false;            // tune: collectives enqueued on GPU streams
+  int32_t least_ranks = 0, most_ranks = 0;
+  int32_t root = -1;
+  std::vector<int32_t> levels;
+  std::string neighbors;
+  bool device = false;
   bool stream = false;            // lowered schedules, for the stream engine
   int64_t bytes = 0, chunk = -1;  // -1: the algorithm's
-  std::string topology;           // a known name, or a file
+  std::string topology;
   std::string output = "-";
   bool help = false, version = false;
 };
 
 /// Throws tern::Error with the nearest valid word.
 [[nodiscard]] Options parse_options(const std::vector<std::string>& words);
-/// The rows named on the command line: all, a collective's, or a single row.
 [[nodiscard]] std::vector<const coll::Algorithm*> rows_of(const Options& options);
-/// The schedules of all ranks; neighbourhoods use `options.neighbors`.
 [[nodiscard]] std::vector<coll::Schedule> schedules_of(const Options& options,
                                                        const coll::Algorithm& row, int32_t ranks,
                                                        int32_t root, const coll::Levels* levels);
-/// Null without levels, or if the levels are meaningless for so many ranks. `made` owns the result.
+/// Returns null without levels, or if the levels are meaningless for so many ranks. `made` owns the
+/// result.
 [[nodiscard]] const coll::Levels* levels_of(const Options& options, int32_t ranks,
                                             coll::Levels* made);
-/// The neighbourhoods of a topology: ring, grid, torus, random or dense. Throws tern::Error.
+/// Returns the neighbourhoods of a topology: ring, grid, torus, random or dense. Throws
+/// tern::Error.
 [[nodiscard]] std::vector<coll::Neighbors> neighbors_of(const std::string& word, int32_t ranks);
 void write_output(const Options& options, const std::string& text);
 

@@ -24,7 +24,7 @@ coll::Topology topology_in(const Options& options) {
                                "or a file with a machine's description");
 }
 
-/// The given levels, else hosts as divided by the network.
+/// Returns the given levels, else hosts as divided by the network.
 coll::Levels levels_on(const coll::Topology& topology, const Options& options, int32_t ranks) {
   if (!options.levels.empty()) return coll::Levels::from_sizes(ranks, options.levels);
   std::vector<int64_t> hosts;
@@ -36,7 +36,6 @@ coll::Levels levels_on(const coll::Topology& topology, const Options& options, i
   return coll::Levels::from_names({hosts});
 }
 
-/// Number and price of driver calls, for the rank with the most calls.
 std::string driver_in_words(const std::vector<coll::Schedule>& schedules,
                             const coll::Topology& topology, int64_t bytes) {
   const auto mapped = [&](int32_t from, int32_t to) { return topology.route(from, to).mapped; };

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures collectives.
 #include "tools/tern_coll/stopwatch.hpp"
 
 #include <unistd.h>
@@ -16,7 +15,7 @@ constexpr int kRounds = 5;
 constexpr double kRoundUs = 1000;
 constexpr size_t kLeastBytes = 8;
 constexpr useconds_t kSettleUs = 1000;
-constexpr int kLarge = 1 << 20, kTimes = 20;  // for the model's figures
+constexpr int kLarge = 1 << 20, kTimes = 20;
 
 int calls_of(double each) { return static_cast<int>(std::clamp(kRoundUs / each, 1.0, 1000.0)); }
 
@@ -75,7 +74,7 @@ void Stopwatch::call(coll::Collective collective, size_t bytes, MPI_Comm comm) {
       return (void)by.Exscan(in, out, floats, MPI_FLOAT, MPI_SUM, comm);
     case kNeighborAllgather:
     case kNeighborAlltoall:
-      return;  // not measured by tune
+      return;
   }
 }
 
@@ -103,7 +102,8 @@ std::string Stopwatch::wire_of(MPI_Comm comm) {
   return wire;
 }
 
-// Waits until all ranks have ended the communicator: the next team takes the freed resources.
+// Waits until all ranks have ended the communicator, because the next team takes the freed
+// resources.
 void Stopwatch::end(MPI_Comm* comm) {
   mpi_.Comm_free(comm);
   if (gpu_ == nullptr) return;
@@ -150,7 +150,6 @@ std::vector<double> Stopwatch::times(size_t bytes) {
   return best;
 }
 
-// Uses a single communicator at a time.
 std::vector<double> Stopwatch::times_on_gpu(size_t bytes) {
   std::vector<double> all;
   std::string by_itself;
@@ -185,7 +184,7 @@ std::vector<int64_t> Stopwatch::hosts() {
   return all;
 }
 
-// Half of a round trip between ranks 0 and `other`; the best of several.
+// Measures half of a round trip between ranks 0 and `other`; the best of several.
 double Stopwatch::one_way(int other, int bytes, int rounds) {
   double best = 1e9;
   const bool first = rank_ == 0;

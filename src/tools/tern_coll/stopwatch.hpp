@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stopwatch: times a collective by a given algorithm on all ranks.
-// Cost: some milliseconds per answer. Threads: one. See: tern_coll tune.
+// Cost: some milliseconds per measurement. Threads: one.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,6 @@
 
 namespace tern::coll_tool {
 
-/// An algorithm and a wire protocol between GPUs; kAuto: the library's choice.
 struct Way {
   const coll::Algorithm* row;
   Wire wire = Wire::kAuto;
@@ -35,19 +34,18 @@ class Stopwatch {
   /// Keeps the `ways` whose wire the library takes, for times(). `ways` are of a single collective,
   /// the library's own wire first for each row. On GPUs no team stays.
   [[nodiscard]] const std::vector<Way>& prepare(const std::vector<Way>& ways);
-  /// Microseconds of the slowest rank, the best of several rounds, for each way; rounds alternate
-  /// between ways. `bytes`: of the vector, or of one block. Infinity: the wire is not taken at this
-  /// size, or is the library's own choice.
+  /// Returns microseconds of the slowest rank, the best of several alternating rounds, for each
+  /// way. `bytes`: of the vector, or of one block. Infinity: the wire is not taken at this size, or
+  /// is the library's own choice.
   [[nodiscard]] std::vector<double> times(size_t bytes);
-  /// The host of each rank, as the lowest rank with shared memory.
+  /// Returns the host of each rank, as the lowest rank with shared memory.
   [[nodiscard]] std::vector<int64_t> hosts();
-  /// The model's figures, the same on all ranks, measured by rank 0 with a rank of the same host
-  /// and a rank of another host. Other figures keep their defaults.
+  /// Returns the model's figures, the same on all ranks, measured by rank 0 with a rank of the same
+  /// host and a rank of another host. Other figures keep their defaults.
   [[nodiscard]] coll::Model figures();
 
  private:
   [[nodiscard]] MPI_Comm communicator_for(const Way& way);
-  /// The wire of the last call; empty: none between GPUs.
   [[nodiscard]] std::string wire_of(MPI_Comm comm);
   [[nodiscard]] std::vector<double> times_on_gpu(size_t bytes);
   void end(MPI_Comm* comm);
@@ -62,7 +60,7 @@ class Stopwatch {
   int rank_ = 0, ranks_ = 1;
   std::vector<char> input_, output_;
   std::vector<Way> ways_;
-  std::vector<MPI_Comm> comms_;  // for ways_
+  std::vector<MPI_Comm> comms_;
 };
 
 }  // namespace tern::coll_tool

@@ -16,10 +16,9 @@ namespace {
 
 constexpr size_t kSizes[] = {8,        32,        128,       512,     2 << 10, 8 << 10,
                              32 << 10, 128 << 10, 512 << 10, 2 << 20, 8 << 20, 32 << 20};
-/// For hosts. Devices measure all sizes.
+/// The limit holds for hosts; devices measure all sizes.
 constexpr size_t kMostOnHost = 2 << 20;
 
-/// From --bytes if given.
 size_t most_of(const Options& options) {
   const size_t most = options.device ? kSizes[std::size(kSizes) - 1] : kMostOnHost;
   return options.bytes > 0 ? std::min(most, static_cast<size_t>(options.bytes)) : most;
@@ -34,13 +33,12 @@ std::string size_in_words(size_t bytes) {
 
 std::string wire_in_words(const Way& way) { return strf("wire %s", name_of(way.wire)); }
 
-/// The lines of a collective; neighbouring sizes with the same answer share a line.
 class Lines {
  public:
   Lines(coll::Collective collective, int ranks, const char* where)
       : head_(strf("%-15s %-6d", coll::name_of(collective), ranks)), where_(where) {}
 
-  /// From `least` on `way` serves, until the next add() of another way.
+  /// `way` serves from `least` on, until the next add() of another way.
   void add(size_t least, const Way& way) {
     if (way_.row != nullptr && way_ != way)
       flush(strf("%s..%s", from_.c_str(), size_in_words(least - 1).c_str()));
@@ -65,7 +63,7 @@ class Lines {
   Way way_{nullptr};
 };
 
-/// For a row on devices: first the library's choice of wire, then each wire.
+/// Returns for a row on devices the library's choice of wire first, then each wire.
 std::vector<Way> able(const Options& options, coll::Collective collective, int ranks,
                       const coll::Levels* levels) {
   std::vector<Way> ways;
@@ -79,8 +77,8 @@ std::vector<Way> able(const Options& options, coll::Collective collective, int r
   return ways;
 }
 
-/// The fastest way, or within kClose of it the previous size's way, or else the library's wire for
-/// the same row.
+/// Returns the fastest way, or within kClose of it the previous size's way, or else the library's
+/// wire for the same row.
 size_t best_of(const std::vector<Way>& ways, const std::vector<double>& times, const Way& before) {
   const auto quickest = std::min_element(times.begin(), times.end());
   const double most = kClose * *quickest;
@@ -92,7 +90,6 @@ size_t best_of(const std::vector<Way>& ways, const std::vector<double>& times, c
   return best;
 }
 
-/// Returns the line for the size.
 std::string measured(Stopwatch& watch, const std::vector<Way>& ways, size_t size, Way* before) {
   const std::vector<double> times = watch.times(size);
   *before = ways[best_of(ways, times, *before)];
@@ -142,15 +139,13 @@ std::string head_of(Stopwatch& watch, const coll::Levels* levels, const Gpu* gpu
       : levels == nullptr ? "without levels"
                           : levels->text().c_str(),
       host);
-  if (gpu != nullptr)  // the model describes hosts only
-    return text + "# streams: with Tern's choice of wire; wire: with this wire\n";
+  if (gpu != nullptr) return text + "# streams: with Tern's choice of wire; wire: with this wire\n";
   const coll::Model model = watch.figures();
   text += link_in_words("within", model.within, "in a host");
   if (levels != nullptr) text += link_in_words("between", model.between, "between hosts");
   return text + strf("reduce %.0f\ncopy %.0f\n", model.reduce, model.copy);
 }
 
-/// Levels of --levels, or TERN_COLL_LEVELS, or the ranks' hosts.
 const coll::Levels* levels_here(Options options, Stopwatch& watch, coll::Levels* made) {
   const char* told = std::getenv("TERN_COLL_LEVELS");
   if (options.levels.empty() && told != nullptr && *told != '\0')
@@ -160,7 +155,6 @@ const coll::Levels* levels_here(Options options, Stopwatch& watch, coll::Levels*
   return made->empty() ? nullptr : made;
 }
 
-/// The lines of all collectives. `gpu`: on its stream; null: on the host.
 std::string measured_table(const Options& options, const MpiLibrary& mpi, const Gpu* gpu,
                            bool* writes) {
   Stopwatch watch(mpi, gpu);

@@ -71,7 +71,7 @@ bool lowered(const coll::Algorithm& row) {
   return !coll::neighborly(row.collective) && !is_between(row);
 }
 
-/// Groups of `ranks`, against about as many, one, and twice as many.
+/// Proves groups of `ranks`, against about as many, one, and twice as many.
 void prove_between(const coll::Algorithm& row, int32_t ranks, Tally* tally) {
   const int32_t root = coll::rooted(row.collective) ? ranks - 1 : -1;
   for (const int32_t others : {1, ranks, ranks + 1, 2 * ranks}) {
@@ -80,7 +80,6 @@ void prove_between(const coll::Algorithm& row, int32_t ranks, Tally* tally) {
   }
 }
 
-/// Rows of the table, and rows for two groups.
 std::vector<const coll::Algorithm*> provable_rows(const Options& options) {
   std::vector<const coll::Algorithm*> rows;
   const bool only = options.algorithm == coll::between_algorithms()[0].name;
@@ -119,7 +118,7 @@ int verify(const Options& options) {
   Tally all;
   const int32_t least = options.least_ranks == 0 ? 1 : options.least_ranks;
   const int32_t most = options.most_ranks == 0 ? 32 : options.most_ranks;
-  if (!options.neighbors.empty()) (void)neighbors_of(options.neighbors, 1);  // validates the word
+  if (!options.neighbors.empty()) (void)neighbors_of(options.neighbors, 1);
   for (const coll::Algorithm* row : provable_rows(options)) {
     Tally tally;
     for (int32_t ranks = least; ranks <= most; ++ranks) prove_row(options, *row, ranks, &tally);

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collects the facts.
 #include "tools/tern_info/facts.hpp"
 
 #include <hwloc.h>

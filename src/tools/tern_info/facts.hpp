@@ -23,8 +23,8 @@ struct Dependency {
 };
 
 struct Launch {
-  std::string way;      // a value of TERN_BOOT; empty: MPI_Init would fail
-  std::string because;  // a sentence
+  std::string way;  // a value of TERN_BOOT; empty: MPI_Init would fail
+  std::string because;
 };
 
 struct Parameter {
@@ -38,13 +38,13 @@ struct ConfigFile {
 struct Facts {
   std::vector<Fact> build;
   std::vector<Dependency> dependencies;
-  std::vector<Fact> gpus;  // CUDA: driver, devices, kernels, sharing between ranks
+  std::vector<Fact> gpus;
   Launch launch;
   std::vector<btl::Trial> transports;
   std::optional<topo::Tree> topology;
   std::string topology_problem;  // reason for a missing or another machine
   std::vector<Parameter> parameters;
-  std::vector<std::string> complaints;  // about wrong parameters
+  std::vector<std::string> complaints;
   std::vector<ConfigFile> files;
 };
 
@@ -52,18 +52,16 @@ struct Facts {
 struct GpuLinks {
   std::vector<std::string> names;  // "0: NVIDIA H100, 80 GiB"; empty: see `problem`
   std::vector<std::vector<const char*>>
-      kind;                 // by pair: "nvlink", "pcie", "none"; on the diagonal "same"
-  std::string source;       // of nvlink and pcie; empty for one device
+      kind;  // by pair: "nvlink", "pcie", "none"; on the diagonal "same"
+  std::string source;
   std::vector<int> island;  // by device: the first of its group with peer access
   std::string problem;
 };
 
 [[nodiscard]] std::vector<Fact> build_facts();
 [[nodiscard]] std::vector<Dependency> dependencies();
-/// Loads an installed driver.
 [[nodiscard]] GpuLinks gpu_links();
 [[nodiscard]] std::vector<Fact> gpu_facts();
-/// The boot method of an MPI program started in this environment.
 [[nodiscard]] Launch launch_here(const std::string& wanted);
 void add_parameters(Facts* facts);
 void add_topology(Facts* facts);

@@ -24,7 +24,6 @@ std::string driver_words() {
   return why.starts_with("no ") ? "none here: libcuda.so.1 cannot be loaded" : why;
 }
 
-/// "0: NVIDIA H100, 80 GiB" by device; empty: *why_not has the reason.
 std::vector<std::string> device_names(const cuda::Driver& driver, std::string* why_not) {
   int count = 0;
   CUresult result = driver.cuInit(0);
@@ -55,7 +54,6 @@ std::string joined(const std::vector<std::string>& words, const char* between) {
   return text;
 }
 
-/// A device of this process's driver, and its NVML handle.
 struct Gpu {
   CUdevice handle = 0;
   topo::PciAddress address;
@@ -81,8 +79,8 @@ int attribute_of_pair(const cuda::Driver& driver, CUdevice_P2PAttribute which, c
              : 0;
 }
 
-/// The link of a pair. Without NVML's answer, native atomics count as NVLink, and *why_not has
-/// NVML's error.
+/// Returns the link of a pair. Without NVML's answer, native atomics count as NVLink, and *why_not
+/// has NVML's error.
 const char* link_word(const cuda::Driver& driver, const Gpu& one, const Gpu& other,
                       std::string* why_not) {
   if (!one.there || !other.there ||
@@ -97,7 +95,7 @@ const char* link_word(const cuda::Driver& driver, const Gpu& one, const Gpu& oth
              : "pcie";
 }
 
-/// "nvlink: 0-1, 2-3; none: 0-2, ..."; empty for one device.
+/// Returns "nvlink: 0-1, 2-3; none: 0-2, ..."; empty for one device.
 std::string links_words(const GpuLinks& links) {
   std::map<std::string, std::string> pairs;
   for (size_t i = 0; i < links.names.size(); ++i)
@@ -111,7 +109,7 @@ std::string links_words(const GpuLinks& links) {
   return joined(words, "; ");
 }
 
-/// Groups with peer access: "0 1, 2 3"; empty: a single group.
+/// Returns groups with peer access: "0 1, 2 3"; empty: a single group.
 std::string islands_words(const GpuLinks& links) {
   std::map<int, std::string> members;
   for (size_t i = 0; i < links.island.size(); ++i) {
@@ -161,21 +159,20 @@ GpuLinks gpu_links() {
 
 namespace {
 
-/// "0: mlx5_0 (PIX); 1: mlx5_1 (PIX)", by device.
 std::string adapters_words(const cuda::Driver& driver, size_t devices) {
   const std::vector<topo::RdmaAdapter> adapters = topo::rdma_adapters();
   std::vector<std::string> words;
   for (size_t i = 0; i < devices && !adapters.empty(); ++i) {
     const Gpu gpu = gpu_at(driver, static_cast<int>(i));
     const topo::NearestAdapters nearest = topo::nearest_adapters(gpu.address, adapters);
-    if (nearest.names.empty()) continue;  // adapters in software
+    if (nearest.names.empty()) continue;
     words.push_back(
         strf("%zu: %s (%s)", i, joined(nearest.names, " ").c_str(), name_of(nearest.distance)));
   }
   return joined(words, "; ");
 }
 
-/// Whether network adapters could read device memory. Tern does not use GPUDirect RDMA yet.
+/// Says whether network adapters could read device memory. Tern does not use GPUDirect RDMA yet.
 std::string direct_rdma_words(const cuda::Driver& driver) {
   int dma_buf = 0;
   CUdevice first = 0;

@@ -8,7 +8,7 @@
 
 namespace tern::info {
 
-/// "\"text\"", escaped for JSON; bytes above 127 count as UTF-8.
+/// Returns "\"text\"", escaped for JSON; bytes above 127 count as UTF-8.
 inline std::string json_text(const std::string& text) {
   std::string quoted = "\"";
   for (const char c : text) {
@@ -23,7 +23,6 @@ inline std::string json_text(const std::string& text) {
 
 class Json {
  public:
-  /// `name` is empty in lists.
   void open_object(const std::string& name = {}) { open(name, '{'); }
   void open_list(const std::string& name = {}) { open(name, '['); }
   void close_object() { close('}'); }
@@ -33,7 +32,6 @@ class Json {
     item(name, std::to_string(value));
   }
   void truth(const std::string& name, bool value) { item(name, value ? "true" : "false"); }
-  /// The text so far; a complete document after the last close.
   [[nodiscard]] const std::string& document() const noexcept { return document_; }
 
  private:

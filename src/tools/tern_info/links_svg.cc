@@ -17,7 +17,6 @@ struct Point {
   double x, y;
 };
 
-/// Centres of the GPUs; the first at the top.
 std::vector<Point> places_of(size_t count, double radius) {
   std::vector<Point> places;
   for (size_t i = 0; i < count; ++i) {
@@ -28,7 +27,6 @@ std::vector<Point> places_of(size_t count, double radius) {
   return places;
 }
 
-/// Thick for NVLink, thin for PCIe; null without a link.
 const char* stroke_of(const std::string& kind) noexcept {
   if (kind == "nvlink") return "stroke=\"#3a8f3a\" stroke-width=\"3\"";
   return kind == "pcie" ? "stroke=\"#777\" stroke-width=\"1\"" : nullptr;

@@ -21,7 +21,6 @@ tern_info_SOURCES = src/tools/tern_info/main.cc
 tern_info_LDADD = libterninfo.la libtern.la
 tern_info_LDFLAGS = $(AM_LDFLAGS) -Wl,--gc-sections -Wc,-static-libstdc++ -Wc,-static-libgcc
 
-# The configuration of this build tree, without a time.
 BUILT_SOURCES += gen/build_facts.h
 CLEANFILES += gen/build_facts.h
 src/tools/tern_info/facts.lo: gen/build_facts.h

@@ -24,7 +24,7 @@ constexpr int kUsageError = 2;
 Facts collect(const Options& options) {
   const bool summary = !chooses(options);
   Facts facts;
-  // First, because a trial forks and this process is still single-threaded.
+  // The trials come first, because a trial forks and this process is still single-threaded.
   if (summary || options.transports) facts.transports = btl::try_transports();
   if (summary || options.build || options.parameters) add_parameters(&facts);
   if (summary || options.build) {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// tern_parameters(7) from the table in base/params.hpp.
 #include "tools/tern_info/manual.hpp"
 
 #include <algorithm>

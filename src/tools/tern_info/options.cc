@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of options, and the parser.
 #include "tools/tern_info/options.hpp"
 
 #include "base/error.hpp"
@@ -11,8 +10,8 @@ namespace {
 
 struct Option {
   const char* name;
-  bool Options::*switched;      // either a switch
-  std::string Options::*value;  // or a value
+  bool Options::*switched;
+  std::string Options::*value;
   const char* argument;
   const char* meaning;
 };

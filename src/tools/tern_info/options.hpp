@@ -8,15 +8,14 @@
 namespace tern::info {
 
 struct Options {
-  // Parts to print in full.
   bool build = false, transports = false, topology = false, parameters = false;
   bool all = false;  // all of these; JSON has all unless some are named
   bool json = false;
-  bool manual = false;  // parameters as part of a manual page
+  bool manual = false;
   bool version = false, help = false;
-  std::string svg;      // file of the picture; empty: none
-  std::string links;    // file of the GPUs' picture; empty: none
-  std::string program;  // program or library to inspect
+  std::string svg;
+  std::string links;
+  std::string program;
 };
 
 [[nodiscard]] inline bool chooses(const Options& options) noexcept {

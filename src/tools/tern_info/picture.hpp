@@ -10,18 +10,17 @@
 
 namespace tern::info {
 
-/// Width and characters of the terminal.
 struct Page {
   size_t columns = 80;
   bool utf8 = false;
 };
 
-/// The terminal's width between 60 and 120 columns, 80 without a terminal; UTF-8 by the locale.
+/// Returns the terminal's width between 60 and 120 columns, 80 without a terminal; UTF-8 by the
+/// locale.
 [[nodiscard]] Page page_here();
 
 /// Above 32 PUs equal neighbours are drawn once.
 [[nodiscard]] std::string draw_text(const topo::Tree& tree, const Page& page);
-/// GPUs on a circle, a colour for each group with peer access, a line for each link.
 [[nodiscard]] std::string draw_links_svg(const GpuLinks& links);
 [[nodiscard]] std::string draw_svg(const topo::Tree& tree);
 

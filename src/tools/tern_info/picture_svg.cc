@@ -45,7 +45,6 @@ const char* colour_of(const MachinePart& part) {
   return "none";
 }
 
-// As many columns as rows; a core's PUs lie side by side.
 int columns_for(const MachinePart& part) {
   const auto count = static_cast<double>(part.parts.size());
   return static_cast<int>(part.kind == Kind::kCore ? count : std::ceil(std::sqrt(count)));

@@ -20,7 +20,7 @@ namespace {
 
 using topo::MachinePart;
 using Kind = MachinePart::Kind;
-using TextBlock = std::vector<std::string>;  // lines of equal length
+using TextBlock = std::vector<std::string>;
 
 constexpr size_t kDrawnWhole = 32;  // PUs of the largest machine drawn in full
 constexpr size_t kLongList = 40;    // characters of PU numbers; a longer list becomes a count
@@ -57,7 +57,6 @@ TextBlock below(TextBlock top, TextBlock bottom) {
   return top;
 }
 
-// Rows of at most `per_row` blocks within `room`.
 TextBlock in_rows(std::vector<TextBlock> blocks, size_t per_row, size_t room) {
   TextBlock whole, row;
   size_t in_row = 0;
@@ -86,7 +85,7 @@ std::string title_of(const MachinePart& part) {
   return title;
 }
 
-// "[0 1]": a core with its PUs; "(0 1)", "[0 (1)]": PUs not available to this process.
+// Returns "[0 1]": a core with its PUs; "(0 1)", "[0 (1)]": PUs not available to this process.
 std::string cell_of(const MachinePart& core) {
   const bool some = !topo::pus_of(core, true).empty();
   const std::vector<MachinePart> alone{core};
@@ -128,7 +127,6 @@ class Drawing {
   }
 
  private:
-  // The end of the parts equal to parts[first], drawn once.
   [[nodiscard]] size_t end_of_run(const std::vector<MachinePart>& parts, size_t first) const {
     size_t end = first + 1;
     while (!whole_ && !is_cell(parts[first]) && end < parts.size() &&

@@ -8,14 +8,13 @@
 namespace tern::info {
 
 struct Imports {
-  std::vector<std::string> functions;  // MPI functions, sorted, without PMPI_ names
-  std::vector<std::string> missing;    // missing in this version
+  std::vector<std::string> functions;
+  std::vector<std::string> missing;
 };
 
 /// Reads a dynamic 64-bit ELF file in this machine's byte order. Throws tern::Error with the path.
 [[nodiscard]] Imports imports_of(const std::string& path);
 
-/// As a paragraph.
 [[nodiscard]] std::string imports_in_words(const std::string& path, const Imports& imports,
                                            size_t columns);
 [[nodiscard]] std::string imports_as_json(const std::string& path, const Imports& imports);

@@ -10,11 +10,10 @@
 namespace tern::info {
 
 [[nodiscard]] std::string summary_text(const Facts& facts, const Page& page);
-/// Without empty sections.
+/// report_text() omits empty sections.
 [[nodiscard]] std::string report_text(const Facts& facts, const Page& page);
 [[nodiscard]] std::string report_json(const Facts& facts);
 
-/// A line or more.
 [[nodiscard]] std::string fact_text(const std::string& name, const std::string& value,
                                     const Page& page);
 [[nodiscard]] std::string parameter_text(const Parameter& parameter);

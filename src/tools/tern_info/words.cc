@@ -13,7 +13,7 @@ namespace tern::info {
 std::string paragraph(const std::string& lead, const std::string& text, size_t columns) {
   std::string whole, line = lead;
   size_t from = 0;
-  bool fresh = true;  // the line has only its indentation
+  bool fresh = true;
   while (from < text.size()) {
     const size_t space = text.find(' ', from);
     const std::string word = text.substr(from, space - from);

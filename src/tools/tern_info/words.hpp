@@ -8,15 +8,13 @@
 
 namespace tern::info {
 
-/// Breaks `text` into lines of at most `columns`: the first after `lead`, the others indented to
-/// match.
 [[nodiscard]] std::string paragraph(const std::string& lead, const std::string& text,
                                     size_t columns);
 
-/// A parameter's value for people: "8192 (8 KiB)", "10 us", "1.5 s".
+/// Returns a parameter's value for people: "8192 (8 KiB)", "10 us", "1.5 s".
 [[nodiscard]] std::string value_in_words(const std::string& kind, const std::string& value);
 
-/// "between 0 B and 64 KiB", "one of auto, both"; empty without a range.
+/// Returns "between 0 B and 64 KiB" or "one of auto, both"; empty without a range.
 [[nodiscard]] std::string range_in_words(const ParamRow& row);
 
 }  // namespace tern::info
