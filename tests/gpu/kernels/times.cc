@@ -32,13 +32,13 @@ class Event {
   Rank& rank_;
 };
 
-/// Returns the median in microseconds.
+/// in microseconds
 double time_of(Ranks& ranks, Call& call, double patience) {
   Event begin(ranks.at(0)), end(ranks.at(0));
   std::vector<double> times;
   for (int i = 0; i < kTimes; ++i) {
     for (int rank = ranks.count() - 1; rank >= 0; --rank) {
-      call.put_operation(ranks.at(rank));  // simultaneous start
+      call.put_operation(ranks.at(rank));
       if (rank == 0) begin.record();
       for (int n = 0; n < kCalls; ++n) call.put_operation(ranks.at(rank));
       if (rank == 0) end.record();

@@ -18,7 +18,6 @@ struct Form {
 };
 constexpr Form kForms[] = {{10, 0}, {10, 3}, {30000, 0}, {30000, 3}};
 
-/// Combines an address with a relative type, or MPI_BOTTOM with an absolute type.
 struct Array {
   void* address;
   MPI_Datatype type = MPI_DATATYPE_NULL;

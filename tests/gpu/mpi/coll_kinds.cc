@@ -14,7 +14,7 @@ namespace {
 
 struct Call {
   const char* name;
-  bool many_in, many_out;  // a block for each rank
+  bool many_in, many_out;
   std::function<int(const void*, void*, int)> blocking;
   std::function<int(const void*, void*, int, MPI_Request*)> nonblocking, persistent;
 };

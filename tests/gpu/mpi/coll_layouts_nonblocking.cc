@@ -62,7 +62,6 @@ const Call kCalls[] = {
          out, ones.data(), displacements.data(), MPI_INT, ring),
 };
 
-// A transfer of `unit` integers takes twice the room.
 void lay_out(int integers) {
   unit = integers / 10 * 10;
   const auto ranks = static_cast<size_t>(std::max(size, 2));

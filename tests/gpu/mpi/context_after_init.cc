@@ -18,7 +18,6 @@ CUstreamCaptureMode mode_now() {
 }
 
 const char* situation = "";
-// The call must preserve the context and the mode.
 #define SAME(call)                                                               \
   do {                                                                           \
     CUcontext before_ = nullptr, after_ = nullptr;                               \
@@ -80,7 +79,7 @@ void in_a_capture(const Area& from, const Area& to) {
   CU(cuCtxSetCurrent(contexts[rank % devices]));
   CU(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
   const Area scratch = plain(4096);
-  calls(from, to);  // everything is loaded
+  calls(from, to);
   CU(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
   CU(cuMemsetD8Async(scratch.at, 1, 4096, stream));
   calls(from, to);

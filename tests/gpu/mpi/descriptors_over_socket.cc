@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Descriptors travel over a socket if a process may not take a peer's descriptors (containers). The
-// first message goes through the host, later messages need one copy. Rank 0 selects the socket
+// first message goes through the host; later messages need one copy. Rank 0 selects the socket
 // (cuda_ipc_descriptors in TERN_TEST); the system refuses rank 1, like Docker.
 // ranks: 2
 // configurations: 1
@@ -56,7 +56,6 @@ unsigned long long pointers() {
   return control().there() ? control().calls("cuMemPoolImportPointer") : 0;
 }
 
-// Both ranks import from each other at once.
 void at_once() {
   for (unsigned i = 0; i < 4; ++i) {
     const Area in = mapped(kBytes, 3, kFd, kFd), out = mapped(kBytes, 3, kFd, kFd);

@@ -30,7 +30,6 @@ constexpr double kSoon = 10;
 constexpr double kSoon = 1;
 #endif
 
-/// Returns the number of failed requests.
 int ended(std::vector<MPI_Request>& requests, bool mine) {
   int failed = 0;
   const std::clock_t start = std::clock();
@@ -49,10 +48,10 @@ int ended(std::vector<MPI_Request>& requests, bool mine) {
 }
 
 struct Case {
-  int dies;  // the rank with the dying device; rank 0 sends
+  int dies;
   size_t bytes;
   bool holes;
-  bool before;  // otherwise during the messages
+  bool before;
 };
 
 bool dead() { return cuCtxSynchronize() == CUDA_ERROR_ILLEGAL_ADDRESS; }

@@ -13,7 +13,6 @@ constexpr auto kFabric = CU_MEM_HANDLE_TYPE_FABRIC;
 constexpr auto kBoth = static_cast<CUmemAllocationHandleType>(kFabric | kFd);
 constexpr size_t kBytes = 5 << 20;
 
-/// The receiver counts new mappings and attempted imports.
 struct Cost {
   long long mappings;
   unsigned long long tries;

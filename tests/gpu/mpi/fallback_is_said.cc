@@ -58,7 +58,7 @@ int main(int argc, char** argv) {
   if (rank == 1) expect("goes through the host, which is slower: cuIpcOpenMemHandle: ", apart);
   if (rank == 1) expect("CUDA_ERROR_PEER_ACCESS_UNSUPPORTED", apart);
   sums(MPI_FLOAT);
-  if (rank == 1) expect("host", apart);  // only this
+  if (rank == 1) expect("host", apart);
   messages(kAllocators[2]);
   if (rank == 0)
     expect(

@@ -37,7 +37,7 @@ struct Protocol {
   const Allocator& by;
   size_t bytes;
   int (*run)(const Round& round);
-  bool (*right)(const Round& round);  // on rank 1, or on all ranks
+  bool (*right)(const Round& round);
 };
 
 int message(const Round& round) {
@@ -134,7 +134,7 @@ void once(const Protocol& protocol, const std::string& fault, int at) {
 
 int main(int argc, char** argv) {
   begin(&argc, &argv);
-  if (!control().there()) return end() == 0 ? 77 : 1;  // real drivers do not fail on request
+  if (!control().there()) return end() == 0 ? 77 : 1;
   OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
   end_with_words();
   start_cuda();

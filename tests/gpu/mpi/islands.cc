@@ -38,7 +38,6 @@ int main(int argc, char** argv) {
     if (rank == 0)
       std::printf("%.2f times the data between host and devices, all ranks\n",
                   static_cast<double>(sum) / kBytes);
-    // Each half goes to the other pair and back.
     if (sum > 4 * kBytes) FAIL("%llu bytes pass the host for %zu bytes of data", sum, kBytes);
   }
   OK(MPI_Finalize());

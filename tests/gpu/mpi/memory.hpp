@@ -46,7 +46,7 @@ inline const char* const kKindNames[] = {"host",         "pinned",  "registered"
                                          "other_device", "managed", "pool",       "mapped"};
 inline const char* name_of(Kind kind) { return kKindNames[static_cast<int>(kind)]; }
 
-/// Selects the rank's own GPU, or the first.
+/// Each rank uses its own GPU, or the first.
 inline int devices = 0;
 inline CUcontext contexts[16];
 inline void start_cuda() {
@@ -195,8 +195,8 @@ inline Area exportable_pool(size_t bytes) {
   return area;
 }
 
-/// Maps `parts` handles in one range, like PyTorch's expandable segments: even parts of type
-/// `even`, odd parts of type `odd`.
+/// mapped() maps `parts` handles in one range, like PyTorch's expandable segments: even parts of
+/// type `even`, odd parts of type `odd`.
 inline Area mapped(size_t bytes, int parts, CUmemAllocationHandleType even,
                    CUmemAllocationHandleType odd) {
   CUmemAllocationProp properties{};

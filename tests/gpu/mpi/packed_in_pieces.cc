@@ -44,7 +44,6 @@ void send(const Shape& shape, int count, int to) {
   OK(MPI_Send(area.address(), count, shape.type(), to, 0, MPI_COMM_WORLD));
 }
 
-/// The result is the sender's data, up to the room.
 void receive(const Shape& shape, int count, size_t room, bool to_host) {
   auto want = packed(
       bytes_of(static_cast<size_t>(count) * shape.unit(), static_cast<unsigned>(count)), shape);

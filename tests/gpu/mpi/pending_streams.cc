@@ -14,7 +14,7 @@ namespace {
 const bool kOldest = std::getenv("SOFTCUDA_VERSION") != nullptr;  // context flags stay
 constexpr size_t kEager = 65536;                                  // copied during the call
 
-/// A blocking stream is the default: the legacy stream waits for it.
+/// Blocking streams are the default: the legacy stream waits for each blocking stream.
 class PendingStream {
  public:
   PendingStream() : word_(plain(sizeof(uint32_t))) {
@@ -53,7 +53,6 @@ void check(const Allocator& by, const Area& memory, size_t bytes) {
   if (memory.get(bytes) != bytes_of(bytes, 1)) FAIL("%s: %zu bytes are wrong", by.name, bytes);
 }
 
-// Rank 1 ends its stream's wait after the data, rank 0 after a message from rank 1.
 void message(const Allocator& by, size_t bytes) {
   const Area memory = make(by, bytes);
   const int count = static_cast<int>(bytes);
@@ -136,7 +135,6 @@ void capture_goes_on() {
   for (size_t i = 0; i < memory.size(); ++i) check(kAllocators[i], memory[i], bytes);
 }
 
-// Pending work of the contexts is awaited once.
 void warm_up() {
   for (const Allocator& by : kAllocators) {
     const Area memory = make(by, 64);
@@ -146,7 +144,6 @@ void warm_up() {
   }
 }
 
-// A driver for CUDA 12.0 lacks cuFuncLoad.
 void sum() {
   constexpr int kInts = 1 << 18;
   std::vector<int> values(kInts, rank + 1);

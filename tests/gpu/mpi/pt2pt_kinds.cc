@@ -123,10 +123,9 @@ void matched_and_persistent(Kind from, Kind to, int peer) {
   }
 }
 
-// Gaps stay unchanged.
 void with_holes(Kind from, Kind to, int peer) {
   for (const int rows : {10, 3000})
-    for (const int form : {0, 1, 2}) {  // holes at the sender, the receiver, both
+    for (const int form : {0, 1, 2}) {
       constexpr int kWidth = 20, kEvery = 32;
       const auto span = static_cast<size_t>(rows * kEvery);
       const bool holes = form == 2 || form == (rank == 0 ? 0 : 1);

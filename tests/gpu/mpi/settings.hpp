@@ -7,7 +7,8 @@
 
 namespace tern::test {
 
-/// Adds PART=VALUE to TERN_TEST, after the runner's parts. Call before MPI_Init.
+/// set_for_test() adds PART=VALUE to TERN_TEST, after the runner's parts. The test calls it before
+/// MPI_Init.
 inline void set_for_test(const std::string& part, const std::string& value) {
   const char* const before = std::getenv("TERN_TEST");
   const std::string all = (before == nullptr ? "" : std::string(before) + ",") + part + "=" + value;

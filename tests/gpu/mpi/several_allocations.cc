@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datatypes of absolute addresses across several device allocations, also with copies still in
+// Datatypes of absolute addresses span several device allocations, also with copies still in
 // flight, in calls and enqueued. All ranks refuse a type across host and device, or across two
 // devices, and name both places.
 // ranks: 2
@@ -92,7 +92,7 @@ void move(Call call, const Parts& parts, std::vector<uint8_t>* gathered) {
     case kAllgather:
       OK(MPI_Allgather(MPI_BOTTOM, 1, parts.type, gathered->data(), bytes, MPI_BYTE, kComm));
       return;
-    default:  // equal blocks for all ranks
+    default:
       int counts[] = {1, 1}, places[] = {0, 0}, bytes_each[] = {bytes, bytes},
           begins[] = {0, bytes};
       OK(MPI_Alltoallv(MPI_BOTTOM, counts, places, parts.type, gathered->data(), bytes_each, begins,

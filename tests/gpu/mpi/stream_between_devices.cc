@@ -100,8 +100,7 @@ void many_communicators() {
     without_the_host(on);
   }
   const long long after = control().there() ? control().live("bytes") : 0;
-  constexpr long long kMost =
-      3LL * (32 << 20);  // of the first communicator, and of temporary buffers
+  constexpr long long kMost = 3LL * (32 << 20);
   if (after - before > kMost) FAIL("12 communicators keep %lld bytes", after - before);
   const OnStream one, other;
   without_the_host(other);

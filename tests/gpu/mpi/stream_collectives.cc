@@ -26,7 +26,7 @@ using namespace tern::test;
 namespace {
 
 const OnStream* on = nullptr;
-MPI_Datatype with_holes = MPI_DATATYPE_NULL;  // two integers, four apart
+MPI_Datatype with_holes = MPI_DATATYPE_NULL;
 
 class Both {
  public:
@@ -187,7 +187,7 @@ void all_of(const Case& the) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  set_for_test("stream_chunk", "4096");  // several chunks
+  set_for_test("stream_chunk", "4096");
   begin(&argc, &argv);
   start_cuda();
   OK(MPI_Type_vector(2, 1, 4, MPI_INT, &with_holes));

@@ -103,7 +103,6 @@ void graphs_at_once(const OnStream& on, MPI_Comm twin) {
   for (CUstream queue : queues) CU(cuStreamDestroy_v2(queue));
 }
 
-/// Rank 0 duplicates while its stream waits for the other ranks.
 MPI_Comm duplicate_at_work(const OnStream& on) {
   Vector<int> data(1000);
   MPI_Comm twin = MPI_COMM_NULL;

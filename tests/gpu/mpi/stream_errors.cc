@@ -78,11 +78,11 @@ void late_error(const OnStream& on) {
   OK(MPIX_Wait_enqueue(&request, MPI_STATUS_IGNORE));
   on.sync();
   SAYS(MPIX_Barrier_enqueue(on.comm), MPI_ERR_TRUNCATE, "MPIX_Recv_enqueue, enqueued earlier");
-  OK(MPIX_Barrier_enqueue(on.comm));  // reported once
+  OK(MPIX_Barrier_enqueue(on.comm));
   on.sync();
 }
 
-// The other streams continue, and the next calls report the refusal.
+// The other ranks' streams continue, and their next calls report the refusal.
 void refused_by_one() {
   const OnStream on;
   OK(MPI_Comm_set_errhandler(on.comm, MPI_ERRORS_RETURN));

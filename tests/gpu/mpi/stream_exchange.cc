@@ -24,7 +24,6 @@ int value(int from, int to, int round, int i) {
   return (from * 16 + to) * 1000003 + round * 7919 + i;
 }
 
-/// Blocks are one integer apart.
 struct Layout {
   std::vector<int> counts, displs;
   size_t all = 0;
@@ -52,7 +51,6 @@ void fill(Vector<int>& data, const Layout& layout, int round) {
       data[static_cast<size_t>(layout.displs[static_cast<size_t>(to)] + i)] =
           value(rank, to, round, i);
 }
-/// The block of rank `but` must be unchanged.
 void check(Vector<int>& data, const Layout& layout, int round, const char* what, int but = -1) {
   for (int from = 0; from < size; ++from) {
     const int count = layout.counts[static_cast<size_t>(from)],
@@ -69,7 +67,6 @@ void blank(Vector<int>& data, size_t count) {
   for (size_t i = 0; i < count; ++i) data[i] = -1;
 }
 
-/// Rank `on_host` uses host memory.
 void all_to_all(const OnStream& on, int round, int on_host) {
   const Layout out = sent_by(rank, round), in = received_by(rank, round);
   Vector<int> send(out.all), recv(in.all);
@@ -86,7 +83,6 @@ void all_to_all(const OnStream& on, int round, int on_host) {
   check(recv, in, round, host ? "alltoallv on the host" : "alltoallv");
 }
 
-/// Both directions have equal counts.
 void in_place(const OnStream& on, int round) {
   Layout both;
   for (int i = 0; i < size; ++i) both.add(count_of(std::min(i, rank), std::max(i, rank), round));
@@ -237,7 +233,7 @@ void one_launch(const OnStream& on) {
   on.sync();
   CHECK_EQ(control().calls("cuLaunchKernel"), launches + 1);
   CHECK_EQ(control().calls("cuMemcpyAsync"), copies);
-  // Each buffer's location is queried once. A thread that checks exports adds queries, but not in
+  // Tern queries each buffer's location once. A thread that checks exports adds queries, but not in
   // every call.
   auto asked = std::numeric_limits<unsigned long long>::max();
   for (int i = 0; i < 20; ++i) {

@@ -18,8 +18,8 @@ using namespace tern::test;
 
 namespace {
 
-int outcomes[2];  // successes, failures
-/// Without --full only every fourth fault is tested, or every second with a single operation.
+int outcomes[2];
+/// Without --full the test runs only every fourth fault, or every second with a single operation.
 size_t every() {
   const char* const full = std::getenv("FULL");
   return full != nullptr && *full != '\0' ? 1 : size == 2 ? 4 : 2;
@@ -28,7 +28,7 @@ int step = 0;
 
 struct Operation {
   const char* name;
-  size_t count;  // integers
+  size_t count;
   int (*enqueue)(int* data, int count, MPI_Comm comm);
   bool adds;
 };
@@ -47,7 +47,7 @@ const Operation kOperations[] = {
     {"a message", 20000, message, false},
 };
 
-/// The query itself may fail.
+/// cuStreamQuery itself may fail.
 void wait_for(CUstream queue) {
   while (cuStreamQuery(queue) != CUDA_SUCCESS) usleep(100);
 }

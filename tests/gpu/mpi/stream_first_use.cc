@@ -136,7 +136,7 @@ int main(int argc, char** argv) {
   start_cuda();
   if (devices < size) return MPI_Finalize(), 77;
   first_uses(argc > 1);
-  MPI_Comm turned = MPI_COMM_NULL;  // another team
+  MPI_Comm turned = MPI_COMM_NULL;
   OK(MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &turned));
   OK(MPI_Comm_rank(turned, &rank));
   first_uses_in_graph(turned);

@@ -149,7 +149,7 @@ void refused_requests(const OnStream& on) {
     OK(MPIX_Isend_enqueue(data.on_device(), 4, MPI_INT, rank, 1, on.comm, &inside));
     OK(MPIX_Wait_enqueue(&inside, MPI_STATUS_IGNORE));
     OK(MPIX_Allreduce_enqueue(MPI_IN_PLACE, data.on_device(), 4, MPI_INT, MPI_MAX, on.comm));
-    graph.end();  // still valid
+    graph.end();
   }
   OK(MPIX_Send_enqueue(data.on_device(), 4, MPI_INT, rank, 0, on.comm));
   OK(MPIX_Wait_enqueue(&outside, MPI_STATUS_IGNORE));
@@ -159,7 +159,7 @@ void refused_requests(const OnStream& on) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  set_for_test("stream_chunk", "4096");  // several chunks
+  set_for_test("stream_chunk", "4096");
   begin(&argc, &argv);
   start_cuda();
   const auto before = alive();

@@ -14,9 +14,9 @@ namespace {
 
 struct Blocks {
   const char* name;
-  int of_rank_0, of_others;  // pairs of integers
+  int of_rank_0, of_others;
   const char* algorithm;
-  const char* wire;  // for small blocks
+  const char* wire;
 };
 constexpr Blocks kBlocks[] = {
     {"small blocks", 10, 7, "allgather linear", "(ll, "},
@@ -35,7 +35,7 @@ std::vector<int> counts_of(const Blocks& blocks, int each) {
 /// With `pairs` this rank uses a type of two integers.
 void gather(const OnStream& on, const Blocks& blocks, bool pairs, MPI_Datatype pair) {
   const MPI_Datatype type = pairs ? pair : MPI_INT;
-  const int each = pairs ? 1 : 2;  // elements per pair
+  const int each = pairs ? 1 : 2;
   const std::vector<int> counts = counts_of(blocks, each);
   std::vector<int> displs;
   int all = 0;

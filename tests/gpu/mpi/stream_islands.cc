@@ -106,7 +106,7 @@ void one_takes_no_part() {
                                           rank == 1 ? -1 : data.count, MPI_INT, MPI_SUM, on.comm);
   CHECK(rank != 1 || code != MPI_SUCCESS);
   on.sync();
-  int later = rank == 1 ? MPI_SUCCESS : code;  // other ranks may already know
+  int later = rank == 1 ? MPI_SUCCESS : code;
   for (int i = 0; i < 2000 && later == MPI_SUCCESS; ++i) {
     later = MPIX_Allreduce_enqueue(MPI_IN_PLACE, data.out.on_device(), data.count, MPI_INT, MPI_SUM,
                                    on.comm);
@@ -171,7 +171,7 @@ int main(int argc, char** argv) {
     in_graph(on, 50000);
     duplicate(on, 100000);
     if (control().there() && size == 4) through_host(on, &trace);
-    Data data(100000);  // outlives the communicator
+    Data data(100000);
     OK(MPIX_Allreduce_enqueue(MPI_IN_PLACE, data.out.on_device(), data.count, MPI_INT, MPI_SUM,
                               on.comm));
     on.sync();

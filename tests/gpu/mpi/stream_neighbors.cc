@@ -14,7 +14,7 @@ using namespace tern::test;
 
 namespace {
 
-/// Elements differ by edge, equal on both ends.
+/// Elements differ by edge and are equal on both ends.
 class Neighborhood {
  public:
   Neighborhood(MPI_Comm parent, const char* name) : name_(name), comm_(parent), on_(parent) {
@@ -28,7 +28,6 @@ class Neighborhood {
       int weighted = 0;
       OK(MPI_Dist_graph_neighbors_count(on_.comm, &in_, &out_, &weighted));
     }
-    // Receivers learn the counts from the senders.
     send_counts_.resize(n(out_));
     recv_counts_.resize(n(in_));
     for (int i = 0; i < out_; ++i)
@@ -161,7 +160,6 @@ class Neighborhood {
                                               displs.data(), MPI_INT, on_.comm));
         });
   }
-  /// Beyond an open grid's edge there is an empty block.
   void alltoallv(int round, bool typed) const {
     std::vector<MPI_Aint> from, to;
     for (const int place : send_displs_) from.push_back(place * MPI_Aint{sizeof(int)});
@@ -262,7 +260,7 @@ void wrong_calls() {
   SAYS(MPIX_Neighbor_alltoall_enqueue(data.on_device(), 1, MPI_INT, data.on_device(), 1, MPI_INT,
                                       on.comm),
        MPI_ERR_TOPOLOGY, "no topology");
-  // Sizes are compared block by block, although both neighbours are the rank itself.
+  // Tern compares sizes block by block, although both neighbours are the rank itself.
   int dims[1] = {1}, periods[1] = {1};
   MPI_Comm self = MPI_COMM_NULL;
   OK(MPI_Cart_create(MPI_COMM_SELF, 1, dims, periods, 0, &self));

@@ -56,7 +56,6 @@ void rank_0_first(const Enqueue& enqueue) {
     OK(MPI_Send(&token, 1, MPI_INT, to, 7, MPI_COMM_WORLD));
 }
 
-/// The second call reads the first call's result.
 void reductions(const OnStream& on, int count) {
   Vector<int> device(static_cast<size_t>(count)), back(static_cast<size_t>(count));
   Pageable sum(count, 1);
@@ -133,7 +132,7 @@ void in_graph(int count) {
     OK(MPIX_Allreduce_enqueue(between.on_device(), in.memory.data(), count, MPI_INT, MPI_MAX,
                               on.comm));
   };
-  enqueue();  // uploads the programs
+  enqueue();
   on.sync();
   CUgraph graph = nullptr;
   CUgraphExec made = nullptr;

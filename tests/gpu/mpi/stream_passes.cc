@@ -87,7 +87,7 @@ void equal(const OnStream& on, int count) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  setenv("TERN_GPU_SCRATCH", "1048576", 1);  // the minimum
+  setenv("TERN_GPU_SCRATCH", "1048576", 1);
   begin(&argc, &argv);
   start_cuda();
   {

@@ -123,7 +123,7 @@ void by_table(const OnStream& on, const Heard& heard) {
            "LINE 4 asks for ll; LINE 3 asks for multimem, but: switches do not reduce this type by "
            "this operation");
   expect(300000, MPI_SUM, "ll", "LINE 5 asks for ll");
-  const bool shared = devices < size;  // under MPS no stream waits
+  const bool shared = devices < size;
   expect(1200000, MPI_SUM, shared ? "simple" : "copies",
          "LINE 6 asks for ll, but: the scratch does not hold the data");
 }

@@ -38,7 +38,7 @@ void team_comes(const Area& device) {
     work();
     OK(MPI_Allreduce(MPI_IN_PLACE, device.address(), kCount, MPI_INT, MPI_MAX, comm));
   }
-  if (control().there()) CHECK_EQ(launches() - before, 20);  // one kernel each
+  if (control().there()) CHECK_EQ(launches() - before, 20);
   const std::string said = heard.text();
   if (said.find(kBusy) != said.npos) FAIL("unexpected report of a busy stream: %s", said.c_str());
   OK(MPI_Comm_free(&comm));

@@ -13,7 +13,7 @@ using namespace tern::test;
 
 namespace {
 
-/// Exported memory is queried for the duration of a call.
+/// Tern queries exported memory once per call.
 const std::vector<Expected> kOneKernel = {
     {"cuPointerGetAttributes", kAny, true},   {"cuCtxGetCurrent", 1},
     {"cuThreadExchangeStreamCaptureMode", 2}, {"cuLaunchKernel", 1},

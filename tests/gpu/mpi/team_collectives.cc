@@ -214,7 +214,7 @@ void many_communicators() {
 int main(int argc, char** argv) {
   begin(&argc, &argv);
   comm = MPI_COMM_WORLD;
-  int one = 1, sum = 0;  // before the program loads a driver
+  int one = 1, sum = 0;
   OK(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm));
   start_cuda();
   if (opens_each()) return same_bits(), end();

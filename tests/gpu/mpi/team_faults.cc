@@ -14,10 +14,9 @@ using namespace tern::test;
 
 namespace {
 
-int outcomes[2];  // successes, failures
+int outcomes[2];
 int step = 0;
 
-/// Returns zero or this rank's error.
 int reduce(MPI_Comm comm, int count, const Area& area, const std::string& fault) {
   const int base = ++step * 10;
   std::vector<int> data(static_cast<size_t>(count));

@@ -30,7 +30,6 @@ void settle(MPI_Comm comm, const Area& area) {
   for (int i = 0; i < 3; ++i) OK(sum(comm, area, 100));
 }
 
-/// The stream waits for the rank's action after the collective.
 void beside_pending_stream(const Area& area) {
   now("a first collective beside a waiting stream", 20);
   MPI_Comm comm = duplicate();
@@ -45,7 +44,7 @@ void beside_pending_stream(const Area& area) {
   OK(MPI_Barrier(comm));
   CU(cuStreamWriteValue32_v2(opens, word.at, 1, 0));
   CU(cuStreamSynchronize(waits));
-  for (int i = 0; i < 300; ++i) OK(sum(comm, area, 100));  // now on the devices
+  for (int i = 0; i < 300; ++i) OK(sum(comm, area, 100));
   CU(cuStreamDestroy_v2(waits));
   CU(cuStreamDestroy_v2(opens));
   OK(MPI_Comm_free(&comm));

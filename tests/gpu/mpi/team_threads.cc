@@ -50,7 +50,7 @@ int main(int argc, char** argv) {
   MPI_Comm comms[kThreads];
   for (MPI_Comm& one : comms) OK(MPI_Comm_dup(MPI_COMM_WORLD, &one));
   std::vector<std::thread> threads;
-  for (int i = 0; i < kThreads; ++i) {  // a different order on each rank
+  for (int i = 0; i < kThreads; ++i) {
     const int which = (i + rank) % kThreads;
     threads.emplace_back([&comms, which] { work(comms[which], which); });
   }

@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
     const std::vector<uint8_t> data(kCount, 7);
     area.put(data.data(), kCount);
     CU(cuCtxSynchronize());
-    const Area other = plain(kCount);  // the device is prepared now
+    const Area other = plain(kCount);
     OK(MPI_Sendrecv(area.address(), kCount, MPI_BYTE, 0, 0, other.address(), kCount, MPI_BYTE, 0, 0,
                     MPI_COMM_SELF, MPI_STATUS_IGNORE));
     MPI_Request request = MPI_REQUEST_NULL;

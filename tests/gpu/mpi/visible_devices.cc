@@ -11,7 +11,7 @@ namespace {
 
 void choose(const char* own_rank) {
   const char* const there = std::getenv("SOFTCUDA_DEVICES");
-  if (there == nullptr) return;  // on a real machine the launcher decides
+  if (there == nullptr) return;
   const int count = std::atoi(there), own = std::atoi(own_rank);
   std::string shown = std::to_string(own % count);
   if (own >= 2)

@@ -9,8 +9,8 @@ using namespace tern::test;
 
 namespace {
 
-constexpr int kInts = 50000;  // more than a stripe
-MPI_Datatype columns;         // 4 of every 6 integers
+constexpr int kInts = 50000;
+MPI_Datatype columns;
 
 struct Window {
   Area area;
