@@ -73,7 +73,6 @@ static void first_of_two(int me, int members) {
 
 static void second_of_two(int me, int members) { check_world(files_boot(me, members, "next")); }
 
-// A thread of each survivor interrupts the calls that wait for a killed rank.
 static MPI_Comm watched;
 
 static void* watch(void* unused) {

@@ -10,7 +10,7 @@ enum { kInts = 3 };
 struct Kind {
   MPI_Datatype type;
   int per_element;
-  int stride;  // ints from element to element
+  int stride;  // in ints
   int places[kInts];
 };
 static struct Kind kinds[3];
@@ -155,7 +155,6 @@ static void alltoall(const struct Kind* mine, const struct Kind* theirs, int n, 
   free(out);
 }
 
-// Displacements count elements of the type and leave gaps.
 static int sizes_of(const struct Kind* kind, int n, int symmetric, int* counts, int* displs,
                     int sends, long* places) {
   long at = 0;
@@ -190,7 +189,6 @@ static void alltoallv(const struct Kind* mine, const struct Kind* theirs, int n,
   free(out);
 }
 
-// Rank r contributes (n + r) % 6 elements.
 static void rooted_v(const struct Kind* mine, const struct Kind* theirs, int n, int root) {
   int counts[64], displs[64];
   long at = 0;

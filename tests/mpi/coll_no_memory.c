@@ -10,7 +10,7 @@
 
 enum { kInts = 1 << 20 };
 
-// Limits the address space to slightly above the current size.
+// starve() limits the address space to slightly above the current size.
 static void starve(struct rlimit* before) {
   long pages = 0;
   FILE* const file = fopen("/proc/self/statm", "r");

@@ -99,7 +99,7 @@ static void errors(void) {
         MPI_ERR_BUFFER);
   FAILS(MPI_Allgather(&ones[rank], 1, MPI_INT, ones, 1, MPI_INT, MPI_COMM_WORLD), MPI_ERR_BUFFER);
   FAILS(MPI_Alltoall(ones, 1, MPI_INT, ones, 1, MPI_INT, MPI_COMM_WORLD), MPI_ERR_BUFFER);
-  // On MPI_COMM_SELF: a call refused by some ranks ends the collectives (coll_refused).
+  // MPI_COMM_SELF, because a call refused by some ranks ends the collectives (coll_refused).
   FAILS(MPI_Gather(ones, 1, MPI_INT, ones, 1, MPI_INT, 0, MPI_COMM_SELF), MPI_ERR_BUFFER);
   FAILS(MPI_Scatter(ones, 1, MPI_INT, ones, 1, MPI_INT, 0, MPI_COMM_SELF), MPI_ERR_BUFFER);
   free(ones);

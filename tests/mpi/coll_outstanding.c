@@ -130,7 +130,7 @@ static void persistent_in_any_order(void) {
   for (int i = 0; i < kMade; ++i) OK(MPI_Request_free(&requests[i]));
 }
 
-// All ranks read one clock.
+// All ranks read the same clock.
 static void barriers(void) {
   for (int round = 0; round < 20; ++round) {
     const int late = round % size;
@@ -158,7 +158,6 @@ int main(int argc, char** argv) {
   persistent();
   persistent_in_any_order();
   barriers();
-  // A communicator may be freed while a collective is in flight.
   MPI_Request request;
   OK(MPI_Ibarrier(comms[1], &request));
   OK(MPI_Comm_free(&comms[1]));

@@ -38,7 +38,6 @@ static unsigned below(unsigned n) {  // equal on all ranks
   return (unsigned)(state >> 33) % n;
 }
 
-// A refused persistent call returns no request.
 static int finish(int code, int form, MPI_Request* request) {
   if (code != MPI_SUCCESS || form == kBlocking) return code;
   if (form == kPersistent) code = MPI_Start(request);

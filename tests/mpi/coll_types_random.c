@@ -98,7 +98,6 @@ static int blocks_of(const struct Shape* shape, int sends) {
   }
 }
 
-// Equal blocks are adjacent, other blocks have a gap of one element.
 static long lay_out(const struct Shape* shape, int sends, const struct Layout* layout,
                     struct Side* side) {
   const struct Layout* other = layout == shape->sent ? shape->received : shape->sent;
@@ -122,7 +121,7 @@ static void put(const struct Side* side, int b, int from, int to, int round) {
     *integer_of(side, b, i) = value(from, to, round, i);
 }
 
-// Checks the block, and restores the previous bytes.
+// take() checks the block and restores the previous bytes.
 static void take(const struct Shape* shape, const struct Side* side, int b, int round) {
   const int from = from_of(shape, 0, b), to = to_of(shape, 0, b);
   for (long i = 0; i < (long)side->counts[b] * side->layout->ints; ++i) {
@@ -135,7 +134,6 @@ static void take(const struct Shape* shape, const struct Side* side, int b, int 
   }
 }
 
-// Returns 1 if this rank passes MPI_IN_PLACE.
 static int here(const struct Shape* shape) {
   const int rooted = shape->kind >= kGather && shape->kind <= kScatterv;
   return shape->in_place && (!rooted || rank == shape->root);
@@ -232,7 +230,6 @@ static void run(const struct Shape* shape) {
   free(out.room.memory);
 }
 
-// All blocks of any rank fit into a buffer.
 static int fit(const struct Layout* layout, const struct Layout* other, long units) {
   return fits(layout, size * (2 * units + 2) * other->ints, kMostBytes, seen);
 }

@@ -56,7 +56,7 @@ static void make(struct Words* words, int count) {
   }
 }
 
-// Calls without side effects on valid handles.
+// use() makes calls without side effects on valid handles.
 static void use(const struct Words* theirs) {
   int got, flag;
   MPI_Comm made;

@@ -46,7 +46,8 @@ int main(int argc, char** argv) {
   OK(MPI_Reduce(&used, &all, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD));
   if (rank == 0 && all > 0.05 * wall)
     FAIL("%d waiting ranks used %.1f %% of a core", size - 1, 100 * all / wall);
-  // Includes yields before the first sleep. Waking every 10 ms would cause 200 switches per rank.
+  // The bound includes yields before the first sleep. Waking every 10 ms would cause 200 switches
+  // per rank.
   if (rank == 0 && left_by_all > 100 * (size - 1))
     FAIL("%d waiting ranks left their cores %.0f times", size - 1, left_by_all);
   if (wall > 4) FAIL("woken only after %.1f s", wall);

@@ -107,7 +107,7 @@ static void check_trial(const struct Trial* t, int round) {
       return;
     case 6:
       return check_sums(t, round);
-    case 7:  // of the largest rank
+    case 7:
       for (int i = 0; i < others; ++i)
         CHECK_EQ(t->in[i], value(world_of_other(others - 1), 0, mine * others + i, round));
       return;

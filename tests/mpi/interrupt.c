@@ -15,11 +15,11 @@
 
 enum { kLarge = 1 << 20 };
 
-static MPI_Comm comm;  // interrupted
-static int other;      // a rank that makes no call
+static MPI_Comm comm;
+static int other;  // a rank that makes no call
 static int in[kLarge], out[kLarge];
 
-// Set once the requests of a case are active.
+// begun is set once the requests of a case are active.
 static atomic_int begun;
 static int do_recv(void) { return MPI_Recv(in, 1, MPI_INT, other, 1, comm, MPI_STATUS_IGNORE); }
 static int do_recv_any(void) {
@@ -150,7 +150,7 @@ static int do_partitioned_send(void) {
 static const struct {
   const char* name;
   int (*call)(void);
-  int begins;  // starts requests, then waits
+  int begins;
 } cases[] = {
 #define CASE(name) \
   { #name, do_##name, 0 }

@@ -8,7 +8,7 @@
 
 #include "check.h"
 
-enum { kRounds = 20, kTag = 3, kMostLooks = 2000 };  // a time slice has tens of thousands
+enum { kRounds = 20, kTag = 3, kMostLooks = 2000 };  // a time slice has tens of thousands of polls
 
 static MPI_Request request;
 static MPI_Message message;

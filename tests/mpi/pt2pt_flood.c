@@ -6,7 +6,12 @@
 // env: TERN_UNEXPECTED_LIMIT=2M
 #include "check.h"
 
-enum { kMessages = 8192, kInts = 2048, kMostGrowthKiB = 16 * 1024 };  // TCP buffers some, too
+enum {
+  kMessages = 8192,
+  kInts = 2048,
+  kMostGrowthKiB = 16 * 1024
+};  // TCP buffers some messages,
+    // too
 
 static long resident_kib(void) {
   long pages = 0, resident = 0;

@@ -33,7 +33,6 @@ static void receive_all(char* buffer, int from, int wild) {
   }
 }
 
-// The order of posting decides the match.
 static void receive_posted(int from) {
   enum { kPosted = 48 };
   char* buffer = malloc((size_t)kPosted * kMost);

@@ -6,7 +6,8 @@
 
 #include "check.h"
 
-// Same name and parent. The parent may not have reaped them.
+// The awaited processes have this process's name and parent. The parent may not have reaped the
+// processes.
 static void await_others(void) {
   char command[128], text[16];
   snprintf(command, sizeof command,

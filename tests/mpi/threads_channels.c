@@ -137,7 +137,7 @@ static void sides(void) {
 }
 
 int main(void) {
-  // MIXED_LEVELS: only odd ranks request threads.
+  // With MIXED_LEVELS only odd ranks request threads.
   const char* launched = getenv("PMIX_RANK");
   const int own = launched == NULL ? 0 : atoi(launched);
   const char* mixed = getenv("MIXED_LEVELS");

@@ -43,7 +43,7 @@ static void* work(void* nothing) {
   return nothing;
 }
 
-// Afterwards the library knows that shared memory and copies work.
+// The exchange proves to the library that shared memory and copies work.
 static void before_the_end(void) {
   static int data[kInts], sum[kInts];
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;

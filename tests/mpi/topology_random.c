@@ -14,10 +14,9 @@ static int any(int below) {
 
 // Edge e goes from from[e] to to[e]. Each rank lists its edges by key.
 static int edges, from[kMostEdges], to[kMostEdges], key_out[kMostEdges], key_in[kMostEdges];
-static int out, in, mine_out[kMostEdges], mine_in[kMostEdges];  // edges, by index
+static int out, in, mine_out[kMostEdges], mine_in[kMostEdges];
 static MPI_Comm comm;
 
-// Keys are unique.
 static int listed(int who, const int* ends, const int* keys, int* list) {
   int count = 0;
   for (int e = 0; e < edges; ++e) {
@@ -47,7 +46,7 @@ static void make_graph(int degree) {
                                     MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm));
 }
 
-// The sender's index of my edge i: the k-th edges between a pair of ranks match.
+// place_there() is the sender's index of my edge i: the k-th edges between a pair of ranks match.
 static int place_there(int i) {
   const int sender = from[mine_in[i]];
   int before = 0, theirs[kMostEdges];
@@ -164,7 +163,6 @@ static void release(struct Trial* t) {
   for (size_t i = 0; i < sizeof all / sizeof *all; ++i) free(all[i]);
 }
 
-// Persistent collectives start three times, in an order chosen per rank.
 static void several(void) {
   struct Trial trials[kOutstanding];
   MPI_Request requests[kOutstanding];

@@ -7,7 +7,7 @@
 
 enum { kRounds = 400 };
 
-// Returns 1 if a test can use `count` elements.
+// usable() returns 1 if a test can use `count` elements.
 static int usable(const struct Layout* made, int count) {
   if (made->ints == 0 || made->ints >= kMostInts || extent(made) <= 0) return 0;
   expect_bounds(made);

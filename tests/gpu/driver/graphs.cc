@@ -193,7 +193,7 @@ TEST_F(Graphs, ACaptureThatFailsLetsItsObjectsGo) {
   EXPECT_EQ(ended, 1);
 }
 
-// NVIDIA does not document driver calls in a destructor.
+// The result on real drivers is undocumented.
 TEST_F(Graphs, DestructorsMayNotCallTheDriver) {
   if (!cu().is_soft) GTEST_SKIP() << "software driver only";
   std::atomic<int> result{-1};
