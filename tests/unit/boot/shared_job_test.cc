@@ -69,7 +69,7 @@ TEST(SharedJob, ARankBelongsToOneProcessUntilThatHasEnded) {
   ::waitid(P_PID, static_cast<id_t>(child), &how, WEXITED | WNOWAIT);
   Memory other(1);
   EXPECT_TRUE(other.job.claim(0, child));
-  EXPECT_TRUE(other.job.claim(0, own));  // of an exited owner
+  EXPECT_TRUE(other.job.claim(0, own));
   ::waitpid(child, nullptr, 0);
 }
 

@@ -89,7 +89,7 @@ struct Rank {
     right.commit(header(bytes));
     ++sent;
   }
-  /// Overwrites each source once the transport allows.
+  /// send_uncopied() overwrites each source once the transport allows.
   void send_uncopied(ZeroCopy& zero_copy, size_t prefix, const std::vector<size_t>& lengths) {
     struct Part {
       std::vector<std::byte> bytes;

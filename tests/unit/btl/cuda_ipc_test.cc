@@ -19,7 +19,7 @@ struct Fake {
   int imports = 0, handles = 0, mapped = 0, reserved = 0, legacy = 0;
   CUdeviceptr next = 0x1000'0000'0000;
   int openings = 0;
-  bool busy = false;  // the application has pending work
+  bool busy = false;
   bool refuses = false;
 } fake;
 
@@ -73,7 +73,7 @@ class CudaIpcTest : public ::testing::Test {
     EXPECT_EQ(fake.reserved, 0);
     EXPECT_EQ(fake.legacy, 0);
   }
-  /// A mapping in the ledger of this process, which plays the peer.
+  /// piece() adds a mapping to the ledger of this process, which plays the peer.
   uint32_t piece(int place, uint64_t id, uint32_t forms = Row::kDescriptor) {
     Row row{};
     row.buffer_id = id;

@@ -14,7 +14,7 @@ namespace tern::coll {
 namespace {
 
 using Rows = std::vector<const Algorithm*>;
-/// Returns the microseconds of a call.
+/// A Cost returns the microseconds of a call.
 using Cost = std::function<double(const Algorithm& row, uint64_t call)>;
 
 constexpr double kAgreement = 1, kLook = 0.05;  // microseconds
@@ -30,7 +30,7 @@ struct Ranks {
   Ranks(const Rows& rows, bool learns, bool known, size_t many = 1)
       : contests(many, Contest(rows, 1, kAgreement, learns, known)) {}
 
-  /// Returns the microseconds of the call with clock reads and agreement.
+  /// call() returns the microseconds of the call with clock reads and agreement.
   double call(const Cost& cost, const std::function<double()>& noise) {
     ++calls;
     Contest& first = contests.front();
@@ -212,7 +212,7 @@ TEST(Contest, AllRanksTakeTheSameRows) {
   std::mt19937 random(7);
   std::uniform_real_distribution<double> own(0.5, 3);
   Ranks run(rows_of(4), false, false, 5);
-  for (int i = 0; i < 20000; ++i)  // call() compares the rows
+  for (int i = 0; i < 20000; ++i)  // call() compares the rows of all ranks
     run.call(steady({1, 0.9, 0.8, 2}), [&] { return own(random); });
 }
 

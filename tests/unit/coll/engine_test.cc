@@ -73,7 +73,6 @@ class Job {
   [[nodiscard]] int64_t messages() const { return world_.wire.messages; }
 
  private:
-  // Returns the number of failed ranks.
   int failures() {
     std::vector<core::Request*> requests;
     for (int r = 0; r < case_.ranks; ++r) {
@@ -299,7 +298,7 @@ class EngineRuns : public testing::TestWithParam<Algorithm> {
   static FakeWorld world_of(int ranks) {
     return FakeWorld(ranks, 1, (GetParam().limits & kLevels) != 0 ? "4,2" : "");
   }
-  /// Without TEST_LONG: the first, the second and the last root.
+  /// Without TEST_LONG, the roots are the first, the second and the last rank.
   static std::vector<int> roots(int ranks) {
     std::vector<int> found{0};
     for (int root = 1; root < ranks && rooted(GetParam().collective); ++root)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pml in memory: N ranks in one thread. Messages arrive in random order within MPI's rules.
-// Why: tests of every timing, without transports.
+// A pml in memory: N ranks in one thread. Messages arrive in random order within MPI's rules. Why:
+// tests of every timing, without transports.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +39,7 @@ class FakeWire {
     const size_t mine = (send ? queue.sends : queue.recvs).size();
     if (mine <= (send ? queue.recvs : queue.sends).size()) matched_.push_back(key);
   }
-  /// Returns false if no message has a matching receive.
+  /// deliver() returns false if no message has a matching receive.
   bool deliver() {
     if (matched_.empty()) return false;
     std::swap(matched_[random_() % matched_.size()], matched_.back());
@@ -172,12 +172,12 @@ struct FakeRank {
 
 class FakeWorld {
  public:
-  /// `levels`: as TERN_COLL_LEVELS.
+  /// `levels` is as in TERN_COLL_LEVELS.
   explicit FakeWorld(int size, unsigned seed = 1, const std::string& levels = {}) : wire(seed) {
     for (int r = 0; r < size; ++r)
       ranks.push_back(std::make_unique<FakeRank>(wire, r, size, levels));
   }
-  /// Resets all but types and operations, which are slow to make.
+  /// renew() keeps types and operations, which are slow to make.
   void renew(unsigned seed) {
     wire = FakeWire(seed);
     for (auto& rank : ranks) {
@@ -188,7 +188,7 @@ class FakeWorld {
       rank->coll = make(process.channel(0));
     }
   }
-  /// Returns false on a deadlock.
+  /// finish() returns false on a deadlock.
   bool finish(const std::vector<core::Request*>& requests) {
     for (;;) {
       bool all = true;

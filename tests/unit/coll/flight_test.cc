@@ -112,8 +112,8 @@ TEST_P(Flight, ManyLargeOnesWaitForARankThatIsLate) {
   });
 }
 
-// Without a ring from the late rank, the peer's sleeps grow to 64 ms. The best round counts,
-// because the cores may be busy.
+// If the late rank does not ring, the peer's sleeps grow to 64 ms. The best round counts, because
+// the cores may be busy.
 TEST(FlightSleep, ALateRankRingsAtOnce) {
   using std::chrono::milliseconds;
   std::barrier all(2);

@@ -16,7 +16,8 @@ namespace {
 
 using enum Collective;
 
-/// Blocks or round robin. Communicators make no levels for hosts of one rank, but the test does.
+/// shape() deals the ranks to hosts in blocks or round robin. Communicators make no levels for
+/// hosts of one rank, but the test does.
 Levels shape(int32_t hosts, int32_t each, bool dealt = false) {
   Levels levels;
   levels.groups.emplace_back();
@@ -25,11 +26,11 @@ Levels shape(int32_t hosts, int32_t each, bool dealt = false) {
   return levels;
 }
 
-/// Traffic between hosts for a vector of kBytes.
+/// Traffic counts what crosses hosts for a vector of kBytes.
 constexpr int64_t kBytes = 1152;
 struct Traffic {
   int64_t messages = 0, bytes = 0;
-  int64_t busiest = 0;  // bytes that a rank sends or receives, at most
+  int64_t busiest = 0;  // most bytes that a rank sends or receives
   int32_t rounds = 0;   // longest chain of dependent messages
   bool operator==(const Traffic&) const = default;
   friend void PrintTo(const Traffic& t, std::ostream* out) {
@@ -37,7 +38,7 @@ struct Traffic {
   }
 };
 
-/// Follows the messages of single-lane schedules.
+/// Count follows the messages of single-lane schedules.
 class Count {
  public:
   Count(const Algorithm& row, const Levels& levels, int32_t root) : host_(levels.groups[0]) {
@@ -98,7 +99,7 @@ class Count {
 
   std::vector<int32_t> host_;
   std::vector<Schedule> schedules_;
-  std::vector<std::vector<int32_t>> depth_;  // longest chains, by step
+  std::vector<std::vector<int32_t>> depth_;
   std::vector<int64_t> sent_, received_;
   std::map<std::pair<int32_t, int32_t>, std::deque<int32_t>> lines_;
   Traffic traffic_;
@@ -182,7 +183,7 @@ struct TwoLevelRow {
   Traffic expected;
 };
 
-// A barrier sends only signals. The others have a block of kBytes per rank or pair.
+// A barrier sends only signals. The other collectives have a block of kBytes per rank or pair.
 TEST(TwoLevel, CountsOfTheOtherCollectives) {
   const TwoLevelRow rows[] = {{kBarrier, 2, 2, {2, 0, 0, 1}},
                               {kBarrier, 4, 2, {8, 0, 0, 2}},

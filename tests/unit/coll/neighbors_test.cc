@@ -57,7 +57,7 @@ TEST(Neighborhoods, InAGraphEqualEdgesKeepTheirOrder) {
   const Neighbors mine{{1, 0, 1}, {}, false}, theirs{{}, {0, 2, 0}, false};
   EXPECT_EQ(place_there(mine, 0, 0, theirs), 0);
   EXPECT_EQ(place_there(mine, 0, 2, theirs), 2);
-  EXPECT_EQ(place_there(mine, 0, 1, theirs), 0);  // a self-loop: `theirs` as its own
+  EXPECT_EQ(place_there(mine, 0, 1, theirs), 0);
   EXPECT_EQ(place_there({{1, 1, 1}, {}, false}, 0, 2, theirs), -1);
 }
 
@@ -114,7 +114,7 @@ TEST(Neighborhoods, SwappedSlicesAreCaught) {
   EXPECT_GT(tried, 500);
 }
 
-// Both neighbours are the other rank. Lists cannot tell the edges apart.
+// Both neighbours are the other rank, so lists cannot tell the edges apart.
 TEST(Neighborhoods, AGridTakenForAGraphIsCaught) {
   const Algorithm& row = *find_algorithm(Collective::kNeighborAlltoall, "linear");
   const Neighborhoods grid = grid_of(2, 1, true);

@@ -53,7 +53,7 @@ TEST(LevelWords, OfADescriptionAreTheLevelsOfItsMachine) {
   EXPECT_EQ(Levels::from_sizes(32, sizes("pack:2 l3:2 core:4")).groups.size(), 3u);
 }
 
-/// Each group is named by its lowest rank.
+/// The lowest rank of a group is the group's name.
 void expect_levels(const char* machine, const char* words,
                    const std::vector<std::vector<int32_t>>& groups) {
   ::setenv("HWLOC_SYNTHETIC", machine, 1);
@@ -92,7 +92,7 @@ TEST(Places, ArePartsThatRanksAreBoundTo) {
 
 TEST(Places, AreNoneWhereNothingIsTold) {
   expect_levels("pack:1 core:4 pu:1", "package", {});
-  expect_levels("pack:2 core:2 pu:1", "l3", {});  // no L3
+  expect_levels("pack:2 core:2 pu:1", "l3", {});
 }
 
 }  // namespace

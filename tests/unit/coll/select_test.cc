@@ -61,7 +61,7 @@ TEST(Select, WhateverIsChosenCanDoIt) {
             }
 }
 
-/// Every number of ranks, sizes around powers of two.
+/// for_all_questions() covers every number of ranks, and sizes around powers of two.
 template <class Visit>
 void for_all_questions(const Visit& visit) {
   Wires all;
@@ -91,7 +91,7 @@ struct Meant {
   const char* sizes;
 };
 
-// Ranks of a host with single copy. A row holds up to the next row's ranks.
+// The ranks of a host with single copy. A row holds up to the next row's ranks.
 constexpr Meant kMeant[] = {
     {Collective::kBarrier, 2, "flat"},
     {Collective::kBarrier, 65, "flat_two_level"},

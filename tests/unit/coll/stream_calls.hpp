@@ -63,7 +63,7 @@ class Gpu {
   CUcontext context_ = nullptr;
 };
 
-/// Passes no staging memory for pageable data.
+/// enqueue() passes no staging memory for pageable data.
 inline int enqueue(Coll& coll, const Operation& operation, const Gpu& gpu, bool* taken,
                    std::string* why) {
   cuda::Stream stream;
@@ -265,7 +265,7 @@ class Graph {
   template <class Record>
   Graph(const Gpu& gpu, const Record& record) {
     CUgraph graph = nullptr;
-    // Thread-local mode: other ranks of the process allocate.
+    // The capture is thread-local, because other ranks of the process allocate.
     ok(driver().cuStreamBeginCapture_v2(gpu.stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
        "cuStreamBeginCapture");
     record();

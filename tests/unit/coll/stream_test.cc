@@ -84,7 +84,7 @@ TEST(StreamCalls, AStepIsACall) {
       call.start();
       meet.arrive_and_wait();
       if (process.world_rank == 0 && round == 1) {
-        const unsigned long long made = all_calls() - before - 3ULL * kRanks;  // test copies
+        const unsigned long long made = all_calls() - before - 3ULL * kRanks;
         EXPECT_LE(static_cast<double>(made), 1.2 * static_cast<double>(steps));
         EXPECT_GT(static_cast<double>(made), 0.5 * static_cast<double>(steps)) << "not all counted";
         EXPECT_EQ(waiting_calls(), waits);

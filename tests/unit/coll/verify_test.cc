@@ -82,7 +82,7 @@ TEST_P(EveryAlgorithm, IsProvedAtSampledLargeRankCounts) {
 
 class Mutations : public testing::Test {
  protected:
-  /// The row's schedules for the first supported number of ranks from `about`.
+  /// all() builds the row's schedules for the first supported number of ranks from `about`.
   static std::vector<Schedule> all(const Algorithm& row, int32_t about) {
     for (int32_t ranks = about;; ++ranks) {
       const Levels levels = Levels::from_sizes(ranks, {ranks % 3 == 0 ? 3 : 2});
@@ -100,7 +100,7 @@ class Mutations : public testing::Test {
   }
 };
 
-// Whether the rank sends received or reduced data.
+// forwards() tells whether the rank sends received or reduced data.
 bool forwards(const Schedule& schedule) {
   std::vector<Slice> changed;
   for (const Step& step : schedule.steps) {
@@ -132,7 +132,7 @@ TEST(Traits, RowsOfOneHopForwardNoData) {
     }
   }
   EXPECT_EQ(with, 10);
-  EXPECT_GT(without, 10);  // chains, rings and trees
+  EXPECT_GT(without, 10);
 }
 
 TEST_F(Mutations, ADroppedStepIsCaught) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A reference model of a datatype: the list of its bytes, from the definitions of the standard.
-// Why: random types are compared with a model without strides, blocks or merging.
+// Why: the model knows no strides, blocks or merging.
 #pragma once
 
 #include <algorithm>
@@ -66,7 +66,6 @@ struct Sample {
   Model model;
 };
 
-/// Makes random types with their models.
 class RandomTypes {
  public:
   RandomTypes(Process& process, unsigned seed) : process_(process), random_(seed) {}
@@ -258,7 +257,7 @@ class RandomTypes {
     sample.model.lb_marked = sample.model.ub_marked = true;
     return sample;
   }
-  /// Places the slowest dimension outermost. `at` counts elements.
+  /// place_elements() puts the slowest dimension outermost. `at` counts elements.
   void place_elements(ModelMaker& maker, const Model& old, const std::vector<MPI_Count>& sizes,
                       const std::vector<MPI_Count>& subsizes, const std::vector<MPI_Count>& starts,
                       int order, size_t level, int64_t at) {

@@ -44,7 +44,7 @@ TEST_F(OpTest, HalfPrecisionRoundsToTheNearest) {
   }
 }
 
-/// Rounds ties to even.
+/// nearest_bfloat16() rounds ties to even.
 uint16_t nearest_bfloat16(float value) {
   const auto widened = [](uint32_t bits) {
     float wide;

@@ -16,7 +16,7 @@
 namespace tern::cuda {
 namespace {
 
-/// Writes a chunk before the receiver has read the last.
+/// TakesNoLeave writes a chunk before the receiver has read the last.
 struct TakesNoLeave {
   static constexpr bool kForLeave = false, kForData = true;
 };
@@ -48,10 +48,10 @@ class Exchange {
   std::vector<KernelReport> reports;
   uint64_t patience = uint64_t{20} * 1000000000;
   uint32_t number = 0;
-  bool in_steps = false;  // a launch per step
+  bool in_steps = false;
   const char* kernel = "tern_exchange";
 
-  /// Returns the number of wrong bytes.
+  /// run() returns the number of wrong bytes.
   int64_t run(const Sizes& sizes) { return run(sizes, sizes); }
   /// `asked`: the receivers' sizes.
   int64_t run(const Sizes& sent, const Sizes& asked) {

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-// Before the kernel's source.
+// device_host.hpp must precede the kernel's source.
 #include "tests/softcuda/shim/device_host.hpp"
 //
 #include "cuda/kernels/interpret.cuh"
@@ -31,7 +31,6 @@ TERN_KERNEL(test_interpret_relaxed, InterpretArguments, 256, together) {
 constexpr size_t kScratch = 65536, kData = 1024, kCredit = 8192, kInbox = 16384;
 constexpr int64_t kRegion = 8192, kParts = 2;
 
-/// Exchanges inputs through the inboxes.
 struct Rank {
   int number;
   std::vector<char> scratch = std::vector<char>(kScratch), program;

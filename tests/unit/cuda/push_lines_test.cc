@@ -12,7 +12,7 @@
 namespace tern::cuda {
 namespace {
 
-/// Checks only the first of a warp's four flags.
+/// FirstLine checks only the first of a warp's four flags.
 struct FirstLine {
   TERN_DEVICE static bool counts(int line) { return line == 0; }
 };
@@ -61,7 +61,6 @@ TEST_P(PushLines, SumsInTwoHopsAtAnyAddress) {
   EXPECT_EQ(ranks.sums(some(kLarge)), 0);
 }
 
-// A rank without receives learns of the peers' progress at the next write.
 TEST_P(PushLines, FromOneToAllAndFromAllToOne) {
   Ranks ranks(GetParam(), wire());
   ranks.skew = 3;

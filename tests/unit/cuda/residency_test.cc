@@ -86,7 +86,7 @@ TEST(Residency, ARetiredShareIsTakenWhenItsKernelsAreOver) {
   EXPECT_EQ(fresh->take(4, 7), 2);
   over = true;
   EXPECT_EQ(fresh->take(4, 7), 4);
-  EXPECT_EQ(old->take(7, 7), 2);  // again
+  EXPECT_EQ(old->take(7, 7), 2);
 }
 
 TEST(Residency, ARetiredShareThatNobodyWantsKeepsItsPlaces) {

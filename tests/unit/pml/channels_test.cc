@@ -35,7 +35,6 @@ std::vector<Ref<Communicator>> duplicates(Process& process) {
   return made;
 }
 
-/// Sends to the right and receives from the left.
 void exchange(Process& process, Communicator& comm, unsigned seed) {
   pml::Pml& pml = *comm.channel().pml;
   const int right = (comm.rank() + 1) % comm.size();
@@ -93,7 +92,7 @@ TEST(Channels, ThreadsUseThemSideBySide) {
   });
 }
 
-/// Runs `act` on rank 0 while another of its threads sleeps in a wait.
+/// wake() runs `act` on rank 0 while another thread of rank 0 sleeps in a wait.
 void wake(const std::function<core::Request*(Process&)>& begin,
           const std::function<void(Process&, core::Request&)>& act) {
   World(2, {{"TERN_TEST.longest_sleep", "20s"}}, core::ThreadLevel::kMultiple)

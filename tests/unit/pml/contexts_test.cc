@@ -60,7 +60,7 @@ TEST(Contexts, AnIdThatIsInUseIsRefused) {
     EXPECT_NE(std::string(error.what()).find("particles"), std::string::npos) << error.what();
     EXPECT_NE(std::string(error.what()).find("fields"), std::string::npos) << error.what();
   }
-  contexts.remove(*second);  // never added
+  contexts.remove(*second);
   core::Communicator* found = nullptr;
   contexts.with(alive->id(), [&](core::Communicator& communicator) { found = &communicator; });
   EXPECT_EQ(found, alive.get());

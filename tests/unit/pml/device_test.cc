@@ -59,7 +59,6 @@ class Area {
     for (size_t i = 0; i < bytes_; ++i) host_[place(i)] = pattern(i, seed);
     if (where_ == Where::kDevice) upload();
   }
-  /// The holes must be untouched.
   void expect(unsigned seed) {
     if (where_ == Where::kDevice) {
       ASSERT_EQ(driver().cuMemcpyDtoHAsync_v2(host_.data(), device_, span(), nullptr),
@@ -204,7 +203,6 @@ TEST_P(DeviceMessages, BothWaysAndManyAtOnce) {
   });
 }
 
-// Neither rank hangs.
 TEST_P(DeviceMessages, AReadThatFailsIsAnErrorAtBothEnds) {
   if (cuda::test::on_gpu()) GTEST_SKIP() << "no failures on request";
   const auto fault =

@@ -74,7 +74,7 @@ TEST(LostPeer, WhatIsUnderWayWithItFailsAndOthersGoOn) {
       return;
     }
     core::Outcome outcome;
-    ASSERT_EQ(pml_of(process).probe(with(process, 1, 1), &outcome), MPI_SUCCESS);  // delivered
+    ASSERT_EQ(pml_of(process).probe(with(process, 1, 1), &outcome), MPI_SUCCESS);
     std::vector<core::Request*> doomed(4);
     core::Request* any = nullptr;
     pml::Pml& pml = pml_of(process);
@@ -162,7 +162,6 @@ TEST(LostPeer, ProbesEnd) {
   });
 }
 
-// Successful receives are complete.
 TEST(LostPeer, EveryRequestEndsWhereverTheLinkIsCut) {
   constexpr int kRanks = 4, kRounds = 30;
   for (unsigned seed = 1; seed <= 10; ++seed) {

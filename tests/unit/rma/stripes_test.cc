@@ -40,7 +40,7 @@ class StripesFixture {
   Control control_;
 };
 
-/// Parameter: whether the kernel copies elements.
+/// The parameter tells whether the kernel copies elements.
 class Stripes : public StripesFixture, public testing::TestWithParam<bool> {
  protected:
   [[nodiscard]] std::unique_ptr<ElementMemory> memory() const {
