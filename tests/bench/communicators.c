@@ -48,8 +48,8 @@ static void duplicate_barrier(void* of, long iterations) {
   }
 }
 
-// Dirty bytes of this process, with 1/N of a page shared by N processes; mean over the ranks, on
-// rank 0 only.
+// own_memory() returns the dirty bytes of this process, with 1/N of a page shared by N processes;
+// mean over the ranks, on rank 0 only.
 static double own_memory(const Bench* bench) {
   FILE* file = fopen("/proc/self/smaps_rollup", "r");
   char line[256];
@@ -73,8 +73,8 @@ static void use(const Bench* bench, MPI_Comm comm) {
   if (sum != bench->ranks * (bench->ranks - 1) / 2.0) bench_fail(bench, "the sum is wrong", 8);
 }
 
-// Fifty communicators are made and used first, so growing pools do not count. Between the barriers
-// no rank makes or uses a communicator while another rank reads its memory figures.
+// The program makes and uses fifty communicators first, so growing pools do not count. Between the
+// barriers no rank makes or uses a communicator while another rank reads its memory figures.
 static void memory(const Bench* bench) {
   enum { kBefore = 50, kMore = 1000 };
   static MPI_Comm made[kBefore + kMore];

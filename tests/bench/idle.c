@@ -13,7 +13,7 @@ static double processor_seconds(void) {
          1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
 }
 
-// Seconds from the first message until the last answer, on rank 0.
+// seconds from the first message until the last answer, on rank 0
 static double wait_in_recv(const Bench* bench) {
   char byte = 0;
   if (bench->rank != 0) {

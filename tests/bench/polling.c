@@ -43,7 +43,8 @@ static void pass_token(void* state, long iterations) {
   }
 }
 
-// Aligned alike for each library: a loop across two cache lines takes twice the time.
+// The alignment is equal for each library, because a loop across two cache lines takes twice the
+// time.
 __attribute__((noinline, aligned(64))) static void compute(volatile uint64_t* sum) {
   for (int step = 0; step < kStepsOfWork; ++step) *sum += (uint64_t)step;
 }

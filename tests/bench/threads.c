@@ -51,7 +51,7 @@ static void* work(void* state) {
   return NULL;
 }
 
-// Millions of messages a second, of all threads.
+// rate_of() returns millions of messages a second, of all threads.
 static double rate_of(int threads, const MPI_Comm* comms, double seconds) {
   pthread_t handles[kMostThreads];
   Worker workers[kMostThreads];

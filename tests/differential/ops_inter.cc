@@ -9,8 +9,8 @@ struct Between {
   MPI_Comm comm;
   int rank, size, remote;
   bool second;
-  int root_group, root;  // of a rooted call
-  int as_root;           // this rank's argument
+  int root_group, root;
+  int as_root;  // this rank's argument
   bool is_root, receives_from_root;
 };
 

@@ -9,7 +9,7 @@
 
 namespace {
 
-// Only the receive fails.
+// In truncation() only the receive fails.
 void truncation(Step& step) {
   if (step.size == 1) return;
   const int from = step.all.below(step.size), to = (from + 1) % step.size;
@@ -139,7 +139,6 @@ void empty(Step& step) {
   if (requests[0] != MPI_REQUEST_NULL) MPI_Request_free(&requests[0]);
 }
 
-// MPI_PROC_NULL.
 void to_nothing(Step& step) {
   int value = 9;
   MPI_Status status;

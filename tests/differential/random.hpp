@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-// SplitMix64: small, and good for any seed.
+// SplitMix64 is small, and good for any seed.
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed) {}
@@ -40,7 +40,7 @@ class Random {
   uint64_t state_;
 };
 
-// A new seed for each pair.
+// mixed() returns a new seed for each pair.
 inline uint64_t mixed(uint64_t a, uint64_t b) {
   Random random(a ^ (b * 0xd1342543de82ef95u + 0x2545f4914f6cdd1du));
   return random.next();

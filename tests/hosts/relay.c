@@ -23,7 +23,7 @@
 
 enum { kLargest = 128 << 10, kQueued = 10000 };
 
-// Waiting frames, ordered by departure.
+// Waiting frames are ordered by departure.
 struct Frame {
   struct Frame* next;
   int64_t due;  // ns

@@ -20,7 +20,6 @@
 #include "stream.hpp"
 #include "user_functions.hpp"
 
-/// Functions and kernels are the same objects.
 struct CUkern_st {
   const TernHostKernel* kernel = nullptr;
   int dynamic_shared = 48 << 10;

@@ -3,7 +3,7 @@
 #pragma once
 #include "memory.hpp"
 
-/// Never freed: a stale handle is an error.
+/// A pool is never freed, so a stale handle is an error.
 struct CUmemPoolHandle_st {
   int physical = 0;
   unsigned long long types = 0;

@@ -8,7 +8,7 @@
 namespace softcuda {
 
 CUmemGenericAllocationHandle add_handle(StoragePtr storage, unsigned long long types);
-/// Null for an unknown handle.
+/// storage_of() returns null for an unknown handle.
 StoragePtr storage_of(CUmemGenericAllocationHandle handle);
 
 }  // namespace softcuda

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Time of a computing kernel of rank 0: alone, while rank 0 sends messages of 64 MiB, and while a
 // stream of rank 1 waits for a semaphore: on one GPU without MPS the waiting stream may keep its
-// time slice. Skipped (77) without busy.fatbin, built by nvcc, beside the program.
+// time slice. Without busy.fatbin (nvcc) beside the program, the exit status is 77.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -45,7 +45,7 @@ struct Busy {
     CU(cuEventCreate(&end, 0));
   }
 
-  /// Milliseconds of the kernel. Calls `meanwhile` until the kernel has ended.
+  /// run() returns the kernel's milliseconds and calls `meanwhile` until the kernel has ended.
   float run(long long turns, const std::function<void()>& meanwhile) {
     void* address = out.address();
     void* arguments[] = {&address, &turns};
@@ -97,7 +97,6 @@ void receives(size_t bytes) {
   } while (status.MPI_TAG == kData);
 }
 
-/// A stream waits for a semaphore while rank 0 computes.
 void waits() {
   Area word(Kind::kPinned, sizeof(uint32_t));
   *static_cast<volatile uint32_t*>(word.address()) = 0;

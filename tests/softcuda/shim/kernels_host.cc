@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tests/softcuda/shim/device_host.hpp"
-// After CUDA's stand-in:
+// The kernels follow CUDA's stand-in.
 #include "cuda/kernels/kernels.cu"
 #include "tests/softcuda/shim/test_kernels.cu"
 
