@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# The suites of ./quickstart check, and their sum. Sourced by quickstart. A suite is a function suite_NAME that
-# prints lines and ends with "N passed, N failed, N skipped"; to add one, write it and name it in a list below.
-# The usual ones are meant for 20 minutes on two cores from nothing: slow tests that find little more are for --full.
-# Unit and asan have the fuzz targets with their corpus.
+# The suites of ./quickstart check, and the totals. Sourced by quickstart. A suite is a function suite_NAME with a last line
+# "N passed, N failed, N skipped", and a name in a list below. The usual suites take 20 minutes on two cores from an empty
+# build; slow tests with little more coverage belong to --full.
 usual_suites=(fresh lint conformance unit mpi gpu hosts cmake images differential asan network tsan torch-smoke)
 long_suites=(clang dist fuzz tidy torch mpi-asan mpi-tsan gpu-asan gpu-tsan streams-asan streams-tsan)
 other_suites=(abi)
 full=
 
-# build_units DIR OPTION...: the programs of the unit tests that tests/unit/run chooses by these options, and the driver's files.
+# build_units DIR OPTION...: builds the unit tests selected by options of tests/unit/run, and the software driver.
 build_units() {
   local dir=$1 programs
   shift
@@ -17,7 +16,6 @@ build_units() {
   # shellcheck disable=SC2086  # several words
   make -C "$dir" -j "$jobs" BUILD="$programs" units-built
 }
-# unit_tests_in DIR OPTION...: builds and runs them.
 unit_tests_in() {
   local dir=$1
   shift
@@ -25,24 +23,24 @@ unit_tests_in() {
   $(fixed_addresses) tests/unit/run --build "$dir" --jobs "$jobs" "$@"
 }
 
-# ThreadSanitizer of older compilers does not start where addresses are as random as newer kernels make them.
+# ThreadSanitizer of older compilers does not start under the address randomisation of newer kernels.
 fixed_addresses() { setarch -R true 2>/dev/null && echo setarch -R || true; }
 
-# The suite asan runs the other tests, with their errors seen; --full runs all of them in both.
+# The suite asan runs the tests outside of `optimised`; with --full both suites run all tests.
 suite_unit() {
   local options=("${optimised[@]}")
   [ -z "$full" ] || { export TEST_LONG=1; options=(); } # more ranks, counts, roots
   unit_tests_in "$build" "${options[@]}"
 }
-# Proofs and sweeps in one thread, and collectives in streams: a sanitizer multiplies their time, and skips most of the latter.
+# Sanitizers multiply the time of single-threaded proofs and sweeps, and skip most collectives in streams.
 optimised=(coll/verify_test coll/engine_test coll/neighbors_test coll/lower_test coll/hosts_test coll/simulate_test
   coll/stream_test coll/kernel_run_test coll/lines_run_test base/params_test cuda/functions_test)
 proofs=(--without coll/verify_test --without coll/engine_test --without coll/neighbors_test)
 lowered=(--without coll/lower_test --without coll/hosts_test --without coll/simulate_test)
-# Rooms without threads, which take half of ThreadSanitizer's build.
+# Rooms without threads take half of ThreadSanitizer's build time.
 single_threaded=(--without unit/core/ --without unit/topo/ --without unit/tools/ --without unit/abi/ --without unit/api/)
 
-# Messages over a bad network in one process; with --full collectives, too, and another seed each time.
+# With --full, suite_network also runs collectives, with another seed each time.
 suite_network() {
   local seed=1 what=pml/
   [ -z "$full" ] || seed=$RANDOM what=/
@@ -51,11 +49,9 @@ suite_network() {
   unit_tests_in "$top/_build-asan" --network "$seed" "$what"
 }
 
-# Line numbers only, and not optimised where that takes as long as the rest of the compiler; beside ThreadSanitizer, -Og is
-# compiled faster than both -O0 and -O1.
 suite_asan() { sanitized asan; }
 suite_tsan() { sanitized tsan; }
-# options_of NAME: sets `options` to those of tests/unit/run.
+# options_of NAME: sets `options` for tests/unit/run.
 options_of() {
   options=("${proofs[@]}" "${lowered[@]}")
   case $1$full in
@@ -72,23 +68,24 @@ sanitized() {
   unit_tests_in "$top/_build-$1" "${options[@]}"
 }
 configure_sanitized() {
-  local flags='-O0 -g1 -fno-sanitize=null'  # that is a fault as it is, and its checks a quarter of the compiler's time
+  # A null access faults without a sanitizer, and its checks take a quarter of the compile time. With ThreadSanitizer, -Og
+  # compiles faster than -O0 and -O1.
+  local flags='-O0 -g1 -fno-sanitize=null'
   [ "$2" != thread ] || flags='-Og -g1'
   configure_in "$1" --with-cuda=no --enable-sanitizers="$2" CFLAGS="$flags" CXXFLAGS="$flags"
 }
 suite_clang() {
   local dir=$top/_build-clang
   CC=clang CXX=clang++ configure_in "$dir" --with-cuda=no --enable-werror --disable-unity
-  # The driver's tests, too: another compiler warns of other things.
+  # clang also compiles the driver's tests, because another compiler has other warnings.
   step "build _build-clang" "the compiler's message is in the log" make -C "$dir" -j "$jobs" tests-built
   unit_tests_in "$dir"
 }
-# Kernels for real devices are a part of their own: --with-cuda=no and a machine without nvcc run all the others.
 suite_images() { tests/images/run --build "$top/_build-images" $full; }
 suite_differential() {
   tests/differential/run --prefix "$prefix" --build "$build/differential" --peers "$build/peers" --jobs "$jobs" $full
 }
-# README's figures are those of the last recorded runs; the runs themselves take sources of others (tests/conformance).
+# suite_conformance compares README's figures with the last recorded runs; the runs need sources outside of the repository.
 suite_conformance() { tests/conformance/run figures --check --prefix "$prefix"; }
 suite_mpi() { tests/mpi/run --prefix "$prefix" --build "$build/mpi-tests" $full; }
 suite_hosts() {
@@ -98,21 +95,20 @@ suite_hosts() {
 build_driver() {
   step "build the software driver" "the compiler's message is in the log" make -C "$build" -j "$jobs" driver-built
 }
-# On the software driver, and on the real one where there is a GPU.
 suite_gpu() {
   build_driver
   tests/gpu/run --prefix "$prefix" --tree "$build" $full
 }
 suite_abi() { tests/mpi/run --prefix "$prefix" --build "$build/mpi-tests" $full mpi/abi; }
-# The tests of many processes in the build trees of the sanitized unit tests: each program at 2 ranks, or all of it.
+# Without --full, each program runs at 2 ranks.
 suite_mpi-asan() {
   local some=(--ranks 2)
   [ -z "$full" ] || some=()
   sanitized_mpi asan address,undefined "${some[@]}"
 }
 suite_mpi-tsan() { sanitized_mpi tsan thread mpi/threads mpi/grequest mpi/partitioned mpi/tool_events mpi/interrupt mpi/continuations; }
-# The programs of tests/gpu on the software driver, which is sanitized, too: each at 2 ranks, on one GPU and on four that reach each
-# other, or with --full at all numbers of ranks, on all machines.
+# The software driver is sanitized, too. Without --full, each program of tests/gpu runs at 2 ranks, on one GPU and on four linked
+# GPUs.
 suite_gpu-asan() { sanitized_gpu asan address,undefined; }
 suite_gpu-tsan() { sanitized_gpu tsan thread; }
 sanitized_gpu() {
@@ -123,7 +119,7 @@ sanitized_gpu() {
   $(fixed_addresses) tests/gpu/run soft mpi/ --prefix "$dir/stage$prefix" --tree "$dir" --sanitizers "$2" \
     --timeout-scale 5 $full "${some[@]}"
 }
-# Collectives in streams with ranks as threads: what takes minutes in a sanitized build, and is skipped in asan and tsan.
+# asan and tsan skip collectives in streams, which take minutes in a sanitized build.
 suite_streams-asan() { sanitized_streams asan address,undefined; }
 suite_streams-tsan() { sanitized_streams tsan thread; }
 sanitized_streams() {
@@ -145,7 +141,7 @@ sanitized_mpi() {
     --timeout-scale 5 $full "$@"
 }
 suite_lint() { tests/lint/run --prefix "$prefix" $full; }
-# libFuzzer comes with clang alone; line numbers are for what it finds.
+# Only clang has libFuzzer.
 suite_fuzz() {
   local dir=$top/_build-fuzz
   CC=clang CXX=clang++ configure_in "$dir" --enable-sanitizers=fuzzer-no-link,address,undefined \
@@ -155,19 +151,18 @@ suite_fuzz() {
 }
 suite_cmake() { tests/cmake/run --prefix "$prefix" --build "$build/cmake-test"; }
 suite_fresh() { tests/fresh/run --prefix "$prefix" --build "$build" $full; }
-# Skipped where no PyTorch is (tests/torch/setup makes one; nothing else does).
 suite_torch-smoke() { tests/torch/run --prefix "$prefix" --build "$build/torch" --smoke; }
 suite_torch() { tests/torch/run --prefix "$prefix" --build "$build/torch" $full; }
 suite_tidy() { tests/tidy/run --build "$build"; }
 suite_dist() { tests/dist/run --build "$build"; }
 
-# Sets cpu: seconds of CPU that what this shell started and waited for has taken.
-look_at_cpu() { # a subshell would see its own
+# Sets cpu: CPU seconds of the shell's ended children.
+look_at_cpu() { # not in a subshell, which has its own children
   times >"$logs/times"
   cpu=$(awk -F '[ms ]+' 'NR == 2 { printf "%d", 60 * ($1 + $3) + $2 + $4 }' "$logs/times")
 }
 
-# These leave a core idle for a part of their time (downloads, ranks that sleep). What later suites compile is begun beside them, behind all else.
+# These suites leave a core idle at times (downloads, sleeping ranks). Compilers for later suites run meanwhile, at low priority.
 waiting_suites=' fresh mpi '
 ahead=
 begin_ahead() {
@@ -188,21 +183,21 @@ begin_ahead() {
   ahead=$!
   set +m
 }
-# A compiler that is ended leaves nothing: make goes on from there.
+# A killed compiler leaves no output, so make continues.
 end_ahead() {
   [ -n "$ahead" ] || return 0
   end_group "$ahead"
   ahead=
 }
 
-# perform NAME: the suite by itself. Its log has its lines; how it ended, if not by itself, is in check-NAME.end.
+# perform NAME: runs a suite. check-NAME.end describes an early end.
 perform() {
   local end=$logs/check-$1.end
   (set -e; ahead=; beside=; trap 'last_words $? 2>"$end"' EXIT; "suite_$1") 2>&1
 }
 without_totals() { sed -u -E "/^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$/d"; }
 
-# run_suite NAME: shows its lines, adds its totals to the sum.
+# run_suite NAME: shows the suite's lines and adds the totals.
 run_suite() {
   local name=$1 start=$SECONDS cpu before log=$logs/check-$1.log status
   say "== $name"
@@ -218,7 +213,7 @@ run_suite() {
   conclude "$name" "$status" "$((SECONDS - start)) s, CPU $((cpu - before)) s"
 }
 
-# conclude NAME STATUS TIME: adds the totals in its log; one that ended without totals counts as a failure.
+# conclude NAME STATUS TIME: adds the totals in the log. A suite without totals counts as a failure.
 conclude() {
   local name=$1 status=$2 took=$3 log=$logs/check-$1.log counts unlisted
   counts=$(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log" | tail -n 1 || true)
@@ -237,8 +232,8 @@ conclude() {
   passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
 }
 
-# The jobs over several hosts leave both cores idle for most of their time. They run beside suites that take no test programs of
-# theirs and measure nothing, and are shown after these.
+# The suite hosts leaves both cores idle for most of the time. The suite runs beside suites without its test programs and
+# without measurements, and its lines come after the lines of these suites.
 beside_hosts=' cmake images differential '
 beside=
 begin_beside() {
@@ -257,7 +252,7 @@ end_beside() {
   without_totals <"$logs/check-hosts.log"
   conclude hosts "$status" "$((SECONDS - beside_since)) s; its CPU is in those beside it"
 }
-# The group of process $1 ends, and is waited for. Where process 1 reaps no orphans they stay as zombies.
+# end_group LEADER: kills the process group and waits. If process 1 reaps no orphans, zombies stay.
 end_group() {
   local i
   kill -- "-$1" 2>/dev/null || true
@@ -265,14 +260,14 @@ end_group() {
   for ((i = 0; i < 50; i++)); do kill -0 -- "-$1" 2>/dev/null || break; sleep 0.1; done
 }
 
-# Other MPI libraries, of PyPI: prterun, and what the differential tests compare with. Without them those tests are skipped.
+# Installs MPICH and Open MPI from PyPI: prterun, and the peers of the differential tests. Tests without peers are skipped.
 prte=
 peers() {
   case " ${suites[*]} " in *" mpi "* | *" hosts "* | *" differential "* | *" torch"*) ;; *) return 0 ;; esac
   say "peers: MPICH and Open MPI, from PyPI"
   tests/bench/setup-peers "$build/peers" >"$logs/peers.log" 2>&1 || { sed 's/^/    /' "$logs/peers.log"; return 0; }
   prte=${TERN_PRTE:-$build/peers/openmpi}
-  unset TERN_PRTE # no parameter of the library: ranks would say so
+  unset TERN_PRTE # ranks would report an unknown parameter
   mkdir -p "$build/peers/bin"
   printf '#!/bin/sh\nexec "%s/bin/prterun" "$@"\n' "$prte" >"$build/peers/bin/prterun"
   chmod +x "$build/peers/bin/prterun"

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# For tests that are shell scripts: check, skip, totals, and what a command said. Each check is one PASS or FAIL line with its output.
+# For shell tests: check, skip, totals, and comparisons of output. Each check prints a PASS or FAIL line.
 verdicts_passed=0 verdicts_failed=0 verdicts_skipped=0
-log=$(mktemp)          # the output of the last check whose output is worth reading
+log=$(mktemp)          # the last nonempty output of a check
 trap 'rm -f "$log"' EXIT
 
-# check WHAT COMMAND...: passes where the command exits 0.
+# check WHAT COMMAND...: passes if the command exits 0.
 check() {
   local what=$1 output
   shift
@@ -26,8 +26,8 @@ skip() {
   printf 'SKIP %s: %s\n' "$1" "$2"
 }
 
-# For check; each prints what it got.
-# says PATTERN COMMAND...: exit 0, and standard output has the pattern.
+# The commands below are for check, and print the exit code and the output.
+# says PATTERN COMMAND...: exit 0, and the pattern is in the standard output.
 says() {
   local pattern=$1 got
   shift
@@ -36,7 +36,7 @@ says() {
   grep -q -e "$pattern" <<<"$got"
 }
 
-# prints EXPECTED COMMAND...: exit 0, and exactly these lines, in any order.
+# prints EXPECTED COMMAND...: exit 0, and exactly the expected lines, in any order.
 prints() {
   local expected=$1 got
   shift
@@ -45,7 +45,7 @@ prints() {
   diff <(printf '%s' "${expected:+$expected$'\n'}" | sort) <(printf '%s' "${got%.}" | sort)
 }
 
-# fails CODE PATTERN COMMAND...: this exit code, and standard error has the pattern.
+# fails CODE PATTERN COMMAND...: exit CODE, and the pattern is in the standard error.
 fails() {
   local code=$1 pattern=$2 got=0 errors
   shift 2

@@ -212,7 +212,7 @@ TEST_P(FlatReductions, TakeOperandsInTheOrderOfRanks) {
   test::World(GetParam()).run([](Process& process) {
     const auto joined = core::Ref<core::Op>::adopt(new core::Op(
         +[](void* in, void* inout, int* count, MPI_Datatype*) {
-          // The operation appends decimal digits, so it does not commute.
+          // The operation appends decimal digits and does not commute.
           const auto* left = static_cast<const int*>(in);
           auto* right = static_cast<int*>(inout);
           for (int i = 0; i < *count; ++i) {
