@@ -4,8 +4,8 @@
 // Why: the unchanged tests of tests/mpi also cover device memory. Static data, stacks and libraries
 // keep host memory, so kinds mix. GPU_HEAP selects `managed`, or `device` on a machine with
 // processor access (SOFTCUDA_OPEN). At exit the library appends the numbers of allocations, copies
-// and kernels to GPU_HEAP_LOG. Headers detect underruns and double frees. Sanitizers are excluded:
-// other allocations use glibc's internal names.
+// and kernels to GPU_HEAP_LOG. Sanitizers are excluded, because other allocations use glibc's
+// internal names.
 #include <dlfcn.h>
 #include <link.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Call: a collective on all ranks of a team: data, each rank's operation, and the host's result,
-// reduced from the last rank's operand to the first. Lifetime: of a round. Threads: one.
+// Call: a collective on all ranks of a team, with data, operations and the host's result, reduced
+// from the last rank's operand to the first. Lifetime: of a round. Threads: one.
 #pragma once
 
 #include <array>

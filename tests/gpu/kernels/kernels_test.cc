@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The waiting kernels on one GPU: 1 to 8 ranks in one process, random calls by each wire, all bytes
-// compared. Usage: kernels_test --help. Exit status 0: success; 1: a fault, with the options to
-// repeat it; 77: no device.
+// The waiting kernels on one GPU: 1 to 8 ranks in one process make random calls by each wire.
+// Usage: kernels_test --help. Exit status 0: success; 1: a fault, with the options to repeat it;
+// 77: no device.
 #include <sys/resource.h>
 
 #include <algorithm>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rounds: random calls on a random number of ranks, in a row or as a graph with replays between
-// other calls. All bytes of all ranks are compared. Seed and number determine a round. Lifetime: of
-// the program. Threads: one.
+// other calls. Seed and number determine a round. Lifetime: of the program. Threads: one.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Types of absolute addresses with MPI_BOTTOM on memory of every kind match addressed host memory,
-// in messages and data collectives.
+// Types of absolute addresses with MPI_BOTTOM on memory of every kind, in messages and data
+// collectives.
 // ranks: 2 3
 // configurations: 1 4-peers 2-apart mps
 #include <functional>

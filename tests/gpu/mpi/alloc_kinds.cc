@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_Alloc_mem by kind: driver attributes, messages between every two kinds, MPI_Free_mem without
-// leaks.
+// MPI_Alloc_mem by kind: driver attributes, messages, MPI_Free_mem without leaks.
 // ranks: 2
 #include <string>
 

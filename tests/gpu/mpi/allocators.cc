@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of every allocator can be sent and received: pools, mappings, interior pointers,
-// neighbours in a driver block.
+// Messages of memory of every allocator: pools, mappings, interior pointers, neighbours in a driver
+// block.
 // ranks: 2
 // configurations: 1 4-peers 2-apart jitter fabric
 #include "allocators.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every collective on memory of every kind matches host memory: mixed kinds, in place, blocking,
-// nonblocking, persistent.
+// Every collective on memory of every kind: mixed kinds, in place, blocking, nonblocking,
+// persistent.
 // ranks: 2 3
 // configurations: 1 4-peers 2-apart jitter mps queue
 // full-configurations: 12.0

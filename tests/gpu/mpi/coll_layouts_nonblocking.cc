@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nonblocking and persistent collectives with counts, holes or neighbours match host memory. Other
-// libraries refuse these on device memory or crash.
+// Nonblocking and persistent collectives with counts, holes or neighbours on device memory, where
+// other libraries refuse or crash.
 // ranks: 2 3
 #include "allocators.hpp"
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks in containers of one machine: each process is process 1 of a PID namespace with a private
-// /proc. The ranks count as separate hosts with a shared device. Data arrives from memory of every
-// kind, and no rank mistakes a peer's address for a local address. Memory with a descriptor is
-// mapped, because descriptors travel over a socket.
+// Ranks in containers of one machine, each process 1 of a PID namespace with a private /proc. The
+// ranks count as separate hosts with a shared device, and no rank mistakes a peer's address for a
+// local address. Descriptors travel over a socket, so memory with a descriptor is mapped.
 // ranks: singleton
 // configurations: 1 4-peers fabric
 // sanitizers: no, its processes are forked

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUDA starts after MPI_Init, with any current context: none, the primary, the program's, another
-// device's. Every call preserves the context and the thread's capture mode, even during a capture.
+// CUDA starts after MPI_Init, with any current context. Every call preserves the context and the
+// thread's capture mode, even during a capture.
 // ranks: 2
 // configurations: 1 4-peers 2-apart jitter in-turn
 #include "allocators.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device dies (illegal access, error 700) during messages: each of its requests fails with the
-// rank and the driver's error name, the peer learns of the death soon, and host messages continue.
+// A device dies (error 700) during messages: its requests fail with the rank and the driver's error
+// name, the peer learns of the death soon, and host messages continue.
 // ranks: 2
 // configurations: 1 2-apart
 // alone: yes

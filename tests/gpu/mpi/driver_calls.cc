@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts the driver calls per message of known device memory; a call costs about 1 us on a real
-// driver. No call waits for a stream or a device. On both ranks together, 8 B take two pointer
-// look-ups, a context query and a kernel; 64 MiB add the receiver's copy and completion poll.
+// Driver calls per message of known device memory; a call costs about 1 us on a real driver. No
+// call waits for a stream or a device. On both ranks together, 8 B take two pointer look-ups, a
+// context query and a kernel; 64 MiB add the receiver's copy and completion poll.
 // ranks: 2
 // configurations: 1 4-peers
 // sanitizers: no

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program itself loads libcuda.so.1 after MPI_Init and host messages, like mpi4py before torch.
+// The program loads libcuda.so.1 after MPI_Init and host messages, like mpi4py before torch.
 // ranks: 2
 // cuda: no
 #include <dlfcn.h>

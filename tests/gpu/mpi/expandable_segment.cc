@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A segment like PyTorch's expandable segments: a reserved address range, mapped in blocks. The
-// segment grows, and a middle block is replaced. Each message is a single copy. The peer imports
-// only new blocks, and releases unmapped blocks.
+// A growing segment like PyTorch's expandable segments: a reserved address range, mapped in blocks.
+// Each message is a single copy. The peer imports only new blocks, and releases unmapped blocks.
 // ranks: 2
 // configurations: 1 4-peers
 #include "allocators.hpp"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory travels by fabric handle. If the import fails (rank 1), it travels by descriptor, or
-// through the host.
+// Memory travels by fabric handle; if the import fails (rank 1), by descriptor or through the host.
 // ranks: 2
 // configurations: fabric
 #include "allocators.hpp"

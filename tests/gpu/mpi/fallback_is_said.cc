@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A slow path of device memory is reported once, with reason and cure. Rank 0 requests explanations
-// (TERN_EXPLAIN), rank 1 does not.
+// Tern reports a slow path of device memory once, with reason and cure. Rank 0 requests
+// explanations (TERN_EXPLAIN), rank 1 does not.
 // ranks: 2
 // configurations: 1 2-apart
 #include "allocators.hpp"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each driver function of a protocol fails once, at the first and at a later call, on sender and
-// receiver. Every MPI call returns, successful calls deliver correct data, the next message works,
-// and nothing leaks.
+// receiver. Every MPI call returns, successful calls deliver correct data, and nothing leaks.
 // ranks: 2
 // configurations: 1
 // full-configurations: 2-apart

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tools for failing driver functions: the functions in use, and a message before a hang or crash.
+// Tools for failing driver functions: the used functions, and a message before a hang or crash.
 #pragma once
 
 #include <signal.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Allocations and loads may wait for device work, and the device work for this rank. The library
-// allocates and loads at the first device pointer, on a quiet device, and never later.
+// Allocations and loads may wait for device work, and the device work for this rank. So the library
+// allocates and loads only at the first device pointer.
 // ranks: 2
 // configurations: 1 4-peers 2-apart
 // sanitizers: no

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// After a fork no driver works in the child, and the library does not call the driver there. The
-// parent continues undisturbed.
+// A forked child has no driver: the library does not call the driver there, and the parent
+// continues.
 // ranks: 2
 #include <sys/mman.h>
 #include <sys/wait.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // No process keeps memory that the program sent and freed without MPI_Free_mem, even without
 // further device messages: while both ranks poll, and while the receiver blocks and the sender
-// calls MPI occasionally.
+// calls MPI at times.
 // ranks: 2
 // configurations: 1 4-peers
 #include <unistd.h>

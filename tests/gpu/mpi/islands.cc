@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Four ranks on two linked pairs of GPUs: a large reduction first reduces within each pair, so only
+// Four ranks on two linked pairs of GPUs: a large reduction reduces within each pair first, so only
 // the exchange between pairs passes through the host.
 // ranks: 4
 // configurations: islands

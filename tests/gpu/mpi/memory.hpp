@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of every kind that a program may pass to MPI, filled by synchronous copies without Tern,
-// like a user's program.
+// Memory of every kind for MPI, filled by synchronous copies without Tern, like a user's program.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Other memory takes a freed buffer's address between two messages: no message delivers stale data.
-// Peer mappings are bounded, and all are closed in the end.
+// Tern closes all peer mappings.
 // ranks: 2
 // env: TERN_TEST=cuda_ipc_cache=4M
 #include <unistd.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data with holes, or without a handle, passes in chunks through a block of the same device: one
-// chunk, several, the maximum; truncated, into holes, to the host, to the rank itself. After the
-// RTS the transfer needs no call of the sender.
+// Data with holes, or without a handle, passes in chunks through a block of the same device. After
+// the RTS the transfer needs no call of the sender.
 // ranks: 2
 // configurations: 1 4-peers 2-apart
 #include <unistd.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program's stream waits, like another library's kernel, for an action that follows the
-// messages. Sends and receives of any device memory do not wait for the stream, and a concurrent
-// capture stays valid. No other program tests the driver for CUDA 12.0, hence the kernels.
+// messages. Sends and receives of device memory do not wait for the stream, and a concurrent
+// capture stays valid. Only this program tests the driver for CUDA 12.0, hence the kernels.
 // ranks: 2
 // queues: many, the program's wait heads the only queue and holds up MPI's work behind it
 // configurations: 1 2-apart 12.0

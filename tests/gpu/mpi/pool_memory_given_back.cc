@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A shareable pool is exported and imported once, and an allocation travels by a single copy. The
-// peer releases the memory before the message completes, because the owner may then free it.
+// peer releases the memory before the message completes, because the owner may then free the
+// memory.
 // ranks: 2
 // configurations: 1 4-peers 2-apart
 #include "allocators.hpp"

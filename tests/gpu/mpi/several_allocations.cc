@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datatypes of absolute addresses span several device allocations, also with copies still in
-// flight, in calls and enqueued. All ranks refuse a type across host and device, or across two
-// devices, and name both places.
+// Datatypes of absolute addresses across several device allocations, also with copies still in
+// flight. All ranks refuse a type across host and device, or across two devices, and name both
+// places.
 // ranks: 2
 // configurations: 1 4-peers 2-apart mps
 // env: SOFTCUDA_LATE=1000

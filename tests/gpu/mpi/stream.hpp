@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program's stream with a communicator. Data is copied in that stream without a wait, so a call
+// A program's stream with a communicator. Data copies stay in the stream without a wait, so a call
 // out of stream order finds wrong data.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Enqueued collectives between linked devices: the host takes no part, a graph outlives its
-// communicator, host memory works, and a late rank is named after the timeout.
+// communicator, and the report names a late rank after the timeout.
 // ranks: 2 3 4
 // configurations: 4-peers
 // env: TERN_TEST=gpu_multicast=off

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Driver calls of each enqueued operation: a kernel collective launches once; copies, semaphore
-// operations and kernels of the stream engine grow with the data.
+// Driver calls of each enqueued operation: a kernel collective launches once; for copies, semaphore
+// operations and kernels of the stream engine the number grows with the data.
 // ranks: 3
 // configurations: 4-peers
 // env: TERN_TEST=gpu_multicast=off

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The devices alone perform collectives on a stream communicator's first duplicate: beside the
-// parent's calls, in concurrent graphs, and after the parent's end. MPI_Comm_dup waits for no rank.
-// The host serves further duplicates.
+// Collectives on a stream communicator's first duplicate: beside the parent's calls, in concurrent
+// graphs, and after the parent's end. MPI_Comm_dup waits for no rank. The host serves further
+// duplicates.
 // ranks: 2 3
 // configurations: 4-peers
 // queues: many, ranks launch graphs in opposite orders, and one queue has one order

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Invalid streams and arguments fail at once, with the reason. Later failures appear in the
-// communicator's next call. The partners of a refusing rank continue and learn of the refusal.
+// communicator's next call. The partners of a refusing rank learn of the refusal.
 // ranks: 1 2 3
 // configurations: 1 2-apart jitter
 #include <string>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each driver function of enqueued operations fails once on one rank, at the first and the second
 // call, during the creation of a stream communicator and during an operation. Every call and stream
-// ends, ranks agree on the communicator's existence, ranks without an error have correct data, and
-// a later communicator works.
+// ends, ranks agree on the communicator's existence, and a later communicator works.
 // ranks: 2 4
 // configurations: 1 4-peers mps 2-apart islands
 // queues: many, a write in another stream ends the waits of a failed call

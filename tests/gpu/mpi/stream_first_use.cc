@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // First uses of a row, or of a datatype with many holes, do not wait, even on a single hardware
-// queue. Rank 0 enqueues first calls, commits types and sends a message; the other ranks enqueue
-// after the message. A capture records first uses.
+// queue. Rank 0 enqueues first calls and sends a message; the other ranks enqueue after the
+// message. A capture records first uses.
 // ranks: 2 3
 // configurations: 4-peers
 // env: SOFTCUDA_CONNECTIONS=1

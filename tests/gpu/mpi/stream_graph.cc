@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Enqueued operations in graphs: a capture runs nothing, and each of a thousand launches uses
-// current data, between eager calls. A graph may outlive its communicator. Requests unsuitable for
-// a capture are refused, and the capture stays valid.
+// current data. A graph may outlive its communicator. Calls unsuitable for a capture fail, and the
+// capture stays valid.
 // ranks: 1 2 3
 // configurations: 1 4-peers 2-apart jitter queue-peers
 // timeout: 120

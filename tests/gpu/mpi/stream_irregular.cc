@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Enqueued allgathers and reduce-scatters with different block sizes. All ranks choose by the mean
 // size, even with different types: small blocks travel directly by LL, large blocks round a ring.
-// Results are correct, also in place and with host memory.
 // ranks: 3 4
 // configurations: 4-peers
 // env: TERN_EXPLAIN=1

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks on two linked pairs of GPUs: large enqueued allreduces and broadcasts are correct in place,
-// from each root, with odd counts, between other calls, and in graphs. Only each rank's part passes
-// through the host. A rank without the call is named to all, even if an earlier error is the
-// reason.
+// Ranks on two linked pairs of GPUs: large enqueued allreduces and broadcasts, in place, from each
+// root, with odd counts, in graphs. Only each rank's part passes through the host. All ranks get
+// the name of a rank without the call.
 // ranks: 4 3
 // configurations: islands islands-crossed
 // timeout: 60

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranks on two linked pairs of GPUs. One rank never makes a large enqueued call, or never launches
-// a graph: the peer's kernel and the other pair's streams time out. All ranks get an error, and a
-// later communicator works. An argument limits the cases; the test skips two without --full.
+// a graph: the peer's kernel and the other pair's streams time out, and all ranks get an error. An
+// argument limits the cases; the test skips two without --full.
 // ranks: 4
 // configurations: islands
 // full-configurations: islands-crossed

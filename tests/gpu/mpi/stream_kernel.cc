@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enqueued collectives by waiting kernels, without the host: a late rank is named and may still
-// come, a refusing rank releases the other kernels, and an error names an absent rank.
+// Enqueued collectives by waiting kernels, without the host: the report names a late rank, a
+// refusing rank releases the other kernels, and an error names an absent rank.
 // ranks: 2 3 4
 // configurations: 4-peers weak mps
 // env: TERN_GPU_ENGINE=kernel

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Large collectives use a switch that reduces and replicates: the default for at least 3 ranks and
 // more than 1 MiB. TERN_EXPLAIN names the reason for another path. On request calls of any size use
-// the switch. The data varies: passes, in place, misaligned, holes, host memory, floats, graphs.
-// Ordinary calls give the host's bits.
+// the switch.
 // ranks: 2 3 4
 // configurations: 4-peers 1 mps
 // env: TERN_EXPLAIN=1

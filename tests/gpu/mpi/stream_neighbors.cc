@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enqueued neighbourhood collectives and alltoallw match the host: open and periodic grids, a
-// neighbour on both sides or the rank itself, repeated edges beyond a launch's capacity; between
-// devices, through the host, and in a graph.
+// Enqueued neighbourhood collectives and alltoallw: open and periodic grids, a neighbour on both
+// sides or the rank itself, repeated edges beyond a launch's capacity; between devices, through the
+// host, and in a graph.
 // ranks: 1 2 3 4
 // configurations: 1 4-peers 2-apart weak
 // env: TERN_GPU_SCRATCH=4M

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Enqueued collectives with pageable memory return at once: the other ranks enqueue only after a
-// later message from rank 0. Covers every engine, holes, data beyond the staging buffer, graphs.
+// later message from rank 0.
 // ranks: 2 3
 // configurations: 4-peers
 // env: SOFTCUDA_PAGEABLE=sync

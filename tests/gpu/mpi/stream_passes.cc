@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Enqueued collectives beyond the scratch size take many passes in two alternating streams. A pass
-// must not overwrite the input of a later pass, in place or with different block sizes.
+// must not overwrite the input of a later pass.
 // ranks: 2 3
 // configurations: 4-peers jitter
 // full-configurations: mps

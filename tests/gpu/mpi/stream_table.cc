@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An enqueued allreduce of any size uses the wire of the matching rule in TERN_COLL_TABLE. If the
-// machine lacks the wire, the next rule applies, and TERN_EXPLAIN names the skipped rule and the
-// reason. A communicator's hint and TERN_GPU_WIRE override the table.
+// An enqueued allreduce uses the wire of the matching rule in TERN_COLL_TABLE. If the machine lacks
+// the wire, the next rule applies, and TERN_EXPLAIN names the skipped rule and the reason. A
+// communicator's hint and TERN_GPU_WIRE override the table.
 // ranks: 2 3 4
 // configurations: 4-peers weak pcie mps
 // env: TERN_EXPLAIN=1

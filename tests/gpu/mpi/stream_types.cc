@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program frees a type before the stream packs or unpacks data: the layout stays on the device
-// while the stream or a graph may use it.
+// while the stream or a graph may use the layout.
 // ranks: 2 3
 // configurations: 1 4-peers
 // env: TERN_GPU_SCRATCH=4M

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The default stream has work at each collective. If the work ends, the ranks still form a team. If
-// not, each rank names the stream once.
+// The default stream has work at each collective. If the work ends, the ranks still form a team;
+// otherwise each rank names the stream once.
 // ranks: 2
 // configurations: 4-peers
 // queues: many, the default stream's work heads the only queue until all collectives have ended

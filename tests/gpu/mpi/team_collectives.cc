@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ordinary blocking collectives on devices match host memory: all sizes, in place, all roots,
-// device data on some ranks or in some calls only, types and operations without kernels, more
-// communicators than scratch regions.
+// Ordinary blocking collectives on devices: all sizes, in place, all roots, device data on some
+// ranks or in some calls only, types and operations without kernels, more communicators than
+// scratch regions.
 // ranks: 2 3
 // configurations: 1 4-peers 2-apart mps jitter queue-peers
 // timeout: 120

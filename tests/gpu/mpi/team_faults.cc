@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each driver function of a device collective fails once on one rank, at the first and the second
-// call, in a communicator's first collective and in a later one. Each call ends on both ranks,
-// ranks without an error have correct data, and a later communicator works.
+// call, in a communicator's first collective and in a later one. Each call ends on both ranks, and
+// a later communicator works.
 // ranks: 2
 // configurations: 4-peers mps
 // full-configurations: queue-peers

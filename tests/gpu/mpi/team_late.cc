@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A rank's device is busy: the other ranks wait without limit, and report the awaited rank after
-// TERN_GPU_TIMEOUT. After an interrupt they return at once, even if a waiting kernel blocks the
-// hardware queue.
+// TERN_GPU_TIMEOUT. After an interrupt the ranks return at once, even if a waiting kernel blocks
+// the hardware queue.
 // ranks: 2
 // configurations: queue-peers
 // alone: yes

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A communicator's first device collective completes while the device waits for another rank, in
-// another library's stream or in an enqueued operation. A valid call returns its result before any
-// next call. Different counts, or a kernel program absent from one device, are an immediate error
-// on both ranks.
+// A communicator's first device collective completes while the device waits for another rank. A
+// valid call returns its result before any next call. Different counts, or a kernel program absent
+// from one device, are an immediate error on both ranks.
 // ranks: 2
 // configurations: 4-peers mps
 // queues: many, another library's wait heads the only queue, before the collective's copies

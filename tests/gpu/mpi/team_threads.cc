@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads run device collectives concurrently on separate communicators, in a different order on
-// each rank. No thread waits for another thread's collective.
+// Threads run device collectives on separate communicators, in a different order on each rank. No
+// thread waits for another thread's collective.
 // ranks: 2 3
 // configurations: 1 4-peers mps queue-peers
 // timeout: 90

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // During the first import of a peer's memory another library's wait heads the only hardware queue,
-// ahead of the link test's copy. Host messages continue, and one message ends the wait.
+// ahead of the link test's copy. Host messages continue, and a message ends the wait.
 // ranks: 2
 // configurations: queue-peers
 // timeout: 60

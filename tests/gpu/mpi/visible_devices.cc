@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each rank sees only its own device, or all in another order (CUDA_VISIBLE_DEVICES): Tern
-// identifies devices by UUID, never by number.
+// Each rank sees only its own device, or all in another order (CUDA_VISIBLE_DEVICES). Tern
+// identifies devices by UUID.
 // ranks: 2 4
 // configurations: 1 4-peers 2-apart jitter in-turn
 #include "allocators.hpp"
