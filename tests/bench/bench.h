@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The common part of all benchmarks: options, binding, timed batches, patterns in buffers, result
-// lines. Why: each program treats all MPI libraries alike and prints lines for `compare`. Use:
-// bench_open, then bench_time and bench_report for each measurement, then bench_close. Output:
-// `name size ranks value unit`, a line per measurement, on rank 0's stdout; complaints go to
-// stderr.
+// The common part of all benchmarks. Why: each program treats all MPI libraries alike and prints
+// lines for `compare`. Use: bench_open, then bench_time and bench_report for each measurement, then
+// bench_close. Output: `name size ranks value unit`, a line per measurement, on rank 0's stdout;
+// complaints go to stderr.
 #pragma once
 
 #define _GNU_SOURCE 1

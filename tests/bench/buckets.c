@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Buckets, as in training: 16 allreduces of gradients in flight, then a wait for all. The figure is
-// the time of all 16 on the slowest rank, by bucket size: from one buffer into another, in place,
-// persistent.
+// the time of all 16 on the slowest rank, by bucket size.
 #include "bench.h"
 
 enum { kBuckets = 16, kLargest = 1 << 18 };

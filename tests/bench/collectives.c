@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives by size, blocking, nonblocking (i...) and persistent (..._init: one request, started
-// many times): time of one call, back to back, slowest rank. Size is the contribution of one rank
-// to one other: the whole vector of allreduce, reduce and bcast, one block of the others. The root
-// moves on with each call and cannot run ahead of the others; --fixed-root keeps rank 0. NAME_first
-// is the first call on a duplicate of MPI_COMM_WORLD (persistent: with the call that makes the
-// request).
+// Collectives by size, blocking, nonblocking (i...) and persistent (..._init): time of one call,
+// back to back, slowest rank. Size is the contribution of one rank to one other: the whole vector
+// of allreduce, reduce and bcast, one block of the others. The root moves on with each call;
+// --fixed-root keeps rank 0. NAME_first is the first call on a duplicate of MPI_COMM_WORLD.
 #include "bench.h"
 
 enum { kMostRanks = 1024 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of a rank: the proportional set size (1/N of a page shared by N processes), after MPI_Init
-// and after an alltoall; mean and maximum over the ranks.
+// Memory of a rank: the proportional set size, after MPI_Init and after an alltoall; mean and
+// maximum over the ranks.
 #include "bench.h"
 
 enum { kInit, kAlltoall, kMoments };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small messages a second from rank 0 to rank 1, a window at a time. --tags N: the window's
-// messages carry N tags, and rank 1 receives in reverse order, so matching has to search.
-// --unexpected: the whole window arrives before its receives are posted.
+// Small messages a second from rank 0 to rank 1, a window at a time. With --tags N, rank 1 receives
+// N tags in reverse order, so matching has to search. With --unexpected, the whole window arrives
+// before its receives are posted.
 #include "bench.h"
 
 enum { kSize = 8, kAnswerTag = 32001, kSentTag = 32002 };

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_Pack and MPI_Unpack of a dozen layouts; with two ranks, messages of these layouts. Why:
-// packing is the cost of a datatype, and no transport hides the cost here.
+// MPI_Pack and MPI_Unpack of a dozen layouts; with two ranks, messages of these layouts.
 #include "bench.h"
 
 typedef struct {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs that test in a loop, as event loops do: rounds of MPI_Iallreduce and MPI_Test, a shift
-// round a ring with MPI_Testall, hops of a token found by MPI_Iprobe, and computation with a vain
-// MPI_Iprobe each microsecond or so. With more ranks than cores the figures show whether a vain
-// call yields the core to busy ranks.
+// Programs that test in a loop: MPI_Iallreduce and MPI_Test, a shift round a ring with MPI_Testall,
+// hops of a token found by MPI_Iprobe, and computation with a vain MPI_Iprobe each microsecond or
+// so. With more ranks than cores the figures show whether a vain call yields the core to busy
+// ranks.
 #include "bench.h"
 
 enum { kTag = 1, kNeverSent = 2, kPiecesOfWork = 100, kStepsOfWork = 2000 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Containers of one host, without mpirun. With a user namespace per rank, keeper threads pass the
-// shared memory on, and a dead rank is noticed. With a network namespace per rank, every rank gets
-// an error at the first contact.
+// shared memory on. With a network namespace per rank, every rank gets an error at the first
+// contact.
 //
 // ranks: singleton
 // timeout: 60

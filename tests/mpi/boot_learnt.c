@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measurements without a launcher (MPIX_Boot_provide, as under torchrun): rank 0 sends the lines of
-// TERN_COLL_LEARNT with the connection infos, and writes the job's measurements.
+// TERN_COLL_LEARNT without a launcher (MPIX_Boot_provide, as under torchrun): rank 0 sends the
+// file's lines with the connection infos, and writes the job's measurements.
 //
 // ranks: singleton
 // timeout: 120

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A wrong MPIX_Boot, a failing function or contradicting ranks give every rank an error, and no
+// A wrong MPIX_Boot, a failing function or contradicting ranks give every rank an error, not a
 // world of one.
 //
 // ranks: singleton

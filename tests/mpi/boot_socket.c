@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A job connected over a server on a loopback socket. Each request is a connection, and the server
-// delays the answer until the value exists.
+// answers once the value exists.
 //
 // ranks: singleton
 // timeout: 120

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buffered sends: early completion, reuse of space, a full buffer, buffers of communicators,
-// automatic buffers, detach and flush.
+// Buffered sends: early completion, reuse of space, a full buffer, buffers of communicators, detach
+// and flush.
 // ranks: 1 2 3
 // env: TERN_TEST=net_eager=8k
 #include "check.h"

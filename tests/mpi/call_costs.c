@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Warmed calls allocate no memory, by counts of glibc's allocator. call_costs.sh counts
-// instructions of the same calls. Rank 0 never waits, because rank 1 polls plain memory or has
-// entered the collective.
+// Warmed calls allocate no memory. call_costs.sh counts instructions of the same calls. Rank 0
+// never waits, because rank 1 polls plain memory or has entered the collective.
 //
 // ranks: 2
 // env: TERN_SPIN=1s

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks with place and rank of a failure, and known data. A passing test prints nothing; the first
-// failure ends the job.
+// Checks with place and rank of a failure, and known data. The first failure ends the job.
 #ifndef TERN_TESTS_CHECK_H
 #define TERN_TESTS_CHECK_H
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collectives with a common base address of both buffers: MPI_BOTTOM with absolute types, or
-// separate or interleaved data of an array. A model checks the whole array. SEED=number repeats a
-// round.
+// separate or interleaved data of an array. SEED=number repeats a round.
 // ranks: 1 2 3 5
 #include "check.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Insignificant arguments may have any value: root arguments on other ranks, the root's part with
-// MPI_IN_PLACE, rank 0's exscan result, the other side of an inter-communicator.
+// MPI_IN_PLACE, the other side of an inter-communicator.
 // ranks: 1 2 3 5
 #include "check.h"
 

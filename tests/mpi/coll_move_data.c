@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collectives that move data: every root, counts around thresholds, in place, types with holes that
-// differ at both ends, blocking and nonblocking.
+// differ at both ends.
 // ranks: 1 2 3 4 5 8
 // timeout: 180
 #include "check.h"

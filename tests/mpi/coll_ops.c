@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Non-commutative user operations keep rank order. Float sums have equal bits on all ranks and in
-// all runs. Errors name the argument.
+// all runs.
 // ranks: 1 2 3 4 5 7 8
 // timeout: 120
 #include "check.h"

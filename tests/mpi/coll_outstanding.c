@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Many collectives in flight on overlapping communicators, with messages, completed in random
-// order; persistent restarts; no rank leaves a barrier early.
+// order.
 // ranks: 1 2 3 4 5 8
 // timeout: 120
 #include "check.h"

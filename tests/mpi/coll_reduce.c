@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every reduction operation on every C type against a serial reference, with every root, in place
-// and not, blocking and nonblocking.
+// and not.
 // ranks: 1 2 3 4 5 8
 // timeout: 180
 #include <complex.h>

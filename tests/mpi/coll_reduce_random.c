@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// User operations on random derived types against a serial reference: counts around thresholds, all
-// roots, in place, unequal blocks. Bytes outside elements must not change. SEED=number repeats a
-// round.
+// User operations on random derived types against a serial reference. Bytes outside elements must
+// not change. SEED=number repeats a round.
 // ranks: 1 2 3 4 5 8
 // timeout: 300
 #include "layout.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A rank passes wrong arguments, and the error handler returns. Waiting ranks and later collectives
-// of the communicator fail, but messages and copies work. A rank without need of the failed rank's
-// data may succeed once. If all ranks refuse a call, the communicator stays usable.
+// of the communicator fail, but messages and copies work. If all ranks refuse a call, the
+// communicator stays usable.
 // ranks: 2 3 5
 // timeout: 120
 // variant: threads

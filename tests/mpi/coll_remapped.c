@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A readable mapping is replaced by memory that the kernel reads for no other process
-// (memfd_secret, similar to device registers). Every collective, message and one-sided access uses
-// another protocol.
+// A mapping is replaced by memory that the kernel reads for no other process (memfd_secret, similar
+// to device registers). Every call uses another protocol.
 // ranks: 2 3 4
 // full-ranks: 5
 #include <errno.h>

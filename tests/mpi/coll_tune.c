@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // TERN_COLL_TUNE=learn under random programs, with duplicates and refused calls. Sums of doubles
-// keep the bits of the first call. The library compares a hash of all ranks' rows at each
-// agreement. SEED=number selects a program.
+// keep the bits of the first call. SEED=number selects a program.
 // ranks: 2 3 4 6
 // env: TERN_COLL_TUNE=learn
 // variant: threads

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // MPI_Alltoallw: a type per block (holes, negative lower bounds, reversed), zero counts, in place,
-// int and large counts; intra- and inter-communicators.
+// int and large counts.
 // ranks: 1 2 3 4 5 7 8
 #include "check.h"
 

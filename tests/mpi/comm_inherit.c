@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A new communicator inherits the error handler, and with dup the attributes. MPI_Comm_free calls
-// delete callbacks although operations are pending.
+// delete callbacks even with pending operations.
 // ranks: 1 2 4
 #include "check.h"
 

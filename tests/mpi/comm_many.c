@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two thousand live communicators: an allreduce costs as much as with few, an idle communicator
-// takes less than 2 KiB, and free returns all memory. MANY=n sets the number.
+// With two thousand live communicators, an allreduce costs as much as with few, an idle
+// communicator takes less than 2 KiB, and free returns all memory. MANY=n sets the number.
 // ranks: 2 4
 // timeout: 120
 // sanitizers: no, they keep freed memory

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPIX_Continue and MPIX_Continueall: a callback runs once, in the thread that waits for or tests
-// the continuation request, and may start more operations.
+// MPIX_Continue and MPIX_Continueall: a callback runs once, in a thread that waits for or tests the
+// continuation request.
 //
 // ranks: 1 2 4
 // cflags: -pthread

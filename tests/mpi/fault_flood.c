@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A million messages, not received for two seconds: the receiver's memory stays bounded, no message
-// is lost, the order holds. Then senders in a cycle.
+// A million messages, not received for two seconds: the receiver's memory stays bounded, and the
+// order holds. Then senders in a cycle.
 // ranks: 2 3
 // sanitizers: no, they keep freed memory
 // timeout: 120

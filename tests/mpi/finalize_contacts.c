@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // First messages on many communicators before MPI_Finalize: the receiver answers with communicator
-// indices, and the sender, now in MPI_Finalize, makes room.
+// indices, and the sender in MPI_Finalize makes room.
 // ranks: 2 4
 // timeout: 20
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// With more ranks than cores, all waiting ranks together use less than 5 % of a core. The message
-// wakes all ranks at once, and few ranks wake earlier.
+// With more ranks than cores, all waiting ranks together use less than 5 % of a core. A message
+// wakes all ranks at once.
 // ranks: 9
 // transport: sm, libfabric's provider net has no descriptor to sleep on that is cheap
 #include <sys/resource.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives between two groups, all in flight, of one message or many chunks, completed in any
-// order. Persistent requests restart after the communicator is freed. Only the root of the root's
-// side changes.
+// Collectives between two groups, all in flight, of one message or many chunks. Persistent requests
+// restart after the program frees the communicator.
 // ranks: 2 3 4 5 8
 #include "check.h"
 

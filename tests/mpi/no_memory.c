@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The allocator always fails. Requests of a warm pool to full peers still end. A message or receive
-// without memory fails alone, and the other end gets an error.
+// without memory fails alone, and the peer gets an error.
 // ranks: 4
 // env: TERN_TEST=sm_ring=4096
 // mpirun: --oversubscribe

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Partitioned communication: partitions travel when ready, both ends partition differently,
-// requests restart, wrong calls fail.
+// Partitioned communication: partitions travel when ready, and both ends partition differently.
 // ranks: 1 2 3
 #include "check.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // With more ranks than cores, every polling call in a loop leaves the core: each rank polls a few
-// times per hop of a token instead of for a time slice.
+// times per hop of a token, not for a time slice.
 // ranks: 5
 // mpirun: --bind-to none
 #define _GNU_SOURCE

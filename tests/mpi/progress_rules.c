@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Repeated calls of any kind, or one blocking call, advance earlier operations: a long message to
-// the rank and a long message from the rank.
+// Repeated calls of any kind, or one blocking call, advance earlier long messages to and from the
+// rank.
 // ranks: 3
 // timeout: 240
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random epochs against a sequential model, on all window flavors. Every rank computes all
-// operations, and checks its memory and results.
+// operations.
 // ranks: 1 2 3 4
 // variant: copied
 //   Cross-memory attach, except for shared windows.

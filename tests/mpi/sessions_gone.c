@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank creates a communicator after the other ranks created and freed the same communicator, and
-// ended.
+// A rank creates a communicator after the other ranks freed the same communicator, and ended.
 // ranks: 2 4
 #include <unistd.h>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sessions in addition to MPI_Init: several at once, before MPI_Init and after MPI_Finalize,
-// inter-communicators, errors of process sets.
+// Sessions in addition to MPI_Init: several at once, before MPI_Init and after MPI_Finalize.
 //
 // ranks: singleton 1 2 4
 #include "check.h"

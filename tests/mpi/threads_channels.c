@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks with different thread levels, and different numbers of channels, exchange data. A wait on
-// one channel does not block the others.
+// Ranks with different thread levels and numbers of channels exchange data. A wait on one channel
+// does not block the others.
 // cflags: -pthread
 // ranks: 1 2 3 4
 #include <mpi.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first thread of each rank but rank 0 ends by pthread_exit. /proc shows a zombie, but the
-// process is alive, and MPI works.
+// The first thread of each rank but rank 0 ends by pthread_exit. /proc shows a zombie, but MPI
+// works.
 // ranks: 2 3
 // variant: late
 //   The first threads have exchanged large data before.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Some threads match messages, others receive the matched messages, others complete the senders'
-// requests. No message is lost or doubled, and a thread's matches of one sender and tag are in
-// order.
+// Threads match messages, receive matched messages and complete requests of other threads. A
+// thread's matches of one sender and tag are in order.
 // ranks: 1 2 3
 // timeout: 120
 #include <pthread.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Five neighborhood collectives in all forms, on grids (edges, periods of one and two), graphs and
+// Neighborhood collectives in all forms, on grids (edges, periods of one and two), graphs and
 // distributed graphs with repeated edges.
 // ranks: 1 2 3 4 8
 #include "check.h"

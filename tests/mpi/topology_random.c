@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Neighborhood collectives on random graphs: repeated edges, edges to the same rank, more edges
-// than concurrent messages, persistent restarts, any order of completion.
+// than concurrent messages.
 // ranks: 1 2 3 5 8
 #include "check.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random derived types in messages against a list of bytes: complete and partial receives, all
-// protocols. SEED=number repeats a round.
+// Random derived types in messages against a list of bytes: complete and partial receives.
+// SEED=number repeats a round.
 // ranks: 1 2
 // timeout: 120
 #include "layout.h"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Late: a bad network between the ranks of a test. Frames arrive late, sends find no room at
 // random, and tests cut links. The promises of btl.hpp hold: order within an endpoint, no loss
-// while the link holds. Why: the behaviour of real networks in one process, with a seed, under
-// sanitizers. Usage: a World with a Network (world.hpp). Threads: any.
+// while the link holds. Usage: a World with a Network (world.hpp). Threads: any.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// World: N ranks as threads of a test, each with a Process and the real library above. Why:
-// matching, protocols and collectives run under sanitizers without a launcher. Usage:
+// World: N ranks as threads of a test, each with a Process and the real library above. Usage:
 // World(4).run([](core::Process& process) { ... }); An exception of a rank fails the test, but
 // other ranks may wait until the runner's time limit.
 #pragma once

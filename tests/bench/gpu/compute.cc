@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time of a computing kernel of rank 0: alone, while rank 0 sends messages of 64 MiB, and while a
-// stream of rank 1 waits for a semaphore: on one GPU without MPS the waiting stream may keep its
-// time slice. Without busy.fatbin (nvcc) beside the program, the exit status is 77.
+// Time of a computing kernel of rank 0: alone, beside messages of 64 MiB, and while a stream of
+// rank 1 waits for a semaphore: on one GPU without MPS the waiting stream may keep its time slice.
+// Without busy.fatbin (nvcc) beside the program, the exit status is 77.
 #include <dlfcn.h>
 #include <unistd.h>
 

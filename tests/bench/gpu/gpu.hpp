@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The common part of the GPU benchmarks: options, memory, timed batches, result lines. Why: the
-// programs use only the driver (libcuda.so.1), so a compiled program runs on any machine with a
-// driver. Output: `name bytes ranks value unit` on rank 0, as in bench.h.
+// The common part of the GPU benchmarks. Why: the programs use only the driver (libcuda.so.1), so a
+// compiled program runs on any machine with a driver. Output: `name bytes ranks value unit` on rank
+// 0.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Latency and bandwidth between two ranks for every pair of memory kinds; the same by hand, through
-// pinned buffers; and copies of one process as the bound.
+// Latency and bandwidth between two ranks for every pair of memory kinds; by hand through pinned
+// buffers; copies of one process as the bound.
 #include <deque>
 #include <string>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contest: drops slow rows, keeps good rows in noise, stays within its budget, and restarts when
-// the machine changes. All ranks take the same rows.
+// Contest drops slow rows, keeps good rows in noise, stays within its budget, and restarts when the
+// machine changes. All ranks take the same rows.
 #include "coll/select/contest.hpp"
 
 #include <gtest/gtest.h>

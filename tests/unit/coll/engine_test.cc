@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host engine: every algorithm gives correct data in every delivery order. After a lost message
+// The host engine: correct data of every algorithm in every delivery order. After a lost message
 // every rank returns, and no rank reports success with wrong data.
 #include "coll/engine/engine_host.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tern's declarations of the CUDA driver against the toolkit's cuda.h. Why: a wrong declaration
-// calls a driver function with wrong arguments. The preprocessor compares macros: a redefinition
-// with another text fails.
+// calls a driver function with wrong arguments. A macro with another text fails in the
+// preprocessor.
 #include <cuda.h>
 #include <gtest/gtest.h>
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels through a driver: loading, reductions, packing, mail, and messages if kernels are
-// missing. The tests use the software driver; TERN_TEST_GPU=1 selects the real driver and the
-// embedded kernels.
+// Kernels through a driver: loading, reductions, packing, mail. The tests use the software driver;
+// TERN_TEST_GPU=1 selects the real driver and the embedded kernels.
 #include "cuda/kernels.hpp"
 
 #include "core/datatype_build.hpp"

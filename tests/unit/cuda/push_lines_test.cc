@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tern_push_lines on the host shim: the cases of push_kernel_test.cc, with whole lines of 128 bytes
-// in any order. Torn lines and unchecked flags give wrong data, so LL128 needs its flags and
-// NVLink.
+// in any order. Torn lines and unchecked flags give wrong data.
 #include <gtest/gtest.h>
 
 #include <vector>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// After a cut of the network, pending requests fail with peer and reason, delivered messages
-// remain, and other peers go on.
+// After a cut of the network, pending requests fail with peer and reason, and other peers go on.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands in for NCCL in tests on the software driver: Tern's enqueued calls behind the functions of
-// streams.cc and allreduce.cc. The figures mean nothing. STAND_IN_VERSION is the reported version
-// (23007).
+// Stands in for NCCL in tests on the software driver, by Tern's enqueued calls. The figures mean
+// nothing. STAND_IN_VERSION is the reported version (23007).
 #include <mpi.h>
 #include <mpix.h>
 
